@@ -1,0 +1,72 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from '@sinclair/typebox'
+import fp from 'fastify-plugin'
+import { SuccessOf, success } from '../src/envelope.ts'
+import { Failure } from '../src/errors.ts'
+import { countAttempt } from '../src/people/attempts.ts'
+import { authenticate, type User } from '../src/people/users.ts'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** answered without a session */
+    public?: boolean
+  }
+  interface FastifyRequest {
+    /** who is logged in; on public routes nobody may be */
+    readonly user: User
+  }
+}
+
+const LOGIN_PATHS = ['/callback', '/login.jsp']
+const Credentials = Type.Object({ username: Type.String(), password: Type.String() })
+const Person = Type.Object({ username: Type.String(), roles: Type.Array(Type.String()) })
+
+/** Login, logout, and the door: without a session nothing is answered but what says so. */
+const auth: FastifyPluginAsyncTypebox = async (app) => {
+  app.decorateRequest('user', {
+    getter() {
+      return this.session.user as User
+    },
+  })
+
+  // Before the body is read and before "unknown model": a stranger learns nothing.
+  app.addHook('onRequest', async (request) => {
+    if (!request.routeOptions.config.public && !request.user)
+      throw new Failure('LOGIN_REQUIRED', 'Log in first: POST /callback with username and password.')
+  })
+
+  for (const url of LOGIN_PATHS) {
+    app.route({
+      method: 'POST',
+      url,
+      config: { public: true },
+      schema: { body: Credentials, response: { 200: SuccessOf(Person) } },
+      handler: async (request) => {
+        const { username, password } = request.body
+        const attempt = await countAttempt(app.database, app.config, username, request.ip)
+        const user = await authenticate(app.database, username, password)
+        if (!user) throw new Failure('LOGIN_INCORRECT', 'The username or the password is not right.')
+        await attempt.forget()
+        // A new session id at every login: one that somebody planted beforehand is worth nothing.
+        await request.session.regenerate()
+        Object.assign(request.session, { user, address: request.ip })
+        await request.session.save()
+        return success(user)
+      },
+    })
+  }
+
+  app.route({
+    method: 'GET',
+    url: '/logout',
+    config: { public: true },
+    schema: { response: { 200: SuccessOf(Type.Never()) } },
+    handler: async (request, reply) => {
+      await request.session.destroy()
+      reply.clearCookie('sid', { path: '/' })
+      return success()
+    },
+  })
+}
+
+export default fp(auth, { name: 'auth', dependencies: ['routes', 'session', 'bodies'] })

@@ -1,0 +1,39 @@
+import type { FastifyInstance } from 'fastify'
+import fp from 'fastify-plugin'
+import { Failure } from '../src/errors.ts'
+import { newAjv } from '../src/model/ajv.ts'
+
+/** Deeper than any sensible record; far less than what would overflow a recursive function. */
+const MAX_DEPTH = 64
+
+/** How bodies are read and checked: JSON only, nothing coerced, every fault reported. */
+async function bodies(app: FastifyInstance) {
+  // "__proto__" is a key like any other here: it ends up as an unknown field, never as a prototype.
+  const parse = app.getDefaultJsonParser('ignore', 'ignore')
+  const ajv = newAjv({ verbose: true })
+
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser<string>('application/json', { parseAs: 'string' }, (request, text, done) => {
+    // Many clients name a content type even where they send nothing.
+    if (text === '' && request.method === 'DELETE') return done(null)
+    parse(request, text, (error, body) => {
+      if (!error && isTooDeep(body))
+        done(new Failure('BAD_REQUEST', `The body is nested deeper than ${MAX_DEPTH} levels.`))
+      else done(error, body)
+    })
+  })
+
+  app.setValidatorCompiler(({ schema }) => ajv.compile(schema))
+}
+
+/** Level by level and not recursive: the body may be hostile. */
+function isTooDeep(body: unknown): boolean {
+  let level = [body]
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > MAX_DEPTH) return true
+    level = level.flatMap((value) => (typeof value === 'object' && value !== null ? Object.values(value) : []))
+  }
+  return false
+}
+
+export default fp(bodies, { name: 'bodies' })

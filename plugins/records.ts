@@ -1,0 +1,81 @@
+import { Type } from '@sinclair/typebox'
+import type { FastifyInstance } from 'fastify'
+import fp from 'fastify-plugin'
+import { PageOf, SuccessOf, success } from '../src/envelope.ts'
+import { Failure } from '../src/errors.ts'
+import type { Model } from '../src/model/model.ts'
+import { didYouMean } from '../src/model/nearest.ts'
+import { parseQuery, wholeNumber } from '../src/model/query.ts'
+import { schemasOf } from '../src/model/schemas.ts'
+import { recordsOf } from '../src/records/records.ts'
+import type { Row } from '../src/tables/columns.ts'
+
+type Parameters = Record<string, unknown>
+
+/** The five operations, one encapsulated route set per model. */
+async function records(app: FastifyInstance) {
+  app.register(
+    async (rest) => {
+      rest.setNotFoundHandler((request) => {
+        const name = modelIn(request.url)
+        if (app.models.has(name)) throw app.missingRoute(request)
+        throw new Failure('MODEL_NOT_FOUND', `There is no model "${name}".${didYouMean(name, app.models.keys())}`)
+      })
+      for (const model of app.models.values()) rest.register(modelRoutes, { prefix: `/${model.name}`, model })
+    },
+    { prefix: '/ws/rest' },
+  )
+}
+
+async function modelRoutes(app: FastifyInstance, { model }: { model: Model }) {
+  const records = recordsOf(app.database, model)
+  const { row, listRow, createBody, updateBody } = schemasOf(model)
+  const one = { 200: SuccessOf(row) }
+
+  app.get<{ Querystring: Parameters }>('', { schema: { response: { 200: PageOf(listRow) } } }, async ({ query }) => ({
+    status: 0,
+    ...(await records.find(parseQuery(query))),
+  }))
+
+  app.get<{ Params: Parameters }>('/:id', { schema: { response: one } }, async ({ params }) =>
+    success(await records.read(idIn(params))),
+  )
+
+  app.put<{ Body: { data: Row } }>('', { schema: { body: createBody, response: one } }, async ({ body, user }) =>
+    success(await records.create(body.data, user.username)),
+  )
+
+  app.post<{ Params: Parameters; Body: { data: Row & { id?: number; version: number } } }>(
+    '/:id',
+    { schema: { body: updateBody, response: one } },
+    async ({ params, body, user }) => {
+      const id = idIn(params)
+      const { id: named = id, version, ...data } = body.data
+      if (named !== id) throw new Failure('BAD_REQUEST', `The body names the id ${named}, but the path names ${id}.`)
+      return success(await records.update(id, version, data, user.username))
+    },
+  )
+
+  app.delete<{ Params: Parameters; Querystring: Parameters }>(
+    '/:id',
+    { schema: { response: { 200: SuccessOf(Type.Integer()) } } },
+    async ({ params, query }) => {
+      const { version, ...others } = query
+      parseQuery(others)
+      return success(await records.remove(idIn(params), wholeNumber(query, 'version', Number.MAX_SAFE_INTEGER)))
+    },
+  )
+}
+
+function idIn({ id }: Parameters): number {
+  if (/^[1-9]\d{0,15}$/.test(id as string) && Number.isSafeInteger(Number(id))) return Number(id)
+  throw new Failure('BAD_REQUEST', 'A record id is a whole number from 1 upwards.')
+}
+
+/** The model's name in a path below /ws/rest. */
+function modelIn(url: string): string {
+  const [, , , name = ''] = url.split(/[/?]/)
+  return decodeURIComponent(name)
+}
+
+export default fp(records, { name: 'records', dependencies: ['models', 'auth'] })

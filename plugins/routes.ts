@@ -1,0 +1,42 @@
+import type { FastifyInstance } from 'fastify'
+import fp from 'fastify-plugin'
+import { Failure } from '../src/errors.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** why no route answers this request: the path is unknown, or known with other methods */
+    missingRoute(request: FastifyRequest): Failure
+  }
+}
+
+/** Knows every route, so that a wrong method is told from a wrong path. */
+async function routes(app: FastifyInstance) {
+  const known: { pattern: string[]; methods: string[] }[] = []
+
+  app.decorate('missingRoute', (request) => {
+    const [path] = request.url.split('?') as [string]
+    const steps = path.split('/')
+    const allowed = known.filter(({ pattern }) => matches(pattern, steps)).flatMap(({ methods }) => methods)
+    if (allowed.length === 0) return new Failure('ROUTE_NOT_FOUND', 'There is nothing at this address.')
+    const methods = [...new Set(allowed)].sort().join(', ')
+    return new Failure('METHOD_NOT_ALLOWED', `${request.method} is not possible here, but ${methods} is.`, {
+      headers: { allow: methods },
+    })
+  })
+
+  app.addHook('onRoute', ({ url, method }) => {
+    known.push({ pattern: url.split('/'), methods: [method].flat() })
+  })
+
+  app.setNotFoundHandler((request) => {
+    throw app.missingRoute(request)
+  })
+}
+
+function matches(pattern: string[], steps: string[]): boolean {
+  return (
+    pattern.length === steps.length && pattern.every((step, index) => step.startsWith(':') || step === steps[index])
+  )
+}
+
+export default fp(routes, { name: 'routes', dependencies: ['errors'] })

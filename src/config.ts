@@ -1,0 +1,81 @@
+import { isIP } from 'node:net'
+import { type Static, Type } from '@sinclair/typebox'
+import envSchema from 'env-schema'
+
+const count = (value: number, description: string, maximum = 1_000_000) =>
+  Type.Integer({ default: value, minimum: 1, maximum, description })
+
+/** Every setting there is. The README's table is compared with this one by a test. */
+export const Settings = Type.Object({
+  HOST: Type.String({ default: '127.0.0.1', description: 'address to listen on' }),
+  PORT: Type.Integer({ default: 3000, minimum: 0, maximum: 65_535, description: 'port to listen on' }),
+  MODELS_DIR: Type.String({ default: 'models', description: 'folder of the model files' }),
+  DATA_DIR: Type.String({ default: 'data', description: 'folder of the database and the cookie secret' }),
+  ADMIN_USERNAME: Type.String({
+    default: 'admin',
+    pattern: '^[A-Za-z0-9._@-]{1,64}$',
+    description: 'name of the first user, made only while there are no users',
+  }),
+  ADMIN_PASSWORD: Type.Optional(
+    Type.String({
+      minLength: 10,
+      description: 'password of the first user; without one it is made up and printed once',
+    }),
+  ),
+  SESSION_IDLE_MINUTES: count(60, 'a session unused for this long ends'),
+  SESSION_MAX_HOURS: count(24, 'a session this old ends, used or not'),
+  LOGIN_ATTEMPTS: count(10, 'failed logins per username and address before 429'),
+  LOGIN_WINDOW_MINUTES: count(15, 'the time in which failed logins count'),
+  BODY_LIMIT_BYTES: count(1_048_576, 'largest request body', 1_073_741_824),
+  TRUST_PROXY: Type.String({
+    default: 'false',
+    description: 'addresses or CIDRs of proxies, separated by commas, whose X-Forwarded-* headers count',
+  }),
+  LOG_LEVEL: Type.String({
+    default: 'info',
+    pattern: '^(trace|debug|info|warn|error|fatal|silent)$',
+    description: 'trace, debug, info, warn, error, fatal or silent',
+  }),
+})
+
+export type Config = Readonly<Static<typeof Settings>>
+
+/** A setting is wrong. The message names it and says what it may be. */
+export class SettingsError extends Error {}
+
+/** Reads the environment; with `dotenv`, also a `.env` file, which the environment overrules. */
+export function loadConfig(environment: NodeJS.ProcessEnv, dotenv = false): Config {
+  const given = Object.entries(environment).filter(([name, value]) => name in Settings.properties && value !== '')
+  try {
+    const options = { schema: structuredClone(Settings), data: Object.fromEntries(given), env: false, dotenv }
+    const config = envSchema<Static<typeof Settings>>(options)
+    trustedProxies(config)
+    return Object.freeze(config)
+  } catch (error) {
+    const faults = (error as { errors?: { instancePath: string; message: string }[] }).errors
+    if (!faults) throw error
+    throw new SettingsError(faults.map(describe).join('\n'))
+  }
+}
+
+function describe({ instancePath, message }: { instancePath: string; message: string }) {
+  const name = instancePath.slice(1) as keyof typeof Settings.properties
+  return `Setting ${name} ${message}. It is: ${Settings.properties[name].description}.`
+}
+
+/** Fastify's `trustProxy` option: whom to believe about addresses. Everybody would be nobody. */
+export function trustedProxies({ TRUST_PROXY }: Pick<Config, 'TRUST_PROXY'>): string[] | false {
+  if (TRUST_PROXY === 'false') return false
+  const proxies = TRUST_PROXY.split(',').map((proxy) => proxy.trim())
+  const wrong = proxies.filter((proxy) => !isAddressOrRange(proxy))
+  if (wrong.length === 0) return proxies
+  throw new SettingsError(
+    `Setting TRUST_PROXY must be false, or addresses and CIDRs separated by commas, but has "${wrong.join('", "')}".`,
+  )
+}
+
+function isAddressOrRange(proxy: string): boolean {
+  const [address = '', bits = '0', ...more] = proxy.split('/')
+  const most = { 4: 32, 6: 128 }[isIP(address)]
+  return most !== undefined && /^\d{1,3}$/.test(bits) && Number(bits) <= most && more.length === 0
+}

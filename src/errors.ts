@@ -1,0 +1,49 @@
+/**
+ * Every failure a client can see. The table is the contract: a code never changes its meaning,
+ * and the README lists each one (a test compares the two).
+ */
+export const CODES = {
+  BAD_REQUEST: { http: 400, status: -1 },
+  VERSION_REQUIRED: { http: 400, status: -4 },
+  LOGIN_REQUIRED: { http: 401, status: -7 },
+  LOGIN_INCORRECT: { http: 401, status: -5 },
+  TOO_MANY_ATTEMPTS: { http: 429, status: -6 },
+  FORBIDDEN: { http: 403, status: -1 },
+  MODEL_NOT_FOUND: { http: 404, status: -1 },
+  RECORD_NOT_FOUND: { http: 404, status: -1 },
+  ROUTE_NOT_FOUND: { http: 404, status: -1 },
+  METHOD_NOT_ALLOWED: { http: 405, status: -1 },
+  VERSION_CONFLICT: { http: 409, status: -1 },
+  NOT_UNIQUE: { http: 409, status: -4 },
+  REFERENCE_VIOLATION: { http: 409, status: -4 },
+  BODY_TOO_LARGE: { http: 413, status: -1 },
+  UNSUPPORTED_MEDIA_TYPE: { http: 415, status: -1 },
+  VALIDATION_FAILED: { http: 422, status: -4 },
+  INTERNAL: { http: 500, status: -1 },
+  UNAVAILABLE: { http: 503, status: -1 },
+  STORAGE_FULL: { http: 507, status: -1 },
+} as const
+
+export type Code = keyof typeof CODES
+
+/** What a failure may carry beside its code and message. */
+export interface Details {
+  /** one message per field at fault */
+  errors?: Record<string, string>
+  /** the current record, on a version conflict */
+  data?: unknown[]
+  headers?: Record<string, string>
+}
+
+/** Thrown anywhere, shaped in one place: `plugins/errors.ts`. */
+export class Failure extends Error {
+  readonly code: Code
+  readonly details: Details
+
+  constructor(code: Code, message: string, details: Details = {}) {
+    super(message)
+    this.name = 'Failure'
+    this.code = code
+    this.details = details
+  }
+}

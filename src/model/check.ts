@@ -1,0 +1,171 @@
+import type { ValidateFunction } from 'ajv'
+import { newAjv } from './ajv.ts'
+import type { Complaint, FieldFile, ModelFile } from './file.ts'
+import { AUDIT_FIELDS, type JsonSchema } from './model.ts'
+import { didYouMean } from './nearest.ts'
+import { fieldsOf, parseTemplate } from './template.ts'
+
+/** Query parameters of find: a field of that name could not be filtered by. */
+const PARAMETERS = ['offset', 'limit', 'sort', 'fields', 'expand', 'after']
+const FIELD_NAME = /^[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)*$/
+const MAX_NAME = 64
+
+const SIZED = ['minItems', 'maxItems', 'uniqueItems', 'items']
+const NUMERIC = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf']
+/** Which keywords say something about which type. On another type they would be silently without effect. */
+const KEYWORDS_OF: Record<string, readonly string[]> = {
+  string: ['minLength', 'maxLength', 'pattern', 'format'],
+  integer: NUMERIC,
+  number: NUMERIC,
+  boolean: [],
+  array: SIZED,
+  object: ['properties', 'required', 'additionalProperties'],
+}
+
+/** Checks what a schema cannot say: names, keywords that do not fit, defaults, templates, lists of fields. */
+export function checkFields(model: ModelFile): Complaint[] {
+  const names = Object.keys(model.properties)
+  const listable = [...names, ...(model.audit === false ? [] : AUDIT_FIELDS.map((field) => field.name))]
+  return [
+    ...checkNames(names, model.audit !== false),
+    ...Object.entries(model.properties).flatMap(([name, field]) => [
+      ...checkValue(field, `/properties/${name}`),
+      ...checkField(field, `/properties/${name}`, model),
+    ]),
+    ...checkReferences(model, listable),
+  ]
+}
+
+function checkNames(names: string[], audit: boolean): Complaint[] {
+  const taken = new Map([
+    ['id', 'id'],
+    ['version', 'version'],
+  ])
+  if (audit) for (const { name } of AUDIT_FIELDS) taken.set(name.toLowerCase(), name)
+  return names.flatMap((name) => {
+    const pointer = `/properties/${name}`
+    const other = taken.get(name.toLowerCase())
+    taken.set(name.toLowerCase(), name)
+    if (!FIELD_NAME.test(name) || name.length > MAX_NAME)
+      return {
+        pointer,
+        message: `A field's name is up to ${MAX_NAME} letters, digits and single "_" inside, and starts with a letter.`,
+      }
+    if (name in {}) return { pointer, message: `"${name}" is reserved in JavaScript; choose another name.` }
+    if (PARAMETERS.includes(name))
+      return { pointer, message: `"${name}" is a query parameter of find; choose another name.` }
+    if (other !== undefined)
+      return { pointer, message: `"${name}" is taken by "${other}" (case does not count); choose another name.` }
+    return []
+  })
+}
+
+/** A value's schema, at any depth. */
+function checkValue(schema: JsonSchema, pointer: string): Complaint[] {
+  const complaints: Complaint[] = []
+  const type = schema.type as string | undefined
+  for (const [owner, keywords] of Object.entries(KEYWORDS_OF)) {
+    for (const keyword of keywords) {
+      if (keyword in schema && type !== undefined && !KEYWORDS_OF[type]?.includes(keyword) && owner !== type)
+        complaints.push({
+          pointer: `${pointer}/${keyword}`,
+          message: `applies to a field of type ${owner}, not ${type}.`,
+        })
+    }
+  }
+  const check = compile(schema, pointer, complaints)
+  if (check) {
+    for (const [index, value] of ((schema.enum ?? []) as unknown[]).entries())
+      if (!check(value))
+        complaints.push({ pointer: `${pointer}/enum/${index}`, message: 'breaks the rules of its own field.' })
+    if ('default' in schema && !check(schema.default))
+      complaints.push({ pointer: `${pointer}/default`, message: 'breaks the rules of its own field.' })
+  }
+  if (schema.items) complaints.push(...checkValue(schema.items as JsonSchema, `${pointer}/items`))
+  for (const [name, inner] of Object.entries((schema.properties ?? {}) as Record<string, JsonSchema>))
+    complaints.push(...checkValue(inner, `${pointer}/properties/${name}`))
+  return uniqueByPointer(complaints)
+}
+
+function compile(schema: JsonSchema, pointer: string, complaints: Complaint[]): ValidateFunction | undefined {
+  if (typeof schema.pattern === 'string') {
+    try {
+      new RegExp(schema.pattern, 'u')
+    } catch (error) {
+      complaints.push({
+        pointer: `${pointer}/pattern`,
+        message: `is not a regular expression: ${(error as Error).message}.`,
+      })
+      return undefined
+    }
+  }
+  // The parts inside are checked on their own: here only the level at hand counts.
+  const { items, properties, ...own } = schema
+  return newAjv({ useDefaults: false }).compile(own)
+}
+
+function checkField(field: FieldFile, pointer: string, model: ModelFile): Complaint[] {
+  const complain = (keyword: string, message: string) => [{ pointer: `${pointer}/${keyword}`, message }]
+  if (field.unique && !isScalarType(field)) return complain('unique', 'needs a field of a simple type.')
+  if (field.index && !isScalarType(field)) return complain('index', 'needs a field of a simple type.')
+  if (field.computed === undefined) return []
+  if (field.type !== 'string') return complain('type', 'of a computed field must be string.')
+  if (field.default !== undefined) return complain('default', 'has no meaning on a computed field.')
+  const template = parseTemplate(field.computed)
+  if (!template) return complain('computed', 'must be text with fields in braces, such as "{firstName} {lastName}".')
+  const parts = fieldsOf(template)
+  if (parts.length === 0) return complain('computed', 'must name at least one field in braces.')
+  return parts.flatMap((part) => {
+    const source = Object.hasOwn(model.properties, part) ? model.properties[part] : undefined
+    if (!source)
+      return complain(
+        'computed',
+        `names "${part}", which is not a field.${didYouMean(part, Object.keys(model.properties))}`,
+      )
+    if (source.computed !== undefined || !isScalarType(source))
+      return complain(
+        'computed',
+        `names "${part}", which must be a field of a simple type that is not computed itself.`,
+      )
+    if (source.writeOnly) return complain('computed', `names "${part}", which is writeOnly: its value would be shown.`)
+    return []
+  })
+}
+
+/** Lists of field names: each must exist and suit its purpose. */
+function checkReferences(model: ModelFile, listable: string[]): Complaint[] {
+  const shown = listable.filter((name) => !model.properties[name]?.writeOnly)
+  const stored = Object.keys(model.properties).filter((name) => model.properties[name]?.computed === undefined)
+  const simple = listable.filter((name) => !model.properties[name] || isScalarType(model.properties[name]))
+  const from = (allowed: string[], pointer: string, names: string[]) =>
+    names.flatMap((name, index) =>
+      allowed.includes(name)
+        ? []
+        : [
+            {
+              pointer: `${pointer}/${index}`,
+              message: `"${name}" is not a field that can stand here.${didYouMean(name, allowed)}`,
+            },
+          ],
+    )
+  return [
+    ...from(stored, '/required', model.required ?? []),
+    ...from(shown, '/list', model.list ?? []),
+    ...(model.unique ?? []).flatMap((names, index) => from(simple, `/unique/${index}`, names)),
+    ...(model.indexes ?? []).flatMap((names, index) => from(simple, `/indexes/${index}`, names)),
+    ...(model.nameField !== undefined && !shown.includes(model.nameField)
+      ? [
+          {
+            pointer: '/nameField',
+            message: `"${model.nameField}" is not a field.${didYouMean(model.nameField, shown)}`,
+          },
+        ]
+      : []),
+  ]
+}
+
+const isScalarType = (field: FieldFile) => field.type !== 'array' && field.type !== 'object'
+
+function uniqueByPointer(complaints: Complaint[]): Complaint[] {
+  return [...new Map(complaints.map((complaint) => [complaint.pointer, complaint])).values()]
+}

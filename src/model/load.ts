@@ -1,0 +1,122 @@
+import { createHash } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
+import { registerHooks } from 'node:module'
+import { extname, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { Fault, RawModel } from './file.ts'
+import { type Model, tableOf } from './model.ts'
+import { parseModel } from './parse.ts'
+import { repeatedKey } from './repeated-key.ts'
+
+const EXTENSIONS = ['.json', '.ts', '.js']
+/** Words without a double or outer underscore, so that a table's name can be read back to one model. */
+const MODEL_NAME = /^(?:[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)*\.)+[A-Z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)*$/
+
+// A models folder may lie anywhere, where no node_modules is near: TypeBox is found from here.
+registerHooks({
+  resolve: (specifier, context, next) =>
+    next(specifier, specifier.startsWith('@sinclair/typebox') ? { ...context, parentURL: import.meta.url } : context),
+})
+
+/** All faults of all files, at once. */
+export class ModelFaults extends Error {
+  readonly faults: Fault[]
+
+  constructor(faults: Fault[]) {
+    super(faults.map(({ file, pointer, message }) => `${file}${pointer && ` ${pointer}`}: ${message}`).join('\n'))
+    this.name = 'ModelFaults'
+    this.faults = faults
+  }
+}
+
+/** Reads every model of a folder, sorted by name; throws ModelFaults if any file is not right. */
+export async function loadModels(folder: string): Promise<Model[]> {
+  const faults: Fault[] = []
+  const models: Model[] = []
+  const files = await modelFiles(folder)
+  faults.push(...nameClashes(files))
+  for (const file of files) {
+    const raw = await readModel(folder, file).catch((error: Error) => [{ file, pointer: '', message: error.message }])
+    const model = Array.isArray(raw) ? raw : parseModel(raw)
+    if (Array.isArray(model)) faults.push(...model)
+    else models.push(model)
+  }
+  if (faults.length > 0) throw new ModelFaults(faults)
+  return models
+}
+
+async function modelFiles(folder: string): Promise<string[]> {
+  const names = await readdir(folder).catch((error: Error) => {
+    throw new ModelFaults([
+      { file: folder, pointer: '', message: `The models folder cannot be read: ${error.message}` },
+    ])
+  })
+  return names.filter((name) => EXTENSIONS.includes(extname(name)) && !name.startsWith('.')).sort()
+}
+
+function nameClashes(files: string[]): Fault[] {
+  const seen = new Map<string, string>()
+  return files.flatMap((file) => {
+    const table = tableOf({ name: nameOf(file) }).toLowerCase()
+    const other = seen.get(table)
+    seen.set(table, file)
+    if (other === undefined) return []
+    return [
+      {
+        file,
+        pointer: '',
+        message: `${other} describes a model of the same name (case does not count). Keep one of the two.`,
+      },
+    ]
+  })
+}
+
+const nameOf = (file: string) => file.slice(0, -extname(file).length)
+
+async function readModel(folder: string, file: string): Promise<RawModel> {
+  const name = nameOf(file)
+  if (!MODEL_NAME.test(name))
+    throw new Error(
+      'A model file is named <package>.<Model>: words of letters, digits and single "_", the last with a capital, such as contacts.Contact.json.',
+    )
+  const path = resolve(folder, file)
+  const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => {
+    throw new Error(
+      error.code === 'EISDIR' ? 'This is a folder, not a file.' : `The file cannot be read: ${error.message}`,
+    )
+  })
+  return { file, name, raw: extname(file) === '.json' ? parseJson(bytes) : await importModel(path, bytes) }
+}
+
+function parseJson(bytes: Buffer): unknown {
+  if (bytes.length === 0) throw new Error('The file is empty.')
+  let text: string
+  try {
+    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    throw new Error('The file is not UTF-8 text.')
+  }
+  let raw: unknown
+  try {
+    raw = JSON.parse(text)
+  } catch (error) {
+    throw new Error(`The file is not JSON: ${(error as Error).message}`)
+  }
+  const key = repeatedKey(text)
+  if (key !== undefined) throw new Error(`${key} stands here twice; the first one would be lost.`)
+  return raw
+}
+
+/** A module's default export; the hash in its address makes Node read a changed file anew. */
+async function importModel(path: string, bytes: Buffer): Promise<unknown> {
+  const hash = createHash('sha256').update(bytes).digest('hex')
+  let module: { default?: unknown }
+  try {
+    module = await import(`${pathToFileURL(path).href}?${hash}`)
+  } catch (error) {
+    throw new Error(`The module cannot be loaded: ${(error as Error).message}`)
+  }
+  if (module.default === undefined) throw new Error('The module must export the model by default.')
+  // TypeBox schemas carry symbols; what counts is the JSON Schema in them.
+  return JSON.parse(JSON.stringify(module.default))
+}

@@ -1,0 +1,69 @@
+/** What a model is, once its file has been read and found right. */
+export interface Model {
+  /** the fully qualified name, which is the file's name: `contacts.Contact` */
+  name: string
+  title: string
+  description?: string | undefined
+  /** the model's own fields in the file's order, then the audit fields */
+  fields: Field[]
+  /** names of the fields that a find response shows, beside `id` and `version` */
+  list: string[]
+  /** the field that names a record to a person */
+  nameField?: string | undefined
+  /** combinations of fields that no two records share */
+  unique: string[][]
+  indexes: string[][]
+  audit: boolean
+}
+
+export type FieldType = 'string' | 'integer' | 'number' | 'boolean' | 'array' | 'object'
+
+export interface Field {
+  name: string
+  type: FieldType
+  format?: string | undefined
+  title?: string | undefined
+  description?: string | undefined
+  /** the JSON Schema of a value: what the file says, without the keywords that are Dossier's own */
+  schema: JsonSchema
+  required: boolean
+  default?: unknown
+  computed?: Template | undefined
+  /** a client may send it, but it is ignored: computed and audit fields, and those the model declares so */
+  readOnly: boolean
+  /** never returned */
+  writeOnly: boolean
+}
+
+export type JsonSchema = { [keyword: string]: unknown }
+
+/** `"{firstName} {lastName}"` taken apart: text and field names, in order. */
+export type Template = ({ text: string } | { field: string })[]
+
+export const AUDIT_FIELDS: readonly Field[] = [
+  auditField('createdOn', 'date-time'),
+  auditField('createdBy'),
+  auditField('updatedOn', 'date-time'),
+  auditField('updatedBy'),
+]
+
+function auditField(name: string, format?: string): Field {
+  return {
+    name,
+    type: 'string',
+    format,
+    schema: { type: 'string', format },
+    required: false,
+    readOnly: true,
+    writeOnly: false,
+  }
+}
+
+/** Dots would have to be quoted in every SQL shell. No word of a name has `__`, so the result is unambiguous. */
+export function tableOf(model: { name: string }): string {
+  return model.name.replaceAll('.', '__')
+}
+
+export const isScalar = (field: Field) => field.type !== 'array' && field.type !== 'object'
+
+export const visibleFields = (model: Model) => model.fields.filter((field) => !field.writeOnly)

@@ -1,0 +1,84 @@
+import type { ErrorObject } from 'ajv'
+import { newAjv } from './ajv.ts'
+import { checkFields } from './check.ts'
+import type { Complaint, Fault, FieldFile, ModelFile, RawModel } from './file.ts'
+import metaSchema from './model.schema.json' with { type: 'json' }
+import { AUDIT_FIELDS, type Field, isScalar, type Model } from './model.ts'
+import { didYouMean } from './nearest.ts'
+import { parseTemplate } from './template.ts'
+
+/** The keywords of a field that are not about its value. */
+const OWN_KEYWORDS = new Set(['unique', 'index', 'computed', 'readOnly', 'writeOnly', 'default'])
+
+const validate = newAjv({ strict: true, verbose: true }).compile<ModelFile>(metaSchema)
+
+/** Turns a raw model file into a Model, or says everything that is wrong with it. */
+export function parseModel({ file, name, raw }: RawModel): Model | Fault[] {
+  const tidy = mergeLiteralUnions(raw)
+  const faults = validate(tidy) ? checkFields(tidy) : (validate.errors as ErrorObject[]).map(describe)
+  return faults.length > 0 ? faults.map((fault) => ({ file, ...fault })) : toModel(name, tidy as ModelFile)
+}
+
+function toModel(name: string, file: ModelFile): Model {
+  const entries = Object.entries(file.properties)
+  const own = entries.map(([fieldName, field]) => toField(fieldName, field, file.required ?? []))
+  const single = (keyword: 'unique' | 'index') =>
+    entries.filter(([, field]) => field[keyword]).map(([field]) => [field])
+  const audit = file.audit !== false
+  return {
+    name,
+    title: file.title ?? (name.split('.').at(-1) as string),
+    description: file.description,
+    fields: audit ? [...own, ...AUDIT_FIELDS] : own,
+    list: file.list ?? own.filter((field) => isScalar(field) && !field.writeOnly).map((field) => field.name),
+    nameField: file.nameField,
+    unique: [...single('unique'), ...(file.unique ?? [])],
+    indexes: [...single('index'), ...(file.indexes ?? [])],
+    audit,
+  }
+}
+
+function toField(name: string, file: FieldFile, required: string[]): Field {
+  const schema = Object.fromEntries(Object.entries(file).filter(([keyword]) => !OWN_KEYWORDS.has(keyword)))
+  return {
+    name,
+    type: file.type,
+    format: file.format,
+    title: file.title,
+    description: file.description,
+    schema,
+    required: required.includes(name),
+    default: file.default,
+    computed: file.computed === undefined ? undefined : parseTemplate(file.computed),
+    readOnly: file.readOnly === true || file.computed !== undefined,
+    writeOnly: file.writeOnly === true,
+  }
+}
+
+/** TypeBox writes an enumeration as `anyOf` of constants; JSON Schema authors write `enum`. Both mean the same. */
+function mergeLiteralUnions(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(mergeLiteralUnions)
+  if (typeof value !== 'object' || value === null) return value
+  const object = Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, mergeLiteralUnions(inner)]))
+  const { anyOf, ...rest } = object
+  if (!Array.isArray(anyOf) || !anyOf.every((option) => option && 'const' in option && 'type' in option)) return object
+  return { ...rest, type: anyOf[0].type, enum: anyOf.map((option) => option.const) }
+}
+
+/** One error of the meta-schema, in an operator's words. */
+function describe({ keyword, instancePath, params, message, parentSchema }: ErrorObject): Complaint {
+  if (keyword === 'additionalProperties') {
+    const name = params.additionalProperty as string
+    const known = Object.keys((parentSchema as { properties: object }).properties)
+    return { pointer: `${instancePath}/${name}`, message: `is not a known keyword.${didYouMean(name, known)}` }
+  }
+  if (keyword === 'enum')
+    return { pointer: instancePath, message: `must be one of ${params.allowedValues.join(', ')}.` }
+  if (keyword === 'const') return { pointer: instancePath, message: `must be ${JSON.stringify(params.allowedValue)}.` }
+  if (keyword === 'required') {
+    const missing = params.missingProperty as string
+    const hint = missing === 'type' ? ': string, integer, number, boolean, array or object' : ''
+    return { pointer: instancePath, message: `needs "${missing}"${hint}.` }
+  }
+  return { pointer: instancePath, message: `${message}.` }
+}

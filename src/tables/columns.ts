@@ -1,0 +1,49 @@
+import { canonical } from '../model/formats.ts'
+import type { Field, Model } from '../model/model.ts'
+
+export type SqlValue = string | number | null
+
+/**
+ * The declared column types. SQLite only derives an affinity from them; the words say what a column means, to a person
+ * at the sqlite3 shell and to the planner, which sees from them that a field's type has changed.
+ */
+export function columnType(field: Field): string {
+  if (field.type === 'integer') return 'INTEGER'
+  if (field.type === 'number') return 'REAL'
+  if (field.type === 'boolean') return 'BOOLEAN'
+  if (field.type === 'array' || field.type === 'object') return `${field.type.toUpperCase()}_TEXT`
+  const meaning = field.format && STORED_FORMATS[field.format]
+  return meaning ? `${meaning}_TEXT` : 'TEXT'
+}
+
+/** Formats whose values are compared by their meaning, so that a change of format is a change of type. */
+const STORED_FORMATS: Record<string, string> = {
+  date: 'DATE',
+  time: 'TIME',
+  'date-time': 'DATETIME',
+  decimal: 'DECIMAL',
+}
+
+/** A valid value of a field → what its column holds. */
+export function encode(field: Field, value: unknown): SqlValue {
+  if (value === null || value === undefined) return null
+  if (field.type === 'boolean') return value === true ? 1 : 0
+  if (field.type === 'array' || field.type === 'object') return JSON.stringify(value)
+  if (field.type === 'string') return canonical(field.format, value as string)
+  return value as number
+}
+
+export type Row = Record<string, unknown>
+
+/** A stored row → a record. Made once per model: most columns need no work at all. */
+export function rowDecoder(model: Model): (row: Row) => Row {
+  const booleans = model.fields.filter((field) => field.type === 'boolean').map((field) => field.name)
+  const documents = model.fields
+    .filter((field) => field.type === 'array' || field.type === 'object')
+    .map((field) => field.name)
+  return (row) => {
+    for (const name of booleans) if (name in row && row[name] !== null) row[name] = row[name] === 1
+    for (const name of documents) if (typeof row[name] === 'string') row[name] = JSON.parse(row[name])
+    return row
+  }
+}

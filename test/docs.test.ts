@@ -1,0 +1,94 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import Fastify from 'fastify'
+import fp from 'fastify-plugin'
+import t from 'tap'
+import { Settings } from '../src/config.ts'
+import { CODES } from '../src/errors.ts'
+import metaSchema from '../src/model/model.schema.json' with { type: 'json' }
+import { emptyFolder, PASSWORD, startApp } from './helper.ts'
+
+const ROOT = join(import.meta.dirname, '..')
+const read = (name: string) => readFileSync(join(ROOT, name), 'utf8')
+const readme = read('README.md')
+
+/** The first cells of the table below a heading, without their backticks. */
+function firstCells(text: string, heading: string): string[] {
+  const section = text.split(/^## /m).find((part) => part.startsWith(heading)) as string
+  const rows = section.split('\n').filter((line) => line.startsWith('| `'))
+  return rows.flatMap((row) =>
+    [...(row.split(' | ')[0] as string).matchAll(/`([^`]+)`/g)].map(([, word]) => word as string),
+  )
+}
+
+t.test('the README lists every error code with its HTTP status, and no other', async (t) => {
+  t.strictSame(firstCells(readme, 'Errors').sort(), Object.keys(CODES).sort())
+  for (const [code, { http, status }] of Object.entries(CODES))
+    t.match(readme, new RegExp(`\\| \`${code}\` \\| ${http} \\| ${status} \\|`), code)
+})
+
+t.test('the README lists every setting with its default, and no other', async (t) => {
+  t.strictSame(firstCells(readme, 'Settings').sort(), Object.keys(Settings.properties).sort())
+  for (const [name, schema] of Object.entries(Settings.properties)) {
+    const fallback = 'default' in schema ? `\`${schema.default}\`` : 'none'
+    t.ok(readme.includes(`| \`${name}\` | ${fallback} |`), `${name} defaults to ${fallback}`)
+  }
+})
+
+t.test('the README lists every npm script, and no other', async (t) => {
+  const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
+  const listed = firstCells(readme, 'Commands').map((command) => /^npm (?:run )?([\w:]+)/.exec(command)?.[1])
+  t.strictSame([...new Set(listed)].sort(), Object.keys(scripts).sort())
+})
+
+t.test('the session in the README is what really happens', async (t) => {
+  const session = /```console\n([\s\S]*?)```/.exec(readme)?.[1] as string
+  const service = await startApp(t, { folder: ROOT, env: { DATA_DIR: join(emptyFolder(t), 'data') } })
+  const client = service.stranger
+  /** What differs from run to run. */
+  const mask = (text: string) => text.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z|[0-9a-f]{8}-[0-9a-f-]{27}/g, '*')
+  for (const step of session.trim().split('\n\n')) {
+    const [command, answer] = step.split('\n') as [string, string]
+    const body = / -d '([^']+)'/.exec(command)?.[1]?.replace('nrjsk98u6iivigy6t2w9', PASSWORD)
+    const method = / -X (\w+)/.exec(command)?.[1] ?? (body ? 'POST' : 'GET')
+    const path = /:3000(\/[^' ]*)/.exec(command)?.[1] as string
+    t.equal(mask((await client.send(method, path, body)).text), mask(answer), `${method} ${path}`)
+  }
+})
+
+t.test('plugins/README.md lists every plugin, and its example runs', async (t) => {
+  const text = read('plugins/README.md')
+  const names = readdirSync(join(ROOT, 'plugins')).filter((name) => name.endsWith('.ts'))
+  t.strictSame(firstCells(text, 'The plugins').sort(), names.map((name) => name.slice(0, -3)).sort())
+
+  const example = /```ts\n([\s\S]*?)```/.exec(text)?.[1] as string
+  const folder = t.testdir({ 'hello.ts': example })
+  const { default: hello } = await import(join(folder, 'hello.ts'))
+  const app = Fastify()
+  for (const name of ['routes', 'auth']) app.register(fp(async () => {}, { name }))
+  app.register(hello)
+  t.teardown(() => app.close())
+  t.strictSame((await app.inject('/hello')).json(), { status: 0, data: ['hello'] })
+})
+
+t.test('models/README.md shows every keyword, and its examples are right', async (t) => {
+  const text = read('models/README.md')
+  const { properties, definitions } = metaSchema
+  const keywords = new Set([...Object.keys(properties), ...Object.keys(definitions.field.properties)])
+  for (const keyword of keywords) t.ok(text.includes(`\`${keyword}\``), keyword)
+  const { parseModel } = await import('../src/model/parse.ts')
+  for (const [, example] of text.matchAll(/```json\n([\s\S]*?)```/g)) {
+    const raw = JSON.parse(example as string)
+    t.notOk(Array.isArray(parseModel({ file: 'x', name: 'example.Example', raw })), String(example))
+  }
+})
+
+t.test('the example model points to the published schema', async (t) => {
+  const { $schema } = JSON.parse(read('models/contacts.Contact.json'))
+  t.strictSame(JSON.parse(read(join('models', $schema))), metaSchema)
+})
+
+t.test('CI runs the README test command', async (t) => {
+  t.match(read('.ci/run'), /^npm ci && npm test$/m)
+  t.match(readme, /npm ci && npm test/)
+})

@@ -1,0 +1,235 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { FastifyServerOptions } from 'fastify'
+import type { Test } from 'tap'
+import { buildApp } from '../src/app.ts'
+import { loadConfig } from '../src/config.ts'
+import { type Database, openDatabase } from '../src/database/database.ts'
+import type { Model } from '../src/model/model.ts'
+import { parseModel } from '../src/model/parse.ts'
+import { createPeopleTables } from '../src/people/tables.ts'
+import { ensureAdmin } from '../src/people/users.ts'
+
+export const PASSWORD = 'correct-horse-battery'
+
+/** The seed's contact, with rules worth breaking. */
+export const CONTACT = {
+  type: 'object',
+  properties: {
+    fullName: { type: 'string', computed: '{firstName} {lastName}' },
+    firstName: { type: 'string', minLength: 1, maxLength: 50 },
+    lastName: { type: 'string' },
+    email: { type: 'string', format: 'email', unique: true },
+  },
+  required: ['firstName'],
+  list: ['fullName', 'email'],
+}
+
+/** Every type, format and keyword there is. */
+export const THING = {
+  type: 'object',
+  properties: {
+    text: { type: 'string', minLength: 2, maxLength: 10, pattern: '^[a-z]+$' },
+    color: { type: 'string', enum: ['red', 'green'], default: 'red' },
+    count: { type: 'integer', minimum: 0, maximum: 10 },
+    big: { type: 'integer' },
+    ratio: { type: 'number', exclusiveMinimum: 0, exclusiveMaximum: 1, multipleOf: 0.25 },
+    done: { type: 'boolean', default: false },
+    tags: { type: 'array', items: { type: 'string' }, maxItems: 3, uniqueItems: true },
+    place: {
+      type: 'object',
+      properties: { city: { type: 'string' }, zip: { type: 'string', default: '0' } },
+      required: ['city'],
+    },
+    closed: { type: 'object', additionalProperties: false },
+    mail: { type: 'string', format: 'email' },
+    link: { type: 'string', format: 'uri' },
+    key: { type: 'string', format: 'uuid' },
+    day: { type: 'string', format: 'date' },
+    hour: { type: 'string', format: 'time' },
+    moment: { type: 'string', format: 'date-time' },
+    price: { type: 'string', format: 'decimal' },
+    one: { type: 'string', const: 'only' },
+    secret: { type: 'string', writeOnly: true },
+    serial: { type: 'string', readOnly: true, default: 'none' },
+    label: { type: 'string', computed: 'No. {count} ({done}) {ratio}' },
+  },
+  unique: [['text', 'count']],
+  indexes: [['day', 'count']],
+  audit: false,
+}
+
+export type ModelFiles = Record<string, unknown>
+
+/** A folder of its own, gone after the test. */
+export function emptyFolder(t: Test): string {
+  const folder = mkdtempSync(join(tmpdir(), 'dossier-test-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/** A folder of its own with a models folder in it; gone after the test. */
+export function makeFolder(t: Test, models: ModelFiles = { 'contacts.Contact.json': CONTACT }): string {
+  const folder = emptyFolder(t)
+  mkdirSync(join(folder, 'models'))
+  for (const [name, content] of Object.entries(models)) writeModel(folder, name, content)
+  return folder
+}
+
+export function writeModel(folder: string, name: string, content: unknown): void {
+  const raw = typeof content === 'string' || content instanceof Buffer ? content : JSON.stringify(content)
+  writeFileSync(join(folder, 'models', name), raw)
+}
+
+export function configOf(folder: string, env: Record<string, string> = {}) {
+  return loadConfig({
+    MODELS_DIR: join(folder, 'models'),
+    DATA_DIR: join(folder, 'data'),
+    ADMIN_PASSWORD: PASSWORD,
+    LOG_LEVEL: 'silent',
+    ...env,
+  })
+}
+
+/** An open database with the service's own tables, closed after the test. */
+export async function testDatabase(t: Test, folder = emptyFolder(t)): Promise<Database> {
+  const database = openDatabase(join(folder, 'data'))
+  t.teardown(() => database.destroy())
+  await createPeopleTables(database)
+  return database
+}
+
+export interface AppOptions {
+  models?: ModelFiles
+  env?: Record<string, string>
+  folder?: string
+  logger?: FastifyServerOptions['logger']
+}
+
+/** The real service on a free port, on a database file of its own, with one admin. */
+export async function startApp(t: Test, { models, env, folder = makeFolder(t, models), logger }: AppOptions = {}) {
+  const config = configOf(folder, env)
+  const database = openDatabase(config.DATA_DIR)
+  const app = await buildApp(config, database, logger)
+  await ensureAdmin(database, config)
+  const url = await app.listen({ host: '127.0.0.1', port: 0 })
+  let open = true
+  const close = async () => {
+    if (!open) return
+    open = false
+    await app.close()
+    await database.destroy()
+  }
+  t.teardown(close)
+  return {
+    app,
+    database,
+    config,
+    folder,
+    url,
+    close,
+    stranger: new Client(url),
+    login: (...as: Login) => login(url, ...as),
+  }
+}
+
+export type Service = Awaited<ReturnType<typeof startApp>>
+
+type Login = [username?: string, password?: string]
+
+export async function login(url: string, username = 'admin', password = PASSWORD): Promise<Client> {
+  const client = new Client(url)
+  const { status } = await client.send('POST', '/callback', { username, password })
+  if (status !== 200) throw new Error(`${username} cannot log in: ${status}`)
+  return client
+}
+
+export interface Answer {
+  status: number
+  headers: Headers
+  // biome-ignore lint/suspicious/noExplicitAny: a test looks into an answer without describing it first
+  body: any
+  text: string
+}
+
+/** A person with a cookie jar of one cookie. */
+export class Client {
+  readonly url: string
+  cookie: string | undefined
+
+  constructor(url: string) {
+    this.url = url
+  }
+
+  async send(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+    const response = await fetch(this.url + path, {
+      method,
+      headers: {
+        accept: 'application/json',
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...(this.cookie && { cookie: this.cookie }),
+        ...headers,
+      },
+      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      redirect: 'manual',
+    })
+    for (const cookie of response.headers.getSetCookie()) this.cookie = cookie.split(';')[0] as string
+    const text = await response.text()
+    return {
+      status: response.status,
+      headers: response.headers,
+      text,
+      body: text === '' ? undefined : JSON.parse(text),
+    }
+  }
+
+  get = (path: string) => this.send('GET', path)
+  put = (path: string, data: unknown) => this.send('PUT', path, { data })
+  post = (path: string, data: unknown) => this.send('POST', path, { data })
+  delete = (path: string) => this.send('DELETE', path)
+}
+
+/** One row of a table of requests: what is sent, what comes back, and what must not. */
+export interface Scenario {
+  name: string
+  method?: string
+  path: string
+  body?: unknown
+  headers?: Record<string, string>
+  status: number
+  code?: string
+  /** parts of the answer's text */
+  has?: string[]
+  hasNot?: string[]
+}
+
+/** Nothing that an answer should ever contain. */
+const NEVER = ['SQLITE', 'sqlite', 'node_modules', '.ts:', 'at async', 'argon2', PASSWORD]
+
+export async function playScenarios(t: Test, client: Client, scenarios: Scenario[]): Promise<void> {
+  for (const { name, method = 'GET', path, body, headers, status, code, has = [], hasNot = [] } of scenarios) {
+    const answer = await client.send(method, path, body, headers)
+    t.equal(answer.status, status, `${name}: HTTP status (${answer.text.slice(0, 300)})`)
+    if (method !== 'HEAD') t.equal(answer.body?.code, code, `${name}: code`)
+    if (code)
+      t.match(answer.body, { status: Number, message: /\S/, requestId: /^[0-9a-f-]{36}$/ }, `${name}: failure shape`)
+    t.strictSame(
+      has.filter((part) => !answer.text.includes(part)),
+      [],
+      `${name}: has all it should (${answer.text})`,
+    )
+    t.strictSame(
+      [...hasNot, ...NEVER].filter((part) => answer.text.includes(part)),
+      [],
+      `${name}: has nothing it should not`,
+    )
+  }
+}
+
+/** A parsed model, which the test knows to be right. */
+export function modelOf(name: string, raw: unknown): Model {
+  const model = parseModel({ file: `${name}.json`, name, raw })
+  if (Array.isArray(model)) throw new Error(JSON.stringify(model))
+  return model
+}

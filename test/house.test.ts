@@ -1,0 +1,63 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
+import t from 'tap'
+
+const ROOT = join(import.meta.dirname, '..')
+
+/** Which room may import from which. Every room may use its own files and the shared ones. */
+const MAY_IMPORT: Record<string, string[]> = {
+  plugins: ['src/records', 'src/tables', 'src/model', 'src/people', 'src/database'],
+  'src/records': ['src/tables', 'src/model', 'src/database'],
+  'src/tables': ['src/model', 'src/database'],
+  'src/people': ['src/database'],
+  'src/model': [],
+  'src/database': [],
+  'src/cli': ['src/records', 'src/tables', 'src/model', 'src/people', 'src/database'],
+  src: ['src/tables', 'src/model', 'src/people', 'src/database'],
+}
+const SHARED = ['src/errors.ts', 'src/envelope.ts', 'src/config.ts']
+const FASTIFY_ALLOWED = ['src/app.ts', 'src/server.ts']
+
+const files = ['src', 'plugins'].flatMap((folder) =>
+  readdirSync(join(ROOT, folder), { recursive: true })
+    .map((name) => join(folder, String(name)))
+    .filter((name) => name.endsWith('.ts')),
+)
+
+function importsOf(file: string): string[] {
+  const source = readFileSync(join(ROOT, file), 'utf8')
+  return [...source.matchAll(/^(?:import|export) [^'"]*from '([^']+)'/gm)].map(([, target]) => target as string)
+}
+
+t.test('imports run one way, floor by floor', async (t) => {
+  t.ok(files.length > 20, 'the rule is held against the real files')
+  for (const file of files) {
+    const room = dirname(file)
+    for (const target of importsOf(file).filter((name) => name.startsWith('.'))) {
+      const path = relative(ROOT, resolve(ROOT, room, target))
+      const allowed = SHARED.includes(path) || dirname(path) === room || MAY_IMPORT[room]?.includes(dirname(path))
+      t.ok(allowed, `${file} imports ${path}`)
+      if (room === 'plugins') t.not(dirname(path), 'plugins', `${file}: plugins meet through decorators only`)
+    }
+  }
+})
+
+t.test('who knows what', async (t) => {
+  for (const file of files) {
+    const packages = importsOf(file).filter((name) => !name.startsWith('.') && !name.startsWith('node:'))
+    if (file.startsWith('src') && !FASTIFY_ALLOWED.includes(file))
+      t.notOk(
+        packages.some((name) => /^(@fastify\/|fastify)/.test(name)),
+        `${file} does not know Fastify`,
+      )
+    if (!file.startsWith('src/database'))
+      t.notOk(packages.includes('better-sqlite3'), `${file} does not know better-sqlite3`)
+  }
+})
+
+t.test('files stay short', async (t) => {
+  for (const file of files) {
+    const lines = readFileSync(join(ROOT, file), 'utf8').split('\n').length
+    t.ok(lines <= 220, `${file} has ${lines} lines`)
+  }
+})

@@ -1,0 +1,96 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { loadModels, ModelFaults } from '../../src/model/load.ts'
+import { CONTACT, type ModelFiles, makeFolder } from '../helper.ts'
+
+const TYPEBOX = `
+import { Type } from '@sinclair/typebox'
+export default Type.Object({
+  name: Type.String({ unique: true }),
+  size: Type.Optional(Type.Union([Type.Literal('S'), Type.Literal('L')], { default: 'S' })),
+  tags: Type.Optional(Type.Array(Type.String())),
+}, { title: 'Shirt', list: ['name'] })
+`
+
+async function faultsOf(t: Parameters<typeof makeFolder>[0], models: ModelFiles) {
+  const error = await loadModels(join(makeFolder(t, models), 'models')).then(
+    () => undefined,
+    (thrown) => thrown,
+  )
+  if (!(error instanceof ModelFaults)) throw error ?? new Error('no fault was found')
+  return error
+}
+
+t.test('JSON, TypeScript and JavaScript files; all else is left alone', async (t) => {
+  const folder = makeFolder(t, {
+    'contacts.Contact.json': CONTACT,
+    'shop.Shirt.ts': TYPEBOX,
+    'shop.sub.Sock_Left.js': 'export default { type: "object", properties: { a: { type: "string" } } }',
+    'README.md': '# Models',
+    '.hidden.json': '{',
+  })
+  const models = await loadModels(join(folder, 'models'))
+  t.strictSame(
+    models.map(({ name }) => name),
+    ['contacts.Contact', 'shop.Shirt', 'shop.sub.Sock_Left'],
+  )
+  const [, shirt, sock] = models
+  t.match(shirt, { title: 'Shirt', list: ['name'], unique: [['name']] })
+  t.match(shirt?.fields.slice(0, 3), [
+    { name: 'name', required: true },
+    { name: 'size', required: false, schema: { type: 'string', enum: ['S', 'L'] }, default: 'S' },
+    { name: 'tags', type: 'array' },
+  ])
+  t.equal(sock?.title, 'Sock_Left')
+})
+
+t.test('the shipped example is right, and is the contact of the specification', async (t) => {
+  const [contact] = await loadModels(join(import.meta.dirname, '../../models'))
+  t.match(contact, { name: 'contacts.Contact', list: ['fullName', 'email'] })
+})
+
+t.test('faults of files, all at once', async (t) => {
+  const folder = makeFolder(t, {})
+  mkdirSync(join(folder, 'models', 'a.Folder.json'))
+  const files: Record<string, [content: unknown, message: RegExp]> = {
+    'a.Empty.json': ['', /^The file is empty/],
+    'a.Truncated.json': ['{"type": "object", "prop', /^The file is not JSON: /],
+    'a.Latin.json': [Buffer.from('{"title": "\xe9"}', 'latin1'), /^The file is not UTF-8/],
+    'a.Twice.json': [
+      '{"type":"object","properties":{"x":{"type":"string"},"y":{"enum":[{},{"a":1}],"type":"string","type":"integer"}}}',
+      /^\/properties\/y\/type stands here twice/,
+    ],
+    'a.Same.json': [CONTACT, /^$/],
+    'a.Same.ts': [TYPEBOX, /^a\.Same\.json describes a model of the same name/],
+    'A.SAME.js': ['export default {}', /^$/],
+    'a.Syntax.ts': ['export default {', /^The module cannot be loaded: /],
+    'a.Nothing.ts': ['export const x = 1', /must export the model by default/],
+    'a.Wrong.json': [{ ...CONTACT, lsit: [] }, /^is not a known keyword/],
+    'contact.json': [CONTACT, /^A model file is named <package>\.<Model>/],
+    'a.lower.json': [CONTACT, /^A model file is named/],
+    'a__b.C.json': [CONTACT, /^A model file is named/],
+    'a.B-c.json': [CONTACT, /^A model file is named/],
+  }
+  const error = await faultsOf(t, Object.fromEntries(Object.entries(files).map(([name, [content]]) => [name, content])))
+  for (const [file, [, message]] of Object.entries(files)) {
+    const found = error.faults.filter((fault) => fault.file === file)
+    if (message.source !== '^$') t.match(found[0]?.message, message, file)
+  }
+  t.equal(error.message.split('\n').length >= 12, true, 'one line per fault')
+  t.match(error.message, /^a\.Empty\.json: The file is empty/m)
+  t.match(error.message, /^a\.Wrong\.json \/lsit: is not a known keyword/m)
+  const folderFault = await loadModels(join(folder, 'models')).catch((thrown) => thrown)
+  t.match(folderFault.faults, [{ file: 'a.Folder.json', message: 'This is a folder, not a file.' }])
+})
+
+t.test('a folder that is not there', async (t) => {
+  await t.rejects(loadModels(join(t.testdir(), 'nowhere')), /models folder cannot be read/)
+})
+
+t.test('a file that cannot be read', async (t) => {
+  const folder = makeFolder(t, {})
+  const { symlinkSync } = await import('node:fs')
+  symlinkSync(join(folder, 'gone.json'), join(folder, 'models', 'a.Gone.json'))
+  await t.rejects(loadModels(join(folder, 'models')), /a\.Gone\.json: The file cannot be read: ENOENT/)
+})

@@ -1,0 +1,156 @@
+import t from 'tap'
+import { parseModel } from '../../src/model/parse.ts'
+import { CONTACT, modelOf, THING } from '../helper.ts'
+
+const field = (content: object, more: object = {}) => ({ type: 'object', properties: { x: content }, ...more })
+
+t.test('what a model is', async (t) => {
+  const contact = modelOf('contacts.Contact', {
+    ...CONTACT,
+    title: 'Person',
+    description: 'Somebody',
+    nameField: 'fullName',
+  })
+  t.match(contact, {
+    name: 'contacts.Contact',
+    title: 'Person',
+    description: 'Somebody',
+    nameField: 'fullName',
+    list: ['fullName', 'email'],
+    unique: [['email']],
+    indexes: [],
+    audit: true,
+  })
+  t.match(contact.fields[0], {
+    readOnly: true,
+    computed: [{ field: 'firstName' }, { text: ' ' }, { field: 'lastName' }],
+  })
+  t.strictSame(
+    contact.fields.slice(4).map(({ name }) => name),
+    ['createdOn', 'createdBy', 'updatedOn', 'updatedBy'],
+  )
+  const thing = modelOf('test.Thing', THING)
+  t.notOk(thing.list.includes('tags') || thing.list.includes('secret') || thing.list.includes('createdOn'))
+  t.strictSame(thing.unique, [['text', 'count']])
+  const listed = modelOf(
+    'a.B',
+    field(
+      { type: 'string', index: true, title: 'X', description: 'an x' },
+      { list: ['createdOn'], indexes: [['createdOn', 'x']] },
+    ),
+  )
+  t.strictSame(listed.indexes, [['x'], ['createdOn', 'x']], 'audit fields can be listed and indexed')
+  t.equal(modelOf('a.B', field({ type: 'string' }, { audit: true })).audit, true)
+  t.match(listed.fields[0], { title: 'X', description: 'an x' })
+})
+
+t.test('faults, with pointer and what would be right', async (t) => {
+  const faults: [raw: unknown, pointer: string, message: RegExp][] = [
+    [[], '', /must be object/],
+    ['text', '', /must be object/],
+    [null, '', /must be object/],
+    [{ type: 'object' }, '', /needs "properties"/],
+    [{ type: 'array', properties: { x: { type: 'string' } } }, '/type', /must be "object"/],
+    [{ type: 'object', properties: {} }, '/properties', /fewer than 1/],
+    [{ ...CONTACT, lsit: [] }, '/lsit', /not a known keyword. Did you mean "list"\?/],
+    [field({ type: 'text' }), '/properties/x/type', /one of string, integer/],
+    [field({ type: ['string', 'null'] }), '/properties/x/type', /one of string/],
+    [field({}), '/properties/x', /needs "type": string, integer/],
+    [field({ type: 'string', uniqe: true }), '/properties/x/uniqe', /Did you mean "unique"/],
+    [field({ type: 'string', $ref: 'x' }), '/properties/x/$ref', /not a known keyword/],
+    [field({ type: 'string', format: 'emial' }), '/properties/x/format', /one of email, uri/],
+    [
+      field({ type: 'integer', minLength: 1 }),
+      '/properties/x/minLength',
+      /applies to a field of type string, not integer/,
+    ],
+    [field({ type: 'string', minimum: 1 }), '/properties/x/minimum', /applies to a field of type number, not string/],
+    [field({ type: 'boolean', items: {} }), '/properties/x/items', /type array, not boolean/],
+    [field({ type: 'array', items: { type: 'string', maximum: 1 } }), '/properties/x/items/maximum', /not string/],
+    [
+      field({ type: 'object', properties: { y: { type: 'string', pattern: '(' } } }),
+      '/properties/x/properties/y/pattern',
+      /not a regular expression/,
+    ],
+    [field({ type: 'string', default: 5 }), '/properties/x/default', /breaks the rules/],
+    [field({ type: 'string', enum: ['a', 1] }), '/properties/x/enum/1', /breaks the rules/],
+    [field({ type: 'array', unique: true }), '/properties/x/unique', /simple type/],
+    [field({ type: 'object', index: true }), '/properties/x/index', /simple type/],
+    [field({ type: 'integer', computed: '{x}' }), '/properties/x/type', /must be string/],
+    [field({ type: 'string', computed: '{y}', default: 'a' }), '/properties/x/default', /no meaning/],
+    [field({ type: 'string', computed: '{y' }), '/properties/x/computed', /fields in braces/],
+    [field({ type: 'string', computed: 'text' }), '/properties/x/computed', /at least one field/],
+    [field({ type: 'string', computed: '{x}' }), '/properties/x/computed', /not computed itself/],
+    [
+      { type: 'object', properties: { name: { type: 'string' }, x: { type: 'string', computed: '{nmae}' } } },
+      '/properties/x/computed',
+      /Did you mean "name"/,
+    ],
+    [
+      {
+        type: 'object',
+        properties: { pin: { type: 'string', writeOnly: true }, x: { type: 'string', computed: '{pin}' } },
+      },
+      '/properties/x/computed',
+      /writeOnly/,
+    ],
+    [field({ type: 'string', computed: '{constructor}' }), '/properties/x/computed', /not a field/],
+    [field({ type: 'string' }, { required: ['y'] }), '/required/0', /"y" is not a field/],
+    [field({ type: 'string' }, { list: ['xx'] }), '/list/0', /Did you mean "x"/],
+    [field({ type: 'string', writeOnly: true }, { list: ['x'] }), '/list/0', /not a field that can stand here/],
+    [field({ type: 'string' }, { audit: false, list: ['createdOn'] }), '/list/0', /not a field/],
+    [field({ type: 'array' }, { unique: [['x']] }), '/unique/0/0', /not a field that can stand here/],
+    [field({ type: 'string' }, { indexes: [['x', 'z']] }), '/indexes/0/1', /"z" is not/],
+    [field({ type: 'string' }, { nameField: 'y' }), '/nameField', /"y" is not a field/],
+    ...[
+      'id',
+      'Version',
+      'createdOn',
+      'toString',
+      'constructor',
+      '_x',
+      'x_',
+      'a__b',
+      '1x',
+      'a-b',
+      'limit',
+      'sort',
+      'x'.repeat(65),
+    ].map((name): [unknown, string, RegExp] => [
+      { type: 'object', properties: { [name]: { type: 'string' } } },
+      `/properties/${name}`,
+      /name|reserved|taken|parameter/,
+    ]),
+    [JSON.parse('{"type":"object","properties":{"__proto__":{"type":"string"}}}'), '/properties/__proto__', /name/],
+    [{ type: 'object', properties: { a: { type: 'string' }, A: { type: 'string' } } }, '/properties/A', /taken by "a"/],
+  ]
+  for (const [raw, pointer, message] of faults) {
+    const result = parseModel({ file: 'a.B.json', name: 'a.B', raw })
+    const found = Array.isArray(result) ? result : []
+    t.match(
+      found.find((fault) => fault.pointer === pointer),
+      { file: 'a.B.json', message },
+      `${pointer}: ${JSON.stringify(found)}`,
+    )
+  }
+})
+
+t.test('all faults of a file at once', async (t) => {
+  const result = parseModel({
+    file: 'a.B.json',
+    name: 'a.B',
+    raw: { type: 'object', properties: { id: { type: 'string' }, y: { type: 'integer', pattern: 'x' } }, list: ['q'] },
+  })
+  t.equal((result as unknown[]).length, 3)
+})
+
+t.test('a union that is not an enumeration is not one', async (t) => {
+  const result = parseModel({
+    file: 'a.B.json',
+    name: 'a.B',
+    raw: field({ anyOf: [{ type: 'string' }, { type: 'integer' }] }),
+  })
+  t.match(result, [{ pointer: '/properties/x' }, { pointer: '/properties/x/anyOf' }])
+  const odd = parseModel({ file: 'a.B.json', name: 'a.B', raw: field({ anyOf: [null, { const: 1 }] }) })
+  t.match(odd, [{ pointer: '/properties/x' }, { pointer: '/properties/x/anyOf' }])
+})

@@ -1,0 +1,39 @@
+import t from 'tap'
+import { checkPassword, hashPassword, madeUpPassword } from '../../src/people/password.ts'
+import { authenticate, ensureAdmin } from '../../src/people/users.ts'
+import { configOf, emptyFolder, PASSWORD, testDatabase } from '../helper.ts'
+
+t.test('the first admin', async (t) => {
+  const db = await testDatabase(t)
+  const config = configOf(emptyFolder(t))
+  t.strictSame(await ensureAdmin(db, config), {}, 'a password that was given is not repeated')
+  t.strictSame(await authenticate(db, 'Admin', PASSWORD), { username: 'admin', roles: ['admin'] })
+  t.strictSame(
+    await ensureAdmin(db, configOf(emptyFolder(t), { ADMIN_USERNAME: 'other' })),
+    {},
+    'only while there are no users',
+  )
+  t.equal(await authenticate(db, 'other', PASSWORD), undefined)
+  const row = await db.selectFrom('dossier_users').selectAll().executeTakeFirst()
+  t.match(row?.password, /^\$argon2id\$/)
+  t.ok(row?.lastLogin)
+})
+
+t.test('a made-up password', async (t) => {
+  const db = await testDatabase(t)
+  const { madeUp = '' } = await ensureAdmin(db, configOf(emptyFolder(t), { ADMIN_PASSWORD: '' }))
+  t.match(madeUp, /^[a-z2-9]{20}$/)
+  t.ok(await authenticate(db, 'admin', madeUp))
+  t.not(madeUpPassword(), madeUpPassword())
+})
+
+t.test('passwords', async (t) => {
+  const stored = await hashPassword('secret')
+  t.equal(await checkPassword('secret', stored), true)
+  t.equal(await checkPassword('Secret', stored), false)
+  t.equal(await checkPassword('secret', undefined), false)
+  const storm = await Promise.allSettled(Array.from({ length: 210 }, () => checkPassword('x', undefined)))
+  const refused = storm.filter((result) => result.status === 'rejected')
+  t.equal(refused.length, 9, 'one at work, two hundred in line')
+  t.match(refused[0], { reason: { code: 'UNAVAILABLE', details: { headers: { 'retry-after': '5' } } } })
+})

@@ -1,0 +1,54 @@
+import t from 'tap'
+import { Client, startApp } from '../helper.ts'
+
+/** Collects what is logged. */
+function logSink() {
+  const lines: string[] = []
+  return { lines, stream: { write: (line: string) => void lines.push(line) } }
+}
+
+t.test('anything unexpected is logged in full, and the client sees nothing of it', async (t) => {
+  const { lines, stream } = logSink()
+  const service = await startApp(t, { logger: { level: 'info', stream }, env: { LOG_LEVEL: 'info' } })
+  const client = await service.login()
+  await service.database.schema.dropTable('contacts__Contact').execute()
+  const { status, body, text } = await client.get('/ws/rest/contacts.Contact')
+  t.equal(status, 500)
+  t.match(body, { status: -1, code: 'INTERNAL', requestId: String })
+  t.notMatch(text, /no such table|contacts__|\.ts/)
+  const line = lines.find((entry) => entry.includes(body.requestId) && entry.includes('"level":50'))
+  t.match(line, /no such table.*stack/)
+})
+
+t.test('a full disk is 507, changes nothing, and reading goes on', async (t) => {
+  const service = await startApp(t)
+  const client = await service.login()
+  const { sql } = await import('kysely')
+  await sql`PRAGMA max_page_count = 1`.execute(service.database)
+  const answer = await client.put('/ws/rest/contacts.Contact', { firstName: 'x', lastName: 'y'.repeat(500_000) })
+  t.equal(answer.status, 507)
+  t.match(answer.body, { status: -1, code: 'STORAGE_FULL' })
+  t.equal((await client.get('/ws/rest/contacts.Contact')).body.total, 0)
+  await sql`PRAGMA max_page_count = 1000000`.execute(service.database)
+  t.equal(
+    (await client.put('/ws/rest/contacts.Contact', { firstName: 'x' })).status,
+    200,
+    'with room again, without a restart',
+  )
+})
+
+t.test('health needs no session', async (t) => {
+  const { url } = await startApp(t)
+  const answer = await new Client(url).get('/health')
+  t.strictSame(answer.body, { status: 0, data: [{ live: true, ready: true }] })
+  t.equal((await new Client(url).send('POST', '/health', {})).body.code, 'LOGIN_REQUIRED')
+})
+
+t.test('an unknown path and a known one with another method', async (t) => {
+  const service = await startApp(t)
+  const client = await service.login()
+  t.match((await client.get('/nowhere')).body, { code: 'ROUTE_NOT_FOUND' })
+  const wrong = await client.send('DELETE', '/callback')
+  t.match(wrong.body, { code: 'METHOD_NOT_ALLOWED', message: /POST/ })
+  t.equal(wrong.headers.get('allow'), 'POST')
+})

@@ -1,0 +1,106 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { request } from 'node:http'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { login, makeFolder, PASSWORD, startApp } from './helper.ts'
+
+const SERVER = join(import.meta.dirname, '../src/server.ts')
+
+/** The real process, as `npm start` starts it. */
+function spawnServer(t: Test, folder: string, env: Record<string, string> = {}) {
+  const child = spawn(process.execPath, [SERVER], {
+    cwd: folder,
+    env: { ...process.env, HOST: '127.0.0.1', PORT: '0', ADMIN_PASSWORD: PASSWORD, LOG_LEVEL: 'info', ...env },
+  })
+  t.teardown(() => child.kill('SIGKILL'))
+  let output = ''
+  const read = (chunk: Buffer) => {
+    output += chunk
+  }
+  child.stdout.on('data', read)
+  child.stderr.on('data', read)
+  return { child, output: () => output }
+}
+
+async function listening({ child, output }: { child: ChildProcess; output(): string }): Promise<string> {
+  for (;;) {
+    const url = /listening at (http:[^"\s]+)/.exec(output())?.[1]
+    if (url) return url
+    if (child.exitCode !== null) throw new Error(output())
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+}
+
+t.test('start, work, stop', async (t) => {
+  const server = spawnServer(t, makeFolder(t), { ADMIN_PASSWORD: '' })
+  const url = await listening(server)
+  const password = /Password: +(\S+)/.exec(server.output())?.[1] as string
+  const client = await login(url, 'admin', password)
+  t.equal((await client.put('/ws/rest/contacts.Contact', { firstName: 'Ada' })).status, 200)
+  server.child.kill('SIGTERM')
+  t.strictSame(await once(server.child, 'exit'), [0, null])
+  t.notOk(server.output().includes('Ada'), 'no record body in the log')
+  t.equal(server.output().split(password).length, 2, 'the password is shown once')
+  t.match(server.output(), /"method":"PUT","url":"\/ws\/rest\/contacts.Contact","status":200/)
+})
+
+t.test('what stops the start says what to do, without a stack', async (t) => {
+  const scenarios: [folder: string, env: Record<string, string>, message: RegExp][] = [
+    [makeFolder(t), { PORT: 'x' }, /Setting PORT must be integer/],
+    [makeFolder(t), { TRUST_PROXY: 'true' }, /Setting TRUST_PROXY/],
+    [makeFolder(t), { MODELS_DIR: 'nowhere' }, /models folder cannot be read/],
+  ]
+  for (const [folder, env, message] of scenarios) {
+    const server = spawnServer(t, folder, env)
+    const [code] = await once(server.child, 'close')
+    t.equal(code, 1)
+    t.match(server.output(), message)
+    t.notMatch(server.output(), /\n {4}at /)
+  }
+  const unforeseen = spawnServer(t, makeFolder(t), { DATA_DIR: '/dev/null/x' })
+  t.strictSame(await once(unforeseen.child, 'close'), [1, null])
+  t.match(unforeseen.output(), /ENOTDIR[\s\S]*\n {4}at /, 'what nobody foresaw comes with its stack')
+})
+
+t.test('an unexpected error in the process is logged and ends it', async (t) => {
+  const folder = makeFolder(t)
+  const { writeFileSync } = await import('node:fs')
+  writeFileSync(join(folder, 'fail.mjs'), 'setTimeout(() => { throw new Error("out of the blue") }, 1500)')
+  const server = spawnServer(t, folder, {
+    NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --import=${join(folder, 'fail.mjs')}`,
+  })
+  const [code] = await once(server.child, 'close')
+  t.equal(code, 1)
+  t.match(server.output(), /"level":60.*out of the blue/)
+})
+
+t.test('what is not HTTP, and what is hardly', async (t) => {
+  const { url } = await startApp(t)
+  const { port } = new URL(url)
+  const raw = (text: string) =>
+    new Promise<string>((resolve) => {
+      let answer = ''
+      const socket = connect(Number(port), '127.0.0.1', () => socket.write(text))
+      socket.on('data', (chunk) => {
+        answer += chunk
+      })
+      socket.on('close', () => resolve(answer))
+    })
+  t.match(await raw('complete nonsense\r\n\r\n'), /^HTTP\/1\.1 400 Bad Request[\s\S]*"code":"BAD_REQUEST"/)
+  t.match(
+    await raw('GET /%zz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'),
+    /^HTTP\/1\.1 400[\s\S]*"code":"BAD_REQUEST"/,
+  )
+
+  // A connection that breaks in the middle leaves nobody to answer.
+  const socket = connect(Number(port), '127.0.0.1')
+  await once(socket, 'connect')
+  socket.write('POST /callback HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{')
+  socket.resetAndDestroy()
+  const answer = await new Promise<number | undefined>((resolve) => {
+    request(`${url}/health`, (response) => resolve(response.statusCode)).end()
+  })
+  t.equal(answer, 200)
+})
