@@ -4,7 +4,7 @@ import fp from 'fastify-plugin'
 import { SuccessOf, success } from '../src/envelope.ts'
 import { Failure } from '../src/errors.ts'
 import { countAttempt } from '../src/people/attempts.ts'
-import { authenticate, type User } from '../src/people/users.ts'
+import { authenticate, noteLogin, type User } from '../src/people/users.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -43,14 +43,23 @@ const auth: FastifyPluginAsyncTypebox = async (app) => {
       schema: { body: Credentials, response: { 200: SuccessOf(Person) } },
       handler: async (request) => {
         const { username, password } = request.body
-        const attempt = await countAttempt(app.database, app.config, username, request.ip)
+        const subject = username.slice(0, 64)
+        const attempt = await countAttempt(app.database, app.config, username, request.ip).catch((error) => {
+          request.audit('login locked', { subject })
+          throw error
+        })
         const user = await authenticate(app.database, username, password)
-        if (!user) throw new Failure('LOGIN_INCORRECT', 'The username or the password is not right.')
+        if (!user) {
+          request.audit('login failed', { subject })
+          throw new Failure('LOGIN_INCORRECT', 'The username or the password is not right.')
+        }
         await attempt.forget()
+        await noteLogin(app.database, user)
         // A new session id at every login: one that somebody planted beforehand is worth nothing.
         await request.session.regenerate()
         Object.assign(request.session, { user, address: request.ip })
         await request.session.save()
+        request.audit('login')
         return success(user)
       },
     })
@@ -59,9 +68,10 @@ const auth: FastifyPluginAsyncTypebox = async (app) => {
   app.route({
     method: 'GET',
     url: '/logout',
-    config: { public: true },
+    config: { public: true, changes: true },
     schema: { response: { 200: SuccessOf(Type.Never()) } },
     handler: async (request, reply) => {
+      if (request.user) request.audit('logout')
       await request.session.destroy()
       reply.clearCookie('sid', { path: '/' })
       return success()
@@ -69,4 +79,4 @@ const auth: FastifyPluginAsyncTypebox = async (app) => {
   })
 }
 
-export default fp(auth, { name: 'auth', dependencies: ['routes', 'session', 'bodies'] })
+export default fp(auth, { name: 'auth', dependencies: ['routes', 'bodies', 'security'] })

@@ -3,9 +3,10 @@ import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { PageOf, SuccessOf, success } from '../src/envelope.ts'
 import { Failure } from '../src/errors.ts'
+import type { Operation } from '../src/model/access.ts'
 import type { Model } from '../src/model/model.ts'
 import { didYouMean } from '../src/model/nearest.ts'
-import { parseQuery, wholeNumber } from '../src/model/query.ts'
+import { allowOnly, parseQuery, wholeNumber } from '../src/model/query.ts'
 import { schemasOf } from '../src/model/schemas.ts'
 import { recordsOf } from '../src/records/records.ts'
 import type { Row } from '../src/tables/columns.ts'
@@ -31,40 +32,59 @@ async function modelRoutes(app: FastifyInstance, { model }: { model: Model }) {
   const records = recordsOf(app.database, model)
   const { row, listRow, createBody, updateBody } = schemasOf(model)
   const one = { 200: SuccessOf(row) }
+  const to = (operation: Operation) => ({ access: { model, operation } })
 
-  app.get<{ Querystring: Parameters }>('', { schema: { response: { 200: PageOf(listRow) } } }, async ({ query }) => ({
-    status: 0,
-    ...(await records.find(parseQuery(query))),
-  }))
+  app.route<{ Querystring: Parameters }>({
+    method: 'GET',
+    url: '',
+    config: to('read'),
+    schema: { response: { 200: PageOf(listRow) } },
+    handler: async ({ query, user }) => ({ status: 0, ...(await records.find(parseQuery(query), user)) }),
+  })
 
-  app.get<{ Params: Parameters }>('/:id', { schema: { response: one } }, async ({ params }) =>
-    success(await records.read(idIn(params))),
-  )
+  app.route<{ Params: Parameters; Querystring: Parameters }>({
+    method: 'GET',
+    url: '/:id',
+    config: to('read'),
+    schema: { response: one },
+    handler: async ({ params, query, user }) => {
+      allowOnly([], query)
+      return success(await records.read(idIn(params), user))
+    },
+  })
 
-  app.put<{ Body: { data: Row } }>('', { schema: { body: createBody, response: one } }, async ({ body, user }) =>
-    success(await records.create(body.data, user.username)),
-  )
+  app.route<{ Body: { data: Row } }>({
+    method: 'PUT',
+    url: '',
+    config: to('create'),
+    schema: { body: createBody, response: one },
+    handler: async ({ body, user }) => success(await records.create(body.data, user)),
+  })
 
-  app.post<{ Params: Parameters; Body: { data: Row & { id?: number; version: number } } }>(
-    '/:id',
-    { schema: { body: updateBody, response: one } },
-    async ({ params, body, user }) => {
+  app.route<{ Params: Parameters; Body: { data: Row & { id?: number; version: number } } }>({
+    method: 'POST',
+    url: '/:id',
+    config: to('update'),
+    schema: { body: updateBody, response: one },
+    handler: async ({ params, body, user }) => {
       const id = idIn(params)
       const { id: named = id, version, ...data } = body.data
       if (named !== id) throw new Failure('BAD_REQUEST', `The body names the id ${named}, but the path names ${id}.`)
-      return success(await records.update(id, version, data, user.username))
+      return success(await records.update(id, version, data, user))
     },
-  )
+  })
 
-  app.delete<{ Params: Parameters; Querystring: Parameters }>(
-    '/:id',
-    { schema: { response: { 200: SuccessOf(Type.Integer()) } } },
-    async ({ params, query }) => {
-      const { version, ...others } = query
-      parseQuery(others)
-      return success(await records.remove(idIn(params), wholeNumber(query, 'version', Number.MAX_SAFE_INTEGER)))
+  app.route<{ Params: Parameters; Querystring: Parameters }>({
+    method: 'DELETE',
+    url: '/:id',
+    config: to('delete'),
+    schema: { response: { 200: SuccessOf(Type.Integer()) } },
+    handler: async ({ params, query, user }) => {
+      allowOnly(['version'], query)
+      const expected = wholeNumber(query, 'version', Number.MAX_SAFE_INTEGER)
+      return success(await records.remove(idIn(params), expected, user))
     },
-  )
+  })
 }
 
 function idIn({ id }: Parameters): number {
@@ -78,4 +98,4 @@ function modelIn(url: string): string {
   return decodeURIComponent(name)
 }
 
-export default fp(records, { name: 'records', dependencies: ['models', 'auth'] })
+export default fp(records, { name: 'records', dependencies: ['models', 'access'] })

@@ -15,6 +15,7 @@ export const CODES = {
   METHOD_NOT_ALLOWED: { http: 405, status: -1 },
   VERSION_CONFLICT: { http: 409, status: -1 },
   NOT_UNIQUE: { http: 409, status: -4 },
+  LAST_ADMIN: { http: 409, status: -4 },
   REFERENCE_VIOLATION: { http: 409, status: -4 },
   BODY_TOO_LARGE: { http: 413, status: -1 },
   UNSUPPORTED_MEDIA_TYPE: { http: 415, status: -1 },

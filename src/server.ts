@@ -2,13 +2,14 @@ import closeWithGrace from 'close-with-grace'
 import { buildApp } from './app.ts'
 import { loadConfig, SettingsError } from './config.ts'
 import { openDatabase } from './database/database.ts'
+import { Failure } from './errors.ts'
 import { logging } from './logging.ts'
 import { ModelFaults } from './model/load.ts'
 import { ensureAdmin } from './people/users.ts'
 import { MigrationRefused } from './tables/migrate.ts'
 
 /** Mistakes of the operator: the message says what to do, a stack would only hide it. */
-const EXPECTED = [SettingsError, ModelFaults, MigrationRefused]
+const EXPECTED = [Failure, SettingsError, ModelFaults, MigrationRefused]
 
 async function start() {
   const config = loadConfig(process.env, true)

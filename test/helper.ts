@@ -233,3 +233,9 @@ export function modelOf(name: string, raw: unknown): Model {
   if (Array.isArray(model)) throw new Error(JSON.stringify(model))
   return model
 }
+
+/** Collects what is logged. */
+export function logSink() {
+  const lines: string[] = []
+  return { lines, stream: { write: (line: string) => void lines.push(line) } }
+}

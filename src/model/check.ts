@@ -33,6 +33,7 @@ export function checkFields(model: ModelFile): Complaint[] {
       ...checkField(field, `/properties/${name}`, model),
     ]),
     ...checkReferences(model, listable),
+    ...checkAccess(model),
   ]
 }
 
@@ -162,6 +163,18 @@ function checkReferences(model: ModelFile, listable: string[]): Complaint[] {
         ]
       : []),
   ]
+}
+
+/** Without audit fields nobody would know whose record it is. */
+function checkAccess({ access = {}, audit }: ModelFile): Complaint[] {
+  if (audit !== false) return []
+  return Object.entries(access).flatMap(([operation, entries]) =>
+    entries.flatMap((entry, index) =>
+      typeof entry === 'string'
+        ? []
+        : [{ pointer: `/access/${operation}/${index}`, message: 'needs the audit fields; take out "audit": false.' }],
+    ),
+  )
 }
 
 const isScalarType = (field: FieldFile) => field.type !== 'array' && field.type !== 'object'

@@ -1,3 +1,4 @@
+import type { Operation } from './access.ts'
 import type { FieldType, JsonSchema } from './model.ts'
 
 /** Something wrong in a model file: where, what, and what would be right. */
@@ -28,6 +29,7 @@ export interface ModelFile {
   unique?: string[][]
   indexes?: string[][]
   audit?: boolean
+  access?: Partial<Record<Operation, (string | { role: string; where: 'own' })[]>>
 }
 
 export type FieldFile = JsonSchema & {

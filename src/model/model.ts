@@ -1,3 +1,5 @@
+import type { AccessRule, Operation } from './access.ts'
+
 /** What a model is, once its file has been read and found right. */
 export interface Model {
   /** the fully qualified name, which is the file's name: `contacts.Contact` */
@@ -14,6 +16,8 @@ export interface Model {
   unique: string[][]
   indexes: string[][]
   audit: boolean
+  /** who may do what */
+  access: Record<Operation, AccessRule[]>
 }
 
 export type FieldType = 'string' | 'integer' | 'number' | 'boolean' | 'array' | 'object'

@@ -10,7 +10,7 @@ import { parseTemplate } from './template.ts'
 /** The keywords of a field that are not about its value. */
 const OWN_KEYWORDS = new Set(['unique', 'index', 'computed', 'readOnly', 'writeOnly', 'default'])
 
-const validate = newAjv({ strict: true, verbose: true }).compile<ModelFile>(metaSchema)
+const validate = newAjv({ strict: true, allowUnionTypes: true, verbose: true }).compile<ModelFile>(metaSchema)
 
 /** Turns a raw model file into a Model, or says everything that is wrong with it. */
 export function parseModel({ file, name, raw }: RawModel): Model | Fault[] {
@@ -35,7 +35,14 @@ function toModel(name: string, file: ModelFile): Model {
     unique: [...single('unique'), ...(file.unique ?? [])],
     indexes: [...single('index'), ...(file.indexes ?? [])],
     audit,
+    access: toAccess(file.access ?? {}),
   }
+}
+
+function toAccess(file: NonNullable<ModelFile['access']>): Model['access'] {
+  const rules = (entries: (string | { role: string })[] = ['*']) =>
+    entries.map((entry) => (typeof entry === 'string' ? { role: entry, own: false } : { role: entry.role, own: true }))
+  return { read: rules(file.read), create: rules(file.create), update: rules(file.update), delete: rules(file.delete) }
 }
 
 function toField(name: string, file: FieldFile, required: string[]): Field {

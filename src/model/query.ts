@@ -13,13 +13,18 @@ const PARAMETERS = ['offset', 'limit']
 
 /** Find's parameters → a Query. Every fault names its parameter; nothing is silently dropped. */
 export function parseQuery(parameters: Record<string, unknown>): Query {
-  for (const name of Object.keys(parameters)) {
-    if (!PARAMETERS.includes(name))
-      throw new Failure('BAD_REQUEST', `There is no query parameter "${name}".${didYouMean(name, PARAMETERS)}`)
-  }
+  allowOnly(PARAMETERS, parameters)
   return {
     offset: wholeNumber(parameters, 'offset', Number.MAX_SAFE_INTEGER) ?? 0,
     limit: wholeNumber(parameters, 'limit', MAX_LIMIT) ?? DEFAULT_LIMIT,
+  }
+}
+
+/** Refuses parameters that an operation does not know, rather than pass them over. */
+export function allowOnly(known: string[], parameters: Record<string, unknown>): void {
+  for (const name of Object.keys(parameters)) {
+    if (!known.includes(name))
+      throw new Failure('BAD_REQUEST', `There is no query parameter "${name}" here.${didYouMean(name, known)}`)
   }
 }
 

@@ -21,7 +21,10 @@ const VERSION = Type.Integer({
 export function schemasOf(model: Model): ModelSchemas {
   const shown = visibleFields(model)
   const row = (fields: Field[]) =>
-    Type.Object({ id: ID, version: VERSION, ...schemaByField(fields, returnedValue) }, { title: model.title })
+    Type.Object(
+      { id: ID, version: VERSION, ...Type.Partial(Type.Object(schemaByField(fields, returnedValue))).properties },
+      { title: model.title },
+    )
   return {
     row: row(shown),
     listRow: row(shown.filter((field) => model.list.includes(field.name))),

@@ -7,6 +7,15 @@ const SESSIONS = 'dossier_sessions'
 /** A session's last use is written down at most this often, so that reading does not write. */
 const TOUCH_MS = 60_000
 
+/** What a person sees of a session of theirs. The id is not the cookie's value. */
+export interface SessionView {
+  id: string
+  createdOn: string
+  lastSeen: string
+  address: string
+  current: boolean
+}
+
 /** What @fastify/session keeps per session: who it is, and from where they logged in. */
 export interface SessionData {
   user?: User
@@ -20,13 +29,11 @@ export const sessionKey = (sessionId: string) => hash('sha256', sessionId)
 /** The store behind @fastify/session. Sessions live in the database, so that they survive a restart. */
 export class SessionStore {
   readonly #db: Database
-  readonly #idleMs: number
-  readonly #lifeMs: number
+  readonly #limits: { idleMs: number; lifeMs: number }
 
   constructor(db: Database, config: Config) {
     this.#db = db
-    this.#idleMs = config.SESSION_IDLE_MINUTES * 60_000
-    this.#lifeMs = config.SESSION_MAX_HOURS * 3_600_000
+    this.#limits = limitsOf(config)
   }
 
   get(sessionId: string, done: Done<SessionData | null>): void {
@@ -52,8 +59,8 @@ export class SessionStore {
       .select(['dossier_users.username', 'dossier_users.roles', 'dossier_sessions.lastSeen'])
       .where('dossier_sessions.id', '=', id)
       .where('dossier_users.enabled', '=', 1)
-      .where('dossier_sessions.createdOn', '>', now - this.#lifeMs)
-      .where('dossier_sessions.lastSeen', '>', now - this.#idleMs)
+      .where('dossier_sessions.createdOn', '>', now - this.#limits.lifeMs)
+      .where('dossier_sessions.lastSeen', '>', now - this.#limits.idleMs)
       .executeTakeFirst()
     if (!row) return null
     if ((row.lastSeen as number) <= now - TOUCH_MS)
@@ -67,7 +74,46 @@ export class SessionStore {
     // Whoever logs in sweeps the floor: expired sessions are of no use to anybody.
     await this.#db
       .deleteFrom(SESSIONS)
-      .where((is) => is.or([is('createdOn', '<=', now - this.#lifeMs), is('lastSeen', '<=', now - this.#idleMs)]))
+      .where((is) =>
+        is.or([is('createdOn', '<=', now - this.#limits.lifeMs), is('lastSeen', '<=', now - this.#limits.idleMs)]),
+      )
       .execute()
   }
+}
+
+export async function listSessions(db: Database, username: string, current: string): Promise<SessionView[]> {
+  const rows = await db
+    .selectFrom(SESSIONS)
+    .select(['id', 'createdOn', 'lastSeen', 'address'])
+    .where('username', '=', username)
+    .orderBy('createdOn')
+    .execute()
+  return rows.map((row) => ({
+    id: row.id as string,
+    createdOn: new Date(row.createdOn as number).toISOString(),
+    lastSeen: new Date(row.lastSeen as number).toISOString(),
+    address: row.address as string,
+    current: row.id === current,
+  }))
+}
+
+/** When a session ends if it is not used again. */
+export function sessionExpires(config: Config, { createdOn, lastSeen }: SessionView): string {
+  const { idleMs, lifeMs } = limitsOf(config)
+  return new Date(Math.min(Date.parse(lastSeen) + idleMs, Date.parse(createdOn) + lifeMs)).toISOString()
+}
+
+/** Ends one session of a person; false if they have no such session. */
+export async function endSession(db: Database, username: string, id: string): Promise<boolean> {
+  const query = db.deleteFrom(SESSIONS).where('username', '=', username).where('id', '=', id)
+  return (await query.returning('id').executeTakeFirst()) !== undefined
+}
+
+/** Ends all sessions of a person but the one that is kept. */
+export async function endSessions(db: Database, username: string, kept = ''): Promise<void> {
+  await db.deleteFrom(SESSIONS).where('username', '=', username).where('id', '!=', kept).execute()
+}
+
+function limitsOf(config: Config) {
+  return { idleMs: config.SESSION_IDLE_MINUTES * 60_000, lifeMs: config.SESSION_MAX_HOURS * 3_600_000 }
 }

@@ -1,6 +1,9 @@
+import { sql } from 'kysely'
 import type { Config } from '../config.ts'
 import type { Database } from '../database/database.ts'
+import { Failure } from '../errors.ts'
 import { checkPassword, hashPassword, madeUpPassword } from './password.ts'
+import { endSessions } from './sessions.ts'
 
 /** Who makes a request. */
 export interface User {
@@ -8,7 +11,26 @@ export interface User {
   roles: string[]
 }
 
+/** What an admin sees of a user: never the hash. */
+export interface Account extends User {
+  enabled: boolean
+  createdOn: string
+  lastLogin: string | null
+}
+
+export interface UserChange {
+  roles?: string[]
+  enabled?: boolean
+  password?: string
+}
+
 const USERS = 'dossier_users'
+const ACCOUNT = ['username', 'roles', 'enabled', 'createdOn', 'lastLogin']
+const USERNAME = '^[A-Za-z0-9._@-]{1,64}$'
+const ROLE = '^[A-Za-z0-9._-]{1,64}$'
+const MIN_PASSWORD = 10
+/** Hashing takes time by length; nobody types more. */
+const MAX_PASSWORD = 1024
 
 /** The user, if the password is theirs and they are enabled. It takes as long if they are unknown. */
 export async function authenticate(db: Database, username: string, password: string): Promise<User | undefined> {
@@ -18,25 +40,123 @@ export async function authenticate(db: Database, username: string, password: str
     .where('username', '=', username)
     .where('enabled', '=', 1)
     .executeTakeFirst()
-  if (!(await checkPassword(password, row?.password as string | undefined)) || !row) return undefined
-  await db.updateTable(USERS).set({ lastLogin: Date.now() }).where('username', '=', row.username).execute()
+  const matches = await checkPassword(password, row?.password as string | undefined)
+  if (!row || !matches) return undefined
   return { username: row.username as string, roles: JSON.parse(row.roles as string) }
 }
 
-export async function addUser(db: Database, username: string, password: string, roles: string[]): Promise<void> {
+export async function noteLogin(db: Database, { username }: User): Promise<void> {
+  await db.updateTable(USERS).set({ lastLogin: Date.now() }).where('username', '=', username).execute()
+}
+
+export async function listUsers(db: Database): Promise<Account[]> {
+  const rows = await db.selectFrom(USERS).select(ACCOUNT).orderBy('username').execute()
+  return rows.map(toAccount)
+}
+
+export async function addUser(db: Database, username: string, password: string, roles: string[]): Promise<Account> {
+  checkRules({ username, password, roles })
   const values = {
     username,
     password: await hashPassword(password),
     roles: JSON.stringify(roles),
     createdOn: Date.now(),
   }
-  await db.insertInto(USERS).values(values).execute()
+  const added = await db
+    .insertInto(USERS)
+    .values(values)
+    .onConflict((conflict) => conflict.doNothing())
+    .returning(ACCOUNT)
+    .executeTakeFirst()
+  if (!added)
+    throw new Failure('NOT_UNIQUE', `There is a user "${username}" already.`, { errors: { username: 'is taken' } })
+  return toAccount(added)
+}
+
+/** A new password or a closed door ends the user's sessions, but for the one that is kept. */
+export async function changeUser(db: Database, username: string, change: UserChange, kept?: string): Promise<Account> {
+  checkRules({ username, ...change })
+  const values = {
+    ...(change.roles && { roles: JSON.stringify(change.roles) }),
+    ...(change.enabled !== undefined && { enabled: change.enabled ? 1 : 0 }),
+    ...(change.password !== undefined && { password: await hashPassword(change.password) }),
+  }
+  return keepingAnAdmin(db, async (transaction) => {
+    const query = transaction.updateTable(USERS).set({ username: sql`username`, ...values })
+    const changed = await query.where('username', '=', username).returning(ACCOUNT).executeTakeFirst()
+    if (!changed) throw noSuchUser(username)
+    if (change.password !== undefined || change.enabled === false) await endSessions(transaction, username, kept)
+    return toAccount(changed)
+  })
+}
+
+/** Their sessions go with them, by the foreign key. Returns the name as it was spelt. */
+export async function removeUser(db: Database, username: string): Promise<string> {
+  return keepingAnAdmin(db, async (transaction) => {
+    const query = transaction.deleteFrom(USERS).where('username', '=', username)
+    const removed = await query.returning('username').executeTakeFirst()
+    if (!removed) throw noSuchUser(username)
+    return removed.username as string
+  })
 }
 
 /** While there are no users, makes the first admin. Returns the password if it had to be made up. */
 export async function ensureAdmin(db: Database, config: Config): Promise<{ madeUp?: string }> {
   if (await db.selectFrom(USERS).select('username').limit(1).executeTakeFirst()) return {}
   const password = config.ADMIN_PASSWORD ?? madeUpPassword()
-  await addUser(db, config.ADMIN_USERNAME, password, ['admin'])
-  return config.ADMIN_PASSWORD === undefined ? { madeUp: password } : {}
+  const added = await addUser(db, config.ADMIN_USERNAME, password, ['admin']).catch((error) => {
+    // Of two processes that start at once, the other was first.
+    if (error instanceof Failure && error.code === 'NOT_UNIQUE') return undefined
+    throw error
+  })
+  return added && config.ADMIN_PASSWORD === undefined ? { madeUp: password } : {}
+}
+
+function toAccount(row: Record<string, unknown>): Account {
+  const moment = (time: unknown) => new Date(time as number).toISOString()
+  return {
+    username: row.username as string,
+    roles: JSON.parse(row.roles as string),
+    enabled: row.enabled === 1,
+    createdOn: moment(row.createdOn),
+    lastLogin: row.lastLogin === null ? null : moment(row.lastLogin),
+  }
+}
+
+/** Does the work in a transaction that is undone if it would leave nobody to manage the others. */
+function keepingAnAdmin<Result>(db: Database, work: (transaction: Database) => Promise<Result>): Promise<Result> {
+  return db.transaction().execute(async (transaction) => {
+    const before = await countAdmins(transaction)
+    const result = await work(transaction)
+    if (before > 0 && (await countAdmins(transaction)) === 0)
+      throw new Failure(
+        'LAST_ADMIN',
+        'This is the last enabled user with the role admin. Give somebody else that role first.',
+      )
+    return result
+  })
+}
+
+async function countAdmins(db: Database): Promise<number> {
+  const { rows } = await sql<{ admins: number }>`
+    SELECT count(*) AS admins FROM dossier_users, json_each(dossier_users.roles)
+    WHERE enabled = 1 AND json_each.value = 'admin'`.execute(db)
+  return (rows[0] as { admins: number }).admins
+}
+
+const noSuchUser = (username: string) => new Failure('RECORD_NOT_FOUND', `There is no user "${username}".`)
+
+/** The rules that hold on every way in: over HTTP, on the command line, and for the first admin. */
+function checkRules({ username, password, roles = [] }: { username: string } & UserChange): void {
+  const errors: Record<string, string> = {}
+  if (!new RegExp(USERNAME).test(username)) errors.username = 'must be 1 to 64 letters, digits, ".", "_", "-" or "@"'
+  if (password !== undefined) {
+    if (password.length < MIN_PASSWORD || password.length > MAX_PASSWORD)
+      errors.password = `must have ${MIN_PASSWORD} to ${MAX_PASSWORD} characters`
+    else if (password.toLowerCase() === username.toLowerCase()) errors.password = 'must not be the username'
+  }
+  const odd = roles.filter((role) => !new RegExp(ROLE).test(role))
+  if (odd.length > 0) errors.roles = `must be 1 to 64 letters, digits, ".", "_" or "-" each: ${odd.join(', ')}`
+  const sentences = Object.entries(errors).map(([name, message]) => `${name} ${message}`)
+  if (sentences.length > 0) throw new Failure('VALIDATION_FAILED', `${sentences.join('; ')}.`, { errors })
 }

@@ -101,6 +101,18 @@ t.test('faults, with pointer and what would be right', async (t) => {
     [field({ type: 'string' }, { audit: false, list: ['createdOn'] }), '/list/0', /not a field/],
     [field({ type: 'array' }, { unique: [['x']] }), '/unique/0/0', /not a field that can stand here/],
     [field({ type: 'string' }, { indexes: [['x', 'z']] }), '/indexes/0/1', /"z" is not/],
+    [field({ type: 'string' }, { access: { raed: ['x'] } }), '/access/raed', /Did you mean "read"/],
+    [
+      field({ type: 'string' }, { access: { read: [{ role: 'a', where: 'mine' }] } }),
+      '/access/read/0/where',
+      /must be "own"/,
+    ],
+    [field({ type: 'string' }, { access: { read: 'admin' } }), '/access/read', /array/],
+    [
+      field({ type: 'string' }, { audit: false, access: { read: ['x', { role: 'a', where: 'own' }] } }),
+      '/access/read/1',
+      /audit/,
+    ],
     [field({ type: 'string' }, { nameField: 'y' }), '/nameField', /"y" is not a field/],
     ...[
       'id',

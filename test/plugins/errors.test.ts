@@ -1,11 +1,5 @@
 import t from 'tap'
-import { Client, startApp } from '../helper.ts'
-
-/** Collects what is logged. */
-function logSink() {
-  const lines: string[] = []
-  return { lines, stream: { write: (line: string) => void lines.push(line) } }
-}
+import { Client, logSink, startApp } from '../helper.ts'
 
 t.test('anything unexpected is logged in full, and the client sees nothing of it', async (t) => {
   const { lines, stream } = logSink()

@@ -1,0 +1,26 @@
+import type { FastifyInstance } from 'fastify'
+import fp from 'fastify-plugin'
+import { Failure } from '../src/errors.ts'
+import { type Operation, scopeOf } from '../src/model/access.ts'
+import type { Model } from '../src/model/model.ts'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** what the route does to which model's records */
+    access?: { model: Model; operation: Operation }
+    /** the role without which the route is closed */
+    role?: string
+  }
+}
+
+/** Refuses what a user's roles do not allow, before the body is read. For which rows, the records decide. */
+async function access(app: FastifyInstance) {
+  app.addHook('onRequest', async ({ user, routeOptions }) => {
+    const { access, role } = routeOptions.config
+    if (role && !user.roles.includes(role)) throw new Failure('FORBIDDEN', `This needs the role "${role}".`)
+    if (access && scopeOf(access.model, access.operation, user) === 'none')
+      throw new Failure('FORBIDDEN', `You may not ${access.operation} ${access.model.name} records.`)
+  })
+}
+
+export default fp(access, { name: 'access', dependencies: ['auth'] })

@@ -1,0 +1,69 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from '@sinclair/typebox'
+import fp from 'fastify-plugin'
+import { SuccessOf, success } from '../src/envelope.ts'
+import { Failure } from '../src/errors.ts'
+import { countAttempt } from '../src/people/attempts.ts'
+import { endSession, listSessions, type SessionView, sessionExpires, sessionKey } from '../src/people/sessions.ts'
+import { authenticate, changeUser } from '../src/people/users.ts'
+
+const Me = Type.Object({ username: Type.String(), roles: Type.Array(Type.String()), sessionExpires: Type.String() })
+const Session = Type.Object({
+  id: Type.String(),
+  createdOn: Type.String(),
+  lastSeen: Type.String(),
+  address: Type.String(),
+  current: Type.Boolean(),
+})
+const NewPassword = Type.Object(
+  { data: Type.Object({ current: Type.String(), next: Type.String() }, { additionalProperties: false }) },
+  { additionalProperties: false },
+)
+
+/** What everybody may know and change about themselves. */
+const me: FastifyPluginAsyncTypebox = async (app) => {
+  const { config, database } = app
+  const nothing = { 200: SuccessOf(Type.Never()) }
+
+  app.get('/ws/me', { schema: { response: { 200: SuccessOf(Me) } } }, async ({ user, session }) => {
+    const sessions = await listSessions(database, user.username, sessionKey(session.sessionId))
+    const current = sessions.find((view) => view.current) as SessionView
+    return success({ ...user, sessionExpires: sessionExpires(config, current) })
+  })
+
+  app.post('/ws/me/password', { schema: { body: NewPassword, response: nothing } }, async (request) => {
+    const { username } = request.user
+    const { current, next } = request.body.data
+    const attempt = await countAttempt(database, config, username, request.ip)
+    if (!(await authenticate(database, username, current))) {
+      request.audit('login failed', { subject: username })
+      throw new Failure('LOGIN_INCORRECT', 'The current password is not right.')
+    }
+    await attempt.forget()
+    await changeUser(database, username, { password: next }, sessionKey(request.session.sessionId)).catch(namingNext)
+    request.audit('password changed', { subject: username })
+    return success()
+  })
+
+  app.get('/ws/me/sessions', { schema: { response: { 200: SuccessOf(Session) } } }, async ({ user, session }) =>
+    success(...(await listSessions(database, user.username, sessionKey(session.sessionId)))),
+  )
+
+  app.delete(
+    '/ws/me/sessions/:id',
+    { schema: { params: Type.Object({ id: Type.String() }), response: { 200: SuccessOf(Type.String()) } } },
+    async ({ user, params: { id } }) => {
+      if (!(await endSession(database, user.username, id)))
+        throw new Failure('RECORD_NOT_FOUND', 'You have no such session.')
+      return success(id)
+    },
+  )
+}
+
+/** The rules speak of a password; the client sent it as `next`. */
+function namingNext(error: unknown): never {
+  if (!(error instanceof Failure) || !error.details.errors?.password) throw error
+  throw new Failure(error.code, error.message, { errors: { next: error.details.errors.password } })
+}
+
+export default fp(me, { name: 'me', dependencies: ['routes', 'bodies', 'auth', 'audit'] })

@@ -1,0 +1,73 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { type Static, Type } from '@sinclair/typebox'
+import fp from 'fastify-plugin'
+import { SuccessOf, success } from '../src/envelope.ts'
+import { ADMIN } from '../src/model/access.ts'
+import { addUser, changeUser, listUsers, removeUser } from '../src/people/users.ts'
+
+const Roles = Type.Array(Type.String(), { uniqueItems: true, maxItems: 100 })
+const Account = Type.Object({
+  username: Type.String(),
+  roles: Type.Array(Type.String()),
+  enabled: Type.Boolean(),
+  createdOn: Type.String(),
+  lastLogin: Type.Union([Type.String(), Type.Null()]),
+})
+const NewUser = Type.Object(
+  { username: Type.String(), password: Type.String(), roles: Type.Optional(Roles) },
+  { additionalProperties: false },
+)
+const Change = Type.Object(
+  { roles: Type.Optional(Roles), enabled: Type.Optional(Type.Boolean()), password: Type.Optional(Type.String()) },
+  { additionalProperties: false },
+)
+const Name = Type.Object({ username: Type.String() })
+const Data = <Schema extends typeof NewUser | typeof Change>(data: Schema) =>
+  Type.Object({ data }, { additionalProperties: false })
+
+/** The people, for whoever has the role admin. */
+const users: FastifyPluginAsyncTypebox = async (app) => {
+  const { database } = app
+  const config = { role: ADMIN }
+  const one = { 200: SuccessOf(Account) }
+
+  app.get('/ws/users', { config, schema: { response: one } }, async () => success(...(await listUsers(database))))
+
+  app.put('/ws/users', { config, schema: { body: Data(NewUser), response: one } }, async (request) => {
+    const { username, password, roles = [] } = request.body.data
+    const added = await addUser(database, username, password, roles)
+    request.audit('user added', { subject: added.username, roles })
+    return success(added)
+  })
+
+  app.post(
+    '/ws/users/:username',
+    { config, schema: { params: Name, body: Data(Change), response: one } },
+    async (request) => {
+      const { data } = request.body
+      const changed = await changeUser(database, request.params.username, data)
+      for (const event of eventsOf(data)) request.audit(event, { subject: changed.username, roles: data.roles })
+      return success(changed)
+    },
+  )
+
+  app.delete(
+    '/ws/users/:username',
+    { config, schema: { params: Name, response: { 200: SuccessOf(Type.String()) } } },
+    async (request) => {
+      const removed = await removeUser(database, request.params.username)
+      request.audit('user removed', { subject: removed })
+      return success(removed)
+    },
+  )
+}
+
+function eventsOf({ roles, enabled, password }: Static<typeof Change>): string[] {
+  return [
+    ...(roles ? ['roles changed'] : []),
+    ...(enabled === undefined ? [] : [enabled ? 'user enabled' : 'user disabled']),
+    ...(password === undefined ? [] : ['password changed']),
+  ]
+}
+
+export default fp(users, { name: 'users', dependencies: ['routes', 'bodies', 'access', 'audit'] })

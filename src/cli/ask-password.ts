@@ -1,0 +1,27 @@
+import { createInterface } from 'node:readline/promises'
+import { Writable } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { UsageError } from './command.ts'
+
+type Terminal = NodeJS.ReadableStream & { isTTY?: boolean }
+
+/** On a terminal, asked for twice and not shown; otherwise what comes on standard input, up to the end of its line. */
+export async function askPassword(input: Terminal = process.stdin, output: NodeJS.WritableStream = process.stderr) {
+  if (!input.isTTY) return (await text(input)).replace(/\r?\n[\s\S]*$/, '')
+  // Readline echoes what is typed to its output; this one swallows it.
+  const silent = new Writable({ write: (_chunk, _encoding, done) => done() })
+  const lines = createInterface({ input, output: silent, terminal: true })
+  const ask = async (question: string) => {
+    output.write(question)
+    const answer = await lines.question('')
+    output.write('\n')
+    return answer
+  }
+  try {
+    const password = await ask('Password: ')
+    if ((await ask('Once more: ')) !== password) throw new UsageError('The two passwords differ.')
+    return password
+  } finally {
+    lines.close()
+  }
+}

@@ -1,0 +1,12 @@
+/** Rows under a heading, in columns as wide as they need to be. */
+export function formatTable(heading: string[], rows: string[][]): string {
+  const all = [heading, ...rows]
+  const widths = heading.map((_, column) => Math.max(...all.map((row) => (row[column] as string).length)))
+  const lines = all.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] as number))
+      .join('  ')
+      .trimEnd(),
+  )
+  return `${lines.join('\n')}\n`
+}

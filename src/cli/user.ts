@@ -1,0 +1,88 @@
+import { parseArgs } from 'node:util'
+import { loadConfig } from '../config.ts'
+import { type Database, openDatabase } from '../database/database.ts'
+import { createPeopleTables } from '../people/tables.ts'
+import { type Account, addUser, changeUser, listUsers, removeUser } from '../people/users.ts'
+import { askPassword } from './ask-password.ts'
+import { runCommand, UsageError } from './command.ts'
+import { formatTable } from './table.ts'
+
+const HELP = `Usage: npm run user -- COMMAND [NAME] [OPTIONS]
+
+  add NAME [--roles a,b]   adds a user; asks for the password
+  passwd NAME              sets a new password; ends the user's sessions
+  roles NAME a,b           gives the user these roles and no others; "" for none
+  disable NAME             keeps the user out; ends the user's sessions
+  enable NAME              lets the user in again
+  remove NAME              removes the user
+  list                     shows all users
+
+  --json                   answers in JSON
+  --help                   shows this text
+
+A password is asked for on the terminal, or read from standard input: it is never an argument.
+It has at least 10 characters. All of this works while the service runs.
+Exit codes: 0 done, 1 refused (the message says why), 2 wrong usage.
+`
+
+type Answer = Account[] | string
+
+/** Each command: how many words it takes after its own, and what it does. */
+const COMMANDS: Record<string, { words: number; run(db: Database, words: string[], roles: string): Promise<Answer> }> =
+  {
+    add: {
+      words: 1,
+      run: async (db, [name = ''], roles) => [await addUser(db, name, await askPassword(), splitRoles(roles))],
+    },
+    passwd: {
+      words: 1,
+      run: async (db, [name = '']) => [await changeUser(db, name, { password: await askPassword() })],
+    },
+    roles: {
+      words: 2,
+      run: async (db, [name = '', roles = '']) => [await changeUser(db, name, { roles: splitRoles(roles) })],
+    },
+    disable: { words: 1, run: async (db, [name = '']) => [await changeUser(db, name, { enabled: false })] },
+    enable: { words: 1, run: async (db, [name = '']) => [await changeUser(db, name, { enabled: true })] },
+    remove: { words: 1, run: async (db, [name = '']) => `${await removeUser(db, name)} is removed.` },
+    list: { words: 0, run: (db) => listUsers(db) },
+  }
+
+await runCommand(HELP, async (args) => {
+  const { values, positionals } = parseArgs({
+    args,
+    allowPositionals: true,
+    options: { roles: { type: 'string', default: '' }, json: { type: 'boolean', default: false } },
+  })
+  const [name = '', ...words] = positionals
+  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
+  if (!command) throw new UsageError(name ? `There is no command "${name}".` : 'Which command?')
+  if (words.length !== command.words) throw new UsageError(`"${name}" takes ${command.words} more word(s).`)
+
+  const db = openDatabase(loadConfig(process.env, true).DATA_DIR)
+  try {
+    await createPeopleTables(db)
+    const answer = await command.run(db, words, values.roles)
+    return values.json ? `${JSON.stringify(answer)}\n` : forPeople(answer)
+  } finally {
+    await db.destroy()
+  }
+})
+
+function splitRoles(text: string): string[] {
+  return text.split(',').flatMap((role) => role.trim() || [])
+}
+
+function forPeople(answer: Answer): string {
+  if (typeof answer === 'string') return `${answer}\n`
+  return formatTable(
+    ['username', 'roles', 'enabled', 'created', 'last login'],
+    answer.map(({ username, roles, enabled, createdOn, lastLogin }) => [
+      username,
+      roles.join(', '),
+      enabled ? 'yes' : 'no',
+      createdOn,
+      lastLogin ?? 'never',
+    ]),
+  )
+}

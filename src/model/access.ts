@@ -1,0 +1,31 @@
+import type { Model } from './model.ts'
+
+export const OPERATIONS = ['read', 'create', 'update', 'delete'] as const
+export type Operation = (typeof OPERATIONS)[number]
+
+/** For which records somebody may do something. */
+export type Scope = 'all' | 'own' | 'none'
+
+/** One entry of a model's `access`: a role, or `*` for anybody who is logged in; perhaps only for their own records. */
+export interface AccessRule {
+  role: string
+  own: boolean
+}
+
+/** Who asks. */
+export interface Person {
+  username: string
+  roles: string[]
+}
+
+/** May always, whatever a model says. */
+export const ADMIN = 'admin'
+
+/** The one place that decides. */
+export function scopeOf(model: Model, operation: Operation, person: Person): Scope {
+  if (person.roles.includes(ADMIN)) return 'all'
+  const rules = model.access[operation].filter(({ role }) => role === '*' || person.roles.includes(role))
+  // What is created is one's own from then on.
+  if (rules.some(({ own }) => !own || operation === 'create')) return 'all'
+  return rules.length > 0 ? 'own' : 'none'
+}

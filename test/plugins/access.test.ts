@@ -1,0 +1,187 @@
+import t from 'tap'
+import { OPERATIONS, scopeOf } from '../../src/model/access.ts'
+import { type Client, modelOf, PASSWORD, startApp } from '../helper.ts'
+
+const own = { role: 'sales', where: 'own' }
+const DEAL = {
+  type: 'object',
+  properties: { name: { type: 'string', unique: true } },
+  access: {
+    read: ['reader', 'writer', own],
+    create: ['writer', 'sales', 'dropper'],
+    update: ['writer', own, 'dropper'],
+    delete: [own],
+  },
+}
+const DEALS = '/ws/rest/sales.Deal'
+const SECRET = 'Secret deal'
+
+const PEOPLE: Record<string, string[]> = {
+  nobody: [],
+  reader: ['reader'],
+  writer: ['writer'],
+  owner: ['sales'],
+  other: ['sales'],
+  dropper: ['dropper'],
+  disabled: ['reader', 'writer', 'sales'],
+}
+
+async function withPeople(t: Parameters<typeof startApp>[0]) {
+  const service = await startApp(t, { models: { 'sales.Deal.json': DEAL } })
+  const admin = await service.login()
+  const people: Record<string, Client> = { stranger: service.stranger, admin }
+  for (const [username, roles] of Object.entries(PEOPLE)) {
+    await admin.put('/ws/users', { username, password: PASSWORD, roles })
+    people[username] = await service.login(username)
+  }
+  await admin.post('/ws/users/disabled', { enabled: false })
+  return { service, people }
+}
+
+/** A deal of the owner's, and what it takes to do each operation to it. */
+async function aDeal(people: Record<string, Client>, name: string) {
+  const { body } = await (people.owner as Client).put(DEALS, { name })
+  const { id } = body.data[0]
+  return {
+    find: (client: Client) => client.get(DEALS),
+    read: (client: Client) => client.get(`${DEALS}/${id}`),
+    create: (client: Client) => client.put(DEALS, { name: `${name} again` }),
+    update: (client: Client) => client.post(`${DEALS}/${id}`, { version: 0, name: `${name} changed` }),
+    conflict: (client: Client) => client.post(`${DEALS}/${id}`, { version: 7 }),
+    invalid: (client: Client) => client.put(DEALS, { nmae: 1 }),
+    delete: (client: Client) => client.delete(`${DEALS}/${id}`),
+  }
+}
+
+/** For every operation, what each person gets: an HTTP status, and whether the deal shows. */
+const EXPECTED: Record<string, Record<string, string>> = {
+  find: {
+    stranger: '401',
+    nobody: '403',
+    reader: '200 seen',
+    writer: '200 seen',
+    owner: '200 seen',
+    other: '200',
+    dropper: '403',
+    admin: '200 seen',
+    disabled: '401',
+  },
+  read: {
+    stranger: '401',
+    nobody: '403',
+    reader: '200 seen',
+    writer: '200 seen',
+    owner: '200 seen',
+    other: '404',
+    dropper: '403',
+    admin: '200 seen',
+    disabled: '401',
+  },
+  create: {
+    stranger: '401',
+    nobody: '403',
+    reader: '403',
+    writer: '200 seen',
+    owner: '200 seen',
+    other: '200 seen',
+    dropper: '200',
+    admin: '200 seen',
+    disabled: '401',
+  },
+  update: {
+    stranger: '401',
+    nobody: '403',
+    reader: '403',
+    writer: '200 seen',
+    owner: '200 seen',
+    other: '404',
+    dropper: '200',
+    admin: '200 seen',
+    disabled: '401',
+  },
+  conflict: {
+    stranger: '401',
+    nobody: '403',
+    reader: '403',
+    writer: '409 seen',
+    owner: '409 seen',
+    other: '404',
+    dropper: '409',
+    admin: '409 seen',
+    disabled: '401',
+  },
+  invalid: {
+    stranger: '401',
+    nobody: '403',
+    reader: '403',
+    writer: '422',
+    owner: '422',
+    other: '422',
+    dropper: '422',
+    admin: '422',
+    disabled: '401',
+  },
+  delete: {
+    stranger: '401',
+    nobody: '403',
+    reader: '403',
+    writer: '403',
+    owner: '200',
+    other: '404',
+    dropper: '403',
+    admin: '200',
+    disabled: '401',
+  },
+}
+
+t.test('every operation by everybody', async (t) => {
+  const { people } = await withPeople(t)
+  let number = 0
+  for (const [operation, expected] of Object.entries(EXPECTED)) {
+    for (const [person, answer] of Object.entries(expected)) {
+      const name = `${SECRET} ${++number}.`
+      const deal = await aDeal(people, name)
+      const { status, text } = await deal[operation as keyof typeof deal](people[person] as Client)
+      t.equal(`${status}${text.includes(name) ? ' seen' : ''}`, answer, `${operation} by ${person}: ${text}`)
+      if (answer === '403') t.notMatch(text, /name|nmae/, 'a closed model does not tell its fields')
+      await (people.admin as Client).delete(`${DEALS}/${number}`)
+    }
+  }
+})
+
+t.test('somebody else’s records are not there: not in pages, not in totals', async (t) => {
+  const { people } = await withPeople(t)
+  const { owner, other } = people as { owner: Client; other: Client }
+  for (const name of ['a', 'b', 'c']) await owner.put(DEALS, { name })
+  await other.put(DEALS, { name: 'd' })
+  t.match((await other.get(DEALS)).body, { total: 1, data: [{ id: 4 }] })
+  t.match((await owner.get(`${DEALS}?limit=1&offset=1`)).body, { total: 3, data: [{ id: 2 }] })
+  t.equal((await other.get(`${DEALS}?limit=0`)).body.total, 1)
+})
+
+t.test('roles count from the next request on', async (t) => {
+  const { people } = await withPeople(t)
+  const { admin, nobody } = people as { admin: Client; nobody: Client }
+  t.equal((await nobody.get(DEALS)).status, 403)
+  await admin.post('/ws/users/nobody', { roles: ['reader'] })
+  t.equal((await nobody.get(DEALS)).status, 200)
+})
+
+t.test('the rules', async (t) => {
+  const open = modelOf('a.Open', { type: 'object', properties: { x: { type: 'string' } } })
+  const closed = modelOf('a.Closed', {
+    type: 'object',
+    properties: { x: { type: 'string' } },
+    access: { read: [], create: [own], update: [own, 'chief'], delete: ['*'] },
+  })
+  const nobody = { username: 'n', roles: [] }
+  const seller = { username: 's', roles: ['sales'] }
+  for (const operation of OPERATIONS) t.equal(scopeOf(open, operation, nobody), 'all')
+  t.equal(scopeOf(closed, 'read', seller), 'none')
+  t.equal(scopeOf(closed, 'read', { username: 'a', roles: ['admin'] }), 'all')
+  t.equal(scopeOf(closed, 'create', seller), 'all', 'what one creates is one’s own')
+  t.equal(scopeOf(closed, 'create', nobody), 'none')
+  t.equal(scopeOf(closed, 'update', seller), 'own')
+  t.equal(scopeOf(closed, 'update', { username: 'c', roles: ['sales', 'chief'] }), 'all')
+  t.equal(scopeOf(closed, 'delete', nobody), 'all')
+})

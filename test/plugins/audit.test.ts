@@ -1,0 +1,49 @@
+import t from 'tap'
+import { logSink, PASSWORD, startApp } from '../helper.ts'
+
+t.test('the trail of logins and of changes to people', async (t) => {
+  const { lines, stream } = logSink()
+  const service = await startApp(t, {
+    logger: { level: 'info', stream },
+    env: { LOG_LEVEL: 'info', LOGIN_ATTEMPTS: '1' },
+  })
+  const admin = await service.login()
+  await service.stranger.send('POST', '/callback', { username: 'mallory', password: 'guess-guess' })
+  await service.stranger.send('POST', '/callback', { username: 'mallory', password: 'guess-guess' })
+  await admin.put('/ws/users', { username: 'bob', password: PASSWORD, roles: ['sales'] })
+  await admin.post('/ws/users/bob', { roles: ['ops'], enabled: false, password: 'another-password' })
+  await admin.post('/ws/users/bob', { enabled: true })
+  await admin.post('/ws/me/password', { current: 'wrong', next: 'x' })
+  await service.database.deleteFrom('dossier_attempts').execute()
+  await admin.post('/ws/me/password', { current: PASSWORD, next: 'a-new-password' })
+  await admin.delete('/ws/users/bob')
+  await admin.send('PUT', '/ws/users', { data: {} }, { origin: 'https://evil.example' })
+  await admin.get('/logout')
+  await admin.get('/logout')
+  const events = lines.map((line) => JSON.parse(line)).filter(({ event }) => event)
+  t.strictSame(
+    events.map(({ event, username, subject, level }) => [event, username, subject, level]),
+    [
+      ['login', 'admin', undefined, 30],
+      ['login failed', 'mallory', 'mallory', 40],
+      ['login locked', 'mallory', 'mallory', 40],
+      ['user added', 'admin', 'bob', 30],
+      ['roles changed', 'admin', 'bob', 30],
+      ['user disabled', 'admin', 'bob', 30],
+      ['password changed', 'admin', 'bob', 30],
+      ['user enabled', 'admin', 'bob', 30],
+      ['login failed', 'admin', 'admin', 40],
+      ['password changed', 'admin', 'admin', 30],
+      ['user removed', 'admin', 'bob', 30],
+      ['cross-site request refused', 'admin', undefined, 40],
+      ['logout', 'admin', undefined, 30],
+    ],
+  )
+  for (const { address, reqId } of events) t.ok(address === '127.0.0.1' && reqId)
+  t.strictSame(events[3].roles, ['sales'])
+  const secrets = [PASSWORD, 'guess-guess', 'another-password', 'a-new-password', (admin.cookie as string).slice(4)]
+  t.notOk(
+    secrets.some((secret) => secret !== '' && lines.join('').includes(secret)),
+    'never a password or cookie',
+  )
+})
