@@ -12,4 +12,4 @@ const health: FastifyPluginAsyncTypebox = async (app) => {
   )
 }
 
-export default fp(health, { name: 'health', dependencies: ['routes', 'auth'] })
+export default fp(health, { name: 'health', dependencies: ['routes', 'auth', 'openapi'] })

@@ -66,4 +66,4 @@ function namingNext(error: unknown): never {
   throw new Failure(error.code, error.message, { errors: { next: error.details.errors.password } })
 }
 
-export default fp(me, { name: 'me', dependencies: ['routes', 'bodies', 'auth', 'audit'] })
+export default fp(me, { name: 'me', dependencies: ['routes', 'bodies', 'auth', 'audit', 'openapi'] })

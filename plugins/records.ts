@@ -4,68 +4,116 @@ import fp from 'fastify-plugin'
 import { PageOf, SuccessOf, success } from '../src/envelope.ts'
 import { Failure } from '../src/errors.ts'
 import type { Operation } from '../src/model/access.ts'
+import { parseSearch, type SearchBody } from '../src/model/criteria.ts'
+import { Cursors } from '../src/model/cursor.ts'
 import type { Model } from '../src/model/model.ts'
-import { didYouMean } from '../src/model/nearest.ts'
-import { allowOnly, parseQuery, wholeNumber } from '../src/model/query.ts'
+import {
+  findParametersOf,
+  IdParameter,
+  ReadParameters,
+  SearchBodySchema,
+  VersionParameter,
+} from '../src/model/parameter-schemas.ts'
+import { parseParameters } from '../src/model/parameters.ts'
+import { allowOnly, wholeNumber } from '../src/model/query.ts'
 import { schemasOf } from '../src/model/schemas.ts'
-import { recordsOf } from '../src/records/records.ts'
+import { cookieSecret } from '../src/people/secret.ts'
+import { recordsOf, type Surroundings } from '../src/records/records.ts'
 import type { Row } from '../src/tables/columns.ts'
 
 type Parameters = Record<string, unknown>
 
-/** The five operations, one encapsulated route set per model. */
+/** Find, search, read, create, update and delete: one encapsulated route set per model. */
 async function records(app: FastifyInstance) {
+  const surroundings = {
+    db: app.database,
+    models: app.models,
+    cursors: new Cursors(cookieSecret(app.config.DATA_DIR)),
+    advise: (advice: string) => app.log.warn(advice),
+  }
   app.register(
     async (rest) => {
       rest.setNotFoundHandler((request) => {
-        const name = modelIn(request.url)
-        if (app.models.has(name)) throw app.missingRoute(request)
-        throw new Failure('MODEL_NOT_FOUND', `There is no model "${name}".${didYouMean(name, app.models.keys())}`)
+        throw app.models.has(modelIn(request.url))
+          ? app.missingRoute(request)
+          : app.missingModel(modelIn(request.url), request.user)
       })
-      for (const model of app.models.values()) rest.register(modelRoutes, { prefix: `/${model.name}`, model })
+      for (const model of app.models.values())
+        rest.register(modelRoutes, { prefix: `/${model.name}`, model, surroundings })
     },
     { prefix: '/ws/rest' },
   )
 }
 
-async function modelRoutes(app: FastifyInstance, { model }: { model: Model }) {
-  const records = recordsOf(app.database, model)
-  const { row, listRow, createBody, updateBody } = schemasOf(model)
+async function modelRoutes(
+  app: FastifyInstance,
+  { model, surroundings }: { model: Model; surroundings: Surroundings },
+) {
+  const records = recordsOf(surroundings, model)
+  const context = { model, models: app.models }
+  const { row, createBody, updateBody } = schemasOf(model)
   const one = { 200: SuccessOf(row) }
+  const page = { 200: PageOf(row) }
+  const tags = [model.name]
   const to = (operation: Operation) => ({ access: { model, operation } })
 
   app.route<{ Querystring: Parameters }>({
     method: 'GET',
     url: '',
-    config: to('read'),
-    schema: { response: { 200: PageOf(listRow) } },
-    handler: async ({ query, user }) => ({ status: 0, ...(await records.find(parseQuery(query), user)) }),
+    config: { ...to('read'), failures: ['BAD_REQUEST'] },
+    schema: { tags, summary: `Find ${model.title} records`, querystring: findParametersOf(model), response: page },
+    handler: async ({ query, user }) => ({ status: 0, ...(await records.find(parseParameters(query, context), user)) }),
+  })
+
+  app.route<{ Body: SearchBody }>({
+    method: 'POST',
+    url: '/search',
+    config: { ...to('read'), failures: ['BAD_REQUEST'] },
+    schema: { tags, summary: `Find ${model.title} records by nested criteria`, body: SearchBodySchema, response: page },
+    handler: async ({ body, user }) => ({ status: 0, ...(await records.find(parseSearch(body, context), user)) }),
   })
 
   app.route<{ Params: Parameters; Querystring: Parameters }>({
     method: 'GET',
     url: '/:id',
-    config: to('read'),
-    schema: { response: one },
+    config: { ...to('read'), failures: ['BAD_REQUEST', 'RECORD_NOT_FOUND'] },
+    schema: {
+      tags,
+      summary: `Read one ${model.title}`,
+      params: IdParameter,
+      querystring: ReadParameters,
+      response: one,
+    },
     handler: async ({ params, query, user }) => {
-      allowOnly([], query)
-      return success(await records.read(idIn(params), user))
+      allowOnly(['fields', 'expand'], query)
+      return success(await records.read(idIn(params), user, parseParameters(query, context)))
     },
   })
 
   app.route<{ Body: { data: Row } }>({
     method: 'PUT',
     url: '',
-    config: to('create'),
-    schema: { body: createBody, response: one },
+    config: { ...to('create'), failures: ['BAD_REQUEST', 'VALIDATION_FAILED', 'NOT_UNIQUE', 'REFERENCE_VIOLATION'] },
+    schema: { tags, summary: `Create a ${model.title}`, body: createBody, response: one },
     handler: async ({ body, user }) => success(await records.create(body.data, user)),
   })
 
   app.route<{ Params: Parameters; Body: { data: Row & { id?: number; version: number } } }>({
     method: 'POST',
     url: '/:id',
-    config: to('update'),
-    schema: { body: updateBody, response: one },
+    config: {
+      ...to('update'),
+      failures: [
+        'BAD_REQUEST',
+        'VERSION_REQUIRED',
+        'RECORD_NOT_FOUND',
+        'VERSION_CONFLICT',
+        'NOT_UNIQUE',
+        'REFERENCE_VIOLATION',
+        'VALIDATION_FAILED',
+      ],
+    },
+    schema: { tags, summary: `Update a ${model.title}`, params: IdParameter, body: updateBody, response: one },
     handler: async ({ params, body, user }) => {
       const id = idIn(params)
       const { id: named = id, version, ...data } = body.data
@@ -77,8 +125,17 @@ async function modelRoutes(app: FastifyInstance, { model }: { model: Model }) {
   app.route<{ Params: Parameters; Querystring: Parameters }>({
     method: 'DELETE',
     url: '/:id',
-    config: to('delete'),
-    schema: { response: { 200: SuccessOf(Type.Integer()) } },
+    config: {
+      ...to('delete'),
+      failures: ['BAD_REQUEST', 'RECORD_NOT_FOUND', 'VERSION_CONFLICT', 'REFERENCE_VIOLATION'],
+    },
+    schema: {
+      tags,
+      summary: `Delete a ${model.title}`,
+      params: IdParameter,
+      querystring: VersionParameter,
+      response: { 200: SuccessOf(Type.Integer()) },
+    },
     handler: async ({ params, query, user }) => {
       allowOnly(['version'], query)
       const expected = wholeNumber(query, 'version', Number.MAX_SAFE_INTEGER)
@@ -98,4 +155,4 @@ function modelIn(url: string): string {
   return decodeURIComponent(name)
 }
 
-export default fp(records, { name: 'records', dependencies: ['models', 'access'] })
+export default fp(records, { name: 'records', dependencies: ['models', 'access', 'bodies', 'openapi'] })

@@ -70,4 +70,4 @@ function eventsOf({ roles, enabled, password }: Static<typeof Change>): string[]
   ]
 }
 
-export default fp(users, { name: 'users', dependencies: ['routes', 'bodies', 'access', 'audit'] })
+export default fp(users, { name: 'users', dependencies: ['routes', 'bodies', 'access', 'audit', 'openapi'] })

@@ -26,4 +26,19 @@ export const SuccessOf = <Item extends TSchema>(item: Item) =>
   Type.Object({ status: Type.Literal(0), data: Type.Array(item) })
 
 export const PageOf = <Item extends TSchema>(item: Item) =>
-  Type.Object({ status: Type.Literal(0), offset: Type.Integer(), total: Type.Integer(), data: Type.Array(item) })
+  Type.Object({
+    status: Type.Literal(0),
+    offset: Type.Optional(Type.Integer()),
+    total: Type.Integer(),
+    next: Type.Optional(Type.String()),
+    data: Type.Array(item),
+  })
+
+export const FailureSchema = Type.Object({
+  status: Type.Integer({ maximum: -1 }),
+  code: Type.String(),
+  message: Type.String(),
+  errors: Type.Optional(Type.Record(Type.String(), Type.String())),
+  data: Type.Optional(Type.Array(Type.Unknown())),
+  requestId: Type.String(),
+})

@@ -18,6 +18,10 @@ export function openDatabase(dataDir: string): Database {
   writer.pragma('synchronous = full')
   writer.pragma('foreign_keys = on')
   const reader = new Sqlite(file, { readonly: true })
+  // SQLite folds the case of a to z only.
+  reader.function('dossier_fold', { deterministic: true }, (text) =>
+    typeof text === 'string' ? text.toLowerCase() : text,
+  )
   const driver = new GroupCommitDriver(reader, writer)
   return new Kysely<AnyTables>({
     dialect: {

@@ -30,7 +30,7 @@ export function checkFields(model: ModelFile): Complaint[] {
     ...checkNames(names, model.audit !== false),
     ...Object.entries(model.properties).flatMap(([name, field]) => [
       ...checkValue(field, `/properties/${name}`),
-      ...checkField(field, `/properties/${name}`, model),
+      ...checkField(name, field, model),
     ]),
     ...checkReferences(model, listable),
     ...checkAccess(model),
@@ -105,10 +105,13 @@ function compile(schema: JsonSchema, pointer: string, complaints: Complaint[]): 
   return newAjv({ useDefaults: false }).compile(own)
 }
 
-function checkField(field: FieldFile, pointer: string, model: ModelFile): Complaint[] {
-  const complain = (keyword: string, message: string) => [{ pointer: `${pointer}/${keyword}`, message }]
+function checkField(name: string, field: FieldFile, model: ModelFile): Complaint[] {
+  const complain = (keyword: string, message: string) => [{ pointer: `/properties/${name}/${keyword}`, message }]
   if (field.unique && !isScalarType(field)) return complain('unique', 'needs a field of a simple type.')
   if (field.index && !isScalarType(field)) return complain('index', 'needs a field of a simple type.')
+  if (field.onDelete !== undefined && field.reference === undefined)
+    return complain('onDelete', 'needs a "reference" beside it.')
+  if (field.reference !== undefined) return checkReference(field, complain, model.required?.includes(name) === true)
   if (field.computed === undefined) return []
   if (field.type !== 'string') return complain('type', 'of a computed field must be string.')
   if (field.default !== undefined) return complain('default', 'has no meaning on a computed field.')
@@ -131,6 +134,18 @@ function checkField(field: FieldFile, pointer: string, model: ModelFile): Compla
     if (source.writeOnly) return complain('computed', `names "${part}", which is writeOnly: its value would be shown.`)
     return []
   })
+}
+
+type Complain = (keyword: string, message: string) => Complaint[]
+
+function checkReference(field: FieldFile, complain: Complain, required: boolean): Complaint[] {
+  if (field.type !== 'integer') return complain('type', 'of a reference must be integer: it holds an id.')
+  if (field.computed !== undefined) return complain('reference', 'cannot be computed.')
+  if (field.default !== undefined) return complain('default', 'would refer to a record that may not exist.')
+  if (field.writeOnly) return complain('writeOnly', 'has no meaning on a reference.')
+  if (field.onDelete === 'clear' && required)
+    return complain('onDelete', 'cannot clear a required field; use restrict or cascade.')
+  return []
 }
 
 /** Lists of field names: each must exist and suit its purpose. */

@@ -41,6 +41,8 @@ export type FieldFile = JsonSchema & {
   unique?: boolean
   index?: boolean
   computed?: string
+  reference?: string
+  onDelete?: 'restrict' | 'clear' | 'cascade'
   readOnly?: boolean
   writeOnly?: boolean
 }

@@ -2,12 +2,14 @@ import type { FormatDefinition } from 'ajv'
 
 /** Up to 40 digits on either side of the point: more than any currency needs, and a bound for sort keys. */
 const DECIMAL = /^-?(?:0|[1-9]\d{0,39})(?:\.\d{1,40})?$/
+const DATE = /^\d{4}-\d\d-\d\d$/
 const DATE_TIME = /^\d{4}-\d\d-\d\d[tT]\d\d:\d\d:\d\d(?:\.\d+)?(?:[zZ]|[+-]\d\d:\d\d)$/
 const TIME = /^\d\d:\d\d:\d\d(?:\.\d+)?(?:[zZ]|[+-]\d\d:\d\d)$/
 
 /** The formats that Dossier reads more strictly than JSON Schema's own: each value has one canonical form. */
-export const FORMATS: Record<string, FormatDefinition<string>> = {
-  decimal: { validate: DECIMAL },
+export const FORMATS: Record<string, FormatDefinition<string> & { validate(text: string): boolean }> = {
+  decimal: { validate: (text) => DECIMAL.test(text) },
+  date: { validate: (text) => DATE.test(text) && utcDateTime(`${text}T00:00:00Z`) !== undefined },
   'date-time': { validate: (text) => DATE_TIME.test(text) && utcDateTime(text) !== undefined },
   time: { validate: (text) => TIME.test(text) && utcTime(text) !== undefined },
 }

@@ -5,6 +5,7 @@ import { extname, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Fault, RawModel } from './file.ts'
 import { type Model, tableOf } from './model.ts'
+import { didYouMean } from './nearest.ts'
 import { parseModel } from './parse.ts'
 import { repeatedKey } from './repeated-key.ts'
 
@@ -41,6 +42,7 @@ export async function loadModels(folder: string): Promise<Model[]> {
     if (Array.isArray(model)) faults.push(...model)
     else models.push(model)
   }
+  faults.push(...brokenReferences(models, files))
   if (faults.length > 0) throw new ModelFaults(faults)
   return models
 }
@@ -69,6 +71,21 @@ function nameClashes(files: string[]): Fault[] {
       },
     ]
   })
+}
+
+/** A reference to a model that no file describes. A faulty file describes one all the same. */
+function brokenReferences(models: Model[], files: string[]): Fault[] {
+  const names = files.map(nameOf)
+  const references = models.flatMap(({ name, fields }) =>
+    fields.flatMap((field) => (field.reference ? [{ model: name, field: field.name, to: field.reference.model }] : [])),
+  )
+  return references
+    .filter(({ to }) => !names.includes(to))
+    .map(({ model, field, to }) => ({
+      file: files[names.indexOf(model)] as string,
+      pointer: `/properties/${field}/reference`,
+      message: `There is no model "${to}".${didYouMean(to, names)}`,
+    }))
 }
 
 const nameOf = (file: string) => file.slice(0, -extname(file).length)

@@ -33,10 +33,18 @@ export interface Field {
   required: boolean
   default?: unknown
   computed?: Template | undefined
+  /** the field holds the id of a record of this model */
+  reference?: Reference | undefined
   /** a client may send it, but it is ignored: computed and audit fields, and those the model declares so */
   readOnly: boolean
   /** never returned */
   writeOnly: boolean
+}
+
+export interface Reference {
+  model: string
+  /** what becomes of the record that refers, when the one it refers to is deleted */
+  onDelete: 'restrict' | 'clear' | 'cascade'
 }
 
 export type JsonSchema = { [keyword: string]: unknown }
@@ -63,11 +71,29 @@ function auditField(name: string, format?: string): Field {
   }
 }
 
+/** What every record has. */
+export const SYSTEM_FIELDS: readonly Field[] = ['id', 'version'].map((name) => ({
+  name,
+  type: 'integer',
+  schema: { type: 'integer' },
+  required: true,
+  readOnly: true,
+  writeOnly: false,
+}))
+
+/** The models that are served, by name. */
+export type Models = ReadonlyMap<string, Model>
+
 /** Dots would have to be quoted in every SQL shell. No word of a name has `__`, so the result is unambiguous. */
 export function tableOf(model: { name: string }): string {
   return model.name.replaceAll('.', '__')
 }
 
 export const isScalar = (field: Field) => field.type !== 'array' && field.type !== 'object'
+
+/** A field that may be seen, by name; `id` and `version` too. */
+export function visibleField(model: Model, name: string): Field | undefined {
+  return [...SYSTEM_FIELDS, ...visibleFields(model)].find((field) => field.name === name)
+}
 
 export const visibleFields = (model: Model) => model.fields.filter((field) => !field.writeOnly)

@@ -8,9 +8,20 @@ import { didYouMean } from './nearest.ts'
 import { parseTemplate } from './template.ts'
 
 /** The keywords of a field that are not about its value. */
-const OWN_KEYWORDS = new Set(['unique', 'index', 'computed', 'readOnly', 'writeOnly', 'default'])
+const OWN_KEYWORDS = new Set([
+  'unique',
+  'index',
+  'computed',
+  'readOnly',
+  'writeOnly',
+  'default',
+  'reference',
+  'onDelete',
+])
 
-const validate = newAjv({ strict: true, allowUnionTypes: true, verbose: true }).compile<ModelFile>(metaSchema)
+const validate = newAjv({ strict: true, allowUnionTypes: true, verbose: true, useDefaults: false }).compile<ModelFile>(
+  metaSchema,
+)
 
 /** Turns a raw model file into a Model, or says everything that is wrong with it. */
 export function parseModel({ file, name, raw }: RawModel): Model | Fault[] {
@@ -57,6 +68,8 @@ function toField(name: string, file: FieldFile, required: string[]): Field {
     required: required.includes(name),
     default: file.default,
     computed: file.computed === undefined ? undefined : parseTemplate(file.computed),
+    reference:
+      file.reference === undefined ? undefined : { model: file.reference, onDelete: file.onDelete ?? 'restrict' },
     readOnly: file.readOnly === true || file.computed !== undefined,
     writeOnly: file.writeOnly === true,
   }

@@ -3,10 +3,8 @@ import { type Field, type JsonSchema, type Model, visibleFields } from './model.
 
 /** The schemas that one model's routes validate and serialise with. */
 export interface ModelSchemas {
-  /** the full record */
+  /** a record; which fields it has depends on what was asked for */
   row: TSchema
-  /** the record as find shows it */
-  listRow: TSchema
   createBody: TSchema
   updateBody: TSchema
 }
@@ -20,14 +18,9 @@ const VERSION = Type.Integer({
 
 export function schemasOf(model: Model): ModelSchemas {
   const shown = visibleFields(model)
-  const row = (fields: Field[]) =>
-    Type.Object(
-      { id: ID, version: VERSION, ...Type.Partial(Type.Object(schemaByField(fields, returnedValue))).properties },
-      { title: model.title },
-    )
+  const row = { id: ID, version: VERSION, ...Type.Partial(Type.Object(schemaByField(shown, returnedValue))).properties }
   return {
-    row: row(shown),
-    listRow: row(shown.filter((field) => model.list.includes(field.name))),
+    row: Type.Object(row, { title: model.title }),
     createBody: body(
       schemaByField(model.fields, (field) => writtenValue(field, true)),
       model.fields.filter((field) => field.required && !field.readOnly).map((field) => field.name),
@@ -60,6 +53,8 @@ function writtenValue(field: Field, withDefault: boolean): JsonSchema {
 /** What a client gets: the type, and null where nothing is stored. Arrays and objects go out as they were stored. */
 function returnedValue(field: Field): JsonSchema {
   const { title, description, schema, type, format } = field
+  if (field.reference)
+    return { title, description: description ?? `A ${field.reference.model}: its id, or with "expand" the record.` }
   const inner = type === 'array' ? { items: {} } : type === 'object' ? { additionalProperties: true } : {}
   return {
     type: [type, 'null'],

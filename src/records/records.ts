@@ -1,39 +1,83 @@
-import { type Insertable, sql } from 'kysely'
-import type { Database } from '../database/database.ts'
+import { type Insertable, type SelectQueryBuilder, sql } from 'kysely'
+import type { AnyTables, Database } from '../database/database.ts'
 import { Failure } from '../errors.ts'
-import { type Operation, type Person, type Scope, scopeOf } from '../model/access.ts'
-import { type Field, type Model, tableOf, visibleFields } from '../model/model.ts'
+import { type Operation, type Person, scopeOf } from '../model/access.ts'
+import type { Cursors, Position } from '../model/cursor.ts'
+import { type Field, type Model, type Models, tableOf, visibleFields } from '../model/model.ts'
 import type { Query } from '../model/query.ts'
 import { encode, type Row, rowDecoder, type SqlValue } from '../tables/columns.ts'
-import { constraintFailure } from './constraints.ts'
+import { indexAdvisor } from './advice.ts'
+import { expand, rootsOf } from './expand.ts'
+import { explainViolation } from './violations.ts'
+import { afterPosition, conditionOf, EVERYTHING, keyOf, orderOf, ownership } from './where.ts'
 
 export type Stored = Row & { id: number; version: number }
 
 export interface Page {
-  offset: number
+  offset?: number
   total: number
+  /** the cursor of the next page, if there is one */
+  next?: string
   data: Stored[]
 }
 
-/** The records of one model: every statement on them is here. Each is told who asks, and reaches only what they may. */
-export type Records = ReturnType<typeof recordsOf>
+/** What records need to know beside their own model. */
+export interface Surroundings {
+  db: Database
+  models: Models
+  cursors: Cursors
+  /** told, once per shape of query, which index would help */
+  advise(advice: string): void
+}
 
-export function recordsOf(db: Database, model: Model) {
+/** The records of one model: every statement on them is here. Each is told who asks, and reaches only what they may. */
+export function recordsOf({ db, models, cursors, advise }: Surroundings, model: Model) {
   const table = tableOf(model)
   const decode = rowDecoder(model) as (row: Row) => Stored
+  const considerIndex = indexAdvisor(db, model, advise)
   const writable = model.fields.filter((field) => !field.readOnly)
   const shown = ['id', 'version', ...visibleFields(model).map((field) => field.name)]
-  const listed = ['id', 'version', ...model.list]
 
-  async function find({ offset, limit }: Query, person: Person): Promise<Page> {
-    const reachable = db.selectFrom(table).where(within('read', person))
-    const page = reachable.select(listed).orderBy('id').limit(limit).offset(offset)
-    const rows = limit > 0 ? await page.execute() : []
-    const count = await reachable.select(sql<number>`count(*)`.as('total')).executeTakeFirstOrThrow()
-    return { offset, total: count.total, data: rows.map(decode) }
+  async function find(query: Query, person: Person): Promise<Page> {
+    const { limit, offset, sort, after } = query
+    const matching = db
+      .selectFrom(table)
+      .where(within('read', person))
+      .where(query.filter ? conditionOf(query.filter, models, person) : EVERYTHING)
+    const position = after === undefined ? undefined : cursors.read(model, sort, after)
+    const page = matching
+      .select(columnsOf(query))
+      .select(sort.map(({ field }, index) => keyOf(field).as(sortColumn(index))))
+      .where(position ? afterPosition(sort, position) : EVERYTHING)
+      .orderBy(orderOf(sort))
+      // One more than asked for: it tells whether there is a next page.
+      .limit(limit + 1)
+      .offset(offset)
+      .compile()
+    const rows = limit > 0 ? (await db.executeQuery<Stored>(page)).rows : []
+    await considerIndex(query, page)
+    const hasMore = rows.length > limit
+    if (hasMore) rows.pop()
+    const positions = rows.map((row) => takePosition(row, sort.length))
+    // A page that is not full is the last one: then the total is known.
+    const isLast = limit > 0 && !hasMore && !position && (rows.length > 0 || offset === 0)
+    const total = isLast ? offset + rows.length : await count(matching)
+    const data = rows.map(decode)
+    await expand(db, models, model, data, query.expand, person)
+    return {
+      ...(!position && { offset }),
+      total,
+      ...(hasMore && { next: cursors.make(model, sort, positions.at(-1) as Position) }),
+      data,
+    }
   }
 
-  const read = (id: number, person: Person) => reach(id, 'read', person)
+  async function read(id: number, person: Person, query: Pick<Query, 'fields' | 'expand'>): Promise<Stored> {
+    const columns = query.fields ? columnsOf(query) : shown
+    const record = await reach(id, 'read', person, columns)
+    await expand(db, models, model, [record], query.expand, person)
+    return record
+  }
 
   async function create(data: Row, person: Person): Promise<Stored> {
     const now = new Date().toISOString()
@@ -44,8 +88,9 @@ export function recordsOf(db: Database, model: Model) {
       // A field that clients cannot write starts with its default.
       if (field.readOnly && field.default !== undefined) values[field.name] = encode(field, field.default)
     }
-    const row = await db.insertInto(table).values(values).returning(shown).executeTakeFirst().catch(rethrow)
-    return asSeenBy(person, decode(row as Row))
+    const query = db.insertInto(table).values(values).returning(shown)
+    const row = await query.executeTakeFirstOrThrow().catch(rethrow(data))
+    return asSeenBy(person, decode(row))
   }
 
   /** The compare-and-swap: this one statement decides who wins. */
@@ -59,7 +104,7 @@ export function recordsOf(db: Database, model: Model) {
       .where(within('update', person))
       .returning(shown)
       .executeTakeFirst()
-      .catch(rethrow)
+      .catch(rethrow(data))
     return row ? asSeenBy(person, decode(row)) : lost(id, version, 'update', person)
   }
 
@@ -72,13 +117,13 @@ export function recordsOf(db: Database, model: Model) {
       .where(within('delete', person))
       .returning('id')
       .executeTakeFirst()
-      .catch(rethrow)
+      .catch(rethrow(id))
     return row ? id : lost(id, version, 'delete', person)
   }
 
   /** No row had this id and version: either there is no such record, or somebody else was first. */
   async function lost(id: number, version: number | undefined, operation: Operation, person: Person): Promise<never> {
-    const current = await reach(id, operation, person)
+    const current = await reach(id, operation, person, shown)
     throw new Failure(
       'VERSION_CONFLICT',
       `Version ${version} of ${model.name} ${id} is not the current one, which is ${current.version}. Merge your change into the current record and try again.`,
@@ -87,13 +132,9 @@ export function recordsOf(db: Database, model: Model) {
   }
 
   /** A record that is out of reach is simply not there. */
-  async function reach(id: number, operation: Operation, person: Person): Promise<Stored> {
-    const row = await db
-      .selectFrom(table)
-      .select(shown)
-      .where('id', '=', id)
-      .where(within(operation, person))
-      .executeTakeFirst()
+  async function reach(id: number, operation: Operation, person: Person, columns: string[]): Promise<Stored> {
+    const query = db.selectFrom(table).select(columns).where('id', '=', id).where(within(operation, person))
+    const row = await query.executeTakeFirst()
     if (!row) throw new Failure('RECORD_NOT_FOUND', `There is no ${model.name} with the id ${id}.`)
     return decode(row)
   }
@@ -103,6 +144,11 @@ export function recordsOf(db: Database, model: Model) {
     return ownership(scopeOf(model, operation, person), person)
   }
 
+  /** What is returned of a record: what was asked for, or the list; and what is to be expanded. */
+  function columnsOf({ fields = model.list, expand: paths }: Pick<Query, 'fields' | 'expand'>): string[] {
+    return [...new Set(['id', 'version', ...fields, ...rootsOf(paths)])]
+  }
+
   /** Who may write a record but not read it learns only that it was written. */
   function asSeenBy(person: Person, record: Stored): Stored {
     const scope = scopeOf(model, 'read', person)
@@ -110,19 +156,30 @@ export function recordsOf(db: Database, model: Model) {
     return visible ? record : { id: record.id, version: record.version }
   }
 
-  const rethrow = (error: unknown): never => {
-    throw constraintFailure(error, model) ?? error
-  }
+  const rethrow =
+    (written: Row | number) =>
+    async (error: unknown): Promise<never> => {
+      throw await explainViolation(error, db, model, models, written)
+    }
 
-  return { model, find, read, create, update, remove }
+  return { find, read, create, update, remove }
 }
 
-const EVERYTHING = sql<boolean>`true`
-const NOTHING = sql<boolean>`false`
+async function count(matching: SelectQueryBuilder<AnyTables, string, object>): Promise<number> {
+  const { total } = await matching.select(sql<number>`count(*)`.as('total')).executeTakeFirstOrThrow()
+  return total
+}
 
-function ownership(scope: Scope, { username }: Person) {
-  if (scope === 'all') return EVERYTHING
-  return scope === 'own' ? sql<boolean>`${sql.ref('createdBy')} = ${username}` : NOTHING
+const sortColumn = (index: number) => `sort__${index}`
+
+/** Takes what a row was sorted by out of it again. */
+function takePosition(row: Stored, keys: number): Position {
+  const values: SqlValue[] = []
+  for (let index = 0; index < keys; index++) {
+    values.push(row[sortColumn(index)] as SqlValue)
+    delete row[sortColumn(index)]
+  }
+  return { values, id: row.id }
 }
 
 /** Only what was sent: a field left out keeps its value on update, and is null on create. */

@@ -1,5 +1,6 @@
 import { canonical } from '../model/formats.ts'
 import type { Field, Model } from '../model/model.ts'
+import { decimalKey, decimalKeySql } from './decimal.ts'
 
 export type SqlValue = string | number | null
 
@@ -31,6 +32,18 @@ export function encode(field: Field, value: unknown): SqlValue {
   if (field.type === 'array' || field.type === 'object') return JSON.stringify(value)
   if (field.type === 'string') return canonical(field.format, value as string)
   return value as number
+}
+
+/** What a stored column is compared, sorted and indexed by, as SQL text: itself, but for decimals. */
+export function comparable(field: Field): string {
+  const column = `"${field.name}"`
+  return field.format === 'decimal' ? decimalKeySql(column) : column
+}
+
+/** The counterpart of `comparable` for a value. */
+export function encodeComparable(field: Field, value: unknown): SqlValue {
+  const encoded = encode(field, value)
+  return field.format === 'decimal' && encoded !== null ? decimalKey(encoded as string) : encoded
 }
 
 export type Row = Record<string, unknown>

@@ -1,6 +1,5 @@
-import type { Template } from '../model/model.ts'
-import { type Field, type Model, tableOf } from '../model/model.ts'
-import { columnType, encode, type SqlValue } from './columns.ts'
+import { type Field, type Model, type Reference, type Template, tableOf } from '../model/model.ts'
+import { columnType, comparable, encode, type SqlValue } from './columns.ts'
 
 /** The SQL text that tables are made of. Names come from checked models only; values are written as literals. */
 
@@ -26,11 +25,41 @@ export function createTable(model: Model): string {
 export function columnDefinition(field: Field, model: Model): string {
   const start = `${quote(field.name)} ${columnType(field)}`
   if (field.computed) return `${start} GENERATED ALWAYS AS (${computedExpression(field.computed, model)}) VIRTUAL`
+  if (field.reference) return `${start} ${foreignKey(field.reference)}`
   return field.default === undefined ? start : `${start} DEFAULT ${literal(encode(field, field.default))}`
 }
 
+/** A restrict is checked at the end of the statement, so that a cascade may take both records at once. */
+const ON_DELETE = { restrict: 'NO ACTION', clear: 'SET NULL', cascade: 'CASCADE' }
+
+function foreignKey({ model, onDelete }: Reference): string {
+  return `REFERENCES ${quote(tableOf({ name: model }))} ("id") ON DELETE ${ON_DELETE[onDelete]}`
+}
+
+export interface Trigger {
+  name: string
+  /** the table it watches */
+  table: string
+  sql: string
+}
+
+/** A cleared reference is an update of the record that refers: its version grows. The foreign key alone would not do that. */
+export function triggersOf(model: Model): Trigger[] {
+  return model.fields
+    .filter((field) => field.reference?.onDelete === 'clear')
+    .map((field) => {
+      const name = [tableOf(model), field.name, 'clear'].join('__')
+      const table = tableOf({ name: (field.reference as Reference).model })
+      const touched = model.audit ? `, "updatedOn" = strftime('%Y-%m-%dT%H:%M:%fZ', 'now')` : ''
+      const set = `${quote(field.name)} = NULL, "version" = "version" + 1${touched}`
+      const update = `UPDATE ${quote(tableOf(model))} SET ${set} WHERE ${quote(field.name)} = OLD."id";`
+      return { name, table, sql: `CREATE TRIGGER ${quote(name)} BEFORE DELETE ON ${quote(table)} BEGIN ${update} END` }
+    })
+}
+
 export function createIndex(index: Index, model: Model): string {
-  const columns = index.fields.map(quote).join(', ')
+  const fields = index.fields.map((name) => model.fields.find((field) => field.name === name) as Field)
+  const columns = fields.map(comparable).join(', ')
   return `CREATE ${index.unique ? 'UNIQUE ' : ''}INDEX ${quote(index.name)} ON ${quote(tableOf(model))} (${columns})`
 }
 
@@ -44,6 +73,8 @@ export function indexesOf(model: Model): Index[] {
   const all = [
     ...model.unique.map((fields) => named(fields, true)),
     ...model.indexes.map((fields) => named(fields, false)),
+    // Without one, every delete of a record would scan all that may refer to it.
+    ...model.fields.filter((field) => field.reference).map((field) => named([field.name], false)),
   ]
   return [...new Map(all.map((index) => [index.name, index])).values()]
 }

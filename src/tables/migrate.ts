@@ -19,9 +19,9 @@ export async function migrate(db: Database, models: Model[]): Promise<TablePlan[
     for (const model of models) plans.push(planTable(model, await readTable(transaction, tableOf(model))))
     if (plans.some(({ refusals }) => refusals.length > 0)) throw new MigrationRefused(plans)
     const changes = plans.filter(({ steps }) => steps.length > 0)
-    for (const { steps } of changes) {
-      for (const { sql } of steps) await transaction.executeQuery(CompiledQuery.raw(sql))
-    }
+    const steps = changes.flatMap((plan) => plan.steps)
+    for (const { sql } of [...steps.filter(({ late }) => !late), ...steps.filter(({ late }) => late)])
+      await transaction.executeQuery(CompiledQuery.raw(sql))
     return changes
   })
 }

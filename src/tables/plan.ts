@@ -1,6 +1,6 @@
 import { type Field, type Model, tableOf } from '../model/model.ts'
 import { columnType } from './columns.ts'
-import { columnDefinition, createIndex, createTable, indexesOf, quote } from './ddl.ts'
+import { columnDefinition, createIndex, createTable, indexesOf, quote, triggersOf } from './ddl.ts'
 import type { TableState } from './state.ts'
 
 /** What has to happen to one model's table so that it fits the model. */
@@ -15,18 +15,24 @@ export interface Step {
   /** in an operator's words */
   what: string
   sql: string
+  /** to be done when all tables are there: it concerns another model's table */
+  late?: boolean
 }
 
 /** Pure: a model and its table as it is → what to do. Columns without a field stay as they are, hidden. */
 export function planTable(model: Model, table: TableState | undefined): TablePlan {
   if (!table) {
     const create = { what: 'create the table', sql: createTable(model) }
-    return { model: model.name, steps: [create, ...planIndexes(model, [])], refusals: [] }
+    return { model: model.name, steps: [create, ...planIndexes(model, []), ...planTriggers(model, [])], refusals: [] }
   }
   const columns = model.fields.map((field) => planColumn(field, model, table))
   return {
     model: model.name,
-    steps: [...columns.flatMap(({ step }) => step ?? []), ...planIndexes(model, table.indexes)],
+    steps: [
+      ...columns.flatMap(({ step }) => step ?? []),
+      ...planIndexes(model, table.indexes),
+      ...planTriggers(model, table.triggers),
+    ],
     refusals: columns.flatMap(({ refusal }) => refusal ?? []),
   }
 }
@@ -50,6 +56,10 @@ function planColumn(field: Field, model: Model, table: TableState): { step?: Ste
     return {
       refusal: `The field "${field.name}" was ${column.type} and would become ${columnType(field)}. Changing a field's type is not supported yet.`,
     }
+  if ((field.reference || table.sql.includes(`"${field.name}" INTEGER REFERENCES`)) && !table.sql.includes(definition))
+    return {
+      refusal: `The field "${field.name}" refers to something else than its column. Changing a reference is not supported yet.`,
+    }
   if (field.computed && !table.sql.includes(definition))
     return {
       refusal: `The computed field "${field.name}" has another template than its column. Changing a template is not supported yet.`,
@@ -71,5 +81,19 @@ function planIndexes(model: Model, existing: string[]): Step[] {
         what: `${index.unique ? 'make unique' : 'index'} ${index.fields.join(', ')}`,
         sql: createIndex(index, model),
       })),
+  ]
+}
+
+/** A trigger is made anew whenever its text differs. */
+function planTriggers(model: Model, existing: { name: string; sql: string }[]): Step[] {
+  const wanted = triggersOf(model)
+  const stale = existing.filter(
+    ({ name, sql }) => !wanted.some((trigger) => trigger.name === name && trigger.sql === sql),
+  )
+  return [
+    ...stale.map(({ name }) => ({ what: `no longer clear ${name}`, sql: `DROP TRIGGER ${quote(name)}`, late: true })),
+    ...wanted
+      .filter(({ name, sql }) => !existing.some((trigger) => trigger.name === name && trigger.sql === sql))
+      .map(({ name, sql }) => ({ what: `clear by ${name}`, sql, late: true })),
   ]
 }

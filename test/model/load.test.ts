@@ -94,3 +94,19 @@ t.test('a file that cannot be read', async (t) => {
   symlinkSync(join(folder, 'gone.json'), join(folder, 'models', 'a.Gone.json'))
   await t.rejects(loadModels(join(folder, 'models')), /a\.Gone\.json: The file cannot be read: ENOENT/)
 })
+
+t.test('references to models that nobody describes', async (t) => {
+  const refersTo = (reference: string) => ({ type: 'object', properties: { to: { type: 'integer', reference } } })
+  const error = await faultsOf(t, {
+    'a.One.json': refersTo('a.Tow'),
+    'a.Two.json': refersTo('a.One'),
+    'a.Self.json': refersTo('a.Self'),
+    'a.Bad.json': '{',
+    'a.Three.json': refersTo('a.Bad'),
+  })
+  t.strictSame(
+    error.faults.map(({ file, pointer }) => `${file}${pointer}`),
+    ['a.Bad.json', 'a.One.json/properties/to/reference'],
+  )
+  t.match(error.message, /There is no model "a\.Tow"\. Did you mean "a\.Two"\?/)
+})

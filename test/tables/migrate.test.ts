@@ -95,6 +95,33 @@ t.test('what is refused, with nothing changed', async (t) => {
   }
 })
 
+t.test('references: their triggers follow, their targets do not change yet', async (t) => {
+  const db = await testDatabase(t)
+  const refersTo = (to: string, onDelete: string, type = 'integer') =>
+    modelOf('a.From', { type: 'object', properties: { ref: { type, ...(to && { reference: to, onDelete }) } } })
+  const plain = (name: string) => modelOf(name, { type: 'object', properties: { x: { type: 'string' } } })
+  // a.From.More begins like a.From: their triggers must not be mistaken for each other's.
+  const more = modelOf('a.From.More', {
+    type: 'object',
+    properties: { ref: { type: 'integer', reference: 'a.To', onDelete: 'clear' } },
+  })
+  const models = [plain('a.To'), refersTo('a.To', 'clear'), more]
+  await migrate(db, models)
+  t.strictSame(await migrate(db, models), [])
+  t.strictSame(
+    (await readTable(db, 'a__From'))?.triggers.map(({ name }) => name),
+    ['a__From__ref__clear'],
+  )
+  await t.rejects(migrate(db, [plain('a.To'), refersTo('a.To', 'cascade')]), /refers to something else/)
+  const gone = modelOf('a.From', { type: 'object', properties: { y: { type: 'string' } } })
+  const plans = await migrate(db, [plain('a.To'), gone])
+  t.match(plans[0]?.steps, [
+    { what: 'add the column y' },
+    { what: 'drop the index a__From__ref__index' },
+    { what: 'no longer clear a__From__ref__clear' },
+  ])
+})
+
 t.test('a field that is gone stays hidden, and is back when the field is', async (t) => {
   const db = await testDatabase(t)
   await migrate(db, [contact()])

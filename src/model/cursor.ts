@@ -1,0 +1,40 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import type { Model } from './model.ts'
+import { bad, type SortKey } from './query.ts'
+
+/** Where a page ended: what the last record was sorted by, and its id. */
+export interface Position {
+  values: (string | number | null)[]
+  id: number
+}
+
+/** Makes cursors and reads them back. They are signed: what was not made here is refused. */
+export class Cursors {
+  readonly #secret: string
+
+  constructor(secret: string) {
+    this.#secret = secret
+  }
+
+  make(model: Model, sort: SortKey[], { values, id }: Position): string {
+    const payload = Buffer.from(JSON.stringify([...values, id])).toString('base64url')
+    return `${payload}.${this.#sign(model, sort, payload)}`
+  }
+
+  read(model: Model, sort: SortKey[], cursor: string): Position {
+    const [payload = '', signature = ''] = cursor.split('.')
+    const expected = Buffer.from(this.#sign(model, sort, payload))
+    const given = Buffer.from(signature)
+    if (given.length !== expected.length || !timingSafeEqual(given, expected))
+      throw bad('"after" is not a cursor of this model and this order. Take it from "next" of the answer before.')
+    const values = JSON.parse(Buffer.from(payload, 'base64url').toString()) as (string | number)[]
+    const id = values.pop() as number
+    return { values, id }
+  }
+
+  /** A cursor holds for one model and one order. */
+  #sign(model: Model, sort: SortKey[], payload: string): string {
+    const order = sort.map(({ field, descending }) => `${descending ? '-' : ''}${field.name}`).join(',')
+    return createHmac('sha256', this.#secret).update(`cursor ${model.name} ${order} ${payload}`).digest('base64url')
+  }
+}

@@ -1,0 +1,72 @@
+import type { Database } from '../database/database.ts'
+import { Failure } from '../errors.ts'
+import { type Model, type Models, tableOf } from '../model/model.ts'
+import type { Row } from '../tables/columns.ts'
+import { indexesOf } from '../tables/ddl.ts'
+
+/** A constraint that SQLite found broken, in the words of the models; any other error as it is. */
+export async function explainViolation(
+  error: unknown,
+  db: Database,
+  model: Model,
+  models: Models,
+  written: Row | number,
+): Promise<unknown> {
+  const { code, message } = error as { code?: string; message: string }
+  if (code === 'SQLITE_CONSTRAINT_UNIQUE') return notUnique(message, model)
+  if (code !== 'SQLITE_CONSTRAINT_FOREIGNKEY') return error
+  return typeof written === 'number' ? stillReferred(db, model, models, written) : nothingThere(db, model, written)
+}
+
+function notUnique(message: string, model: Model): Failure {
+  // "… failed: contacts__Contact.email, contacts__Contact.company", or "… failed: index 'contacts__Contact__price__unique'"
+  const index = indexesOf(model).find(({ name }) => message.includes(`'${name}'`))
+  const fields = index?.fields ?? [...message.matchAll(/\.(\w+)/g)].map(([, name]) => name as string)
+  const reason = fields.length > 1 ? `the combination of ${fields.join(' and ')} is taken` : 'is taken'
+  return new Failure(
+    'NOT_UNIQUE',
+    `Another ${model.name} has the same ${fields.join(' and ')}. Choose another value.`,
+    {
+      errors: Object.fromEntries(fields.map((name) => [name, reason])),
+    },
+  )
+}
+
+/** A write named records that do not exist: which? */
+async function nothingThere(db: Database, model: Model, written: Row): Promise<Failure> {
+  const errors: Record<string, string> = {}
+  for (const { name, reference } of model.fields) {
+    const id = written[name]
+    if (!reference || id === null || id === undefined) continue
+    const there = await db
+      .selectFrom(tableOf({ name: reference.model }))
+      .select('id')
+      .where('id', '=', id)
+      .executeTakeFirst()
+    if (!there) errors[name] = `there is no ${reference.model} with the id ${id}`
+  }
+  return new Failure(
+    'REFERENCE_VIOLATION',
+    `${Object.entries(errors)
+      .map(([name, text]) => `${name}: ${text}`)
+      .join('; ')}.`,
+    { errors },
+  )
+}
+
+/** A delete would leave references without a target: whose? */
+async function stillReferred(db: Database, model: Model, models: Models, id: number): Promise<Failure> {
+  const referring: string[] = []
+  for (const other of models.values()) {
+    for (const { name, reference } of other.fields) {
+      if (reference?.model !== model.name || reference.onDelete !== 'restrict') continue
+      const row = await db.selectFrom(tableOf(other)).select('id').where(name, '=', id).executeTakeFirst()
+      if (row) referring.push(`${other.name} (${name})`)
+    }
+  }
+  const who = referring.join(', ') || 'Records that would be deleted with it'
+  return new Failure(
+    'REFERENCE_VIOLATION',
+    `${who} still refer to ${model.name} ${id}. Change or delete those records first.`,
+  )
+}

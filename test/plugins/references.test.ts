@@ -1,0 +1,216 @@
+import t from 'tap'
+import { type Client, logSink, PASSWORD, playScenarios, startApp } from '../helper.ts'
+
+const model = (properties: object, more: object = {}) => ({
+  type: 'object',
+  properties: { name: { type: 'string' }, ...properties },
+  ...more,
+})
+const refersTo = (reference: string, more: object = {}) => ({ type: 'integer', reference, ...more })
+
+const MODELS = {
+  'geo.Country.json': model({}, { access: { read: ['*'] } }),
+  'crm.Company.json': model(
+    { country: refersTo('geo.Country'), boss: refersTo('crm.Person', { onDelete: 'clear' }) },
+    { list: ['name'] },
+  ),
+  'crm.Person.json': model({ company: refersTo('crm.Company'), mentor: refersTo('crm.Person', { onDelete: 'clear' }) }),
+  'crm.Note.json': model(
+    { person: refersTo('crm.Person', { onDelete: 'cascade' }), about: refersTo('crm.Company', { onDelete: 'clear' }) },
+    { audit: false },
+  ),
+  'crm.Secret.json': model(
+    { owner: refersTo('crm.Person') },
+    { access: { read: ['chief', { role: 'agent', where: 'own' }] } },
+  ),
+  'crm.File.json': model({ secret: refersTo('crm.Secret') }),
+}
+const path = (name: string, id?: number) => `/ws/rest/crm.${name}${id === undefined ? '' : `/${id}`}`
+
+async function withRecords(t: Parameters<typeof startApp>[0], logger?: Parameters<typeof startApp>[1]) {
+  const service = await startApp(t, { models: MODELS, ...logger })
+  const client = await service.login()
+  for (const name of ['Norway', 'Chile']) await client.put('/ws/rest/geo.Country', { name })
+  await client.put(path('Company'), { name: 'Acme', country: 1 })
+  await client.put(path('Company'), { name: 'Bolt', country: 2 })
+  await client.put(path('Person'), { name: 'Ada', company: 1 })
+  await client.put(path('Person'), { name: 'Bob', company: 2, mentor: 1 })
+  await client.put(path('Person'), { name: 'Cy' })
+  await client.put(path('Note'), { name: 'n1', person: 2, about: 1 })
+  return { service, client }
+}
+
+t.test('a reference names a record that exists, or the write is refused', async (t) => {
+  const { client } = await withRecords(t)
+  await playScenarios(t, client, [
+    {
+      name: 'create',
+      method: 'PUT',
+      path: path('Person'),
+      body: { data: { name: 'X', company: 99, mentor: 98 } },
+      status: 409,
+      code: 'REFERENCE_VIOLATION',
+      has: ['"company":"there is no crm.Company with the id 99"', '"mentor":'],
+    },
+    {
+      name: 'update',
+      method: 'POST',
+      path: path('Person', 1),
+      body: { data: { version: 0, name: 'X', company: 99, mentor: null } },
+      status: 409,
+      code: 'REFERENCE_VIOLATION',
+      has: ['"company":'],
+      hasNot: ['"mentor":'],
+    },
+    {
+      name: 'delete',
+      method: 'DELETE',
+      path: path('Company', 1),
+      status: 409,
+      code: 'REFERENCE_VIOLATION',
+      has: ['crm.Person (company) still refer to crm.Company 1'],
+    },
+    {
+      name: 'a type',
+      method: 'PUT',
+      path: path('Person'),
+      body: { data: { company: 'Acme' } },
+      status: 422,
+      code: 'VALIDATION_FAILED',
+      has: ['"company":'],
+    },
+  ])
+  t.match(
+    (await client.get(path('Person', 1))).body.data,
+    [{ name: 'Ada', version: 0, company: 1 }],
+    'nothing was changed',
+  )
+})
+
+t.test('what becomes of those who refer', async (t) => {
+  const { client } = await withRecords(t)
+  await client.post(path('Company', 2), { version: 0, boss: 1 })
+  const before = (await client.get(path('Person', 2))).body.data[0]
+  t.equal((await client.delete(path('Person', 1))).status, 200)
+  const bob = (await client.get(path('Person', 2))).body.data[0]
+  t.match(bob, { mentor: null, version: 1 }, 'cleared, which counts as an update')
+  t.ok(bob.updatedOn >= before.updatedOn)
+  t.match((await client.get(path('Company', 2))).body.data, [{ boss: null, version: 2 }])
+  t.equal((await client.delete(path('Person', 2))).status, 200)
+  t.equal((await client.get(path('Note', 1))).status, 404, 'cascaded')
+
+  await client.put(path('Note'), { name: 'n2', about: 1 })
+  await client.delete(path('Company', 1))
+  t.match((await client.get(path('Note', 2))).body.data, [{ about: null, version: 1 }], 'without audit fields too')
+
+  await client.put(path('Person'), { name: 'Self' })
+  const { id } = (await client.post(path('Person', 4), { version: 0, mentor: 4 })).body.data[0]
+  t.equal((await client.delete(path('Person', id))).status, 200, 'a record that refers to itself')
+})
+
+t.test('a cascade that meets a restrict', async (t) => {
+  const chain = {
+    'a.One.json': model({}),
+    'a.Two.json': model({ one: refersTo('a.One', { onDelete: 'cascade' }) }),
+    'a.Three.json': model({ two: refersTo('a.Two') }),
+  }
+  const service = await startApp(t, { models: chain })
+  const client = await service.login()
+  await client.put('/ws/rest/a.One', {})
+  await client.put('/ws/rest/a.Two', { one: 1 })
+  await client.put('/ws/rest/a.Three', { two: 1 })
+  t.match((await client.delete('/ws/rest/a.One/1')).body, {
+    code: 'REFERENCE_VIOLATION',
+    message: /Records that would be deleted with it/,
+  })
+  t.equal((await client.get('/ws/rest/a.Two/1')).status, 200)
+})
+
+t.test('expand: records instead of ids, one statement per step', async (t) => {
+  const { client } = await withRecords(t)
+  const person = async (query: string) => (await client.get(`${path('Person')}?id=2&${query}`)).body.data[0]
+  t.match(await person('expand=company'), { company: { id: 2, version: 0, name: 'Bolt' }, mentor: 1 })
+  t.notOk('country' in (await person('expand=company')).company, 'the list form')
+  t.match(await person('expand=company.country,mentor.company'), {
+    company: { name: 'Bolt', country: { id: 2, name: 'Chile' } },
+    mentor: { name: 'Ada', company: { name: 'Acme' } },
+  })
+  t.strictSame((await person('fields=name&expand=company')).company.name, 'Bolt', 'what is expanded is returned')
+  t.equal((await client.get(`${path('Person')}?id=3&expand=company`)).body.data[0].company, null)
+  t.match((await client.get(`${path('Person', 2)}?expand=company`)).body.data[0], {
+    company: { name: 'Bolt' },
+    createdBy: 'admin',
+  })
+  t.match(
+    (await client.send('POST', `${path('Person')}/search`, { data: {}, expand: ['company'], limit: 1 })).body.data[0],
+    { company: { name: 'Acme' } },
+  )
+  await playScenarios(t, client, [
+    {
+      name: 'too far',
+      path: `${path('Person')}?expand=mentor.mentor.mentor.mentor`,
+      status: 400,
+      code: 'BAD_REQUEST',
+      has: ['more than 3'],
+    },
+    {
+      name: 'not a reference',
+      path: `${path('Person')}?expand=company.name`,
+      status: 400,
+      code: 'BAD_REQUEST',
+      has: ['not a reference'],
+    },
+    {
+      name: 'a typo',
+      path: `${path('Person')}?expand=compnay`,
+      status: 400,
+      code: 'BAD_REQUEST',
+      has: ['Did you mean \\"company\\"'],
+    },
+  ])
+})
+
+t.test('filters through references', async (t) => {
+  const { client } = await withRecords(t)
+  const ids = async (query: string) =>
+    (await client.get(`${path('Person')}?${query}`)).body.data.map(({ id }: { id: number }) => id)
+  t.strictSame(await ids('company.name=Acme'), [1])
+  t.strictSame(await ids('company.name[like]=o'), [2])
+  t.strictSame(await ids('company.name[ne]=Acme'), [2, 3], 'who has no company has not that one')
+  t.strictSame(await ids('company.country.name=Chile'), [2])
+  t.strictSame(await ids('mentor.company.country.name=Norway'), [2])
+  t.strictSame(await ids('company.name[null]=true'), [3])
+  t.strictSame(await ids('company.name[null]=false'), [1, 2])
+  t.strictSame(await ids('company=1'), [1])
+  t.equal((await client.get(`${path('Person')}?mentor.mentor.mentor.mentor.name=x`)).status, 400)
+})
+
+t.test('the rules of the model referred to hold on the way there', async (t) => {
+  const { service, client: admin } = await withRecords(t)
+  for (const [username, roles] of Object.entries({ agent: ['agent'], other: ['agent'], nobody: [] }))
+    await admin.put('/ws/users', { username, password: PASSWORD, roles })
+  const [agent, other, nobody] = (await Promise.all(
+    ['agent', 'other', 'nobody'].map((name) => service.login(name)),
+  )) as [Client, Client, Client]
+  await agent.put(path('Secret'), { name: 'plan' })
+  await admin.put(path('File'), { name: 'f', secret: 1 })
+  const file = async (client: Client, query: string) => (await client.get(`${path('File')}?${query}`)).body
+  t.match(await file(admin, 'expand=secret'), { data: [{ secret: { name: 'plan' } }] })
+  t.match(await file(agent, 'expand=secret'), { data: [{ secret: { name: 'plan' } }] })
+  t.match(await file(other, 'expand=secret'), { data: [{ secret: null }] })
+  t.match(await file(nobody, 'expand=secret'), { data: [{ secret: null }] })
+  t.equal((await file(agent, 'secret.name=plan')).total, 1)
+  t.equal((await file(other, 'secret.name=plan')).total, 0, 'what one may not see one cannot find by')
+  t.match(await file(nobody, 'secret.name=plan'), { code: 'FORBIDDEN' })
+  t.match((await nobody.get(`${path('Secret')}/search`)).body, { code: 'FORBIDDEN' })
+})
+
+t.test('an index is advised for the way through a reference', async (t) => {
+  const { lines, stream } = logSink()
+  const { service, client } = await withRecords(t, { logger: { level: 'warn', stream } })
+  await service.database.updateTable('crm__Person').set({ id: 30_000 }).where('id', '=', 3).execute()
+  await client.get(`${path('Person')}?company.name=Acme`)
+  t.strictSame(lines, [], 'references have one')
+  await client.get(`${path('Person')}?company.name=Acme&sort=name`)
+  t.match(lines, [/\[\[\\"company\\",\\"name\\"\]\]/])
+})
