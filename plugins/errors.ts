@@ -21,7 +21,8 @@ const KNOWN: Record<string, [Code, string]> = {
 async function errors(app: FastifyInstance) {
   app.setErrorHandler<FastifyError>((error, request, reply) => {
     const answer = failureOf(error)
-    if (answer.code === 'INTERNAL') request.log.error({ err: error }, 'unexpected error')
+    if (!(error instanceof Failure) && CODES[answer.code].http >= 500)
+      request.log.error({ err: error }, 'unexpected error')
     const { http } = CODES[answer.code]
     return reply
       .code(http)
@@ -34,6 +35,11 @@ function failureOf(error: FastifyError): Failure {
   if (error instanceof Failure) return error
   if (error.validation) return explainBody(error.validation as Parameters<typeof explainBody>[0])
   const known = KNOWN[error.code]
+  // Another process has changed the tables, and this one has not followed yet.
+  if (error.code === 'SQLITE_ERROR' && /no such (column|table)|has no column/.test(error.message))
+    return new Failure('UNAVAILABLE', 'The models are being changed. Try again in a second.', {
+      headers: { 'retry-after': '1' },
+    })
   return known
     ? new Failure(...known)
     : new Failure('INTERNAL', 'Something went wrong here. It has been logged with this requestId.')

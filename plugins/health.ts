@@ -2,13 +2,32 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import fp from 'fastify-plugin'
 import { SuccessOf, success } from '../src/envelope.ts'
+import { ADMIN } from '../src/model/access.ts'
 
-const Health = Type.Object({ live: Type.Boolean(), ready: Type.Boolean() })
+const Health = Type.Object({
+  live: Type.Boolean({ description: 'The process answers.' }),
+  ready: Type.Boolean({ description: 'The database answers too.' }),
+  models: Type.Object(
+    {
+      current: Type.Boolean({ description: 'What is served is what the models folder says.' }),
+      since: Type.Optional(Type.String({ description: 'Since when it is not.' })),
+      why: Type.Optional(Type.Array(Type.String(), { description: 'Why not; only for the role admin.' })),
+    },
+    { additionalProperties: false },
+  ),
+})
 
 /** For load balancers and people at a terminal; answered without a session. */
 const health: FastifyPluginAsyncTypebox = async (app) => {
-  app.get('/health', { config: { public: true }, schema: { response: { 200: SuccessOf(Health) } } }, async () =>
-    success({ live: true, ready: true }),
+  app.get(
+    '/health',
+    { config: { public: true }, schema: { tags: ['health'], response: { 200: SuccessOf(Health) } } },
+    async (request) => {
+      const { current, since, why } = app.modelsStatus()
+      // Faults tell names of files and fields: a stranger need not know them.
+      const isAdmin = request.user?.roles.includes(ADMIN)
+      return success({ live: true, ready: true, models: { current, since, why: isAdmin ? why : undefined } })
+    },
   )
 }
 

@@ -1,11 +1,9 @@
 import closeWithGrace from 'close-with-grace'
-import { buildApp } from './app.ts'
 import { loadConfig, SettingsError } from './config.ts'
-import { openDatabase } from './database/database.ts'
 import { Failure } from './errors.ts'
-import { logging } from './logging.ts'
+import { newLogger } from './logging.ts'
 import { ModelFaults } from './model/load.ts'
-import { ensureAdmin } from './people/users.ts'
+import { Service } from './service.ts'
 import { MigrationRefused } from './tables/migrate.ts'
 
 /** Mistakes of the operator: the message says what to do, a stack would only hide it. */
@@ -13,18 +11,19 @@ const EXPECTED = [Failure, SettingsError, ModelFaults, MigrationRefused]
 
 async function start() {
   const config = loadConfig(process.env, true)
-  const database = openDatabase(config.DATA_DIR)
-  const app = await buildApp(config, database, logging(config, process.stdout.isTTY))
-  const { madeUp } = await ensureAdmin(database, config)
+  const log = newLogger(config, process.stdout.isTTY)
+  const service = new Service(config, log)
+  const { url, madeUp } = await service.start()
   if (madeUp)
     process.stdout.write(
       `\n  First user: ${config.ADMIN_USERNAME}\n  Password:   ${madeUp}   (shown only this once)\n\n`,
     )
-  await app.listen({ host: config.HOST, port: config.PORT })
-  closeWithGrace(async ({ err }) => {
-    if (err) app.log.fatal(err)
-    await app.close()
-    await database.destroy()
+  log.info(`Dossier is listening at ${url}`)
+  process.on('SIGHUP', () => service.reload())
+  // Some time over the limit for requests: then the process ends, whatever happens.
+  closeWithGrace({ delay: (config.SHUTDOWN_SECONDS + 5) * 1000, skip: ['SIGHUP'] }, async ({ err }) => {
+    if (err) log.fatal(err)
+    await service.stop()
   })
 }
 

@@ -1,15 +1,15 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { FastifyServerOptions } from 'fastify'
+import type { DestinationStream } from 'pino'
 import type { Test } from 'tap'
-import { buildApp } from '../src/app.ts'
 import { loadConfig } from '../src/config.ts'
 import { type Database, openDatabase } from '../src/database/database.ts'
+import { newLogger } from '../src/logging.ts'
 import type { Model } from '../src/model/model.ts'
 import { parseModel } from '../src/model/parse.ts'
 import { createPeopleTables } from '../src/people/tables.ts'
-import { ensureAdmin } from '../src/people/users.ts'
+import { Service } from '../src/service.ts'
 
 export const PASSWORD = 'correct-horse-battery'
 
@@ -88,6 +88,7 @@ export function configOf(folder: string, env: Record<string, string> = {}) {
     DATA_DIR: join(folder, 'data'),
     ADMIN_PASSWORD: PASSWORD,
     LOG_LEVEL: 'silent',
+    WATCH_MODELS: 'false',
     ...env,
   })
 }
@@ -104,26 +105,23 @@ export interface AppOptions {
   models?: ModelFiles
   env?: Record<string, string>
   folder?: string
-  logger?: FastifyServerOptions['logger']
+  log?: DestinationStream
 }
 
 /** The real service on a free port, on a database file of its own, with one admin. */
-export async function startApp(t: Test, { models, env, folder = makeFolder(t, models), logger }: AppOptions = {}) {
-  const config = configOf(folder, env)
-  const database = openDatabase(config.DATA_DIR)
-  const app = await buildApp(config, database, logger)
-  await ensureAdmin(database, config)
-  const url = await app.listen({ host: '127.0.0.1', port: 0 })
+export async function startApp(t: Test, { models, env, folder = makeFolder(t, models), log }: AppOptions = {}) {
+  const config = configOf(folder, { PORT: '0', ...env })
+  const service = new Service(config, newLogger(config, false, log))
+  const { url } = await service.start()
   let open = true
   const close = async () => {
-    if (!open) return
+    if (open) await service.stop()
     open = false
-    await app.close()
-    await database.destroy()
   }
   t.teardown(close)
+  const { database } = service
   return {
-    app,
+    service,
     database,
     config,
     folder,
@@ -134,7 +132,7 @@ export async function startApp(t: Test, { models, env, folder = makeFolder(t, mo
   }
 }
 
-export type Service = Awaited<ReturnType<typeof startApp>>
+export type Running = Awaited<ReturnType<typeof startApp>>
 
 type Login = [username?: string, password?: string]
 
@@ -229,7 +227,7 @@ export async function playScenarios(t: Test, client: Client, scenarios: Scenario
 
 /** A parsed model, which the test knows to be right. */
 export function modelOf(name: string, raw: unknown): Model {
-  const model = parseModel({ file: `${name}.json`, name, raw })
+  const model = parseModel({ file: `${name}.json`, name, hash: 'test', raw })
   if (Array.isArray(model)) throw new Error(JSON.stringify(model))
   return model
 }

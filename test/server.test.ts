@@ -4,7 +4,7 @@ import { request } from 'node:http'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { login, makeFolder, PASSWORD, startApp } from './helper.ts'
+import { login, makeFolder, PASSWORD, startApp, writeModel } from './helper.ts'
 
 const SERVER = join(import.meta.dirname, '../src/server.ts')
 
@@ -34,11 +34,16 @@ async function listening({ child, output }: { child: ChildProcess; output(): str
 }
 
 t.test('start, work, stop', async (t) => {
-  const server = spawnServer(t, makeFolder(t), { ADMIN_PASSWORD: '' })
+  const folder = makeFolder(t)
+  const server = spawnServer(t, folder, { ADMIN_PASSWORD: '', WATCH_MODELS: 'false' })
   const url = await listening(server)
   const password = /Password: +(\S+)/.exec(server.output())?.[1] as string
   const client = await login(url, 'admin', password)
   t.equal((await client.put('/ws/rest/contacts.Contact', { firstName: 'Ada' })).status, 200)
+  writeModel(folder, 'notes.Note.json', { type: 'object', properties: { x: { type: 'string' } } })
+  server.child.kill('SIGHUP')
+  while ((await client.get('/ws/rest/notes.Note')).status !== 200)
+    await new Promise((resolve) => setTimeout(resolve, 20))
   server.child.kill('SIGTERM')
   t.strictSame(await once(server.child, 'exit'), [0, null])
   t.notOk(server.output().includes('Ada'), 'no record body in the log')
@@ -67,10 +72,12 @@ t.test('what stops the start says what to do, without a stack', async (t) => {
 t.test('an unexpected error in the process is logged and ends it', async (t) => {
   const folder = makeFolder(t)
   const { writeFileSync } = await import('node:fs')
-  writeFileSync(join(folder, 'fail.mjs'), 'setTimeout(() => { throw new Error("out of the blue") }, 1500)')
+  writeFileSync(join(folder, 'fail.mjs'), 'process.on("SIGUSR2", () => { throw new Error("out of the blue") })')
   const server = spawnServer(t, folder, {
     NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --import=${join(folder, 'fail.mjs')}`,
   })
+  await listening(server)
+  server.child.kill('SIGUSR2')
   const [code] = await once(server.child, 'close')
   t.equal(code, 1)
   t.match(server.output(), /"level":60.*out of the blue/)

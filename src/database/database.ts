@@ -4,24 +4,45 @@ import Sqlite from 'better-sqlite3'
 import { Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from 'kysely'
 import { GroupCommitDriver } from './driver.ts'
 
+export { WITHOUT_FOREIGN_KEYS } from './driver.ts'
+
 /** Tables are made from models at run time, so their columns are only known then. */
 export type AnyTables = Record<string, Record<string, unknown>>
 export type Database = Kysely<AnyTables>
 
+export const databaseFile = (dataDir: string) => join(dataDir, 'dossier.db')
+
 /** Opens (or makes) the one database file of a data folder. `database.destroy()` closes it. */
 export function openDatabase(dataDir: string): Database {
   mkdirSync(dataDir, { recursive: true })
-  const file = join(dataDir, 'dossier.db')
-  const writer = new Sqlite(file)
+  const writer = new Sqlite(databaseFile(dataDir))
   writer.pragma('journal_mode = wal')
   // FULL: an answered write is on disk and survives a power cut.
   writer.pragma('synchronous = full')
   writer.pragma('foreign_keys = on')
-  const reader = new Sqlite(file, { readonly: true })
-  // SQLite folds the case of a to z only.
-  reader.function('dossier_fold', { deterministic: true }, (text) =>
+  return kyselyOn(openReader(dataDir), writer)
+}
+
+/** Opens a database that exists to look at it, and closes it again: nothing can be changed. */
+export async function readDatabase<Result>(dataDir: string, look: (db: Database) => Promise<Result>): Promise<Result> {
+  const reader = openReader(dataDir)
+  const db = kyselyOn(reader, reader)
+  try {
+    return await look(db)
+  } finally {
+    await db.destroy()
+  }
+}
+
+function openReader(dataDir: string) {
+  const reader = new Sqlite(databaseFile(dataDir), { readonly: true })
+  // SQLite itself folds the case of a to z only.
+  return reader.function('dossier_fold', { deterministic: true }, (text) =>
     typeof text === 'string' ? text.toLowerCase() : text,
   )
+}
+
+function kyselyOn(reader: Sqlite.Database, writer: Sqlite.Database): Database {
   const driver = new GroupCommitDriver(reader, writer)
   return new Kysely<AnyTables>({
     dialect: {

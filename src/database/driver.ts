@@ -1,8 +1,14 @@
 import type { Database as Sqlite, Statement } from 'better-sqlite3'
-import { CompiledQuery, type DatabaseConnection, type Driver, type QueryResult } from 'kysely'
+import { CompiledQuery, type DatabaseConnection, type Driver, type QueryResult, type TransactionSettings } from 'kysely'
 
 /** Statements are prepared once per SQL text; the bound keeps odd queries from filling the memory. */
 const MAX_STATEMENTS = 500
+
+/**
+ * A transaction with foreign keys off, for rebuilding tables. SQLite has no isolation levels (all its transactions are
+ * serializable), and Kysely has no other way to tell a driver something about a transaction.
+ */
+export const WITHOUT_FOREIGN_KEYS = 'snapshot'
 
 /**
  * Kysely's driver over two SQLite connections: plain selects run on the read-only one, all else on the writer.
@@ -37,19 +43,22 @@ export class GroupCommitDriver implements Driver {
 
   async releaseConnection() {}
 
-  async beginTransaction(connection: Connection) {
+  async beginTransaction(connection: Connection, { isolationLevel }: TransactionSettings) {
     const earlier = this.#transactions
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#transactions = promise
     this.#open++
     connection.endTransaction = () => {
       connection.endTransaction = undefined
+      this.#writer.pragma('foreign_keys = on')
       this.#open--
       resolve()
       this.#scheduleFlush()
     }
     await earlier
     try {
+      // Inside a transaction SQLite ignores this.
+      if (isolationLevel === WITHOUT_FOREIGN_KEYS) this.#writer.pragma('foreign_keys = off')
       this.#write(CompiledQuery.raw('begin immediate'))
     } catch (error) {
       connection.endTransaction()
@@ -79,7 +88,7 @@ export class GroupCommitDriver implements Driver {
 
   async execute(query: CompiledQuery, inTransaction: boolean): Promise<QueryResult<unknown>> {
     if (inTransaction) return this.#write(query)
-    if (query.query.kind === 'SelectQueryNode') return this.#read(query)
+    if (isRead(query)) return this.#read(query)
     return new Promise((resolve, reject) => {
       this.#group.push({ query, resolve, reject })
       this.#scheduleFlush()
@@ -120,6 +129,11 @@ export class GroupCommitDriver implements Driver {
     }
     for (const [write, result] of done) write.resolve(result)
   }
+}
+
+/** SQL that was written by hand reads if it starts like it; a pragma is about the writer. */
+function isRead({ query, sql }: CompiledQuery): boolean {
+  return query.kind === 'SelectQueryNode' || (query.kind === 'RawNode' && /^\s*select\b/i.test(sql))
 }
 
 interface PendingWrite {

@@ -107,6 +107,11 @@ function compile(schema: JsonSchema, pointer: string, complaints: Complaint[]): 
 
 function checkField(name: string, field: FieldFile, model: ModelFile): Complaint[] {
   const complain = (keyword: string, message: string) => [{ pointer: `/properties/${name}/${keyword}`, message }]
+  if (
+    field.renamedFrom !== undefined &&
+    (field.computed !== undefined || Object.hasOwn(model.properties, field.renamedFrom))
+  )
+    return complain('renamedFrom', 'must name a field that this stored field has taken the place of, and that is gone.')
   if (field.unique && !isScalarType(field)) return complain('unique', 'needs a field of a simple type.')
   if (field.index && !isScalarType(field)) return complain('index', 'needs a field of a simple type.')
   if (field.onDelete !== undefined && field.reference === undefined)

@@ -15,6 +15,8 @@ export type Complaint = Omit<Fault, 'file'>
 export interface RawModel {
   file: string
   name: string
+  /** of its bytes */
+  hash: string
   raw: unknown
 }
 
@@ -43,6 +45,7 @@ export type FieldFile = JsonSchema & {
   computed?: string
   reference?: string
   onDelete?: 'restrict' | 'clear' | 'cascade'
+  renamedFrom?: string
   readOnly?: boolean
   writeOnly?: boolean
 }

@@ -102,7 +102,8 @@ async function readModel(folder: string, file: string): Promise<RawModel> {
       error.code === 'EISDIR' ? 'This is a folder, not a file.' : `The file cannot be read: ${error.message}`,
     )
   })
-  return { file, name, raw: extname(file) === '.json' ? parseJson(bytes) : await importModel(path, bytes) }
+  const hash = createHash('sha256').update(bytes).digest('hex')
+  return { file, name, hash, raw: extname(file) === '.json' ? parseJson(bytes) : await importModel(path, hash) }
 }
 
 function parseJson(bytes: Buffer): unknown {
@@ -125,8 +126,7 @@ function parseJson(bytes: Buffer): unknown {
 }
 
 /** A module's default export; the hash in its address makes Node read a changed file anew. */
-async function importModel(path: string, bytes: Buffer): Promise<unknown> {
-  const hash = createHash('sha256').update(bytes).digest('hex')
+async function importModel(path: string, hash: string): Promise<unknown> {
   let module: { default?: unknown }
   try {
     module = await import(`${pathToFileURL(path).href}?${hash}`)

@@ -16,6 +16,8 @@ export interface Model {
   unique: string[][]
   indexes: string[][]
   audit: boolean
+  /** of the file it was read from */
+  hash: string
   /** who may do what */
   access: Record<Operation, AccessRule[]>
 }
@@ -35,6 +37,8 @@ export interface Field {
   computed?: Template | undefined
   /** the field holds the id of a record of this model */
   reference?: Reference | undefined
+  /** the field's earlier name: its column is renamed, nothing is lost */
+  renamedFrom?: string | undefined
   /** a client may send it, but it is ignored: computed and audit fields, and those the model declares so */
   readOnly: boolean
   /** never returned */

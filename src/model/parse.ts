@@ -17,6 +17,7 @@ const OWN_KEYWORDS = new Set([
   'default',
   'reference',
   'onDelete',
+  'renamedFrom',
 ])
 
 const validate = newAjv({ strict: true, allowUnionTypes: true, verbose: true, useDefaults: false }).compile<ModelFile>(
@@ -24,13 +25,13 @@ const validate = newAjv({ strict: true, allowUnionTypes: true, verbose: true, us
 )
 
 /** Turns a raw model file into a Model, or says everything that is wrong with it. */
-export function parseModel({ file, name, raw }: RawModel): Model | Fault[] {
+export function parseModel({ file, name, hash, raw }: RawModel): Model | Fault[] {
   const tidy = mergeLiteralUnions(raw)
   const faults = validate(tidy) ? checkFields(tidy) : (validate.errors as ErrorObject[]).map(describe)
-  return faults.length > 0 ? faults.map((fault) => ({ file, ...fault })) : toModel(name, tidy as ModelFile)
+  return faults.length > 0 ? faults.map((fault) => ({ file, ...fault })) : toModel(name, hash, tidy as ModelFile)
 }
 
-function toModel(name: string, file: ModelFile): Model {
+function toModel(name: string, hash: string, file: ModelFile): Model {
   const entries = Object.entries(file.properties)
   const own = entries.map(([fieldName, field]) => toField(fieldName, field, file.required ?? []))
   const single = (keyword: 'unique' | 'index') =>
@@ -38,6 +39,7 @@ function toModel(name: string, file: ModelFile): Model {
   const audit = file.audit !== false
   return {
     name,
+    hash,
     title: file.title ?? (name.split('.').at(-1) as string),
     description: file.description,
     fields: audit ? [...own, ...AUDIT_FIELDS] : own,
@@ -70,6 +72,7 @@ function toField(name: string, file: FieldFile, required: string[]): Field {
     computed: file.computed === undefined ? undefined : parseTemplate(file.computed),
     reference:
       file.reference === undefined ? undefined : { model: file.reference, onDelete: file.onDelete ?? 'restrict' },
+    renamedFrom: file.renamedFrom,
     readOnly: file.readOnly === true || file.computed !== undefined,
     writeOnly: file.writeOnly === true,
   }

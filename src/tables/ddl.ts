@@ -16,30 +16,40 @@ const literal = (value: SqlValue) => (typeof value === 'string' ? `'${value.repl
 /** AUTOINCREMENT: an id is never used again, even after a delete and a restart. */
 const SYSTEM_COLUMNS = ['"id" INTEGER PRIMARY KEY AUTOINCREMENT', '"version" INTEGER NOT NULL DEFAULT 0']
 
-export function createTable(model: Model): string {
-  const columns = [...SYSTEM_COLUMNS, ...model.fields.map((field) => columnDefinition(field, model))]
-  return `CREATE TABLE ${quote(tableOf(model))} (${columns.join(', ')})`
+/** Columns that have no field are kept with their data. */
+export function createTable(
+  model: Model,
+  name = tableOf(model),
+  hidden: { name: string; type: string }[] = [],
+): string {
+  const columns = [
+    ...SYSTEM_COLUMNS,
+    ...model.fields.map((field) => columnDefinition(field, model)),
+    ...hidden.map((column) => `${quote(column.name)} ${column.type}`),
+  ]
+  return `CREATE TABLE ${quote(name)} (${columns.join(', ')})`
 }
 
 /** A default stands in the column too, so that the rows of a table that gets a new column have it. */
 export function columnDefinition(field: Field, model: Model): string {
   const start = `${quote(field.name)} ${columnType(field)}`
   if (field.computed) return `${start} GENERATED ALWAYS AS (${computedExpression(field.computed, model)}) VIRTUAL`
-  if (field.reference) return `${start} ${foreignKey(field.reference)}`
+  if (field.reference) {
+    const { table, onDelete } = foreignKeyOf(field.reference)
+    return `${start} REFERENCES ${quote(table)} ("id") ON DELETE ${onDelete}`
+  }
   return field.default === undefined ? start : `${start} DEFAULT ${literal(encode(field, field.default))}`
 }
 
 /** A restrict is checked at the end of the statement, so that a cascade may take both records at once. */
 const ON_DELETE = { restrict: 'NO ACTION', clear: 'SET NULL', cascade: 'CASCADE' }
 
-function foreignKey({ model, onDelete }: Reference): string {
-  return `REFERENCES ${quote(tableOf({ name: model }))} ("id") ON DELETE ${ON_DELETE[onDelete]}`
+export function foreignKeyOf({ model, onDelete }: Reference): { table: string; onDelete: string } {
+  return { table: tableOf({ name: model }), onDelete: ON_DELETE[onDelete] }
 }
 
 export interface Trigger {
   name: string
-  /** the table it watches */
-  table: string
   sql: string
 }
 
@@ -53,7 +63,7 @@ export function triggersOf(model: Model): Trigger[] {
       const touched = model.audit ? `, "updatedOn" = strftime('%Y-%m-%dT%H:%M:%fZ', 'now')` : ''
       const set = `${quote(field.name)} = NULL, "version" = "version" + 1${touched}`
       const update = `UPDATE ${quote(tableOf(model))} SET ${set} WHERE ${quote(field.name)} = OLD."id";`
-      return { name, table, sql: `CREATE TRIGGER ${quote(name)} BEFORE DELETE ON ${quote(table)} BEGIN ${update} END` }
+      return { name, sql: `CREATE TRIGGER ${quote(name)} BEFORE DELETE ON ${quote(table)} BEGIN ${update} END` }
     })
 }
 

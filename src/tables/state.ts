@@ -4,37 +4,37 @@ import type { Database } from '../database/database.ts'
 /** A table as it is in the database. */
 export interface TableState {
   columns: Column[]
-  /** names of its indexes */
-  indexes: string[]
-  /** the triggers that keep its references, wherever they watch */
-  triggers: { name: string; sql: string }[]
+  indexes: { name: string; sql: string }[]
   /** the statement it was made with */
   sql: string
-  hasRows: boolean
+  rows: number
 }
 
 export interface Column {
   name: string
   type: string
   generated: boolean
+  /** what it refers to, and what happens when that is deleted */
+  foreignKey?: { table: string; onDelete: string } | undefined
 }
 
 export async function readTable(db: Database, table: string): Promise<TableState | undefined> {
-  const { rows: objects } = await sql<{ type: string; name: string; sql: string | null }>`
-    SELECT type, name, sql FROM sqlite_schema WHERE tbl_name = ${table}`.execute(db)
+  const { rows: objects } = await sql<{ type: string; name: string; sql: string }>`
+    SELECT type, name, sql FROM sqlite_schema WHERE tbl_name = ${table} AND sql IS NOT NULL`.execute(db)
   const definition = objects.find(({ type }) => type === 'table')?.sql
   if (!definition) return undefined
   const { rows: columns } = await sql<{ name: string; type: string; hidden: number }>`
     SELECT name, type, hidden FROM pragma_table_xinfo(${table})`.execute(db)
-  const { rows } = await sql`SELECT 1 FROM ${sql.table(table)} LIMIT 1`.execute(db)
-  const { rows: triggers } = await sql<{ name: string; sql: string }>`
-    SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' AND name GLOB ${`${table}__*__clear`}`.execute(db)
+  const { rows: keys } = await sql<{ from: string; table: string; on_delete: string }>`
+    SELECT "from", "table", on_delete FROM pragma_foreign_key_list(${table})`.execute(db)
+  const { rows } = await sql<{ rows: number }>`SELECT count(*) AS rows FROM ${sql.table(table)}`.execute(db)
   return {
-    // Field names have no "__", so this leaves out the triggers of models whose names begin like this one's.
-    triggers: triggers.filter(({ name }) => name.split('__').length === table.split('__').length + 2),
-    columns: columns.map(({ name, type, hidden }) => ({ name, type, generated: hidden !== 0 })),
-    indexes: objects.filter(({ type }) => type === 'index').map(({ name }) => name),
+    columns: columns.map(({ name, type, hidden }) => {
+      const key = keys.find(({ from }) => from === name)
+      return { name, type, generated: hidden !== 0, foreignKey: key && { table: key.table, onDelete: key.on_delete } }
+    }),
+    indexes: objects.filter(({ type }) => type === 'index').map(({ name, sql: text }) => ({ name, sql: text })),
     sql: definition,
-    hasRows: rows.length > 0,
+    rows: (rows[0] as { rows: number }).rows,
   }
 }

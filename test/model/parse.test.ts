@@ -110,6 +110,19 @@ t.test('faults, with pointer and what would be right', async (t) => {
       '/properties/x/onDelete',
       /one of restrict, clear/,
     ],
+    [
+      { type: 'object', properties: { a: { type: 'string' }, x: { type: 'string', renamedFrom: 'a' } } },
+      '/properties/x/renamedFrom',
+      /that is gone/,
+    ],
+    [
+      {
+        type: 'object',
+        properties: { a: { type: 'string' }, x: { type: 'string', computed: '{a}', renamedFrom: 'b' } },
+      },
+      '/properties/x/renamedFrom',
+      /stored field/,
+    ],
     [field({ type: 'string' }, { required: ['y'] }), '/required/0', /"y" is not a field/],
     [field({ type: 'string' }, { list: ['xx'] }), '/list/0', /Did you mean "x"/],
     [field({ type: 'string', writeOnly: true }, { list: ['x'] }), '/list/0', /not a field that can stand here/],
@@ -152,7 +165,7 @@ t.test('faults, with pointer and what would be right', async (t) => {
     [{ type: 'object', properties: { a: { type: 'string' }, A: { type: 'string' } } }, '/properties/A', /taken by "a"/],
   ]
   for (const [raw, pointer, message] of faults) {
-    const result = parseModel({ file: 'a.B.json', name: 'a.B', raw })
+    const result = parseModel({ file: 'a.B.json', name: 'a.B', hash: '', raw })
     const found = Array.isArray(result) ? result : []
     t.match(
       found.find((fault) => fault.pointer === pointer),
@@ -166,6 +179,7 @@ t.test('all faults of a file at once', async (t) => {
   const result = parseModel({
     file: 'a.B.json',
     name: 'a.B',
+    hash: '',
     raw: { type: 'object', properties: { id: { type: 'string' }, y: { type: 'integer', pattern: 'x' } }, list: ['q'] },
   })
   t.equal((result as unknown[]).length, 3)
@@ -175,9 +189,10 @@ t.test('a union that is not an enumeration is not one', async (t) => {
   const result = parseModel({
     file: 'a.B.json',
     name: 'a.B',
+    hash: '',
     raw: field({ anyOf: [{ type: 'string' }, { type: 'integer' }] }),
   })
   t.match(result, [{ pointer: '/properties/x' }, { pointer: '/properties/x/anyOf' }])
-  const odd = parseModel({ file: 'a.B.json', name: 'a.B', raw: field({ anyOf: [null, { const: 1 }] }) })
+  const odd = parseModel({ file: 'a.B.json', name: 'a.B', hash: '', raw: field({ anyOf: [null, { const: 1 }] }) })
   t.match(odd, [{ pointer: '/properties/x' }, { pointer: '/properties/x/anyOf' }])
 })

@@ -4,7 +4,7 @@ import { logSink, PASSWORD, startApp } from '../helper.ts'
 t.test('the trail of logins and of changes to people', async (t) => {
   const { lines, stream } = logSink()
   const service = await startApp(t, {
-    logger: { level: 'info', stream },
+    log: stream,
     env: { LOG_LEVEL: 'info', LOGIN_ATTEMPTS: '1' },
   })
   const admin = await service.login()

@@ -502,7 +502,7 @@ t.test('one statement, or two where the total is not known', async (t) => {
 
 t.test('which index would help, once per shape', async (t) => {
   const { lines, stream } = logSink()
-  const service = await startApp(t, { models: MODELS, logger: { level: 'warn', stream } })
+  const service = await startApp(t, { models: MODELS, log: stream, env: { LOG_LEVEL: 'warn' } })
   const client: Client = await service.login()
   await client.put(ITEMS, { whole: 1 })
   const advice = async (query: string) => {

@@ -207,7 +207,7 @@ t.test('the rules of the model referred to hold on the way there', async (t) => 
 
 t.test('an index is advised for the way through a reference', async (t) => {
   const { lines, stream } = logSink()
-  const { service, client } = await withRecords(t, { logger: { level: 'warn', stream } })
+  const { service, client } = await withRecords(t, { log: stream, env: { LOG_LEVEL: 'warn' } })
   await service.database.updateTable('crm__Person').set({ id: 30_000 }).where('id', '=', 3).execute()
   await client.get(`${path('Person')}?company.name=Acme`)
   t.strictSame(lines, [], 'references have one')

@@ -1,20 +1,22 @@
 import { sql } from 'kysely'
 import t from 'tap'
+import type { Database } from '../../src/database/database.ts'
 import type { Model } from '../../src/model/model.ts'
-import { migrate } from '../../src/tables/migrate.ts'
+import { migrate, planModels } from '../../src/tables/migrate.ts'
 import { readTable } from '../../src/tables/state.ts'
-import { CONTACT, modelOf, THING, testDatabase } from '../helper.ts'
+import { CONTACT, emptyFolder, modelOf, THING, testDatabase } from '../helper.ts'
 
 const contact = (changes: object = {}, more: object = {}): Model =>
   modelOf('contacts.Contact', { ...CONTACT, ...more, properties: { ...CONTACT.properties, ...changes } })
+const simple = (name: string, properties: object, more: object = {}) =>
+  modelOf(name, { type: 'object', properties, audit: false, ...more })
+const stepsOf = (plans: { steps: { what: string }[] }[]) => plans.flatMap(({ steps }) => steps.map(({ what }) => what))
+const all = (db: Database, table: string) => db.selectFrom(table).selectAll().orderBy('id').execute()
 
 t.test('a new model gets a table that a person can read', async (t) => {
   const db = await testDatabase(t)
-  const plans = await migrate(db, [contact(), modelOf('test.Thing', THING)])
-  t.match(plans, [
-    { model: 'contacts.Contact', steps: [{ what: 'create the table' }, { what: 'make unique email' }] },
-    {},
-  ])
+  const models = [contact(), modelOf('test.Thing', THING)]
+  t.match(stepsOf(await migrate(db, models)).slice(0, 2), ['create the table', 'make email unique'])
   const table = await readTable(db, 'test__Thing')
   t.match(Object.fromEntries(table?.columns.map(({ name, type }) => [name, type]) ?? []), {
     id: 'INTEGER',
@@ -30,8 +32,16 @@ t.test('a new model gets a table that a person can read', async (t) => {
     hour: 'TIME_TEXT',
     price: 'DECIMAL_TEXT',
   })
-  t.match(table, { hasRows: false, indexes: ['test__Thing__text__count__unique', 'test__Thing__day__count__index'] })
-  t.strictSame(await migrate(db, [contact(), modelOf('test.Thing', THING)]), [], 'a second time there is nothing to do')
+  t.match(table, {
+    rows: 0,
+    indexes: [{ name: 'test__Thing__text__count__unique' }, { name: 'test__Thing__day__count__index' }],
+  })
+  t.strictSame(await migrate(db, models), [], 'a second time there is nothing to do')
+  const history = await db.selectFrom('dossier_migrations').selectAll().execute()
+  t.match(history, [
+    { model: 'contacts.Contact', fileHash: 'test', steps: /create the table/, at: /Z$/ },
+    { model: 'test.Thing' },
+  ])
 })
 
 t.test('new fields, new and dropped indexes', async (t) => {
@@ -49,77 +59,18 @@ t.test('new fields, new and dropped indexes', async (t) => {
     },
     { required: ['firstName', 'level'] },
   )
-  const plans = await migrate(db, [changed])
-  t.strictSame(
-    plans[0]?.steps.map(({ what }) => what),
-    [
-      'add the column note',
-      'add the column level',
-      'add the column both',
-      'drop the index contacts__Contact__email__unique',
-      'index lastName',
-    ],
-  )
-  t.match(await db.selectFrom('contacts__Contact').selectAll().executeTakeFirst(), {
-    note: "it's",
-    level: 3,
-    both: "it's!",
-  })
-  t.ok((await readTable(db, 'contacts__Contact'))?.indexes.includes('by_hand'), 'an index made by hand stays')
-})
-
-t.test('what is refused, with nothing changed', async (t) => {
-  const db = await testDatabase(t)
-  await migrate(db, [contact()])
-  await sql`INSERT INTO contacts__Contact (firstName) VALUES ('Ada')`.execute(db)
-  const fresh = modelOf('a.Fresh', { type: 'object', properties: { x: { type: 'string' } } })
-  const refused: [Model, RegExp][] = [
-    [
-      contact({ age: { type: 'integer' } }, { required: ['age'] }),
-      /contacts\.Contact: The new field "age" is required.*"default"/,
-    ],
-    [contact({ email: { type: 'integer' } }), /"email" was TEXT and would become INTEGER/],
-    [
-      contact({
-        lastName: { type: 'string', computed: '{firstName}' },
-        fullName: { type: 'string', computed: '{firstName}' },
-      }),
-      /"lastName" was TEXT/,
-    ],
-    [contact({ fullName: { type: 'string', computed: '{lastName}' } }), /"fullName" has another template/],
-    [modelOf('contacts.Contact', { type: 'object', properties: { EMAIL: { type: 'string' } } }), /only in case/],
-  ]
-  for (const [model, message] of refused) {
-    await t.rejects(migrate(db, [fresh, model]), { name: 'MigrationRefused', message })
-    t.equal(await readTable(db, 'a__Fresh'), undefined, 'all of a change or none of it')
-  }
-})
-
-t.test('references: their triggers follow, their targets do not change yet', async (t) => {
-  const db = await testDatabase(t)
-  const refersTo = (to: string, onDelete: string, type = 'integer') =>
-    modelOf('a.From', { type: 'object', properties: { ref: { type, ...(to && { reference: to, onDelete }) } } })
-  const plain = (name: string) => modelOf(name, { type: 'object', properties: { x: { type: 'string' } } })
-  // a.From.More begins like a.From: their triggers must not be mistaken for each other's.
-  const more = modelOf('a.From.More', {
-    type: 'object',
-    properties: { ref: { type: 'integer', reference: 'a.To', onDelete: 'clear' } },
-  })
-  const models = [plain('a.To'), refersTo('a.To', 'clear'), more]
-  await migrate(db, models)
-  t.strictSame(await migrate(db, models), [])
-  t.strictSame(
-    (await readTable(db, 'a__From'))?.triggers.map(({ name }) => name),
-    ['a__From__ref__clear'],
-  )
-  await t.rejects(migrate(db, [plain('a.To'), refersTo('a.To', 'cascade')]), /refers to something else/)
-  const gone = modelOf('a.From', { type: 'object', properties: { y: { type: 'string' } } })
-  const plans = await migrate(db, [plain('a.To'), gone])
-  t.match(plans[0]?.steps, [
-    { what: 'add the column y' },
-    { what: 'drop the index a__From__ref__index' },
-    { what: 'no longer clear a__From__ref__clear' },
+  t.strictSame(stepsOf(await migrate(db, [changed])), [
+    'add the column note',
+    'add the column level',
+    'add the column both',
+    'drop the index contacts__Contact__email__unique',
+    'index lastName',
   ])
+  t.match(await all(db, 'contacts__Contact'), [{ note: "it's", level: 3, both: "it's!" }])
+  t.ok(
+    (await readTable(db, 'contacts__Contact'))?.indexes.some(({ name }) => name === 'by_hand'),
+    'an index made by hand stays',
+  )
 })
 
 t.test('a field that is gone stays hidden, and is back when the field is', async (t) => {
@@ -127,7 +78,265 @@ t.test('a field that is gone stays hidden, and is back when the field is', async
   await migrate(db, [contact()])
   await sql`INSERT INTO contacts__Contact (firstName, email) VALUES ('Ada', 'a@b.c')`.execute(db)
   const { email, ...rest } = CONTACT.properties
-  await migrate(db, [modelOf('contacts.Contact', { ...CONTACT, properties: rest, list: ['fullName'] })])
+  const without = modelOf('contacts.Contact', { ...CONTACT, properties: rest, list: ['fullName'] })
+  t.match(await planModels(db, [without]), [{ hidden: ['email'] }])
+  await migrate(db, [without])
   await migrate(db, [contact()])
-  t.match(await db.selectFrom('contacts__Contact').select('email').execute(), [{ email: 'a@b.c' }])
+  t.match(await all(db, 'contacts__Contact'), [{ email: 'a@b.c' }])
+})
+
+t.test('renamed', async (t) => {
+  const db = await testDatabase(t)
+  await migrate(db, [
+    simple('a.B', { old: { type: 'string', index: true }, sum: { type: 'string', computed: '{old}!' } }),
+  ])
+  await sql`INSERT INTO a__B (old) VALUES ('kept')`.execute(db)
+  const model = simple('a.B', {
+    fresh: { type: 'string', renamedFrom: 'old', index: true },
+    sum: { type: 'string', computed: '{fresh}!' },
+  })
+  t.match(stepsOf(await migrate(db, [model])), [/^rename old to fresh/, /compute sum anew/, /index fresh/])
+  t.match(await all(db, 'a__B'), [{ fresh: 'kept', sum: 'kept!' }])
+  t.strictSame(await migrate(db, [model]), [], 'once')
+  const retyped = simple('a.B', { last: { type: 'string', renamedFrom: 'fresh', format: 'decimal' } })
+  await t.rejects(migrate(db, [retyped]), /"last" cannot become decimal without loss in the records 1\./)
+  await sql`UPDATE a__B SET fresh = '1.5'`.execute(db)
+  await migrate(db, [
+    simple('a.B', { last: { type: 'string', renamedFrom: 'fresh', format: 'decimal', unique: true } }),
+  ])
+  t.match(await all(db, 'a__B'), [{ last: '1.5' }], 'renamed and converted at once')
+  const other = simple('a.B', { other: { type: 'string', renamedFrom: 'nothing' } })
+  t.match(stepsOf(await migrate(db, [other])).at(0), /add the column other/, 'nothing to rename')
+})
+
+t.test('another type: every value converts without loss, or nothing happens', async (t) => {
+  const text = { type: 'string' }
+  const scenarios: [from: object, values: unknown[], to: object, expected: unknown[] | RegExp][] = [
+    [text, ['1', '-20', null], { type: 'integer' }, [1, -20, null]],
+    [
+      text,
+      ['1', '007', '1.5', ' 1'],
+      { type: 'integer' },
+      /cannot become integer without loss in the records 2, 3, 4\./,
+    ],
+    [text, ['1.50', '-3'], { type: 'number' }, [1.5, -3]],
+    [text, ['0.10000000000000000001', 'x', '1e5'], { type: 'number' }, /records 1, 2, 3\./],
+    [text, ['true', 'false'], { type: 'boolean' }, [1, 0]],
+    [text, ['yes'], { type: 'boolean' }, /boolean/],
+    [text, ['[1]'], { type: 'array' }, ['[1]']],
+    [text, ['{}', '[]', 'x', 'null'], { type: 'object' }, /object without loss in the records 2, 3, 4\./],
+    [text, ['2024-01-01T01:00:00+01:00'], { type: 'string', format: 'date-time' }, ['2024-01-01T00:00:00.000Z']],
+    [text, ['2024-01-01', '2024-02-30'], { type: 'string', format: 'date' }, /date without loss in the records 2\./],
+    [{ type: 'integer' }, [1, 0, 7], text, ['1', '0', '7']],
+    [{ type: 'integer' }, [1, 7], { type: 'boolean' }, /boolean without loss in the records 2\./],
+    [{ type: 'integer' }, [5], { type: 'number' }, [5]],
+    [{ type: 'integer' }, [5], { type: 'string', format: 'decimal' }, ['5']],
+    [{ type: 'integer' }, [5], { type: 'array' }, /array/],
+    [{ type: 'number' }, [5, 0.5], { type: 'integer' }, /records 2\./],
+    [{ type: 'number' }, [5, 0.5], text, ['5', '0.5']],
+    [{ type: 'boolean' }, [1, 0], text, ['true', 'false']],
+    [{ type: 'boolean' }, [1, 0], { type: 'integer' }, [1, 0]],
+    [{ type: 'string', format: 'decimal' }, ['1.50'], { type: 'number' }, [1.5]],
+    [
+      { type: 'string', format: 'date-time' },
+      ['2024-01-01T00:00:00.000Z'],
+      { type: 'string', format: 'date' },
+      ['2024-01-01'],
+    ],
+    [{ type: 'string', format: 'date-time' }, ['2024-01-01T00:00:01.000Z'], { type: 'string', format: 'date' }, /date/],
+    [{ type: 'array' }, ['[1,2]'], text, ['[1,2]']],
+    [{ type: 'array' }, ['[1,2]'], { type: 'object' }, /object/],
+    [
+      text,
+      Array.from({ length: 12 }, () => 'x'),
+      { type: 'integer' },
+      /records 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and more\./,
+    ],
+  ]
+  for (const [from, values, to, expected] of scenarios) {
+    const db = await testDatabase(t, emptyFolder(t))
+    await migrate(db, [simple('a.B', { x: from })])
+    for (const x of values) await db.insertInto('a__B').values({ x }).execute()
+    const change = migrate(db, [simple('a.B', { x: to })])
+    const title = `${JSON.stringify(from)} to ${JSON.stringify(to)}`
+    if (expected instanceof RegExp) {
+      await t.rejects(change, { name: 'MigrationRefused', message: expected }, title)
+      t.strictSame(
+        (await all(db, 'a__B')).map(({ x }) => x),
+        values,
+        'nothing has changed',
+      )
+    } else {
+      t.match(stepsOf(await change), [new RegExp(`convert x from .*\\(${values.length} records\\)`)])
+      t.strictSame(
+        (await all(db, 'a__B')).map(({ x }) => x),
+        expected,
+        title,
+      )
+    }
+  }
+})
+
+t.test('a rebuilt table keeps everything that was in it and around it', async (t) => {
+  const db = await testDatabase(t)
+  const parent = (type: string) => simple('a.Parent', { x: { type }, gone: { type: 'string' } })
+  const child = simple('a.Child', { to: { type: 'integer', reference: 'a.Parent', onDelete: 'cascade' } })
+  const watcher = simple('a.Watcher', { to: { type: 'integer', reference: 'a.Parent', onDelete: 'clear' } })
+  await migrate(db, [parent('string'), child, watcher])
+  for (const x of ['1', '2', '3'])
+    await db
+      .insertInto('a__Parent')
+      .values({ x, gone: `g${x}`, version: 4 })
+      .execute()
+  for (const to of [1, 2]) await db.insertInto('a__Child').values({ to }).execute()
+  await db.insertInto('a__Watcher').values({ to: 1 }).execute()
+  await db.deleteFrom('a__Parent').where('id', '=', 3).execute()
+  await sql`CREATE INDEX by_hand ON a__Parent (gone)`.execute(db)
+
+  await migrate(db, [simple('a.Parent', { x: { type: 'integer', index: true } }), child, watcher])
+  t.match(
+    await all(db, 'a__Parent'),
+    [
+      { id: 1, version: 4, x: 1, gone: 'g1' },
+      { id: 2, x: 2, gone: 'g2' },
+    ],
+    'hidden columns too',
+  )
+  t.equal((await all(db, 'a__Child')).length, 2, 'no cascade while the table was made anew')
+  t.ok((await readTable(db, 'a__Parent'))?.indexes.some(({ name }) => name === 'by_hand'))
+  const { id } = (await db.insertInto('a__Parent').values({ x: 9 }).returning('id').executeTakeFirstOrThrow()) as {
+    id: number
+  }
+  t.equal(id, 4, 'no id is used again')
+  await db.deleteFrom('a__Parent').where('id', '=', 1).execute()
+  t.match(await all(db, 'a__Child'), [{ to: 2 }], 'foreign keys hold again')
+  t.match(await all(db, 'a__Watcher'), [{ to: null, version: 1 }], 'and so do the triggers')
+})
+
+t.test('an empty table, and a large one', async (t) => {
+  const db = await testDatabase(t)
+  const model = (type: string) => simple('a.B', { x: { type } })
+  await migrate(db, [model('string')])
+  await migrate(db, [model('integer')])
+  for (let i = 0; i < 5; i++)
+    await db
+      .insertInto('a__B')
+      .values(Array.from({ length: 500 }, (_, j) => ({ x: i * 500 + j })))
+      .execute()
+  await migrate(db, [model('string')])
+  const rows = await all(db, 'a__B')
+  t.equal(rows.length, 2500)
+  t.ok(rows.every(({ id, x }) => x === String((id as number) - 1)))
+})
+
+t.test('changed references', async (t) => {
+  const db = await testDatabase(t)
+  const target = (name: string) => simple(name, { x: { type: 'string' } })
+  const from = (reference?: string, onDelete?: string) =>
+    simple('a.From', { to: { type: 'integer', ...(reference && { reference }), ...(onDelete && { onDelete }) } })
+  const models = (model: Model) => [target('a.One'), target('a.Two'), model]
+  await migrate(db, models(from()))
+  await db.insertInto('a__One').values({ x: 'a' }).execute()
+  await db.insertInto('a__From').values({ to: 1 }).execute()
+  await db.insertInto('a__From').values({ to: 7 }).execute()
+  await t.rejects(migrate(db, models(from('a.One'))), /"to" would refer to nothing in the records 2\./)
+  await db.deleteFrom('a__From').where('id', '=', 2).execute()
+  t.match(stepsOf(await migrate(db, models(from('a.One')))), [/change what to refers to/, 'index to'])
+  await t.rejects(db.deleteFrom('a__One').execute(), /FOREIGN KEY/)
+  await migrate(db, models(from('a.One', 'clear')))
+  await t.rejects(migrate(db, models(from('a.Two'))), /"to" would refer to nothing/)
+  await migrate(db, models(simple('a.From', { other: { type: 'string' } })))
+  await db.deleteFrom('a__One').execute()
+  t.match(await all(db, 'a__From'), [{ to: 1 }], 'a field that is gone holds nobody back')
+})
+
+t.test('computed and stored', async (t) => {
+  const db = await testDatabase(t)
+  const model = (full: object) => simple('a.B', { a: { type: 'string' }, full: { type: 'string', ...full } })
+  await migrate(db, [model({ computed: '{a}!' })])
+  await db.insertInto('a__B').values({ a: 'x' }).execute()
+  t.match(stepsOf(await migrate(db, [model({ computed: '{a}?' })])), [/compute full anew/])
+  t.match(await all(db, 'a__B'), [{ full: 'x?' }])
+  t.match(stepsOf(await migrate(db, [model({})])), [/store full, which was computed/])
+  t.match(await all(db, 'a__B'), [{ full: 'x?' }], 'what was computed last is kept')
+  await t.rejects(
+    migrate(db, [model({ computed: '{a}' })]),
+    /"full" would be computed, and what the records 1 have stored there lost/,
+  )
+  await db.updateTable('a__B').set({ full: null }).execute()
+  await migrate(db, [model({ computed: '{a}' })])
+  t.match(await all(db, 'a__B'), [{ full: 'x' }])
+})
+
+t.test('what is refused, with nothing changed', async (t) => {
+  const db = await testDatabase(t)
+  await migrate(db, [contact()])
+  for (const name of ['Ada', 'Ada', 'Bob'])
+    await sql`INSERT INTO contacts__Contact (firstName, lastName) VALUES (${name}, 'L')`.execute(db)
+  const fresh = simple('a.Fresh', { x: { type: 'string' } })
+  const refused: [Model, RegExp][] = [
+    [
+      contact({ age: { type: 'integer' } }, { required: ['age'] }),
+      /contacts\.Contact: The new field "age" is required, but the 3 .*"default"/,
+    ],
+    [
+      contact({ firstName: { type: 'string', unique: true } }),
+      /"firstName" cannot be unique: the records 1, 2 share a value/,
+    ],
+    [
+      contact({}, { unique: [['firstName', 'lastName']] }),
+      /"firstName", "lastName" cannot be unique: the records 1, 2/,
+    ],
+    [contact({ age: { type: 'integer', default: 1, unique: true } }), /"age" cannot be unique: the records 1, 2, 3/],
+    [
+      contact({ twice: { type: 'string', computed: '{firstName}', unique: true } }),
+      /cannot make twice unique: there are records that share/,
+    ],
+    [simple('contacts.Contact', { EMAIL: { type: 'string' } }), /only in case/],
+  ]
+  for (const [model, message] of refused) {
+    await t.rejects(migrate(db, [fresh, model]), { name: 'MigrationRefused', message })
+    t.equal(await readTable(db, 'a__Fresh'), undefined, 'all of a change or none of it')
+  }
+  await migrate(db, [contact({ nick: { type: 'string', unique: true }, firstName: { type: 'string' } })])
+  t.ok((await planModels(db, [contact()])).every(({ refusals }) => refusals.length === 0))
+})
+
+t.test('references that were broken by hand are found before the commit', async (t) => {
+  const db = await testDatabase(t)
+  const one = (type: string) => simple('a.One', { x: { type } })
+  const two = simple('a.Two', { to: { type: 'integer', reference: 'a.One' } })
+  await migrate(db, [one('string'), two])
+  await sql`PRAGMA foreign_keys = off`.execute(db)
+  await db.insertInto('a__One').values({ x: '1' }).execute()
+  await t.rejects(
+    async () => {
+      await db
+        .transaction()
+        .setIsolationLevel('snapshot')
+        .execute((inner) => inner.insertInto('a__Two').values({ to: 9 }).execute())
+      await migrate(db, [one('integer'), two])
+    },
+    { name: 'MigrationRefused', message: /a__Two 1 would refer to a a__One that does not exist/ },
+  )
+  t.match(await all(db, 'a__One'), [{ x: '1' }])
+})
+
+t.test('of two processes one migrates and the other waits', async (t) => {
+  const folder = emptyFolder(t)
+  const [first, second] = [await testDatabase(t, folder), await testDatabase(t, folder)]
+  await sql`PRAGMA busy_timeout = 1`.execute(second)
+  const plans = await Promise.all([migrate(first, [contact()]), migrate(second, [contact()])])
+  t.strictSame(plans.map((done) => done.length).sort(), [0, 1])
+  const held = first.transaction().execute(() => new Promise((resolve) => setTimeout(resolve, 300)))
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  t.equal((await migrate(second, [contact({ note: { type: 'string' } })])).length, 1, 'as long as it takes')
+  await held
+  await t.rejects(
+    migrate(
+      second,
+      [simple('a.B', { x: { type: 'string' } }, { nameField: 'x' })].map((model) => ({ ...model, name: 'a."B' })),
+    ),
+    { code: 'SQLITE_ERROR' },
+  )
 })

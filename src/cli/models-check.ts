@@ -1,0 +1,86 @@
+import { existsSync } from 'node:fs'
+import { styleText } from 'node:util'
+import { loadConfig } from '../config.ts'
+import { type Database, databaseFile, readDatabase } from '../database/database.ts'
+import type { Fault } from '../model/file.ts'
+import { loadModels, ModelFaults } from '../model/load.ts'
+import { type Model, tableOf } from '../model/model.ts'
+import { countBrokenRules } from '../tables/broken-rules.ts'
+import { planModels } from '../tables/migrate.ts'
+import { planTable, type TablePlan } from '../tables/plan.ts'
+import { readTable } from '../tables/state.ts'
+import { runCommand, UsageError } from './command.ts'
+
+const HELP = `Usage: npm run models:check [-- --json]
+
+Checks every file in the models folder, and prints what the service would do to the data. Changes nothing;
+works while the service runs. Exit codes: 0 all well, 1 a fault in a file or a change that is refused, 2 wrong usage.
+`
+
+/** What would happen to one model. */
+interface Report {
+  model: string
+  steps: string[]
+  refusals: string[]
+  hidden: string[]
+  /** field → stored records that break its rules */
+  broken: Record<string, number>
+}
+
+interface Answer {
+  faults: Fault[]
+  models: Report[]
+}
+
+await runCommand(HELP, async (args) => {
+  const [unknown] = args.filter((arg) => arg !== '--json')
+  if (unknown !== undefined) throw new UsageError(`"${unknown}" means nothing here.`)
+  const config = loadConfig(process.env, true)
+  const show = args.includes('--json') ? (answer: Answer) => `${JSON.stringify(answer)}\n` : forPeople
+  try {
+    const models = await loadModels(config.MODELS_DIR)
+    const reports = existsSync(databaseFile(config.DATA_DIR))
+      ? await readDatabase(config.DATA_DIR, (db) => compare(db, models))
+      : models.map((model) => reportOf(planTable(model, undefined), {}))
+    if (reports.some(({ refusals }) => refusals.length > 0)) process.exitCode = 1
+    return show({ faults: [], models: reports })
+  } catch (error) {
+    if (!(error instanceof ModelFaults)) throw error
+    process.exitCode = 1
+    return show({ faults: error.faults, models: [] })
+  }
+})
+
+async function compare(db: Database, models: Model[]): Promise<Report[]> {
+  const reports: Report[] = []
+  for (const plan of await planModels(db, models)) {
+    const table = await readTable(db, tableOf(plan.model))
+    const broken = table ? await countBrokenRules(db, plan.model, table) : new Map<string, number>()
+    reports.push(reportOf(plan, Object.fromEntries(broken)))
+  }
+  return reports
+}
+
+function reportOf({ model, steps, refusals, hidden }: TablePlan, broken: Record<string, number>): Report {
+  return { model: model.name, steps: steps.map(({ what }) => what), refusals, hidden, broken }
+}
+
+/** Colours where a terminal shows them; elsewhere the same words. */
+function forPeople({ faults, models }: Answer): string {
+  const paint = (colour: 'red' | 'green' | 'yellow' | 'gray', text: string) =>
+    styleText(colour, text, { stream: process.stdout })
+  const lines = [
+    ...faults.map(({ file, pointer, message }) => `${paint('red', 'fault')}  ${file} ${pointer}: ${message}`),
+    ...models.flatMap(({ model, steps, refusals, hidden, broken }) => [
+      `${model}${steps.length + refusals.length === 0 ? `: ${paint('gray', 'nothing to do')}` : ''}`,
+      ...steps.map((what) => `  ${paint('green', 'will')}     ${what}`),
+      ...refusals.map((why) => `  ${paint('red', 'refused')}  ${why}`),
+      ...hidden.map((name) => `  ${paint('gray', 'hidden')}   ${name} has no field; its data stays`),
+      ...Object.entries(broken).map(
+        ([name, count]) =>
+          `  ${paint('yellow', 'note')}     ${count} stored records break the rules of ${name}; they apply to new writes`,
+      ),
+    ]),
+  ]
+  return `${lines.join('\n')}\n`
+}

@@ -1,0 +1,109 @@
+import { randomUUID } from 'node:crypto'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import { setTimeout } from 'node:timers/promises'
+import { failure } from './envelope.ts'
+import { Failure } from './errors.ts'
+
+/** Whatever answers requests: a Fastify app, of which only this is known here. */
+export interface Handler {
+  routing(request: IncomingMessage, response: ServerResponse): void
+}
+
+/** How long requests under way may hold up a change. */
+const DRAIN_MS = 5000
+
+/**
+ * The one HTTP server of the process, while apps come and go behind it. A handler can be replaced between two requests;
+ * what is under way finishes where it began.
+ */
+export class HttpFront {
+  readonly #server: Server
+  #handler: Handler
+  /** requests under way, by the handler that answers them */
+  readonly #underWay = new Map<ServerResponse, Handler>()
+  readonly #sockets = new Set<Socket>()
+  /** set while requests have to wait; what waits, in order */
+  #waiting: (() => void)[] | undefined
+  #stopping = false
+
+  constructor(handler: Handler) {
+    this.#handler = handler
+    this.#server = createServer((request, response) => this.#take(request, response))
+    this.#server.on('clientError', answerBrokenRequest)
+    this.#server.on('connection', (socket) => {
+      this.#sockets.add(socket)
+      socket.once('close', () => this.#sockets.delete(socket))
+    })
+  }
+
+  async listen(host: string, port: number): Promise<string> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    this.#server.once('error', reject).listen(port, host, resolve)
+    await promise
+    const address = this.#server.address() as AddressInfo
+    return `http://${address.family === 'IPv6' ? `[${address.address}]` : address.address}:${address.port}`
+  }
+
+  /** Requests go to this handler from now on. Resolves when the earlier one has answered all it had begun. */
+  async replace(handler: Handler): Promise<void> {
+    const earlier = this.#handler
+    this.#handler = handler
+    while ([...this.#underWay.values()].includes(earlier)) await setTimeout(5)
+  }
+
+  /** Lets what is under way finish, holds back what arrives, does the work, and goes on. */
+  async pauseFor<Result>(work: () => Promise<Result>): Promise<Result> {
+    this.#waiting = []
+    try {
+      for (const end = Date.now() + DRAIN_MS; this.#underWay.size > 0 && Date.now() < end; ) await setTimeout(2)
+      return await work()
+    } finally {
+      const waiting = this.#waiting
+      this.#waiting = undefined
+      for (const go of waiting) go()
+    }
+  }
+
+  /** No new connections; what is under way finishes, for so long at most. */
+  async stop(seconds: number): Promise<void> {
+    this.#stopping = true
+    const closed = new Promise((resolve) => this.#server.close(resolve))
+    this.#server.closeIdleConnections()
+    // Node takes a connection that has never said anything for a busy one.
+    for (const socket of this.#sockets) if (socket.bytesRead === 0) socket.destroy()
+    for (const response of this.#underWay.keys()) if (!response.headersSent) response.setHeader('connection', 'close')
+    const timer = globalThis.setTimeout(() => this.#server.closeAllConnections(), seconds * 1000)
+    await closed
+    clearTimeout(timer)
+  }
+
+  #take(request: IncomingMessage, response: ServerResponse) {
+    if (this.#waiting) {
+      this.#waiting.push(() => this.#take(request, response))
+      return
+    }
+    if (this.#stopping) response.setHeader('connection', 'close')
+    const handler = this.#handler
+    this.#underWay.set(response, handler)
+    response.once('close', () => {
+      this.#underWay.delete(response)
+      // A connection whose answer had begun before the stop could not be told to close.
+      if (this.#stopping) setImmediate(() => this.#server.closeIdleConnections())
+    })
+    handler.routing(request, response)
+  }
+}
+
+/** What is not even HTTP has no request and no response: the answer is written to the socket by hand. */
+function answerBrokenRequest(_error: Error, socket: Socket) {
+  if (!socket.writable) return
+  const body = JSON.stringify(failure(new Failure('BAD_REQUEST', 'This is not a valid HTTP request.'), randomUUID()))
+  const head = [
+    'HTTP/1.1 400 Bad Request',
+    'Content-Type: application/json',
+    `Content-Length: ${body.length}`,
+    'Connection: close',
+  ]
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
+}

@@ -1,0 +1,18 @@
+import { watch } from 'node:fs'
+
+/** Editors write a file in several steps, and people save several files: one change is all of that. */
+const QUIET_MS = 200
+
+/** Calls back when something in a folder has changed and it has been quiet since. Returns how to stop. */
+export function watchFolder(folder: string, onChange: () => void, onError: (error: Error) => void): () => void {
+  let timer: NodeJS.Timeout | undefined
+  const watcher = watch(folder, () => {
+    clearTimeout(timer)
+    timer = setTimeout(onChange, QUIET_MS)
+  })
+  watcher.on('error', onError)
+  return () => {
+    clearTimeout(timer)
+    watcher.close()
+  }
+}

@@ -1,0 +1,100 @@
+import { execFile } from 'node:child_process'
+import { existsSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { CONTACT, makeFolder, startApp, writeModel } from '../helper.ts'
+
+const CHECK = join(import.meta.dirname, '../../src/cli/models-check.ts')
+
+const runner =
+  (folder: string) =>
+  (words: string[] = [], env: Record<string, string> = {}) =>
+    new Promise<{ code: number; out: string; err: string }>((resolve) => {
+      const options = { cwd: folder, env: { ...process.env, ...env } }
+      execFile(process.execPath, [CHECK, ...words], options, (error, out, err) =>
+        resolve({ code: Number(error?.code ?? 0), out, err }),
+      )
+    })
+
+t.test('what would happen, before anything does', async (t) => {
+  const folder = makeFolder(t)
+  const check = runner(folder)
+  t.match(await check(), {
+    code: 0,
+    out: /^contacts\.Contact\n {2}will {5}create the table\n {2}will {5}make email unique\n$/,
+  })
+  t.notOk(existsSync(join(folder, 'data')), 'nothing was made')
+
+  const running = await startApp(t, { folder })
+  const client = await running.login()
+  for (const [firstName, lastName] of [
+    ['Ada', '1'],
+    ['A name that is rather long', 'x'],
+  ])
+    await client.put('/ws/rest/contacts.Contact', { firstName, lastName })
+  t.match(await check(), { code: 0, out: 'contacts.Contact: nothing to do\n' })
+
+  const { email, ...properties } = CONTACT.properties
+  const changed = {
+    ...CONTACT,
+    properties: {
+      ...properties,
+      firstName: { type: 'string', maxLength: 5 },
+      lastName: { type: 'integer' },
+      note: { type: 'string' },
+    },
+    list: [],
+  }
+  writeModel(folder, 'contacts.Contact.json', changed)
+  writeModel(folder, 'notes.Note.json', { type: 'object', properties: { x: { type: 'string' } } })
+  const found = await check()
+  t.equal(found.code, 1)
+  t.match(found.out, /will {5}convert lastName from TEXT to INTEGER \(2 records\)/)
+  t.match(found.out, /refused {2}"lastName" cannot become integer without loss in the records 2\./)
+  t.match(found.out, /hidden {3}email has no field; its data stays/)
+  t.match(found.out, /note {5}1 stored records break the rules of firstName/)
+  t.match(found.out, /notes\.Note\n {2}will {5}create the table/)
+  const json = JSON.parse((await check(['--json'])).out)
+  t.match(json, {
+    faults: [],
+    models: [{ model: 'contacts.Contact', refusals: [/loss/], hidden: ['email'], broken: { firstName: 1 } }, {}],
+  })
+  t.ok((await check([], { FORCE_COLOR: '1' })).out.includes('\u001b[31mrefused'), 'colours where they show')
+  t.equal((await client.get('/ws/rest/contacts.Contact')).body.total, 2, 'the service runs on, nothing has changed')
+
+  writeModel(folder, 'notes.Note.json', '{"type": "object", "properties": {"x": {"type": "strin"}}}')
+  t.match(await check(), { code: 1, out: /^fault {2}notes\.Note\.json \/properties\/x\/type: must be one of string/ })
+  t.match(JSON.parse((await check(['--json'])).out), {
+    faults: [{ file: 'notes.Note.json', pointer: '/properties/x/type' }],
+  })
+  t.match(await check(['--jsn']), { code: 2, err: /means nothing here/ })
+  t.match(await check([], { MODELS_DIR: join(folder, 'data', 'dossier.db') }), {
+    code: 1,
+    out: /models folder cannot be read/,
+  })
+  writeFileSync(join(folder, 'dossier.db'), 'not a database at all'.repeat(100))
+  rmSync(join(folder, 'models', 'notes.Note.json'))
+  t.match(await check([], { DATA_DIR: folder }), { code: 1, err: /not a database[\s\S]*at / })
+  t.match(await check(['--help']), { code: 0, out: /^Usage/ })
+})
+
+t.test('many records, and some that lack what is required', async (t) => {
+  const empty = { type: 'object', properties: { x: { type: 'string' } } }
+  const folder = makeFolder(t, { 'contacts.Contact.json': CONTACT, 'notes.Empty.json': empty })
+  const running = await startApp(t, { folder })
+  const rows = Array.from({ length: 1500 }, (_, i) => ({ firstName: i % 3 === 0 ? null : 'x' }))
+  for (let i = 0; i < rows.length; i += 500)
+    await running.database
+      .insertInto('contacts__Contact')
+      .values(rows.slice(i, i + 500))
+      .execute()
+  const withMore = {
+    ...CONTACT,
+    properties: { ...CONTACT.properties, must: { type: 'string', default: 'x' } },
+    required: ['firstName', 'must'],
+  }
+  writeModel(folder, 'contacts.Contact.json', withMore)
+  const { out } = await runner(folder)(['--json'])
+  t.match(JSON.parse(out).models, [{ broken: { firstName: 500 } }])
+  t.notOk('must' in JSON.parse(out).models[0].broken, 'what is still to be added breaks no rule')
+})

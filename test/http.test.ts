@@ -1,0 +1,119 @@
+import { once } from 'node:events'
+import { request } from 'node:http'
+import { connect } from 'node:net'
+import { setTimeout } from 'node:timers/promises'
+import t from 'tap'
+import { type Handler, HttpFront } from '../src/http.ts'
+
+/** A handler that answers with its name after a while. */
+const slow = (name: string, ms = 150): Handler => ({
+  routing: (_request, response) => void setTimeout(ms).then(() => response.end(name)),
+})
+
+const ask = async (url: string) => {
+  const response = await fetch(url)
+  return { text: await response.text(), connection: response.headers.get('connection') }
+}
+
+t.test('handlers are replaced between requests', async (t) => {
+  const front = new HttpFront(slow('first'))
+  const url = await front.listen('127.0.0.1', 0)
+  const early = ask(url)
+  await setTimeout(50)
+  const replaced = front.replace(slow('second', 1))
+  t.equal((await ask(url)).text, 'second')
+  t.equal((await early).text, 'first', 'what was under way finishes where it began')
+  await replaced
+  await front.stop(1)
+})
+
+t.test('requests wait while something is done', async (t) => {
+  const front = new HttpFront(slow('done'))
+  const url = await front.listen('127.0.0.1', 0)
+  const early = ask(url)
+  await setTimeout(50)
+  let order = ''
+  const paused = front.pauseFor(async () => {
+    order += 'work '
+    await setTimeout(50)
+    return 'result'
+  })
+  const late = ask(url).then(({ text }) => {
+    order += text
+  })
+  t.equal((await early).text, 'done')
+  t.equal(await paused, 'result')
+  await late
+  t.equal(order, 'work done')
+  await t.rejects(
+    front.pauseFor(async () => {
+      throw new Error('no')
+    }),
+    /no/,
+  )
+  t.equal((await ask(url)).text, 'done', 'a failure lets requests go on')
+  await front.stop(1)
+})
+
+t.test('stopping: what is under way is answered, idle connections end at once', async (t) => {
+  const front = new HttpFront(slow('bye', 200))
+  const url = await front.listen('127.0.0.1', 0)
+  const idle = connect(Number(new URL(url).port), '127.0.0.1')
+  await once(idle, 'connect')
+  const underWay = ask(url)
+  // One whose head is out already.
+  const started = new HttpFront({
+    routing: (_request, response) => {
+      response.write('a')
+      void setTimeout(100).then(() => response.end('b'))
+    },
+  })
+  const startedUrl = await started.listen('127.0.0.1', 0)
+  const half = ask(startedUrl)
+  await setTimeout(50)
+  const before = Date.now()
+  await Promise.all([front.stop(5), started.stop(5)])
+  t.ok(Date.now() - before < 2000)
+  t.strictSame(await underWay, { text: 'bye', connection: 'close' })
+  t.equal((await half).text, 'ab')
+  idle.destroy()
+  await t.rejects(ask(url))
+})
+
+t.test('stopping: a request on a kept connection is answered, and the connection closed', async (t) => {
+  const front = new HttpFront(slow('x', 100))
+  const url = await front.listen('127.0.0.1', 0)
+  const socket = connect(Number(new URL(url).port), '127.0.0.1')
+  let answer = ''
+  socket.on('data', (chunk) => {
+    answer += chunk
+  })
+  // Two requests at once on one connection: the second is taken while the service stops.
+  socket.write('GET /1 HTTP/1.1\r\nHost: x\r\n\r\n')
+  await setTimeout(30)
+  const stopped = front.stop(5)
+  socket.write('GET /2 HTTP/1.1\r\nHost: x\r\n\r\n')
+  await Promise.all([stopped, once(socket, 'close')])
+  t.match(answer, /200 OK[\s\S]*connection: close/i)
+})
+
+t.test('stopping: not for longer than the limit', async (t) => {
+  const front = new HttpFront({ routing: () => {} })
+  const url = await front.listen('127.0.0.1', 0)
+  const hanging = new Promise<string>((resolve) =>
+    request(url)
+      .on('error', (error) => resolve(error.message))
+      .end(),
+  )
+  await setTimeout(50)
+  await front.stop(0.2)
+  t.match(await hanging, /hang up|ECONNRESET/)
+})
+
+t.test('addresses', async (t) => {
+  const front = new HttpFront(slow('x', 1))
+  t.match(await front.listen('::1', 0), /^http:\/\/\[::1\]:\d+$/)
+  const other = new HttpFront(slow('x', 1))
+  await t.rejects(other.listen('203.0.113.7', 0), { code: 'EADDRNOTAVAIL' })
+  await front.stop(1)
+})

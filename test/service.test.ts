@@ -1,0 +1,212 @@
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import fc from 'fast-check'
+import t from 'tap'
+import { type Client, CONTACT, logSink, makeFolder, type Running, startApp, writeModel } from './helper.ts'
+
+const CONTACTS = '/ws/rest/contacts.Contact'
+const WATCHING = { WATCH_MODELS: 'true' }
+const NOTE = { type: 'object', properties: { text: { type: 'string' } } }
+
+/** Waits until something holds, for a second at the most. */
+async function soon(t: { fail(message: string): void }, what: string, holds: () => Promise<boolean>): Promise<void> {
+  for (const end = Date.now() + 3000; Date.now() < end; await setTimeout(20)) if (await holds()) return
+  t.fail(`not soon enough: ${what}`)
+}
+
+const status = async (client: Client, path: string) => (await client.get(path)).status
+
+t.test('files come, change and go while the service runs', async (t) => {
+  const { lines, stream } = logSink()
+  const service = await startApp(t, { env: { ...WATCHING, LOG_LEVEL: 'info' }, log: stream })
+  const client = await service.login()
+  await client.put(CONTACTS, { firstName: 'Ada', lastName: '7' })
+  const health = async () => (await client.get('/health')).body.data[0]
+  t.strictSame(await health(), { live: true, ready: true, models: { current: true } })
+
+  writeModel(service.folder, 'notes.Note.json', NOTE)
+  await soon(t, 'a new model', async () => (await status(client, '/ws/rest/notes.Note')) === 200)
+  t.equal((await client.put('/ws/rest/notes.Note', { text: 'hello' })).status, 200)
+
+  // As editors do it: write beside it, then rename.
+  writeFileSync(
+    join(service.folder, 'draft'),
+    JSON.stringify({ ...NOTE, properties: { text: { type: 'string' }, pages: { type: 'integer', default: 1 } } }),
+  )
+  renameSync(join(service.folder, 'draft'), join(service.folder, 'models', 'notes.Note.json'))
+  await soon(t, 'a new field', async () => (await client.get('/ws/rest/notes.Note/1')).body.data?.[0].pages === 1)
+
+  const retyped = { ...CONTACT, properties: { ...CONTACT.properties, lastName: { type: 'integer' } } }
+  writeModel(service.folder, 'contacts.Contact.json', retyped)
+  await soon(t, 'another type', async () => (await client.get(`${CONTACTS}/1`)).body.data?.[0].lastName === 7)
+  t.equal(readdirSync(join(service.folder, 'data', 'backups')).length, 1, 'a backup was made first')
+
+  writeModel(service.folder, 'notes.Note.json', '{"type": "obj')
+  await soon(t, 'a fault', async () => !(await health()).models.current)
+  t.match((await health()).models, { current: false, since: /Z$/, why: [/^notes\.Note\.json: The file is not JSON/] })
+  t.strictSame(
+    Object.keys((await service.stranger.get('/health')).body.data[0].models),
+    ['current', 'since'],
+    'a stranger learns no names',
+  )
+  t.equal(await status(client, '/ws/rest/notes.Note'), 200, 'the running models stay')
+  t.ok(lines.some((line) => line.includes('"level":50') && line.includes('notes.Note.json')))
+  const { since } = (await health()).models
+  writeModel(service.folder, 'notes.Note.json', {
+    ...NOTE,
+    properties: { ...NOTE.properties, must: { type: 'string' } },
+    required: ['must'],
+  })
+  await soon(t, 'a refusal', async () => /is required, but/.test((await health()).models.why?.[0] ?? ''))
+  t.equal((await health()).models.since, since, 'since the first of them')
+
+  rmSync(join(service.folder, 'models', 'notes.Note.json'))
+  await soon(t, 'a model gone', async () => (await status(client, '/ws/rest/notes.Note')) === 404)
+  t.ok((await health()).models.current)
+  writeModel(service.folder, 'notes.Note.json', NOTE)
+  await soon(t, 'a model back', async () => (await client.get('/ws/rest/notes.Note')).body.total === 1)
+})
+
+t.test('by hand, and not at all', async (t) => {
+  const service = await startApp(t)
+  const client = await service.login()
+  writeModel(service.folder, 'notes.Note.json', NOTE)
+  await setTimeout(400)
+  t.equal(await status(client, '/ws/rest/notes.Note'), 404, 'WATCH_MODELS=false')
+  await service.service.reload()
+  t.equal(await status(client, '/ws/rest/notes.Note'), 200)
+  await service.service.reload()
+  t.equal(await status(client, '/ws/rest/notes.Note'), 200, 'nothing has changed')
+  await service.database.schema.dropTable('dossier_migrations').execute()
+  await service.database.schema
+    .createView('dossier_migrations')
+    .as(service.database.selectFrom('dossier_users').selectAll())
+    .execute()
+  writeModel(service.folder, 'notes.More.json', NOTE)
+  await service.service.reload()
+  t.match((await client.get('/health')).body.data[0].models, { current: false, why: [/unexpected/] })
+  t.equal(await status(client, '/ws/rest/notes.Note'), 200)
+})
+
+t.test('a half-written file is given a moment', async (t) => {
+  const { lines, stream } = logSink()
+  const service = await startApp(t, { env: { LOG_LEVEL: 'error' }, log: stream })
+  const client = await service.login()
+  writeModel(service.folder, 'notes.Note.json', '{"type":')
+  const reloaded = service.service.reload()
+  await setTimeout(100)
+  writeModel(service.folder, 'notes.Note.json', NOTE)
+  await reloaded
+  t.equal(await status(client, '/ws/rest/notes.Note'), 200)
+  t.strictSame(lines, [])
+})
+
+t.test('a folder that disappears', async (t) => {
+  const service = await startApp(t, { env: WATCHING })
+  const client = await service.login()
+  rmSync(join(service.folder, 'models'), { recursive: true })
+  await service.service.reload()
+  t.match((await client.get('/health')).body.data[0].models.why, [/models folder cannot be read/])
+  t.equal(await status(client, CONTACTS), 200)
+  mkdirSync(join(service.folder, 'models'))
+})
+
+t.test('two services on one data folder see the same records', async (t) => {
+  const first = await startApp(t)
+  const second = await startApp(t, { folder: first.folder })
+  const [here, there] = [await first.login(), await second.login()]
+  await here.put(CONTACTS, { firstName: 'Ada' })
+  t.equal((await there.get(CONTACTS)).body.total, 1)
+  const renamed = {
+    ...CONTACT,
+    properties: {
+      ...CONTACT.properties,
+      surname: { type: 'string', renamedFrom: 'lastName' },
+      fullName: { type: 'string', computed: '{firstName} {surname}' },
+    },
+  }
+  const { lastName, ...properties } = renamed.properties
+  writeModel(first.folder, 'contacts.Contact.json', { ...renamed, properties })
+  await first.service.reload()
+  const behind = await there.get(`${CONTACTS}/1`)
+  t.equal(behind.status, 503, 'behind for a moment, and says so')
+  t.equal(behind.headers.get('retry-after'), '1')
+  await second.service.reload()
+  t.match((await there.get(`${CONTACTS}/1`)).body.data, [{ firstName: 'Ada', surname: null }])
+})
+
+t.test('a hundred edits under constant load: not one failed request, not one lost value', async (t) => {
+  const item = (properties: object) => ({ type: 'object', properties: { name: { type: 'string' }, ...properties } })
+  const folder = makeFolder(t, {
+    'load.Steady.json': item({}),
+    'load.Moving.json': item({ size: { type: 'integer' } }),
+  })
+  const running: Running = await startApp(t, { folder, env: WATCHING })
+  const client = await running.login()
+  const failures: string[] = []
+  const names = new Map<number, string>()
+  let stop = false
+  const check = (answer: { status: number; text: string }) => {
+    if (answer.status !== 200) failures.push(answer.text)
+  }
+  const steady = async (worker: number) => {
+    for (let i = 0; !stop; i++) {
+      const created = await client.put('/ws/rest/load.Steady', { name: `${worker}.${i}` })
+      check(created)
+      const [{ id }] = created.body.data
+      check(await client.post(`/ws/rest/load.Steady/${id}`, { version: 0, name: `${worker}.${i}!` }))
+      check(await client.get(`/ws/rest/load.Steady/${id}`))
+      check(await client.get('/ws/rest/load.Steady?limit=2'))
+      names.set(id, `${worker}.${i}!`)
+    }
+  }
+  const moving = async () => {
+    while (!stop) {
+      const answer = await client.put('/ws/rest/load.Moving', { name: 'kept' })
+      // The model itself comes and goes; but no request may break.
+      if (![200, 404].includes(answer.status)) failures.push(answer.text)
+    }
+  }
+  const workers = [...[1, 2, 3].map(steady), moving()]
+  const file = join(folder, 'models', 'load.Moving.json')
+  const edits: (() => void)[] = [
+    () => writeFileSync(file, '{ "type": '),
+    () => writeFileSync(file, JSON.stringify(item({ size: { type: 'integer' } }))),
+    () => writeFileSync(file, JSON.stringify(item({ size: { type: 'string' } }))),
+    () => writeFileSync(file, JSON.stringify(item({ length: { type: 'integer', renamedFrom: 'size' } }))),
+    () =>
+      writeFileSync(
+        file,
+        JSON.stringify(
+          item({
+            size: { type: 'integer', renamedFrom: 'length' },
+            label: { type: 'string', computed: '{name} {size}' },
+          }),
+        ),
+      ),
+    () => writeFileSync(file, JSON.stringify(item({ nmae: { type: 'strong' } }))),
+    () => rmSync(file, { force: true }),
+    () =>
+      writeFileSync(file, JSON.stringify(item({ size: { type: 'integer', index: true }, must: { type: 'string' } }))),
+  ]
+  for (const edit of fc.sample(fc.constantFrom(...edits), { numRuns: 100, seed: 21 })) {
+    edit()
+    await setTimeout(Math.random() < 0.2 ? 260 : 15)
+  }
+  stop = true
+  await Promise.all(workers)
+  t.strictSame(failures.slice(0, 3), [])
+  t.ok(names.size > 20)
+  const stored = new Map(
+    (await running.database.selectFrom('load__Steady').select(['id', 'name']).execute()).map(({ id, name }) => [
+      id,
+      name,
+    ]),
+  )
+  t.strictSame(
+    [...names].filter(([id, name]) => stored.get(id) !== name),
+    [],
+  )
+  t.ok(existsSync(join(folder, 'data', 'dossier.db')))
+})
