@@ -79,4 +79,4 @@ const auth: FastifyPluginAsyncTypebox = async (app) => {
   })
 }
 
-export default fp(auth, { name: 'auth', dependencies: ['routes', 'bodies', 'security', 'openapi'] })
+export default fp(auth, { name: 'auth', dependencies: ['routes', 'bodies', 'security', 'openapi', 'pressure'] })

@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import fp from 'fastify-plugin'
+import type { Database } from '../src/database/database.ts'
 import { SuccessOf, success } from '../src/envelope.ts'
 import { ADMIN } from '../src/model/access.ts'
 
@@ -21,14 +22,28 @@ const Health = Type.Object({
 const health: FastifyPluginAsyncTypebox = async (app) => {
   app.get(
     '/health',
-    { config: { public: true }, schema: { tags: ['health'], response: { 200: SuccessOf(Health) } } },
+    { config: { public: true, always: true }, schema: { tags: ['health'], response: { 200: SuccessOf(Health) } } },
     async (request) => {
       const { current, since, why } = app.modelsStatus()
       // Faults tell names of files and fields: a stranger need not know them.
       const isAdmin = request.user?.roles.includes(ADMIN)
-      return success({ live: true, ready: true, models: { current, since, why: isAdmin ? why : undefined } })
+      const ready = await answers(app.database)
+      return success({ live: true, ready, models: { current, since, why: isAdmin ? why : undefined } })
     },
   )
+}
+
+/** A database that does not answer is what makes a service unready; why, the log of the other requests tells. */
+async function answers(database: Database): Promise<boolean> {
+  return database
+    .selectFrom('dossier_users')
+    .select('username')
+    .limit(1)
+    .execute()
+    .then(
+      () => true,
+      () => false,
+    )
 }
 
 export default fp(health, { name: 'health', dependencies: ['routes', 'auth', 'openapi'] })

@@ -6,6 +6,7 @@ import { type Config, trustedProxies } from './config.ts'
 import type { Database } from './database/database.ts'
 import { failure } from './envelope.ts'
 import { Failure } from './errors.ts'
+import type { Metrics } from './metrics.ts'
 import type { Model, Models } from './model/model.ts'
 
 declare module 'fastify' {
@@ -13,6 +14,7 @@ declare module 'fastify' {
     config: Config
     database: Database
     models: Models
+    metrics: Metrics
     /** how the models that are served and the files in the folder compare */
     modelsStatus(): ModelsStatus
   }
@@ -32,6 +34,7 @@ export interface AppParts {
   database: Database
   models: Model[]
   logger: FastifyServerOptions['loggerInstance']
+  metrics: Metrics
   modelsStatus(): ModelsStatus
 }
 
@@ -40,7 +43,14 @@ const PLUGINS = join(import.meta.dirname, '..', 'plugins')
 const MAX_PARAM_LENGTH = 500
 
 /** The whole service, ready to take requests: nothing listens here. */
-export async function buildApp({ config, database, models, logger, modelsStatus }: AppParts): Promise<FastifyInstance> {
+export async function buildApp({
+  config,
+  database,
+  models,
+  logger,
+  metrics,
+  modelsStatus,
+}: AppParts): Promise<FastifyInstance> {
   const app = Fastify({
     loggerInstance: logger,
     // One line per answered request is enough: plugins/log.ts writes it.
@@ -60,6 +70,7 @@ export async function buildApp({ config, database, models, logger, modelsStatus 
   app.decorate('config', config)
   app.decorate('database', database)
   app.decorate('models', new Map(models.map((model) => [model.name, model])))
+  app.decorate('metrics', metrics)
   app.decorate('modelsStatus', modelsStatus)
   app.register(autoload, { dir: PLUGINS })
   await app.ready()

@@ -28,6 +28,14 @@ export const Settings = Type.Object({
   LOGIN_WINDOW_MINUTES: count(15, 'the time in which failed logins count'),
   WATCH_MODELS: Type.Boolean({ default: true, description: 'follow changes of the models folder while running' }),
   SHUTDOWN_SECONDS: count(10, 'how long a stop waits for requests under way', 3600),
+  BACKUP_EVERY_HOURS: Type.Integer({
+    default: 24,
+    minimum: 0,
+    maximum: 8760,
+    description: 'hours between backups by itself; 0 for none',
+  }),
+  BACKUP_KEEP: count(7, 'how many of those backups are kept', 10_000),
+  METRICS_TOKEN: Type.Optional(Type.String({ minLength: 16, description: 'token that lets Prometheus read /metrics' })),
   BODY_LIMIT_BYTES: count(1_048_576, 'largest request body', 1_073_741_824),
   TRUST_PROXY: Type.String({
     default: 'false',

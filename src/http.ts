@@ -10,6 +10,14 @@ export interface Handler {
   routing(request: IncomingMessage, response: ServerResponse): void
 }
 
+/** Who takes longer than this to say what they want is not waited for: slow clients, and hostile ones. */
+const TIMEOUTS = {
+  headersTimeout: 20_000,
+  requestTimeout: 60_000,
+  keepAliveTimeout: 72_000,
+  connectionsCheckingInterval: 5000,
+}
+
 /** How long requests under way may hold up a change. */
 const DRAIN_MS = 5000
 
@@ -27,9 +35,9 @@ export class HttpFront {
   #waiting: (() => void)[] | undefined
   #stopping = false
 
-  constructor(handler: Handler) {
+  constructor(handler: Handler, timeouts = TIMEOUTS) {
     this.#handler = handler
-    this.#server = createServer((request, response) => this.#take(request, response))
+    this.#server = createServer(timeouts, (request, response) => this.#take(request, response))
     this.#server.on('clientError', answerBrokenRequest)
     this.#server.on('connection', (socket) => {
       this.#sockets.add(socket)

@@ -1,5 +1,6 @@
 import closeWithGrace from 'close-with-grace'
 import { loadConfig, SettingsError } from './config.ts'
+import { DatabaseError } from './database/errors.ts'
 import { Failure } from './errors.ts'
 import { newLogger } from './logging.ts'
 import { ModelFaults } from './model/load.ts'
@@ -7,7 +8,7 @@ import { Service } from './service.ts'
 import { MigrationRefused } from './tables/migrate.ts'
 
 /** Mistakes of the operator: the message says what to do, a stack would only hide it. */
-const EXPECTED = [Failure, SettingsError, ModelFaults, MigrationRefused]
+const EXPECTED = [DatabaseError, Failure, SettingsError, ModelFaults, MigrationRefused]
 
 async function start() {
   const config = loadConfig(process.env, true)

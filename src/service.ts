@@ -2,10 +2,12 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { buildApp, type ModelsStatus } from './app.ts'
+import { scheduleBackups } from './backups.ts'
 import type { Config } from './config.ts'
-import { backupDatabase } from './database/backup.ts'
+import { backupDatabase, backupName } from './database/backup.ts'
 import { type Database, databaseFile, openDatabase } from './database/database.ts'
 import { HttpFront } from './http.ts'
+import { Metrics } from './metrics.ts'
 import { loadModels, ModelFaults } from './model/load.ts'
 import type { Model } from './model/model.ts'
 import { createPeopleTables } from './people/tables.ts'
@@ -23,18 +25,21 @@ export class Service {
   readonly config: Config
   readonly database: Database
   readonly #log: Logger
+  readonly #metrics: Metrics
   #app!: App
   #front!: HttpFront
   #fingerprint = ''
   #status: ModelsStatus = { current: true }
   #stopWatching = () => {}
+  #stopBackups!: () => void
   /** one change after the other */
   #reloading: Promise<void> = Promise.resolve()
 
   constructor(config: Config, log: Logger) {
     this.config = config
     this.#log = log
-    this.database = openDatabase(config.DATA_DIR)
+    this.#metrics = new Metrics(databaseFile(config.DATA_DIR))
+    this.database = openDatabase(config.DATA_DIR, (writes, ms) => this.#metrics.commit(writes, ms))
   }
 
   /** Returns the address, and the first admin's password if it had to be made up. */
@@ -46,12 +51,8 @@ export class Service {
     const admin = await ensureAdmin(this.database, this.config)
     this.#front = new HttpFront(this.#app)
     const url = await this.#front.listen(this.config.HOST, this.config.PORT)
-    if (this.config.WATCH_MODELS)
-      this.#stopWatching = watchFolder(
-        this.config.MODELS_DIR,
-        () => this.reload(),
-        (error) => this.#log.error(error, 'watching stopped'),
-      )
+    if (this.config.WATCH_MODELS) this.#stopWatching = watchFolder(this.config.MODELS_DIR, () => this.reload())
+    this.#stopBackups = scheduleBackups(this.config, this.#log)
     return { url, ...admin }
   }
 
@@ -63,6 +64,7 @@ export class Service {
 
   async stop(): Promise<void> {
     this.#stopWatching()
+    this.#stopBackups()
     await this.#reloading
     await this.#front.stop(this.config.SHUTDOWN_SECONDS)
     await this.#app.close()
@@ -110,8 +112,7 @@ export class Service {
   async #migrate(models: Model[]): Promise<void> {
     const plans = await planModels(this.database, models)
     if (plans.some(isRisky) && plans.every(({ refusals }) => refusals.length === 0)) {
-      const name = `before-change-${new Date().toISOString().replaceAll(':', '-')}.db`
-      const target = join(this.config.DATA_DIR, 'backups', name)
+      const target = join(this.config.DATA_DIR, 'backups', backupName('before-change'))
       await backupDatabase(databaseFile(this.config.DATA_DIR), target)
       this.#log.info({ target }, 'backup made before a change of tables')
     }
@@ -122,7 +123,14 @@ export class Service {
   async #build(models: Model[], isNext = false): Promise<App> {
     if (!isNext) this.#fingerprint = fingerprintOf(models)
     const { config, database } = this
-    return buildApp({ config, database, models, logger: this.#log, modelsStatus: () => this.#status })
+    return buildApp({
+      config,
+      database,
+      models,
+      logger: this.#log,
+      metrics: this.#metrics,
+      modelsStatus: () => this.#status,
+    })
   }
 
   #agree() {

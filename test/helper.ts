@@ -1,8 +1,11 @@
+import { execFile } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Readable, Writable } from 'node:stream'
 import type { DestinationStream } from 'pino'
 import type { Test } from 'tap'
+import { type Command, runCommand, type World } from '../src/cli/command.ts'
 import { loadConfig } from '../src/config.ts'
 import { type Database, openDatabase } from '../src/database/database.ts'
 import { newLogger } from '../src/logging.ts'
@@ -236,4 +239,44 @@ export function modelOf(name: string, raw: unknown): Model {
 export function logSink() {
   const lines: string[] = []
   return { lines, stream: { write: (line: string) => void lines.push(line) } }
+}
+
+/** Runs a command for operators in this process, as its script would; and one time as the script itself. */
+export function commandRunner(help: string, command: Command, env: Record<string, string>) {
+  return async (words: string, input = '', terminal = false) => {
+    let [out, err] = ['', '']
+    const world: World = {
+      args: words.split(' ').filter((word) => word !== ''),
+      env,
+      stdin: Readable.from([input]),
+      stdout: Object.assign(
+        new Writable({
+          write: (chunk, _encoding, done) => {
+            out += chunk
+            done()
+          },
+        }),
+        { isTTY: terminal },
+      ),
+      stderr: new Writable({
+        write: (chunk, _encoding, done) => {
+          err += chunk
+          done()
+        },
+      }),
+    }
+    await runCommand(help, command, world)
+    return { code: Number(world.exitCode ?? 0), out, err }
+  }
+}
+
+/** Runs a script of src/cli in a process of its own. */
+export function runScript(script: string, words: string[], env: Record<string, string>, input = '') {
+  return new Promise<{ code: number; out: string; err: string }>((resolve) => {
+    const file = join(import.meta.dirname, '../src/cli', script)
+    const child = execFile(process.execPath, [file, ...words], { env: { ...process.env, ...env } }, (error, out, err) =>
+      resolve({ code: Number(error?.code ?? 0), out, err }),
+    )
+    child.stdin?.end(input)
+  })
 }

@@ -117,3 +117,23 @@ t.test('addresses', async (t) => {
   await t.rejects(other.listen('203.0.113.7', 0), { code: 'EADDRNOTAVAIL' })
   await front.stop(1)
 })
+
+t.test('who is too slow is not waited for', async (t) => {
+  const timeouts = { headersTimeout: 100, requestTimeout: 200, keepAliveTimeout: 100, connectionsCheckingInterval: 50 }
+  const front = new HttpFront(slow('x', 1), timeouts)
+  const url = await front.listen('127.0.0.1', 0)
+  const socket = connect(Number(new URL(url).port), '127.0.0.1')
+  let answer = ''
+  socket.on('data', (chunk) => {
+    answer += chunk
+  })
+  socket.write('GET / HTTP/1.1\r\nX-Slow: ')
+  await once(socket, 'close')
+  t.match(answer, /^HTTP\/1\.1 400[\s\S]*BAD_REQUEST/)
+  const bomb = connect(Number(new URL(url).port), '127.0.0.1')
+  bomb.write(`GET / HTTP/1.1\r\nX-Large: ${'x'.repeat(100_000)}\r\n\r\n`)
+  bomb.resume().on('error', () => {})
+  await once(bomb, 'close')
+  t.equal((await ask(url)).text, 'x')
+  await front.stop(1)
+})

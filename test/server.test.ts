@@ -55,6 +55,7 @@ t.test('what stops the start says what to do, without a stack', async (t) => {
   const scenarios: [folder: string, env: Record<string, string>, message: RegExp][] = [
     [makeFolder(t), { PORT: 'x' }, /Setting PORT must be integer/],
     [makeFolder(t), { TRUST_PROXY: 'true' }, /Setting TRUST_PROXY/],
+    [makeFolder(t), { DATA_DIR: '/dev/null/x' }, /cannot be opened for writing/],
     [makeFolder(t), { MODELS_DIR: 'nowhere' }, /models folder cannot be read/],
   ]
   for (const [folder, env, message] of scenarios) {
@@ -64,9 +65,9 @@ t.test('what stops the start says what to do, without a stack', async (t) => {
     t.match(server.output(), message)
     t.notMatch(server.output(), /\n {4}at /)
   }
-  const unforeseen = spawnServer(t, makeFolder(t), { DATA_DIR: '/dev/null/x' })
+  const unforeseen = spawnServer(t, makeFolder(t), { HOST: '203.0.113.7' })
   t.strictSame(await once(unforeseen.child, 'close'), [1, null])
-  t.match(unforeseen.output(), /ENOTDIR[\s\S]*\n {4}at /, 'what nobody foresaw comes with its stack')
+  t.match(unforeseen.output(), /EADDRNOTAVAIL[\s\S]*\n {4}at /, 'what nobody foresaw comes with its stack')
 })
 
 t.test('an unexpected error in the process is logged and ends it', async (t) => {

@@ -1,12 +1,10 @@
 import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import { UsageError } from './command.ts'
-
-type Terminal = NodeJS.ReadableStream & { isTTY?: boolean }
+import { UsageError, type World } from './command.ts'
 
 /** On a terminal, asked for twice and not shown; otherwise what comes on standard input, up to the end of its line. */
-export async function askPassword(input: Terminal = process.stdin, output: NodeJS.WritableStream = process.stderr) {
+export async function askPassword({ stdin: input, stderr: output }: Pick<World, 'stdin' | 'stderr'>): Promise<string> {
   if (!input.isTTY) return (await text(input)).replace(/\r?\n[\s\S]*$/, '')
   // Readline echoes what is typed to its output; this one swallows it.
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() })

@@ -1,23 +1,41 @@
 import { SettingsError } from '../config.ts'
+import { DatabaseError } from '../database/errors.ts'
 import { Failure } from '../errors.ts'
+
+/** What a command sees of the world. */
+export interface World {
+  args: string[]
+  env: NodeJS.ProcessEnv
+  stdin: NodeJS.ReadableStream & { isTTY?: boolean }
+  stdout: NodeJS.WritableStream & { isTTY?: boolean }
+  stderr: NodeJS.WritableStream & { isTTY?: boolean }
+  exitCode?: number | string | null | undefined
+}
+
+/** Does the work and returns what to print; a refusal is an exit code of 1 beside it. */
+export type Command = (world: World) => Promise<string>
+
+/** What an operator can do something about: the message says what. */
+const EXPECTED = [DatabaseError, Failure, SettingsError]
 
 /** The words after the command are not right. */
 export class UsageError extends Error {}
 
 /** Runs a command for operators: help, output, and exit codes that scripts can use. */
-export async function runCommand(help: string, work: (args: string[]) => Promise<string>): Promise<void> {
-  const args = process.argv.slice(2)
-  if (args.includes('--help')) {
-    process.stdout.write(help)
+export async function runCommand(help: string, command: Command, world: World = thisProcess()): Promise<void> {
+  if (world.args.includes('--help')) {
+    world.stdout.write(help)
     return
   }
   try {
-    process.stdout.write(await work(args))
+    world.stdout.write(await command(world))
   } catch (error) {
     const { message, code } = error as Error & { code?: string }
     const isUsage = error instanceof UsageError || code?.startsWith('ERR_PARSE_ARGS')
-    if (!isUsage && !(error instanceof Failure) && !(error instanceof SettingsError)) throw error
-    process.stderr.write(isUsage ? `${message}\n\n${help}` : `${message}\n`)
-    process.exitCode = isUsage ? 2 : 1
+    if (!isUsage && !EXPECTED.some((kind) => error instanceof kind)) throw error
+    world.stderr.write(isUsage ? `${message}\n\n${help}` : `${message}\n`)
+    world.exitCode = isUsage ? 2 : 1
   }
 }
+
+const thisProcess = (): World => Object.assign(process, { args: process.argv.slice(2) })

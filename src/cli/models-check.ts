@@ -9,9 +9,9 @@ import { countBrokenRules } from '../tables/broken-rules.ts'
 import { planModels } from '../tables/migrate.ts'
 import { planTable, type TablePlan } from '../tables/plan.ts'
 import { readTable } from '../tables/state.ts'
-import { runCommand, UsageError } from './command.ts'
+import { type Command, runCommand, UsageError, type World } from './command.ts'
 
-const HELP = `Usage: npm run models:check [-- --json]
+export const HELP = `Usage: npm run models:check [-- --json]
 
 Checks every file in the models folder, and prints what the service would do to the data. Changes nothing;
 works while the service runs. Exit codes: 0 all well, 1 a fault in a file or a change that is refused, 2 wrong usage.
@@ -32,24 +32,27 @@ interface Answer {
   models: Report[]
 }
 
-await runCommand(HELP, async (args) => {
+export const modelsCheck: Command = async (world) => {
+  const { args } = world
   const [unknown] = args.filter((arg) => arg !== '--json')
   if (unknown !== undefined) throw new UsageError(`"${unknown}" means nothing here.`)
-  const config = loadConfig(process.env, true)
-  const show = args.includes('--json') ? (answer: Answer) => `${JSON.stringify(answer)}\n` : forPeople
+  const config = loadConfig(world.env, true)
+  const show = args.includes('--json')
+    ? (answer: Answer) => `${JSON.stringify(answer)}\n`
+    : (answer: Answer) => forPeople(answer, world)
   try {
     const models = await loadModels(config.MODELS_DIR)
     const reports = existsSync(databaseFile(config.DATA_DIR))
       ? await readDatabase(config.DATA_DIR, (db) => compare(db, models))
       : models.map((model) => reportOf(planTable(model, undefined), {}))
-    if (reports.some(({ refusals }) => refusals.length > 0)) process.exitCode = 1
+    if (reports.some(({ refusals }) => refusals.length > 0)) world.exitCode = 1
     return show({ faults: [], models: reports })
   } catch (error) {
     if (!(error instanceof ModelFaults)) throw error
-    process.exitCode = 1
+    world.exitCode = 1
     return show({ faults: error.faults, models: [] })
   }
-})
+}
 
 async function compare(db: Database, models: Model[]): Promise<Report[]> {
   const reports: Report[] = []
@@ -66,9 +69,9 @@ function reportOf({ model, steps, refusals, hidden }: TablePlan, broken: Record<
 }
 
 /** Colours where a terminal shows them; elsewhere the same words. */
-function forPeople({ faults, models }: Answer): string {
+function forPeople({ faults, models }: Answer, { stdout }: World): string {
   const paint = (colour: 'red' | 'green' | 'yellow' | 'gray', text: string) =>
-    styleText(colour, text, { stream: process.stdout })
+    stdout.isTTY ? styleText(colour, text, { validateStream: false }) : text
   const lines = [
     ...faults.map(({ file, pointer, message }) => `${paint('red', 'fault')}  ${file} ${pointer}: ${message}`),
     ...models.flatMap(({ model, steps, refusals, hidden, broken }) => [
@@ -84,3 +87,5 @@ function forPeople({ faults, models }: Answer): string {
   ]
   return `${lines.join('\n')}\n`
 }
+
+if (import.meta.main) await runCommand(HELP, modelsCheck)

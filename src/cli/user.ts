@@ -4,10 +4,10 @@ import { type Database, openDatabase } from '../database/database.ts'
 import { createPeopleTables } from '../people/tables.ts'
 import { type Account, addUser, changeUser, listUsers, removeUser } from '../people/users.ts'
 import { askPassword } from './ask-password.ts'
-import { runCommand, UsageError } from './command.ts'
+import { type Command, runCommand, UsageError, type World } from './command.ts'
 import { formatTable } from './table.ts'
 
-const HELP = `Usage: npm run user -- COMMAND [NAME] [OPTIONS]
+export const HELP = `Usage: npm run user -- COMMAND [NAME] [OPTIONS]
 
   add NAME [--roles a,b]   adds a user; asks for the password
   passwd NAME              sets a new password; ends the user's sessions
@@ -28,27 +28,32 @@ Exit codes: 0 done, 1 refused (the message says why), 2 wrong usage.
 type Answer = Account[] | string
 
 /** Each command: how many words it takes after its own, and what it does. */
-const COMMANDS: Record<string, { words: number; run(db: Database, words: string[], roles: string): Promise<Answer> }> =
-  {
-    add: {
-      words: 1,
-      run: async (db, [name = ''], roles) => [await addUser(db, name, await askPassword(), splitRoles(roles))],
-    },
-    passwd: {
-      words: 1,
-      run: async (db, [name = '']) => [await changeUser(db, name, { password: await askPassword() })],
-    },
-    roles: {
-      words: 2,
-      run: async (db, [name = '', roles = '']) => [await changeUser(db, name, { roles: splitRoles(roles) })],
-    },
-    disable: { words: 1, run: async (db, [name = '']) => [await changeUser(db, name, { enabled: false })] },
-    enable: { words: 1, run: async (db, [name = '']) => [await changeUser(db, name, { enabled: true })] },
-    remove: { words: 1, run: async (db, [name = '']) => `${await removeUser(db, name)} is removed.` },
-    list: { words: 0, run: (db) => listUsers(db) },
-  }
+const COMMANDS: Record<
+  string,
+  { words: number; run(db: Database, words: string[], world: World, roles: string): Promise<Answer> }
+> = {
+  add: {
+    words: 1,
+    run: async (db, [name = ''], world, roles) => [
+      await addUser(db, name, await askPassword(world), splitRoles(roles)),
+    ],
+  },
+  passwd: {
+    words: 1,
+    run: async (db, [name = ''], world) => [await changeUser(db, name, { password: await askPassword(world) })],
+  },
+  roles: {
+    words: 2,
+    run: async (db, [name = '', roles = '']) => [await changeUser(db, name, { roles: splitRoles(roles) })],
+  },
+  disable: { words: 1, run: async (db, [name = '']) => [await changeUser(db, name, { enabled: false })] },
+  enable: { words: 1, run: async (db, [name = '']) => [await changeUser(db, name, { enabled: true })] },
+  remove: { words: 1, run: async (db, [name = '']) => `${await removeUser(db, name)} is removed.` },
+  list: { words: 0, run: (db) => listUsers(db) },
+}
 
-await runCommand(HELP, async (args) => {
+export const userCommand: Command = async (world) => {
+  const { args } = world
   const { values, positionals } = parseArgs({
     args,
     allowPositionals: true,
@@ -59,15 +64,15 @@ await runCommand(HELP, async (args) => {
   if (!command) throw new UsageError(name ? `There is no command "${name}".` : 'Which command?')
   if (words.length !== command.words) throw new UsageError(`"${name}" takes ${command.words} more word(s).`)
 
-  const db = openDatabase(loadConfig(process.env, true).DATA_DIR)
+  const db = openDatabase(loadConfig(world.env, true).DATA_DIR)
   try {
     await createPeopleTables(db)
-    const answer = await command.run(db, words, values.roles)
+    const answer = await command.run(db, words, world, values.roles)
     return values.json ? `${JSON.stringify(answer)}\n` : forPeople(answer)
   } finally {
     await db.destroy()
   }
-})
+}
 
 function splitRoles(text: string): string[] {
   return text.split(',').flatMap((role) => role.trim() || [])
@@ -86,3 +91,5 @@ function forPeople(answer: Answer): string {
     ]),
   )
 }
+
+if (import.meta.main) await runCommand(HELP, userCommand)

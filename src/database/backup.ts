@@ -35,6 +35,9 @@ export async function backupDatabase(file: string, target: string, onProgress?: 
   }
 }
 
+/** `backup-2026-11-15T02-39-06.838Z.db`: sorts by time. */
+export const backupName = (kind: string) => `${kind}-${new Date().toISOString().replaceAll(':', '-')}.db`
+
 /** Throws if a file is not a whole and healthy database. */
 export function checkCopy(file: string): void {
   const copy = new Sqlite(file, { readonly: true, fileMustExist: true })

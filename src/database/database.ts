@@ -2,7 +2,8 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from 'kysely'
-import { GroupCommitDriver } from './driver.ts'
+import { GroupCommitDriver, type OnCommit } from './driver.ts'
+import { explainOpening, tooNew } from './errors.ts'
 
 export { WITHOUT_FOREIGN_KEYS } from './driver.ts'
 
@@ -12,15 +13,26 @@ export type Database = Kysely<AnyTables>
 
 export const databaseFile = (dataDir: string) => join(dataDir, 'dossier.db')
 
+/** The layout of the service's own tables. A file of a later one is not touched. */
+const LAYOUT = 1
+
 /** Opens (or makes) the one database file of a data folder. `database.destroy()` closes it. */
-export function openDatabase(dataDir: string): Database {
-  mkdirSync(dataDir, { recursive: true })
-  const writer = new Sqlite(databaseFile(dataDir))
-  writer.pragma('journal_mode = wal')
-  // FULL: an answered write is on disk and survives a power cut.
-  writer.pragma('synchronous = full')
-  writer.pragma('foreign_keys = on')
-  return kyselyOn(openReader(dataDir), writer)
+export function openDatabase(dataDir: string, onCommit?: OnCommit): Database {
+  const file = databaseFile(dataDir)
+  try {
+    mkdirSync(dataDir, { recursive: true })
+    const writer = new Sqlite(file)
+    const layout = writer.pragma('user_version', { simple: true }) as number
+    if (layout > LAYOUT) throw tooNew(file)
+    writer.pragma('journal_mode = wal')
+    // FULL: an answered write is on disk and survives a power cut.
+    writer.pragma('synchronous = full')
+    writer.pragma('foreign_keys = on')
+    if (layout < LAYOUT) writer.pragma(`user_version = ${LAYOUT}`)
+    return kyselyOn(openReader(dataDir), writer, onCommit)
+  } catch (error) {
+    throw explainOpening(file, error)
+  }
 }
 
 /** Opens a database that exists to look at it, and closes it again: nothing can be changed. */
@@ -42,8 +54,8 @@ function openReader(dataDir: string) {
   )
 }
 
-function kyselyOn(reader: Sqlite.Database, writer: Sqlite.Database): Database {
-  const driver = new GroupCommitDriver(reader, writer)
+function kyselyOn(reader: Sqlite.Database, writer: Sqlite.Database, onCommit?: OnCommit): Database {
+  const driver = new GroupCommitDriver(reader, writer, onCommit)
   return new Kysely<AnyTables>({
     dialect: {
       createAdapter: () => new ManyConnections(),

@@ -22,13 +22,15 @@ export class GroupCommitDriver implements Driver {
   readonly #writer: Sqlite
   readonly #read: Runner
   readonly #write: Runner
+  readonly #onCommit: OnCommit
   #group: PendingWrite[] = []
   #flushing = false
   /** resolves when the explicit transactions begun so far have ended */
   #transactions: Promise<void> = Promise.resolve()
   #open = 0
 
-  constructor(reader: Sqlite, writer: Sqlite) {
+  constructor(reader: Sqlite, writer: Sqlite, onCommit: OnCommit = () => {}) {
+    this.#onCommit = onCommit
     this.#reader = reader
     this.#writer = writer
     this.#read = statementRunner(reader)
@@ -121,7 +123,9 @@ export class GroupCommitDriver implements Driver {
           write.reject(error)
         }
       }
+      const start = performance.now()
       this.#write(CompiledQuery.raw('commit'))
+      this.#onCommit(group.length, performance.now() - start)
     } catch (error) {
       if (this.#writer.inTransaction) this.#write(CompiledQuery.raw('rollback'))
       for (const write of group) write.reject(error)
@@ -130,6 +134,9 @@ export class GroupCommitDriver implements Driver {
     for (const [write, result] of done) write.resolve(result)
   }
 }
+
+/** Told of every group: how many writes shared the commit, and how long it took. */
+export type OnCommit = (writes: number, milliseconds: number) => void
 
 /** SQL that was written by hand reads if it starts like it; a pragma is about the writer. */
 function isRead({ query, sql }: CompiledQuery): boolean {

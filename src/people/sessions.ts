@@ -117,3 +117,15 @@ export async function endSessions(db: Database, username: string, kept = ''): Pr
 function limitsOf(config: Config) {
   return { idleMs: config.SESSION_IDLE_MINUTES * 60_000, lifeMs: config.SESSION_MAX_HOURS * 3_600_000 }
 }
+
+export async function countSessions(db: Database, config: Config): Promise<number> {
+  const { idleMs, lifeMs } = limitsOf(config)
+  const now = Date.now()
+  const { count } = await db
+    .selectFrom(SESSIONS)
+    .select((is) => is.fn.countAll<number>().as('count'))
+    .where('createdOn', '>', now - lifeMs)
+    .where('lastSeen', '>', now - idleMs)
+    .executeTakeFirstOrThrow()
+  return count
+}

@@ -165,6 +165,9 @@ export function recordsOf({ db, models, cursors, advise }: Surroundings, model: 
   return { find, read, create, update, remove }
 }
 
+/** How many records a model has, whoever may see them. */
+export const countRecords = (db: Database, model: Model) => count(db.selectFrom(tableOf(model)))
+
 async function count(matching: SelectQueryBuilder<AnyTables, string, object>): Promise<number> {
   const { total } = await matching.select(sql<number>`count(*)`.as('total')).executeTakeFirstOrThrow()
   return total

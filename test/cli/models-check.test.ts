@@ -1,24 +1,14 @@
-import { execFile } from 'node:child_process'
 import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { CONTACT, makeFolder, startApp, writeModel } from '../helper.ts'
-
-const CHECK = join(import.meta.dirname, '../../src/cli/models-check.ts')
-
-const runner =
-  (folder: string) =>
-  (words: string[] = [], env: Record<string, string> = {}) =>
-    new Promise<{ code: number; out: string; err: string }>((resolve) => {
-      const options = { cwd: folder, env: { ...process.env, ...env } }
-      execFile(process.execPath, [CHECK, ...words], options, (error, out, err) =>
-        resolve({ code: Number(error?.code ?? 0), out, err }),
-      )
-    })
+import { HELP, modelsCheck } from '../../src/cli/models-check.ts'
+import { CONTACT, commandRunner, makeFolder, runScript, startApp, writeModel } from '../helper.ts'
 
 t.test('what would happen, before anything does', async (t) => {
   const folder = makeFolder(t)
-  const check = runner(folder)
+  const env = { MODELS_DIR: join(folder, 'models'), DATA_DIR: join(folder, 'data') }
+  const check = (words = '', more: Record<string, string> = {}, terminal = false) =>
+    commandRunner(HELP, modelsCheck, { ...env, ...more })(words, '', terminal)
   t.match(await check(), {
     code: 0,
     out: /^contacts\.Contact\n {2}will {5}create the table\n {2}will {5}make email unique\n$/,
@@ -32,7 +22,7 @@ t.test('what would happen, before anything does', async (t) => {
     ['A name that is rather long', 'x'],
   ])
     await client.put('/ws/rest/contacts.Contact', { firstName, lastName })
-  t.match(await check(), { code: 0, out: 'contacts.Contact: nothing to do\n' })
+  t.match(await runScript('models-check.ts', [], env), { code: 0, out: 'contacts.Contact: nothing to do\n' })
 
   const { email, ...properties } = CONTACT.properties
   const changed = {
@@ -54,28 +44,28 @@ t.test('what would happen, before anything does', async (t) => {
   t.match(found.out, /hidden {3}email has no field; its data stays/)
   t.match(found.out, /note {5}1 stored records break the rules of firstName/)
   t.match(found.out, /notes\.Note\n {2}will {5}create the table/)
-  const json = JSON.parse((await check(['--json'])).out)
+  const json = JSON.parse((await check('--json')).out)
   t.match(json, {
     faults: [],
     models: [{ model: 'contacts.Contact', refusals: [/loss/], hidden: ['email'], broken: { firstName: 1 } }, {}],
   })
-  t.ok((await check([], { FORCE_COLOR: '1' })).out.includes('\u001b[31mrefused'), 'colours where they show')
+  t.ok((await check('', {}, true)).out.includes('\u001b[31mrefused'), 'colours where they show')
   t.equal((await client.get('/ws/rest/contacts.Contact')).body.total, 2, 'the service runs on, nothing has changed')
 
   writeModel(folder, 'notes.Note.json', '{"type": "object", "properties": {"x": {"type": "strin"}}}')
   t.match(await check(), { code: 1, out: /^fault {2}notes\.Note\.json \/properties\/x\/type: must be one of string/ })
-  t.match(JSON.parse((await check(['--json'])).out), {
+  t.match(JSON.parse((await check('--json')).out), {
     faults: [{ file: 'notes.Note.json', pointer: '/properties/x/type' }],
   })
-  t.match(await check(['--jsn']), { code: 2, err: /means nothing here/ })
-  t.match(await check([], { MODELS_DIR: join(folder, 'data', 'dossier.db') }), {
+  t.match(await check('--jsn'), { code: 2, err: /means nothing here/ })
+  t.match(await check('', { MODELS_DIR: join(folder, 'data', 'dossier.db') }), {
     code: 1,
     out: /models folder cannot be read/,
   })
   writeFileSync(join(folder, 'dossier.db'), 'not a database at all'.repeat(100))
   rmSync(join(folder, 'models', 'notes.Note.json'))
-  t.match(await check([], { DATA_DIR: folder }), { code: 1, err: /not a database[\s\S]*at / })
-  t.match(await check(['--help']), { code: 0, out: /^Usage/ })
+  await t.rejects(check('', { DATA_DIR: folder }), { code: 'SQLITE_NOTADB' })
+  t.match(await check('--help'), { code: 0, out: /^Usage/ })
 })
 
 t.test('many records, and some that lack what is required', async (t) => {
@@ -94,7 +84,10 @@ t.test('many records, and some that lack what is required', async (t) => {
     required: ['firstName', 'must'],
   }
   writeModel(folder, 'contacts.Contact.json', withMore)
-  const { out } = await runner(folder)(['--json'])
+  const { out } = await commandRunner(HELP, modelsCheck, {
+    MODELS_DIR: join(folder, 'models'),
+    DATA_DIR: join(folder, 'data'),
+  })('--json')
   t.match(JSON.parse(out).models, [{ broken: { firstName: 500 } }])
   t.notOk('must' in JSON.parse(out).models[0].broken, 'what is still to be added breaks no rule')
 })

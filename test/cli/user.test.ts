@@ -1,38 +1,17 @@
-import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import t from 'tap'
 import { askPassword } from '../../src/cli/ask-password.ts'
-import { emptyFolder, makeFolder, PASSWORD, startApp } from '../helper.ts'
-
-const USER = join(import.meta.dirname, '../../src/cli/user.ts')
-
-function runner(folder: string) {
-  return (words: string, input = '') =>
-    new Promise<{ code: number | null; out: string; err: string }>((resolve) => {
-      const child = spawn(process.execPath, [USER, ...words.split(' ')], {
-        cwd: folder,
-        env: { ...process.env, DATA_DIR: join(folder, 'data') },
-      })
-      let out = ''
-      let err = ''
-      child.stdout.on('data', (chunk) => {
-        out += chunk
-      })
-      child.stderr.on('data', (chunk) => {
-        err += chunk
-      })
-      child.on('close', (code) => resolve({ code, out, err }))
-      child.stdin.end(input)
-    })
-}
+import { HELP, userCommand } from '../../src/cli/user.ts'
+import { commandRunner, emptyFolder, makeFolder, PASSWORD, runScript, startApp } from '../helper.ts'
 
 t.test('users from the command line, while the service runs', async (t) => {
   const folder = makeFolder(t)
   const service = await startApp(t, { folder })
-  const user = runner(folder)
+  const env = { DATA_DIR: join(folder, 'data') }
+  const user = commandRunner(HELP, userCommand, env)
 
-  const added = await user('add bob --roles sales,ops', `${PASSWORD}\nmore\n`)
+  const added = await runScript('user.ts', ['add', 'bob', '--roles', 'sales,ops'], env, `${PASSWORD}\nmore\n`)
   t.match(added, { code: 0, err: '' })
   t.match(added.out, /^username +roles +enabled +created +last login\nbob +sales, ops +yes +\S+ +never\n$/)
   const bob = await service.login('bob')
@@ -52,14 +31,19 @@ t.test('users from the command line, while the service runs', async (t) => {
   t.ok(await service.login('bob', 'another-password'))
   t.match(await user('remove bob'), { code: 0, out: 'bob is removed.\n' })
 
-  t.match(await user('remove bob'), { code: 1, err: 'There is no user "bob".\n' })
-  t.match(await user('add admin', PASSWORD), { code: 1, err: /already/ })
-  t.match(await user('add eve', 'short'), { code: 1, err: /password must have 10/ })
-  t.match(await user('disable admin'), { code: 1, err: /last enabled user with the role admin/ })
-  t.match(await user('dance'), { code: 2, err: /There is no command "dance"[\s\S]*Usage:/ })
-  t.match(await user('list --jsn'), { code: 2, err: /Unknown option/ })
-  t.match(await user('roles bob'), { code: 2, err: /takes 2 more/ })
-  t.match(await user(''), { code: 2, err: /Which command/ })
+  const refused: [words: string, code: number, err: RegExp, input?: string][] = [
+    ['remove bob', 1, /^There is no user "bob"\.\n$/],
+    ['add admin', 1, /already/, PASSWORD],
+    ['add eve', 1, /password must have 10/, 'short'],
+    ['disable admin', 1, /last enabled user with the role admin/],
+    ['dance', 2, /There is no command "dance"[\s\S]*Usage:/],
+    ['list --jsn', 2, /Unknown option/],
+    ['roles bob', 2, /takes 2 more/],
+    ['', 2, /Which command/],
+  ]
+  await Promise.all(
+    refused.map(async ([words, code, err, input]) => t.match(await user(words, input), { code, err }, words)),
+  )
   t.match(await user('--help'), { code: 0, out: /^Usage: npm run user/ })
 })
 
@@ -67,14 +51,14 @@ t.test('trouble that is nobody’s usage keeps its stack', async (t) => {
   const folder = emptyFolder(t)
   const { writeFileSync } = await import('node:fs')
   writeFileSync(join(folder, 'data'), 'in the way')
-  t.match(await runner(folder)('list'), { code: 1, err: /at / })
+  await t.rejects(commandRunner(HELP, userCommand, { DATA_DIR: join(folder, 'data') })('list'), { code: 'EEXIST' })
 })
 
 t.test('a password typed on a terminal is not shown', async (t) => {
   const typed = async (...lines: string[]) => {
     const input = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => {} })
     const output = new PassThrough()
-    const asked = askPassword(input, output)
+    const asked = askPassword({ stdin: input, stderr: output })
     for (const line of lines) {
       await new Promise((resolve) => setTimeout(resolve, 20))
       input.write(`${line}\r`)

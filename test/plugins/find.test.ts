@@ -434,7 +434,7 @@ t.test('random filters, sorts and pages give what an array in memory gives', asy
         t.strictSame(walked, expected, 'by cursors')
       },
     ),
-    { numRuns: 120, seed: 12 },
+    { numRuns: 70, seed: 12 },
   )
 })
 
@@ -472,7 +472,7 @@ t.test('walking a table while it changes shows each untouched row exactly once',
         await service.close()
       },
     ),
-    { numRuns: 8, seed: 13 },
+    { numRuns: 4, seed: 13 },
   )
 })
 

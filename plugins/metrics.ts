@@ -1,0 +1,39 @@
+import { hash, timingSafeEqual } from 'node:crypto'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import fp from 'fastify-plugin'
+import { Failure } from '../src/errors.ts'
+import { ADMIN } from '../src/model/access.ts'
+import { countSessions } from '../src/people/sessions.ts'
+import { countRecords } from '../src/records/records.ts'
+
+/** Numbers for Prometheus: for admins, and for whoever has the token. */
+async function metrics(app: FastifyInstance) {
+  app.addHook('onResponse', async (request, reply) => {
+    // The pattern, not the address: else every record would have numbers of its own.
+    const route = request.routeOptions.url ?? 'none'
+    app.metrics.request(request.method, route, reply.statusCode, reply.elapsedTime)
+  })
+
+  app.get('/metrics', { config: { public: true }, schema: { hide: true } as object }, async (request, reply) => {
+    if (!hasToken(request, app.config.METRICS_TOKEN)) requireAdmin(request)
+    const records = new Map<string, number>()
+    for (const model of app.models.values()) records.set(model.name, await countRecords(app.database, model))
+    const sessions = await countSessions(app.database, app.config)
+    return reply.type(app.metrics.contentType).send(await app.metrics.text(sessions, records))
+  })
+}
+
+function requireAdmin({ user }: FastifyRequest): void {
+  if (!user)
+    throw new Failure('LOGIN_REQUIRED', 'Log in first, or send the header "Authorization: Bearer" with METRICS_TOKEN.')
+  if (!user.roles.includes(ADMIN)) throw new Failure('FORBIDDEN', `This needs the role "${ADMIN}".`)
+}
+
+/** Compared by their hashes, so that neither length nor content shows in the time taken. */
+function hasToken({ headers }: FastifyRequest, token: string | undefined): boolean {
+  if (token === undefined) return false
+  const digest = (text: string) => hash('sha256', text, 'buffer')
+  return timingSafeEqual(digest(headers.authorization ?? ''), digest(`Bearer ${token}`))
+}
+
+export default fp(metrics, { name: 'metrics', dependencies: ['routes', 'auth', 'openapi'] })

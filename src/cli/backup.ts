@@ -1,0 +1,22 @@
+import { join, resolve } from 'node:path'
+import { loadConfig } from '../config.ts'
+import { backupDatabase, backupName } from '../database/backup.ts'
+import { databaseFile } from '../database/database.ts'
+import { type Command, runCommand, UsageError } from './command.ts'
+import { progressBar } from './progress.ts'
+
+export const HELP = `Usage: npm run backup [-- FILE]
+
+Makes a consistent copy of the database, while the service runs and without holding up anybody, and checks it.
+Without FILE it goes to backups/ in the data folder. Exit codes: 0 done, 1 refused, 2 wrong usage.
+`
+
+export const backupCommand: Command = async ({ args, env, stderr }) => {
+  if (args.length > 1) throw new UsageError('One file, or none.')
+  const { DATA_DIR } = loadConfig(env, true)
+  const target = resolve(args[0] ?? join(DATA_DIR, 'backups', backupName('backup')))
+  await backupDatabase(databaseFile(DATA_DIR), target, progressBar(stderr))
+  return `${target}\n`
+}
+
+if (import.meta.main) await runCommand(HELP, backupCommand)

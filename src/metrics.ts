@@ -1,0 +1,77 @@
+import { statSync } from 'node:fs'
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+
+/** What is measured, for as long as the process lives: apps come and go, these numbers stay. */
+export class Metrics {
+  readonly #registry = new Registry()
+  readonly #requests: Histogram
+  readonly #groups: Histogram
+  readonly #commits: Histogram
+  readonly #sessions: Gauge
+  readonly #records: Gauge
+  readonly #shed: Counter
+
+  constructor(databaseFile: string) {
+    const registers = [this.#registry]
+    collectDefaultMetrics({ register: this.#registry })
+    this.#requests = new Histogram({
+      name: 'dossier_request_seconds',
+      help: 'Requests by route, method and status, with the time they took.',
+      labelNames: ['method', 'route', 'status'],
+      buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
+      registers,
+    })
+    this.#groups = new Histogram({
+      name: 'dossier_commit_writes',
+      help: 'Writes that shared one commit.',
+      buckets: [1, 2, 4, 8, 16, 32, 64, 128],
+      registers,
+    })
+    this.#commits = new Histogram({
+      name: 'dossier_commit_seconds',
+      help: 'Time of a commit, until it is on disk.',
+      buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5],
+      registers,
+    })
+    this.#sessions = new Gauge({ name: 'dossier_sessions', help: 'Sessions that have not ended.', registers })
+    this.#records = new Gauge({ name: 'dossier_records', help: 'Records per model.', labelNames: ['model'], registers })
+    this.#shed = new Counter({
+      name: 'dossier_shed_requests',
+      help: 'Requests refused because of overload.',
+      registers,
+    })
+    new Gauge({
+      name: 'dossier_wal_bytes',
+      help: 'Size of the write-ahead log.',
+      registers,
+      collect() {
+        this.set(statSync(`${databaseFile}-wal`, { throwIfNoEntry: false })?.size ?? 0)
+      },
+    })
+  }
+
+  request(method: string, route: string, status: number, milliseconds: number): void {
+    this.#requests.observe({ method, route, status }, milliseconds / 1000)
+  }
+
+  commit(writes: number, milliseconds: number): void {
+    this.#groups.observe(writes)
+    this.#commits.observe(milliseconds / 1000)
+  }
+
+  shed(): void {
+    this.#shed.inc()
+  }
+
+  /** The numbers as Prometheus reads them; what only the database knows is handed in. */
+  async text(sessions: number, records: Map<string, number>): Promise<string> {
+    this.#sessions.set(sessions)
+    this.#records.reset()
+    for (const [model, count] of records) this.#records.set({ model }, count)
+    return this.#registry.metrics()
+  }
+
+  get contentType(): string {
+    return this.#registry.contentType
+  }
+}

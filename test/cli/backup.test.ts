@@ -1,0 +1,134 @@
+import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
+import Sqlite from 'better-sqlite3'
+import t from 'tap'
+import { automaticBackup, scheduleBackups } from '../../src/backups.ts'
+import { HELP as BACKUP_HELP, backupCommand } from '../../src/cli/backup.ts'
+import { progressBar } from '../../src/cli/progress.ts'
+import { HELP as RESTORE_HELP, restoreCommand } from '../../src/cli/restore.ts'
+import { openDatabase } from '../../src/database/database.ts'
+import { restoreDatabase } from '../../src/database/restore.ts'
+import { newLogger } from '../../src/logging.ts'
+import {
+  commandRunner,
+  configOf,
+  emptyFolder,
+  logSink,
+  makeFolder,
+  runScript,
+  startApp,
+  testDatabase,
+} from '../helper.ts'
+
+const CONTACTS = '/ws/rest/contacts.Contact'
+
+const runner =
+  (folder: string) =>
+  (script: string, words: string[] = []) => {
+    const [help, command] = script === 'backup' ? [BACKUP_HELP, backupCommand] : [RESTORE_HELP, restoreCommand]
+    return commandRunner(help, command, { DATA_DIR: join(folder, 'data') })(words.join(' '))
+  }
+
+t.test('a backup while the service runs, and a restore when it does not', async (t) => {
+  const folder = makeFolder(t)
+  const run = runner(folder)
+  const first = await startApp(t, { folder })
+  const client = await first.login()
+  await client.put(CONTACTS, { firstName: 'Ada' })
+  const made = await runScript('backup.ts', [], { DATA_DIR: join(folder, 'data') })
+  t.match(made, { code: 0, err: '' })
+  const copy = made.out.trim()
+  t.match(copy, /data\/backups\/backup-.*\.db$/)
+  t.match(await run('backup', [join(folder, 'mine.db')]), { code: 0, out: /mine\.db\n$/ })
+  t.ok(existsSync(join(folder, 'mine.db')))
+  await client.put(CONTACTS, { firstName: 'Bob' })
+
+  t.match(await run('restore', [copy]), { code: 1, err: 'The service is running. Stop it first.\n' })
+  t.equal((await client.get(CONTACTS)).body.total, 2)
+  await first.close()
+  const restored = await runScript('restore.ts', [copy], { DATA_DIR: join(folder, 'data') })
+  t.match(restored, { code: 0, out: /is restored\. What was there is kept as .*replaced-/ })
+  const second = await startApp(t, { folder })
+  const again = await second.login()
+  t.equal((await again.get(CONTACTS)).body.total, 1)
+  await second.close()
+  const kept = readdirSync(join(folder, 'data', 'backups')).find((name) => name.startsWith('replaced')) as string
+  await run('restore', [join(folder, 'data', 'backups', kept)])
+  const third = await startApp(t, { folder })
+  t.equal((await (await third.login()).get(CONTACTS)).body.total, 2, 'what was replaced can be had back')
+
+  t.match(await run('backup', ['a', 'b']), { code: 2, err: /Usage/ })
+  t.match(await run('restore'), { code: 2, err: /Which file/ })
+  t.match(await run('restore', ['nowhere.db']), { code: 1, err: /does not exist/ })
+  writeFileSync(join(folder, 'bad.db'), 'x'.repeat(5000))
+  t.match(await run('restore', [join(folder, 'bad.db')]), { code: 1, err: /not a healthy copy.*Nothing was changed/ })
+})
+
+t.test('restoring where there is nothing, or something damaged', async (t) => {
+  const folder = emptyFolder(t)
+  const db = await testDatabase(t, folder)
+  await db.destroy()
+  const copy = join(folder, 'copy.db')
+  copyFileSync(join(folder, 'data', 'dossier.db'), copy)
+  rmSync(join(folder, 'data'), { recursive: true })
+  t.match(await runner(folder)('restore', [copy]), { code: 0, out: /is restored\.\n$/ })
+  writeFileSync(join(folder, 'data', 'dossier.db'), 'no longer a database '.repeat(300))
+  const kept = restoreDatabase(join(folder, 'data'), copy) as string
+  t.ok(existsSync(kept), 'even that is kept')
+  rmSync(join(folder, 'data', 'dossier.db'))
+  mkdirSync(join(folder, 'data', 'dossier.db'))
+  t.throws(() => restoreDatabase(join(folder, 'data'), copy), { code: 'SQLITE_CANTOPEN' })
+})
+
+t.test('backups by themselves: so many are kept, and never is the only good one removed', async (t) => {
+  const folder = emptyFolder(t)
+  await testDatabase(t, folder)
+  const { lines, stream } = logSink()
+  const config = configOf(folder, { BACKUP_KEEP: '2', LOG_LEVEL: 'info' })
+  const log = newLogger(config, false, stream)
+  for (let i = 0; i < 4; i++) {
+    await automaticBackup(config, log)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+  const names = () => readdirSync(join(folder, 'data', 'backups')).filter((name) => name.endsWith('.db'))
+  t.equal(names().length, 2)
+  const broken = { ...config, DATA_DIR: join(folder, 'nowhere') }
+  await automaticBackup(broken, log)
+  t.match(lines.at(-1), /the backup failed/)
+  t.equal(names().length, 2)
+  scheduleBackups(config, log)()
+  scheduleBackups({ ...config, BACKUP_EVERY_HOURS: 0 }, log)()
+  const every = scheduleBackups({ ...config, BACKUP_EVERY_HOURS: 1 / 36_000 }, log)
+  const before = lines.length
+  for (const end = Date.now() + 3000; lines.length === before && Date.now() < end; )
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  every()
+  t.ok(lines.length > before)
+})
+
+t.test('a database that cannot be used stops the start with a sentence that says what to do', async (t) => {
+  const folder = emptyFolder(t)
+  const file = join(folder, 'dossier.db')
+  writeFileSync(file, 'this is no database '.repeat(300))
+  t.throws(() => openDatabase(folder), /is damaged .* Restore a backup: npm run restore/)
+  rmSync(file)
+  const newer = new Sqlite(file)
+  newer.pragma('user_version = 99')
+  newer.close()
+  t.throws(() => openDatabase(folder), /written by a newer version of Dossier/)
+  rmSync(file)
+  mkdirSync(file)
+  t.throws(() => openDatabase(folder), /cannot be opened for writing .*DATA_DIR/)
+  t.throws(() => openDatabase('/dev/null/x'), /cannot be opened for writing/)
+  t.throws(() => openDatabase('\0'), { code: 'ERR_INVALID_ARG_VALUE' })
+})
+
+t.test('a bar on a terminal', async (t) => {
+  const output = Object.assign(new PassThrough(), { isTTY: true })
+  const draw = progressBar(output)
+  draw?.({ totalPages: 10, remainingPages: 5 })
+  draw?.({ totalPages: 10, remainingPages: 0 })
+  t.equal(output.read().toString(), `\r[${'#'.repeat(15)}${'.'.repeat(15)}] 50 %\r[${'#'.repeat(30)}] 100 %\n`)
+  t.equal(progressBar(new PassThrough()), undefined)
+})

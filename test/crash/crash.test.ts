@@ -1,0 +1,99 @@
+import { existsSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import Sqlite from 'better-sqlite3'
+import t from 'tap'
+import { Client, emptyFolder, login } from '../helper.ts'
+import { audit, crashRound, kill, MODELS, makeCrashFolder, newLedger, spawnScript, startService } from './harness.ts'
+
+t.test('killed while many write: every acknowledged write is there, exactly', async (t) => {
+  const folder = emptyFolder(t)
+  makeCrashFolder(folder)
+  const ledger = newLedger()
+  for (const milliseconds of [300, 450]) t.strictSame(await crashRound(folder, ledger, 12, milliseconds), [])
+  t.ok(ledger.acknowledged > 50, `${ledger.acknowledged} writes were acknowledged`)
+})
+
+/** A folder with some thousand items, the service stopped. */
+async function filled(folder: string): Promise<void> {
+  makeCrashFolder(folder)
+  const { child } = await startService(folder)
+  await kill(child, 'SIGTERM')
+  const database = new Sqlite(join(folder, 'data', 'dossier.db'))
+  const insert = database.prepare('INSERT INTO crash__Item (text, size) VALUES (?, ?)')
+  database.transaction(() => {
+    for (let i = 0; i < 5000; i++) insert.run(`t${i}`, String(i))
+  })()
+  database.close()
+}
+
+t.test('killed in the middle of a migration: the old state or the new one', async (t) => {
+  const folder = emptyFolder(t)
+  await filled(folder)
+  const types = new Set<string>()
+  let type = 'string'
+  for (const milliseconds of [600, 750, 1100]) {
+    type = type === 'string' ? 'integer' : 'string'
+    const item = { ...MODELS['crash.Item.json'], properties: { text: { type: 'string' }, size: { type } } }
+    writeFileSync(join(folder, 'models', 'crash.Item.json'), JSON.stringify(item))
+    const child = spawnScript(folder, 'server.ts')
+    await setTimeout(milliseconds)
+    await kill(child)
+    t.strictSame(audit(folder, newLedger()), [])
+    const database = new Sqlite(join(folder, 'data', 'dossier.db'))
+    const [stored] = database
+      .prepare("SELECT type FROM pragma_table_info('crash__Item') WHERE name = 'size'")
+      .pluck()
+      .all() as [string]
+    const kinds = database.prepare('SELECT DISTINCT typeof(size) FROM crash__Item').pluck().all()
+    t.strictSame(kinds, [stored === 'TEXT' ? 'text' : 'integer'], 'all of it or nothing of it')
+    t.equal(database.prepare('SELECT count(*) FROM crash__Item').pluck().get(), 5000)
+    t.equal(database.prepare("SELECT count(*) FROM sqlite_schema WHERE name LIKE 'dossier_rebuild%'").pluck().get(), 0)
+    types.add(stored)
+    database.close()
+  }
+  const { child, url } = await startService(folder)
+  const client = await login(url)
+  t.match((await client.get('/ws/rest/crash.Item?limit=0')).body, { total: 5000 })
+  await kill(child)
+})
+
+t.test('killed while a backup or a restore is made: never half of one', async (t) => {
+  const folder = emptyFolder(t)
+  await filled(folder)
+  const backups = join(folder, 'data', 'backups')
+  const whole = spawnScript(folder, 'cli/backup.ts')
+  await new Promise((resolve) => whole.once('exit', resolve))
+  const [copy = ''] = readdirSync(backups)
+  for (const milliseconds of [200, 300]) {
+    const backup = spawnScript(folder, 'cli/backup.ts')
+    await setTimeout(milliseconds)
+    await kill(backup)
+    const restore = spawnScript(folder, 'cli/restore.ts', [join(backups, copy)])
+    await setTimeout(milliseconds)
+    await kill(restore)
+    t.strictSame(audit(folder, newLedger()), [])
+    for (const name of readdirSync(backups).filter((file) => file.endsWith('.db'))) {
+      const database = new Sqlite(join(backups, name), { readonly: true })
+      t.equal(database.pragma('integrity_check', { simple: true }), 'ok', name)
+      database.close()
+    }
+  }
+  const { child, url } = await startService(folder)
+  t.match((await (await login(url)).get('/ws/rest/crash.Item?limit=0')).body, { total: 5000 })
+  await kill(child)
+})
+
+t.test('killed while it starts for the first time', async (t) => {
+  for (const milliseconds of [250, 450]) {
+    const folder = emptyFolder(t)
+    makeCrashFolder(folder)
+    const child = spawnScript(folder, 'server.ts')
+    await setTimeout(milliseconds)
+    await kill(child)
+    const { child: second, url } = await startService(folder)
+    t.equal((await new Client(url).get('/health')).status, 200)
+    await kill(second, 'SIGTERM')
+    t.notOk(existsSync(join(folder, 'data', 'dossier.db-wal')), 'a stop leaves nothing in the write-ahead log')
+  }
+})

@@ -1,0 +1,164 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import Sqlite from 'better-sqlite3'
+import { Client, PASSWORD } from '../helper.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+
+/** Two models, one of which refers to the other. */
+export const MODELS = {
+  'crash.Item.json': {
+    type: 'object',
+    properties: { text: { type: 'string' }, size: { type: 'string', index: true } },
+  },
+  'crash.Part.json': {
+    type: 'object',
+    properties: { text: { type: 'string' }, item: { type: 'integer', reference: 'crash.Item', onDelete: 'clear' } },
+  },
+}
+
+export function makeCrashFolder(folder: string): void {
+  mkdirSync(join(folder, 'models'), { recursive: true })
+  for (const [name, model] of Object.entries(MODELS)) writeFileSync(join(folder, 'models', name), JSON.stringify(model))
+}
+
+export interface Running {
+  child: ChildProcess
+  url: string
+}
+
+export function spawnScript(folder: string, script: string, words: string[] = []): ChildProcess {
+  const env = {
+    ...process.env,
+    PORT: '0',
+    ADMIN_PASSWORD: PASSWORD,
+    LOG_LEVEL: 'info',
+    MODELS_DIR: join(folder, 'models'),
+    DATA_DIR: join(folder, 'data'),
+  }
+  return spawn(process.execPath, [join(ROOT, 'src', script), ...words], { cwd: folder, env })
+}
+
+/** Starts the real service and waits until it listens. */
+export async function startService(folder: string): Promise<Running> {
+  const child = spawnScript(folder, 'server.ts')
+  let output = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream?.on('data', (chunk) => {
+      output += chunk
+    })
+  for (;;) {
+    const url = /listening at (http:[^"\s]+)/.exec(output)?.[1]
+    if (url) return { child, url }
+    if (child.exitCode !== null) throw new Error(output)
+    await setTimeout(10)
+  }
+}
+
+export async function kill(child: ChildProcess, signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  child.kill(signal)
+  await once(child, 'exit')
+}
+
+/** What clients know: what was acknowledged, and what was under way when the service died. */
+export interface Ledger {
+  /** by table and id: the last acknowledged version and text; null once its deletion was acknowledged */
+  known: Map<string, { version: number; text: string } | null>
+  /** by table and id: a change that was sent and never answered */
+  unsure: Map<string, { text: string } | 'delete'>
+  acknowledged: number
+}
+
+export const newLedger = (): Ledger => ({ known: new Map(), unsure: new Map(), acknowledged: 0 })
+
+/** Writes as fast as it can until the service dies, and keeps the books. */
+export async function writeUntilDeath(url: string, cookie: string, ledger: Ledger, worker: number): Promise<void> {
+  const client = new Client(url)
+  client.cookie = cookie
+  const mine: { table: string; id: number }[] = []
+  for (let i = 0; ; i++) {
+    const model = i % 3 === 0 ? 'Part' : 'Item'
+    const table = `crash__${model}`
+    const path = `/ws/rest/crash.${model}`
+    const text = `${worker}.${i}.${Math.random()}`
+    try {
+      const target = i % 2 === 1 ? mine.at(-1) : undefined
+      if (!target || target.table !== table) {
+        const { body } = await client.put(path, { text })
+        ledger.known.set(`${table} ${body.data[0].id}`, { version: 0, text })
+        mine.push({ table, id: body.data[0].id })
+      } else if (i % 7 === 0) {
+        const key = `${table} ${target.id}`
+        ledger.unsure.set(key, 'delete')
+        const { status } = await client.delete(`${path}/${target.id}`)
+        if (status !== 200) throw new Error(`delete answered ${status}`)
+        ledger.unsure.delete(key)
+        ledger.known.set(key, null)
+        mine.pop()
+      } else {
+        const key = `${table} ${target.id}`
+        const { version } = ledger.known.get(key) as { version: number }
+        ledger.unsure.set(key, { text })
+        const { status } = await client.post(`${path}/${target.id}`, { version, text })
+        if (status !== 200) throw new Error(`update answered ${status}`)
+        ledger.unsure.delete(key)
+        ledger.known.set(key, { version: version + 1, text })
+      }
+      ledger.acknowledged++
+    } catch (error) {
+      // The connection broke: the service is dead. Anything else is a fault of its own.
+      if (/answered/.test((error as Error).message)) throw error
+      return
+    }
+  }
+}
+
+/** Everything acknowledged is there, nothing is half there. Returns what is wrong. */
+export function audit(folder: string, ledger: Ledger): string[] {
+  const database = new Sqlite(join(folder, 'data', 'dossier.db'))
+  const faults: string[] = []
+  const integrity = database.pragma('integrity_check', { simple: true })
+  if (integrity !== 'ok') faults.push(`integrity: ${integrity}`)
+  if ((database.pragma('foreign_key_check') as unknown[]).length > 0) faults.push('a foreign key leads nowhere')
+  for (const [key, expected] of ledger.known) {
+    const [table, id] = key.split(' ')
+    const row = database.prepare(`SELECT version, text FROM ${table} WHERE id = ?`).get(id) as
+      | { version: number; text: string }
+      | undefined
+    const unsure = ledger.unsure.get(key)
+    const asKnown =
+      expected === null ? row === undefined : row?.version === expected.version && row.text === expected.text
+    const asSent =
+      (unsure === 'delete' && row === undefined) ||
+      (typeof unsure === 'object' && row?.version === (expected?.version ?? 0) + 1 && row.text === unsure.text)
+    if (!asKnown && !asSent) faults.push(`${key} should be ${JSON.stringify(expected)}, but is ${JSON.stringify(row)}`)
+    // What was unsure is known now.
+    if (asSent) ledger.known.set(key, row ?? null)
+    ledger.unsure.delete(key)
+  }
+  database.close()
+  return faults
+}
+
+/** Starts, writes, kills at a random moment, and looks. */
+export async function crashRound(
+  folder: string,
+  ledger: Ledger,
+  workers: number,
+  milliseconds: number,
+): Promise<string[]> {
+  const { child, url } = await startService(folder)
+  const client = new Client(url)
+  await client.send('POST', '/callback', { username: 'admin', password: PASSWORD })
+  const writers = Array.from({ length: workers }, (_, worker) =>
+    writeUntilDeath(url, client.cookie as string, ledger, worker),
+  )
+  await setTimeout(milliseconds)
+  await kill(child)
+  await Promise.all(writers)
+  return audit(folder, ledger)
+}

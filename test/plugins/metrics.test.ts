@@ -1,0 +1,72 @@
+import t from 'tap'
+import { Metrics } from '../../src/metrics.ts'
+import { logSink, PASSWORD, startApp } from '../helper.ts'
+
+const TOKEN = 'a-token-for-prometheus'
+const CONTACTS = '/ws/rest/contacts.Contact'
+
+t.test('numbers for Prometheus, for admins and for whoever has the token', async (t) => {
+  const service = await startApp(t, { env: { METRICS_TOKEN: TOKEN } })
+  const admin = await service.login()
+  await Promise.all(Array.from({ length: 5 }, (_, i) => admin.put(CONTACTS, { firstName: `n${i}` })))
+  await admin.get(`${CONTACTS}/1`)
+  await admin.get('/nowhere')
+  const read = async (headers: Record<string, string>) => {
+    const response = await fetch(`${service.url}/metrics`, { headers })
+    return { status: response.status, type: response.headers.get('content-type'), text: await response.text() }
+  }
+  const { status, type, text } = await read({ authorization: `Bearer ${TOKEN}` })
+  t.equal(status, 200)
+  t.match(type, /^text\/plain/)
+  t.match(text, /dossier_request_seconds_count\{method="PUT",route="\/ws\/rest\/contacts\.Contact",status="200"\} 5/)
+  t.match(text, /route="\/ws\/rest\/contacts\.Contact\/:id"/)
+  t.notMatch(text, /route="\/ws\/rest\/contacts\.Contact\/1"/)
+  t.match(text, /route="none",status="404"\} 1/)
+  t.match(text, /dossier_commit_writes_sum [1-9]/)
+  t.match(text, /dossier_commit_seconds_count [1-9]/)
+  t.match(text, /nodejs_eventloop_lag_seconds /)
+  t.match(text, /dossier_wal_bytes [1-9]/)
+  t.match(text, /dossier_sessions 1/)
+  t.match(text, /dossier_records\{model="contacts\.Contact"\} 5/)
+  t.equal((await read({ cookie: admin.cookie as string })).status, 200)
+  await admin.put('/ws/users', { username: 'bob', password: PASSWORD })
+  const bob = await service.login('bob')
+  t.equal((await read({ cookie: bob.cookie as string })).status, 403)
+  t.equal((await read({})).status, 401)
+  t.equal((await read({ authorization: `Bearer ${TOKEN}x` })).status, 401)
+  const without = await startApp(t)
+  t.equal((await fetch(`${without.url}/metrics`, { headers: { authorization: 'Bearer undefined' } })).status, 401)
+})
+
+t.test('overload: turned away before the event loop drowns, but for /health', async (t) => {
+  const { stream } = logSink()
+  const service = await startApp(t, { log: stream })
+  const admin = await service.login()
+  // An event loop that hardly gets its turn.
+  const block = (ms: number) => {
+    const end = Date.now() + ms
+    while (Date.now() < end);
+  }
+  for (let i = 0; i < 4; i++) {
+    block(700)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  const [refused, health] = await Promise.all([admin.get(CONTACTS), service.stranger.get('/health')])
+  t.equal(refused.status, 503)
+  t.match(refused.body, { code: 'UNAVAILABLE', status: -1 })
+  t.equal(refused.headers.get('retry-after'), '1')
+  t.equal(health.status, 200)
+  await new Promise((resolve) => setTimeout(resolve, 2300))
+  t.equal((await admin.get(CONTACTS)).status, 200, 'and all is well again')
+})
+
+t.test('a database that does not answer makes the service unready, but not dead', async (t) => {
+  const service = await startApp(t)
+  await service.database.schema.alterTable('dossier_users').renameTo('elsewhere').execute()
+  t.match((await service.stranger.get('/health')).body.data, [{ live: true, ready: false }])
+})
+
+t.test('a write-ahead log that is not there is empty', async (t) => {
+  const text = await new Metrics('/nowhere/dossier.db').text(0, new Map())
+  t.match(text, /^dossier_wal_bytes 0$/m)
+})
