@@ -15,11 +15,12 @@ declare module 'fastify' {
 
 /** Refuses what a user's roles do not allow, before the body is read. For which rows, the records decide. */
 async function access(app: FastifyInstance) {
-  app.addHook('onRequest', async ({ user, routeOptions }) => {
+  app.addHook('onRequest', ({ user, routeOptions }, _reply, done) => {
     const { access, role } = routeOptions.config
-    if (role && !user.roles.includes(role)) throw new Failure('FORBIDDEN', `This needs the role "${role}".`)
-    if (access && scopeOf(access.model, access.operation, user) === 'none')
-      throw new Failure('FORBIDDEN', `You may not ${access.operation} ${access.model.name} records.`)
+    if (role && !user.roles.includes(role)) done(new Failure('FORBIDDEN', `This needs the role "${role}".`))
+    else if (access && scopeOf(access.model, access.operation, user) === 'none')
+      done(new Failure('FORBIDDEN', `You may not ${access.operation} ${access.model.name} records.`))
+    else done()
   })
 }
 

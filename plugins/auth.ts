@@ -30,9 +30,9 @@ const auth: FastifyPluginAsyncTypebox = async (app) => {
   })
 
   // Before the body is read and before "unknown model": a stranger learns nothing.
-  app.addHook('onRequest', async (request) => {
-    if (!request.routeOptions.config.public && !request.user)
-      throw new Failure('LOGIN_REQUIRED', 'Log in first: POST /callback with username and password.')
+  app.addHook('onRequest', (request, _reply, done) => {
+    if (request.routeOptions.config.public || request.user) done()
+    else done(new Failure('LOGIN_REQUIRED', 'Log in first: POST /callback with username and password.'))
   })
 
   for (const url of LOGIN_PATHS) {

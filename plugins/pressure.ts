@@ -12,16 +12,21 @@ declare module 'fastify' {
 
 /** A request that waits this long for its turn had better come back later. */
 const MAX_DELAY_MS = 500
-/** The mean over this time counts: one long turn, as when models are loaded, is no overload. */
+/** The mean over this time counts: one long turn is no overload, and putting the app together is not either. */
 const SAMPLE_MS = 1000
 
 /** Turns requests away before the event loop drowns in them. */
 async function pressure(app: FastifyInstance) {
+  let calmUntil = Number.POSITIVE_INFINITY
+  app.addHook('onReady', async () => {
+    calmUntil = Date.now() + 2 * SAMPLE_MS
+  })
+
   await app.register(underPressure, {
     maxEventLoopDelay: MAX_DELAY_MS,
     sampleInterval: SAMPLE_MS,
     pressureHandler: (request) => {
-      if (request.routeOptions.config.always) return
+      if (request.routeOptions.config.always || Date.now() < calmUntil) return
       app.metrics.shed()
       throw new Failure('UNAVAILABLE', 'There is more to do than can be done. Try again in a moment.', {
         headers: { 'retry-after': '1' },

@@ -1,7 +1,8 @@
-import cookie from '@fastify/cookie'
+import cookie, { Signer } from '@fastify/cookie'
 import session, { type FastifySessionOptions } from '@fastify/session'
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
+import { Memo } from '../src/memo.ts'
 import { cookieSecret } from '../src/people/secret.ts'
 import { type SessionData, SessionStore } from '../src/people/sessions.ts'
 
@@ -14,7 +15,7 @@ async function sessions(app: FastifyInstance) {
   await app.register(cookie)
   await app.register(session, {
     cookieName: 'sid',
-    secret: cookieSecret(app.config.DATA_DIR),
+    secret: rememberingSigner(cookieSecret(app.config.DATA_DIR)),
     // What comes back from the store has no cookie: its options are those below.
     store: new SessionStore(app.database, app.config) as FastifySessionOptions['store'],
     // The cookie lasts as long as the browser; how long the session lives, the database decides.
@@ -22,6 +23,32 @@ async function sessions(app: FastifyInstance) {
     saveUninitialized: false,
     rolling: false,
   })
+
+  // A session that was restored is never changed: a login makes a new one. Saying so spares a hash per answer.
+  app.addHook('onRequest', (request, _reply, done) => {
+    if (request.session.user) Object.defineProperty(request.session, 'isModified', NEVER)
+    done()
+  })
+}
+
+const NEVER = { value: () => false, enumerable: false }
+const MAX_REMEMBERED = 10_000
+
+/** Signs and checks as @fastify/cookie does, but each value once: two HMACs per request are a good part of its cost. */
+function rememberingSigner(secret: string): Signer {
+  const signer = new Signer(secret)
+  const signed = new Memo<string>(MAX_REMEMBERED)
+  const checked = new Memo<ReturnType<Signer['unsign']>>(MAX_REMEMBERED)
+  return {
+    sign: (value) => signed.get(value) ?? signed.keep(value, signer.sign(value)),
+    unsign: (value) => {
+      const known = checked.get(value)
+      if (known) return known
+      const result = signer.unsign(value)
+      // What was not signed here is not kept: strangers could fill the memory with it.
+      return result.valid ? checked.keep(value, result) : result
+    },
+  } as Signer
 }
 
 export default fp(sessions, { name: 'session', dependencies: ['errors'] })

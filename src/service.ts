@@ -12,6 +12,7 @@ import { loadModels, ModelFaults } from './model/load.ts'
 import type { Model } from './model/model.ts'
 import { createPeopleTables } from './people/tables.ts'
 import { ensureAdmin } from './people/users.ts'
+import { repairCounts } from './tables/counts.ts'
 import { isRisky, MigrationRefused, migrate, planModels } from './tables/migrate.ts'
 import { watchFolder } from './watch.ts'
 
@@ -47,6 +48,9 @@ export class Service {
     await createPeopleTables(this.database)
     const models = await loadModels(this.config.MODELS_DIR)
     await this.#migrate(models)
+    const wrong = await repairCounts(this.database, models)
+    if (wrong.length > 0)
+      this.#log.warn({ models: wrong }, 'records were counted anew: the tables had been changed by hand')
     this.#app = await this.#build(models)
     const admin = await ensureAdmin(this.database, this.config)
     this.#front = new HttpFront(this.#app)

@@ -15,7 +15,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   'src/cli': ['src/records', 'src/tables', 'src/model', 'src/people', 'src/database'],
   src: ['src/tables', 'src/model', 'src/people', 'src/database'],
 }
-const SHARED = ['src/errors.ts', 'src/envelope.ts', 'src/config.ts']
+const SHARED = ['src/errors.ts', 'src/envelope.ts', 'src/config.ts', 'src/memo.ts']
 const FASTIFY_ALLOWED = ['src/app.ts', 'src/server.ts']
 
 const files = ['src', 'plugins'].flatMap((folder) =>

@@ -88,6 +88,11 @@ export class GroupCommitDriver implements Driver {
     this.#writer.close()
   }
 
+  /** A select, at once: there is nothing to wait for. */
+  select(query: CompiledQuery): unknown[] {
+    return this.#read(query).rows
+  }
+
   async execute(query: CompiledQuery, inTransaction: boolean): Promise<QueryResult<unknown>> {
     if (inTransaction) return this.#write(query)
     if (isRead(query)) return this.#read(query)

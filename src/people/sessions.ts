@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
+import { type CompiledQuery, sql } from 'kysely'
 import type { Config } from '../config.ts'
-import type { Database } from '../database/database.ts'
+import { type Database, selectNow } from '../database/database.ts'
 import type { User } from './users.ts'
 
 const SESSIONS = 'dossier_sessions'
@@ -22,6 +23,12 @@ export interface SessionData {
   address?: string
 }
 
+interface SessionRow {
+  username: string
+  roles: string
+  lastSeen: number
+}
+
 type Done<Result = never> = (error: unknown, result?: Result) => void
 
 export const sessionKey = (sessionId: string) => hash('sha256', sessionId)
@@ -30,14 +37,22 @@ export const sessionKey = (sessionId: string) => hash('sha256', sessionId)
 export class SessionStore {
   readonly #db: Database
   readonly #limits: { idleMs: number; lifeMs: number }
+  readonly #lookUp: CompiledQuery
 
   constructor(db: Database, config: Config) {
     this.#db = db
     this.#limits = limitsOf(config)
+    this.#lookUp = sql`
+      SELECT u.username, u.roles, s.lastSeen FROM dossier_sessions s JOIN dossier_users u ON u.username = s.username
+      WHERE s.id = ${''} AND s.createdOn > ${0} AND s.lastSeen > ${0} AND u.enabled = 1`.compile(db)
   }
 
   get(sessionId: string, done: Done<SessionData | null>): void {
-    this.#find(sessionKey(sessionId)).then((session) => done(null, session), done)
+    try {
+      done(null, this.#find(sessionKey(sessionId)))
+    } catch (error) {
+      done(error)
+    }
   }
 
   /** A session is written once, at login; before that there is nothing worth keeping. */
@@ -51,21 +66,20 @@ export class SessionStore {
     query.execute().then(() => done(null), done)
   }
 
-  async #find(id: string): Promise<SessionData | null> {
+  #find(id: string): SessionData | null {
     const now = Date.now()
-    const row = await this.#db
-      .selectFrom(SESSIONS)
-      .innerJoin('dossier_users', 'dossier_users.username', 'dossier_sessions.username')
-      .select(['dossier_users.username', 'dossier_users.roles', 'dossier_sessions.lastSeen'])
-      .where('dossier_sessions.id', '=', id)
-      .where('dossier_users.enabled', '=', 1)
-      .where('dossier_sessions.createdOn', '>', now - this.#limits.lifeMs)
-      .where('dossier_sessions.lastSeen', '>', now - this.#limits.idleMs)
-      .executeTakeFirst()
+    const { idleMs, lifeMs } = this.#limits
+    const [row] = selectNow<SessionRow>(this.#db, this.#lookUp, [id, now - lifeMs, now - idleMs])
     if (!row) return null
-    if ((row.lastSeen as number) <= now - TOUCH_MS)
-      await this.#db.updateTable(SESSIONS).set({ lastSeen: now }).where('id', '=', id).execute()
-    return { user: { username: row.username as string, roles: JSON.parse(row.roles as string) } }
+    // Nobody waits for this: if it is lost, the next request does it.
+    if (row.lastSeen <= now - TOUCH_MS)
+      this.#db
+        .updateTable(SESSIONS)
+        .set({ lastSeen: now })
+        .where('id', '=', id)
+        .execute()
+        .catch(() => {})
+    return { user: { username: row.username, roles: JSON.parse(row.roles) } }
   }
 
   async #insert(id: string, username: string, address: string): Promise<void> {

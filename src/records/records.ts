@@ -1,15 +1,17 @@
 import { type Insertable, type SelectQueryBuilder, sql } from 'kysely'
-import type { AnyTables, Database } from '../database/database.ts'
+import { type AnyTables, type Database, selectNow, writeSoon } from '../database/database.ts'
 import { Failure } from '../errors.ts'
 import { type Operation, type Person, scopeOf } from '../model/access.ts'
 import type { Cursors, Position } from '../model/cursor.ts'
 import { type Field, type Model, type Models, tableOf, visibleFields } from '../model/model.ts'
 import type { Query } from '../model/query.ts'
 import { encode, type Row, rowDecoder, type SqlValue } from '../tables/columns.ts'
+import { countsOf } from '../tables/counts.ts'
 import { indexAdvisor } from './advice.ts'
+import { compiledOnce } from './compiled.ts'
 import { expand, rootsOf } from './expand.ts'
 import { explainViolation } from './violations.ts'
-import { afterPosition, conditionOf, EVERYTHING, keyOf, orderOf, ownership } from './where.ts'
+import { afterPosition, conditionOf, EVERYTHING, keyOf, orderOf, ownerOf, ownership } from './where.ts'
 
 export type Stored = Row & { id: number; version: number }
 
@@ -35,46 +37,69 @@ export function recordsOf({ db, models, cursors, advise }: Surroundings, model: 
   const table = tableOf(model)
   const decode = rowDecoder(model) as (row: Row) => Stored
   const considerIndex = indexAdvisor(db, model, advise)
+  const compiled = compiledOnce()
+  const counts = countsOf(db, model)
   const writable = model.fields.filter((field) => !field.readOnly)
   const shown = ['id', 'version', ...visibleFields(model).map((field) => field.name)]
 
   async function find(query: Query, person: Person): Promise<Page> {
     const { limit, offset, sort, after } = query
-    const matching = db
-      .selectFrom(table)
-      .where(within('read', person))
-      .where(query.filter ? conditionOf(query.filter, models, person) : EVERYTHING)
     const position = after === undefined ? undefined : cursors.read(model, sort, after)
-    const page = matching
-      .select(columnsOf(query))
-      .select(sort.map(({ field }, index) => keyOf(field).as(sortColumn(index))))
-      .where(position ? afterPosition(sort, position) : EVERYTHING)
-      .orderBy(orderOf(sort))
-      // One more than asked for: it tells whether there is a next page.
-      .limit(limit + 1)
-      .offset(offset)
-      .compile()
-    const rows = limit > 0 ? (await db.executeQuery<Stored>(page)).rows : []
-    await considerIndex(query, page)
+    const rows = limit > 0 ? await pageOf(query, person, position) : []
     const hasMore = rows.length > limit
     if (hasMore) rows.pop()
-    const positions = rows.map((row) => takePosition(row, sort.length))
+    const last = rows.map((row) => takePosition(row, sort.length)).at(-1)
     // A page that is not full is the last one: then the total is known.
     const isLast = limit > 0 && !hasMore && !position && (rows.length > 0 || offset === 0)
-    const total = isLast ? offset + rows.length : await count(matching)
+    const total = isLast ? offset + rows.length : await totalOf(query, person)
     const data = rows.map(decode)
     await expand(db, models, model, data, query.expand, person)
     return {
       ...(!position && { offset }),
       total,
-      ...(hasMore && { next: cursors.make(model, sort, positions.at(-1) as Position) }),
+      ...(hasMore && { next: cursors.make(model, sort, last as Position) }),
       data,
     }
   }
 
+  /** One record more than asked for: it tells whether there is a next page. */
+  async function pageOf(query: Query, person: Person, position: Position | undefined): Promise<Stored[]> {
+    const { limit, offset, sort } = query
+    const build = () =>
+      matching(query, person)
+        .select(columnsOf(query))
+        .select(sort.map(({ field }, index) => keyOf(field).as(sortColumn(index))))
+        .where(position ? afterPosition(sort, position) : EVERYTHING)
+        .orderBy(orderOf(sort))
+        .limit(limit + 1)
+        .offset(offset)
+    if (query.filter || position || sort.length > 0) {
+      const page = build().compile()
+      const rows = selectNow<Stored>(db, page, page.parameters)
+      await considerIndex(query, page)
+      return rows
+    }
+    const scope = scopeOf(model, 'read', person)
+    // The blocks count all records; where somebody reaches only some, SQLite has to step over them.
+    const { from, skip } = scope === 'all' && offset > 0 ? counts.locate(offset) : { from: 0, skip: offset }
+    const page = compiled(`page ${scope} ${columnsOf(query)}`, () => build().where('id', '>=', from))
+    return selectNow<Stored>(db, page, [...ownerOf(scope, person), from, limit + 1, skip])
+  }
+
+  async function totalOf(query: Query, person: Person): Promise<number> {
+    const isAll = !query.filter && scopeOf(model, 'read', person) === 'all'
+    return isAll ? counts.total() : count(matching(query, person))
+  }
+
+  /** What a query asks for, of what somebody may reach. */
+  function matching({ filter }: Query, person: Person) {
+    const reachable = db.selectFrom(table).where(ownership(scopeOf(model, 'read', person), person))
+    return filter ? reachable.where(conditionOf(filter, models, person)) : reachable
+  }
+
   async function read(id: number, person: Person, query: Pick<Query, 'fields' | 'expand'>): Promise<Stored> {
     const columns = query.fields ? columnsOf(query) : shown
-    const record = await reach(id, 'read', person, columns)
+    const record = reach(id, 'read', person, columns)
     await expand(db, models, model, [record], query.expand, person)
     return record
   }
@@ -88,23 +113,28 @@ export function recordsOf({ db, models, cursors, advise }: Surroundings, model: 
       // A field that clients cannot write starts with its default.
       if (field.readOnly && field.default !== undefined) values[field.name] = encode(field, field.default)
     }
-    const query = db.insertInto(table).values(values).returning(shown)
-    const row = await query.executeTakeFirstOrThrow().catch(rethrow(data))
-    return asSeenBy(person, decode(row))
+    const names = Object.keys(values)
+    const query = compiled(`create ${names}`, () => db.insertInto(table).values(values).returning(shown))
+    const [row] = await writeSoon<Row>(db, query, Object.values(values)).catch(rethrow(data))
+    return asSeenBy(person, decode(row as Row))
   }
 
   /** The compare-and-swap: this one statement decides who wins. */
   async function update(id: number, version: number, data: Row, person: Person): Promise<Stored> {
     const audit = { updatedOn: new Date().toISOString(), updatedBy: person.username }
-    const row = await db
-      .updateTable(table)
-      .set({ ...encodeAll(writable, data), ...(model.audit && audit), version: sql`version + 1` })
-      .where('id', '=', id)
-      .where('version', '=', version)
-      .where(within('update', person))
-      .returning(shown)
-      .executeTakeFirst()
-      .catch(rethrow(data))
+    const values = { ...encodeAll(writable, data), ...(model.audit && audit) }
+    const scope = scopeOf(model, 'update', person)
+    const query = compiled(`update ${scope} ${Object.keys(values)}`, () =>
+      db
+        .updateTable(table)
+        .set({ ...values, version: sql`version + 1` })
+        .where('id', '=', id)
+        .where('version', '=', version)
+        .where(ownership(scope, person))
+        .returning(shown),
+    )
+    const parameters = [...Object.values(values), id, version, ...ownerOf(scope, person)]
+    const [row] = await writeSoon<Row>(db, query, parameters).catch(rethrow(data))
     return row ? asSeenBy(person, decode(row)) : lost(id, version, 'update', person)
   }
 
@@ -114,7 +144,7 @@ export function recordsOf({ db, models, cursors, advise }: Surroundings, model: 
       .deleteFrom(table)
       .where('id', '=', id)
       .$if(version !== undefined, (query) => query.where('version', '=', version))
-      .where(within('delete', person))
+      .where(ownership(scopeOf(model, 'delete', person), person))
       .returning('id')
       .executeTakeFirst()
       .catch(rethrow(id))
@@ -123,7 +153,7 @@ export function recordsOf({ db, models, cursors, advise }: Surroundings, model: 
 
   /** No row had this id and version: either there is no such record, or somebody else was first. */
   async function lost(id: number, version: number | undefined, operation: Operation, person: Person): Promise<never> {
-    const current = await reach(id, operation, person, shown)
+    const current = reach(id, operation, person, shown)
     throw new Failure(
       'VERSION_CONFLICT',
       `Version ${version} of ${model.name} ${id} is not the current one, which is ${current.version}. Merge your change into the current record and try again.`,
@@ -132,16 +162,14 @@ export function recordsOf({ db, models, cursors, advise }: Surroundings, model: 
   }
 
   /** A record that is out of reach is simply not there. */
-  async function reach(id: number, operation: Operation, person: Person, columns: string[]): Promise<Stored> {
-    const query = db.selectFrom(table).select(columns).where('id', '=', id).where(within(operation, person))
-    const row = await query.executeTakeFirst()
+  function reach(id: number, operation: Operation, person: Person, columns: string[]): Stored {
+    const scope = scopeOf(model, operation, person)
+    const query = compiled(`reach ${scope} ${columns}`, () =>
+      db.selectFrom(table).select(columns).where('id', '=', id).where(ownership(scope, person)),
+    )
+    const [row] = selectNow<Row>(db, query, [id, ...ownerOf(scope, person)])
     if (!row) throw new Failure('RECORD_NOT_FOUND', `There is no ${model.name} with the id ${id}.`)
     return decode(row)
-  }
-
-  /** The part of a WHERE that keeps somebody to what they may reach. */
-  function within(operation: Operation, person: Person) {
-    return ownership(scopeOf(model, operation, person), person)
   }
 
   /** What is returned of a record: what was asked for, or the list; and what is to be expanded. */
@@ -164,9 +192,6 @@ export function recordsOf({ db, models, cursors, advise }: Surroundings, model: 
 
   return { find, read, create, update, remove }
 }
-
-/** How many records a model has, whoever may see them. */
-export const countRecords = (db: Database, model: Model) => count(db.selectFrom(tableOf(model)))
 
 async function count(matching: SelectQueryBuilder<AnyTables, string, object>): Promise<number> {
   const { total } = await matching.select(sql<number>`count(*)`.as('total')).executeTakeFirstOrThrow()

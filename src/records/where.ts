@@ -20,6 +20,9 @@ export function ownership(scope: Scope, { username }: Person): Condition {
   return scope === 'own' ? sql`"createdBy" = ${username}` : NOTHING
 }
 
+/** The values that `ownership` binds. */
+export const ownerOf = (scope: Scope, { username }: Person) => (scope === 'own' ? [username] : [])
+
 /** A filter as somebody may ask it: references are followed only to records that they may read. */
 export function conditionOf(filter: Filter, models: Models, person: Person): Condition {
   const each = (filters: Filter[]) => filters.map((inner) => sql<SqlBool>`(${conditionOf(inner, models, person)})`)

@@ -2,6 +2,7 @@ import { setTimeout } from 'node:timers/promises'
 import { CompiledQuery, sql } from 'kysely'
 import { type Database, WITHOUT_FOREIGN_KEYS } from '../database/database.ts'
 import { type Model, tableOf } from '../model/model.ts'
+import { countTriggers, createCounts, recount } from './counts.ts'
 import { quote, type Trigger, triggersOf } from './ddl.ts'
 import { planTable, type TablePlan } from './plan.ts'
 import { rebuildTable } from './rebuild.ts'
@@ -56,11 +57,15 @@ async function carryOut(db: Database, models: Model[]): Promise<TablePlan[]> {
   if (refusals.length > 0) throw new MigrationRefused(refusals)
   const changes = plans.filter(({ steps }) => steps.length > 0)
   const rebuilds = changes.some(({ steps }) => steps.some(({ kind }) => kind === 'rebuild'))
-  const triggers = models.flatMap(triggersOf)
+  await createCounts(db)
+  const triggers = models.flatMap((model) => [...triggersOf(model), ...countTriggers(model)])
   // Triggers name tables and columns that are about to change: then they all go, and are made anew at the end.
   const kept = await dropTriggers(db, rebuilds ? [] : triggers)
   for (const plan of changes) await applyPlan(db, plan)
   for (const { name, sql: text } of triggers) if (!kept.includes(name)) await db.executeQuery(CompiledQuery.raw(text))
+  // What happened to a table while nobody counted has to be counted now.
+  for (const model of models)
+    if (!countTriggers(model).every(({ name }) => kept.includes(name))) await recount(db, model)
   if (rebuilds) await refuseDangling(db)
   if (changes.length > 0) await recordHistory(db, changes)
   return changes
@@ -83,7 +88,9 @@ async function applyPlan(db: Database, { model, steps }: TablePlan): Promise<voi
 /** Drops our triggers but those that are wanted as they are; returns the names of these. */
 async function dropTriggers(db: Database, wanted: Trigger[]): Promise<string[]> {
   const { rows: existing } = await sql<Trigger>`
-    SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' AND name GLOB '*__clear'`.execute(db)
+    SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' AND (name GLOB '*__clear' OR name GLOB '*__count')`.execute(
+    db,
+  )
   const isWanted = (one: Trigger) => wanted.some((other) => one.name === other.name && one.sql === other.sql)
   for (const { name } of existing.filter((trigger) => !isWanted(trigger)))
     await db.executeQuery(CompiledQuery.raw(`DROP TRIGGER ${quote(name)}`))

@@ -171,3 +171,10 @@ t.test('the cookie secret', async (t) => {
   t.equal(statSync(file).mode & 0o777, 0o600)
   t.equal(readFileSync(file, 'utf8').length, 43)
 })
+
+t.test('sessions that cannot be looked up are nobody’s fault but ours', async (t) => {
+  const service = await startApp(t)
+  const client = await service.login()
+  await service.database.schema.dropTable('dossier_sessions').execute()
+  t.equal((await client.get(CONTACTS)).status, 503)
+})

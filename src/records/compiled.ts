@@ -1,0 +1,12 @@
+import type { CompiledQuery } from 'kysely'
+import { Memo } from '../memo.ts'
+
+/** Shapes of statements kept; a model's clients use a handful. */
+const MAX_SHAPES = 200
+
+/** Compiles each shape of statement once: putting SQL together costs more than running it. */
+export function compiledOnce() {
+  const shapes = new Memo<CompiledQuery>(MAX_SHAPES)
+  return (shape: string, build: () => { compile(): CompiledQuery }): CompiledQuery =>
+    shapes.get(shape) ?? shapes.keep(shape, build().compile())
+}

@@ -1,0 +1,129 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync, mkdirSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import Sqlite from 'better-sqlite3'
+import { PASSWORD } from '../helper.ts'
+import type { Target } from './load.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+const canPin = spawnSync('taskset', ['--version']).status === 0
+
+export interface BenchServer extends Target {
+  child: ChildProcess
+  /** from the start of the process to the first answer */
+  startMs: number
+}
+
+/** Puts this process, which makes the load, on another core than the servers. */
+export function pinLoad(): void {
+  if (canPin) spawnSync('taskset', ['-a', '-c', '-p', '1', String(process.pid)])
+}
+
+interface Launched {
+  child: ChildProcess
+  url: string
+  startMs: number
+}
+
+/** Starts a script on a free port and waits for its first answer. */
+async function launch(script: string, words: string[], env: Record<string, string>): Promise<Launched> {
+  const port = await freePort()
+  const command = [process.execPath, join(ROOT, script), ...words]
+  const [file = '', ...args] = canPin ? ['taskset', '-c', '0', ...command] : command
+  const start = performance.now()
+  const child = spawn(file, args, {
+    env: { ...process.env, ...env, NODE_ENV: 'production', PORT: port },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+  const url = `http://127.0.0.1:${port}`
+  for (;;) {
+    const answered = await fetch(`${url}/health`).then(
+      (response) => response.text(),
+      () => undefined,
+    )
+    if (answered !== undefined) return { child, url, startMs: performance.now() - start }
+    if (child.exitCode !== null) throw new Error(`${script} ended with ${child.exitCode}`)
+    await setTimeout(2)
+  }
+}
+
+async function freePort(): Promise<string> {
+  const probe = createServer().listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const { port } = probe.address() as AddressInfo
+  await new Promise((resolve) => probe.close(resolve))
+  return String(port)
+}
+
+async function login(url: string): Promise<string> {
+  const body = JSON.stringify({ username: 'admin', password: PASSWORD })
+  const response = await fetch(`${url}/callback`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body,
+  })
+  await response.text()
+  return (response.headers.getSetCookie()[0] as string).split(';')[0] as string
+}
+
+export async function startDossier(
+  folder: string,
+  records: number,
+  models = join(ROOT, 'models'),
+): Promise<BenchServer> {
+  const env = {
+    MODELS_DIR: models,
+    DATA_DIR: join(folder, 'data'),
+    PORT: '0',
+    ADMIN_PASSWORD: PASSWORD,
+    LOG_LEVEL: 'info',
+    WATCH_MODELS: 'false',
+  }
+  mkdirSync(folder, { recursive: true })
+  const first = await launch('src/server.ts', [], env)
+  await stop(first.child)
+  if (records > 0) fill(join(folder, 'data', 'dossier.db'), 'contacts__Contact', records)
+  const { child, url, startMs } = await launch('src/server.ts', [], env)
+  return { child, url, startMs, cookie: await login(url), records, versions: new Map() }
+}
+
+export async function startHandwritten(folder: string, records: number): Promise<BenchServer> {
+  mkdirSync(folder, { recursive: true })
+  await stop((await launch('test/bench/handwritten.ts', [folder], {})).child)
+  fill(join(folder, 'handwritten.db'), 'contact', records)
+  const { child, url, startMs } = await launch('test/bench/handwritten.ts', [folder], {})
+  return { child, url, startMs, cookie: await login(url), records, versions: new Map() }
+}
+
+export async function startBare(): Promise<{ child: ChildProcess; startMs: number }> {
+  return launch('test/bench/bare.ts', [], {})
+}
+
+export async function stop(child: ChildProcess): Promise<void> {
+  child.kill('SIGTERM')
+  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+}
+
+function fill(file: string, table: string, records: number): void {
+  const database = new Sqlite(file)
+  const insert = database.prepare(
+    `INSERT INTO ${table} (firstName, lastName, email, createdOn, createdBy, updatedOn, updatedBy) VALUES (?, ?, ?, ?, 'admin', ?, 'admin')`,
+  )
+  const now = new Date().toISOString()
+  database.transaction(() => {
+    for (let i = 0; i < records; i++) insert.run(`First${i}`, `Last${i % 1000}`, `person${i}@example.org`, now, now)
+  })()
+  database.close()
+}
+
+/** A folder of so many models like the example. */
+export function manyModels(folder: string, count: number): string {
+  const models = join(folder, 'models')
+  mkdirSync(models, { recursive: true })
+  for (let i = 0; i < count; i++)
+    cpSync(join(ROOT, 'models', 'contacts.Contact.json'), join(models, `many${i}.Contact.json`))
+  return models
+}
