@@ -1,4 +1,5 @@
 import { type TSchema, Type } from '@sinclair/typebox'
+import { exampleBody, exampleRecord } from './examples.ts'
 import { type Field, type JsonSchema, type Model, visibleFields } from './model.ts'
 
 /** The schemas that one model's routes validate and serialise with. */
@@ -20,21 +21,23 @@ export function schemasOf(model: Model): ModelSchemas {
   const shown = visibleFields(model)
   const row = { id: ID, version: VERSION, ...Type.Partial(Type.Object(schemaByField(shown, returnedValue))).properties }
   return {
-    row: Type.Object(row, { title: model.title }),
+    row: Type.Object(row, { title: model.title, examples: [exampleRecord(model)] }),
     createBody: body(
       schemaByField(model.fields, (field) => writtenValue(field, true)),
       model.fields.filter((field) => field.required && !field.readOnly).map((field) => field.name),
+      exampleBody(model),
     ),
     updateBody: body(
       { id: ID, version: VERSION, ...schemaByField(model.fields, (field) => writtenValue(field, false)) },
       ['version'],
+      { data: { version: 0, ...exampleBody(model).data } },
     ),
   }
 }
 
-function body(properties: Record<string, TSchema>, required: string[]): TSchema {
+function body(properties: Record<string, TSchema>, required: string[], example: object): TSchema {
   const data = Type.Unsafe({ type: 'object', properties, required, additionalProperties: false })
-  return Type.Object({ data }, { additionalProperties: false })
+  return Type.Object({ data }, { additionalProperties: false, examples: [example] })
 }
 
 function schemaByField(fields: Field[], schemaOf: (field: Field) => JsonSchema): Record<string, TSchema> {

@@ -116,6 +116,9 @@ t.test('OpenAPI describes what is served, and nothing else', async (t) => {
       names.includes(name),
     ),
   )
+  t.match(JSON.stringify(update.requestBody), /"email":"ada@example.org"/, 'bodies have examples')
+  t.match(JSON.stringify(find.responses['200']), /"email":"ada@example.org"/, 'and so have answers')
+  t.match(JSON.stringify(update.responses['409']), /"code":"VERSION_CONFLICT","message"/, 'and failures')
   t.notMatch(JSON.stringify(body), /storable/)
   const things = body.paths['/ws/rest/test.Thing'].get
   t.notMatch(JSON.stringify(things), /secret/, 'what is never returned is not described as if it were')
