@@ -15,14 +15,18 @@ async function metrics(app: FastifyInstance) {
     done()
   })
 
-  app.get('/metrics', { config: { public: true }, schema: { hide: true } as object }, async (request, reply) => {
-    if (!hasToken(request, app.config.METRICS_TOKEN)) requireAdmin(request)
-    const records = new Map(
-      [...app.models.values()].map((model) => [model.name, countsOf(app.database, model).total()]),
-    )
-    const sessions = await countSessions(app.database, app.config)
-    return reply.type(app.metrics.contentType).send(await app.metrics.text(sessions, records))
-  })
+  app.get(
+    '/metrics',
+    { config: { public: true }, schema: { tags: ['health'], summary: 'Numbers for Prometheus' } },
+    async (request, reply) => {
+      if (!hasToken(request, app.config.METRICS_TOKEN)) requireAdmin(request)
+      const records = new Map(
+        [...app.models.values()].map((model) => [model.name, countsOf(app.database, model).total()]),
+      )
+      const sessions = await countSessions(app.database, app.config)
+      return reply.type(app.metrics.contentType).send(await app.metrics.text(sessions, records))
+    },
+  )
 }
 
 function requireAdmin({ user }: FastifyRequest): void {

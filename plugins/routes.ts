@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { Failure } from '../src/errors.ts'
+import { allowOnly } from '../src/model/query.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -26,6 +27,11 @@ async function routes(app: FastifyInstance) {
 
   app.addHook('onRoute', ({ url, method }) => {
     known.push({ pattern: url.split('/'), methods: [method].flat() })
+  })
+
+  // What a route does not read is refused rather than passed over; those that read parameters check them themselves.
+  app.addHook('preValidation', async ({ query, routeOptions, is404 }) => {
+    if (!is404 && !routeOptions.schema?.querystring) allowOnly([], query as Record<string, unknown>)
   })
 
   app.setNotFoundHandler((request) => {

@@ -130,11 +130,13 @@ const scalar = fc.oneof(
   ),
   fc.string({ maxLength: 20 }),
 )
-const query = fc
+const parameters = fc
   .array(fc.tuple(name, operator, scalar), { maxLength: 4 })
   .map((parts) =>
     parts.map(([field, sign, value]) => `${field}${sign}=${encodeURIComponent(value.toWellFormed())}`).join('&'),
   )
+
+const query = fc.oneof({ weight: 3, arbitrary: fc.constant('') }, { weight: 2, arbitrary: parameters })
 
 const value: fc.Arbitrary<unknown> = fc.oneof(
   scalar,

@@ -1,7 +1,9 @@
+import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { loadConfig } from '../config.ts'
 import { backupDatabase, backupName } from '../database/backup.ts'
 import { databaseFile } from '../database/database.ts'
+import { DatabaseError } from '../database/errors.ts'
 import { type Command, runCommand, UsageError } from './command.ts'
 import { progressBar } from './progress.ts'
 
@@ -15,6 +17,7 @@ export const backupCommand: Command = async ({ args, env, stderr }) => {
   if (args.length > 1) throw new UsageError('One file, or none.')
   const { DATA_DIR } = loadConfig(env, true)
   const target = resolve(args[0] ?? join(DATA_DIR, 'backups', backupName('backup')))
+  if (existsSync(target)) throw new DatabaseError(`${target} is there already. Choose another name.`)
   await backupDatabase(databaseFile(DATA_DIR), target, progressBar(stderr))
   return `${target}\n`
 }

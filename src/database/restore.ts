@@ -28,6 +28,7 @@ export function restoreDatabase(dataDir: string, copy: string): string | undefin
   }
   mkdirSync(dataDir, { recursive: true })
   const file = databaseFile(dataDir)
+  if (existsSync(file)) takeAlone(file)
   const draft = `${file}.restoring`
   copyFileSync(copy, draft)
   syncFile(draft)
@@ -39,7 +40,6 @@ export function restoreDatabase(dataDir: string, copy: string): string | undefin
 }
 
 function keep(dataDir: string, file: string): string {
-  takeAlone(file)
   const kept = join(dataDir, 'backups', backupName('replaced'))
   mkdirSync(join(dataDir, 'backups'), { recursive: true })
   linkSync(file, kept)

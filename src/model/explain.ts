@@ -9,7 +9,8 @@ export function explainBody(found: ErrorObject[]): Failure {
   if (ofRequest.length > 0) {
     const errors = messages(ofRequest)
     const first = Object.entries(errors).map(([name, message]) => `${name} ${message}`)
-    return new Failure('BAD_REQUEST', `The body does not fit: ${first.join(', ')}.`, { errors })
+    const sentence = `The body does not fit: ${first.join(', ')}`
+    return new Failure('BAD_REQUEST', /[.?]$/.test(sentence) ? sentence : `${sentence}.`, { errors })
   }
   if (faults.some(({ keyword, path }) => keyword === 'required' && path[1] === 'version' && path.length === 2))
     return new Failure('VERSION_REQUIRED', 'Send the "version" that you read with the record.')

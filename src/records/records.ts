@@ -3,14 +3,14 @@ import { type AnyTables, type Database, selectNow, writeSoon } from '../database
 import { Failure } from '../errors.ts'
 import { type Operation, type Person, scopeOf } from '../model/access.ts'
 import type { Cursors, Position } from '../model/cursor.ts'
-import { type Field, type Model, type Models, tableOf, visibleFields } from '../model/model.ts'
+import { type Model, type Models, tableOf, visibleFields } from '../model/model.ts'
 import type { Query } from '../model/query.ts'
-import { encode, type Row, rowDecoder, type SqlValue } from '../tables/columns.ts'
+import { encode, encodeSent, type Row, rowDecoder, type SqlValue } from '../tables/columns.ts'
 import { countsOf } from '../tables/counts.ts'
 import { indexAdvisor } from './advice.ts'
 import { compiledOnce } from './compiled.ts'
 import { expand, rootsOf } from './expand.ts'
-import { explainViolation } from './violations.ts'
+import { explainViolation, refuseUnreachable } from './violations.ts'
 import { afterPosition, conditionOf, EVERYTHING, keyOf, orderOf, ownerOf, ownership } from './where.ts'
 
 export type Stored = Row & { id: number; version: number }
@@ -39,6 +39,7 @@ export function recordsOf({ db, models, cursors, advise }: Surroundings, model: 
   const considerIndex = indexAdvisor(db, model, advise)
   const compiled = compiledOnce()
   const counts = countsOf(db, model)
+  const refers = model.fields.some((field) => field.reference)
   const writable = model.fields.filter((field) => !field.readOnly)
   const shown = ['id', 'version', ...visibleFields(model).map((field) => field.name)]
 
@@ -105,10 +106,11 @@ export function recordsOf({ db, models, cursors, advise }: Surroundings, model: 
   }
 
   async function create(data: Row, person: Person): Promise<Stored> {
+    if (refers) await refuseUnreachable(db, model, models, data, person)
     const now = new Date().toISOString()
     const { username } = person
     const audit = { createdOn: now, createdBy: username, updatedOn: now, updatedBy: username }
-    const values: Insertable<Row> = { version: 0, ...encodeAll(writable, data), ...(model.audit && audit) }
+    const values: Insertable<Row> = { version: 0, ...encodeSent(writable, data), ...(model.audit && audit) }
     for (const field of model.fields) {
       // A field that clients cannot write starts with its default.
       if (field.readOnly && field.default !== undefined) values[field.name] = encode(field, field.default)
@@ -121,8 +123,9 @@ export function recordsOf({ db, models, cursors, advise }: Surroundings, model: 
 
   /** The compare-and-swap: this one statement decides who wins. */
   async function update(id: number, version: number, data: Row, person: Person): Promise<Stored> {
+    if (refers) await refuseUnreachable(db, model, models, data, person)
     const audit = { updatedOn: new Date().toISOString(), updatedBy: person.username }
-    const values = { ...encodeAll(writable, data), ...(model.audit && audit) }
+    const values = { ...encodeSent(writable, data), ...(model.audit && audit) }
     const scope = scopeOf(model, 'update', person)
     const query = compiled(`update ${scope} ${Object.keys(values)}`, () =>
       db
@@ -208,11 +211,4 @@ function takePosition(row: Stored, keys: number): Position {
     delete row[sortColumn(index)]
   }
   return { values, id: row.id }
-}
-
-/** Only what was sent: a field left out keeps its value on update, and is null on create. */
-function encodeAll(fields: Field[], data: Row): Record<string, SqlValue> {
-  const values: Record<string, SqlValue> = {}
-  for (const field of fields) if (Object.hasOwn(data, field.name)) values[field.name] = encode(field, data[field.name])
-  return values
 }

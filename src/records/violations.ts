@@ -1,8 +1,10 @@
 import type { Database } from '../database/database.ts'
 import { Failure } from '../errors.ts'
+import { type Person, scopeOf } from '../model/access.ts'
 import { type Model, type Models, tableOf } from '../model/model.ts'
 import type { Row } from '../tables/columns.ts'
 import { indexesOf } from '../tables/ddl.ts'
+import { ownership } from './where.ts'
 
 /** A constraint that SQLite found broken, in the words of the models; any other error as it is. */
 export async function explainViolation(
@@ -43,15 +45,9 @@ async function nothingThere(db: Database, model: Model, written: Row): Promise<F
       .select('id')
       .where('id', '=', id)
       .executeTakeFirst()
-    if (!there) errors[name] = `there is no ${reference.model} with the id ${id}`
+    if (!there) errors[name] = missing(reference.model, id)
   }
-  return new Failure(
-    'REFERENCE_VIOLATION',
-    `${Object.entries(errors)
-      .map(([name, text]) => `${name}: ${text}`)
-      .join('; ')}.`,
-    { errors },
-  )
+  return nothingAt(errors)
 }
 
 /** A delete would leave references without a target: whose? */
@@ -69,4 +65,33 @@ async function stillReferred(db: Database, model: Model, models: Models, id: num
     'REFERENCE_VIOLATION',
     `${who} still refer to ${model.name} ${id}. Change or delete those records first.`,
   )
+}
+
+/** A record that somebody may not read is not there for them: they cannot refer to it, nor find out that it exists. */
+export async function refuseUnreachable(
+  db: Database,
+  model: Model,
+  models: Models,
+  written: Row,
+  person: Person,
+): Promise<void> {
+  for (const { name, reference } of model.fields) {
+    const id = written[name]
+    if (!reference || id === null || id === undefined) continue
+    const scope = scopeOf(models.get(reference.model) as Model, 'read', person)
+    if (scope === 'all') continue
+    const query = db
+      .selectFrom(tableOf({ name: reference.model }))
+      .select('id')
+      .where('id', '=', id)
+    const there = await query.where(ownership(scope, person)).executeTakeFirst()
+    if (!there) throw nothingAt({ [name]: missing(reference.model, id) })
+  }
+}
+
+const missing = (model: string, id: unknown) => `there is no ${model} with the id ${id}`
+
+function nothingAt(errors: Record<string, string>): Failure {
+  const sentences = Object.entries(errors).map(([name, text]) => `${name}: ${text}`)
+  return new Failure('REFERENCE_VIOLATION', `${sentences.join('; ')}.`, { errors })
 }

@@ -60,3 +60,10 @@ export function rowDecoder(model: Model): (row: Row) => Row {
     return row
   }
 }
+
+/** Only what was sent: a field left out keeps its value on update, and is null on create. */
+export function encodeSent(fields: Field[], data: Row): Record<string, SqlValue> {
+  const values: Record<string, SqlValue> = {}
+  for (const field of fields) if (Object.hasOwn(data, field.name)) values[field.name] = encode(field, data[field.name])
+  return values
+}

@@ -42,9 +42,15 @@ t.test('a backup while the service runs, and a restore when it does not', async 
   t.match(copy, /data\/backups\/backup-.*\.db$/)
   t.match(await run('backup', [join(folder, 'mine.db')]), { code: 0, out: /mine\.db\n$/ })
   t.ok(existsSync(join(folder, 'mine.db')))
+  t.match(
+    await run('backup', [join(folder, 'mine.db')]),
+    { code: 1, err: /is there already/ },
+    'nothing is overwritten',
+  )
   await client.put(CONTACTS, { firstName: 'Bob' })
 
   t.match(await run('restore', [copy]), { code: 1, err: 'The service is running. Stop it first.\n' })
+  t.notOk(existsSync(join(folder, 'data', 'dossier.db.restoring')), 'a refusal leaves nothing behind')
   t.equal((await client.get(CONTACTS)).body.total, 2)
   await first.close()
   const restored = await runScript('restore.ts', [copy], { DATA_DIR: join(folder, 'data') })

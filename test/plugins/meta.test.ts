@@ -78,6 +78,8 @@ t.test('OpenAPI describes what is served, and nothing else', async (t) => {
       '/health',
       '/login.jsp',
       '/logout',
+      '/metrics',
+      '/openapi.json',
       ...['contacts.Contact', 'test.Thing'].flatMap((name) => [
         `/ws/rest/${name}`,
         `/ws/rest/${name}/search`,

@@ -416,6 +416,16 @@ t.test('bad requests get one clear answer and change nothing', async (t) => {
       code: 'BAD_REQUEST',
       has: ['Did you mean \\"offset\\"?'],
     },
+    ...['PUT', 'POST'].map((method) => ({
+      name: `${method} with an odd parameter`,
+      method,
+      path: `${CONTACTS}${method === 'POST' ? '/search' : ''}?limit=1`,
+      body: { data: {} },
+      status: 400,
+      code: 'BAD_REQUEST',
+      has: ['limit'],
+    })),
+    { name: 'health with an odd parameter', path: '/health?x=1', status: 400, code: 'BAD_REQUEST' },
     {
       name: 'delete with an odd parameter',
       method: 'DELETE',

@@ -202,6 +202,14 @@ t.test('the rules of the model referred to hold on the way there', async (t) => 
   t.equal((await file(agent, 'secret.name=plan')).total, 1)
   t.equal((await file(other, 'secret.name=plan')).total, 0, 'what one may not see one cannot find by')
   t.match(await file(nobody, 'secret.name=plan'), { code: 'FORBIDDEN' })
+  const refer = (client: Client) => client.put(path('File'), { name: 'g', secret: 1 })
+  t.equal((await refer(agent)).status, 200)
+  t.match((await refer(other)).body, {
+    code: 'REFERENCE_VIOLATION',
+    errors: { secret: 'there is no crm.Secret with the id 1' },
+  })
+  t.match((await nobody.post(path('File', 1), { version: 0, secret: 1 })).body, { code: 'REFERENCE_VIOLATION' })
+  t.equal((await other.put(path('File'), { name: 'h', secret: null })).status, 200)
   t.match((await nobody.get(`${path('Secret')}/search`)).body, { code: 'FORBIDDEN' })
 })
 
