@@ -5,6 +5,8 @@ import { AUDIT_FIELDS, type JsonSchema } from './model.ts'
 import { didYouMean } from './nearest.ts'
 import { fieldsOf, parseTemplate } from './template.ts'
 
+const ajv = newAjv({ useDefaults: false })
+
 /** Query parameters of find: a field of that name could not be filtered by. */
 const PARAMETERS = ['offset', 'limit', 'sort', 'fields', 'expand', 'after']
 const FIELD_NAME = /^[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)*$/
@@ -100,9 +102,13 @@ function compile(schema: JsonSchema, pointer: string, complaints: Complaint[]): 
       return undefined
     }
   }
+  // Only these have values to check; compiling is what takes time when there are many models.
+  if (!('enum' in schema) && !('default' in schema)) return undefined
   // The parts inside are checked on their own: here only the level at hand counts.
   const { items, properties, ...own } = schema
-  return newAjv({ useDefaults: false }).compile(own)
+  const check = ajv.compile(own)
+  ajv.removeSchema(own)
+  return check
 }
 
 function checkField(name: string, field: FieldFile, model: ModelFile): Complaint[] {
