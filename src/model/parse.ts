@@ -27,8 +27,25 @@ const validate = newAjv({ strict: true, allowUnionTypes: true, verbose: true, us
 /** Turns a raw model file into a Model, or says everything that is wrong with it. */
 export function parseModel({ file, name, hash, raw }: RawModel): Model | Fault[] {
   const tidy = mergeLiteralUnions(raw)
-  const faults = validate(tidy) ? checkFields(tidy) : (validate.errors as ErrorObject[]).map(describe)
+  const misshapen = validate(tidy) ? [] : (validate.errors as ErrorObject[]).map(describe)
+  const faults = [...misshapen, ...checkFields(withoutFaults(tidy, misshapen))]
   return faults.length > 0 ? faults.map((fault) => ({ file, ...fault })) : toModel(name, hash, tidy as ModelFile)
+}
+
+/** What is left to check of a file when some of it has the wrong shape: such fields count as there, and as texts. */
+function withoutFaults(raw: unknown, faults: Complaint[]): ModelFile {
+  const at = (pointer: string) =>
+    faults.some((fault) => fault.pointer === pointer || fault.pointer.startsWith(`${pointer}/`))
+  if (faults.some(({ pointer }) => pointer === '' || pointer === '/properties')) return { properties: {} }
+  const { properties, ...rest } = raw as ModelFile
+  const fields = Object.entries(properties).map(([name, field]): [string, FieldFile] => [
+    name,
+    at(`/properties/${name}`) ? { type: 'string' } : field,
+  ])
+  return {
+    ...Object.fromEntries(Object.entries(rest).filter(([keyword]) => !at(`/${keyword}`))),
+    properties: Object.fromEntries(fields),
+  }
 }
 
 function toModel(name: string, hash: string, file: ModelFile): Model {

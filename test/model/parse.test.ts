@@ -185,6 +185,26 @@ t.test('all faults of a file at once', async (t) => {
   t.equal((result as unknown[]).length, 3)
 })
 
+t.test('a fault of shape does not hide the others', async (t) => {
+  const raw = {
+    type: 'object',
+    properties: { x: { type: 'strng', foo: 1 }, limit: { type: 'string' } },
+    required: ['y', 'x'],
+    list: 'x',
+    nameField: 'q',
+  }
+  const result = parseModel({ file: 'a.B.json', name: 'a.B', hash: '', raw })
+  const pointers = (result as { pointer: string }[]).map(({ pointer }) => pointer).sort()
+  t.strictSame(pointers, [
+    '/list',
+    '/nameField',
+    '/properties/limit',
+    '/properties/x/foo',
+    '/properties/x/type',
+    '/required/0',
+  ])
+})
+
 t.test('a union that is not an enumeration is not one', async (t) => {
   const result = parseModel({
     file: 'a.B.json',
