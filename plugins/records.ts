@@ -14,11 +14,12 @@ import {
   SearchBodySchema,
   VersionParameter,
 } from '../src/model/parameter-schemas.ts'
-import { parseParameters } from '../src/model/parameters.ts'
+import { parseParameters, parseView, VIEW_PARAMETERS } from '../src/model/parameters.ts'
 import { allowOnly, wholeNumber } from '../src/model/query.ts'
 import { schemasOf } from '../src/model/schemas.ts'
 import { cookieSecret } from '../src/people/secret.ts'
-import { recordsOf, type Surroundings } from '../src/records/records.ts'
+import { recordsOf } from '../src/records/records.ts'
+import type { Surroundings } from '../src/records/surroundings.ts'
 import type { Row } from '../src/tables/columns.ts'
 
 type Parameters = Record<string, unknown>
@@ -85,8 +86,8 @@ async function modelRoutes(
       response: one,
     },
     handler: async ({ params, query, user }) => {
-      allowOnly(['fields', 'expand'], query)
-      return success(await records.read(idIn(params), user, parseParameters(query, context)))
+      allowOnly(VIEW_PARAMETERS, query)
+      return success(await records.read(idIn(params), user, parseView(query, context)))
     },
   })
 

@@ -17,7 +17,12 @@ const drivers = new WeakMap<Database, GroupCommitDriver>()
 
 /** Runs a compiled select without Kysely's chain of promises, which costs more than SQLite does. */
 export function selectNow<Row>(db: Database, query: CompiledQuery, parameters: readonly unknown[]): Row[] {
-  return (drivers.get(db) as GroupCommitDriver).select({ ...query, parameters }) as Row[]
+  return (drivers.get(db) as GroupCommitDriver).reader.select(query, parameters) as Row[]
+}
+
+/** The first row of such a select. */
+export function selectOne<Row>(db: Database, query: CompiledQuery, parameters: readonly unknown[]): Row | undefined {
+  return (drivers.get(db) as GroupCommitDriver).reader.selectOne(query, parameters) as Row | undefined
 }
 
 /** Runs a compiled write in the next group; resolves when it is on disk. */
@@ -26,7 +31,7 @@ export async function writeSoon<Row>(
   query: CompiledQuery,
   parameters: readonly unknown[],
 ): Promise<Row[]> {
-  const { rows } = await (drivers.get(db) as GroupCommitDriver).execute({ ...query, parameters }, false)
+  const { rows } = await (drivers.get(db) as GroupCommitDriver).write(query, parameters)
   return rows as Row[]
 }
 

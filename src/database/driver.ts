@@ -1,14 +1,17 @@
-import type { Database as Sqlite, Statement } from 'better-sqlite3'
+import type { Database as Sqlite } from 'better-sqlite3'
 import { CompiledQuery, type DatabaseConnection, type Driver, type QueryResult, type TransactionSettings } from 'kysely'
-
-/** Statements are prepared once per SQL text; the bound keeps odd queries from filling the memory. */
-const MAX_STATEMENTS = 500
+import { Reader } from './reader.ts'
+import { Statements } from './statements.ts'
 
 /**
  * A transaction with foreign keys off, for rebuilding tables. SQLite has no isolation levels (all its transactions are
  * serializable), and Kysely has no other way to tell a driver something about a transaction.
  */
 export const WITHOUT_FOREIGN_KEYS = 'snapshot'
+
+const BEGIN_IMMEDIATE = CompiledQuery.raw('begin immediate')
+const COMMIT = CompiledQuery.raw('commit')
+const ROLLBACK = CompiledQuery.raw('rollback')
 
 /**
  * Kysely's driver over two SQLite connections: plain selects run on the read-only one, all else on the writer.
@@ -18,10 +21,9 @@ export const WITHOUT_FOREIGN_KEYS = 'snapshot'
  * the writer to itself from its begin to its end: groups and other transactions wait for it.
  */
 export class GroupCommitDriver implements Driver {
-  readonly #reader: Sqlite
+  readonly reader: Reader
   readonly #writer: Sqlite
-  readonly #read: Runner
-  readonly #write: Runner
+  readonly #statements: Statements
   readonly #onCommit: OnCommit
   #group: PendingWrite[] = []
   #flushing = false
@@ -31,10 +33,9 @@ export class GroupCommitDriver implements Driver {
 
   constructor(reader: Sqlite, writer: Sqlite, onCommit: OnCommit = () => {}) {
     this.#onCommit = onCommit
-    this.#reader = reader
+    this.reader = new Reader(reader)
     this.#writer = writer
-    this.#read = statementRunner(reader)
-    this.#write = statementRunner(writer)
+    this.#statements = new Statements(writer)
   }
 
   async init() {}
@@ -61,7 +62,7 @@ export class GroupCommitDriver implements Driver {
     try {
       // Inside a transaction SQLite ignores this.
       if (isolationLevel === WITHOUT_FOREIGN_KEYS) this.#writer.pragma('foreign_keys = off')
-      this.#write(CompiledQuery.raw('begin immediate'))
+      this.#statements.run(BEGIN_IMMEDIATE)
     } catch (error) {
       connection.endTransaction()
       throw error
@@ -69,14 +70,14 @@ export class GroupCommitDriver implements Driver {
   }
 
   async commitTransaction(connection: Connection) {
-    this.#write(CompiledQuery.raw('commit'))
+    this.#commit()
     connection.endTransaction?.()
   }
 
   async rollbackTransaction(connection: Connection) {
     try {
       // SQLite itself rolls back on a full disk or an I/O error.
-      if (this.#writer.inTransaction) this.#write(CompiledQuery.raw('rollback'))
+      if (this.#writer.inTransaction) this.#statements.run(ROLLBACK)
     } finally {
       connection.endTransaction?.()
     }
@@ -84,22 +85,28 @@ export class GroupCommitDriver implements Driver {
 
   async destroy() {
     if (this.#group.length > 0) this.#flush()
-    this.#reader.close()
+    this.reader.close()
     this.#writer.close()
   }
 
-  /** A select, at once: there is nothing to wait for. */
-  select(query: CompiledQuery): unknown[] {
-    return this.#read(query).rows
+  async execute(query: CompiledQuery, inTransaction: boolean): Promise<QueryResult<unknown>> {
+    if (inTransaction) return this.#statements.run(query)
+    if (isRead(query)) return { rows: this.reader.select(query, query.parameters) }
+    return this.write(query, query.parameters)
   }
 
-  async execute(query: CompiledQuery, inTransaction: boolean): Promise<QueryResult<unknown>> {
-    if (inTransaction) return this.#write(query)
-    if (isRead(query)) return this.#read(query)
+  /** In the next group; resolves when it is on disk. */
+  write(query: CompiledQuery, parameters: readonly unknown[]): Promise<QueryResult<unknown>> {
     return new Promise((resolve, reject) => {
-      this.#group.push({ query, resolve, reject })
+      this.#group.push({ query, parameters, resolve, reject })
       this.#scheduleFlush()
     })
+  }
+
+  /** Before it, not after: a reader that still looks at an earlier moment would keep the log from starting over. */
+  #commit() {
+    this.reader.lookAgain()
+    this.#statements.run(COMMIT)
   }
 
   #scheduleFlush() {
@@ -118,10 +125,10 @@ export class GroupCommitDriver implements Driver {
     this.#group = []
     const done: [PendingWrite, QueryResult<unknown>][] = []
     try {
-      this.#write(CompiledQuery.raw('begin immediate'))
+      this.#statements.run(BEGIN_IMMEDIATE)
       for (const write of group) {
         try {
-          done.push([write, this.#write(write.query)])
+          done.push([write, this.#statements.run(write.query, write.parameters)])
         } catch (error) {
           // A broken constraint undoes its own statement only. On a full disk SQLite gives up the transaction.
           if (!this.#writer.inTransaction) throw error
@@ -129,10 +136,10 @@ export class GroupCommitDriver implements Driver {
         }
       }
       const start = performance.now()
-      this.#write(CompiledQuery.raw('commit'))
+      this.#commit()
       this.#onCommit(group.length, performance.now() - start)
     } catch (error) {
-      if (this.#writer.inTransaction) this.#write(CompiledQuery.raw('rollback'))
+      if (this.#writer.inTransaction) this.#statements.run(ROLLBACK)
       for (const write of group) write.reject(error)
       return
     }
@@ -150,6 +157,7 @@ function isRead({ query, sql }: CompiledQuery): boolean {
 
 interface PendingWrite {
   query: CompiledQuery
+  parameters: readonly unknown[]
   resolve(result: QueryResult<unknown>): void
   reject(error: unknown): void
 }
@@ -171,24 +179,5 @@ class Connection implements DatabaseConnection {
   // biome-ignore lint/correctness/useYield: Kysely's interface asks for it, and nothing here streams.
   async *streamQuery(): AsyncIterableIterator<never> {
     throw new Error('Streaming is not supported.')
-  }
-}
-
-type Runner = (query: CompiledQuery) => QueryResult<unknown>
-
-/** Runs compiled queries on one SQLite connection, the statements cached, least recently used first out. */
-function statementRunner(sqlite: Sqlite): Runner {
-  const statements = new Map<string, Statement>()
-  return ({ sql, parameters }) => {
-    let statement = statements.get(sql)
-    if (statement) {
-      statements.delete(sql)
-    } else {
-      statement = sqlite.prepare(sql)
-      if (statements.size >= MAX_STATEMENTS) statements.delete(statements.keys().next().value as string)
-    }
-    statements.set(sql, statement)
-    if (statement.reader) return { rows: statement.all(parameters) }
-    return { numAffectedRows: BigInt(statement.run(parameters).changes), rows: [] }
   }
 }

@@ -60,8 +60,8 @@ export function parseSearch(body: SearchBody, context: Context): Query {
     limit: body.limit ?? DEFAULT_LIMIT,
     after: body.after,
     fields: body.fields && parseFields('"fields"', body.fields, context.model),
-    sort: parseSort('"sortBy"', body.sortBy ?? [], context.model),
-    expand: parseExpand('"expand"', body.expand ?? [], context),
+    sort: parseSort('"sortBy"', body.sortBy, context.model),
+    expand: parseExpand('"expand"', body.expand, context),
     filter: new CriteriaParser(context).group(body.data, 'data', 1),
   }
 }

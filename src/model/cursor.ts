@@ -1,4 +1,5 @@
 import { hash, timingSafeEqual } from 'node:crypto'
+import { Memo } from '../memo.ts'
 import type { Model } from './model.ts'
 import { bad, type SortKey } from './query.ts'
 
@@ -11,14 +12,19 @@ export interface Position {
 /** Makes cursors and reads them back. They are signed: what was not made here is refused. */
 export class Cursors {
   readonly #secret: string
+  readonly #made = new Memo<string>(1000)
 
   constructor(secret: string) {
     this.#secret = secret
   }
 
   make(model: Model, sort: SortKey[], { values, id }: Position): string {
-    const payload = Buffer.from(JSON.stringify([...values, id])).toString('base64url')
-    return `${payload}.${this.#sign(model, sort, payload)}`
+    const position = JSON.stringify([...values, id])
+    const key = `${model.name} ${orderOf(sort)} ${position}`
+    const known = this.#made.get(key)
+    if (known) return known
+    const payload = Buffer.from(position).toString('base64url')
+    return this.#made.keep(key, `${payload}.${this.#sign(model, sort, payload)}`)
   }
 
   read(model: Model, sort: SortKey[], cursor: string): Position {
@@ -34,9 +40,11 @@ export class Cursors {
 
   /** A cursor holds for one model and one order. */
   #sign(model: Model, sort: SortKey[], payload: string): string {
-    const order = sort.map(({ field, descending }) => `${descending ? '-' : ''}${field.name}`).join(',')
     // Hashed twice with the secret in front, as an HMAC does it, but several times as quick.
-    const inner = hash('sha256', `${this.#secret} cursor ${model.name} ${order} ${payload}`)
+    const inner = hash('sha256', `${this.#secret} cursor ${model.name} ${orderOf(sort)} ${payload}`)
     return hash('sha256', `${this.#secret} ${inner}`, 'base64url')
   }
 }
+
+const orderOf = (sort: SortKey[]) =>
+  sort.map(({ field, descending }) => `${descending ? '-' : ''}${field.name}`).join(',')

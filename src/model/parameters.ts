@@ -17,7 +17,8 @@ import { parseText } from './values.ts'
 
 type Parameters = Record<string, unknown>
 
-export const FIND_PARAMETERS = ['offset', 'limit', 'after', 'sort', 'fields', 'expand']
+export const VIEW_PARAMETERS = ['fields', 'expand']
+export const FIND_PARAMETERS = ['offset', 'limit', 'after', 'sort', ...VIEW_PARAMETERS]
 export const OPERATORS = ['ne', 'gt', 'gte', 'lt', 'lte', 'like', 'in', 'between', 'null']
 
 /** Find's parameters → a Query. Every fault names its parameter; nothing is silently dropped. */
@@ -28,15 +29,22 @@ export function parseParameters(parameters: Parameters, context: Context): Query
   const after = once(parameters, 'after')
   const offset = wholeNumber(parameters, 'offset', Number.MAX_SAFE_INTEGER)
   if (after !== undefined && offset !== undefined) throw bad('"after" and "offset" exclude each other.')
-  const fields = list(parameters, 'fields')
   return {
     offset: offset ?? 0,
     limit: wholeNumber(parameters, 'limit', MAX_LIMIT) ?? DEFAULT_LIMIT,
     after,
-    fields: fields && parseFields('"fields"', fields, context.model),
-    sort: parseSort('"sort"', list(parameters, 'sort') ?? [], context.model),
-    expand: parseExpand('"expand"', list(parameters, 'expand') ?? [], context),
+    ...parseView(parameters, context),
+    sort: parseSort('"sort"', list(parameters, 'sort'), context.model),
     filter: filters.length > 0 ? { all: filters } : undefined,
+  }
+}
+
+/** What is to be returned of each record. */
+export function parseView(parameters: Parameters, context: Context): Pick<Query, 'fields' | 'expand'> {
+  const fields = list(parameters, 'fields')
+  return {
+    fields: fields && parseFields('"fields"', fields, context.model),
+    expand: parseExpand('"expand"', list(parameters, 'expand'), context),
   }
 }
 

@@ -33,7 +33,8 @@ interface Path {
 }
 
 /** `["lastName", "-age"]` → sort keys. */
-export function parseSort(where: string, names: string[], model: Model): SortKey[] {
+export function parseSort(where: string, names: string[] | undefined, model: Model): SortKey[] {
+  if (!names) return []
   const keys = names.map((name) => {
     const descending = name.startsWith('-')
     const field = ownField(where, descending ? name.slice(1) : name, model)
@@ -51,7 +52,8 @@ export function parseFields(where: string, names: string[], model: Model): strin
 }
 
 /** Paths of references to expand; the way to each is expanded as well. */
-export function parseExpand(where: string, paths: string[], context: Context): string[] {
+export function parseExpand(where: string, paths: string[] | undefined, context: Context): string[] {
+  if (!paths) return []
   const wanted = paths.flatMap((path) => {
     const names = path.split('.')
     if (names.length > MAX_STEPS) throw bad(`${where}: "${path}" follows more than ${MAX_STEPS} references.`)

@@ -4,7 +4,7 @@ import { type Person, scopeOf } from '../model/access.ts'
 import { type Model, type Models, tableOf } from '../model/model.ts'
 import type { Row } from '../tables/columns.ts'
 import { indexesOf } from '../tables/ddl.ts'
-import { ownership } from './where.ts'
+import { type Condition, EVERYTHING, ownership } from './where.ts'
 
 /** A constraint that SQLite found broken, in the words of the models; any other error as it is. */
 export async function explainViolation(
@@ -17,7 +17,8 @@ export async function explainViolation(
   const { code, message } = error as { code?: string; message: string }
   if (code === 'SQLITE_CONSTRAINT_UNIQUE') return notUnique(message, model)
   if (code !== 'SQLITE_CONSTRAINT_FOREIGNKEY') return error
-  return typeof written === 'number' ? stillReferred(db, model, models, written) : nothingThere(db, model, written)
+  if (typeof written === 'number') return stillReferred(db, model, models, written)
+  return missingAmong(db, model, written, () => EVERYTHING)
 }
 
 function notUnique(message: string, model: Model): Failure {
@@ -32,22 +33,6 @@ function notUnique(message: string, model: Model): Failure {
       errors: Object.fromEntries(fields.map((name) => [name, reason])),
     },
   )
-}
-
-/** A write named records that do not exist: which? */
-async function nothingThere(db: Database, model: Model, written: Row): Promise<Failure> {
-  const errors: Record<string, string> = {}
-  for (const { name, reference } of model.fields) {
-    const id = written[name]
-    if (!reference || id === null || id === undefined) continue
-    const there = await db
-      .selectFrom(tableOf({ name: reference.model }))
-      .select('id')
-      .where('id', '=', id)
-      .executeTakeFirst()
-    if (!there) errors[name] = missing(reference.model, id)
-  }
-  return nothingAt(errors)
 }
 
 /** A delete would leave references without a target: whose? */
@@ -75,23 +60,30 @@ export async function refuseUnreachable(
   written: Row,
   person: Person,
 ): Promise<void> {
-  for (const { name, reference } of model.fields) {
-    const id = written[name]
-    if (!reference || id === null || id === undefined) continue
-    const scope = scopeOf(models.get(reference.model) as Model, 'read', person)
-    if (scope === 'all') continue
-    const query = db
-      .selectFrom(tableOf({ name: reference.model }))
-      .select('id')
-      .where('id', '=', id)
-    const there = await query.where(ownership(scope, person)).executeTakeFirst()
-    if (!there) throw nothingAt({ [name]: missing(reference.model, id) })
-  }
+  const missing = await missingAmong(db, model, written, (referred) => {
+    const scope = scopeOf(models.get(referred) as Model, 'read', person)
+    return scope === 'all' ? undefined : ownership(scope, person)
+  })
+  if (missing) throw missing
 }
 
-const missing = (model: string, id: unknown) => `there is no ${model} with the id ${id}`
-
-function nothingAt(errors: Record<string, string>): Failure {
+/** Which of the records that a write refers to are not there, of those that are to be looked for. */
+async function missingAmong(
+  db: Database,
+  model: Model,
+  written: Row,
+  reachOf: (referred: string) => Condition | undefined,
+): Promise<Failure | undefined> {
+  const errors: Record<string, string> = {}
+  for (const { name, reference } of model.fields) {
+    const id = written[name]
+    const reach = reference && reachOf(reference.model)
+    if (!reach || id === null || id === undefined) continue
+    const referred = tableOf({ name: reference.model })
+    const there = await db.selectFrom(referred).select('id').where('id', '=', id).where(reach).executeTakeFirst()
+    if (!there) errors[name] = `there is no ${reference.model} with the id ${id}`
+  }
   const sentences = Object.entries(errors).map(([name, text]) => `${name}: ${text}`)
+  if (sentences.length === 0) return undefined
   return new Failure('REFERENCE_VIOLATION', `${sentences.join('; ')}.`, { errors })
 }

@@ -6,7 +6,7 @@ import { type Field, type Model, type Models, type Reference, tableOf } from '..
 import type { Comparison, Filter, SortKey } from '../model/query.ts'
 import { comparable, encodeComparable, type SqlValue } from '../tables/columns.ts'
 
-type Condition = RawBuilder<SqlBool>
+export type Condition = RawBuilder<SqlBool>
 
 export const EVERYTHING: Condition = sql`true`
 const NOTHING: Condition = sql`false`

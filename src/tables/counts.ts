@@ -1,5 +1,5 @@
 import { type CompiledQuery, sql } from 'kysely'
-import { type Database, selectNow } from '../database/database.ts'
+import { type Database, selectNow, selectOne } from '../database/database.ts'
 import { type Model, tableOf } from '../model/model.ts'
 import type { Trigger } from './ddl.ts'
 
@@ -64,7 +64,7 @@ export function countsOf(db: Database, model: Model) {
     db,
   )
 
-  const total = (): number => (selectNow<{ total: number }>(db, sum, [table])[0] as { total: number }).total
+  const total = (): number => (selectOne(db, sum, [table]) as { total: number }).total
 
   /** Where the record at an offset is: at or after which id, and how many further on. */
   function locate(offset: number): { from: number; skip: number } {

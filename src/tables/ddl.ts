@@ -96,7 +96,7 @@ export function indexesOf(model: Model): Index[] {
 export function computedExpression(template: Template, model: Model): string {
   let spaces = ''
   const pieces: string[] = []
-  const values: string[] = []
+  const isThere: string[] = []
   for (const part of template) {
     if ('text' in part) {
       const text = (spaces + part.text).trimEnd()
@@ -104,13 +104,13 @@ export function computedExpression(template: Template, model: Model): string {
       if (text !== '') pieces.push(literal(text))
     } else {
       const field = model.fields.find(({ name }) => name === part.field) as Field
-      const value = `nullif(${asText(field)}, '')`
-      values.push(value)
-      pieces.push(spaces === '' ? `coalesce(${value}, '')` : `coalesce(${literal(spaces)} || ${value}, '')`)
+      const value = asText(field)
+      isThere.push(`${value} <> ''`)
+      pieces.push(spaces === '' ? `coalesce(${value}, '')` : `coalesce(${literal(spaces)} || nullif(${value}, ''), '')`)
       spaces = ''
     }
   }
-  return `CASE WHEN coalesce(${values.join(', ')}, NULL) IS NOT NULL THEN trim(${pieces.join(' || ')}) END`
+  return `CASE WHEN ${isThere.join(' OR ')} THEN trim(${pieces.join(' || ')}) END`
 }
 
 function asText(field: Field): string {

@@ -1,6 +1,8 @@
+import { statSync } from 'node:fs'
+import Sqlite from 'better-sqlite3'
 import { sql } from 'kysely'
 import t from 'tap'
-import type { Database } from '../../src/database/database.ts'
+import { type Database, databaseFile, openDatabase, selectNow, writeSoon } from '../../src/database/database.ts'
 import { emptyFolder, testDatabase } from '../helper.ts'
 
 async function counterTable(t: Parameters<typeof testDatabase>[0]): Promise<Database> {
@@ -56,6 +58,43 @@ t.test('reads see what was answered, and go on beside a transaction', async (t) 
     t.strictSame(await names(db), ['a'])
   })
   t.strictSame(await names(db), ['a', 'b'])
+})
+
+t.test('what is read in one turn is of one moment, or of the last commit here', async (t) => {
+  const folder = emptyFolder(t)
+  const here = openDatabase(folder)
+  t.teardown(() => here.destroy())
+  await sql`CREATE TABLE counter (id INTEGER PRIMARY KEY, name TEXT UNIQUE)`.execute(here)
+  const all = here.selectFrom('counter').select('name').compile()
+  const seen = () => selectNow<{ name: string }>(here, all, []).map(({ name }) => name)
+  const other = new Sqlite(databaseFile(folder))
+  t.teardown(() => other.close())
+  t.strictSame(seen(), [])
+  other.exec("INSERT INTO counter (name) VALUES ('theirs')")
+  t.strictSame(seen(), [], 'the moment that this turn began with')
+  await here.insertInto('counter').values({ name: 'ours' }).execute()
+  t.strictSame(seen(), ['theirs', 'ours'])
+  other.exec("INSERT INTO counter (name) VALUES ('later')")
+  await new Promise(setImmediate)
+  await new Promise(setImmediate)
+  t.strictSame(seen(), ['theirs', 'ours', 'later'], 'the next turn looks again')
+})
+
+t.test('reading all the time does not keep the log from starting over', async (t) => {
+  const folder = emptyFolder(t)
+  const db = openDatabase(folder)
+  t.teardown(() => db.destroy())
+  await sql`CREATE TABLE page (text TEXT)`.execute(db)
+  const insert = db.insertInto('page').values({ text: '' }).compile()
+  const look = db.selectFrom('page').select('text').limit(1).compile()
+  for (let round = 0; round < 60; round++) {
+    const writes = Array.from({ length: 100 }, () => writeSoon(db, insert, ['x'.repeat(4000)]))
+    // After the writes, so that it is still open when they are committed.
+    selectNow(db, look, look.parameters)
+    await Promise.all(writes)
+    await new Promise(setImmediate)
+  }
+  t.ok(statSync(`${databaseFile(folder)}-wal`).size < 12_000_000)
 })
 
 t.test('a commit that fails undoes the whole group and says so to each', async (t) => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { GroupCommitDriver } from '../../src/database/driver.ts'
+import { Reader } from '../../src/database/reader.ts'
 import { type Client, CONTACT, logSink, playScenarios, startApp } from '../helper.ts'
 
 const ITEM = {
@@ -480,19 +480,19 @@ t.test('walking a table while it changes shows each untouched row exactly once',
 t.test('one statement, or two where the total is not known', async (t) => {
   const { client } = await withItems(t, [{ whole: 1 }, { whole: 2 }, { whole: 3 }])
   const statements: string[] = []
-  const { select, execute } = GroupCommitDriver.prototype
+  const { select, selectOne } = Reader.prototype
   const note = ({ sql }: { sql: string }) => {
     if (/shop__Item|dossier_counts/.test(sql)) statements.push(sql)
   }
-  GroupCommitDriver.prototype.select = function (query) {
+  Reader.prototype.select = function (query, parameters) {
     note(query)
-    return select.call(this, query)
+    return select.call(this, query, parameters)
   }
-  GroupCommitDriver.prototype.execute = function (query, inTransaction) {
+  Reader.prototype.selectOne = function (query, parameters) {
     note(query)
-    return execute.call(this, query, inTransaction)
+    return selectOne.call(this, query, parameters)
   }
-  t.teardown(() => Object.assign(GroupCommitDriver.prototype, { select, execute }))
+  t.teardown(() => Object.assign(Reader.prototype, { select, selectOne }))
   const count = async (query: string) => {
     statements.length = 0
     await client.get(`${ITEMS}?${query}`)

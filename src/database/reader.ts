@@ -1,0 +1,47 @@
+import type { Database as Sqlite } from 'better-sqlite3'
+import { CompiledQuery } from 'kysely'
+import { Statements } from './statements.ts'
+
+const BEGIN = CompiledQuery.raw('begin')
+const COMMIT = CompiledQuery.raw('commit')
+
+/**
+ * The read-only connection. What is read in one turn of the event loop is of one moment, and takes SQLite's locks once,
+ * which is a good part of what a read costs. A turn takes up only requests that have arrived before it: each sees all that
+ * was committed before it came. Whatever this process commits ends the moment (`lookAgain`), so nobody misses their own.
+ */
+export class Reader {
+  readonly #sqlite: Sqlite
+  readonly #statements: Statements
+
+  constructor(sqlite: Sqlite) {
+    this.#sqlite = sqlite
+    this.#statements = new Statements(sqlite)
+  }
+
+  /** The rows of a select, at once: there is nothing to wait for. */
+  select(query: CompiledQuery, parameters: readonly unknown[]): unknown[] {
+    this.#look()
+    return this.#statements.of(query).all(parameters)
+  }
+
+  /** Its first row. */
+  selectOne(query: CompiledQuery, parameters: readonly unknown[]): unknown {
+    this.#look()
+    return this.#statements.of(query).get(parameters)
+  }
+
+  lookAgain(): void {
+    if (this.#sqlite.inTransaction) this.#statements.run(COMMIT)
+  }
+
+  close(): void {
+    this.#sqlite.close()
+  }
+
+  #look() {
+    if (this.#sqlite.inTransaction) return
+    this.#statements.run(BEGIN)
+    setImmediate(() => this.lookAgain())
+  }
+}
