@@ -31,7 +31,7 @@ const auth: FastifyPluginAsyncTypebox = async (app) => {
 
   // Before the body is read and before "unknown model": a stranger learns nothing.
   app.addHook('onRequest', (request, _reply, done) => {
-    if (request.routeOptions.config.public || request.user) done()
+    if (request.user || request.routeOptions.config.public) done()
     else done(new Failure('LOGIN_REQUIRED', 'Log in first: POST /callback with username and password.'))
   })
 

@@ -19,7 +19,8 @@ async function bodies(app: FastifyInstance) {
     // Many clients name a content type even where they send nothing; and where nothing is, no body is looked at.
     if ((text === '' && request.method === 'DELETE') || request.is404) return done(null)
     parse(request, text, (error, body) => {
-      if (!error && isTooDeep(body))
+      // Each level takes two characters at least.
+      if (!error && text.length > 2 * MAX_DEPTH && isTooDeep(body))
         done(new Failure('BAD_REQUEST', `The body is nested deeper than ${MAX_DEPTH} levels.`))
       else done(error, body)
     })

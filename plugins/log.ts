@@ -7,13 +7,14 @@ const WORTH_A_LINE = ['trace', 'debug', 'info']
 /** One line per answered request: never a header, a cookie or a body. */
 async function log(app: FastifyInstance) {
   if (!WORTH_A_LINE.includes(app.config.LOG_LEVEL)) return
-  app.addHook('onResponse', async (request, reply) => {
+  app.addHook('onResponse', (request, reply, done) => {
     const { method, url, ip } = request
     const username = request.session?.user?.username
     request.log.info(
       { method, url, status: reply.statusCode, ms: Math.round(reply.elapsedTime * 10) / 10, ip, username },
       'answered',
     )
+    done()
   })
 }
 

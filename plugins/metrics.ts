@@ -9,9 +9,9 @@ import { countsOf } from '../src/tables/counts.ts'
 /** Numbers for Prometheus: for admins, and for whoever has the token. */
 async function metrics(app: FastifyInstance) {
   app.addHook('onResponse', (request, reply, done) => {
-    // The pattern, not the address: else every record would have numbers of its own.
-    const route = request.routeOptions.url ?? 'none'
-    app.metrics.request(request.method, route, reply.statusCode, reply.elapsedTime)
+    const { method, routeOptions } = request
+    const { statusCode: status, elapsedTime: ms } = reply
+    app.metrics.answered({ method, route: routeOptions.url ?? 'none', status, ms })
     done()
   })
 

@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, preValidationHookHandler } from 'fastify'
 import fp from 'fastify-plugin'
 import { Failure } from '../src/errors.ts'
 import { allowOnly } from '../src/model/query.ts'
@@ -25,18 +25,20 @@ async function routes(app: FastifyInstance) {
     })
   })
 
-  app.addHook('onRoute', ({ url, method }) => {
-    known.push({ pattern: url.split('/'), methods: [method].flat() })
-  })
-
-  // What a route does not read is refused rather than passed over; those that read parameters check them themselves.
-  app.addHook('preValidation', async ({ query, routeOptions, is404 }) => {
-    if (!is404 && !routeOptions.schema?.querystring) allowOnly([], query as Record<string, unknown>)
+  app.addHook('onRoute', (route) => {
+    known.push({ pattern: route.url.split('/'), methods: [route.method].flat() })
+    // What a route does not read is refused rather than passed over; those that read parameters check them themselves.
+    if (!route.schema?.querystring) route.preValidation = refuseParameters
   })
 
   app.setNotFoundHandler((request) => {
     throw app.missingRoute(request)
   })
+}
+
+const refuseParameters: preValidationHookHandler = ({ query }, _reply, done) => {
+  allowOnly([], query as Record<string, unknown>)
+  done()
 }
 
 function matches(pattern: string[], steps: string[]): boolean {

@@ -18,9 +18,11 @@ const HEADERS = {
   'content-security-policy': "default-src 'none';frame-ancestors 'none'",
   'cross-origin-resource-policy': 'same-origin',
   'referrer-policy': 'no-referrer',
-  'strict-transport-security': 'max-age=31536000; includeSubDomains',
   'x-content-type-options': 'nosniff',
 }
+
+/** Only where the connection is a safe one already: over plain HTTP anybody could have put it there. */
+const STAY_SECURE = 'max-age=31536000; includeSubDomains'
 
 const SAFE_METHODS = ['GET', 'HEAD', 'OPTIONS']
 
@@ -28,12 +30,15 @@ const SAFE_METHODS = ['GET', 'HEAD', 'OPTIONS']
 async function security(app: FastifyInstance) {
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers(HEADERS)
-    const changes = !SAFE_METHODS.includes(request.method) || request.routeOptions.config.changes
-    if (!changes || !isCrossSite(request)) return done()
+    if (request.protocol === 'https') reply.header('strict-transport-security', STAY_SECURE)
+    if (!isCrossSite(request) || !mayChange(request)) return done()
     request.audit('cross-site request refused')
     done(new Failure('FORBIDDEN', 'This request was made by a page of another site.'))
   })
 }
+
+const mayChange = ({ method, routeOptions }: FastifyRequest) =>
+  !SAFE_METHODS.includes(method) || routeOptions.config.changes
 
 /** Browsers say where a request comes from; other clients send neither header. */
 function isCrossSite({ headers, host }: FastifyRequest): boolean {

@@ -23,15 +23,8 @@ async function sessions(app: FastifyInstance) {
     saveUninitialized: false,
     rolling: false,
   })
-
-  // A session that was restored is never changed: a login makes a new one. Saying so spares a hash per answer.
-  app.addHook('onRequest', (request, _reply, done) => {
-    if (request.session.user) Object.defineProperty(request.session, 'isModified', NEVER)
-    done()
-  })
 }
 
-const NEVER = { value: () => false, enumerable: false }
 const MAX_REMEMBERED = 10_000
 
 /** Signs and checks as @fastify/cookie does, but each value once: two HMACs per request are a good part of its cost. */

@@ -1,12 +1,23 @@
 import { statSync } from 'node:fs'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 
+/** A request that was answered. */
+export interface Answer {
+  method: string
+  /** the pattern, not the address: else every record would have numbers of its own */
+  route: string
+  status: number
+  ms: number
+}
+
+const BATCH = 500
+
 /** What is measured, for as long as the process lives: apps come and go, these numbers stay. */
 export class Metrics {
   readonly #registry = new Registry()
   readonly #requests: Histogram
-  /** looking labels up costs more than counting */
-  readonly #series = new Map<string, { observe(seconds: number): void }>()
+  /** answered, but not counted yet */
+  #answered: Answer[] = []
   readonly #groups: Histogram
   readonly #commits: Histogram
   readonly #sessions: Gauge
@@ -52,14 +63,15 @@ export class Metrics {
     })
   }
 
-  request(method: string, route: string, status: number, milliseconds: number): void {
-    const key = `${method} ${route} ${status}`
-    let series = this.#series.get(key)
-    if (!series) {
-      series = this.#requests.labels({ method, route, status })
-      this.#series.set(key, series)
-    }
-    series.observe(milliseconds / 1000)
+  /** Counting a batch at once takes a fraction of the time that it takes one by one, among all else that a request does. */
+  answered(answer: Answer): void {
+    if (this.#answered.push(answer) >= BATCH) this.#count()
+  }
+
+  #count(): void {
+    const answers = this.#answered
+    this.#answered = []
+    for (const { method, route, status, ms } of answers) this.#requests.observe({ method, route, status }, ms / 1000)
   }
 
   commit(writes: number, milliseconds: number): void {
@@ -73,6 +85,7 @@ export class Metrics {
 
   /** The numbers as Prometheus reads them; what only the database knows is handed in. */
   async text(sessions: number, records: Map<string, number>): Promise<string> {
+    this.#count()
     this.#sessions.set(sessions)
     this.#records.reset()
     for (const [model, count] of records) this.#records.set({ model }, count)

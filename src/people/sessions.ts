@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto'
 import { type CompiledQuery, sql } from 'kysely'
 import type { Config } from '../config.ts'
-import { type Database, selectNow } from '../database/database.ts'
+import { type Database, selectOne } from '../database/database.ts'
+import { Memo } from '../memo.ts'
 import type { User } from './users.ts'
 
 const SESSIONS = 'dossier_sessions'
@@ -29,9 +30,18 @@ interface SessionRow {
   lastSeen: number
 }
 
+/**
+ * A login makes a new session, so one that was restored is never changed. @fastify/session would put all of it into a hash
+ * at the start and the end of every request to find that out; it copies these from what it is handed, and so does not.
+ */
+const UNCHANGING = { isModified: () => false, toJSON: () => 0 }
+
 type Done<Result = never> = (error: unknown, result?: Result) => void
 
-export const sessionKey = (sessionId: string) => hash('sha256', sessionId)
+const keys = new Memo<string>(10_000)
+
+/** What the database knows a session by: who reads it there cannot use it. */
+export const sessionKey = (sessionId: string) => keys.get(sessionId) ?? keys.keep(sessionId, hash('sha256', sessionId))
 
 /** The store behind @fastify/session. Sessions live in the database, so that they survive a restart. */
 export class SessionStore {
@@ -69,7 +79,7 @@ export class SessionStore {
   #find(id: string): SessionData | null {
     const now = Date.now()
     const { idleMs, lifeMs } = this.#limits
-    const [row] = selectNow<SessionRow>(this.#db, this.#lookUp, [id, now - lifeMs, now - idleMs])
+    const row = selectOne<SessionRow>(this.#db, this.#lookUp, [id, now - lifeMs, now - idleMs])
     if (!row) return null
     // Nobody waits for this: if it is lost, the next request does it.
     if (row.lastSeen <= now - TOUCH_MS)
@@ -79,7 +89,7 @@ export class SessionStore {
         .where('id', '=', id)
         .execute()
         .catch(() => {})
-    return { user: { username: row.username, roles: JSON.parse(row.roles) } }
+    return { user: { username: row.username, roles: JSON.parse(row.roles) }, ...UNCHANGING }
   }
 
   async #insert(id: string, username: string, address: string): Promise<void> {

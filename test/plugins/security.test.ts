@@ -55,7 +55,11 @@ t.test('headers', async (t) => {
     t.equal(headers.get('content-security-policy'), "default-src 'none';frame-ancestors 'none'")
     t.equal(headers.get('cache-control'), 'no-store')
     t.equal(headers.get('x-powered-by'), null)
+    t.equal(headers.get('strict-transport-security'), null, 'not over plain HTTP')
   }
+  const behindProxy = await startApp(t, { env: { TRUST_PROXY: '127.0.0.1' } })
+  const { headers } = await behindProxy.stranger.send('GET', CONTACTS, undefined, { 'x-forwarded-proto': 'https' })
+  t.match(headers.get('strict-transport-security'), /max-age=\d+/)
 })
 
 async function send(url: string, method: string, body: string, headers: Record<string, string>): Promise<number> {
