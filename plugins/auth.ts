@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import fp from 'fastify-plugin'
 import { SuccessOf, success } from '../src/envelope.ts'
-import { Failure } from '../src/errors.ts'
+import { type Code, Failure } from '../src/errors.ts'
 import { countAttempt } from '../src/people/attempts.ts'
 import { authenticate, noteLogin, type User } from '../src/people/users.ts'
 
@@ -14,10 +14,14 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** who is logged in; on public routes nobody may be */
     readonly user: User
+    /** proves by their password who somebody is; tries are counted, and failures written down */
+    prove(username: string, password: string, ifWrong: string): Promise<User>
   }
 }
 
 const LOGIN_PATHS = ['/callback', '/login.jsp']
+/** What goes into the audit trail when somebody cannot prove who they are. Any other error is about the service. */
+const AUDITED: Partial<Record<Code, string>> = { TOO_MANY_ATTEMPTS: 'login locked', LOGIN_INCORRECT: 'login failed' }
 const Credentials = Type.Object({ username: Type.String(), password: Type.String() })
 const Person = Type.Object({ username: Type.String(), roles: Type.Array(Type.String()) })
 
@@ -27,6 +31,20 @@ const auth: FastifyPluginAsyncTypebox = async (app) => {
     getter() {
       return this.session.user as User
     },
+  })
+
+  app.decorateRequest('prove', async function (username, password, ifWrong) {
+    try {
+      const attempt = await countAttempt(app.database, app.config, username, this.ip)
+      const user = await authenticate(app.database, username, password)
+      if (!user) throw new Failure('LOGIN_INCORRECT', ifWrong)
+      await attempt.forget()
+      return user
+    } catch (error) {
+      const event = error instanceof Failure && AUDITED[error.code]
+      if (event) this.audit(event, { subject: username.slice(0, 64) })
+      throw error
+    }
   })
 
   // Before the body is read and before "unknown model": a stranger learns nothing.
@@ -43,17 +61,7 @@ const auth: FastifyPluginAsyncTypebox = async (app) => {
       schema: { body: Credentials, response: { 200: SuccessOf(Person) } },
       handler: async (request) => {
         const { username, password } = request.body
-        const subject = username.slice(0, 64)
-        const attempt = await countAttempt(app.database, app.config, username, request.ip).catch((error) => {
-          request.audit('login locked', { subject })
-          throw error
-        })
-        const user = await authenticate(app.database, username, password)
-        if (!user) {
-          request.audit('login failed', { subject })
-          throw new Failure('LOGIN_INCORRECT', 'The username or the password is not right.')
-        }
-        await attempt.forget()
+        const user = await request.prove(username, password, 'The username or the password is not right.')
         await noteLogin(app.database, user)
         // A new session id at every login: one that somebody planted beforehand is worth nothing.
         await request.session.regenerate()

@@ -3,9 +3,8 @@ import { Type } from '@sinclair/typebox'
 import fp from 'fastify-plugin'
 import { SuccessOf, success } from '../src/envelope.ts'
 import { Failure } from '../src/errors.ts'
-import { countAttempt } from '../src/people/attempts.ts'
 import { endSession, listSessions, type SessionView, sessionExpires, sessionKey } from '../src/people/sessions.ts'
-import { authenticate, changeUser } from '../src/people/users.ts'
+import { changeUser } from '../src/people/users.ts'
 
 const Me = Type.Object({ username: Type.String(), roles: Type.Array(Type.String()), sessionExpires: Type.String() })
 const Session = Type.Object({
@@ -34,12 +33,7 @@ const me: FastifyPluginAsyncTypebox = async (app) => {
   app.post('/ws/me/password', { schema: { body: NewPassword, response: nothing } }, async (request) => {
     const { username } = request.user
     const { current, next } = request.body.data
-    const attempt = await countAttempt(database, config, username, request.ip)
-    if (!(await authenticate(database, username, current))) {
-      request.audit('login failed', { subject: username })
-      throw new Failure('LOGIN_INCORRECT', 'The current password is not right.')
-    }
-    await attempt.forget()
+    await request.prove(username, current, 'The current password is not right.')
     await changeUser(database, username, { password: next }, sessionKey(request.session.sessionId)).catch(namingNext)
     request.audit('password changed', { subject: username })
     return success()

@@ -12,12 +12,15 @@ declare module 'fastify' {
 
 /** Restores the session of every request from its cookie. Who may do what is decided elsewhere. */
 async function sessions(app: FastifyInstance) {
+  const store = new SessionStore(app.database, app.config, (err) =>
+    app.log.warn({ err }, 'the last use of a session could not be written down'),
+  )
   await app.register(cookie)
   await app.register(session, {
     cookieName: 'sid',
     secret: rememberingSigner(cookieSecret(app.config.DATA_DIR)),
     // What comes back from the store has no cookie: its options are those below.
-    store: new SessionStore(app.database, app.config) as FastifySessionOptions['store'],
+    store: store as FastifySessionOptions['store'],
     // The cookie lasts as long as the browser; how long the session lives, the database decides.
     cookie: { path: '/', httpOnly: true, sameSite: 'lax', secure: 'auto' },
     saveUninitialized: false,

@@ -14,6 +14,7 @@ import { createPeopleTables } from './people/tables.ts'
 import { ensureAdmin } from './people/users.ts'
 import { repairCounts } from './tables/counts.ts'
 import { isRisky, MigrationRefused, migrate, planModels } from './tables/migrate.ts'
+import type { TablePlan } from './tables/plan.ts'
 import { watchFolder } from './watch.ts'
 
 type App = Awaited<ReturnType<typeof buildApp>>
@@ -47,11 +48,12 @@ export class Service {
   async start(): Promise<{ url: string; madeUp?: string }> {
     await createPeopleTables(this.database)
     const models = await loadModels(this.config.MODELS_DIR)
-    await this.#migrate(models)
+    await this.#migrate(models, await planModels(this.database, models))
     const wrong = await repairCounts(this.database, models)
     if (wrong.length > 0)
       this.#log.warn({ models: wrong }, 'records were counted anew: the tables had been changed by hand')
     this.#app = await this.#build(models)
+    this.#fingerprint = fingerprintOf(models)
     const admin = await ensureAdmin(this.database, this.config)
     this.#front = new HttpFront(this.#app)
     const url = await this.#front.listen(this.config.HOST, this.config.PORT)
@@ -78,7 +80,7 @@ export class Service {
   async #follow(): Promise<void> {
     const models = await this.#loadPatiently()
     if (fingerprintOf(models) === this.#fingerprint) return this.#agree()
-    const next = await this.#build(models, true)
+    const next = await this.#build(models)
     const previous = this.#app
     try {
       const plans = await planModels(this.database, models)
@@ -90,7 +92,7 @@ export class Service {
       let swapped = Promise.resolve()
       if (plans.some(({ steps, refusals }) => steps.length + refusals.length > 0))
         await this.#front.pauseFor(async () => {
-          await this.#migrate(models)
+          await this.#migrate(models, plans)
           swapped = swap()
         })
       else swapped = swap()
@@ -113,8 +115,8 @@ export class Service {
     }
   }
 
-  async #migrate(models: Model[]): Promise<void> {
-    const plans = await planModels(this.database, models)
+  /** The plans say whether a copy is due first; what is carried out is planned again where nobody can come between. */
+  async #migrate(models: Model[], plans: TablePlan[]): Promise<void> {
     if (plans.some(isRisky) && plans.every(({ refusals }) => refusals.length === 0)) {
       const target = join(this.config.DATA_DIR, 'backups', backupName('before-change'))
       await backupDatabase(databaseFile(this.config.DATA_DIR), target)
@@ -124,8 +126,7 @@ export class Service {
       this.#log.info({ model: model.name, steps: steps.map(({ what }) => what) }, 'table changed')
   }
 
-  async #build(models: Model[], isNext = false): Promise<App> {
-    if (!isNext) this.#fingerprint = fingerprintOf(models)
+  async #build(models: Model[]): Promise<App> {
     const { config, database } = this
     return buildApp({
       config,

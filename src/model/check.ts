@@ -1,28 +1,12 @@
-import type { ValidateFunction } from 'ajv'
-import { newAjv } from './ajv.ts'
+import { checkValue } from './check-value.ts'
 import type { Complaint, FieldFile, ModelFile } from './file.ts'
-import { AUDIT_FIELDS, type JsonSchema } from './model.ts'
+import { AUDIT_FIELDS } from './model.ts'
 import { didYouMean } from './nearest.ts'
+import { FIND_PARAMETERS } from './parameters.ts'
 import { fieldsOf, parseTemplate } from './template.ts'
 
-const ajv = newAjv({ useDefaults: false })
-
-/** Query parameters of find: a field of that name could not be filtered by. */
-const PARAMETERS = ['offset', 'limit', 'sort', 'fields', 'expand', 'after']
 const FIELD_NAME = /^[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)*$/
 const MAX_NAME = 64
-
-const SIZED = ['minItems', 'maxItems', 'uniqueItems', 'items']
-const NUMERIC = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf']
-/** Which keywords say something about which type. On another type they would be silently without effect. */
-const KEYWORDS_OF: Record<string, readonly string[]> = {
-  string: ['minLength', 'maxLength', 'pattern', 'format'],
-  integer: NUMERIC,
-  number: NUMERIC,
-  boolean: [],
-  array: SIZED,
-  object: ['properties', 'required', 'additionalProperties'],
-}
 
 /** Checks what a schema cannot say: names, keywords that do not fit, defaults, templates, lists of fields. */
 export function checkFields(model: ModelFile): Complaint[] {
@@ -55,60 +39,12 @@ function checkNames(names: string[], audit: boolean): Complaint[] {
         message: `A field's name is up to ${MAX_NAME} letters, digits and single "_" inside, and starts with a letter.`,
       }
     if (name in {}) return { pointer, message: `"${name}" is reserved in JavaScript; choose another name.` }
-    if (PARAMETERS.includes(name))
+    if (FIND_PARAMETERS.includes(name))
       return { pointer, message: `"${name}" is a query parameter of find; choose another name.` }
     if (other !== undefined)
       return { pointer, message: `"${name}" is taken by "${other}" (case does not count); choose another name.` }
     return []
   })
-}
-
-/** A value's schema, at any depth. */
-function checkValue(schema: JsonSchema, pointer: string): Complaint[] {
-  const complaints: Complaint[] = []
-  const type = schema.type as string | undefined
-  for (const [owner, keywords] of Object.entries(KEYWORDS_OF)) {
-    for (const keyword of keywords) {
-      if (keyword in schema && type !== undefined && !KEYWORDS_OF[type]?.includes(keyword) && owner !== type)
-        complaints.push({
-          pointer: `${pointer}/${keyword}`,
-          message: `applies to a field of type ${owner}, not ${type}.`,
-        })
-    }
-  }
-  const check = compile(schema, pointer, complaints)
-  if (check) {
-    for (const [index, value] of ((schema.enum ?? []) as unknown[]).entries())
-      if (!check(value))
-        complaints.push({ pointer: `${pointer}/enum/${index}`, message: 'breaks the rules of its own field.' })
-    if ('default' in schema && !check(schema.default))
-      complaints.push({ pointer: `${pointer}/default`, message: 'breaks the rules of its own field.' })
-  }
-  if (schema.items) complaints.push(...checkValue(schema.items as JsonSchema, `${pointer}/items`))
-  for (const [name, inner] of Object.entries((schema.properties ?? {}) as Record<string, JsonSchema>))
-    complaints.push(...checkValue(inner, `${pointer}/properties/${name}`))
-  return uniqueByPointer(complaints)
-}
-
-function compile(schema: JsonSchema, pointer: string, complaints: Complaint[]): ValidateFunction | undefined {
-  if (typeof schema.pattern === 'string') {
-    try {
-      new RegExp(schema.pattern, 'u')
-    } catch (error) {
-      complaints.push({
-        pointer: `${pointer}/pattern`,
-        message: `is not a regular expression: ${(error as Error).message}.`,
-      })
-      return undefined
-    }
-  }
-  // Only these have values to check; compiling is what takes time when there are many models.
-  if (!('enum' in schema) && !('default' in schema)) return undefined
-  // The parts inside are checked on their own: here only the level at hand counts.
-  const { items, properties, ...own } = schema
-  const check = ajv.compile(own)
-  ajv.removeSchema(own)
-  return check
 }
 
 function checkField(name: string, field: FieldFile, model: ModelFile): Complaint[] {
@@ -204,7 +140,3 @@ function checkAccess({ access = {}, audit }: ModelFile): Complaint[] {
 }
 
 const isScalarType = (field: FieldFile) => field.type !== 'array' && field.type !== 'object'
-
-function uniqueByPointer(complaints: Complaint[]): Complaint[] {
-  return [...new Map(complaints.map((complaint) => [complaint.pointer, complaint])).values()]
-}

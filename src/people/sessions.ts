@@ -48,9 +48,11 @@ export class SessionStore {
   readonly #db: Database
   readonly #limits: { idleMs: number; lifeMs: number }
   readonly #lookUp: CompiledQuery
+  readonly #onTouchFailed: (error: unknown) => void
 
-  constructor(db: Database, config: Config) {
+  constructor(db: Database, config: Config, onTouchFailed: (error: unknown) => void) {
     this.#db = db
+    this.#onTouchFailed = onTouchFailed
     this.#limits = limitsOf(config)
     this.#lookUp = sql`
       SELECT u.username, u.roles, s.lastSeen FROM dossier_sessions s JOIN dossier_users u ON u.username = s.username
@@ -81,14 +83,9 @@ export class SessionStore {
     const { idleMs, lifeMs } = this.#limits
     const row = selectOne<SessionRow>(this.#db, this.#lookUp, [id, now - lifeMs, now - idleMs])
     if (!row) return null
-    // Nobody waits for this: if it is lost, the next request does it.
+    // Nobody waits for this: if it fails, the next request tries again.
     if (row.lastSeen <= now - TOUCH_MS)
-      this.#db
-        .updateTable(SESSIONS)
-        .set({ lastSeen: now })
-        .where('id', '=', id)
-        .execute()
-        .catch(() => {})
+      this.#db.updateTable(SESSIONS).set({ lastSeen: now }).where('id', '=', id).execute().catch(this.#onTouchFailed)
     return { user: { username: row.username, roles: JSON.parse(row.roles) }, ...UNCHANGING }
   }
 

@@ -44,6 +44,7 @@ async function aDeal(people: Record<string, Client>, name: string) {
   const { id } = body.data[0]
   return {
     find: (client: Client) => client.get(DEALS),
+    search: (client: Client) => client.send('POST', `${DEALS}/search`, { data: {}, sortBy: ['name'] }),
     read: (client: Client) => client.get(`${DEALS}/${id}`),
     create: (client: Client) => client.put(DEALS, { name: `${name} again` }),
     update: (client: Client) => client.post(`${DEALS}/${id}`, { version: 0, name: `${name} changed` }),
@@ -53,19 +54,22 @@ async function aDeal(people: Record<string, Client>, name: string) {
   }
 }
 
+const FINDING = {
+  stranger: '401',
+  nobody: '403',
+  reader: '200 seen',
+  writer: '200 seen',
+  owner: '200 seen',
+  other: '200',
+  dropper: '403',
+  admin: '200 seen',
+  disabled: '401',
+}
+
 /** For every operation, what each person gets: an HTTP status, and whether the deal shows. */
 const EXPECTED: Record<string, Record<string, string>> = {
-  find: {
-    stranger: '401',
-    nobody: '403',
-    reader: '200 seen',
-    writer: '200 seen',
-    owner: '200 seen',
-    other: '200',
-    dropper: '403',
-    admin: '200 seen',
-    disabled: '401',
-  },
+  find: FINDING,
+  search: FINDING,
   read: {
     stranger: '401',
     nobody: '403',

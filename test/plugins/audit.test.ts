@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import t from 'tap'
 import { logSink, PASSWORD, startApp } from '../helper.ts'
 
@@ -13,6 +14,7 @@ t.test('the trail of logins and of changes to people', async (t) => {
   await admin.put('/ws/users', { username: 'bob', password: PASSWORD, roles: ['sales'] })
   await admin.post('/ws/users/bob', { roles: ['ops'], enabled: false, password: 'another-password' })
   await admin.post('/ws/users/bob', { enabled: true })
+  await admin.post('/ws/me/password', { current: 'wrong', next: 'x' })
   await admin.post('/ws/me/password', { current: 'wrong', next: 'x' })
   await service.database.deleteFrom('dossier_attempts').execute()
   await admin.post('/ws/me/password', { current: PASSWORD, next: 'a-new-password' })
@@ -33,6 +35,7 @@ t.test('the trail of logins and of changes to people', async (t) => {
       ['password changed', 'admin', 'bob', 30],
       ['user enabled', 'admin', 'bob', 30],
       ['login failed', 'admin', 'admin', 40],
+      ['login locked', 'admin', 'admin', 40],
       ['password changed', 'admin', 'admin', 30],
       ['user removed', 'admin', 'bob', 30],
       ['cross-site request refused', 'admin', undefined, 40],
@@ -46,4 +49,32 @@ t.test('the trail of logins and of changes to people', async (t) => {
     secrets.some((secret) => secret !== '' && lines.join('').includes(secret)),
     'never a password or cookie',
   )
+})
+
+t.test('a failure of the service is no failed login', async (t) => {
+  const { lines, stream } = logSink()
+  const service = await startApp(t, { log: stream, env: { LOG_LEVEL: 'info' } })
+  await sql`CREATE TRIGGER full BEFORE INSERT ON dossier_attempts BEGIN SELECT RAISE(ABORT, 'no room'); END`.execute(
+    service.database,
+  )
+  t.equal((await service.stranger.send('POST', '/callback', { username: 'admin', password: PASSWORD })).status, 500)
+  t.notMatch(lines.join(''), /"event"/)
+  t.match(lines.join(''), /no room/)
+})
+
+t.test('a last use that cannot be written down is no reason to refuse a request', async (t) => {
+  const { lines, stream } = logSink()
+  const service = await startApp(t, { log: stream, env: { LOG_LEVEL: 'warn' } })
+  const admin = await service.login()
+  await service.database
+    .updateTable('dossier_sessions')
+    .set({ lastSeen: Date.now() - 120_000 })
+    .execute()
+  await sql`CREATE TRIGGER full BEFORE UPDATE ON dossier_sessions BEGIN SELECT RAISE(ABORT, 'no room'); END`.execute(
+    service.database,
+  )
+  t.equal((await admin.get('/ws/me')).status, 200)
+  // In the group after the request's own: this waits for it.
+  await service.database.deleteFrom('dossier_attempts').execute()
+  t.match(lines.join(''), /no room.*the last use of a session could not be written down/)
 })

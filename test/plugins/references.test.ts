@@ -23,7 +23,7 @@ const MODELS = {
     { owner: refersTo('crm.Person') },
     { access: { read: ['chief', { role: 'agent', where: 'own' }] } },
   ),
-  'crm.File.json': model({ secret: refersTo('crm.Secret') }),
+  'crm.File.json': model({ secret: refersTo('crm.Secret'), cover: refersTo('crm.Secret') }),
 }
 const path = (name: string, id?: number) => `/ws/rest/crm.${name}${id === undefined ? '' : `/${id}`}`
 
@@ -207,6 +207,9 @@ t.test('the rules of the model referred to hold on the way there', async (t) => 
   t.match((await refer(other)).body, {
     code: 'REFERENCE_VIOLATION',
     errors: { secret: 'there is no crm.Secret with the id 1' },
+  })
+  t.match((await other.put(path('File'), { name: 'g', secret: 1, cover: 9 })).body, {
+    errors: { secret: 'there is no crm.Secret with the id 1', cover: 'there is no crm.Secret with the id 9' },
   })
   t.match((await nobody.post(path('File', 1), { version: 0, secret: 1 })).body, { code: 'REFERENCE_VIOLATION' })
   t.equal((await other.put(path('File'), { name: 'h', secret: null })).status, 200)

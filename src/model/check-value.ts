@@ -1,0 +1,70 @@
+import type { ValidateFunction } from 'ajv'
+import { newAjv } from './ajv.ts'
+import type { Complaint } from './file.ts'
+import type { JsonSchema } from './model.ts'
+
+const ajv = newAjv({ useDefaults: false })
+
+const SIZED = ['minItems', 'maxItems', 'uniqueItems', 'items']
+const NUMERIC = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf']
+/** Which keywords say something about which type. On another type they would be silently without effect. */
+const KEYWORDS_OF: Record<string, readonly string[]> = {
+  string: ['minLength', 'maxLength', 'pattern', 'format'],
+  integer: NUMERIC,
+  number: NUMERIC,
+  boolean: [],
+  array: SIZED,
+  object: ['properties', 'required', 'additionalProperties'],
+}
+
+/** Checks the schema of a value, at any depth: keywords that do not fit its type, and values that break its own rules. */
+export function checkValue(schema: JsonSchema, pointer: string): Complaint[] {
+  const complaints: Complaint[] = []
+  const type = schema.type as string | undefined
+  for (const [owner, keywords] of Object.entries(KEYWORDS_OF)) {
+    for (const keyword of keywords) {
+      if (keyword in schema && type !== undefined && !KEYWORDS_OF[type]?.includes(keyword) && owner !== type)
+        complaints.push({
+          pointer: `${pointer}/${keyword}`,
+          message: `applies to a field of type ${owner}, not ${type}.`,
+        })
+    }
+  }
+  const check = compile(schema, pointer, complaints)
+  if (check) {
+    for (const [index, value] of ((schema.enum ?? []) as unknown[]).entries())
+      if (!check(value))
+        complaints.push({ pointer: `${pointer}/enum/${index}`, message: 'breaks the rules of its own field.' })
+    if ('default' in schema && !check(schema.default))
+      complaints.push({ pointer: `${pointer}/default`, message: 'breaks the rules of its own field.' })
+  }
+  if (schema.items) complaints.push(...checkValue(schema.items as JsonSchema, `${pointer}/items`))
+  for (const [name, inner] of Object.entries((schema.properties ?? {}) as Record<string, JsonSchema>))
+    complaints.push(...checkValue(inner, `${pointer}/properties/${name}`))
+  return uniqueByPointer(complaints)
+}
+
+function compile(schema: JsonSchema, pointer: string, complaints: Complaint[]): ValidateFunction | undefined {
+  if (typeof schema.pattern === 'string') {
+    try {
+      new RegExp(schema.pattern, 'u')
+    } catch (error) {
+      complaints.push({
+        pointer: `${pointer}/pattern`,
+        message: `is not a regular expression: ${(error as Error).message}.`,
+      })
+      return undefined
+    }
+  }
+  // Only these have values to check; compiling is what takes time when there are many models.
+  if (!('enum' in schema) && !('default' in schema)) return undefined
+  // The parts inside are checked on their own: here only the level at hand counts.
+  const { items, properties, ...own } = schema
+  const check = ajv.compile(own)
+  ajv.removeSchema(own)
+  return check
+}
+
+function uniqueByPointer(complaints: Complaint[]): Complaint[] {
+  return [...new Map(complaints.map((complaint) => [complaint.pointer, complaint])).values()]
+}
