@@ -1,6 +1,8 @@
+import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
+import { parseEnv } from 'node:util'
 import { type Static, Type } from '@sinclair/typebox'
-import envSchema from 'env-schema'
+import { Ajv, type ErrorObject } from 'ajv'
 
 const count = (value: number, description: string, maximum = 1_000_000) =>
   Type.Integer({ default: value, minimum: 1, maximum, description })
@@ -55,20 +57,25 @@ export class SettingsError extends Error {}
 
 /** Reads the environment; with `dotenv`, also a `.env` file, which the environment overrules. */
 export function loadConfig(environment: NodeJS.ProcessEnv, dotenv = false): Config {
-  const given = Object.entries(environment).filter(([name, value]) => name in Settings.properties && value !== '')
+  const given = Object.entries({ ...(dotenv && readDotenv()), ...environment })
+  const settings = Object.fromEntries(given.filter(([name, value]) => name in Settings.properties && value !== ''))
+  const ajv = new Ajv({ allErrors: true, coerceTypes: true, useDefaults: true, meta: false, validateSchema: false })
+  const isRight = ajv.compile<Static<typeof Settings>>(Settings)
+  if (!isRight(settings)) throw new SettingsError((isRight.errors as ErrorObject[]).map(describe).join('\n'))
+  trustedProxies(settings)
+  return Object.freeze(settings)
+}
+
+function readDotenv(): NodeJS.Dict<string> {
   try {
-    const options = { schema: structuredClone(Settings), data: Object.fromEntries(given), env: false, dotenv }
-    const config = envSchema<Static<typeof Settings>>(options)
-    trustedProxies(config)
-    return Object.freeze(config)
+    return parseEnv(readFileSync('.env', 'utf8'))
   } catch (error) {
-    const faults = (error as { errors?: { instancePath: string; message: string }[] }).errors
-    if (!faults) throw error
-    throw new SettingsError(faults.map(describe).join('\n'))
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return {}
+    throw error
   }
 }
 
-function describe({ instancePath, message }: { instancePath: string; message: string }) {
+function describe({ instancePath, message }: ErrorObject) {
   const name = instancePath.slice(1) as keyof typeof Settings.properties
   return `Setting ${name} ${message}. It is: ${Settings.properties[name].description}.`
 }

@@ -1,9 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import { failure } from './envelope.ts'
 import { Failure } from './errors.ts'
+
+// An import of node:http would load its HTTP client and WebSockets as well: 16 MB that nobody here uses.
+const { createServer } = process.getBuiltinModule('node:http')
 
 /** Whatever answers requests: a Fastify app, of which only this is known here. */
 export interface Handler {

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { login, makeFolder, PASSWORD, startApp, writeModel } from './helper.ts'
 
-const SERVER = join(import.meta.dirname, '../src/server.ts')
+const SERVER = join(import.meta.dirname, '../src/start.js')
 
 /** The real process, as `npm start` starts it. */
 function spawnServer(t: Test, folder: string, env: Record<string, string> = {}) {

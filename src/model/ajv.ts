@@ -4,7 +4,16 @@ import { FORMATS } from './formats.ts'
 
 /** A validator that reports every fault, changes nothing but filling in defaults, and sees own properties only. */
 export function newAjv(options: Options = {}): Ajv {
-  const ajv = new Ajv({ allErrors: true, useDefaults: true, ownProperties: true, strict: false, ...options })
+  const ajv = new Ajv({
+    allErrors: true,
+    useDefaults: true,
+    ownProperties: true,
+    strict: false,
+    // The schemas are made here, or checked already: checking them once more would take a tenth of the start.
+    meta: false,
+    validateSchema: false,
+    ...options,
+  })
   addFormats.default(ajv)
   for (const [name, definition] of Object.entries(FORMATS)) ajv.addFormat(name, definition)
   // SQLite would silently replace half a surrogate pair, and its functions stop at a NUL.

