@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import underPressure from '@fastify/under-pressure'
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
@@ -5,8 +6,11 @@ import { Failure } from '../src/errors.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** answered even when others are turned away */
+    /** answered at once, even when others wait or are turned away */
     always?: boolean
+  }
+  interface FastifyInstance {
+    isUrgent(request: IncomingMessage): boolean
   }
 }
 
@@ -17,6 +21,12 @@ const SAMPLE_MS = 1000
 
 /** Turns requests away before the event loop drowns in them. */
 async function pressure(app: FastifyInstance) {
+  const urgent = new Set<string>()
+  app.decorate('isUrgent', ({ url = '' }) => urgent.has(url))
+  app.addHook('onRoute', ({ url, config }) => {
+    if (config?.always) urgent.add(url)
+  })
+
   let calmUntil = Number.POSITIVE_INFINITY
   app.addHook('onReady', async () => {
     calmUntil = Date.now() + 2 * SAMPLE_MS

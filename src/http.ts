@@ -4,6 +4,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import { failure } from './envelope.ts'
 import { Failure } from './errors.ts'
+import { Turns } from './turns.ts'
 
 // An import of node:http would load its HTTP client and WebSockets as well: 16 MB that nobody here uses.
 const { createServer } = process.getBuiltinModule('node:http')
@@ -11,6 +12,13 @@ const { createServer } = process.getBuiltinModule('node:http')
 /** Whatever answers requests: a Fastify app, of which only this is known here. */
 export interface Handler {
   routing(request: IncomingMessage, response: ServerResponse): void
+  /** of what is answered at once, whatever else there is to do */
+  isUrgent(request: IncomingMessage): boolean
+}
+
+interface Exchange {
+  request: IncomingMessage
+  response: ServerResponse
 }
 
 /** Who takes longer than this to say what they want is not waited for: slow clients, and hostile ones. */
@@ -34,15 +42,21 @@ export class HttpFront {
   /** requests under way, by the handler that answers them */
   readonly #underWay = new Map<ServerResponse, Handler>()
   readonly #sockets = new Set<Socket>()
-  /** set while requests have to wait; what waits, in order */
-  #waiting: (() => void)[] | undefined
+  readonly #turns = new Turns<Exchange>({
+    take: (exchange) => this.#take(exchange),
+    isUrgent: ({ request }) => this.#handler.isUrgent(request),
+    turnAway: (exchange) => this.#turnAway(exchange),
+  })
+  readonly #onTurnedAway: () => void
   #stopping = false
 
-  constructor(handler: Handler, timeouts = TIMEOUTS) {
+  constructor(handler: Handler, { timeouts = TIMEOUTS, onTurnedAway = () => {} } = {}) {
     this.#handler = handler
-    this.#server = createServer(timeouts, (request, response) => this.#take(request, response))
+    this.#onTurnedAway = onTurnedAway
+    this.#server = createServer(timeouts, (request, response) => this.#turns.add({ request, response }))
     this.#server.on('clientError', answerBrokenRequest)
     this.#server.on('connection', (socket) => {
+      this.#turns.newConnection()
       this.#sockets.add(socket)
       socket.once('close', () => this.#sockets.delete(socket))
     })
@@ -65,14 +79,12 @@ export class HttpFront {
 
   /** Lets what is under way finish, holds back what arrives, does the work, and goes on. */
   async pauseFor<Result>(work: () => Promise<Result>): Promise<Result> {
-    this.#waiting = []
+    this.#turns.pause()
     try {
       for (const end = Date.now() + DRAIN_MS; this.#underWay.size > 0 && Date.now() < end; ) await setTimeout(2)
       return await work()
     } finally {
-      const waiting = this.#waiting
-      this.#waiting = undefined
-      for (const go of waiting) go()
+      this.#turns.resume()
     }
   }
 
@@ -89,11 +101,9 @@ export class HttpFront {
     clearTimeout(timer)
   }
 
-  #take(request: IncomingMessage, response: ServerResponse) {
-    if (this.#waiting) {
-      this.#waiting.push(() => this.#take(request, response))
-      return
-    }
+  #take({ request, response }: Exchange) {
+    // Who did not wait for the answer does not need one.
+    if (response.destroyed) return
     if (this.#stopping) response.setHeader('connection', 'close')
     const handler = this.#handler
     this.#underWay.set(response, handler)
@@ -104,7 +114,18 @@ export class HttpFront {
     })
     handler.routing(request, response)
   }
+
+  /** By hand, for it has to be quick: the more there are to turn away, the less time there is. */
+  #turnAway({ request, response }: Exchange) {
+    this.#onTurnedAway()
+    const body = JSON.stringify(failure(OVERLOADED, randomUUID()))
+    const head = { 'content-type': 'application/json', 'content-length': body.length, 'retry-after': '1' }
+    response.writeHead(503, head).end(body)
+    request.resume()
+  }
 }
+
+const OVERLOADED = new Failure('UNAVAILABLE', 'There is more to do than can be done. Try again in a moment.')
 
 /** What is not even HTTP has no request and no response: the answer is written to the socket by hand. */
 function answerBrokenRequest(_error: Error, socket: Socket) {

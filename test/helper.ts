@@ -280,3 +280,9 @@ export function runScript(script: string, words: string[], env: Record<string, s
     child.stdin?.end(input)
   })
 }
+
+/** Keeps the event loop from its turn. */
+export function block(ms: number): void {
+  const end = performance.now() + ms
+  while (performance.now() < end);
+}

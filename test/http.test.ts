@@ -4,9 +4,11 @@ import { connect } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
 import { type Handler, HttpFront } from '../src/http.ts'
+import { block } from './helper.ts'
 
 /** A handler that answers with its name after a while. */
 const slow = (name: string, ms = 150): Handler => ({
+  isUrgent: ({ url }) => url === '/health',
   routing: (_request, response) => void setTimeout(ms).then(() => response.end(name)),
 })
 
@@ -63,6 +65,7 @@ t.test('stopping: what is under way is answered, idle connections end at once', 
   const underWay = ask(url)
   // One whose head is out already.
   const started = new HttpFront({
+    isUrgent: () => false,
     routing: (_request, response) => {
       response.write('a')
       void setTimeout(100).then(() => response.end('b'))
@@ -98,7 +101,7 @@ t.test('stopping: a request on a kept connection is answered, and the connection
 })
 
 t.test('stopping: not for longer than the limit', async (t) => {
-  const front = new HttpFront({ routing: () => {} })
+  const front = new HttpFront({ isUrgent: () => false, routing: () => {} })
   const url = await front.listen('127.0.0.1', 0)
   const hanging = new Promise<string>((resolve) =>
     request(url)
@@ -120,7 +123,7 @@ t.test('addresses', async (t) => {
 
 t.test('who is too slow is not waited for', async (t) => {
   const timeouts = { headersTimeout: 100, requestTimeout: 200, keepAliveTimeout: 100, connectionsCheckingInterval: 50 }
-  const front = new HttpFront(slow('x', 1), timeouts)
+  const front = new HttpFront(slow('x', 1), { timeouts })
   const url = await front.listen('127.0.0.1', 0)
   const socket = connect(Number(new URL(url).port), '127.0.0.1')
   let answer = ''
@@ -137,3 +140,49 @@ t.test('who is too slow is not waited for', async (t) => {
   t.equal((await ask(url)).text, 'x')
   await front.stop(1)
 })
+
+t.test(
+  'overload: who would wait too long is turned away, who does not wait is left out, and /health is answered',
+  async (t) => {
+    const served: string[] = []
+    let turnedAway = 0
+    const busy: Handler = {
+      isUrgent: ({ url }) => url === '/health',
+      routing: ({ url = '' }, response) => {
+        served.push(url)
+        block(url === '/health' ? 0 : 8)
+        response.end('served')
+      },
+    }
+    const front = new HttpFront(busy, { onTurnedAway: () => turnedAway++ })
+    const url = await front.listen('127.0.0.1', 0)
+    const { port } = new URL(url)
+    const kept = Array.from({ length: 160 }, () => connect(Number(port), '127.0.0.1'))
+    const leaving = connect(Number(port), '127.0.0.1')
+    await Promise.all([...kept, leaving].map((socket) => once(socket, 'connect')))
+    const health = connect(Number(port), '127.0.0.1')
+    await once(health, 'connect')
+    // Until the server has accepted them all.
+    await setTimeout(200)
+    const answers = kept.map(async (socket) => {
+      socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+      return String((await once(socket, 'data'))[0])
+    })
+    leaving.write('GET /left HTTP/1.1\r\nHost: x\r\n\r\n')
+    await setTimeout(50)
+    leaving.destroy()
+    const asked = performance.now()
+    health.write('GET /health HTTP/1.1\r\nHost: x\r\n\r\n')
+    t.match(String((await once(health, 'data'))[0]), /served/)
+    t.ok(performance.now() - asked < 400, 'health')
+    const all = await Promise.all(answers)
+    const refused = all.filter((answer) => answer.startsWith('HTTP/1.1 503'))
+    t.ok(refused.length > 0)
+    t.equal(refused.length, turnedAway)
+    t.match(refused[0], /retry-after: 1[\s\S]*"code":"UNAVAILABLE"[\s\S]*"requestId":/)
+    t.equal(all.length - refused.length, served.filter((path) => path === '/').length)
+    t.notOk(served.includes('/left'))
+    for (const socket of [...kept, health]) socket.destroy()
+    await front.stop(1)
+  },
+)

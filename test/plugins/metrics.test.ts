@@ -1,6 +1,6 @@
 import t from 'tap'
 import { Metrics } from '../../src/metrics.ts'
-import { logSink, PASSWORD, startApp } from '../helper.ts'
+import { block, logSink, PASSWORD, startApp } from '../helper.ts'
 
 const TOKEN = 'a-token-for-prometheus'
 const CONTACTS = '/ws/rest/contacts.Contact'
@@ -43,10 +43,6 @@ t.test('overload: turned away before the event loop drowns, but for /health', as
   const service = await startApp(t, { log: stream })
   const admin = await service.login()
   // An event loop that hardly gets its turn.
-  const block = (ms: number) => {
-    const end = Date.now() + ms
-    while (Date.now() < end);
-  }
   for (let i = 0; i < 4; i++) {
     block(700)
     await new Promise((resolve) => setImmediate(resolve))

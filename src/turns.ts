@@ -1,0 +1,78 @@
+/** How long requests are taken up in one turn of the event loop; while there are new connections, less long. */
+const TURN_MS = 10
+const SHORT_TURN_MS = 2
+/** Who has waited longer than this had better come back later, … */
+const MAX_WAIT_MS = 500
+/** … if many wait: behind a single slow request nobody is turned away. */
+const MANY = 50
+
+/** What is done with those whose turn it is. */
+export interface Actions<Item> {
+  take(item: Item): void
+  /** does not wait, and is never turned away */
+  isUrgent(item: Item): boolean
+  turnAway(item: Item): void
+}
+
+/**
+ * Takes requests up in the order in which they came, some milliseconds of them per turn of the event loop. Node accepts
+ * one new connection per turn: without this, turns would get as long as there are requests, and under overload
+ * nobody new would be heard for minutes, not even who asks how things are going.
+ */
+export class Turns<Item> {
+  readonly #actions: Actions<Item>
+  #waiting: { item: Item; since: number }[] = []
+  #isPaused = false
+  #hasNewConnections = false
+  /** until when this turn lasts; undefined between turns */
+  #ends: number | undefined
+
+  constructor(actions: Actions<Item>) {
+    this.#actions = actions
+  }
+
+  add(item: Item): void {
+    const now = performance.now()
+    this.#ends ??= this.#begin(now)
+    const isFree = this.#waiting.length === 0 && !this.#isPaused && now < this.#ends
+    if (isFree || this.#actions.isUrgent(item)) this.#actions.take(item)
+    else this.#waiting.push({ item, since: now })
+  }
+
+  /** There is a new connection, and perhaps more behind it: the next turn should come soon. */
+  newConnection(): void {
+    this.#hasNewConnections = true
+  }
+
+  /** What comes from now on waits. */
+  pause(): void {
+    this.#isPaused = true
+  }
+
+  /** Takes up what has waited; that it had to is nobody's overload. */
+  resume(): void {
+    const since = performance.now()
+    this.#waiting = this.#waiting.map(({ item }) => ({ item, since }))
+    this.#isPaused = false
+    this.#ends ??= this.#begin(since)
+  }
+
+  #begin(now: number): number {
+    setImmediate(() => this.#next())
+    const length = this.#hasNewConnections ? SHORT_TURN_MS : TURN_MS
+    this.#hasNewConnections = false
+    return now + length
+  }
+
+  #next() {
+    this.#ends = undefined
+    if (this.#waiting.length === 0 || this.#isPaused) return
+    this.#ends = this.#begin(performance.now())
+    for (let now = performance.now(); now < this.#ends; now = performance.now()) {
+      const first = this.#waiting.shift()
+      if (!first) return
+      if (now - first.since > MAX_WAIT_MS && this.#waiting.length > MANY) this.#actions.turnAway(first.item)
+      else this.#actions.take(first.item)
+    }
+  }
+}
