@@ -50,7 +50,7 @@ export class HttpFront {
   readonly #onTurnedAway: () => void
   #stopping = false
 
-  constructor(handler: Handler, { timeouts = TIMEOUTS, onTurnedAway = () => {} } = {}) {
+  constructor(handler: Handler, onTurnedAway: () => void, timeouts = TIMEOUTS) {
     this.#handler = handler
     this.#onTurnedAway = onTurnedAway
     this.#server = createServer(timeouts, (request, response) => this.#turns.add({ request, response }))

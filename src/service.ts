@@ -55,7 +55,7 @@ export class Service {
     this.#app = await this.#build(models)
     this.#fingerprint = fingerprintOf(models)
     const admin = await ensureAdmin(this.database, this.config)
-    this.#front = new HttpFront(this.#app, { onTurnedAway: () => this.#metrics.shed() })
+    this.#front = new HttpFront(this.#app, () => this.#metrics.shed())
     const url = await this.#front.listen(this.config.HOST, this.config.PORT)
     if (this.config.WATCH_MODELS) this.#stopWatching = watchFolder(this.config.MODELS_DIR, () => this.reload())
     this.#stopBackups = scheduleBackups(this.config, this.#log)

@@ -12,13 +12,15 @@ const slow = (name: string, ms = 150): Handler => ({
   routing: (_request, response) => void setTimeout(ms).then(() => response.end(name)),
 })
 
+const newFront = (handler: Handler) => new HttpFront(handler, () => {})
+
 const ask = async (url: string) => {
   const response = await fetch(url)
   return { text: await response.text(), connection: response.headers.get('connection') }
 }
 
 t.test('handlers are replaced between requests', async (t) => {
-  const front = new HttpFront(slow('first'))
+  const front = newFront(slow('first'))
   const url = await front.listen('127.0.0.1', 0)
   const early = ask(url)
   await setTimeout(50)
@@ -30,7 +32,7 @@ t.test('handlers are replaced between requests', async (t) => {
 })
 
 t.test('requests wait while something is done', async (t) => {
-  const front = new HttpFront(slow('done'))
+  const front = newFront(slow('done'))
   const url = await front.listen('127.0.0.1', 0)
   const early = ask(url)
   await setTimeout(50)
@@ -58,13 +60,13 @@ t.test('requests wait while something is done', async (t) => {
 })
 
 t.test('stopping: what is under way is answered, idle connections end at once', async (t) => {
-  const front = new HttpFront(slow('bye', 200))
+  const front = newFront(slow('bye', 200))
   const url = await front.listen('127.0.0.1', 0)
   const idle = connect(Number(new URL(url).port), '127.0.0.1')
   await once(idle, 'connect')
   const underWay = ask(url)
   // One whose head is out already.
-  const started = new HttpFront({
+  const started = newFront({
     isUrgent: () => false,
     routing: (_request, response) => {
       response.write('a')
@@ -84,7 +86,7 @@ t.test('stopping: what is under way is answered, idle connections end at once', 
 })
 
 t.test('stopping: a request on a kept connection is answered, and the connection closed', async (t) => {
-  const front = new HttpFront(slow('x', 100))
+  const front = newFront(slow('x', 100))
   const url = await front.listen('127.0.0.1', 0)
   const socket = connect(Number(new URL(url).port), '127.0.0.1')
   let answer = ''
@@ -101,7 +103,7 @@ t.test('stopping: a request on a kept connection is answered, and the connection
 })
 
 t.test('stopping: not for longer than the limit', async (t) => {
-  const front = new HttpFront({ isUrgent: () => false, routing: () => {} })
+  const front = newFront({ isUrgent: () => false, routing: () => {} })
   const url = await front.listen('127.0.0.1', 0)
   const hanging = new Promise<string>((resolve) =>
     request(url)
@@ -114,16 +116,16 @@ t.test('stopping: not for longer than the limit', async (t) => {
 })
 
 t.test('addresses', async (t) => {
-  const front = new HttpFront(slow('x', 1))
+  const front = newFront(slow('x', 1))
   t.match(await front.listen('::1', 0), /^http:\/\/\[::1\]:\d+$/)
-  const other = new HttpFront(slow('x', 1))
+  const other = newFront(slow('x', 1))
   await t.rejects(other.listen('203.0.113.7', 0), { code: 'EADDRNOTAVAIL' })
   await front.stop(1)
 })
 
 t.test('who is too slow is not waited for', async (t) => {
   const timeouts = { headersTimeout: 100, requestTimeout: 200, keepAliveTimeout: 100, connectionsCheckingInterval: 50 }
-  const front = new HttpFront(slow('x', 1), { timeouts })
+  const front = new HttpFront(slow('x', 1), () => {}, timeouts)
   const url = await front.listen('127.0.0.1', 0)
   const socket = connect(Number(new URL(url).port), '127.0.0.1')
   let answer = ''
@@ -154,7 +156,7 @@ t.test(
         response.end('served')
       },
     }
-    const front = new HttpFront(busy, { onTurnedAway: () => turnedAway++ })
+    const front = new HttpFront(busy, () => turnedAway++)
     const url = await front.listen('127.0.0.1', 0)
     const { port } = new URL(url)
     const kept = Array.from({ length: 160 }, () => connect(Number(port), '127.0.0.1'))

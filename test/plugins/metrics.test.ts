@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import t from 'tap'
 import { Metrics } from '../../src/metrics.ts'
 import { block, logSink, PASSWORD, startApp } from '../helper.ts'
@@ -54,6 +55,24 @@ t.test('overload: turned away before the event loop drowns, but for /health', as
   t.equal(health.status, 200)
   await new Promise((resolve) => setTimeout(resolve, 2300))
   t.equal((await admin.get(CONTACTS)).status, 200, 'and all is well again')
+})
+
+t.test('overload: more requests than can be taken up in time', async (t) => {
+  const service = await startApp(t)
+  const admin = await service.login()
+  await sql`
+    WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30000)
+    INSERT INTO contacts__Contact (firstName) SELECT printf('%0400d', i) FROM n`.execute(service.database)
+  const slow = () => admin.get(`${CONTACTS}?firstName[like]=none`)
+  // On connections that are there already, so that they all ask at once.
+  await Promise.all(Array.from({ length: 150 }, () => service.stranger.get('/health')))
+  const answers = await Promise.all(Array.from({ length: 150 }, slow))
+  const refused = answers.filter(({ status }) => status === 503)
+  t.ok(refused.length > 0 && refused.length < 150)
+  t.match(refused[0]?.body, { code: 'UNAVAILABLE', status: -1 })
+  t.ok(answers.every(({ status }) => status === 200 || status === 503))
+  const metrics = await fetch(`${service.url}/metrics`, { headers: { cookie: admin.cookie as string } })
+  t.match(await metrics.text(), new RegExp(`^dossier_shed_requests ${refused.length}$`, 'm'))
 })
 
 t.test('a database that does not answer makes the service unready, but not dead', async (t) => {
