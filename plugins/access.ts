@@ -1,4 +1,4 @@
-import type { FastifyInstance, onRequestHookHandler } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { Failure } from '../src/errors.ts'
 import { type Operation, scopeOf } from '../src/model/access.ts'
@@ -15,25 +15,13 @@ declare module 'fastify' {
 
 /** Refuses what a user's roles do not allow, before the body is read. For which rows, the records decide. */
 async function access(app: FastifyInstance) {
-  app.addHook('onRoute', (route) => {
-    const { access, role } = route.config ?? {}
-    if (role) route.onRequest = requireRole(role)
-    if (access) route.onRequest = requireScope(access.model, access.operation)
+  app.addHook('onRequest', ({ user, routeOptions }, _reply, done) => {
+    const { access, role } = routeOptions.config
+    if (role && !user.roles.includes(role)) done(new Failure('FORBIDDEN', `This needs the role "${role}".`))
+    else if (access && scopeOf(access.model, access.operation, user) === 'none')
+      done(new Failure('FORBIDDEN', `You may not ${access.operation} ${access.model.name} records.`))
+    else done()
   })
-}
-
-function requireRole(role: string): onRequestHookHandler {
-  return ({ user }, _reply, done) => {
-    if (user.roles.includes(role)) done()
-    else done(new Failure('FORBIDDEN', `This needs the role "${role}".`))
-  }
-}
-
-function requireScope(model: Model, operation: Operation): onRequestHookHandler {
-  return ({ user }, _reply, done) => {
-    if (scopeOf(model, operation, user) !== 'none') done()
-    else done(new Failure('FORBIDDEN', `You may not ${operation} ${model.name} records.`))
-  }
 }
 
 export default fp(access, { name: 'access', dependencies: ['auth'] })

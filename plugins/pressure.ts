@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import underPressure from '@fastify/under-pressure'
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import { Failure } from '../src/errors.ts'
+import { OVERLOADED } from '../src/errors.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -22,7 +22,7 @@ const SAMPLE_MS = 1000
 /** Turns requests away before the event loop drowns in them. */
 async function pressure(app: FastifyInstance) {
   const urgent = new Set<string>()
-  app.decorate('isUrgent', ({ url = '' }) => urgent.has(url))
+  app.decorate('isUrgent', ({ method, url = '' }) => method === 'GET' && urgent.has(url))
   app.addHook('onRoute', ({ url, config }) => {
     if (config?.always) urgent.add(url)
   })
@@ -37,10 +37,8 @@ async function pressure(app: FastifyInstance) {
     sampleInterval: SAMPLE_MS,
     pressureHandler: (request) => {
       if (request.routeOptions.config.always || Date.now() < calmUntil) return
-      app.metrics.shed()
-      throw new Failure('UNAVAILABLE', 'There is more to do than can be done. Try again in a moment.', {
-        headers: { 'retry-after': '1' },
-      })
+      app.metrics.turnedAway()
+      throw OVERLOADED
     },
   })
 }

@@ -156,4 +156,7 @@ function modelIn(url: string): string {
   return decodeURIComponent(name)
 }
 
-export default fp(records, { name: 'records', dependencies: ['models', 'access', 'bodies', 'openapi'] })
+export default fp(records, {
+  name: 'records',
+  dependencies: ['models', 'access', 'bodies', 'openapi', 'metrics', 'log'],
+})

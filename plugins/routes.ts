@@ -28,7 +28,7 @@ async function routes(app: FastifyInstance) {
   app.addHook('onRoute', (route) => {
     known.push({ pattern: route.url.split('/'), methods: [route.method].flat() })
     // What a route does not read is refused rather than passed over; those that read parameters check them themselves.
-    if (!route.schema?.querystring) route.preValidation = refuseParameters
+    if (!route.schema?.querystring) route.preValidation = [refuseParameters, route.preValidation ?? []].flat()
   })
 
   app.setNotFoundHandler((request) => {

@@ -57,8 +57,7 @@ export class SettingsError extends Error {}
 
 /** Reads the environment; with `dotenv`, also a `.env` file, which the environment overrules. */
 export function loadConfig(environment: NodeJS.ProcessEnv, dotenv = false): Config {
-  const given = Object.entries({ ...(dotenv && readDotenv()), ...environment })
-  const settings = Object.fromEntries(given.filter(([name, value]) => name in Settings.properties && value !== ''))
+  const settings = { ...(dotenv && given(readDotenv())), ...given(environment) }
   const ajv = new Ajv({ allErrors: true, coerceTypes: true, useDefaults: true, meta: false, validateSchema: false })
   const isRight = ajv.compile<Static<typeof Settings>>(Settings)
   if (!isRight(settings)) throw new SettingsError((isRight.errors as ErrorObject[]).map(describe).join('\n'))
@@ -66,12 +65,19 @@ export function loadConfig(environment: NodeJS.ProcessEnv, dotenv = false): Conf
   return Object.freeze(settings)
 }
 
+/** Of what is in an environment, the settings; an empty one counts as not given. */
+function given(environment: NodeJS.Dict<string>): NodeJS.Dict<string> {
+  return Object.fromEntries(
+    Object.entries(environment).filter(([name, value]) => name in Settings.properties && value !== ''),
+  )
+}
+
 function readDotenv(): NodeJS.Dict<string> {
   try {
     return parseEnv(readFileSync('.env', 'utf8'))
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return {}
-    throw error
+    throw new SettingsError(`The file .env cannot be read: ${(error as Error).message}`)
   }
 }
 

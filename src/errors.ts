@@ -48,3 +48,8 @@ export class Failure extends Error {
     this.details = details
   }
 }
+
+/** More to do than can be done. */
+export const OVERLOADED = new Failure('UNAVAILABLE', 'There is more to do than can be done. Try again in a moment.', {
+  headers: { 'retry-after': '1', 'cache-control': 'no-store' },
+})

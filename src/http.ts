@@ -3,7 +3,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import { failure } from './envelope.ts'
-import { Failure } from './errors.ts'
+import { Failure, OVERLOADED } from './errors.ts'
 import { Turns } from './turns.ts'
 
 // An import of node:http would load its HTTP client and WebSockets as well: 16 MB that nobody here uses.
@@ -14,6 +14,12 @@ export interface Handler {
   routing(request: IncomingMessage, response: ServerResponse): void
   /** of what is answered at once, whatever else there is to do */
   isUrgent(request: IncomingMessage): boolean
+}
+
+/** Told of what requests do not see: that they had to wait, or were turned away. */
+export interface Observer {
+  waited(ms: number): void
+  turnedAway(): void
 }
 
 interface Exchange {
@@ -43,16 +49,19 @@ export class HttpFront {
   readonly #underWay = new Map<ServerResponse, Handler>()
   readonly #sockets = new Set<Socket>()
   readonly #turns = new Turns<Exchange>({
-    take: (exchange) => this.#take(exchange),
+    take: (exchange, waitedMs) => {
+      if (waitedMs > 0) this.#observer.waited(waitedMs)
+      this.#take(exchange)
+    },
     isUrgent: ({ request }) => this.#handler.isUrgent(request),
     turnAway: (exchange) => this.#turnAway(exchange),
   })
-  readonly #onTurnedAway: () => void
+  readonly #observer: Observer
   #stopping = false
 
-  constructor(handler: Handler, onTurnedAway: () => void, timeouts = TIMEOUTS) {
+  constructor(handler: Handler, observer: Observer, timeouts = TIMEOUTS) {
     this.#handler = handler
-    this.#onTurnedAway = onTurnedAway
+    this.#observer = observer
     this.#server = createServer(timeouts, (request, response) => this.#turns.add({ request, response }))
     this.#server.on('clientError', answerBrokenRequest)
     this.#server.on('connection', (socket) => {
@@ -117,15 +126,14 @@ export class HttpFront {
 
   /** By hand, for it has to be quick: the more there are to turn away, the less time there is. */
   #turnAway({ request, response }: Exchange) {
-    this.#onTurnedAway()
+    if (response.destroyed) return
+    this.#observer.turnedAway()
     const body = JSON.stringify(failure(OVERLOADED, randomUUID()))
-    const head = { 'content-type': 'application/json', 'content-length': body.length, 'retry-after': '1' }
+    const head = { 'content-type': 'application/json', 'content-length': body.length, ...OVERLOADED.details.headers }
     response.writeHead(503, head).end(body)
     request.resume()
   }
 }
-
-const OVERLOADED = new Failure('UNAVAILABLE', 'There is more to do than can be done. Try again in a moment.')
 
 /** What is not even HTTP has no request and no response: the answer is written to the socket by hand. */
 function answerBrokenRequest(_error: Error, socket: Socket) {

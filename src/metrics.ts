@@ -18,6 +18,7 @@ export class Metrics {
   readonly #requests: Histogram
   /** answered, but not counted yet */
   #answered: Answer[] = []
+  readonly #waits: Histogram
   readonly #groups: Histogram
   readonly #commits: Histogram
   readonly #sessions: Gauge
@@ -32,6 +33,12 @@ export class Metrics {
       help: 'Requests by route, method and status, with the time they took.',
       labelNames: ['method', 'route', 'status'],
       buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
+      registers,
+    })
+    this.#waits = new Histogram({
+      name: 'dossier_waited_seconds',
+      help: 'Requests that had to wait until they were taken up, with the time.',
+      buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
       registers,
     })
     this.#groups = new Histogram({
@@ -79,7 +86,11 @@ export class Metrics {
     this.#commits.observe(milliseconds / 1000)
   }
 
-  shed(): void {
+  waited(ms: number): void {
+    this.#waits.observe(ms / 1000)
+  }
+
+  turnedAway(): void {
     this.#shed.inc()
   }
 

@@ -14,13 +14,14 @@ import { createPeopleTables } from './people/tables.ts'
 import { ensureAdmin } from './people/users.ts'
 import { repairCounts } from './tables/counts.ts'
 import { isRisky, MigrationRefused, migrate, planModels } from './tables/migrate.ts'
-import type { TablePlan } from './tables/plan.ts'
 import { watchFolder } from './watch.ts'
 
 type App = Awaited<ReturnType<typeof buildApp>>
 
 /** A file that is being written looks broken for a moment: faults are believed when they are still there. */
 const SECOND_LOOK_MS = 300
+
+const TELL_AGAIN_MS = 10_000
 
 /** Owns the HTTP server and the database; builds an app from the models, and another one when they change. */
 export class Service {
@@ -32,6 +33,7 @@ export class Service {
   #front!: HttpFront
   #fingerprint = ''
   #status: ModelsStatus = { current: true }
+  #toldOverload = 0
   #stopWatching = () => {}
   #stopBackups!: () => void
   /** one change after the other */
@@ -48,14 +50,17 @@ export class Service {
   async start(): Promise<{ url: string; madeUp?: string }> {
     await createPeopleTables(this.database)
     const models = await loadModels(this.config.MODELS_DIR)
-    await this.#migrate(models, await planModels(this.database, models))
+    await this.#migrate(models)
     const wrong = await repairCounts(this.database, models)
     if (wrong.length > 0)
       this.#log.warn({ models: wrong }, 'records were counted anew: the tables had been changed by hand')
     this.#app = await this.#build(models)
     this.#fingerprint = fingerprintOf(models)
     const admin = await ensureAdmin(this.database, this.config)
-    this.#front = new HttpFront(this.#app, () => this.#metrics.shed())
+    this.#front = new HttpFront(this.#app, {
+      waited: (ms) => this.#metrics.waited(ms),
+      turnedAway: () => this.#turnedAway(),
+    })
     const url = await this.#front.listen(this.config.HOST, this.config.PORT)
     if (this.config.WATCH_MODELS) this.#stopWatching = watchFolder(this.config.MODELS_DIR, () => this.reload())
     this.#stopBackups = scheduleBackups(this.config, this.#log)
@@ -92,7 +97,7 @@ export class Service {
       let swapped = Promise.resolve()
       if (plans.some(({ steps, refusals }) => steps.length + refusals.length > 0))
         await this.#front.pauseFor(async () => {
-          await this.#migrate(models, plans)
+          await this.#migrate(models)
           swapped = swap()
         })
       else swapped = swap()
@@ -115,8 +120,9 @@ export class Service {
     }
   }
 
-  /** The plans say whether a copy is due first; what is carried out is planned again where nobody can come between. */
-  async #migrate(models: Model[], plans: TablePlan[]): Promise<void> {
+  /** Plans now, when nobody writes any more: a copy is due before anything risky that is not refused. */
+  async #migrate(models: Model[]): Promise<void> {
+    const plans = await planModels(this.database, models)
     if (plans.some(isRisky) && plans.every(({ refusals }) => refusals.length === 0)) {
       const target = join(this.config.DATA_DIR, 'backups', backupName('before-change'))
       await backupDatabase(databaseFile(this.config.DATA_DIR), target)
@@ -136,6 +142,14 @@ export class Service {
       metrics: this.#metrics,
       modelsStatus: () => this.#status,
     })
+  }
+
+  /** Overload is told in the log as well, but not for each request: that would add to it. */
+  #turnedAway() {
+    this.#metrics.turnedAway()
+    if (Date.now() < this.#toldOverload + TELL_AGAIN_MS) return
+    this.#toldOverload = Date.now()
+    this.#log.warn('overload: requests are turned away')
   }
 
   #agree() {

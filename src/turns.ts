@@ -1,17 +1,20 @@
 /** How long requests are taken up in one turn of the event loop; while there are new connections, less long. */
 const TURN_MS = 10
 const SHORT_TURN_MS = 2
-/** Who has waited longer than this had better come back later, … */
+/** Who has waited for longer than this had better come back later, … */
 const MAX_WAIT_MS = 500
-/** … if many wait: behind a single slow request nobody is turned away. */
+/** … if many more wait behind: after a single slow request nobody is turned away. */
 const MANY = 50
+/** More than this would fill the memory; somebody may send requests without waiting for answers. */
+const MOST = 5000
+/** What is urgent does not wait, but for so many per turn: else everybody would call it urgent. */
+const URGENT_PER_TURN = 20
 
 /** What is done with those whose turn it is. */
 export interface Actions<Item> {
-  take(item: Item): void
-  /** does not wait, and is never turned away */
-  isUrgent(item: Item): boolean
+  take(item: Item, waitedMs: number): void
   turnAway(item: Item): void
+  isUrgent(item: Item): boolean
 }
 
 /**
@@ -24,6 +27,7 @@ export class Turns<Item> {
   #waiting: { item: Item; since: number }[] = []
   #isPaused = false
   #hasNewConnections = false
+  #urgentLeft = URGENT_PER_TURN
   /** until when this turn lasts; undefined between turns */
   #ends: number | undefined
 
@@ -35,8 +39,9 @@ export class Turns<Item> {
     const now = performance.now()
     this.#ends ??= this.#begin(now)
     const isFree = this.#waiting.length === 0 && !this.#isPaused && now < this.#ends
-    if (isFree || this.#actions.isUrgent(item)) this.#actions.take(item)
-    else this.#waiting.push({ item, since: now })
+    if (isFree || (this.#actions.isUrgent(item) && this.#urgentLeft-- > 0)) this.#actions.take(item, 0)
+    else if (this.#waiting.length < MOST) this.#waiting.push({ item, since: now })
+    else this.#actions.turnAway(item)
   }
 
   /** There is a new connection, and perhaps more behind it: the next turn should come soon. */
@@ -61,6 +66,7 @@ export class Turns<Item> {
     setImmediate(() => this.#next())
     const length = this.#hasNewConnections ? SHORT_TURN_MS : TURN_MS
     this.#hasNewConnections = false
+    this.#urgentLeft = URGENT_PER_TURN
     return now + length
   }
 
@@ -71,8 +77,9 @@ export class Turns<Item> {
     for (let now = performance.now(); now < this.#ends; now = performance.now()) {
       const first = this.#waiting.shift()
       if (!first) return
-      if (now - first.since > MAX_WAIT_MS && this.#waiting.length > MANY) this.#actions.turnAway(first.item)
-      else this.#actions.take(first.item)
+      const waited = now - first.since
+      if (waited > MAX_WAIT_MS && this.#waiting.length > MANY) this.#actions.turnAway(first.item)
+      else this.#actions.take(first.item, waited)
     }
   }
 }

@@ -3,7 +3,7 @@ import { request } from 'node:http'
 import { connect } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
-import { type Handler, HttpFront } from '../src/http.ts'
+import { type Handler, HttpFront, type Observer } from '../src/http.ts'
 import { block } from './helper.ts'
 
 /** A handler that answers with its name after a while. */
@@ -12,7 +12,8 @@ const slow = (name: string, ms = 150): Handler => ({
   routing: (_request, response) => void setTimeout(ms).then(() => response.end(name)),
 })
 
-const newFront = (handler: Handler) => new HttpFront(handler, () => {})
+const UNOBSERVED: Observer = { waited: () => {}, turnedAway: () => {} }
+const newFront = (handler: Handler) => new HttpFront(handler, UNOBSERVED)
 
 const ask = async (url: string) => {
   const response = await fetch(url)
@@ -125,7 +126,7 @@ t.test('addresses', async (t) => {
 
 t.test('who is too slow is not waited for', async (t) => {
   const timeouts = { headersTimeout: 100, requestTimeout: 200, keepAliveTimeout: 100, connectionsCheckingInterval: 50 }
-  const front = new HttpFront(slow('x', 1), () => {}, timeouts)
+  const front = new HttpFront(slow('x', 1), UNOBSERVED, timeouts)
   const url = await front.listen('127.0.0.1', 0)
   const socket = connect(Number(new URL(url).port), '127.0.0.1')
   let answer = ''
@@ -148,6 +149,7 @@ t.test(
   async (t) => {
     const served: string[] = []
     let turnedAway = 0
+    const waits: number[] = []
     const busy: Handler = {
       isUrgent: ({ url }) => url === '/health',
       routing: ({ url = '' }, response) => {
@@ -156,12 +158,12 @@ t.test(
         response.end('served')
       },
     }
-    const front = new HttpFront(busy, () => turnedAway++)
+    const front = new HttpFront(busy, { waited: (ms) => waits.push(ms), turnedAway: () => turnedAway++ })
     const url = await front.listen('127.0.0.1', 0)
     const { port } = new URL(url)
     const kept = Array.from({ length: 160 }, () => connect(Number(port), '127.0.0.1'))
-    const leaving = connect(Number(port), '127.0.0.1')
-    await Promise.all([...kept, leaving].map((socket) => once(socket, 'connect')))
+    const leaving = Array.from({ length: 20 }, () => connect(Number(port), '127.0.0.1'))
+    await Promise.all([...kept, ...leaving].map((socket) => once(socket, 'connect')))
     const health = connect(Number(port), '127.0.0.1')
     await once(health, 'connect')
     // Until the server has accepted them all.
@@ -170,9 +172,8 @@ t.test(
       socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
       return String((await once(socket, 'data'))[0])
     })
-    leaving.write('GET /left HTTP/1.1\r\nHost: x\r\n\r\n')
     await setTimeout(50)
-    leaving.destroy()
+    for (const socket of leaving) socket.destroy()
     const asked = performance.now()
     health.write('GET /health HTTP/1.1\r\nHost: x\r\n\r\n')
     t.match(String((await once(health, 'data'))[0]), /served/)
@@ -181,10 +182,37 @@ t.test(
     const refused = all.filter((answer) => answer.startsWith('HTTP/1.1 503'))
     t.ok(refused.length > 0)
     t.equal(refused.length, turnedAway)
+    t.ok(waits.some((ms) => ms > 400) && waits.length < all.length)
     t.match(refused[0], /retry-after: 1[\s\S]*"code":"UNAVAILABLE"[\s\S]*"requestId":/)
     t.equal(all.length - refused.length, served.filter((path) => path === '/').length)
-    t.notOk(served.includes('/left'))
+    t.ok(served.filter((path) => path === '/left').length < 5, 'but for those taken up before they left')
     for (const socket of [...kept, health]) socket.destroy()
     await front.stop(1)
   },
 )
+
+t.test('overload: requests without end on one connection do not fill the memory', async (t) => {
+  let served = 0
+  const front = new HttpFront(
+    {
+      isUrgent: () => false,
+      routing: (_request, response) => {
+        served++
+        block(1)
+        response.end()
+      },
+    },
+    { waited: () => {}, turnedAway: () => turnedAway++ },
+  )
+  let turnedAway = 0
+  const url = await front.listen('127.0.0.1', 0)
+  const socket = connect(Number(new URL(url).port), '127.0.0.1')
+  await once(socket, 'connect')
+  socket.resume()
+  const sent = 20_000
+  socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(sent))
+  while (served + turnedAway < sent) await setTimeout(20)
+  t.ok(turnedAway > 10_000, 'most are turned away as they come')
+  socket.destroy()
+  await front.stop(1)
+})

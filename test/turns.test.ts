@@ -77,3 +77,12 @@ t.test('a pause is nobody’s overload', async (t) => {
   t.strictSame(taken, upTo(100))
   t.strictSame(turnedAway, [])
 })
+
+t.test('not everybody can be urgent, nor can all wait', async (t) => {
+  const { turns, taken, turnedAway, add } = numbers(0)
+  turns.pause()
+  for (let i = 1; i <= 30; i++) turns.add(-i)
+  t.strictSame(taken.length, 20)
+  add(6000)
+  t.equal(turnedAway.length, 6000 + 10 - 5000)
+})

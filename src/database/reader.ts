@@ -5,14 +5,18 @@ import { Statements } from './statements.ts'
 const BEGIN = CompiledQuery.raw('begin')
 const COMMIT = CompiledQuery.raw('commit')
 
+/** How long a moment lasts. */
+const MOMENT_MS = 2
+
 /**
- * The read-only connection. What is read in one turn of the event loop is of one moment, and takes SQLite's locks once,
- * which is a good part of what a read costs. A turn takes up only requests that have arrived before it: each sees all that
- * was committed before it came. Whatever this process commits ends the moment (`lookAgain`), so nobody misses their own.
+ * The read-only connection. What is read within two milliseconds of one turn of the event loop is of one moment, and
+ * takes SQLite's locks once, which is a good part of what a read costs. Whatever this process commits ends the moment
+ * (`lookAgain`), so nobody misses their own; what another process commits is seen two milliseconds later at most.
  */
 export class Reader {
   readonly #sqlite: Sqlite
   readonly #statements: Statements
+  #since = 0
 
   constructor(sqlite: Sqlite) {
     this.#sqlite = sqlite
@@ -40,7 +44,10 @@ export class Reader {
   }
 
   #look() {
-    if (this.#sqlite.inTransaction) return
+    const now = performance.now()
+    if (this.#sqlite.inTransaction && now - this.#since < MOMENT_MS) return
+    this.lookAgain()
+    this.#since = now
     this.#statements.run(BEGIN)
     setImmediate(() => this.lookAgain())
   }

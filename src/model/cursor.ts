@@ -9,6 +9,9 @@ export interface Position {
   id: number
 }
 
+/** Longer positions are not worth the memory. */
+const MAX_REMEMBERED = 200
+
 /** Makes cursors and reads them back. They are signed: what was not made here is refused. */
 export class Cursors {
   readonly #secret: string
@@ -24,7 +27,8 @@ export class Cursors {
     const known = this.#made.get(key)
     if (known) return known
     const payload = Buffer.from(position).toString('base64url')
-    return this.#made.keep(key, `${payload}.${this.#sign(model, sort, payload)}`)
+    const cursor = `${payload}.${this.#sign(model, sort, payload)}`
+    return position.length > MAX_REMEMBERED ? cursor : this.#made.keep(key, cursor)
   }
 
   read(model: Model, sort: SortKey[], cursor: string): Position {

@@ -48,6 +48,7 @@ export class SessionStore {
   readonly #db: Database
   readonly #limits: { idleMs: number; lifeMs: number }
   readonly #lookUp: CompiledQuery
+  #touchFailed = 0
   readonly #onTouchFailed: (error: unknown) => void
 
   constructor(db: Database, config: Config, onTouchFailed: (error: unknown) => void) {
@@ -83,10 +84,17 @@ export class SessionStore {
     const { idleMs, lifeMs } = this.#limits
     const row = selectOne<SessionRow>(this.#db, this.#lookUp, [id, now - lifeMs, now - idleMs])
     if (!row) return null
-    // Nobody waits for this: if it fails, the next request tries again.
-    if (row.lastSeen <= now - TOUCH_MS)
-      this.#db.updateTable(SESSIONS).set({ lastSeen: now }).where('id', '=', id).execute().catch(this.#onTouchFailed)
+    if (row.lastSeen <= now - TOUCH_MS && this.#touchFailed <= now - TOUCH_MS) this.#touch(id, now)
     return { user: { username: row.username, roles: JSON.parse(row.roles) }, ...UNCHANGING }
+  }
+
+  /** Nobody waits for this. If it fails, it is tried again a minute later: the disk may be full. */
+  #touch(id: string, now: number) {
+    const query = this.#db.updateTable(SESSIONS).set({ lastSeen: now }).where('id', '=', id)
+    query.execute().catch((error) => {
+      this.#touchFailed = now
+      this.#onTouchFailed(error)
+    })
   }
 
   async #insert(id: string, username: string, address: string): Promise<void> {

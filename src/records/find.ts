@@ -61,7 +61,7 @@ export function finderOf({ db, models, cursors, advise }: Surroundings, model: M
   /** All records in the order of their ids: one statement for every page, compiled once. */
   function plainPage(query: Query, scope: Scope, person: Person, position?: Position): Stored[] {
     const { from, skip } = position ? { from: position.id + 1, skip: 0 } : startOf(query, scope)
-    const page = compiled(`${scope} ${query.fields} ${query.expand}`, () =>
+    const page = compiled(`${scope} ${query.fields ?? '*'} ${query.expand}`, () =>
       pageQuery(query, scope, person).where('id', '>=', from),
     )
     return selectNow<Stored>(db, page, [...ownerOf(scope, person), from, query.limit + 1, skip])

@@ -90,7 +90,7 @@ export function recordsOf(surroundings: Surroundings, model: Model) {
   /** A record that is out of reach is simply not there. All of it is returned if no fields are named. */
   function reach(id: number, operation: Operation, person: Person, { fields, expand }: View): Stored {
     const scope = scopeOf(model, operation, person)
-    const query = compiled(`reach ${scope} ${fields} ${expand}`, () =>
+    const query = compiled(`reach ${scope} ${fields ?? '*'} ${expand}`, () =>
       db
         .selectFrom(table)
         .select(columnsOf(model, { fields: fields ?? shown, expand }))

@@ -18,7 +18,9 @@ export async function explainViolation(
   if (code === 'SQLITE_CONSTRAINT_UNIQUE') return notUnique(message, model)
   if (code !== 'SQLITE_CONSTRAINT_FOREIGNKEY') return error
   if (typeof written === 'number') return stillReferred(db, model, models, written)
-  return missingAmong(db, model, written, () => EVERYTHING)
+  const missing = await missingAmong(db, model, written, () => EVERYTHING)
+  // Another write may have made it since.
+  return missing ?? new Failure('REFERENCE_VIOLATION', 'A record that this refers to was not there. Try again.')
 }
 
 function notUnique(message: string, model: Model): Failure {

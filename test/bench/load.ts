@@ -9,26 +9,48 @@ export interface Target {
   records: number
   /** of each record, the version that was returned last */
   versions: Map<number, number>
+  lastChanged: number
+  beingChanged: Set<number>
 }
 
+/** What a server is called by, and what is known of its records. */
+export const newTarget = (url: string, cookie: string, records: number): Target => ({
+  url,
+  cookie,
+  records,
+  versions: new Map(),
+  lastChanged: 0,
+  beingChanged: new Set(),
+})
+
+const CONNECTIONS = 32
 const PATH = '/ws/rest/contacts.Contact'
 
-/** Answered requests per second; anything but a 200 stops the bench. */
-export async function measure(target: Target, work: Work, seconds: number, connections = 32): Promise<number> {
-  const { url, cookie } = target
+/** Answered requests per second, of one kind of work. */
+export function measure(target: Target, work: Work, seconds: number): Promise<number> {
+  return load(target, requestOf(target, work), seconds)
+}
+
+/** The same for the requests of one path. */
+export function measurePath(target: Target, path: string, seconds: number): Promise<number> {
+  return load(target, { method: 'GET', path }, seconds)
+}
+
+/** Anything but a 200 stops the bench. */
+async function load({ url, cookie }: Target, request: autocannon.Request, duration: number): Promise<number> {
   const headers = { cookie, accept: 'application/json' }
-  const result = await autocannon({ url, connections, duration: seconds, headers, requests: [requestOf(target, work)] })
+  const result = await autocannon({ url, connections: CONNECTIONS, duration, headers, requests: [request] })
   if (result.non2xx > 0 || result.errors > 0)
-    throw new Error(`${work}: ${result.non2xx} refused, ${result.errors} broken`)
+    throw new Error(`${JSON.stringify(request)}: ${result.non2xx} refused, ${result.errors} broken`)
   return result['2xx'] / result.duration
 }
 
-let nextRecord = 0
-
-function requestOf({ records, versions }: Target, work: Work): autocannon.Request {
+function requestOf(target: Target, work: Work): autocannon.Request {
   const json = { 'content-type': 'application/json' }
   if (work === 'read')
-    return { setupRequest: (request) => ({ ...request, path: `${PATH}/${1 + Math.floor(Math.random() * records)}` }) }
+    return {
+      setupRequest: (request) => ({ ...request, path: `${PATH}/${1 + Math.floor(Math.random() * target.records)}` }),
+    }
   if (work === 'find') return { method: 'GET', path: `${PATH}?offset=0&limit=40` }
   if (work === 'create')
     return {
@@ -37,22 +59,27 @@ function requestOf({ records, versions }: Target, work: Work): autocannon.Reques
       headers: json,
       body: JSON.stringify({ data: { firstName: 'Ada', lastName: 'King', email: 'ada@example.org' } }),
     }
-  // Each connection changes a record of its own, naming the version it got last.
   return {
     method: 'POST',
     headers: json,
-    setupRequest: (request, context: { id?: number; version?: number }) => {
-      context.id ??= 1 + (nextRecord++ % records)
-      context.version ??= versions.get(context.id) ?? 0
-      return {
-        ...request,
-        path: `${PATH}/${context.id}`,
-        body: JSON.stringify({ data: { version: context.version, lastName: `L${context.version}` } }),
-      }
+    setupRequest: (request) => {
+      const id = nextFree(target)
+      const version = target.versions.get(id) ?? 0
+      const body = JSON.stringify({ data: { version, lastName: `L${version}` } })
+      return { ...request, path: `${PATH}/${id}`, body }
     },
-    onResponse: (_status, body, context: { id?: number; version?: number }) => {
-      context.version = JSON.parse(body).data[0].version as number
-      versions.set(context.id as number, context.version)
+    onResponse: (_status, body) => {
+      const [{ id, version }] = JSON.parse(body).data
+      target.versions.set(id, version)
+      target.beingChanged.delete(id)
     },
   }
+}
+
+/** One record after the other. What was still being changed when a measurement ended has a version nobody was told. */
+function nextFree(target: Target): number {
+  do target.lastChanged = (target.lastChanged % target.records) + 1
+  while (target.beingChanged.has(target.lastChanged))
+  target.beingChanged.add(target.lastChanged)
+  return target.lastChanged
 }

@@ -1,14 +1,17 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, mkdirSync } from 'node:fs'
+import { cpSync, mkdirSync, readFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import Sqlite from 'better-sqlite3'
+import { scripts } from '../../package.json' with { type: 'json' }
 import { PASSWORD } from '../helper.ts'
-import type { Target } from './load.ts'
+import { newTarget, type Target } from './load.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
+/** Those of `npm start`. */
+const START_FLAGS = (scripts.start.match(/--\S+/g) ?? []) as string[]
 const canPin = spawnSync('taskset', ['--version']).status === 0
 
 export interface BenchServer extends Target {
@@ -29,9 +32,14 @@ interface Launched {
 }
 
 /** Starts a script on a free port and waits for its first answer. */
-async function launch(script: string, words: string[], env: Record<string, string>): Promise<Launched> {
+async function launch(
+  script: string,
+  words: string[],
+  env: Record<string, string>,
+  flags: string[] = [],
+): Promise<Launched> {
   const port = await freePort()
-  const command = [process.execPath, join(ROOT, script), ...words]
+  const command = [process.execPath, ...flags, join(ROOT, script), ...words]
   const [file = '', ...args] = canPin ? ['taskset', '-c', '0', ...command] : command
   const start = performance.now()
   const child = spawn(file, args, {
@@ -79,32 +87,39 @@ export async function startDossier(
     DATA_DIR: join(folder, 'data'),
     PORT: '0',
     ADMIN_PASSWORD: PASSWORD,
-    LOG_LEVEL: 'info',
+    LOG_LEVEL: 'warn',
     WATCH_MODELS: 'false',
   }
   mkdirSync(folder, { recursive: true })
-  const first = await launch('src/server.ts', [], env)
-  await stop(first.child)
+  const first = await launch('src/start.js', [], env, START_FLAGS)
+  await stop(first)
   if (records > 0) fill(join(folder, 'data', 'dossier.db'), 'contacts__Contact', records)
-  const { child, url, startMs } = await launch('src/server.ts', [], env)
-  return { child, url, startMs, cookie: await login(url), records, versions: new Map() }
+  const { child, url, startMs } = await launch('src/start.js', [], env, START_FLAGS)
+  return { child, startMs, ...newTarget(url, await login(url), records) }
 }
 
 export async function startHandwritten(folder: string, records: number): Promise<BenchServer> {
   mkdirSync(folder, { recursive: true })
-  await stop((await launch('test/bench/handwritten.ts', [folder], {})).child)
+  await stop(await launch('test/bench/handwritten.ts', [folder], {}))
   fill(join(folder, 'handwritten.db'), 'contact', records)
   const { child, url, startMs } = await launch('test/bench/handwritten.ts', [folder], {})
-  return { child, url, startMs, cookie: await login(url), records, versions: new Map() }
+  return { child, startMs, ...newTarget(url, await login(url), records) }
 }
 
-export async function startBare(): Promise<{ child: ChildProcess; startMs: number }> {
-  return launch('test/bench/bare.ts', [], {})
+/** Started the second time, like the service: with what Node had compiled the first time. */
+export async function startBare(folder: string): Promise<{ child: ChildProcess; startMs: number }> {
+  const env = { NODE_COMPILE_CACHE: join(folder, 'compiled') }
+  await stop(await launch('test/bench/bare.ts', [], env))
+  return launch('test/bench/bare.ts', [], env)
 }
 
-export async function stop(child: ChildProcess): Promise<void> {
+export async function stop({ child }: { child: ChildProcess }): Promise<void> {
   child.kill('SIGTERM')
   if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+}
+
+export function residentMb({ child }: { child: ChildProcess }): number {
+  return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) / 1024
 }
 
 function fill(file: string, table: string, records: number): void {

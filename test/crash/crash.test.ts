@@ -36,7 +36,7 @@ t.test('killed in the middle of a migration: the old state or the new one', asyn
     type = type === 'string' ? 'integer' : 'string'
     const item = { ...MODELS['crash.Item.json'], properties: { text: { type: 'string' }, size: { type } } }
     writeFileSync(join(folder, 'models', 'crash.Item.json'), JSON.stringify(item))
-    const child = spawnScript(folder, 'server.ts')
+    const child = spawnScript(folder, 'start.js')
     await setTimeout(milliseconds)
     await kill(child)
     t.strictSame(audit(folder, newLedger()), [])
@@ -88,7 +88,7 @@ t.test('killed while it starts for the first time', async (t) => {
   for (const milliseconds of [250, 450]) {
     const folder = emptyFolder(t)
     makeCrashFolder(folder)
-    const child = spawnScript(folder, 'server.ts')
+    const child = spawnScript(folder, 'start.js')
     await setTimeout(milliseconds)
     await kill(child)
     const { child: second, url } = await startService(folder)

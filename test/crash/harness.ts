@@ -44,7 +44,7 @@ export function spawnScript(folder: string, script: string, words: string[] = []
 
 /** Starts the real service and waits until it listens. */
 export async function startService(folder: string): Promise<Running> {
-  const child = spawnScript(folder, 'server.ts')
+  const child = spawnScript(folder, 'start.js')
   let output = ''
   for (const stream of [child.stdout, child.stderr])
     stream?.on('data', (chunk) => {

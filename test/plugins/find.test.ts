@@ -298,6 +298,9 @@ t.test('cursors: a changed one is refused, another order too', async (t) => {
   const forged = Buffer.from('[2,99]').toString('base64url')
   for (const changed of [`${payload}`, `${forged}.${signature}`, `${payload}.${signature}x`, `x${first.next}`])
     t.equal((await follow(changed)).body.code, 'BAD_REQUEST')
+  for (const text of ['a', 'b']) await client.put(ITEMS, { text: text.repeat(500) })
+  const long = (await client.get(`${ITEMS}?sort=-text&limit=1`)).body
+  t.match((await follow(long.next, '-text')).body, { data: [{ text: 'a'.repeat(500) }] }, 'a long position')
   t.equal((await follow(first.next, '-whole')).body.code, 'BAD_REQUEST')
   const other = await client.get(
     `/ws/rest/contacts.Contact?after=${encodeURIComponent((await client.get(`${ITEMS}?limit=1`)).body.next)}`,

@@ -58,7 +58,8 @@ t.test('overload: turned away before the event loop drowns, but for /health', as
 })
 
 t.test('overload: more requests than can be taken up in time', async (t) => {
-  const service = await startApp(t)
+  const { lines, stream } = logSink()
+  const service = await startApp(t, { log: stream, env: { LOG_LEVEL: 'warn' } })
   const admin = await service.login()
   await sql`
     WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30000)
@@ -72,7 +73,10 @@ t.test('overload: more requests than can be taken up in time', async (t) => {
   t.match(refused[0]?.body, { code: 'UNAVAILABLE', status: -1 })
   t.ok(answers.every(({ status }) => status === 200 || status === 503))
   const metrics = await fetch(`${service.url}/metrics`, { headers: { cookie: admin.cookie as string } })
-  t.match(await metrics.text(), new RegExp(`^dossier_shed_requests ${refused.length}$`, 'm'))
+  const text = await metrics.text()
+  t.match(text, new RegExp(`^dossier_shed_requests ${refused.length}$`, 'm'))
+  t.match(text, /^dossier_waited_seconds_count [1-9]/m)
+  t.equal(lines.filter((line) => line.includes('overload: requests are turned away')).length, 1, 'told once')
 })
 
 t.test('a database that does not answer makes the service unready, but not dead', async (t) => {

@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import t from 'tap'
 import { type Client, logSink, PASSWORD, playScenarios, startApp } from '../helper.ts'
 
@@ -224,4 +226,23 @@ t.test('an index is advised for the way through a reference', async (t) => {
   t.strictSame(lines, [], 'references have one')
   await client.get(`${path('Person')}?company.name=Acme&sort=name`)
   t.match(lines, [/\[\[\\"company\\",\\"name\\"\]\]/])
+})
+
+t.test('a record that is made in the same group, but later, was not there', async (t) => {
+  const { service, client } = await withRecords(t)
+  const put = (name: string, data: object) => {
+    const body = JSON.stringify({ data })
+    const head = `PUT ${path(name)} HTTP/1.1\r\nHost: x\r\nCookie: ${client.cookie}\r\nContent-Type: application/json`
+    return `${head}\r\nContent-Length: ${body.length}\r\n\r\n${body}`
+  }
+  const socket = connect(Number(new URL(service.url).port), '127.0.0.1')
+  t.teardown(() => socket.destroy())
+  let answers = ''
+  socket.on('data', (chunk) => {
+    answers += chunk
+  })
+  // One after the other on one connection: they are taken up in this order, in one turn.
+  socket.write(put('Person', { name: 'early', company: 3 }) + put('Company', { name: 'late' }))
+  while (!answers.includes('"late"')) await once(socket, 'data')
+  t.match(answers, /"code":"REFERENCE_VIOLATION","message":"A record that this refers to was not there. Try again."/)
 })
