@@ -15,9 +15,9 @@ const WARNINGS = ['login failed', 'login locked', 'cross-site request refused']
 async function audit(app: FastifyInstance) {
   app.decorateRequest('audit', function (event, details = {}) {
     const username = this.session?.user?.username
-    const line = { event, username: username ?? details.subject, address: this.ip, ...details }
-    if (WARNINGS.includes(event)) this.log.warn(line, event)
-    else this.log.info(line, event)
+    const line = { reqId: this.id, event, username: username ?? details.subject, address: this.ip, ...details }
+    if (WARNINGS.includes(event)) app.log.warn(line, event)
+    else app.log.info(line, event)
   })
 }
 

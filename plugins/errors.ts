@@ -22,7 +22,7 @@ async function errors(app: FastifyInstance) {
   app.setErrorHandler<FastifyError>((error, request, reply) => {
     const answer = failureOf(error)
     if (!(error instanceof Failure) && CODES[answer.code].http >= 500)
-      request.log.error({ err: error }, 'unexpected error')
+      app.log.error({ reqId: request.id, err: error }, 'unexpected error')
     const { http } = CODES[answer.code]
     return reply
       .code(http)

@@ -8,10 +8,10 @@ const WORTH_A_LINE = ['trace', 'debug', 'info']
 async function log(app: FastifyInstance) {
   if (!WORTH_A_LINE.includes(app.config.LOG_LEVEL)) return
   app.addHook('onResponse', (request, reply, done) => {
-    const { method, url, ip } = request
+    const { id: reqId, method, url, ip } = request
     const username = request.session?.user?.username
-    request.log.info(
-      { method, url, status: reply.statusCode, ms: Math.round(reply.elapsedTime * 10) / 10, ip, username },
+    app.log.info(
+      { reqId, method, url, status: reply.statusCode, ms: Math.round(reply.elapsedTime * 10) / 10, ip, username },
       'answered',
     )
     done()

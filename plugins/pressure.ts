@@ -32,14 +32,17 @@ async function pressure(app: FastifyInstance) {
     calmUntil = Date.now() + 2 * SAMPLE_MS
   })
 
-  await app.register(underPressure, {
-    maxEventLoopDelay: MAX_DELAY_MS,
-    sampleInterval: SAMPLE_MS,
-    pressureHandler: (request) => {
-      if (request.routeOptions.config.always || Date.now() < calmUntil) return
-      app.metrics.turnedAway()
-      throw OVERLOADED
-    },
+  // Apart, so that its own hook, which looks up each route's options, applies to none of them.
+  let loop!: FastifyInstance
+  app.register(async (apart) => {
+    await apart.register(underPressure, { maxEventLoopDelay: MAX_DELAY_MS, sampleInterval: SAMPLE_MS })
+    loop = apart
+  })
+
+  app.addHook('onRequest', (request, _reply, done) => {
+    if (!loop.isUnderPressure() || Date.now() < calmUntil || request.routeOptions.config.always) return done()
+    app.metrics.turnedAway()
+    done(OVERLOADED)
   })
 }
 

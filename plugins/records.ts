@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { PageOf, SuccessOf, success } from '../src/envelope.ts'
 import { Failure } from '../src/errors.ts'
+import { Memo } from '../src/memo.ts'
 import type { Operation } from '../src/model/access.ts'
 import { parseSearch, type SearchBody } from '../src/model/criteria.ts'
 import { Cursors } from '../src/model/cursor.ts'
@@ -15,7 +16,7 @@ import {
   VersionParameter,
 } from '../src/model/parameter-schemas.ts'
 import { parseParameters, parseView, VIEW_PARAMETERS } from '../src/model/parameters.ts'
-import { allowOnly, wholeNumber } from '../src/model/query.ts'
+import { allowOnly, type Query, wholeNumber } from '../src/model/query.ts'
 import { schemasOf } from '../src/model/schemas.ts'
 import { cookieSecret } from '../src/people/secret.ts'
 import { recordsOf } from '../src/records/records.ts'
@@ -23,6 +24,10 @@ import type { Surroundings } from '../src/records/surroundings.ts'
 import type { Row } from '../src/tables/columns.ts'
 
 type Parameters = Record<string, unknown>
+
+/** Queries that are remembered, and how long an address may be for that. */
+const MAX_QUERIES = 500
+const MAX_URL = 300
 
 /** Find, search, read, create, update and delete: one encapsulated route set per model. */
 async function records(app: FastifyInstance) {
@@ -56,6 +61,14 @@ async function modelRoutes(
   const one = { 200: SuccessOf(row) }
   const page = { 200: PageOf(row) }
   const tags = [model.name]
+  /** Clients ask the same again and again. */
+  const queries = new Memo<Query>(MAX_QUERIES)
+  const queryOf = (url: string, parameters: Parameters): Query => {
+    const known = queries.get(url)
+    if (known) return known
+    const query = parseParameters(parameters, context)
+    return url.length > MAX_URL ? query : queries.keep(url, query)
+  }
   const to = (operation: Operation) => ({ access: { model, operation } })
 
   app.route<{ Querystring: Parameters }>({
@@ -63,7 +76,7 @@ async function modelRoutes(
     url: '',
     config: { ...to('read'), failures: ['BAD_REQUEST'] },
     schema: { tags, summary: `Find ${model.title} records`, querystring: findParametersOf(model), response: page },
-    handler: async ({ query, user }) => ({ status: 0, ...(await records.find(parseParameters(query, context), user)) }),
+    handler: async ({ url, query, user }) => ({ status: 0, ...(await records.find(queryOf(url, query), user)) }),
   })
 
   app.route<{ Body: SearchBody }>({

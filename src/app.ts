@@ -56,6 +56,8 @@ export async function buildApp({
     // One line per answered request is enough: plugins/log.ts writes it.
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: () => randomUUID(),
+    // A logger per request costs more than reading a record: the few lines that are written name the request themselves.
+    childLoggerFactory: (parent) => parent,
     bodyLimit: config.BODY_LIMIT_BYTES,
     trustProxy: trustedProxies(config),
     // What arrives on open connections while an app is closed is still answered.

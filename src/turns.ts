@@ -2,7 +2,7 @@
 const TURN_MS = 10
 const SHORT_TURN_MS = 2
 /** Who has waited for longer than this had better come back later, … */
-const MAX_WAIT_MS = 500
+const MAX_WAIT_MS = 1000
 /** … if many more wait behind: after a single slow request nobody is turned away. */
 const MANY = 50
 /** More than this would fill the memory; somebody may send requests without waiting for answers. */

@@ -55,7 +55,7 @@ t.test('turns are short while there are new connections', async (t) => {
 })
 
 t.test('who has waited too long is turned away, if many wait', async (t) => {
-  const { taken, turnedAway, add, done } = numbers(6)
+  const { taken, turnedAway, add, done } = numbers(8)
   add(200)
   await done(200)
   t.ok(turnedAway.length > 0)
@@ -70,7 +70,7 @@ t.test('a pause is nobody’s overload', async (t) => {
   const { turns, taken, turnedAway, add, done } = numbers(0)
   turns.pause()
   add(100)
-  await setTimeout(600)
+  await setTimeout(1100)
   t.strictSame(taken, [])
   turns.resume()
   await done(100)

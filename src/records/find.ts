@@ -1,5 +1,5 @@
-import { type SelectQueryBuilder, sql } from 'kysely'
-import { type AnyTables, selectNow } from '../database/database.ts'
+import { sql } from 'kysely'
+import { selectNow } from '../database/database.ts'
 import { type Person, type Scope, scopeOf } from '../model/access.ts'
 import type { Position } from '../model/cursor.ts'
 import { type Model, tableOf } from '../model/model.ts'
@@ -86,7 +86,9 @@ export function finderOf({ db, models, cursors, advise }: Surroundings, model: M
   }
 
   async function totalOf(query: Query, scope: Scope, person: Person): Promise<number> {
-    return !query.filter && scope === 'all' ? counts.total() : count(matching(query, scope, person))
+    if (!query.filter && scope === 'all') return counts.total()
+    const counting = matching(query, scope, person).select(sql<number>`count(*)`.as('total'))
+    return (await counting.executeTakeFirstOrThrow()).total
   }
 
   /** What a query asks for, of what somebody may reach. */
@@ -94,11 +96,6 @@ export function finderOf({ db, models, cursors, advise }: Surroundings, model: M
     const reachable = db.selectFrom(table).where(ownership(scope, person))
     return filter ? reachable.where(conditionOf(filter, models, person)) : reachable
   }
-}
-
-async function count(matching: SelectQueryBuilder<AnyTables, string, object>): Promise<number> {
-  const { total } = await matching.select(sql<number>`count(*)`.as('total')).executeTakeFirstOrThrow()
-  return total
 }
 
 const sortColumn = (index: number) => `sort__${index}`

@@ -5,13 +5,13 @@ import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import Sqlite from 'better-sqlite3'
-import { scripts } from '../../package.json' with { type: 'json' }
+import project from '../../package.json' with { type: 'json' }
 import { PASSWORD } from '../helper.ts'
 import { newTarget, type Target } from './load.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 /** Those of `npm start`. */
-const START_FLAGS = (scripts.start.match(/--\S+/g) ?? []) as string[]
+const START_FLAGS = (project.scripts.start.match(/--\S+/g) ?? []) as string[]
 const canPin = spawnSync('taskset', ['--version']).status === 0
 
 export interface BenchServer extends Target {
