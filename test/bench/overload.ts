@@ -12,7 +12,7 @@ const LASTS = 15
 
 /**
  * Requests that arrive at four times the rate that can be carried, whether or not earlier ones have been answered; those
- * for which no connection is free wait in the client.
+ * for which no connection is free wait in the client, and when too many do, they give up.
  */
 export async function overload(folder: string, seconds: number): Promise<void> {
   const server = await startDossier(join(folder, 'overload'), 30_000)
@@ -44,11 +44,14 @@ async function arrive({ url, cookie }: Target, rate: number, maxSockets: number,
   const start = performance.now()
   const elapsed = () => (performance.now() - start) / 1000
   let sent = 0
+  let open = 0
   const ask = () => {
+    open++
     const request = get(url + PATH, { agent, headers: { cookie } }, (response) => {
       const { statusCode = 0 } = response
       response.resume().on('end', () => counts.set(statusCode, (counts.get(statusCode) ?? 0) + 1))
     })
+    request.on('close', () => open--)
     // What is still open at the end is cut off.
     request.on('error', () => {})
   }
@@ -57,7 +60,7 @@ async function arrive({ url, cookie }: Target, rate: number, maxSockets: number,
   while (elapsed() < seconds) {
     while (sent < elapsed() * rate) {
       sent++
-      ask()
+      if (open < 2 * maxSockets) ask()
     }
     if (asked < elapsed() * 2) {
       asked++
