@@ -111,9 +111,7 @@ export class HttpFront {
   }
 
   #take({ request, response }: Exchange) {
-    // Who did not wait for the answer does not need one.
-    if (response.destroyed) return
-    if (this.#stopping) response.setHeader('connection', 'close')
+    if (!this.#isWaitedFor(response)) return
     const handler = this.#handler
     this.#underWay.set(response, handler)
     response.once('close', () => {
@@ -124,9 +122,15 @@ export class HttpFront {
     handler.routing(request, response)
   }
 
+  /** Who has left does not need an answer; who waits is told, while stopping, that it is the last one. */
+  #isWaitedFor(response: ServerResponse): boolean {
+    if (this.#stopping && !response.destroyed) response.setHeader('connection', 'close')
+    return !response.destroyed
+  }
+
   /** By hand, for it has to be quick: the more there are to turn away, the less time there is. */
   #turnAway({ request, response }: Exchange) {
-    if (response.destroyed) return
+    if (!this.#isWaitedFor(response)) return
     this.#observer.turnedAway()
     const body = JSON.stringify(failure(OVERLOADED, randomUUID()))
     const head = { 'content-type': 'application/json', 'content-length': body.length, ...OVERLOADED.details.headers }
