@@ -31,15 +31,17 @@ async function errors(app: FastifyInstance) {
   })
 }
 
+/** What may be done again in a second. */
+const later = (message: string) => new Failure('UNAVAILABLE', message, { headers: { 'retry-after': '1' } })
+
 function failureOf(error: FastifyError): Failure {
   if (error instanceof Failure) return error
   if (error.validation) return explainBody(error.validation as Parameters<typeof explainBody>[0])
   const known = KNOWN[error.code]
   // Another process has changed the tables, and this one has not followed yet.
   if (error.code === 'SQLITE_ERROR' && /no such (column|table)|has no column/.test(error.message))
-    return new Failure('UNAVAILABLE', 'The models are being changed. Try again in a second.', {
-      headers: { 'retry-after': '1' },
-    })
+    return later('The models are being changed. Try again in a second.')
+  if (error.code === 'SQLITE_BUSY') return later('Another process is changing the data. Try again in a second.')
   return known
     ? new Failure(...known)
     : new Failure('INTERNAL', 'Something went wrong here. It has been logged with this requestId.')

@@ -165,7 +165,7 @@ function idIn({ id }: Parameters): number {
 
 /** The model's name in a path below /ws/rest. */
 function modelIn(url: string): string {
-  const [, , , name = ''] = url.split(/[/?]/)
+  const [, , , name = ''] = url.split(/[/?#]/)
   return decodeURIComponent(name)
 }
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import { type AddressInfo, Server as NetServer, type Socket } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import { failure } from './envelope.ts'
 import { Failure, OVERLOADED } from './errors.ts'
@@ -35,6 +35,9 @@ const TIMEOUTS = {
   connectionsCheckingInterval: 5000,
 }
 
+/** Requests that one connection may have open at a time. */
+const MAX_OPEN = 100
+
 /** How long requests under way may hold up a change. */
 const DRAIN_MS = 5000
 
@@ -48,6 +51,8 @@ export class HttpFront {
   /** requests under way, by the handler that answers them */
   readonly #underWay = new Map<ServerResponse, Handler>()
   readonly #sockets = new Set<Socket>()
+  /** requests of a connection that have not been answered */
+  readonly #open = new WeakMap<Socket, number>()
   readonly #turns = new Turns<Exchange>({
     take: (exchange, waitedMs) => {
       if (waitedMs > 0) this.#observer.waited(waitedMs)
@@ -62,7 +67,7 @@ export class HttpFront {
   constructor(handler: Handler, observer: Observer, timeouts = TIMEOUTS) {
     this.#handler = handler
     this.#observer = observer
-    this.#server = createServer(timeouts, (request, response) => this.#turns.add({ request, response }))
+    this.#server = createServer(timeouts, (request, response) => this.#arrived({ request, response }))
     this.#server.on('clientError', answerBrokenRequest)
     this.#server.on('connection', (socket) => {
       this.#turns.newConnection()
@@ -91,6 +96,8 @@ export class HttpFront {
     this.#turns.pause()
     try {
       for (const end = Date.now() + DRAIN_MS; this.#underWay.size > 0 && Date.now() < end; ) await setTimeout(2)
+      // Who is still sending would be answered by the old handler after the change. Nothing was promised to them yet.
+      for (const response of this.#underWay.keys()) response.destroy()
       return await work()
     } finally {
       this.#turns.resume()
@@ -100,8 +107,9 @@ export class HttpFront {
   /** No new connections; what is under way finishes, for so long at most. */
   async stop(seconds: number): Promise<void> {
     this.#stopping = true
-    const closed = new Promise((resolve) => this.#server.close(resolve))
-    this.#server.closeIdleConnections()
+    // Not the HTTP server's own, which would cut off answers that are on their way.
+    const closed = new Promise((resolve) => NetServer.prototype.close.call(this.#server, resolve))
+    this.#closeIdle()
     // Node takes a connection that has never said anything for a busy one.
     for (const socket of this.#sockets) if (socket.bytesRead === 0) socket.destroy()
     for (const response of this.#underWay.keys()) if (!response.headersSent) response.setHeader('connection', 'close')
@@ -110,15 +118,31 @@ export class HttpFront {
     clearTimeout(timer)
   }
 
+  #arrived({ request, response }: Exchange) {
+    const { socket } = request
+    const open = (this.#open.get(socket) ?? 0) + 1
+    this.#open.set(socket, open)
+    // Without waiting for answers: nobody needs that many at once, and they would take everybody's turns.
+    if (open > MAX_OPEN) return void socket.destroy()
+    response.once('close', () => {
+      this.#open.set(socket, (this.#open.get(socket) as number) - 1)
+      this.#underWay.delete(response)
+      // A connection whose answer had begun before the stop could not be told to close.
+      if (this.#stopping) setImmediate(() => this.#closeIdle())
+    })
+    this.#turns.add({ request, response })
+  }
+
+  /** Node takes a connection for idle whose answer is still on its way: then it is too early. */
+  #closeIdle() {
+    const isSending = [...this.#underWay.keys()].some((response) => response.writableEnded)
+    if (!isSending) this.#server.closeIdleConnections()
+  }
+
   #take({ request, response }: Exchange) {
     if (!this.#isWaitedFor(response)) return
     const handler = this.#handler
     this.#underWay.set(response, handler)
-    response.once('close', () => {
-      this.#underWay.delete(response)
-      // A connection whose answer had begun before the stop could not be told to close.
-      if (this.#stopping) setImmediate(() => this.#server.closeIdleConnections())
-    })
     handler.routing(request, response)
   }
 
@@ -149,5 +173,7 @@ function answerBrokenRequest(_error: Error, socket: Socket) {
     `Content-Length: ${body.length}`,
     'Connection: close',
   ]
-  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
+  socket.write(`${head.join('\r\n')}\r\n\r\n${body}`)
+  // Not only ended: their side of the connection may stay open for ever.
+  socket.destroySoon()
 }

@@ -58,10 +58,13 @@ function compile(schema: JsonSchema, pointer: string, complaints: Complaint[]): 
   }
   // Only these have values to check; compiling is what takes time when there are many models.
   if (!('enum' in schema) && !('default' in schema)) return undefined
-  // The parts inside are checked on their own: here only the level at hand counts.
-  const { items, properties, ...own } = schema
-  const check = ajv.compile(own)
-  ajv.removeSchema(own)
+  let check: ValidateFunction | undefined
+  try {
+    check = ajv.compile(schema)
+  } catch {
+    // A part inside is broken, and complained of when it is checked itself.
+  }
+  ajv.removeSchema(schema)
   return check
 }
 

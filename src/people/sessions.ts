@@ -46,7 +46,7 @@ export const sessionKey = (sessionId: string) => keys.get(sessionId) ?? keys.kee
 /** The store behind @fastify/session. Sessions live in the database, so that they survive a restart. */
 export class SessionStore {
   readonly #db: Database
-  readonly #limits: { idleMs: number; lifeMs: number }
+  readonly #limits: ReturnType<typeof limitsOf>
   readonly #lookUp: CompiledQuery
   #touchFailed = 0
   readonly #onTouchFailed: (error: unknown) => void
@@ -81,10 +81,10 @@ export class SessionStore {
 
   #find(id: string): SessionData | null {
     const now = Date.now()
-    const { idleMs, lifeMs } = this.#limits
+    const { idleMs, lifeMs, touchMs } = this.#limits
     const row = selectOne<SessionRow>(this.#db, this.#lookUp, [id, now - lifeMs, now - idleMs])
     if (!row) return null
-    if (row.lastSeen <= now - TOUCH_MS && this.#touchFailed <= now - TOUCH_MS) this.#touch(id, now)
+    if (row.lastSeen <= now - touchMs && this.#touchFailed <= now - TOUCH_MS) this.#touch(id, now)
     return { user: { username: row.username, roles: JSON.parse(row.roles) }, ...UNCHANGING }
   }
 
@@ -144,7 +144,8 @@ export async function endSessions(db: Database, username: string, kept = ''): Pr
 }
 
 function limitsOf(config: Config) {
-  return { idleMs: config.SESSION_IDLE_MINUTES * 60_000, lifeMs: config.SESSION_MAX_HOURS * 3_600_000 }
+  const idleMs = config.SESSION_IDLE_MINUTES * 60_000
+  return { idleMs, lifeMs: config.SESSION_MAX_HOURS * 3_600_000, touchMs: Math.min(TOUCH_MS, idleMs / 10) }
 }
 
 export async function countSessions(db: Database, config: Config): Promise<number> {

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { type CompiledQuery, sql } from 'kysely'
 import type { Database } from '../database/database.ts'
 import { type Model, tableOf } from '../model/model.ts'
@@ -18,8 +19,11 @@ export function indexAdvisor(db: Database, model: Model, advise: (advice: string
   return async (query: Query, compiled: CompiledQuery): Promise<void> => {
     const fields = helpfulIndex(query)
     const isThere = existing.some((names) => fields.every((name, position) => names[position] === name))
-    if (isThere || seen.has(compiled.sql) || seen.size >= MAX_SHAPES || !(await hasMany())) return
-    seen.add(compiled.sql)
+    if (isThere) return
+    // A search may be long: its hash is not.
+    const shape = hash('sha256', compiled.sql)
+    if (seen.has(shape) || seen.size >= MAX_SHAPES || !(await hasMany())) return
+    seen.add(shape)
     if (!(await scans(compiled))) return
     const index = JSON.stringify([fields])
     advise(

@@ -1,4 +1,4 @@
-import type { CompiledQuery } from 'kysely'
+import { CompiledQuery } from 'kysely'
 import { Memo } from '../memo.ts'
 
 /** Shapes of statements kept; a model's clients use a handful. */
@@ -8,5 +8,6 @@ const MAX_SHAPES = 200
 export function compiledOnce() {
   const shapes = new Memo<CompiledQuery>(MAX_SHAPES)
   return (shape: string, build: () => { compile(): CompiledQuery }): CompiledQuery =>
-    shapes.get(shape) ?? shapes.keep(shape, build().compile())
+    // The text alone: what it was compiled from holds a record's values.
+    shapes.get(shape) ?? shapes.keep(shape, CompiledQuery.raw(build().compile().sql))
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import Sqlite from 'better-sqlite3'
 import t from 'tap'
-import { automaticBackup, scheduleBackups } from '../../src/backups.ts'
+import { backupIfDue, scheduleBackups } from '../../src/backups.ts'
 import { HELP as BACKUP_HELP, backupCommand } from '../../src/cli/backup.ts'
 import { progressBar } from '../../src/cli/progress.ts'
 import { HELP as RESTORE_HELP, restoreCommand } from '../../src/cli/restore.ts'
@@ -93,24 +93,31 @@ t.test('backups by themselves: so many are kept, and never is the only good one 
   const { lines, stream } = logSink()
   const config = configOf(folder, { BACKUP_KEEP: '2', LOG_LEVEL: 'info' })
   const log = newLogger(config, false, stream)
+  const often = { ...config, BACKUP_EVERY_HOURS: 0.000001 }
   for (let i = 0; i < 4; i++) {
-    await automaticBackup(config, log)
-    await new Promise((resolve) => setTimeout(resolve, 5))
+    await backupIfDue(often, log)
+    await new Promise((resolve) => setTimeout(resolve, 10))
   }
   const names = () => readdirSync(join(folder, 'data', 'backups')).filter((name) => name.endsWith('.db'))
   t.equal(names().length, 2)
+  const made = lines.length
+  await backupIfDue({ ...config, BACKUP_EVERY_HOURS: 8760 }, log)
+  t.equal(lines.length, made, 'not due')
   const broken = { ...config, DATA_DIR: join(folder, 'nowhere') }
-  await automaticBackup(broken, log)
+  await backupIfDue(broken, log)
   t.match(lines.at(-1), /the backup failed/)
   t.equal(names().length, 2)
   scheduleBackups(config, log)()
   scheduleBackups({ ...config, BACKUP_EVERY_HOURS: 0 }, log)()
-  const every = scheduleBackups({ ...config, BACKUP_EVERY_HOURS: 1 / 36_000 }, log)
+  const stop = scheduleBackups(often, log, 1)
   const before = lines.length
-  for (const end = Date.now() + 3000; lines.length === before && Date.now() < end; )
+  for (const end = Date.now() + 3000; lines.length < before + 3 && Date.now() < end; )
     await new Promise((resolve) => setTimeout(resolve, 20))
-  every()
-  t.ok(lines.length > before)
+  stop()
+  t.ok(lines.length >= before + 3)
+  t.notMatch(lines.slice(before).join(''), /failed/)
+  // The last one may still be at it.
+  await new Promise((resolve) => setTimeout(resolve, 300))
 })
 
 t.test('a database that cannot be used stops the start with a sentence that says what to do', async (t) => {

@@ -216,3 +216,17 @@ t.test('a union that is not an enumeration is not one', async (t) => {
   const odd = parseModel({ file: 'a.B.json', name: 'a.B', hash: '', raw: field({ anyOf: [null, { const: 1 }] }) })
   t.match(odd, [{ pointer: '/properties/x' }, { pointer: '/properties/x/anyOf' }])
 })
+
+t.test('a default has to keep all the rules of its field, inside as well', async (t) => {
+  const faultsOf = (x: object) => {
+    const result = parseModel({ file: 'f', name: 'a.B', hash: '', raw: { type: 'object', properties: { x } } })
+    return Array.isArray(result) ? result.map(({ pointer }) => pointer) : []
+  }
+  const inner = { type: 'object', properties: { a: { type: 'integer' } }, additionalProperties: false }
+  t.strictSame(faultsOf({ ...inner, default: { a: 1 } }), [])
+  t.strictSame(faultsOf({ ...inner, default: { a: 'x' } }), ['/properties/x/default'])
+  t.strictSame(faultsOf({ type: 'array', items: { type: 'integer' }, default: ['x'] }), ['/properties/x/default'])
+  t.strictSame(faultsOf({ type: 'array', items: { type: 'string', pattern: '(' }, default: ['x'] }), [
+    '/properties/x/items/pattern',
+  ])
+})

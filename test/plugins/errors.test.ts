@@ -1,5 +1,7 @@
+import Sqlite from 'better-sqlite3'
 import { sql } from 'kysely'
 import t from 'tap'
+import { databaseFile } from '../../src/database/database.ts'
 import { Client, logSink, startApp } from '../helper.ts'
 
 t.test('anything unexpected is logged in full, and the client sees nothing of it', async (t) => {
@@ -49,4 +51,20 @@ t.test('an unknown path and a known one with another method', async (t) => {
   const wrong = await client.send('DELETE', '/callback')
   t.match(wrong.body, { code: 'METHOD_NOT_ALLOWED', message: /POST/ })
   t.equal(wrong.headers.get('allow'), 'POST')
+})
+
+t.test('a database that another process keeps for itself is 503, and later all is well', async (t) => {
+  const { stream } = logSink()
+  const service = await startApp(t, { log: stream })
+  const client = await service.login()
+  await sql`PRAGMA busy_timeout = 20`.execute(service.database)
+  const other = new Sqlite(databaseFile(service.config.DATA_DIR))
+  t.teardown(() => other.close())
+  other.exec('BEGIN IMMEDIATE')
+  const refused = await client.put('/ws/rest/contacts.Contact', { firstName: 'y' })
+  t.equal(refused.status, 503)
+  t.match(refused.body, { code: 'UNAVAILABLE', message: /Another process/ })
+  t.equal(refused.headers.get('retry-after'), '1')
+  other.exec('ROLLBACK')
+  t.equal((await client.put('/ws/rest/contacts.Contact', { firstName: 'y' })).status, 200)
 })
