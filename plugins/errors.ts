@@ -1,7 +1,7 @@
 import type { FastifyError, FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { failure } from '../src/envelope.ts'
-import { CODES, type Code, Failure } from '../src/errors.ts'
+import { CODES, type Code, Failure, unavailable } from '../src/errors.ts'
 import { explainBody } from '../src/model/explain.ts'
 
 /** What Fastify and SQLite say → what the contract says. Any other error is one of ours to mend: INTERNAL. */
@@ -31,17 +31,14 @@ async function errors(app: FastifyInstance) {
   })
 }
 
-/** What may be done again in a second. */
-const later = (message: string) => new Failure('UNAVAILABLE', message, { headers: { 'retry-after': '1' } })
-
 function failureOf(error: FastifyError): Failure {
   if (error instanceof Failure) return error
   if (error.validation) return explainBody(error.validation as Parameters<typeof explainBody>[0])
   const known = KNOWN[error.code]
   // Another process has changed the tables, and this one has not followed yet.
   if (error.code === 'SQLITE_ERROR' && /no such (column|table)|has no column/.test(error.message))
-    return later('The models are being changed. Try again in a second.')
-  if (error.code === 'SQLITE_BUSY') return later('Another process is changing the data. Try again in a second.')
+    return unavailable('The models are being changed. Try again in a second.')
+  if (error.code === 'SQLITE_BUSY') return unavailable('Another process is changing the data. Try again in a second.')
   return known
     ? new Failure(...known)
     : new Failure('INTERNAL', 'Something went wrong here. It has been logged with this requestId.')

@@ -62,13 +62,8 @@ async function modelRoutes(
   const page = { 200: PageOf(row) }
   const tags = [model.name]
   /** Clients ask the same again and again. */
-  const queries = new Memo<Query>(MAX_QUERIES)
-  const queryOf = (url: string, parameters: Parameters): Query => {
-    const known = queries.get(url)
-    if (known) return known
-    const query = parseParameters(parameters, context)
-    return url.length > MAX_URL ? query : queries.keep(url, query)
-  }
+  const queries = new Memo<Query>(MAX_QUERIES, MAX_URL)
+  const queryOf = (url: string, parameters: Parameters) => queries.of(url, () => parseParameters(parameters, context))
   const to = (operation: Operation) => ({ access: { model, operation } })
 
   app.route<{ Querystring: Parameters }>({

@@ -36,7 +36,7 @@ function rememberingSigner(secret: string): Signer {
   const signed = new Memo<string>(MAX_REMEMBERED)
   const checked = new Memo<ReturnType<Signer['unsign']>>(MAX_REMEMBERED)
   return {
-    sign: (value) => signed.get(value) ?? signed.keep(value, signer.sign(value)),
+    sign: (value) => signed.of(value, (unsigned) => signer.sign(unsigned)),
     unsign: (value) => {
       const known = checked.get(value)
       if (known) return known

@@ -49,7 +49,9 @@ export class Failure extends Error {
   }
 }
 
+/** What may be tried again after so many seconds. */
+export const unavailable = (message: string, seconds = 1) =>
+  new Failure('UNAVAILABLE', message, { headers: { 'retry-after': String(seconds) } })
+
 /** More to do than can be done. */
-export const OVERLOADED = new Failure('UNAVAILABLE', 'There is more to do than can be done. Try again in a moment.', {
-  headers: { 'retry-after': '1', 'cache-control': 'no-store' },
-})
+export const OVERLOADED = unavailable('There is more to do than can be done. Try again in a moment.')

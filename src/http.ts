@@ -157,8 +157,8 @@ export class HttpFront {
     if (!this.#isWaitedFor(response)) return
     this.#observer.turnedAway()
     const body = JSON.stringify(failure(OVERLOADED, randomUUID()))
-    const head = { 'content-type': 'application/json', 'content-length': body.length, ...OVERLOADED.details.headers }
-    response.writeHead(503, head).end(body)
+    const head = { 'content-type': 'application/json', 'content-length': body.length, 'cache-control': 'no-store' }
+    response.writeHead(503, { ...head, ...OVERLOADED.details.headers }).end(body)
     request.resume()
   }
 }

@@ -20,6 +20,7 @@ async function start() {
       `\n  First user: ${config.ADMIN_USERNAME}\n  Password:   ${madeUp}   (shown only this once)\n\n`,
     )
   log.info(`Dossier is listening at ${url}`)
+  // SIGHUP is no stop: it reads the models anew.
   process.on('SIGHUP', () => service.reload())
   // Some time over the limit for requests: then the process ends, whatever happens.
   closeWithGrace({ delay: (config.SHUTDOWN_SECONDS + 5) * 1000, skip: ['SIGHUP'] }, async ({ err }) => {

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import type { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable, Writable } from 'node:stream'
@@ -285,4 +286,13 @@ export function runScript(script: string, words: string[], env: Record<string, s
 export function block(ms: number): void {
   const end = performance.now() + ms
   while (performance.now() < end);
+}
+
+/** Everything that a connection receives, as it comes. */
+export function receivedBy(socket: Socket): () => string {
+  let text = ''
+  socket.on('data', (chunk) => {
+    text += chunk
+  })
+  return () => text
 }

@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
 import { type Handler, HttpFront, type Observer } from '../src/http.ts'
-import { block } from './helper.ts'
+import { block, receivedBy } from './helper.ts'
 
 /** A handler that answers with its name after a while. */
 const slow = (name: string, ms = 150): Handler => ({
@@ -98,17 +98,14 @@ t.test('stopping: a request on a kept connection is answered, and the connection
   const front = newFront(slow('x', 100))
   const url = await front.listen('127.0.0.1', 0)
   const socket = connect(Number(new URL(url).port), '127.0.0.1')
-  let answer = ''
-  socket.on('data', (chunk) => {
-    answer += chunk
-  })
+  const answer = receivedBy(socket)
   // Two requests at once on one connection: the second is taken while the service stops.
   socket.write('GET /1 HTTP/1.1\r\nHost: x\r\n\r\n')
   await setTimeout(30)
   const stopped = front.stop(5)
   socket.write('GET /2 HTTP/1.1\r\nHost: x\r\n\r\n')
   await Promise.all([stopped, once(socket, 'close')])
-  t.match(answer, /200 OK[\s\S]*connection: close/i)
+  t.match(answer(), /200 OK[\s\S]*connection: close/i)
 })
 
 t.test('stopping: not for longer than the limit', async (t) => {
@@ -137,13 +134,10 @@ t.test('who is too slow is not waited for', async (t) => {
   const front = new HttpFront(slow('x', 1), UNOBSERVED, timeouts)
   const url = await front.listen('127.0.0.1', 0)
   const socket = connect(Number(new URL(url).port), '127.0.0.1')
-  let answer = ''
-  socket.on('data', (chunk) => {
-    answer += chunk
-  })
+  const answer = receivedBy(socket)
   socket.write('GET / HTTP/1.1\r\nX-Slow: ')
   await once(socket, 'close')
-  t.match(answer, /^HTTP\/1\.1 400[\s\S]*BAD_REQUEST/)
+  t.match(answer(), /^HTTP\/1\.1 400[\s\S]*BAD_REQUEST/)
   const bomb = connect(Number(new URL(url).port), '127.0.0.1')
   bomb.write(`GET / HTTP/1.1\r\nX-Large: ${'x'.repeat(100_000)}\r\n\r\n`)
   bomb.resume().on('error', () => {})

@@ -11,3 +11,14 @@ t.test('remembers up to a bound', async (t) => {
   t.equal(memo.get('a'), undefined, 'and then starts over')
   t.equal(memo.get('c'), 3)
 })
+
+t.test('works out what it does not know, and does not keep what has a long key', async (t) => {
+  const memo = new Memo<number>(10, 3)
+  const asked: string[] = []
+  const lengthOf = (key: string) => {
+    asked.push(key)
+    return key.length
+  }
+  for (const key of ['abc', 'abc', 'abcd', 'abcd']) t.equal(memo.of(key, lengthOf), key.length)
+  t.strictSame(asked, ['abc', 'abcd', 'abcd'])
+})

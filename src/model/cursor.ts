@@ -9,13 +9,14 @@ export interface Position {
   id: number
 }
 
-/** Longer positions are not worth the memory. */
-const MAX_REMEMBERED = 200
+/** Cursors that are remembered, and how long what they are made from may be for that. */
+const MAX_CURSORS = 1000
+const MAX_POSITION = 200
 
 /** Makes cursors and reads them back. They are signed: what was not made here is refused. */
 export class Cursors {
   readonly #secret: string
-  readonly #made = new Memo<string>(1000)
+  readonly #made = new Memo<string>(MAX_CURSORS, MAX_POSITION)
 
   constructor(secret: string) {
     this.#secret = secret
@@ -23,12 +24,10 @@ export class Cursors {
 
   make(model: Model, sort: SortKey[], { values, id }: Position): string {
     const position = JSON.stringify([...values, id])
-    const key = `${model.name} ${orderOf(sort)} ${position}`
-    const known = this.#made.get(key)
-    if (known) return known
-    const payload = Buffer.from(position).toString('base64url')
-    const cursor = `${payload}.${this.#sign(model, sort, payload)}`
-    return position.length > MAX_REMEMBERED ? cursor : this.#made.keep(key, cursor)
+    return this.#made.of(`${model.name} ${orderOf(sort)} ${position}`, () => {
+      const payload = Buffer.from(position).toString('base64url')
+      return `${payload}.${this.#sign(model, sort, payload)}`
+    })
   }
 
   read(model: Model, sort: SortKey[], cursor: string): Position {

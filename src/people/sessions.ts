@@ -41,7 +41,7 @@ type Done<Result = never> = (error: unknown, result?: Result) => void
 const keys = new Memo<string>(10_000)
 
 /** What the database knows a session by: who reads it there cannot use it. */
-export const sessionKey = (sessionId: string) => keys.get(sessionId) ?? keys.keep(sessionId, hash('sha256', sessionId))
+export const sessionKey = (sessionId: string) => keys.of(sessionId, (id) => hash('sha256', id))
 
 /** The store behind @fastify/session. Sessions live in the database, so that they survive a restart. */
 export class SessionStore {

@@ -1,4 +1,4 @@
-import { Failure } from '../errors.ts'
+import { unavailable } from '../errors.ts'
 
 /** Lets so many through at once; some may wait in line, and past that the answer is to come back later. */
 export class Turnstile {
@@ -27,9 +27,7 @@ export class Turnstile {
   /** Whoever leaves hands their place to the first in line. */
   #waitInLine(): Promise<void> {
     if (this.#waiting.length >= this.#maxWaiting)
-      throw new Failure('UNAVAILABLE', 'Too many people are logging in right now. Try again in a few seconds.', {
-        headers: { 'retry-after': '5' },
-      })
+      throw unavailable('Too many people are logging in right now. Try again in a few seconds.', 5)
     return new Promise((resolve) => {
       this.#waiting.push(resolve)
     })

@@ -9,5 +9,5 @@ export function compiledOnce() {
   const shapes = new Memo<CompiledQuery>(MAX_SHAPES)
   return (shape: string, build: () => { compile(): CompiledQuery }): CompiledQuery =>
     // The text alone: what it was compiled from holds a record's values.
-    shapes.get(shape) ?? shapes.keep(shape, CompiledQuery.raw(build().compile().sql))
+    shapes.of(shape, () => CompiledQuery.raw(build().compile().sql))
 }

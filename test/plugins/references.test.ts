@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import t from 'tap'
-import { type Client, logSink, PASSWORD, playScenarios, startApp } from '../helper.ts'
+import { type Client, logSink, PASSWORD, playScenarios, receivedBy, startApp } from '../helper.ts'
 
 const model = (properties: object, more: object = {}) => ({
   type: 'object',
@@ -237,12 +237,9 @@ t.test('a record that is made in the same group, but later, was not there', asyn
   }
   const socket = connect(Number(new URL(service.url).port), '127.0.0.1')
   t.teardown(() => socket.destroy())
-  let answers = ''
-  socket.on('data', (chunk) => {
-    answers += chunk
-  })
+  const answers = receivedBy(socket)
   // One after the other on one connection: they are taken up in this order, in one turn.
   socket.write(put('Person', { name: 'early', company: 3 }) + put('Company', { name: 'late' }))
-  while (!answers.includes('"late"')) await once(socket, 'data')
-  t.match(answers, /"code":"REFERENCE_VIOLATION","message":"A record that this refers to was not there. Try again."/)
+  while (!answers().includes('"late"')) await once(socket, 'data')
+  t.match(answers(), /"code":"REFERENCE_VIOLATION","message":"A record that this refers to was not there. Try again."/)
 })
