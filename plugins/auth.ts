@@ -3,8 +3,8 @@ import { Type } from '@sinclair/typebox'
 import fp from 'fastify-plugin'
 import { SuccessOf, success } from '../src/envelope.ts'
 import { type Code, Failure } from '../src/errors.ts'
-import { countAttempt } from '../src/people/attempts.ts'
-import { authenticate, noteLogin, type User } from '../src/people/users.ts'
+import { guardAttempts } from '../src/people/attempts.ts'
+import { authenticate, type Proven, type User } from '../src/people/users.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -14,14 +14,14 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** who is logged in; on public routes nobody may be */
     readonly user: User
-    /** proves by their password who somebody is; tries are counted, and failures written down */
-    prove(username: string, password: string, ifWrong: string): Promise<User>
+    /** proves by their password who somebody is; wrong ones are counted and written down */
+    prove(username: string, password: string, ifWrong: string): Promise<Proven>
   }
 }
 
 const LOGIN_PATHS = ['/callback', '/login.jsp']
-/** What goes into the audit trail when somebody cannot prove who they are. Any other error is about the service. */
-const AUDITED: Partial<Record<Code, string>> = { TOO_MANY_ATTEMPTS: 'login locked', LOGIN_INCORRECT: 'login failed' }
+/** What goes into the trail when somebody cannot prove who they are. Any other error is about the service. */
+const TOLD: Partial<Record<Code, string>> = { TOO_MANY_ATTEMPTS: 'login locked', LOGIN_INCORRECT: 'login failed' }
 const Credentials = Type.Object({ username: Type.String(), password: Type.String() })
 const Person = Type.Object({ username: Type.String(), roles: Type.Array(Type.String()) })
 
@@ -34,15 +34,15 @@ const auth: FastifyPluginAsyncTypebox = async (app) => {
   })
 
   app.decorateRequest('prove', async function (username, password, ifWrong) {
+    const { db } = app.storage
     try {
-      const attempt = await countAttempt(app.database, app.config, username, this.ip)
-      const user = await authenticate(app.database, username, password)
-      if (!user) throw new Failure('LOGIN_INCORRECT', ifWrong)
-      await attempt.forget()
-      return user
+      const check = () => authenticate(db, username, password)
+      const proven = await guardAttempts(db, app.config, username, this.ip, check)
+      if (!proven) throw new Failure('LOGIN_INCORRECT', ifWrong)
+      return proven
     } catch (error) {
-      const event = error instanceof Failure && AUDITED[error.code]
-      if (event) this.audit(event, { subject: username.slice(0, 64) })
+      const event = error instanceof Failure && TOLD[error.code]
+      if (event) this.trail(event, { subject: username.slice(0, 64) })
       throw error
     }
   })
@@ -61,13 +61,12 @@ const auth: FastifyPluginAsyncTypebox = async (app) => {
       schema: { body: Credentials, response: { 200: SuccessOf(Person) } },
       handler: async (request) => {
         const { username, password } = request.body
-        const user = await request.prove(username, password, 'The username or the password is not right.')
-        await noteLogin(app.database, user)
+        const { user, proof } = await request.prove(username, password, 'The username or the password is not right.')
         // A new session id at every login: one that somebody planted beforehand is worth nothing.
         await request.session.regenerate()
-        Object.assign(request.session, { user, address: request.ip })
+        Object.assign(request.session, { user, proof, address: request.ip })
         await request.session.save()
-        request.audit('login')
+        request.trail('login')
         return success(user)
       },
     })
@@ -79,7 +78,7 @@ const auth: FastifyPluginAsyncTypebox = async (app) => {
     config: { public: true, changes: true },
     schema: { response: { 200: SuccessOf(Type.Never()) } },
     handler: async (request, reply) => {
-      if (request.user) request.audit('logout')
+      if (request.user) request.trail('logout')
       await request.session.destroy()
       reply.clearCookie('sid', { path: '/' })
       return success()
@@ -87,4 +86,4 @@ const auth: FastifyPluginAsyncTypebox = async (app) => {
   })
 }
 
-export default fp(auth, { name: 'auth', dependencies: ['routes', 'bodies', 'security', 'openapi', 'pressure'] })
+export default fp(auth, { name: 'auth', dependencies: ['routes', 'bodies', 'security', 'openapi', 'urgent'] })

@@ -1,29 +1,30 @@
+import { isUtf8 } from 'node:buffer'
 import type { Ajv, ValidateFunction } from 'ajv'
 import fastJson from 'fast-json-stringify'
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { Failure } from '../src/errors.ts'
-import { newAjv } from '../src/model/ajv.ts'
+import { inexactNumbers } from '../src/lib/json-numbers.ts'
+import { MOST_FAULTS, newAjv } from '../src/model/ajv.ts'
+import { invalid } from '../src/model/explain.ts'
+import { typesOnly } from '../src/requests/answers.ts'
 
 /** Deeper than any sensible record; far less than what would overflow a recursive function. */
 const MAX_DEPTH = 64
 
-/** How bodies are read and checked: JSON only, nothing coerced, every fault reported. */
+/** How bodies are read and checked: JSON only, nothing coerced, nothing rounded, every fault reported. */
 async function bodies(app: FastifyInstance) {
   // "__proto__" is a key like any other here: it ends up as an unknown field, never as a prototype.
   const parse = app.getDefaultJsonParser('ignore', 'ignore')
   const ajv = newAjv({ verbose: true })
 
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser<string>('application/json', { parseAs: 'string' }, (request, text, done) => {
+  app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (request, bytes, done) => {
     // Many clients name a content type even where they send nothing; and where nothing is, no body is looked at.
-    if ((text === '' && request.method === 'DELETE') || request.is404) return done(null)
-    parse(request, text, (error, body) => {
-      // Each level takes two characters at least.
-      if (!error && text.length > 2 * MAX_DEPTH && isTooDeep(body))
-        done(new Failure('BAD_REQUEST', `The body is nested deeper than ${MAX_DEPTH} levels.`))
-      else done(error, body)
-    })
+    if ((bytes.length === 0 && request.method === 'DELETE') || request.is404) return done(null)
+    if (!isUtf8(bytes)) return done(new Failure('BAD_REQUEST', 'The body is not UTF-8 text.'))
+    const text = bytes.toString()
+    parse(request, text, (error, body) => done(error ?? faultOf(text, body) ?? null, body))
   })
 
   // Paths and query strings are read by hand: they arrive as text, and their faults want other words.
@@ -31,10 +32,21 @@ async function bodies(app: FastifyInstance) {
   app.setSerializerCompiler(({ schema }) => {
     let serialize: ((data: unknown) => string) | undefined
     return (data) => {
-      serialize ??= fastJson(schema)
+      serialize ??= fastJson(typesOnly(schema))
       return serialize(data)
     }
   })
+}
+
+/** What is wrong with a body whatever it is for. */
+function faultOf(text: string, body: unknown): Failure | undefined {
+  // Each level takes two characters at least.
+  if (text.length > 2 * MAX_DEPTH && isTooDeep(body))
+    return new Failure('BAD_REQUEST', `The body is nested deeper than ${MAX_DEPTH} levels.`)
+  const inexact = inexactNumbers(text).slice(0, MOST_FAULTS)
+  if (inexact.length === 0) return undefined
+  const nameOf = (path: string[]) => (path[0] === 'data' ? path.slice(1) : path).join('.')
+  return invalid(Object.fromEntries(inexact.map((path) => [nameOf(path), 'is a number that cannot be kept exactly'])))
 }
 
 /** Compiled once, when the first body arrives: two hundred models would else hold up the start for seconds. */

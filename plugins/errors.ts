@@ -3,8 +3,9 @@ import fp from 'fastify-plugin'
 import { failure } from '../src/envelope.ts'
 import { CODES, type Code, Failure, unavailable } from '../src/errors.ts'
 import { explainBody } from '../src/model/explain.ts'
+import { type FaultKind, StorageFault } from '../src/storage/storage.ts'
 
-/** What Fastify and SQLite say → what the contract says. Any other error is one of ours to mend: INTERNAL. */
+/** What Fastify says → what the contract says. Any other error is one of ours to mend: INTERNAL. */
 const KNOWN: Record<string, [Code, string]> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: [
     'UNSUPPORTED_MEDIA_TYPE',
@@ -14,14 +15,29 @@ const KNOWN: Record<string, [Code, string]> = {
   FST_ERR_CTP_EMPTY_JSON_BODY: ['BAD_REQUEST', 'The body is empty; it must be JSON.'],
   FST_ERR_CTP_INVALID_JSON_BODY: ['BAD_REQUEST', 'The body is not valid JSON.'],
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: ['BAD_REQUEST', 'The body is not as long as its Content-Length says.'],
-  SQLITE_FULL: ['STORAGE_FULL', 'There is no room left to store this. Nothing was changed.'],
 }
 
-/** The only place that shapes a failure. */
+const CHANGING = unavailable('The models are being changed. Try again in a second.')
+const BUSY = unavailable(
+  'The data is being changed by somebody else, or there is too much to do. Try again in a second.',
+)
+
+/** What storage says → what the contract says, as far as it is about the service and not about what was asked. */
+const FAULTS: Partial<Record<FaultKind, Failure>> = {
+  full: new Failure('STORAGE_FULL', 'There is no room left to store this. Nothing was changed.'),
+  busy: BUSY,
+  // The tables have been changed, and this app has not been replaced yet.
+  gone: CHANGING,
+  stale: CHANGING,
+  // Nobody is there to read it.
+  unwanted: BUSY,
+}
+
+/** Shapes every failure of a request. (What is not even HTTP, and who is turned away, `src/http/front.ts` answers by hand.) */
 async function errors(app: FastifyInstance) {
   app.setErrorHandler<FastifyError>((error, request, reply) => {
     const answer = failureOf(error)
-    if (!(error instanceof Failure) && CODES[answer.code].http >= 500)
+    if (answer.code === 'INTERNAL' || (error instanceof StorageFault && error.kind === 'full'))
       app.log.error({ reqId: request.id, err: error }, 'unexpected error')
     const { http } = CODES[answer.code]
     return reply
@@ -35,13 +51,9 @@ function failureOf(error: FastifyError): Failure {
   if (error instanceof Failure) return error
   if (error.validation) return explainBody(error.validation as Parameters<typeof explainBody>[0])
   const known = KNOWN[error.code]
-  // Another process has changed the tables, and this one has not followed yet.
-  if (error.code === 'SQLITE_ERROR' && /no such (column|table)|has no column/.test(error.message))
-    return unavailable('The models are being changed. Try again in a second.')
-  if (error.code === 'SQLITE_BUSY') return unavailable('Another process is changing the data. Try again in a second.')
-  return known
-    ? new Failure(...known)
-    : new Failure('INTERNAL', 'Something went wrong here. It has been logged with this requestId.')
+  if (known) return new Failure(...known)
+  const fault = error instanceof StorageFault && FAULTS[error.kind]
+  return fault || new Failure('INTERNAL', 'Something went wrong here. It has been logged with this requestId.')
 }
 
 export default fp(errors, { name: 'errors' })

@@ -1,9 +1,9 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import fp from 'fastify-plugin'
-import type { Database } from '../src/database/database.ts'
 import { SuccessOf, success } from '../src/envelope.ts'
 import { ADMIN } from '../src/model/access.ts'
+import type { Storage } from '../src/storage/storage.ts'
 
 const Health = Type.Object({
   live: Type.Boolean({ description: 'The process answers.' }),
@@ -27,23 +27,20 @@ const health: FastifyPluginAsyncTypebox = async (app) => {
       const { current, since, why } = app.modelsStatus()
       // Faults tell names of files and fields: a stranger need not know them.
       const isAdmin = request.user?.roles.includes(ADMIN)
-      const ready = await answers(app.database)
+      const ready = answers(app.storage)
       return success({ live: true, ready, models: { current, since, why: isAdmin ? why : undefined } })
     },
   )
 }
 
 /** A database that does not answer is what makes a service unready; why, the log of the other requests tells. */
-async function answers(database: Database): Promise<boolean> {
-  return database
-    .selectFrom('dossier_users')
-    .select('username')
-    .limit(1)
-    .execute()
-    .then(
-      () => true,
-      () => false,
-    )
+function answers(storage: Storage): boolean {
+  try {
+    storage.readOne({ sql: 'SELECT username FROM dossier_users LIMIT 1', parameters: [] })
+    return true
+  } catch {
+    return false
+  }
 }
 
 export default fp(health, { name: 'health', dependencies: ['routes', 'auth', 'openapi'] })

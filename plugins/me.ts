@@ -21,11 +21,12 @@ const NewPassword = Type.Object(
 
 /** What everybody may know and change about themselves. */
 const me: FastifyPluginAsyncTypebox = async (app) => {
-  const { config, database } = app
+  const { config, storage } = app
+  const { db } = storage
   const nothing = { 200: SuccessOf(Type.Never()) }
 
   app.get('/ws/me', { schema: { response: { 200: SuccessOf(Me) } } }, async ({ user, session }) => {
-    const sessions = await listSessions(database, user.username, sessionKey(session.sessionId))
+    const sessions = await listSessions(db, user.username, sessionKey(session.sessionId))
     const current = sessions.find((view) => view.current) as SessionView
     return success({ ...user, sessionExpires: sessionExpires(config, current) })
   })
@@ -33,22 +34,22 @@ const me: FastifyPluginAsyncTypebox = async (app) => {
   app.post('/ws/me/password', { schema: { body: NewPassword, response: nothing } }, async (request) => {
     const { username } = request.user
     const { current, next } = request.body.data
-    await request.prove(username, current, 'The current password is not right.')
-    await changeUser(database, username, { password: next }, sessionKey(request.session.sessionId)).catch(namingNext)
-    request.audit('password changed', { subject: username })
+    const { proof } = await request.prove(username, current, 'The current password is not right.')
+    const kept = sessionKey(request.session.sessionId)
+    await changeUser(storage, username, { password: next }, { kept, proof }).catch(namingNext)
+    request.trail('password changed', { subject: username })
     return success()
   })
 
   app.get('/ws/me/sessions', { schema: { response: { 200: SuccessOf(Session) } } }, async ({ user, session }) =>
-    success(...(await listSessions(database, user.username, sessionKey(session.sessionId)))),
+    success(...(await listSessions(db, user.username, sessionKey(session.sessionId)))),
   )
 
   app.delete(
     '/ws/me/sessions/:id',
     { schema: { params: Type.Object({ id: Type.String() }), response: { 200: SuccessOf(Type.String()) } } },
     async ({ user, params: { id } }) => {
-      if (!(await endSession(database, user.username, id)))
-        throw new Failure('RECORD_NOT_FOUND', 'You have no such session.')
+      if (!(await endSession(db, user.username, id))) throw new Failure('RECORD_NOT_FOUND', 'You have no such session.')
       return success(id)
     },
   )
@@ -60,4 +61,4 @@ function namingNext(error: unknown): never {
   throw new Failure(error.code, error.message, { errors: { next: error.details.errors.password } })
 }
 
-export default fp(me, { name: 'me', dependencies: ['routes', 'bodies', 'auth', 'audit', 'openapi'] })
+export default fp(me, { name: 'me', dependencies: ['routes', 'bodies', 'auth', 'trail', 'openapi'] })

@@ -21,9 +21,9 @@ async function metrics(app: FastifyInstance) {
     async (request, reply) => {
       if (!hasToken(request, app.config.METRICS_TOKEN)) requireAdmin(request)
       const records = new Map(
-        [...app.models.values()].map((model) => [model.name, countsOf(app.database, model).total()]),
+        [...app.models.values()].map((model) => [model.name, countsOf(app.storage, model).total()]),
       )
-      const sessions = await countSessions(app.database, app.config)
+      const sessions = await countSessions(app.storage.db, app.config)
       return reply.type(app.metrics.contentType).send(await app.metrics.text(sessions, records))
     },
   )

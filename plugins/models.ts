@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { Failure } from '../src/errors.ts'
+import { didYouMean } from '../src/lib/nearest.ts'
 import { type Person, scopeOf } from '../src/model/access.ts'
-import { didYouMean } from '../src/model/nearest.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {

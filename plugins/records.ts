@@ -1,40 +1,47 @@
 import { Type } from '@sinclair/typebox'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchemaCompiler } from 'fastify'
 import fp from 'fastify-plugin'
 import { PageOf, SuccessOf, success } from '../src/envelope.ts'
 import { Failure } from '../src/errors.ts'
-import { Memo } from '../src/memo.ts'
+import { Memo } from '../src/lib/memo.ts'
 import type { Operation } from '../src/model/access.ts'
-import { parseSearch, type SearchBody } from '../src/model/criteria.ts'
-import { Cursors } from '../src/model/cursor.ts'
+import { newAjv } from '../src/model/ajv.ts'
 import type { Model } from '../src/model/model.ts'
+import { VIEW_PARAMETERS } from '../src/model/names.ts'
+import { cookieSecret } from '../src/people/secret.ts'
+import { recordsOf } from '../src/records/records.ts'
+import type { Asker, Surroundings } from '../src/records/surroundings.ts'
+import { parseSearch, type SearchBody } from '../src/requests/criteria.ts'
+import { Cursors } from '../src/requests/cursor.ts'
 import {
   findParametersOf,
   IdParameter,
   ReadParameters,
   SearchBodySchema,
   VersionParameter,
-} from '../src/model/parameter-schemas.ts'
-import { parseParameters, parseView, VIEW_PARAMETERS } from '../src/model/parameters.ts'
-import { allowOnly, type Query, wholeNumber } from '../src/model/query.ts'
-import { schemasOf } from '../src/model/schemas.ts'
-import { cookieSecret } from '../src/people/secret.ts'
-import { recordsOf } from '../src/records/records.ts'
-import type { Surroundings } from '../src/records/surroundings.ts'
-import type { Row } from '../src/tables/columns.ts'
-
-type Parameters = Record<string, unknown>
+} from '../src/requests/parameter-schemas.ts'
+import { type Parameters, parseParameters, parseView } from '../src/requests/parameters.ts'
+import { allowOnly, type Query, wholeNumber } from '../src/requests/query.ts'
+import { schemasOf } from '../src/requests/schemas.ts'
 
 /** Queries that are remembered, and how long an address may be for that. */
 const MAX_QUERIES = 500
 const MAX_URL = 300
 
+/** The data itself is checked by the records: here only that there is some. */
+const checkEnvelope = newAjv({ verbose: true }).compile(
+  Type.Object({ data: Type.Object({}) }, { additionalProperties: false }),
+)
+const validatorCompiler: FastifySchemaCompiler<unknown> = ({ httpPart }) =>
+  httpPart === 'body' ? checkEnvelope : () => true
+
 /** Find, search, read, create, update and delete: one encapsulated route set per model. */
 async function records(app: FastifyInstance) {
   const surroundings = {
-    db: app.database,
+    storage: app.storage,
     models: app.models,
     cursors: new Cursors(cookieSecret(app.config.DATA_DIR)),
+    findSeconds: app.config.FIND_SECONDS,
     advise: (advice: string) => app.log.warn(advice),
   }
   app.register(
@@ -66,20 +73,32 @@ async function modelRoutes(
   const queryOf = (url: string, parameters: Parameters) => queries.of(url, () => parseParameters(parameters, context))
   const to = (operation: Operation) => ({ access: { model, operation } })
 
+  // Before anything is done: what cannot be checked or answered is not begun.
+  app.addHook('preValidation', (_request, _reply, done) => {
+    records.prepare()
+    done()
+  })
+
   app.route<{ Querystring: Parameters }>({
     method: 'GET',
     url: '',
-    config: { ...to('read'), failures: ['BAD_REQUEST'] },
+    config: { ...to('read'), failures: ['BAD_REQUEST', 'FIND_TOO_SLOW'] },
     schema: { tags, summary: `Find ${model.title} records`, querystring: findParametersOf(model), response: page },
-    handler: async ({ url, query, user }) => ({ status: 0, ...(await records.find(queryOf(url, query), user)) }),
+    handler: async (request, reply) => {
+      const { url, query } = request
+      return { status: 0, ...(await records.find(queryOf(url, query), askerOf(request, reply))) }
+    },
   })
 
   app.route<{ Body: SearchBody }>({
     method: 'POST',
     url: '/search',
-    config: { ...to('read'), failures: ['BAD_REQUEST'] },
+    config: { ...to('read'), failures: ['BAD_REQUEST', 'FIND_TOO_SLOW'] },
     schema: { tags, summary: `Find ${model.title} records by nested criteria`, body: SearchBodySchema, response: page },
-    handler: async ({ body, user }) => ({ status: 0, ...(await records.find(parseSearch(body, context), user)) }),
+    handler: async (request, reply) => {
+      const query = parseSearch(request.body, context)
+      return { status: 0, ...(await records.find(query, askerOf(request, reply))) }
+    },
   })
 
   app.route<{ Params: Parameters; Querystring: Parameters }>({
@@ -95,11 +114,12 @@ async function modelRoutes(
     },
     handler: async ({ params, query, user }) => {
       allowOnly(VIEW_PARAMETERS, query)
-      return success(await records.read(idIn(params), user, parseView(query, context)))
+      return success(records.read(idIn(params), user, parseView(query, context)))
     },
   })
 
-  app.route<{ Body: { data: Row } }>({
+  app.route<{ Body: { data: unknown } }>({
+    validatorCompiler,
     method: 'PUT',
     url: '',
     config: { ...to('create'), failures: ['BAD_REQUEST', 'VALIDATION_FAILED', 'NOT_UNIQUE', 'REFERENCE_VIOLATION'] },
@@ -107,7 +127,8 @@ async function modelRoutes(
     handler: async ({ body, user }) => success(await records.create(body.data, user)),
   })
 
-  app.route<{ Params: Parameters; Body: { data: Row & { id?: number; version: number } } }>({
+  app.route<{ Params: Parameters; Body: { data: unknown } }>({
+    validatorCompiler,
     method: 'POST',
     url: '/:id',
     config: {
@@ -125,9 +146,7 @@ async function modelRoutes(
     schema: { tags, summary: `Update a ${model.title}`, params: IdParameter, body: updateBody, response: one },
     handler: async ({ params, body, user }) => {
       const id = idIn(params)
-      const { id: named = id, version, ...data } = body.data
-      if (named !== id) throw new Failure('BAD_REQUEST', `The body names the id ${named}, but the path names ${id}.`)
-      return success(await records.update(id, version, data, user))
+      return success(await records.update(id, body.data, user))
     },
   })
 
@@ -158,10 +177,30 @@ function idIn({ id }: Parameters): number {
   throw new Failure('BAD_REQUEST', 'A record id is a whole number from 1 upwards.')
 }
 
+/** Who asks; whether they still wait is only asked for searches. */
+function askerOf({ user }: FastifyRequest, reply: FastifyReply): Asker {
+  const { username, roles } = user
+  return {
+    username,
+    roles,
+    get gone() {
+      const controller = new AbortController()
+      // An answer that has been sent ends with this as well; then nobody listens any more.
+      reply.raw.once('close', () => controller.abort())
+      return controller.signal
+    },
+  }
+}
+
 /** The model's name in a path below /ws/rest. */
 function modelIn(url: string): string {
-  const [, , , name = ''] = url.split(/[/?#]/)
-  return decodeURIComponent(name)
+  const [path = ''] = url.split(/[?#]/)
+  const [, , , name = ''] = path.split('/')
+  try {
+    return decodeURIComponent(name)
+  } catch {
+    return name
+  }
 }
 
 export default fp(records, {

@@ -1,7 +1,7 @@
 import type { FastifyInstance, preValidationHookHandler } from 'fastify'
 import fp from 'fastify-plugin'
 import { Failure } from '../src/errors.ts'
-import { allowOnly } from '../src/model/query.ts'
+import { allowOnly } from '../src/requests/query.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {

@@ -31,7 +31,7 @@ async function security(app: FastifyInstance) {
     reply.headers(HEADERS)
     if (request.protocol === 'https') reply.header('strict-transport-security', STAY_SECURE)
     if (!isCrossSite(request) || !mayChange(request)) return done()
-    request.audit('cross-site request refused')
+    request.trail('cross-site request refused')
     done(new Failure('FORBIDDEN', 'This request was made by a page of another site.'))
   })
 }
@@ -45,4 +45,4 @@ function isCrossSite({ headers, host }: FastifyRequest): boolean {
   return headers.origin !== undefined && URL.parse(headers.origin)?.host !== host
 }
 
-export default fp(security, { name: 'security', dependencies: ['audit'] })
+export default fp(security, { name: 'security', dependencies: ['trail'] })

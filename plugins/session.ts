@@ -2,7 +2,7 @@ import cookie, { Signer } from '@fastify/cookie'
 import session, { type FastifySessionOptions } from '@fastify/session'
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import { Memo } from '../src/memo.ts'
+import { Memo } from '../src/lib/memo.ts'
 import { cookieSecret } from '../src/people/secret.ts'
 import { type SessionData, SessionStore } from '../src/people/sessions.ts'
 
@@ -12,7 +12,7 @@ declare module 'fastify' {
 
 /** Restores the session of every request from its cookie. Who may do what is decided elsewhere. */
 async function sessions(app: FastifyInstance) {
-  const store = new SessionStore(app.database, app.config, (err) =>
+  const store = new SessionStore(app.storage, app.config, (err) =>
     app.log.warn({ err }, 'the last use of a session could not be written down'),
   )
   await app.register(cookie)
@@ -36,13 +36,16 @@ function rememberingSigner(secret: string): Signer {
   const signed = new Memo<string>(MAX_REMEMBERED)
   const checked = new Memo<ReturnType<Signer['unsign']>>(MAX_REMEMBERED)
   return {
-    sign: (value) => signed.of(value, (unsigned) => signer.sign(unsigned)),
+    // Every stranger gets a session id that is signed and forgotten: only what came back is worth remembering.
+    sign: (value) => signed.get(value) ?? signer.sign(value),
     unsign: (value) => {
       const known = checked.get(value)
       if (known) return known
       const result = signer.unsign(value)
       // What was not signed here is not kept: strangers could fill the memory with it.
-      return result.valid ? checked.keep(value, result) : result
+      if (!result.valid) return result
+      signed.keep(result.value as string, value)
+      return checked.keep(value, result)
     },
   } as Signer
 }

@@ -27,16 +27,16 @@ const Data = <Schema extends typeof NewUser | typeof Change>(data: Schema) =>
 
 /** The people, for whoever has the role admin. */
 const users: FastifyPluginAsyncTypebox = async (app) => {
-  const { database } = app
+  const { storage } = app
   const config = { role: ADMIN }
   const one = { 200: SuccessOf(Account) }
 
-  app.get('/ws/users', { config, schema: { response: one } }, async () => success(...(await listUsers(database))))
+  app.get('/ws/users', { config, schema: { response: one } }, async () => success(...(await listUsers(storage.db))))
 
   app.put('/ws/users', { config, schema: { body: Data(NewUser), response: one } }, async (request) => {
     const { username, password, roles = [] } = request.body.data
-    const added = await addUser(database, username, password, roles)
-    request.audit('user added', { subject: added.username, roles })
+    const added = await addUser(storage.db, username, password, roles)
+    request.trail('user added', { subject: added.username, roles })
     return success(added)
   })
 
@@ -45,8 +45,8 @@ const users: FastifyPluginAsyncTypebox = async (app) => {
     { config, schema: { params: Name, body: Data(Change), response: one } },
     async (request) => {
       const { data } = request.body
-      const changed = await changeUser(database, request.params.username, data)
-      for (const event of eventsOf(data)) request.audit(event, { subject: changed.username, roles: data.roles })
+      const changed = await changeUser(storage, request.params.username, data)
+      for (const event of eventsOf(data)) request.trail(event, { subject: changed.username, roles: data.roles })
       return success(changed)
     },
   )
@@ -55,8 +55,8 @@ const users: FastifyPluginAsyncTypebox = async (app) => {
     '/ws/users/:username',
     { config, schema: { params: Name, response: { 200: SuccessOf(Type.String()) } } },
     async (request) => {
-      const removed = await removeUser(database, request.params.username)
-      request.audit('user removed', { subject: removed })
+      const removed = await removeUser(storage, request.params.username)
+      request.trail('user removed', { subject: removed })
       return success(removed)
     },
   )
@@ -70,4 +70,4 @@ function eventsOf({ roles, enabled, password }: Static<typeof Change>): string[]
   ]
 }
 
-export default fp(users, { name: 'users', dependencies: ['routes', 'bodies', 'access', 'audit', 'openapi'] })
+export default fp(users, { name: 'users', dependencies: ['routes', 'bodies', 'access', 'trail', 'openapi'] })

@@ -3,16 +3,16 @@ import { join } from 'node:path'
 import autoload from '@fastify/autoload'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyServerOptions, LogController } from 'fastify'
 import { type Config, trustedProxies } from './config.ts'
-import type { Database } from './database/database.ts'
 import { failure } from './envelope.ts'
 import { Failure } from './errors.ts'
-import type { Metrics } from './metrics.ts'
 import type { Model, Models } from './model/model.ts'
+import type { Storage } from './storage/storage.ts'
+import type { Metrics } from './upkeep/metrics.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
     config: Config
-    database: Database
+    storage: Storage
     models: Models
     metrics: Metrics
     /** how the models that are served and the files in the folder compare */
@@ -31,7 +31,7 @@ export interface ModelsStatus {
 /** What an app is made from. It owns none of it. */
 export interface AppParts {
   config: Config
-  database: Database
+  storage: Storage
   models: Model[]
   logger: FastifyServerOptions['loggerInstance']
   metrics: Metrics
@@ -45,7 +45,7 @@ const MAX_PARAM_LENGTH = 500
 /** The whole service, ready to take requests: nothing listens here. */
 export async function buildApp({
   config,
-  database,
+  storage,
   models,
   logger,
   metrics,
@@ -70,7 +70,7 @@ export async function buildApp({
     },
   })
   app.decorate('config', config)
-  app.decorate('database', database)
+  app.decorate('storage', storage)
   app.decorate('models', new Map(models.map((model) => [model.name, model])))
   app.decorate('metrics', metrics)
   app.decorate('modelsStatus', modelsStatus)

@@ -28,6 +28,7 @@ export const Settings = Type.Object({
   SESSION_MAX_HOURS: count(24, 'a session this old ends, used or not'),
   LOGIN_ATTEMPTS: count(10, 'failed logins per username and address before 429'),
   LOGIN_WINDOW_MINUTES: count(15, 'the time in which failed logins count'),
+  FIND_SECONDS: count(10, 'a find that takes longer is ended', 3600),
   WATCH_MODELS: Type.Boolean({ default: true, description: 'follow changes of the models folder while running' }),
   SHUTDOWN_SECONDS: count(10, 'how long a stop waits for requests under way', 3600),
   BACKUP_EVERY_HOURS: Type.Integer({

@@ -4,6 +4,7 @@
  */
 export const CODES = {
   BAD_REQUEST: { http: 400, status: -1 },
+  FIND_TOO_SLOW: { http: 400, status: -1 },
   VERSION_REQUIRED: { http: 400, status: -4 },
   LOGIN_REQUIRED: { http: 401, status: -7 },
   LOGIN_INCORRECT: { http: 401, status: -5 },
@@ -36,7 +37,7 @@ export interface Details {
   headers?: Record<string, string>
 }
 
-/** Thrown anywhere, shaped in one place: `plugins/errors.ts`. */
+/** Thrown anywhere; `plugins/errors.ts` shapes what a client sees of it. */
 export class Failure extends Error {
   readonly code: Code
   readonly details: Details

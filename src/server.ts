@@ -1,14 +1,13 @@
 import closeWithGrace from 'close-with-grace'
 import { loadConfig, SettingsError } from './config.ts'
-import { DatabaseError } from './database/errors.ts'
 import { Failure } from './errors.ts'
 import { newLogger } from './logging.ts'
 import { ModelFaults } from './model/load.ts'
 import { Service } from './service.ts'
-import { MigrationRefused } from './tables/migrate.ts'
+import { DatabaseError, Refused } from './storage/storage.ts'
 
 /** Mistakes of the operator: the message says what to do, a stack would only hide it. */
-const EXPECTED = [DatabaseError, Failure, SettingsError, ModelFaults, MigrationRefused]
+const EXPECTED = [DatabaseError, Failure, SettingsError, ModelFaults, Refused]
 
 async function start() {
   const config = loadConfig(process.env, true)

@@ -1,20 +1,19 @@
-import { join } from 'node:path'
+import type { IncomingMessage } from 'node:http'
 import { setTimeout } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { buildApp, type ModelsStatus } from './app.ts'
-import { scheduleBackups } from './backups.ts'
 import type { Config } from './config.ts'
-import { backupDatabase, backupName } from './database/backup.ts'
-import { type Database, databaseFile, openDatabase } from './database/database.ts'
-import { HttpFront } from './http.ts'
-import { Metrics } from './metrics.ts'
+import { HttpFront } from './http/front.ts'
+import { watchFolder } from './lib/watch.ts'
 import { loadModels, ModelFaults } from './model/load.ts'
 import type { Model } from './model/model.ts'
-import { createPeopleTables } from './people/tables.ts'
 import { ensureAdmin } from './people/users.ts'
-import { repairCounts } from './tables/counts.ts'
-import { isRisky, MigrationRefused, migrate, planModels } from './tables/migrate.ts'
-import { watchFolder } from './watch.ts'
+import { openStorage } from './storage/open.ts'
+import { Refused, type Storage } from './storage/storage.ts'
+import { type Changed, isRisky, migrate, planModels } from './tables/migrate.ts'
+import { isNothingToDo, type Overview } from './tables/overview.ts'
+import { backupBeforeChange, scheduleBackups } from './upkeep/backups.ts'
+import { Metrics } from './upkeep/metrics.ts'
 
 type App = Awaited<ReturnType<typeof buildApp>>
 
@@ -23,10 +22,10 @@ const SECOND_LOOK_MS = 300
 
 const TELL_AGAIN_MS = 10_000
 
-/** Owns the HTTP server and the database; builds an app from the models, and another one when they change. */
+/** Owns the HTTP server and the storage; builds an app from the models, and another one when they change. */
 export class Service {
   readonly config: Config
-  readonly database: Database
+  storage!: Storage
   readonly #log: Logger
   readonly #metrics: Metrics
   #app!: App
@@ -42,28 +41,31 @@ export class Service {
   constructor(config: Config, log: Logger) {
     this.config = config
     this.#log = log
-    this.#metrics = new Metrics(databaseFile(config.DATA_DIR))
-    this.database = openDatabase(config.DATA_DIR, (writes, ms) => this.#metrics.commit(writes, ms))
+    this.#metrics = new Metrics(config.DATA_DIR)
   }
 
   /** Returns the address, and the first admin's password if it had to be made up. */
   async start(): Promise<{ url: string; madeUp?: string }> {
-    await createPeopleTables(this.database)
-    const models = await loadModels(this.config.MODELS_DIR)
-    await this.#migrate(models)
-    const wrong = await repairCounts(this.database, models)
-    if (wrong.length > 0)
-      this.#log.warn({ models: wrong }, 'records were counted anew: the tables had been changed by hand')
+    const { config } = this
+    this.storage = await openStorage(config.DATA_DIR, (units, ms) => this.#metrics.commit(units, ms))
+    // From before the files are read: what is edited while the service starts is followed as well.
+    const edits = this.#watch()
+    const models = await loadModels(config.MODELS_DIR)
+    await this.#backUpIfRisky(await planModels(this.storage, models))
+    const changed = await migrate(this.storage, { models, recount: true })
+    this.#tell(changed)
+    if (changed.miscounted.length > 0)
+      this.#log.warn({ models: changed.miscounted }, 'records were counted anew: the tables had been changed by hand')
     this.#app = await this.#build(models)
     this.#fingerprint = fingerprintOf(models)
-    const admin = await ensureAdmin(this.database, this.config)
+    const admin = await ensureAdmin(this.storage.db, config)
     this.#front = new HttpFront(this.#app, {
       waited: (ms) => this.#metrics.waited(ms),
       turnedAway: () => this.#turnedAway(),
     })
-    const url = await this.#front.listen(this.config.HOST, this.config.PORT)
-    if (this.config.WATCH_MODELS) this.#stopWatching = watchFolder(this.config.MODELS_DIR, () => this.reload())
-    this.#stopBackups = scheduleBackups(this.config, this.#log)
+    const url = await this.#front.listen(config.HOST, config.PORT)
+    edits.follow()
+    this.#stopBackups = scheduleBackups(this.storage, config, this.#log)
     return { url, ...admin }
   }
 
@@ -79,36 +81,61 @@ export class Service {
     await this.#reloading
     await this.#front.stop(this.config.SHUTDOWN_SECONDS)
     await this.#app.close()
-    await this.database.destroy()
+    await this.storage.close()
+  }
+
+  /** Edits are noted from now on, and followed from when somebody says so. */
+  #watch(): { follow(): void } {
+    let isFollowing = false
+    let hasChanged = false
+    if (this.config.WATCH_MODELS)
+      this.#stopWatching = watchFolder(this.config.MODELS_DIR, () => {
+        hasChanged = true
+        if (isFollowing) void this.reload()
+      })
+    return {
+      follow: () => {
+        isFollowing = true
+        if (hasChanged) void this.reload()
+      },
+    }
   }
 
   async #follow(): Promise<void> {
     const models = await this.#loadPatiently()
     if (fingerprintOf(models) === this.#fingerprint) return this.#agree()
+    const overview = await planModels(this.storage, models)
     const next = await this.#build(models)
     const previous = this.#app
+    let swapped = Promise.resolve()
+    const swap = () => {
+      this.#app = next
+      swapped = this.#front.replace(next)
+    }
     try {
-      const plans = await planModels(this.database, models)
-      const swap = () => {
-        this.#app = next
-        return this.#front.replace(next)
-      }
-      // Tables change under nobody's feet: requests wait while it happens, and go on with the new app.
-      let swapped = Promise.resolve()
-      if (plans.some(({ steps, refusals }) => steps.length + refusals.length > 0))
-        await this.#front.pauseFor(async () => {
-          await this.#migrate(models)
-          swapped = swap()
-        })
-      else swapped = swap()
-      this.#fingerprint = fingerprintOf(models)
-      this.#agree()
-      this.#log.info({ models: models.map(({ name }) => name) }, 'models reloaded')
-      void swapped.then(() => previous.close())
+      if (isNothingToDo(overview)) swap()
+      else await this.#change(models, overview, swap)
     } catch (error) {
       await next.close()
       throw error
     }
+    this.#fingerprint = fingerprintOf(models)
+    this.#agree()
+    this.#log.info({ models: models.map(({ name }) => name) }, 'models reloaded')
+    void swapped.then(() => previous.close())
+  }
+
+  /** Whoever writes to what is being changed waits, and goes on with the new app; all others go on as they are. */
+  async #change(models: Model[], overview: Overview, swap: () => void): Promise<void> {
+    const refusals = overview.plans.flatMap((plan) => plan.refusals.map((why) => `${plan.model.name}: ${why}`))
+    if (refusals.length > 0) throw new Refused(refusals)
+    await this.#backUpIfRisky(overview)
+    const changing = overview.plans.filter(({ steps }) => steps.length > 0).map(({ model }) => model.name)
+    const changed = await this.#front.holdBack(
+      (request) => writesTo(request, changing),
+      () => migrate(this.storage, { models, recount: false }, swap),
+    )
+    this.#tell(changed)
   }
 
   async #loadPatiently(): Promise<Model[]> {
@@ -120,23 +147,23 @@ export class Service {
     }
   }
 
-  /** Plans now, when nobody writes any more: a copy is due before anything risky that is not refused. */
-  async #migrate(models: Model[]): Promise<void> {
-    const plans = await planModels(this.database, models)
-    if (plans.some(isRisky) && plans.every(({ refusals }) => refusals.length === 0)) {
-      const target = join(this.config.DATA_DIR, 'backups', backupName('before-change'))
-      await backupDatabase(databaseFile(this.config.DATA_DIR), target)
-      this.#log.info({ target }, 'backup made before a change of tables')
-    }
-    for (const { model, steps } of await migrate(this.database, models))
+  /** A copy is due before anything risky that is not refused. */
+  async #backUpIfRisky({ plans }: Overview): Promise<void> {
+    if (!plans.some(isRisky) || plans.some(({ refusals }) => refusals.length > 0)) return
+    const target = await backupBeforeChange(this.storage, this.config)
+    this.#log.info({ target }, 'backup made before a change of tables')
+  }
+
+  #tell({ plans }: Changed) {
+    for (const { model, steps } of plans)
       this.#log.info({ model: model.name, steps: steps.map(({ what }) => what) }, 'table changed')
   }
 
   async #build(models: Model[]): Promise<App> {
-    const { config, database } = this
+    const { config, storage } = this
     return buildApp({
       config,
-      database,
+      storage,
       models,
       logger: this.#log,
       metrics: this.#metrics,
@@ -157,7 +184,7 @@ export class Service {
   }
 
   #differ(error: Error) {
-    const expected = error instanceof ModelFaults || error instanceof MigrationRefused
+    const expected = error instanceof ModelFaults || error instanceof Refused
     const why = expected ? error.message.split('\n') : ['Something unexpected happened; it has been logged.']
     this.#status = { current: false, since: this.#status.since ?? new Date().toISOString(), why }
     if (expected) for (const fault of why) this.#log.error({ fault }, 'the models folder is not followed')
@@ -166,3 +193,10 @@ export class Service {
 }
 
 const fingerprintOf = (models: Model[]) => models.map(({ name, hash }) => `${name} ${hash}`).join('\n')
+
+const READING = /^(?:GET|HEAD|OPTIONS) |^POST \/ws\/rest\/[^/?]+\/search(?:\?|$)/
+
+/** Whether a request may write records of some models. One that hides its model's name is refused by the write's guard. */
+function writesTo({ method, url = '' }: IncomingMessage, models: string[]): boolean {
+  return !READING.test(`${method} ${url}`) && models.some((name) => url.startsWith(`/ws/rest/${name}`))
+}

@@ -8,12 +8,14 @@ import type { DestinationStream } from 'pino'
 import type { Test } from 'tap'
 import { type Command, runCommand, type World } from '../src/cli/command.ts'
 import { loadConfig } from '../src/config.ts'
-import { type Database, openDatabase } from '../src/database/database.ts'
 import { newLogger } from '../src/logging.ts'
 import type { Model } from '../src/model/model.ts'
 import { parseModel } from '../src/model/parse.ts'
-import { createPeopleTables } from '../src/people/tables.ts'
 import { Service } from '../src/service.ts'
+import { openStorage } from '../src/storage/open.ts'
+import type { Storage } from '../src/storage/storage.ts'
+import { migrate } from '../src/tables/migrate.ts'
+import type { TablePlan } from '../src/tables/plan.ts'
 
 export const PASSWORD = 'correct-horse-battery'
 
@@ -97,12 +99,17 @@ export function configOf(folder: string, env: Record<string, string> = {}) {
   })
 }
 
-/** An open database with the service's own tables, closed after the test. */
-export async function testDatabase(t: Test, folder = emptyFolder(t)): Promise<Database> {
-  const database = openDatabase(join(folder, 'data'))
-  t.teardown(() => database.destroy())
-  await createPeopleTables(database)
-  return database
+/** An open storage with the service's own tables, closed after the test. */
+export async function testStorage(t: Test, folder = emptyFolder(t)): Promise<Storage> {
+  const storage = await openStorage(join(folder, 'data'))
+  t.teardown(() => storage.close())
+  return storage
+}
+
+/** Brings the tables in line with some models; returns the plans that were carried out. */
+export async function migrateTo(storage: Storage, models: Model[]): Promise<TablePlan[]> {
+  const { plans } = await migrate(storage, { models, recount: false })
+  return plans
 }
 
 export interface AppOptions {
@@ -123,10 +130,11 @@ export async function startApp(t: Test, { models, env, folder = makeFolder(t, mo
     open = false
   }
   t.teardown(close)
-  const { database } = service
+  const { storage } = service
   return {
     service,
-    database,
+    storage,
+    db: storage.db,
     config,
     folder,
     url,

@@ -78,10 +78,10 @@ t.test('by hand, and not at all', async (t) => {
   t.equal(await status(client, '/ws/rest/notes.Note'), 200)
   await service.service.reload()
   t.equal(await status(client, '/ws/rest/notes.Note'), 200, 'nothing has changed')
-  await service.database.schema.dropTable('dossier_migrations').execute()
-  await service.database.schema
+  await service.db.schema.dropTable('dossier_migrations').execute()
+  await service.db.schema
     .createView('dossier_migrations')
-    .as(service.database.selectFrom('dossier_users').selectAll())
+    .as(service.db.selectFrom('dossier_users').selectAll())
     .execute()
   writeModel(service.folder, 'notes.More.json', NOTE)
   await service.service.reload()
@@ -199,10 +199,7 @@ t.test('a hundred edits under constant load: not one failed request, not one los
   t.strictSame(failures.slice(0, 3), [])
   t.ok(names.size > 20)
   const stored = new Map(
-    (await running.database.selectFrom('load__Steady').select(['id', 'name']).execute()).map(({ id, name }) => [
-      id,
-      name,
-    ]),
+    (await running.db.selectFrom('load__Steady').select(['id', 'name']).execute()).map(({ id, name }) => [id, name]),
   )
   t.strictSame(
     [...names].filter(([id, name]) => stored.get(id) !== name),

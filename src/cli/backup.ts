@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { loadConfig } from '../config.ts'
-import { backupDatabase, backupName } from '../database/backup.ts'
-import { databaseFile } from '../database/database.ts'
-import { DatabaseError } from '../database/errors.ts'
+import { backupName } from '../lib/backup-name.ts'
+import { backupDatabase, databaseFile } from '../storage/open.ts'
+import { DatabaseError } from '../storage/storage.ts'
 import { type Command, runCommand, UsageError } from './command.ts'
 import { progressBar } from './progress.ts'
 

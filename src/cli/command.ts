@@ -1,6 +1,6 @@
 import { SettingsError } from '../config.ts'
-import { DatabaseError } from '../database/errors.ts'
 import { Failure } from '../errors.ts'
+import { DatabaseError } from '../storage/storage.ts'
 
 /** What a command sees of the world. */
 export interface World {

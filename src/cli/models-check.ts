@@ -1,12 +1,13 @@
 import { existsSync } from 'node:fs'
 import { styleText } from 'node:util'
 import { loadConfig } from '../config.ts'
-import { type Database, databaseFile, readDatabase } from '../database/database.ts'
 import type { Fault } from '../model/file.ts'
 import { loadModels, ModelFaults } from '../model/load.ts'
 import { type Model, tableOf } from '../model/model.ts'
+import { databaseFile, inspect } from '../storage/open.ts'
+import type { Database } from '../storage/storage.ts'
 import { countBrokenRules } from '../tables/broken-rules.ts'
-import { planModels } from '../tables/migrate.ts'
+import { overviewOf } from '../tables/overview.ts'
 import { planTable, type TablePlan } from '../tables/plan.ts'
 import { readTable } from '../tables/state.ts'
 import { type Command, runCommand, UsageError, type World } from './command.ts'
@@ -27,9 +28,16 @@ interface Report {
   broken: Record<string, number>
 }
 
+/** A model whose file is gone. */
+interface Gone {
+  model: string
+  records: number
+}
+
 interface Answer {
   faults: Fault[]
   models: Report[]
+  unserved: Gone[]
 }
 
 export const modelsCheck: Command = async (world) => {
@@ -42,26 +50,27 @@ export const modelsCheck: Command = async (world) => {
     : (answer: Answer) => forPeople(answer, world)
   try {
     const models = await loadModels(config.MODELS_DIR)
-    const reports = existsSync(databaseFile(config.DATA_DIR))
-      ? await readDatabase(config.DATA_DIR, (db) => compare(db, models))
-      : models.map((model) => reportOf(planTable(model, undefined), {}))
+    const { reports, unserved } = existsSync(databaseFile(config.DATA_DIR))
+      ? await inspect(config.DATA_DIR, (db) => compare(db, models))
+      : { reports: models.map((model) => reportOf(planTable(model, undefined, []), {})), unserved: [] }
     if (reports.some(({ refusals }) => refusals.length > 0)) world.exitCode = 1
-    return show({ faults: [], models: reports })
+    return show({ faults: [], models: reports, unserved })
   } catch (error) {
     if (!(error instanceof ModelFaults)) throw error
     world.exitCode = 1
-    return show({ faults: error.faults, models: [] })
+    return show({ faults: error.faults, models: [], unserved: [] })
   }
 }
 
-async function compare(db: Database, models: Model[]): Promise<Report[]> {
+async function compare(db: Database, models: Model[]) {
   const reports: Report[] = []
-  for (const plan of await planModels(db, models)) {
+  const { plans, unserved } = await overviewOf(db, models)
+  for (const plan of plans) {
     const table = await readTable(db, tableOf(plan.model))
     const broken = table ? await countBrokenRules(db, plan.model, table) : new Map<string, number>()
     reports.push(reportOf(plan, Object.fromEntries(broken)))
   }
-  return reports
+  return { reports, unserved: unserved.map(({ name, records }) => ({ model: name, records })) }
 }
 
 function reportOf({ model, steps, refusals, hidden }: TablePlan, broken: Record<string, number>): Report {
@@ -69,7 +78,7 @@ function reportOf({ model, steps, refusals, hidden }: TablePlan, broken: Record<
 }
 
 /** Colours where a terminal shows them; elsewhere the same words. */
-function forPeople({ faults, models }: Answer, { stdout }: World): string {
+function forPeople({ faults, models, unserved }: Answer, { stdout }: World): string {
   const paint = (colour: 'red' | 'green' | 'yellow' | 'gray', text: string) =>
     stdout.isTTY ? styleText(colour, text, { validateStream: false }) : text
   const lines = [
@@ -83,6 +92,10 @@ function forPeople({ faults, models }: Answer, { stdout }: World): string {
         ([name, count]) =>
           `  ${paint('yellow', 'note')}     ${count} stored records break the rules of ${name}; they apply to new writes`,
       ),
+    ]),
+    ...unserved.flatMap(({ model, records }) => [
+      model,
+      `  ${paint('yellow', 'gone')}     its file; its ${records} records stay, are not served, and hold up the delete of what they refer to`,
     ]),
   ]
   return `${lines.join('\n')}\n`

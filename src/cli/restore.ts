@@ -1,5 +1,5 @@
 import { loadConfig } from '../config.ts'
-import { restoreDatabase } from '../database/restore.ts'
+import { restoreDatabase } from '../storage/open.ts'
 import { type Command, runCommand, UsageError } from './command.ts'
 
 export const HELP = `Usage: npm run restore -- FILE

@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util'
 import { loadConfig } from '../config.ts'
-import { type Database, openDatabase } from '../database/database.ts'
-import { createPeopleTables } from '../people/tables.ts'
 import { type Account, addUser, changeUser, listUsers, removeUser } from '../people/users.ts'
+import { openStorage } from '../storage/open.ts'
+import type { Storage } from '../storage/storage.ts'
 import { askPassword } from './ask-password.ts'
 import { type Command, runCommand, UsageError, type World } from './command.ts'
 import { formatTable } from './table.ts'
@@ -30,26 +30,28 @@ type Answer = Account[] | string
 /** Each command: how many words it takes after its own, and what it does. */
 const COMMANDS: Record<
   string,
-  { words: number; run(db: Database, words: string[], world: World, roles: string): Promise<Answer> }
+  { words: number; run(storage: Storage, words: string[], world: World, roles: string): Promise<Answer> }
 > = {
   add: {
     words: 1,
-    run: async (db, [name = ''], world, roles) => [
+    run: async ({ db }, [name = ''], world, roles) => [
       await addUser(db, name, await askPassword(world), splitRoles(roles)),
     ],
   },
   passwd: {
     words: 1,
-    run: async (db, [name = ''], world) => [await changeUser(db, name, { password: await askPassword(world) })],
+    run: async (storage, [name = ''], world) => [
+      await changeUser(storage, name, { password: await askPassword(world) }),
+    ],
   },
   roles: {
     words: 2,
-    run: async (db, [name = '', roles = '']) => [await changeUser(db, name, { roles: splitRoles(roles) })],
+    run: async (storage, [name = '', roles = '']) => [await changeUser(storage, name, { roles: splitRoles(roles) })],
   },
-  disable: { words: 1, run: async (db, [name = '']) => [await changeUser(db, name, { enabled: false })] },
-  enable: { words: 1, run: async (db, [name = '']) => [await changeUser(db, name, { enabled: true })] },
-  remove: { words: 1, run: async (db, [name = '']) => `${await removeUser(db, name)} is removed.` },
-  list: { words: 0, run: (db) => listUsers(db) },
+  disable: { words: 1, run: async (storage, [name = '']) => [await changeUser(storage, name, { enabled: false })] },
+  enable: { words: 1, run: async (storage, [name = '']) => [await changeUser(storage, name, { enabled: true })] },
+  remove: { words: 1, run: async (storage, [name = '']) => `${await removeUser(storage, name)} is removed.` },
+  list: { words: 0, run: ({ db }) => listUsers(db) },
 }
 
 export const userCommand: Command = async (world) => {
@@ -64,13 +66,12 @@ export const userCommand: Command = async (world) => {
   if (!command) throw new UsageError(name ? `There is no command "${name}".` : 'Which command?')
   if (words.length !== command.words) throw new UsageError(`"${name}" takes ${command.words} more word(s).`)
 
-  const db = openDatabase(loadConfig(world.env, true).DATA_DIR)
+  const storage = await openStorage(loadConfig(world.env, true).DATA_DIR)
   try {
-    await createPeopleTables(db)
-    const answer = await command.run(db, words, world, values.roles)
+    const answer = await command.run(storage, words, world, values.roles)
     return values.json ? `${JSON.stringify(answer)}\n` : forPeople(answer)
   } finally {
-    await db.destroy()
+    await storage.close()
   }
 }
 

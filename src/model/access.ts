@@ -18,6 +18,13 @@ export interface Person {
   roles: string[]
 }
 
+/** What somebody may reach of a model's records for some purpose. Asked once per request, it goes along as one value. */
+export interface Reach {
+  scope: Scope
+  /** whose records, if only their own */
+  username: string
+}
+
 /** May always, whatever a model says. */
 export const ADMIN = 'admin'
 
@@ -29,3 +36,12 @@ export function scopeOf(model: Model, operation: Operation, person: Person): Sco
   if (rules.some(({ own }) => !own || operation === 'create')) return 'all'
   return rules.length > 0 ? 'own' : 'none'
 }
+
+export const reachOf = (model: Model, operation: Operation, person: Person): Reach => ({
+  scope: scopeOf(model, operation, person),
+  username: person.username,
+})
+
+/** Whether a record that is known is within reach. */
+export const reaches = ({ scope, username }: Reach, record: Record<string, unknown>): boolean =>
+  scope === 'all' || (scope === 'own' && record.createdBy === username)

@@ -1,6 +1,14 @@
-import { Ajv, type Options } from 'ajv'
+import { Ajv, type AnySchemaObject, type ErrorObject, type FuncKeywordDefinition, type Options } from 'ajv'
 import addFormats from 'ajv-formats'
+import { isMultipleOf } from '../lib/decimal-numbers.ts'
 import { FORMATS } from './formats.ts'
+
+type DataValidateFunction = ReturnType<NonNullable<FuncKeywordDefinition['compile']>>
+
+/** One value may have more faults than this; nobody reads them. */
+export const MOST_FAULTS = 100
+/** No address, link or identifier is longer; checking the form of more would only take time. */
+const LONGEST_FORMATTED = 10_000
 
 /** A validator that reports every fault, changes nothing but filling in defaults, and sees own properties only. */
 export function newAjv(options: Options = {}): Ajv {
@@ -9,19 +17,117 @@ export function newAjv(options: Options = {}): Ajv {
     useDefaults: true,
     ownProperties: true,
     strict: false,
+    // Infinity is no number that could be stored.
+    strictNumbers: true,
     // The schemas are made here, or checked already: checking them once more would take a tenth of the start.
     meta: false,
     validateSchema: false,
     ...options,
   })
   addFormats.default(ajv)
-  for (const [name, definition] of Object.entries(FORMATS)) ajv.addFormat(name, definition)
-  // SQLite would silently replace half a surrogate pair, and its functions stop at a NUL.
-  return ajv.addKeyword({
+  for (const [name, { validate }] of Object.entries(FORMATS)) {
+    const known = validate ?? formatCheck(ajv.formats[name])
+    ajv.addFormat(name, (text: string) => text.length <= LONGEST_FORMATTED && known(text))
+  }
+  for (const keyword of KEYWORDS) {
+    if (ajv.getKeyword(keyword.keyword as string)) ajv.removeKeyword(keyword.keyword as string)
+    ajv.addKeyword(keyword)
+  }
+  return ajv
+}
+
+/** ajv-formats describes a format as an expression, a function, or an object around one of them. */
+function formatCheck(format: unknown): (text: string) => boolean {
+  const check =
+    format instanceof RegExp || typeof format === 'function' ? format : (format as { validate: RegExp }).validate
+  return check instanceof RegExp ? (text) => check.test(text) : (check as (text: string) => boolean)
+}
+
+/** Sizes come before what is inside: what is too long is not looked at further. */
+const isTooLong = (size: number, bound: unknown) => typeof bound === 'number' && size > bound
+
+/**
+ * Ajv's own go on inside an array that is already too long, compare every item with every other, list every item that is
+ * wrong, and reckon with binary fractions.
+ */
+const KEYWORDS: FuncKeywordDefinition[] = [
+  {
+    keyword: 'uniqueItems',
+    type: 'array',
+    schemaType: 'boolean',
+    validate: (wanted: boolean, items: unknown[], schema?: AnySchemaObject) =>
+      !wanted || isTooLong(items.length, schema?.maxItems) || new Set(items.map(keyOf)).size === items.length,
+    error: { message: 'must NOT have the same item twice' },
+  },
+  {
+    keyword: 'items',
+    type: 'array',
+    schemaType: 'object',
+    modifying: true,
+    errors: 'full',
+    compile(schema, { maxItems }, { self }) {
+      const inner = self.compile(schema)
+      const validate: DataValidateFunction = (items: unknown[], context) => {
+        const found: Partial<ErrorObject>[] = []
+        validate.errors = found
+        if (isTooLong(items.length, maxItems)) return true
+        for (const [index, item] of items.entries()) {
+          const place = { ...context, instancePath: `${context?.instancePath}/${index}`, parentData: items }
+          if (!inner(item, { ...place, parentDataProperty: index } as never)) found.push(...(inner.errors ?? []))
+          if (found.length >= MOST_FAULTS) break
+        }
+        return found.length === 0
+      }
+      return validate
+    },
+  },
+  {
+    keyword: 'pattern',
+    type: 'string',
+    schemaType: 'string',
+    compile(pattern: string, { maxLength }) {
+      const expression = new RegExp(pattern, 'u')
+      const validate: DataValidateFunction = (text: string) => {
+        // A character is one or two units long.
+        const isRight = isTooLong(text.length, 2 * (maxLength ?? Number.NaN)) || expression.test(text)
+        validate.errors = isRight
+          ? []
+          : [{ keyword: 'pattern', message: `must match pattern "${pattern}"`, params: {} }]
+        return isRight
+      }
+      return validate
+    },
+    errors: true,
+  },
+  {
+    keyword: 'multipleOf',
+    type: 'number',
+    schemaType: 'number',
+    compile(step: number) {
+      const validate: DataValidateFunction = (value: number) => {
+        const isRight = isMultipleOf(value, step)
+        validate.errors = isRight ? [] : [{ keyword: 'multipleOf', message: `must be multiple of ${step}`, params: {} }]
+        return isRight
+      }
+      return validate
+    },
+    errors: true,
+  },
+  {
+    // SQLite would silently replace half a surrogate pair, and its functions stop at a NUL.
     keyword: 'storable',
     type: 'string',
     schemaType: 'boolean',
     validate: (_wanted: boolean, text: string) => text.isWellFormed() && !text.includes('\0'),
     error: { message: 'must be well-formed Unicode without a NUL character' },
-  })
+  },
+]
+
+/** The same key for the same value, in whatever order the properties of an object are. */
+export function keyOf(value: unknown): string {
+  return JSON.stringify(value, (_key, inner) =>
+    typeof inner === 'object' && inner !== null && !Array.isArray(inner)
+      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : inner,
+  )
 }

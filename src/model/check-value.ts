@@ -1,5 +1,5 @@
 import type { ValidateFunction } from 'ajv'
-import { newAjv } from './ajv.ts'
+import { keyOf, newAjv } from './ajv.ts'
 import type { Complaint } from './file.ts'
 import type { JsonSchema } from './model.ts'
 
@@ -30,9 +30,13 @@ export function checkValue(schema: JsonSchema, pointer: string): Complaint[] {
         })
     }
   }
+  const values = (schema.enum ?? []) as unknown[]
+  for (const [index, value] of values.entries())
+    if (values.findIndex((other) => keyOf(other) === keyOf(value)) < index)
+      complaints.push({ pointer: `${pointer}/enum/${index}`, message: 'stands there twice.' })
   const check = compile(schema, pointer, complaints)
   if (check) {
-    for (const [index, value] of ((schema.enum ?? []) as unknown[]).entries())
+    for (const [index, value] of values.entries())
       if (!check(value))
         complaints.push({ pointer: `${pointer}/enum/${index}`, message: 'breaks the rules of its own field.' })
     if ('default' in schema && !check(schema.default))

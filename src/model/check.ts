@@ -1,24 +1,30 @@
+import { didYouMean } from '../lib/nearest.ts'
 import { checkValue } from './check-value.ts'
 import type { Complaint, FieldFile, ModelFile } from './file.ts'
 import { AUDIT_FIELDS } from './model.ts'
-import { didYouMean } from './nearest.ts'
-import { FIND_PARAMETERS } from './parameters.ts'
+import { FIND_PARAMETERS } from './names.ts'
 import { fieldsOf, parseTemplate } from './template.ts'
 
 const FIELD_NAME = /^[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)*$/
 const MAX_NAME = 64
+/** A table has its limits, and so has everybody's patience. */
+const MAX_FIELDS = 1000
 
 /** Checks what a schema cannot say: names, keywords that do not fit, defaults, templates, lists of fields. */
 export function checkFields(model: ModelFile): Complaint[] {
   const names = Object.keys(model.properties)
   const listable = [...names, ...(model.audit === false ? [] : AUDIT_FIELDS.map((field) => field.name))]
   return [
+    ...(names.length > MAX_FIELDS
+      ? [{ pointer: '/properties', message: `There are ${names.length} fields; at most ${MAX_FIELDS} are possible.` }]
+      : []),
     ...checkNames(names, model.audit !== false),
+    ...checkRenames(model),
     ...Object.entries(model.properties).flatMap(([name, field]) => [
       ...checkValue(field, `/properties/${name}`),
       ...checkField(name, field, model),
     ]),
-    ...checkReferences(model, listable),
+    ...checkLists(model, listable),
     ...checkAccess(model),
   ]
 }
@@ -47,18 +53,32 @@ function checkNames(names: string[], audit: boolean): Complaint[] {
   })
 }
 
+/** An earlier name was that of a field which is gone, and only one field has taken its place. */
+function checkRenames({ properties, audit }: ModelFile): Complaint[] {
+  const taken = new Set(['id', 'version', ...Object.keys(properties).map((name) => name.toLowerCase())])
+  if (audit !== false) for (const { name } of AUDIT_FIELDS) taken.add(name.toLowerCase())
+  const heirs = new Map<string, string>()
+  return Object.entries(properties).flatMap(([name, { renamedFrom, computed }]) => {
+    if (renamedFrom === undefined) return []
+    const earlier = renamedFrom.toLowerCase()
+    const heir = heirs.get(earlier)
+    heirs.set(earlier, name)
+    const complaint = (message: string) => [{ pointer: `/properties/${name}/renamedFrom`, message }]
+    if (heir !== undefined) return complaint(`names "${renamedFrom}", whose values "${heir}" has taken over already.`)
+    const isOwn = earlier === name.toLowerCase() && renamedFrom !== name
+    if (computed === undefined && (isOwn || !taken.has(earlier))) return []
+    return complaint('must name a field that this stored field has taken the place of, and that is gone.')
+  })
+}
+
 function checkField(name: string, field: FieldFile, model: ModelFile): Complaint[] {
   const complain = (keyword: string, message: string) => [{ pointer: `/properties/${name}/${keyword}`, message }]
-  if (
-    field.renamedFrom !== undefined &&
-    (field.computed !== undefined || Object.hasOwn(model.properties, field.renamedFrom))
-  )
-    return complain('renamedFrom', 'must name a field that this stored field has taken the place of, and that is gone.')
   if (field.unique && !isScalarType(field)) return complain('unique', 'needs a field of a simple type.')
   if (field.index && !isScalarType(field)) return complain('index', 'needs a field of a simple type.')
   if (field.onDelete !== undefined && field.reference === undefined)
     return complain('onDelete', 'needs a "reference" beside it.')
-  if (field.reference !== undefined) return checkReference(field, complain, model.required?.includes(name) === true)
+  if (field.reference !== undefined)
+    return checkReferenceField(field, complain, model.required?.includes(name) === true)
   if (field.computed === undefined) return []
   if (field.type !== 'string') return complain('type', 'of a computed field must be string.')
   if (field.default !== undefined) return complain('default', 'has no meaning on a computed field.')
@@ -85,7 +105,7 @@ function checkField(name: string, field: FieldFile, model: ModelFile): Complaint
 
 type Complain = (keyword: string, message: string) => Complaint[]
 
-function checkReference(field: FieldFile, complain: Complain, required: boolean): Complaint[] {
+function checkReferenceField(field: FieldFile, complain: Complain, required: boolean): Complaint[] {
   if (field.type !== 'integer') return complain('type', 'of a reference must be integer: it holds an id.')
   if (field.computed !== undefined) return complain('reference', 'cannot be computed.')
   if (field.default !== undefined) return complain('default', 'would refer to a record that may not exist.')
@@ -96,7 +116,7 @@ function checkReference(field: FieldFile, complain: Complain, required: boolean)
 }
 
 /** Lists of field names: each must exist and suit its purpose. */
-function checkReferences(model: ModelFile, listable: string[]): Complaint[] {
+function checkLists(model: ModelFile, listable: string[]): Complaint[] {
   const shown = listable.filter((name) => !model.properties[name]?.writeOnly)
   const stored = Object.keys(model.properties).filter((name) => model.properties[name]?.computed === undefined)
   const simple = listable.filter((name) => !model.properties[name] || isScalarType(model.properties[name]))

@@ -1,24 +1,38 @@
 import type { ErrorObject } from 'ajv'
 import { Failure } from '../errors.ts'
-import { didYouMean } from './nearest.ts'
+import { didYouMean } from '../lib/nearest.ts'
+import { MOST_FAULTS } from './ajv.ts'
 
-/** What Ajv found wrong with a request's body → one failure that names every field at fault. */
+/** A name that nobody knows may be as long as a body. */
+const LONGEST_NAME = 200
+
+/** What is wrong with the body of a request: as such, or else with the data in it. */
 export function explainBody(found: ErrorObject[]): Failure {
-  const faults = found.map((error) => ({ ...error, path: pathOf(error) }))
-  const ofRequest = faults.filter(({ path }) => path[0] !== 'data' || path.length < 2)
-  if (ofRequest.length > 0) {
-    const errors = messages(ofRequest)
-    const first = Object.entries(errors).map(([name, message]) => `${name} ${message}`)
-    const sentence = `The body does not fit: ${first.join(', ')}`
-    return new Failure('BAD_REQUEST', /[.?]$/.test(sentence) ? sentence : `${sentence}.`, { errors })
-  }
-  if (faults.some(({ keyword, path }) => keyword === 'required' && path[1] === 'version' && path.length === 2))
+  const ofRequest = found.filter((error) => pathOf(error)[0] !== 'data' || pathOf(error).length < 2)
+  if (ofRequest.length === 0)
+    return invalid(
+      messages(found.map((error) => ({ ...error, instancePath: error.instancePath.replace('/data', '') }))),
+    )
+  const errors = messages(ofRequest)
+  const first = Object.entries(errors).map(([name, message]) => `${name} ${message}`)
+  const sentence = `The body does not fit: ${first.join(', ')}`
+  return new Failure('BAD_REQUEST', /[.?]$/.test(sentence) ? sentence : `${sentence}.`, { errors })
+}
+
+/** What is wrong with the data of a record: one failure that names every field at fault, or at least a hundred. */
+export function explainData(found: ErrorObject[]): Failure {
+  const lacks = ({ keyword, params, instancePath }: ErrorObject, name: string) =>
+    keyword === 'required' && params.missingProperty === name && instancePath === ''
+  if (found.some((error) => lacks(error, 'version')))
     return new Failure('VERSION_REQUIRED', 'Send the "version" that you read with the record.')
-  const errors = messages(faults.map((fault) => ({ ...fault, path: fault.path.slice(1) })))
+  return invalid(messages(found))
+}
+
+/** Fields that are not right, each with what is wrong. */
+export function invalid(errors: Record<string, string>): Failure {
   const names = Object.keys(errors)
-  return new Failure('VALIDATION_FAILED', `${names.join(', ')} ${names.length > 1 ? 'are' : 'is'} not right.`, {
-    errors,
-  })
+  const sentence = `${names.join(', ')} ${names.length > 1 ? 'are' : 'is'} not right.`
+  return new Failure('VALIDATION_FAILED', sentence, { errors })
 }
 
 type Located = ErrorObject & { path: string[] }
@@ -33,10 +47,11 @@ function pathOf({ instancePath, params }: ErrorObject): string[] {
   return inner === undefined ? steps : [...steps, inner]
 }
 
-function messages(faults: Located[]): Record<string, string> {
+function messages(found: ErrorObject[]): Record<string, string> {
   const byField = new Map<string, string[]>()
-  for (const fault of faults) {
-    const name = fault.path.join('.') || 'body'
+  for (const error of found.slice(0, MOST_FAULTS)) {
+    const fault = { ...error, path: pathOf(error) }
+    const name = fault.path.join('.').slice(0, LONGEST_NAME) || 'body'
     byField.set(name, [...(byField.get(name) ?? []), sentence(fault)])
   }
   // fromEntries defines own properties, so that even "__proto__" is only a name.

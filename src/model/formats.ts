@@ -1,4 +1,15 @@
-import type { FormatDefinition } from 'ajv'
+/** What a format means, all in one place: another one is a row here, and its name in model.schema.json. */
+export interface Format {
+  /** whether a text is a value; without it JSON Schema's own check is enough */
+  validate?(text: string): boolean
+  /** a valid value as it is stored, so that comparing texts is comparing meanings */
+  canonical?(text: string): string
+  /** the word in the type of its column, where values are compared by their meaning: a change of it is a change of type */
+  column?: string
+  /** in words, what may be compared with it */
+  wanted: string
+  sample: string
+}
 
 /** Up to 40 digits on either side of the point: more than any currency needs, and a bound for sort keys. */
 const DECIMAL = /^-?(?:0|[1-9]\d{0,39})(?:\.\d{1,40})?$/
@@ -6,20 +17,40 @@ const DATE = /^\d{4}-\d\d-\d\d$/
 const DATE_TIME = /^\d{4}-\d\d-\d\d[tT]\d\d:\d\d:\d\d(?:\.\d+)?(?:[zZ]|[+-]\d\d:\d\d)$/
 const TIME = /^\d\d:\d\d:\d\d(?:\.\d+)?(?:[zZ]|[+-]\d\d:\d\d)$/
 
-/** The formats that Dossier reads more strictly than JSON Schema's own: each value has one canonical form. */
-export const FORMATS: Record<string, FormatDefinition<string> & { validate(text: string): boolean }> = {
-  decimal: { validate: (text) => DECIMAL.test(text) },
-  date: { validate: (text) => DATE.test(text) && utcDateTime(`${text}T00:00:00Z`) !== undefined },
-  'date-time': { validate: (text) => DATE_TIME.test(text) && utcDateTime(text) !== undefined },
-  time: { validate: (text) => TIME.test(text) && utcTime(text) !== undefined },
+export const FORMATS: Readonly<Record<string, Format>> = {
+  email: { wanted: 'a text', sample: 'ada@example.org' },
+  uri: { wanted: 'a text', sample: 'https://example.org/' },
+  uuid: { wanted: 'a text', sample: '6ba7b810-9dad-11d1-80b4-00c04fd430c8' },
+  decimal: {
+    validate: (text) => DECIMAL.test(text),
+    column: 'DECIMAL',
+    wanted: 'a decimal number such as 12.50',
+    sample: '12.50',
+  },
+  date: {
+    validate: (text) => DATE.test(text) && utcDateTime(`${text}T00:00:00Z`) !== undefined,
+    column: 'DATE',
+    wanted: 'a date such as 2024-02-29',
+    sample: '2024-02-29',
+  },
+  'date-time': {
+    validate: (text) => DATE_TIME.test(text) && utcDateTime(text) !== undefined,
+    canonical: (text) => utcDateTime(text) as string,
+    column: 'DATETIME',
+    wanted: 'a moment such as 2024-02-29T10:30:00Z',
+    sample: '2024-02-29T10:30:00.000Z',
+  },
+  time: {
+    validate: (text) => TIME.test(text) && utcTime(text) !== undefined,
+    canonical: (text) => utcTime(text) as string,
+    column: 'TIME',
+    wanted: 'a time such as 10:30:00Z',
+    sample: '10:30:00.000Z',
+  },
 }
 
-/** A valid value as it is stored: so that comparing texts is comparing moments. */
-export function canonical(format: string | undefined, text: string): string {
-  if (format === 'date-time') return utcDateTime(text) as string
-  if (format === 'time') return utcTime(text) as string
-  return text
-}
+export const formatOf = (name: string | undefined): Format | undefined =>
+  name !== undefined && Object.hasOwn(FORMATS, name) ? FORMATS[name] : undefined
 
 /** In UTC with milliseconds; undefined for a day that does not exist or a year outside 0000 to 9999. */
 function utcDateTime(text: string): string | undefined {

@@ -1,17 +1,21 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
-import { type ResolveHookSync, registerHooks } from 'node:module'
+import { type LoadHookSync, type ResolveHookSync, registerHooks } from 'node:module'
 import { extname, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { repeatedKey } from '../lib/json-numbers.ts'
+import { didYouMean } from '../lib/nearest.ts'
 import type { Fault, RawModel } from './file.ts'
 import { type Model, tableOf } from './model.ts'
-import { didYouMean } from './nearest.ts'
 import { parseModel } from './parse.ts'
-import { repeatedKey } from './repeated-key.ts'
 
 const EXTENSIONS = ['.json', '.ts', '.js']
 /** Words without a double or outer underscore, so that a table's name can be read back to one model. */
 const MODEL_NAME = /^(?:[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)*\.)+[A-Z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)*$/
+
+/** Tables of these names are SQLite's and the service's own. */
+const RESERVED = /^(?:sqlite|dossier)[._]/i
+const MAX_NAME = 200
 
 /** All faults of all files, at once. */
 export class ModelFaults extends Error {
@@ -26,17 +30,20 @@ export class ModelFaults extends Error {
 
 /** Reads every model of a folder, sorted by name; throws ModelFaults if any file is not right. */
 export async function loadModels(folder: string): Promise<Model[]> {
-  const faults: Fault[] = []
   const models: Model[] = []
   const files = await modelFiles(folder)
-  faults.push(...nameClashes(files))
+  const faults = nameClashes(files)
   for (const file of files) {
     const raw = await readModel(folder, file).catch((error: Error) => [{ file, pointer: '', message: error.message }])
-    const model = Array.isArray(raw) ? raw : parseModel(raw)
+    if (Array.isArray(raw)) {
+      faults.push(...raw)
+      continue
+    }
+    const model = parseModel(raw)
     if (Array.isArray(model)) faults.push(...model)
     else models.push(model)
+    faults.push(...brokenReferences(raw, files))
   }
-  faults.push(...brokenReferences(models, files))
   if (faults.length > 0) throw new ModelFaults(faults)
   return models
 }
@@ -67,19 +74,16 @@ function nameClashes(files: string[]): Fault[] {
   })
 }
 
-/** A reference to a model that no file describes. A faulty file describes one all the same. */
-function brokenReferences(models: Model[], files: string[]): Fault[] {
+/** References to models that no file describes. A faulty file describes one all the same, and may have some itself. */
+function brokenReferences({ file, raw }: RawModel, files: string[]): Fault[] {
   const names = files.map(nameOf)
-  const references = models.flatMap(({ name, fields }) =>
-    fields.flatMap((field) => (field.reference ? [{ model: name, field: field.name, to: field.reference.model }] : [])),
-  )
-  return references
-    .filter(({ to }) => !names.includes(to))
-    .map(({ model, field, to }) => ({
-      file: files[names.indexOf(model)] as string,
-      pointer: `/properties/${field}/reference`,
-      message: `There is no model "${to}".${didYouMean(to, names)}`,
-    }))
+  const { properties } = (raw ?? {}) as { properties?: unknown }
+  return Object.entries(Object(properties)).flatMap(([field, schema]) => {
+    const { reference } = Object(schema) as { reference?: unknown }
+    if (typeof reference !== 'string' || names.includes(reference)) return []
+    const message = `There is no model "${reference}".${didYouMean(reference, names)}`
+    return [{ file, pointer: `/properties/${field}/reference`, message }]
+  })
 }
 
 const nameOf = (file: string) => file.slice(0, -extname(file).length)
@@ -90,6 +94,10 @@ async function readModel(folder: string, file: string): Promise<RawModel> {
     throw new Error(
       'A model file is named <package>.<Model>: words of letters, digits and single "_", the last with a capital, such as contacts.Contact.json.',
     )
+  const [word = ''] = name.split('.')
+  if (RESERVED.test(name))
+    throw new Error(`A name that starts with "${word}." is taken by the database itself. Choose another first word.`)
+  if (name.length > MAX_NAME) throw new Error(`The name is longer than ${MAX_NAME} characters.`)
   const path = resolve(folder, file)
   const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => {
     throw new Error(
@@ -97,7 +105,7 @@ async function readModel(folder: string, file: string): Promise<RawModel> {
     )
   })
   const hash = createHash('sha256').update(bytes).digest('hex')
-  return { file, name, hash, raw: extname(file) === '.json' ? parseJson(bytes) : await importModel(path, hash) }
+  return { file, name, hash, raw: extname(file) === '.json' ? parseJson(bytes) : await importModel(path, hash, bytes) }
 }
 
 function parseJson(bytes: Buffer): unknown {
@@ -115,17 +123,21 @@ function parseJson(bytes: Buffer): unknown {
     throw new Error(`The file is not JSON: ${(error as Error).message}`)
   }
   const key = repeatedKey(text)
-  if (key !== undefined) throw new Error(`${key} stands here twice; the first one would be lost.`)
+  if (key) throw new Error(`/${key.join('/')} stands here twice; the first one would be lost.`)
   return raw
 }
 
-/** A module's default export; the hash in its address makes Node read a changed file anew. */
-async function importModel(path: string, hash: string): Promise<unknown> {
+/** A module's default export, of just the bytes that were hashed; the hash in its address makes Node take it for a new one. */
+async function importModel(path: string, hash: string, source: Buffer): Promise<unknown> {
   let module: { default?: unknown }
+  const address = `${pathToFileURL(path).href}?${hash}`
+  const format = path.endsWith('.ts') ? 'module-typescript' : 'module'
+  const load: LoadHookSync = (url, context, next) =>
+    url === address ? { format, source, shortCircuit: true } : next(url, context)
   // Only while it is needed: it makes every import slower.
-  const hooks = registerHooks({ resolve: findTypeBoxHere })
+  const hooks = registerHooks({ resolve: findTypeBoxHere, load })
   try {
-    module = await import(`${pathToFileURL(path).href}?${hash}`)
+    module = await import(address)
   } catch (error) {
     throw new Error(`The module cannot be loaded: ${(error as Error).message}`)
   } finally {

@@ -1,10 +1,10 @@
 import type { ErrorObject } from 'ajv'
+import { didYouMean } from '../lib/nearest.ts'
 import { newAjv } from './ajv.ts'
 import { checkFields } from './check.ts'
 import type { Complaint, Fault, FieldFile, ModelFile, RawModel } from './file.ts'
 import metaSchema from './model.schema.json' with { type: 'json' }
 import { AUDIT_FIELDS, type Field, isScalar, type Model } from './model.ts'
-import { didYouMean } from './nearest.ts'
 import { parseTemplate } from './template.ts'
 
 /** The keywords of a field that are not about its value. */

@@ -1,42 +1,83 @@
 import type { Config } from '../config.ts'
-import type { Database } from '../database/database.ts'
 import { Failure } from '../errors.ts'
+import type { Database, Row } from '../storage/storage.ts'
 
 const ATTEMPTS = 'dossier_attempts'
+/** Old ones are swept away in portions: nobody who logs in waits for more. */
+const SWEEP = 100
+
+/** Who is being tried right now, in this process: one after the other, so that many at once cannot slip past the limit. */
+const lines = new Map<string, Promise<unknown>>()
 
 /**
- * Guards one try to log in. The try counts as failed before the password is looked at, so that many at once cannot slip
- * past the limit; `forget` takes back all failures of this username from this address after a success.
+ * Guards tries to log in: while there are too many failures of a username from an address, no password is looked at.
+ * Only a wrong password counts (`check` resolves with undefined); a right one takes back what was counted.
  */
-export async function countAttempt(db: Database, config: Config, name: string, address: string) {
-  const windowMs = config.LOGIN_WINDOW_MINUTES * 60_000
-  const now = Date.now()
+export async function guardAttempts<Result>(
+  db: Database,
+  config: Config,
+  name: string,
+  address: string,
+  check: () => Promise<Result | undefined>,
+): Promise<Result | undefined> {
   // Longer names exist for nobody; what they would fill is the disk.
   const username = name.slice(0, 64).toLowerCase()
-  await db
-    .deleteFrom(ATTEMPTS)
-    .where('at', '<=', now - windowMs)
-    .execute()
-  const { id } = (await db
-    .insertInto(ATTEMPTS)
-    .values({ username, address, at: now })
-    .returning('id')
-    .executeTakeFirstOrThrow()) as { id: number }
-  const earlier = await db
+  return inLine(`${username} ${address}`, async () => {
+    const failures = await failuresOf(db, config, username, address)
+    if (failures.length >= config.LOGIN_ATTEMPTS) throw tooMany(config, failures)
+    const result = await check()
+    if (result === undefined) await countFailure(db, config, username, address)
+    else if (failures.length > 0) await forgetFailures(db, username, address)
+    return result
+  })
+}
+
+/** Takes back what was counted of a username, from everywhere or from one address. */
+export async function forgetFailures(db: Database, username: string, address?: string): Promise<void> {
+  const all = db.deleteFrom(ATTEMPTS).where('username', '=', username.toLowerCase())
+  await (address === undefined ? all : all.where('address', '=', address)).execute()
+}
+
+async function failuresOf(db: Database, config: Config, username: string, address: string): Promise<Row[]> {
+  return db
     .selectFrom(ATTEMPTS)
     .select('at')
     .where('username', '=', username)
     .where('address', '=', address)
-    .where('id', '<', id)
+    .where('at', '>', Date.now() - windowMs(config))
     .orderBy('at')
+    .limit(config.LOGIN_ATTEMPTS)
     .execute()
-  if (earlier.length >= config.LOGIN_ATTEMPTS) {
-    await db.deleteFrom(ATTEMPTS).where('id', '=', id).execute()
-    const seconds = Math.max(1, Math.ceil(((earlier[0]?.at as number) + windowMs - now) / 1000))
-    throw new Failure('TOO_MANY_ATTEMPTS', `Too many failed logins. Try again in ${seconds} seconds.`, {
-      headers: { 'retry-after': String(seconds) },
-    })
+}
+
+async function countFailure(db: Database, config: Config, username: string, address: string): Promise<void> {
+  const now = Date.now()
+  await db.insertInto(ATTEMPTS).values({ username, address, at: now }).execute()
+  const old = db
+    .selectFrom(ATTEMPTS)
+    .select('id')
+    .where('at', '<=', now - windowMs(config))
+    .orderBy('at')
+    .limit(SWEEP)
+  await db.deleteFrom(ATTEMPTS).where('id', 'in', old).execute()
+}
+
+const windowMs = ({ LOGIN_WINDOW_MINUTES }: Config) => LOGIN_WINDOW_MINUTES * 60_000
+
+function tooMany(config: Config, [first]: Row[]): Failure {
+  const seconds = Math.max(1, Math.ceil(((first?.at as number) + windowMs(config) - Date.now()) / 1000))
+  return new Failure('TOO_MANY_ATTEMPTS', `Too many failed logins. Try again in ${seconds} seconds.`, {
+    headers: { 'retry-after': String(seconds) },
+  })
+}
+
+async function inLine<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
+  const before = lines.get(name) ?? Promise.resolve()
+  const mine = before.then(work, work)
+  lines.set(name, mine)
+  try {
+    return await mine
+  } finally {
+    if (lines.get(name) === mine) lines.delete(name)
   }
-  const forget = () => db.deleteFrom(ATTEMPTS).where('username', '=', username).where('address', '=', address).execute()
-  return { forget }
 }

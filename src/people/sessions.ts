@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
-import { type CompiledQuery, sql } from 'kysely'
 import type { Config } from '../config.ts'
-import { type Database, selectOne } from '../database/database.ts'
-import { Memo } from '../memo.ts'
+import { Failure } from '../errors.ts'
+import { Memo } from '../lib/memo.ts'
+import type { Database, Statement, Step, Storage } from '../storage/storage.ts'
 import type { User } from './users.ts'
 
 const SESSIONS = 'dossier_sessions'
@@ -22,6 +22,8 @@ export interface SessionView {
 export interface SessionData {
   user?: User
   address?: string
+  /** the password's hash, by which the login was found right */
+  proof?: string
 }
 
 interface SessionRow {
@@ -43,21 +45,26 @@ const keys = new Memo<string>(10_000)
 /** What the database knows a session by: who reads it there cannot use it. */
 export const sessionKey = (sessionId: string) => keys.of(sessionId, (id) => hash('sha256', id))
 
+const LOOK_UP = `
+  SELECT u.username, u.roles, s.lastSeen FROM dossier_sessions s JOIN dossier_users u ON u.username = s.username
+  WHERE s.id = ? AND s.createdOn > ? AND s.lastSeen > ? AND u.enabled = 1`
+
+/** Old sessions are swept away in portions: nobody who logs in waits for more. */
+const SWEEP = 100
+
 /** The store behind @fastify/session. Sessions live in the database, so that they survive a restart. */
 export class SessionStore {
+  readonly #storage: Storage
   readonly #db: Database
   readonly #limits: ReturnType<typeof limitsOf>
-  readonly #lookUp: CompiledQuery
   #touchFailed = 0
   readonly #onTouchFailed: (error: unknown) => void
 
-  constructor(db: Database, config: Config, onTouchFailed: (error: unknown) => void) {
-    this.#db = db
+  constructor(storage: Storage, config: Config, onTouchFailed: (error: unknown) => void) {
+    this.#storage = storage
+    this.#db = storage.db
     this.#onTouchFailed = onTouchFailed
     this.#limits = limitsOf(config)
-    this.#lookUp = sql`
-      SELECT u.username, u.roles, s.lastSeen FROM dossier_sessions s JOIN dossier_users u ON u.username = s.username
-      WHERE s.id = ${''} AND s.createdOn > ${0} AND s.lastSeen > ${0} AND u.enabled = 1`.compile(db)
   }
 
   get(sessionId: string, done: Done<SessionData | null>): void {
@@ -69,9 +76,9 @@ export class SessionStore {
   }
 
   /** A session is written once, at login; before that there is nothing worth keeping. */
-  set(sessionId: string, { user, address }: SessionData, done: Done): void {
+  set(sessionId: string, { user, address, proof }: SessionData, done: Done): void {
     if (!user) done(null)
-    else this.#insert(sessionKey(sessionId), user.username, address as string).then(() => done(null), done)
+    else this.#insert(sessionKey(sessionId), user, address as string, proof as string).then(() => done(null), done)
   }
 
   destroy(sessionId: string, done: Done): void {
@@ -82,7 +89,8 @@ export class SessionStore {
   #find(id: string): SessionData | null {
     const now = Date.now()
     const { idleMs, lifeMs, touchMs } = this.#limits
-    const row = selectOne<SessionRow>(this.#db, this.#lookUp, [id, now - lifeMs, now - idleMs])
+    const lookUp: Statement = { sql: LOOK_UP, parameters: [id, now - lifeMs, now - idleMs] }
+    const row = this.#storage.readOne(lookUp) as SessionRow | undefined
     if (!row) return null
     if (row.lastSeen <= now - touchMs && this.#touchFailed <= now - TOUCH_MS) this.#touch(id, now)
     return { user: { username: row.username, roles: JSON.parse(row.roles) }, ...UNCHANGING }
@@ -97,16 +105,28 @@ export class SessionStore {
     })
   }
 
-  async #insert(id: string, username: string, address: string): Promise<void> {
+  /** Checking a password takes time: whoever was disabled, or got another one meanwhile, has no session made. */
+  async #insert(id: string, { username }: User, address: string, proof: string): Promise<void> {
     const now = Date.now()
-    await this.#db.insertInto(SESSIONS).values({ id, username, createdOn: now, lastSeen: now, address }).execute()
-    // Whoever logs in sweeps the floor: expired sessions are of no use to anybody.
-    await this.#db
-      .deleteFrom(SESSIONS)
-      .where((is) =>
-        is.or([is('createdOn', '<=', now - this.#limits.lifeMs), is('lastSeen', '<=', now - this.#limits.idleMs)]),
-      )
-      .execute()
+    const { lifeMs, idleMs } = this.#limits
+    const old = (column: string, ms: number) => ({
+      sql: `DELETE FROM ${SESSIONS} WHERE id IN (SELECT id FROM ${SESSIONS} WHERE ${column} <= ? ORDER BY ${column} LIMIT ${SWEEP})`,
+      parameters: [now - ms],
+    })
+    const [made] = await this.#storage.write({
+      steps: [
+        {
+          sql: `INSERT INTO ${SESSIONS} (id, username, createdOn, lastSeen, address)
+            SELECT ?, username, ?, ?, ? FROM dossier_users WHERE username = ? AND enabled = 1 AND password = ? RETURNING id`,
+          parameters: [id, now, now, address, username, proof],
+        },
+        { sql: 'UPDATE dossier_users SET lastLogin = ? WHERE username = ?', parameters: [now, username] },
+        // Whoever logs in sweeps the floor: expired sessions are of no use to anybody.
+        old('createdOn', lifeMs),
+        old('lastSeen', idleMs),
+      ],
+    })
+    if (made?.length === 0) throw new Failure('LOGIN_INCORRECT', 'The username or the password is not right any more.')
   }
 }
 
@@ -138,9 +158,9 @@ export async function endSession(db: Database, username: string, id: string): Pr
   return (await query.returning('id').executeTakeFirst()) !== undefined
 }
 
-/** Ends all sessions of a person but the one that is kept. */
-export async function endSessions(db: Database, username: string, kept = ''): Promise<void> {
-  await db.deleteFrom(SESSIONS).where('username', '=', username).where('id', '!=', kept).execute()
+/** Ends all sessions of a person but the one that is kept: a step of whatever unit it follows from. */
+export function endSessions(db: Database, username: string, kept: string): Step {
+  return db.deleteFrom(SESSIONS).where('username', '=', username).where('id', '!=', kept).compile()
 }
 
 function limitsOf(config: Config) {

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Config } from '../config.ts'
-import type { Database } from '../database/database.ts'
 import { Failure } from '../errors.ts'
+import { type Database, type Step, type Storage, StorageFault } from '../storage/storage.ts'
 import { checkPassword, hashPassword, madeUpPassword } from './password.ts'
 import { endSessions } from './sessions.ts'
 
@@ -32,8 +32,14 @@ const MIN_PASSWORD = 10
 /** Hashing takes time by length; nobody types more. */
 const MAX_PASSWORD = 1024
 
+/** Somebody who has shown a password that was right a moment ago: `proof` is its hash. */
+export interface Proven {
+  user: User
+  proof: string
+}
+
 /** The user, if the password is theirs and they are enabled. It takes as long if they are unknown. */
-export async function authenticate(db: Database, username: string, password: string): Promise<User | undefined> {
+export async function authenticate(db: Database, username: string, password: string): Promise<Proven | undefined> {
   const row = await db
     .selectFrom(USERS)
     .select(['username', 'password', 'roles'])
@@ -42,11 +48,8 @@ export async function authenticate(db: Database, username: string, password: str
     .executeTakeFirst()
   const matches = await checkPassword(password, row?.password as string | undefined)
   if (!row || !matches) return undefined
-  return { username: row.username as string, roles: JSON.parse(row.roles as string) }
-}
-
-export async function noteLogin(db: Database, { username }: User): Promise<void> {
-  await db.updateTable(USERS).set({ lastLogin: Date.now() }).where('username', '=', username).execute()
+  const user = { username: row.username as string, roles: JSON.parse(row.roles as string) }
+  return { user, proof: row.password as string }
 }
 
 export async function listUsers(db: Database): Promise<Account[]> {
@@ -73,31 +76,42 @@ export async function addUser(db: Database, username: string, password: string, 
   return toAccount(added)
 }
 
-/** A new password or a closed door ends the user's sessions, but for the one that is kept. */
-export async function changeUser(db: Database, username: string, change: UserChange, kept?: string): Promise<Account> {
+/**
+ * A new password or a closed door ends the user's sessions, but for the one that is kept. With the proof of a password,
+ * only while that is still the user's.
+ */
+export async function changeUser(
+  storage: Storage,
+  username: string,
+  change: UserChange,
+  { kept = '', proof }: { kept?: string; proof?: string } = {},
+): Promise<Account> {
   checkRules({ username, ...change })
+  const { db } = storage
   const values = {
     ...(change.roles && { roles: JSON.stringify(change.roles) }),
     ...(change.enabled !== undefined && { enabled: change.enabled ? 1 : 0 }),
     ...(change.password !== undefined && { password: await hashPassword(change.password) }),
   }
-  return keepingAnAdmin(db, async (transaction) => {
-    const query = transaction.updateTable(USERS).set({ username: sql`username`, ...values })
-    const changed = await query.where('username', '=', username).returning(ACCOUNT).executeTakeFirst()
-    if (!changed) throw noSuchUser(username)
-    if (change.password !== undefined || change.enabled === false) await endSessions(transaction, username, kept)
-    return toAccount(changed)
-  })
+  const user = db
+    .updateTable(USERS)
+    .set({ username: sql`username`, ...values })
+    .where('username', '=', username)
+  // Hashing takes time: who proved an earlier password has proved nothing.
+  const update = proof === undefined ? user : user.where('password', '=', proof)
+  const endsSessions = change.password !== undefined || change.enabled === false
+  const changed = await keepingAnAdmin(storage, username, [
+    update.returning(ACCOUNT).compile(),
+    ...(endsSessions ? [endSessions(db, username, kept)] : []),
+  ])
+  return toAccount(changed)
 }
 
 /** Their sessions go with them, by the foreign key. Returns the name as it was spelt. */
-export async function removeUser(db: Database, username: string): Promise<string> {
-  return keepingAnAdmin(db, async (transaction) => {
-    const query = transaction.deleteFrom(USERS).where('username', '=', username)
-    const removed = await query.returning('username').executeTakeFirst()
-    if (!removed) throw noSuchUser(username)
-    return removed.username as string
-  })
+export async function removeUser(storage: Storage, username: string): Promise<string> {
+  const remove = storage.db.deleteFrom(USERS).where('username', '=', username).returning('username').compile()
+  const removed = await keepingAnAdmin(storage, username, [remove])
+  return removed.username as string
 }
 
 /** While there are no users, makes the first admin. Returns the password if it had to be made up. */
@@ -123,25 +137,29 @@ function toAccount(row: Record<string, unknown>): Account {
   }
 }
 
-/** Does the work in a transaction that is undone if it would leave nobody to manage the others. */
-function keepingAnAdmin<Result>(db: Database, work: (transaction: Database) => Promise<Result>): Promise<Result> {
-  return db.transaction().execute(async (transaction) => {
-    const before = await countAdmins(transaction)
-    const result = await work(transaction)
-    if (before > 0 && (await countAdmins(transaction)) === 0)
-      throw new Failure(
-        'LAST_ADMIN',
-        'This is the last enabled user with the role admin. Give somebody else that role first.',
-      )
-    return result
-  })
-}
+/** There was an enabled admin before, and there is none now; the first step tells what was before. */
+const ADMINS = `SELECT count(*) AS admins FROM dossier_users, json_each(dossier_users.roles)
+  WHERE enabled = 1 AND json_each.value = 'admin'`
 
-async function countAdmins(db: Database): Promise<number> {
-  const { rows } = await sql<{ admins: number }>`
-    SELECT count(*) AS admins FROM dossier_users, json_each(dossier_users.roles)
-    WHERE enabled = 1 AND json_each.value = 'admin'`.execute(db)
-  return (rows[0] as { admins: number }).admins
+/** A unit that is undone if it would leave nobody to manage the others. Returns the row of its first step. */
+async function keepingAnAdmin(storage: Storage, username: string, [first, ...others]: Step[]) {
+  const steps: Step[] = [
+    { sql: ADMINS, parameters: [] },
+    { ...(first as Step), must: true },
+    ...others,
+    { sql: `SELECT 1 WHERE ? = 0 OR (${ADMINS}) > 0`, parameters: [{ step: 0, column: 'admins' }], must: true },
+  ]
+  try {
+    const rows = await storage.write({ steps })
+    return rows[1]?.[0] as Record<string, unknown>
+  } catch (error) {
+    if (!(error instanceof StorageFault) || error.kind !== 'missed') throw error
+    if (error.details.step === 1) throw noSuchUser(username)
+    throw new Failure(
+      'LAST_ADMIN',
+      'This is the last enabled user with the role admin. Give somebody else that role first.',
+    )
+  }
 }
 
 const noSuchUser = (username: string) => new Failure('RECORD_NOT_FOUND', `There is no user "${username}".`)

@@ -1,16 +1,22 @@
 import { sql } from 'kysely'
-import { selectNow } from '../database/database.ts'
-import { type Person, type Scope, scopeOf } from '../model/access.ts'
-import type { Position } from '../model/cursor.ts'
+import { Failure } from '../errors.ts'
+import { type Reach, reachOf } from '../model/access.ts'
 import { type Model, tableOf } from '../model/model.ts'
-import type { Query, SortKey } from '../model/query.ts'
-import { rowDecoder, type SqlValue } from '../tables/columns.ts'
+import type { Position } from '../requests/cursor.ts'
+import type { Query } from '../requests/query.ts'
+import { sizeOf } from '../storage/size.ts'
+import { type Found, type Statement, StorageFault } from '../storage/storage.ts'
+import { rowDecoder } from '../tables/columns.ts'
 import { countsOf } from '../tables/counts.ts'
-import { indexAdvisor } from './advice.ts'
-import { compiledOnce } from './compiled.ts'
+import { helpfulIndex, indexAdvisor } from './advice.ts'
+import { PAGE_BYTES, type Room } from './chunks.ts'
+import type { Condition } from './condition.ts'
 import { columnsOf, expand } from './expand.ts'
-import type { Stored, Surroundings } from './surroundings.ts'
-import { afterPosition, conditionOf, EVERYTHING, keyOf, orderOf, ownerOf, ownership } from './where.ts'
+import { afterPosition, lookUpLong, orderBy, positionOf, removeSortColumns, sortColumns } from './order.ts'
+import { pinsOne } from './pinned.ts'
+import { plainPages } from './plain-pages.ts'
+import type { Asker, Stored, Surroundings } from './surroundings.ts'
+import { aliveIn, conditionOf, within } from './where.ts'
 
 export interface Page {
   offset?: number
@@ -21,91 +27,96 @@ export interface Page {
 }
 
 /** Finds records of one model: a page of them, how many there are, and where the next page begins. */
-export function finderOf({ db, models, cursors, advise }: Surroundings, model: Model) {
+export function finderOf(surroundings: Surroundings, model: Model) {
+  const { storage, models, cursors, advise, findSeconds } = surroundings
   const table = tableOf(model)
   const decode = rowDecoder(model)
-  const considerIndex = indexAdvisor(db, model, advise)
-  const compiled = compiledOnce()
-  const counts = countsOf(db, model)
+  const considerIndex = indexAdvisor(storage, model, advise)
+  const counts = countsOf(storage, model)
+  const plain = plainPages(storage, model, counts)
 
-  return async function find(query: Query, person: Person): Promise<Page> {
+  return async function find(query: Query, asker: Asker): Promise<Page> {
     const { limit, offset, sort, after } = query
-    const scope = scopeOf(model, 'read', person)
     const position = after === undefined ? undefined : cursors.read(model, sort, after)
-    const rows = limit > 0 ? await pageOf(query, scope, person, position) : []
-    const hasMore = rows.length > limit
-    if (hasMore) rows.pop()
-    const next = hasMore ? cursors.make(model, sort, positionOf(rows.at(-1) as Stored, sort)) : undefined
-    for (const row of rows) {
-      removeSortColumns(row, sort)
-      decode(row)
-    }
+    const way = wayFor(query, reachOf(model, 'read', asker), asker)
+    const beyond = position && lookUpLong(storage, model, sort, position)
+    const room = { left: PAGE_BYTES }
+    const { rows, isCut } = limit === 0 ? { rows: [], isCut: false } : await way.page(room, beyond)
+    // One more than asked for tells that there is a next page.
+    const kept = rows.slice(0, limit)
+    for (const row of kept) decode(row)
+    const expanded = expand({ storage, models, person: asker, room }, model, kept, query.expand)
+    const hasMore = isCut || rows.length > limit || expanded < kept.length
+    const data = kept.slice(0, expanded) as Stored[]
+    const next = hasMore ? cursors.make(model, sort, positionOf(data.at(-1) as Stored, sort)) : undefined
+    for (const row of data) removeSortColumns(row, sort)
     // A page that is not full is the last one: then the total is known.
-    const isLast = limit > 0 && !hasMore && !position && (rows.length > 0 || offset === 0)
-    const total = isLast ? offset + rows.length : await totalOf(query, scope, person)
-    if (query.expand.length > 0) await expand(db, models, model, rows, query.expand, person)
-    return { ...(!position && { offset }), total, ...(next && { next }), data: rows }
+    const isLast = limit > 0 && !hasMore && !position && (data.length > 0 || offset === 0)
+    const total = isLast ? offset + data.length : await way.total()
+    return { ...(!position && { offset }), total, ...(next && { next }), data }
   }
 
-  /** One record more than asked for: it tells whether there is a next page. */
-  async function pageOf(query: Query, scope: Scope, person: Person, position?: Position): Promise<Stored[]> {
-    if (!query.filter && query.sort.length === 0) return plainPage(query, scope, person, position)
-    const page = pageQuery(query, scope, person)
-      .where(position ? afterPosition(query.sort, position) : EVERYTHING)
+  /** How a page and the total are got at: at once where that is a bounded look, else by a search. */
+  function wayFor(query: Query, reach: Reach, asker: Asker): Way {
+    if (!query.filter && query.sort.length === 0 && reach.scope === 'all')
+      return { page: async (room, position) => plain(query, position, room), total: async () => counts.total() }
+    const isOne = pinsOne(query.filter, model)
+    const ends = performance.now() + findSeconds * 1000
+    const search = (statement: Statement) => {
+      if (isOne) return { rows: storage.read(statement), isCut: false }
+      const seconds = Math.max(0.001, (ends - performance.now()) / 1000)
+      return storage.search(statement, { username: asker.username, seconds, bytes: PAGE_BYTES, gone: asker.gone })
+    }
+    const matching = [
+      ...(isOne ? [] : [aliveIn(query.filter, storage.dialect)]),
+      ...(query.filter ? [conditionOf(query.filter, { models, person: asker, dialect: storage.dialect })] : []),
+    ]
+    return {
+      page: async (room, position) => {
+        const beyond = position ? [afterPosition(query.sort, position)] : []
+        const page = pageStatement(query, within(reach, reach.username, ...matching, ...beyond))
+        const found = await tooSlow(query, () => search(page))
+        if (!isOne) considerIndex(query, page)
+        for (const row of found.rows) room.left -= sizeOf(row)
+        return found
+      },
+      total: async () => {
+        const where = within(reach, reach.username, ...matching)
+        const count = storage.db.selectFrom(table).select(sql<number>`count(*)`.as('total')).where(where).compile()
+        const { rows } = await tooSlow(query, () => search(count))
+        return (rows[0] as { total: number }).total
+      },
+    }
+  }
+
+  function pageStatement(query: Query, where: Condition): Statement {
+    return storage.db
+      .selectFrom(table)
+      .select(columnsOf(model, query))
+      .select(sortColumns(query.sort))
+      .where(where)
+      .orderBy(orderBy(query.sort))
+      .limit(query.limit + 1)
+      .offset(query.offset)
       .compile()
-    const rows = selectNow<Stored>(db, page, page.parameters)
-    await considerIndex(query, page)
-    return rows
   }
 
-  /** All records in the order of their ids: one statement for every page, compiled once. */
-  function plainPage(query: Query, scope: Scope, person: Person, position?: Position): Stored[] {
-    const { from, skip } = position ? { from: position.id + 1, skip: 0 } : startOf(query, scope)
-    const page = compiled(`${scope} ${query.fields ?? '*'} ${query.expand}`, () =>
-      pageQuery(query, scope, person).where('id', '>=', from),
-    )
-    return selectNow<Stored>(db, page, [...ownerOf(scope, person), from, query.limit + 1, skip])
-  }
-
-  /** The blocks count all records; where somebody reaches only some, SQLite has to step over them. */
-  function startOf({ offset }: Query, scope: Scope): { from: number; skip: number } {
-    return scope === 'all' && offset > 0 ? counts.locate(offset) : { from: 0, skip: offset }
-  }
-
-  function pageQuery(query: Query, scope: Scope, person: Person) {
-    const { limit, offset, sort } = query
-    return (
-      matching(query, scope, person)
-        .select(columnsOf(model, query))
-        .select(sort.map(({ field }, index) => keyOf(field).as(sortColumn(index))))
-        .orderBy(orderOf(sort))
-        // With a bare parameter SQLite would plan the statement anew for every value.
-        .limit(sql<number>`${limit + 1} + 0`)
-        .offset(offset)
-    )
-  }
-
-  async function totalOf(query: Query, scope: Scope, person: Person): Promise<number> {
-    if (!query.filter && scope === 'all') return counts.total()
-    const counting = matching(query, scope, person).select(sql<number>`count(*)`.as('total'))
-    return (await counting.executeTakeFirstOrThrow()).total
-  }
-
-  /** What a query asks for, of what somebody may reach. */
-  function matching({ filter }: Query, scope: Scope, person: Person) {
-    const reachable = db.selectFrom(table).where(ownership(scope, person))
-    return filter ? reachable.where(conditionOf(filter, models, person)) : reachable
+  async function tooSlow(query: Query, search: () => Found | Promise<Found>): Promise<Found> {
+    try {
+      return await search()
+    } catch (error) {
+      if (!(error instanceof StorageFault) || error.kind !== 'slow') throw error
+      const fields = helpfulIndex(query)
+      const help =
+        fields.length > 0
+          ? `In the model file of ${model.name}, ${JSON.stringify([fields])} in "indexes" would help.`
+          : 'Ask for less: filter by a field that has an index.'
+      throw new Failure('FIND_TOO_SLOW', `This find was ended after ${findSeconds} seconds. ${help}`)
+    }
   }
 }
 
-const sortColumn = (index: number) => `sort__${index}`
-
-const positionOf = (row: Stored, sort: SortKey[]): Position => ({
-  values: sort.map((_, index) => row[sortColumn(index)] as SqlValue),
-  id: row.id,
-})
-
-/** They were only selected to make a cursor from. */
-function removeSortColumns(row: Stored, sort: SortKey[]): void {
-  for (const index of sort.keys()) delete row[sortColumn(index)]
+interface Way {
+  page(room: Room, position: Position | undefined): Promise<Found>
+  total(): Promise<number>
 }

@@ -1,85 +1,75 @@
-import { type Insertable, sql } from 'kysely'
-import { selectOne, writeSoon } from '../database/database.ts'
 import { Failure } from '../errors.ts'
-import { type Operation, type Person, scopeOf } from '../model/access.ts'
+import { type Operation, type Person, type Reach, reaches, reachOf } from '../model/access.ts'
 import { type Model, tableOf, visibleFields } from '../model/model.ts'
-import type { Query } from '../model/query.ts'
-import { encode, encodeSent, type Row, rowDecoder } from '../tables/columns.ts'
-import { compiledOnce } from './compiled.ts'
+import type { View } from '../requests/query.ts'
+import { type Row, StorageFault } from '../storage/storage.ts'
+import { rowDecoder } from '../tables/columns.ts'
+import { type Change, changesOf } from './changes.ts'
+import { PAGE_BYTES } from './chunks.ts'
+import { is } from './condition.ts'
 import { columnsOf, expand } from './expand.ts'
 import { finderOf } from './find.ts'
+import { hole, preparedOnce } from './prepared.ts'
 import type { Stored, Surroundings } from './surroundings.ts'
+import { type Checks, checksOf } from './validate.ts'
 import { explainViolation, refuseUnreachable } from './violations.ts'
-import { ownerOf, ownership } from './where.ts'
+import { within } from './where.ts'
 
-/** The records of one model: every statement on them is here. Each is told who asks, and reaches only what they may. */
+interface Given {
+  id: number
+  reach: Reach
+}
+
+/** The records of one model. Each call is told who asks, checks what it is given, and reaches only what they may. */
 export function recordsOf(surroundings: Surroundings, model: Model) {
-  const { db, models } = surroundings
-  const table = tableOf(model)
+  const { storage, models } = surroundings
   const decode = rowDecoder(model) as (row: Row) => Stored
-  const compiled = compiledOnce()
-  const refers = model.fields.some((field) => field.reference)
-  const writable = model.fields.filter((field) => !field.readOnly)
-  const shown = ['id', 'version', ...visibleFields(model).map((field) => field.name)]
+  const prepared = preparedOnce<Given>()
+  const checks: Checks = checksOf(model)
+  const changes = changesOf(surroundings, model)
+  const shown = visibleFields(model).map((field) => field.name)
 
-  async function read(id: number, person: Person, query: View): Promise<Stored> {
-    const record = reach(id, 'read', person, query)
-    if (query.expand.length > 0) await expand(db, models, model, [record], query.expand, person)
+  function read(id: number, person: Person, view: View): Stored {
+    const record = look(id, reachOf(model, 'read', person), view)
+    expand({ storage, models, person, room: { left: PAGE_BYTES } }, model, [record], view.expand)
     return record
   }
 
-  async function create(data: Row, person: Person): Promise<Stored> {
-    if (refers) await refuseUnreachable(db, model, models, data, person)
-    const now = new Date().toISOString()
-    const { username } = person
-    const audit = { createdOn: now, createdBy: username, updatedOn: now, updatedBy: username }
-    const values: Insertable<Row> = { version: 0, ...encodeSent(writable, data), ...(model.audit && audit) }
-    for (const field of model.fields) {
-      // A field that clients cannot write starts with its default.
-      if (field.readOnly && field.default !== undefined) values[field.name] = encode(field, field.default)
-    }
-    const names = Object.keys(values)
-    const query = compiled(`create ${names}`, () => db.insertInto(table).values(values).returning(shown))
-    const [row] = await writeSoon<Row>(db, query, Object.values(values)).catch(rethrow(data))
+  async function create(data: unknown, person: Person): Promise<Stored> {
+    checks.create(data)
+    refuseUnreachable(surroundings, model, data, person)
+    const row = await carryOut(changes.create(data, person), person, data)
     return asSeenBy(person, decode(row as Row))
   }
 
-  /** The compare-and-swap: this one statement decides who wins. */
-  async function update(id: number, version: number, data: Row, person: Person): Promise<Stored> {
-    if (refers) await refuseUnreachable(db, model, models, data, person)
-    const audit = { updatedOn: new Date().toISOString(), updatedBy: person.username }
-    const values = { ...encodeSent(writable, data), ...(model.audit && audit) }
-    const scope = scopeOf(model, 'update', person)
-    const query = compiled(`update ${scope} ${Object.keys(values)}`, () =>
-      db
-        .updateTable(table)
-        .set({ ...values, version: sql`version + 1` })
-        .where('id', '=', id)
-        .where('version', '=', version)
-        .where(ownership(scope, person))
-        .returning(shown),
-    )
-    const parameters = [...Object.values(values), id, version, ...ownerOf(scope, person)]
-    const [row] = await writeSoon<Row>(db, query, parameters).catch(rethrow(data))
+  /** The data has the version that was read; fields that are not in it stay as they are. */
+  async function update(id: number, data: unknown, person: Person): Promise<Stored> {
+    checks.update(data)
+    const { id: named = id, version } = data as { id?: number; version: number }
+    if (named !== id) throw new Failure('BAD_REQUEST', `The body names the id ${named}, but the path names ${id}.`)
+    refuseUnreachable(surroundings, model, data, person, id)
+    const row = await carryOut(changes.update(id, version, data, person), person, data)
     return row ? asSeenBy(person, decode(row)) : lost(id, version, 'update', person)
   }
 
-  /** With a version, a compare-and-swap as well. */
   async function remove(id: number, version: number | undefined, person: Person): Promise<number> {
-    const row = await db
-      .deleteFrom(table)
-      .where('id', '=', id)
-      .$if(version !== undefined, (query) => query.where('version', '=', version))
-      .where(ownership(scopeOf(model, 'delete', person), person))
-      .returning('id')
-      .executeTakeFirst()
-      .catch(rethrow(id))
+    const row = await carryOut(changes.remove(id, version, person), person, id)
     return row ? id : lost(id, version, 'delete', person)
   }
 
+  /** Returns the row that was written, if there was one to write. */
+  async function carryOut({ unit, at }: Change, person: Person, written: Row | number): Promise<Row | undefined> {
+    try {
+      const rows = await storage.write(unit)
+      return rows[at]?.[0]
+    } catch (error) {
+      throw error instanceof StorageFault ? explainViolation(error, surroundings, model, person, written) : error
+    }
+  }
+
   /** No row had this id and version: either there is no such record, or somebody else was first. */
-  async function lost(id: number, version: number | undefined, operation: Operation, person: Person): Promise<never> {
-    const current = reach(id, operation, person, WHOLE)
+  function lost(id: number, version: number | undefined, operation: Operation, person: Person): never {
+    const current = look(id, reachOf(model, operation, person), WHOLE)
     throw new Failure(
       'VERSION_CONFLICT',
       `Version ${version} of ${model.name} ${id} is not the current one, which is ${current.version}. Merge your change into the current record and try again.`,
@@ -88,36 +78,27 @@ export function recordsOf(surroundings: Surroundings, model: Model) {
   }
 
   /** A record that is out of reach is simply not there. All of it is returned if no fields are named. */
-  function reach(id: number, operation: Operation, person: Person, { fields, expand }: View): Stored {
-    const scope = scopeOf(model, operation, person)
-    const query = compiled(`reach ${scope} ${fields ?? '*'} ${expand}`, () =>
-      db
-        .selectFrom(table)
-        .select(columnsOf(model, { fields: fields ?? shown, expand }))
-        .where('id', '=', id)
-        .where(ownership(scope, person)),
+  function look(id: number, reach: Reach, { fields = shown, expand: paths }: View): Stored {
+    const statement = prepared(`${reach.scope} ${fields} ${paths}`, { id, reach }, () =>
+      storage.db
+        .selectFrom(tableOf(model))
+        .select(columnsOf(model, { fields, expand: paths }))
+        .where(within(reach, OWNER, is`"id" = ${ID}`)),
     )
-    const row = selectOne<Row>(db, query, [id, ...ownerOf(scope, person)])
+    const row = storage.readOne(statement)
     if (!row) throw new Failure('RECORD_NOT_FOUND', `There is no ${model.name} with the id ${id}.`)
     return decode(row)
   }
 
   /** Who may write a record but not read it learns only that it was written. */
   function asSeenBy(person: Person, record: Stored): Stored {
-    const scope = scopeOf(model, 'read', person)
-    const visible = scope === 'all' || (scope === 'own' && record.createdBy === person.username)
-    return visible ? record : { id: record.id, version: record.version }
+    const { id, version } = record
+    return reaches(reachOf(model, 'read', person), record) ? record : { id, version }
   }
 
-  const rethrow =
-    (written: Row | number) =>
-    async (error: unknown): Promise<never> => {
-      throw await explainViolation(error, db, model, models, written)
-    }
-
-  return { find: finderOf(surroundings, model), read, create, update, remove }
+  return { find: finderOf(surroundings, model), read, create, update, remove, prepare: checks.prepare }
 }
 
-type View = Pick<Query, 'fields' | 'expand'>
-
 const WHOLE: View = { expand: [] }
+const ID = hole<Given>(({ id }) => id)
+const OWNER = hole<Given>(({ reach }) => reach.username)

@@ -1,15 +1,22 @@
-import type { Database } from '../database/database.ts'
-import type { Cursors } from '../model/cursor.ts'
+import type { Person } from '../model/access.ts'
 import type { Models } from '../model/model.ts'
-import type { Row } from '../tables/columns.ts'
+import type { Cursors } from '../requests/cursor.ts'
+import type { Row, Storage } from '../storage/storage.ts'
 
 export type Stored = Row & { id: number; version: number }
 
 /** What the records of a model need to know beside the model. */
 export interface Surroundings {
-  db: Database
+  storage: Storage
   models: Models
   cursors: Cursors
+  /** how long a find may take */
+  findSeconds: number
   /** told, once per shape of query, which index would help */
   advise(advice: string): void
+}
+
+/** Who asks, and whether they still wait for the answer. */
+export interface Asker extends Person {
+  gone?: AbortSignal | undefined
 }

@@ -1,91 +1,113 @@
-import type { Database } from '../database/database.ts'
+import { sql } from 'kysely'
 import { Failure } from '../errors.ts'
-import { type Person, scopeOf } from '../model/access.ts'
-import { type Model, type Models, tableOf } from '../model/model.ts'
-import type { Row } from '../tables/columns.ts'
+import { type Person, type Reach, reachOf, scopeOf } from '../model/access.ts'
+import { type Model, tableOf } from '../model/model.ts'
+import type { Row, Storage, StorageFault } from '../storage/storage.ts'
 import { indexesOf } from '../tables/ddl.ts'
-import { type Condition, EVERYTHING, ownership } from './where.ts'
+import { type Condition, is } from './condition.ts'
+import type { Surroundings } from './surroundings.ts'
+import { within } from './where.ts'
 
-/** A constraint that SQLite found broken, in the words of the models; any other error as it is. */
-export async function explainViolation(
-  error: unknown,
-  db: Database,
+const EVERYBODY: Reach = { scope: 'all', username: '' }
+
+/** What storage found wrong with a write, in the words of the models; any other fault as it is. */
+export function explainViolation(
+  fault: StorageFault,
+  surroundings: Surroundings,
   model: Model,
-  models: Models,
+  person: Person,
   written: Row | number,
-): Promise<unknown> {
-  const { code, message } = error as { code?: string; message: string }
-  if (code === 'SQLITE_CONSTRAINT_UNIQUE') return notUnique(message, model)
-  if (code !== 'SQLITE_CONSTRAINT_FOREIGNKEY') return error
-  if (typeof written === 'number') return stillReferred(db, model, models, written)
-  const missing = await missingAmong(db, model, written, () => EVERYTHING)
+): Error {
+  if (fault.kind === 'taken') return notUnique(fault, model)
+  if (fault.kind !== 'dangling') return fault
+  if (typeof written === 'number') return stillReferred(surroundings, model, written, person)
+  const missing = missingAmong(surroundings.storage, referencesIn(model, written), () => EVERYBODY)
   // Another write may have made it since.
   return missing ?? new Failure('REFERENCE_VIOLATION', 'A record that this refers to was not there. Try again.')
 }
 
-function notUnique(message: string, model: Model): Failure {
-  // "… failed: contacts__Contact.email, contacts__Contact.company", or "… failed: index 'contacts__Contact__price__unique'"
-  const index = indexesOf(model).find(({ name }) => message.includes(`'${name}'`))
-  const fields = index?.fields ?? [...message.matchAll(/\.(\w+)/g)].map(([, name]) => name as string)
+function notUnique({ details }: StorageFault, model: Model): Failure {
+  const fields = indexesOf(model).find(({ name }) => name === details.index)?.fields ?? details.columns ?? []
   const reason = fields.length > 1 ? `the combination of ${fields.join(' and ')} is taken` : 'is taken'
   return new Failure(
     'NOT_UNIQUE',
     `Another ${model.name} has the same ${fields.join(' and ')}. Choose another value.`,
-    {
-      errors: Object.fromEntries(fields.map((name) => [name, reason])),
-    },
+    { errors: Object.fromEntries(fields.map((field) => [field, reason])) },
   )
 }
 
-/** A delete would leave references without a target: whose? */
-async function stillReferred(db: Database, model: Model, models: Models, id: number): Promise<Failure> {
+/** A delete would leave references without a target: whose? What somebody may not read is not named. */
+function stillReferred({ storage, models }: Surroundings, model: Model, id: number, person: Person): Failure {
   const referring: string[] = []
   for (const other of models.values()) {
+    if (scopeOf(other, 'read', person) === 'none') continue
     for (const { name, reference } of other.fields) {
       if (reference?.model !== model.name || reference.onDelete !== 'restrict') continue
-      const row = await db.selectFrom(tableOf(other)).select('id').where(name, '=', id).executeTakeFirst()
-      if (row) referring.push(`${other.name} (${name})`)
+      if (isThere(storage, other.name, is`${sql.ref(name)} = ${id}`)) referring.push(`${other.name} (${name})`)
     }
   }
-  const who = referring.join(', ') || 'Records that would be deleted with it'
+  const who = referring.join(', ') || 'Records that you do not see, or that would be deleted with it,'
   return new Failure(
     'REFERENCE_VIOLATION',
     `${who} still refer to ${model.name} ${id}. Change or delete those records first.`,
   )
 }
 
-/** A record that somebody may not read is not there for them: they cannot refer to it, nor find out that it exists. */
-export async function refuseUnreachable(
-  db: Database,
+interface Referring {
+  name: string
+  model: string
+  id: number
+}
+
+/** The references that a write sets. */
+function referencesIn(model: Model, written: Row): Referring[] {
+  return model.fields.flatMap(({ name, reference }) => {
+    const id = written[name]
+    return reference && typeof id === 'number' ? [{ name, model: reference.model, id }] : []
+  })
+}
+
+/**
+ * A record that somebody may not read is not there for them: they cannot refer to it, nor find out that it exists. What
+ * the record refers to already may be sent back as it was read.
+ */
+export function refuseUnreachable(
+  { storage, models }: Surroundings,
   model: Model,
-  models: Models,
   written: Row,
   person: Person,
-): Promise<void> {
-  const missing = await missingAmong(db, model, written, (referred) => {
-    const scope = scopeOf(models.get(referred) as Model, 'read', person)
-    return scope === 'all' ? undefined : ownership(scope, person)
+  current?: number,
+): void {
+  const asked = referencesIn(model, written).filter((reference) => {
+    const isLimited = scopeOf(models.get(reference.model) as Model, 'read', person) !== 'all'
+    return isLimited && !(current !== undefined && refersAlready(storage, model, current, reference))
   })
+  const missing = missingAmong(storage, asked, (name) => reachOf(models.get(name) as Model, 'read', person))
   if (missing) throw missing
 }
 
-/** Which of the records that a write refers to are not there, of those that are to be looked for. */
-async function missingAmong(
-  db: Database,
-  model: Model,
-  written: Row,
-  reachOf: (referred: string) => Condition | undefined,
-): Promise<Failure | undefined> {
+function refersAlready(storage: Storage, model: Model, record: number, { name, id }: Referring): boolean {
+  return isThere(storage, model.name, is`"id" = ${record} AND ${sql.ref(name)} = ${id}`)
+}
+
+/** Which of the records that a write refers to are not there, as far as somebody reaches. */
+function missingAmong(storage: Storage, references: Referring[], reachFor: (model: string) => Reach) {
   const errors: Record<string, string> = {}
-  for (const { name, reference } of model.fields) {
-    const id = written[name]
-    const reach = reference && reachOf(reference.model)
-    if (!reach || id === null || id === undefined) continue
-    const referred = tableOf({ name: reference.model })
-    const there = await db.selectFrom(referred).select('id').where('id', '=', id).where(reach).executeTakeFirst()
-    if (!there) errors[name] = `there is no ${reference.model} with the id ${id}`
+  for (const { name, model, id } of references) {
+    const reach = reachFor(model)
+    if (!isThere(storage, model, within(reach, reach.username, is`"id" = ${id}`)))
+      errors[name] = `there is no ${model} with the id ${id}`
   }
   const sentences = Object.entries(errors).map(([name, text]) => `${name}: ${text}`)
   if (sentences.length === 0) return undefined
   return new Failure('REFERENCE_VIOLATION', `${sentences.join('; ')}.`, { errors })
+}
+
+function isThere(storage: Storage, model: string, condition: Condition): boolean {
+  const query = storage.db
+    .selectFrom(tableOf({ name: model }))
+    .select('id')
+    .where(condition)
+    .limit(1)
+  return storage.readOne(query.compile()) !== undefined
 }

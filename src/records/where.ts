@@ -1,78 +1,92 @@
-import { type RawBuilder, type SqlBool, sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { Failure } from '../errors.ts'
-import { type Person, type Scope, scopeOf } from '../model/access.ts'
-import type { Position } from '../model/cursor.ts'
+import { type Person, type Reach, reachOf } from '../model/access.ts'
 import { type Field, type Model, type Models, type Reference, tableOf } from '../model/model.ts'
-import type { Comparison, Filter, SortKey } from '../model/query.ts'
-import { comparable, encodeComparable, type SqlValue } from '../tables/columns.ts'
-
-export type Condition = RawBuilder<SqlBool>
-
-export const EVERYTHING: Condition = sql`true`
-const NOTHING: Condition = sql`false`
+import type { OperatorName } from '../requests/operators.ts'
+import type { Comparison, Filter } from '../requests/query.ts'
+import type { Dialect, SqlValue } from '../storage/storage.ts'
+import { comparable, encodeComparable } from '../tables/columns.ts'
+import { all, any, type Condition, EVERYTHING, is, NOTHING, not } from './condition.ts'
 
 /** What a field is compared and sorted by. Identifiers come from the model; values are always bound. */
 export const keyOf = (field: Field) => sql<SqlValue>`${sql.raw(comparable(field))}`
 
-/** The part of a WHERE that keeps somebody to the records they may reach. */
-export function ownership(scope: Scope, { username }: Person): Condition {
-  if (scope === 'all') return EVERYTHING
-  return scope === 'own' ? sql`"createdBy" = ${username}` : NOTHING
+/**
+ * What every statement on records is limited by: first what somebody reaches, then what else is asked. The one function
+ * that joins them. `owner` is the name that is bound: a remembered statement has a hole there.
+ */
+export function within({ scope }: Pick<Reach, 'scope'>, owner: unknown, ...conditions: Condition[]): Condition {
+  const reach = scope === 'own' ? is`"createdBy" = ${owner}` : scope === 'all' ? EVERYTHING : NOTHING
+  // Without a condition SQLite counts and walks quicker than with one that is always true.
+  const telling = [reach, ...conditions].filter((condition) => condition !== EVERYTHING)
+  return all(telling)
 }
 
-/** The values that `ownership` binds. */
-export const ownerOf = (scope: Scope, { username }: Person) => (scope === 'own' ? [username] : [])
+/** What a filter needs to know beside itself. */
+export interface Asking {
+  models: Models
+  person: Person
+  dialect: Dialect
+}
 
 /** A filter as somebody may ask it: references are followed only to records that they may read. */
-export function conditionOf(filter: Filter, models: Models, person: Person): Condition {
-  const each = (filters: Filter[]) => filters.map((inner) => sql<SqlBool>`(${conditionOf(inner, models, person)})`)
-  if ('all' in filter) return sql.join(each(filter.all), sql` AND `)
-  if ('any' in filter) return sql.join(each(filter.any), sql` OR `)
-  // A comparison with what is not set is neither true nor false: "not" takes that for false, and so is true.
-  if ('not' in filter) return sql`(${conditionOf(filter.not, models, person)}) IS NOT TRUE`
-  return filter.through.reduceRight<Condition>((inner, reference) => {
-    const model = models.get((reference.reference as Reference).model) as Model
-    const scope = scopeOf(model, 'read', person)
-    if (scope === 'none') throw new Failure('FORBIDDEN', `You may not read ${model.name} records.`)
-    return sql`${keyOf(reference)} IN (SELECT "id" FROM ${sql.table(tableOf(model))} WHERE ${inner} AND ${ownership(scope, person)})`
-  }, compare(filter))
+export function conditionOf(filter: Filter, asking: Asking): Condition {
+  const each = (filters: Filter[]) => filters.map((inner) => conditionOf(inner, asking))
+  if ('all' in filter) return all(each(filter.all))
+  if ('any' in filter) return any(each(filter.any))
+  if ('not' in filter) return not(conditionOf(filter.not, asking))
+  return filter.through.reduceRight<Condition>(
+    (inner, reference) => {
+      const model = asking.models.get((reference.reference as Reference).model) as Model
+      const reach = reachOf(model, 'read', asking.person)
+      if (reach.scope === 'none') throw new Failure('FORBIDDEN', `You may not read ${model.name} records.`)
+      const alive = aliveIn(filter, asking.dialect)
+      const referred = within(reach, reach.username, alive, inner)
+      return is`${keyOf(reference)} IN (SELECT "id" FROM ${sql.table(tableOf(model))} WHERE ${referred})`
+    },
+    compare(filter, asking.dialect),
+  )
 }
 
-function compare({ field, operator, values }: Comparison): Condition {
-  const key = keyOf(field)
-  if (operator === 'isSet') return sql`${key} IS NOT NULL`
-  if (operator === 'like') return like(key, values[0] as string)
-  const encoded = values.map((value) => encodeComparable(field, value))
+/** How many rows a search goes through between two questions whether it should end: the more a row costs, the fewer. */
+const ROWS_BETWEEN = 256
+const COST_OF_LIKE = 8
+
+/** The condition that ends a search. */
+export function aliveIn(filter: Filter | undefined, dialect: Dialect): Condition {
+  const rows = Math.floor(ROWS_BETWEEN / (1 + COST_OF_LIKE * costOf(filter)))
+  return is`${dialect.alive(rows)}`
+}
+
+/** How many comparisons there are that cost more than a look. */
+function costOf(filter: Filter | undefined): number {
+  if (!filter) return 0
+  if ('all' in filter || 'any' in filter) {
+    const inner = 'all' in filter ? filter.all : filter.any
+    return inner.reduce((sum, one) => sum + costOf(one), 0)
+  }
+  if ('not' in filter) return costOf(filter.not)
+  return filter.operator === 'like' || filter.field.format === 'decimal' ? 1 : 0.05
+}
+
+/** How each operator is said in SQL. */
+const SAID: Record<Exclude<OperatorName, 'like'>, (key: RawBuilder<unknown>, values: SqlValue[]) => Condition> = {
+  eq: (key, [value]) => is`${key} = ${value}`,
+  gt: (key, [value]) => is`${key} > ${value}`,
+  gte: (key, [value]) => is`${key} >= ${value}`,
+  lt: (key, [value]) => is`${key} < ${value}`,
+  lte: (key, [value]) => is`${key} <= ${value}`,
+  between: (key, [first, second]) => is`${key} BETWEEN ${first} AND ${second}`,
   // One parameter for all values: the statement stays the same for any number of them.
-  if (operator === 'in') return sql`${key} IN (SELECT value FROM json_each(${JSON.stringify(encoded)}))`
-  const [first, second] = encoded
-  if (operator === 'between') return sql`${key} BETWEEN ${first} AND ${second}`
-  return sql`${key} ${sql.raw(SIGNS[operator])} ${first}`
+  in: (key, values) => is`${key} IN (SELECT value FROM json_each(${JSON.stringify(values)}))`,
+  isSet: (key) => is`${key} IS NOT NULL`,
 }
 
-const SIGNS = { eq: '=', gt: '>', gte: '>=', lt: '<', lte: '<=' }
-
-/** SQLite's LIKE knows the case of a to z only; beyond that both sides are folded first, which is slower. */
-function like(key: RawBuilder<SqlValue>, pattern: string): Condition {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: the whole of ASCII is meant
-  if (/^[\x00-\x7f]*$/.test(pattern)) return sql`${key} LIKE ${pattern} ESCAPE '\\'`
-  return sql`dossier_fold(${key}) LIKE ${pattern.toLowerCase()} ESCAPE '\\'`
-}
-
-/** The order of a sort, `id` always last, so that pages are stable. */
-export function orderOf(sort: SortKey[]): RawBuilder<unknown> {
-  const keys = sort.map(({ field, descending }) => (descending ? sql`${keyOf(field)} DESC` : keyOf(field)))
-  return sql.join([...keys, sql`"id"`])
-}
-
-/** What comes after a position in that order. Nothing stored sorts before everything else. */
-export function afterPosition(sort: SortKey[], { values, id }: Position): Condition {
-  return sort.reduceRight<Condition>((rest, { field, descending }, index) => {
-    const key = keyOf(field)
-    const value = values[index] as SqlValue
-    if (value === null) return descending ? sql`(${key} IS NULL AND ${rest})` : sql`(${key} IS NOT NULL OR ${rest})`
-    // The first part is implied by the second; it lets SQLite start in the middle of an index.
-    if (!descending) return sql`(${key} >= ${value} AND (${key} > ${value} OR ${rest}))`
-    return sql`(${key} < ${value} OR ${key} IS NULL OR (${key} = ${value} AND ${rest}))`
-  }, sql`"id" > ${id}`)
+function compare({ field, operator, values }: Comparison, dialect: Dialect): Condition {
+  // Of the text as it is seen, also where it is sorted by something else.
+  if (operator === 'like') return is`${dialect.like(sql.ref(field.name), values[0] as string)}`
+  return SAID[operator](
+    keyOf(field),
+    values.map((value) => encodeComparable(field, value)),
+  )
 }

@@ -1,34 +1,37 @@
-import { sql } from 'kysely'
-import type { Database } from '../database/database.ts'
 import { newAjv } from '../model/ajv.ts'
-import { type Model, tableOf } from '../model/model.ts'
-import { schemasOf } from '../model/schemas.ts'
-import { type Row, rowDecoder } from './columns.ts'
+import type { Field, Model } from '../model/model.ts'
+import { tableOf } from '../model/model.ts'
+import { createRules } from '../model/rules.ts'
+import type { Database, Row } from '../storage/storage.ts'
+import { columnType, rowDecoder } from './columns.ts'
+import { convert } from './convert.ts'
 import type { TableState } from './state.ts'
-
-const BATCH = 1000
+import { storedRows } from './verify.ts'
 
 /** How many stored records break which field's rules: a tighter rule applies to new writes only. */
 export async function countBrokenRules(db: Database, model: Model, table: TableState): Promise<Map<string, number>> {
-  const stored = model.fields.filter(
-    (field) => !field.readOnly && table.columns.some(({ name, type }) => name === field.name && type),
-  )
-  const validate = newAjv({ useDefaults: false }).compile(schemasOf(model).createBody)
+  const stored = model.fields.flatMap((field) => {
+    const column = table.columns.find(({ name }) => name === field.name || name === field.renamedFrom)
+    return field.readOnly || !column || column.generated ? [] : [{ field, column }]
+  })
+  const validate = newAjv({ useDefaults: false }).compile(createRules(model))
   const decode = rowDecoder(model)
   const broken = new Map<string, number>()
-  const columns = sql.join([sql.ref('id'), ...stored.map(({ name }) => sql.ref(name))])
-  let last = 0
-  for (let size = BATCH; size === BATCH; ) {
-    const { rows } = await sql<Row>`
-      SELECT ${columns} FROM ${sql.table(tableOf(model))} WHERE "id" > ${last} ORDER BY "id" LIMIT ${BATCH}`.execute(db)
-    for (const { id, ...row } of rows) {
-      if (validate({ data: decode(row) })) continue
-      // A field that is still to be added is missing everywhere; that is no broken rule.
-      const fields = new Set(validate.errors?.flatMap(({ instancePath }) => instancePath.split('/')[2] ?? []))
-      for (const field of fields) broken.set(field, (broken.get(field) ?? 0) + 1)
-    }
-    size = rows.length
-    last = (rows.at(-1)?.id as number) ?? last
+  if (stored.length === 0) return broken
+  const columns = stored.map(({ column }) => column.name)
+  for await (const row of storedRows(db, tableOf(model), columns)) {
+    const record: Row = {}
+    for (const { field, column } of stored) record[field.name] = asItWillBe(row[column.name], column.type, field)
+    if (validate(decode(record))) continue
+    // A field that is still to be added is missing everywhere; that is no broken rule.
+    const fields = new Set(validate.errors?.flatMap(({ instancePath }) => instancePath.split('/')[1] ?? []))
+    for (const field of fields) broken.set(field, (broken.get(field) ?? 0) + 1)
   }
   return broken
+}
+
+/** What a conversion mends is not broken; what it cannot is refused, and told elsewhere. */
+function asItWillBe(value: unknown, type: string, field: Field): unknown {
+  if (value === null || type === columnType(field)) return value
+  return convert(value as string | number, type, field) ?? null
 }

@@ -1,8 +1,7 @@
-import { canonical } from '../model/formats.ts'
+import { formatOf } from '../model/formats.ts'
 import type { Field, Model } from '../model/model.ts'
+import type { Row, SqlValue } from '../storage/storage.ts'
 import { decimalKey, decimalKeySql } from './decimal.ts'
-
-export type SqlValue = string | number | null
 
 /**
  * The declared column types. SQLite only derives an affinity from them; the words say what a column means, to a person
@@ -13,16 +12,8 @@ export function columnType(field: Field): string {
   if (field.type === 'number') return 'REAL'
   if (field.type === 'boolean') return 'BOOLEAN'
   if (field.type === 'array' || field.type === 'object') return `${field.type.toUpperCase()}_TEXT`
-  const meaning = field.format && STORED_FORMATS[field.format]
+  const meaning = formatOf(field.format)?.column
   return meaning ? `${meaning}_TEXT` : 'TEXT'
-}
-
-/** Formats whose values are compared by their meaning, so that a change of format is a change of type. */
-const STORED_FORMATS: Record<string, string> = {
-  date: 'DATE',
-  time: 'TIME',
-  'date-time': 'DATETIME',
-  decimal: 'DECIMAL',
 }
 
 /** A valid value of a field → what its column holds. */
@@ -30,7 +21,7 @@ export function encode(field: Field, value: unknown): SqlValue {
   if (value === null || value === undefined) return null
   if (field.type === 'boolean') return value === true ? 1 : 0
   if (field.type === 'array' || field.type === 'object') return JSON.stringify(value)
-  if (field.type === 'string') return canonical(field.format, value as string)
+  if (field.type === 'string') return formatOf(field.format)?.canonical?.(value as string) ?? (value as string)
   return value as number
 }
 
@@ -46,8 +37,6 @@ export function encodeComparable(field: Field, value: unknown): SqlValue {
   return field.format === 'decimal' && encoded !== null ? decimalKey(encoded as string) : encoded
 }
 
-export type Row = Record<string, unknown>
-
 /** A stored row → a record. Made once per model: most columns need no work at all. */
 export function rowDecoder(model: Model): (row: Row) => Row {
   const booleans = model.fields.filter((field) => field.type === 'boolean').map((field) => field.name)
@@ -61,7 +50,7 @@ export function rowDecoder(model: Model): (row: Row) => Row {
   }
 }
 
-/** Only what was sent: a field left out keeps its value on update, and is null on create. */
+/** Only what was sent: a field left out keeps its value on update. */
 export function encodeSent(fields: Field[], data: Row): Record<string, SqlValue> {
   const values: Record<string, SqlValue> = {}
   for (const field of fields) if (Object.hasOwn(data, field.name)) values[field.name] = encode(field, data[field.name])

@@ -1,4 +1,5 @@
-import { canonical, FORMATS } from '../model/formats.ts'
+import { inexactNumbers, isExact, repeatedKey } from '../lib/json-numbers.ts'
+import { formatOf } from '../model/formats.ts'
 import type { Field } from '../model/model.ts'
 import { decimalKey } from './decimal.ts'
 
@@ -11,13 +12,15 @@ export function convert(value: string | number, from: string, field: Field): str
   return toDocument(value, from, field.type)
 }
 
-function toText(value: string | number, from: string, { format }: Field): string | undefined {
+function toText(value: string | number, from: string, { format: name }: Field): string | undefined {
   const text = from === 'BOOLEAN' ? String(value === 1) : String(value)
   // Midnight is what a day becomes; any other time would be lost.
-  const plain = from === 'DATETIME_TEXT' && format === 'date' ? text.replace('T00:00:00.000Z', '') : text
-  const check = FORMATS[format ?? '']
-  if (!check) return plain
-  return check.validate(plain) ? canonical(format, plain) : undefined
+  const plain = from === 'DATETIME_TEXT' && name === 'date' ? text.replace('T00:00:00.000Z', '') : text
+  const format = formatOf(name)
+  if (!format?.validate) return plain
+  // Moments are stored to the millisecond.
+  if (!format.validate(plain) || /\.\d{3}\d*[1-9]/.test(format.canonical ? plain : '')) return undefined
+  return format.canonical?.(plain) ?? plain
 }
 
 function toInteger(value: string | number): number | undefined {
@@ -28,10 +31,10 @@ function toInteger(value: string | number): number | undefined {
 /** A text becomes a number if it means the same number: "1.50" does, "0.10000000000000000001" does not. */
 function toNumber(value: string | number): number | undefined {
   if (typeof value === 'number') return value
+  const isDecimal = formatOf('decimal')?.validate as (text: string) => boolean
   const number = Number(value)
-  const decimal = FORMATS.decimal?.validate
-  if (!decimal?.(value) || !decimal(String(number))) return undefined
-  return decimalKey(String(number)) === decimalKey(value) ? number : undefined
+  if (!isDecimal(value) || !isDecimal(String(number))) return undefined
+  return decimalKey(String(number)) === decimalKey(value) && isExact(value) ? number : undefined
 }
 
 function toBoolean(value: string | number): number | undefined {
@@ -41,10 +44,12 @@ function toBoolean(value: string | number): number | undefined {
 
 function toDocument(value: string | number, from: string, type: string): string | undefined {
   if (from !== 'TEXT') return undefined
+  const text = value as string
   try {
-    const document = JSON.parse(value as string)
-    const isObject = typeof document === 'object' && document !== null
-    return isObject && Array.isArray(document) === (type === 'array') ? JSON.stringify(document) : undefined
+    const document = JSON.parse(text)
+    const fits = typeof document === 'object' && document !== null && Array.isArray(document) === (type === 'array')
+    if (!fits || inexactNumbers(text).length > 0 || repeatedKey(text) !== undefined) return undefined
+    return JSON.stringify(document)
   } catch {
     // A text that is not JSON is no document.
     return undefined

@@ -1,7 +1,6 @@
-import { type CompiledQuery, sql } from 'kysely'
-import { type Database, selectNow, selectOne } from '../database/database.ts'
+import { sql } from 'kysely'
 import { type Model, tableOf } from '../model/model.ts'
-import type { Trigger } from './ddl.ts'
+import type { Database, Statement, Storage } from '../storage/storage.ts'
 
 /**
  * How many records live in each block of 1,024 ids, kept by triggers in the very transaction that changes them. The total
@@ -9,16 +8,8 @@ import type { Trigger } from './ddl.ts'
  */
 const BLOCK_BITS = 10
 
-export async function createCounts(db: Database): Promise<void> {
-  await sql`
-    CREATE TABLE IF NOT EXISTS dossier_counts (
-      tbl TEXT NOT NULL, block INTEGER NOT NULL, live INTEGER NOT NULL, PRIMARY KEY (tbl, block)
-    ) WITHOUT ROWID`.execute(db)
-}
-
-export function countTriggers(model: Model): Trigger[] {
-  const table = tableOf(model)
-  const trigger = (event: 'insert' | 'delete', body: string): Trigger => {
+export function countTriggers(table: string): { name: string; sql: string }[] {
+  const trigger = (event: 'insert' | 'delete', body: string) => {
     const name = `${table}__${event}__count`
     return { name, sql: `CREATE TRIGGER "${name}" AFTER ${event.toUpperCase()} ON "${table}" BEGIN ${body}; END` }
   }
@@ -47,29 +38,21 @@ export async function recount(db: Database, model: Model): Promise<boolean> {
   return true
 }
 
-/** Repairs what somebody who wrote to the tables by hand has left wrong; returns the models concerned. */
-export async function repairCounts(db: Database, models: Model[]): Promise<string[]> {
-  return db.transaction().execute(async (transaction) => {
-    const wrong: string[] = []
-    for (const model of models) if (await recount(transaction, model)) wrong.push(model.name)
-    return wrong
-  })
-}
-
 /** The counts of one model, as finds use them. */
-export function countsOf(db: Database, model: Model) {
+export function countsOf(storage: Storage, model: Model) {
   const table = tableOf(model)
-  const sum: CompiledQuery = sql`SELECT total(live) AS total FROM dossier_counts WHERE tbl = ${table}`.compile(db)
-  const blocks: CompiledQuery = sql`SELECT block, live FROM dossier_counts WHERE tbl = ${table} ORDER BY block`.compile(
-    db,
-  )
+  const blocks: Statement = {
+    sql: 'SELECT block, live FROM dossier_counts WHERE tbl = ? ORDER BY block',
+    parameters: [table],
+  }
+  const sum: Statement = { sql: 'SELECT total(live) AS total FROM dossier_counts WHERE tbl = ?', parameters: [table] }
 
-  const total = (): number => (selectOne(db, sum, [table]) as { total: number }).total
+  const total = (): number => (storage.readOne(sum) as { total: number }).total
 
   /** Where the record at an offset is: at or after which id, and how many further on. */
   function locate(offset: number): { from: number; skip: number } {
     let skip = offset
-    for (const { block, live } of selectNow<{ block: number; live: number }>(db, blocks, [table])) {
+    for (const { block, live } of storage.read(blocks) as { block: number; live: number }[]) {
       if (skip < live) return { from: block * 2 ** BLOCK_BITS, skip }
       skip -= live
     }

@@ -1,5 +1,7 @@
+import { hash } from 'node:crypto'
 import { type Field, type Model, type Reference, type Template, tableOf } from '../model/model.ts'
-import { columnType, comparable, encode, type SqlValue } from './columns.ts'
+import type { SqlValue } from '../storage/storage.ts'
+import { columnType, comparable } from './columns.ts'
 
 /** The SQL text that tables are made of. Names come from checked models only; values are written as literals. */
 
@@ -11,7 +13,8 @@ export interface Index {
 
 export const quote = (name: string) => `"${name}"`
 
-const literal = (value: SqlValue) => (typeof value === 'string' ? `'${value.replaceAll("'", "''")}'` : String(value))
+export const literal = (value: SqlValue) =>
+  typeof value === 'string' ? `'${value.replaceAll("'", "''")}'` : String(value)
 
 /** AUTOINCREMENT: an id is never used again, even after a delete and a restart. */
 const SYSTEM_COLUMNS = ['"id" INTEGER PRIMARY KEY AUTOINCREMENT', '"version" INTEGER NOT NULL DEFAULT 0']
@@ -30,15 +33,13 @@ export function createTable(
   return `CREATE TABLE ${quote(name)} (${columns.join(', ')})`
 }
 
-/** A default stands in the column too, so that the rows of a table that gets a new column have it. */
+/** Without a default: what a field starts with is what its file says now, and is written with every record. */
 export function columnDefinition(field: Field, model: Model): string {
   const start = `${quote(field.name)} ${columnType(field)}`
   if (field.computed) return `${start} GENERATED ALWAYS AS (${computedExpression(field.computed, model)}) VIRTUAL`
-  if (field.reference) {
-    const { table, onDelete } = foreignKeyOf(field.reference)
-    return `${start} REFERENCES ${quote(table)} ("id") ON DELETE ${onDelete}`
-  }
-  return field.default === undefined ? start : `${start} DEFAULT ${literal(encode(field, field.default))}`
+  if (!field.reference) return start
+  const { table, onDelete } = foreignKeyOf(field.reference)
+  return `${start} REFERENCES ${quote(table)} ("id") ON DELETE ${onDelete}`
 }
 
 /** A restrict is checked at the end of the statement, so that a cascade may take both records at once. */
@@ -48,23 +49,10 @@ export function foreignKeyOf({ model, onDelete }: Reference): { table: string; o
   return { table: tableOf({ name: model }), onDelete: ON_DELETE[onDelete] }
 }
 
-export interface Trigger {
-  name: string
-  sql: string
-}
-
-/** A cleared reference is an update of the record that refers: its version grows. The foreign key alone would not do that. */
-export function triggersOf(model: Model): Trigger[] {
-  return model.fields
-    .filter((field) => field.reference?.onDelete === 'clear')
-    .map((field) => {
-      const name = [tableOf(model), field.name, 'clear'].join('__')
-      const table = tableOf({ name: (field.reference as Reference).model })
-      const touched = model.audit ? `, "updatedOn" = strftime('%Y-%m-%dT%H:%M:%fZ', 'now')` : ''
-      const set = `${quote(field.name)} = NULL, "version" = "version" + 1${touched}`
-      const update = `UPDATE ${quote(tableOf(model))} SET ${set} WHERE ${quote(field.name)} = OLD."id";`
-      return { name, sql: `CREATE TRIGGER ${quote(name)} BEFORE DELETE ON ${quote(table)} BEGIN ${update} END` }
-    })
+/** What a write has to know of a table: which columns there are, and what they hold. Every write is guarded by it. */
+export function shapeOf(model: Model): string {
+  const columns = model.fields.filter((field) => !field.computed).map((field) => `${field.name} ${columnType(field)}`)
+  return hash('sha256', columns.sort().join('\n')).slice(0, 16)
 }
 
 export function createIndex(index: Index, model: Model): string {
@@ -80,11 +68,14 @@ export function indexesOf(model: Model): Index[] {
     unique,
     fields,
   })
+  const ownRows = Object.values(model.access).some((rules) => rules.some(({ own }) => own))
   const all = [
     ...model.unique.map((fields) => named(fields, true)),
     ...model.indexes.map((fields) => named(fields, false)),
     // Without one, every delete of a record would scan all that may refer to it.
     ...model.fields.filter((field) => field.reference).map((field) => named([field.name], false)),
+    // Who reaches only their own records finds them without going through everybody's.
+    ...(ownRows ? [named(['createdBy'], false)] : []),
   ]
   return [...new Map(all.map((index) => [index.name, index])).values()]
 }

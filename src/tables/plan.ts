@@ -1,7 +1,10 @@
 import { type Field, type Model, tableOf } from '../model/model.ts'
-import { columnType } from './columns.ts'
-import { columnDefinition, createIndex, createTable, foreignKeyOf, type Index, indexesOf, quote } from './ddl.ts'
+import { encode } from './columns.ts'
+import { columnDefinition, createIndex, createTable, type Index, indexesOf, literal, quote } from './ddl.ts'
+import { planRebuild, type Rebuild } from './plan-rebuild.ts'
+import { columnOf, hiddenColumns, planRenames, type Rename } from './plan-renames.ts'
 import type { Column, TableState } from './state.ts'
+import { type Trigger, triggersOf } from './triggers.ts'
 
 /** What has to happen to one model's table so that it fits the model. */
 export interface TablePlan {
@@ -18,150 +21,66 @@ export type Step = { what: string } & (
   | { kind: 'unique'; sql: string; index: Index }
   | { kind: 'rename'; sql: string; from: string; to: string }
   | { kind: 'rebuild'; rebuild: Rebuild }
+  | { kind: 'fill'; sql: string }
+  /** what the triggers should be is worked out for all tables together, at the end */
+  | { kind: 'triggers' }
 )
 
-/** A table made anew: what each column of it comes from. */
-export interface Rebuild {
-  /** fields whose stored values become another type */
-  conversions: { field: Field; from: string }[]
-  /** references to check: every value must name a record */
-  references: Field[]
-  /** stored columns that become computed: they must be empty */
-  discarded: string[]
-  /** fields whose values are copied as they are */
-  kept: string[]
-  /** columns without a field, kept with their data */
-  hidden: Column[]
-}
+/** SQLite's own bound, for fields and what is hidden. */
+const MAX_COLUMNS = 2000
 
 /** Pure: a model and its table as it is → what to do. Columns without a field stay, hidden. */
-export function planTable(model: Model, table: TableState | undefined): TablePlan {
+export function planTable(model: Model, table: TableState | undefined, triggers: Trigger[]): TablePlan {
   if (!table) {
     const create: Step = { kind: 'create', what: 'create the table', sql: createTable(model) }
     return { model, steps: [create, ...planIndexes(model, [])], refusals: [], hidden: [] }
   }
-  const renames = planRenames(model, table)
+  const { renames, takeovers } = planRenames(model, table)
   const columns = renamed(table.columns, renames)
+  const rebuild = planRebuild(model, table, columns, takeovers)
   const additions = model.fields.filter((field) => !columnOf(field, columns))
-  const rebuild = planRebuild(model, table, columns)
+  const hidden = hiddenColumns(model, columns).filter(({ name }) => !takeovers.some(({ from }) => from === name))
   return {
     model,
     steps: [
-      ...renames.map(
-        ({ from, to }): Step => ({
-          kind: 'rename',
-          what: `rename ${from} to ${to}`,
-          from,
-          to,
-          sql: `ALTER TABLE ${quote(tableOf(model))} RENAME COLUMN ${quote(from)} TO ${quote(to)}`,
-        }),
-      ),
+      ...renames.map((rename) => renameColumn(rename, model)),
       // A rebuilt table has all new columns from the start.
-      ...(rebuild ? [rebuild] : additions.map((field) => addColumn(field, model))),
+      ...(rebuild
+        ? [{ kind: 'rebuild' as const, ...rebuild }]
+        : additions.flatMap((field) => addColumn(field, model, table.rows))),
       ...planIndexes(model, rebuild ? [] : table.indexes.map(({ name }) => name)),
+      ...planTriggers(model, triggers),
     ],
-    refusals: [...refuseAdditions(additions, model, table), ...refuseSpellings(model, columns)],
-    hidden: hiddenColumns(model, columns).map(({ name }) => name),
+    refusals: [
+      ...refuseAdditions(additions, model, table),
+      ...refuseSpellings(model, table, columns),
+      ...refuseTooMany(model, hidden),
+    ],
+    hidden: hidden.map(({ name }) => name),
   }
 }
 
-const columnOf = (field: Field, columns: Column[]) =>
-  columns.find(({ name }) => name.toLowerCase() === field.name.toLowerCase())
-
-/** A column is renamed once: when the field's new column is not there yet, and its earlier one is nobody else's. */
-function planRenames(model: Model, table: TableState): { from: string; to: string }[] {
-  return model.fields.flatMap((field) => {
-    const from = field.renamedFrom
-    const taken = model.fields.some(({ name }) => name === from)
-    if (from === undefined || taken || columnOf(field, table.columns)) return []
-    return table.columns.some(({ name }) => name === from) ? [{ from, to: field.name }] : []
-  })
-}
-
-function renamed(columns: Column[], renames: { from: string; to: string }[]): Column[] {
+function renamed(columns: Column[], renames: Rename[]): Column[] {
   return columns.map((column) => ({
     ...column,
     name: renames.find(({ from }) => from === column.name)?.to ?? column.name,
   }))
 }
 
-function addColumn(field: Field, model: Model): Step {
-  const sql = `ALTER TABLE ${quote(tableOf(model))} ADD COLUMN ${columnDefinition(field, model)}`
-  return { kind: 'add', what: `add the column ${field.name}`, sql }
+function renameColumn({ from, to }: Rename, model: Model): Step {
+  const sql = `ALTER TABLE ${quote(tableOf(model))} RENAME COLUMN ${quote(from)} TO ${quote(to)}`
+  return { kind: 'rename', what: `rename ${from} to ${to}`, from, to, sql }
 }
 
-/** Another type, template or reference needs a new table: SQLite cannot change a column in place. */
-function planRebuild(model: Model, table: TableState, columns: Column[]): Step | undefined {
-  const existing = model.fields.flatMap((field) => {
-    const column = columnOf(field, columns)
-    return column ? [{ field, column }] : []
-  })
-  const isComputed = ({ field }: { field: Field }) => field.computed !== undefined
-  const conversions = existing.filter((pair) => !isComputed(pair) && pair.column.type !== columnType(pair.field))
-  const references = existing.filter(({ field, column }) => !isSameKey(field, column))
-  const templates = existing.filter(
-    ({ field, column }) =>
-      (field.computed !== undefined) !== column.generated ||
-      (column.generated && !table.sql.includes(columnDefinition(field, model))),
-  )
-  const hidden = hiddenColumns(model, columns)
-  const released = hidden.filter(({ foreignKey }) => foreignKey)
-  const changes = [
-    ...conversions.map(
-      ({ field, column }) =>
-        `convert ${field.name} from ${column.type} to ${columnType(field)} (${table.rows} records)`,
-    ),
-    ...references
-      .filter((pair) => !conversions.includes(pair))
-      .map(({ field }) => `change what ${field.name} refers to`),
-    ...templates.map(({ field }) =>
-      field.computed ? `compute ${field.name} anew` : `store ${field.name}, which was computed`,
-    ),
-    ...released.map(({ name }) => `let go of the hidden reference ${name}`),
-  ]
-  if (changes.length === 0) return undefined
-  const stored = existing.filter((pair) => !isComputed(pair))
-  return {
-    kind: 'rebuild',
-    what: `${changes.join(', ')}: the table is made anew, after a backup`,
-    rebuild: {
-      conversions: conversions.map(({ field, column }) => ({ field, from: column.type })),
-      references: references.filter(({ field }) => field.reference).map(({ field }) => field),
-      discarded: existing.filter((pair) => isComputed(pair) && !pair.column.generated).map(({ column }) => column.name),
-      kept: stored.filter((pair) => !conversions.includes(pair)).map(({ field }) => field.name),
-      hidden: hidden.map((column) => ({ ...column, foreignKey: undefined })),
-    },
-  }
-}
-
-function isSameKey(field: Field, { foreignKey }: Column): boolean {
-  const wanted = field.reference && foreignKeyOf(field.reference)
-  return wanted?.table === foreignKey?.table && wanted?.onDelete === foreignKey?.onDelete
-}
-
-/** Generated columns hold no data: hidden ones are not worth a word. */
-function hiddenColumns(model: Model, columns: Column[]): Column[] {
-  const known = new Set(['id', 'version', ...model.fields.map(({ name }) => name)].map((name) => name.toLowerCase()))
-  return columns.filter(({ name, generated }) => !generated && !known.has(name.toLowerCase()))
-}
-
-function refuseAdditions(additions: Field[], model: Model, { rows }: TableState): string[] {
-  return additions
-    .filter((field) => field.required && field.default === undefined && rows > 0)
-    .map(
-      ({ name }) =>
-        `The new field "${name}" is required, but the ${rows} ${model.name} records that exist have no value for it. Give it a "default".`,
-    )
-}
-
-function refuseSpellings(model: Model, columns: Column[]): string[] {
-  return model.fields.flatMap((field) => {
-    const column = columnOf(field, columns)
-    if (!column || column.name === field.name) return []
-    return [
-      `The field "${field.name}" differs from its column "${column.name}" only in case. Keep the earlier spelling.`,
-    ]
-  })
+/** Records that exist get the default, once: the column itself has none that would go on when the field is gone. */
+function addColumn(field: Field, model: Model, rows: number): Step[] {
+  const table = quote(tableOf(model))
+  const sql = `ALTER TABLE ${table} ADD COLUMN ${columnDefinition(field, model)}`
+  const add: Step = { kind: 'add', what: `add the column ${field.name}`, sql }
+  if (field.default === undefined || rows === 0) return [add]
+  const value = literal(encode(field, field.default))
+  const fill = `UPDATE ${table} SET ${quote(field.name)} = ${value}`
+  return [add, { kind: 'fill', what: `fill in the default of ${field.name} (${rows} records)`, sql: fill }]
 }
 
 /** Only indexes that carry our naming are ours to drop; one made by hand stays. */
@@ -183,5 +102,42 @@ function planIndexes(model: Model, existing: string[]): Step[] {
           ? { kind: 'unique', what: `make ${names} unique`, sql, index }
           : { kind: 'index', what: `index ${names}`, sql }
       }),
+  ]
+}
+
+/** A model that was away comes back without some; a file that says something else about deletes wants others. */
+function planTriggers(model: Model, existing: Trigger[]): Step[] {
+  const isThere = (wanted: Trigger) => existing.some(({ name, sql }) => name === wanted.name && sql === wanted.sql)
+  if (triggersOf(model).every(isThere)) return []
+  return [{ kind: 'triggers', what: 'renew what happens when records come and go' }]
+}
+
+function refuseAdditions(additions: Field[], model: Model, { rows }: TableState): string[] {
+  return additions
+    .filter((field) => field.required && field.default === undefined && rows > 0)
+    .map(
+      ({ name }) =>
+        `The new field "${name}" is required, but the ${rows} ${model.name} records that exist have no value for it. Give it a "default".`,
+    )
+}
+
+function refuseSpellings(model: Model, table: TableState, columns: Column[]): string[] {
+  const fields = model.fields.flatMap((field) => {
+    const column = columnOf(field, columns)
+    if (!column || column.name === field.name) return []
+    return [
+      `The field "${field.name}" differs from its column "${column.name}" only in case. Keep the earlier spelling, or say "renamedFrom": "${column.name}".`,
+    ]
+  })
+  if (table.name === tableOf(model)) return fields
+  const earlier = table.name.replaceAll('__', '.')
+  return [`The name differs from that of ${earlier}, whose table is there, only in case. Keep the earlier spelling.`]
+}
+
+function refuseTooMany(model: Model, hidden: Column[]): string[] {
+  const count = 2 + model.fields.length + hidden.length
+  if (count <= MAX_COLUMNS) return []
+  return [
+    `With its ${hidden.length} hidden columns the table would have ${count}; at most ${MAX_COLUMNS} are possible.`,
   ]
 }

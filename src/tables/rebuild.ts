@@ -1,13 +1,15 @@
 import { CompiledQuery, sql } from 'kysely'
-import type { Database } from '../database/database.ts'
 import { type Model, tableOf } from '../model/model.ts'
+import type { Database, SqlValue } from '../storage/storage.ts'
+import { encode } from './columns.ts'
 import { convert } from './convert.ts'
-import { createTable, quote } from './ddl.ts'
-import type { Rebuild } from './plan.ts'
+import { createTable, literal, quote } from './ddl.ts'
+import type { Rebuild, Source } from './plan-rebuild.ts'
 import type { TableState } from './state.ts'
-import { storedValues } from './verify.ts'
+import { storedRows } from './verify.ts'
 
 const DRAFT = 'dossier_rebuild'
+const BATCH = 1000
 
 /**
  * SQLite's own procedure for changes that ALTER TABLE cannot make: fill a new table, drop the old one, take its name.
@@ -17,20 +19,12 @@ export async function rebuildTable(db: Database, model: Model, table: TableState
   const run = (text: string) => db.executeQuery(CompiledQuery.raw(text))
   const name = quote(tableOf(model))
   await run(createTable(model, DRAFT, rebuild.hidden))
-  const copied = ['id', 'version', ...rebuild.kept, ...rebuild.hidden.map((column) => column.name)]
-    .map(quote)
-    .join(', ')
-  await run(`INSERT INTO ${quote(DRAFT)} (${copied}) SELECT ${copied} FROM ${name}`)
-  for (const { field, from } of rebuild.conversions) {
-    for await (const { id, value } of storedValues(db, tableOf(model), field.name)) {
-      const converted = convert(value, from, field)
-      await db
-        .updateTable(DRAFT)
-        .set({ [field.name]: converted })
-        .where('id', '=', id)
-        .execute()
-    }
-  }
+  const plain = rebuild.sources.filter(({ from }) => from === undefined)
+  const hidden = rebuild.hidden.map((column) => quote(column.name))
+  const into = [quote('id'), quote('version'), ...plain.map(({ field }) => quote(field.name)), ...hidden]
+  const from = [quote('id'), quote('version'), ...plain.map(sourceSql), ...hidden]
+  await run(`INSERT INTO ${quote(DRAFT)} (${into.join(', ')}) SELECT ${from.join(', ')} FROM ${name}`)
+  for (const source of rebuild.sources) if (source.from !== undefined) await convertColumn(db, model, source)
   const { rows } = await sql<{ seq: number }>`SELECT seq FROM sqlite_sequence WHERE name = ${tableOf(model)}`.execute(
     db,
   )
@@ -42,4 +36,27 @@ export async function rebuildTable(db: Database, model: Model, table: TableState
   // Ours are in the plan; those that somebody made by hand went with the old table.
   for (const index of table.indexes.filter((index) => !index.name.startsWith(`${tableOf(model)}__`)))
     await run(index.sql)
+}
+
+/** What is not set stays so; only a field that is new starts with its default. */
+function sourceSql({ field, column }: Source): string {
+  return column === undefined ? literal(encode(field, field.default)) : quote(column)
+}
+
+/** A statement for a thousand records at a time: one for each would take twenty times as long. */
+async function convertColumn(db: Database, model: Model, { field, column = '', from = '' }: Source): Promise<void> {
+  const update = `
+    UPDATE ${quote(DRAFT)} SET ${quote(field.name)} = pair.value ->> 1
+    FROM json_each(?) AS pair WHERE ${quote(DRAFT)}."id" = pair.value ->> 0`
+  let pairs: [number, SqlValue | undefined][] = []
+  const flush = async () => {
+    if (pairs.length > 0) await db.executeQuery(CompiledQuery.raw(update, [JSON.stringify(pairs)]))
+    pairs = []
+  }
+  for await (const { id, [column]: value } of storedRows(db, tableOf(model), [column])) {
+    if (value === null) continue
+    pairs.push([id, convert(value as string | number, from, field)])
+    if (pairs.length === BATCH) await flush()
+  }
+  await flush()
 }

@@ -1,10 +1,11 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { Database } from '../database/database.ts'
 import { type Field, type Model, type Reference, tableOf } from '../model/model.ts'
-import { comparable, encodeComparable } from './columns.ts'
+import type { Database } from '../storage/storage.ts'
+import { comparable, encode, encodeComparable } from './columns.ts'
 import { convert } from './convert.ts'
 import type { TablePlan } from './plan.ts'
-import type { TableState } from './state.ts'
+import type { Source } from './plan-rebuild.ts'
+import { readTable, type TableState } from './state.ts'
 
 /** How many records at fault are named. */
 const MOST = 10
@@ -13,39 +14,51 @@ const BATCH = 1000
 /** What only the data can tell: why a plan cannot be carried out, with the first records at fault. */
 export async function verifyPlan(db: Database, { model, steps }: TablePlan, table: TableState): Promise<string[]> {
   const renames = steps.flatMap((step) => (step.kind === 'rename' ? [step] : []))
-  /** the column that holds a field's values now */
-  const columnOf = (name: string) => renames.find(({ to }) => to === name)?.from ?? name
+  /** the name that a column has now */
+  const nameNow = (name: string) => renames.find(({ to }) => to === name)?.from ?? name
+  const rebuild = steps.find((step) => step.kind === 'rebuild')?.rebuild
+  const sources = (rebuild?.sources ?? model.fields.map((field) => plainSource(field, table, nameNow))).map((source) =>
+    source.column === undefined ? source : { ...source, column: nameNow(source.column) },
+  )
   const refusals: string[] = []
-  for (const step of steps) {
-    if (step.kind === 'unique') refusals.push(...(await duplicates(db, model, step.index.fields, table, columnOf)))
-    if (step.kind !== 'rebuild') continue
-    const { conversions, references, discarded } = step.rebuild
-    for (const { field, from } of conversions) {
-      const ids = await lossy(db, model, field, from, columnOf(field.name))
-      if (ids.length > 0)
-        refusals.push(
-          `"${field.name}" cannot become ${field.format ?? field.type} without loss in the records ${named(ids)}.`,
-        )
-    }
-    for (const field of references) {
-      const target = sql.table(tableOf({ name: (field.reference as Reference).model }))
-      const column = sql.ref(columnOf(field.name))
-      const ids = await matching(
-        db,
-        model,
-        sql`${column} IS NOT NULL AND ${column} NOT IN (SELECT "id" FROM ${target})`,
+  for (const step of steps)
+    if (step.kind === 'unique') refusals.push(...(await duplicates(db, model, step.index.fields, sources)))
+  if (!rebuild) return refusals
+  for (const source of sources) {
+    const ids = source.from === undefined ? [] : await lossy(db, model, source)
+    const { field } = source
+    if (ids.length > 0)
+      refusals.push(
+        `"${field.name}" cannot become ${field.format ?? field.type} without loss in the records ${named(ids)}.`,
       )
-      if (ids.length > 0) refusals.push(`"${field.name}" would refer to nothing in the records ${named(ids)}.`)
-    }
-    for (const name of discarded) {
-      const ids = await matching(db, model, sql`${sql.ref(columnOf(name))} IS NOT NULL`)
-      if (ids.length > 0)
-        refusals.push(
-          `"${name}" would be computed, and what the records ${named(ids)} have stored there lost. Choose another name.`,
-        )
-    }
+  }
+  for (const { field, column = '' } of rebuild.references) {
+    const ids = await referringToNothing(db, model, field.reference as Reference, nameNow(column))
+    if (ids.length > 0) refusals.push(`"${field.name}" would refer to nothing in the records ${named(ids)}.`)
+  }
+  for (const { column, for: taken } of rebuild.discarded) {
+    const field = model.fields.find(({ name }) => name.toLowerCase() === column.toLowerCase()) as Field
+    const ids = await matching(db, model, isFilled(nameNow(column), field))
+    if (ids.length === 0) continue
+    refusals.push(
+      taken === undefined
+        ? `"${column}" would be computed, and what the records ${named(ids)} have stored there lost. Choose another name.`
+        : `"${column}" cannot take over the values of "${taken}": the records ${named(ids)} have values of their own there. Take "renamedFrom" out, or clear them.`,
+    )
   }
   return refusals
+}
+
+const plainSource = (field: Field, table: TableState, nameNow: (name: string) => string): Source => {
+  const isThere = table.columns.some(({ name }) => name === nameNow(field.name))
+  return isThere ? { field, column: field.name } : { field }
+}
+
+/** A column is empty where nothing is set, or just what its default fills in. */
+function isFilled(column: string, field: Field): RawBuilder<unknown> {
+  const name = sql.ref(column)
+  if (field.default === undefined) return sql`${name} IS NOT NULL`
+  return sql`${name} IS NOT NULL AND ${name} IS NOT ${encode(field, field.default)}`
 }
 
 const named = (ids: number[]) => `${ids.slice(0, MOST).join(', ')}${ids.length > MOST ? ' and more' : ''}`
@@ -56,53 +69,82 @@ async function matching(db: Database, model: Model, condition: RawBuilder<unknow
   return rows.map(({ id }) => id)
 }
 
-/** Records that share what is to be unique. A field that is new has its default everywhere, or nothing at all. */
-async function duplicates(
-  db: Database,
-  model: Model,
-  names: string[],
-  table: TableState,
-  columnOf: (name: string) => string,
-) {
-  const fields = names.map((name) => model.fields.find((field) => field.name === name) as Field)
-  const there = fields.filter(({ name }) => table.columns.some((column) => column.name === columnOf(name)))
-  const fresh = fields.filter((field) => !there.includes(field))
-  if (fresh.some((field) => encodeComparable(field, field.default) === null)) return []
-  const keys = there.map((field) => sql.raw(comparable({ ...field, name: columnOf(field.name) })))
-  const group = keys.length > 0 ? sql.join(keys) : sql`true`
-  const set =
-    keys.length > 0
-      ? sql.join(
-          keys.map((key) => sql`${key} IS NOT NULL`),
-          sql` AND `,
-        )
-      : sql`true`
-  const { rows } = await sql<{ ids: string }>`
-    SELECT group_concat("id", ', ') AS ids FROM (SELECT * FROM ${sql.table(tableOf(model))} ORDER BY "id") WHERE ${set}
-    GROUP BY ${group} HAVING count(*) > 1 LIMIT ${MOST}`.execute(db)
-  return rows.map(
-    ({ ids }) =>
-      `"${names.join('", "')}" cannot be unique: the records ${ids.split(', ').slice(0, MOST).join(', ')} share a value.`,
-  )
+/** In a table that is still to be made there is nothing to refer to. */
+async function referringToNothing(db: Database, model: Model, { model: name }: Reference, column: string) {
+  const target = await readTable(db, tableOf({ name }))
+  const isThere = target ? sql`${sql.ref(column)} IN (SELECT "id" FROM ${sql.table(target.name)})` : sql`false`
+  return matching(db, model, sql`${sql.ref(column)} IS NOT NULL AND NOT ${isThere}`)
 }
 
-/** Records whose value does not convert, found in batches so that memory stays flat. */
-async function lossy(db: Database, model: Model, field: Field, from: string, column: string): Promise<number[]> {
+/** Records that share what is to be unique. A field that is new has its default everywhere, or nothing at all. */
+async function duplicates(db: Database, model: Model, names: string[], sources: Source[]): Promise<string[]> {
+  const own = names.map((name) => sources.find(({ field }) => field.name === name))
+  // What is computed is there, or will be made from what is there: then the index itself finds it out.
+  if (own.some((source) => !source)) return []
+  const fields = own as Source[]
+  const fresh = fields.filter(({ column }) => column === undefined)
+  if (fresh.some(({ field }) => encodeComparable(field, field.default) === null)) return []
+  const there = fields.filter(({ column }) => column !== undefined)
+  const groups = there.some(({ from }) => from !== undefined)
+    ? await convertedDuplicates(db, model, there)
+    : await storedDuplicates(db, model, there)
+  return groups.map((ids) => shareAValue(names, ids))
+}
+
+export const shareAValue = (names: string[], ids: number[]) =>
+  `"${names.join('", "')}" cannot be unique: the records ${named(ids)} share a value.`
+
+async function storedDuplicates(db: Database, model: Model, sources: Source[]): Promise<number[][]> {
+  const keys = sources.map(({ field, column = '' }) => sql.raw(comparable({ ...field, name: column })))
+  return duplicatesOf(db, model, keys)
+}
+
+/** The first groups of records that have the same keys, none of them unset. */
+export async function duplicatesOf(db: Database, model: Model, keys: RawBuilder<unknown>[]): Promise<number[][]> {
+  const all = keys.length > 0 ? keys : [sql`1`]
+  const isSet = sql.join(
+    all.map((key) => sql`${key} IS NOT NULL`),
+    sql` AND `,
+  )
+  const { rows } = await sql<{ ids: string }>`
+    SELECT json_group_array("id") AS ids FROM (SELECT * FROM ${sql.table(tableOf(model))} ORDER BY "id") WHERE ${isSet}
+    GROUP BY ${sql.join(all)} HAVING count(*) > 1 LIMIT ${MOST}`.execute(db)
+  return rows.map(({ ids }) => JSON.parse(ids).slice(0, MOST + 1))
+}
+
+/** The same of values that are still to be converted. */
+async function convertedDuplicates(db: Database, model: Model, sources: Source[]): Promise<number[][]> {
+  const seen = new Map<string, number[]>()
+  const columns = sources.map(({ column = '' }) => column)
+  for await (const { id, ...row } of storedRows(db, tableOf(model), columns)) {
+    const values = sources.map(({ field, column = '', from }) => {
+      const value = row[column] as string | number
+      return encodeComparable(field, from === undefined || value === null ? value : convert(value, from, field))
+    })
+    if (values.includes(null)) continue
+    const key = JSON.stringify(values)
+    seen.set(key, [...(seen.get(key) ?? []), id].slice(0, MOST + 1))
+  }
+  return [...seen.values()].filter((ids) => ids.length > 1).slice(0, MOST)
+}
+
+/** Records whose value does not convert. */
+async function lossy(db: Database, model: Model, { field, column = '', from = '' }: Source): Promise<number[]> {
   const ids: number[] = []
-  for await (const { id, value } of storedValues(db, tableOf(model), column)) {
-    if (convert(value, from, field) === undefined) ids.push(id)
+  for await (const { id, [column]: value } of storedRows(db, tableOf(model), [column])) {
+    if (value !== null && convert(value as string | number, from, field) === undefined) ids.push(id)
     if (ids.length > MOST) break
   }
   return ids
 }
 
-/** Every value of a column that is set, with the record it belongs to. */
-export async function* storedValues(db: Database, table: string, column: string) {
+/** Every record's values in some columns, read in batches so that memory stays flat. */
+export async function* storedRows(db: Database, table: string, columns: string[]) {
   let last = 0
   for (let size = BATCH; size === BATCH; ) {
-    const { rows } = await sql<{ id: number; value: string | number }>`
-      SELECT "id", ${sql.ref(column)} AS value FROM ${sql.table(table)}
-      WHERE "id" > ${last} AND ${sql.ref(column)} IS NOT NULL ORDER BY "id" LIMIT ${BATCH}`.execute(db)
+    const { rows } = await sql<{ id: number } & Record<string, unknown>>`
+      SELECT "id", ${sql.join(columns.map((name) => sql.ref(name)))} FROM ${sql.table(table)}
+      WHERE "id" > ${last} ORDER BY "id" LIMIT ${BATCH}`.execute(db)
     yield* rows
     size = rows.length
     last = rows.at(-1)?.id ?? last

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { sql } from 'kysely'
-import { openDatabase, writeSoon } from '../../src/database/database.ts'
+import { openStorage } from '../../src/storage/open.ts'
 import { table } from './report.ts'
 
 const WRITERS = 32
@@ -24,16 +24,17 @@ export async function compareGroups(folder: string): Promise<void> {
 
 async function writesPerSecond(folder: string, writers: number): Promise<number> {
   mkdirSync(folder, { recursive: true })
-  const db = openDatabase(folder)
+  const storage = await openStorage(folder)
+  const { db } = storage
   await sql`CREATE TABLE note (id INTEGER PRIMARY KEY, text TEXT)`.execute(db)
-  const insert = db.insertInto('note').values({ text: '' }).compile()
+  const insert = db.insertInto('note').values({ text: 'Ada King, ada@example.org' }).compile()
   const start = performance.now()
   let left = WRITES
   const write = async () => {
-    while (left-- > 0) await writeSoon(db, insert, ['Ada King, ada@example.org'])
+    while (left-- > 0) await storage.write({ steps: [insert] })
   }
   await Promise.all(Array.from({ length: writers }, write))
   const seconds = (performance.now() - start) / 1000
-  await db.destroy()
+  await storage.close()
   return WRITES / seconds
 }

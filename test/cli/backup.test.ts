@@ -3,13 +3,12 @@ import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import Sqlite from 'better-sqlite3'
 import t from 'tap'
-import { backupIfDue, scheduleBackups } from '../../src/backups.ts'
 import { HELP as BACKUP_HELP, backupCommand } from '../../src/cli/backup.ts'
 import { progressBar } from '../../src/cli/progress.ts'
 import { HELP as RESTORE_HELP, restoreCommand } from '../../src/cli/restore.ts'
-import { openDatabase } from '../../src/database/database.ts'
-import { restoreDatabase } from '../../src/database/restore.ts'
 import { newLogger } from '../../src/logging.ts'
+import { openStorage, restoreDatabase } from '../../src/storage/open.ts'
+import { backupIfDue, scheduleBackups } from '../../src/upkeep/backups.ts'
 import {
   commandRunner,
   configOf,
@@ -18,7 +17,7 @@ import {
   makeFolder,
   runScript,
   startApp,
-  testDatabase,
+  testStorage,
 } from '../helper.ts'
 
 const CONTACTS = '/ws/rest/contacts.Contact'
@@ -73,8 +72,8 @@ t.test('a backup while the service runs, and a restore when it does not', async 
 
 t.test('restoring where there is nothing, or something damaged', async (t) => {
   const folder = emptyFolder(t)
-  const db = await testDatabase(t, folder)
-  await db.destroy()
+  const storage = await testStorage(t, folder)
+  await storage.close()
   const copy = join(folder, 'copy.db')
   copyFileSync(join(folder, 'data', 'dossier.db'), copy)
   rmSync(join(folder, 'data'), { recursive: true })
@@ -89,27 +88,27 @@ t.test('restoring where there is nothing, or something damaged', async (t) => {
 
 t.test('backups by themselves: so many are kept, and never is the only good one removed', async (t) => {
   const folder = emptyFolder(t)
-  await testDatabase(t, folder)
+  const storage = await testStorage(t, folder)
   const { lines, stream } = logSink()
   const config = configOf(folder, { BACKUP_KEEP: '2', LOG_LEVEL: 'info' })
   const log = newLogger(config, false, stream)
   const often = { ...config, BACKUP_EVERY_HOURS: 0.000001 }
   for (let i = 0; i < 4; i++) {
-    await backupIfDue(often, log)
+    await backupIfDue(storage, often, log)
     await new Promise((resolve) => setTimeout(resolve, 10))
   }
   const names = () => readdirSync(join(folder, 'data', 'backups')).filter((name) => name.endsWith('.db'))
   t.equal(names().length, 2)
   const made = lines.length
-  await backupIfDue({ ...config, BACKUP_EVERY_HOURS: 8760 }, log)
+  await backupIfDue(storage, { ...config, BACKUP_EVERY_HOURS: 8760 }, log)
   t.equal(lines.length, made, 'not due')
   const broken = { ...config, DATA_DIR: join(folder, 'nowhere') }
-  await backupIfDue(broken, log)
+  await backupIfDue(storage, broken, log)
   t.match(lines.at(-1), /the backup failed/)
   t.equal(names().length, 2)
-  scheduleBackups(config, log)()
-  scheduleBackups({ ...config, BACKUP_EVERY_HOURS: 0 }, log)()
-  const stop = scheduleBackups(often, log, 1)
+  scheduleBackups(storage, config, log)()
+  scheduleBackups(storage, { ...config, BACKUP_EVERY_HOURS: 0 }, log)()
+  const stop = scheduleBackups(storage, often, log, 1)
   const before = lines.length
   for (const end = Date.now() + 3000; lines.length < before + 3 && Date.now() < end; )
     await new Promise((resolve) => setTimeout(resolve, 20))
@@ -124,24 +123,24 @@ t.test('a database that cannot be used stops the start with a sentence that says
   const folder = emptyFolder(t)
   const file = join(folder, 'dossier.db')
   writeFileSync(file, 'this is no database '.repeat(300))
-  t.throws(() => openDatabase(folder), /is damaged .* Restore a backup: npm run restore/)
+  await t.rejects(() => openStorage(folder), /is damaged .* Restore a backup: npm run restore/)
   rmSync(file)
   const newer = new Sqlite(file)
   newer.pragma('user_version = 99')
   newer.close()
-  t.throws(() => openDatabase(folder), /written by a newer version of Dossier/)
+  await t.rejects(() => openStorage(folder), /written by a newer version of Dossier/)
   rmSync(file)
   mkdirSync(file)
-  t.throws(() => openDatabase(folder), /cannot be opened for writing .*DATA_DIR/)
-  t.throws(() => openDatabase('/dev/null/x'), /cannot be opened for writing/)
-  t.throws(() => openDatabase('\0'), { code: 'ERR_INVALID_ARG_VALUE' })
+  await t.rejects(() => openStorage(folder), /cannot be opened for writing .*DATA_DIR/)
+  await t.rejects(() => openStorage('/dev/null/x'), /cannot be opened for writing/)
+  await t.rejects(() => openStorage('\0'), { code: 'ERR_INVALID_ARG_VALUE' })
 })
 
 t.test('a bar on a terminal', async (t) => {
   const output = Object.assign(new PassThrough(), { isTTY: true })
   const draw = progressBar(output)
-  draw?.({ totalPages: 10, remainingPages: 5 })
-  draw?.({ totalPages: 10, remainingPages: 0 })
+  draw?.({ done: 5, of: 10 })
+  draw?.({ done: 10, of: 10 })
   t.equal(output.read().toString(), `\r[${'#'.repeat(15)}${'.'.repeat(15)}] 50 %\r[${'#'.repeat(30)}] 100 %\n`)
   t.equal(progressBar(new PassThrough()), undefined)
 })

@@ -64,7 +64,7 @@ t.test('what would happen, before anything does', async (t) => {
   })
   writeFileSync(join(folder, 'dossier.db'), 'not a database at all'.repeat(100))
   rmSync(join(folder, 'models', 'notes.Note.json'))
-  await t.rejects(check('', { DATA_DIR: folder }), { code: 'SQLITE_NOTADB' })
+  t.match(await check('', { DATA_DIR: folder }), { code: 1, err: /is damaged/ })
   t.match(await check('--help'), { code: 0, out: /^Usage/ })
 })
 
@@ -74,7 +74,7 @@ t.test('many records, and some that lack what is required', async (t) => {
   const running = await startApp(t, { folder })
   const rows = Array.from({ length: 1500 }, (_, i) => ({ firstName: i % 3 === 0 ? null : 'x' }))
   for (let i = 0; i < rows.length; i += 500)
-    await running.database
+    await running.db
       .insertInto('contacts__Contact')
       .values(rows.slice(i, i + 500))
       .execute()

@@ -51,7 +51,12 @@ t.test('trouble that is nobody’s usage keeps its stack', async (t) => {
   const folder = emptyFolder(t)
   const { writeFileSync } = await import('node:fs')
   writeFileSync(join(folder, 'data'), 'in the way')
-  await t.rejects(commandRunner(HELP, userCommand, { DATA_DIR: join(folder, 'data') })('list'), { code: 'EEXIST' })
+  t.match(await commandRunner(HELP, userCommand, { DATA_DIR: join(folder, 'data') })('list'), {
+    code: 1,
+    err: /cannot be opened for writing .*Check DATA_DIR/,
+  })
+  const broken = commandRunner(HELP, async () => JSON.parse('{'), {})
+  await t.rejects(broken('list'), { name: 'SyntaxError' })
 })
 
 t.test('a password typed on a terminal is not shown', async (t) => {

@@ -1,13 +1,17 @@
 import t from 'tap'
 import { checkPassword, hashPassword, madeUpPassword } from '../../src/people/password.ts'
 import { authenticate, ensureAdmin } from '../../src/people/users.ts'
-import { configOf, emptyFolder, PASSWORD, testDatabase } from '../helper.ts'
+import { configOf, emptyFolder, PASSWORD, testStorage } from '../helper.ts'
 
 t.test('the first admin', async (t) => {
-  const db = await testDatabase(t)
+  const storage = await testStorage(t)
+  const { db } = storage
   const config = configOf(emptyFolder(t))
   t.strictSame(await ensureAdmin(db, config), {}, 'a password that was given is not repeated')
-  t.strictSame(await authenticate(db, 'Admin', PASSWORD), { username: 'admin', roles: ['admin'] })
+  t.match(await authenticate(db, 'Admin', PASSWORD), {
+    user: { username: 'admin', roles: ['admin'] },
+    proof: /^\$argon2id/,
+  })
   t.strictSame(
     await ensureAdmin(db, configOf(emptyFolder(t), { ADMIN_USERNAME: 'other' })),
     {},
@@ -19,7 +23,8 @@ t.test('the first admin', async (t) => {
 })
 
 t.test('two processes that start at once make one admin', async (t) => {
-  const db = await testDatabase(t)
+  const storage = await testStorage(t)
+  const { db } = storage
   const config = configOf(emptyFolder(t), { ADMIN_PASSWORD: '' })
   const results = await Promise.all([ensureAdmin(db, config), ensureAdmin(db, config)])
   const [madeUp = '', ...more] = results.flatMap((result) => result.madeUp ?? [])
@@ -28,13 +33,15 @@ t.test('two processes that start at once make one admin', async (t) => {
 })
 
 t.test('the first admin keeps to the rules as well', async (t) => {
-  const db = await testDatabase(t)
+  const storage = await testStorage(t)
+  const { db } = storage
   const config = configOf(emptyFolder(t), { ADMIN_USERNAME: 'administrator', ADMIN_PASSWORD: 'Administrator' })
   await t.rejects(ensureAdmin(db, config), { code: 'VALIDATION_FAILED', message: /must not be the username/ })
 })
 
 t.test('a made-up password', async (t) => {
-  const db = await testDatabase(t)
+  const storage = await testStorage(t)
+  const { db } = storage
   const { madeUp = '' } = await ensureAdmin(db, configOf(emptyFolder(t), { ADMIN_PASSWORD: '' }))
   t.match(madeUp, /^[a-z2-9]{20}$/)
   t.ok(await authenticate(db, 'admin', madeUp))

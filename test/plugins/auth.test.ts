@@ -101,24 +101,20 @@ t.test('too many failures', async (t) => {
   t.equal((await from('10.0.0.2', PASSWORD)).status, 200, 'another address is not locked out')
 
   const day = 86_400_000
-  await service.database
+  await service.db
     .updateTable('dossier_attempts')
     .set({ at: Date.now() - day })
     .execute()
   t.equal((await from('10.0.0.1', PASSWORD)).status, 200, 'after the window')
   t.equal((await from('10.0.0.1', 'wrong')).status, 401)
   t.equal((await from('10.0.0.1', PASSWORD)).status, 200)
-  t.strictSame(
-    await service.database.selectFrom('dossier_attempts').selectAll().execute(),
-    [],
-    'a success forgets failures',
-  )
+  t.strictSame(await service.db.selectFrom('dossier_attempts').selectAll().execute(), [], 'a success forgets failures')
 })
 
 t.test('sessions', async (t) => {
   const service = await startApp(t, { env: { TRUST_PROXY: '127.0.0.1' } })
   const client = await service.login()
-  const rows = () => service.database.selectFrom('dossier_sessions').selectAll().execute()
+  const rows = () => service.db.selectFrom('dossier_sessions').selectAll().execute()
   const [row] = await rows()
   t.match(row, { username: 'admin', address: '127.0.0.1' })
   t.notOk(client.cookie?.includes(row?.id as string), 'the cookie cannot be read off the database')
@@ -129,7 +125,7 @@ t.test('sessions', async (t) => {
   const minute = 60_000
   await client.get(CONTACTS)
   t.equal((await rows()).find(({ id }) => id === row?.id)?.lastSeen, row?.lastSeen, 'reading does not write')
-  await service.database
+  await service.db
     .updateTable('dossier_sessions')
     .set({ lastSeen: Date.now() - 2 * minute })
     .execute()
@@ -148,7 +144,7 @@ t.test('sessions', async (t) => {
   tampered.cookie = client.cookie?.replace(/.$/, (letter) => (letter === 'A' ? 'B' : 'A'))
   t.equal((await tampered.get(CONTACTS)).status, 401)
 
-  const sessions = () => restarted.database.updateTable('dossier_sessions')
+  const sessions = () => restarted.db.updateTable('dossier_sessions')
   await sessions()
     .set({ lastSeen: Date.now() - 61 * minute })
     .execute()
@@ -161,7 +157,7 @@ t.test('sessions', async (t) => {
   back.cookie = client.cookie
   t.equal((await back.get(CONTACTS)).body.code, 'LOGIN_REQUIRED', 'too old')
   await restarted.login()
-  const left = await restarted.database.selectFrom('dossier_sessions').select('id').execute()
+  const left = await restarted.db.selectFrom('dossier_sessions').select('id').execute()
   t.equal(left.length, 1, 'a login sweeps expired sessions away')
 })
 
@@ -175,6 +171,6 @@ t.test('the cookie secret', async (t) => {
 t.test('sessions that cannot be looked up are nobody’s fault but ours', async (t) => {
   const service = await startApp(t)
   const client = await service.login()
-  await service.database.schema.dropTable('dossier_sessions').execute()
+  await service.db.schema.dropTable('dossier_sessions').execute()
   t.equal((await client.get(CONTACTS)).status, 503)
 })

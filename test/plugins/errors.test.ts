@@ -1,7 +1,7 @@
 import Sqlite from 'better-sqlite3'
 import { sql } from 'kysely'
 import t from 'tap'
-import { databaseFile } from '../../src/database/database.ts'
+import { databaseFile } from '../../src/storage/open.ts'
 import { Client, logSink, startApp } from '../helper.ts'
 
 t.test('anything unexpected is logged in full, and the client sees nothing of it', async (t) => {
@@ -9,7 +9,7 @@ t.test('anything unexpected is logged in full, and the client sees nothing of it
   const service = await startApp(t, { log: stream, env: { LOG_LEVEL: 'info' } })
   const client = await service.login()
   await sql`CREATE TRIGGER broken BEFORE INSERT ON contacts__Contact BEGIN SELECT RAISE(FAIL, 'secret detail'); END`.execute(
-    service.database,
+    service.db,
   )
   const { status, body, text } = await client.put('/ws/rest/contacts.Contact', { firstName: 'y' })
   t.equal(status, 500)
@@ -22,12 +22,12 @@ t.test('anything unexpected is logged in full, and the client sees nothing of it
 t.test('a full disk is 507, changes nothing, and reading goes on', async (t) => {
   const service = await startApp(t)
   const client = await service.login()
-  await sql`PRAGMA max_page_count = 1`.execute(service.database)
+  await sql`PRAGMA max_page_count = 1`.execute(service.db)
   const answer = await client.put('/ws/rest/contacts.Contact', { firstName: 'x', lastName: 'y'.repeat(500_000) })
   t.equal(answer.status, 507)
   t.match(answer.body, { status: -1, code: 'STORAGE_FULL' })
   t.equal((await client.get('/ws/rest/contacts.Contact')).body.total, 0)
-  await sql`PRAGMA max_page_count = 1000000`.execute(service.database)
+  await sql`PRAGMA max_page_count = 1000000`.execute(service.db)
   t.equal(
     (await client.put('/ws/rest/contacts.Contact', { firstName: 'x' })).status,
     200,
@@ -57,13 +57,13 @@ t.test('a database that another process keeps for itself is 503, and later all i
   const { stream } = logSink()
   const service = await startApp(t, { log: stream })
   const client = await service.login()
-  await sql`PRAGMA busy_timeout = 20`.execute(service.database)
+  await sql`PRAGMA busy_timeout = 20`.execute(service.db)
   const other = new Sqlite(databaseFile(service.config.DATA_DIR))
   t.teardown(() => other.close())
   other.exec('BEGIN IMMEDIATE')
   const refused = await client.put('/ws/rest/contacts.Contact', { firstName: 'y' })
   t.equal(refused.status, 503)
-  t.match(refused.body, { code: 'UNAVAILABLE', message: /Another process/ })
+  t.match(refused.body, { code: 'UNAVAILABLE', message: /somebody else/ })
   t.equal(refused.headers.get('retry-after'), '1')
   other.exec('ROLLBACK')
   t.equal((await client.put('/ws/rest/contacts.Contact', { firstName: 'y' })).status, 200)

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { Reader } from '../../src/database/reader.ts'
+import { Reader } from '../../src/storage/sqlite/reader.ts'
+import { Searches } from '../../src/storage/sqlite/searches.ts'
 import { type Client, CONTACT, logSink, playScenarios, startApp } from '../helper.ts'
 
 const ITEM = {
@@ -483,19 +484,27 @@ t.test('walking a table while it changes shows each untouched row exactly once',
 t.test('one statement, or two where the total is not known', async (t) => {
   const { client } = await withItems(t, [{ whole: 1 }, { whole: 2 }, { whole: 3 }])
   const statements: string[] = []
-  const { select, selectOne } = Reader.prototype
+  const { all, first } = Reader.prototype
+  const { search } = Searches.prototype
   const note = ({ sql }: { sql: string }) => {
     if (/shop__Item|dossier_counts/.test(sql)) statements.push(sql)
   }
-  Reader.prototype.select = function (query, parameters) {
-    note(query)
-    return select.call(this, query, parameters)
+  Reader.prototype.all = function (statement) {
+    note(statement)
+    return all.call(this, statement)
   }
-  Reader.prototype.selectOne = function (query, parameters) {
-    note(query)
-    return selectOne.call(this, query, parameters)
+  Reader.prototype.first = function (statement) {
+    note(statement)
+    return first.call(this, statement)
   }
-  t.teardown(() => Object.assign(Reader.prototype, { select, selectOne }))
+  Searches.prototype.search = function (statement, seeker) {
+    note(statement)
+    return search.call(this, statement, seeker)
+  }
+  t.teardown(() => {
+    Object.assign(Reader.prototype, { all, first })
+    Object.assign(Searches.prototype, { search })
+  })
   const count = async (query: string) => {
     statements.length = 0
     await client.get(`${ITEMS}?${query}`)
@@ -520,7 +529,7 @@ t.test('which index would help, once per shape', async (t) => {
     return lines.map((line) => JSON.parse(line).msg as string)
   }
   t.strictSame(await advice('text=a'), [], 'few records')
-  await service.database.updateTable('shop__Item').set({ id: 20_000 }).execute()
+  await service.db.updateTable('shop__Item').set({ id: 20_000 }).execute()
   t.match(await advice('text=a'), [/shop\.Item goes through more than 10000 records.*add \[\["text"\]\] to "indexes"/])
   t.strictSame(await advice('text=b'), [], 'said once')
   t.match(await advice('flag=true&real[gt]=1&createdBy=admin'), [/\[\["flag","createdBy","real"\]\]/])

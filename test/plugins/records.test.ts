@@ -143,7 +143,7 @@ t.test('every type, format and keyword', async (t) => {
         '"ratio":',
         '"done":"must be a boolean"',
         '"tags":',
-        '"tags.2":',
+        '"tags":"must NOT have more than 3 items"',
         '"place.city":"is required"',
         '"place.zip":',
         '"closed.a":',

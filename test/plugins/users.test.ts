@@ -113,7 +113,7 @@ t.test('oneself', async (t) => {
   t.match(body, { status: 0, data: [{ username: 'admin', roles: ['admin'] }] })
   const minutes = (Date.parse(body.data[0].sessionExpires) - Date.now()) / 60_000
   t.ok(minutes > 59 && minutes <= 60, 'idle limit')
-  await service.database
+  await service.db
     .updateTable('dossier_sessions')
     .set({ createdOn: Date.now() - 23.5 * 3_600_000 })
     .execute()
@@ -146,9 +146,9 @@ t.test('oneself', async (t) => {
     429,
     'guessing here counts as well',
   )
-  await service.database.deleteFrom('dossier_attempts').execute()
+  await service.db.deleteFrom('dossier_attempts').execute()
   await sql`CREATE TRIGGER t BEFORE UPDATE OF password ON dossier_users BEGIN SELECT RAISE(FAIL, 'no'); END`.execute(
-    service.database,
+    service.db,
   )
   t.equal((await change({ current: 'a-new-password', next: 'yet-another-one' })).status, 500)
 })

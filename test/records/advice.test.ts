@@ -1,18 +1,18 @@
 import { CompiledQuery, sql } from 'kysely'
 import t from 'tap'
 import { indexAdvisor } from '../../src/records/advice.ts'
-import { migrate } from '../../src/tables/migrate.ts'
-import { modelOf, testDatabase } from '../helper.ts'
+import { migrateTo, modelOf, testStorage } from '../helper.ts'
 
 t.test('no more shapes are remembered than there is room for', async (t) => {
-  const db = await testDatabase(t)
+  const storage = await testStorage(t)
+  const { db } = storage
   const model = modelOf('a.B', { type: 'object', properties: { x: { type: 'string' } } })
-  await migrate(db, [model])
+  await migrateTo(storage, [model])
   await sql`INSERT INTO a__B (id) VALUES (20000)`.execute(db)
   const given: string[] = []
-  const consider = indexAdvisor(db, model, (advice) => given.push(advice))
+  const consider = indexAdvisor(storage, model, (advice) => given.push(advice))
   const [field] = model.fields as [(typeof model.fields)[0]]
   const query = { offset: 0, limit: 1, sort: [{ field, descending: false }], expand: [] }
-  for (let i = 0; i < 1010; i++) await consider(query, CompiledQuery.raw(`SELECT ${i} FROM a__B ORDER BY x`))
+  for (let i = 0; i < 1010; i++) consider(query, CompiledQuery.raw(`SELECT ${i} FROM a__B ORDER BY x`))
   t.equal(given.length, 1000)
 })

@@ -1,18 +1,20 @@
 import t from 'tap'
-import { Cursors } from '../../src/model/cursor.ts'
 import { recordsOf } from '../../src/records/records.ts'
-import { migrate } from '../../src/tables/migrate.ts'
-import { modelOf, testDatabase } from '../helper.ts'
+import { Cursors } from '../../src/requests/cursor.ts'
+import { migrateTo, modelOf, testStorage } from '../helper.ts'
 
 t.test('who may not reach anything finds nothing, even past the plugins', async (t) => {
-  const db = await testDatabase(t)
+  const storage = await testStorage(t)
   const model = modelOf('a.Closed', {
     type: 'object',
     properties: { x: { type: 'string' } },
     access: { read: [], update: [], delete: [] },
   })
-  await migrate(db, [model])
-  const records = recordsOf({ db, models: new Map(), cursors: new Cursors('secret'), advise: () => {} }, model)
+  await migrateTo(storage, [model])
+  const records = recordsOf(
+    { storage, models: new Map(), cursors: new Cursors('secret'), findSeconds: 1, advise: () => {} },
+    model,
+  )
   const somebody = { username: 's', roles: [] }
   await records.create({ x: 'hidden' }, somebody)
   t.strictSame(await records.find({ offset: 0, limit: 10, sort: [], expand: [] }, somebody), {
@@ -20,7 +22,24 @@ t.test('who may not reach anything finds nothing, even past the plugins', async 
     total: 0,
     data: [],
   })
-  await t.rejects(records.read(1, somebody, { expand: [] }), { code: 'RECORD_NOT_FOUND' })
-  await t.rejects(records.update(1, 0, { x: 'y' }, somebody), { code: 'RECORD_NOT_FOUND' })
+  t.throws(() => records.read(1, somebody, { expand: [] }), { code: 'RECORD_NOT_FOUND' })
+  await t.rejects(records.update(1, { version: 0, x: 'y' }, somebody), { code: 'RECORD_NOT_FOUND' })
   await t.rejects(records.remove(1, undefined, somebody), { code: 'RECORD_NOT_FOUND' })
+})
+
+t.test('a record that is made in the same group, but later, was not there', async (t) => {
+  const storage = await testStorage(t)
+  const one = modelOf('a.One', { type: 'object', properties: { x: { type: 'string' } } })
+  const two = modelOf('a.Two', { type: 'object', properties: { one: { type: 'integer', reference: 'a.One' } } })
+  await migrateTo(storage, [one, two])
+  const models = new Map([one, two].map((model) => [model.name, model]))
+  const surroundings = { storage, models, cursors: new Cursors('secret'), findSeconds: 1, advise: () => {} }
+  const somebody = { username: 's', roles: [] }
+  const early = recordsOf(surroundings, two).create({ one: 1 }, somebody)
+  const late = recordsOf(surroundings, one).create({ x: 'late' }, somebody)
+  await t.rejects(early, {
+    code: 'REFERENCE_VIOLATION',
+    message: 'A record that this refers to was not there. Try again.',
+  })
+  t.match(await late, { id: 1 })
 })

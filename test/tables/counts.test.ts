@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { sql } from 'kysely'
 import t from 'tap'
-import { countsOf, repairCounts } from '../../src/tables/counts.ts'
+import { countsOf } from '../../src/tables/counts.ts'
 import { migrate } from '../../src/tables/migrate.ts'
-import { CONTACT, logSink, makeFolder, modelOf, startApp, testDatabase } from '../helper.ts'
+import { CONTACT, logSink, makeFolder, migrateTo, modelOf, startApp, testStorage } from '../helper.ts'
 
 const item = (name: string, properties: object = {}) =>
   modelOf(name, { type: 'object', audit: false, properties: { x: { type: 'string' }, ...properties } })
@@ -13,9 +13,10 @@ const MODELS = [
 ]
 
 t.test('exact after thousands of random operations, cascades and rollbacks', async (t) => {
-  const db = await testDatabase(t)
-  await migrate(db, MODELS)
-  const { total, locate } = countsOf(db, MODELS[1] as (typeof MODELS)[0])
+  const storage = await testStorage(t)
+  const { db } = storage
+  await migrateTo(storage, MODELS)
+  const { total, locate } = countsOf(storage, MODELS[1] as (typeof MODELS)[0])
   const operation = fc.tuple(
     fc.constantFrom('parent', 'child', 'child', 'jump', 'delete', 'cascade', 'undo'),
     fc.nat(5000),
@@ -35,11 +36,12 @@ t.test('exact after thousands of random operations, cascades and rollbacks', asy
     if (what === 'delete') await db.deleteFrom('a__Child').where('id', '=', number).execute()
     if (what === 'cascade') await sql`DELETE FROM a__Parent WHERE id % 50 = ${number % 50}`.execute(db)
     if (what === 'undo')
-      await db
-        .transaction()
-        .execute(async (inner) => {
-          await inner.insertInto('a__Child').values({ x: 'never' }).execute()
-          throw new Error('undo')
+      await storage
+        .write({
+          steps: [
+            db.insertInto('a__Child').values({ x: 'never' }).compile(),
+            { sql: 'SELECT 1 WHERE false', parameters: [], must: true },
+          ],
         })
         .catch(() => {})
   }
@@ -51,26 +53,27 @@ t.test('exact after thousands of random operations, cascades and rollbacks', asy
     t.equal(ids.filter((id) => id >= from)[skip], ids[offset], `offset ${offset}`)
   }
   t.strictSame(locate(ids.length), { from: Number.MAX_SAFE_INTEGER, skip: 0 })
-  t.strictSame(await repairCounts(db, MODELS), [], 'nothing to repair')
+  t.strictSame((await migrate(storage, { models: MODELS, recount: true })).miscounted, [], 'nothing to repair')
 })
 
 t.test('a table that was changed by hand, or made before anybody counted, is counted anew', async (t) => {
-  const db = await testDatabase(t)
-  await migrate(db, MODELS)
+  const storage = await testStorage(t)
+  const { db } = storage
+  await migrateTo(storage, MODELS)
   await sql`DROP TRIGGER a__Parent__insert__count`.execute(db)
   await db
     .insertInto('a__Parent')
     .values([{ x: '1' }, { x: '2' }])
     .execute()
-  const { total } = countsOf(db, MODELS[0] as (typeof MODELS)[0])
+  const { total } = countsOf(storage, MODELS[0] as (typeof MODELS)[0])
   t.equal(total(), 0)
-  await migrate(db, MODELS)
+  await migrateTo(storage, MODELS)
   t.equal(total(), 2, 'the trigger is back, and what it missed is counted')
   await sql`UPDATE dossier_counts SET live = 7`.execute(db)
-  t.strictSame(await repairCounts(db, MODELS), ['a.Parent'])
+  t.strictSame((await migrate(storage, { models: MODELS, recount: true })).miscounted, ['a.Parent'])
   t.equal(total(), 2)
-  await migrate(db, [item('a.Parent', { y: { type: 'integer' } }), ...MODELS.slice(1)])
-  await migrate(db, [
+  await migrateTo(storage, [item('a.Parent', { y: { type: 'integer' } }), ...MODELS.slice(1)])
+  await migrateTo(storage, [
     modelOf('a.Parent', { type: 'object', audit: false, properties: { x: { type: 'array' } } }),
   ]).catch(() => {})
   t.equal(total(), 2)
@@ -79,12 +82,12 @@ t.test('a table that was changed by hand, or made before anybody counted, is cou
 t.test('the start reports what it repaired, and pages and totals are right', async (t) => {
   const folder = makeFolder(t, { 'contacts.Contact.json': { ...CONTACT, access: { read: ['*'] } } })
   const first = await startApp(t, { folder })
-  await first.database
+  await first.db
     .insertInto('contacts__Contact')
     .values(Array.from({ length: 3000 }, (_, i) => ({ firstName: `n${i}` })))
     .execute()
-  await sql`DELETE FROM contacts__Contact WHERE id % 3 = 0`.execute(first.database)
-  await sql`UPDATE dossier_counts SET live = live + 1`.execute(first.database)
+  await sql`DELETE FROM contacts__Contact WHERE id % 3 = 0`.execute(first.db)
+  await sql`UPDATE dossier_counts SET live = live + 1`.execute(first.db)
   await first.close()
   const { lines, stream } = logSink()
   const second = await startApp(t, { folder, env: { LOG_LEVEL: 'warn' }, log: stream })

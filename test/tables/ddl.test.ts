@@ -1,10 +1,10 @@
 import { sql } from 'kysely'
 import t from 'tap'
-import { migrate } from '../../src/tables/migrate.ts'
-import { modelOf, testDatabase } from '../helper.ts'
+import { migrateTo, modelOf, testStorage } from '../helper.ts'
 
 t.test('computed: null parts vanish with the spaces around them', async (t) => {
-  const db = await testDatabase(t)
+  const storage = await testStorage(t)
+  const { db } = storage
   const parts = {
     a: { type: 'string' },
     b: { type: 'string' },
@@ -25,7 +25,7 @@ t.test('computed: null parts vanish with the spaces around them', async (t) => {
   const computed = Object.fromEntries(
     Object.entries(templates).map(([name, template]) => [name, { type: 'string', computed: template }]),
   )
-  await migrate(db, [modelOf('a.B', { type: 'object', properties: { ...parts, ...computed } })])
+  await migrateTo(storage, [modelOf('a.B', { type: 'object', properties: { ...parts, ...computed } })])
   const scenarios: [row: object, expected: Record<string, string | null>][] = [
     [
       { a: 'A', b: 'B', c: 'C' },

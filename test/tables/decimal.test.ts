@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { sql } from 'kysely'
 import t from 'tap'
 import { decimalKey, decimalKeySql } from '../../src/tables/decimal.ts'
-import { testDatabase } from '../helper.ts'
+import { testStorage } from '../helper.ts'
 
 const decimal = fc
   .tuple(fc.boolean(), fc.bigInt({ min: 0n, max: 10n ** 40n - 1n }), fc.stringMatching(/^\d{0,40}$/))
@@ -49,7 +49,8 @@ t.test('the order of keys is the order of numbers, to the last digit', async (t)
 })
 
 t.test('SQL makes the same keys', async (t) => {
-  const db = await testDatabase(t)
+  const storage = await testStorage(t)
+  const { db } = storage
   const sample = [...fc.sample(decimal, { numRuns: 300, seed: 5 }), ...fc.sample(small, { numRuns: 50, seed: 5 })]
   const { rows } = await sql<{ value: string; key: string }>`
     SELECT value, ${sql.raw(decimalKeySql('value'))} AS key FROM json_each(${JSON.stringify(sample)})`.execute(db)

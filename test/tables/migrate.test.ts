@@ -1,10 +1,13 @@
+import { join } from 'node:path'
+import Sqlite from 'better-sqlite3'
 import { sql } from 'kysely'
 import t from 'tap'
-import type { Database } from '../../src/database/database.ts'
 import type { Model } from '../../src/model/model.ts'
-import { migrate, planModels } from '../../src/tables/migrate.ts'
+import { databaseFile } from '../../src/storage/open.ts'
+import type { Database } from '../../src/storage/storage.ts'
+import { planModels } from '../../src/tables/migrate.ts'
 import { readTable } from '../../src/tables/state.ts'
-import { CONTACT, emptyFolder, modelOf, THING, testDatabase } from '../helper.ts'
+import { CONTACT, emptyFolder, migrateTo, modelOf, THING, testStorage } from '../helper.ts'
 
 const contact = (changes: object = {}, more: object = {}): Model =>
   modelOf('contacts.Contact', { ...CONTACT, ...more, properties: { ...CONTACT.properties, ...changes } })
@@ -14,9 +17,10 @@ const stepsOf = (plans: { steps: { what: string }[] }[]) => plans.flatMap(({ ste
 const all = (db: Database, table: string) => db.selectFrom(table).selectAll().orderBy('id').execute()
 
 t.test('a new model gets a table that a person can read', async (t) => {
-  const db = await testDatabase(t)
+  const storage = await testStorage(t)
+  const { db } = storage
   const models = [contact(), modelOf('test.Thing', THING)]
-  t.match(stepsOf(await migrate(db, models)).slice(0, 2), ['create the table', 'make email unique'])
+  t.match(stepsOf(await migrateTo(storage, models)).slice(0, 2), ['create the table', 'make email unique'])
   const table = await readTable(db, 'test__Thing')
   t.match(Object.fromEntries(table?.columns.map(({ name, type }) => [name, type]) ?? []), {
     id: 'INTEGER',
@@ -36,7 +40,7 @@ t.test('a new model gets a table that a person can read', async (t) => {
     rows: 0,
     indexes: [{ name: 'test__Thing__text__count__unique' }, { name: 'test__Thing__day__count__index' }],
   })
-  t.strictSame(await migrate(db, models), [], 'a second time there is nothing to do')
+  t.strictSame(await migrateTo(storage, models), [], 'a second time there is nothing to do')
   const history = await db.selectFrom('dossier_migrations').selectAll().execute()
   t.match(history, [
     { model: 'contacts.Contact', fileHash: 'test', steps: /create the table/, at: /Z$/ },
@@ -45,8 +49,9 @@ t.test('a new model gets a table that a person can read', async (t) => {
 })
 
 t.test('new fields, new and dropped indexes', async (t) => {
-  const db = await testDatabase(t)
-  await migrate(db, [contact()])
+  const storage = await testStorage(t)
+  const { db } = storage
+  await migrateTo(storage, [contact()])
   await sql`INSERT INTO contacts__Contact (firstName) VALUES ('Ada')`.execute(db)
   await sql`CREATE INDEX by_hand ON contacts__Contact (lastName)`.execute(db)
   const changed = contact(
@@ -59,7 +64,7 @@ t.test('new fields, new and dropped indexes', async (t) => {
     },
     { required: ['firstName', 'level'] },
   )
-  t.strictSame(stepsOf(await migrate(db, [changed])), [
+  t.strictSame(stepsOf(await migrateTo(storage, [changed])), [
     'add the column note',
     'add the column level',
     'add the column both',
@@ -74,20 +79,22 @@ t.test('new fields, new and dropped indexes', async (t) => {
 })
 
 t.test('a field that is gone stays hidden, and is back when the field is', async (t) => {
-  const db = await testDatabase(t)
-  await migrate(db, [contact()])
+  const storage = await testStorage(t)
+  const { db } = storage
+  await migrateTo(storage, [contact()])
   await sql`INSERT INTO contacts__Contact (firstName, email) VALUES ('Ada', 'a@b.c')`.execute(db)
   const { email, ...rest } = CONTACT.properties
   const without = modelOf('contacts.Contact', { ...CONTACT, properties: rest, list: ['fullName'] })
-  t.match(await planModels(db, [without]), [{ hidden: ['email'] }])
-  await migrate(db, [without])
-  await migrate(db, [contact()])
+  t.match(await planModels(storage, [without]), { plans: [{ hidden: ['email'] }] })
+  await migrateTo(storage, [without])
+  await migrateTo(storage, [contact()])
   t.match(await all(db, 'contacts__Contact'), [{ email: 'a@b.c' }])
 })
 
 t.test('renamed', async (t) => {
-  const db = await testDatabase(t)
-  await migrate(db, [
+  const storage = await testStorage(t)
+  const { db } = storage
+  await migrateTo(storage, [
     simple('a.B', { old: { type: 'string', index: true }, sum: { type: 'string', computed: '{old}!' } }),
   ])
   await sql`INSERT INTO a__B (old) VALUES ('kept')`.execute(db)
@@ -95,18 +102,18 @@ t.test('renamed', async (t) => {
     fresh: { type: 'string', renamedFrom: 'old', index: true },
     sum: { type: 'string', computed: '{fresh}!' },
   })
-  t.match(stepsOf(await migrate(db, [model])), [/^rename old to fresh/, /compute sum anew/, /index fresh/])
+  t.match(stepsOf(await migrateTo(storage, [model])), [/^rename old to fresh/, /compute sum anew/, /index fresh/])
   t.match(await all(db, 'a__B'), [{ fresh: 'kept', sum: 'kept!' }])
-  t.strictSame(await migrate(db, [model]), [], 'once')
+  t.strictSame(await migrateTo(storage, [model]), [], 'once')
   const retyped = simple('a.B', { last: { type: 'string', renamedFrom: 'fresh', format: 'decimal' } })
-  await t.rejects(migrate(db, [retyped]), /"last" cannot become decimal without loss in the records 1\./)
+  await t.rejects(migrateTo(storage, [retyped]), /"last" cannot become decimal without loss in the records 1\./)
   await sql`UPDATE a__B SET fresh = '1.5'`.execute(db)
-  await migrate(db, [
+  await migrateTo(storage, [
     simple('a.B', { last: { type: 'string', renamedFrom: 'fresh', format: 'decimal', unique: true } }),
   ])
   t.match(await all(db, 'a__B'), [{ last: '1.5' }], 'renamed and converted at once')
   const other = simple('a.B', { other: { type: 'string', renamedFrom: 'nothing' } })
-  t.match(stepsOf(await migrate(db, [other])).at(0), /add the column other/, 'nothing to rename')
+  t.match(stepsOf(await migrateTo(storage, [other])).at(0), /add the column other/, 'nothing to rename')
 })
 
 t.test('another type: every value converts without loss, or nothing happens', async (t) => {
@@ -154,13 +161,14 @@ t.test('another type: every value converts without loss, or nothing happens', as
     ],
   ]
   for (const [from, values, to, expected] of scenarios) {
-    const db = await testDatabase(t, emptyFolder(t))
-    await migrate(db, [simple('a.B', { x: from })])
+    const storage = await testStorage(t, emptyFolder(t))
+    const { db } = storage
+    await migrateTo(storage, [simple('a.B', { x: from })])
     for (const x of values) await db.insertInto('a__B').values({ x }).execute()
-    const change = migrate(db, [simple('a.B', { x: to })])
+    const change = migrateTo(storage, [simple('a.B', { x: to })])
     const title = `${JSON.stringify(from)} to ${JSON.stringify(to)}`
     if (expected instanceof RegExp) {
-      await t.rejects(change, { name: 'MigrationRefused', message: expected }, title)
+      await t.rejects(change, { name: 'Refused', message: expected }, title)
       t.strictSame(
         (await all(db, 'a__B')).map(({ x }) => x),
         values,
@@ -178,11 +186,12 @@ t.test('another type: every value converts without loss, or nothing happens', as
 })
 
 t.test('a rebuilt table keeps everything that was in it and around it', async (t) => {
-  const db = await testDatabase(t)
+  const storage = await testStorage(t)
+  const { db } = storage
   const parent = (type: string) => simple('a.Parent', { x: { type }, gone: { type: 'string' } })
   const child = simple('a.Child', { to: { type: 'integer', reference: 'a.Parent', onDelete: 'cascade' } })
   const watcher = simple('a.Watcher', { to: { type: 'integer', reference: 'a.Parent', onDelete: 'clear' } })
-  await migrate(db, [parent('string'), child, watcher])
+  await migrateTo(storage, [parent('string'), child, watcher])
   for (const x of ['1', '2', '3'])
     await db
       .insertInto('a__Parent')
@@ -193,7 +202,7 @@ t.test('a rebuilt table keeps everything that was in it and around it', async (t
   await db.deleteFrom('a__Parent').where('id', '=', 3).execute()
   await sql`CREATE INDEX by_hand ON a__Parent (gone)`.execute(db)
 
-  await migrate(db, [simple('a.Parent', { x: { type: 'integer', index: true } }), child, watcher])
+  await migrateTo(storage, [simple('a.Parent', { x: { type: 'integer', index: true } }), child, watcher])
   t.match(
     await all(db, 'a__Parent'),
     [
@@ -214,63 +223,67 @@ t.test('a rebuilt table keeps everything that was in it and around it', async (t
 })
 
 t.test('an empty table, and a large one', async (t) => {
-  const db = await testDatabase(t)
+  const storage = await testStorage(t)
+  const { db } = storage
   const model = (type: string) => simple('a.B', { x: { type } })
-  await migrate(db, [model('string')])
-  await migrate(db, [model('integer')])
+  await migrateTo(storage, [model('string')])
+  await migrateTo(storage, [model('integer')])
   for (let i = 0; i < 5; i++)
     await db
       .insertInto('a__B')
       .values(Array.from({ length: 500 }, (_, j) => ({ x: i * 500 + j })))
       .execute()
-  await migrate(db, [model('string')])
+  await migrateTo(storage, [model('string')])
   const rows = await all(db, 'a__B')
   t.equal(rows.length, 2500)
   t.ok(rows.every(({ id, x }) => x === String((id as number) - 1)))
 })
 
 t.test('changed references', async (t) => {
-  const db = await testDatabase(t)
+  const storage = await testStorage(t)
+  const { db } = storage
   const target = (name: string) => simple(name, { x: { type: 'string' } })
   const from = (reference?: string, onDelete?: string) =>
     simple('a.From', { to: { type: 'integer', ...(reference && { reference }), ...(onDelete && { onDelete }) } })
   const models = (model: Model) => [target('a.One'), target('a.Two'), model]
-  await migrate(db, models(from()))
+  await migrateTo(storage, models(from()))
   await db.insertInto('a__One').values({ x: 'a' }).execute()
   await db.insertInto('a__From').values({ to: 1 }).execute()
   await db.insertInto('a__From').values({ to: 7 }).execute()
-  await t.rejects(migrate(db, models(from('a.One'))), /"to" would refer to nothing in the records 2\./)
+  await t.rejects(migrateTo(storage, models(from('a.One'))), /"to" would refer to nothing in the records 2\./)
   await db.deleteFrom('a__From').where('id', '=', 2).execute()
-  t.match(stepsOf(await migrate(db, models(from('a.One')))), [/change what to refers to/, 'index to'])
+  t.match(stepsOf(await migrateTo(storage, models(from('a.One')))), [/change what to refers to/, 'index to'])
   await t.rejects(db.deleteFrom('a__One').execute(), /FOREIGN KEY/)
-  await migrate(db, models(from('a.One', 'clear')))
-  await t.rejects(migrate(db, models(from('a.Two'))), /"to" would refer to nothing/)
-  await migrate(db, models(simple('a.From', { other: { type: 'string' } })))
+  await migrateTo(storage, models(from('a.One', 'clear')))
+  await t.rejects(migrateTo(storage, models(from('a.Two'))), /"to" would refer to nothing/)
+  await migrateTo(storage, models(simple('a.From', { other: { type: 'string' } })))
   await db.deleteFrom('a__One').execute()
   t.match(await all(db, 'a__From'), [{ to: 1 }], 'a field that is gone holds nobody back')
 })
 
 t.test('computed and stored', async (t) => {
-  const db = await testDatabase(t)
+  const storage = await testStorage(t)
+  const { db } = storage
   const model = (full: object) => simple('a.B', { a: { type: 'string' }, full: { type: 'string', ...full } })
-  await migrate(db, [model({ computed: '{a}!' })])
+  await migrateTo(storage, [model({ computed: '{a}!' })])
   await db.insertInto('a__B').values({ a: 'x' }).execute()
-  t.match(stepsOf(await migrate(db, [model({ computed: '{a}?' })])), [/compute full anew/])
+  t.match(stepsOf(await migrateTo(storage, [model({ computed: '{a}?' })])), [/compute full anew/])
   t.match(await all(db, 'a__B'), [{ full: 'x?' }])
-  t.match(stepsOf(await migrate(db, [model({})])), [/store full, which was computed/])
+  t.match(stepsOf(await migrateTo(storage, [model({})])), [/store full, which was computed/])
   t.match(await all(db, 'a__B'), [{ full: 'x?' }], 'what was computed last is kept')
   await t.rejects(
-    migrate(db, [model({ computed: '{a}' })]),
+    migrateTo(storage, [model({ computed: '{a}' })]),
     /"full" would be computed, and what the records 1 have stored there lost/,
   )
   await db.updateTable('a__B').set({ full: null }).execute()
-  await migrate(db, [model({ computed: '{a}' })])
+  await migrateTo(storage, [model({ computed: '{a}' })])
   t.match(await all(db, 'a__B'), [{ full: 'x' }])
 })
 
 t.test('what is refused, with nothing changed', async (t) => {
-  const db = await testDatabase(t)
-  await migrate(db, [contact()])
+  const storage = await testStorage(t)
+  const { db } = storage
+  await migrateTo(storage, [contact()])
   for (const name of ['Ada', 'Ada', 'Bob'])
     await sql`INSERT INTO contacts__Contact (firstName, lastName) VALUES (${name}, 'L')`.execute(db)
   const fresh = simple('a.Fresh', { x: { type: 'string' } })
@@ -295,45 +308,47 @@ t.test('what is refused, with nothing changed', async (t) => {
     [simple('contacts.Contact', { EMAIL: { type: 'string' } }), /only in case/],
   ]
   for (const [model, message] of refused) {
-    await t.rejects(migrate(db, [fresh, model]), { name: 'MigrationRefused', message })
+    await t.rejects(migrateTo(storage, [fresh, model]), { name: 'Refused', message })
     t.equal(await readTable(db, 'a__Fresh'), undefined, 'all of a change or none of it')
   }
-  await migrate(db, [contact({ nick: { type: 'string', unique: true }, firstName: { type: 'string' } })])
-  t.ok((await planModels(db, [contact()])).every(({ refusals }) => refusals.length === 0))
+  await migrateTo(storage, [contact({ nick: { type: 'string', unique: true }, firstName: { type: 'string' } })])
+  t.ok((await planModels(storage, [contact()])).plans.every(({ refusals }) => refusals.length === 0))
 })
 
 t.test('references that were broken by hand are found before the commit', async (t) => {
-  const db = await testDatabase(t)
+  const folder = emptyFolder(t)
+  const storage = await testStorage(t, folder)
+  const { db } = storage
   const one = (type: string) => simple('a.One', { x: { type } })
   const two = simple('a.Two', { to: { type: 'integer', reference: 'a.One' } })
-  await migrate(db, [one('string'), two])
-  await sql`PRAGMA foreign_keys = off`.execute(db)
+  await migrateTo(storage, [one('string'), two])
   await db.insertInto('a__One').values({ x: '1' }).execute()
   await t.rejects(
     async () => {
-      await db
-        .transaction()
-        .setIsolationLevel('snapshot')
-        .execute((inner) => inner.insertInto('a__Two').values({ to: 9 }).execute())
-      await migrate(db, [one('integer'), two])
+      const other = new Sqlite(databaseFile(join(folder, 'data')))
+      other.exec('PRAGMA foreign_keys = off; INSERT INTO a__Two ("to") VALUES (9)')
+      other.close()
+      await migrateTo(storage, [one('integer'), two])
     },
-    { name: 'MigrationRefused', message: /a__Two 1 would refer to a a__One that does not exist/ },
+    { name: 'Refused', message: /a__Two 1 would refer to a a__One that does not exist/ },
   )
   t.match(await all(db, 'a__One'), [{ x: '1' }])
 })
 
 t.test('of two processes one migrates and the other waits', async (t) => {
   const folder = emptyFolder(t)
-  const [first, second] = [await testDatabase(t, folder), await testDatabase(t, folder)]
-  await sql`PRAGMA busy_timeout = 1`.execute(second)
-  const plans = await Promise.all([migrate(first, [contact()]), migrate(second, [contact()])])
+  const [first, second] = [await testStorage(t, folder), await testStorage(t, folder)]
+  await sql`PRAGMA busy_timeout = 1`.execute(second.db)
+  const plans = await Promise.all([migrateTo(first, [contact()]), migrateTo(second, [contact()])])
   t.strictSame(plans.map((done) => done.length).sort(), [0, 1])
-  const held = first.transaction().execute(() => new Promise((resolve) => setTimeout(resolve, 300)))
-  await new Promise((resolve) => setTimeout(resolve, 20))
-  t.equal((await migrate(second, [contact({ note: { type: 'string' } })])).length, 1, 'as long as it takes')
+  const other = new Sqlite(databaseFile(join(folder, 'data')))
+  t.teardown(() => other.close())
+  other.exec('BEGIN IMMEDIATE')
+  const held = new Promise((resolve) => setTimeout(resolve, 300)).then(() => other.exec('COMMIT'))
+  t.equal((await migrateTo(second, [contact({ note: { type: 'string' } })])).length, 1, 'as long as it takes')
   await held
   await t.rejects(
-    migrate(
+    migrateTo(
       second,
       [simple('a.B', { x: { type: 'string' } }, { nameField: 'x' })].map((model) => ({ ...model, name: 'a."B' })),
     ),

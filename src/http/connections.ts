@@ -1,0 +1,100 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+
+/** A request and what answers it. */
+export interface Exchange {
+  request: IncomingMessage
+  response: ServerResponse
+}
+
+interface Connection {
+  /** requests that have arrived before the one under way was answered */
+  waiting: Exchange[]
+  isBusy: boolean
+  /** what came last is not HTTP */
+  isBroken: boolean
+}
+
+/** What happens on connections, to whoever minds them. */
+export interface Minder {
+  /** the next request of a connection, when the one before has been answered */
+  take(exchange: Exchange): void
+  answered(exchange: Exchange): void
+  /** nothing more can be understood of what is sent; all that was before has been answered */
+  broken(socket: Socket): void
+}
+
+/** Requests that one connection may have wait: nobody needs more, and they take memory. */
+const MAX_WAITING = 100
+/** Bytes of answers that may wait for clients to read them; past that, those who have most to read are cut off. */
+const MAX_UNSENT = 268_435_456
+const LOOK_MS = 1000
+
+/**
+ * The connections there are. One request of each is under way at a time, so that answers keep their order, nobody takes
+ * everybody's turns, and who does not read gets no more to read.
+ */
+export class Connections {
+  readonly #minder: Minder
+  readonly #all = new Map<Socket, Connection>()
+  readonly #timer: NodeJS.Timeout
+
+  constructor(minder: Minder) {
+    this.#minder = minder
+    this.#timer = setInterval(() => this.boundUnsent(), LOOK_MS).unref()
+  }
+
+  add(socket: Socket): void {
+    this.#all.set(socket, { waiting: [], isBusy: false, isBroken: false })
+    socket.once('close', () => this.#all.delete(socket))
+  }
+
+  arrived(exchange: Exchange): void {
+    const { socket } = exchange.request
+    const connection = this.#all.get(socket)
+    if (!connection) return
+    exchange.response.once('close', () => {
+      this.#minder.answered(exchange)
+      this.#next(socket, connection)
+    })
+    connection.waiting.push(exchange)
+    if (connection.waiting.length > MAX_WAITING) socket.destroy()
+    else if (!connection.isBusy) this.#next(socket, connection)
+  }
+
+  /** Its own answers come first. */
+  isBroken(socket: Socket): void {
+    const connection = this.#all.get(socket)
+    if (connection?.isBusy) connection.isBroken = true
+    else this.#minder.broken(socket)
+  }
+
+  /** Node takes a connection that has never said anything for a busy one. */
+  stop(): void {
+    clearInterval(this.#timer)
+    for (const socket of this.#all.keys()) if (socket.bytesRead === 0) socket.destroy()
+  }
+
+  /** Nothing was sent or received for a while: there is nothing to wait for, or somebody does not read. */
+  isStill(socket: Socket): void {
+    const isWorking = this.#all.get(socket)?.isBusy && socket.writableLength === 0
+    if (!isWorking) socket.destroy()
+  }
+
+  boundUnsent(most = MAX_UNSENT): void {
+    const sending = [...this.#all.keys()].filter(({ writableLength }) => writableLength > 0)
+    let unsent = sending.reduce((sum, { writableLength }) => sum + writableLength, 0)
+    for (const socket of sending.sort((a, b) => b.writableLength - a.writableLength)) {
+      if (unsent <= most) return
+      unsent -= socket.writableLength
+      socket.destroy()
+    }
+  }
+
+  #next(socket: Socket, connection: Connection) {
+    const next = connection.waiting.shift()
+    connection.isBusy = next !== undefined
+    if (next) this.#minder.take(next)
+    else if (connection.isBroken) this.#minder.broken(socket)
+  }
+}

@@ -1,0 +1,181 @@
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import { type AddressInfo, Server as NetServer, type Socket } from 'node:net'
+import { setTimeout } from 'node:timers/promises'
+import { failure } from '../envelope.ts'
+import { Failure, OVERLOADED } from '../errors.ts'
+import { Connections, type Exchange } from './connections.ts'
+import { Turns } from './turns.ts'
+
+// An import of node:http would load its HTTP client and WebSockets as well: 16 MB that nobody here uses.
+const { createServer } = process.getBuiltinModule('node:http')
+
+/** Whatever answers requests: a Fastify app, of which only this is known here. */
+export interface Handler {
+  routing(request: IncomingMessage, response: ServerResponse): void
+  /** of what is answered at once, whatever else there is to do */
+  isUrgent(request: IncomingMessage): boolean
+}
+
+/** Told of what requests do not see: that they had to wait, or were turned away. */
+export interface Observer {
+  waited(ms: number): void
+  turnedAway(): void
+}
+
+/** Whether a request has to wait for something that is being changed. */
+export type Concerns = (request: IncomingMessage) => boolean
+
+/** Who takes longer than this to say what they want is not waited for: slow clients, and hostile ones. */
+const TIMEOUTS = {
+  headersTimeout: 20_000,
+  requestTimeout: 60_000,
+  keepAliveTimeout: 72_000,
+  connectionsCheckingInterval: 5000,
+  /** of which nothing is sent or received */
+  timeout: 30_000,
+}
+
+/** How long requests that have begun may hold up a change; who sends more slowly is told to try again. */
+const DRAIN_MS = 1000
+/** More than this are not held back: the others are told to come again. */
+const MAX_HELD = 5000
+
+/**
+ * The one HTTP server of the process, while apps come and go behind it. A handler can be replaced between two requests;
+ * what is under way finishes where it began.
+ */
+export class HttpFront {
+  readonly #server: Server
+  #handler: Handler
+  /** requests under way, by the handler that answers them */
+  readonly #underWay = new Map<Exchange, Handler>()
+  readonly #connections: Connections
+  readonly #turns = new Turns<Exchange>({
+    take: (exchange, waitedMs) => {
+      if (waitedMs > 0) this.#observer.waited(waitedMs)
+      this.#take(exchange)
+    },
+    isUrgent: ({ request }) => this.#handler.isUrgent(request),
+    turnAway: (exchange) => this.#turnAway(exchange),
+  })
+  readonly #observer: Observer
+  #concerns: Concerns = () => false
+  #held: Exchange[] = []
+  #stopping = false
+
+  constructor(handler: Handler, observer: Observer, timeouts = TIMEOUTS) {
+    this.#handler = handler
+    this.#observer = observer
+    this.#connections = new Connections({
+      take: (exchange) => this.#turns.add(exchange),
+      answered: (exchange) => {
+        this.#underWay.delete(exchange)
+        // A connection whose answer had begun before the stop could not be told to close.
+        if (this.#stopping) setImmediate(() => this.#closeIdle())
+      },
+      broken: answerBrokenRequest,
+    })
+    this.#server = createServer(timeouts, (request, response) => this.#connections.arrived({ request, response }))
+    this.#server.setTimeout(timeouts.timeout, (socket) => this.#connections.isStill(socket))
+    this.#server.on('clientError', (_error, socket) => this.#connections.isBroken(socket as Socket))
+    this.#server.on('connection', (socket) => {
+      this.#turns.newConnection()
+      this.#connections.add(socket)
+    })
+  }
+
+  async listen(host: string, port: number): Promise<string> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    this.#server.once('error', reject).listen(port, host, resolve)
+    await promise
+    const address = this.#server.address() as AddressInfo
+    return `http://${address.family === 'IPv6' ? `[${address.address}]` : address.address}:${address.port}`
+  }
+
+  /** Requests go to this handler from now on. Resolves when the earlier one has answered all it had begun. */
+  async replace(handler: Handler): Promise<void> {
+    const earlier = this.#handler
+    this.#handler = handler
+    while ([...this.#underWay.values()].includes(earlier)) await setTimeout(5)
+  }
+
+  /** Lets requests that are concerned wait while something is changed; all others go on. */
+  async holdBack<Result>(concerns: Concerns, work: () => Promise<Result>): Promise<Result> {
+    this.#concerns = concerns
+    try {
+      const hasBegun = () => [...this.#underWay.keys()].some(({ request }) => concerns(request))
+      for (const end = Date.now() + DRAIN_MS; hasBegun() && Date.now() < end; ) await setTimeout(2)
+      return await work()
+    } finally {
+      this.#concerns = () => false
+      const held = this.#held
+      this.#held = []
+      for (const exchange of held) this.#turns.add(exchange)
+    }
+  }
+
+  /** No new connections; what is under way finishes, for so long at most. */
+  async stop(seconds: number): Promise<void> {
+    this.#stopping = true
+    // Not the HTTP server's own, which would cut off answers that are on their way.
+    const closed = new Promise((resolve) => NetServer.prototype.close.call(this.#server, resolve))
+    this.#closeIdle()
+    this.#connections.stop()
+    for (const { response } of this.#underWay.keys())
+      if (!response.headersSent) response.setHeader('connection', 'close')
+    const timer = globalThis.setTimeout(() => this.#server.closeAllConnections(), seconds * 1000)
+    await closed
+    clearTimeout(timer)
+  }
+
+  /** Node takes a connection for idle whose answer is still on its way: then it is too early. */
+  #closeIdle() {
+    const isSending = [...this.#underWay.keys()].some(({ response }) => response.writableEnded)
+    if (!isSending) this.#server.closeIdleConnections()
+  }
+
+  #take(exchange: Exchange) {
+    const { request, response } = exchange
+    if (!this.#isWaitedFor(response)) return
+    if (this.#concerns(request)) {
+      if (this.#held.length < MAX_HELD) this.#held.push(exchange)
+      else this.#turnAway(exchange)
+      return
+    }
+    const handler = this.#handler
+    this.#underWay.set(exchange, handler)
+    handler.routing(request, response)
+  }
+
+  /** Who has left does not need an answer; who waits is told, while stopping, that it is the last one. */
+  #isWaitedFor(response: ServerResponse): boolean {
+    if (this.#stopping && !response.destroyed) response.setHeader('connection', 'close')
+    return !response.destroyed
+  }
+
+  /** By hand, for it has to be quick: the more there are to turn away, the less time there is. */
+  #turnAway({ request, response }: Exchange) {
+    if (!this.#isWaitedFor(response)) return
+    this.#observer.turnedAway()
+    const body = JSON.stringify(failure(OVERLOADED, randomUUID()))
+    const head = { 'content-type': 'application/json', 'content-length': body.length, 'cache-control': 'no-store' }
+    response.writeHead(503, { ...head, ...OVERLOADED.details.headers }).end(body)
+    request.resume()
+  }
+}
+
+/** What is not even HTTP has no request and no response: the answer is written to the socket by hand. */
+function answerBrokenRequest(socket: Socket) {
+  if (!socket.writable) return
+  const body = JSON.stringify(failure(new Failure('BAD_REQUEST', 'This is not a valid HTTP request.'), randomUUID()))
+  const head = [
+    'HTTP/1.1 400 Bad Request',
+    'Content-Type: application/json',
+    `Content-Length: ${body.length}`,
+    'Connection: close',
+  ]
+  socket.write(`${head.join('\r\n')}\r\n\r\n${body}`)
+  // Not only ended: their side of the connection may stay open for ever.
+  socket.destroySoon()
+}

@@ -1,0 +1,40 @@
+import type { Field } from '../model/model.ts'
+import type { Asked } from './operators.ts'
+import { bad, type Filter, likePattern, MAX_VALUES } from './query.ts'
+import { type Parsed, parseText, parseValue } from './values.ts'
+
+/** What stands on the right of a comparison, as it came: texts of a query string, or values of a body. */
+export interface Given {
+  /** what the client called the place */
+  where: string
+  values: { name: string; value: unknown }[]
+  /** the values are texts, whatever the field is */
+  isText: boolean
+}
+
+/** A field, an operator and some values → a filter. Every fault names its place. */
+export function comparisonOf(through: Field[], field: Field, { operator, not }: Asked, given: Given): Filter {
+  const filter: Filter = { through, field, operator: operator.name, values: valuesOf(operator.takes, field, given) }
+  return not ? { not: filter } : filter
+}
+
+function valuesOf(takes: Asked['operator']['takes'], field: Field, { where, values, isText }: Given) {
+  if (takes === 'none') return []
+  if (field.type === 'array' || field.type === 'object')
+    throw bad(`${where}: "${field.name}" is an ${field.type}; it can only be asked whether it is set.`)
+  if (takes === 'many' && (values.length === 0 || values.length > MAX_VALUES))
+    throw bad(`${where} takes 1 to ${MAX_VALUES} values.`)
+  if (takes === 'pattern') return [patternOf(where, field, values[0]?.value)]
+  return values.map(({ name, value }) => {
+    const parsed: Parsed = isText ? parseText(field, value as string) : parseValue(field, value)
+    if ('value' in parsed) return parsed.value
+    const hint = value === null ? '; use isNull or notNull to ask whether it is set' : ''
+    throw bad(`${where}${name} must be ${parsed.wanted}${hint}.`)
+  })
+}
+
+function patternOf(where: string, field: Field, pattern: unknown): string {
+  if (field.type !== 'string') throw bad(`${where}: "like" is for texts, and "${field.name}" is not one.`)
+  if (typeof pattern !== 'string') throw bad(`${where}.value must be a text.`)
+  return likePattern(where, pattern)
+}

@@ -1,0 +1,96 @@
+import { didYouMean } from '../lib/nearest.ts'
+import { comparisonOf, type Given } from './comparison.ts'
+import { type Asked, BODY_WORDS } from './operators.ts'
+import { followPath, parseExpand, parseFields, parseSort } from './paths.ts'
+import { bad, type Context, DEFAULT_LIMIT, type Filter, MAX_CRITERIA, MAX_VALUES, type Query } from './query.ts'
+
+/** The body of a search, its shape already checked; the criteria are not. */
+export interface SearchBody {
+  offset?: number
+  limit?: number
+  after?: string
+  fields?: string[]
+  sortBy?: string[]
+  expand?: string[]
+  data: Group
+}
+
+interface Group {
+  operator?: unknown
+  criteria?: unknown
+}
+
+const MAX_NESTING = 8
+const JUNCTIONS = ['and', 'or', 'not']
+
+/** A search body → a Query. */
+export function parseSearch(body: SearchBody, context: Context): Query {
+  if (body.after !== undefined && body.offset !== undefined) throw bad('"after" and "offset" exclude each other.')
+  return {
+    offset: body.offset ?? 0,
+    limit: body.limit ?? DEFAULT_LIMIT,
+    after: body.after,
+    fields: body.fields && parseFields('"fields"', body.fields, context.model),
+    sort: parseSort('"sortBy"', body.sortBy, context.model),
+    expand: parseExpand('"expand"', body.expand, context),
+    filter: new CriteriaParser(context).group(body.data, 'data', 1),
+  }
+}
+
+class CriteriaParser {
+  readonly #context: Context
+  #count = 0
+
+  constructor(context: Context) {
+    this.#context = context
+  }
+
+  /** Checks depth and number before going on, so that hostile nesting is never walked. */
+  group({ operator, criteria = [], ...others }: Group & object, where: string, depth: number): Filter | undefined {
+    if (depth > MAX_NESTING) throw bad(`The criteria are nested deeper than ${MAX_NESTING} levels.`)
+    if (operator !== undefined && !JUNCTIONS.includes(operator as string))
+      throw bad(`${where}.operator must be and, or or not.`)
+    const [unknown] = Object.keys(others)
+    if (unknown !== undefined) throw bad(`${where} has an unknown part "${unknown}".`)
+    if (!Array.isArray(criteria)) throw bad(`${where}.criteria must be an array.`)
+    this.#count += criteria.length
+    if (this.#count > MAX_CRITERIA) throw bad(`There are more than ${MAX_CRITERIA} criteria.`)
+    if (criteria.length > 1 && operator === undefined)
+      throw bad(`${where}.operator must say how the criteria are joined: and, or or not.`)
+    const filters = criteria.flatMap(
+      (criterion, index) => this.#criterion(criterion, `${where}.criteria[${index}]`, depth) ?? [],
+    )
+    if (filters.length === 0) return undefined
+    if (operator === 'or') return { any: filters }
+    return operator === 'not' ? { not: { all: filters } } : { all: filters }
+  }
+
+  #criterion(criterion: unknown, where: string, depth: number): Filter | undefined {
+    if (typeof criterion !== 'object' || criterion === null || Array.isArray(criterion))
+      throw bad(`${where} must be an object.`)
+    if (!('fieldName' in criterion)) return this.group(criterion, where, depth + 1)
+    const { fieldName, operator, value, value2, ...others } = criterion as Record<string, unknown>
+    const [unknown] = Object.keys(others)
+    if (unknown !== undefined) throw bad(`${where} has an unknown part "${unknown}".`)
+    if (typeof fieldName !== 'string') throw bad(`${where}.fieldName must be a text.`)
+    const word = typeof operator === 'string' ? operator : ''
+    const asked = BODY_WORDS.get(word)
+    if (!asked)
+      throw bad(
+        `${where}.operator must be one of ${[...BODY_WORDS.keys()].join(' ')}.${didYouMean(word, BODY_WORDS.keys())}`,
+      )
+    const { through, field } = followPath(`${where}.fieldName`, fieldName, this.#context)
+    return comparisonOf(through, field, asked, givenIn(asked, where, value, value2))
+  }
+}
+
+function givenIn({ operator: { takes } }: Asked, where: string, value: unknown, value2: unknown): Given {
+  if (takes === 'many') {
+    if (!Array.isArray(value) || value.length === 0 || value.length > MAX_VALUES)
+      throw bad(`${where}.value must be an array of 1 to ${MAX_VALUES} values.`)
+    const values = value.map((single, index) => ({ name: `.value[${index}]`, value: single }))
+    return { where, values, isText: false }
+  }
+  const first = { name: '.value', value }
+  return { where, values: takes === 'two' ? [first, { name: '.value2', value: value2 }] : [first], isText: false }
+}

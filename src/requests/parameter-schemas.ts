@@ -1,0 +1,75 @@
+import { type TSchema, Type } from '@sinclair/typebox'
+import { isScalar, type Model, SYSTEM_FIELDS, visibleFields } from '../model/model.ts'
+import { BODY_WORDS, PARAMETER_WORDS } from './operators.ts'
+import { DEFAULT_LIMIT, MAX_LIMIT } from './query.ts'
+
+/** What the operations' parameters look like, for people and generated clients. They are read by `parameters.ts`. */
+
+// No "default" here: the validator would put it into a body that has `after`, which excludes `offset`.
+const paging = {
+  offset: Type.Integer({
+    minimum: 0,
+    maximum: Number.MAX_SAFE_INTEGER,
+    description: 'Zero-based start, 0 if not given; excludes `after`.',
+  }),
+  limit: Type.Integer({
+    minimum: 0,
+    maximum: MAX_LIMIT,
+    description: `How many at most, ${DEFAULT_LIMIT} if not given; 0 asks only for the total.`,
+  }),
+  after: Type.String({ description: 'A cursor, from `next` of the answer before; excludes `offset`.' }),
+}
+
+export const IdParameter = Type.Object({ id: Type.Integer({ minimum: 1, description: 'Identifier of the record.' }) })
+
+export const VersionParameter = Type.Object({
+  version: Type.Optional(Type.Integer({ minimum: 0, description: 'Delete only if this is the current version.' })),
+})
+
+const ShapeParameters = {
+  fields: Type.String({ description: 'Fields to return, separated by commas; `id` and `version` always are.' }),
+  expand: Type.String({
+    description: 'References, separated by commas, whose records to return instead of their ids.',
+  }),
+}
+
+export const ReadParameters = Type.Partial(Type.Object(ShapeParameters))
+
+export function findParametersOf(model: Model): TSchema {
+  const fields = [...SYSTEM_FIELDS, ...visibleFields(model)]
+  const filters = fields.flatMap((field) => [
+    ...(isScalar(field) ? [[field.name, Type.Unsafe({ type: field.type, description: 'Equals.' })] as const] : []),
+    ...[...PARAMETER_WORDS]
+      .filter(([, { operator }]) => operator.takes === 'none' || isScalar(field))
+      .filter(([, { operator }]) => operator.takes !== 'pattern' || field.type === 'string')
+      .map(([word, { operator, not }]) => {
+        const description = operator.meaning[not ? 'not' : 'is'] as string
+        return [`${field.name}[${word}]`, Type.String({ description })] as const
+      }),
+  ])
+  return Type.Partial(
+    Type.Object({
+      ...paging,
+      sort: Type.String({
+        description: 'Fields, separated by commas; `-` before one turns its order around.',
+        examples: ['-id'],
+      }),
+      ...ShapeParameters,
+      ...Object.fromEntries(filters),
+    }),
+  )
+}
+
+const Names = Type.Array(Type.String(), { maxItems: 200 })
+
+export const SearchBodySchema = Type.Object(
+  {
+    ...Type.Partial(Type.Object({ ...paging, fields: Names, sortBy: Names, expand: Names })).properties,
+    data: Type.Unsafe({
+      type: 'object',
+      description: `Criteria, which may be nested. Operators: ${[...BODY_WORDS.keys()].join(' ')}.`,
+      examples: [{ operator: 'and', criteria: [{ fieldName: 'id', operator: '>', value: 0 }] }],
+    }),
+  },
+  { additionalProperties: false },
+)

@@ -1,0 +1,81 @@
+import { didYouMean } from '../lib/nearest.ts'
+import { FIND_PARAMETERS } from '../model/names.ts'
+import { comparisonOf } from './comparison.ts'
+import { type Asked, operatorNamed, PARAMETER_WORDS } from './operators.ts'
+import { followPath, parseExpand, parseFields, parseSort } from './paths.ts'
+import {
+  bad,
+  type Context,
+  DEFAULT_LIMIT,
+  type Filter,
+  MAX_CRITERIA,
+  MAX_LIMIT,
+  type Query,
+  type View,
+  wholeNumber,
+} from './query.ts'
+
+export type Parameters = Record<string, unknown>
+
+const EQUALS: Asked = { operator: operatorNamed('eq'), not: false }
+
+/** Find's parameters → a Query. Every fault names its parameter; nothing is silently dropped. */
+export function parseParameters(parameters: Parameters, context: Context): Query {
+  const names = Object.keys(parameters).filter((name) => !FIND_PARAMETERS.includes(name))
+  if (names.length > MAX_CRITERIA) throw bad(`There are more than ${MAX_CRITERIA} filters.`)
+  const filters = names.map((name) => parseFilter(name, once(parameters, name) as string, context))
+  const after = once(parameters, 'after')
+  const offset = wholeNumber(parameters, 'offset', Number.MAX_SAFE_INTEGER)
+  if (after !== undefined && offset !== undefined) throw bad('"after" and "offset" exclude each other.')
+  return {
+    offset: offset ?? 0,
+    limit: wholeNumber(parameters, 'limit', MAX_LIMIT) ?? DEFAULT_LIMIT,
+    after,
+    ...parseView(parameters, context),
+    sort: parseSort('"sort"', list(parameters, 'sort'), context.model),
+    filter: filters.length > 0 ? { all: filters } : undefined,
+  }
+}
+
+/** What is to be returned of each record. */
+export function parseView(parameters: Parameters, context: Context): View {
+  const fields = list(parameters, 'fields')
+  return {
+    fields: fields && parseFields('"fields"', fields, context.model),
+    expand: parseExpand('"expand"', list(parameters, 'expand'), context),
+  }
+}
+
+/** A parameter that may stand only once, as text. */
+function once(parameters: Parameters, name: string): string | undefined {
+  const value = parameters[name]
+  if (value === undefined || typeof value === 'string') return value
+  throw bad(`The query parameter "${name}" must be given once.`)
+}
+
+function list(parameters: Parameters, name: string): string[] | undefined {
+  return once(parameters, name)
+    ?.split(',')
+    .map((item) => item.trim())
+}
+
+/** `lastName=Smith`, `age[gte]=18`, `company.name[like]=acme`. */
+function parseFilter(name: string, text: string, context: Context): Filter {
+  const where = `The query parameter "${name}"`
+  const match = /^([\w.]+)(?:\[(.*)\])?$/.exec(name)
+  if (!match) throw bad(`${where} is not a field, nor a field with an operator such as age[gte].`)
+  const [, path = '', word] = match
+  const { through, field } = followPath(where, path, context, FIND_PARAMETERS)
+  const asked = word === undefined ? EQUALS : PARAMETER_WORDS.get(word)
+  if (!asked) throw bad(`${where} has an unknown operator "${word}".${didYouMean(word ?? '', PARAMETER_WORDS.keys())}`)
+  const { takes } = asked.operator
+  if (takes === 'none') {
+    if (text !== 'true' && text !== 'false') throw bad(`${where} must be true or false.`)
+    return comparisonOf(through, field, { ...asked, not: text === 'true' }, { where, values: [], isText: true })
+  }
+  const isList = takes === 'many' || takes === 'two'
+  const texts = isList && text !== '' ? text.split(',') : isList ? [] : [text]
+  const values = texts.map((value) => ({ name: '', value }))
+  if (takes === 'two' && values.length !== 2) throw bad(`${where} takes two values, separated by a comma.`)
+  return comparisonOf(through, field, asked, { where, values, isText: true })
+}

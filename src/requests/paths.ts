@@ -1,0 +1,65 @@
+import { didYouMean } from '../lib/nearest.ts'
+import { type Field, type Model, SYSTEM_FIELDS, visibleField, visibleFields } from '../model/model.ts'
+import { bad, type Context, MAX_STEPS, type SortKey } from './query.ts'
+
+/** The names that a client may use of a model. */
+const namesOf = (model: Model) => [...SYSTEM_FIELDS, ...visibleFields(model)].map((field) => field.name)
+
+/** A field of the model itself; `where` is what the client called the place. */
+export function ownField(where: string, name: string, model: Model, alsoKnown: string[] = []): Field {
+  const field = visibleField(model, name)
+  if (field) return field
+  throw bad(`${where}: ${model.name} has no field "${name}".${didYouMean(name, [...namesOf(model), ...alsoKnown])}`)
+}
+
+/** `company.country.name` → the references to follow, and the field at the end. */
+export function followPath(where: string, path: string, { model, models }: Context, alsoKnown: string[] = []): Path {
+  const names = path.split('.')
+  if (names.length > MAX_STEPS + 1) throw bad(`${where}: "${path}" follows more than ${MAX_STEPS} references.`)
+  const through: Field[] = []
+  let at = model
+  for (const name of names.slice(0, -1)) {
+    const field = ownField(where, name, at)
+    if (!field.reference) throw bad(`${where}: "${name}" of ${at.name} is not a reference.`)
+    through.push(field)
+    at = models.get(field.reference.model) as Model
+  }
+  return { through, field: ownField(where, names.at(-1) as string, at, alsoKnown) }
+}
+
+interface Path {
+  through: Field[]
+  field: Field
+}
+
+/** `["lastName", "-age"]` → sort keys. */
+export function parseSort(where: string, names: string[] | undefined, model: Model): SortKey[] {
+  if (!names) return []
+  const keys = names.map((name) => {
+    const descending = name.startsWith('-')
+    const field = ownField(where, descending ? name.slice(1) : name, model)
+    if (field.type === 'array' || field.type === 'object') throw bad(`${where}: "${field.name}" cannot be sorted by.`)
+    return { field, descending }
+  })
+  const repeated = keys.find(({ field }, index) => keys.findIndex((key) => key.field === field) !== index)
+  if (repeated) throw bad(`${where}: "${repeated.field.name}" stands there twice.`)
+  return keys
+}
+
+/** Names of fields to return. */
+export function parseFields(where: string, names: string[], model: Model): string[] {
+  return [...new Set(names.map((name) => ownField(where, name, model).name))]
+}
+
+/** Paths of references to expand; the way to each is expanded as well. */
+export function parseExpand(where: string, paths: string[] | undefined, context: Context): string[] {
+  if (!paths) return []
+  const wanted = paths.flatMap((path) => {
+    const names = path.split('.')
+    if (names.length > MAX_STEPS) throw bad(`${where}: "${path}" follows more than ${MAX_STEPS} references.`)
+    const { field } = followPath(where, path, context)
+    if (!field.reference) throw bad(`${where}: "${path}" is not a reference.`)
+    return names.map((_, index) => names.slice(0, index + 1).join('.'))
+  })
+  return [...new Set(wanted)]
+}

@@ -1,0 +1,34 @@
+import { formatOf } from '../model/formats.ts'
+import type { Field, FieldType } from '../model/model.ts'
+
+/** What may stand on the right of a comparison with a field, in words. */
+const WANTED: Record<FieldType, string> = {
+  integer: 'a whole number',
+  number: 'a number',
+  boolean: 'true or false',
+  string: 'a text',
+  array: 'an array',
+  object: 'an object',
+}
+
+export type Parsed = { value: string | number | boolean } | { wanted: string }
+
+/** A value from a query string, which is always text, typed by the field it is compared with. */
+export function parseText(field: Field, text: string): Parsed {
+  if (field.type === 'integer' && /^-?\d{1,16}$/.test(text)) return parseValue(field, Number(text))
+  if (field.type === 'number' && /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(text)) return parseValue(field, Number(text))
+  if (field.type === 'boolean' && (text === 'true' || text === 'false')) return { value: text === 'true' }
+  return parseValue(field, text)
+}
+
+/** A value from a JSON body: it must have the field's type already. */
+export function parseValue(field: Field, value: unknown): Parsed {
+  const format = formatOf(field.format)
+  const fits =
+    (field.type === 'integer' && Number.isSafeInteger(value)) ||
+    (field.type === 'number' && Number.isFinite(value)) ||
+    (field.type === 'boolean' && typeof value === 'boolean') ||
+    (field.type === 'string' && typeof value === 'string' && (format?.validate?.(value) ?? true))
+  if (fits) return { value: value as string | number | boolean }
+  return { wanted: format?.wanted ?? WANTED[field.type] }
+}

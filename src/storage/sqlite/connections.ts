@@ -1,0 +1,33 @@
+import { mkdirSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import Sqlite from 'better-sqlite3'
+import { DatabaseError } from '../storage.ts'
+import { LAYOUT, layOut } from './layout.ts'
+
+export const databaseFile = (dataDir: string) => join(dataDir, 'dossier.db')
+
+/** The one connection that writes. It makes the file if there is none, and brings the service's own tables up to date. */
+export function openWriter(file: string): Sqlite.Database {
+  mkdirSync(dirname(file), { recursive: true })
+  const sqlite = new Sqlite(file)
+  if ((sqlite.pragma('user_version', { simple: true }) as number) > LAYOUT) throw tooNew(file)
+  sqlite.pragma('journal_mode = wal')
+  // FULL: an answered write is on disk and survives a power cut.
+  sqlite.pragma('synchronous = full')
+  sqlite.pragma('foreign_keys = on')
+  layOut(sqlite)
+  return sqlite
+}
+
+/** A connection that cannot change anything. */
+export function openReader(file: string): Sqlite.Database {
+  const sqlite = new Sqlite(file, { readonly: true, fileMustExist: true })
+  // Known by name, so that the plan of a search can be looked at anywhere; only the search threads run one.
+  for (const name of ['dossier_alive', 'dossier_like']) sqlite.function(name, { varargs: true }, String)
+  return sqlite
+}
+
+const tooNew = (file: string) =>
+  new DatabaseError(
+    `${file} was written by a newer version of Dossier. Start that version, or restore an earlier backup.`,
+  )

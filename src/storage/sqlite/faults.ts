@@ -1,0 +1,34 @@
+import { DANGLING, DatabaseError, type FaultDetails, StorageFault } from '../storage.ts'
+
+/** What SQLite says → what the house says. Any other error as it is. */
+export function faultOf(error: unknown): unknown {
+  const { code = '', message } = error as { code?: string; message: string }
+  if (error instanceof StorageFault) return error
+  if (code === 'SQLITE_CONSTRAINT_UNIQUE' || code === 'SQLITE_CONSTRAINT_PRIMARYKEY')
+    return new StorageFault('taken', message, takenIn(message))
+  if (code === 'SQLITE_CONSTRAINT_FOREIGNKEY' || message === DANGLING) return new StorageFault('dangling', message)
+  if (code === 'SQLITE_FULL') return new StorageFault('full', message)
+  if (code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED')) return new StorageFault('busy', message)
+  if (code === 'SQLITE_ERROR' && /no such (column|table)|has no column/.test(message))
+    return new StorageFault('gone', message)
+  return error
+}
+
+/** "… failed: contacts__Contact.email, contacts__Contact.company", or "… failed: index 'contacts__Contact__price__unique'" */
+function takenIn(message: string): FaultDetails {
+  const index = /index '(.+)'/.exec(message)?.[1]
+  return index ? { index } : { columns: [...message.matchAll(/\.(\w+)/g)].map(([, name]) => name as string) }
+}
+
+/** What SQLite says when it opens a file → what an operator can do about it. */
+export function explainOpening(file: string, error: unknown): unknown {
+  const { code = '', message } = error as { code?: string; message: string }
+  if (code === 'SQLITE_NOTADB' || code.startsWith('SQLITE_CORRUPT'))
+    return new DatabaseError(
+      `${file} is damaged (${message}). Restore a backup: npm run restore -- FILE. Nothing was changed.`,
+    )
+  const cannotWrite = ['EACCES', 'ENOTDIR', 'EEXIST'].includes(code) || /^SQLITE_(CANTOPEN|READONLY)/.test(code)
+  if (cannotWrite)
+    return new DatabaseError(`${file} cannot be opened for writing (${message}). Check DATA_DIR and its permissions.`)
+  return error
+}

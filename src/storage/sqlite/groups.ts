@@ -1,0 +1,151 @@
+import type { Worker } from 'node:worker_threads'
+import { type Job, type Row, StorageFault, type Unit } from '../storage.ts'
+import { errorOf } from './post.ts'
+import type { Outcome } from './writer.ts'
+import type { Answer, Question } from './writer-thread.ts'
+
+/** Told of every group: how many units shared the commit, and how long it took. */
+export type OnCommit = (units: number, milliseconds: number) => void
+
+/** More than this would fill the memory while the disk, or another process's lock, keeps everybody waiting. */
+const MAX_UNITS = 5000
+const MAX_CHARACTERS = 64_000_000
+/** Who has waited for longer than this to be sent to the writer is told so. */
+const PATIENCE_MS = 10_000
+
+interface Waiting {
+  unit: Unit
+  size: number
+  since: number
+  resolve(rows: Row[][]): void
+  reject(error: Error): void
+}
+
+/**
+ * The serving thread's end of the writer thread. Units gather while the writer is busy with the group before, so that
+ * groups grow as the disk gets slower; nobody here ever waits for the disk.
+ */
+export class Groups {
+  readonly #thread: Worker
+  readonly #onCommit: OnCommit
+  #waiting: Waiting[] = []
+  #size = 0
+  /** what the writer is at; jobs have their turn between groups */
+  #underWay: ((answer: Answer) => void) | undefined
+  readonly #jobs: (() => void)[] = []
+  #isScheduled = false
+  #impatience: NodeJS.Timeout | undefined
+  #idle: (() => void) | undefined
+
+  constructor(thread: Worker, onCommit: OnCommit) {
+    this.#thread = thread
+    this.#onCommit = onCommit
+    thread.on('message', (text: string) => {
+      const done = this.#underWay as (answer: Answer) => void
+      this.#underWay = undefined
+      done(JSON.parse(text))
+      this.#next()
+    })
+  }
+
+  write(unit: Unit): Promise<Row[][]> {
+    const size = sizeOf(unit)
+    if (this.#waiting.length >= MAX_UNITS || this.#size + size > MAX_CHARACTERS) return Promise.reject(tooMany())
+    this.#size += size
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ unit, size, since: performance.now(), resolve, reject })
+      this.#schedule()
+    })
+  }
+
+  /** `onStart` is called when all that was written before has been answered. */
+  change<Input, Result>({ module }: Job<Input, Result>, input: Input, onStart: () => void): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      this.#jobs.push(() => {
+        onStart()
+        this.#ask({ job: module, input }, (answer) => {
+          if ('trouble' in answer) reject(errorOf(answer.trouble))
+          else resolve((answer as { result: Result }).result)
+        })
+      })
+      if (!this.#underWay) this.#next()
+    })
+  }
+
+  /** Resolves when all is written and answered. */
+  async drained(): Promise<void> {
+    if (this.#underWay || this.#waiting.length > 0)
+      await new Promise<void>((resolve) => {
+        this.#idle = resolve
+      })
+  }
+
+  /** Ends the thread, which closes its connection. */
+  async close(): Promise<void> {
+    const ended = new Promise((resolve) => this.#thread.once('exit', resolve))
+    this.#thread.postMessage(JSON.stringify({ close: true } satisfies Question))
+    await ended
+  }
+
+  #ask(question: Question, done: (answer: Answer) => void) {
+    this.#underWay = done
+    this.#thread.postMessage(JSON.stringify(question))
+  }
+
+  #schedule() {
+    this.#impatience ??= setTimeout(() => this.#loosePatience(), PATIENCE_MS).unref()
+    if (this.#isScheduled || this.#underWay) return
+    this.#isScheduled = true
+    // After the poll phase: every request that has arrived by then is in the group.
+    setImmediate(() => {
+      this.#isScheduled = false
+      if (!this.#underWay) this.#next()
+    })
+  }
+
+  #next() {
+    const job = this.#jobs.shift()
+    if (job) job()
+    else if (this.#waiting.length > 0) this.#send()
+    else this.#idle?.()
+  }
+
+  #send() {
+    const group = this.#waiting
+    this.#waiting = []
+    this.#size = 0
+    this.#ask({ group: group.map(({ unit }) => unit) }, (answer) => {
+      // The writer answers a group with a group, or it has died.
+      const { outcomes, commitMs } = (answer as { group: { outcomes: Outcome[]; commitMs: number } }).group
+      this.#onCommit(group.length, commitMs)
+      for (const [index, { resolve, reject }] of group.entries()) {
+        const outcome = outcomes[index] as Outcome
+        if ('rows' in outcome) resolve(outcome.rows)
+        else reject(errorOf(outcome.trouble))
+      }
+    })
+  }
+
+  #loosePatience() {
+    this.#impatience = undefined
+    const now = performance.now()
+    const late = this.#waiting.filter(({ since }) => since <= now - PATIENCE_MS)
+    this.#waiting = this.#waiting.filter((one) => !late.includes(one))
+    for (const { size, reject } of late) {
+      this.#size -= size
+      reject(new StorageFault('busy', 'The writer has been busy for too long.'))
+    }
+    if (this.#waiting.length > 0) this.#impatience = setTimeout(() => this.#loosePatience(), PATIENCE_MS / 10).unref()
+  }
+}
+
+const tooMany = () => new StorageFault('busy', 'Too much is waiting to be written.')
+
+function sizeOf({ steps }: Unit): number {
+  let size = 0
+  for (const { sql, parameters } of steps) {
+    size += sql.length
+    for (const value of parameters) if (typeof value === 'string') size += value.length
+  }
+  return size
+}

@@ -1,0 +1,52 @@
+import type { Database as Sqlite } from 'better-sqlite3'
+
+/**
+ * The service's own tables, step by step: a database of any earlier layout is brought up to date by the steps it lacks.
+ * A step that has been released never changes; what comes later is a step of its own. Moments are milliseconds since 1970.
+ * No model's table starts with `dossier_`.
+ */
+const STEPS: readonly string[] = [
+  // A session's id is the hash of the cookie's value: whoever reads the database cannot use it to log in.
+  `CREATE TABLE IF NOT EXISTS dossier_users (
+     username TEXT PRIMARY KEY COLLATE NOCASE, password TEXT NOT NULL, roles TEXT NOT NULL,
+     enabled INTEGER NOT NULL DEFAULT 1, createdOn INTEGER NOT NULL, lastLogin INTEGER
+   ) WITHOUT ROWID;
+   CREATE TABLE IF NOT EXISTS dossier_sessions (
+     id TEXT PRIMARY KEY, username TEXT NOT NULL COLLATE NOCASE REFERENCES dossier_users ON DELETE CASCADE,
+     createdOn INTEGER NOT NULL, lastSeen INTEGER NOT NULL, address TEXT NOT NULL
+   ) WITHOUT ROWID;
+   CREATE INDEX IF NOT EXISTS dossier_sessions_username ON dossier_sessions (username);
+   CREATE TABLE IF NOT EXISTS dossier_attempts (
+     id INTEGER PRIMARY KEY, username TEXT NOT NULL, address TEXT NOT NULL, at INTEGER NOT NULL
+   );
+   CREATE INDEX IF NOT EXISTS dossier_attempts_who ON dossier_attempts (username, address, at);
+   CREATE TABLE IF NOT EXISTS dossier_counts (
+     tbl TEXT NOT NULL, block INTEGER NOT NULL, live INTEGER NOT NULL, PRIMARY KEY (tbl, block)
+   ) WITHOUT ROWID;
+   CREATE TABLE IF NOT EXISTS dossier_migrations (
+     id INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, model TEXT NOT NULL, steps TEXT NOT NULL, fileHash TEXT NOT NULL
+   );`,
+  // What is thrown away by age is found by age. Which shape a model's table has, for the guard of every write; and who
+  // deletes, for the triggers that change other records because of it.
+  `CREATE INDEX dossier_attempts_at ON dossier_attempts (at);
+   CREATE INDEX dossier_sessions_created ON dossier_sessions (createdOn);
+   CREATE INDEX dossier_sessions_seen ON dossier_sessions (lastSeen);
+   CREATE TABLE dossier_tables (tbl TEXT PRIMARY KEY, shape TEXT NOT NULL) WITHOUT ROWID;
+   CREATE TABLE dossier_actor (id INTEGER PRIMARY KEY CHECK (id = 1), username TEXT);
+   INSERT INTO dossier_actor VALUES (1, NULL);`,
+]
+
+/** The layout of today. A file of a later one is not touched. */
+export const LAYOUT = STEPS.length
+
+/** Brings the tables up to date, in one transaction: of two processes, the second finds nothing left to do. */
+export function layOut(sqlite: Sqlite): void {
+  const layout = () => sqlite.pragma('user_version', { simple: true }) as number
+  if (layout() === LAYOUT) return
+  const catchUp = sqlite.transaction(() => {
+    // A file of the first layout may lack tables that came with it later: that step is for all.
+    for (const step of [STEPS[0] as string, ...STEPS.slice(Math.max(1, layout()))]) sqlite.exec(step)
+    sqlite.pragma(`user_version = ${LAYOUT}`)
+  })
+  catchUp.immediate()
+}

@@ -1,0 +1,65 @@
+/** Characters that are looked at between two questions whether anybody still waits. */
+const WINDOW = 65_536
+
+/**
+ * Whether a text fits a pattern, as LIKE has it: `%` is any text, `_` any one character, `\` takes what follows literally;
+ * the case of letters does not count. SQLite's own LIKE knows the case of a to z only, and cannot be ended in the middle
+ * of a text: this one can, and its time grows with the text's length times the pattern's, never faster.
+ */
+export function likeMatcher(pattern: string, alive: () => void): (text: string) => boolean {
+  const fold = isAscii(pattern) ? foldAscii : foldAll
+  const pieces = splitAtPercent(fold(pattern))
+  const [first, ...others] = pieces.map(sourceOf) as [string, ...string[]]
+  const last = others.pop()
+  const start = new RegExp(`^(?:${first})${last === undefined ? '$' : ''}`, 'su')
+  const middles = others.filter((source) => source !== '').map((source) => new RegExp(source, 'su'))
+  const end = new RegExp(`(?:${last})$`, 'su')
+  const reach = 2 * pattern.length
+
+  return (original) => {
+    const text = fold(original)
+    const head = start.exec(text.slice(0, last === undefined ? undefined : reach))
+    if (!head) return false
+    if (last === undefined) return true
+    let at = head[0].length
+    for (const middle of middles) {
+      const found = find(text, middle, at, reach, alive)
+      if (found === undefined) return false
+      at = found
+    }
+    return last === '' || end.test(text.slice(Math.max(at, text.length - reach)))
+  }
+}
+
+/** Where the first match at or after a place ends. The text is looked at window by window, which overlap. */
+function find(text: string, piece: RegExp, from: number, reach: number, alive: () => void): number | undefined {
+  for (let at = from; at <= text.length; at += WINDOW) {
+    alive()
+    const match = piece.exec(text.slice(at, at + WINDOW + reach))
+    if (match) return at + match.index + match[0].length
+  }
+  return undefined
+}
+
+const isAscii = (text: string) => /^[\0-\x7f]*$/.test(text)
+
+const foldAscii = (text: string) => text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
+
+/** A final sigma is a sigma: what a word ends with may stand inside another. */
+const foldAll = (text: string) => text.toLowerCase().replaceAll('ς', 'σ')
+
+/** The parts between the `%` that stand for any text; escapes stay as they are. */
+function splitAtPercent(pattern: string): string[] {
+  const pieces = ['']
+  for (const [token] of pattern.matchAll(/\\[\s\S]|[\s\S]/gu)) {
+    if (token === '%') pieces.push('')
+    else pieces[pieces.length - 1] += token
+  }
+  return pieces
+}
+
+function sourceOf(piece: string): string {
+  return [...piece.matchAll(/\\([\s\S])|([\s\S])/gu)]
+    .map(([, escaped, plain]) => (plain === '_' ? '.' : RegExp.escape((escaped ?? plain) as string)))
+    .join('')
+}

@@ -1,0 +1,32 @@
+import { DatabaseError, type FaultDetails, Refused, StorageFault } from '../storage.ts'
+import { faultOf } from './faults.ts'
+
+/**
+ * How threads tell each other that something went wrong: an error as a plain value, and back. Messages are JSON texts,
+ * which cost half of what objects cost to send.
+ */
+export type Trouble =
+  | { kind: 'fault'; fault: StorageFault['kind']; message: string; details: FaultDetails }
+  | { kind: 'refused'; reasons: string[] }
+  | { kind: 'database'; message: string }
+  | { kind: 'other'; message: string; stack: string | undefined; code: string | undefined }
+
+export function troubleOf(thrown: unknown): Trouble {
+  const error = faultOf(thrown)
+  if (error instanceof StorageFault) {
+    const { kind: fault, message, details } = error
+    return { kind: 'fault', fault, message, details }
+  }
+  if (error instanceof Refused) return { kind: 'refused', reasons: error.reasons }
+  if (error instanceof DatabaseError) return { kind: 'database', message: error.message }
+  const { message, stack, code } = error as Error & { code?: string }
+  return { kind: 'other', message, stack, code }
+}
+
+export function errorOf(trouble: Trouble): Error {
+  if (trouble.kind === 'fault') return new StorageFault(trouble.fault, trouble.message, trouble.details)
+  if (trouble.kind === 'refused') return new Refused(trouble.reasons)
+  if (trouble.kind === 'database') return new DatabaseError(trouble.message)
+  const { message, stack, code } = trouble
+  return Object.assign(new Error(message), { stack, code })
+}

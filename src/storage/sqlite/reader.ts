@@ -1,0 +1,75 @@
+import type { Database as Sqlite } from 'better-sqlite3'
+import type { Row, Statement } from '../storage.ts'
+import { faultOf } from './faults.ts'
+import { Statements } from './statements.ts'
+
+/** How long a moment lasts. */
+const MOMENT_MS = 2
+
+/**
+ * The serving thread's own connection, which only reads. What is read within two milliseconds of one turn of the event
+ * loop is of one moment, and takes SQLite's locks once, which is a good part of what a read costs. Whatever this process
+ * commits ends the moment (`lookAgain`), so nobody misses their own; what another process commits is seen two
+ * milliseconds later at most.
+ */
+export class Reader {
+  readonly #sqlite: Sqlite
+  readonly #statements: Statements
+  #since = 0
+  #isHeld = false
+
+  constructor(sqlite: Sqlite) {
+    this.#sqlite = sqlite
+    this.#statements = new Statements(sqlite)
+  }
+
+  /** The rows of a select, at once: there is nothing to wait for. */
+  all({ sql, parameters }: Statement): Row[] {
+    try {
+      this.#look()
+      return this.#statements.of(sql).all(parameters) as Row[]
+    } catch (error) {
+      throw faultOf(error)
+    }
+  }
+
+  /** Its first row. */
+  first({ sql, parameters }: Statement): Row | undefined {
+    try {
+      this.#look()
+      return this.#statements.of(sql).get(parameters) as Row | undefined
+    } catch (error) {
+      throw faultOf(error)
+    }
+  }
+
+  lookAgain(): void {
+    if (this.#sqlite.inTransaction && !this.#isHeld) this.#statements.of('commit').run()
+  }
+
+  /** Stays at the moment that it is now, whatever is committed, until it is let go. */
+  hold(): () => void {
+    this.#look()
+    // A transaction begins with its first read.
+    this.#statements.of('select 1 from sqlite_schema').get()
+    this.#isHeld = true
+    return () => {
+      this.#isHeld = false
+      this.lookAgain()
+    }
+  }
+
+  close(): void {
+    this.#sqlite.close()
+  }
+
+  #look() {
+    if (this.#isHeld) return
+    const now = performance.now()
+    if (this.#sqlite.inTransaction && now - this.#since < MOMENT_MS) return
+    this.lookAgain()
+    this.#since = now
+    this.#statements.of('begin').run()
+    setImmediate(() => this.lookAgain())
+  }
+}

@@ -1,0 +1,27 @@
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
+import type { Found } from '../storage.ts'
+import { openReader } from './connections.ts'
+import { type Trouble, troubleOf } from './post.ts'
+import { Search, type Task } from './search.ts'
+import { standBack } from './threads.ts'
+
+export type SearchAnswer = { found: Found } | { trouble: Trouble }
+
+standBack()
+const port = parentPort as MessagePort
+const sqlite = openReader(workerData.file)
+const search = new Search(sqlite, workerData.unwanted)
+
+function answerTo(task: Task): SearchAnswer {
+  try {
+    return { found: search.run(task) }
+  } catch (error) {
+    return { trouble: troubleOf(error) }
+  }
+}
+
+port.on('message', (text: string) => {
+  if (text !== 'close') return port.postMessage(JSON.stringify(answerTo(JSON.parse(text))))
+  sqlite.close()
+  port.close()
+})

@@ -1,0 +1,62 @@
+import type { Database as Sqlite } from 'better-sqlite3'
+import { sizeOf } from '../size.ts'
+import { type Found, type Row, type Statement, StorageFault } from '../storage.ts'
+import { likeMatcher } from './like.ts'
+import { Statements } from './statements.ts'
+
+/** One search, as it is sent to a thread. */
+export interface Task extends Statement {
+  /** from 1 upwards; whoever wants it to end writes this number where the thread looks */
+  id: number
+  ms: number
+  bytes: number
+}
+
+/** What a search thread does: one statement at a time, which ends from the inside. */
+export class Search {
+  readonly #statements: Statements
+  readonly #unwanted: Int32Array
+  #task: Task | undefined
+  #ends = 0
+  #like: { pattern: string; matches: (text: string) => boolean } | undefined
+
+  constructor(sqlite: Sqlite, unwanted: Int32Array) {
+    this.#statements = new Statements(sqlite)
+    this.#unwanted = unwanted
+    sqlite.function('dossier_alive', () => {
+      this.#stayAlive()
+      return 1
+    })
+    sqlite.function('dossier_like', { deterministic: true }, (text: unknown, pattern: unknown) =>
+      text === null ? null : Number(this.#matcherOf(pattern as string)(String(text))),
+    )
+  }
+
+  run(task: Task): Found {
+    this.#task = task
+    this.#ends = performance.now() + task.ms
+    this.#stayAlive()
+    const rows: Row[] = []
+    let left = task.bytes
+    for (const row of this.#statements.of(task.sql).iterate(task.parameters) as Iterable<Row>) {
+      left -= sizeOf(row)
+      if (left < 0 && rows.length > 0) return { rows, isCut: true }
+      rows.push(row)
+      this.#stayAlive()
+    }
+    return { rows, isCut: false }
+  }
+
+  /** Asked in the middle of a statement: throwing is what ends it. */
+  #stayAlive() {
+    if (Atomics.load(this.#unwanted, 0) === this.#task?.id) throw new StorageFault('unwanted', 'Nobody waits for this.')
+    if (performance.now() > this.#ends) throw new StorageFault('slow', 'The search took too long.')
+  }
+
+  /** The same pattern for row after row. */
+  #matcherOf(pattern: string): (text: string) => boolean {
+    if (this.#like?.pattern !== pattern)
+      this.#like = { pattern, matches: likeMatcher(pattern, () => this.#stayAlive()) }
+    return this.#like.matches
+  }
+}

@@ -1,0 +1,143 @@
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import type { CompiledQuery } from 'kysely'
+import type { Database, Found, Job, Progress, Row, Seeker, Statement, Storage, Unit } from '../storage.ts'
+import { DatabaseError } from '../storage.ts'
+import { runAside } from './aside.ts'
+import { databaseFile, openReader } from './connections.ts'
+import { DIALECT } from './dialect.ts'
+import { explainOpening } from './faults.ts'
+import { Groups, type OnCommit } from './groups.ts'
+import { kyselyOver } from './kysely.ts'
+import { errorOf } from './post.ts'
+import { Reader } from './reader.ts'
+import { Searches } from './searches.ts'
+import { Statements } from './statements.ts'
+import { startThread } from './threads.ts'
+import type { Answer } from './writer-thread.ts'
+
+export type { OnCommit } from './groups.ts'
+
+const BACKUP = import.meta.resolve('./backup.ts')
+
+/** Opens (or makes) the one database file of a data folder. */
+export async function openStorage(dataDir: string, onCommit: OnCommit = () => {}): Promise<Storage> {
+  const file = databaseFile(dataDir)
+  const writer = startThread('./writer-thread.ts', { file })
+  const [text] = await once(writer, 'message')
+  const answer: Answer = JSON.parse(text)
+  if ('trouble' in answer) throw errorOf(answer.trouble)
+  const reader = new Reader(openReader(file))
+  const groups = new Groups(writer, (units, milliseconds) => {
+    // Before anybody is answered: nobody misses what they have written.
+    reader.lookAgain()
+    onCommit(units, milliseconds)
+  })
+  return new SqliteStorage(file, reader, groups)
+}
+
+/** Opens a database that exists to look at it, and closes it again: nothing can be changed. */
+export async function inspect<Result>(dataDir: string, look: (db: Database) => Promise<Result>): Promise<Result> {
+  const file = databaseFile(dataDir)
+  if (!existsSync(file)) throw new DatabaseError(`There is no database in ${dataDir}.`)
+  try {
+    const sqlite = openReader(file)
+    const statements = new Statements(sqlite)
+    try {
+      return await look(kyselyOver((query) => statements.run(query)))
+    } finally {
+      sqlite.close()
+    }
+  } catch (error) {
+    throw explainOpening(file, error)
+  }
+}
+
+/**
+ * SQLite behind the storage interface. The serving thread keeps a connection for bounded reads; a writer thread owns the
+ * one that writes, with its fsyncs and lock waits; searches, studies and backups have threads of their own.
+ */
+class SqliteStorage implements Storage {
+  readonly db: Database
+  readonly dialect = DIALECT
+  readonly #file: string
+  readonly #reader: Reader
+  readonly #groups: Groups
+  readonly #searches: Searches
+  #closed: Promise<void> | undefined
+
+  constructor(file: string, reader: Reader, groups: Groups) {
+    this.#file = file
+    this.#reader = reader
+    this.#groups = groups
+    this.#searches = new Searches(file)
+    this.db = kyselyOver(async (query) => {
+      if (isRead(query)) return reader.all(query)
+      const [rows] = await this.write({ steps: [query] })
+      return rows as Row[]
+    })
+  }
+
+  read(statement: Statement): Row[] {
+    return this.#reader.all(statement)
+  }
+
+  readOne(statement: Statement): Row | undefined {
+    return this.#reader.first(statement)
+  }
+
+  search(statement: Statement, seeker: Seeker): Promise<Found> {
+    return this.#searches.search(statement, seeker)
+  }
+
+  goesThrough({ sql, parameters }: Statement, table: string): boolean {
+    const plan = this.#reader.all({ sql: `EXPLAIN QUERY PLAN ${sql}`, parameters }) as { detail: string }[]
+    return plan.some(({ detail }) => detail === `SCAN ${table}` || detail.includes('TEMP B-TREE FOR ORDER BY'))
+  }
+
+  async write({ guard, steps }: Unit): Promise<Row[][]> {
+    // Only what a thread needs to know: a compiled query carries what it was compiled from.
+    const plain = ({ sql, parameters, must }: Unit['steps'][number]) => ({ sql, parameters, ...(must && { must }) })
+    const written = await this.#groups.write({ ...(guard && { guard: plain(guard) }), steps: steps.map(plain) })
+    return written
+  }
+
+  async change<Input, Result>(job: Job<Input, Result>, input: Input, swap: () => void = () => {}): Promise<Result> {
+    let letGo = () => {}
+    try {
+      const result = await this.#groups.change(job, input, () => {
+        letGo = this.#reader.hold()
+      })
+      swap()
+      return result
+    } finally {
+      letGo()
+    }
+  }
+
+  study<Input, Result>({ module }: Job<Input, Result>, input: Input): Promise<Result> {
+    return runAside(this.#file, module, input)
+  }
+
+  backup(target: string, onProgress?: (progress: Progress) => void): Promise<void> {
+    return runAside(this.#file, BACKUP, { file: this.#file, target }, onProgress)
+  }
+
+  /** The writer is the last to close its connection: then all that is in the log goes into the file. */
+  close(): Promise<void> {
+    this.#closed ??= this.#close()
+    return this.#closed
+  }
+
+  async #close(): Promise<void> {
+    await this.#searches.close()
+    await this.#groups.drained()
+    this.#reader.close()
+    await this.#groups.close()
+  }
+}
+
+/** SQL that was written by hand reads if it starts like it. */
+function isRead({ query, sql }: CompiledQuery): boolean {
+  return query.kind === 'SelectQueryNode' || (query.kind === 'RawNode' && /^\s*select\b/i.test(sql))
+}

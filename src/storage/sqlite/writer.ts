@@ -1,0 +1,120 @@
+import type { Database as Sqlite } from 'better-sqlite3'
+import type { Database, Handed, Row, Statement, Unit } from '../storage.ts'
+import { StorageFault } from '../storage.ts'
+import { kyselyOver } from './kysely.ts'
+import { type Trouble, troubleOf } from './post.ts'
+import { Statements } from './statements.ts'
+
+/** What became of a unit: the rows of each step, or why it was not carried out. */
+export type Outcome = { rows: Row[][] } | { trouble: Trouble }
+
+export interface GroupOutcome {
+  outcomes: Outcome[]
+  /** how long the commit took */
+  commitMs: number
+}
+
+/** What the writer thread does: it owns the one connection that writes. */
+export class Writer {
+  readonly #sqlite: Sqlite
+  readonly #statements: Statements
+  readonly #db: Database
+
+  constructor(sqlite: Sqlite) {
+    this.#sqlite = sqlite
+    this.#statements = new Statements(sqlite)
+    this.#db = kyselyOver((query) => this.#statements.run(query))
+  }
+
+  /** Units that arrived together share one transaction and one fsync; one that fails takes no neighbour down. */
+  group(units: Unit[]): GroupOutcome {
+    try {
+      return this.#together(units)
+    } catch (error) {
+      const trouble = troubleOf(error)
+      const isAlone = units.length === 1 || (trouble.kind === 'fault' && trouble.fault === 'busy')
+      if (isAlone) return { outcomes: units.map(() => ({ trouble })), commitMs: 0 }
+      // A full disk ends the whole transaction: it may have been one unit that was too large.
+      return { outcomes: units.flatMap((unit) => this.group([unit]).outcomes), commitMs: 0 }
+    }
+  }
+
+  /** A job on the tables, in one transaction. Foreign keys are off: dropping a table would else delete what refers to it. */
+  async change(run: (db: Database, input: unknown) => Promise<unknown>, input: unknown): Promise<unknown> {
+    // Inside a transaction SQLite ignores this.
+    this.#sqlite.pragma('foreign_keys = off')
+    try {
+      this.#statements.of('begin immediate').run()
+      const result = await run(this.#db, input)
+      this.#statements.of('commit').run()
+      return result
+    } finally {
+      this.#rollBack()
+      this.#sqlite.pragma('foreign_keys = on')
+    }
+  }
+
+  close(): void {
+    this.#sqlite.close()
+  }
+
+  #together(units: Unit[]): GroupOutcome {
+    try {
+      this.#statements.of('begin immediate').run()
+      const outcomes = units.map((unit) => this.#outcomeOf(unit))
+      const start = performance.now()
+      this.#statements.of('commit').run()
+      return { outcomes, commitMs: performance.now() - start }
+    } finally {
+      this.#rollBack()
+    }
+  }
+
+  /** SQLite itself rolls back on a full disk or an I/O error. */
+  #rollBack() {
+    if (this.#sqlite.inTransaction) this.#statements.of('rollback').run()
+  }
+
+  #outcomeOf(unit: Unit): Outcome {
+    try {
+      return { rows: this.#carryOut(unit) }
+    } catch (error) {
+      if (!this.#sqlite.inTransaction) throw error
+      return { trouble: troubleOf(error) }
+    }
+  }
+
+  #carryOut({ guard, steps }: Unit): Row[][] {
+    if (guard && this.#statements.run(guard).length === 0)
+      throw new StorageFault('stale', 'The table has another shape by now.')
+    // A statement that fails undoes itself.
+    if (steps.length === 1) return this.#steps(steps)
+    this.#statements.of('savepoint unit').run()
+    try {
+      return this.#steps(steps)
+    } catch (error) {
+      if (this.#sqlite.inTransaction) this.#statements.of('rollback to unit').run()
+      throw error
+    } finally {
+      if (this.#sqlite.inTransaction) this.#statements.of('release unit').run()
+    }
+  }
+
+  #steps(steps: Unit['steps']): Row[][] {
+    const results: Row[][] = []
+    for (const [index, step] of steps.entries()) {
+      const rows = this.#statements.run(filledIn(step, results))
+      if (step.must && rows.length === 0) throw new StorageFault('missed', 'A step has found nothing.', { step: index })
+      results.push(rows)
+    }
+    return results
+  }
+}
+
+/** A statement with what earlier steps hand to it. */
+function filledIn({ sql, parameters }: Statement, earlier: Row[][]): Statement {
+  if (earlier.length === 0) return { sql, parameters }
+  const isHanded = (value: unknown): value is Handed => typeof value === 'object' && value !== null
+  const filled = parameters.map((value) => (isHanded(value) ? earlier[value.step]?.[0]?.[value.column] : value))
+  return { sql, parameters: filled }
+}

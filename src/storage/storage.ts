@@ -1,0 +1,167 @@
+import type { Kysely, RawBuilder, SqlBool } from 'kysely'
+
+/** What the house asks of an engine. Nothing outside this folder names one. */
+
+/** Tables are made from models at run time, so their columns are only known then. */
+export type AnyTables = Record<string, Record<string, unknown>>
+
+/** Puts statements together. What it selects is a bounded look; what it changes is a unit of its own. */
+export type Database = Kysely<AnyTables>
+
+export type SqlValue = string | number | null
+
+export type Row = Record<string, unknown>
+
+export interface Statement {
+  readonly sql: string
+  readonly parameters: readonly unknown[]
+}
+
+/** Some statements that are all carried out, or none of them. A plain value: it can be sent to another thread. */
+export interface Unit {
+  /** must find a row, else the unit is refused as stale: nothing is written through an old model */
+  guard?: Statement
+  steps: Step[]
+}
+
+/** One statement of a unit. Among its parameters may be what an earlier step has returned. */
+export interface Step extends Statement {
+  /** if it returns no row, it has missed, and the unit is undone */
+  must?: boolean
+}
+
+/** In the place of a parameter: a column of the row that an earlier step has returned. */
+export interface Handed {
+  step: number
+  column: string
+}
+
+/** Who waits for a search, and for how long. */
+export interface Seeker {
+  /** one person's slow searches take turns among themselves */
+  username: string
+  seconds: number
+  /** more than this is not read: the rows end earlier */
+  bytes: number
+  /** nobody waits any more */
+  gone?: AbortSignal | undefined
+}
+
+export interface Found {
+  rows: Row[]
+  /** there was more than the seeker's bytes */
+  isCut: boolean
+}
+
+/** Work on the tables that is done elsewhere: a module that exports `run(db, input)`, both plain values. */
+export interface Job<Input, Result> {
+  module: string
+  /** never set; it lets the compiler know what goes in and comes out */
+  types?: (input: Input) => Result
+}
+
+export const jobAt = <Input, Result>(module: string): Job<Input, Result> => ({ module })
+
+export interface Progress {
+  done: number
+  of: number
+}
+
+/** How an engine says what others say otherwise. */
+export interface Dialect {
+  /** Whether a text fits a pattern, whatever the case of its letters. */
+  like(key: RawBuilder<unknown>, pattern: string): RawBuilder<SqlBool>
+  /** Always true; asked every so many rows, it ends a search that takes too long or that nobody waits for. */
+  alive(everyRows: number): RawBuilder<SqlBool>
+}
+
+export interface Storage {
+  readonly db: Database
+  readonly dialect: Dialect
+
+  /** A bounded look, never a scan: it is answered at once, on the thread that serves. */
+  read(statement: Statement): Row[]
+  readOne(statement: Statement): Row | undefined
+
+  /** What may have to go through many rows, on another thread, until the time is over or nobody waits any more. */
+  search(statement: Statement, seeker: Seeker): Promise<Found>
+
+  /** Whether a statement would go through a whole table, or sort it. */
+  goesThrough(statement: Statement, table: string): boolean
+
+  /** Resolves with the rows of each step when the unit is on disk. Units that arrive together share a commit. */
+  write(unit: Unit): Promise<Row[][]>
+
+  /**
+   * Changes tables in one transaction; whoever else wants to write waits. A `Refused` undoes it all. What is read here
+   * stays as it was before until `swap` has been called, right after the commit.
+   */
+  change<Input, Result>(job: Job<Input, Result>, input: Input, swap?: () => void): Promise<Result>
+
+  /** Looks at tables for as long as it takes, on another thread, and changes nothing. */
+  study<Input, Result>(job: Job<Input, Result>, input: Input): Promise<Result>
+
+  /** A consistent copy of everything, checked. */
+  backup(target: string, onProgress?: (progress: Progress) => void): Promise<void>
+
+  /** Writes what waits, and closes. */
+  close(): Promise<void>
+}
+
+/** Why something could not be done, in the house's own words. */
+export type FaultKind =
+  /** a unique value is somebody else's */
+  | 'taken'
+  /** something would refer to nothing */
+  | 'dangling'
+  /** there is no room left */
+  | 'full'
+  /** somebody else is changing the data */
+  | 'busy'
+  /** a table or a column is not there any more */
+  | 'gone'
+  /** a unit's guard has found nothing: it was made for another shape of the table */
+  | 'stale'
+  /** a step that must return a row has not */
+  | 'missed'
+  /** a search took too long */
+  | 'slow'
+  /** nobody waits for the search any more */
+  | 'unwanted'
+
+/** What a trigger raises where a foreign key would not hold: the same fault. */
+export const DANGLING = 'records that are not served refer to this'
+
+export interface FaultDetails {
+  /** of what is taken: the index, or the columns */
+  index?: string
+  columns?: string[]
+  /** of what was missed: which step */
+  step?: number
+}
+
+export class StorageFault extends Error {
+  readonly kind: FaultKind
+  readonly details: FaultDetails
+
+  constructor(kind: FaultKind, message: string, details: FaultDetails = {}) {
+    super(message)
+    this.name = 'StorageFault'
+    this.kind = kind
+    this.details = details
+  }
+}
+
+/** A change that would lose or break data. Nothing has been changed; the message has a line for each reason. */
+export class Refused extends Error {
+  readonly reasons: string[]
+
+  constructor(reasons: string[]) {
+    super(reasons.join('\n'))
+    this.name = 'Refused'
+    this.reasons = reasons
+  }
+}
+
+/** The database cannot be used as it is. The message says what to do. */
+export class DatabaseError extends Error {}

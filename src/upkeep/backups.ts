@@ -1,0 +1,61 @@
+import { existsSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Logger } from 'pino'
+import type { Config } from '../config.ts'
+import { backupName } from '../lib/backup-name.ts'
+import type { Storage } from '../storage/storage.ts'
+
+/** Which occasions there are: of each, so many copies are kept. */
+type Kind = 'automatic' | 'before-change'
+
+/** How often it is looked whether a backup is due. */
+const LOOK_MS = 60_000
+
+/** Makes a backup every so often, and removes the oldest of its own. Returns how to stop. */
+export function scheduleBackups(storage: Storage, config: Config, log: Logger, lookMs = LOOK_MS): () => void {
+  if (config.BACKUP_EVERY_HOURS === 0) return () => {}
+  let isAtIt = false
+  const timer = setInterval(async () => {
+    if (isAtIt) return
+    isAtIt = true
+    await backupIfDue(storage, config, log)
+    isAtIt = false
+  }, lookMs)
+  timer.unref()
+  return () => clearInterval(timer)
+}
+
+export async function backupIfDue(storage: Storage, config: Config, log: Logger): Promise<void> {
+  try {
+    if (isDue(folderOf(config), config)) log.info({ target: await backUp(storage, config, 'automatic') }, 'backup made')
+  } catch (error) {
+    log.error(error, 'the backup failed')
+  }
+}
+
+/** Returns where the copy is. */
+export const backupBeforeChange = (storage: Storage, config: Config) => backUp(storage, config, 'before-change')
+
+async function backUp(storage: Storage, config: Config, kind: Kind): Promise<string> {
+  const folder = folderOf(config)
+  const target = join(folder, backupName(kind))
+  await storage.backup(target)
+  // Only after a new one has been made and checked: nothing ever removes the only good copy.
+  for (const name of own(folder, kind).slice(0, -config.BACKUP_KEEP)) rmSync(join(folder, name))
+  return target
+}
+
+const folderOf = ({ DATA_DIR }: Config) => join(DATA_DIR, 'backups')
+
+/** By what is there, not by how long the process has run: it may be started anew every night. */
+function isDue(folder: string, { BACKUP_EVERY_HOURS }: Config): boolean {
+  const last = existsSync(folder) && own(folder, 'automatic').at(-1)
+  return !last || statSync(join(folder, last)).mtimeMs <= Date.now() - BACKUP_EVERY_HOURS * 3_600_000
+}
+
+/** Names begin with what made them and go on with the time, so that the oldest come first. */
+function own(folder: string, kind: Kind): string[] {
+  return readdirSync(folder)
+    .filter((name) => name.startsWith(`${kind}-`) && name.endsWith('.db'))
+    .sort()
+}

@@ -1,0 +1,111 @@
+import { statSync } from 'node:fs'
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { databaseFile } from '../storage/open.ts'
+
+/** A request that was answered. */
+export interface Answer {
+  method: string
+  /** the pattern, not the address: else every record would have numbers of its own */
+  route: string
+  status: number
+  ms: number
+}
+
+const BATCH = 500
+
+/** What is measured, for as long as the process lives: apps come and go, these numbers stay. */
+export class Metrics {
+  readonly #registry = new Registry()
+  readonly #requests: Histogram
+  /** answered, but not counted yet */
+  #answered: Answer[] = []
+  readonly #waits: Histogram
+  readonly #groups: Histogram
+  readonly #commits: Histogram
+  readonly #sessions: Gauge
+  readonly #records: Gauge
+  readonly #shed: Counter
+
+  constructor(dataDir: string) {
+    const log = `${databaseFile(dataDir)}-wal`
+    const registers = [this.#registry]
+    collectDefaultMetrics({ register: this.#registry })
+    this.#requests = new Histogram({
+      name: 'dossier_request_seconds',
+      help: 'Requests by route, method and status, with the time they took.',
+      labelNames: ['method', 'route', 'status'],
+      buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
+      registers,
+    })
+    this.#waits = new Histogram({
+      name: 'dossier_waited_seconds',
+      help: 'Requests that had to wait until they were taken up, with the time.',
+      buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
+      registers,
+    })
+    this.#groups = new Histogram({
+      name: 'dossier_commit_writes',
+      help: 'Writes that shared one commit.',
+      buckets: [1, 2, 4, 8, 16, 32, 64, 128],
+      registers,
+    })
+    this.#commits = new Histogram({
+      name: 'dossier_commit_seconds',
+      help: 'Time of a commit, until it is on disk.',
+      buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5],
+      registers,
+    })
+    this.#sessions = new Gauge({ name: 'dossier_sessions', help: 'Sessions that have not ended.', registers })
+    this.#records = new Gauge({ name: 'dossier_records', help: 'Records per model.', labelNames: ['model'], registers })
+    this.#shed = new Counter({
+      name: 'dossier_shed_requests',
+      help: 'Requests refused because of overload.',
+      registers,
+    })
+    new Gauge({
+      name: 'dossier_wal_bytes',
+      help: 'Size of the write-ahead log.',
+      registers,
+      collect() {
+        this.set(statSync(log, { throwIfNoEntry: false })?.size ?? 0)
+      },
+    })
+  }
+
+  /** Counting a batch at once takes a fraction of the time that it takes one by one, among all else that a request does. */
+  answered(answer: Answer): void {
+    if (this.#answered.push(answer) >= BATCH) this.#count()
+  }
+
+  #count(): void {
+    const answers = this.#answered
+    this.#answered = []
+    for (const { method, route, status, ms } of answers) this.#requests.observe({ method, route, status }, ms / 1000)
+  }
+
+  commit(writes: number, milliseconds: number): void {
+    this.#groups.observe(writes)
+    this.#commits.observe(milliseconds / 1000)
+  }
+
+  waited(ms: number): void {
+    this.#waits.observe(ms / 1000)
+  }
+
+  turnedAway(): void {
+    this.#shed.inc()
+  }
+
+  /** The numbers as Prometheus reads them; what only the database knows is handed in. */
+  async text(sessions: number, records: Map<string, number>): Promise<string> {
+    this.#count()
+    this.#sessions.set(sessions)
+    this.#records.reset()
+    for (const [model, count] of records) this.#records.set({ model }, count)
+    return this.#registry.metrics()
+  }
+
+  get contentType(): string {
+    return this.#registry.contentType
+  }
+}

@@ -1,0 +1,370 @@
+import { EventEmitter, once } from 'node:events'
+import { request } from 'node:http'
+import { connect, type Socket } from 'node:net'
+import { setTimeout } from 'node:timers/promises'
+import t from 'tap'
+import { Connections } from '../../src/http/connections.ts'
+import { type Handler, HttpFront, type Observer } from '../../src/http/front.ts'
+import { block, receivedBy } from '../helper.ts'
+
+/** A handler that answers with its name after a while. */
+const slow = (name: string, ms = 150): Handler => ({
+  isUrgent: ({ url }) => url === '/health',
+  routing: (_request, response) => void setTimeout(ms).then(() => response.end(name)),
+})
+
+const UNOBSERVED: Observer = { waited: () => {}, turnedAway: () => {} }
+const newFront = (handler: Handler) => new HttpFront(handler, UNOBSERVED)
+
+const PATIENT = {
+  headersTimeout: 5000,
+  requestTimeout: 5000,
+  keepAliveTimeout: 5000,
+  connectionsCheckingInterval: 1000,
+}
+
+const ask = async (url: string, method = 'GET') => {
+  const response = await fetch(url, { method })
+  return { text: await response.text(), connection: response.headers.get('connection') }
+}
+
+t.test('handlers are replaced between requests', async (t) => {
+  const { promise: arrived, resolve } = Promise.withResolvers<void>()
+  const first = slow('first')
+  const front = newFront({
+    ...first,
+    routing: (request, response) => {
+      resolve()
+      first.routing(request, response)
+    },
+  })
+  const url = await front.listen('127.0.0.1', 0)
+  const early = ask(url)
+  await arrived
+  const replaced = front.replace(slow('second', 1))
+  t.equal((await ask(url)).text, 'second')
+  t.equal((await early).text, 'first', 'what was under way finishes where it began')
+  await replaced
+  await front.stop(1)
+})
+
+t.test('requests that are concerned wait while something is changed, others do not', async (t) => {
+  const front = newFront(slow('done'))
+  const url = await front.listen('127.0.0.1', 0)
+  const concerns = ({ method }: { method?: string }) => method === 'PUT'
+  const early = ask(url, 'PUT')
+  await setTimeout(50)
+  const order: string[] = []
+  const { promise: changed, resolve: change } = Promise.withResolvers<void>()
+  const held = front.holdBack(concerns, async () => {
+    order.push('work')
+    await changed
+    return 'result'
+  })
+  const late = ask(url, 'PUT').then(({ text }) => order.push(`late ${text}`))
+  t.equal((await early).text, 'done', 'what has begun is waited for')
+  t.equal((await ask(url)).text, 'done', 'others go on')
+  order.push('other')
+  change()
+  t.equal(await held, 'result')
+  await late
+  t.strictSame(order, ['work', 'other', 'late done'])
+  await t.rejects(
+    front.holdBack(concerns, async () => {
+      throw new Error('no')
+    }),
+    /no/,
+  )
+  t.equal((await ask(url, 'PUT')).text, 'done', 'a failure lets requests go on')
+  await front.stop(1)
+})
+
+t.test('more than can be held back are told to come again', async (t) => {
+  const front = newFront(slow('done', 1))
+  const url = await front.listen('127.0.0.1', 0)
+  const { port } = new URL(url)
+  const { promise: changed, resolve: change } = Promise.withResolvers<void>()
+  const held = front.holdBack(
+    () => true,
+    () => changed,
+  )
+  // One per connection is under way, so many connections are needed: they do not read.
+  const sockets = Array.from({ length: 5001 }, () => connect(Number(port), '127.0.0.1').on('error', () => {}))
+  const answers = sockets.map(receivedBy)
+  for (const socket of sockets) socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+  while (!answers.some((answer) => answer() !== '')) await setTimeout(10)
+  t.match(answers.find((answer) => answer() !== '')?.(), /^HTTP\/1\.1 503/)
+  for (const socket of sockets) socket.destroy()
+  change()
+  await held
+  await front.stop(1)
+})
+
+t.test('stopping: what is under way is answered, idle connections end at once', async (t) => {
+  const front = newFront(slow('bye', 200))
+  const url = await front.listen('127.0.0.1', 0)
+  const idle = connect(Number(new URL(url).port), '127.0.0.1')
+  await once(idle, 'connect')
+  const underWay = ask(url)
+  // One whose head is out already.
+  const started = newFront({
+    isUrgent: () => false,
+    routing: (_request, response) => {
+      response.write('a')
+      void setTimeout(100).then(() => response.end('b'))
+    },
+  })
+  const startedUrl = await started.listen('127.0.0.1', 0)
+  const half = ask(startedUrl)
+  await setTimeout(50)
+  const before = Date.now()
+  await Promise.all([front.stop(5), started.stop(5)])
+  t.ok(Date.now() - before < 2000)
+  t.strictSame(await underWay, { text: 'bye', connection: 'close' })
+  t.equal((await half).text, 'ab')
+  idle.destroy()
+  await t.rejects(ask(url))
+})
+
+t.test('stopping: a request on a kept connection is answered, and the connection closed', async (t) => {
+  const front = newFront(slow('x', 100))
+  const url = await front.listen('127.0.0.1', 0)
+  const socket = connect(Number(new URL(url).port), '127.0.0.1')
+  const answer = receivedBy(socket)
+  // Two requests at once on one connection: the second is taken while the service stops.
+  socket.write('GET /1 HTTP/1.1\r\nHost: x\r\n\r\n')
+  await setTimeout(30)
+  const stopped = front.stop(5)
+  socket.write('GET /2 HTTP/1.1\r\nHost: x\r\n\r\n')
+  await Promise.all([stopped, once(socket, 'close')])
+  t.match(answer(), /200 OK[\s\S]*connection: close/i)
+})
+
+t.test('stopping: not for longer than the limit', async (t) => {
+  const front = newFront({ isUrgent: () => false, routing: () => {} })
+  const url = await front.listen('127.0.0.1', 0)
+  const hanging = new Promise<string>((resolve) =>
+    request(url)
+      .on('error', (error) => resolve(error.message))
+      .end(),
+  )
+  await setTimeout(50)
+  await front.stop(0.2)
+  t.match(await hanging, /hang up|ECONNRESET/)
+})
+
+t.test('addresses', async (t) => {
+  const front = newFront(slow('x', 1))
+  t.match(await front.listen('::1', 0), /^http:\/\/\[::1\]:\d+$/)
+  const other = newFront(slow('x', 1))
+  await t.rejects(other.listen('203.0.113.7', 0), { code: 'EADDRNOTAVAIL' })
+  await front.stop(1)
+})
+
+t.test('who is too slow is not waited for', async (t) => {
+  const timeouts = {
+    headersTimeout: 100,
+    requestTimeout: 200,
+    keepAliveTimeout: 100,
+    connectionsCheckingInterval: 50,
+    timeout: 1000,
+  }
+  const front = new HttpFront(slow('x', 1), UNOBSERVED, timeouts)
+  const url = await front.listen('127.0.0.1', 0)
+  const socket = connect(Number(new URL(url).port), '127.0.0.1')
+  const answer = receivedBy(socket)
+  socket.write('GET / HTTP/1.1\r\nX-Slow: ')
+  await once(socket, 'close')
+  t.match(answer(), /^HTTP\/1\.1 400[\s\S]*BAD_REQUEST/)
+  const bomb = connect(Number(new URL(url).port), '127.0.0.1')
+  bomb.write(`GET / HTTP/1.1\r\nX-Large: ${'x'.repeat(100_000)}\r\n\r\n`)
+  bomb.resume().on('error', () => {})
+  await once(bomb, 'close')
+  t.equal((await ask(url)).text, 'x')
+  await front.stop(1)
+})
+
+t.test(
+  'overload: who would wait too long is turned away, who does not wait is left out, and /health is answered',
+  async (t) => {
+    const served: string[] = []
+    let turnedAway = 0
+    const waits: number[] = []
+    const busy: Handler = {
+      isUrgent: ({ url }) => url === '/health',
+      routing: ({ url = '' }, response) => {
+        served.push(url)
+        block(url === '/health' ? 0 : 12)
+        response.end('served')
+      },
+    }
+    const front = new HttpFront(busy, { waited: (ms) => waits.push(ms), turnedAway: () => turnedAway++ })
+    const url = await front.listen('127.0.0.1', 0)
+    const { port } = new URL(url)
+    const kept = Array.from({ length: 160 }, () => connect(Number(port), '127.0.0.1'))
+    const leaving = Array.from({ length: 20 }, () => connect(Number(port), '127.0.0.1'))
+    await Promise.all([...kept, ...leaving].map((socket) => once(socket, 'connect')))
+    const health = connect(Number(port), '127.0.0.1')
+    await once(health, 'connect')
+    // Until the server has accepted them all.
+    await setTimeout(200)
+    const answers = kept.map(async (socket, index) => {
+      // Between the others: some would be served, some turned away.
+      if (index % 8 === 0) leaving[index / 8]?.write('GET /left HTTP/1.1\r\nHost: x\r\n\r\n')
+      socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+      return String((await once(socket, 'data'))[0])
+    })
+    await setTimeout(50)
+    for (const socket of leaving) socket.destroy()
+    const asked = performance.now()
+    health.write('GET /health HTTP/1.1\r\nHost: x\r\n\r\n')
+    t.match(String((await once(health, 'data'))[0]), /served/)
+    t.ok(performance.now() - asked < 400, 'health')
+    const all = await Promise.all(answers)
+    const refused = all.filter((answer) => answer.startsWith('HTTP/1.1 503'))
+    t.ok(refused.length > 0)
+    t.equal(refused.length, turnedAway)
+    t.ok(waits.some((ms) => ms > 900) && waits.length < all.length)
+    t.match(refused[0], /retry-after: 1[\s\S]*"code":"UNAVAILABLE"[\s\S]*"requestId":/)
+    t.equal(all.length - refused.length, served.filter((path) => path === '/').length)
+    t.ok(served.filter((path) => path === '/left').length < 5, 'but for those taken up before they left')
+    for (const socket of [...kept, health]) socket.destroy()
+    await front.stop(1)
+  },
+)
+
+t.test('requests without end on one connection: it is closed', async (t) => {
+  let served = 0
+  const front = newFront({
+    isUrgent: () => false,
+    routing: (_request, response) => {
+      served++
+      block(1)
+      response.end()
+    },
+  })
+  const url = await front.listen('127.0.0.1', 0)
+  const socket = connect(Number(new URL(url).port), '127.0.0.1')
+  socket.resume().on('error', () => {})
+  socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(20_000))
+  await new Promise((resolve) => socket.on('close', resolve))
+  t.ok(served <= 200)
+  await front.stop(1)
+})
+
+t.test('stopping: an answer that is on its way arrives whole', async (t) => {
+  const size = 20_000_000
+  const front = newFront({ isUrgent: () => false, routing: (_request, response) => response.end('x'.repeat(size)) })
+  const url = await front.listen('127.0.0.1', 0)
+  const socket = connect(Number(new URL(url).port), '127.0.0.1')
+  socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+  await once(socket, 'readable')
+  let received = 0
+  const stopped = front.stop(10)
+  await setTimeout(50)
+  socket.on('data', (chunk) => {
+    received += chunk.length
+  })
+  await Promise.all([stopped, once(socket, 'close')])
+  t.ok(received > size)
+})
+
+t.test('a change does not wait for ever for who is still sending', async (t) => {
+  const front = newFront({ isUrgent: () => false, routing: (request) => request.resume() })
+  const url = await front.listen('127.0.0.1', 0)
+  const socket = connect(Number(new URL(url).port), '127.0.0.1')
+  socket.on('error', () => {})
+  socket.write('PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n12345')
+  await setTimeout(50)
+  t.equal(
+    await front.holdBack(
+      () => true,
+      async () => 'changed',
+    ),
+    'changed',
+  )
+  socket.destroy()
+  await front.stop(1)
+})
+
+t.test('one request of a connection after the other, and what is broken last', async (t) => {
+  const seen: string[] = []
+  const front = newFront({
+    isUrgent: () => false,
+    routing: async ({ url = '' }, response) => {
+      seen.push(url)
+      await setTimeout(30)
+      seen.push(`${url} done`)
+      response.end(url)
+    },
+  })
+  const { port } = new URL(await front.listen('127.0.0.1', 0))
+  const socket = connect(Number(port), '127.0.0.1')
+  const answer = receivedBy(socket)
+  socket.write('GET /a HTTP/1.1\r\nHost: x\r\n\r\nGET /b HTTP/1.1\r\nHost: x\r\n\r\nrubbish\r\n\r\n')
+  await once(socket, 'close')
+  t.strictSame(seen, ['/a', '/a done', '/b', '/b done'])
+  t.match(answer(), /200 OK[\s\S]*\/a[\s\S]*200 OK[\s\S]*\/b[\s\S]*400 Bad Request/)
+  await front.stop(1)
+})
+
+t.test('who does not read is cut off', async (t) => {
+  const timeouts = { ...PATIENT, timeout: 200 }
+  const body = 'x'.repeat(50_000_000)
+  const front = new HttpFront(
+    { isUrgent: () => false, routing: (_request, response) => response.end(body) },
+    UNOBSERVED,
+    timeouts,
+  )
+  const { port } = new URL(await front.listen('127.0.0.1', 0))
+  const socket = connect(Number(port), '127.0.0.1')
+  socket.on('error', () => {})
+  const closed = once(socket, 'close')
+  socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+  await setTimeout(1000)
+  let received = 0
+  socket.on('data', (chunk) => {
+    received += chunk.length
+  })
+  await closed
+  t.ok(received < body.length)
+  await front.stop(1)
+})
+
+t.test('who waits for an answer is not cut off', async (t) => {
+  const front = new HttpFront(slow('late', 500), UNOBSERVED, { ...PATIENT, timeout: 100 })
+  t.equal((await ask(await front.listen('127.0.0.1', 0))).text, 'late')
+  await front.stop(1)
+})
+
+t.test('all that waits to be read is bounded', async (t) => {
+  const destroyed: string[] = []
+  const connections = new Connections({ take: () => {}, answered: () => {}, broken: () => {} })
+  const socket = (name: string, writableLength: number) =>
+    Object.assign(new EventEmitter(), { writableLength, bytesRead: 1, destroy: () => destroyed.push(name) })
+  for (const [name, length] of [
+    ['idle', 0],
+    ['small', 10],
+    ['large', 500],
+    ['larger', 800],
+  ] as const)
+    connections.add(socket(name, length) as unknown as Socket)
+  connections.boundUnsent(1500)
+  t.strictSame(destroyed, [])
+  connections.boundUnsent(400)
+  t.strictSame(destroyed, ['larger', 'large'])
+  connections.stop()
+})
+
+t.test('who sent something broken and does not hang up does not hold up a stop', async (t) => {
+  const front = newFront(slow('x', 1))
+  const url = await front.listen('127.0.0.1', 0)
+  const socket = connect({ port: Number(new URL(url).port), host: '127.0.0.1', allowHalfOpen: true })
+  socket.on('error', () => {})
+  socket.write('rubbish\r\n\r\n')
+  t.match(String((await once(socket, 'data'))[0]), /BAD_REQUEST/)
+  const before = performance.now()
+  await front.stop(5)
+  t.ok(performance.now() - before < 1000)
+  socket.destroy()
+})

@@ -1,0 +1,88 @@
+import { setImmediate, setTimeout } from 'node:timers/promises'
+import t from 'tap'
+import { Turns } from '../../src/http/turns.ts'
+import { block } from '../helper.ts'
+
+/** Numbers are taken up, which takes so many milliseconds each; negative ones are urgent. */
+function numbers(ms: number) {
+  const taken: number[] = []
+  const turnedAway: number[] = []
+  const turns = new Turns<number>({
+    take: (item) => {
+      taken.push(item)
+      block(ms)
+    },
+    isUrgent: (item) => item < 0,
+    turnAway: (item) => turnedAway.push(item),
+  })
+  const add = (count: number) => {
+    for (let i = 1; i <= count; i++) turns.add(i)
+  }
+  const done = async (count: number) => {
+    while (taken.length + turnedAway.length < count) await setTimeout(1)
+  }
+  return { turns, taken, turnedAway, add, done }
+}
+
+const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1)
+
+t.test('in the order in which they came, some milliseconds of them per turn', async (t) => {
+  const { turns, taken, turnedAway, add, done } = numbers(4)
+  add(12)
+  t.ok(taken.length >= 1 && taken.length <= 3, 'a turn has room for three')
+  turns.add(-1)
+  t.equal(taken.at(-1), -1, 'what is urgent does not wait')
+  await setImmediate()
+  await setImmediate()
+  t.ok(taken.length < 12, 'nor do the others take one turn for all')
+  await done(13)
+  t.strictSame(
+    taken.filter((item) => item > 0),
+    upTo(12),
+  )
+  t.strictSame(turnedAway, [])
+  await setTimeout(20)
+  add(1)
+  t.equal(taken.length, 14, 'when nobody waits, at once')
+})
+
+t.test('turns are short while there are new connections', async (t) => {
+  const { turns, taken, add, done } = numbers(4)
+  turns.newConnection()
+  add(3)
+  t.strictSame(taken, [1])
+  await done(3)
+})
+
+t.test('who has waited too long is turned away, if many wait', async (t) => {
+  const { taken, turnedAway, add, done } = numbers(8)
+  add(200)
+  await done(200)
+  t.ok(turnedAway.length > 0)
+  t.strictSame(
+    [...taken, ...turnedAway].toSorted((a, b) => a - b),
+    upTo(200),
+  )
+  t.strictSame(taken.slice(-50), upTo(200).slice(-50), 'a few are not many')
+})
+
+t.test('a pause is nobody’s overload', async (t) => {
+  const { turns, taken, turnedAway, add, done } = numbers(0)
+  turns.pause()
+  add(100)
+  await setTimeout(1100)
+  t.strictSame(taken, [])
+  turns.resume()
+  await done(100)
+  t.strictSame(taken, upTo(100))
+  t.strictSame(turnedAway, [])
+})
+
+t.test('not everybody can be urgent, nor can all wait', async (t) => {
+  const { turns, taken, turnedAway, add } = numbers(0)
+  turns.pause()
+  for (let i = 1; i <= 30; i++) turns.add(-i)
+  t.strictSame(taken.length, 20)
+  add(6000)
+  t.equal(turnedAway.length, 6000 + 10 - 5000)
+})
