@@ -36,7 +36,9 @@ const FAULTS: Partial<Record<FaultKind, Failure>> = {
 /** Shapes every failure of a request. (What is not even HTTP, and who is turned away, `src/http/front.ts` answers by hand.) */
 async function errors(app: FastifyInstance) {
   app.setErrorHandler<FastifyError>((error, request, reply) => {
-    const answer = failureOf(error)
+    // A method that Fastify wants more from than we do is still a wrong method first.
+    const isMissing = request.is404 && error.code?.startsWith('FST_')
+    const answer = isMissing ? app.missingRoute(request) : failureOf(error)
     if (answer.code === 'INTERNAL' || (error instanceof StorageFault && error.kind === 'full'))
       app.log.error({ reqId: request.id, err: error }, 'unexpected error')
     const { http } = CODES[answer.code]

@@ -86,7 +86,7 @@ async function modelRoutes(
     schema: { tags, summary: `Find ${model.title} records`, querystring: findParametersOf(model), response: page },
     handler: async (request, reply) => {
       const { url, query } = request
-      return { status: 0, ...(await records.find(queryOf(url, query), askerOf(request, reply))) }
+      return { status: 0, ...(await records.find(queryOf(url, query), new Waiting(request, reply))) }
     },
   })
 
@@ -97,7 +97,7 @@ async function modelRoutes(
     schema: { tags, summary: `Find ${model.title} records by nested criteria`, body: SearchBodySchema, response: page },
     handler: async (request, reply) => {
       const query = parseSearch(request.body, context)
-      return { status: 0, ...(await records.find(query, askerOf(request, reply))) }
+      return { status: 0, ...(await records.find(query, new Waiting(request, reply))) }
     },
   })
 
@@ -177,18 +177,23 @@ function idIn({ id }: Parameters): number {
   throw new Failure('BAD_REQUEST', 'A record id is a whole number from 1 upwards.')
 }
 
-/** Who asks; whether they still wait is only asked for searches. */
-function askerOf({ user }: FastifyRequest, reply: FastifyReply): Asker {
-  const { username, roles } = user
-  return {
-    username,
-    roles,
-    get gone() {
-      const controller = new AbortController()
-      // An answer that has been sent ends with this as well; then nobody listens any more.
-      reply.raw.once('close', () => controller.abort())
-      return controller.signal
-    },
+/** Who asks; whether they still wait is only found out for searches. */
+class Waiting implements Asker {
+  readonly username: string
+  readonly roles: string[]
+  readonly #reply: FastifyReply
+
+  constructor({ user }: FastifyRequest, reply: FastifyReply) {
+    this.username = user.username
+    this.roles = user.roles
+    this.#reply = reply
+  }
+
+  get gone(): AbortSignal {
+    const controller = new AbortController()
+    // An answer that has been sent ends with this as well; then nobody listens any more.
+    this.#reply.raw.once('close', () => controller.abort())
+    return controller.signal
   }
 }
 

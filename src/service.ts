@@ -10,8 +10,10 @@ import type { Model } from './model/model.ts'
 import { ensureAdmin } from './people/users.ts'
 import { openStorage } from './storage/open.ts'
 import { Refused, type Storage } from './storage/storage.ts'
-import { type Changed, isRisky, migrate, planModels } from './tables/migrate.ts'
-import { isNothingToDo, type Overview } from './tables/overview.ts'
+import { isMiscounted } from './tables/counts.ts'
+import { isRisky, migrate, planModels } from './tables/migrate.ts'
+import { isNothingToDo, type Overview, overviewOf } from './tables/overview.ts'
+import type { TablePlan } from './tables/plan.ts'
 import { backupBeforeChange, scheduleBackups } from './upkeep/backups.ts'
 import { Metrics } from './upkeep/metrics.ts'
 
@@ -51,11 +53,7 @@ export class Service {
     // From before the files are read: what is edited while the service starts is followed as well.
     const edits = this.#watch()
     const models = await loadModels(config.MODELS_DIR)
-    await this.#backUpIfRisky(await planModels(this.storage, models))
-    const changed = await migrate(this.storage, { models, recount: true })
-    this.#tell(changed)
-    if (changed.miscounted.length > 0)
-      this.#log.warn({ models: changed.miscounted }, 'records were counted anew: the tables had been changed by hand')
+    await this.#prepareTables(models)
     this.#app = await this.#build(models)
     this.#fingerprint = fingerprintOf(models)
     const admin = await ensureAdmin(this.storage.db, config)
@@ -82,6 +80,20 @@ export class Service {
     await this.#front.stop(this.config.SHUTDOWN_SECONDS)
     await this.#app.close()
     await this.storage.close()
+  }
+
+  /** At the start nobody waits: what there is to do is looked at here and now. */
+  async #prepareTables(models: Model[]): Promise<void> {
+    const { db } = this.storage
+    const overview = await overviewOf(db, models)
+    const there = models.filter((_, index) => overview.plans[index]?.steps.length === 0)
+    const miscounted: string[] = []
+    for (const model of there) if (await isMiscounted(db, model)) miscounted.push(model.name)
+    if (isNothingToDo(overview) && miscounted.length === 0) return
+    await this.#backUpIfRisky(overview)
+    this.#tell(await migrate(this.storage, { models, miscounted }))
+    if (miscounted.length > 0)
+      this.#log.warn({ models: miscounted }, 'records were counted anew: the tables had been changed by hand')
   }
 
   /** Edits are noted from now on, and followed from when somebody says so. */
@@ -133,7 +145,7 @@ export class Service {
     const changing = overview.plans.filter(({ steps }) => steps.length > 0).map(({ model }) => model.name)
     const changed = await this.#front.holdBack(
       (request) => writesTo(request, changing),
-      () => migrate(this.storage, { models, recount: false }, swap),
+      () => migrate(this.storage, { models, miscounted: [] }, swap),
     )
     this.#tell(changed)
   }
@@ -154,7 +166,7 @@ export class Service {
     this.#log.info({ target }, 'backup made before a change of tables')
   }
 
-  #tell({ plans }: Changed) {
+  #tell(plans: TablePlan[]) {
     for (const { model, steps } of plans)
       this.#log.info({ model: model.name, steps: steps.map(({ what }) => what) }, 'table changed')
   }

@@ -7,7 +7,10 @@ import { join } from 'node:path'
  * Node would have to load its TypeScript compiler for it, which is just what the others are spared. (That `npm start` keeps
  * the heap for young objects small saves another tenth of the memory, and costs no speed.)
  */
-enableCompileCache(join(import.meta.dirname, '..', 'node_modules', '.cache', 'dossier'))
+const folder = join(import.meta.dirname, '..', 'node_modules', '.cache', 'dossier')
+enableCompileCache(folder)
+// For the threads, which are told by their environment.
+process.env.NODE_COMPILE_CACHE = folder
 await import('./server.ts')
 // Now, and not at the end: a process may be killed.
 flushCompileCache()

@@ -100,7 +100,11 @@ export async function changeUser(
   // Hashing takes time: who proved an earlier password has proved nothing.
   const update = proof === undefined ? user : user.where('password', '=', proof)
   const endsSessions = change.password !== undefined || change.enabled === false
-  const changed = await keepingAnAdmin(storage, username, [
+  const missed =
+    proof === undefined
+      ? noSuchUser(username)
+      : new Failure('LOGIN_INCORRECT', 'The password has been changed meanwhile.')
+  const changed = await keepingAnAdmin(storage, missed, [
     update.returning(ACCOUNT).compile(),
     ...(endsSessions ? [endSessions(db, username, kept)] : []),
   ])
@@ -110,7 +114,7 @@ export async function changeUser(
 /** Their sessions go with them, by the foreign key. Returns the name as it was spelt. */
 export async function removeUser(storage: Storage, username: string): Promise<string> {
   const remove = storage.db.deleteFrom(USERS).where('username', '=', username).returning('username').compile()
-  const removed = await keepingAnAdmin(storage, username, [remove])
+  const removed = await keepingAnAdmin(storage, noSuchUser(username), [remove])
   return removed.username as string
 }
 
@@ -142,7 +146,7 @@ const ADMINS = `SELECT count(*) AS admins FROM dossier_users, json_each(dossier_
   WHERE enabled = 1 AND json_each.value = 'admin'`
 
 /** A unit that is undone if it would leave nobody to manage the others. Returns the row of its first step. */
-async function keepingAnAdmin(storage: Storage, username: string, [first, ...others]: Step[]) {
+async function keepingAnAdmin(storage: Storage, missed: Failure, [first, ...others]: Step[]) {
   const steps: Step[] = [
     { sql: ADMINS, parameters: [] },
     { ...(first as Step), must: true },
@@ -154,7 +158,7 @@ async function keepingAnAdmin(storage: Storage, username: string, [first, ...oth
     return rows[1]?.[0] as Record<string, unknown>
   } catch (error) {
     if (!(error instanceof StorageFault) || error.kind !== 'missed') throw error
-    if (error.details.step === 1) throw noSuchUser(username)
+    if (error.details.step === 1) throw missed
     throw new Failure(
       'LAST_ADMIN',
       'This is the last enabled user with the role admin. Give somebody else that role first.',

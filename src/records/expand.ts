@@ -30,6 +30,7 @@ export interface Expansion {
  */
 export function expand(expansion: Expansion, model: Model, rows: Row[], paths: string[]): number {
   let complete = rows.length
+  if (paths.length === 0) return complete
   for (const name of rootsOf(paths)) {
     const { reference } = visibleField(model, name) as { reference: Reference }
     const referred = expansion.models.get(reference.model) as Model

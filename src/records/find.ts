@@ -49,7 +49,7 @@ export function finderOf(surroundings: Surroundings, model: Model) {
     const hasMore = isCut || rows.length > limit || expanded < kept.length
     const data = kept.slice(0, expanded) as Stored[]
     const next = hasMore ? cursors.make(model, sort, positionOf(data.at(-1) as Stored, sort)) : undefined
-    for (const row of data) removeSortColumns(row, sort)
+    if (sort.length > 0) for (const row of data) removeSortColumns(row, sort)
     // A page that is not full is the last one: then the total is known.
     const isLast = limit > 0 && !hasMore && !position && (data.length > 0 || offset === 0)
     const total = isLast ? offset + data.length : await way.total()

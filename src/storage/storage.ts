@@ -83,6 +83,9 @@ export interface Storage {
   read(statement: Statement): Row[]
   readOne(statement: Statement): Row | undefined
 
+  /** As long as this number is the same, so is everything that is read. */
+  moment(): number
+
   /** What may have to go through many rows, on another thread, until the time is over or nobody waits any more. */
   search(statement: Statement, seeker: Seeker): Promise<Found>
 

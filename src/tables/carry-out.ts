@@ -4,7 +4,7 @@ import { type Database, Refused } from '../storage/storage.ts'
 import { comparable } from './columns.ts'
 import { countTriggers, recount } from './counts.ts'
 import { quote, shapeOf } from './ddl.ts'
-import type { Change, Changed } from './migrate.ts'
+import type { Change } from './migrate.ts'
 import { type Overview, overviewOf } from './overview.ts'
 import type { Step, TablePlan } from './plan.ts'
 import { rebuildTable } from './rebuild.ts'
@@ -13,7 +13,7 @@ import { type Trigger, triggersOf } from './triggers.ts'
 import { duplicatesOf, shareAValue } from './verify.ts'
 
 /** The job that changes tables, inside a transaction with foreign keys off. What it throws undoes everything. */
-export async function run(db: Database, { models, recount: countAll }: Change): Promise<Changed> {
+export async function run(db: Database, { models, miscounted }: Change): Promise<TablePlan[]> {
   // Planned inside the transaction: of two processes, the second finds nothing left to do.
   const overview = await overviewOf(db, models)
   const refusals = overview.plans.flatMap(({ model, refusals }) => refusals.map((why) => `${model.name}: ${why}`))
@@ -26,15 +26,14 @@ export async function run(db: Database, { models, recount: countAll }: Change): 
   for (const plan of plans) await applyPlan(db, plan)
   for (const { name, sql: text } of wanted) if (!kept.includes(name)) await execute(db, text)
   // What happened to a table while nobody counted has to be counted now.
-  const miscounted: string[] = []
   for (const model of models) {
     const wasCounted = countTriggers(tableOf(model)).every(({ name }) => kept.includes(name))
-    if ((!wasCounted || countAll) && (await recount(db, model)) && wasCounted) miscounted.push(model.name)
+    if (!wasCounted || miscounted.includes(model.name)) await recount(db, model)
   }
   if (rebuilds) await refuseDangling(db)
   await rememberShapes(db, models)
   await rememberSteps(db, plans)
-  return { plans, miscounted }
+  return plans
 }
 
 const execute = (db: Database, text: string) => db.executeQuery(CompiledQuery.raw(text))

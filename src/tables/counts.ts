@@ -25,17 +25,21 @@ export function countTriggers(table: string): { name: string; sql: string }[] {
   ]
 }
 
-/** Counts a table anew. Returns whether what was kept was wrong. */
-export async function recount(db: Database, model: Model): Promise<boolean> {
-  const table = tableOf(model)
-  const actual = sql`SELECT ${table} AS tbl, "id" >> ${sql.raw(String(BLOCK_BITS))} AS block, count(*) AS live FROM ${sql.table(table)} GROUP BY 2`
-  const kept = sql`SELECT tbl, block, live FROM dossier_counts WHERE tbl = ${table} AND live <> 0`
+const actualCounts = (table: string) =>
+  sql`SELECT ${table} AS tbl, "id" >> ${sql.raw(String(BLOCK_BITS))} AS block, count(*) AS live FROM ${sql.table(table)} GROUP BY 2`
+
+/** Whether what was kept is not what there is: somebody has changed the table by hand, without the triggers. */
+export async function isMiscounted(db: Database, model: Model): Promise<boolean> {
+  const actual = actualCounts(tableOf(model))
+  const kept = sql`SELECT tbl, block, live FROM dossier_counts WHERE tbl = ${tableOf(model)} AND live <> 0`
   const { rows } = await sql<{ wrong: number }>`
     SELECT EXISTS (${actual} EXCEPT ${kept}) OR EXISTS (${kept} EXCEPT ${actual}) AS wrong`.execute(db)
-  if (rows[0]?.wrong === 0) return false
-  await sql`DELETE FROM dossier_counts WHERE tbl = ${table}`.execute(db)
-  await sql`INSERT INTO dossier_counts ${actual}`.execute(db)
-  return true
+  return rows[0]?.wrong === 1
+}
+
+export async function recount(db: Database, model: Model): Promise<void> {
+  await sql`DELETE FROM dossier_counts WHERE tbl = ${tableOf(model)}`.execute(db)
+  await sql`INSERT INTO dossier_counts ${actualCounts(tableOf(model))}`.execute(db)
 }
 
 /** The counts of one model, as finds use them. */
@@ -47,7 +51,14 @@ export function countsOf(storage: Storage, model: Model) {
   }
   const sum: Statement = { sql: 'SELECT total(live) AS total FROM dossier_counts WHERE tbl = ?', parameters: [table] }
 
-  const total = (): number => (storage.readOne(sum) as { total: number }).total
+  let known = { moment: -1, total: 0 }
+
+  /** Finds of one moment share it. */
+  function total(): number {
+    const moment = storage.moment()
+    if (known.moment !== moment) known = { moment, total: (storage.readOne(sum) as { total: number }).total }
+    return known.total
+  }
 
   /** Where the record at an offset is: at or after which id, and how many further on. */
   function locate(offset: number): { from: number; skip: number } {

@@ -7,21 +7,15 @@ import type { TablePlan } from './plan.ts'
 /** How long to wait for another process that is changing the same tables. */
 const PATIENCE_MS = 600_000
 
-/** What is carried out, and whether the counts are to be checked as well. */
+/** What is carried out. */
 export interface Change {
   models: Model[]
-  recount: boolean
-}
-
-export interface Changed {
-  /** the plans that were carried out */
-  plans: TablePlan[]
-  /** models whose records had been miscounted */
+  /** names of models whose records have to be counted anew */
   miscounted: string[]
 }
 
 const STUDY = jobAt<Model[], Overview>(import.meta.resolve('./overview.ts'))
-const CARRY_OUT = jobAt<Change, Changed>(import.meta.resolve('./carry-out.ts'))
+const CARRY_OUT = jobAt<Change, TablePlan[]>(import.meta.resolve('./carry-out.ts'))
 
 /** What the models ask for, and whether it can be done; nothing is changed, and nobody waits for it. */
 export const planModels = (storage: Storage, models: Model[]): Promise<Overview> => storage.study(STUDY, models)
@@ -29,8 +23,11 @@ export const planModels = (storage: Storage, models: Model[]): Promise<Overview>
 /** A plan that changes or moves data that is there, and so wants a backup first. */
 export const isRisky = ({ steps }: TablePlan) => steps.some(({ kind }) => kind === 'rename' || kind === 'rebuild')
 
-/** Brings the tables in line with the models, all in one transaction, or none of it: then it is a `Refused`. */
-export async function migrate(storage: Storage, change: Change, swap?: () => void): Promise<Changed> {
+/**
+ * Brings the tables in line with the models, all in one transaction, or none of it: then it is a `Refused`. Returns the
+ * plans that were carried out.
+ */
+export async function migrate(storage: Storage, change: Change, swap?: () => void): Promise<TablePlan[]> {
   for (const end = Date.now() + PATIENCE_MS; ; ) {
     try {
       return await storage.change(CARRY_OUT, change, swap)

@@ -1,5 +1,6 @@
 import { type Model, tableOf } from '../model/model.ts'
 import type { Database } from '../storage/storage.ts'
+import { shapeOf } from './ddl.ts'
 import { planTable, type TablePlan } from './plan.ts'
 import { modelTables, readTable, readTriggers, type TableState } from './state.ts'
 import { type Trigger, unservedTriggers } from './triggers.ts'
@@ -9,6 +10,8 @@ import { verifyPlan } from './verify.ts'
 export interface Overview {
   plans: TablePlan[]
   unserved: Unserved[]
+  /** every table is known by its present shape */
+  isKnown: boolean
 }
 
 /** A table whose model has no file any more. Its records are kept, and hold up the delete of what they refer to. */
@@ -30,7 +33,7 @@ export async function overviewOf(db: Database, models: Model[]): Promise<Overvie
     const refusals = table && plan.refusals.length === 0 ? await verifyPlan(db, plan, table) : []
     plans.push({ ...plan, refusals: [...plan.refusals, ...refusals] })
   }
-  return { plans, unserved: await unservedAmong(db, models, triggers) }
+  return { plans, unserved: await unservedAmong(db, models, triggers), isKnown: await areKnown(db, models) }
 }
 
 async function unservedAmong(db: Database, models: Model[], existing: Trigger[]): Promise<Unserved[]> {
@@ -51,8 +54,16 @@ async function unservedAmong(db: Database, models: Model[], existing: Trigger[])
   return unserved
 }
 
+async function areKnown(db: Database, models: Model[]): Promise<boolean> {
+  const rows = await db.selectFrom('dossier_tables').select(['tbl', 'shape']).execute()
+  const shapes = new Map(rows.map(({ tbl, shape }) => [tbl, shape]))
+  return models.every((model) => shapes.get(tableOf(model)) === shapeOf(model))
+}
+
 /** Whether anything has to be changed, or would be refused. */
-export const isNothingToDo = ({ plans, unserved }: Overview) =>
-  plans.every(({ steps, refusals }) => steps.length + refusals.length === 0) && unserved.every(({ isNew }) => !isNew)
+export const isNothingToDo = ({ plans, unserved, isKnown }: Overview) =>
+  isKnown &&
+  plans.every(({ steps, refusals }) => steps.length + refusals.length === 0) &&
+  unserved.every(({ isNew }) => !isNew)
 
 export { overviewOf as run }

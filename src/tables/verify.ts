@@ -101,7 +101,7 @@ async function storedDuplicates(db: Database, model: Model, sources: Source[]): 
 
 /** The first groups of records that have the same keys, none of them unset. */
 export async function duplicatesOf(db: Database, model: Model, keys: RawBuilder<unknown>[]): Promise<number[][]> {
-  const all = keys.length > 0 ? keys : [sql`1`]
+  const all = keys.length > 0 ? keys : [sql`'all'`]
   const isSet = sql.join(
     all.map((key) => sql`${key} IS NOT NULL`),
     sql` AND `,

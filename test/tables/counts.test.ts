@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { sql } from 'kysely'
 import t from 'tap'
-import { countsOf } from '../../src/tables/counts.ts'
+import { countsOf, isMiscounted } from '../../src/tables/counts.ts'
 import { migrate } from '../../src/tables/migrate.ts'
 import { CONTACT, logSink, makeFolder, migrateTo, modelOf, startApp, testStorage } from '../helper.ts'
 
@@ -53,7 +53,7 @@ t.test('exact after thousands of random operations, cascades and rollbacks', asy
     t.equal(ids.filter((id) => id >= from)[skip], ids[offset], `offset ${offset}`)
   }
   t.strictSame(locate(ids.length), { from: Number.MAX_SAFE_INTEGER, skip: 0 })
-  t.strictSame((await migrate(storage, { models: MODELS, recount: true })).miscounted, [], 'nothing to repair')
+  for (const model of MODELS) t.notOk(await isMiscounted(db, model), 'nothing to repair')
 })
 
 t.test('a table that was changed by hand, or made before anybody counted, is counted anew', async (t) => {
@@ -70,7 +70,8 @@ t.test('a table that was changed by hand, or made before anybody counted, is cou
   await migrateTo(storage, MODELS)
   t.equal(total(), 2, 'the trigger is back, and what it missed is counted')
   await sql`UPDATE dossier_counts SET live = 7`.execute(db)
-  t.strictSame((await migrate(storage, { models: MODELS, recount: true })).miscounted, ['a.Parent'])
+  t.ok(await isMiscounted(db, MODELS[0] as (typeof MODELS)[0]))
+  await migrate(storage, { models: MODELS, miscounted: ['a.Parent'] })
   t.equal(total(), 2)
   await migrateTo(storage, [item('a.Parent', { y: { type: 'integer' } }), ...MODELS.slice(1)])
   await migrateTo(storage, [

@@ -66,7 +66,9 @@ t.test('new fields, new and dropped indexes', async (t) => {
   )
   t.strictSame(stepsOf(await migrateTo(storage, [changed])), [
     'add the column note',
+    'fill in the default of note (1 records)',
     'add the column level',
+    'fill in the default of level (1 records)',
     'add the column both',
     'drop the index contacts__Contact__email__unique',
     'index lastName',
@@ -303,7 +305,7 @@ t.test('what is refused, with nothing changed', async (t) => {
     [contact({ age: { type: 'integer', default: 1, unique: true } }), /"age" cannot be unique: the records 1, 2, 3/],
     [
       contact({ twice: { type: 'string', computed: '{firstName}', unique: true } }),
-      /cannot make twice unique: there are records that share/,
+      /"twice" cannot be unique: the records 1, 2 share a value/,
     ],
     [simple('contacts.Contact', { EMAIL: { type: 'string' } }), /only in case/],
   ]

@@ -17,6 +17,7 @@ export class Reader {
   readonly #statements: Statements
   #since = 0
   #isHeld = false
+  #moment = 0
 
   constructor(sqlite: Sqlite) {
     this.#sqlite = sqlite
@@ -41,6 +42,12 @@ export class Reader {
     } catch (error) {
       throw faultOf(error)
     }
+  }
+
+  /** Another number for every moment. */
+  moment(): number {
+    this.#look()
+    return this.#moment
   }
 
   lookAgain(): void {
@@ -69,6 +76,7 @@ export class Reader {
     if (this.#sqlite.inTransaction && now - this.#since < MOMENT_MS) return
     this.lookAgain()
     this.#since = now
+    this.#moment++
     this.#statements.of('begin').run()
     setImmediate(() => this.lookAgain())
   }

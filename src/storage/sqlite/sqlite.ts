@@ -86,6 +86,10 @@ class SqliteStorage implements Storage {
     return this.#reader.first(statement)
   }
 
+  moment(): number {
+    return this.#reader.moment()
+  }
+
   search(statement: Statement, seeker: Seeker): Promise<Found> {
     return this.#searches.search(statement, seeker)
   }

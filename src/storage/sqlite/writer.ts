@@ -1,7 +1,6 @@
 import type { Database as Sqlite } from 'better-sqlite3'
 import type { Database, Handed, Row, Statement, Unit } from '../storage.ts'
 import { StorageFault } from '../storage.ts'
-import { kyselyOver } from './kysely.ts'
 import { type Trouble, troubleOf } from './post.ts'
 import { Statements } from './statements.ts'
 
@@ -18,12 +17,10 @@ export interface GroupOutcome {
 export class Writer {
   readonly #sqlite: Sqlite
   readonly #statements: Statements
-  readonly #db: Database
 
   constructor(sqlite: Sqlite) {
     this.#sqlite = sqlite
     this.#statements = new Statements(sqlite)
-    this.#db = kyselyOver((query) => this.#statements.run(query))
   }
 
   /** Units that arrived together share one transaction and one fsync; one that fails takes no neighbour down. */
@@ -41,11 +38,14 @@ export class Writer {
 
   /** A job on the tables, in one transaction. Foreign keys are off: dropping a table would else delete what refers to it. */
   async change(run: (db: Database, input: unknown) => Promise<unknown>, input: unknown): Promise<unknown> {
+    // Only when it is needed: it is large.
+    const { kyselyOver } = await import('./kysely.ts')
+    const db = kyselyOver((query) => this.#statements.run(query))
     // Inside a transaction SQLite ignores this.
     this.#sqlite.pragma('foreign_keys = off')
     try {
       this.#statements.of('begin immediate').run()
-      const result = await run(this.#db, input)
+      const result = await run(db, input)
       this.#statements.of('commit').run()
       return result
     } finally {

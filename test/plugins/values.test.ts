@@ -1,0 +1,167 @@
+import { connect } from 'node:net'
+import t from 'tap'
+import { type Answer, playScenarios, receivedBy, startApp } from '../helper.ts'
+
+const B = '/ws/rest/a.B'
+const MODEL = {
+  type: 'object',
+  properties: {
+    n: { type: 'number' },
+    i: { type: 'integer' },
+    cents: { type: 'number', multipleOf: 0.01 },
+    list: { type: 'array', maxItems: 50, uniqueItems: true },
+    any: { type: 'array', uniqueItems: true },
+    words: { type: 'array', items: { type: 'string', maxLength: 5, pattern: '^[a-z]+$' } },
+    free: { type: 'object' },
+    closed: { type: 'object', additionalProperties: false },
+    mail: { type: 'string', format: 'email' },
+    true: { type: 'string' },
+    price: { type: 'string', format: 'decimal' },
+    path: { type: 'string' },
+  },
+}
+
+t.test('numbers are kept exactly, or not at all', async (t) => {
+  const service = await startApp(t, { models: { 'a.B.json': MODEL } })
+  const client = await service.login()
+  const put = (data: string) => ({ method: 'PUT', path: B, body: `{"data":${data}}` })
+  const inexact = (name: string, data: string, field: string) => ({
+    name,
+    ...put(data),
+    status: 422,
+    code: 'VALIDATION_FAILED',
+    has: [`"${field}":"is a number that cannot be kept exactly"`],
+  })
+  await playScenarios(t, client, [
+    inexact('beyond all numbers', '{"n":1e400}', 'n'),
+    inexact('below all numbers', '{"n":1e-400}', 'n'),
+    inexact('a large one in an array', '{"list":[1,9007199254740993]}', 'list.1'),
+    inexact('deep in an object', '{"free":{"a":[{"b":123456789012345678901}]}}', 'free.a.0.b'),
+    inexact('too many digits', '{"n":0.12345678901234567891}', 'n'),
+    {
+      name: 'exact ones',
+      ...put('{"n":1.50e2,"free":{"a":[0.1,-0,1e21,9007199254740991,0.30000000000000004]}}'),
+      status: 200,
+    },
+    { name: 'a multiple', ...put('{"cents":1.13}'), status: 200 },
+    { name: 'a large multiple', ...put('{"cents":123456789.13}'), status: 200 },
+    {
+      name: 'no multiple',
+      ...put('{"cents":1.135}'),
+      status: 422,
+      code: 'VALIDATION_FAILED',
+      has: ['multiple of 0.01'],
+    },
+    { name: 'a digit string', ...put('{"path":"9007199254740993 1e400"}'), status: 200 },
+  ])
+  t.match((await client.get(`${B}/1`)).body.data[0], { n: 150, free: { a: [0.1, 0, 1e21, 9007199254740991] } })
+})
+
+t.test('sizes come before what is inside, and nobody lists more than a hundred faults', async (t) => {
+  const service = await startApp(t, { models: { 'a.B.json': MODEL } })
+  const client = await service.login()
+  const numbers = Array.from({ length: 150_000 }, (_, index) => index)
+  const tooLong = await client.put(B, { list: numbers })
+  t.strictSame(tooLong.body.errors, { list: 'must NOT have more than 50 items' })
+  t.equal((await client.put(B, { any: numbers })).status, 200, 'many that differ')
+  const twice = await client.put(B, { any: [...numbers, { a: 1, b: 2 }, { b: 2, a: 1 }] })
+  t.strictSame(twice.body.errors, { any: 'must NOT have the same item twice' })
+  const wrong: Answer = await client.put(B, { words: Array.from({ length: 100_000 }, () => 5) })
+  t.equal(Object.keys(wrong.body.errors).length, 100)
+  t.ok(wrong.text.length < 20_000)
+  const unknown = await client.put(B, Object.fromEntries(numbers.slice(0, 5000).map((n) => [`x${n}`, 1])))
+  t.equal(Object.keys(unknown.body.errors).length, 100)
+  const long = await client.put(B, { ['x'.repeat(500_000)]: 1, mail: `${'a'.repeat(20_000)}@example.org` })
+  t.ok(long.text.length < 2000)
+  t.match(long.body.errors, { mail: /format/ })
+  t.match((await client.put(B, { words: ['abc', 'ABC', 'abcdefg'] })).body.errors, {
+    'words.1': 'must match pattern "^[a-z]+$"',
+    'words.2': 'must NOT have more than 5 characters',
+  })
+})
+
+t.test('a body that is not UTF-8 is not guessed at', async (t) => {
+  const service = await startApp(t, { models: { 'a.B.json': MODEL } })
+  const client = await service.login()
+  const body = Buffer.concat([Buffer.from('{"data":{"path":"'), Buffer.from([0xff, 0xfe]), Buffer.from('"}}')])
+  const socket = connect(Number(new URL(service.url).port), '127.0.0.1')
+  const answer = receivedBy(socket)
+  socket.write(
+    `PUT ${B} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nCookie: ${client.cookie}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`,
+  )
+  socket.write(body)
+  await new Promise((resolve) => socket.once('close', resolve))
+  t.match(answer(), /^HTTP\/1\.1 400[\s\S]*"code":"BAD_REQUEST","message":"The body is not UTF-8 text\."/)
+})
+
+t.test('addresses and words that used to break something', async (t) => {
+  const service = await startApp(t, { models: { 'a.B.json': MODEL } })
+  const client = await service.login()
+  await client.put(B, { true: 'yes', path: 'C:\\temp\\x', price: '12.50' })
+  await client.put(B, { true: 'no', path: 'ΟΔΟΣΑ', price: '2.5' })
+  const found = (query: string) => ({ name: query, path: `${B}?${query}`, status: 200, has: ['"total":1'] })
+  await playScenarios(t, client, [
+    { name: 'no model, odd query', path: '/ws/rest?x=%zz', status: 404, code: 'MODEL_NOT_FOUND' },
+    { name: 'odd query', path: `${B}?x=%zz`, status: 400, code: 'BAD_REQUEST' },
+    { name: 'odd name', path: '/ws/rest/%zz', status: 400, code: 'BAD_REQUEST' },
+    {
+      name: 'a huge offset',
+      method: 'POST',
+      path: `${B}/search`,
+      body: { offset: 1e300, data: {} },
+      status: 400,
+      code: 'BAD_REQUEST',
+    },
+    {
+      name: 'a field named true',
+      path: `${B}?true=yes&sort=true&fields=true`,
+      status: 200,
+      has: ['"true":"yes"'],
+      hasNot: ['"no"'],
+    },
+    found(`path[like]=${encodeURIComponent('C:\\temp')}`),
+    found(`path[like]=${encodeURIComponent('c:\\\\temp')}`),
+    found(`path[like]=${encodeURIComponent('ΟΔΟΣ')}`),
+    found('price[like]=2.50'),
+    found('price[like]=12'),
+    found('price=2.50'),
+    {
+      name: 'a long pattern',
+      path: `${B}?path[like]=${'x'.repeat(201)}`,
+      status: 400,
+      code: 'BAD_REQUEST',
+      has: ['200'],
+    },
+    {
+      name: 'many wildcards',
+      path: `${B}?path[like]=${'_'.repeat(21)}`,
+      status: 400,
+      code: 'BAD_REQUEST',
+      has: ['20 wildcards'],
+    },
+  ])
+  const socket = connect(Number(new URL(service.url).port), '127.0.0.1')
+  const answer = receivedBy(socket)
+  socket.write(`QUERY ${B} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nCookie: ${client.cookie}\r\n\r\n`)
+  await new Promise((resolve) => socket.once('close', resolve))
+  t.match(answer(), /^HTTP\/1\.1 405[\s\S]*METHOD_NOT_ALLOWED/)
+})
+
+t.test('a cursor over long texts', async (t) => {
+  const service = await startApp(t, { models: { 'a.B.json': MODEL }, env: { BODY_LIMIT_BYTES: '2000000' } })
+  const client = await service.login()
+  for (const letter of ['c', 'a', 'b']) await client.put(B, { path: letter.repeat(100_000), true: letter })
+  const page = async (after?: string) =>
+    (await client.get(`${B}?limit=1&sort=path&fields=true${after ? `&after=${after}` : ''}`)).body
+  const seen: string[] = []
+  let next: string | undefined
+  do {
+    const { data, next: following } = await page(next)
+    seen.push(data[0].true)
+    next = following
+  } while (next)
+  t.strictSame(seen, ['a', 'b', 'c'])
+  const { next: cursor } = await page()
+  await client.post(`${B}/2`, { version: 0, path: 'z' })
+  t.match(await page(cursor), { code: 'BAD_REQUEST', message: /the record 2, where the page ended, has been changed/ })
+})

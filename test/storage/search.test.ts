@@ -1,0 +1,127 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { likeMatcher } from '../../src/storage/sqlite/like.ts'
+import { type Seeker, type Storage, StorageFault } from '../../src/storage/storage.ts'
+import { testStorage } from '../helper.ts'
+
+/** Goes on until it is ended from the inside. */
+const ENDLESS = {
+  sql: 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE dossier_alive()) SELECT count(*) AS n FROM n',
+  parameters: [],
+}
+const QUICK = { sql: 'SELECT 7 AS n', parameters: [] }
+const seeker = (more: Partial<Seeker> = {}): Seeker => ({ username: 'ada', seconds: 3600, bytes: 1e9, ...more })
+
+const kindOf = (search: Promise<unknown>) =>
+  search.then(
+    () => 'found',
+    (error) => (error instanceof StorageFault ? error.kind : String(error)),
+  )
+
+t.test('a search ends at its limit, and when nobody waits for it any more', async (t) => {
+  const storage = await testStorage(t)
+  t.equal(await kindOf(storage.search(ENDLESS, seeker({ seconds: 0.02 }))), 'slow')
+  t.equal(await kindOf(storage.search(ENDLESS, seeker({ seconds: 0.3 }))), 'slow')
+  const gone = new AbortController()
+  const search = kindOf(storage.search(ENDLESS, seeker({ gone: gone.signal })))
+  t.strictSame(await storage.search(QUICK, seeker()), { rows: [{ n: 7 }], isCut: false }, 'others go on')
+  gone.abort()
+  t.equal(await search, 'unwanted')
+  t.equal(await kindOf(storage.search(ENDLESS, seeker({ gone: gone.signal }))), 'unwanted', 'who has left before')
+  t.equal(await kindOf(storage.search({ sql: 'SELECT * FROM nowhere', parameters: [] }, seeker())), 'gone')
+})
+
+t.test('one person’s slow searches take turns among themselves', async (t) => {
+  const storage = await testStorage(t)
+  const [first, waiting] = [new AbortController(), new AbortController()]
+  const searches = [first, waiting].map(({ signal }) => kindOf(storage.search(ENDLESS, seeker({ gone: signal }))))
+  const other = new AbortController()
+  const theirs = kindOf(storage.search(ENDLESS, seeker({ username: 'bob', gone: other.signal })))
+  // Until all of them are where the slow ones are.
+  for (let i = 0; i < 5; i++) await kindOf(storage.search(ENDLESS, seeker({ username: 'eve', seconds: 0.1 })))
+  waiting.abort()
+  t.equal(await searches[1], 'unwanted', 'who waits in line can leave it')
+  other.abort()
+  t.equal(await theirs, 'unwanted')
+  first.abort()
+  t.equal(await searches[0], 'unwanted')
+  t.match(await storage.search(QUICK, seeker()), { rows: [{ n: 7 }] })
+})
+
+t.test('no more wait than there is room for, and a close ends them all', async (t) => {
+  const storage: Storage = await testStorage(t)
+  const kinds = Array.from({ length: 120 }, () => kindOf(storage.search(ENDLESS, seeker())))
+  const full = await Promise.race(kinds)
+  t.equal(full, 'busy')
+  await storage.close()
+  t.strictSame([...new Set(await Promise.all(kinds))].sort(), ['busy', 'unwanted'])
+})
+
+t.test('more bytes than are wanted are not read', async (t) => {
+  const storage = await testStorage(t)
+  const rows = (size: number) => ({
+    sql: `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9) SELECT printf('%0${size}d', i) AS x FROM n`,
+    parameters: [],
+  })
+  t.match(await storage.search(rows(100), seeker({ bytes: 250 })), { isCut: true, rows: { length: 2 } })
+  t.match(await storage.search(rows(100), seeker({ bytes: 900 })), { isCut: false, rows: { length: 9 } })
+  t.match(await storage.search(rows(1000), seeker({ bytes: 10 })), { isCut: true, rows: { length: 1 } }, 'one at least')
+})
+
+/** LIKE as one would write it without a thought to time. */
+function naive(text: string, pattern: string): boolean {
+  const fold = (part: string) => part.toLowerCase().replaceAll('ς', 'σ')
+  const source = [...fold(pattern).matchAll(/\\([\s\S])|([\s\S])/gu)]
+    .map(([, escaped, plain]) => {
+      if (plain === '%') return '[\\s\\S]*'
+      return plain === '_' ? '[\\s\\S]' : RegExp.escape((escaped ?? plain) as string)
+    })
+    .join('')
+  return new RegExp(`^${source}$`, 'u').test(fold(text))
+}
+
+t.test('our LIKE is LIKE', async (t) => {
+  const letters = fc.string({
+    unit: fc.constantFrom('a', 'B', 'b', 'é', 'É', 'Σ', 'ς', '💡', '%', '_', '\\'),
+    maxLength: 12,
+  })
+  const piece = fc.constantFrom('a', 'b', 'É', 'σ', 'Σ', '💡', '%', '_', '\\%', '\\_', '\\\\')
+  const pattern = fc.array(piece, { maxLength: 8 }).map((pieces) => pieces.join(''))
+  fc.assert(
+    fc.property(letters, pattern, (text, wanted) => {
+      // Plain letters are folded as SQLite folds them: no others.
+      if (/^[\0-\x7f]*$/.test(wanted) && !/^[\0-\x7f]*$/.test(text)) return true
+      return likeMatcher(wanted, () => {})(text) === naive(text, wanted)
+    }),
+    { seed: 5, numRuns: 5000 },
+  )
+  const long = `${'a'.repeat(200_000)}b`
+  let asked = 0
+  const matcher = (wanted: string) => likeMatcher(wanted, () => asked++)
+  t.ok(matcher('%aaab')(long))
+  t.ok(matcher('%aaab%')(long))
+  t.notOk(matcher('%abb%')(long))
+  t.ok(asked > 3, 'and it can be ended in the middle')
+  t.notOk(matcher('b%')(long))
+  t.ok(matcher('a%b')(long))
+})
+
+t.test('both ways of saying LIKE in SQL are one', async (t) => {
+  const storage = await testStorage(t)
+  const { db, dialect } = storage
+  const fits = async (text: string, pattern: string) => {
+    const { sql } = await import('kysely')
+    const query = sql<{ fits: number | null }>`SELECT ${dialect.like(sql`${text}`, pattern)} AS fits`.compile(db)
+    const { rows } = await storage.search(query, seeker())
+    return rows[0]?.fits
+  }
+  for (const filler of ['', 'x'.repeat(2000)]) {
+    t.equal(await fits(`Straße 5${filler}`, 'STRASSE%'), 0)
+    t.equal(await fits(`Main Street${filler}`, 'main%'), 1)
+    t.equal(await fits(`C:\\temp${filler}`, '%C:\\\\temp%'), 1)
+    t.equal(await fits(`ΟΔΟΣΑ${filler}`, '%οδος%'), 1)
+    t.equal(await fits(`ÉCOLE${filler}`, '%école%'), 1)
+    t.equal(await fits(`100 %${filler}`, '100 \\%%'), 1)
+  }
+  t.equal(await fits(null as unknown as string, '%é%'), null)
+})
