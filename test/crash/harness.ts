@@ -144,11 +144,12 @@ export function audit(folder: string, ledger: Ledger): string[] {
   return faults
 }
 
-/** Starts, writes, kills at a random moment, and looks. */
+/** Starts, writes until so many writes were acknowledged and a moment longer, kills, and looks. */
 export async function crashRound(
   folder: string,
   ledger: Ledger,
   workers: number,
+  acknowledged: number,
   milliseconds: number,
 ): Promise<string[]> {
   const { child, url } = await startService(folder)
@@ -157,6 +158,7 @@ export async function crashRound(
   const writers = Array.from({ length: workers }, (_, worker) =>
     writeUntilDeath(url, client.cookie as string, ledger, worker),
   )
+  for (const enough = ledger.acknowledged + acknowledged; ledger.acknowledged < enough; ) await setTimeout(1)
   await setTimeout(milliseconds)
   await kill(child)
   await Promise.all(writers)

@@ -1,22 +1,69 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { crashRound, makeCrashFolder, newLedger } from './harness.ts'
+import { setTimeout } from 'node:timers/promises'
+import { login } from '../helper.ts'
+import { fileOf, Oracle, randomNumbers } from './edits.ts'
+import { crashRound, kill, makeCrashFolder, newLedger, startService } from './harness.ts'
 
-/** `npm run crash [-- ROUNDS]`: kills the service over and over while many clients write, and looks for what is lost. */
+/** `npm run crash [-- ROUNDS]`: kills the service over and over while many clients write, and while models change. */
 const rounds = Number(process.argv[2] ?? 50)
+const say = (line: string) => process.stdout.write(`${line}\n`)
 const folder = mkdtempSync(join(tmpdir(), 'dossier-crash-'))
-makeCrashFolder(folder)
-const ledger = newLedger()
-for (let round = 1; round <= rounds; round++) {
-  const faults = await crashRound(folder, ledger, 32, 100 + Math.random() * 1500)
-  process.stdout.write(
-    `round ${round} of ${rounds}: ${ledger.acknowledged} writes acknowledged, ${faults.length} faults\n`,
-  )
-  if (faults.length > 0) {
-    process.stdout.write(`${faults.join('\n')}\nThe data is in ${folder}\n`)
-    process.exit(1)
+
+function stopAt(faults: string[]): void {
+  if (faults.length === 0) return
+  say(`${faults.join('\n')}\nThe data is in ${folder}`)
+  process.exit(1)
+}
+
+async function whileManyWrite(): Promise<void> {
+  const place = join(folder, 'writes')
+  makeCrashFolder(place)
+  const ledger = newLedger()
+  for (let round = 1; round <= rounds; round++) {
+    const faults = await crashRound(place, ledger, 32, 1, Math.random() * 1500)
+    say(`round ${round} of ${rounds}: ${ledger.acknowledged} writes acknowledged, ${faults.length} faults`)
+    stopAt(faults)
   }
 }
+
+/** An edit is followed, or cut short by a kill; after the next start all values are as before it or as after it. */
+async function whileModelsChange(): Promise<void> {
+  const place = join(folder, 'edits')
+  makeCrashFolder(place)
+  const seed = Date.now() % 1_000_000
+  const random = randomNumbers(seed)
+  const oracle = new Oracle(random)
+  const file = join(place, 'models', 'edit.Thing.json')
+  const save = (fields: object) => writeFileSync(file, JSON.stringify(fields))
+  save(oracle.file)
+  let kills = 0
+  for (let round = 1; round <= 5 * rounds; round++) {
+    let { child, url } = await startService(place)
+    let client = await login(url)
+    stopAt(await oracle.check(client))
+    stopAt(await oracle.write(client, 5))
+    const next = oracle.nextFields()
+    const isAccepted = oracle.accepts(next)
+    save(fileOf(next))
+    // The watcher waits for a moment, then the tables change.
+    await setTimeout(200 + random(250))
+    await kill(child)
+    kills++
+    if (isAccepted) oracle.follow(next)
+    else save(oracle.file)
+    ;({ child, url } = await startService(place))
+    client = await login(url)
+    stopAt(
+      (await oracle.check(client)).map((fault) => `seed ${seed}, round ${round}, ${JSON.stringify(next)}: ${fault}`),
+    )
+    await kill(child, random(2) === 0 ? 'SIGKILL' : 'SIGTERM')
+    if (round % 25 === 0) say(`${round} of ${5 * rounds} edits, ${kills} cut short by a kill: no value lost`)
+  }
+}
+
+await whileManyWrite()
+await whileModelsChange()
 rmSync(folder, { recursive: true })
-process.stdout.write('Nothing acknowledged was lost.\n')
+say('Nothing acknowledged was lost.')

@@ -1,0 +1,228 @@
+import fc from 'fast-check'
+import type { Client } from '../helper.ts'
+
+/**
+ * Random edits of one model file, and what they must do to the data: an oracle that knows nothing of tables. It holds every
+ * value that was ever stored, also of fields that are gone.
+ */
+export type Type = 'string' | 'integer' | 'number' | 'boolean'
+export type Value = string | number | boolean | null
+
+export interface FieldFile {
+  type: Type
+  default?: Value
+  unique?: boolean
+  renamedFrom?: string
+}
+
+export type Fields = Record<string, FieldFile>
+
+/** A column that was made once: it stays, also when its field is gone. */
+interface Column {
+  type: Type
+  values: Map<number, Value>
+}
+
+const NAMES = ['a', 'b', 'c', 'd', 'e']
+const VALUES: Record<Type, Value[]> = {
+  string: ['x', '1', '-7', '2.50', 'true', '', '007'],
+  integer: [0, 1, -7, 42],
+  number: [0, 1, 2.5, -7],
+  boolean: [true, false],
+}
+const PATH = '/ws/rest/edit.Thing'
+
+/** A source of random numbers that can be replayed. */
+export function randomNumbers(seed: number): (below: number) => number {
+  let numbers: number[] = []
+  let round = seed
+  return (below) => {
+    if (numbers.length === 0) numbers = fc.sample(fc.nat(1_000_000), { numRuns: 500, seed: round++ })
+    return (numbers.pop() as number) % below
+  }
+}
+
+export class Oracle {
+  fields: Fields = { keep: { type: 'string' }, a: { type: 'string' } }
+  /** by id: the version; a record that is gone is not here */
+  readonly versions = new Map<number, number>()
+  #columns = new Map<string, Column>([
+    ['keep', { type: 'string', values: new Map() }],
+    ['a', { type: 'string', values: new Map() }],
+  ])
+  readonly #random: (below: number) => number
+
+  constructor(random: (below: number) => number) {
+    this.#random = random
+  }
+
+  get file(): object {
+    return fileOf(this.fields)
+  }
+
+  #pick<Item>(items: readonly Item[]): Item {
+    return items[this.#random(items.length)] as Item
+  }
+
+  /** Another version of the fields: one or two changes. */
+  nextFields(): Fields {
+    const next = structuredClone(this.fields)
+    for (const field of Object.values(next)) delete field.renamedFrom
+    for (let i = 0; i <= this.#random(2); i++) this.#change(next)
+    return next
+  }
+
+  #change(next: Fields) {
+    const present = Object.keys(next).filter((name) => name !== 'keep')
+    const absent = NAMES.filter((name) => !next[name])
+    const what = this.#random(7)
+    const [name, other] = [this.#pick(present), this.#pick(absent)]
+    if ((what <= 1 || present.length === 0) && other) {
+      const type = this.#pick(Object.keys(VALUES) as Type[])
+      const from = Object.keys(this.fields).find((gone) => gone !== 'keep' && !next[gone])
+      next[other] = {
+        type,
+        ...(this.#random(2) === 0 && { default: this.#pick(VALUES[type]) }),
+        ...(from && this.#random(2) === 0 && { renamedFrom: from }),
+      }
+    } else if (what === 2 && name) delete next[name]
+    else if (what === 3 && name) next[name] = { type: this.#pick(Object.keys(VALUES) as Type[]) }
+    else if (what === 4 && name) {
+      const { type, unique } = next[name] as FieldFile
+      next[name] = {
+        type,
+        ...(unique && { unique }),
+        ...(this.#random(2) === 0 && { default: this.#pick(VALUES[type]) }),
+      }
+    } else if (what === 5 && name) {
+      const field = next[name] as FieldFile
+      if (field.unique) delete field.unique
+      else field.unique = true
+    } else if (what === 6 && name && other) {
+      const { default: _, ...field } = next[name] as FieldFile
+      delete next[name]
+      next[other] = { ...field, renamedFrom: name }
+    }
+  }
+
+  /** What an edit does, if it can be done; false if it has to be refused. Two who look at the same find the same. */
+  accepts(next: Fields): boolean {
+    return this.#after(next) !== undefined
+  }
+
+  follow(next: Fields): void {
+    this.#columns = this.#after(next) as Map<string, Column>
+    this.fields = next
+  }
+
+  #after(next: Fields): Map<string, Column> | undefined {
+    const columns = new Map(structuredClone([...this.#columns]))
+    const ids = [...this.versions.keys()]
+    for (const [name, { renamedFrom, default: fallback = null }] of Object.entries(next)) {
+      const earlier = renamedFrom === undefined ? undefined : columns.get(renamedFrom)
+      if (!earlier) continue
+      const there = columns.get(name)
+      const isEmpty = ids.every((id) => {
+        const value = there?.values.get(id) ?? null
+        return value === null || stored(value) === stored(fallback)
+      })
+      if (there && !isEmpty) return undefined
+      columns.set(name, earlier)
+      columns.delete(renamedFrom as string)
+    }
+    for (const [name, { type, default: fallback = null, unique }] of Object.entries(next)) {
+      const column = columns.get(name) ?? { type, values: new Map(ids.map((id) => [id, fallback])) }
+      columns.set(name, column)
+      for (const [id, value] of column.values) {
+        if (!this.versions.has(id) || value === null || column.type === type) continue
+        const converted = convert(value, type)
+        if (converted === undefined) return undefined
+        column.values.set(id, converted)
+      }
+      column.type = type
+      const values = ids.map((id) => column.values.get(id) ?? null).filter((value) => value !== null)
+      if (unique && new Set(values.map(stored)).size < values.length) return undefined
+    }
+    return columns
+  }
+
+  /** Some writes, each of which is answered; a unique value that is taken is refused, and nothing changes. */
+  async write(client: Client, count: number): Promise<string[]> {
+    const faults: string[] = []
+    for (let i = 0; i < count; i++) {
+      const id = this.#pick([...this.versions.keys(), undefined, undefined])
+      const data = this.#data()
+      const { status, text, body } = await (id === undefined
+        ? client.put(PATH, data)
+        : client.post(`${PATH}/${id}`, { version: this.versions.get(id), ...data }))
+      if (status === 409 && /NOT_UNIQUE/.test(text)) continue
+      if (status !== 200) faults.push(`a write was answered ${text}`)
+      else this.#written(body.data[0].id, data, id === undefined)
+    }
+    const victim = this.#pick([...this.versions.keys()])
+    if (this.#random(4) === 0 && victim !== undefined) {
+      const { status, text } = await client.delete(`${PATH}/${victim}`)
+      if (status === 200) this.versions.delete(victim)
+      else faults.push(`a delete was answered ${text}`)
+    }
+    return faults
+  }
+
+  #data(): Record<string, Value> {
+    const data: Record<string, Value> = { keep: String(this.#random(1_000_000)) }
+    for (const [name, { type }] of Object.entries(this.fields))
+      if (name !== 'keep' && this.#random(3) > 0) data[name] = this.#pick([...VALUES[type], null])
+    return data
+  }
+
+  #written(id: number, data: Record<string, Value>, isNew: boolean) {
+    this.versions.set(id, isNew ? 0 : (this.versions.get(id) as number) + 1)
+    for (const [name, field] of Object.entries(this.fields)) {
+      const column = this.#columns.get(name) as Column
+      if (name in data) column.values.set(id, data[name] as Value)
+      else if (isNew) column.values.set(id, field.default ?? null)
+    }
+  }
+
+  /** Everything that is served is what it should be. Returns what is not. */
+  async check(client: Client): Promise<string[]> {
+    const faults: string[] = []
+    const { body } = await client.get(`${PATH}?limit=500&fields=${Object.keys(this.fields)}`)
+    const served = new Map<number, Record<string, Value>>(
+      body.data.map(({ id, ...record }: { id: number }) => [id, record]),
+    )
+    if (body.total !== this.versions.size || served.size !== this.versions.size)
+      faults.push(`${this.versions.size} records should be there, but the total is ${body.total}`)
+    for (const [id, version] of this.versions) {
+      const expected = {
+        version,
+        ...Object.fromEntries(Object.keys(this.fields).map((name) => [name, this.#value(name, id)])),
+      }
+      const actual = served.get(id) ?? {}
+      for (const [name, value] of Object.entries(expected))
+        if (actual[name] !== value) faults.push(`${name} of ${id} should be ${value}, but is ${actual[name]}`)
+    }
+    return faults
+  }
+
+  #value(name: string, id: number): Value {
+    return this.#columns.get(name)?.values.get(id) ?? null
+  }
+}
+
+export const fileOf = (properties: Fields) => ({ type: 'object', audit: false, properties })
+
+const stored = (value: Value) => (typeof value === 'boolean' ? Number(value) : value)
+
+/** A value of another type, if nothing of it is lost. */
+function convert(value: Value, to: Type): Value | undefined {
+  if (to === 'string') return String(value)
+  const plain = typeof value === 'boolean' ? Number(value) : value
+  if (to === 'boolean') {
+    if (plain === 0 || plain === 'false') return false
+    return plain === 1 || plain === 'true' ? true : undefined
+  }
+  if (typeof plain === 'number') return to === 'number' || Number.isSafeInteger(plain) ? plain : undefined
+  const isNumber = to === 'integer' ? /^(?:0|-?[1-9]\d*)$/ : /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/
+  return isNumber.test(plain as string) ? Number(plain) : undefined
+}

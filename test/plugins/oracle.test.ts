@@ -1,0 +1,254 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { type Client, PASSWORD, startApp } from '../helper.ts'
+
+/**
+ * Random searches by people who reach all or only their own records, against a naive evaluation of the same: every record
+ * in order, page by page, and the total.
+ */
+const OWN = [{ role: '*', where: 'own' }]
+const MODELS = {
+  'o.Company.json': {
+    type: 'object',
+    properties: { name: { type: 'string' }, size: { type: 'integer' } },
+    access: { read: OWN, create: ['*'], update: [], delete: [] },
+  },
+  'o.Item.json': {
+    type: 'object',
+    properties: {
+      whole: { type: 'integer', index: true },
+      text: { type: 'string' },
+      code: { type: 'string', unique: true },
+      price: { type: 'string', format: 'decimal' },
+      flag: { type: 'boolean' },
+      company: { type: 'integer', reference: 'o.Company' },
+    },
+    access: { read: ['chief', ...OWN], create: ['*'], update: [], delete: [] },
+  },
+}
+
+type Value = string | number | boolean | null
+type Item = Record<string, Value> & { id: number; createdBy: string }
+interface Criterion {
+  fieldName: string
+  operator: string
+  value?: unknown
+  value2?: unknown
+}
+type Filter = Criterion | { operator: string; criteria: Filter[] }
+
+const TEXTS = ['', 'a', 'A', 'ab', 'Äpfel', 'äpfel%', 'x_y', 'C:\\temp', 'ΟΔΟΣ', 'οδοσα', '100 %', 'zz']
+const POOL: Record<string, Value[]> = {
+  whole: [-1, 0, 1, 2, 3, 9007199254740991],
+  text: TEXTS,
+  price: ['0', '-1.5', '-1.55', '1.50', '1.5', '10', '2', '99999999999999999999.1'],
+  flag: [true, false],
+  'company.name': ['a', 'b', 'B'],
+  'company.size': [1, 2],
+  id: [1, 5, 20],
+  code: ['c1', 'c7'],
+}
+const PATTERNS = ['a', 'A%', '%B', '_', '%', '\\%', 'ä', 'x\\_y', 'C:\\temp', '%σ%', 'οδος', 'zzz', '1_0']
+
+/** Decimals as whole numbers of the 40th digit. */
+function key(field: string, value: Value): string | number | bigint {
+  if (field === 'price') {
+    const [, sign, whole = '', fraction = ''] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(value as string) as RegExpExecArray
+    return BigInt(`${sign}${whole}${fraction.padEnd(40, '0')}`)
+  }
+  return typeof value === 'boolean' ? Number(value) : (value as string | number)
+}
+
+/** Texts by code points, as the database has them. */
+function order(field: string, a: Value, b: Value): number {
+  if (a === null || b === null) return a === b ? 0 : a === null ? -1 : 1
+  const [first, second] = [key(field, a), key(field, b)]
+  if (typeof first === 'string') return Buffer.compare(Buffer.from(first), Buffer.from(second as string))
+  const [left, right] = [first, second as number]
+  return left < right ? -1 : left > right ? 1 : 0
+}
+
+function like(text: string, value: string): boolean {
+  const isAscii = /^[\0-\x7f]*$/.test(value)
+  const fold = (part: string) =>
+    isAscii ? part.replace(/[A-Z]/g, (letter) => letter.toLowerCase()) : part.toLowerCase().replaceAll('ς', 'σ')
+  const tokens = [...fold(value).matchAll(/\\([%_\\])|([\s\S])/gu)]
+  const source = tokens.map(([, escaped, plain]) => {
+    if (plain === '%') return '[\\s\\S]*'
+    return plain === '_' ? '[\\s\\S]' : RegExp.escape((escaped ?? plain) as string)
+  })
+  const isWhole = tokens.some(([, , plain]) => plain === '%')
+  return new RegExp(isWhole ? `^${source.join('')}$` : source.join(''), 'u').test(fold(text))
+}
+
+/** Each of the plain operators is false where nothing is stored. */
+function compare(field: string, operator: string, stored: Value, { value, value2 }: Criterion): boolean {
+  if (operator === 'isSet') return stored !== null
+  if (stored === null) return false
+  const against = (other: unknown) => order(field, stored, other as Value)
+  if (operator === '=') return against(value) === 0
+  if (operator === '>') return against(value) > 0
+  if (operator === '>=') return against(value) >= 0
+  if (operator === '<') return against(value) < 0
+  if (operator === '<=') return against(value) <= 0
+  if (operator === 'in') return (value as Value[]).some((other) => against(other) === 0)
+  if (operator === 'between') return against(value) >= 0 && against(value2) <= 0
+  return like(stored as string, value as string)
+}
+
+const OPPOSITES: Record<string, string> = {
+  '!=': '=',
+  notLike: 'like',
+  notIn: 'in',
+  notBetween: 'between',
+  isNull: 'isSet',
+}
+
+function matches(filter: Filter, item: Item, companies: Map<number, Item>): boolean {
+  if ('criteria' in filter) {
+    const inner = filter.criteria.map((one) => matches(one, item, companies))
+    if (filter.operator === 'or') return inner.length === 0 || inner.some(Boolean)
+    return filter.operator === 'not' ? inner.length === 0 || !inner.every(Boolean) : inner.every(Boolean)
+  }
+  const { fieldName, operator } = filter
+  const plain = OPPOSITES[operator] ?? (operator === 'notNull' ? 'isSet' : operator)
+  const [first = '', second] = fieldName.split('.')
+  const company = companies.get(item.company as number)
+  const isTrue =
+    second === undefined
+      ? compare(first, plain, item[first] as Value, filter)
+      : company !== undefined && compare(second, plain, company[second] as Value, filter)
+  return OPPOSITES[operator] ? !isTrue : isTrue
+}
+
+const criterion: fc.Arbitrary<Criterion> = fc
+  .constantFrom(...Object.keys(POOL))
+  .chain((fieldName): fc.Arbitrary<Criterion> => {
+    const value = fc.constantFrom(...(POOL[fieldName] as Value[]))
+    const one = fc.record({
+      fieldName: fc.constant(fieldName),
+      operator: fc.constantFrom('=', '!=', '>', '>=', '<', '<='),
+      value,
+    })
+    const set = fc.record({ fieldName: fc.constant(fieldName), operator: fc.constantFrom('isNull', 'notNull') })
+    const many = fc.record({
+      fieldName: fc.constant(fieldName),
+      operator: fc.constantFrom('in', 'notIn'),
+      value: fc.array(value, { minLength: 1, maxLength: 4 }),
+    })
+    const two = fc.record({
+      fieldName: fc.constant(fieldName),
+      operator: fc.constantFrom('between', 'notBetween'),
+      value,
+      value2: value,
+    })
+    if (!['text', 'company.name'].includes(fieldName)) return fc.oneof(one, set, many, two)
+    const pattern = fc.record({
+      fieldName: fc.constant(fieldName),
+      operator: fc.constantFrom('like', 'notLike'),
+      value: fc.constantFrom(...PATTERNS),
+    })
+    return fc.oneof(one, set, many, two, pattern, pattern)
+  })
+const { filter } = fc.letrec<{ filter: Filter }>((tie) => ({
+  filter: fc.oneof(
+    { maxDepth: 3, withCrossShrink: true },
+    criterion,
+    fc.record({
+      operator: fc.constantFrom('and', 'or', 'not'),
+      criteria: fc.array(tie('filter'), { minLength: 1, maxLength: 3 }),
+    }),
+  ),
+}))
+const group = fc.record({
+  operator: fc.constantFrom('and', 'or', 'not'),
+  criteria: fc.array(filter, { maxLength: 3 }),
+})
+const sorts = fc.uniqueArray(fc.constantFrom('whole', '-whole', 'text', '-price', 'price', '-flag'), {
+  maxLength: 2,
+  selector: (name) => name.replace('-', ''),
+})
+
+t.test('random searches find just what a naive look finds, for everybody', async (t) => {
+  const service = await startApp(t, { models: MODELS })
+  const admin = await service.login()
+  const people: Record<string, Client> = {}
+  for (const [username, roles] of [
+    ['ada', ['chief']],
+    ['bob', []],
+    ['eve', []],
+  ] as const) {
+    await admin.put('/ws/users', { username, password: PASSWORD, roles })
+    people[username] = await service.login(username)
+  }
+  const names = Object.keys(people)
+  const numbers = fc.sample(fc.nat(1_000_000), { numRuns: 1000, seed: 77 })
+  const pick = <Item>(values: readonly Item[]): Item => values[(numbers.pop() as number) % values.length] as Item
+  const companies: Item[] = []
+  for (let i = 0; i < 9; i++) {
+    const answer = await people[pick(names)]?.put('/ws/rest/o.Company', {
+      name: pick(['a', 'b', 'B', null]),
+      size: pick([1, 2, null]),
+    })
+    companies.push(answer?.body.data[0])
+  }
+  const items: Item[] = []
+  for (let i = 0; i < 60; i++) {
+    const username = pick(names)
+    const own = companies.filter(({ createdBy }) => createdBy === username)
+    const answer = await people[username]?.put('/ws/rest/o.Item', {
+      whole: pick([...(POOL.whole as Value[]), null]),
+      text: pick([...TEXTS, null]),
+      price: pick([...(POOL.price as Value[]), null]),
+      flag: pick([true, false, null]),
+      code: pick([`c${i}`, null]),
+      company: pick([...own.map(({ id }) => id), null]),
+    })
+    items.push(answer?.body.data[0])
+  }
+  t.ok(
+    items.every((item) => item?.id),
+    'all were made',
+  )
+
+  await fc.assert(
+    fc.asyncProperty(group, sorts, fc.constantFrom(...names), fc.nat(12), async (data, sortBy, username, offset) => {
+      const readable = companies.filter(({ createdBy }) => createdBy === username)
+      const known = new Map(readable.map((company) => [company.id, company]))
+      const expected = items
+        .filter(({ createdBy }) => username === 'ada' || createdBy === username)
+        .filter((item) => matches(data, item, known))
+        .sort((a, b) => {
+          for (const name of sortBy) {
+            const field = name.replace('-', '')
+            const which = order(field, a[field] as Value, b[field] as Value)
+            if (which !== 0) return name.startsWith('-') ? -which : which
+          }
+          return a.id - b.id
+        })
+        .map(({ id }) => id)
+      const search = async (more: object) => {
+        const answer = await people[username]?.send('POST', '/ws/rest/o.Item/search', { sortBy, data, ...more })
+        if (answer?.status !== 200) throw new Error(answer?.text)
+        return { ...answer.body, ids: answer.body.data.map(({ id }: Item) => id) }
+      }
+      const page = await search({ offset, limit: 7 })
+      const same = (actual: unknown, wanted: unknown, what: string) => {
+        if (JSON.stringify(actual) !== JSON.stringify(wanted))
+          throw new Error(`${what} of ${username}: ${JSON.stringify(actual)} instead of ${JSON.stringify(wanted)}`)
+      }
+      same(page.total, expected.length, 'total')
+      same(page.ids, expected.slice(offset, offset + 7), 'page')
+      const seen: number[] = []
+      for (let after: string | undefined; ; ) {
+        const { ids, next, total } = await search({ limit: 4, ...(after && { after }) })
+        same(total, expected.length, 'total beside a cursor')
+        seen.push(...ids)
+        if (!next) break
+        after = next
+      }
+      same(seen, expected, 'pages by cursor')
+    }),
+    { seed: 11, numRuns: 120 },
+  )
+})
