@@ -197,15 +197,11 @@ class Waiting implements Asker {
   }
 }
 
-/** The model's name in a path below /ws/rest. */
+/** The model's name in a path below /ws/rest, which can be decoded: else there would be no route. */
 function modelIn(url: string): string {
   const [path = ''] = url.split(/[?#]/)
   const [, , , name = ''] = path.split('/')
-  try {
-    return decodeURIComponent(name)
-  } catch {
-    return name
-  }
+  return decodeURIComponent(name)
 }
 
 export default fp(records, {

@@ -50,8 +50,6 @@ export class Service {
   async start(): Promise<{ url: string; madeUp?: string }> {
     const { config } = this
     this.storage = await openStorage(config.DATA_DIR, (units, ms) => this.#metrics.commit(units, ms))
-    // From before the files are read: what is edited while the service starts is followed as well.
-    const edits = this.#watch()
     const models = await loadModels(config.MODELS_DIR)
     await this.#prepareTables(models)
     this.#app = await this.#build(models)
@@ -62,7 +60,11 @@ export class Service {
       turnedAway: () => this.#turnedAway(),
     })
     const url = await this.#front.listen(config.HOST, config.PORT)
-    edits.follow()
+    if (config.WATCH_MODELS) {
+      this.#stopWatching = watchFolder(config.MODELS_DIR, () => this.reload())
+      // What was edited while the service started is followed as well.
+      void this.reload()
+    }
     this.#stopBackups = scheduleBackups(this.storage, config, this.#log)
     return { url, ...admin }
   }
@@ -94,23 +96,6 @@ export class Service {
     this.#tell(await migrate(this.storage, { models, miscounted }))
     if (miscounted.length > 0)
       this.#log.warn({ models: miscounted }, 'records were counted anew: the tables had been changed by hand')
-  }
-
-  /** Edits are noted from now on, and followed from when somebody says so. */
-  #watch(): { follow(): void } {
-    let isFollowing = false
-    let hasChanged = false
-    if (this.config.WATCH_MODELS)
-      this.#stopWatching = watchFolder(this.config.MODELS_DIR, () => {
-        hasChanged = true
-        if (isFollowing) void this.reload()
-      })
-    return {
-      follow: () => {
-        isFollowing = true
-        if (hasChanged) void this.reload()
-      },
-    }
   }
 
   async #follow(): Promise<void> {

@@ -9,9 +9,9 @@ const CONTACTS = '/ws/rest/contacts.Contact'
 const WATCHING = { WATCH_MODELS: 'true' }
 const NOTE = { type: 'object', properties: { text: { type: 'string' } } }
 
-/** Waits until something holds, for a second at the most. */
+/** Waits until something holds; how long that takes is another question. */
 async function soon(t: { fail(message: string): void }, what: string, holds: () => Promise<boolean>): Promise<void> {
-  for (const end = Date.now() + 3000; Date.now() < end; await setTimeout(20)) if (await holds()) return
+  for (const end = Date.now() + 60_000; Date.now() < end; await setTimeout(20)) if (await holds()) return
   t.fail(`not soon enough: ${what}`)
 }
 

@@ -51,8 +51,7 @@ export class Connections {
 
   arrived(exchange: Exchange): void {
     const { socket } = exchange.request
-    const connection = this.#all.get(socket)
-    if (!connection) return
+    const connection = this.#all.get(socket) as Connection
     exchange.response.once('close', () => {
       this.#minder.answered(exchange)
       this.#next(socket, connection)

@@ -11,18 +11,9 @@ export function watchFolder(folder: string, onChange: () => void): () => void {
     timer = setTimeout(onChange, QUIET_MS)
   }
   // A folder that can no longer be watched has changed as well: whoever looks will see why.
-  const watcher = watchIfThere(folder, changed)?.on('error', changed)
+  const watcher = watch(folder, changed).on('error', changed)
   return () => {
     clearTimeout(timer)
-    watcher?.close()
-  }
-}
-
-/** A folder that is not there cannot be watched either; whoever reads it says so. */
-function watchIfThere(folder: string, changed: () => void) {
-  try {
-    return watch(folder, changed)
-  } catch {
-    return undefined
+    watcher.close()
   }
 }

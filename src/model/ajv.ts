@@ -26,21 +26,16 @@ export function newAjv(options: Options = {}): Ajv {
   })
   addFormats.default(ajv)
   for (const [name, { validate }] of Object.entries(FORMATS)) {
-    const known = validate ?? formatCheck(ajv.formats[name])
-    ajv.addFormat(name, (text: string) => text.length <= LONGEST_FORMATTED && known(text))
+    // JSON Schema's own are expressions or functions.
+    const known = validate ?? (ajv.formats[name] as RegExp | ((text: string) => boolean))
+    const isRight = known instanceof RegExp ? (text: string) => known.test(text) : known
+    ajv.addFormat(name, (text: string) => text.length <= LONGEST_FORMATTED && isRight(text))
   }
   for (const keyword of KEYWORDS) {
     if (ajv.getKeyword(keyword.keyword as string)) ajv.removeKeyword(keyword.keyword as string)
     ajv.addKeyword(keyword)
   }
   return ajv
-}
-
-/** ajv-formats describes a format as an expression, a function, or an object around one of them. */
-function formatCheck(format: unknown): (text: string) => boolean {
-  const check =
-    format instanceof RegExp || typeof format === 'function' ? format : (format as { validate: RegExp }).validate
-  return check instanceof RegExp ? (text) => check.test(text) : (check as (text: string) => boolean)
 }
 
 /** Sizes come before what is inside: what is too long is not looked at further. */
@@ -73,7 +68,8 @@ const KEYWORDS: FuncKeywordDefinition[] = [
         if (isTooLong(items.length, maxItems)) return true
         for (const [index, item] of items.entries()) {
           const place = { ...context, instancePath: `${context?.instancePath}/${index}`, parentData: items }
-          if (!inner(item, { ...place, parentDataProperty: index } as never)) found.push(...(inner.errors ?? []))
+          if (!inner(item, { ...place, parentDataProperty: index } as never))
+            found.push(...(inner.errors as ErrorObject[]))
           if (found.length >= MOST_FAULTS) break
         }
         return found.length === 0
@@ -89,7 +85,7 @@ const KEYWORDS: FuncKeywordDefinition[] = [
       const expression = new RegExp(pattern, 'u')
       const validate: DataValidateFunction = (text: string) => {
         // A character is one or two units long.
-        const isRight = isTooLong(text.length, 2 * (maxLength ?? Number.NaN)) || expression.test(text)
+        const isRight = isTooLong(text.length, 2 * maxLength) || expression.test(text)
         validate.errors = isRight
           ? []
           : [{ keyword: 'pattern', message: `must match pattern "${pattern}"`, params: {} }]

@@ -27,15 +27,10 @@ export async function guardAttempts<Result>(
     if (failures.length >= config.LOGIN_ATTEMPTS) throw tooMany(config, failures)
     const result = await check()
     if (result === undefined) await countFailure(db, config, username, address)
-    else if (failures.length > 0) await forgetFailures(db, username, address)
+    else if (failures.length > 0)
+      await db.deleteFrom(ATTEMPTS).where('username', '=', username).where('address', '=', address).execute()
     return result
   })
-}
-
-/** Takes back what was counted of a username, from everywhere or from one address. */
-export async function forgetFailures(db: Database, username: string, address?: string): Promise<void> {
-  const all = db.deleteFrom(ATTEMPTS).where('username', '=', username.toLowerCase())
-  await (address === undefined ? all : all.where('address', '=', address)).execute()
 }
 
 async function failuresOf(db: Database, config: Config, username: string, address: string): Promise<Row[]> {

@@ -11,8 +11,7 @@ export function is(strings: TemplateStringsArray, ...values: unknown[]): Conditi
 export const EVERYTHING = is`true`
 export const NOTHING = is`false`
 
-export const all = (conditions: Condition[]): Condition =>
-  conditions.length === 0 ? EVERYTHING : is`${sql.join(conditions, sql` AND `)}`
+export const all = (conditions: Condition[]): Condition => is`${sql.join(conditions, sql` AND `)}`
 
 export const any = (conditions: Condition[]): Condition => is`${sql.join(conditions, sql` OR `)}`
 

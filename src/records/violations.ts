@@ -27,7 +27,7 @@ export function explainViolation(
 }
 
 function notUnique({ details }: StorageFault, model: Model): Failure {
-  const fields = indexesOf(model).find(({ name }) => name === details.index)?.fields ?? details.columns ?? []
+  const fields = indexesOf(model).find(({ name }) => name === details.index)?.fields ?? (details.columns as string[])
   const reason = fields.length > 1 ? `the combination of ${fields.join(' and ')} is taken` : 'is taken'
   return new Failure(
     'NOT_UNIQUE',

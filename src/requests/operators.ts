@@ -9,7 +9,7 @@ export interface Operator {
   /** what an index does for it: find the value at once, or a range of them */
   finds?: 'value' | 'range'
   /** after a field's name in a query string; equality needs no word */
-  parameter?: { is?: string; not?: string }
+  parameter: { is?: string; not?: string }
   meaning: { is?: string; not?: string }
   /** in the body of a search */
   body: { is: string; not?: string }
@@ -96,7 +96,7 @@ export interface Asked {
 }
 
 /** The words of query strings, and of bodies, with what they mean. */
-export const PARAMETER_WORDS = wordsOf((operator) => operator.parameter ?? {})
+export const PARAMETER_WORDS = wordsOf((operator) => operator.parameter)
 export const BODY_WORDS = wordsOf((operator) => operator.body)
 
 function wordsOf(words: (operator: Operator) => { is?: string; not?: string }): ReadonlyMap<string, Asked> {

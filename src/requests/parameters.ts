@@ -64,10 +64,10 @@ function parseFilter(name: string, text: string, context: Context): Filter {
   const where = `The query parameter "${name}"`
   const match = /^([\w.]+)(?:\[(.*)\])?$/.exec(name)
   if (!match) throw bad(`${where} is not a field, nor a field with an operator such as age[gte].`)
-  const [, path = '', word] = match
+  const [, path = '', word = ''] = match
   const { through, field } = followPath(where, path, context, FIND_PARAMETERS)
-  const asked = word === undefined ? EQUALS : PARAMETER_WORDS.get(word)
-  if (!asked) throw bad(`${where} has an unknown operator "${word}".${didYouMean(word ?? '', PARAMETER_WORDS.keys())}`)
+  const asked = name === path ? EQUALS : PARAMETER_WORDS.get(word)
+  if (!asked) throw bad(`${where} has an unknown operator "${word}".${didYouMean(word, PARAMETER_WORDS.keys())}`)
   const { takes } = asked.operator
   if (takes === 'none') {
     if (text !== 'true' && text !== 'false') throw bad(`${where} must be true or false.`)

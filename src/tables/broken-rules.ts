@@ -17,8 +17,7 @@ export async function countBrokenRules(db: Database, model: Model, table: TableS
   const validate = newAjv({ useDefaults: false }).compile(createRules(model))
   const decode = rowDecoder(model)
   const broken = new Map<string, number>()
-  if (stored.length === 0) return broken
-  const columns = stored.map(({ column }) => column.name)
+  const columns = ['id', ...stored.map(({ column }) => column.name)]
   for await (const row of storedRows(db, tableOf(model), columns)) {
     const record: Row = {}
     for (const { field, column } of stored) record[field.name] = asItWillBe(row[column.name], column.type, field)

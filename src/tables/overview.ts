@@ -43,7 +43,7 @@ async function unservedAmong(db: Database, models: Model[], existing: Trigger[])
     if (served.has(name.toLowerCase())) continue
     const table = (await readTable(db, name)) as TableState
     const triggers = unservedTriggers(name, table)
-    const isThere = (wanted: Trigger) => existing.some((one) => one.name === wanted.name && one.sql === wanted.sql)
+    const isThere = (wanted: Trigger) => existing.some((one) => one.name === wanted.name)
     unserved.push({
       name: name.replaceAll('__', '.'),
       records: table.rows,

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { chart } from './chart.ts'
 import { compareGroups } from './groups.ts'
 import { overload } from './overload.ts'
+import { stayQuiet } from './quiet.ts'
 import { pinLoad } from './servers.ts'
 import { compareSizes } from './sizes.ts'
 import { compareStarts } from './starts.ts'
@@ -26,6 +27,7 @@ try {
   await compareGroups(folder)
   await compareSizes(folder)
   await compareStarts(folder)
+  await stayQuiet(folder, seconds)
   await overload(folder, seconds)
 } finally {
   rmSync(folder, { recursive: true, force: true })

@@ -27,8 +27,8 @@ const CONNECTIONS = 32
 const PATH = '/ws/rest/contacts.Contact'
 
 /** Answered requests per second, of one kind of work. */
-export function measure(target: Target, work: Work, seconds: number): Promise<number> {
-  return load(target, requestOf(target, work), seconds)
+export function measure(target: Target, work: Work, seconds: number, connections = CONNECTIONS): Promise<number> {
+  return load(target, requestOf(target, work), seconds, connections)
 }
 
 /** The same for the requests of one path. */
@@ -37,9 +37,14 @@ export function measurePath(target: Target, path: string, seconds: number): Prom
 }
 
 /** Anything but a 200 stops the bench. */
-async function load({ url, cookie }: Target, request: autocannon.Request, duration: number): Promise<number> {
+async function load(
+  { url, cookie }: Target,
+  request: autocannon.Request,
+  duration: number,
+  connections = CONNECTIONS,
+): Promise<number> {
   const headers = { cookie, accept: 'application/json' }
-  const result = await autocannon({ url, connections: CONNECTIONS, duration, headers, requests: [request] })
+  const result = await autocannon({ url, connections, duration, headers, requests: [request] })
   if (result.non2xx > 0 || result.errors > 0)
     throw new Error(`${JSON.stringify(request)}: ${result.non2xx} refused, ${result.errors} broken`)
   return result['2xx'] / result.duration

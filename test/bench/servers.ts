@@ -31,16 +31,16 @@ interface Launched {
   startMs: number
 }
 
-/** Starts a script on a free port and waits for its first answer. */
+/** Starts a script on a free port and waits for its first answer; on one core, unless it may have all. */
 async function launch(
   script: string,
   words: string[],
-  env: Record<string, string>,
+  { ALL_CORES, ...env }: Record<string, string>,
   flags: string[] = [],
 ): Promise<Launched> {
   const port = await freePort()
   const command = [process.execPath, ...flags, join(ROOT, script), ...words]
-  const [file = '', ...args] = canPin ? ['taskset', '-c', '0', ...command] : command
+  const [file = '', ...args] = canPin && !ALL_CORES ? ['taskset', '-c', '0', ...command] : command
   const start = performance.now()
   const child = spawn(file, args, {
     env: { ...process.env, ...env, NODE_ENV: 'production', PORT: port },
@@ -81,14 +81,16 @@ export async function startDossier(
   folder: string,
   records: number,
   models = join(ROOT, 'models'),
+  more: Record<string, string> = {},
 ): Promise<BenchServer> {
-  const env = {
+  const env: Record<string, string> = {
     MODELS_DIR: models,
     DATA_DIR: join(folder, 'data'),
     PORT: '0',
     ADMIN_PASSWORD: PASSWORD,
     LOG_LEVEL: 'warn',
     WATCH_MODELS: 'false',
+    ...more,
   }
   mkdirSync(folder, { recursive: true })
   const first = await launch('src/start.js', [], env, START_FLAGS)

@@ -91,3 +91,25 @@ t.test('many records, and some that lack what is required', async (t) => {
   t.match(JSON.parse(out).models, [{ broken: { firstName: 500 } }])
   t.notOk('must' in JSON.parse(out).models[0].broken, 'what is still to be added breaks no rule')
 })
+
+t.test('a model whose file is gone, and values that are no documents', async (t) => {
+  const folder = makeFolder(t, {
+    'a.Gone.json': { type: 'object', properties: { x: { type: 'string' } } },
+    'a.Here.json': { type: 'object', audit: false, properties: { x: { type: 'string', maxLength: 3 } } },
+  })
+  const running = await startApp(t, { folder })
+  const client = await running.login()
+  for (const x of ['a', 'b']) await client.put('/ws/rest/a.Gone', { x })
+  for (const x of ['[1]', 'no']) await client.put('/ws/rest/a.Here', { x })
+  await running.close()
+  rmSync(join(folder, 'models', 'a.Gone.json'))
+  const env = { MODELS_DIR: join(folder, 'models'), DATA_DIR: join(folder, 'data') }
+  const check = commandRunner(HELP, modelsCheck, env)
+  const { out } = await check('')
+  t.match(out, /^a\.Gone\n {2}gone {5}its file; its 2 records stay, are not served/m)
+  t.match(JSON.parse((await check('--json')).out).unserved, [{ model: 'a.Gone', records: 2 }])
+  writeModel(folder, 'a.Here.json', { type: 'object', audit: false, properties: { x: { type: 'array' } } })
+  t.match(await check(''), { code: 1, out: /"x" cannot become array without loss in the records 2\./ })
+  writeModel(folder, 'a.Here.json', { type: 'object', audit: false, properties: { y: { type: 'array' } } })
+  t.match(await check(''), { code: 0, out: /hidden {3}x has no field/ })
+})

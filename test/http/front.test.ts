@@ -101,7 +101,14 @@ t.test('more than can be held back are told to come again', async (t) => {
 })
 
 t.test('stopping: what is under way is answered, idle connections end at once', async (t) => {
-  const front = newFront(slow('bye', 200))
+  let arrived = 0
+  const front = newFront({
+    isUrgent: () => false,
+    routing: (_request, response) => {
+      arrived++
+      void setTimeout(200).then(() => response.end('bye'))
+    },
+  })
   const url = await front.listen('127.0.0.1', 0)
   const idle = connect(Number(new URL(url).port), '127.0.0.1')
   await once(idle, 'connect')
@@ -110,13 +117,14 @@ t.test('stopping: what is under way is answered, idle connections end at once', 
   const started = newFront({
     isUrgent: () => false,
     routing: (_request, response) => {
+      arrived++
       response.write('a')
       void setTimeout(100).then(() => response.end('b'))
     },
   })
   const startedUrl = await started.listen('127.0.0.1', 0)
   const half = ask(startedUrl)
-  await setTimeout(50)
+  while (arrived < 2) await setTimeout(5)
   const before = Date.now()
   await Promise.all([front.stop(5), started.stop(5)])
   t.ok(Date.now() - before < 2000)
@@ -216,10 +224,9 @@ t.test(
     })
     await setTimeout(50)
     for (const socket of leaving) socket.destroy()
-    const asked = performance.now()
     health.write('GET /health HTTP/1.1\r\nHost: x\r\n\r\n')
     t.match(String((await once(health, 'data'))[0]), /served/)
-    t.ok(performance.now() - asked < 400, 'health')
+    t.ok(served.indexOf('/health') < 100, 'health does not wait for its turn')
     const all = await Promise.all(answers)
     const refused = all.filter((answer) => answer.startsWith('HTTP/1.1 503'))
     t.ok(refused.length > 0)

@@ -71,6 +71,10 @@ t.test('faults of files, all at once', async (t) => {
     'a.lower.json': [CONTACT, /^A model file is named/],
     'a__b.C.json': [CONTACT, /^A model file is named/],
     'a.B-c.json': [CONTACT, /^A model file is named/],
+    'sqlite.Foo.json': [CONTACT, /^A name that starts with "sqlite\." is taken/],
+    'dossier.Foo.json': [CONTACT, /^A name that starts with "dossier\." is taken/],
+    [`a.${'X'.repeat(200)}.json`]: [CONTACT, /^The name is longer than 200/],
+    'a.Null.json': ['null', /must be object/],
   }
   const error = await faultsOf(t, Object.fromEntries(Object.entries(files).map(([name, [content]]) => [name, content])))
   for (const [file, [, message]] of Object.entries(files)) {
@@ -103,10 +107,29 @@ t.test('references to models that nobody describes', async (t) => {
     'a.Self.json': refersTo('a.Self'),
     'a.Bad.json': '{',
     'a.Three.json': refersTo('a.Bad'),
+    'a.Four.json': { ...refersTo('a.Nobody'), lsit: [] },
+    'a.Five.json': { type: 'object', properties: { to: 'a.Nobody' } },
   })
   t.strictSame(
     error.faults.map(({ file, pointer }) => `${file}${pointer}`),
-    ['a.Bad.json', 'a.One.json/properties/to/reference'],
+    [
+      'a.Bad.json',
+      'a.Five.json/properties/to',
+      'a.Four.json/lsit',
+      'a.Four.json/properties/to/reference',
+      'a.One.json/properties/to/reference',
+    ],
   )
   t.match(error.message, /There is no model "a\.Tow"\. Did you mean "a\.Two"\?/)
+})
+
+t.test('a module is read once: what is served is what was hashed', async (t) => {
+  const folder = makeFolder(t, {
+    'a.Helper.ts': `import { title } from '../shared.ts'
+      export default { type: 'object', title, properties: { x: { type: 'string' as const } } }`,
+  })
+  const { writeFileSync } = await import('node:fs')
+  writeFileSync(join(folder, 'shared.ts'), "export const title: string = 'from elsewhere'")
+  const [model] = await loadModels(join(folder, 'models'))
+  t.match(model, { title: 'from elsewhere', fields: [{ name: 'x' }] })
 })

@@ -1,5 +1,10 @@
+import fc from 'fast-check'
+import fastJson from 'fast-json-stringify'
 import t from 'tap'
 import { parseModel } from '../../src/model/parse.ts'
+import { checksOf } from '../../src/records/validate.ts'
+import { typesOnly } from '../../src/requests/answers.ts'
+import { schemasOf } from '../../src/requests/schemas.ts'
 import { CONTACT, modelOf, THING } from '../helper.ts'
 
 const field = (content: object, more: object = {}) => ({ type: 'object', properties: { x: content }, ...more })
@@ -229,4 +234,71 @@ t.test('a default has to keep all the rules of its field, inside as well', async
   t.strictSame(faultsOf({ type: 'array', items: { type: 'string', pattern: '(' }, default: ['x'] }), [
     '/properties/x/items/pattern',
   ])
+})
+
+t.test('names and values that cannot stand twice', async (t) => {
+  const faultsOf = (raw: object) => {
+    const result = parseModel({ file: 'f', name: 'a.B', hash: '', raw: { type: 'object', ...raw } })
+    return Array.isArray(result) ? result.map(({ pointer, message }) => `${pointer} ${message}`) : []
+  }
+  const text = { type: 'string' }
+  t.match(faultsOf({ properties: { x: { ...text, enum: ['a', 'b', 'a'] } } }), [
+    '/properties/x/enum/2 stands there twice.',
+  ])
+  t.match(
+    faultsOf({
+      properties: {
+        x: {
+          type: 'array',
+          items: {
+            enum: [
+              { a: 1, b: 2 },
+              { b: 2, a: 1 },
+            ],
+          },
+        },
+      },
+    }),
+    ['/properties/x/items/enum/1 stands there twice.'],
+  )
+  for (const renamedFrom of ['id', 'Version', 'createdBy', 'y', 'x'])
+    t.match(faultsOf({ properties: { x: { ...text, renamedFrom }, y: text } }), [
+      /^\/properties\/x\/renamedFrom must name/,
+    ])
+  t.strictSame(faultsOf({ properties: { x: { ...text, renamedFrom: 'X' } } }), [], 'only the case changes')
+  t.strictSame(faultsOf({ audit: false, properties: { x: { ...text, renamedFrom: 'createdBy' } } }), [])
+  t.match(faultsOf({ properties: { x: { ...text, renamedFrom: 'a' }, y: { ...text, renamedFrom: 'A' } } }), [
+    '/properties/y/renamedFrom names "A", whose values "x" has taken over already.',
+  ])
+  const many = Object.fromEntries(Array.from({ length: 1001 }, (_, index) => [`f${index}`, text]))
+  t.match(faultsOf({ properties: many }), ['/properties There are 1001 fields; at most 1000 are possible.'])
+})
+
+t.test('what is compiled from a model that was found right cannot fail', async (t) => {
+  const scalar = fc.constantFrom(
+    { type: 'string', minLength: 2, pattern: '^a', enum: ['ab', 'ac'] },
+    { type: 'integer', minimum: 5, multipleOf: 3 },
+    { type: 'number', exclusiveMaximum: 0.5 },
+    { type: 'boolean', const: true },
+    { type: 'string', format: 'decimal', title: 'T', examples: ['1'] },
+    { type: 'array', items: { type: 'string', enum: ['x', 'x'] } },
+    { type: 'array', items: { type: 'array', items: { pattern: '(' } } },
+    { type: 'object', properties: { a: { type: 'integer', default: 'x' } }, required: ['a', 'b'] },
+    { type: 'string', enum: [] },
+  )
+  let right = 0
+  fc.assert(
+    fc.property(
+      fc.dictionary(fc.constantFrom('a', 'b', 'true', 'constructor_', 'x'), scalar, { minKeys: 1 }),
+      (properties) => {
+        const model = parseModel({ file: 'f', name: 'a.B', hash: '', raw: { type: 'object', properties } })
+        if (Array.isArray(model)) return
+        right++
+        checksOf(model).prepare()
+        fastJson(typesOnly(schemasOf(model).row) as object)
+      },
+    ),
+    { seed: 9, numRuns: 150 },
+  )
+  t.ok(right > 10, `${right} were right`)
 })

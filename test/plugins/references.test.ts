@@ -231,3 +231,56 @@ t.test('an index is advised for the way through a reference', async (t) => {
   await client.get(`${path('Person')}?company.name=Acme&sort=name`)
   t.match(lines, [/\[\[\\"company\\",\\"name\\"\]\]/])
 })
+
+t.test('a refused delete names nothing that the user may not read', async (t) => {
+  const service = await startApp(t, {
+    models: {
+      'a.Open.json': { type: 'object', properties: { x: { type: 'string' } } },
+      'a.Secret.json': {
+        type: 'object',
+        properties: { to: { type: 'integer', reference: 'a.Open' } },
+        access: { read: ['chief'] },
+      },
+    },
+  })
+  const admin = await service.login()
+  await admin.put('/ws/users', { username: 'bob', password: PASSWORD })
+  await admin.put('/ws/rest/a.Open', { x: '1' })
+  await admin.put('/ws/rest/a.Secret', { to: 1 })
+  const bob = await service.login('bob')
+  const refused = await bob.delete('/ws/rest/a.Open/1')
+  t.match(refused.body, { code: 'REFERENCE_VIOLATION', message: /^Records that you do not see/ })
+  t.notMatch(refused.text, /Secret/)
+  t.match((await admin.delete('/ws/rest/a.Open/1')).body, { message: /^a\.Secret \(to\) still refer/ })
+})
+
+t.test('what is cleared is changed once, by whoever deletes', async (t) => {
+  const refers = { type: 'integer', reference: 'a.One', onDelete: 'clear' }
+  const service = await startApp(t, {
+    models: {
+      'a.One.json': { type: 'object', properties: { x: { type: 'string' }, next: refers } },
+      'a.Two.json': { type: 'object', properties: { first: refers, second: refers } },
+      'a.Plain.json': { type: 'object', audit: false, properties: { first: refers } },
+    },
+  })
+  const admin = await service.login()
+  await admin.put('/ws/users', { username: 'bob', password: PASSWORD })
+  const bob = await service.login('bob')
+  for (let i = 0; i < 2; i++) await admin.put('/ws/rest/a.One', { x: 'x' })
+  await admin.post('/ws/rest/a.One/1', { version: 0, next: 1 })
+  await admin.put('/ws/rest/a.Two', { first: 1, second: 1 })
+  await admin.put('/ws/rest/a.Two', { first: 1, second: 2 })
+  await admin.put('/ws/rest/a.Plain', { first: 1 })
+  t.equal((await bob.delete('/ws/rest/a.One/1?version=1')).status, 200)
+  const both = (await admin.get('/ws/rest/a.Two?fields=first,second,updatedBy,createdBy')).body.data
+  t.match(both, [
+    { version: 1, first: null, second: null, updatedBy: 'bob', createdBy: 'admin' },
+    { version: 1, first: null, second: 2, updatedBy: 'bob' },
+  ])
+  t.match((await admin.get('/ws/rest/a.Plain/1')).body.data, [{ version: 1, first: null }])
+  t.equal((await bob.delete('/ws/rest/a.One/9')).status, 404)
+  t.equal((await bob.delete('/ws/rest/a.One/2?version=7')).status, 409)
+  t.strictSame(service.storage.read({ sql: 'SELECT username FROM dossier_actor', parameters: [] }), [
+    { username: null },
+  ])
+})

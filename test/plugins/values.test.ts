@@ -52,6 +52,15 @@ t.test('numbers are kept exactly, or not at all', async (t) => {
       code: 'VALIDATION_FAILED',
       has: ['multiple of 0.01'],
     },
+    {
+      name: 'in a search',
+      method: 'POST',
+      path: `${B}/search`,
+      body: '{"offset":1e400,"data":{}}',
+      status: 422,
+      code: 'VALIDATION_FAILED',
+      has: ['"offset":"is a number'],
+    },
     { name: 'a digit string', ...put('{"path":"9007199254740993 1e400"}'), status: 200 },
   ])
   t.match((await client.get(`${B}/1`)).body.data[0], { n: 150, free: { a: [0.1, 0, 1e21, 9007199254740991] } })
@@ -152,7 +161,7 @@ t.test('a cursor over long texts', async (t) => {
   const client = await service.login()
   for (const letter of ['c', 'a', 'b']) await client.put(B, { path: letter.repeat(100_000), true: letter })
   const page = async (after?: string) =>
-    (await client.get(`${B}?limit=1&sort=path&fields=true${after ? `&after=${after}` : ''}`)).body
+    (await client.get(`${B}?limit=1&sort=n,path&fields=true${after ? `&after=${after}` : ''}`)).body
   const seen: string[] = []
   let next: string | undefined
   do {

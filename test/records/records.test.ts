@@ -1,4 +1,5 @@
 import t from 'tap'
+import { preparedOnce } from '../../src/records/prepared.ts'
 import { recordsOf } from '../../src/records/records.ts'
 import { Cursors } from '../../src/requests/cursor.ts'
 import { migrateTo, modelOf, testStorage } from '../helper.ts'
@@ -42,4 +43,10 @@ t.test('a record that is made in the same group, but later, was not there', asyn
     message: 'A record that this refers to was not there. Try again.',
   })
   t.match(await late, { id: 1 })
+})
+
+t.test('a remembered statement holds no values', async (t) => {
+  const { db } = await testStorage(t)
+  const prepared = preparedOnce<number>()
+  t.throws(() => prepared('x', 1, () => db.selectFrom('x').where('id', '=', 5)), /binds a value: select from "x"/)
 })

@@ -1,8 +1,10 @@
+import { statSync } from 'node:fs'
 import fc from 'fast-check'
 import t from 'tap'
+import { databaseFile, openStorage } from '../../src/storage/open.ts'
 import { likeMatcher } from '../../src/storage/sqlite/like.ts'
 import { type Seeker, type Storage, StorageFault } from '../../src/storage/storage.ts'
-import { testStorage } from '../helper.ts'
+import { emptyFolder, testStorage } from '../helper.ts'
 
 /** Goes on until it is ended from the inside. */
 const ENDLESS = {
@@ -124,4 +126,30 @@ t.test('both ways of saying LIKE in SQL are one', async (t) => {
     t.equal(await fits(`100 %${filler}`, '100 \\%%'), 1)
   }
   t.equal(await fits(null as unknown as string, '%é%'), null)
+})
+
+t.test('searches that overlap all the time do not keep the log from starting over', async (t) => {
+  const folder = emptyFolder(t)
+  const storage = await openStorage(folder, () => {}, 1_000_000)
+  t.teardown(() => storage.close())
+  await storage.write({ steps: [{ sql: 'CREATE TABLE page (text TEXT)', parameters: [] }] })
+  // Each looks at the table, and goes on for a while.
+  const look = {
+    sql: `WITH RECURSIVE n(i) AS (SELECT count(*) FROM page UNION ALL SELECT i + 1 FROM n WHERE dossier_alive()) SELECT count(*) FROM n`,
+    parameters: [],
+  }
+  let isOn = true
+  const searching = ['ada', 'bob', 'eve'].map(async (username) => {
+    while (isOn) await kindOf(storage.search(look, seeker({ username, seconds: 0.25 })))
+  })
+  const write = { sql: 'INSERT INTO page VALUES (?)', parameters: ['x'.repeat(4000)] }
+  const log = `${databaseFile(folder)}-wal`
+  let started = 0
+  for (let last = 0; started < 2; last = statSync(log).size) {
+    await storage.write({ steps: [write] })
+    if (statSync(log).size < last) started++
+  }
+  isOn = false
+  await Promise.all(searching)
+  t.pass('it has started over, twice')
 })

@@ -220,3 +220,22 @@ t.test('a name that differs only in case, and more columns than there can be', a
   await t.rejects(migrateTo(storage, [simple('a.Wide', many(2000))]), /With its 1800 hidden columns .* at most 2000/)
   t.ok(await readTable(storage.db, 'a__WIDE'))
 })
+
+t.test('more of the same: keys that are converted, unset or computed, and what cannot be foreseen', async (t) => {
+  const storage = await testStorage(t)
+  const pair = (type: string) =>
+    simple('a.Pair', { x: { type }, y: text }, type === 'integer' ? { unique: [['x', 'y']] } : {})
+  await migrateTo(storage, [pair('string')])
+  await sql`INSERT INTO a__Pair (x, y) VALUES ('1', NULL), ('1', 'a'), (NULL, 'a'), ('1', 'b')`.execute(storage.db)
+  await migrateTo(storage, [pair('integer')])
+  t.equal((await storage.db.selectFrom('a__Pair').select('x').where('x', '=', 1).execute()).length, 3)
+
+  // A field takes over from another, where a computed column of its name is left.
+  await migrateTo(storage, [simple('a.Old', { x: text, z: { type: 'string', computed: '{x}!' } })])
+  await sql`INSERT INTO a__Old (x) VALUES ('kept')`.execute(storage.db)
+  await migrateTo(storage, [simple('a.Old', { z: { ...text, renamedFrom: 'x' } })])
+  t.match(await storage.db.selectFrom('a__Old').select('z').execute(), [{ z: 'kept' }])
+
+  const model = simple('a.B', { x: text })
+  await t.rejects(migrateTo(storage, [{ ...model, name: 'a."B' }]), { code: 'SQLITE_ERROR' })
+})

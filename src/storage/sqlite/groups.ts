@@ -1,11 +1,11 @@
 import type { Worker } from 'node:worker_threads'
 import { type Job, type Row, StorageFault, type Unit } from '../storage.ts'
 import { errorOf } from './post.ts'
-import type { Outcome } from './writer.ts'
+import type { GroupOutcome, Outcome } from './writer.ts'
 import type { Answer, Question } from './writer-thread.ts'
 
-/** Told of every group: how many units shared the commit, and how long it took. */
-export type OnCommit = (units: number, milliseconds: number) => void
+/** Told of every group: how many units shared the commit, how long it took, and at times how large the log is. */
+export type OnGroup = (units: number, milliseconds: number, logBytes: number | undefined) => void
 
 /** More than this would fill the memory while the disk, or another process's lock, keeps everybody waiting. */
 const MAX_UNITS = 5000
@@ -27,7 +27,8 @@ interface Waiting {
  */
 export class Groups {
   readonly #thread: Worker
-  readonly #onCommit: OnCommit
+  readonly #onGroup: OnGroup
+  readonly #patienceMs: number
   #waiting: Waiting[] = []
   #size = 0
   /** what the writer is at; jobs have their turn between groups */
@@ -37,9 +38,10 @@ export class Groups {
   #impatience: NodeJS.Timeout | undefined
   #idle: (() => void) | undefined
 
-  constructor(thread: Worker, onCommit: OnCommit) {
+  constructor(thread: Worker, onGroup: OnGroup, patienceMs = PATIENCE_MS) {
     this.#thread = thread
-    this.#onCommit = onCommit
+    this.#patienceMs = patienceMs
+    this.#onGroup = onGroup
     thread.on('message', (text: string) => {
       const done = this.#underWay as (answer: Answer) => void
       this.#underWay = undefined
@@ -60,10 +62,20 @@ export class Groups {
 
   /** `onStart` is called when all that was written before has been answered. */
   change<Input, Result>({ module }: Job<Input, Result>, input: Input, onStart: () => void): Promise<Result> {
+    return this.#between({ job: module, input }, onStart)
+  }
+
+  /** Starts the log over, if nobody looks at what is in it. */
+  emptyLog(): Promise<boolean> {
+    return this.#between({ emptyLog: true })
+  }
+
+  /** Something that has its turn between two groups. */
+  #between<Result>(question: Question, onStart: () => void = () => {}): Promise<Result> {
     return new Promise((resolve, reject) => {
       this.#jobs.push(() => {
         onStart()
-        this.#ask({ job: module, input }, (answer) => {
+        this.#ask(question, (answer) => {
           if ('trouble' in answer) reject(errorOf(answer.trouble))
           else resolve((answer as { result: Result }).result)
         })
@@ -93,7 +105,7 @@ export class Groups {
   }
 
   #schedule() {
-    this.#impatience ??= setTimeout(() => this.#loosePatience(), PATIENCE_MS).unref()
+    this.#impatience ??= setTimeout(() => this.#losePatience(), this.#patienceMs).unref()
     if (this.#isScheduled || this.#underWay) return
     this.#isScheduled = true
     // After the poll phase: every request that has arrived by then is in the group.
@@ -116,8 +128,8 @@ export class Groups {
     this.#size = 0
     this.#ask({ group: group.map(({ unit }) => unit) }, (answer) => {
       // The writer answers a group with a group, or it has died.
-      const { outcomes, commitMs } = (answer as { group: { outcomes: Outcome[]; commitMs: number } }).group
-      this.#onCommit(group.length, commitMs)
+      const { outcomes, commitMs, logBytes } = (answer as { group: GroupOutcome }).group
+      this.#onGroup(group.length, commitMs, logBytes)
       for (const [index, { resolve, reject }] of group.entries()) {
         const outcome = outcomes[index] as Outcome
         if ('rows' in outcome) resolve(outcome.rows)
@@ -126,16 +138,17 @@ export class Groups {
     })
   }
 
-  #loosePatience() {
+  #losePatience() {
     this.#impatience = undefined
     const now = performance.now()
-    const late = this.#waiting.filter(({ since }) => since <= now - PATIENCE_MS)
+    const late = this.#waiting.filter(({ since }) => since <= now - this.#patienceMs)
     this.#waiting = this.#waiting.filter((one) => !late.includes(one))
     for (const { size, reject } of late) {
       this.#size -= size
       reject(new StorageFault('busy', 'The writer has been busy for too long.'))
     }
-    if (this.#waiting.length > 0) this.#impatience = setTimeout(() => this.#loosePatience(), PATIENCE_MS / 10).unref()
+    if (this.#waiting.length > 0)
+      this.#impatience = setTimeout(() => this.#losePatience(), this.#patienceMs / 10).unref()
   }
 }
 

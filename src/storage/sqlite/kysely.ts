@@ -1,7 +1,7 @@
 import {
   type CompiledQuery,
   type DatabaseConnection,
-  type Driver,
+  DummyDriver,
   Kysely,
   type QueryResult,
   SqliteAdapter,
@@ -32,10 +32,12 @@ class ManyConnections extends SqliteAdapter {
   }
 }
 
-class OneByOne implements Driver {
+/** Kysely's driver that does nothing, but for carrying out statements. */
+class OneByOne extends DummyDriver {
   readonly #connection: DatabaseConnection
 
   constructor(execute: Execute) {
+    super()
     this.#connection = {
       executeQuery: async <Result>(query: CompiledQuery) =>
         ({ rows: await execute(query) }) as unknown as QueryResult<Result>,
@@ -46,16 +48,11 @@ class OneByOne implements Driver {
     }
   }
 
-  async init() {}
-  async acquireConnection() {
+  override async acquireConnection() {
     return this.#connection
   }
-  async releaseConnection() {}
-  async destroy() {}
 
-  async beginTransaction(): Promise<never> {
+  override async beginTransaction(): Promise<never> {
     throw new Error('There are no open transactions here: write a unit of work.')
   }
-  async commitTransaction() {}
-  async rollbackTransaction() {}
 }

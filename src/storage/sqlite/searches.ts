@@ -18,9 +18,8 @@ export class Searches {
   readonly #slow: Lane
 
   constructor(file: string) {
-    this.#quick = new Lane(file, 1, Number.POSITIVE_INFINITY)
-    // One at a time of each person: however slow they are, others get their turn.
-    this.#slow = new Lane(file, 2, 1)
+    this.#quick = new Lane(file, 1)
+    this.#slow = new Lane(file, 2)
   }
 
   async search(statement: Statement, seeker: Seeker): Promise<Found> {
@@ -32,6 +31,14 @@ export class Searches {
       if (!isSlow || ms <= QUICK_MS) throw error
       return this.#slow.search(statement, seeker, ms)
     }
+  }
+
+  /** Does something while nobody searches: who comes meanwhile waits. */
+  async whileNobody(work: () => Promise<unknown>): Promise<void> {
+    const lanes = [this.#quick, this.#slow]
+    await Promise.all(lanes.map((lane) => lane.pause()))
+    await work()
+    for (const lane of lanes) lane.resume()
   }
 
   /** Ends what is under way. */
@@ -52,16 +59,17 @@ interface Waiting {
 class Lane {
   readonly #file: string
   readonly #most: number
-  readonly #perPerson: number
   readonly #idle: SearchThread[] = []
   readonly #all: SearchThread[] = []
   readonly #waiting = new FairQueue<Waiting>()
-  readonly #running = new Map<string, number>()
+  /** whose turn it is */
+  readonly #running = new Set<string>()
+  /** set while nothing new may begin */
+  #onIdle: (() => void) | undefined
 
-  constructor(file: string, most: number, perPerson: number) {
+  constructor(file: string, most: number) {
     this.#file = file
     this.#most = most
-    this.#perPerson = perPerson
   }
 
   search(statement: Statement, seeker: Seeker, ms: number): Promise<Found> {
@@ -78,14 +86,32 @@ class Lane {
     })
   }
 
+  /** Resolves when nothing runs any more. */
+  pause(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#onIdle = resolve
+      this.#serve()
+    })
+  }
+
+  resume(): void {
+    this.#onIdle = undefined
+    this.#serve()
+  }
+
   async close(): Promise<void> {
     for (let one = this.#waiting.next(() => true); one; one = this.#waiting.next(() => true)) one.reject(unwanted())
     await Promise.all(this.#all.map((thread) => thread.close()))
   }
 
   #serve() {
+    if (this.#onIdle) {
+      if (this.#idle.length === this.#all.length) this.#onIdle()
+      return
+    }
     while (this.#idle.length > 0 || this.#all.length < this.#most) {
-      const one = this.#waiting.next((name) => (this.#running.get(name) ?? 0) < this.#perPerson)
+      // One at a time of each person: however slow they are, others get their turn.
+      const one = this.#waiting.next((name) => !this.#running.has(name))
       if (!one) return
       const thread = this.#idle.pop() ?? this.#start()
       void this.#run(thread, one)
@@ -100,7 +126,7 @@ class Lane {
 
   async #run(thread: SearchThread, { statement, seeker, ms, resolve, reject }: Waiting) {
     const { username, gone, bytes } = seeker
-    this.#running.set(username, (this.#running.get(username) ?? 0) + 1)
+    this.#running.add(username)
     const stop = () => thread.stop()
     gone?.addEventListener('abort', stop)
     try {
@@ -109,9 +135,7 @@ class Lane {
       reject(error as Error)
     }
     gone?.removeEventListener('abort', stop)
-    const left = (this.#running.get(username) as number) - 1
-    if (left > 0) this.#running.set(username, left)
-    else this.#running.delete(username)
+    this.#running.delete(username)
     this.#idle.push(thread)
     this.#serve()
   }

@@ -7,7 +7,7 @@ import { runAside } from './aside.ts'
 import { databaseFile, openReader } from './connections.ts'
 import { DIALECT } from './dialect.ts'
 import { explainOpening } from './faults.ts'
-import { Groups, type OnCommit } from './groups.ts'
+import { Groups } from './groups.ts'
 import { kyselyOver } from './kysely.ts'
 import { errorOf } from './post.ts'
 import { Reader } from './reader.ts'
@@ -16,24 +16,40 @@ import { Statements } from './statements.ts'
 import { startThread } from './threads.ts'
 import type { Answer } from './writer-thread.ts'
 
-export type { OnCommit } from './groups.ts'
+/** Told of every group: how many units shared the commit, and how long it took. */
+export type OnCommit = (units: number, milliseconds: number) => void
+
+/** Searches one after the other keep the log from starting over; when it gets larger than this, they make a pause. */
+const MAX_LOG_BYTES = 67_108_864
 
 const BACKUP = import.meta.resolve('./backup.ts')
 
 /** Opens (or makes) the one database file of a data folder. */
-export async function openStorage(dataDir: string, onCommit: OnCommit = () => {}): Promise<Storage> {
+export async function openStorage(
+  dataDir: string,
+  onCommit: OnCommit = () => {},
+  maxLogBytes = MAX_LOG_BYTES,
+): Promise<Storage> {
   const file = databaseFile(dataDir)
   const writer = startThread('./writer-thread.ts', { file })
   const [text] = await once(writer, 'message')
   const answer: Answer = JSON.parse(text)
   if ('trouble' in answer) throw errorOf(answer.trouble)
   const reader = new Reader(openReader(file))
-  const groups = new Groups(writer, (units, milliseconds) => {
+  const searches = new Searches(file)
+  let isEmptying = false
+  const emptyLog = async () => {
+    isEmptying = true
+    await searches.whileNobody(() => groups.emptyLog())
+    isEmptying = false
+  }
+  const groups = new Groups(writer, (units, milliseconds, logBytes = 0) => {
     // Before anybody is answered: nobody misses what they have written.
     reader.lookAgain()
     onCommit(units, milliseconds)
+    if (logBytes > maxLogBytes && !isEmptying) void emptyLog()
   })
-  return new SqliteStorage(file, reader, groups)
+  return new SqliteStorage(file, reader, groups, searches)
 }
 
 /** Opens a database that exists to look at it, and closes it again: nothing can be changed. */
@@ -66,11 +82,11 @@ class SqliteStorage implements Storage {
   readonly #searches: Searches
   #closed: Promise<void> | undefined
 
-  constructor(file: string, reader: Reader, groups: Groups) {
+  constructor(file: string, reader: Reader, groups: Groups, searches: Searches) {
     this.#file = file
     this.#reader = reader
     this.#groups = groups
-    this.#searches = new Searches(file)
+    this.#searches = searches
     this.db = kyselyOver(async (query) => {
       if (isRead(query)) return reader.all(query)
       const [rows] = await this.write({ steps: [query] })

@@ -11,9 +11,9 @@ export function startThread(file: string, workerData: object): Worker {
 const NICE = 10
 
 /** Lets the thread that serves everybody go first, where the system knows threads by number. */
-export function standBack(): void {
+export function standBack(self = '/proc/thread-self'): void {
   try {
-    setPriority(Number(readlinkSync('/proc/thread-self').split('/').at(-1)), NICE)
+    setPriority(Number(readlinkSync(self).split('/').at(-1)), NICE)
   } catch {
     // Elsewhere all threads are alike.
   }

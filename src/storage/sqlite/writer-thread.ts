@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import type { Unit } from '../storage.ts'
 import { openWriter } from './connections.ts'
@@ -6,7 +7,7 @@ import { type Trouble, troubleOf } from './post.ts'
 import { type GroupOutcome, Writer } from './writer.ts'
 
 /** What the writer thread is asked, and what it answers: one answer per question, in order. */
-export type Question = { group: Unit[] } | { job: string; input: unknown } | { close: true }
+export type Question = { group: Unit[] } | { job: string; input: unknown } | { emptyLog: true } | { close: true }
 export type Answer = { ready: true } | { group: GroupOutcome } | { result: unknown } | { trouble: Trouble }
 
 const port = parentPort as MessagePort
@@ -14,7 +15,7 @@ const answer = (given: Answer) => port.postMessage(JSON.stringify(given))
 
 function open(file: string): Writer {
   try {
-    return new Writer(openWriter(file))
+    return new Writer(openWriter(file), () => statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0)
   } catch (error) {
     throw explainOpening(file, error)
   }
@@ -25,7 +26,8 @@ async function answerTo(writer: Writer, question: Question): Promise<void> {
   else if ('job' in question) {
     const { run } = await import(question.job)
     answer({ result: await writer.change(run, question.input) })
-  } else {
+  } else if ('emptyLog' in question) answer({ result: writer.emptyLog() })
+  else {
     writer.close()
     port.close()
   }

@@ -11,15 +11,23 @@ export interface GroupOutcome {
   outcomes: Outcome[]
   /** how long the commit took */
   commitMs: number
+  /** how large the log is by now, every so often */
+  logBytes?: number
 }
+
+/** How often it is looked how large the log is, in groups. */
+const LOOK_EVERY = 50
 
 /** What the writer thread does: it owns the one connection that writes. */
 export class Writer {
   readonly #sqlite: Sqlite
   readonly #statements: Statements
+  readonly #logSize: () => number
+  #groups = 0
 
-  constructor(sqlite: Sqlite) {
+  constructor(sqlite: Sqlite, logSize: () => number) {
     this.#sqlite = sqlite
+    this.#logSize = logSize
     this.#statements = new Statements(sqlite)
   }
 
@@ -54,6 +62,12 @@ export class Writer {
     }
   }
 
+  /** Brings what is in the log into the file, and starts the log over; returns whether that was possible. */
+  emptyLog(): boolean {
+    const [state] = this.#sqlite.pragma('wal_checkpoint(truncate)') as [{ busy: number }]
+    return state.busy === 0
+  }
+
   close(): void {
     this.#sqlite.close()
   }
@@ -64,7 +78,9 @@ export class Writer {
       const outcomes = units.map((unit) => this.#outcomeOf(unit))
       const start = performance.now()
       this.#statements.of('commit').run()
-      return { outcomes, commitMs: performance.now() - start }
+      const commitMs = performance.now() - start
+      if (++this.#groups % LOOK_EVERY > 0) return { outcomes, commitMs }
+      return { outcomes, commitMs, logBytes: this.#logSize() }
     } finally {
       this.#rollBack()
     }
@@ -91,12 +107,13 @@ export class Writer {
     if (steps.length === 1) return this.#steps(steps)
     this.#statements.of('savepoint unit').run()
     try {
-      return this.#steps(steps)
+      const results = this.#steps(steps)
+      this.#statements.of('release unit').run()
+      return results
     } catch (error) {
-      if (this.#sqlite.inTransaction) this.#statements.of('rollback to unit').run()
+      // A full disk has ended the whole transaction.
+      if (this.#sqlite.inTransaction) this.#sqlite.exec('ROLLBACK TO unit; RELEASE unit')
       throw error
-    } finally {
-      if (this.#sqlite.inTransaction) this.#statements.of('release unit').run()
     }
   }
 
