@@ -65,7 +65,11 @@ const auth: FastifyPluginAsyncTypebox = async (app) => {
         // A new session id at every login: one that somebody planted beforehand is worth nothing.
         await request.session.regenerate()
         Object.assign(request.session, { user, proof, address: request.ip })
-        await request.session.save()
+        await request.session.save().catch((error) => {
+          // Else it would be tried once more when the failure is answered, and fail once more.
+          delete request.session.user
+          throw error
+        })
         request.trail('login')
         return success(user)
       },

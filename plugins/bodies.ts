@@ -1,12 +1,13 @@
 import { isUtf8 } from 'node:buffer'
 import type { Ajv, ValidateFunction } from 'ajv'
 import fastJson from 'fast-json-stringify'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import { Failure } from '../src/errors.ts'
+import { Failure, MOST_FAULTS } from '../src/errors.ts'
 import { inexactNumbers } from '../src/lib/json-numbers.ts'
-import { MOST_FAULTS, newAjv } from '../src/model/ajv.ts'
+import { newAjv, withinBounds } from '../src/model/ajv.ts'
 import { invalid } from '../src/model/explain.ts'
+import type { JsonSchema } from '../src/model/model.ts'
 import { typesOnly } from '../src/requests/answers.ts'
 
 /** Deeper than any sensible record; far less than what would overflow a recursive function. */
@@ -24,7 +25,7 @@ async function bodies(app: FastifyInstance) {
     if ((bytes.length === 0 && request.method === 'DELETE') || request.is404) return done(null)
     if (!isUtf8(bytes)) return done(new Failure('BAD_REQUEST', 'The body is not UTF-8 text.'))
     const text = bytes.toString()
-    parse(request, text, (error, body) => done(error ?? faultOf(text, body) ?? null, body))
+    parse(request, text, (error, body) => done(error ?? faultOf(request, text, body) ?? null, body))
   })
 
   // Paths and query strings are read by hand: they arrive as text, and their faults want other words.
@@ -39,21 +40,25 @@ async function bodies(app: FastifyInstance) {
 }
 
 /** What is wrong with a body whatever it is for. */
-function faultOf(text: string, body: unknown): Failure | undefined {
+function faultOf({ routeOptions }: FastifyRequest, text: string, body: unknown): Failure | undefined {
   // Each level takes two characters at least.
   if (text.length > 2 * MAX_DEPTH && isTooDeep(body))
     return new Failure('BAD_REQUEST', `The body is nested deeper than ${MAX_DEPTH} levels.`)
   const inexact = inexactNumbers(text).slice(0, MOST_FAULTS)
   if (inexact.length === 0) return undefined
   const nameOf = (path: string[]) => (path[0] === 'data' ? path.slice(1) : path).join('.')
-  return invalid(Object.fromEntries(inexact.map((path) => [nameOf(path), 'is a number that cannot be kept exactly'])))
+  const errors = Object.fromEntries(inexact.map((path) => [nameOf(path), 'is a number that cannot be kept exactly']))
+  // What is searched for is no data.
+  if (routeOptions.url?.endsWith('/search'))
+    return new Failure('BAD_REQUEST', `${Object.keys(errors)[0]} is a number that cannot be kept exactly.`)
+  return invalid(errors)
 }
 
 /** Compiled once, when the first body arrives: two hundred models would else hold up the start for seconds. */
 function compiledLate(ajv: Ajv, schema: object): Validate {
   let validate: ValidateFunction | undefined
   const late: Validate = (body) => {
-    validate ??= ajv.compile(schema)
+    validate ??= ajv.compile(withinBounds(schema as JsonSchema))
     const isRight = validate(body)
     late.errors = validate.errors
     return isRight

@@ -182,6 +182,7 @@ class Waiting implements Asker {
   readonly username: string
   readonly roles: string[]
   readonly #reply: FastifyReply
+  #gone: AbortController | undefined
 
   constructor({ user }: FastifyRequest, reply: FastifyReply) {
     this.username = user.username
@@ -190,7 +191,9 @@ class Waiting implements Asker {
   }
 
   get gone(): AbortSignal {
+    if (this.#gone) return this.#gone.signal
     const controller = new AbortController()
+    this.#gone = controller
     // An answer that has been sent ends with this as well; then nobody listens any more.
     this.#reply.raw.once('close', () => controller.abort())
     return controller.signal

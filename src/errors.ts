@@ -43,11 +43,23 @@ export class Failure extends Error {
   readonly details: Details
 
   constructor(code: Code, message: string, details: Details = {}) {
-    super(message)
+    super(message.length > LONGEST_MESSAGE ? `${message.slice(0, LONGEST_MESSAGE)} …` : message)
     this.name = 'Failure'
     this.code = code
-    this.details = details
+    this.details = details.errors ? { ...details, errors: bounded(details.errors) } : details
   }
+}
+
+/** Whatever was sent, an answer that says what is wrong with it is short. */
+const LONGEST_MESSAGE = 2000
+const LONGEST_NAME = 200
+/** One body may have more faults than this; nobody reads them. */
+export const MOST_FAULTS = 100
+
+/** `fromEntries` defines own properties, so that even "__proto__" is only a name. */
+function bounded(errors: Record<string, string>): Record<string, string> {
+  const some = Object.entries(errors).slice(0, MOST_FAULTS)
+  return Object.fromEntries(some.map(([name, fault]) => [name.slice(0, LONGEST_NAME), fault.slice(0, LONGEST_MESSAGE)]))
 }
 
 /** What may be tried again after so many seconds. */

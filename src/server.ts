@@ -4,23 +4,25 @@ import { Failure } from './errors.ts'
 import { newLogger } from './logging.ts'
 import { ModelFaults } from './model/load.ts'
 import { Service } from './service.ts'
-import { DatabaseError, Refused } from './storage/storage.ts'
+import { DatabaseError, Refused, StorageFault } from './storage/storage.ts'
 
 /** Mistakes of the operator: the message says what to do, a stack would only hide it. */
-const EXPECTED = [DatabaseError, Failure, SettingsError, ModelFaults, Refused]
+const EXPECTED = [DatabaseError, Failure, SettingsError, ModelFaults, Refused, StorageFault]
 
 async function start() {
   const config = loadConfig(process.env, true)
   const log = newLogger(config, process.stdout.isTTY)
   const service = new Service(config, log)
+  // SIGHUP is no stop: it reads the models anew, once there is something to read them for.
+  let hasStarted = false
+  process.on('SIGHUP', () => hasStarted && service.reload())
   const { url, madeUp } = await service.start()
+  hasStarted = true
   if (madeUp)
     process.stdout.write(
       `\n  First user: ${config.ADMIN_USERNAME}\n  Password:   ${madeUp}   (shown only this once)\n\n`,
     )
   log.info(`Dossier is listening at ${url}`)
-  // SIGHUP is no stop: it reads the models anew.
-  process.on('SIGHUP', () => service.reload())
   // Some time over the limit for requests: then the process ends, whatever happens.
   closeWithGrace({ delay: (config.SHUTDOWN_SECONDS + 5) * 1000, skip: ['SIGHUP'] }, async ({ err }) => {
     if (err) log.fatal(err)

@@ -6,13 +6,14 @@ import type { Config } from './config.ts'
 import { HttpFront } from './http/front.ts'
 import { watchFolder } from './lib/watch.ts'
 import { loadModels, ModelFaults } from './model/load.ts'
-import type { Model } from './model/model.ts'
+import { type Model, tableOf } from './model/model.ts'
 import { ensureAdmin } from './people/users.ts'
 import { openStorage } from './storage/open.ts'
 import { Refused, type Storage } from './storage/storage.ts'
 import { isMiscounted } from './tables/counts.ts'
+import { shapeOf } from './tables/ddl.ts'
 import { isRisky, migrate, planModels } from './tables/migrate.ts'
-import { isNothingToDo, type Overview, overviewOf } from './tables/overview.ts'
+import { areKnown, isNothingToDo, type Overview, overviewOf } from './tables/overview.ts'
 import type { TablePlan } from './tables/plan.ts'
 import { backupBeforeChange, scheduleBackups } from './upkeep/backups.ts'
 import { Metrics } from './upkeep/metrics.ts'
@@ -100,7 +101,9 @@ export class Service {
 
   async #follow(): Promise<void> {
     const models = await this.#loadPatiently()
-    if (fingerprintOf(models) === this.#fingerprint) return this.#agree()
+    const isSame = fingerprintOf(models) === this.#fingerprint
+    // Another process may have changed the tables since.
+    if (isSame && (await areKnown(this.storage.db, models))) return this.#agree()
     const overview = await planModels(this.storage, models)
     const next = await this.#build(models)
     const previous = this.#app
@@ -164,8 +167,18 @@ export class Service {
       models,
       logger: this.#log,
       metrics: this.#metrics,
-      modelsStatus: () => this.#status,
+      modelsStatus: () => this.#statusOf(models),
     })
+  }
+
+  /** Whether the folder is followed; and whether another process, with other files, has changed the tables since. */
+  #statusOf(models: Model[]): ModelsStatus {
+    if (!this.#status.current) return this.#status
+    const others = models.filter((model) => this.storage.shape(tableOf(model)) !== shapeOf(model))
+    if (others.length === 0) return this.#status
+    const names = others.map(({ name }) => name).join(', ')
+    const why = `Another process has changed the tables of ${names}. Send SIGHUP to bring them back to the files here.`
+    return { current: false, since: new Date().toISOString(), why: [why] }
   }
 
   /** Overload is told in the log as well, but not for each request: that would add to it. */

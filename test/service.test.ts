@@ -207,3 +207,44 @@ t.test('a hundred edits under constant load: not one failed request, not one los
   )
   t.ok(existsSync(join(folder, 'data', 'dossier.db')))
 })
+
+t.test('a process whose tables another one has changed says so, and brings them back by hand', async (t) => {
+  const first = await startApp(t, { models: { 'notes.Note.json': NOTE } })
+  const here = await first.login()
+  await here.put('/ws/rest/notes.Note', { text: 'kept' })
+  const elsewhere = makeFolder(t, {
+    'notes.Note.json': { ...NOTE, properties: { text: { type: 'string' }, more: { type: 'string' } } },
+  })
+  const second = await startApp(t, {
+    folder: elsewhere,
+    env: { DATA_DIR: first.config.DATA_DIR },
+  })
+  await second.close()
+  const refused = await here.put('/ws/rest/notes.Note', { text: 'refused' })
+  t.equal(refused.status, 503)
+  t.equal((await here.get('/ws/rest/notes.Note/1')).status, 503)
+  t.equal((await here.get('/ws/rest/notes.Note?sort=text')).status, 503)
+  t.match((await here.get('/health')).body.data[0].models, {
+    current: false,
+    why: [/Another process has changed .*SIGHUP/],
+  })
+  await first.service.reload()
+  t.equal((await here.put('/ws/rest/notes.Note', { text: 'again' })).status, 200)
+  t.match((await here.get('/ws/rest/notes.Note')).body.total, 2)
+  t.match((await here.get('/health')).body.data[0].models, { current: true })
+})
+
+t.test('a model that was away cascades again, and nothing is left of what held deletes up', async (t) => {
+  const child = { type: 'object', properties: { to: { type: 'integer', reference: 'a.Parent', onDelete: 'cascade' } } }
+  const service = await startApp(t, { models: { 'a.Parent.json': NOTE, 'a.Child.json': child } })
+  const client = await service.login()
+  await client.put('/ws/rest/a.Parent', { text: 'p' })
+  await client.put('/ws/rest/a.Child', { to: 1 })
+  rmSync(join(service.folder, 'models', 'a.Child.json'))
+  await service.service.reload()
+  t.match((await client.delete('/ws/rest/a.Parent/1')).body, { code: 'REFERENCE_VIOLATION' })
+  writeModel(service.folder, 'a.Child.json', child)
+  await service.service.reload()
+  t.equal((await client.delete('/ws/rest/a.Parent/1')).status, 200)
+  t.equal((await client.get('/ws/rest/a.Child')).body.total, 0)
+})

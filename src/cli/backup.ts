@@ -16,6 +16,7 @@ Without FILE it goes to backups/ in the data folder. Exit codes: 0 done, 1 refus
 export const backupCommand: Command = async ({ args, env, stderr }) => {
   if (args.length > 1) throw new UsageError('One file, or none.')
   const { DATA_DIR } = loadConfig(env, true)
+  if (!existsSync(databaseFile(DATA_DIR))) throw new DatabaseError(`There is no database in ${resolve(DATA_DIR)}.`)
   const target = resolve(args[0] ?? join(DATA_DIR, 'backups', backupName('backup')))
   if (existsSync(target)) throw new DatabaseError(`${target} is there already. Choose another name.`)
   await backupDatabase(databaseFile(DATA_DIR), target, progressBar(stderr))

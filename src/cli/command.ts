@@ -1,6 +1,6 @@
 import { SettingsError } from '../config.ts'
 import { Failure } from '../errors.ts'
-import { DatabaseError } from '../storage/storage.ts'
+import { DatabaseError, StorageFault } from '../storage/storage.ts'
 
 /** What a command sees of the world. */
 export interface World {
@@ -16,7 +16,7 @@ export interface World {
 export type Command = (world: World) => Promise<string>
 
 /** What an operator can do something about: the message says what. */
-const EXPECTED = [DatabaseError, Failure, SettingsError]
+const EXPECTED = [DatabaseError, Failure, SettingsError, StorageFault]
 
 /** The words after the command are not right. */
 export class UsageError extends Error {}

@@ -10,7 +10,8 @@ export interface Exchange {
 interface Connection {
   /** requests that have arrived before the one under way was answered */
   waiting: Exchange[]
-  isBusy: boolean
+  /** what is under way */
+  current: Exchange | undefined
   /** what came last is not HTTP */
   isBroken: boolean
 }
@@ -45,7 +46,7 @@ export class Connections {
   }
 
   add(socket: Socket): void {
-    this.#all.set(socket, { waiting: [], isBusy: false, isBroken: false })
+    this.#all.set(socket, { waiting: [], current: undefined, isBroken: false })
     socket.once('close', () => this.#all.delete(socket))
   }
 
@@ -58,13 +59,15 @@ export class Connections {
     })
     connection.waiting.push(exchange)
     if (connection.waiting.length > MAX_WAITING) socket.destroy()
-    else if (!connection.isBusy) this.#next(socket, connection)
+    else if (!connection.current) this.#next(socket, connection)
   }
 
-  /** Its own answers come first. */
+  /** What is whole is answered first; what did not arrive whole never will. */
   isBroken(socket: Socket): void {
     const connection = this.#all.get(socket)
-    if (connection?.isBusy) connection.isBroken = true
+    const { request, response } = connection?.current ?? {}
+    if (connection && request?.complete) connection.isBroken = true
+    else if (response?.headersSent) socket.destroy()
     else this.#minder.broken(socket)
   }
 
@@ -76,7 +79,7 @@ export class Connections {
 
   /** Nothing was sent or received for a while: there is nothing to wait for, or somebody does not read. */
   isStill(socket: Socket): void {
-    const isWorking = this.#all.get(socket)?.isBusy && socket.writableLength === 0
+    const isWorking = this.#all.get(socket)?.current && socket.writableLength === 0
     if (!isWorking) socket.destroy()
   }
 
@@ -92,7 +95,7 @@ export class Connections {
 
   #next(socket: Socket, connection: Connection) {
     const next = connection.waiting.shift()
-    connection.isBusy = next !== undefined
+    connection.current = next
     if (next) this.#minder.take(next)
     else if (connection.isBroken) this.#minder.broken(socket)
   }

@@ -28,12 +28,15 @@ interface Visit {
   isRepeated: boolean
 }
 
-/** Every token of a valid JSON text with the way to it. Not recursive: the text may be hostile. */
+/** Every token of a valid JSON text with the way to it. Neither recursive nor by expressions: the text may be hostile. */
 function* walk(json: string): Generator<Visit> {
   const open: Level[] = []
   const path = () => open.map(({ key }) => key)
   let text = ''
-  for (const [token] of json.matchAll(/"(?:[^"\\]|\\.)*"|[{}[\],:]|-?\d[\d.eE+-]*/g)) {
+  for (let at = 0; at < json.length; ) {
+    const end = endOfToken(json, at)
+    const token = json.slice(at, end)
+    at = end
     const level = open.at(-1)
     let isRepeated = false
     if (token === '{' || token === '[')
@@ -49,6 +52,19 @@ function* walk(json: string): Generator<Visit> {
   }
 }
 
+const IN_NUMBER = /[-+.\deE]/
+
+/** A text, a number, or a single character. */
+function endOfToken(json: string, start: number): number {
+  let at = start + 1
+  if (json[start] === '"') {
+    for (; json[at] !== '"'; at++) if (json[at] === '\\') at++
+    return at + 1
+  }
+  if (/[-\d]/.test(json[start] as string)) while (IN_NUMBER.test(json[at] ?? '')) at++
+  return at
+}
+
 /** Whether a number means the same after it has been read: 1.50 does, 9007199254740993 and 1e400 do not. */
 export function isExact(source: string): boolean {
   const number = Number(source)
@@ -61,7 +77,10 @@ function digitsOf(source: string): string {
     source,
   ) as unknown as [string, string, string, string?, string?]
   const digits = `${whole}${fraction}`.replace(/^0+/, '')
-  const significant = digits.replace(/0+$/, '')
+  // By hand: an expression for zeros at the end would try at every zero before.
+  let end = digits.length
+  while (digits[end - 1] === '0') end--
+  const significant = digits.slice(0, end)
   if (significant === '') return '0'
   return `${sign}${significant}e${Number(exponent) - fraction.length + (digits.length - significant.length)}`
 }

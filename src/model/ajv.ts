@@ -1,12 +1,12 @@
 import { Ajv, type AnySchemaObject, type ErrorObject, type FuncKeywordDefinition, type Options } from 'ajv'
 import addFormats from 'ajv-formats'
+import { MOST_FAULTS } from '../errors.ts'
 import { isMultipleOf } from '../lib/decimal-numbers.ts'
 import { FORMATS } from './formats.ts'
+import type { JsonSchema } from './model.ts'
 
 type DataValidateFunction = ReturnType<NonNullable<FuncKeywordDefinition['compile']>>
 
-/** One value may have more faults than this; nobody reads them. */
-export const MOST_FAULTS = 100
 /** No address, link or identifier is longer; checking the form of more would only take time. */
 const LONGEST_FORMATTED = 10_000
 
@@ -69,7 +69,7 @@ const KEYWORDS: FuncKeywordDefinition[] = [
         for (const [index, item] of items.entries()) {
           const place = { ...context, instancePath: `${context?.instancePath}/${index}`, parentData: items }
           if (!inner(item, { ...place, parentDataProperty: index } as never))
-            found.push(...(inner.errors as ErrorObject[]))
+            found.push(...(inner.errors as ErrorObject[]).slice(0, MOST_FAULTS))
           if (found.length >= MOST_FAULTS) break
         }
         return found.length === 0
@@ -110,6 +110,31 @@ const KEYWORDS: FuncKeywordDefinition[] = [
     errors: true,
   },
   {
+    // In the place of `additionalProperties: false`, which would list every property that nobody knows.
+    keyword: 'onlyKnown',
+    type: 'object',
+    schemaType: 'boolean',
+    compile(_wanted: boolean, parentSchema) {
+      const known = new Set(Object.keys(parentSchema.properties ?? {}))
+      const validate: DataValidateFunction = (object: object) => {
+        const unknown: string[] = []
+        for (const name of Object.keys(object)) {
+          if (!known.has(name)) unknown.push(name)
+          if (unknown.length >= MOST_FAULTS) break
+        }
+        validate.errors = unknown.map((additionalProperty) => ({
+          keyword: 'additionalProperties',
+          message: 'must NOT have additional properties',
+          params: { additionalProperty },
+          parentSchema,
+        }))
+        return unknown.length === 0
+      }
+      return validate
+    },
+    errors: true,
+  },
+  {
     // SQLite would silently replace half a surrogate pair, and its functions stop at a NUL.
     keyword: 'storable',
     type: 'string',
@@ -126,4 +151,19 @@ export function keyOf(value: unknown): string {
       ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
       : inner,
   )
+}
+
+/** A schema whose faults are bounded, whatever is sent. */
+export function withinBounds(schema: JsonSchema): JsonSchema {
+  const { additionalProperties, properties, items, ...rest } = schema
+  return {
+    ...rest,
+    ...(additionalProperties === false ? { onlyKnown: true } : { additionalProperties: additionalProperties ?? true }),
+    ...(properties !== undefined && {
+      properties: Object.fromEntries(
+        Object.entries(properties as Record<string, JsonSchema>).map(([name, inner]) => [name, withinBounds(inner)]),
+      ),
+    }),
+    ...(items !== undefined && { items: withinBounds(items as JsonSchema) }),
+  }
 }

@@ -34,6 +34,12 @@ export function checkValue(schema: JsonSchema, pointer: string): Complaint[] {
   for (const [index, value] of values.entries())
     if (values.findIndex((other) => keyOf(other) === keyOf(value)) < index)
       complaints.push({ pointer: `${pointer}/enum/${index}`, message: 'stands there twice.' })
+  for (const keyword of ['default', 'enum', 'const', 'computed'])
+    if (keyword in schema && !isStorable(schema[keyword]))
+      complaints.push({
+        pointer: `${pointer}/${keyword}`,
+        message: 'must be well-formed Unicode without a NUL character.',
+      })
   const check = compile(schema, pointer, complaints)
   if (check) {
     for (const [index, value] of values.entries())
@@ -46,6 +52,12 @@ export function checkValue(schema: JsonSchema, pointer: string): Complaint[] {
   for (const [name, inner] of Object.entries((schema.properties ?? {}) as Record<string, JsonSchema>))
     complaints.push(...checkValue(inner, `${pointer}/properties/${name}`))
   return uniqueByPointer(complaints)
+}
+
+/** Whether all texts in a value can be stored as they are. */
+function isStorable(value: unknown): boolean {
+  if (typeof value === 'string') return value.isWellFormed() && !value.includes('\0')
+  return typeof value !== 'object' || value === null || Object.values(value).every(isStorable)
 }
 
 function compile(schema: JsonSchema, pointer: string, complaints: Complaint[]): ValidateFunction | undefined {

@@ -1,10 +1,6 @@
 import type { ErrorObject } from 'ajv'
-import { Failure } from '../errors.ts'
+import { Failure, MOST_FAULTS } from '../errors.ts'
 import { didYouMean } from '../lib/nearest.ts'
-import { MOST_FAULTS } from './ajv.ts'
-
-/** A name that nobody knows may be as long as a body. */
-const LONGEST_NAME = 200
 
 /** What is wrong with the body of a request: as such, or else with the data in it. */
 export function explainBody(found: ErrorObject[]): Failure {
@@ -51,7 +47,7 @@ function messages(found: ErrorObject[]): Record<string, string> {
   const byField = new Map<string, string[]>()
   for (const error of found.slice(0, MOST_FAULTS)) {
     const fault = { ...error, path: pathOf(error) }
-    const name = fault.path.join('.').slice(0, LONGEST_NAME) || 'body'
+    const name = fault.path.join('.') || 'body'
     byField.set(name, [...(byField.get(name) ?? []), sentence(fault)])
   }
   // fromEntries defines own properties, so that even "__proto__" is only a name.

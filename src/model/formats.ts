@@ -14,8 +14,8 @@ export interface Format {
 /** Up to 40 digits on either side of the point: more than any currency needs, and a bound for sort keys. */
 const DECIMAL = /^-?(?:0|[1-9]\d{0,39})(?:\.\d{1,40})?$/
 const DATE = /^\d{4}-\d\d-\d\d$/
-const DATE_TIME = /^\d{4}-\d\d-\d\d[tT]\d\d:\d\d:\d\d(?:\.\d+)?(?:[zZ]|[+-]\d\d:\d\d)$/
-const TIME = /^\d\d:\d\d:\d\d(?:\.\d+)?(?:[zZ]|[+-]\d\d:\d\d)$/
+const DATE_TIME = /^\d{4}-\d\d-\d\d[tT](?:[01]\d|2[0-3]):\d\d:\d\d(?:\.\d+)?(?:[zZ]|[+-]\d\d:\d\d)$/
+const TIME = /^(?:[01]\d|2[0-3]):\d\d:\d\d(?:\.\d+)?(?:[zZ]|[+-]\d\d:\d\d)$/
 
 export const FORMATS: Readonly<Record<string, Format>> = {
   email: { wanted: 'a text', sample: 'ada@example.org' },

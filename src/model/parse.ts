@@ -71,12 +71,15 @@ function toModel(name: string, hash: string, file: ModelFile): Model {
     unique: [...single('unique'), ...(file.unique ?? [])],
     indexes: [...single('index'), ...(file.indexes ?? [])],
     audit,
-    access: toAccess(file.access ?? {}),
+    access: toAccess(file.access),
   }
 }
 
-function toAccess(file: NonNullable<ModelFile['access']>): Model['access'] {
-  const rules = (entries: (string | { role: string })[] = ['*']) =>
+const OPEN: NonNullable<ModelFile['access']> = { read: ['*'], create: ['*'], update: ['*'], delete: ['*'] }
+
+/** A model without `access` is open to everybody; in one that has it, what is left out is for the role admin alone. */
+function toAccess(file = OPEN): Model['access'] {
+  const rules = (entries: (string | { role: string })[] = []) =>
     entries.map((entry) => (typeof entry === 'string' ? { role: entry, own: false } : { role: entry.role, own: true }))
   return { read: rules(file.read), create: rules(file.create), update: rules(file.update), delete: rules(file.delete) }
 }

@@ -1,11 +1,19 @@
 import { randomBytes } from 'node:crypto'
-import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /** The secret that signs cookies: made at first start and kept, so that sessions survive a restart. */
 export function cookieSecret(dataDir: string): string {
   const file = join(dataDir, 'cookie-secret')
-  // Written aside and linked into place: of two processes that start at once one wins, and neither reads half a secret.
+  if (!existsSync(file)) makeSecret(file)
+  const secret = readFileSync(file, 'utf8').trim()
+  if (secret.length < 32)
+    throw new Error(`${file} is damaged. Remove it to have a new one made; everybody has to log in again.`)
+  return secret
+}
+
+/** Written aside and linked into place: of two processes that start at once one wins, and neither reads half a secret. */
+function makeSecret(file: string): void {
   const draft = `${file}.${process.pid}`
   try {
     writeFileSync(draft, randomBytes(32).toString('base64url'), { mode: 0o600 })
@@ -15,8 +23,4 @@ export function cookieSecret(dataDir: string): string {
   } finally {
     rmSync(draft, { force: true })
   }
-  const secret = readFileSync(file, 'utf8').trim()
-  if (secret.length < 32)
-    throw new Error(`${file} is damaged. Remove it to have a new one made; everybody has to log in again.`)
-  return secret
 }

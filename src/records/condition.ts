@@ -8,12 +8,13 @@ export function is(strings: TemplateStringsArray, ...values: unknown[]): Conditi
   return sql<SqlBool>`(${sql(strings, ...values)})` as Condition
 }
 
-export const EVERYTHING = is`true`
-export const NOTHING = is`false`
+// Not "true" and "false": a field may have such a name.
+export const EVERYTHING = is`1 = 1`
+export const NOTHING = is`1 = 0`
 
 export const all = (conditions: Condition[]): Condition => is`${sql.join(conditions, sql` AND `)}`
 
 export const any = (conditions: Condition[]): Condition => is`${sql.join(conditions, sql` OR `)}`
 
 /** A comparison with what is not set is neither true nor false: "not" takes that for false, and so is true. */
-export const not = (condition: Condition): Condition => is`${condition} IS NOT TRUE`
+export const not = (condition: Condition): Condition => is`NOT coalesce(${condition}, 0)`

@@ -1,11 +1,12 @@
+import { sql } from 'kysely'
 import { type Person, reachOf } from '../model/access.ts'
 import { type Model, type Models, type Reference, tableOf, visibleField } from '../model/model.ts'
 import type { View } from '../requests/query.ts'
-import { sizeOf } from '../storage/size.ts'
 import type { Row, Storage } from '../storage/storage.ts'
 import { rowDecoder } from '../tables/columns.ts'
-import { Chunks, type Room } from './chunks.ts'
-import { is } from './condition.ts'
+import { EVERYTHING } from './condition.ts'
+import { PAGE_BYTES, rowsWithRoom } from './room.ts'
+import { requireShape } from './shape.ts'
 import { within } from './where.ts'
 
 /** The references of a model's own that are to be expanded. */
@@ -16,12 +17,11 @@ export function columnsOf(model: Model, { fields = model.list, expand: paths }: 
   return [...new Set(['id', 'version', ...fields, ...rootsOf(paths)])]
 }
 
-/** Whose records are expanded, and how much room there is for them. */
+/** Whose records are expanded. */
 export interface Expansion {
   storage: Storage
   models: Models
   person: Person
-  room: Room
 }
 
 /**
@@ -29,60 +29,41 @@ export interface Expansion {
  * how many of the rows there was room; the first always has it.
  */
 export function expand(expansion: Expansion, model: Model, rows: Row[], paths: string[]): number {
+  if (paths.length === 0) return rows.length
+  return Math.min(fill(expansion, model, rows, paths), rowsWithRoom(rows))
+}
+
+/** Returns how many rows are complete: no more is read than could have room. */
+function fill(expansion: Expansion, model: Model, rows: Row[], paths: string[]): number {
   let complete = rows.length
-  if (paths.length === 0) return complete
   for (const name of rootsOf(paths)) {
     const { reference } = visibleField(model, name) as { reference: Reference }
     const referred = expansion.models.get(reference.model) as Model
     const below = paths.filter((path) => path.startsWith(`${name}.`)).map((path) => path.slice(name.length + 1))
     const ids = [...new Set(rows.map((row) => row[name]).filter((id) => id !== null))]
-    const { found, asked } = look(expansion, referred, ids, below)
-    const room = rows.findIndex((row) => row[name] !== null && !asked.has(row[name]))
-    if (room >= 0) complete = Math.min(complete, Math.max(1, room))
+    const { found, left } = look(expansion, referred, ids, below)
+    const first = rows.findIndex((row) => left.has(row[name]))
+    if (first >= 0) complete = Math.min(complete, Math.max(1, first))
     for (const row of rows) row[name] = found.get(row[name]) ?? null
   }
   return complete
 }
 
-const CHUNKS = new WeakMap<Model, Chunks>()
-
-/** Referred records in the order in which they are wanted, as far as there is room; and which were asked for. */
+/** Referred records in the order in which they are wanted, as far as there is room; and the ids of those left out. */
 function look(expansion: Expansion, model: Model, ids: unknown[], below: string[]) {
-  const { room } = expansion
-  const chunks = CHUNKS.get(model) ?? new Chunks()
-  CHUNKS.set(model, chunks)
-  const rows: Row[] = []
-  let largest = 0
-  let next = 0
-  while (next < ids.length && (next === 0 || room.left > 0)) {
-    const some = ids.slice(next, next + chunks.next(ids.length))
-    for (const row of fetch(expansion, model, some, below)) {
-      const size = sizeOf(row)
-      largest = Math.max(largest, size)
-      room.left -= size
-      rows.push(row)
-    }
-    next += some.length
-    chunks.learn(largest)
-  }
-  const asked = new Set(ids.slice(0, next))
-  const complete = expand(expansion, model, rows.map(rowDecoder(model)), below)
-  for (const { id } of rows.slice(complete)) asked.delete(id)
-  return { found: new Map(rows.slice(0, complete).map((row) => [row.id, row])), asked }
-}
-
-/** In the order of the ids, which is that of the rows that refer to them. */
-function fetch({ storage, person }: Expansion, model: Model, ids: unknown[], below: string[]): Row[] {
+  const { storage, person } = expansion
+  requireShape(storage, model)
   const reach = reachOf(model, 'read', person)
-  const wanted = is`"id" IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`
-  const statement = storage.db
-    .selectFrom(tableOf(model))
-    .select(columnsOf(model, { expand: below }))
-    .where(within(reach, reach.username, wanted))
-    .compile()
-  const byId = new Map(storage.read(statement).map((row) => [row.id, row]))
-  return ids.flatMap((id): Row[] => {
-    const row = byId.get(id)
-    return row ? [row] : []
-  })
+  const columns = columnsOf(model, { expand: below }).map((name) => sql.ref(name))
+  // No field has such names.
+  const statement = sql`
+    SELECT ${sql.join(columns)} FROM (SELECT key AS wanted__key, value AS wanted__id FROM json_each(${JSON.stringify(ids)}))
+    CROSS JOIN ${sql.table(tableOf(model))} ON "id" = wanted__id
+    WHERE ${within(reach, reach.username, EVERYTHING)} ORDER BY wanted__key`.compile(storage.db)
+  const { rows, isCut } = storage.readUpTo(statement, PAGE_BYTES)
+  for (const row of rows) rowDecoder(model)(row)
+  const complete = fill(expansion, model, rows, below)
+  const found = new Map(rows.slice(0, complete).map((row) => [row.id, row]))
+  const last = isCut ? ids.indexOf(rows.at(-1)?.id) + 1 : ids.length
+  return { found, left: new Set([...ids.slice(last), ...rows.slice(complete).map(({ id }) => id)]) }
 }

@@ -4,19 +4,19 @@ import { type Reach, reachOf } from '../model/access.ts'
 import { type Model, tableOf } from '../model/model.ts'
 import type { Position } from '../requests/cursor.ts'
 import type { Query } from '../requests/query.ts'
-import { sizeOf } from '../storage/size.ts'
 import { type Found, type Statement, StorageFault } from '../storage/storage.ts'
 import { rowDecoder } from '../tables/columns.ts'
 import { countsOf } from '../tables/counts.ts'
 import { helpfulIndex, indexAdvisor } from './advice.ts'
-import { PAGE_BYTES, type Room } from './chunks.ts'
 import type { Condition } from './condition.ts'
 import { columnsOf, expand } from './expand.ts'
 import { afterPosition, lookUpLong, orderBy, positionOf, removeSortColumns, sortColumns } from './order.ts'
 import { pinsOne } from './pinned.ts'
 import { plainPages } from './plain-pages.ts'
+import { PAGE_BYTES } from './room.ts'
+import { requireShape, shapesOf } from './shape.ts'
 import type { Asker, Stored, Surroundings } from './surroundings.ts'
-import { aliveIn, conditionOf, within } from './where.ts'
+import { aliveIn, conditionOf, modelsIn, within } from './where.ts'
 
 export interface Page {
   offset?: number
@@ -40,12 +40,11 @@ export function finderOf(surroundings: Surroundings, model: Model) {
     const position = after === undefined ? undefined : cursors.read(model, sort, after)
     const way = wayFor(query, reachOf(model, 'read', asker), asker)
     const beyond = position && lookUpLong(storage, model, sort, position)
-    const room = { left: PAGE_BYTES }
-    const { rows, isCut } = limit === 0 ? { rows: [], isCut: false } : await way.page(room, beyond)
+    const { rows, isCut } = limit === 0 ? { rows: [], isCut: false } : await way.page(beyond)
     // One more than asked for tells that there is a next page.
     const kept = rows.slice(0, limit)
     for (const row of kept) decode(row)
-    const expanded = expand({ storage, models, person: asker, room }, model, kept, query.expand)
+    const expanded = expand({ storage, models, person: asker }, model, kept, query.expand)
     const hasMore = isCut || rows.length > limit || expanded < kept.length
     const data = kept.slice(0, expanded) as Stored[]
     const next = hasMore ? cursors.make(model, sort, positionOf(data.at(-1) as Stored, sort)) : undefined
@@ -59,25 +58,29 @@ export function finderOf(surroundings: Surroundings, model: Model) {
   /** How a page and the total are got at: at once where that is a bounded look, else by a search. */
   function wayFor(query: Query, reach: Reach, asker: Asker): Way {
     if (!query.filter && query.sort.length === 0 && reach.scope === 'all')
-      return { page: async (room, position) => plain(query, position, room), total: async () => counts.total() }
+      return { page: async (position) => plain(query, position), total: async () => counts.total() }
     const isOne = pinsOne(query.filter, model)
     const ends = performance.now() + findSeconds * 1000
+    const shapes = shapesOf([model, ...modelsIn(query.filter, models)])
     const search = (statement: Statement) => {
-      if (isOne) return { rows: storage.read(statement), isCut: false }
+      if (isOne) {
+        requireShape(storage, model)
+        return { rows: storage.read(statement), isCut: false }
+      }
       const seconds = Math.max(0.001, (ends - performance.now()) / 1000)
-      return storage.search(statement, { username: asker.username, seconds, bytes: PAGE_BYTES, gone: asker.gone })
+      const { username, gone } = asker
+      return storage.search(statement, { username, seconds, bytes: PAGE_BYTES, gone, shapes })
     }
     const matching = [
       ...(isOne ? [] : [aliveIn(query.filter, storage.dialect)]),
       ...(query.filter ? [conditionOf(query.filter, { models, person: asker, dialect: storage.dialect })] : []),
     ]
     return {
-      page: async (room, position) => {
+      page: async (position) => {
         const beyond = position ? [afterPosition(query.sort, position)] : []
         const page = pageStatement(query, within(reach, reach.username, ...matching, ...beyond))
         const found = await tooSlow(query, () => search(page))
         if (!isOne) considerIndex(query, page)
-        for (const row of found.rows) room.left -= sizeOf(row)
         return found
       },
       total: async () => {
@@ -117,6 +120,6 @@ export function finderOf(surroundings: Surroundings, model: Model) {
 }
 
 interface Way {
-  page(room: Room, position: Position | undefined): Promise<Found>
+  page(position: Position | undefined): Promise<Found>
   total(): Promise<number>
 }

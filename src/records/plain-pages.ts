@@ -5,9 +5,10 @@ import type { Query } from '../requests/query.ts'
 import { sizeOf } from '../storage/size.ts'
 import type { Found, Row, Storage } from '../storage/storage.ts'
 import type { countsOf } from '../tables/counts.ts'
-import { Chunks, type Room } from './chunks.ts'
 import { columnsOf } from './expand.ts'
 import { hole, preparedOnce } from './prepared.ts'
+import { PAGE_BYTES } from './room.ts'
+import { requireShape } from './shape.ts'
 
 interface Start {
   from: number
@@ -15,32 +16,35 @@ interface Start {
   count: number
 }
 
+/** What is larger than this is a large row; of rows that are not, so many are read at a time. */
+const LARGE = 16_384
+const AT_A_TIME = 64
+
 /** All records in the order of their ids: one statement for every page, compiled once, started where the counts say. */
 export function plainPages(storage: Storage, model: Model, counts: ReturnType<typeof countsOf>) {
   const prepared = preparedOnce<Start>()
-  const chunks = new Chunks()
+  /** Once a large row has been seen, rows are read one by one. That is only for speed: all are measured in any case. */
+  let hasLarge = false
 
-  return (query: Query, position: Position | undefined, room: Room): Found => {
+  return (query: Query, position: Position | undefined): Found => {
+    requireShape(storage, model)
     const wanted = query.limit + 1
     const rows: Row[] = []
-    let largest = 0
+    let left = PAGE_BYTES
     for (let start = startOf(query, position); ; start = after(rows)) {
-      const count = chunks.next(wanted - rows.length)
-      const some = storage.read(statementOf(query, { ...start, count }))
-      for (const row of some) {
+      const count = hasLarge ? wanted - rows.length : Math.min(AT_A_TIME, wanted - rows.length)
+      const statement = statementOf(query, { ...start, count })
+      const some = hasLarge ? storage.readUpTo(statement, left) : { rows: storage.read(statement), isCut: false }
+      for (const row of some.rows) {
         const size = sizeOf(row)
-        largest = Math.max(largest, size)
-        room.left -= size
-        if (room.left < 0 && rows.length > 0) {
-          chunks.learn(largest)
-          return { rows, isCut: true }
-        }
+        hasLarge ||= size > LARGE
+        left -= size
+        if (left < 0 && rows.length > 0) return { rows, isCut: true }
         rows.push(row)
       }
-      if (some.length < count || rows.length === wanted) break
+      if (some.isCut) return { rows, isCut: true }
+      if (some.rows.length < count || rows.length === wanted) return { rows, isCut: false }
     }
-    chunks.learn(largest)
-    return { rows, isCut: false }
   }
 
   function startOf({ offset }: Query, position: Position | undefined): { from: number; skip: number } {

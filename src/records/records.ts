@@ -5,11 +5,11 @@ import type { View } from '../requests/query.ts'
 import { type Row, StorageFault } from '../storage/storage.ts'
 import { rowDecoder } from '../tables/columns.ts'
 import { type Change, changesOf } from './changes.ts'
-import { PAGE_BYTES } from './chunks.ts'
 import { is } from './condition.ts'
 import { columnsOf, expand } from './expand.ts'
 import { finderOf } from './find.ts'
 import { hole, preparedOnce } from './prepared.ts'
+import { requireShape } from './shape.ts'
 import type { Stored, Surroundings } from './surroundings.ts'
 import { type Checks, checksOf } from './validate.ts'
 import { explainViolation, refuseUnreachable } from './violations.ts'
@@ -31,7 +31,7 @@ export function recordsOf(surroundings: Surroundings, model: Model) {
 
   function read(id: number, person: Person, view: View): Stored {
     const record = look(id, reachOf(model, 'read', person), view)
-    expand({ storage, models, person, room: { left: PAGE_BYTES } }, model, [record], view.expand)
+    expand({ storage, models, person }, model, [record], view.expand)
     return record
   }
 
@@ -85,6 +85,7 @@ export function recordsOf(surroundings: Surroundings, model: Model) {
         .select(columnsOf(model, { fields, expand: paths }))
         .where(within(reach, OWNER, is`"id" = ${ID}`)),
     )
+    requireShape(storage, model)
     const row = storage.readOne(statement)
     if (!row) throw new Failure('RECORD_NOT_FOUND', `There is no ${model.name} with the id ${id}.`)
     return decode(row)

@@ -1,5 +1,5 @@
 import type { ErrorObject, ValidateFunction } from 'ajv'
-import { newAjv } from '../model/ajv.ts'
+import { newAjv, withinBounds } from '../model/ajv.ts'
 import { explainData } from '../model/explain.ts'
 import type { JsonSchema, Model } from '../model/model.ts'
 import { createRules, updateRules } from '../model/rules.ts'
@@ -34,4 +34,4 @@ export function checksOf(model: Model): Checks {
 }
 
 /** Each has a validator of its own, which goes when the model does. */
-const compile = (schema: JsonSchema) => newAjv({ verbose: true }).compile(schema)
+const compile = (schema: JsonSchema) => newAjv({ verbose: true }).compile(withinBounds(schema))

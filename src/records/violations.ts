@@ -40,10 +40,11 @@ function notUnique({ details }: StorageFault, model: Model): Failure {
 function stillReferred({ storage, models }: Surroundings, model: Model, id: number, person: Person): Failure {
   const referring: string[] = []
   for (const other of models.values()) {
-    if (scopeOf(other, 'read', person) === 'none') continue
+    const reach = reachOf(other, 'read', person)
     for (const { name, reference } of other.fields) {
       if (reference?.model !== model.name || reference.onDelete !== 'restrict') continue
-      if (isThere(storage, other.name, is`${sql.ref(name)} = ${id}`)) referring.push(`${other.name} (${name})`)
+      const refers = within(reach, reach.username, is`${sql.ref(name)} = ${id}`)
+      if (isThere(storage, other.name, refers)) referring.push(`${other.name} (${name})`)
     }
   }
   const who = referring.join(', ') || 'Records that you do not see, or that would be deleted with it,'
@@ -61,9 +62,9 @@ interface Referring {
 
 /** The references that a write sets. */
 function referencesIn(model: Model, written: Row): Referring[] {
-  return model.fields.flatMap(({ name, reference }) => {
+  return model.fields.flatMap(({ name, reference, readOnly }) => {
     const id = written[name]
-    return reference && typeof id === 'number' ? [{ name, model: reference.model, id }] : []
+    return reference && !readOnly && typeof id === 'number' ? [{ name, model: reference.model, id }] : []
   })
 }
 
@@ -80,14 +81,16 @@ export function refuseUnreachable(
 ): void {
   const asked = referencesIn(model, written).filter((reference) => {
     const isLimited = scopeOf(models.get(reference.model) as Model, 'read', person) !== 'all'
-    return isLimited && !(current !== undefined && refersAlready(storage, model, current, reference))
+    return isLimited && !(current !== undefined && refersAlready(storage, model, current, reference, person))
   })
   const missing = missingAmong(storage, asked, (name) => reachOf(models.get(name) as Model, 'read', person))
   if (missing) throw missing
 }
 
-function refersAlready(storage: Storage, model: Model, record: number, { name, id }: Referring): boolean {
-  return isThere(storage, model.name, is`"id" = ${record} AND ${sql.ref(name)} = ${id}`)
+/** Only of a record that they may update: else it would tell what others' records refer to. */
+function refersAlready(storage: Storage, model: Model, record: number, { name, id }: Referring, person: Person) {
+  const reach = reachOf(model, 'update', person)
+  return isThere(storage, model.name, within(reach, reach.username, is`"id" = ${record} AND ${sql.ref(name)} = ${id}`))
 }
 
 /** Which of the records that a write refers to are not there, as far as somebody reaches. */

@@ -17,9 +17,7 @@ export const keyOf = (field: Field) => sql<SqlValue>`${sql.raw(comparable(field)
  */
 export function within({ scope }: Pick<Reach, 'scope'>, owner: unknown, ...conditions: Condition[]): Condition {
   const reach = scope === 'own' ? is`"createdBy" = ${owner}` : scope === 'all' ? EVERYTHING : NOTHING
-  // Without a condition SQLite counts and walks quicker than with one that is always true.
-  const telling = [reach, ...conditions].filter((condition) => condition !== EVERYTHING)
-  return all(telling)
+  return all([reach, ...conditions])
 }
 
 /** What a filter needs to know beside itself. */
@@ -48,6 +46,21 @@ export function conditionOf(filter: Filter, asking: Asking): Condition {
   )
 }
 
+/** The models that a filter's references lead to. */
+export function modelsIn(filter: Filter | undefined, models: Models): Model[] {
+  return comparisonsOf(filter).flatMap(({ through }) =>
+    through.map(({ reference }) => models.get((reference as Reference).model) as Model),
+  )
+}
+
+/** All comparisons of a filter, however deep. */
+function comparisonsOf(filter: Filter | undefined): Comparison[] {
+  if (!filter) return []
+  if ('all' in filter) return filter.all.flatMap(comparisonsOf)
+  if ('any' in filter) return filter.any.flatMap(comparisonsOf)
+  return 'not' in filter ? comparisonsOf(filter.not) : [filter]
+}
+
 /** How many rows a search goes through between two questions whether it should end: the more a row costs, the fewer. */
 const ROWS_BETWEEN = 256
 const COST_OF_LIKE = 8
@@ -60,13 +73,8 @@ export function aliveIn(filter: Filter | undefined, dialect: Dialect): Condition
 
 /** How many comparisons there are that cost more than a look. */
 function costOf(filter: Filter | undefined): number {
-  if (!filter) return 0
-  if ('all' in filter || 'any' in filter) {
-    const inner = 'all' in filter ? filter.all : filter.any
-    return inner.reduce((sum, one) => sum + costOf(one), 0)
-  }
-  if ('not' in filter) return costOf(filter.not)
-  return filter.operator === 'like' || filter.field.format === 'decimal' ? 1 : 0.05
+  const isDear = ({ operator, field }: Comparison) => operator === 'like' || field.format === 'decimal'
+  return comparisonsOf(filter).reduce((sum, comparison) => sum + (isDear(comparison) ? 1 : 0.05), 0)
 }
 
 /** How each operator is said in SQL. */
@@ -77,8 +85,7 @@ const SAID: Record<Exclude<OperatorName, 'like'>, (key: RawBuilder<unknown>, val
   lt: (key, [value]) => is`${key} < ${value}`,
   lte: (key, [value]) => is`${key} <= ${value}`,
   between: (key, [first, second]) => is`${key} BETWEEN ${first} AND ${second}`,
-  // One parameter for all values: the statement stays the same for any number of them.
-  in: (key, values) => is`${key} IN (SELECT value FROM json_each(${JSON.stringify(values)}))`,
+  in: (key, values) => is`${key} IN (${sql.join(values)})`,
   isSet: (key) => is`${key} IS NOT NULL`,
 }
 

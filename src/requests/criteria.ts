@@ -57,6 +57,7 @@ class CriteriaParser {
     if (this.#count > MAX_CRITERIA) throw bad(`There are more than ${MAX_CRITERIA} criteria.`)
     if (criteria.length > 1 && operator === undefined)
       throw bad(`${where}.operator must say how the criteria are joined: and, or or not.`)
+    // A group of nothing asks for nothing.
     const filters = criteria.flatMap(
       (criterion, index) => this.#criterion(criterion, `${where}.criteria[${index}]`, depth) ?? [],
     )

@@ -44,10 +44,10 @@ export class Cursors {
   }
 
   read(model: Model, sort: SortKey[], cursor: string): Position {
-    const [payload = '', signature = ''] = cursor.split('.')
+    const [payload = '', signature = '', ...more] = cursor.split('.')
     const expected = Buffer.from(this.#sign(model, sort, payload))
     const given = Buffer.from(signature)
-    if (given.length !== expected.length || !timingSafeEqual(given, expected))
+    if (more.length > 0 || given.length !== expected.length || !timingSafeEqual(given, expected))
       throw bad('"after" is not a cursor of this model and this order. Take it from "next" of the answer before.')
     const values = JSON.parse(Buffer.from(payload, 'base64url').toString())
     const id = values.pop()

@@ -74,7 +74,9 @@ export function wholeNumber(parameters: Record<string, unknown>, name: string, m
  */
 export function likePattern(where: string, text: string): string {
   if (text.length > MAX_PATTERN) throw bad(`${where} has a pattern of more than ${MAX_PATTERN} characters.`)
-  if (text.split(/[%_]/).length > MAX_WILDCARDS + 1) throw bad(`${where} has more than ${MAX_WILDCARDS} wildcards.`)
+  if (text.includes('\0')) throw bad(`${where} has a NUL character, which no text has.`)
   const exact = text.replace(/\\([%_\\])|\\/g, (whole, escaped) => (escaped === undefined ? '\\\\' : whole))
-  return /(?:^|[^\\])(?:\\\\)*%/.test(exact) ? exact : `%${exact}%`
+  const wildcards = exact.replace(/\\./gs, '').replace(/[^%_]+/g, '')
+  if (wildcards.length > MAX_WILDCARDS) throw bad(`${where} has more than ${MAX_WILDCARDS} wildcards.`)
+  return wildcards.includes('%') ? exact : `%${exact}%`
 }

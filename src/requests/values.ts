@@ -1,3 +1,4 @@
+import { isExact } from '../lib/json-numbers.ts'
 import { formatOf } from '../model/formats.ts'
 import type { Field, FieldType } from '../model/model.ts'
 
@@ -16,7 +17,8 @@ export type Parsed = { value: string | number | boolean } | { wanted: string }
 /** A value from a query string, which is always text, typed by the field it is compared with. */
 export function parseText(field: Field, text: string): Parsed {
   if (field.type === 'integer' && /^-?\d{1,16}$/.test(text)) return parseValue(field, Number(text))
-  if (field.type === 'number' && /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(text)) return parseValue(field, Number(text))
+  const isNumber = field.type === 'number' && /^-?\d{1,400}(?:\.\d{1,400})?(?:[eE][+-]?\d{1,4})?$/.test(text)
+  if (isNumber && isExact(text)) return parseValue(field, Number(text))
   if (field.type === 'boolean' && (text === 'true' || text === 'false')) return { value: text === 'true' }
   return parseValue(field, text)
 }

@@ -1,4 +1,4 @@
-import type { Row } from './storage.ts'
+import type { Found, Row } from './storage.ts'
 
 /** Roughly what a row takes: the characters of its texts, and a little for all else. */
 export function sizeOf(row: Row): number {
@@ -8,4 +8,17 @@ export function sizeOf(row: Row): number {
     size += typeof value === 'string' ? value.length : 8
   }
   return size
+}
+
+/** Rows as they come, until they get too large; the first always. `onRow` is called after each. */
+export function takeUpTo(rows: Iterable<Row>, bytes: number, onRow: () => void = () => {}): Found {
+  const taken: Row[] = []
+  let left = bytes
+  for (const row of rows) {
+    left -= sizeOf(row)
+    if (left < 0 && taken.length > 0) return { rows: taken, isCut: true }
+    taken.push(row)
+    onRow()
+  }
+  return { rows: taken, isCut: false }
 }

@@ -45,6 +45,8 @@ export interface Seeker {
   bytes: number
   /** nobody waits any more */
   gone?: AbortSignal | undefined
+  /** the shapes that the statement was made for; if one is another by now, the search is stale */
+  shapes: Record<string, string>
 }
 
 export interface Found {
@@ -82,6 +84,12 @@ export interface Storage {
   /** A bounded look, never a scan: it is answered at once, on the thread that serves. */
   read(statement: Statement): Row[]
   readOne(statement: Statement): Row | undefined
+
+  /** The same, but no more than so many bytes: the rows end earlier, after the first. */
+  readUpTo(statement: Statement, bytes: number): Found
+
+  /** The shape that a table has now; undefined if none is known. */
+  shape(table: string): string | undefined
 
   /** As long as this number is the same, so is everything that is read. */
   moment(): number

@@ -18,14 +18,15 @@ export async function countBrokenRules(db: Database, model: Model, table: TableS
   const decode = rowDecoder(model)
   const broken = new Map<string, number>()
   const columns = ['id', ...stored.map(({ column }) => column.name)]
-  for await (const row of storedRows(db, tableOf(model), columns)) {
+  const look = (row: Row) => {
     const record: Row = {}
     for (const { field, column } of stored) record[field.name] = asItWillBe(row[column.name], column.type, field)
-    if (validate(decode(record))) continue
+    if (validate(decode(record))) return
     // A field that is still to be added is missing everywhere; that is no broken rule.
     const fields = new Set(validate.errors?.flatMap(({ instancePath }) => instancePath.split('/')[1] ?? []))
     for (const field of fields) broken.set(field, (broken.get(field) ?? 0) + 1)
   }
+  for await (const rows of storedRows(db, tableOf(model), columns)) rows.forEach(look)
   return broken
 }
 

@@ -5,11 +5,11 @@ import { comparable } from './columns.ts'
 import { countTriggers, recount } from './counts.ts'
 import { quote, shapeOf } from './ddl.ts'
 import type { Change } from './migrate.ts'
-import { type Overview, overviewOf } from './overview.ts'
+import { overviewOf, wantedTriggers } from './overview.ts'
 import type { Step, TablePlan } from './plan.ts'
 import { rebuildTable } from './rebuild.ts'
 import { readTable, readTriggers, type TableState } from './state.ts'
-import { type Trigger, triggersOf } from './triggers.ts'
+import type { Trigger } from './triggers.ts'
 import { duplicatesOf, shareAValue } from './verify.ts'
 
 /** The job that changes tables, inside a transaction with foreign keys off. What it throws undoes everything. */
@@ -20,7 +20,7 @@ export async function run(db: Database, { models, miscounted }: Change): Promise
   if (refusals.length > 0) throw new Refused(refusals)
   const plans = overview.plans.filter(({ steps }) => steps.length > 0)
   const rebuilds = plans.some(({ steps }) => steps.some(({ kind }) => kind === 'rebuild'))
-  const wanted = await wantedTriggers(db, models, overview)
+  const wanted = wantedTriggers(models, overview.unserved, await readTriggers(db))
   // Triggers name tables and columns that are about to change: then they all go, and are made anew at the end.
   const kept = await dropTriggers(db, rebuilds ? [] : wanted)
   for (const plan of plans) await applyPlan(db, plan)
@@ -37,16 +37,6 @@ export async function run(db: Database, { models, miscounted }: Change): Promise
 }
 
 const execute = (db: Database, text: string) => db.executeQuery(CompiledQuery.raw(text))
-
-/** Of all models, and of those that are not served: these go on counting, and hold up deletes. */
-async function wantedTriggers(db: Database, models: Model[], { unserved }: Overview): Promise<Trigger[]> {
-  const counting = unserved.flatMap(({ name }) => countTriggers(tableOf({ name })).map((trigger) => trigger.name))
-  return [
-    ...models.flatMap(triggersOf),
-    ...unserved.flatMap(({ triggers }) => triggers),
-    ...(await readTriggers(db)).filter(({ name }) => counting.includes(name)),
-  ]
-}
 
 async function applyPlan(db: Database, { model, steps }: TablePlan): Promise<void> {
   for (const step of steps) {
@@ -89,10 +79,17 @@ async function refuseDangling(db: Database): Promise<void> {
 
 /** Who was made for another shape is refused from now on. */
 async function rememberShapes(db: Database, models: Model[]): Promise<void> {
-  for (const model of models)
-    await sql`
+  let hasChanged = false
+  for (const model of models) {
+    const { rows } = await sql`
       INSERT INTO dossier_tables (tbl, shape) VALUES (${tableOf(model)}, ${shapeOf(model)})
-      ON CONFLICT DO UPDATE SET shape = excluded.shape WHERE shape <> excluded.shape`.execute(db)
+      ON CONFLICT DO UPDATE SET shape = excluded.shape WHERE shape <> excluded.shape RETURNING 1`.execute(db)
+    hasChanged ||= rows.length > 0
+  }
+  if (!hasChanged) return
+  // Readers look at the shapes again when the schema's number changes, which this does also where no table was touched.
+  await execute(db, 'CREATE TABLE dossier_shapes_changed (x)')
+  await execute(db, 'DROP TABLE dossier_shapes_changed')
 }
 
 /** Every applied plan leaves a row: when, what, from which model file. */

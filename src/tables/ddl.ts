@@ -51,9 +51,15 @@ export function foreignKeyOf({ model, onDelete }: Reference): { table: string; o
 
 /** What a write has to know of a table: which columns there are, and what they hold. Every write is guarded by it. */
 export function shapeOf(model: Model): string {
+  const known = shapes.get(model)
+  if (known !== undefined) return known
   const columns = model.fields.filter((field) => !field.computed).map((field) => `${field.name} ${columnType(field)}`)
-  return hash('sha256', columns.sort().join('\n')).slice(0, 16)
+  const shape = hash('sha256', columns.sort().join('\n')).slice(0, 16)
+  shapes.set(model, shape)
+  return shape
 }
+
+const shapes = new WeakMap<Model, string>()
 
 export function createIndex(index: Index, model: Model): string {
   const fields = index.fields.map((name) => model.fields.find((field) => field.name === name) as Field)

@@ -27,8 +27,13 @@ export const isRisky = ({ steps }: TablePlan) => steps.some(({ kind }) => kind =
  * Brings the tables in line with the models, all in one transaction, or none of it: then it is a `Refused`. Returns the
  * plans that were carried out.
  */
-export async function migrate(storage: Storage, change: Change, swap?: () => void): Promise<TablePlan[]> {
-  for (const end = Date.now() + PATIENCE_MS; ; ) {
+export async function migrate(
+  storage: Storage,
+  change: Change,
+  swap?: () => void,
+  patienceMs = PATIENCE_MS,
+): Promise<TablePlan[]> {
+  for (const end = Date.now() + patienceMs; ; ) {
     try {
       return await storage.change(CARRY_OUT, change, swap)
     } catch (error) {

@@ -1,9 +1,11 @@
+import { sql } from 'kysely'
 import { type Model, tableOf } from '../model/model.ts'
 import type { Database } from '../storage/storage.ts'
+import { countTriggers } from './counts.ts'
 import { shapeOf } from './ddl.ts'
 import { planTable, type TablePlan } from './plan.ts'
 import { modelTables, readTable, readTriggers, type TableState } from './state.ts'
-import { type Trigger, unservedTriggers } from './triggers.ts'
+import { type Trigger, triggersOf, unservedTriggers } from './triggers.ts'
 import { verifyPlan } from './verify.ts'
 
 /** What the models ask for, and what is there beside them. */
@@ -12,6 +14,8 @@ export interface Overview {
   unserved: Unserved[]
   /** every table is known by its present shape */
   isKnown: boolean
+  /** names of our triggers that nobody wants any more */
+  stale: string[]
 }
 
 /** A table whose model has no file any more. Its records are kept, and hold up the delete of what they refer to. */
@@ -33,7 +37,10 @@ export async function overviewOf(db: Database, models: Model[]): Promise<Overvie
     const refusals = table && plan.refusals.length === 0 ? await verifyPlan(db, plan, table) : []
     plans.push({ ...plan, refusals: [...plan.refusals, ...refusals] })
   }
-  return { plans, unserved: await unservedAmong(db, models, triggers), isKnown: await areKnown(db, models) }
+  const unserved = await unservedAmong(db, models, triggers)
+  const wanted = new Set(wantedTriggers(models, unserved, triggers).map(({ name }) => name))
+  const stale = triggers.filter(({ name }) => !wanted.has(name)).map(({ name }) => name)
+  return { plans, unserved, isKnown: await areKnown(db, models), stale }
 }
 
 async function unservedAmong(db: Database, models: Model[], existing: Trigger[]): Promise<Unserved[]> {
@@ -54,15 +61,29 @@ async function unservedAmong(db: Database, models: Model[], existing: Trigger[])
   return unserved
 }
 
-async function areKnown(db: Database, models: Model[]): Promise<boolean> {
+/** Of all models, and of those that are not served: these go on counting, and hold up deletes. */
+export function wantedTriggers(models: Model[], unserved: Unserved[], existing: Trigger[]): Trigger[] {
+  const counting = unserved.flatMap(({ name }) => countTriggers(tableOf({ name })).map((trigger) => trigger.name))
+  return [
+    ...models.flatMap(triggersOf),
+    ...unserved.flatMap(({ triggers }) => triggers),
+    ...existing.filter(({ name }) => counting.includes(name)),
+  ]
+}
+
+export async function areKnown(db: Database, models: Model[]): Promise<boolean> {
+  // A database of an earlier version that is only looked at has none.
+  const { rows: tables } = await sql`SELECT 1 FROM sqlite_schema WHERE name = 'dossier_tables'`.execute(db)
+  if (tables.length === 0) return false
   const rows = await db.selectFrom('dossier_tables').select(['tbl', 'shape']).execute()
   const shapes = new Map(rows.map(({ tbl, shape }) => [tbl, shape]))
   return models.every((model) => shapes.get(tableOf(model)) === shapeOf(model))
 }
 
 /** Whether anything has to be changed, or would be refused. */
-export const isNothingToDo = ({ plans, unserved, isKnown }: Overview) =>
+export const isNothingToDo = ({ plans, unserved, isKnown, stale }: Overview) =>
   isKnown &&
+  stale.length === 0 &&
   plans.every(({ steps, refusals }) => steps.length + refusals.length === 0) &&
   unserved.every(({ isNew }) => !isNew)
 

@@ -1,6 +1,6 @@
 import { CompiledQuery, sql } from 'kysely'
 import { type Model, tableOf } from '../model/model.ts'
-import type { Database, SqlValue } from '../storage/storage.ts'
+import type { Database } from '../storage/storage.ts'
 import { encode } from './columns.ts'
 import { convert } from './convert.ts'
 import { createTable, literal, quote } from './ddl.ts'
@@ -9,7 +9,6 @@ import type { TableState } from './state.ts'
 import { storedRows } from './verify.ts'
 
 const DRAFT = 'dossier_rebuild'
-const BATCH = 1000
 
 /**
  * SQLite's own procedure for changes that ALTER TABLE cannot make: fill a new table, drop the old one, take its name.
@@ -48,15 +47,9 @@ async function convertColumn(db: Database, model: Model, { field, column = '', f
   const update = `
     UPDATE ${quote(DRAFT)} SET ${quote(field.name)} = pair.value ->> 1
     FROM json_each(?) AS pair WHERE ${quote(DRAFT)}."id" = pair.value ->> 0`
-  let pairs: [number, SqlValue | undefined][] = []
-  const flush = async () => {
-    if (pairs.length > 0) await db.executeQuery(CompiledQuery.raw(update, [JSON.stringify(pairs)]))
-    pairs = []
+  for await (const rows of storedRows(db, tableOf(model), [column])) {
+    const set = rows.filter((row) => row[column] !== null)
+    const pairs = set.map(({ id, [column]: value }) => [id, convert(value as string | number, from, field)])
+    await db.executeQuery(CompiledQuery.raw(update, [JSON.stringify(pairs)]))
   }
-  for await (const { id, [column]: value } of storedRows(db, tableOf(model), [column])) {
-    if (value === null) continue
-    pairs.push([id, convert(value as string | number, from, field)])
-    if (pairs.length === BATCH) await flush()
-  }
-  await flush()
 }

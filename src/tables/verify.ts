@@ -72,7 +72,7 @@ async function matching(db: Database, model: Model, condition: RawBuilder<unknow
 /** In a table that is still to be made there is nothing to refer to. */
 async function referringToNothing(db: Database, model: Model, { model: name }: Reference, column: string) {
   const target = await readTable(db, tableOf({ name }))
-  const isThere = target ? sql`${sql.ref(column)} IN (SELECT "id" FROM ${sql.table(target.name)})` : sql`false`
+  const isThere = target ? sql`${sql.ref(column)} IN (SELECT "id" FROM ${sql.table(target.name)})` : sql`1 = 0`
   return matching(db, model, sql`${sql.ref(column)} IS NOT NULL AND NOT ${isThere}`)
 }
 
@@ -116,14 +116,16 @@ export async function duplicatesOf(db: Database, model: Model, keys: RawBuilder<
 async function convertedDuplicates(db: Database, model: Model, sources: Source[]): Promise<number[][]> {
   const seen = new Map<string, number[]>()
   const columns = sources.map(({ column = '' }) => column)
-  for await (const { id, ...row } of storedRows(db, tableOf(model), columns)) {
-    const values = sources.map(({ field, column = '', from }) => {
-      const value = row[column] as string | number
-      return encodeComparable(field, from === undefined || value === null ? value : convert(value, from, field))
-    })
-    if (values.includes(null)) continue
-    const key = JSON.stringify(values)
-    seen.set(key, [...(seen.get(key) ?? []), id].slice(0, MOST + 1))
+  for await (const rows of storedRows(db, tableOf(model), columns)) {
+    for (const { id, ...row } of rows) {
+      const values = sources.map(({ field, column = '', from }) => {
+        const value = row[column] as string | number
+        return encodeComparable(field, from === undefined || value === null ? value : convert(value, from, field))
+      })
+      if (values.includes(null)) continue
+      const key = JSON.stringify(values)
+      seen.set(key, [...(seen.get(key) ?? []), id].slice(0, MOST + 1))
+    }
   }
   return [...seen.values()].filter((ids) => ids.length > 1).slice(0, MOST)
 }
@@ -131,21 +133,22 @@ async function convertedDuplicates(db: Database, model: Model, sources: Source[]
 /** Records whose value does not convert. */
 async function lossy(db: Database, model: Model, { field, column = '', from = '' }: Source): Promise<number[]> {
   const ids: number[] = []
-  for await (const { id, [column]: value } of storedRows(db, tableOf(model), [column])) {
-    if (value !== null && convert(value as string | number, from, field) === undefined) ids.push(id)
+  for await (const rows of storedRows(db, tableOf(model), [column])) {
+    for (const { id, [column]: value } of rows)
+      if (value !== null && convert(value as string | number, from, field) === undefined) ids.push(id)
     if (ids.length > MOST) break
   }
   return ids
 }
 
-/** Every record's values in some columns, read in batches so that memory stays flat. */
+/** Every record's values in some columns, in batches, so that memory stays flat and a promise is not made for each. */
 export async function* storedRows(db: Database, table: string, columns: string[]) {
   let last = 0
   for (let size = BATCH; size === BATCH; ) {
     const { rows } = await sql<{ id: number } & Record<string, unknown>>`
       SELECT "id", ${sql.join(columns.map((name) => sql.ref(name)))} FROM ${sql.table(table)}
       WHERE "id" > ${last} ORDER BY "id" LIMIT ${BATCH}`.execute(db)
-    yield* rows
+    yield rows
     size = rows.length
     last = rows.at(-1)?.id ?? last
   }

@@ -41,7 +41,9 @@ async function backUp(storage: Storage, config: Config, kind: Kind): Promise<str
   const target = join(folder, backupName(kind))
   await storage.backup(target)
   // Only after a new one has been made and checked: nothing ever removes the only good copy.
-  for (const name of own(folder, kind).slice(0, -config.BACKUP_KEEP)) rmSync(join(folder, name))
+  // Another process may have been at it as well.
+  for (const name of [...own(folder, kind).slice(0, -config.BACKUP_KEEP), ...abandoned(folder)])
+    rmSync(join(folder, name), { force: true })
   return target
 }
 
@@ -51,6 +53,14 @@ const folderOf = ({ DATA_DIR }: Config) => join(DATA_DIR, 'backups')
 function isDue(folder: string, { BACKUP_EVERY_HOURS }: Config): boolean {
   const last = existsSync(folder) && own(folder, 'automatic').at(-1)
   return !last || statSync(join(folder, last)).mtimeMs <= Date.now() - BACKUP_EVERY_HOURS * 3_600_000
+}
+
+/** What a process that was killed had begun: nobody takes a day for a copy. */
+function abandoned(folder: string): string[] {
+  const yesterday = Date.now() - 86_400_000
+  return readdirSync(folder)
+    .filter((name) => /\.part(?:-\w+)?$/.test(name))
+    .filter((name) => (statSync(join(folder, name), { throwIfNoEntry: false })?.mtimeMs ?? 0) < yesterday)
 }
 
 /** Names begin with what made them and go on with the time, so that the oldest come first. */

@@ -65,6 +65,7 @@ t.test('a backup while the service runs, and a restore when it does not', async 
 
   t.match(await run('backup', ['a', 'b']), { code: 2, err: /Usage/ })
   t.match(await run('restore'), { code: 2, err: /Which file/ })
+  t.match(await runner(emptyFolder(t))('backup'), { code: 1, err: /There is no database in/ })
   t.match(await run('restore', ['nowhere.db']), { code: 1, err: /does not exist/ })
   writeFileSync(join(folder, 'bad.db'), 'x'.repeat(5000))
   t.match(await run('restore', [join(folder, 'bad.db')]), { code: 1, err: /not a healthy copy.*Nothing was changed/ })

@@ -1,5 +1,6 @@
 import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import Sqlite from 'better-sqlite3'
 import t from 'tap'
 import { HELP, modelsCheck } from '../../src/cli/models-check.ts'
 import { CONTACT, commandRunner, makeFolder, runScript, startApp, writeModel } from '../helper.ts'
@@ -112,4 +113,8 @@ t.test('a model whose file is gone, and values that are no documents', async (t)
   t.match(await check(''), { code: 1, out: /"x" cannot become array without loss in the records 2\./ })
   writeModel(folder, 'a.Here.json', { type: 'object', audit: false, properties: { y: { type: 'array' } } })
   t.match(await check(''), { code: 0, out: /hidden {3}x has no field/ })
+  const old = new Sqlite(join(folder, 'data', 'dossier.db'))
+  old.exec('DROP TABLE dossier_tables')
+  old.close()
+  t.match(await check(''), { code: 0, out: /hidden {3}x has no field/ }, 'a database of the version before')
 })

@@ -375,3 +375,38 @@ t.test('who sent something broken and does not hang up does not hold up a stop',
   t.ok(performance.now() - before < 1000)
   socket.destroy()
 })
+
+t.test('what did not arrive whole never will', async (t) => {
+  const heads: Handler = {
+    isUrgent: () => false,
+    routing: ({ url }, response) => {
+      if (url === '/early') response.write('begun')
+    },
+  }
+  const front = newFront(heads)
+  const { port } = new URL(await front.listen('127.0.0.1', 0))
+  const send = async (path: string, body: string) => {
+    const socket = connect(Number(port), '127.0.0.1')
+    socket.on('error', () => {})
+    const answer = receivedBy(socket)
+    const closed = once(socket, 'close')
+    socket.write(`POST ${path} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n`)
+    await setTimeout(50)
+    socket.write(body)
+    await closed
+    return answer()
+  }
+  t.match(await send('/', 'zz\r\n'), /^HTTP\/1\.1 400/, 'a chunk that is none')
+  t.match(
+    await send('/early', 'zz\r\n'),
+    /^HTTP\/1\.1 200 OK[\s\S]*begun/,
+    'nothing is put into an answer that has begun',
+  )
+  const half = connect({ port: Number(port), host: '127.0.0.1', allowHalfOpen: true })
+  half.on('error', () => {})
+  const closed = once(half, 'close')
+  half.end('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 500\r\n\r\n{"a"')
+  half.resume()
+  await closed
+  await front.stop(1)
+})

@@ -261,6 +261,10 @@ t.test('names and values that cannot stand twice', async (t) => {
     }),
     ['/properties/x/items/enum/1 stands there twice.'],
   )
+  t.match(faultsOf({ properties: { x: { ...text, default: 'a\0b' } } }), [
+    '/properties/x/default must be well-formed Unicode without a NUL character.',
+  ])
+  t.match(faultsOf({ properties: { x: { type: 'object', default: { a: ['\ud800'] } } } }), [/well-formed/])
   for (const renamedFrom of ['id', 'Version', 'createdBy', 'y', 'x'])
     t.match(faultsOf({ properties: { x: { ...text, renamedFrom }, y: text } }), [
       /^\/properties\/x\/renamedFrom must name/,

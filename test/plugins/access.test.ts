@@ -189,3 +189,59 @@ t.test('the rules', async (t) => {
   t.equal(scopeOf(closed, 'update', { username: 'c', roles: ['sales', 'chief'] }), 'all')
   t.equal(scopeOf(closed, 'delete', nobody), 'all')
 })
+
+t.test('what is left out of access is for admins; without access everything is open', async (t) => {
+  const text = { x: { type: 'string' } }
+  const service = await startApp(t, {
+    models: {
+      'a.Some.json': { type: 'object', properties: text, access: { read: ['*'] } },
+      'a.Open.json': { type: 'object', properties: text },
+    },
+  })
+  const admin = await service.login()
+  await admin.put('/ws/users', { username: 'bob', password: PASSWORD })
+  const bob = await service.login('bob')
+  t.equal((await bob.put('/ws/rest/a.Some', { x: 'a' })).status, 403)
+  t.equal((await admin.put('/ws/rest/a.Some', { x: 'a' })).status, 200)
+  t.equal((await bob.get('/ws/rest/a.Some/1')).status, 200)
+  t.equal((await bob.delete('/ws/rest/a.Some/1')).status, 403)
+  t.equal((await bob.put('/ws/rest/a.Open', { x: 'a' })).status, 200)
+})
+
+t.test('an update does not tell what others’ records refer to', async (t) => {
+  const own = [{ role: '*', where: 'own' }]
+  const access = { read: own, create: ['*'], update: own, delete: own }
+  const service = await startApp(t, {
+    models: {
+      'a.Firm.json': { type: 'object', properties: { x: { type: 'string' } }, access },
+      'a.Deal.json': {
+        type: 'object',
+        properties: {
+          firm: { type: 'integer', reference: 'a.Firm' },
+          fixed: { type: 'integer', reference: 'a.Firm', readOnly: true },
+        },
+        access,
+      },
+    },
+  })
+  const admin = await service.login()
+  for (const username of ['ann', 'bob']) await admin.put('/ws/users', { username, password: PASSWORD })
+  const [ann, bob] = [await service.login('ann'), await service.login('bob')]
+  await bob.put('/ws/rest/a.Firm', { x: 'secret' })
+  await bob.put('/ws/rest/a.Deal', { firm: 1 })
+  const guesses = [
+    await ann.post('/ws/rest/a.Deal/1', { version: 0, firm: 1 }),
+    await ann.post('/ws/rest/a.Deal/1', { version: 0, firm: 2 }),
+    await ann.post('/ws/rest/a.Deal/9', { version: 0, firm: 1 }),
+  ]
+  t.strictSame(
+    guesses.map(({ status }) => status),
+    [409, 409, 409],
+  )
+  t.equal((await ann.put('/ws/rest/a.Deal', { fixed: 1 })).status, 200, 'what is ignored is not looked at')
+  const firm = (await ann.put('/ws/rest/a.Firm', { x: 'mine' })).body.data[0].id
+  await service.db.updateTable('a__Deal').set({ firm }).where('id', '=', 1).execute()
+  const refused = await ann.delete(`/ws/rest/a.Firm/${firm}`)
+  t.match(refused.body, { code: 'REFERENCE_VIOLATION', message: /^Records that you do not see/ })
+  t.notMatch(refused.text, /a\.Deal/)
+})

@@ -536,6 +536,7 @@ t.test('which index would help, once per shape', async (t) => {
   t.match(await advice('flag=true&sort=-real'), [/\[\["flag","real"\]\]/])
   t.match(await advice('sort=text'), [/\[\["text"\]\]/])
   t.strictSame(await advice('whole=1'), [], 'has one')
+  t.strictSame(await advice('whole=1&text=a'), [], 'has half of one, which will do')
   t.strictSame(await advice('id=20000&text=a'), [], 'needs none')
   t.strictSame(await advice('text[like]=a'), [], 'none would help')
   t.strictSame(await advice('text[ne]=a'), [], 'none would help')

@@ -122,4 +122,22 @@ t.test('a page ends before it gets too large, and goes on with next', async (t) 
   t.ok(largest < 18_000_000, `${largest} bytes, with what is referred to`)
   const deep = await through(client, 'fields=n&expand=about.about')
   t.strictSame(deep.ids.slice(0, 3), [1, 2, 3])
+  await sql`UPDATE a__Note SET about = 1`.execute(service.db)
+  const shared = await through(client, 'fields=n&expand=about')
+  t.ok(shared.largest < 2_200_000, `${shared.largest} bytes: what is shared counts as often as it is there`)
+  t.strictSame(shared.ids.slice(0, 4), [1, 2, 3, 4])
+})
+
+t.test('more records than are read at a time', async (t) => {
+  const service = await startApp(t, { models: MODELS })
+  const client = await service.login()
+  await sql`
+    WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 150)
+    INSERT INTO a__Note (n) SELECT i FROM n`.execute(service.db)
+  const { body } = await client.get(`${NOTES}?limit=140&offset=5`)
+  t.strictSame(
+    body.data.map(({ n }: { n: number }) => n),
+    Array.from({ length: 140 }, (_, index) => index + 6),
+  )
+  t.ok(body.next)
 })

@@ -9,7 +9,7 @@ t.test('who may not reach anything finds nothing, even past the plugins', async 
   const model = modelOf('a.Closed', {
     type: 'object',
     properties: { x: { type: 'string' } },
-    access: { read: [], update: [], delete: [] },
+    access: { read: [], create: ['*'], update: [], delete: [] },
   })
   await migrateTo(storage, [model])
   const records = recordsOf(

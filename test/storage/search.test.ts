@@ -12,7 +12,13 @@ const ENDLESS = {
   parameters: [],
 }
 const QUICK = { sql: 'SELECT 7 AS n', parameters: [] }
-const seeker = (more: Partial<Seeker> = {}): Seeker => ({ username: 'ada', seconds: 3600, bytes: 1e9, ...more })
+const seeker = (more: Partial<Seeker> = {}): Seeker => ({
+  username: 'ada',
+  seconds: 3600,
+  bytes: 1e9,
+  shapes: {},
+  ...more,
+})
 
 const kindOf = (search: Promise<unknown>) =>
   search.then(
@@ -31,6 +37,7 @@ t.test('a search ends at its limit, and when nobody waits for it any more', asyn
   t.equal(await search, 'unwanted')
   t.equal(await kindOf(storage.search(ENDLESS, seeker({ gone: gone.signal }))), 'unwanted', 'who has left before')
   t.equal(await kindOf(storage.search({ sql: 'SELECT * FROM nowhere', parameters: [] }, seeker())), 'gone')
+  t.equal(await kindOf(storage.search(QUICK, seeker({ shapes: { a__B: 'other' } }))), 'stale')
 })
 
 t.test('one person’s slow searches take turns among themselves', async (t) => {
@@ -40,7 +47,7 @@ t.test('one person’s slow searches take turns among themselves', async (t) => 
   const other = new AbortController()
   const theirs = kindOf(storage.search(ENDLESS, seeker({ username: 'bob', gone: other.signal })))
   // Until all of them are where the slow ones are.
-  for (let i = 0; i < 5; i++) await kindOf(storage.search(ENDLESS, seeker({ username: 'eve', seconds: 0.1 })))
+  for (let i = 0; i < 5; i++) await kindOf(storage.search(ENDLESS, seeker({ username: 'eve', seconds: 0.05 })))
   waiting.abort()
   t.equal(await searches[1], 'unwanted', 'who waits in line can leave it')
   other.abort()
@@ -105,6 +112,11 @@ t.test('our LIKE is LIKE', async (t) => {
   t.notOk(matcher('%abb%')(long))
   t.ok(asked > 3, 'and it can be ended in the middle')
   t.notOk(matcher('b%')(long))
+  // Windows and ends do not cut characters in half.
+  for (const length of [65_526, 65_535, 65_536, 65_537, 65_544])
+    t.notOk(matcher('%a_%_')(`${'x'.repeat(length)}a💡`), `${length}`)
+  t.ok(matcher('%💡_')(`${'💡'.repeat(40_000)}`))
+  t.ok(matcher('é_x')('éİx'))
   t.ok(matcher('a%b')(long))
 })
 

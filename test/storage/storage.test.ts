@@ -117,6 +117,19 @@ t.test('a commit that fails undoes what it was about, and says so', async (t) =>
   t.strictSame(await names(storage), ['a'])
 })
 
+t.test('a unit that ends the transaction of its group does not take its neighbours down', async (t) => {
+  const storage = await counterTable(t)
+  const first = storage.write({ steps: [insert('a')] })
+  const odd = storage.write({
+    steps: [
+      { sql: 'ROLLBACK', parameters: [] },
+      { sql: 'SELECT * FROM nowhere', parameters: [] },
+    ],
+  })
+  await t.rejects(odd, fault('gone'))
+  t.strictSame(await first, [[{ id: 1 }]])
+})
+
 t.test('a full database keeps what was there, and works again when there is room', async (t) => {
   const storage = await counterTable(t)
   await storage.write({ steps: [insert('kept')] })

@@ -1,8 +1,11 @@
 import { EventEmitter } from 'node:events'
+import { join } from 'node:path'
 import type { Worker } from 'node:worker_threads'
 import t from 'tap'
 import { inspect } from '../../src/storage/open.ts'
+import { runAside } from '../../src/storage/sqlite/aside.ts'
 import { Groups } from '../../src/storage/sqlite/groups.ts'
+import { Searches } from '../../src/storage/sqlite/searches.ts'
 import { standBack } from '../../src/storage/sqlite/threads.ts'
 import { emptyFolder, testStorage } from '../helper.ts'
 
@@ -20,7 +23,7 @@ t.test('who has waited for the writer for too long is told so', async (t) => {
   const late = write('late')
   await t.rejects(early, { name: 'StorageFault', message: /busy for too long/ })
   await t.rejects(late, { name: 'StorageFault', message: /busy for too long/ })
-  thread.emit('message', JSON.stringify({ group: { outcomes: [{ rows: [] }], commitMs: 1 } }))
+  thread.emit('message', JSON.stringify({ outcomes: [{ rows: [] }] }))
   t.strictSame(await first, [], 'what was under way is answered')
 })
 
@@ -42,4 +45,40 @@ t.test('a look at what is not there says so', async (t) => {
   const statement = { sql: 'SELECT * FROM nowhere', parameters: [] }
   t.throws(() => storage.read(statement), { name: 'StorageFault' })
   t.throws(() => storage.readOne(statement), { name: 'StorageFault' })
+})
+
+t.test('a writer that dies takes nobody’s answer with it', async (t) => {
+  const thread = Object.assign(new EventEmitter(), { postMessage: () => {} }) as unknown as Worker
+  const groups = new Groups(thread, () => {})
+  const write = () => groups.write({ steps: [{ sql: 'x', parameters: [] }] })
+  const underWay = [write(), write()]
+  await new Promise(setImmediate)
+  const waiting = write()
+  thread.emit('message', JSON.stringify({ committed: { commitMs: 1 } }))
+  thread.emit('message', JSON.stringify({ outcomes: [{ rows: [] }] }))
+  t.strictSame(await underWay[0], [], 'what was answered before')
+  t.throws(() => thread.emit('error', new Error('out of memory')), /out of memory/, 'and the process is told')
+  await t.rejects(underWay[1] as Promise<unknown>, { name: 'StorageFault' })
+  await t.rejects(waiting, { name: 'StorageFault' })
+  await t.rejects(write(), { name: 'StorageFault' })
+  await groups.close()
+})
+
+t.test('threads that cannot start', async (t) => {
+  const folder = emptyFolder(t)
+  const search = new Searches(join(folder, 'nowhere.db'))
+  const seeker = { username: 'ada', seconds: 1, bytes: 1, shapes: {} }
+  const look = () => search.search({ sql: 'SELECT 1', parameters: [] }, seeker)
+  await t.rejects(look(), { name: 'StorageFault', message: /has died/ })
+  await t.rejects(look(), { name: 'StorageFault', message: /has died/ }, 'another one is tried')
+  await search.close()
+  await t.rejects(runAside(join(folder, 'nowhere.db'), 'no:module', {}), { code: 'SQLITE_CANTOPEN' })
+})
+
+t.test('a group that returns more than one message holds', async (t) => {
+  const storage = await testStorage(t)
+  const big = { sql: 'SELECT ? AS text', parameters: ['x'.repeat(300_000)] }
+  const units = Array.from({ length: 150 }, () => storage.write({ steps: [big] }))
+  const texts = (await Promise.all(units)).map(([rows]) => rows?.[0]?.text as string)
+  t.ok(texts.every((text) => text.length === 300_000))
 })

@@ -5,7 +5,7 @@ import t from 'tap'
 import type { Model } from '../../src/model/model.ts'
 import { databaseFile } from '../../src/storage/open.ts'
 import type { Database } from '../../src/storage/storage.ts'
-import { planModels } from '../../src/tables/migrate.ts'
+import { migrate, planModels } from '../../src/tables/migrate.ts'
 import { readTable } from '../../src/tables/state.ts'
 import { CONTACT, emptyFolder, migrateTo, modelOf, THING, testStorage } from '../helper.ts'
 
@@ -346,6 +346,11 @@ t.test('of two processes one migrates and the other waits', async (t) => {
   const other = new Sqlite(databaseFile(join(folder, 'data')))
   t.teardown(() => other.close())
   other.exec('BEGIN IMMEDIATE')
+  await t.rejects(
+    migrate(second, { models: [contact()], miscounted: [] }, undefined, -1),
+    { name: 'StorageFault', message: /Another process is changing the database/ },
+    'patience has an end',
+  )
   const held = new Promise((resolve) => setTimeout(resolve, 300)).then(() => other.exec('COMMIT'))
   t.equal((await migrateTo(second, [contact({ note: { type: 'string' } })])).length, 1, 'as long as it takes')
   await held

@@ -18,10 +18,11 @@ export function runAside<Result>(
       if ('progress' in told) onProgress(told.progress)
       else answer = told
     })
+    thread.once('error', reject)
     // When the thread has ended, so that nothing of it is left over.
     thread.once('exit', () => {
       if (answer && 'result' in answer) resolve(answer.result as Result)
-      else reject(errorOf((answer as { trouble: Parameters<typeof errorOf>[0] }).trouble))
+      else if (answer && 'trouble' in answer) reject(errorOf(answer.trouble))
     })
   })
 }

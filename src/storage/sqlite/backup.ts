@@ -27,7 +27,7 @@ export async function backupDatabase(file: string, target: string, onProgress?: 
     renameSync(draft, target)
   } finally {
     source.close()
-    for (const ending of ['', '-wal', '-shm']) rmSync(draft + ending, { force: true })
+    for (const ending of ['', '-wal', '-shm', '-journal']) rmSync(draft + ending, { force: true })
   }
 }
 

@@ -7,8 +7,9 @@ export function faultOf(error: unknown): unknown {
   if (code === 'SQLITE_CONSTRAINT_UNIQUE' || code === 'SQLITE_CONSTRAINT_PRIMARYKEY')
     return new StorageFault('taken', message, takenIn(message))
   if (code === 'SQLITE_CONSTRAINT_FOREIGNKEY' || message === DANGLING) return new StorageFault('dangling', message)
-  if (code === 'SQLITE_FULL') return new StorageFault('full', message)
-  if (code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED')) return new StorageFault('busy', message)
+  if (code === 'SQLITE_FULL') return new StorageFault('full', `There is no room left to store this (${message}).`)
+  if (code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED'))
+    return new StorageFault('busy', `Another process is changing the database (${message}). Try again when it is done.`)
   if (code === 'SQLITE_ERROR' && /no such (column|table)|has no column/.test(message))
     return new StorageFault('gone', message)
   return error

@@ -1,17 +1,22 @@
 import type { Worker } from 'node:worker_threads'
 import { type Job, type Row, StorageFault, type Unit } from '../storage.ts'
-import { errorOf } from './post.ts'
-import type { GroupOutcome, Outcome } from './writer.ts'
+import { errorOf, type Trouble, troubleOf } from './post.ts'
+import type { Outcome } from './writer.ts'
 import type { Answer, Question } from './writer-thread.ts'
 
 /** Told of every group: how many units shared the commit, how long it took, and at times how large the log is. */
 export type OnGroup = (units: number, milliseconds: number, logBytes: number | undefined) => void
 
+/** What a unit returns may be large, and there is no telling beforehand: more do not go into one group. */
+const MAX_GROUP = 128
 /** More than this would fill the memory while the disk, or another process's lock, keeps everybody waiting. */
 const MAX_UNITS = 5000
 const MAX_CHARACTERS = 64_000_000
 /** Who has waited for longer than this to be sent to the writer is told so. */
 const PATIENCE_MS = 10_000
+
+/** Returns whether more answers to the same question will come. */
+type OnAnswer = (answer: Answer) => boolean
 
 interface Waiting {
   unit: Unit
@@ -31,28 +36,37 @@ export class Groups {
   readonly #patienceMs: number
   #waiting: Waiting[] = []
   #size = 0
-  /** what the writer is at; jobs have their turn between groups */
-  #underWay: ((answer: Answer) => void) | undefined
+  /** what the writer is at, told of each answer, and whether more will come; jobs have their turn between groups */
+  #underWay: OnAnswer | undefined
   readonly #jobs: (() => void)[] = []
   #isScheduled = false
   #impatience: NodeJS.Timeout | undefined
   #idle: (() => void) | undefined
+  #isDead = false
 
   constructor(thread: Worker, onGroup: OnGroup, patienceMs = PATIENCE_MS) {
     this.#thread = thread
     this.#patienceMs = patienceMs
     this.#onGroup = onGroup
     thread.on('message', (text: string) => {
-      const done = this.#underWay as (answer: Answer) => void
+      if ((this.#underWay as OnAnswer)(JSON.parse(text))) return
       this.#underWay = undefined
-      done(JSON.parse(text))
       this.#next()
+    })
+    // Nothing can be written any more: all are told, and whoever watches the process starts another one.
+    thread.on('error', (error) => {
+      this.#isDead = true
+      const trouble = troubleOf(new StorageFault('busy', 'The writer has died.'))
+      this.#underWay?.({ trouble })
+      for (const { reject } of this.#waiting.splice(0)) reject(errorOf(trouble))
+      throw error
     })
   }
 
   write(unit: Unit): Promise<Row[][]> {
     const size = sizeOf(unit)
-    if (this.#waiting.length >= MAX_UNITS || this.#size + size > MAX_CHARACTERS) return Promise.reject(tooMany())
+    const isFull = this.#waiting.length >= MAX_UNITS || this.#size + size > MAX_CHARACTERS
+    if (isFull || this.#isDead) return Promise.reject(tooMany())
     this.#size += size
     return new Promise((resolve, reject) => {
       this.#waiting.push({ unit, size, since: performance.now(), resolve, reject })
@@ -78,6 +92,7 @@ export class Groups {
         this.#ask(question, (answer) => {
           if ('trouble' in answer) reject(errorOf(answer.trouble))
           else resolve((answer as { result: Result }).result)
+          return false
         })
       })
       if (!this.#underWay) this.#next()
@@ -94,13 +109,14 @@ export class Groups {
 
   /** Ends the thread, which closes its connection. */
   async close(): Promise<void> {
+    if (this.#isDead) return
     const ended = new Promise((resolve) => this.#thread.once('exit', resolve))
     this.#thread.postMessage(JSON.stringify({ close: true } satisfies Question))
     await ended
   }
 
-  #ask(question: Question, done: (answer: Answer) => void) {
-    this.#underWay = done
+  #ask(question: Question, onAnswer: OnAnswer) {
+    this.#underWay = onAnswer
     this.#thread.postMessage(JSON.stringify(question))
   }
 
@@ -123,18 +139,18 @@ export class Groups {
   }
 
   #send() {
-    const group = this.#waiting
-    this.#waiting = []
-    this.#size = 0
+    const group = this.#waiting.splice(0, MAX_GROUP)
+    for (const { size } of group) this.#size -= size
+    let next = 0
+    const settle = ({ resolve, reject }: Waiting, outcome: Outcome) => {
+      if ('rows' in outcome) resolve(outcome.rows)
+      else reject(errorOf(outcome.trouble))
+    }
     this.#ask({ group: group.map(({ unit }) => unit) }, (answer) => {
-      // The writer answers a group with a group, or it has died.
-      const { outcomes, commitMs, logBytes } = (answer as { group: GroupOutcome }).group
-      this.#onGroup(group.length, commitMs, logBytes)
-      for (const [index, { resolve, reject }] of group.entries()) {
-        const outcome = outcomes[index] as Outcome
-        if ('rows' in outcome) resolve(outcome.rows)
-        else reject(errorOf(outcome.trouble))
-      }
+      if ('committed' in answer) this.#onGroup(group.length, answer.committed.commitMs, answer.committed.logBytes)
+      else if ('outcomes' in answer) for (const outcome of answer.outcomes) settle(group[next++] as Waiting, outcome)
+      else for (const one of group.slice(next)) one.reject(errorOf((answer as { trouble: Trouble }).trouble))
+      return next < group.length && !('trouble' in answer)
     })
   }
 

@@ -18,7 +18,7 @@ export function likeMatcher(pattern: string, alive: () => void): (text: string) 
 
   return (original) => {
     const text = fold(original)
-    const head = start.exec(text.slice(0, last === undefined ? undefined : reach))
+    const head = start.exec(last === undefined ? text : part(text, 0, reach))
     if (!head) return false
     if (last === undefined) return true
     let at = head[0].length
@@ -27,7 +27,7 @@ export function likeMatcher(pattern: string, alive: () => void): (text: string) 
       if (found === undefined) return false
       at = found
     }
-    return last === '' || end.test(text.slice(Math.max(at, text.length - reach)))
+    return last === '' || end.test(part(text, Math.max(at, text.length - reach), text.length))
   }
 }
 
@@ -35,18 +35,30 @@ export function likeMatcher(pattern: string, alive: () => void): (text: string) 
 function find(text: string, piece: RegExp, from: number, reach: number, alive: () => void): number | undefined {
   for (let at = from; at <= text.length; at += WINDOW) {
     alive()
-    const match = piece.exec(text.slice(at, at + WINDOW + reach))
-    if (match) return at + match.index + match[0].length
+    const start = inPair(text, at) && at > from ? at - 1 : at
+    const match = piece.exec(part(text, start, at + WINDOW + reach))
+    if (match) return start + match.index + match[0].length
   }
   return undefined
 }
+
+/** Whether a place lies in the middle of a character. */
+const inPair = (text: string, at: number) =>
+  /^[\udc00-\udfff]$/.test(text[at] ?? '') && /^[\ud800-\udbff]$/.test(text[at - 1] ?? '')
+
+/** A part of a text, whole characters only. */
+const part = (text: string, from: number, to: number) =>
+  text.slice(inPair(text, from) ? from + 1 : from, inPair(text, to) ? to + 1 : to)
 
 const isAscii = (text: string) => /^[\0-\x7f]*$/.test(text)
 
 const foldAscii = (text: string) => text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
 
-/** A final sigma is a sigma: what a word ends with may stand inside another. */
-const foldAll = (text: string) => text.toLowerCase().replaceAll('ς', 'σ')
+/**
+ * A final sigma is a sigma: what a word ends with may stand inside another. A dotted capital I is the one letter that two
+ * would become of.
+ */
+const foldAll = (text: string) => text.replaceAll('İ', 'i').toLowerCase().replaceAll('ς', 'σ')
 
 /** The parts between the `%` that stand for any text; escapes stay as they are. */
 function splitAtPercent(pattern: string): string[] {

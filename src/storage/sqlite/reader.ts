@@ -1,5 +1,6 @@
 import type { Database as Sqlite } from 'better-sqlite3'
-import type { Row, Statement } from '../storage.ts'
+import { takeUpTo } from '../size.ts'
+import type { Found, Row, Statement } from '../storage.ts'
 import { faultOf } from './faults.ts'
 import { Statements } from './statements.ts'
 
@@ -18,6 +19,8 @@ export class Reader {
   #since = 0
   #isHeld = false
   #moment = 0
+  #schema = -1
+  #shapes = new Map<unknown, unknown>()
 
   constructor(sqlite: Sqlite) {
     this.#sqlite = sqlite
@@ -44,10 +47,22 @@ export class Reader {
     }
   }
 
+  /** The shape of a table, as whoever changed it last has left it, in this process or another. */
+  shape(table: string): string | undefined {
+    this.#look()
+    return this.#shapes.get(table) as string | undefined
+  }
+
   /** Another number for every moment. */
   moment(): number {
     this.#look()
     return this.#moment
+  }
+
+  /** Its rows one by one, which takes twice as long, until they get too large. */
+  upTo({ sql, parameters }: Statement, bytes: number): Found {
+    this.#look()
+    return takeUpTo(this.#statements.of(sql).iterate(parameters) as Iterable<Row>, bytes)
   }
 
   lookAgain(): void {
@@ -55,15 +70,24 @@ export class Reader {
   }
 
   /** Stays at the moment that it is now, whatever is committed, until it is let go. */
-  hold(): () => void {
+  hold(): void {
     this.#look()
-    // A transaction begins with its first read.
-    this.#statements.of('select 1 from sqlite_schema').get()
     this.#isHeld = true
-    return () => {
-      this.#isHeld = false
-      this.lookAgain()
-    }
+  }
+
+  letGo(): void {
+    this.#isHeld = false
+    this.lookAgain()
+  }
+
+  /** Whoever changes a table changes this number. */
+  #lookAtSchema() {
+    const [schema] = this.#statements.of('PRAGMA schema_version').raw().get() as [number]
+    if (schema === this.#schema) return
+    this.#schema = schema
+    this.#shapes = new Map(
+      this.#statements.of('SELECT tbl, shape FROM dossier_tables').raw().all() as [string, string][],
+    )
   }
 
   close(): void {
@@ -79,5 +103,6 @@ export class Reader {
     this.#moment++
     this.#statements.of('begin').run()
     setImmediate(() => this.lookAgain())
+    this.#lookAtSchema()
   }
 }

@@ -1,5 +1,5 @@
 import type { Database as Sqlite } from 'better-sqlite3'
-import { sizeOf } from '../size.ts'
+import { takeUpTo } from '../size.ts'
 import { type Found, type Row, type Statement, StorageFault } from '../storage.ts'
 import { likeMatcher } from './like.ts'
 import { Statements } from './statements.ts'
@@ -10,6 +10,7 @@ export interface Task extends Statement {
   id: number
   ms: number
   bytes: number
+  shapes: Record<string, string>
 }
 
 /** What a search thread does: one statement at a time, which ends from the inside. */
@@ -36,15 +37,25 @@ export class Search {
     this.#task = task
     this.#ends = performance.now() + task.ms
     this.#stayAlive()
-    const rows: Row[] = []
-    let left = task.bytes
-    for (const row of this.#statements.of(task.sql).iterate(task.parameters) as Iterable<Row>) {
-      left -= sizeOf(row)
-      if (left < 0 && rows.length > 0) return { rows, isCut: true }
-      rows.push(row)
-      this.#stayAlive()
+    this.#statements.of('begin').run()
+    try {
+      this.#checkShapes(task)
+      return this.#search(task)
+    } finally {
+      this.#statements.of('commit').run()
     }
-    return { rows, isCut: false }
+  }
+
+  /** In the very moment in which is searched. */
+  #checkShapes({ shapes }: Task) {
+    const known = this.#statements.of('SELECT shape FROM dossier_tables WHERE tbl = ?').pluck()
+    for (const [table, shape] of Object.entries(shapes))
+      if (known.get(table) !== shape) throw new StorageFault('stale', 'The table has another shape by now.')
+  }
+
+  #search({ sql, parameters, bytes }: Task): Found {
+    const rows = this.#statements.of(sql).iterate(parameters) as Iterable<Row>
+    return takeUpTo(rows, bytes, () => this.#stayAlive())
   }
 
   /** Asked in the middle of a statement: throwing is what ends it. */

@@ -1,13 +1,13 @@
 import type { Worker } from 'node:worker_threads'
 import { FairQueue } from '../../lib/fair-queue.ts'
 import { type Found, type Seeker, type Statement, StorageFault } from '../storage.ts'
-import { errorOf } from './post.ts'
+import { errorOf, troubleOf } from './post.ts'
 import type { Task } from './search.ts'
 import type { SearchAnswer } from './search-thread.ts'
 import { startThread } from './threads.ts'
 
 /** What takes longer than this is slow: it starts over where only slow searches wait for each other. */
-const QUICK_MS = 100
+const QUICK_MS = 50
 /** Nobody may have more than this wait, nor may all together. */
 const MAX_PER_PERSON = 100
 const MAX_WAITING = 1000
@@ -119,24 +119,28 @@ class Lane {
   }
 
   #start(): SearchThread {
-    const thread = new SearchThread(this.#file)
+    // There may be no room for another one. Who waits is told to try again, and then there is another thread.
+    const thread: SearchThread = new SearchThread(this.#file, () => {
+      for (const threads of [this.#all, this.#idle])
+        if (threads.includes(thread)) threads.splice(threads.indexOf(thread), 1)
+    })
     this.#all.push(thread)
     return thread
   }
 
   async #run(thread: SearchThread, { statement, seeker, ms, resolve, reject }: Waiting) {
-    const { username, gone, bytes } = seeker
+    const { username, gone } = seeker
     this.#running.add(username)
     const stop = () => thread.stop()
     gone?.addEventListener('abort', stop)
     try {
-      resolve(await thread.run(statement, ms, bytes, gone?.aborted === true))
+      resolve(await thread.run(statement, ms, seeker))
     } catch (error) {
       reject(error as Error)
     }
     gone?.removeEventListener('abort', stop)
     this.#running.delete(username)
-    this.#idle.push(thread)
+    if (this.#all.includes(thread)) this.#idle.push(thread)
     this.#serve()
   }
 }
@@ -149,21 +153,26 @@ class SearchThread {
   readonly #unwanted = new Int32Array(new SharedArrayBuffer(4))
   readonly #thread: Worker
   #last = 0
+  #done: ((answer: SearchAnswer) => void) | undefined
 
-  constructor(file: string) {
+  constructor(file: string, onDeath: () => void) {
     this.#thread = startThread('./search-thread.ts', { file, unwanted: this.#unwanted })
     this.#thread.unref()
+    this.#thread.on('message', (text: string) => this.#done?.(JSON.parse(text)))
+    this.#thread.on('error', () => {
+      onDeath()
+      this.#done?.({ trouble: troubleOf(new StorageFault('busy', 'A search thread has died.')) })
+    })
   }
 
-  run({ sql, parameters }: Statement, ms: number, bytes: number, isUnwanted: boolean): Promise<Found> {
-    const task: Task = { id: ++this.#last, sql, parameters, ms, bytes }
-    if (isUnwanted) this.stop()
+  run({ sql, parameters }: Statement, ms: number, { bytes, shapes, gone }: Seeker): Promise<Found> {
+    const task: Task = { id: ++this.#last, sql, parameters, ms, bytes, shapes }
+    if (gone?.aborted) this.stop()
     return new Promise((resolve, reject) => {
-      this.#thread.once('message', (text: string) => {
-        const answer: SearchAnswer = JSON.parse(text)
+      this.#done = (answer) => {
         if ('found' in answer) resolve(answer.found)
         else reject(errorOf(answer.trouble))
-      })
+      }
       this.#thread.postMessage(JSON.stringify(task))
     })
   }

@@ -102,6 +102,14 @@ class SqliteStorage implements Storage {
     return this.#reader.first(statement)
   }
 
+  readUpTo(statement: Statement, bytes: number): Found {
+    return this.#reader.upTo(statement, bytes)
+  }
+
+  shape(table: string): string | undefined {
+    return this.#reader.shape(table)
+  }
+
   moment(): number {
     return this.#reader.moment()
   }
@@ -122,16 +130,13 @@ class SqliteStorage implements Storage {
     return written
   }
 
-  async change<Input, Result>(job: Job<Input, Result>, input: Input, swap: () => void = () => {}): Promise<Result> {
-    let letGo = () => {}
+  async change<Input, Result>(job: Job<Input, Result>, input: Input, swap?: () => void): Promise<Result> {
     try {
-      const result = await this.#groups.change(job, input, () => {
-        letGo = this.#reader.hold()
-      })
-      swap()
+      const result = await this.#groups.change(job, input, () => this.#reader.hold())
+      swap?.()
       return result
     } finally {
-      letGo()
+      this.#reader.letGo()
     }
   }
 

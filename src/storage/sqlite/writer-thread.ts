@@ -4,25 +4,50 @@ import type { Unit } from '../storage.ts'
 import { openWriter } from './connections.ts'
 import { explainOpening } from './faults.ts'
 import { type Trouble, troubleOf } from './post.ts'
-import { type GroupOutcome, Writer } from './writer.ts'
+import { type GroupOutcome, type Outcome, Writer } from './writer.ts'
 
-/** What the writer thread is asked, and what it answers: one answer per question, in order. */
+/** What the writer thread is asked, and what it answers, in order. */
 export type Question = { group: Unit[] } | { job: string; input: unknown } | { emptyLog: true } | { close: true }
-export type Answer = { ready: true } | { group: GroupOutcome } | { result: unknown } | { trouble: Trouble }
+export type Answer =
+  | { ready: true }
+  /** a group: first this, then the outcomes in portions */
+  | { committed: Omit<GroupOutcome, 'outcomes'> }
+  | { outcomes: Outcome[] }
+  | { result: unknown }
+  | { trouble: Trouble }
+
+/** Characters of a portion: the serving thread has to read it in one go. */
+const PORTION = 500_000
 
 const port = parentPort as MessagePort
 const answer = (given: Answer) => port.postMessage(JSON.stringify(given))
 
 function open(file: string): Writer {
   try {
-    return new Writer(openWriter(file), () => statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0)
+    return new Writer(openWriter(file), () => statSync(`${file}-wal`).size)
   } catch (error) {
     throw explainOpening(file, error)
   }
 }
 
+function answerGroup({ outcomes, ...committed }: GroupOutcome): void {
+  answer({ committed })
+  let portion: string[] = []
+  let size = 0
+  for (const outcome of outcomes) {
+    const text = JSON.stringify(outcome)
+    portion.push(text)
+    size += text.length
+    if (size < PORTION) continue
+    port.postMessage(`{"outcomes":[${portion.join(',')}]}`)
+    portion = []
+    size = 0
+  }
+  if (portion.length > 0) port.postMessage(`{"outcomes":[${portion.join(',')}]}`)
+}
+
 async function answerTo(writer: Writer, question: Question): Promise<void> {
-  if ('group' in question) answer({ group: writer.group(question.group) })
+  if ('group' in question) answerGroup(writer.group(question.group))
   else if ('job' in question) {
     const { run } = await import(question.job)
     answer({ result: await writer.change(run, question.input) })
