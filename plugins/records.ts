@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchemaCompiler } from 'fastify'
+import type { FastifyInstance, FastifySchemaCompiler, preValidationHookHandler } from 'fastify'
 import fp from 'fastify-plugin'
 import { PageOf, SuccessOf, success } from '../src/envelope.ts'
 import { Failure } from '../src/errors.ts'
@@ -9,8 +9,9 @@ import { newAjv } from '../src/model/ajv.ts'
 import type { Model } from '../src/model/model.ts'
 import { VIEW_PARAMETERS } from '../src/model/names.ts'
 import { cookieSecret } from '../src/people/secret.ts'
+import { Waiting } from '../src/records/asker.ts'
 import { recordsOf } from '../src/records/records.ts'
-import type { Asker, Surroundings } from '../src/records/surroundings.ts'
+import type { Surroundings } from '../src/records/surroundings.ts'
 import { parseSearch, type SearchBody } from '../src/requests/criteria.ts'
 import { Cursors } from '../src/requests/cursor.ts'
 import {
@@ -72,12 +73,11 @@ async function modelRoutes(
   const queries = new Memo<Query>(MAX_QUERIES, MAX_URL)
   const queryOf = (url: string, parameters: Parameters) => queries.of(url, () => parseParameters(parameters, context))
   const to = (operation: Operation) => ({ access: { model, operation } })
-
-  // Before anything is done: what cannot be checked or answered is not begun.
-  app.addHook('preValidation', (_request, _reply, done) => {
+  // Before anything is written: what cannot be checked is not begun.
+  const preValidation: preValidationHookHandler = (_request, _reply, done) => {
     records.prepare()
     done()
-  })
+  }
 
   app.route<{ Querystring: Parameters }>({
     method: 'GET',
@@ -86,7 +86,7 @@ async function modelRoutes(
     schema: { tags, summary: `Find ${model.title} records`, querystring: findParametersOf(model), response: page },
     handler: async (request, reply) => {
       const { url, query } = request
-      return { status: 0, ...(await records.find(queryOf(url, query), new Waiting(request, reply))) }
+      return { status: 0, ...(await records.find(queryOf(url, query), new Waiting(request.user, reply.raw))) }
     },
   })
 
@@ -97,7 +97,7 @@ async function modelRoutes(
     schema: { tags, summary: `Find ${model.title} records by nested criteria`, body: SearchBodySchema, response: page },
     handler: async (request, reply) => {
       const query = parseSearch(request.body, context)
-      return { status: 0, ...(await records.find(query, new Waiting(request, reply))) }
+      return { status: 0, ...(await records.find(query, new Waiting(request.user, reply.raw))) }
     },
   })
 
@@ -120,6 +120,7 @@ async function modelRoutes(
 
   app.route<{ Body: { data: unknown } }>({
     validatorCompiler,
+    preValidation,
     method: 'PUT',
     url: '',
     config: { ...to('create'), failures: ['BAD_REQUEST', 'VALIDATION_FAILED', 'NOT_UNIQUE', 'REFERENCE_VIOLATION'] },
@@ -129,6 +130,7 @@ async function modelRoutes(
 
   app.route<{ Params: Parameters; Body: { data: unknown } }>({
     validatorCompiler,
+    preValidation,
     method: 'POST',
     url: '/:id',
     config: {
@@ -175,29 +177,6 @@ async function modelRoutes(
 function idIn({ id }: Parameters): number {
   if (/^[1-9]\d{0,15}$/.test(id as string) && Number.isSafeInteger(Number(id))) return Number(id)
   throw new Failure('BAD_REQUEST', 'A record id is a whole number from 1 upwards.')
-}
-
-/** Who asks; whether they still wait is only found out for searches. */
-class Waiting implements Asker {
-  readonly username: string
-  readonly roles: string[]
-  readonly #reply: FastifyReply
-  #gone: AbortController | undefined
-
-  constructor({ user }: FastifyRequest, reply: FastifyReply) {
-    this.username = user.username
-    this.roles = user.roles
-    this.#reply = reply
-  }
-
-  get gone(): AbortSignal {
-    if (this.#gone) return this.#gone.signal
-    const controller = new AbortController()
-    this.#gone = controller
-    // An answer that has been sent ends with this as well; then nobody listens any more.
-    this.#reply.raw.once('close', () => controller.abort())
-    return controller.signal
-  }
 }
 
 /** The model's name in a path below /ws/rest, which can be decoded: else there would be no route. */

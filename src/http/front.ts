@@ -62,6 +62,7 @@ export class HttpFront {
   readonly #observer: Observer
   #concerns: Concerns = () => false
   #held: Exchange[] = []
+  #mostHeld = MAX_HELD
   #stopping = false
 
   constructor(handler: Handler, observer: Observer, timeouts = TIMEOUTS) {
@@ -101,8 +102,9 @@ export class HttpFront {
   }
 
   /** Lets requests that are concerned wait while something is changed; all others go on. */
-  async holdBack<Result>(concerns: Concerns, work: () => Promise<Result>): Promise<Result> {
+  async holdBack<Result>(concerns: Concerns, work: () => Promise<Result>, mostHeld = MAX_HELD): Promise<Result> {
     this.#concerns = concerns
+    this.#mostHeld = mostHeld
     try {
       const hasBegun = () => [...this.#underWay.keys()].some(({ request }) => concerns(request))
       for (const end = Date.now() + DRAIN_MS; hasBegun() && Date.now() < end; ) await setTimeout(2)
@@ -139,7 +141,7 @@ export class HttpFront {
     const { request, response } = exchange
     if (!this.#isWaitedFor(response)) return
     if (this.#concerns(request)) {
-      if (this.#held.length < MAX_HELD) this.#held.push(exchange)
+      if (this.#held.length < this.#mostHeld) this.#held.push(exchange)
       else this.#turnAway(exchange)
       return
     }

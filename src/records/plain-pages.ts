@@ -31,7 +31,9 @@ export function plainPages(storage: Storage, model: Model, counts: ReturnType<ty
     const wanted = query.limit + 1
     const rows: Row[] = []
     let left = PAGE_BYTES
-    for (let start = startOf(query, position); ; start = after(rows)) {
+    let start = startOf(query, position)
+    let isLast = false
+    while (!isLast) {
       const count = hasLarge ? wanted - rows.length : Math.min(AT_A_TIME, wanted - rows.length)
       const statement = statementOf(query, { ...start, count })
       const some = hasLarge ? storage.readUpTo(statement, left) : { rows: storage.read(statement), isCut: false }
@@ -43,8 +45,10 @@ export function plainPages(storage: Storage, model: Model, counts: ReturnType<ty
         rows.push(row)
       }
       if (some.isCut) return { rows, isCut: true }
-      if (some.rows.length < count || rows.length === wanted) return { rows, isCut: false }
+      isLast = some.rows.length < count || rows.length === wanted
+      start = after(rows)
     }
+    return { rows, isCut: false }
   }
 
   function startOf({ offset }: Query, position: Position | undefined): { from: number; skip: number } {

@@ -1,4 +1,3 @@
-import type { Person } from '../model/access.ts'
 import type { Models } from '../model/model.ts'
 import type { Cursors } from '../requests/cursor.ts'
 import type { Row, Storage } from '../storage/storage.ts'
@@ -14,9 +13,4 @@ export interface Surroundings {
   findSeconds: number
   /** told, once per shape of query, which index would help */
   advise(advice: string): void
-}
-
-/** Who asks, and whether they still wait for the answer. */
-export interface Asker extends Person {
-  gone?: AbortSignal | undefined
 }

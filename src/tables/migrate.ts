@@ -33,12 +33,12 @@ export async function migrate(
   swap?: () => void,
   patienceMs = PATIENCE_MS,
 ): Promise<TablePlan[]> {
-  for (const end = Date.now() + patienceMs; ; ) {
-    try {
-      return await storage.change(CARRY_OUT, change, swap)
-    } catch (error) {
-      if (!(error instanceof StorageFault) || error.kind !== 'busy' || Date.now() > end) throw error
-      await setTimeout(100)
-    }
+  const start = Date.now()
+  try {
+    return await storage.change(CARRY_OUT, change, swap)
+  } catch (error) {
+    if (!(error instanceof StorageFault) || error.kind !== 'busy' || patienceMs < 0) throw error
+    await setTimeout(100)
+    return migrate(storage, change, swap, patienceMs - (Date.now() - start))
   }
 }

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { checkPassword, hashPassword, madeUpPassword } from '../../src/people/password.ts'
-import { authenticate, ensureAdmin } from '../../src/people/users.ts'
+import { SessionStore } from '../../src/people/sessions.ts'
+import { authenticate, ensureAdmin, type Proven } from '../../src/people/users.ts'
 import { configOf, emptyFolder, PASSWORD, testStorage } from '../helper.ts'
 
 t.test('the first admin', async (t) => {
@@ -53,4 +54,19 @@ t.test('passwords', async (t) => {
   t.equal(await checkPassword('secret', stored), true)
   t.equal(await checkPassword('Secret', stored), false)
   t.equal(await checkPassword('secret', undefined), false)
+})
+
+t.test('no session is made for who was disabled, or got another password, while theirs was checked', async (t) => {
+  const storage = await testStorage(t)
+  const config = configOf(emptyFolder(t))
+  await ensureAdmin(storage.db, config)
+  const { user, proof } = (await authenticate(storage.db, 'admin', PASSWORD)) as Proven
+  const store = new SessionStore(storage, config, () => {})
+  const make = (id: string, given: string) =>
+    new Promise<unknown>((resolve) => store.set(id, { user, address: '::1', proof: given }, resolve))
+  t.match(await make('a', 'another'), { code: 'LOGIN_INCORRECT' })
+  t.equal(await make('b', proof), null)
+  await storage.db.updateTable('dossier_users').set({ enabled: 0 }).execute()
+  t.match(await make('c', proof), { code: 'LOGIN_INCORRECT' })
+  t.equal((await storage.db.selectFrom('dossier_sessions').select('id').execute()).length, 1)
 })

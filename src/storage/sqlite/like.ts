@@ -35,7 +35,7 @@ export function likeMatcher(pattern: string, alive: () => void): (text: string) 
 function find(text: string, piece: RegExp, from: number, reach: number, alive: () => void): number | undefined {
   for (let at = from; at <= text.length; at += WINDOW) {
     alive()
-    const start = inPair(text, at) && at > from ? at - 1 : at
+    const start = inPair(text, at) ? at - 1 : at
     const match = piece.exec(part(text, start, at + WINDOW + reach))
     if (match) return start + match.index + match[0].length
   }
@@ -44,7 +44,7 @@ function find(text: string, piece: RegExp, from: number, reach: number, alive: (
 
 /** Whether a place lies in the middle of a character. */
 const inPair = (text: string, at: number) =>
-  /^[\udc00-\udfff]$/.test(text[at] ?? '') && /^[\ud800-\udbff]$/.test(text[at - 1] ?? '')
+  (text.charCodeAt(at) & 0xfc00) === 0xdc00 && (text.charCodeAt(at - 1) & 0xfc00) === 0xd800
 
 /** A part of a text, whole characters only. */
 const part = (text: string, from: number, to: number) =>

@@ -1,0 +1,30 @@
+import type { ServerResponse } from 'node:http'
+import type { Person } from '../model/access.ts'
+
+/** Who asks, and whether they still wait for the answer. */
+export interface Asker extends Person {
+  gone?: AbortSignal | undefined
+}
+
+/** Somebody who waits for a response; whether they still do is only found out for searches. */
+export class Waiting implements Asker {
+  readonly username: string
+  readonly roles: string[]
+  readonly #response: ServerResponse
+  #gone: AbortController | undefined
+
+  constructor({ username, roles }: Person, response: ServerResponse) {
+    this.username = username
+    this.roles = roles
+    this.#response = response
+  }
+
+  get gone(): AbortSignal {
+    if (this.#gone) return this.#gone.signal
+    const controller = new AbortController()
+    this.#gone = controller
+    // An answer that has been sent ends with this as well; then nobody listens any more.
+    this.#response.once('close', () => controller.abort())
+    return controller.signal
+  }
+}
