@@ -105,7 +105,7 @@ export interface Storage {
 
   /**
    * Changes tables in one transaction; whoever else wants to write waits. A `Refused` undoes it all. What is read here
-   * stays as it was before until `swap` has been called, right after the commit.
+   * stays as it was before the commit until `swap` has been called, right after it.
    */
   change<Input, Result>(job: Job<Input, Result>, input: Input, swap?: () => void): Promise<Result>
 

@@ -8,8 +8,8 @@ import type { Change } from './migrate.ts'
 import { overviewOf, wantedTriggers } from './overview.ts'
 import type { Step, TablePlan } from './plan.ts'
 import { rebuildTable } from './rebuild.ts'
-import { readTable, readTriggers, type TableState } from './state.ts'
-import type { Trigger } from './triggers.ts'
+import { readTable, type TableState } from './state.ts'
+import { readTriggers, type Trigger } from './triggers.ts'
 import { duplicatesOf, shareAValue } from './verify.ts'
 
 /** The job that changes tables, inside a transaction with foreign keys off. What it throws undoes everything. */

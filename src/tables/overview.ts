@@ -4,8 +4,8 @@ import type { Database } from '../storage/storage.ts'
 import { countTriggers } from './counts.ts'
 import { shapeOf } from './ddl.ts'
 import { planTable, type TablePlan } from './plan.ts'
-import { modelTables, readTable, readTriggers, type TableState } from './state.ts'
-import { type Trigger, triggersOf, unservedTriggers } from './triggers.ts'
+import { modelTables, readTable, type TableState } from './state.ts'
+import { readTriggers, type Trigger, triggersOf, unservedTriggers } from './triggers.ts'
 import { verifyPlan } from './verify.ts'
 
 /** What the models ask for, and what is there beside them. */

@@ -1,6 +1,5 @@
 import { sql } from 'kysely'
 import type { Database } from '../storage/storage.ts'
-import { OURS, type Trigger } from './triggers.ts'
 
 /** A table as it is in the database. */
 export interface TableState {
@@ -61,9 +60,4 @@ export async function modelTables(db: Database): Promise<string[]> {
     db,
   )
   return rows.map(({ name }) => name)
-}
-
-export async function readTriggers(db: Database): Promise<Trigger[]> {
-  const { rows } = await sql<Trigger>`SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'`.execute(db)
-  return rows.filter(({ name }) => OURS.includes(name.split('__').at(-1) as string))
 }

@@ -1,5 +1,6 @@
+import { sql } from 'kysely'
 import { type Model, type Reference, tableOf } from '../model/model.ts'
-import { DANGLING } from '../storage/storage.ts'
+import { DANGLING, type Database } from '../storage/storage.ts'
 import { countTriggers } from './counts.ts'
 import { quote } from './ddl.ts'
 import type { TableState } from './state.ts'
@@ -10,7 +11,7 @@ export interface Trigger {
   sql: string
 }
 
-export const OURS = ['count', 'clear', 'unserved']
+const OURS = ['count', 'clear', 'unserved']
 
 /** Every trigger that a model wants. */
 export const triggersOf = (model: Model): Trigger[] => [...countTriggers(tableOf(model)), ...clearTriggers(model)]
@@ -55,4 +56,10 @@ export function unservedTriggers(table: string, { columns }: TableState): Trigge
 function trigger(words: string[], on: string, body: string): Trigger {
   const name = words.join('__')
   return { name, sql: `CREATE TRIGGER ${quote(name)} BEFORE DELETE ON ${quote(on)} BEGIN ${body} END` }
+}
+
+/** Those of ours that there are. */
+export async function readTriggers(db: Database): Promise<Trigger[]> {
+  const { rows } = await sql<Trigger>`SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'`.execute(db)
+  return rows.filter(({ name }) => OURS.includes(name.split('__').at(-1) as string))
 }

@@ -116,6 +116,7 @@ t.test('our LIKE is LIKE', async (t) => {
   for (const length of [65_526, 65_535, 65_536, 65_537, 65_544])
     t.notOk(matcher('%a_%_')(`${'x'.repeat(length)}a💡`), `${length}`)
   t.ok(matcher('%💡_')(`${'💡'.repeat(40_000)}`))
+  t.ok(matcher('%💡z%')(`x${'💡'.repeat(40_000)}z`))
   t.ok(matcher('é_x')('éİx'))
   t.ok(matcher('a%b')(long))
 })

@@ -74,9 +74,9 @@ export class Groups {
     })
   }
 
-  /** `onStart` is called when all that was written before has been answered. */
-  change<Input, Result>({ module }: Job<Input, Result>, input: Input, onStart: () => void): Promise<Result> {
-    return this.#between({ job: module, input }, onStart)
+  /** `beforeCommit` is called when all has been done, and nobody else can change anything any more. */
+  change<Input, Result>({ module }: Job<Input, Result>, input: Input, beforeCommit: () => void): Promise<Result> {
+    return this.#between({ job: module, input }, beforeCommit)
   }
 
   /** Starts the log over, if nobody looks at what is in it. */
@@ -85,16 +85,20 @@ export class Groups {
   }
 
   /** Something that has its turn between two groups. */
-  #between<Result>(question: Question, onStart: () => void = () => {}): Promise<Result> {
+  #between<Result>(question: Question, beforeCommit?: () => void): Promise<Result> {
     return new Promise((resolve, reject) => {
-      this.#jobs.push(() => {
-        onStart()
+      this.#jobs.push(() =>
         this.#ask(question, (answer) => {
+          if ('isAboutToCommit' in answer) {
+            beforeCommit?.()
+            this.#thread.postMessage('commit')
+            return true
+          }
           if ('trouble' in answer) reject(errorOf(answer.trouble))
           else resolve((answer as { result: Result }).result)
           return false
-        })
-      })
+        }),
+      )
       if (!this.#underWay) this.#next()
     })
   }

@@ -13,6 +13,8 @@ export type Answer =
   /** a group: first this, then the outcomes in portions */
   | { committed: Omit<GroupOutcome, 'outcomes'> }
   | { outcomes: Outcome[] }
+  /** a job has done its work, and waits to be told to commit */
+  | { isAboutToCommit: true }
   | { result: unknown }
   | { trouble: Trouble }
 
@@ -20,6 +22,7 @@ export type Answer =
 const PORTION = 500_000
 
 const port = parentPort as MessagePort
+let commit: () => void
 const answer = (given: Answer) => port.postMessage(JSON.stringify(given))
 
 function open(file: string): Writer {
@@ -50,7 +53,13 @@ async function answerTo(writer: Writer, question: Question): Promise<void> {
   if ('group' in question) answerGroup(writer.group(question.group))
   else if ('job' in question) {
     const { run } = await import(question.job)
-    answer({ result: await writer.change(run, question.input) })
+    const result = await writer.change(run, question.input, () => {
+      answer({ isAboutToCommit: true })
+      return new Promise((resolve) => {
+        commit = resolve
+      })
+    })
+    answer({ result })
   } else if ('emptyLog' in question) answer({ result: writer.emptyLog() })
   else {
     writer.close()
@@ -63,6 +72,7 @@ try {
   // One after the other: a job is in the middle of its transaction while it waits for something.
   let last = Promise.resolve()
   port.on('message', (text: string) => {
+    if (text === 'commit') return commit()
     last = last.then(() => answerTo(writer, JSON.parse(text))).catch((error) => answer({ trouble: troubleOf(error) }))
   })
   answer({ ready: true })

@@ -45,7 +45,11 @@ export class Writer {
   }
 
   /** A job on the tables, in one transaction. Foreign keys are off: dropping a table would else delete what refers to it. */
-  async change(run: (db: Database, input: unknown) => Promise<unknown>, input: unknown): Promise<unknown> {
+  async change(
+    run: (db: Database, input: unknown) => Promise<unknown>,
+    input: unknown,
+    beforeCommit: () => Promise<void>,
+  ): Promise<unknown> {
     // Only when it is needed: it is large.
     const { kyselyOver } = await import('./kysely.ts')
     const db = kyselyOver((query) => this.#statements.run(query))
@@ -54,6 +58,7 @@ export class Writer {
     try {
       this.#statements.of('begin immediate').run()
       const result = await run(db, input)
+      await beforeCommit()
       this.#statements.of('commit').run()
       return result
     } finally {
