@@ -248,3 +248,16 @@ t.test('a model that was away cascades again, and nothing is left of what held d
   t.equal((await client.delete('/ws/rest/a.Parent/1')).status, 200)
   t.equal((await client.get('/ws/rest/a.Child')).body.total, 0)
 })
+
+t.test('what is edited while the service starts is followed', async (t) => {
+  const folder = makeFolder(t, { 'notes.Note.json': NOTE })
+  const starting = startApp(t, { folder, env: WATCHING })
+  // Before the files are read, after that, and before anything is watched.
+  for (const name of ['notes.One.json', 'notes.Two.json', 'notes.Three.json', 'notes.Four.json']) {
+    await setTimeout(60)
+    writeModel(folder, name, NOTE)
+  }
+  const service = await starting
+  const client = await service.login()
+  await soon(t, 'all of them', async () => (await client.get('/ws/meta/models')).body.total === 5)
+})

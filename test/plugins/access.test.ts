@@ -1,6 +1,7 @@
 import t from 'tap'
 import { OPERATIONS, scopeOf } from '../../src/model/access.ts'
-import { type Client, modelOf, PASSWORD, startApp } from '../helper.ts'
+import { indexesOf } from '../../src/tables/ddl.ts'
+import { type Client, migrateTo, modelOf, PASSWORD, startApp, testStorage } from '../helper.ts'
 
 const own = { role: 'sales', where: 'own' }
 const DEAL = {
@@ -244,4 +245,17 @@ t.test('an update does not tell what others’ records refer to', async (t) => {
   const refused = await ann.delete(`/ws/rest/a.Firm/${firm}`)
   t.match(refused.body, { code: 'REFERENCE_VIOLATION', message: /^Records that you do not see/ })
   t.notMatch(refused.text, /a\.Deal/)
+})
+
+t.test('who reaches only their own records finds them by an index', async (t) => {
+  const own = modelOf('a.Own', {
+    type: 'object',
+    properties: { x: { type: 'string' } },
+    access: { read: [{ role: '*', where: 'own' }] },
+  })
+  t.match(indexesOf(own), [{ name: 'a__Own__createdBy__index', unique: false, fields: ['createdBy'] }])
+  const storage = await testStorage(t)
+  await migrateTo(storage, [own])
+  const plain = storage.db.selectFrom('a__Own').select('id').where('createdBy', '=', 'bob').orderBy('id').limit(41)
+  t.notOk(storage.goesThrough(plain.compile(), 'a__Own'))
 })
