@@ -139,10 +139,13 @@ const KEYWORDS: FuncKeywordDefinition[] = [
     keyword: 'storable',
     type: 'string',
     schemaType: 'boolean',
-    validate: (_wanted: boolean, text: string) => text.isWellFormed() && !text.includes('\0'),
+    validate: (_wanted: boolean, text: string) => isStorableText(text),
     error: { message: 'must be well-formed Unicode without a NUL character' },
   },
 ]
+
+/** Whether a text is kept as it is. */
+export const isStorableText = (text: string) => text.isWellFormed() && !text.includes('\0')
 
 /** The same key for the same value, in whatever order the properties of an object are. */
 export function keyOf(value: unknown): string {

@@ -1,5 +1,5 @@
 import type { ValidateFunction } from 'ajv'
-import { keyOf, newAjv } from './ajv.ts'
+import { isStorableText, keyOf, newAjv } from './ajv.ts'
 import type { Complaint } from './file.ts'
 import type { JsonSchema } from './model.ts'
 
@@ -56,7 +56,7 @@ export function checkValue(schema: JsonSchema, pointer: string): Complaint[] {
 
 /** Whether all texts in a value can be stored as they are. */
 function isStorable(value: unknown): boolean {
-  if (typeof value === 'string') return value.isWellFormed() && !value.includes('\0')
+  if (typeof value === 'string') return isStorableText(value)
   return typeof value !== 'object' || value === null || Object.values(value).every(isStorable)
 }
 

@@ -4,7 +4,6 @@ import { type Model, type Models, type Reference, tableOf, visibleField } from '
 import type { View } from '../requests/query.ts'
 import type { Row, Storage } from '../storage/storage.ts'
 import { rowDecoder } from '../tables/columns.ts'
-import { EVERYTHING } from './condition.ts'
 import { PAGE_BYTES, rowsWithRoom } from './room.ts'
 import { requireShape } from './shape.ts'
 import { within } from './where.ts'
@@ -59,9 +58,9 @@ function look(expansion: Expansion, model: Model, ids: unknown[], below: string[
   const statement = sql`
     SELECT ${sql.join(columns)} FROM (SELECT key AS wanted__key, value AS wanted__id FROM json_each(${JSON.stringify(ids)}))
     CROSS JOIN ${sql.table(tableOf(model))} ON "id" = wanted__id
-    WHERE ${within(reach, reach.username, EVERYTHING)} ORDER BY wanted__key`.compile(storage.db)
+    WHERE ${within(reach, reach.username)} ORDER BY wanted__key`.compile(storage.db)
   const { rows, isCut } = storage.readUpTo(statement, PAGE_BYTES)
-  for (const row of rows) rowDecoder(model)(row)
+  rows.forEach(rowDecoder(model))
   const complete = fill(expansion, model, rows, below)
   const found = new Map(rows.slice(0, complete).map((row) => [row.id, row]))
   const last = isCut ? ids.indexOf(rows.at(-1)?.id) + 1 : ids.length

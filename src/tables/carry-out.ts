@@ -9,7 +9,7 @@ import { overviewOf, wantedTriggers } from './overview.ts'
 import type { Step, TablePlan } from './plan.ts'
 import { rebuildTable } from './rebuild.ts'
 import { readTable, type TableState } from './state.ts'
-import { readTriggers, type Trigger } from './triggers.ts'
+import { isAmong, readTriggers, type Trigger } from './triggers.ts'
 import { duplicatesOf, shareAValue } from './verify.ts'
 
 /** The job that changes tables, inside a transaction with foreign keys off. What it throws undoes everything. */
@@ -61,7 +61,7 @@ async function makeUnique(db: Database, model: Model, { sql: text, index }: Extr
 /** Drops our triggers but those that are wanted as they are; returns the names of these. */
 async function dropTriggers(db: Database, wanted: Trigger[]): Promise<string[]> {
   const existing = await readTriggers(db)
-  const isWanted = (one: Trigger) => wanted.some((other) => one.name === other.name && one.sql === other.sql)
+  const isWanted = (one: Trigger) => isAmong(one, wanted)
   for (const { name } of existing.filter((trigger) => !isWanted(trigger)))
     await execute(db, `DROP TRIGGER ${quote(name)}`)
   return existing.filter(isWanted).map(({ name }) => name)

@@ -5,7 +5,7 @@ import { countTriggers } from './counts.ts'
 import { shapeOf } from './ddl.ts'
 import { planTable, type TablePlan } from './plan.ts'
 import { modelTables, readTable, type TableState } from './state.ts'
-import { readTriggers, type Trigger, triggersOf, unservedTriggers } from './triggers.ts'
+import { isAmong, readTriggers, type Trigger, triggersOf, unservedTriggers } from './triggers.ts'
 import { verifyPlan } from './verify.ts'
 
 /** What the models ask for, and what is there beside them. */
@@ -50,12 +50,11 @@ async function unservedAmong(db: Database, models: Model[], existing: Trigger[])
     if (served.has(name.toLowerCase())) continue
     const table = (await readTable(db, name)) as TableState
     const triggers = unservedTriggers(name, table)
-    const isThere = (wanted: Trigger) => existing.some((one) => one.name === wanted.name)
     unserved.push({
       name: name.replaceAll('__', '.'),
       records: table.rows,
       triggers,
-      isNew: !triggers.every(isThere),
+      isNew: !triggers.every((wanted) => isAmong(wanted, existing)),
     })
   }
   return unserved

@@ -4,7 +4,7 @@ import { columnDefinition, createIndex, createTable, type Index, indexesOf, lite
 import { planRebuild, type Rebuild } from './plan-rebuild.ts'
 import { columnOf, hiddenColumns, planRenames, type Rename } from './plan-renames.ts'
 import type { Column, TableState } from './state.ts'
-import { type Trigger, triggersOf } from './triggers.ts'
+import { isAmong, type Trigger, triggersOf } from './triggers.ts'
 
 /** What has to happen to one model's table so that it fits the model. */
 export interface TablePlan {
@@ -107,8 +107,7 @@ function planIndexes(model: Model, existing: string[]): Step[] {
 
 /** A model that was away comes back without some; a file that says something else about deletes wants others. */
 function planTriggers(model: Model, existing: Trigger[]): Step[] {
-  const isThere = (wanted: Trigger) => existing.some(({ name, sql }) => name === wanted.name && sql === wanted.sql)
-  if (triggersOf(model).every(isThere)) return []
+  if (triggersOf(model).every((wanted) => isAmong(wanted, existing))) return []
   return [{ kind: 'triggers', what: 'renew what happens when records come and go' }]
 }
 

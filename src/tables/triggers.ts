@@ -13,6 +13,10 @@ export interface Trigger {
 
 const OURS = ['count', 'clear', 'unserved']
 
+/** Whether a trigger is there just as it should be. */
+export const isAmong = (wanted: Trigger, others: Trigger[]) =>
+  others.some(({ name, sql: text }) => name === wanted.name && text === wanted.sql)
+
 /** Every trigger that a model wants. */
 export const triggersOf = (model: Model): Trigger[] => [...countTriggers(tableOf(model)), ...clearTriggers(model)]
 

@@ -64,7 +64,7 @@ export class Groups {
   }
 
   write(unit: Unit): Promise<Row[][]> {
-    const size = sizeOf(unit)
+    const size = lengthOf(unit)
     const isFull = this.#waiting.length >= MAX_UNITS || this.#size + size > MAX_CHARACTERS
     if (isFull || this.#isDead) return Promise.reject(tooMany())
     this.#size += size
@@ -174,7 +174,8 @@ export class Groups {
 
 const tooMany = () => new StorageFault('busy', 'Too much is waiting to be written.')
 
-function sizeOf({ steps }: Unit): number {
+/** Characters of what is sent. */
+function lengthOf({ steps }: Unit): number {
   let size = 0
   for (const { sql, parameters } of steps) {
     size += sql.length
