@@ -4,6 +4,7 @@ import type { Logger } from 'pino'
 import { buildApp, type ModelsStatus } from './app.ts'
 import type { Config } from './config.ts'
 import { HttpFront } from './http/front.ts'
+import { seldom } from './lib/seldom.ts'
 import { watchFolder } from './lib/watch.ts'
 import { loadModels, ModelFaults } from './model/load.ts'
 import { type Model, tableOf } from './model/model.ts'
@@ -12,7 +13,7 @@ import { openStorage } from './storage/open.ts'
 import { Refused, type Storage } from './storage/storage.ts'
 import { isMiscounted } from './tables/counts.ts'
 import { shapeOf } from './tables/ddl.ts'
-import { isRisky, migrate, planModels } from './tables/migrate.ts'
+import { type Course, isRisky, migrate, planModels, refuse } from './tables/migrate.ts'
 import { areKnown, isNothingToDo, type Overview, overviewOf } from './tables/overview.ts'
 import type { TablePlan } from './tables/plan.ts'
 import { backupBeforeChange, scheduleBackups } from './upkeep/backups.ts'
@@ -24,6 +25,7 @@ type App = Awaited<ReturnType<typeof buildApp>>
 const SECOND_LOOK_MS = 300
 
 const TELL_AGAIN_MS = 10_000
+const TELL_PROGRESS_MS = 5000
 
 /** Owns the HTTP server and the storage; builds an app from the models, and another one when they change. */
 export class Service {
@@ -35,7 +37,18 @@ export class Service {
   #front!: HttpFront
   #fingerprint = ''
   #status: ModelsStatus = { current: true }
-  #toldOverload = 0
+  readonly #stopping = new AbortController()
+  /** how changes of tables go on beside all else */
+  readonly #course: Course = {
+    signal: this.#stopping.signal,
+    onProgress: seldom(
+      TELL_PROGRESS_MS,
+      (model: string, percent: number) => this.#log.info({ model, percent }, 'a table is being made anew'),
+      Date.now(),
+    ),
+  }
+  /** Overload is told in the log as well, but not for each request: that would add to it. */
+  readonly #tellOverload = seldom(TELL_AGAIN_MS, () => this.#log.warn('overload: requests are turned away'))
   #stopWatching = () => {}
   #stopBackups!: () => void
   /** one change after the other */
@@ -58,7 +71,10 @@ export class Service {
     const admin = await ensureAdmin(this.storage.db, config)
     this.#front = new HttpFront(this.#app, {
       waited: (ms) => this.#metrics.waited(ms),
-      turnedAway: () => this.#turnedAway(),
+      turnedAway: () => {
+        this.#metrics.turnedAway()
+        this.#tellOverload()
+      },
     })
     const url = await this.#front.listen(config.HOST, config.PORT)
     if (config.WATCH_MODELS) {
@@ -79,6 +95,7 @@ export class Service {
   async stop(): Promise<void> {
     this.#stopWatching()
     this.#stopBackups()
+    this.#stopping.abort()
     await this.#reloading
     await this.#front.stop(this.config.SHUTDOWN_SECONDS)
     await this.#app.close()
@@ -93,8 +110,9 @@ export class Service {
     const miscounted: string[] = []
     for (const model of there) if (await isMiscounted(db, model)) miscounted.push(model.name)
     if (isNothingToDo(overview) && miscounted.length === 0) return
+    refuse(overview)
     await this.#backUpIfRisky(overview)
-    this.#tell(await migrate(this.storage, { models, miscounted }))
+    this.#tell(await migrate(this.storage, models, this.#course, miscounted))
     if (miscounted.length > 0)
       this.#log.warn({ models: miscounted }, 'records were counted anew: the tables had been changed by hand')
   }
@@ -125,17 +143,13 @@ export class Service {
     void swapped.then(() => previous.close())
   }
 
-  /** Whoever writes to what is being changed waits, and goes on with the new app; all others go on as they are. */
+  /** Whoever writes to what is changed waits for its last step, and goes on with the new app; all others go on as they are. */
   async #change(models: Model[], overview: Overview, swap: () => void): Promise<void> {
-    const refusals = overview.plans.flatMap((plan) => plan.refusals.map((why) => `${plan.model.name}: ${why}`))
-    if (refusals.length > 0) throw new Refused(refusals)
+    refuse(overview)
     await this.#backUpIfRisky(overview)
     const changing = overview.plans.filter(({ steps }) => steps.length > 0).map(({ model }) => model.name)
-    const changed = await this.#front.holdBack(
-      (request) => writesTo(request, changing),
-      () => migrate(this.storage, { models, miscounted: [] }, swap),
-    )
-    this.#tell(changed)
+    const hold: Course['hold'] = (lastStep) => this.#front.holdBack((request) => writesTo(request, changing), lastStep)
+    this.#tell(await migrate(this.storage, models, { ...this.#course, swap, hold }))
   }
 
   async #loadPatiently(): Promise<Model[]> {
@@ -147,9 +161,9 @@ export class Service {
     }
   }
 
-  /** A copy is due before anything risky that is not refused. */
+  /** A copy is due before anything risky. */
   async #backUpIfRisky({ plans }: Overview): Promise<void> {
-    if (!plans.some(isRisky) || plans.some(({ refusals }) => refusals.length > 0)) return
+    if (!plans.some(isRisky)) return
     const target = await backupBeforeChange(this.storage, this.config)
     this.#log.info({ target }, 'backup made before a change of tables')
   }
@@ -181,19 +195,12 @@ export class Service {
     return { current: false, since: new Date().toISOString(), why: [why] }
   }
 
-  /** Overload is told in the log as well, but not for each request: that would add to it. */
-  #turnedAway() {
-    this.#metrics.turnedAway()
-    if (Date.now() < this.#toldOverload + TELL_AGAIN_MS) return
-    this.#toldOverload = Date.now()
-    this.#log.warn('overload: requests are turned away')
-  }
-
   #agree() {
     this.#status = { current: true }
   }
 
   #differ(error: Error) {
+    if (this.#stopping.signal.aborted) return this.#log.info('the service stops: the models folder is not followed')
     const expected = error instanceof ModelFaults || error instanceof Refused
     const why = expected ? error.message.split('\n') : ['Something unexpected happened; it has been logged.']
     this.#status = { current: false, since: this.#status.since ?? new Date().toISOString(), why }

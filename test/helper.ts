@@ -107,8 +107,7 @@ export async function testStorage(t: Test, folder = emptyFolder(t)): Promise<Sto
 }
 
 /** Brings the tables in line with some models; returns the plans that were carried out. */
-export const migrateTo = (storage: Storage, models: Model[]): Promise<TablePlan[]> =>
-  migrate(storage, { models, miscounted: [] })
+export const migrateTo = (storage: Storage, models: Model[]): Promise<TablePlan[]> => migrate(storage, models)
 
 export interface AppOptions {
   models?: ModelFiles

@@ -58,6 +58,7 @@ export class SessionStore {
   readonly #db: Database
   readonly #limits: ReturnType<typeof limitsOf>
   #touchFailed = 0
+  #seen = { moment: -1, sessions: new Map<string, SessionData | null>() }
   readonly #onTouchFailed: (error: unknown) => void
 
   constructor(storage: Storage, config: Config, onTouchFailed: (error: unknown) => void) {
@@ -69,7 +70,7 @@ export class SessionStore {
 
   get(sessionId: string, done: Done<SessionData | null>): void {
     try {
-      done(null, this.#find(sessionKey(sessionId)))
+      done(null, this.#atThisMoment(sessionKey(sessionId)))
     } catch (error) {
       done(error)
     }
@@ -84,6 +85,18 @@ export class SessionStore {
   destroy(sessionId: string, done: Done): void {
     const query = this.#db.deleteFrom(SESSIONS).where('id', '=', sessionKey(sessionId))
     query.execute().then(() => done(null), done)
+  }
+
+  /** Requests that come together, as a page sends them, share one look at their session. */
+  #atThisMoment(id: string): SessionData | null {
+    const moment = this.#storage.moment()
+    if (this.#seen.moment !== moment) this.#seen = { moment, sessions: new Map() }
+    const { sessions } = this.#seen
+    const known = sessions.get(id)
+    if (known !== undefined) return known
+    const session = this.#find(id)
+    sessions.set(id, session)
+    return session
   }
 
   #find(id: string): SessionData | null {

@@ -3,7 +3,7 @@ import { Failure } from '../errors.ts'
 import { type Person, type Reach, reachOf, scopeOf } from '../model/access.ts'
 import { type Model, tableOf } from '../model/model.ts'
 import type { Row, Storage, StorageFault } from '../storage/storage.ts'
-import { indexesOf } from '../tables/ddl.ts'
+import { indexesOf, isCalled } from '../tables/ddl.ts'
 import { type Condition, is } from './condition.ts'
 import type { Surroundings } from './surroundings.ts'
 import { within } from './where.ts'
@@ -27,7 +27,8 @@ export function explainViolation(
 }
 
 function notUnique({ details }: StorageFault, model: Model): Failure {
-  const fields = indexesOf(model).find(({ name }) => name === details.index)?.fields ?? (details.columns as string[])
+  const fields =
+    indexesOf(model).find((index) => isCalled(index, details.index))?.fields ?? (details.columns as string[])
   const reason = fields.length > 1 ? `the combination of ${fields.join(' and ')} is taken` : 'is taken'
   return new Failure(
     'NOT_UNIQUE',

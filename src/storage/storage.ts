@@ -55,14 +55,18 @@ export interface Found {
   isCut: boolean
 }
 
-/** Work on the tables that is done elsewhere: a module that exports `run(db, input)`, both plain values. */
-export interface Job<Input, Result> {
+export interface JobPlace {
   module: string
+  name: string
+}
+
+/** Work on the tables that is done elsewhere: a function `(db, input)` that a module exports, all plain values. */
+export interface Job<Input, Result> extends JobPlace {
   /** never set; it lets the compiler know what goes in and comes out */
   types?: (input: Input) => Result
 }
 
-export const jobAt = <Input, Result>(module: string): Job<Input, Result> => ({ module })
+export const jobAt = <Input, Result>(module: string, name = 'run'): Job<Input, Result> => ({ module, name })
 
 export interface Progress {
   done: number

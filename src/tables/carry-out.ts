@@ -1,36 +1,44 @@
 import { CompiledQuery, sql } from 'kysely'
-import { type Field, type Model, tableOf } from '../model/model.ts'
+import { type Model, tableOf } from '../model/model.ts'
 import { type Database, Refused } from '../storage/storage.ts'
-import { comparable } from './columns.ts'
 import { countTriggers, recount } from './counts.ts'
 import { quote, shapeOf } from './ddl.ts'
+import { type Draft, discardDrafts, draftOf, fillDraft, isSameDraft, startOver, takePlace } from './draft.ts'
 import type { Change } from './migrate.ts'
 import { overviewOf, wantedTriggers } from './overview.ts'
 import type { Step, TablePlan } from './plan.ts'
-import { rebuildTable } from './rebuild.ts'
 import { readTable, type TableState } from './state.ts'
 import { isAmong, readTriggers, type Trigger } from './triggers.ts'
-import { duplicatesOf, shareAValue } from './verify.ts'
+import { sharing } from './verify.ts'
+import { unwatch } from './watched.ts'
 
 /** The job that changes tables, inside a transaction with foreign keys off. What it throws undoes everything. */
-export async function run(db: Database, { models, miscounted }: Change): Promise<TablePlan[]> {
+export async function run(db: Database, { models, miscounted, drafts }: Change): Promise<TablePlan[]> {
+  for (const draft of drafts) await fillDraft(db, draft, Number.MAX_SAFE_INTEGER)
   // Planned inside the transaction: of two processes, the second finds nothing left to do.
-  const overview = await overviewOf(db, models)
+  const overview = await overviewOf(
+    db,
+    models,
+    drafts.map(({ model }) => model.name),
+  )
   const refusals = overview.plans.flatMap(({ model, refusals }) => refusals.map((why) => `${model.name}: ${why}`))
   if (refusals.length > 0) throw new Refused(refusals)
   const plans = overview.plans.filter(({ steps }) => steps.length > 0)
-  const rebuilds = plans.some(({ steps }) => steps.some(({ kind }) => kind === 'rebuild'))
-  const wanted = wantedTriggers(models, overview.unserved, await readTriggers(db))
+  const rebuilt = plans.filter(({ steps }) => steps.some(({ kind }) => kind === 'rebuild'))
+  const existing = await readTriggers(db)
+  const wanted = wantedTriggers(models, overview.unserved, existing)
   // Triggers name tables and columns that are about to change: then they all go, and are made anew at the end.
-  const kept = await dropTriggers(db, rebuilds ? [] : wanted)
-  for (const plan of plans) await applyPlan(db, plan)
+  const kept = await dropTriggers(db, existing, rebuilt.length > 0 ? [] : wanted)
+  await unwatch(db)
+  for (const plan of plans) await applyPlan(db, plan, drafts)
+  await discardDrafts(db)
   for (const { name, sql: text } of wanted) if (!kept.includes(name)) await execute(db, text)
   // What happened to a table while nobody counted has to be counted now.
   for (const model of models) {
-    const wasCounted = countTriggers(tableOf(model)).every(({ name }) => kept.includes(name))
+    const wasCounted = countTriggers(tableOf(model)).every((trigger) => isAmong(trigger, existing))
     if (!wasCounted || miscounted.includes(model.name)) await recount(db, model)
   }
-  if (rebuilds) await refuseDangling(db)
+  for (const { model } of rebuilt) await refuseDangling(db, model)
   await rememberShapes(db, models)
   await rememberSteps(db, plans)
   return plans
@@ -38,42 +46,43 @@ export async function run(db: Database, { models, miscounted }: Change): Promise
 
 const execute = (db: Database, text: string) => db.executeQuery(CompiledQuery.raw(text))
 
-async function applyPlan(db: Database, { model, steps }: TablePlan): Promise<void> {
+async function applyPlan(db: Database, plan: TablePlan, drafts: Draft[]): Promise<void> {
+  const { model, steps } = plan
+  const wanted = draftOf(plan, '', 0)
+  const draft = wanted && drafts.find((one) => isSameDraft(one, wanted))
+  if (wanted && !draft) throw startOver('The table has changed since its draft was begun.')
   for (const step of steps) {
     if (step.kind === 'triggers') continue
     if (step.kind === 'rebuild')
-      await rebuildTable(db, model, (await readTable(db, tableOf(model))) as TableState, step.rebuild)
+      await takePlace(db, draft as Draft, (await readTable(db, tableOf(model))) as TableState)
+    // A draft has its indexes from the start.
+    else if (draft && (step.kind === 'index' || step.kind === 'unique')) continue
     else if (step.kind === 'unique') await makeUnique(db, model, step)
     else await execute(db, step.sql)
   }
 }
 
-/** The data is as it will be: whatever shares a value now, shares it. */
 async function makeUnique(db: Database, model: Model, { sql: text, index }: Extract<Step, { kind: 'unique' }>) {
-  const keys = index.fields.map((name) =>
-    sql.raw(comparable(model.fields.find((field) => field.name === name) as Field)),
-  )
-  const groups = await duplicatesOf(db, model, keys)
-  if (groups.length > 0) throw new Refused(groups.map((ids) => `${model.name}: ${shareAValue(index.fields, ids)}`))
+  const reasons = await sharing(db, model, index.fields)
+  if (reasons.length > 0) throw new Refused(reasons)
   await execute(db, text)
 }
 
 /** Drops our triggers but those that are wanted as they are; returns the names of these. */
-async function dropTriggers(db: Database, wanted: Trigger[]): Promise<string[]> {
-  const existing = await readTriggers(db)
+async function dropTriggers(db: Database, existing: Trigger[], wanted: Trigger[]): Promise<string[]> {
   const isWanted = (one: Trigger) => isAmong(one, wanted)
   for (const { name } of existing.filter((trigger) => !isWanted(trigger)))
     await execute(db, `DROP TRIGGER ${quote(name)}`)
   return existing.filter(isWanted).map(({ name }) => name)
 }
 
-/** The last look before the commit: foreign keys were off, and every one of them has to hold again. */
-async function refuseDangling(db: Database): Promise<void> {
-  const { rows } = await sql<{ table: string; rowid: number; parent: string }>`
-    SELECT "table", rowid, parent FROM pragma_foreign_key_check() LIMIT 10`.execute(db)
+/** The last look before the commit: foreign keys were off, and those of a new table have to hold. */
+async function refuseDangling(db: Database, model: Model): Promise<void> {
+  const { rows } = await sql<{ rowid: number; parent: string }>`
+    SELECT rowid, parent FROM pragma_foreign_key_check(${tableOf(model)}) LIMIT 10`.execute(db)
   if (rows.length === 0) return
   throw new Refused(
-    rows.map(({ table, rowid, parent }) => `${table} ${rowid} would refer to a ${parent} that does not exist.`),
+    rows.map(({ rowid, parent }) => `${model.name} ${rowid} would refer to a ${parent} that does not exist.`),
   )
 }
 

@@ -61,10 +61,15 @@ export function shapeOf(model: Model): string {
 
 const shapes = new WeakMap<Model, string>()
 
-export function createIndex(index: Index, model: Model): string {
+/** Of an index that is made while one of its name is still there. */
+export const twinOf = (index: Index): Index => ({ ...index, name: `${index.name}__again` })
+
+export const isCalled = (index: Index, name: string | undefined) => name === index.name || name === twinOf(index).name
+
+export function createIndex(index: Index, model: Model, table = tableOf(model)): string {
   const fields = index.fields.map((name) => model.fields.find((field) => field.name === name) as Field)
   const columns = fields.map(comparable).join(', ')
-  return `CREATE ${index.unique ? 'UNIQUE ' : ''}INDEX ${quote(index.name)} ON ${quote(tableOf(model))} (${columns})`
+  return `CREATE ${index.unique ? 'UNIQUE ' : ''}INDEX ${quote(index.name)} ON ${quote(table)} (${columns})`
 }
 
 /** Every index a model wants. Field names have no `__`, so a name tells which fields it covers. */

@@ -1,20 +1,47 @@
+import { randomUUID } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
 import type { Model } from '../model/model.ts'
-import { jobAt, type Storage, StorageFault } from '../storage/storage.ts'
+import { jobAt, Refused, type Storage, StorageFault } from '../storage/storage.ts'
+import type { Draft } from './draft.ts'
+import type { Portion } from './drafts.ts'
 import type { Overview } from './overview.ts'
 import type { TablePlan } from './plan.ts'
 
 /** How long to wait for another process that is changing the same tables. */
 const PATIENCE_MS = 600_000
+/** How long others' writes may have to wait for a portion of a draft, about. */
+const PORTION_MS = 30
+const FIRST_PORTION = 100
+const LARGEST_PORTION = 10_000
 
 /** What is carried out. */
 export interface Change {
   models: Model[]
   /** names of models whose records have to be counted anew */
   miscounted: string[]
+  /** tables that have been made anew */
+  drafts: Draft[]
+}
+
+/** How a change goes together with all else. */
+export interface Course {
+  /** called right after the commit, before anybody sees what has changed */
+  swap?: () => void
+  /** lets nobody write to what is changed, while the last step is taken */
+  hold?: (lastStep: () => Promise<TablePlan[]>) => Promise<TablePlan[]>
+  /** told how far a table is that is made anew */
+  onProgress?: (model: string, percent: number) => void
+  /** gives up between two steps */
+  signal?: AbortSignal
+  patienceMs?: number
 }
 
 const STUDY = jobAt<Model[], Overview>(import.meta.resolve('./overview.ts'))
+const DRAFTS = import.meta.resolve('./drafts.ts')
+const BEGIN = jobAt<{ models: Model[]; token: string }, Draft[]>(DRAFTS, 'begin')
+const FILL = jobAt<{ draft: Draft; rows: number }, Portion>(DRAFTS, 'fill')
+const REFUSE_SHARED = jobAt<Draft[], void>(DRAFTS, 'refuseShared')
+const DISCARD = jobAt<string, void>(DRAFTS, 'discard')
 const CARRY_OUT = jobAt<Change, TablePlan[]>(import.meta.resolve('./carry-out.ts'))
 
 /** What the models ask for, and whether it can be done; nothing is changed, and nobody waits for it. */
@@ -23,22 +50,72 @@ export const planModels = (storage: Storage, models: Model[]): Promise<Overview>
 /** A plan that changes or moves data that is there, and so wants a backup first. */
 export const isRisky = ({ steps }: TablePlan) => steps.some(({ kind }) => kind === 'rename' || kind === 'rebuild')
 
+/** Throws if anything of it cannot be done. */
+export function refuse({ plans }: Overview): void {
+  const reasons = plans.flatMap(({ model, refusals }) => refusals.map((why) => `${model.name}: ${why}`))
+  if (reasons.length > 0) throw new Refused(reasons)
+}
+
 /**
- * Brings the tables in line with the models, all in one transaction, or none of it: then it is a `Refused`. Returns the
- * plans that were carried out.
+ * Brings the tables in line with the models: all at once, in one transaction at the end, or not at all; then it is a
+ * `Refused`. Returns the plans that were carried out.
  */
 export async function migrate(
   storage: Storage,
-  change: Change,
-  swap?: () => void,
-  patienceMs = PATIENCE_MS,
+  models: Model[],
+  course: Course = {},
+  miscounted: string[] = [],
 ): Promise<TablePlan[]> {
-  const start = Date.now()
-  try {
-    return await storage.change(CARRY_OUT, change, swap)
-  } catch (error) {
-    if (!(error instanceof StorageFault) || error.kind !== 'busy' || patienceMs < 0) throw error
-    await setTimeout(100)
-    return migrate(storage, change, swap, patienceMs - (Date.now() - start))
+  const end = Date.now() + (course.patienceMs ?? PATIENCE_MS)
+  for (;;) {
+    try {
+      return await attempt(storage, models, course, miscounted)
+    } catch (error) {
+      if (!(error instanceof StorageFault) || error.kind !== 'busy' || Date.now() > end) throw error
+      await setTimeout(100)
+    }
   }
+}
+
+async function attempt(storage: Storage, models: Model[], course: Course, miscounted: string[]) {
+  const token = randomUUID()
+  const drafts = await storage.change(BEGIN, { models, token })
+  const lastStep = () => storage.change(CARRY_OUT, { models, miscounted, drafts }, course.swap)
+  if (drafts.length === 0) return course.hold ? course.hold(lastStep) : lastStep()
+  try {
+    for (const draft of drafts) await fillUp(storage, draft, course)
+    return await (course.hold ? course.hold(lastStep) : lastStep())
+  } catch (error) {
+    const reason = await explain(storage, models, drafts, error)
+    // If not even this is possible, whoever changes tables next clears it away.
+    await storage.change(DISCARD, token).catch(() => {})
+    throw reason
+  }
+}
+
+/** Portions grow until they take as long as somebody may have to wait for one. */
+async function fillUp(storage: Storage, draft: Draft, { signal, onProgress }: Course): Promise<void> {
+  let rows = FIRST_PORTION
+  for (let isFull = false; !isFull; ) {
+    signal?.throwIfAborted()
+    const portion = await storage.change(FILL, { draft, rows })
+    isFull = portion.isFull
+    const fitting = Math.ceil((rows * PORTION_MS) / portion.milliseconds)
+    rows = Math.min(fitting, rows * 2, LARGEST_PORTION)
+    onProgress?.(draft.model.name, Math.min(100, Math.floor((100 * portion.to) / draft.last)))
+  }
+}
+
+/** A draft meets the first record at fault; a look at all of them names the others as well. */
+async function explain(storage: Storage, models: Model[], drafts: Draft[], error: unknown): Promise<unknown> {
+  const isTaken = error instanceof StorageFault && error.kind === 'taken'
+  if (!isTaken && !(error instanceof Refused)) return error
+  try {
+    refuse(await planModels(storage, models))
+    // What is computed is not there before it is made.
+    if (isTaken) await storage.change(REFUSE_SHARED, drafts)
+  } catch (refused) {
+    return refused
+  }
+  return error
 }

@@ -7,6 +7,7 @@ import { planTable, type TablePlan } from './plan.ts'
 import { modelTables, readTable, type TableState } from './state.ts'
 import { isAmong, readTriggers, type Trigger, triggersOf, unservedTriggers } from './triggers.ts'
 import { verifyPlan } from './verify.ts'
+import { readDrafts } from './watched.ts'
 
 /** What the models ask for, and what is there beside them. */
 export interface Overview {
@@ -14,7 +15,7 @@ export interface Overview {
   unserved: Unserved[]
   /** every table is known by its present shape */
   isKnown: boolean
-  /** names of our triggers that nobody wants any more */
+  /** names of our triggers that nobody wants any more, and of drafts that nobody finished */
   stale: string[]
 }
 
@@ -27,20 +28,22 @@ export interface Unserved {
   isNew: boolean
 }
 
-/** What there is to do, and whether it can be done; nothing is changed. */
-export async function overviewOf(db: Database, models: Model[]): Promise<Overview> {
+/** What there is to do, and whether it can be done; nothing is changed. `drafted`: tables that have been made anew. */
+export async function overviewOf(db: Database, models: Model[], drafted: string[] = []): Promise<Overview> {
   const triggers = await readTriggers(db)
   const plans: TablePlan[] = []
   for (const model of models) {
     const table = await readTable(db, tableOf(model))
     const plan = planTable(model, table, triggers)
-    const refusals = table && plan.refusals.length === 0 ? await verifyPlan(db, plan, table) : []
+    const isDrafted = drafted.includes(model.name)
+    const refusals = table && plan.refusals.length === 0 ? await verifyPlan(db, plan, table, isDrafted) : []
     plans.push({ ...plan, refusals: [...plan.refusals, ...refusals] })
   }
   const unserved = await unservedAmong(db, models, triggers)
   const wanted = new Set(wantedTriggers(models, unserved, triggers).map(({ name }) => name))
   const stale = triggers.filter(({ name }) => !wanted.has(name)).map(({ name }) => name)
-  return { plans, unserved, isKnown: await areKnown(db, models), stale }
+  const drafts = await readDrafts(db)
+  return { plans, unserved, isKnown: await areKnown(db, models), stale: [...stale, ...drafts] }
 }
 
 async function unservedAmong(db: Database, models: Model[], existing: Trigger[]): Promise<Unserved[]> {
@@ -86,4 +89,5 @@ export const isNothingToDo = ({ plans, unserved, isKnown, stale }: Overview) =>
   plans.every(({ steps, refusals }) => steps.length + refusals.length === 0) &&
   unserved.every(({ isNew }) => !isNew)
 
-export { overviewOf as run }
+/** As a job, whose third argument is another one. */
+export const run = (db: Database, models: Model[]) => overviewOf(db, models)

@@ -23,8 +23,15 @@ export interface Source {
   from?: string | undefined
 }
 
+/** What else asks for a new table. */
+export interface Occasions {
+  takeovers: Takeover[]
+  /** new fields whose default many records get */
+  fills: Field[]
+}
+
 /** Another type, template or reference needs a new table: SQLite cannot change a column in place. */
-export function planRebuild(model: Model, table: TableState, columns: Column[], takeovers: Takeover[]) {
+export function planRebuild(model: Model, table: TableState, columns: Column[], { takeovers, fills }: Occasions) {
   const stored = model.fields.filter((field) => !field.computed)
   const sources = stored.map((field) => sourceOf(field, columns, takeovers))
   const conversions = sources.filter(({ from }) => from !== undefined)
@@ -49,6 +56,7 @@ export function planRebuild(model: Model, table: TableState, columns: Column[], 
     ...references
       .filter(({ field }) => !conversions.some((conversion) => conversion.field === field))
       .map(({ field }) => `change what ${field.name} refers to`),
+    ...fills.map(({ name }) => `fill in the default of ${name} (${table.rows} records)`),
     ...templates.map(({ name }) => `compute ${name} anew`),
     ...wasComputed.map(({ field }) => `store ${field.name}, which was computed`),
     ...released.map(({ name }) => `let go of the hidden reference ${name}`),

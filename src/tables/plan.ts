@@ -1,6 +1,6 @@
 import { type Field, type Model, tableOf } from '../model/model.ts'
 import { encode } from './columns.ts'
-import { columnDefinition, createIndex, createTable, type Index, indexesOf, literal, quote } from './ddl.ts'
+import { columnDefinition, createIndex, createTable, type Index, indexesOf, isCalled, literal, quote } from './ddl.ts'
 import { planRebuild, type Rebuild } from './plan-rebuild.ts'
 import { columnOf, hiddenColumns, planRenames, type Rename } from './plan-renames.ts'
 import type { Column, TableState } from './state.ts'
@@ -29,6 +29,9 @@ export type Step = { what: string } & (
 /** SQLite's own bound, for fields and what is hidden. */
 const MAX_COLUMNS = 2000
 
+/** To fill a new column of more records than this would hold up everybody who writes: then the table is made anew. */
+export const FILLED_AT_ONCE = 10_000
+
 /** Pure: a model and its table as it is → what to do. Columns without a field stay, hidden. */
 export function planTable(model: Model, table: TableState | undefined, triggers: Trigger[]): TablePlan {
   if (!table) {
@@ -37,8 +40,9 @@ export function planTable(model: Model, table: TableState | undefined, triggers:
   }
   const { renames, takeovers } = planRenames(model, table)
   const columns = renamed(table.columns, renames)
-  const rebuild = planRebuild(model, table, columns, takeovers)
   const additions = model.fields.filter((field) => !columnOf(field, columns))
+  const fills = table.rows > FILLED_AT_ONCE ? additions.filter((field) => field.default !== undefined) : []
+  const rebuild = planRebuild(model, table, columns, { takeovers, fills })
   const hidden = hiddenColumns(model, columns).filter(({ name }) => !takeovers.some(({ from }) => from === name))
   return {
     model,
@@ -87,14 +91,14 @@ function addColumn(field: Field, model: Model, rows: number): Step[] {
 function planIndexes(model: Model, existing: string[]): Step[] {
   const wanted = indexesOf(model)
   const stale = existing.filter(
-    (name) => name.startsWith(`${tableOf(model)}__`) && !wanted.some((index) => index.name === name),
+    (name) => name.startsWith(`${tableOf(model)}__`) && !wanted.some((index) => isCalled(index, name)),
   )
   return [
     ...stale.map(
       (name): Step => ({ kind: 'unindex', what: `drop the index ${name}`, sql: `DROP INDEX ${quote(name)}` }),
     ),
     ...wanted
-      .filter((index) => !existing.includes(index.name))
+      .filter((index) => !existing.some((name) => isCalled(index, name)))
       .map((index): Step => {
         const sql = createIndex(index, model)
         const names = index.fields.join(', ')

@@ -11,8 +11,16 @@ import { readTable, type TableState } from './state.ts'
 const MOST = 10
 const BATCH = 1000
 
-/** What only the data can tell: why a plan cannot be carried out, with the first records at fault. */
-export async function verifyPlan(db: Database, { model, steps }: TablePlan, table: TableState): Promise<string[]> {
+/**
+ * What only the data can tell: why a plan cannot be carried out, with the first records at fault. A draft of the table
+ * has shown most of it already: that all values convert, and that they are unique.
+ */
+export async function verifyPlan(
+  db: Database,
+  { model, steps }: TablePlan,
+  table: TableState,
+  isDrafted: boolean,
+): Promise<string[]> {
   const renames = steps.flatMap((step) => (step.kind === 'rename' ? [step] : []))
   /** the name that a column has now */
   const nameNow = (name: string) => renames.find(({ to }) => to === name)?.from ?? name
@@ -21,18 +29,14 @@ export async function verifyPlan(db: Database, { model, steps }: TablePlan, tabl
     source.column === undefined ? source : { ...source, column: nameNow(source.column) },
   )
   const refusals: string[] = []
-  for (const step of steps)
+  for (const step of isDrafted ? [] : steps)
     if (step.kind === 'unique') refusals.push(...(await duplicates(db, model, step.index.fields, sources)))
   if (!rebuild) return refusals
-  for (const source of sources) {
+  for (const source of isDrafted ? [] : sources) {
     const ids = source.from === undefined ? [] : await lossy(db, model, source)
-    const { field } = source
-    if (ids.length > 0)
-      refusals.push(
-        `"${field.name}" cannot become ${field.format ?? field.type} without loss in the records ${named(ids)}.`,
-      )
+    if (ids.length > 0) refusals.push(cannotConvert(source.field, ids))
   }
-  for (const { field, column = '' } of rebuild.references) {
+  for (const { field, column = '' } of isDrafted ? [] : rebuild.references) {
     const ids = await referringToNothing(db, model, field.reference as Reference, nameNow(column))
     if (ids.length > 0) refusals.push(`"${field.name}" would refer to nothing in the records ${named(ids)}.`)
   }
@@ -60,6 +64,9 @@ function isFilled(column: string, field: Field): RawBuilder<unknown> {
   if (field.default === undefined) return sql`${name} IS NOT NULL`
   return sql`${name} IS NOT NULL AND ${name} IS NOT ${encode(field, field.default)}`
 }
+
+export const cannotConvert = ({ name, format, type }: Field, ids: number[]) =>
+  `"${name}" cannot become ${format ?? type} without loss in the records ${named(ids)}.`
 
 const named = (ids: number[]) => `${ids.slice(0, MOST).join(', ')}${ids.length > MOST ? ' and more' : ''}`
 
@@ -91,23 +98,34 @@ async function duplicates(db: Database, model: Model, names: string[], sources: 
   return groups.map((ids) => shareAValue(names, ids))
 }
 
-export const shareAValue = (names: string[], ids: number[]) =>
+const shareAValue = (names: string[], ids: number[]) =>
   `"${names.join('", "')}" cannot be unique: the records ${named(ids)} share a value.`
 
 async function storedDuplicates(db: Database, model: Model, sources: Source[]): Promise<number[][]> {
   const keys = sources.map(({ field, column = '' }) => sql.raw(comparable({ ...field, name: column })))
-  return duplicatesOf(db, model, keys)
+  return duplicatesOf(db, tableOf(model), keys)
+}
+
+/** Where the data is as it will be: whatever shares a value there, shares it. */
+export async function sharing(db: Database, model: Model, names: string[], table = tableOf(model)): Promise<string[]> {
+  const fields = names.map((name) => model.fields.find((field) => field.name === name) as Field)
+  const groups = await duplicatesOf(
+    db,
+    table,
+    fields.map((field) => sql.raw(comparable(field))),
+  )
+  return groups.map((ids) => `${model.name}: ${shareAValue(names, ids)}`)
 }
 
 /** The first groups of records that have the same keys, none of them unset. */
-export async function duplicatesOf(db: Database, model: Model, keys: RawBuilder<unknown>[]): Promise<number[][]> {
+async function duplicatesOf(db: Database, table: string, keys: RawBuilder<unknown>[]): Promise<number[][]> {
   const all = keys.length > 0 ? keys : [sql`'all'`]
   const isSet = sql.join(
     all.map((key) => sql`${key} IS NOT NULL`),
     sql` AND `,
   )
   const { rows } = await sql<{ ids: string }>`
-    SELECT json_group_array("id") AS ids FROM (SELECT * FROM ${sql.table(tableOf(model))} ORDER BY "id") WHERE ${isSet}
+    SELECT json_group_array("id") AS ids FROM (SELECT * FROM ${sql.table(table)} ORDER BY "id") WHERE ${isSet}
     GROUP BY ${sql.join(all)} HAVING count(*) > 1 LIMIT ${MOST}`.execute(db)
   return rows.map(({ ids }) => JSON.parse(ids).slice(0, MOST + 1))
 }
@@ -142,12 +160,12 @@ async function lossy(db: Database, model: Model, { field, column = '', from = ''
 }
 
 /** Every record's values in some columns, in batches, so that memory stays flat and a promise is not made for each. */
-export async function* storedRows(db: Database, table: string, columns: string[]) {
-  let last = 0
+export async function* storedRows(db: Database, table: string, columns: string[], condition = sql`1 = 1`) {
+  let last = Number.MIN_SAFE_INTEGER
   for (let size = BATCH; size === BATCH; ) {
     const { rows } = await sql<{ id: number } & Record<string, unknown>>`
       SELECT "id", ${sql.join(columns.map((name) => sql.ref(name)))} FROM ${sql.table(table)}
-      WHERE "id" > ${last} ORDER BY "id" LIMIT ${BATCH}`.execute(db)
+      WHERE "id" > ${last} AND ${condition} ORDER BY "id" LIMIT ${BATCH}`.execute(db)
     yield rows
     size = rows.length
     last = rows.at(-1)?.id ?? last

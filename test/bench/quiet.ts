@@ -14,7 +14,6 @@ const MANY = 1_000_000
 /** Nobody waits for somebody else's work: what reads and /health feel of disks, scans, changes and locks. */
 export async function stayQuiet(folder: string, seconds: number): Promise<void> {
   await besideSlowFsync(folder, seconds)
-  await onMoreCores(folder, seconds)
   await besideSlowFinds(folder, seconds)
 }
 
@@ -42,27 +41,6 @@ async function besideSlowFsync(folder: string, seconds: number): Promise<void> {
   await stop(server)
 }
 
-/** Writes where the service has one core, and where it has all. */
-async function onMoreCores(folder: string, seconds: number): Promise<void> {
-  const rates: number[] = []
-  const places: [string, Record<string, string>][] = [
-    ['one', {}],
-    ['all', { ALL_CORES: 'yes' }],
-  ]
-  for (const [name, env] of places) {
-    const server = await startDossier(join(folder, `cores-${name}`), 30_000, MODELS, env)
-    await measure(server, 'create', seconds)
-    rates.push(await measure(server, 'create', seconds))
-    await stop(server)
-  }
-  const [one = 0, all = 0] = rates
-  table(
-    'Creates per second by the cores that the service may use (the load has one of them to itself or shares it)',
-    ['one core', 'all cores', 'ratio'],
-    [[one.toFixed(0), all.toFixed(0), (all / one).toFixed(2)]],
-  )
-}
-
 /** A million records: reads beside one person's endless slow finds, and /health while tables change. */
 async function besideSlowFinds(folder: string, seconds: number): Promise<void> {
   say(`\nfilling a table with ${MANY} records …`)
@@ -70,6 +48,10 @@ async function besideSlowFinds(folder: string, seconds: number): Promise<void> {
   const models = join(place, 'models')
   mkdirSync(models, { recursive: true })
   cpSync(MODELS, models, { recursive: true })
+  writeFileSync(
+    join(models, 'bench.Note.json'),
+    JSON.stringify({ type: 'object', properties: { text: { type: 'string' } } }),
+  )
   const server = await startDossier(place, MANY, models, { ALL_CORES: 'yes', WATCH_MODELS: 'true' })
   const alone = await latencies(server, seconds)
   const slow = await slowFinder(server)
@@ -84,12 +66,18 @@ async function besideSlowFinds(folder: string, seconds: number): Promise<void> {
     ['', 'median', '99 %', 'slowest'],
     [row('alone', alone), row('beside endless slow finds by another person (goal: 99 % under 30 ms)', beside)],
   )
+  const writes: number[] = []
   const rows = [
-    row('a rebuild of a million rows', await health(server, () => changeType(server, models))),
+    row('a rebuild of a million rows', await health(server, () => changeType(server, models), writes)),
     row('a backup of all of it, with its check', await health(server, () => backUp(place))),
     row('a lock held by another process', await health(server, () => holdLock(server, place))),
   ]
   table('/health meanwhile (goal: within 100 ms)', ['', 'median', '99 %', 'slowest'], rows)
+  table(
+    `${writes.length} creates of another model while a million rows are made anew`,
+    ['median', '99 %', 'slowest'],
+    [row('', writes).slice(1)],
+  )
   await stop(server)
 }
 
@@ -100,6 +88,16 @@ async function ask({ url, cookie }: Target, path: string): Promise<number> {
   const start = performance.now()
   const response = await fetch(url + path, { headers: { cookie } })
   await response.text()
+  return performance.now() - start
+}
+
+async function create({ url, cookie }: Target): Promise<number> {
+  const start = performance.now()
+  const headers = { cookie, 'content-type': 'application/json' }
+  const body = JSON.stringify({ data: { text: 'something else' } })
+  const response = await fetch(`${url}/ws/rest/bench.Note`, { method: 'PUT', headers, body })
+  await response.text()
+  if (response.status !== 200) throw new Error(`A create was answered with ${response.status}.`)
   return performance.now() - start
 }
 
@@ -135,17 +133,20 @@ async function slowFinder({ url, cookie }: Target) {
   }
 }
 
-/** How long /health takes while something goes on. */
-async function health(server: Target, work: () => Promise<unknown>): Promise<number[]> {
+/** How long /health takes while something goes on; and a create of another model. */
+async function health(server: Target, work: () => Promise<unknown>, writes?: number[]): Promise<number[]> {
   const times: number[] = []
   let isOn = true
+  const writing = (async () => {
+    for (; isOn && writes; await setTimeout(5)) writes.push(await create(server))
+  })()
   const asking = (async () => {
     for (; isOn; await setTimeout(5)) times.push(await ask(server, '/health'))
   })()
   const start = performance.now()
   await work()
   isOn = false
-  await asking
+  await Promise.all([asking, writing])
   say(
     `${((performance.now() - start) / 1000).toFixed(1)} s, ${times.length} times /health, median ${median(times).toFixed(1)} ms`,
   )

@@ -20,10 +20,13 @@ export interface BenchServer extends Target {
   startMs: number
 }
 
-/** Puts this process, which makes the load, on another core than the servers. */
-export function pinLoad(): void {
-  if (canPin) spawnSync('taskset', ['-a', '-c', '-p', '1', String(process.pid)])
+/** Puts this process on some cores only; returns whether that is possible here. */
+export function useCores(list: string): boolean {
+  return canPin && spawnSync('taskset', ['-a', '-c', '-p', list, String(process.pid)]).status === 0
 }
+
+/** Puts this process, which makes the load, on another core than the servers. */
+export const pinLoad = () => useCores('1')
 
 interface Launched {
   child: ChildProcess

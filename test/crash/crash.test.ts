@@ -47,7 +47,7 @@ t.test('killed in the middle of a migration: the old state or the new one', asyn
     const kinds = database.prepare('SELECT DISTINCT typeof(size) FROM crash__Item').pluck().all()
     t.strictSame(kinds, [stored === 'TEXT' ? 'text' : 'integer'], 'all of it or nothing of it')
     t.equal(database.prepare('SELECT count(*) FROM crash__Item').pluck().get(), 5000)
-    t.equal(database.prepare("SELECT count(*) FROM sqlite_schema WHERE name LIKE 'dossier_rebuild%'").pluck().get(), 0)
+    t.equal(database.prepare("SELECT count(*) FROM sqlite_schema WHERE name LIKE 'dossier_draft__%'").pluck().get(), 0)
     types.add(stored)
     database.close()
   }

@@ -72,7 +72,9 @@ t.test('threads that cannot start', async (t) => {
   await t.rejects(look(), { name: 'StorageFault', message: /has died/ })
   await t.rejects(look(), { name: 'StorageFault', message: /has died/ }, 'another one is tried')
   await search.close()
-  await t.rejects(runAside(join(folder, 'nowhere.db'), 'no:module', {}), { code: 'SQLITE_CANTOPEN' })
+  await t.rejects(runAside(join(folder, 'nowhere.db'), { module: 'no:module', name: 'run' }, {}), {
+    code: 'SQLITE_CANTOPEN',
+  })
 })
 
 t.test('a group that returns more than one message holds', async (t) => {

@@ -10,12 +10,12 @@ export type AsideAnswer = { result: unknown } | { trouble: Trouble } | { progres
 
 standBack()
 const tell = (answer: AsideAnswer) => (parentPort as MessagePort).postMessage(JSON.stringify(answer))
-const { file, module, input } = workerData
+const { file, job, input } = workerData
 try {
   const sqlite = openReader(file)
   const statements = new Statements(sqlite)
   try {
-    const { run } = await import(module)
+    const { [job.name]: run } = await import(job.module)
     const db = kyselyOver((query) => statements.run(query))
     tell({ result: (await run(db, input, (progress: Progress) => tell({ progress }))) ?? null })
   } finally {

@@ -1,4 +1,4 @@
-import type { Progress } from '../storage.ts'
+import type { JobPlace, Progress } from '../storage.ts'
 import type { AsideAnswer } from './aside-thread.ts'
 import { errorOf } from './post.ts'
 import { startThread } from './threads.ts'
@@ -6,11 +6,11 @@ import { startThread } from './threads.ts'
 /** Runs a job on a thread of its own that only reads, and ends with it: for what takes seconds and nobody waits for. */
 export function runAside<Result>(
   file: string,
-  module: string,
+  job: JobPlace,
   input: unknown,
   onProgress: (progress: Progress) => void = () => {},
 ): Promise<Result> {
-  const thread = startThread('./aside-thread.ts', { file, module, input })
+  const thread = startThread('./aside-thread.ts', { file, job, input })
   return new Promise((resolve, reject) => {
     let answer: AsideAnswer | undefined
     thread.on('message', (text: string) => {

@@ -75,8 +75,8 @@ export class Groups {
   }
 
   /** `beforeCommit` is called when all has been done, and nobody else can change anything any more. */
-  change<Input, Result>({ module }: Job<Input, Result>, input: Input, beforeCommit: () => void): Promise<Result> {
-    return this.#between({ job: module, input }, beforeCommit)
+  change<Input, Result>(job: Job<Input, Result>, input: Input, beforeCommit: () => void): Promise<Result> {
+    return this.#between({ job, input }, beforeCommit)
   }
 
   /** Starts the log over, if nobody looks at what is in it. */

@@ -34,6 +34,12 @@ const STEPS: readonly string[] = [
    CREATE TABLE dossier_tables (tbl TEXT PRIMARY KEY, shape TEXT NOT NULL) WITHOUT ROWID;
    CREATE TABLE dossier_actor (id INTEGER PRIMARY KEY CHECK (id = 1), username TEXT);
    INSERT INTO dossier_actor VALUES (1, NULL);`,
+  // Tables that are being made anew: whose draft it is and how far it has come, and which records have changed since.
+  `CREATE TABLE dossier_drafts (
+     tbl TEXT PRIMARY KEY, token TEXT NOT NULL, filled INTEGER NOT NULL, touched INTEGER NOT NULL
+   ) WITHOUT ROWID;
+   CREATE TABLE dossier_marks (tbl TEXT NOT NULL, id INTEGER NOT NULL);
+   CREATE INDEX dossier_marks_id ON dossier_marks (tbl, id);`,
 ]
 
 /** The layout of today. A file of a later one is not touched. */

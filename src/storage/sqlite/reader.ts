@@ -17,6 +17,8 @@ export class Reader {
   readonly #sqlite: Sqlite
   readonly #statements: Statements
   #since = 0
+  /** a moment has begun, and not ended yet */
+  #isLooking = false
   #isHeld = false
   #moment = 0
   #schema = -1
@@ -66,7 +68,10 @@ export class Reader {
   }
 
   lookAgain(): void {
-    if (this.#sqlite.inTransaction && !this.#isHeld) this.#statements.of('commit').run()
+    if (!this.#isLooking || this.#isHeld) return
+    this.#isLooking = false
+    // SQLite itself ends it on an I/O error.
+    if (this.#sqlite.inTransaction) this.#statements.of('commit').run()
   }
 
   /** Stays at the moment that it is now, whatever is committed, until it is let go. */
@@ -97,11 +102,12 @@ export class Reader {
   #look() {
     if (this.#isHeld) return
     const now = performance.now()
-    if (this.#sqlite.inTransaction && now - this.#since < MOMENT_MS) return
+    if (this.#isLooking && now - this.#since < MOMENT_MS) return
     this.lookAgain()
     this.#since = now
     this.#moment++
     this.#statements.of('begin').run()
+    this.#isLooking = true
     setImmediate(() => this.lookAgain())
     this.#lookAtSchema()
   }

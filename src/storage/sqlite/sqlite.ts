@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import type { CompiledQuery } from 'kysely'
 import type { Database, Found, Job, Progress, Row, Seeker, Statement, Storage, Unit } from '../storage.ts'
-import { DatabaseError } from '../storage.ts'
+import { DatabaseError, jobAt } from '../storage.ts'
 import { runAside } from './aside.ts'
 import { databaseFile, openReader } from './connections.ts'
 import { DIALECT } from './dialect.ts'
@@ -22,7 +22,7 @@ export type OnCommit = (units: number, milliseconds: number) => void
 /** Searches one after the other keep the log from starting over; when it gets larger than this, they make a pause. */
 const MAX_LOG_BYTES = 67_108_864
 
-const BACKUP = import.meta.resolve('./backup.ts')
+const BACKUP = jobAt(import.meta.resolve('./backup.ts'))
 
 /** Opens (or makes) the one database file of a data folder. */
 export async function openStorage(
@@ -140,8 +140,8 @@ class SqliteStorage implements Storage {
     }
   }
 
-  study<Input, Result>({ module }: Job<Input, Result>, input: Input): Promise<Result> {
-    return runAside(this.#file, module, input)
+  study<Input, Result>(job: Job<Input, Result>, input: Input): Promise<Result> {
+    return runAside(this.#file, job, input)
   }
 
   backup(target: string, onProgress?: (progress: Progress) => void): Promise<void> {

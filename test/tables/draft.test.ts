@@ -1,0 +1,327 @@
+import { join } from 'node:path'
+import Sqlite from 'better-sqlite3'
+import fc from 'fast-check'
+import { sql } from 'kysely'
+import t from 'tap'
+import { databaseFile } from '../../src/storage/open.ts'
+import { jobAt, type Storage } from '../../src/storage/storage.ts'
+import type { run as carryOut } from '../../src/tables/carry-out.ts'
+import type { Draft } from '../../src/tables/draft.ts'
+import type { begin, fill, refuseShared } from '../../src/tables/drafts.ts'
+import { migrate, planModels } from '../../src/tables/migrate.ts'
+import { FILLED_AT_ONCE } from '../../src/tables/plan.ts'
+import { emptyFolder, makeFolder, migrateTo, modelOf, startApp, testStorage, writeModel } from '../helper.ts'
+
+const DRAFTS = import.meta.resolve('../../src/tables/drafts.ts')
+const BEGIN = jobAt<Parameters<typeof begin>[1], Awaited<ReturnType<typeof begin>>>(DRAFTS, 'begin')
+const FILL = jobAt<Parameters<typeof fill>[1], Awaited<ReturnType<typeof fill>>>(DRAFTS, 'fill')
+const REFUSE_SHARED = jobAt<Parameters<typeof refuseShared>[1], void>(DRAFTS, 'refuseShared')
+const CARRY_OUT = jobAt<Parameters<typeof carryOut>[1], unknown>(import.meta.resolve('../../src/tables/carry-out.ts'))
+
+const company = modelOf('a.Company', { type: 'object', properties: { name: { type: 'string' } }, audit: false })
+const thing = (type: string, onDelete: string, more: object = {}) =>
+  modelOf('a.Thing', {
+    type: 'object',
+    properties: {
+      code: { type, unique: true },
+      company: { type: 'integer', reference: 'a.Company', onDelete },
+      parent: { type: 'integer', reference: 'a.Thing', onDelete: 'clear' },
+      ...more,
+    },
+    audit: false,
+  })
+
+const leftOver = async (storage: Storage) => {
+  const { rows } = await sql<{ name: string }>`
+    SELECT name FROM sqlite_schema WHERE name GLOB 'dossier_draft__*' OR name GLOB '*__draft'`.execute(storage.db)
+  const marks = await storage.db.selectFrom('dossier_marks').selectAll().execute()
+  const drafts = await storage.db.selectFrom('dossier_drafts').selectAll().execute()
+  return [...rows, ...marks, ...drafts]
+}
+
+/** Any change of the tables that a client, another process or a shell can make. Ids and codes are few, so that they meet. */
+const id = fc.integer({ min: 1, max: 12 })
+const code = fc.integer({ min: 1, max: 20 }).map(String)
+const change = fc.oneof(
+  fc.record({
+    sql: fc.constant('INSERT OR IGNORE INTO a__Thing (code, company) VALUES (?, ?)'),
+    with: fc.tuple(code, id),
+  }),
+  fc.record({ sql: fc.constant('UPDATE OR IGNORE a__Thing SET code = ? WHERE id = ?'), with: fc.tuple(code, id) }),
+  fc.record({ sql: fc.constant('UPDATE OR IGNORE a__Thing SET parent = ? WHERE id = ?'), with: fc.tuple(id, id) }),
+  fc.record({ sql: fc.constant('UPDATE OR IGNORE a__Thing SET company = ? WHERE id = ?'), with: fc.tuple(id, id) }),
+  fc.record({ sql: fc.constant('UPDATE a__Thing SET code = NULL WHERE id = ?'), with: fc.tuple(id) }),
+  fc.record({ sql: fc.constant('DELETE FROM a__Thing WHERE id = ?'), with: fc.tuple(id) }),
+  fc.record({ sql: fc.constant('DELETE FROM a__Company WHERE id = ?'), with: fc.tuple(id) }),
+  fc.record({ sql: fc.constant('REPLACE INTO a__Thing (id, code) VALUES (?, ?)'), with: fc.tuple(id, code) }),
+  fc.record({ sql: fc.constant('fill'), with: fc.tuple(fc.integer({ min: 1, max: 5 })) }),
+)
+
+t.test('whatever changes while a table is made anew, it ends as if it had been made at once', async (t) => {
+  const folder = emptyFolder(t)
+  const storage = await testStorage(t, folder)
+  const shell = new Sqlite(databaseFile(join(folder, 'data')))
+  t.teardown(() => shell.close())
+  const things = (code: string) => shell.prepare(`SELECT id, version, ${code}, company, parent FROM a__Thing`).all()
+  const play = async (changes: { sql: string; with: (string | number)[] }[], draft: Draft) => {
+    for (const { sql: text, with: values } of changes)
+      if (text === 'fill') await storage.change(FILL, { draft, rows: values[0] as number })
+      else
+        try {
+          shell.prepare(text).run(values)
+        } catch (error) {
+          // As the table itself would have it: of something that is referred to, or that is not there.
+          t.match(error, { message: /FOREIGN KEY constraint failed/ })
+        }
+  }
+  const onDelete = fc.constantFrom('cascade', 'clear', 'restrict')
+  let runs = 0
+  let restarts = 0
+  await fc.assert(
+    fc.asyncProperty(fc.array(change, { maxLength: 40 }), onDelete, async (changes, onDelete) => {
+      runs++
+      shell.exec('PRAGMA foreign_keys = off')
+      for (const table of ['a__Thing', 'a__Company']) shell.exec(`DROP TABLE IF EXISTS ${table}`)
+      shell.exec('PRAGMA foreign_keys = on')
+      await migrateTo(storage, [company, thing('string', 'restrict')])
+      for (let n = 1; n <= 12; n++) shell.exec(`INSERT INTO a__Company (name) VALUES ('c${n}')`)
+      for (let n = 1; n <= 8; n++) shell.exec(`INSERT INTO a__Thing (code, company) VALUES ('${n}', ${n})`)
+      const models = [company, thing('integer', onDelete)]
+      const [draft] = (await storage.change(BEGIN, { models, token: 'mine' })) as [Draft]
+      let before: unknown
+      try {
+        await play(changes, draft)
+        before = things('CAST(code AS INTEGER) AS code')
+        await storage.change(CARRY_OUT, { models, miscounted: [], drafts: [draft] })
+      } catch (error) {
+        // A REPLACE deletes what is in its way and no trigger hears of it: that is noticed, and the change begins again.
+        t.ok(changes.some(({ sql: text }) => text.startsWith('REPLACE')))
+        t.match(error, { kind: /busy|taken/ })
+        shell.exec('UPDATE dossier_drafts SET touched = 0')
+        restarts++
+        before = things('CAST(code AS INTEGER) AS code')
+        await migrateTo(storage, models)
+      }
+      t.strictSame(things('code'), before)
+      t.strictSame(await leftOver(storage), [])
+      t.strictSame(shell.pragma('foreign_key_check'), [])
+    }),
+    { numRuns: 60, seed: 11 },
+  )
+  t.ok(restarts > 0 && runs > restarts, `${restarts} of ${runs} had to begin again`)
+})
+
+const fillTable = (storage: Storage, rows: number) =>
+  sql`
+    INSERT INTO a__Thing (code) WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${rows})
+    SELECT CAST(i AS TEXT) FROM n`.execute(storage.db)
+
+t.test('while a table is made anew, all others are written to, and so is the table itself', async (t) => {
+  const storage = await testStorage(t)
+  await migrateTo(storage, [company, thing('string', 'clear')])
+  await fillTable(storage, 3000)
+  const percents: number[] = []
+  const written: Promise<unknown>[] = []
+  let isOver = false
+  const onProgress = (model: string, percent: number) => {
+    t.equal(model, 'a.Thing')
+    percents.push(percent)
+    const nth = percents.length
+    const code = String(5000 + nth)
+    for (const query of [
+      storage.db.insertInto('a__Company').values({ name: code }),
+      storage.db.updateTable('a__Thing').set({ code }).where('id', '=', nth),
+      storage.db.insertInto('a__Thing').values({ code: String(9000 + nth) }),
+    ])
+      written.push(query.execute().then(() => t.equal(isOver, percent === 100, 'before the last step')))
+  }
+  await migrate(storage, [company, thing('integer', 'clear')], { onProgress, swap: () => (isOver = true) })
+  await Promise.all(written)
+  t.ok(percents.length > 3, `in portions: ${percents}`)
+  t.match(
+    percents,
+    percents.toSorted((a, b) => a - b),
+  )
+  const rows = await storage.db.selectFrom('a__Thing').select(['id', 'code']).orderBy('id').execute()
+  t.equal(rows.length, 3000 + percents.length)
+  const changed = new Map(percents.map((_, index) => [index + 1, 5001 + index]))
+  for (const { id, code } of rows.slice(0, 3000))
+    if (code !== (changed.get(id as number) ?? id)) t.fail(`${id} has ${code}`)
+  t.same(
+    rows.slice(3000).map(({ code }) => code),
+    percents.map((_, index) => 9001 + index),
+  )
+})
+
+t.test('what cannot be is refused by name, however late it came', async (t) => {
+  const storage = await testStorage(t)
+  const { db } = storage
+  const plain = thing('string', 'clear', { note: { type: 'string' } })
+  await migrateTo(storage, [company, plain])
+  await fillTable(storage, 1000)
+  const late = async (
+    query: { execute(): Promise<unknown> },
+    message: RegExp,
+    models = [thing('integer', 'clear')],
+  ) => {
+    let isLate = true
+    const writes: Promise<unknown>[] = []
+    const onProgress = () => {
+      if (isLate) writes.push(query.execute())
+      isLate = false
+    }
+    const refused = migrate(storage, [company, ...models], { onProgress })
+    await t.rejects(refused, { name: 'Refused', message })
+    await Promise.all(writes)
+    t.strictSame(await leftOver(storage), [])
+    t.match(await db.selectFrom('a__Thing').selectAll().where('id', '=', 7).execute(), [{ code: '7' }])
+  }
+  await late(
+    db.updateTable('a__Thing').set({ code: 'x' }).where('id', '=', 900),
+    /"code" cannot become integer without loss in the records 900\./,
+  )
+  await db.updateTable('a__Thing').set({ code: '900' }).where('id', '=', 900).execute()
+  const unique = thing('integer', 'clear', { note: { type: 'string', unique: true } })
+  await db.updateTable('a__Thing').set({ note: 'one' }).where('id', '=', 3).execute()
+  await late(
+    db.updateTable('a__Thing').set({ note: 'one' }).where('id', '=', 901),
+    /"note" cannot be unique: the records 3, 901 share a value/,
+    [unique],
+  )
+  // Nothing but the new table itself can tell of what is computed from converted values.
+  const computed = thing('integer', 'clear', {
+    note: { type: 'string' },
+    twice: { type: 'string', computed: '{note}', unique: true },
+  })
+  await late(
+    db.updateTable('a__Thing').set({ note: null }).where('id', '=', 5),
+    /"twice" cannot be unique: the records 3, 901/,
+    [computed],
+  )
+})
+
+t.test('what a process that died has left over goes at the next start', async (t) => {
+  const model = { type: 'object', properties: { code: { type: 'string' } }, audit: false }
+  for (const next of ['string', 'integer']) {
+    const folder = makeFolder(t, { 'a.Thing.json': model })
+    const first = await startApp(t, { folder })
+    const client = await first.login()
+    await client.put('/ws/rest/a.Thing', { code: '7' })
+    const models = [modelOf('a.Thing', { ...model, properties: { code: { type: 'integer' } } })]
+    const [draft] = (await first.storage.change(BEGIN, { models, token: 'dead' })) as [Draft]
+    await first.storage.change(FILL, { draft, rows: 1 })
+    await first.close()
+    writeModel(folder, 'a.Thing.json', { ...model, properties: { code: { type: next } } })
+    const second = await startApp(t, { folder })
+    t.strictSame(await leftOver(second.storage), [])
+    const { body } = await (await second.login()).get('/ws/rest/a.Thing/1')
+    t.strictSame(body.data[0].code, next === 'string' ? '7' : 7)
+  }
+})
+
+t.test('of two processes that make a table anew, one begins again', async (t) => {
+  const folder = emptyFolder(t)
+  const [first, second] = [await testStorage(t, folder), await testStorage(t, folder)]
+  await migrateTo(first, [company, thing('string', 'clear')])
+  await fillTable(first, 2000)
+  const models = [company, thing('integer', 'clear')]
+  const plans = await Promise.all([migrate(first, models), migrate(second, models)])
+  t.same(plans.map((done) => done.length).sort(), [0, 1])
+  t.strictSame(await leftOver(first), [])
+  const [draft] = (await first.change(BEGIN, { models: [company, thing('string', 'clear')], token: 'slow' })) as [Draft]
+  await t.rejects(migrate(second, models, { patienceMs: -1 }), { kind: 'busy', message: /Another process is making/ })
+  await first.db.updateTable('dossier_drafts').set({ touched: 0 }).execute()
+  const back = [company, thing('number', 'clear')]
+  await second.change(BEGIN, { models: back, token: 'other' })
+  await t.rejects(first.change(FILL, { draft, rows: 1 }), { kind: 'busy', message: /has begun to make the same/ })
+  await second.db.updateTable('dossier_drafts').set({ touched: 0 }).execute()
+  await migrateTo(second, back)
+  t.strictSame(await leftOver(first), [])
+})
+
+t.test('what was in the way is gone when it is looked at again', async (t) => {
+  const storage = await testStorage(t)
+  await migrateTo(storage, [company, thing('string', 'clear')])
+  await fillTable(storage, 3)
+  const drafts = await storage.change(BEGIN, { models: [company, thing('integer', 'clear')], token: 'mine' })
+  await t.rejects(storage.change(REFUSE_SHARED, drafts), { kind: 'busy', message: /so again/ })
+  await sql`UPDATE dossier_drafts SET touched = 0`.execute(storage.db)
+  const pairs = { note: { type: 'string' }, size: { type: 'integer' } }
+  await migrateTo(storage, [company, thing('string', 'clear', pairs)])
+  const unique = { ...thing('integer', 'clear', pairs), unique: [['code', 'note', 'size']] }
+  const { plans } = await planModels(storage, [company, unique])
+  t.match(plans[1], { refusals: [], steps: [{ kind: 'rebuild' }, { what: 'make code, note, size unique' }] })
+})
+
+t.test('a table that was changed by hand since its draft was begun', async (t) => {
+  const storage = await testStorage(t)
+  await migrateTo(storage, [company, thing('string', 'clear')])
+  const models = [company, thing('integer', 'clear')]
+  const drafts = await storage.change(BEGIN, { models, token: 'mine' })
+  await sql`ALTER TABLE a__Thing ADD COLUMN more TEXT`.execute(storage.db)
+  await t.rejects(storage.change(CARRY_OUT, { models, miscounted: [], drafts }), {
+    kind: 'busy',
+    message: /has changed/,
+  })
+  await sql`UPDATE dossier_drafts SET touched = 0`.execute(storage.db)
+  const [draft] = (await storage.change(BEGIN, { models, token: 'again' })) as [Draft]
+  await fillTable(storage, 3)
+  await storage.change(FILL, { draft, rows: 10 })
+  await sql`DROP TRIGGER a__Thing__DELETE__draft`.execute(storage.db)
+  await sql`DELETE FROM a__Thing WHERE id = 2`.execute(storage.db)
+  await t.rejects(storage.change(CARRY_OUT, { models, miscounted: [], drafts: [draft] }), {
+    kind: 'busy',
+    message: /no trigger hears of/,
+  })
+})
+
+t.test('a default for many records does not hold up others either', async (t) => {
+  const storage = await testStorage(t)
+  await migrateTo(storage, [company, thing('string', 'clear')])
+  await fillTable(storage, FILLED_AT_ONCE + 1)
+  const [plan] = await migrateTo(storage, [
+    company,
+    thing('string', 'clear', { size: { type: 'integer', default: 4 } }),
+  ])
+  t.match(plan?.steps[0]?.what, /fill in the default of size \(10001 records\): the table is made anew/)
+  const filled = await storage.db.selectFrom('a__Thing').select('id').where('size', '=', 4).execute()
+  t.equal(filled.length, FILLED_AT_ONCE + 1)
+})
+
+t.test('a service tells how far it is, and gives up when it has to stop', async (t) => {
+  const model = (type: string) => ({ type: 'object', properties: { code: { type } }, audit: false })
+  const told: string[] = []
+  const log = { write: (line: string) => void told.push(line) }
+  const env = { LOG_LEVEL: 'info' }
+  const service = await startApp(t, { models: { 'a.Thing.json': model('string') }, log, env })
+  await fillTable(service.storage, 1000)
+  const { now } = Date
+  let elapsed = 0
+  // Every look at the clock is some seconds later: a table of many records takes that long.
+  const later = () => {
+    elapsed += 3000
+    return now() + elapsed
+  }
+  t.intercept(Date, 'now', { value: later })
+  writeModel(service.folder, 'a.Thing.json', model('number'))
+  await service.service.reload()
+  t.match(told.join(''), /"model":"a.Thing","percent":\d+,"msg":"a table is being made anew"/)
+  t.match(told.join(''), /"msg":"models reloaded"/)
+  told.length = 0
+  writeModel(service.folder, 'a.Thing.json', model('string'))
+  const reloading = service.service.reload()
+  await service.close()
+  await reloading
+  t.match(told.join(''), /the service stops: the models folder is not followed/)
+  t.notMatch(told.join(''), /"level":50/)
+})
+
+t.test('a change that is given up leaves nothing behind', async (t) => {
+  const storage = await testStorage(t)
+  await migrateTo(storage, [company, thing('string', 'clear')])
+  await fillTable(storage, 1000)
+  const controller = new AbortController()
+  const course = { signal: controller.signal, onProgress: () => controller.abort() }
+  await t.rejects(migrate(storage, [company, thing('integer', 'clear')], course), { name: 'AbortError' })
+  t.strictSame(await leftOver(storage), [])
+})
