@@ -21,16 +21,20 @@ const HEADERS = {
 }
 
 /** Only where the connection is a safe one already: over plain HTTP anybody could have put it there. */
-const STAY_SECURE = 'max-age=31536000; includeSubDomains'
+const STAY_SECURE = 'max-age=31536000'
 
 const SAFE_METHODS = ['GET', 'HEAD', 'OPTIONS']
 
 /** What keeps other sites' pages from acting with a user's cookie, and browsers from guessing. */
 async function security(app: FastifyInstance) {
+  const { PUBLIC_URL, HSTS_SUBDOMAINS } = app.config
+  const origin = PUBLIC_URL && new URL(PUBLIC_URL).origin
+  const staySecure = STAY_SECURE + (HSTS_SUBDOMAINS ? '; includeSubDomains' : '')
+
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers(HEADERS)
-    if (request.protocol === 'https') reply.header('strict-transport-security', STAY_SECURE)
-    if (!isCrossSite(request) || !mayChange(request)) return done()
+    if (request.protocol === 'https') reply.header('strict-transport-security', staySecure)
+    if (!isForeign(request, origin) || !mayChange(request)) return done()
     request.trail('cross-site request refused')
     done(new Failure('FORBIDDEN', 'This request was made by a page of another site.'))
   })
@@ -39,10 +43,18 @@ async function security(app: FastifyInstance) {
 const mayChange = ({ method, routeOptions }: FastifyRequest) =>
   !SAFE_METHODS.includes(method) || routeOptions.config.changes
 
-/** Browsers say where a request comes from; other clients send neither header. */
-function isCrossSite({ headers, host }: FastifyRequest): boolean {
-  if (headers['sec-fetch-site'] === 'cross-site') return true
-  return headers.origin !== undefined && URL.parse(headers.origin)?.host !== host
+/** What a browser says itself of a request that a person, or a page of the same origin, has made. No page can forge it. */
+const OWN_SITES = ['same-origin', 'none']
+
+/**
+ * Browsers say where a request comes from; other clients say nothing. What they say of the site is believed, for a proxy
+ * may have changed the host; only older ones leave it to be found out by comparing.
+ */
+function isForeign({ headers, host }: FastifyRequest, publicOrigin: string | undefined): boolean {
+  const { origin, 'sec-fetch-site': site } = headers
+  if (origin !== undefined && origin === publicOrigin) return false
+  if (site !== undefined) return !OWN_SITES.includes(site as string)
+  return origin !== undefined && URL.parse(origin)?.host !== host
 }
 
 export default fp(security, { name: 'security', dependencies: ['trail'] })

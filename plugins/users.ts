@@ -14,7 +14,14 @@ const Account = Type.Object({
   lastLogin: Type.Union([Type.String(), Type.Null()]),
 })
 const NewUser = Type.Object(
-  { username: Type.String(), password: Type.String(), roles: Type.Optional(Roles) },
+  {
+    username: Type.String(),
+    password: Type.String(),
+    roles: Type.Optional(Roles),
+    again: Type.Optional(
+      Type.Boolean({ description: 'Also if somebody had this name before, whose records still say so.' }),
+    ),
+  },
   { additionalProperties: false },
 )
 const Change = Type.Object(
@@ -34,8 +41,8 @@ const users: FastifyPluginAsyncTypebox = async (app) => {
   app.get('/ws/users', { config, schema: { response: one } }, async () => success(...(await listUsers(storage.db))))
 
   app.put('/ws/users', { config, schema: { body: Data(NewUser), response: one } }, async (request) => {
-    const { username, password, roles = [] } = request.body.data
-    const added = await addUser(storage.db, username, password, roles)
+    const { roles = [], ...others } = request.body.data
+    const added = await addUser(storage.db, { ...others, roles })
     request.trail('user added', { subject: added.username, roles })
     return success(added)
   })

@@ -3,6 +3,7 @@ import { isIP } from 'node:net'
 import { parseEnv } from 'node:util'
 import { type Static, Type } from '@sinclair/typebox'
 import { Ajv, type ErrorObject } from 'ajv'
+import { didYouMean } from './lib/nearest.ts'
 
 const count = (value: number, description: string, maximum = 1_000_000) =>
   Type.Integer({ default: value, minimum: 1, maximum, description })
@@ -44,6 +45,16 @@ export const Settings = Type.Object({
     default: 'false',
     description: 'addresses or CIDRs of proxies, separated by commas, whose X-Forwarded-* headers count',
   }),
+  PUBLIC_URL: Type.Optional(
+    Type.String({
+      pattern: '^https?://[^/?#@\\s]+/?$',
+      description: 'where people reach the service, such as https://records.example.org, if a proxy stands before it',
+    }),
+  ),
+  HSTS_SUBDOMAINS: Type.Boolean({
+    default: false,
+    description: 'over HTTPS, tell browsers to use it for all subdomains too',
+  }),
   LOG_LEVEL: Type.String({
     default: 'info',
     pattern: '^(trace|debug|info|warn|error|fatal|silent)$',
@@ -63,6 +74,8 @@ export function loadConfig(environment: NodeJS.ProcessEnv, dotenv = false): Conf
   const isRight = ajv.compile<Static<typeof Settings>>(Settings)
   if (!isRight(settings)) throw new SettingsError((isRight.errors as ErrorObject[]).map(describe).join('\n'))
   trustedProxies(settings)
+  if (settings.PUBLIC_URL !== undefined && !URL.canParse(settings.PUBLIC_URL))
+    throw new SettingsError(`Setting PUBLIC_URL is no address: ${settings.PUBLIC_URL}`)
   return Object.freeze(settings)
 }
 
@@ -71,6 +84,13 @@ function given(environment: NodeJS.Dict<string>): NodeJS.Dict<string> {
   return Object.fromEntries(
     Object.entries(environment).filter(([name, value]) => name in Settings.properties && value !== ''),
   )
+}
+
+/** Names in a `.env` file that mean nothing here: most likely slips. */
+export function unknownSettings(): string[] {
+  const known = Object.keys(Settings.properties)
+  const names = Object.keys(readDotenv()).filter((name) => !known.includes(name))
+  return names.map((name) => `.env: there is no setting ${name}, and it is passed over.${didYouMean(name, known)}`)
 }
 
 function readDotenv(): NodeJS.Dict<string> {

@@ -6,5 +6,8 @@ export function newLogger({ LOG_LEVEL }: Config, isTerminal = false, stream?: De
   const options = { level: LOG_LEVEL }
   if (stream) return pino(options, stream)
   if (!isTerminal) return pino(options)
-  return pino({ ...options, transport: { target: 'pino-pretty', options: { ignore: 'pid,hostname' } } })
+  return pino({
+    ...options,
+    transport: { target: 'pino-pretty', options: { ignore: 'pid,hostname', singleLine: true } },
+  })
 }

@@ -1,17 +1,19 @@
 import closeWithGrace from 'close-with-grace'
-import { loadConfig, SettingsError } from './config.ts'
+import { loadConfig, SettingsError, unknownSettings } from './config.ts'
 import { Failure } from './errors.ts'
+import { AddressError } from './http/address.ts'
 import { newLogger } from './logging.ts'
 import { ModelFaults } from './model/load.ts'
 import { Service } from './service.ts'
 import { DatabaseError, Refused, StorageFault } from './storage/storage.ts'
 
 /** Mistakes of the operator: the message says what to do, a stack would only hide it. */
-const EXPECTED = [DatabaseError, Failure, SettingsError, ModelFaults, Refused, StorageFault]
+const EXPECTED = [AddressError, DatabaseError, Failure, SettingsError, ModelFaults, Refused, StorageFault]
 
 async function start() {
   const config = loadConfig(process.env, true)
   const log = newLogger(config, process.stdout.isTTY)
+  for (const name of unknownSettings()) log.warn(name)
   const service = new Service(config, log)
   // SIGHUP is no stop: it reads the models anew, once there is something to read them for.
   let hasStarted = false
@@ -24,9 +26,11 @@ async function start() {
     )
   log.info(`Dossier is listening at ${url}`)
   // Some time over the limit for requests: then the process ends, whatever happens.
-  closeWithGrace({ delay: (config.SHUTDOWN_SECONDS + 5) * 1000, skip: ['SIGHUP'] }, async ({ err }) => {
+  closeWithGrace({ delay: (config.SHUTDOWN_SECONDS + 5) * 1000, skip: ['SIGHUP'] }, async ({ err, signal }) => {
     if (err) log.fatal(err)
+    else log.info(`Dossier stops: ${signal}`)
     await service.stop()
+    log.info('Dossier has stopped')
   })
 }
 

@@ -1,18 +1,18 @@
-import type { IncomingMessage } from 'node:http'
 import { setTimeout } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { buildApp, type ModelsStatus } from './app.ts'
+import { buildApp } from './app.ts'
 import type { Config } from './config.ts'
 import { HttpFront } from './http/front.ts'
+import { writesTo } from './http/writes.ts'
 import { seldom } from './lib/seldom.ts'
 import { watchFolder } from './lib/watch.ts'
-import { loadModels, ModelFaults } from './model/load.ts'
-import { type Model, tableOf } from './model/model.ts'
+import { explainPassedOver, loadModels, passedOver } from './model/load.ts'
+import type { Model } from './model/model.ts'
 import { ensureAdmin } from './people/users.ts'
+import { Standing } from './standing.ts'
 import { openStorage } from './storage/open.ts'
-import { Refused, type Storage } from './storage/storage.ts'
+import type { Storage } from './storage/storage.ts'
 import { isMiscounted } from './tables/counts.ts'
-import { shapeOf } from './tables/ddl.ts'
 import { type Course, isRisky, migrate, planModels, refuse } from './tables/migrate.ts'
 import { areKnown, isNothingToDo, type Overview, overviewOf } from './tables/overview.ts'
 import type { TablePlan } from './tables/plan.ts'
@@ -36,7 +36,10 @@ export class Service {
   #app!: App
   #front!: HttpFront
   #fingerprint = ''
-  #status: ModelsStatus = { current: true }
+  /** of what was looked at last, whether it could be followed or not */
+  #following = ''
+  #passedOver: string[] = []
+  readonly #standing: Standing
   readonly #stopping = new AbortController()
   /** how changes of tables go on beside all else */
   readonly #course: Course = {
@@ -58,6 +61,7 @@ export class Service {
     this.config = config
     this.#log = log
     this.#metrics = new Metrics(config.DATA_DIR)
+    this.#standing = new Standing(log, () => this.#tryAgain())
   }
 
   /** Returns the address, and the first admin's password if it had to be made up. */
@@ -65,10 +69,10 @@ export class Service {
     const { config } = this
     this.storage = await openStorage(config.DATA_DIR, (units, ms) => this.#metrics.commit(units, ms))
     const models = await loadModels(config.MODELS_DIR)
+    await this.#tellPassedOver()
     await this.#prepareTables(models)
     this.#app = await this.#build(models)
     this.#fingerprint = fingerprintOf(models)
-    const admin = await ensureAdmin(this.storage.db, config)
     this.#front = new HttpFront(this.#app, {
       waited: (ms) => this.#metrics.waited(ms),
       turnedAway: () => {
@@ -83,18 +87,28 @@ export class Service {
       void this.reload()
     }
     this.#stopBackups = scheduleBackups(this.storage, config, this.#log)
-    return { url, ...admin }
+    // The last that can fail: a password that is made up has to be seen.
+    return { url, ...(await ensureAdmin(this.storage.db, config)) }
   }
 
   /** Follows the models folder. A fault anywhere leaves everything as it is. */
   reload(): Promise<void> {
-    this.#reloading = this.#reloading.then(() => this.#follow()).catch((error) => this.#differ(error))
+    this.#reloading = this.#reloading.then(async () => {
+      const start = performance.now()
+      try {
+        await this.#follow()
+      } catch (error) {
+        if (this.#stopping.signal.aborted) this.#log.info('the service stops: the models folder is not followed')
+        else this.#standing.differ(error as Error, performance.now() - start)
+      }
+    })
     return this.#reloading
   }
 
   async stop(): Promise<void> {
     this.#stopWatching()
     this.#stopBackups()
+    this.#standing.stop()
     this.#stopping.abort()
     await this.#reloading
     await this.#front.stop(this.config.SHUTDOWN_SECONDS)
@@ -119,9 +133,11 @@ export class Service {
 
   async #follow(): Promise<void> {
     const models = await this.#loadPatiently()
+    await this.#tellPassedOver()
+    this.#following = fingerprintOf(models)
     const isSame = fingerprintOf(models) === this.#fingerprint
     // Another process may have changed the tables since.
-    if (isSame && (await areKnown(this.storage.db, models))) return this.#agree()
+    if (isSame && (await areKnown(this.storage.db, models))) return this.#standing.agree()
     const overview = await planModels(this.storage, models)
     const next = await this.#build(models)
     const previous = this.#app
@@ -138,7 +154,7 @@ export class Service {
       throw error
     }
     this.#fingerprint = fingerprintOf(models)
-    this.#agree()
+    this.#standing.agree()
     this.#log.info({ models: models.map(({ name }) => name) }, 'models reloaded')
     void swapped.then(() => previous.close())
   }
@@ -168,6 +184,13 @@ export class Service {
     this.#log.info({ target }, 'backup made before a change of tables')
   }
 
+  /** Once for each name. */
+  async #tellPassedOver(): Promise<void> {
+    const names = await passedOver(this.config.MODELS_DIR)
+    for (const name of names) if (!this.#passedOver.includes(name)) this.#log.warn(explainPassedOver(name))
+    this.#passedOver = names
+  }
+
   #tell(plans: TablePlan[]) {
     for (const { model, steps } of plans)
       this.#log.info({ model: model.name, steps: steps.map(({ what }) => what) }, 'table changed')
@@ -181,39 +204,15 @@ export class Service {
       models,
       logger: this.#log,
       metrics: this.#metrics,
-      modelsStatus: () => this.#statusOf(models),
+      modelsStatus: () => this.#standing.statusOf(models, storage),
     })
   }
 
-  /** Whether the folder is followed; and whether another process, with other files, has changed the tables since. */
-  #statusOf(models: Model[]): ModelsStatus {
-    if (!this.#status.current) return this.#status
-    const others = models.filter((model) => this.storage.shape(tableOf(model)) !== shapeOf(model))
-    if (others.length === 0) return this.#status
-    const names = others.map(({ name }) => name).join(', ')
-    const why = `Another process has changed the tables of ${names}. Send SIGHUP to bring them back to the files here.`
-    return { current: false, since: new Date().toISOString(), why: [why] }
-  }
-
-  #agree() {
-    this.#status = { current: true }
-  }
-
-  #differ(error: Error) {
-    if (this.#stopping.signal.aborted) return this.#log.info('the service stops: the models folder is not followed')
-    const expected = error instanceof ModelFaults || error instanceof Refused
-    const why = expected ? error.message.split('\n') : ['Something unexpected happened; it has been logged.']
-    this.#status = { current: false, since: this.#status.since ?? new Date().toISOString(), why }
-    if (expected) for (const fault of why) this.#log.error({ fault }, 'the models folder is not followed')
-    else this.#log.error(error, 'the models folder is not followed')
+  /** What is in the way of a change may be mended in the data: then it is made, if the files are still the same. */
+  async #tryAgain(): Promise<void> {
+    const models = await loadModels(this.config.MODELS_DIR).catch(() => [])
+    if (fingerprintOf(models) === this.#following) await this.reload()
   }
 }
 
 const fingerprintOf = (models: Model[]) => models.map(({ name, hash }) => `${name} ${hash}`).join('\n')
-
-const READING = /^(?:GET|HEAD|OPTIONS) |^POST \/ws\/rest\/[^/?]+\/search(?:\?|$)/
-
-/** Whether a request may write records of some models. One that hides its model's name is refused by the write's guard. */
-function writesTo({ method, url = '' }: IncomingMessage, models: string[]): boolean {
-  return !READING.test(`${method} ${url}`) && models.some((name) => url.startsWith(`/ws/rest/${name}`))
-}

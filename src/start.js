@@ -1,4 +1,6 @@
-import { enableCompileCache, flushCompileCache } from 'node:module'
+import './node-version.js'
+// Not by name: what an older Node lacks would be an error before the first line is run.
+import * as module from 'node:module'
 import { join } from 'node:path'
 
 /*
@@ -8,9 +10,9 @@ import { join } from 'node:path'
  * the heap for young objects small saves another tenth of the memory, and costs no speed.)
  */
 const folder = join(import.meta.dirname, '..', 'node_modules', '.cache', 'dossier')
-enableCompileCache(folder)
+module.enableCompileCache(folder)
 // For the threads, which are told by their environment.
 process.env.NODE_COMPILE_CACHE = folder
 await import('./server.ts')
 // Now, and not at the end: a process may be killed.
-flushCompileCache()
+module.flushCompileCache()

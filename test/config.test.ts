@@ -1,6 +1,6 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import t from 'tap'
-import { loadConfig, Settings, SettingsError, trustedProxies } from '../src/config.ts'
+import { loadConfig, Settings, SettingsError, trustedProxies, unknownSettings } from '../src/config.ts'
 
 t.test('defaults', async (t) => {
   const config = loadConfig({})
@@ -50,6 +50,30 @@ t.test('a .env file', async (t) => {
   t.match(loadConfig({}, true), { PORT: 3000 }, 'there need not be one')
   mkdirSync('.env')
   t.throws(() => loadConfig({}, true), { message: /^The file .env cannot be read/ })
+})
+
+t.test('names in .env that mean nothing', async (t) => {
+  const folder = t.testdir({ '.env': 'PROT=4000\nSOMETHING_ELSE=1\nHOST=::1\n' })
+  const before = process.cwd()
+  t.teardown(() => process.chdir(before))
+  process.chdir(folder)
+  t.match(unknownSettings(), [
+    /^\.env: there is no setting PROT, and it is passed over\. Did you mean .?PORT/,
+    /no setting SOMETHING_ELSE, and it is passed over\.$/,
+  ])
+})
+
+t.test('where people reach the service', async (t) => {
+  t.match(loadConfig({ PUBLIC_URL: 'https://records.example.org' }), { PUBLIC_URL: 'https://records.example.org' })
+  for (const wrong of [
+    'records.example.org',
+    'ftp://x',
+    'https://x/path',
+    'https://a:b@x',
+    'https://[x',
+    'https://x:99999',
+  ])
+    t.throws(() => loadConfig({ PUBLIC_URL: wrong }), /^Setting PUBLIC_URL/, wrong)
 })
 
 t.test('trusted proxies', async (t) => {

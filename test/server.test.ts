@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
 import { request } from 'node:http'
-import { connect } from 'node:net'
+import { type AddressInfo, connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { login, makeFolder, PASSWORD, startApp, writeModel } from './helper.ts'
@@ -24,6 +25,8 @@ function spawnServer(t: Test, folder: string, env: Record<string, string> = {}) 
   return { child, output: () => output }
 }
 
+const importing = (file: string) => ({ NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --import=${file}` })
+
 async function listening({ child, output }: { child: ChildProcess; output(): string }): Promise<string> {
   for (;;) {
     const url = /listening at (http:[^"\s]+)/.exec(output())?.[1]
@@ -35,6 +38,8 @@ async function listening({ child, output }: { child: ChildProcess; output(): str
 
 t.test('start, work, stop', async (t) => {
   const folder = makeFolder(t)
+  writeFileSync(join(folder, '.env'), 'PROT=80\n')
+  writeFileSync(join(folder, 'models', 'notes.yaml'), '')
   const server = spawnServer(t, folder, { ADMIN_PASSWORD: '', WATCH_MODELS: 'false' })
   const url = await listening(server)
   const password = /Password: +(\S+)/.exec(server.output())?.[1] as string
@@ -48,6 +53,9 @@ t.test('start, work, stop', async (t) => {
   t.strictSame(await once(server.child, 'exit'), [0, null])
   t.notOk(server.output().includes('Ada'), 'no record body in the log')
   t.equal(server.output().split(password).length, 2, 'the password is shown once')
+  t.match(server.output(), /Dossier stops: SIGTERM[\s\S]*Dossier has stopped/)
+  t.match(server.output(), /"level":40[^\n]*no setting PROT, and it is passed over\. Did you mean/)
+  t.match(server.output(), /"level":40[^\n]*notes\.yaml is passed over/)
   t.match(server.output(), /"method":"PUT","url":"\/ws\/rest\/contacts.Contact","status":200/)
 })
 
@@ -57,6 +65,8 @@ t.test('what stops the start says what to do, without a stack', async (t) => {
     [makeFolder(t), { TRUST_PROXY: 'true' }, /Setting TRUST_PROXY/],
     [makeFolder(t), { DATA_DIR: '/dev/null/x' }, /cannot be opened for writing/],
     [makeFolder(t), { MODELS_DIR: 'nowhere' }, /models folder cannot be read/],
+    [makeFolder(t), { HOST: '203.0.113.7' }, /does not have the address 203\.0\.113\.7\. Set HOST/],
+    [makeFolder(t), { HOST: 'no such host' }, /no such host". (Set HOST|.*cannot be looked up)/],
   ]
   for (const [folder, env, message] of scenarios) {
     const server = spawnServer(t, folder, env)
@@ -65,18 +75,40 @@ t.test('what stops the start says what to do, without a stack', async (t) => {
     t.match(server.output(), message)
     t.notMatch(server.output(), /\n {4}at /)
   }
-  const unforeseen = spawnServer(t, makeFolder(t), { HOST: '203.0.113.7' })
+  const fail = join(makeFolder(t), 'fail.mjs')
+  writeFileSync(fail, 'performance.now = () => { throw new Error("out of the blue") }')
+  const unforeseen = spawnServer(t, makeFolder(t), importing(fail))
   t.strictSame(await once(unforeseen.child, 'close'), [1, null])
-  t.match(unforeseen.output(), /EADDRNOTAVAIL[\s\S]*\n {4}at /, 'what nobody foresaw comes with its stack')
+  t.match(unforeseen.output(), /out of the blue[\s\S]*\n {4}at /, 'what nobody foresaw comes with its stack')
+})
+
+t.test('a first start on a taken port makes no user: the password would never be seen', async (t) => {
+  const folder = makeFolder(t)
+  const taken = createServer().listen(0, '127.0.0.1')
+  await once(taken, 'listening')
+  const { port } = taken.address() as AddressInfo
+  const first = spawnServer(t, folder, { ADMIN_PASSWORD: '', PORT: String(port) })
+  t.strictSame(await once(first.child, 'close'), [1, null])
+  t.match(first.output(), new RegExp(`Port ${port} of 127.0.0.1 is taken by another program`))
+  await new Promise((resolve) => taken.close(resolve))
+  const second = spawnServer(t, folder, { ADMIN_PASSWORD: '' })
+  const url = await listening(second)
+  t.ok(await login(url, 'admin', /Password: +(\S+)/.exec(second.output())?.[1] as string))
+})
+
+t.test('an older Node is told in a sentence', async (t) => {
+  const older = join(makeFolder(t), 'older.mjs')
+  writeFileSync(older, 'Object.defineProperty(process, "versions", { value: { ...process.versions, node: "20.1.0" } })')
+  const server = spawnServer(t, makeFolder(t), importing(older))
+  t.strictSame(await once(server.child, 'close'), [1, null])
+  t.match(server.output(), /^Dossier needs Node 24 or newer/)
+  t.notMatch(server.output(), /\n {4}at /)
 })
 
 t.test('an unexpected error in the process is logged and ends it', async (t) => {
   const folder = makeFolder(t)
-  const { writeFileSync } = await import('node:fs')
   writeFileSync(join(folder, 'fail.mjs'), 'process.on("SIGUSR2", () => { throw new Error("out of the blue") })')
-  const server = spawnServer(t, folder, {
-    NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --import=${join(folder, 'fail.mjs')}`,
-  })
+  const server = spawnServer(t, folder, importing(join(folder, 'fail.mjs')))
   await listening(server)
   server.child.kill('SIGUSR2')
   const [code] = await once(server.child, 'close')

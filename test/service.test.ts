@@ -261,3 +261,33 @@ t.test('what is edited while the service starts is followed', async (t) => {
   const client = await service.login()
   await soon(t, 'all of them', async () => (await client.get('/ws/meta/models')).body.total === 5)
 })
+
+t.test('a refused change is made when the data is mended, but only of files that are still the same', async (t) => {
+  const { lines, stream } = logSink()
+  const service = await startApp(t, { env: { LOG_LEVEL: 'info' }, log: stream })
+  const client = await service.login()
+  await client.put(CONTACTS, { firstName: 'Ada', lastName: 'x' })
+  const withType = (type: string) => ({ ...CONTACT, properties: { ...CONTACT.properties, lastName: { type } } })
+  writeModel(service.folder, 'contacts.Contact.json', withType('integer'))
+  writeModel(service.folder, 'models.jsonc', '')
+  await service.service.reload()
+  await service.service.reload()
+  t.match((await client.get('/health')).body.data[0].models, { current: false, why: [/without loss in the records 1/] })
+  const told = (what: string) => lines.filter((line) => line.includes(what)).length
+  t.equal(told('is not followed'), 1, 'told once')
+  t.equal(told('models.jsonc is passed over'), 1)
+  await client.post(`${CONTACTS}/1`, { version: 0, lastName: '7' })
+  await soon(t, 'another type', async () => (await client.get(`${CONTACTS}/1`)).body.data?.[0].lastName === 7)
+  t.match((await client.get('/health')).body.data[0].models, { current: true })
+
+  // Nobody has asked for what is saved after a refusal: without watching, a SIGHUP does.
+  await client.post(`${CONTACTS}/1`, { version: 1, lastName: 8 })
+  writeModel(service.folder, 'contacts.Contact.json', withType('boolean'))
+  await service.service.reload()
+  writeModel(service.folder, 'contacts.Contact.json', { type: 'object', properties: {} })
+  await client.post(`${CONTACTS}/1`, { version: 2, lastName: 1 })
+  const looked = t.capture(service.service, 'reload', service.service.reload)
+  await setTimeout(6000)
+  t.strictSame(looked(), [])
+  t.equal((await client.get(`${CONTACTS}/1`)).body.data[0].lastName, 1)
+})

@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { loadConfig } from '../config.ts'
 import { backupName } from '../lib/backup-name.ts'
-import { backupDatabase, databaseFile } from '../storage/open.ts'
+import { backupDatabase, requireDatabase } from '../storage/open.ts'
 import { DatabaseError } from '../storage/storage.ts'
-import { type Command, runCommand, UsageError } from './command.ts'
+import { type Command, fileNamed, runCommand, UsageError } from './command.ts'
 import { progressBar } from './progress.ts'
 
 export const HELP = `Usage: npm run backup [-- FILE]
@@ -13,13 +13,14 @@ Makes a consistent copy of the database, while the service runs and without hold
 Without FILE it goes to backups/ in the data folder. Exit codes: 0 done, 1 refused, 2 wrong usage.
 `
 
-export const backupCommand: Command = async ({ args, env, stderr }) => {
+export const backupCommand: Command = async (world) => {
+  const { args, env, stderr } = world
   if (args.length > 1) throw new UsageError('One file, or none.')
   const { DATA_DIR } = loadConfig(env, true)
-  if (!existsSync(databaseFile(DATA_DIR))) throw new DatabaseError(`There is no database in ${resolve(DATA_DIR)}.`)
-  const target = resolve(args[0] ?? join(DATA_DIR, 'backups', backupName('backup')))
+  const file = requireDatabase(DATA_DIR)
+  const target = args[0] === undefined ? resolve(DATA_DIR, 'backups', backupName('backup')) : fileNamed(args[0], world)
   if (existsSync(target)) throw new DatabaseError(`${target} is there already. Choose another name.`)
-  await backupDatabase(databaseFile(DATA_DIR), target, progressBar(stderr))
+  await backupDatabase(file, target, progressBar(stderr))
   return `${target}\n`
 }
 

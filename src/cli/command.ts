@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import { SettingsError } from '../config.ts'
 import { Failure } from '../errors.ts'
 import { DatabaseError, StorageFault } from '../storage/storage.ts'
@@ -21,6 +22,22 @@ const EXPECTED = [DatabaseError, Failure, SettingsError, StorageFault]
 /** The words after the command are not right. */
 export class UsageError extends Error {}
 
+/** The words that begin with two dashes, of all commands. */
+const OPTIONS = ['again', 'create', 'json', 'roles']
+
+/** npm takes them for its own unless a "--" stands before them, and says so in the environment only. */
+function refuseForgotten({ args, env }: World): void {
+  const taken = OPTIONS.filter((name) => env[`npm_config_${name}`] && !args.some((arg) => arg.startsWith(`--${name}`)))
+  if (taken.length === 0) return
+  const [words, command] = [args.join(' '), env.npm_lifecycle_event]
+  throw new UsageError(
+    `npm has taken --${taken.join(', --')} for itself. Put "--" before: npm run ${command} -- ${words} --${taken[0]} …`,
+  )
+}
+
+/** A file as it is named by somebody who stands elsewhere: npm changes to the project's folder. */
+export const fileNamed = (name: string, { env }: World) => resolve(env.INIT_CWD ?? '.', name)
+
 /** Runs a command for operators: help, output, and exit codes that scripts can use. */
 export async function runCommand(help: string, command: Command, world: World = thisProcess()): Promise<void> {
   if (world.args.includes('--help')) {
@@ -28,6 +45,7 @@ export async function runCommand(help: string, command: Command, world: World = 
     return
   }
   try {
+    refuseForgotten(world)
     world.stdout.write(await command(world))
   } catch (error) {
     const { message, code } = error as Error & { code?: string }

@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs'
-import { styleText } from 'node:util'
+import { parseArgs, styleText } from 'node:util'
 import { loadConfig } from '../config.ts'
+import { OPERATIONS, whoMay } from '../model/access.ts'
 import type { Fault } from '../model/file.ts'
-import { loadModels, ModelFaults } from '../model/load.ts'
+import { explainPassedOver, loadModels, ModelFaults, passedOver } from '../model/load.ts'
 import { type Model, tableOf } from '../model/model.ts'
 import { databaseFile, inspect } from '../storage/open.ts'
 import type { Database } from '../storage/storage.ts'
@@ -10,12 +11,12 @@ import { countBrokenRules } from '../tables/broken-rules.ts'
 import { overviewOf } from '../tables/overview.ts'
 import { planTable, type TablePlan } from '../tables/plan.ts'
 import { readTable } from '../tables/state.ts'
-import { type Command, runCommand, UsageError, type World } from './command.ts'
+import { type Command, fileNamed, runCommand, UsageError, type World } from './command.ts'
 
-export const HELP = `Usage: npm run models:check [-- --json]
+export const HELP = `Usage: npm run models:check [-- [FOLDER] [--json]]
 
-Checks every file in the models folder, and prints what the service would do to the data. Changes nothing;
-works while the service runs. Exit codes: 0 all well, 1 a fault in a file or a change that is refused, 2 wrong usage.
+Checks every file in the models folder, or in FOLDER, and prints what the service would do to the data if it were
+served, and who may do what. Changes nothing; works while the service runs. Exit codes: 0 all well, 1 a fault in a file or a change that is refused, 2 wrong usage.
 `
 
 /** What would happen to one model. */
@@ -26,6 +27,8 @@ interface Report {
   hidden: string[]
   /** field → stored records that break its rules */
   broken: Record<string, number>
+  /** operation → who may do it */
+  access: Record<string, string>
 }
 
 /** A model whose file is gone. */
@@ -38,18 +41,27 @@ interface Answer {
   faults: Fault[]
   models: Report[]
   unserved: Gone[]
+  /** names of what is no model file */
+  passedOver: string[]
 }
 
 export const modelsCheck: Command = async (world) => {
-  const { args } = world
-  const [unknown] = args.filter((arg) => arg !== '--json')
-  if (unknown !== undefined) throw new UsageError(`"${unknown}" means nothing here.`)
+  const { values, positionals } = parseArgs({
+    args: world.args,
+    allowPositionals: true,
+    options: { json: { type: 'boolean', default: false } },
+  })
+  const [given, ...more] = positionals
+  if (more.length > 0) throw new UsageError('One folder, or none.')
   const config = loadConfig(world.env, true)
-  const show = args.includes('--json')
-    ? (answer: Answer) => `${JSON.stringify(answer)}\n`
-    : (answer: Answer) => forPeople(answer, world)
+  const folder = given === undefined ? config.MODELS_DIR : fileNamed(given, world)
+  const strange = await passedOver(folder)
+  const show = (answer: Omit<Answer, 'passedOver'>) =>
+    values.json
+      ? `${JSON.stringify({ ...answer, passedOver: strange })}\n`
+      : forPeople({ ...answer, passedOver: strange }, world)
   try {
-    const models = await loadModels(config.MODELS_DIR)
+    const models = await loadModels(folder)
     const { reports, unserved } = existsSync(databaseFile(config.DATA_DIR))
       ? await inspect(config.DATA_DIR, (db) => compare(db, models))
       : { reports: models.map((model) => reportOf(planTable(model, undefined, []), {})), unserved: [] }
@@ -74,16 +86,17 @@ async function compare(db: Database, models: Model[]) {
 }
 
 function reportOf({ model, steps, refusals, hidden }: TablePlan, broken: Record<string, number>): Report {
-  return { model: model.name, steps: steps.map(({ what }) => what), refusals, hidden, broken }
+  const access = Object.fromEntries(OPERATIONS.map((operation) => [operation, whoMay(model, operation)]))
+  return { model: model.name, steps: steps.map(({ what }) => what), refusals, hidden, broken, access }
 }
 
 /** Colours where a terminal shows them; elsewhere the same words. */
-function forPeople({ faults, models, unserved }: Answer, { stdout }: World): string {
+function forPeople({ faults, models, unserved, passedOver: strange }: Answer, { stdout }: World): string {
   const paint = (colour: 'red' | 'green' | 'yellow' | 'gray', text: string) =>
     stdout.isTTY ? styleText(colour, text, { validateStream: false }) : text
   const lines = [
     ...faults.map(({ file, pointer, message }) => `${paint('red', 'fault')}  ${file} ${pointer}: ${message}`),
-    ...models.flatMap(({ model, steps, refusals, hidden, broken }) => [
+    ...models.flatMap(({ model, steps, refusals, hidden, broken, access }) => [
       `${model}${steps.length + refusals.length === 0 ? `: ${paint('gray', 'nothing to do')}` : ''}`,
       ...steps.map((what) => `  ${paint('green', 'will')}     ${what}`),
       ...refusals.map((why) => `  ${paint('red', 'refused')}  ${why}`),
@@ -92,13 +105,21 @@ function forPeople({ faults, models, unserved }: Answer, { stdout }: World): str
         ([name, count]) =>
           `  ${paint('yellow', 'note')}     ${count} stored records break the rules of ${name}; they apply to new writes`,
       ),
+      `  ${paint('gray', 'access')}   ${sameTogether(access)}`,
     ]),
     ...unserved.flatMap(({ model, records }) => [
       model,
       `  ${paint('yellow', 'gone')}     its file; its ${records} records stay, are not served, and hold up the delete of what they refer to`,
     ]),
   ]
+  lines.push(...strange.map((name) => `${paint('yellow', 'note')}  ${explainPassedOver(name)}`))
   return `${lines.join('\n')}\n`
+}
+
+/** `read, create: everybody; update, delete: admin` */
+function sameTogether(access: Record<string, string>): string {
+  const groups = Map.groupBy(Object.keys(access), (operation) => access[operation])
+  return [...groups].map(([who, operations]) => `${operations.join(', ')}: ${who}`).join('; ')
 }
 
 if (import.meta.main) await runCommand(HELP, modelsCheck)

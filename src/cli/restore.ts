@@ -1,17 +1,27 @@
+import { parseArgs } from 'node:util'
 import { loadConfig } from '../config.ts'
-import { restoreDatabase } from '../storage/open.ts'
-import { type Command, runCommand, UsageError } from './command.ts'
+import { requireDatabase, restoreDatabase } from '../storage/open.ts'
+import { type Command, fileNamed, runCommand, UsageError } from './command.ts'
 
-export const HELP = `Usage: npm run restore -- FILE
+export const HELP = `Usage: npm run restore -- FILE [--create]
 
 Puts a backup in the place of the database. The copy is checked first, nothing happens while the service runs,
-and what is replaced is kept in backups/ in the data folder. Exit codes: 0 done, 1 refused, 2 wrong usage.
+and what is replaced is kept in backups/ in the data folder. Where there is no database yet, --create makes it.
+Exit codes: 0 done, 1 refused, 2 wrong usage.
 `
 
-export const restoreCommand: Command = async ({ args, env }) => {
-  const [file, ...more] = args
-  if (file === undefined || more.length > 0) throw new UsageError('Which file?')
-  const kept = restoreDatabase(loadConfig(env, true).DATA_DIR, file)
+export const restoreCommand: Command = async (world) => {
+  const { values, positionals } = parseArgs({
+    args: world.args,
+    allowPositionals: true,
+    options: { create: { type: 'boolean', default: false } },
+  })
+  const [name, ...more] = positionals
+  if (name === undefined || more.length > 0) throw new UsageError('Which file?')
+  const { DATA_DIR } = loadConfig(world.env, true)
+  if (!values.create) requireDatabase(DATA_DIR, ', or say --create')
+  const file = fileNamed(name, world)
+  const kept = restoreDatabase(DATA_DIR, file)
   return `${file} is restored.${kept === undefined ? '' : ` What was there is kept as ${kept}.`}\n`
 }
 

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import { loadConfig } from '../config.ts'
-import { type Account, addUser, changeUser, listUsers, removeUser } from '../people/users.ts'
-import { openStorage } from '../storage/open.ts'
+import { type Account, addUser, changeUser, listUsers, removeUser, unlockUser } from '../people/users.ts'
+import { openStorage, requireDatabase } from '../storage/open.ts'
 import type { Storage } from '../storage/storage.ts'
 import { askPassword } from './ask-password.ts'
 import { type Command, runCommand, UsageError, type World } from './command.ts'
@@ -9,12 +9,14 @@ import { formatTable } from './table.ts'
 
 export const HELP = `Usage: npm run user -- COMMAND [NAME] [OPTIONS]
 
-  add NAME [--roles a,b]   adds a user; asks for the password
+  add NAME [--roles a,b]   adds a user; asks for the password. --again: also if somebody had the name before, whose
+                           records are the new user's then. --create: also if there is no database yet
   passwd NAME              sets a new password; ends the user's sessions
   roles NAME a,b           gives the user these roles and no others; "" for none
   disable NAME             keeps the user out; ends the user's sessions
   enable NAME              lets the user in again
-  remove NAME              removes the user
+  unlock NAME              lets a user log in again who has tried too often
+  remove NAME              removes the user; records go on naming them, so the name is not given to anybody else
   list                     shows all users
 
   --json                   answers in JSON
@@ -27,15 +29,20 @@ Exit codes: 0 done, 1 refused (the message says why), 2 wrong usage.
 
 type Answer = Account[] | string
 
+interface Options {
+  roles: string
+  again: boolean
+}
+
 /** Each command: how many words it takes after its own, and what it does. */
 const COMMANDS: Record<
   string,
-  { words: number; run(storage: Storage, words: string[], world: World, roles: string): Promise<Answer> }
+  { words: number; run(storage: Storage, words: string[], world: World, options: Options): Promise<Answer> }
 > = {
   add: {
     words: 1,
-    run: async ({ db }, [name = ''], world, roles) => [
-      await addUser(db, name, await askPassword(world), splitRoles(roles)),
+    run: async ({ db }, [username = ''], world, { roles, again }) => [
+      await addUser(db, { username, password: await askPassword(world), roles: splitRoles(roles), again }),
     ],
   },
   passwd: {
@@ -50,7 +57,15 @@ const COMMANDS: Record<
   },
   disable: { words: 1, run: async (storage, [name = '']) => [await changeUser(storage, name, { enabled: false })] },
   enable: { words: 1, run: async (storage, [name = '']) => [await changeUser(storage, name, { enabled: true })] },
-  remove: { words: 1, run: async (storage, [name = '']) => `${await removeUser(storage, name)} is removed.` },
+  unlock: {
+    words: 1,
+    run: async (storage, [name = '']) => `${await unlockUser(storage, name)} can log in again.`,
+  },
+  remove: {
+    words: 1,
+    run: async (storage, [name = '']) =>
+      `${await removeUser(storage, name)} is removed. Records still name them: the name is given away again only with --again.`,
+  },
   list: { words: 0, run: ({ db }) => listUsers(db) },
 }
 
@@ -59,16 +74,23 @@ export const userCommand: Command = async (world) => {
   const { values, positionals } = parseArgs({
     args,
     allowPositionals: true,
-    options: { roles: { type: 'string', default: '' }, json: { type: 'boolean', default: false } },
+    options: {
+      roles: { type: 'string', default: '' },
+      again: { type: 'boolean', default: false },
+      create: { type: 'boolean', default: false },
+      json: { type: 'boolean', default: false },
+    },
   })
   const [name = '', ...words] = positionals
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
   if (!command) throw new UsageError(name ? `There is no command "${name}".` : 'Which command?')
   if (words.length !== command.words) throw new UsageError(`"${name}" takes ${command.words} more word(s).`)
 
-  const storage = await openStorage(loadConfig(world.env, true).DATA_DIR)
+  const { DATA_DIR } = loadConfig(world.env, true)
+  if (!(name === 'add' && values.create)) requireDatabase(DATA_DIR, name === 'add' ? ', or say --create' : '')
+  const storage = await openStorage(DATA_DIR)
   try {
-    const answer = await command.run(storage, words, world, values.roles)
+    const answer = await command.run(storage, words, world, values)
     return values.json ? `${JSON.stringify(answer)}\n` : forPeople(answer)
   } finally {
     await storage.close()

@@ -4,6 +4,7 @@ import { type AddressInfo, Server as NetServer, type Socket } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import { failure } from '../envelope.ts'
 import { Failure, OVERLOADED } from '../errors.ts'
+import { explainListening } from './address.ts'
 import { Connections, type Exchange } from './connections.ts'
 import { Turns } from './turns.ts'
 
@@ -88,7 +89,8 @@ export class HttpFront {
 
   async listen(host: string, port: number): Promise<string> {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
-    this.#server.once('error', reject).listen(port, host, resolve)
+    const refused = (error: NodeJS.ErrnoException) => reject(explainListening(error, host, port))
+    this.#server.once('error', refused).listen(port, host, resolve)
     await promise
     const address = this.#server.address() as AddressInfo
     return `http://${address.family === 'IPv6' ? `[${address.address}]` : address.address}:${address.port}`

@@ -37,6 +37,18 @@ export function scopeOf(model: Model, operation: Operation, person: Person): Sco
   return rules.length > 0 ? 'own' : 'none'
 }
 
+const EVERYBODY = 'everybody logged in'
+
+/** The same in words, for people. */
+export function whoMay(model: Model, operation: Operation): string {
+  const names = model.access[operation].map(({ role, own }) => {
+    const who = role === '*' ? EVERYBODY : role
+    return own && operation !== 'create' ? `${who} (own records)` : who
+  })
+  if (names.includes(EVERYBODY)) return EVERYBODY
+  return [...new Set([...names.filter((name) => name !== ADMIN), ADMIN])].join(', ')
+}
+
 export const reachOf = (model: Model, operation: Operation, person: Person): Reach => ({
   scope: scopeOf(model, operation, person),
   username: person.username,

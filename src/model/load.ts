@@ -54,8 +54,22 @@ async function modelFiles(folder: string): Promise<string[]> {
       { file: folder, pointer: '', message: `The models folder cannot be read: ${error.message}` },
     ])
   })
-  return names.filter((name) => EXTENSIONS.includes(extname(name)) && !name.startsWith('.')).sort()
+  return names.filter(isModelFile).sort()
 }
+
+const isModelFile = (name: string) => EXTENSIONS.includes(extname(name)) && !name.startsWith('.')
+
+/** What editors leave behind, and what is for people. */
+const HARMLESS = /^[.#]|~$|\.(?:md|txt|bak|orig|rej|tmp|sw[a-p]|lock)$|^(?:4913|LICENSE)$/i
+
+/** Names of what is in a models folder and is passed over, though somebody may have meant it for a model. */
+export async function passedOver(folder: string): Promise<string[]> {
+  const names = await readdir(folder).catch(() => [])
+  return names.filter((name) => !isModelFile(name) && !HARMLESS.test(name)).sort()
+}
+
+export const explainPassedOver = (name: string) =>
+  `${name} is passed over: a model is a .json, .ts or .js file right in this folder.`
 
 function nameClashes(files: string[]): Fault[] {
   const seen = new Map<string, string>()

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseError } from '../storage/storage.ts'
 
 /** The secret that signs cookies: made at first start and kept, so that sessions survive a restart. */
 export function cookieSecret(dataDir: string): string {
@@ -8,7 +9,7 @@ export function cookieSecret(dataDir: string): string {
   if (!existsSync(file)) makeSecret(file)
   const secret = readFileSync(file, 'utf8').trim()
   if (secret.length < 32)
-    throw new Error(`${file} is damaged. Remove it to have a new one made; everybody has to log in again.`)
+    throw new DatabaseError(`${file} is damaged. Remove it to have a new one made; everybody has to log in again.`)
   return secret
 }
 

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { Config } from '../config.ts'
 import { Failure } from '../errors.ts'
 import { type Database, type Step, type Storage, StorageFault } from '../storage/storage.ts'
+import { forgive } from './attempts.ts'
 import { checkPassword, hashPassword, madeUpPassword } from './password.ts'
 import { endSessions } from './sessions.ts'
 
@@ -57,23 +58,32 @@ export async function listUsers(db: Database): Promise<Account[]> {
   return rows.map(toAccount)
 }
 
-export async function addUser(db: Database, username: string, password: string, roles: string[]): Promise<Account> {
+export interface NewUser {
+  username: string
+  password: string
+  roles: string[]
+  /** the name may be one that somebody had before */
+  again?: boolean
+}
+
+/** Records name who made them: whoever gets a name that was used before gets that person's records, so it is asked for. */
+export async function addUser(db: Database, { username, password, roles, again = false }: NewUser): Promise<Account> {
   checkRules({ username, password, roles })
-  const values = {
-    username,
-    password: await hashPassword(password),
-    roles: JSON.stringify(roles),
-    createdOn: Date.now(),
-  }
-  const added = await db
-    .insertInto(USERS)
-    .values(values)
-    .onConflict((conflict) => conflict.doNothing())
-    .returning(ACCOUNT)
-    .executeTakeFirst()
-  if (!added)
-    throw new Failure('NOT_UNIQUE', `There is a user "${username}" already.`, { errors: { username: 'is taken' } })
-  return toAccount(added)
+  const hash = await hashPassword(password)
+  const { rows } = await sql<Record<string, unknown>>`
+    INSERT INTO dossier_users (username, password, roles, createdOn)
+    SELECT ${username}, ${hash}, ${JSON.stringify(roles)}, ${Date.now()}
+    WHERE ${again ? 1 : 0} OR NOT EXISTS (SELECT 1 FROM dossier_former WHERE username = ${username})
+    ON CONFLICT DO NOTHING RETURNING ${sql.join(ACCOUNT.map((name) => sql.ref(name)))}`.execute(db)
+  if (rows[0]) return toAccount(rows[0])
+  const isThere = await db.selectFrom(USERS).select('username').where('username', '=', username).executeTakeFirst()
+  throw isThere
+    ? new Failure('NOT_UNIQUE', `There is a user "${username}" already.`, { errors: { username: 'is taken' } })
+    : new Failure(
+        'NOT_UNIQUE',
+        `Somebody was called "${username}" before, and records still name them. Choose another name, or say "again" (--again) if the records shall be the new user's.`,
+        { errors: { username: 'was used before' } },
+      )
 }
 
 /**
@@ -107,26 +117,38 @@ export async function changeUser(
   const changed = await keepingAnAdmin(storage, missed, [
     update.returning(ACCOUNT).compile(),
     ...(endsSessions ? [endSessions(db, username, kept)] : []),
+    // Who gets a new password has most likely tried the old one too often.
+    ...(change.password === undefined ? [] : [forgive(db, username)]),
   ])
   return toAccount(changed)
 }
 
-/** Their sessions go with them, by the foreign key. Returns the name as it was spelt. */
+/** Their sessions go with them, by the foreign key; the name is remembered. Returns it as it was spelt. */
 export async function removeUser(storage: Storage, username: string): Promise<string> {
   const remove = storage.db.deleteFrom(USERS).where('username', '=', username).returning('username').compile()
-  const removed = await keepingAnAdmin(storage, noSuchUser(username), [remove])
+  const remember = { sql: 'INSERT OR IGNORE INTO dossier_former VALUES (?)', parameters: [username] }
+  const removed = await keepingAnAdmin(storage, noSuchUser(username), [remove, remember])
   return removed.username as string
+}
+
+/** Lets somebody log in again who has tried too often. Returns the name as it is spelt. */
+export async function unlockUser(storage: Storage, username: string): Promise<string> {
+  const look = storage.db.selectFrom(USERS).select('username').where('username', '=', username).compile()
+  const unlocked = await keepingAnAdmin(storage, noSuchUser(username), [look, forgive(storage.db, username)])
+  return unlocked.username as string
 }
 
 /** While there are no users, makes the first admin. Returns the password if it had to be made up. */
 export async function ensureAdmin(db: Database, config: Config): Promise<{ madeUp?: string }> {
   if (await db.selectFrom(USERS).select('username').limit(1).executeTakeFirst()) return {}
   const password = config.ADMIN_PASSWORD ?? madeUpPassword()
-  const added = await addUser(db, config.ADMIN_USERNAME, password, ['admin']).catch((error) => {
-    // Of two processes that start at once, the other was first.
-    if (error instanceof Failure && error.code === 'NOT_UNIQUE') return undefined
-    throw error
-  })
+  const added = await addUser(db, { username: config.ADMIN_USERNAME, password, roles: ['admin'], again: true }).catch(
+    (error) => {
+      // Of two processes that start at once, the other was first.
+      if (error instanceof Failure && error.code === 'NOT_UNIQUE') return undefined
+      throw error
+    },
+  )
   return added && config.ADMIN_PASSWORD === undefined ? { madeUp: password } : {}
 }
 

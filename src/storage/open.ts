@@ -1,5 +1,5 @@
 /** The one place that says which engine there is. */
 export { backupDatabase } from './sqlite/backup.ts'
-export { databaseFile } from './sqlite/connections.ts'
+export { databaseFile, requireDatabase } from './sqlite/connections.ts'
 export { restoreDatabase } from './sqlite/restore.ts'
 export { inspect, openStorage } from './sqlite/sqlite.ts'

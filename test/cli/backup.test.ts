@@ -1,5 +1,5 @@
-import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import Sqlite from 'better-sqlite3'
 import t from 'tap'
@@ -71,6 +71,46 @@ t.test('a backup while the service runs, and a restore when it does not', async 
   t.match(await run('restore', [join(folder, 'bad.db')]), { code: 1, err: /not a healthy copy.*Nothing was changed/ })
 })
 
+t.test('only the service’s own user may read what is stored', async (t) => {
+  const folder = emptyFolder(t)
+  const data = join(folder, 'data')
+  const modes = (...names: string[]) => names.map((name) => (statSync(join(data, name)).mode & 0o777).toString(8))
+  const before = process.umask(0)
+  t.teardown(() => process.umask(before))
+  const first = await openStorage(data)
+  await first.db.insertInto('dossier_former').values({ username: 'x' }).execute()
+  const files = ['dossier.db', 'dossier.db-wal', 'dossier.db-shm']
+  t.strictSame(modes('.', ...files), ['700', '600', '600', '600'])
+  const copy = (await runner(folder)('backup')).out.trim()
+  t.strictSame(modes('backups', join('backups', basename(copy))), ['700', '600'])
+  await first.close()
+  // As an earlier version left them.
+  for (const name of ['.', 'backups']) chmodSync(join(data, name), 0o755)
+  for (const name of ['dossier.db']) chmodSync(join(data, name), 0o644)
+  const second = await openStorage(data)
+  t.strictSame(modes('.', 'backups', 'dossier.db'), ['700', '700', '600'])
+  await second.close()
+  chmodSync(copy, 0o644)
+  await runner(folder)('restore', [copy])
+  t.strictSame(modes('dossier.db'), ['600'])
+  // A folder with other things in it is not ours alone.
+  writeFileSync(join(data, 'notes.txt'), 'mine')
+  chmodSync(data, 0o755)
+  await (await openStorage(data)).close()
+  t.strictSame(modes('.', 'dossier.db'), ['755', '600'])
+})
+
+t.test('a file is named from where the person stands', async (t) => {
+  const folder = emptyFolder(t)
+  await (await testStorage(t, folder)).close()
+  const env = { DATA_DIR: join(folder, 'data'), INIT_CWD: folder }
+  t.match(await commandRunner(BACKUP_HELP, backupCommand, env)('here.db'), {
+    code: 0,
+    out: `${join(folder, 'here.db')}\n`,
+  })
+  t.match(await commandRunner(RESTORE_HELP, restoreCommand, env)('here.db'), { code: 0, out: /here\.db is restored/ })
+})
+
 t.test('restoring where there is nothing, or something damaged', async (t) => {
   const folder = emptyFolder(t)
   const storage = await testStorage(t, folder)
@@ -78,7 +118,12 @@ t.test('restoring where there is nothing, or something damaged', async (t) => {
   const copy = join(folder, 'copy.db')
   copyFileSync(join(folder, 'data', 'dossier.db'), copy)
   rmSync(join(folder, 'data'), { recursive: true })
-  t.match(await runner(folder)('restore', [copy]), { code: 0, out: /is restored\.\n$/ })
+  t.match(await runner(folder)('restore', [copy]), {
+    code: 1,
+    err: /There is no database in .*data\. .*or say --create/,
+  })
+  t.notOk(existsSync(join(folder, 'data')), 'a wrong folder is not filled')
+  t.match(await runner(folder)('restore', [copy, '--create']), { code: 0, out: /is restored\.\n$/ })
   writeFileSync(join(folder, 'data', 'dossier.db'), 'no longer a database '.repeat(300))
   const kept = restoreDatabase(join(folder, 'data'), copy) as string
   t.ok(existsSync(kept), 'even that is kept')

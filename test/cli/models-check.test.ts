@@ -1,4 +1,4 @@
-import { existsSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import t from 'tap'
@@ -12,7 +12,7 @@ t.test('what would happen, before anything does', async (t) => {
     commandRunner(HELP, modelsCheck, { ...env, ...more })(words, '', terminal)
   t.match(await check(), {
     code: 0,
-    out: /^contacts\.Contact\n {2}will {5}create the table\n {2}will {5}make email unique\n$/,
+    out: /^contacts\.Contact\n {2}will {5}create the table\n {2}will {5}make email unique\n {2}access {3}read, create, update, delete: everybody logged in\n$/,
   })
   t.notOk(existsSync(join(folder, 'data')), 'nothing was made')
 
@@ -23,7 +23,10 @@ t.test('what would happen, before anything does', async (t) => {
     ['A name that is rather long', 'x'],
   ])
     await client.put('/ws/rest/contacts.Contact', { firstName, lastName })
-  t.match(await runScript('models-check.ts', [], env), { code: 0, out: 'contacts.Contact: nothing to do\n' })
+  t.match(await runScript('models-check.ts', [], env), {
+    code: 0,
+    out: /^contacts\.Contact: nothing to do\n {2}access/,
+  })
 
   const { email, ...properties } = CONTACT.properties
   const changed = {
@@ -58,7 +61,8 @@ t.test('what would happen, before anything does', async (t) => {
   t.match(JSON.parse((await check('--json')).out), {
     faults: [{ file: 'notes.Note.json', pointer: '/properties/x/type' }],
   })
-  t.match(await check('--jsn'), { code: 2, err: /means nothing here/ })
+  t.match(await check('--jsn'), { code: 2, err: /Unknown option '--jsn'/ })
+  t.match(await check('a b'), { code: 2, err: /One folder, or none/ })
   t.match(await check('', { MODELS_DIR: join(folder, 'data', 'dossier.db') }), {
     code: 1,
     out: /models folder cannot be read/,
@@ -117,4 +121,46 @@ t.test('a model whose file is gone, and values that are no documents', async (t)
   old.exec('DROP TABLE dossier_tables')
   old.close()
   t.match(await check(''), { code: 0, out: /hidden {3}x has no field/ }, 'a database of the version before')
+})
+
+t.test('a folder that is not served yet, and who may do what', async (t) => {
+  const folder = makeFolder(t)
+  const staged = makeFolder(t, {
+    'contacts.Contact.json': {
+      ...CONTACT,
+      access: { read: ['*'], update: [{ role: 'sales', where: 'own' }, 'admin'] },
+    },
+    'contacts.Note.json': {
+      type: 'object',
+      properties: { x: { type: 'string' } },
+      access: { create: [{ role: '*', where: 'own' }], read: [{ role: '*', where: 'own' }] },
+    },
+    'notes.yaml': '',
+    'contacts.Old.json~': '',
+    '.contacts.Contact.json.swp': '',
+  })
+  mkdirSync(join(staged, 'models', 'more'))
+  await (await startApp(t, { folder })).close()
+  const env = { MODELS_DIR: join(folder, 'models'), DATA_DIR: join(folder, 'data'), INIT_CWD: staged }
+  const check = commandRunner(HELP, modelsCheck, env)
+  const { code, out } = await check('models')
+  t.equal(code, 0)
+  t.match(
+    out,
+    /^contacts\.Contact\n {2}will {5}index createdBy\n {2}access {3}read: everybody logged in; create, delete: admin; update: sales \(own records\), admin\n/,
+  )
+  t.match(
+    out,
+    /contacts\.Note\n(.*\n)* {2}access {3}read: everybody logged in \(own records\), admin; create: everybody logged in; update, delete: admin\n/,
+  )
+  t.match(
+    out,
+    /\nnote {2}more is passed over: a model is a \.json, \.ts or \.js file right in this folder\.\nnote {2}notes\.yaml is passed over/,
+  )
+  t.notMatch(out, /Old|swp/)
+  t.match(JSON.parse((await check('models --json')).out), {
+    passedOver: ['more', 'notes.yaml'],
+    models: [{ access: { read: 'everybody logged in', delete: 'admin' } }, {}],
+  })
+  t.match(await check('nowhere'), { code: 1, out: /models folder cannot be read/ })
 })

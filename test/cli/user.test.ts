@@ -1,3 +1,4 @@
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import t from 'tap'
@@ -29,10 +30,12 @@ t.test('users from the command line, while the service runs', async (t) => {
   await t.rejects(service.login('bob', 'another-password'))
   t.match((await user('enable bob')).out, /yes/)
   t.ok(await service.login('bob', 'another-password'))
-  t.match(await user('remove bob'), { code: 0, out: 'bob is removed.\n' })
+  t.match(await user('remove bob'), { code: 0, out: /^bob is removed\. Records still name them: .*--again/ })
 
   const refused: [words: string, code: number, err: RegExp, input?: string][] = [
     ['remove bob', 1, /^There is no user "bob"\.\n$/],
+    ['unlock bob', 1, /^There is no user "bob"\.\n$/],
+    ['add BOB', 1, /Somebody was called "BOB" before.*--again/, PASSWORD],
     ['add admin', 1, /already/, PASSWORD],
     ['add eve', 1, /password must have 10/, 'short'],
     ['disable admin', 1, /last enabled user with the role admin/],
@@ -44,14 +47,57 @@ t.test('users from the command line, while the service runs', async (t) => {
   await Promise.all(
     refused.map(async ([words, code, err, input]) => t.match(await user(words, input), { code, err }, words)),
   )
+  t.match(await user('add bob --again', PASSWORD), { code: 0, out: /bob/ })
   t.match(await user('--help'), { code: 0, out: /^Usage: npm run user/ })
+})
+
+t.test('who tried too often is let in again', async (t) => {
+  const folder = makeFolder(t)
+  const service = await startApp(t, { folder, env: { LOGIN_ATTEMPTS: '2' } })
+  const user = commandRunner(HELP, userCommand, { DATA_DIR: join(folder, 'data') })
+  await user('add Bob', PASSWORD)
+  const lockOut = async () => {
+    for (let i = 0; i < 3; i++) await t.rejects(service.login('bob', 'wrong-password'))
+    await t.rejects(service.login('bob'), /429/)
+  }
+  await lockOut()
+  t.match(await user('unlock bob'), { code: 0, out: 'Bob can log in again.\n' })
+  t.ok(await service.login('bob'))
+  await lockOut()
+  t.equal((await user('passwd bob', 'another-password')).code, 0)
+  t.ok(await service.login('bob', 'another-password'), 'a new password does it as well')
+  const admin = await service.login()
+  for (let i = 0; i < 3; i++) await t.rejects(service.login('bob', 'wrong-password'))
+  await admin.post('/ws/users/bob', { password: PASSWORD })
+  t.ok(await service.login('bob'), 'also over HTTP')
+})
+
+t.test('without a database nothing is made by mistake', async (t) => {
+  const folder = emptyFolder(t)
+  const env = { DATA_DIR: join(folder, 'data') }
+  const user = commandRunner(HELP, userCommand, env)
+  for (const words of ['list', 'passwd bob', 'unlock bob', 'list --create'])
+    t.match(await user(words, PASSWORD), { code: 1, err: `There is no database in ${env.DATA_DIR}.` }, words)
+  t.match(await user('add bob', PASSWORD), {
+    code: 1,
+    err: /Set DATA_DIR to the service's data folder, or say --create/,
+  })
+  t.notOk(existsSync(env.DATA_DIR))
+  t.match(await user('add bob --create --roles admin', PASSWORD), { code: 0, out: /bob +admin/ })
+})
+
+t.test('an option that npm has taken for itself', async (t) => {
+  const user = commandRunner(HELP, userCommand, { npm_config_roles: 'sales', npm_lifecycle_event: 'user' })
+  t.match(await user('add bob'), {
+    code: 2,
+    err: /^npm has taken --roles for itself\. Put "--" before: npm run user -- add bob --roles/,
+  })
 })
 
 t.test('trouble that is nobody’s usage keeps its stack', async (t) => {
   const folder = emptyFolder(t)
-  const { writeFileSync } = await import('node:fs')
   writeFileSync(join(folder, 'data'), 'in the way')
-  t.match(await commandRunner(HELP, userCommand, { DATA_DIR: join(folder, 'data') })('list'), {
+  t.match(await commandRunner(HELP, userCommand, { DATA_DIR: join(folder, 'data') })('add bob --create', PASSWORD), {
     code: 1,
     err: /cannot be opened for writing .*Check DATA_DIR/,
   })

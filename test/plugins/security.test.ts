@@ -20,6 +20,12 @@ t.test('what pages of other sites cannot do', async (t) => {
     [{ origin: 'null' }, 'PUT', CONTACTS, 403],
     [{ origin: `http://${host}` }, 'PUT', CONTACTS, 200],
     [{ origin: `https://${host}` }, 'PUT', CONTACTS, 200],
+    // A proxy may have changed the host: what a browser says of the site counts.
+    [{ 'sec-fetch-site': 'same-origin', origin: 'https://records.example' }, 'PUT', CONTACTS, 200],
+    [{ 'sec-fetch-site': 'none', origin: 'https://records.example' }, 'PUT', CONTACTS, 200],
+    [{ 'sec-fetch-site': 'same-site', origin: `http://${host}` }, 'PUT', CONTACTS, 403],
+    [{ 'sec-fetch-site': 'cross-site', origin: `http://${host}` }, 'PUT', CONTACTS, 403],
+    [{ 'sec-fetch-site': 'anything else' }, 'PUT', CONTACTS, 403],
     [{}, 'PUT', CONTACTS, 200],
   ]
   for (const [headers, method, path, status] of scenarios) {
@@ -47,6 +53,17 @@ t.test('a trusted proxy says what the host is; others do not', async (t) => {
   t.equal(await send(`${wary.url}/callback`, 'POST', JSON.stringify(credentials), headers), 403)
 })
 
+t.test('PUBLIC_URL is the origin that people use', async (t) => {
+  const { url } = await startApp(t, { env: { PUBLIC_URL: 'https://records.example/' } })
+  const post = (headers: Record<string, string>) =>
+    send(`${url}/callback`, 'POST', JSON.stringify(credentials), headers)
+  t.equal(await post({ origin: 'https://records.example' }), 200)
+  t.equal(await post({ origin: 'https://records.example', 'sec-fetch-site': 'same-site' }), 200)
+  t.equal(await post({ origin: 'http://records.example' }), 403)
+  t.equal(await post({ origin: 'https://records.example.evil' }), 403)
+  t.equal(await post({ 'sec-fetch-site': 'cross-site' }), 403)
+})
+
 t.test('headers', async (t) => {
   const service = await startApp(t)
   for (const client of [service.stranger, await service.login()]) {
@@ -59,7 +76,10 @@ t.test('headers', async (t) => {
   }
   const behindProxy = await startApp(t, { env: { TRUST_PROXY: '127.0.0.1' } })
   const { headers } = await behindProxy.stranger.send('GET', CONTACTS, undefined, { 'x-forwarded-proto': 'https' })
-  t.match(headers.get('strict-transport-security'), /max-age=\d+/)
+  t.equal(headers.get('strict-transport-security'), 'max-age=31536000')
+  const all = await startApp(t, { env: { TRUST_PROXY: '127.0.0.1', HSTS_SUBDOMAINS: 'true' } })
+  const { headers: wide } = await all.stranger.send('GET', CONTACTS, undefined, { 'x-forwarded-proto': 'https' })
+  t.equal(wide.get('strict-transport-security'), 'max-age=31536000; includeSubDomains')
 })
 
 async function send(url: string, method: string, body: string, headers: Record<string, string>): Promise<number> {

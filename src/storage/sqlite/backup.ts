@@ -1,7 +1,7 @@
-import { mkdirSync, renameSync, rmSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { renameSync, rmSync } from 'node:fs'
 import Sqlite from 'better-sqlite3'
 import type { Database, Progress } from '../storage.ts'
+import { keepPrivate } from './private.ts'
 
 /** Pages copied at a time: a few milliseconds, between which others get their turn. */
 const PAGES = 500
@@ -11,8 +11,8 @@ const PAGES = 500
  * writers nor has to start over when they write. The copy is checked before it gets its name: there is never half a one.
  */
 export async function backupDatabase(file: string, target: string, onProgress?: (progress: Progress) => void) {
-  mkdirSync(dirname(target), { recursive: true })
   const draft = `${target}.${process.pid}.part`
+  keepPrivate(draft)
   const source = new Sqlite(file, { readonly: true, fileMustExist: true })
   try {
     source.exec('BEGIN')

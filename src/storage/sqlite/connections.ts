@@ -1,14 +1,25 @@
-import { mkdirSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { existsSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { DatabaseError } from '../storage.ts'
 import { LAYOUT, layOut } from './layout.ts'
+import { closeDataFolder, keepPrivate } from './private.ts'
 
 export const databaseFile = (dataDir: string) => join(dataDir, 'dossier.db')
 
+/** The database of a folder, which has to be there: a wrong setting must not make a new one. */
+export function requireDatabase(dataDir: string, orElse = ''): string {
+  const file = databaseFile(dataDir)
+  if (existsSync(file)) return file
+  throw new DatabaseError(
+    `There is no database in ${resolve(dataDir)}. Set DATA_DIR to the service's data folder${orElse}.`,
+  )
+}
+
 /** The one connection that writes. It makes the file if there is none, and brings the service's own tables up to date. */
 export function openWriter(file: string): Sqlite.Database {
-  mkdirSync(dirname(file), { recursive: true })
+  keepPrivate(file)
+  closeDataFolder(dirname(file))
   const sqlite = new Sqlite(file)
   if ((sqlite.pragma('user_version', { simple: true }) as number) > LAYOUT) throw tooNew(file)
   sqlite.pragma('journal_mode = wal')

@@ -28,7 +28,9 @@ export function explainOpening(file: string, error: unknown): unknown {
     return new DatabaseError(
       `${file} is damaged (${message}). Restore a backup: npm run restore -- FILE. Nothing was changed.`,
     )
-  const cannotWrite = ['EACCES', 'ENOTDIR', 'EEXIST'].includes(code) || /^SQLITE_(CANTOPEN|READONLY)/.test(code)
+  const cannotWrite =
+    ['EACCES', 'EPERM', 'EROFS', 'EISDIR', 'ENOTDIR', 'EEXIST'].includes(code) ||
+    /^SQLITE_(CANTOPEN|READONLY)/.test(code)
   if (cannotWrite)
     return new DatabaseError(`${file} cannot be opened for writing (${message}). Check DATA_DIR and its permissions.`)
   return error

@@ -40,6 +40,8 @@ const STEPS: readonly string[] = [
    ) WITHOUT ROWID;
    CREATE TABLE dossier_marks (tbl TEXT NOT NULL, id INTEGER NOT NULL);
    CREATE INDEX dossier_marks_id ON dossier_marks (tbl, id);`,
+  // Names of users that were removed: records still name them, and whoever gets the name gets those records.
+  `CREATE TABLE dossier_former (username TEXT PRIMARY KEY COLLATE NOCASE) WITHOUT ROWID;`,
 ]
 
 /** The layout of today. A file of a later one is not touched. */

@@ -1,20 +1,11 @@
-import {
-  closeSync,
-  copyFileSync,
-  existsSync,
-  fsyncSync,
-  linkSync,
-  mkdirSync,
-  openSync,
-  renameSync,
-  rmSync,
-} from 'node:fs'
+import { closeSync, copyFileSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { backupName } from '../../lib/backup-name.ts'
 import { DatabaseError } from '../storage.ts'
 import { checkCopy } from './backup.ts'
 import { databaseFile } from './connections.ts'
+import { keepPrivate, makeFolder } from './private.ts'
 
 /**
  * Puts a checked copy in the place of the database. Whenever it is cut short, the database is either the old one or the
@@ -27,11 +18,13 @@ export function restoreDatabase(dataDir: string, copy: string): string | undefin
   } catch (error) {
     throw new DatabaseError(`${copy} is not a healthy copy (${(error as Error).message}). Nothing was changed.`)
   }
-  mkdirSync(dataDir, { recursive: true })
   const file = databaseFile(dataDir)
   if (existsSync(file)) takeAlone(file)
   const draft = `${file}.restoring`
+  makeFolder(dataDir)
   copyFileSync(copy, draft)
+  // A copy takes over the mode of what it is made from.
+  keepPrivate(draft)
   syncFile(draft)
   const kept = existsSync(file) ? keep(dataDir, file) : undefined
   for (const ending of ['-wal', '-shm']) rmSync(file + ending, { force: true })
@@ -42,7 +35,7 @@ export function restoreDatabase(dataDir: string, copy: string): string | undefin
 
 function keep(dataDir: string, file: string): string {
   const kept = join(dataDir, 'backups', backupName('replaced'))
-  mkdirSync(join(dataDir, 'backups'), { recursive: true })
+  makeFolder(join(dataDir, 'backups'))
   linkSync(file, kept)
   return kept
 }

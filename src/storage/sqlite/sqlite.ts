@@ -1,10 +1,9 @@
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
 import type { CompiledQuery } from 'kysely'
 import type { Database, Found, Job, Progress, Row, Seeker, Statement, Storage, Unit } from '../storage.ts'
-import { DatabaseError, jobAt } from '../storage.ts'
+import { jobAt } from '../storage.ts'
 import { runAside } from './aside.ts'
-import { databaseFile, openReader } from './connections.ts'
+import { databaseFile, openReader, requireDatabase } from './connections.ts'
 import { DIALECT } from './dialect.ts'
 import { explainOpening } from './faults.ts'
 import { Groups } from './groups.ts'
@@ -54,8 +53,7 @@ export async function openStorage(
 
 /** Opens a database that exists to look at it, and closes it again: nothing can be changed. */
 export async function inspect<Result>(dataDir: string, look: (db: Database) => Promise<Result>): Promise<Result> {
-  const file = databaseFile(dataDir)
-  if (!existsSync(file)) throw new DatabaseError(`There is no database in ${dataDir}.`)
+  const file = requireDatabase(dataDir)
   try {
     const sqlite = openReader(file)
     const statements = new Statements(sqlite)

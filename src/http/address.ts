@@ -1,0 +1,19 @@
+/** The address cannot be listened on. The message says what to do. */
+export class AddressError extends Error {}
+
+const REASONS: Record<string, (host: string, port: number) => string> = {
+  EADDRINUSE: (host, port) =>
+    `Port ${port} of ${host} is taken by another program. Stop that one, or set PORT to another number.`,
+  EACCES: (_host, port) =>
+    `Port ${port} is for privileged programs only. Set PORT to 1024 or more, and put a proxy before it.`,
+  EADDRNOTAVAIL: (host) =>
+    `This machine does not have the address ${host}. Set HOST to one that it has, such as 127.0.0.1, or 0.0.0.0 for all.`,
+  ENOTFOUND: (host) => `There is no machine called "${host}". Set HOST to an address of this one, such as 127.0.0.1.`,
+  EAI_AGAIN: (host) => `The name "${host}" cannot be looked up. Set HOST to an address of this machine.`,
+}
+
+/** What the system says when it cannot listen → what an operator can do about it. Any other error as it is. */
+export function explainListening(error: NodeJS.ErrnoException, host: string, port: number): Error {
+  const reason = REASONS[error.code ?? '']
+  return reason ? new AddressError(reason(host, port)) : error
+}

@@ -1,0 +1,8 @@
+import type { IncomingMessage } from 'node:http'
+
+const READING = /^(?:GET|HEAD|OPTIONS) |^POST \/ws\/rest\/[^/?]+\/search(?:\?|$)/
+
+/** Whether a request may write records of some models. One that hides its model's name is refused by the write's guard. */
+export function writesTo({ method, url = '' }: IncomingMessage, models: string[]): boolean {
+  return !READING.test(`${method} ${url}`) && models.some((name) => url.startsWith(`/ws/rest/${name}`))
+}

@@ -1,0 +1,7 @@
+/* Any Node can read this: it says in a sentence what would else be a stack. The npm scripts load it first. */
+if (Number(process.versions.node.split('.')[0]) < 24) {
+  process.stderr.write(
+    `Dossier needs Node 24 or newer, and this is ${process.version}. On Linux "npm ci" brings the right one along, and the npm scripts use it; elsewhere install Node 24.\n`,
+  )
+  process.exit(1)
+}

@@ -1,0 +1,56 @@
+import type { Logger } from 'pino'
+import type { ModelsStatus } from './app.ts'
+import { ModelFaults } from './model/load.ts'
+import { type Model, tableOf } from './model/model.ts'
+import { Refused, type Storage } from './storage/storage.ts'
+import { shapeOf } from './tables/ddl.ts'
+
+/** While a change is refused, it is looked this often whether it still would be; more seldom where a look takes long. */
+const LOOK_AGAIN_MS = 5000
+const LOOK_SHARE = 10
+
+/** Whether what is served is what the models folder says; and if not, why, and when it is looked at again. */
+export class Standing {
+  readonly #log: Logger
+  readonly #lookAgain: () => void
+  #status: ModelsStatus = { current: true }
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(log: Logger, lookAgain: () => void) {
+    this.#log = log
+    this.#lookAgain = lookAgain
+  }
+
+  agree(): void {
+    clearTimeout(this.#timer)
+    this.#status = { current: true }
+  }
+
+  /** What is in the way of a change may be mended in the data; a faulty file is looked at when it is saved. */
+  differ(error: Error, tookMs: number): void {
+    const expected = error instanceof ModelFaults || error instanceof Refused
+    const why = expected ? error.message.split('\n') : ['Something unexpected happened; it has been logged.']
+    const isKnown = String(this.#status.why) === String(why)
+    this.#status = { current: false, since: this.#status.since ?? new Date().toISOString(), why }
+    clearTimeout(this.#timer)
+    if (!(error instanceof ModelFaults))
+      this.#timer = setTimeout(this.#lookAgain, Math.max(LOOK_AGAIN_MS, LOOK_SHARE * tookMs)).unref()
+    if (isKnown) return
+    if (expected) for (const fault of why) this.#log.error({ fault }, 'the models folder is not followed')
+    else this.#log.error(error, 'the models folder is not followed')
+  }
+
+  /** Also whether another process, with other files, has changed the tables since. */
+  statusOf(models: Model[], storage: Storage): ModelsStatus {
+    if (!this.#status.current) return this.#status
+    const others = models.filter((model) => storage.shape(tableOf(model)) !== shapeOf(model))
+    if (others.length === 0) return this.#status
+    const names = others.map(({ name }) => name).join(', ')
+    const why = `Another process has changed the tables of ${names}. Send SIGHUP to bring them back to the files here.`
+    return { current: false, since: new Date().toISOString(), why: [why] }
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer)
+  }
+}

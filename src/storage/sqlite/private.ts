@@ -1,0 +1,31 @@
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, readdirSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+
+/** What only the service's own user may read, whatever the umask says. */
+
+const FOR_OTHERS = 0o077
+/** All that a data folder has in it. */
+const OURS = /^(?:dossier\.db|cookie-secret|backups$|\.git)/
+
+/** Makes a file that is to hold records, empty, if it is not there. SQLite gives its `-wal` and `-shm` the same mode. */
+export function keepPrivate(file: string): void {
+  makeFolder(dirname(file))
+  closeSync(openSync(file, 'a', 0o600))
+  // Earlier versions made them as the umask said.
+  for (const name of [file, `${file}-wal`, `${file}-shm`]) close(name, 0o600)
+}
+
+export const makeFolder = (folder: string) => mkdirSync(folder, { recursive: true, mode: 0o700 })
+
+/** A data folder that is there already. One with other things in it is somebody else's as well. */
+export function closeDataFolder(folder: string): void {
+  if (readdirSync(folder).every((name) => OURS.test(name))) close(folder, 0o700)
+  close(join(folder, 'backups'), 0o700)
+}
+
+function close(path: string, mode: number): void {
+  if (!existsSync(path)) return
+  const { mode: now, uid } = statSync(path)
+  // Only its owner can change it; who else runs the service was let in by that owner.
+  if ((now & FOR_OTHERS) !== 0 && uid === process.getuid?.()) chmodSync(path, mode)
+}
