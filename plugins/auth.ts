@@ -5,6 +5,7 @@ import { SuccessOf, success } from '../src/envelope.ts'
 import { type Code, Failure } from '../src/errors.ts'
 import { guardAttempts } from '../src/people/attempts.ts'
 import { authenticate, type Proven, type User } from '../src/people/users.ts'
+import { named } from '../src/requests/document.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -19,11 +20,11 @@ declare module 'fastify' {
   }
 }
 
-const LOGIN_PATHS = ['/callback', '/login.jsp']
+const LOGIN_PATHS = { login: '/callback', loginJsp: '/login.jsp' }
 /** What goes into the trail when somebody cannot prove who they are. Any other error is about the service. */
 const TOLD: Partial<Record<Code, string>> = { TOO_MANY_ATTEMPTS: 'login locked', LOGIN_INCORRECT: 'login failed' }
 const Credentials = Type.Object({ username: Type.String(), password: Type.String() })
-const Person = Type.Object({ username: Type.String(), roles: Type.Array(Type.String()) })
+const Person = named('Person', Type.Object({ username: Type.String(), roles: Type.Array(Type.String()) }))
 
 /** Login, logout, and the door: without a session nothing is answered but what says so. */
 const auth: FastifyPluginAsyncTypebox = async (app) => {
@@ -53,12 +54,13 @@ const auth: FastifyPluginAsyncTypebox = async (app) => {
     else done(new Failure('LOGIN_REQUIRED', 'Log in first: POST /callback with username and password.'))
   })
 
-  for (const url of LOGIN_PATHS) {
+  const tags = ['login']
+  for (const [operationId, url] of Object.entries(LOGIN_PATHS)) {
     app.route({
       method: 'POST',
       url,
-      config: { public: true },
-      schema: { body: Credentials, response: { 200: SuccessOf(Person) } },
+      config: { public: true, failures: ['LOGIN_INCORRECT', 'TOO_MANY_ATTEMPTS', 'FORBIDDEN'] },
+      schema: { tags, operationId, summary: 'Log in', body: Credentials, response: { 200: SuccessOf(Person) } },
       handler: async (request) => {
         const { username, password } = request.body
         const { user, proof } = await request.prove(username, password, 'The username or the password is not right.')
@@ -79,8 +81,8 @@ const auth: FastifyPluginAsyncTypebox = async (app) => {
   app.route({
     method: 'GET',
     url: '/logout',
-    config: { public: true, changes: true },
-    schema: { response: { 200: SuccessOf(Type.Never()) } },
+    config: { public: true, changes: true, failures: ['FORBIDDEN'] },
+    schema: { tags, operationId: 'logout', summary: 'Log out', response: { 200: SuccessOf(Type.Never()) } },
     handler: async (request, reply) => {
       if (request.user) request.trail('logout')
       await request.session.destroy()

@@ -3,26 +3,38 @@ import { Type } from '@sinclair/typebox'
 import fp from 'fastify-plugin'
 import { SuccessOf, success } from '../src/envelope.ts'
 import { ADMIN } from '../src/model/access.ts'
+import { named } from '../src/requests/document.ts'
 import type { Storage } from '../src/storage/storage.ts'
 
-const Health = Type.Object({
-  live: Type.Boolean({ description: 'The process answers.' }),
-  ready: Type.Boolean({ description: 'The database answers too.' }),
-  models: Type.Object(
-    {
-      current: Type.Boolean({ description: 'What is served is what the models folder says.' }),
-      since: Type.Optional(Type.String({ description: 'Since when it is not.' })),
-      why: Type.Optional(Type.Array(Type.String(), { description: 'Why not; only for the role admin.' })),
-    },
-    { additionalProperties: false },
-  ),
-})
+const Health = named(
+  'Health',
+  Type.Object({
+    live: Type.Boolean({ description: 'The process answers.' }),
+    ready: Type.Boolean({ description: 'The database answers too.' }),
+    models: Type.Object(
+      {
+        current: Type.Boolean({ description: 'What is served is what the models folder says.' }),
+        since: Type.Optional(Type.String({ description: 'Since when it is not.' })),
+        why: Type.Optional(Type.Array(Type.String(), { description: 'Why not; only for the role admin.' })),
+      },
+      { additionalProperties: false },
+    ),
+  }),
+)
 
 /** For load balancers and people at a terminal; answered without a session. */
 const health: FastifyPluginAsyncTypebox = async (app) => {
   app.get(
     '/health',
-    { config: { public: true, always: true }, schema: { tags: ['health'], response: { 200: SuccessOf(Health) } } },
+    {
+      config: { public: true, always: true },
+      schema: {
+        tags: ['health'],
+        operationId: 'health',
+        summary: 'Whether the service is up',
+        response: { 200: SuccessOf(Health) },
+      },
+    },
     async (request) => {
       const { current, since, why } = app.modelsStatus()
       // Faults tell names of files and fields: a stranger need not know them.

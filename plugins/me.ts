@@ -5,15 +5,22 @@ import { SuccessOf, success } from '../src/envelope.ts'
 import { Failure } from '../src/errors.ts'
 import { endSession, listSessions, type SessionView, sessionExpires, sessionKey } from '../src/people/sessions.ts'
 import { changeUser } from '../src/people/users.ts'
+import { named } from '../src/requests/document.ts'
 
-const Me = Type.Object({ username: Type.String(), roles: Type.Array(Type.String()), sessionExpires: Type.String() })
-const Session = Type.Object({
-  id: Type.String(),
-  createdOn: Type.String(),
-  lastSeen: Type.String(),
-  address: Type.String(),
-  current: Type.Boolean(),
-})
+const Me = named(
+  'Me',
+  Type.Object({ username: Type.String(), roles: Type.Array(Type.String()), sessionExpires: Type.String() }),
+)
+const Session = named(
+  'Session',
+  Type.Object({
+    id: Type.String(),
+    createdOn: Type.String(),
+    lastSeen: Type.String(),
+    address: Type.String(),
+    current: Type.Boolean(),
+  }),
+)
 const NewPassword = Type.Object(
   { data: Type.Object({ current: Type.String(), next: Type.String() }, { additionalProperties: false }) },
   { additionalProperties: false },
@@ -24,30 +31,59 @@ const me: FastifyPluginAsyncTypebox = async (app) => {
   const { config, storage } = app
   const { db } = storage
   const nothing = { 200: SuccessOf(Type.Never()) }
+  const tags = ['me']
 
-  app.get('/ws/me', { schema: { response: { 200: SuccessOf(Me) } } }, async ({ user, session }) => {
-    const sessions = await listSessions(db, user.username, sessionKey(session.sessionId))
-    const current = sessions.find((view) => view.current) as SessionView
-    return success({ ...user, sessionExpires: sessionExpires(config, current) })
-  })
+  app.get(
+    '/ws/me',
+    { schema: { tags, operationId: 'whoAmI', summary: 'Who is logged in', response: { 200: SuccessOf(Me) } } },
+    async ({ user, session }) => {
+      const sessions = await listSessions(db, user.username, sessionKey(session.sessionId))
+      const current = sessions.find((view) => view.current) as SessionView
+      return success({ ...user, sessionExpires: sessionExpires(config, current) })
+    },
+  )
 
-  app.post('/ws/me/password', { schema: { body: NewPassword, response: nothing } }, async (request) => {
-    const { username } = request.user
-    const { current, next } = request.body.data
-    const { proof } = await request.prove(username, current, 'The current password is not right.')
-    const kept = sessionKey(request.session.sessionId)
-    await changeUser(storage, username, { password: next }, { kept, proof }).catch(namingNext)
-    request.trail('password changed', { subject: username })
-    return success()
-  })
+  app.post(
+    '/ws/me/password',
+    {
+      config: { failures: ['LOGIN_INCORRECT', 'TOO_MANY_ATTEMPTS'] },
+      schema: {
+        tags,
+        operationId: 'changeMyPassword',
+        summary: 'Change the own password',
+        body: NewPassword,
+        response: nothing,
+      },
+    },
+    async (request) => {
+      const { username } = request.user
+      const { current, next } = request.body.data
+      const { proof } = await request.prove(username, current, 'The current password is not right.')
+      const kept = sessionKey(request.session.sessionId)
+      await changeUser(storage, username, { password: next }, { kept, proof }).catch(namingNext)
+      request.trail('password changed', { subject: username })
+      return success()
+    },
+  )
 
-  app.get('/ws/me/sessions', { schema: { response: { 200: SuccessOf(Session) } } }, async ({ user, session }) =>
-    success(...(await listSessions(db, user.username, sessionKey(session.sessionId)))),
+  app.get(
+    '/ws/me/sessions',
+    { schema: { tags, operationId: 'listMySessions', summary: 'Own sessions', response: { 200: SuccessOf(Session) } } },
+    async ({ user, session }) => success(...(await listSessions(db, user.username, sessionKey(session.sessionId)))),
   )
 
   app.delete(
     '/ws/me/sessions/:id',
-    { schema: { params: Type.Object({ id: Type.String() }), response: { 200: SuccessOf(Type.String()) } } },
+    {
+      config: { failures: ['RECORD_NOT_FOUND'] },
+      schema: {
+        tags,
+        operationId: 'endMySession',
+        summary: 'End one of the own sessions',
+        params: Type.Object({ id: Type.String() }),
+        response: { 200: SuccessOf(Type.String()) },
+      },
+    },
     async ({ user, params: { id } }) => {
       if (!(await endSession(db, user.username, id))) throw new Failure('RECORD_NOT_FOUND', 'You have no such session.')
       return success(id)

@@ -4,6 +4,7 @@ import fp from 'fastify-plugin'
 import { SuccessOf, success } from '../src/envelope.ts'
 import { OPERATIONS, scopeOf } from '../src/model/access.ts'
 import { type Field, type Model, SYSTEM_FIELDS, visibleFields } from '../src/model/model.ts'
+import { named } from '../src/requests/document.ts'
 
 const Names = Type.Object({ status: Type.Literal(0), total: Type.Integer(), data: Type.Array(Type.String()) })
 const FieldMeta = Type.Object(
@@ -16,15 +17,18 @@ const FieldMeta = Type.Object(
   },
   { additionalProperties: true },
 )
-const ModelMeta = Type.Object({
-  model: Type.String(),
-  title: Type.String(),
-  description: Type.Optional(Type.String()),
-  nameField: Type.Optional(Type.String()),
-  list: Type.Array(Type.String()),
-  fields: Type.Array(FieldMeta),
-  allowed: Type.Record(Type.String(), Type.Boolean()),
-})
+const ModelMeta = named(
+  'ModelDescription',
+  Type.Object({
+    model: Type.String(),
+    title: Type.String(),
+    description: Type.Optional(Type.String()),
+    nameField: Type.Optional(Type.String()),
+    list: Type.Array(Type.String()),
+    fields: Type.Array(FieldMeta),
+    allowed: Type.Record(Type.String(), Type.Boolean()),
+  }),
+)
 
 /** What there is to ask for, as far as the user may ask for it. */
 const meta: FastifyPluginAsyncTypebox = async (app) => {
@@ -32,7 +36,7 @@ const meta: FastifyPluginAsyncTypebox = async (app) => {
 
   app.get(
     '/ws/meta/models',
-    { schema: { tags, summary: 'The models you may read', response: { 200: Names } } },
+    { schema: { tags, operationId: 'listModels', summary: 'The models you may read', response: { 200: Names } } },
     async ({ user }) => {
       const readable = [...app.models.values()].filter((model) => scopeOf(model, 'read', user) !== 'none')
       return { status: 0 as const, total: readable.length, data: readable.map(({ name }) => name) }
@@ -45,6 +49,7 @@ const meta: FastifyPluginAsyncTypebox = async (app) => {
       config: { failures: ['MODEL_NOT_FOUND'] },
       schema: {
         tags,
+        operationId: 'describeModel',
         summary: 'What a model consists of',
         params: Type.Object({ model: Type.String() }),
         response: { 200: SuccessOf(ModelMeta) },

@@ -6,6 +6,8 @@ import { ADMIN } from '../src/model/access.ts'
 import { countSessions } from '../src/people/sessions.ts'
 import { countsOf } from '../src/tables/counts.ts'
 
+const TEXT = { type: 'string' }
+
 /** Numbers for Prometheus: for admins, and for whoever has the token. */
 async function metrics(app: FastifyInstance) {
   app.addHook('onResponse', (request, reply, done) => {
@@ -17,7 +19,14 @@ async function metrics(app: FastifyInstance) {
 
   app.get(
     '/metrics',
-    { config: { public: true }, schema: { tags: ['health'], summary: 'Numbers for Prometheus' } },
+    {
+      config: {
+        public: true,
+        failures: ['LOGIN_REQUIRED', 'FORBIDDEN'],
+        described: { answer: { description: 'Numbers, one per line', content: { 'text/plain': { schema: TEXT } } } },
+      },
+      schema: { tags: ['health'], operationId: 'metrics', summary: 'Numbers for Prometheus' },
+    },
     async (request, reply) => {
       if (!hasToken(request, app.config.METRICS_TOKEN)) requireAdmin(request)
       const records = new Map(

@@ -1,73 +1,90 @@
 import swagger from '@fastify/swagger'
 import type { FastifyInstance, FastifySchema, RouteOptions } from 'fastify'
 import fp from 'fastify-plugin'
-import { FailureSchema, failure } from '../src/envelope.ts'
-import { CODES, type Code, Failure } from '../src/errors.ts'
+import type { Code } from '../src/errors.ts'
+import { componentsOf, STUB, shortNames } from '../src/requests/components.ts'
+import { finishDocument } from '../src/requests/document.ts'
+import type { Described } from '../src/requests/schemas.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** the failures that a route may answer with, beside those that any may */
     failures?: Code[]
+    /** what the document says of its body and answer, where that is more than they are checked and made by */
+    described?: Described
+  }
+  interface FastifyInstance {
+    /** what is served, as OpenAPI */
+    document(): object
+    /** what each model is called in generated code */
+    shortNames: Map<string, string>
   }
 }
 
 /** What a request can meet on any route. */
-const ANYWHERE: Code[] = ['INTERNAL', 'UNAVAILABLE']
+const ANYWHERE: Code[] = ['BAD_REQUEST', 'INTERNAL', 'UNAVAILABLE']
 const WITH_SESSION: Code[] = ['LOGIN_REQUIRED', 'FORBIDDEN']
-const WITH_BODY: Code[] = ['BAD_REQUEST', 'BODY_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE', 'STORAGE_FULL']
-const REQUEST_ID = '39bd917f-9161-4752-8862-9495db19adce'
+const WITH_BODY: Code[] = ['BODY_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE', 'VALIDATION_FAILED', 'STORAGE_FULL']
+const TAGS: Record<string, string> = {
+  login: 'In and out.',
+  me: 'What everybody may know and change about themselves.',
+  users: 'The people, for the role admin.',
+  meta: 'What there is to ask for.',
+  health: 'How the service is.',
+}
 
 /** Describes exactly the routes that are served, from the schemas that they validate and serialise with. */
 async function openapi(app: FastifyInstance) {
+  const models = [...app.models.values()]
+  app.decorate('shortNames', shortNames(app.models))
+  let document: object | undefined
+  app.decorate('document', () => {
+    const components = models.map((model) => componentsOf(model, app.models, app.shortNames))
+    document ??= finishDocument({ ...app.swagger() } as object, Object.assign({}, STUB, ...components))
+    return document
+  })
+
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
-      info: { title: 'Dossier', description: 'Records of named models, with a version on each of them.', version: '1' },
+      info: {
+        title: 'Dossier',
+        description: 'Records of named models, with a version on each of them.',
+        version: '1',
+        license: { name: 'MIT', identifier: 'MIT' },
+      },
+      servers: [{ url: app.config.PUBLIC_URL ?? '/' }],
+      tags: [
+        ...models.map(({ name, title, description }) => ({ name, description: description ?? title })),
+        ...Object.entries(TAGS).map(([name, description]) => ({ name, description })),
+      ],
       components: { securitySchemes: { session: { type: 'apiKey', in: 'cookie', name: 'sid' } } },
       security: [{ session: [] }],
     },
     transform: ({ schema, url, route }) => ({ url, schema: documented(route, schema) }),
   })
 
-  app.get('/openapi.json', { schema: { tags: ['meta'], summary: 'This document' } }, async () => app.swagger())
+  app.get('/openapi.json', { schema: { tags: ['meta'], operationId: 'openapi', summary: 'This document' } }, async () =>
+    app.document(),
+  )
 }
 
 function documented({ config, method }: RouteOptions, schema: FastifySchema = {}): FastifySchema {
   const codes = new Set([
+    ...ANYWHERE,
     ...(config?.failures ?? []),
     ...(config?.public ? [] : WITH_SESSION),
     ...(schema.body ? WITH_BODY : []),
     ...(method === 'DELETE' ? (['STORAGE_FULL'] as const) : []),
-    ...ANYWHERE,
   ])
+  const { body, answer } = config?.described ?? {}
   return {
-    ...(withoutKeyword(schema, 'storable') as FastifySchema),
+    ...schema,
+    ...(body && { body }),
+    ...(answer && { response: { 200: answer } }),
     ...(config?.public && { security: [] }),
-    response: { ...(withoutKeyword(schema.response, 'storable') as object), ...failureResponses([...codes]) },
-  }
-}
-
-/** One answer per HTTP status, with an example of each code that it may carry. */
-function failureResponses(codes: Code[]) {
-  const byStatus = Map.groupBy(codes, (code) => CODES[code].http)
-  return Object.fromEntries(
-    [...byStatus].map(([http, group]) => [
-      http,
-      {
-        ...FailureSchema,
-        description: group.join(', '),
-        examples: group.map((code) => failure(new Failure(code, 'One sentence that says what to do.'), REQUEST_ID)),
-      },
-    ]),
-  )
-}
-
-/** Keywords that only our validator knows have no place in a document for others. */
-function withoutKeyword(value: unknown, keyword: string): unknown {
-  if (Array.isArray(value)) return value.map((item) => withoutKeyword(item, keyword))
-  if (typeof value !== 'object' || value === null) return value
-  const entries = Object.entries(value).filter(([key, inner]) => key !== keyword && inner !== undefined)
-  return Object.fromEntries(entries.map(([key, inner]) => [key, withoutKeyword(inner, keyword)]))
+    'x-failures': [...codes],
+  } as FastifySchema
 }
 
 export default fp(openapi, { name: 'openapi', dependencies: ['routes', 'security'] })

@@ -23,7 +23,7 @@ import {
 } from '../src/requests/parameter-schemas.ts'
 import { type Parameters, parseParameters, parseView } from '../src/requests/parameters.ts'
 import { allowOnly, type Query, wholeNumber } from '../src/requests/query.ts'
-import { schemasOf } from '../src/requests/schemas.ts'
+import { describedRoutes, rowOf } from '../src/requests/schemas.ts'
 
 /** Queries that are remembered, and how long an address may be for that. */
 const MAX_QUERIES = 500
@@ -65,10 +65,11 @@ async function modelRoutes(
 ) {
   const records = recordsOf(surroundings, model)
   const context = { model, models: app.models }
-  const { row, createBody, updateBody } = schemasOf(model)
-  const one = { 200: SuccessOf(row) }
-  const page = { 200: PageOf(row) }
+  const one = { 200: SuccessOf(rowOf(model)) }
+  const page = { 200: PageOf(rowOf(model)) }
   const tags = [model.name]
+  const described = describedRoutes(model, app.shortNames)
+  const operationId = (verb: string) => `${verb}${app.shortNames.get(model.name)}`
   /** Clients ask the same again and again. */
   const queries = new Memo<Query>(MAX_QUERIES, MAX_URL)
   const queryOf = (url: string, parameters: Parameters) => queries.of(url, () => parseParameters(parameters, context))
@@ -82,8 +83,14 @@ async function modelRoutes(
   app.route<{ Querystring: Parameters }>({
     method: 'GET',
     url: '',
-    config: { ...to('read'), failures: ['BAD_REQUEST', 'FIND_TOO_SLOW'] },
-    schema: { tags, summary: `Find ${model.title} records`, querystring: findParametersOf(model), response: page },
+    config: { ...to('read'), failures: ['FIND_TOO_SLOW'], described: described.find },
+    schema: {
+      tags,
+      operationId: operationId('find'),
+      summary: `Find ${model.title} records`,
+      querystring: findParametersOf(model),
+      response: page,
+    },
     handler: async (request, reply) => {
       const { url, query } = request
       return { status: 0, ...(await records.find(queryOf(url, query), new Waiting(request.user, reply.raw))) }
@@ -93,8 +100,14 @@ async function modelRoutes(
   app.route<{ Body: SearchBody }>({
     method: 'POST',
     url: '/search',
-    config: { ...to('read'), failures: ['BAD_REQUEST', 'FIND_TOO_SLOW'] },
-    schema: { tags, summary: `Find ${model.title} records by nested criteria`, body: SearchBodySchema, response: page },
+    config: { ...to('read'), failures: ['FIND_TOO_SLOW'], described: described.find },
+    schema: {
+      tags,
+      operationId: operationId('search'),
+      summary: `Find ${model.title} records by nested criteria`,
+      body: SearchBodySchema,
+      response: page,
+    },
     handler: async (request, reply) => {
       const query = parseSearch(request.body, context)
       return { status: 0, ...(await records.find(query, new Waiting(request.user, reply.raw))) }
@@ -104,9 +117,10 @@ async function modelRoutes(
   app.route<{ Params: Parameters; Querystring: Parameters }>({
     method: 'GET',
     url: '/:id',
-    config: { ...to('read'), failures: ['BAD_REQUEST', 'RECORD_NOT_FOUND'] },
+    config: { ...to('read'), failures: ['RECORD_NOT_FOUND'], described: described.read },
     schema: {
       tags,
+      operationId: operationId('read'),
       summary: `Read one ${model.title}`,
       params: IdParameter,
       querystring: ReadParameters,
@@ -123,8 +137,14 @@ async function modelRoutes(
     preValidation,
     method: 'PUT',
     url: '',
-    config: { ...to('create'), failures: ['BAD_REQUEST', 'VALIDATION_FAILED', 'NOT_UNIQUE', 'REFERENCE_VIOLATION'] },
-    schema: { tags, summary: `Create a ${model.title}`, body: createBody, response: one },
+    config: { ...to('create'), failures: ['NOT_UNIQUE', 'REFERENCE_VIOLATION'], described: described.create },
+    schema: {
+      tags,
+      operationId: operationId('create'),
+      summary: `Create a ${model.title}`,
+      body: described.create.body,
+      response: one,
+    },
     handler: async ({ body, user }) => success(await records.create(body.data, user)),
   })
 
@@ -135,17 +155,17 @@ async function modelRoutes(
     url: '/:id',
     config: {
       ...to('update'),
-      failures: [
-        'BAD_REQUEST',
-        'VERSION_REQUIRED',
-        'RECORD_NOT_FOUND',
-        'VERSION_CONFLICT',
-        'NOT_UNIQUE',
-        'REFERENCE_VIOLATION',
-        'VALIDATION_FAILED',
-      ],
+      failures: ['VERSION_REQUIRED', 'RECORD_NOT_FOUND', 'VERSION_CONFLICT', 'NOT_UNIQUE', 'REFERENCE_VIOLATION'],
+      described: described.update,
     },
-    schema: { tags, summary: `Update a ${model.title}`, params: IdParameter, body: updateBody, response: one },
+    schema: {
+      tags,
+      operationId: operationId('update'),
+      summary: `Update a ${model.title}`,
+      params: IdParameter,
+      body: described.update.body,
+      response: one,
+    },
     handler: async ({ params, body, user }) => {
       const id = idIn(params)
       return success(await records.update(id, body.data, user))
@@ -157,10 +177,11 @@ async function modelRoutes(
     url: '/:id',
     config: {
       ...to('delete'),
-      failures: ['BAD_REQUEST', 'RECORD_NOT_FOUND', 'VERSION_CONFLICT', 'REFERENCE_VIOLATION'],
+      failures: ['RECORD_NOT_FOUND', 'VERSION_CONFLICT', 'REFERENCE_VIOLATION'],
     },
     schema: {
       tags,
+      operationId: operationId('delete'),
       summary: `Delete a ${model.title}`,
       params: IdParameter,
       querystring: VersionParameter,

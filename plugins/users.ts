@@ -4,15 +4,19 @@ import fp from 'fastify-plugin'
 import { SuccessOf, success } from '../src/envelope.ts'
 import { ADMIN } from '../src/model/access.ts'
 import { addUser, changeUser, listUsers, removeUser } from '../src/people/users.ts'
+import { named } from '../src/requests/document.ts'
 
 const Roles = Type.Array(Type.String(), { uniqueItems: true, maxItems: 100 })
-const Account = Type.Object({
-  username: Type.String(),
-  roles: Type.Array(Type.String()),
-  enabled: Type.Boolean(),
-  createdOn: Type.String(),
-  lastLogin: Type.Union([Type.String(), Type.Null()]),
-})
+const Account = named(
+  'Account',
+  Type.Object({
+    username: Type.String(),
+    roles: Type.Array(Type.String()),
+    enabled: Type.Boolean(),
+    createdOn: Type.String(),
+    lastLogin: Type.Union([Type.String(), Type.Null()]),
+  }),
+)
 const NewUser = Type.Object(
   {
     username: Type.String(),
@@ -35,21 +39,44 @@ const Data = <Schema extends typeof NewUser | typeof Change>(data: Schema) =>
 /** The people, for whoever has the role admin. */
 const users: FastifyPluginAsyncTypebox = async (app) => {
   const { storage } = app
+  const tags = ['users']
   const config = { role: ADMIN }
+  const changing = { role: ADMIN, failures: ['RECORD_NOT_FOUND' as const, 'LAST_ADMIN' as const] }
   const one = { 200: SuccessOf(Account) }
 
-  app.get('/ws/users', { config, schema: { response: one } }, async () => success(...(await listUsers(storage.db))))
+  app.get(
+    '/ws/users',
+    { config, schema: { tags, operationId: 'listUsers', summary: 'All users', response: one } },
+    async () => success(...(await listUsers(storage.db))),
+  )
 
-  app.put('/ws/users', { config, schema: { body: Data(NewUser), response: one } }, async (request) => {
-    const { roles = [], ...others } = request.body.data
-    const added = await addUser(storage.db, { ...others, roles })
-    request.trail('user added', { subject: added.username, roles })
-    return success(added)
-  })
+  app.put(
+    '/ws/users',
+    {
+      config: { ...config, failures: ['NOT_UNIQUE'] },
+      schema: { tags, operationId: 'addUser', summary: 'Add a user', body: Data(NewUser), response: one },
+    },
+    async (request) => {
+      const { roles = [], ...others } = request.body.data
+      const added = await addUser(storage.db, { ...others, roles })
+      request.trail('user added', { subject: added.username, roles })
+      return success(added)
+    },
+  )
 
   app.post(
     '/ws/users/:username',
-    { config, schema: { params: Name, body: Data(Change), response: one } },
+    {
+      config: changing,
+      schema: {
+        tags,
+        operationId: 'changeUser',
+        summary: 'Change roles, password, or whether a user is let in',
+        params: Name,
+        body: Data(Change),
+        response: one,
+      },
+    },
     async (request) => {
       const { data } = request.body
       const changed = await changeUser(storage, request.params.username, data)
@@ -60,7 +87,17 @@ const users: FastifyPluginAsyncTypebox = async (app) => {
 
   app.delete(
     '/ws/users/:username',
-    { config, schema: { params: Name, response: { 200: SuccessOf(Type.String()) } } },
+    {
+      config: changing,
+      schema: {
+        tags,
+        operationId: 'removeUser',
+        summary: 'Remove a user',
+        description: 'Records go on naming them, so the name is given away again only with `again`.',
+        params: Name,
+        response: { 200: SuccessOf(Type.String()) },
+      },
+    },
     async (request) => {
       const removed = await removeUser(storage, request.params.username)
       request.trail('user removed', { subject: removed })

@@ -34,11 +34,14 @@ export const PageOf = <Item extends TSchema>(item: Item) =>
     data: Type.Array(item),
   })
 
-export const FailureSchema = Type.Object({
-  status: Type.Integer({ maximum: -1 }),
-  code: Type.String(),
-  message: Type.String(),
-  errors: Type.Optional(Type.Record(Type.String(), Type.String())),
-  data: Type.Optional(Type.Array(Type.Unknown())),
-  requestId: Type.String(),
-})
+export const FailureSchema = Type.Object(
+  {
+    status: Type.Integer({ maximum: -1 }),
+    code: Type.String(),
+    message: Type.String(),
+    errors: Type.Optional(Type.Record(Type.String(), Type.String())),
+    data: Type.Optional(Type.Array(Type.Unknown())),
+    requestId: Type.String(),
+  },
+  { 'x-name': 'Failure', description: 'Why something was not done.' },
+)

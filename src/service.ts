@@ -1,4 +1,3 @@
-import { setTimeout } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { buildApp } from './app.ts'
 import type { Config } from './config.ts'
@@ -6,7 +5,7 @@ import { HttpFront } from './http/front.ts'
 import { writesTo } from './http/writes.ts'
 import { seldom } from './lib/seldom.ts'
 import { watchFolder } from './lib/watch.ts'
-import { explainPassedOver, loadModels, passedOver } from './model/load.ts'
+import { explainPassedOver, loadModels, loadModelsPatiently, passedOver } from './model/load.ts'
 import type { Model } from './model/model.ts'
 import { ensureAdmin } from './people/users.ts'
 import { Standing } from './standing.ts'
@@ -20,9 +19,6 @@ import { backupBeforeChange, scheduleBackups } from './upkeep/backups.ts'
 import { Metrics } from './upkeep/metrics.ts'
 
 type App = Awaited<ReturnType<typeof buildApp>>
-
-/** A file that is being written looks broken for a moment: faults are believed when they are still there. */
-const SECOND_LOOK_MS = 300
 
 const TELL_AGAIN_MS = 10_000
 const TELL_PROGRESS_MS = 5000
@@ -81,14 +77,24 @@ export class Service {
       },
     })
     const url = await this.#front.listen(config.HOST, config.PORT)
+    // Nobody is let in before there is an admin; who comes waits.
+    const admin = await this.#front.holdBack(
+      () => true,
+      () => this.#getGoing(),
+    )
+    // What was edited while the service started is followed as well.
+    if (config.WATCH_MODELS) void this.reload()
+    return { url, ...admin }
+  }
+
+  async #getGoing(): Promise<{ madeUp?: string }> {
+    const { config } = this
     if (config.WATCH_MODELS) {
       this.#stopWatching = watchFolder(config.MODELS_DIR, () => this.reload())
-      // What was edited while the service started is followed as well.
-      void this.reload()
     }
     this.#stopBackups = scheduleBackups(this.storage, config, this.#log)
     // The last that can fail: a password that is made up has to be seen.
-    return { url, ...(await ensureAdmin(this.storage.db, config)) }
+    return ensureAdmin(this.storage.db, config)
   }
 
   /** Follows the models folder. A fault anywhere leaves everything as it is. */
@@ -132,7 +138,7 @@ export class Service {
   }
 
   async #follow(): Promise<void> {
-    const models = await this.#loadPatiently()
+    const models = await loadModelsPatiently(this.config.MODELS_DIR)
     await this.#tellPassedOver()
     this.#following = fingerprintOf(models)
     const isSame = fingerprintOf(models) === this.#fingerprint
@@ -166,15 +172,6 @@ export class Service {
     const changing = overview.plans.filter(({ steps }) => steps.length > 0).map(({ model }) => model.name)
     const hold: Course['hold'] = (lastStep) => this.#front.holdBack((request) => writesTo(request, changing), lastStep)
     this.#tell(await migrate(this.storage, models, { ...this.#course, swap, hold }))
-  }
-
-  async #loadPatiently(): Promise<Model[]> {
-    try {
-      return await loadModels(this.config.MODELS_DIR)
-    } catch {
-      await setTimeout(SECOND_LOOK_MS)
-      return loadModels(this.config.MODELS_DIR)
-    }
   }
 
   /** A copy is due before anything risky. */

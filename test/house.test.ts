@@ -17,7 +17,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   'src/lib': [],
   'src/storage': ['src/storage/sqlite'],
   'src/storage/sqlite': ['src/storage'],
-  'src/cli': ['src/records', 'src/tables', 'src/model', 'src/people', 'src/storage'],
+  'src/cli': ['src', 'src/tables', 'src/model', 'src/people', 'src/storage', 'src/upkeep'],
   src: ['src/http', 'src/tables', 'src/model', 'src/people', 'src/storage', 'src/upkeep'],
 }
 const SHARED = ['src/errors.ts', 'src/envelope.ts', 'src/config.ts']

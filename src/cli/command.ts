@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { SettingsError } from '../config.ts'
 import { Failure } from '../errors.ts'
+import { ModelFaults } from '../model/load.ts'
 import { DatabaseError, StorageFault } from '../storage/storage.ts'
 
 /** What a command sees of the world. */
@@ -17,7 +18,7 @@ export interface World {
 export type Command = (world: World) => Promise<string>
 
 /** What an operator can do something about: the message says what. */
-const EXPECTED = [DatabaseError, Failure, SettingsError, StorageFault]
+const EXPECTED = [DatabaseError, Failure, ModelFaults, SettingsError, StorageFault]
 
 /** The words after the command are not right. */
 export class UsageError extends Error {}

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { type LoadHookSync, type ResolveHookSync, registerHooks } from 'node:module'
 import { extname, resolve } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { repeatedKey } from '../lib/json-numbers.ts'
 import { didYouMean } from '../lib/nearest.ts'
@@ -16,6 +17,7 @@ const MODEL_NAME = /^(?:[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)*\.)+[A-Z][A-Za-z0-
 /** Tables of these names are SQLite's and the service's own. */
 const RESERVED = /^(?:sqlite|dossier)[._]/i
 const MAX_NAME = 200
+const SECOND_LOOK_MS = 300
 
 /** All faults of all files, at once. */
 export class ModelFaults extends Error {
@@ -46,6 +48,16 @@ export async function loadModels(folder: string): Promise<Model[]> {
   }
   if (faults.length > 0) throw new ModelFaults(faults)
   return models
+}
+
+/** A file that is being written looks broken for a moment: faults are believed when they are still there. */
+export async function loadModelsPatiently(folder: string): Promise<Model[]> {
+  try {
+    return await loadModels(folder)
+  } catch {
+    await setTimeout(SECOND_LOOK_MS)
+    return loadModels(folder)
+  }
 }
 
 async function modelFiles(folder: string): Promise<string[]> {

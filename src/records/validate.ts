@@ -17,6 +17,7 @@ type Check = (data: unknown) => asserts data is Row
 
 /** What is checked before anything of a model is written, whoever wants it. */
 export function checksOf(model: Model): Checks {
+  const references = model.fields.filter((field) => field.reference).map(({ name }) => name)
   let compiled: { create: ValidateFunction; update: ValidateFunction } | undefined
   // When the first request comes: two hundred models would else hold up the start for seconds.
   const rules = () => {
@@ -24,6 +25,7 @@ export function checksOf(model: Model): Checks {
     return compiled
   }
   const check = (validate: ValidateFunction, data: unknown) => {
+    for (const name of references) takeId(data as Row, name)
     if (!validate(data)) throw explainData(validate.errors as ErrorObject[])
   }
   return {
@@ -31,6 +33,12 @@ export function checksOf(model: Model): Checks {
     update: (data) => check(rules().update, data),
     prepare: () => void rules(),
   }
+}
+
+/** What was read with "expand" may be sent back: of the record that is referred to, only the id counts. */
+function takeId(data: Row, name: string): void {
+  const given = Object.hasOwn(Object(data), name) ? data[name] : undefined
+  if (typeof given === 'object' && given !== null && Object.hasOwn(given, 'id')) data[name] = (given as Row).id
 }
 
 /** Each has a validator of its own, which goes when the model does. */

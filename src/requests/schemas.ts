@@ -1,43 +1,40 @@
 import { type TSchema, Type } from '@sinclair/typebox'
+import { PageOf, SuccessOf } from '../envelope.ts'
 import { type Field, type JsonSchema, type Model, visibleFields } from '../model/model.ts'
-import { createRules, ID, updateRules, VERSION } from '../model/rules.ts'
-import { exampleBody, exampleRecord } from './examples.ts'
+import { component, componentsNamed, mayBeUnread } from './components.ts'
 
-/** What the bodies and answers of one model's routes look like. */
-export interface ModelSchemas {
-  /** a record; which fields it has depends on what was asked for */
-  row: TSchema
-  createBody: TSchema
-  updateBody: TSchema
+/** What a record's answers are serialised by: which fields it has depends on what was asked for. */
+export function rowOf(model: Model): TSchema {
+  const fields = visibleFields(model).map((field) => [field.name, Type.Optional(Type.Unsafe(serialised(field)))])
+  return Type.Object({ id: Type.Integer(), version: Type.Integer(), ...Object.fromEntries(fields) })
 }
 
-export function schemasOf(model: Model): ModelSchemas {
-  const fields = visibleFields(model).map((field) => [field.name, Type.Optional(Type.Unsafe(returnedValue(field)))])
-  const row = { id: Type.Unsafe(ID), version: Type.Unsafe(VERSION), ...Object.fromEntries(fields) }
-  const example = exampleBody(model)
+/** Only the types. Arrays and objects go out as they were stored, references as an id or a record. */
+function serialised({ reference, type }: Field): JsonSchema {
+  if (reference) return {}
+  if (type === 'array') return { type: [type, 'null'], items: {} }
+  if (type === 'object') return { type: [type, 'null'], additionalProperties: true }
+  return { type: [type, 'null'] }
+}
+
+/** What a route of records takes and gives, as the document says it. */
+export interface Described {
+  body?: JsonSchema
+  answer: JsonSchema
+}
+
+export function describedRoutes(model: Model, names: Map<string, string>) {
+  const { record, row, create, update } = componentsNamed(names.get(model.name) as string)
+  const page = PageOf(Type.Unsafe(component(row)))
+  const one = SuccessOf(Type.Unsafe(component(record)))
+  const writtenOne = mayBeUnread(model)
+    ? SuccessOf(Type.Unsafe({ anyOf: [component(record), component('Stub')] }))
+    : one
+  const data = (name: string) => Type.Object({ data: Type.Unsafe(component(name)) }, { additionalProperties: false })
   return {
-    row: Type.Object(row, { title: model.title, examples: [exampleRecord(model)] }),
-    createBody: body(createRules(model), example),
-    updateBody: body(updateRules(model), { data: { version: 0, ...example.data } }),
-  }
-}
-
-function body(data: JsonSchema, example: object): TSchema {
-  return Type.Object({ data: Type.Unsafe(data) }, { additionalProperties: false, examples: [example] })
-}
-
-/** What a client gets: the type, and null where nothing is stored. Arrays and objects go out as they were stored. */
-function returnedValue(field: Field): JsonSchema {
-  const { title, description, schema, type, format } = field
-  if (field.reference)
-    return { title, description: description ?? `A ${field.reference.model}: its id, or with "expand" the record.` }
-  const inner = type === 'array' ? { items: {} } : type === 'object' ? { additionalProperties: true } : {}
-  return {
-    type: [type, 'null'],
-    title,
-    description,
-    format,
-    ...(schema.enum !== undefined && { enum: [...(schema.enum as unknown[]), null] }),
-    ...inner,
-  }
+    find: { answer: page },
+    read: { answer: one },
+    create: { body: data(create), answer: writtenOne },
+    update: { body: data(update), answer: writtenOne },
+  } satisfies Record<string, Described>
 }

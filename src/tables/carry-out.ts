@@ -3,7 +3,18 @@ import { type Model, tableOf } from '../model/model.ts'
 import { type Database, Refused } from '../storage/storage.ts'
 import { countTriggers, recount } from './counts.ts'
 import { quote, shapeOf } from './ddl.ts'
-import { type Draft, discardDrafts, draftOf, fillDraft, isSameDraft, startOver, takePlace } from './draft.ts'
+import {
+  type Draft,
+  discardDrafts,
+  draftOf,
+  fillDraft,
+  isSameDraft,
+  nameParents,
+  requireWhole,
+  startOver,
+  takePlace,
+} from './draft.ts'
+import { setAside } from './made-by-hand.ts'
 import type { Change } from './migrate.ts'
 import { overviewOf, wantedTriggers } from './overview.ts'
 import type { Step, TablePlan } from './plan.ts'
@@ -14,7 +25,10 @@ import { unwatch } from './watched.ts'
 
 /** The job that changes tables, inside a transaction with foreign keys off. What it throws undoes everything. */
 export async function run(db: Database, { models, miscounted, drafts }: Change): Promise<TablePlan[]> {
-  for (const draft of drafts) await fillDraft(db, draft, Number.MAX_SAFE_INTEGER)
+  for (const draft of drafts) {
+    await fillDraft(db, draft, Number.MAX_SAFE_INTEGER)
+    await requireWhole(db, draft)
+  }
   // Planned inside the transaction: of two processes, the second finds nothing left to do.
   const overview = await overviewOf(
     db,
@@ -30,7 +44,10 @@ export async function run(db: Database, { models, miscounted, drafts }: Change):
   // Triggers name tables and columns that are about to change: then they all go, and are made anew at the end.
   const kept = await dropTriggers(db, existing, rebuilt.length > 0 ? [] : wanted)
   await unwatch(db)
+  const makeTheirsAgain = rebuilt.length > 0 ? await setAside(db) : undefined
   for (const plan of plans) await applyPlan(db, plan, drafts)
+  await nameParents(db, drafts)
+  await makeTheirsAgain?.()
   await discardDrafts(db)
   for (const { name, sql: text } of wanted) if (!kept.includes(name)) await execute(db, text)
   // What happened to a table while nobody counted has to be counted now.

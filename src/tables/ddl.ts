@@ -24,22 +24,23 @@ export function createTable(
   model: Model,
   name = tableOf(model),
   hidden: { name: string; type: string }[] = [],
+  parentName = (table: string) => table,
 ): string {
   const columns = [
     ...SYSTEM_COLUMNS,
-    ...model.fields.map((field) => columnDefinition(field, model)),
+    ...model.fields.map((field) => columnDefinition(field, model, parentName)),
     ...hidden.map((column) => `${quote(column.name)} ${column.type}`),
   ]
   return `CREATE TABLE ${quote(name)} (${columns.join(', ')})`
 }
 
 /** Without a default: what a field starts with is what its file says now, and is written with every record. */
-export function columnDefinition(field: Field, model: Model): string {
+export function columnDefinition(field: Field, model: Model, parentName = (table: string) => table): string {
   const start = `${quote(field.name)} ${columnType(field)}`
   if (field.computed) return `${start} GENERATED ALWAYS AS (${computedExpression(field.computed, model)}) VIRTUAL`
   if (!field.reference) return start
   const { table, onDelete } = foreignKeyOf(field.reference)
-  return `${start} REFERENCES ${quote(table)} ("id") ON DELETE ${onDelete}`
+  return `${start} REFERENCES ${quote(parentName(table))} ("id") ON DELETE ${onDelete}`
 }
 
 /** A restrict is checked at the end of the statement, so that a cascade may take both records at once. */

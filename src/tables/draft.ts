@@ -1,9 +1,10 @@
 import { CompiledQuery, type RawBuilder, sql } from 'kysely'
 import { type Model, tableOf } from '../model/model.ts'
-import { type Database, Refused, StorageFault } from '../storage/storage.ts'
+import { type Database, Refused, type Row, StorageFault } from '../storage/storage.ts'
 import { encode } from './columns.ts'
 import { convert } from './convert.ts'
-import { createIndex, createTable, type Index, indexesOf, isCalled, literal, quote, twinOf } from './ddl.ts'
+import { createIndex, createTable, type Index, indexesOf, literal, quote, twinOf } from './ddl.ts'
+import { makeAgain } from './made-by-hand.ts'
 import type { TablePlan } from './plan.ts'
 import type { Rebuild, Source } from './plan-rebuild.ts'
 import type { TableState } from './state.ts'
@@ -47,7 +48,7 @@ export function isSameDraft(one: Draft, other: Draft): boolean {
 
 /** Makes an empty draft, and marks from now on what is changed. */
 export async function beginDraft(db: Database, { model, token, rebuild }: Draft, table: TableState): Promise<void> {
-  await run(db, createTable(model, draftName(model), rebuild.hidden))
+  await run(db, createTable(model, draftName(model), rebuild.hidden, parentName))
   // From the start, for an index over a full table is made in one go; and under a name that is free.
   const freeName = (index: Index) => (table.indexes.some(({ name }) => name === index.name) ? twinOf(index) : index)
   for (const index of indexesOf(model)) await run(db, createIndex(freeName(index), model, draftName(model)))
@@ -57,10 +58,13 @@ export async function beginDraft(db: Database, { model, token, rebuild }: Draft,
     VALUES (${tableOf(model)}, ${token}, ${Number.MIN_SAFE_INTEGER}, ${Date.now()})`.execute(db)
 }
 
-/** Whether somebody else is making tables anew. */
+/** Whether somebody else is making tables anew. A moment that is still to come is none: the clock was set back. */
 export async function othersAreAtIt(db: Database): Promise<boolean> {
-  const since = Date.now() - ABANDONED_MS
-  const { rows } = await sql`SELECT 1 FROM dossier_drafts WHERE touched > ${since} LIMIT 1`.execute(db)
+  const now = Date.now()
+  const { rows } = await sql`
+    SELECT 1 FROM dossier_drafts WHERE touched BETWEEN ${now - ABANDONED_MS} AND ${now + ABANDONED_MS} LIMIT 1`.execute(
+    db,
+  )
   return rows.length > 0
 }
 
@@ -99,45 +103,50 @@ async function filledSoFar(db: Database, { model, token }: Draft): Promise<numbe
 }
 
 /** Whoever migrates begins again. */
-export const startOver = (message: string) => new StorageFault('busy', message)
+export const startOver = (message: string) => new StorageFault('stale', message)
 
 /** Takes over the records that a condition selects, with what has to be converted. */
 async function copy(db: Database, { model, rebuild, renames }: Draft, condition: RawBuilder<unknown>): Promise<void> {
-  const nameNow = (name: string) => renames[name] ?? name
+  const nameNow = ({ column = '' }: Source) => renames[column] ?? column
   const plain = rebuild.sources.filter(({ from }) => from === undefined)
-  const hidden = rebuild.hidden.map((column) => quote(column.name))
-  const into = [quote('id'), quote('version'), ...plain.map(({ field }) => quote(field.name)), ...hidden]
+  const converted = rebuild.sources.filter(({ from }) => from !== undefined)
   // What is not set stays so; only a field that is new starts with its default.
-  const values = plain.map(({ field, column }) =>
-    column === undefined ? literal(encode(field, field.default)) : quote(nameNow(column)),
+  const values = plain.map((source) =>
+    source.column === undefined ? literal(encode(source.field, source.field.default)) : `old.${quote(nameNow(source))}`,
   )
-  const from = [quote('id'), quote('version'), ...values, ...hidden]
-  await sql`
-    INSERT INTO ${sql.table(draftName(model))} (${sql.raw(into.join(', '))})
-    SELECT ${sql.raw(from.join(', '))} FROM ${sql.table(tableOf(model))} WHERE ${condition}`.execute(db)
-  for (const source of rebuild.sources)
-    if (source.from !== undefined) await convertColumn(db, model, source, nameNow(source.column as string), condition)
+  const kept = ['id', 'version', ...rebuild.hidden.map(({ name }) => name)].map(quote)
+  const into = [...kept, ...[...plain, ...converted].map(({ field }) => quote(field.name))]
+  const from = [...kept.map((name) => `old.${name}`), ...values]
+  const insert = `INSERT INTO ${quote(draftName(model))} (${into.join(', ')}) SELECT ${from.join(', ')}`
+  const old = `${quote(tableOf(model))} AS old`
+  if (converted.length === 0)
+    return void (await sql`${sql.raw(`${insert} FROM ${old}`)} WHERE ${condition}`.execute(db))
+  // A statement for a thousand records at a time: one for each would take twenty times as long.
+  const insertConverted = `
+    ${insert}, ${converted.map((_, index) => `given.value ->> ${index + 1}`).join(', ')}
+    FROM json_each(?) AS given JOIN ${old} ON old."id" = given.value ->> 0`
+  const columns = converted.map(nameNow)
+  for await (const rows of storedRows(db, tableOf(model), columns, condition)) {
+    const given = rows.map((row) => [row.id, ...convertRow(model, converted, columns, row)])
+    await db.executeQuery(CompiledQuery.raw(insertConverted, [JSON.stringify(given)]))
+  }
 }
 
-/** A statement for a thousand records at a time: one for each would take twenty times as long. */
-async function convertColumn(
-  db: Database,
-  model: Model,
-  { field, from = '' }: Source,
-  column: string,
-  condition: RawBuilder<unknown>,
-): Promise<void> {
-  const draft = quote(draftName(model))
-  const update = `
-    UPDATE ${draft} SET ${quote(field.name)} = pair.value ->> 1
-    FROM json_each(?) AS pair WHERE ${draft}."id" = pair.value ->> 0`
-  for await (const rows of storedRows(db, tableOf(model), [column], condition)) {
-    const set = rows.filter((row) => row[column] !== null)
-    const pairs = set.map(({ id, [column]: value }) => [id, convert(value as string | number, from, field)])
-    const lost = pairs.filter(([, value]) => value === undefined).map(([id]) => id as number)
-    if (lost.length > 0) throw new Refused([`${model.name}: ${cannotConvert(field, lost)}`])
-    await db.executeQuery(CompiledQuery.raw(update, [JSON.stringify(pairs)]))
-  }
+function convertRow(model: Model, sources: Source[], columns: string[], row: { id: number } & Row): unknown[] {
+  return sources.map(({ field, from = '' }, index) => {
+    const value = row[columns[index] as string] as string | number | null
+    const converted = value === null ? null : convert(value, from, field)
+    if (converted === undefined) throw new Refused([`${model.name}: ${cannotConvert(field, [row.id])}`])
+    return converted
+  })
+}
+
+/** Throws if the draft does not have as many records: REPLACE in a shell deletes what is in its way, unheard by triggers. */
+export async function requireWhole(db: Database, { model }: Draft): Promise<void> {
+  const [table, draft] = [sql.table(tableOf(model)), sql.table(draftName(model))]
+  const { rows } = await sql<{ isWhole: number }>`
+    SELECT (SELECT count(*) FROM ${table}) = (SELECT count(*) FROM ${draft}) AS isWhole`.execute(db)
+  if (rows[0]?.isWhole !== 1) throw startOver('The table was changed in a way that no trigger hears of.')
 }
 
 /**
@@ -146,21 +155,39 @@ async function convertColumn(
  */
 export async function takePlace(db: Database, { model }: Draft, table: TableState): Promise<void> {
   const name = tableOf(model)
-  const draft = draftName(model)
-  const { rows: counts } = await sql<{ isSame: number }>`
-    SELECT (SELECT count(*) FROM ${sql.table(name)}) = (SELECT count(*) FROM ${sql.table(draft)}) AS isSame`.execute(db)
-  // REPLACE in a shell deletes what is in its way, and no trigger hears of it.
-  if (counts[0]?.isSame !== 1) throw startOver('The table was changed in a way that no trigger hears of.')
   const { rows } = await sql<{ seq: number }>`SELECT seq FROM sqlite_sequence WHERE name = ${name}`.execute(db)
   await run(db, `DROP TABLE ${quote(name)}`)
-  await run(db, `ALTER TABLE ${quote(draft)} RENAME TO ${quote(name)}`)
+  await run(db, `ALTER TABLE ${quote(draftName(model))} RENAME TO ${quote(name)}`)
   // The highest id ever given away: none is used again, even if its record is gone.
   await sql`DELETE FROM sqlite_sequence WHERE name = ${name}`.execute(db)
   await sql`INSERT INTO sqlite_sequence (name, seq) VALUES (${name}, ${rows[0]?.seq ?? 0})`.execute(db)
-  // Those that somebody made by hand went with the old table.
-  const ours = indexesOf(model)
+  // Those that somebody made went with the old table.
   for (const index of table.indexes)
-    if (!index.name.startsWith(`${name}__`) && !ours.some((own) => isCalled(own, index.name))) await run(db, index.sql)
+    if (!index.name.startsWith(`${name}__`)) await makeAgain(db, { type: 'index', ...index })
+}
+
+/** What a draft refers to until it takes its place: nothing that is there, so that it holds up nobody's delete. */
+const parentName = (table: string) => `dossier_parent__${table}`
+
+/**
+ * Lets tables refer to what they are meant to refer to. Renaming a table makes all that refer to it follow, unless SQLite
+ * is told to rename as it did long ago: so the real one steps aside, another one takes its name and all who follow, and the
+ * real one comes back.
+ */
+export async function nameParents(db: Database, drafts: Draft[]): Promise<void> {
+  const targets = drafts.flatMap(({ model }) => model.fields.flatMap(({ reference }) => reference?.model ?? []))
+  for (const table of new Set(targets.map((name) => tableOf({ name })))) {
+    const [name, aside, parent] = [table, `dossier_aside__${table}`, parentName(table)].map(quote)
+    await run(db, 'PRAGMA legacy_alter_table = on')
+    await run(db, `ALTER TABLE ${name} RENAME TO ${aside}`)
+    await run(db, 'PRAGMA legacy_alter_table = off')
+    await run(db, `CREATE TABLE ${parent} ("id" INTEGER PRIMARY KEY)`)
+    await run(db, `ALTER TABLE ${parent} RENAME TO ${name}`)
+    await run(db, `DROP TABLE ${name}`)
+    await run(db, 'PRAGMA legacy_alter_table = on')
+    await run(db, `ALTER TABLE ${aside} RENAME TO ${name}`)
+    await run(db, 'PRAGMA legacy_alter_table = off')
+  }
 }
 
 /** Clears away every draft, its marks and what marks them. */

@@ -1,6 +1,6 @@
 import { CompiledQuery, sql } from 'kysely'
 import { type Model, tableOf } from '../model/model.ts'
-import { type Database, Refused } from '../storage/storage.ts'
+import { type Database, Refused, StorageFault } from '../storage/storage.ts'
 import { indexesOf, isCalled, quote } from './ddl.ts'
 import {
   beginDraft,
@@ -10,6 +10,7 @@ import {
   type Filled,
   fillDraft,
   othersAreAtIt,
+  requireWhole,
   startOver,
 } from './draft.ts'
 import { planTable } from './plan.ts'
@@ -21,7 +22,7 @@ import { draftName } from './watched.ts'
 
 /** Begins a draft of every table that has to be made anew. What is left over from a process that died goes. */
 export async function begin(db: Database, { models, token }: { models: Model[]; token: string }): Promise<Draft[]> {
-  if (await othersAreAtIt(db)) throw startOver('Another process is making tables anew.')
+  if (await othersAreAtIt(db)) throw new StorageFault('busy', 'Another process is making tables anew.')
   await discardDrafts(db)
   const drafts: Draft[] = []
   for (const model of models) {
@@ -64,6 +65,7 @@ async function sharedIn(db: Database, draft: Draft): Promise<string[]> {
     if (uniques.some((index) => isCalled(index, name)))
       await db.executeQuery(CompiledQuery.raw(`DROP INDEX ${quote(name)}`))
   await fillDraft(db, draft, Number.MAX_SAFE_INTEGER)
+  await requireWhole(db, draft)
   const reasons: string[] = []
   for (const { fields } of uniques) reasons.push(...(await sharing(db, model, fields, table)))
   return reasons

@@ -11,6 +11,9 @@ import type { TablePlan } from './plan.ts'
 const PATIENCE_MS = 600_000
 /** How long others' writes may have to wait for a portion of a draft, about. */
 const PORTION_MS = 30
+const LONGEST_PAUSE_MS = 200
+/** How often a draft is begun again because of what others did to its table. */
+const MOST_BEGINNINGS = 5
 const FIRST_PORTION = 100
 const LARGEST_PORTION = 10_000
 
@@ -67,11 +70,17 @@ export async function migrate(
   miscounted: string[] = [],
 ): Promise<TablePlan[]> {
   const end = Date.now() + (course.patienceMs ?? PATIENCE_MS)
+  let begun = 0
+  const isWorthAnotherTry = (error: unknown) => {
+    const { kind } = error instanceof StorageFault ? error : { kind: undefined }
+    return (kind === 'busy' && Date.now() < end) || (kind === 'stale' && ++begun < MOST_BEGINNINGS)
+  }
   for (;;) {
+    course.signal?.throwIfAborted()
     try {
       return await attempt(storage, models, course, miscounted)
     } catch (error) {
-      if (!(error instanceof StorageFault) || error.kind !== 'busy' || Date.now() > end) throw error
+      if (!isWorthAnotherTry(error)) throw error
       await setTimeout(100)
     }
   }
@@ -102,6 +111,8 @@ async function fillUp(storage: Storage, draft: Draft, { signal, onProgress }: Co
     isFull = portion.isFull
     const fitting = Math.ceil((rows * PORTION_MS) / portion.milliseconds)
     rows = Math.min(fitting, rows * 2, LARGEST_PORTION)
+    // As long as it took: else processes that look for a gap every now and then would not find one.
+    await setTimeout(Math.min(portion.milliseconds, LONGEST_PAUSE_MS))
     onProgress?.(draft.model.name, Math.min(100, Math.floor((100 * portion.to) / draft.last)))
   }
 }

@@ -4,7 +4,7 @@ import t from 'tap'
 import { parseModel } from '../../src/model/parse.ts'
 import { checksOf } from '../../src/records/validate.ts'
 import { typesOnly } from '../../src/requests/answers.ts'
-import { schemasOf } from '../../src/requests/schemas.ts'
+import { rowOf } from '../../src/requests/schemas.ts'
 import { CONTACT, modelOf, THING } from '../helper.ts'
 
 const field = (content: object, more: object = {}) => ({ type: 'object', properties: { x: content }, ...more })
@@ -299,7 +299,7 @@ t.test('what is compiled from a model that was found right cannot fail', async (
         if (Array.isArray(model)) return
         right++
         checksOf(model).prepare()
-        fastJson(typesOnly(schemasOf(model).row) as object)
+        fastJson(typesOnly(rowOf(model)) as object)
       },
     ),
     { seed: 9, numRuns: 150 },

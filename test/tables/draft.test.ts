@@ -96,7 +96,7 @@ t.test('whatever changes while a table is made anew, it ends as if it had been m
       } catch (error) {
         // A REPLACE deletes what is in its way and no trigger hears of it: that is noticed, and the change begins again.
         t.ok(changes.some(({ sql: text }) => text.startsWith('REPLACE')))
-        t.match(error, { kind: /busy|taken/ })
+        t.match(error, { kind: /stale|taken/ })
         shell.exec('UPDATE dossier_drafts SET touched = 0')
         restarts++
         before = things('CAST(code AS INTEGER) AS code')
@@ -233,7 +233,7 @@ t.test('of two processes that make a table anew, one begins again', async (t) =>
   await first.db.updateTable('dossier_drafts').set({ touched: 0 }).execute()
   const back = [company, thing('number', 'clear')]
   await second.change(BEGIN, { models: back, token: 'other' })
-  await t.rejects(first.change(FILL, { draft, rows: 1 }), { kind: 'busy', message: /has begun to make the same/ })
+  await t.rejects(first.change(FILL, { draft, rows: 1 }), { kind: 'stale', message: /has begun to make the same/ })
   await second.db.updateTable('dossier_drafts').set({ touched: 0 }).execute()
   await migrateTo(second, back)
   t.strictSame(await leftOver(first), [])
@@ -244,7 +244,7 @@ t.test('what was in the way is gone when it is looked at again', async (t) => {
   await migrateTo(storage, [company, thing('string', 'clear')])
   await fillTable(storage, 3)
   const drafts = await storage.change(BEGIN, { models: [company, thing('integer', 'clear')], token: 'mine' })
-  await t.rejects(storage.change(REFUSE_SHARED, drafts), { kind: 'busy', message: /so again/ })
+  await t.rejects(storage.change(REFUSE_SHARED, drafts), { kind: 'stale', message: /so again/ })
   await sql`UPDATE dossier_drafts SET touched = 0`.execute(storage.db)
   const pairs = { note: { type: 'string' }, size: { type: 'integer' } }
   await migrateTo(storage, [company, thing('string', 'clear', pairs)])
@@ -260,7 +260,7 @@ t.test('a table that was changed by hand since its draft was begun', async (t) =
   const drafts = await storage.change(BEGIN, { models, token: 'mine' })
   await sql`ALTER TABLE a__Thing ADD COLUMN more TEXT`.execute(storage.db)
   await t.rejects(storage.change(CARRY_OUT, { models, miscounted: [], drafts }), {
-    kind: 'busy',
+    kind: 'stale',
     message: /has changed/,
   })
   await sql`UPDATE dossier_drafts SET touched = 0`.execute(storage.db)
@@ -270,7 +270,7 @@ t.test('a table that was changed by hand since its draft was begun', async (t) =
   await sql`DROP TRIGGER a__Thing__DELETE__draft`.execute(storage.db)
   await sql`DELETE FROM a__Thing WHERE id = 2`.execute(storage.db)
   await t.rejects(storage.change(CARRY_OUT, { models, miscounted: [], drafts: [draft] }), {
-    kind: 'busy',
+    kind: 'stale',
     message: /no trigger hears of/,
   })
 })
@@ -324,4 +324,69 @@ t.test('a change that is given up leaves nothing behind', async (t) => {
   const course = { signal: controller.signal, onProgress: () => controller.abort() }
   await t.rejects(migrate(storage, [company, thing('integer', 'clear')], course), { name: 'AbortError' })
   t.strictSame(await leftOver(storage), [])
+})
+
+t.test('what is unique, or made by hand, is looked at when it is whole', async (t) => {
+  const folder = emptyFolder(t)
+  const storage = await testStorage(t, folder)
+  const shell = new Sqlite(databaseFile(join(folder, 'data')))
+  t.teardown(() => shell.close())
+  const label = { label: { type: 'string', computed: '{code} {company}', unique: true } }
+  const labelled = (type: string) =>
+    modelOf('a.Thing', {
+      type: 'object',
+      properties: {
+        code: { type },
+        company: { type: 'integer', reference: 'a.Company', onDelete: 'cascade' },
+        other: { type: 'integer' },
+        ...label,
+      },
+      audit: false,
+    })
+  await migrateTo(storage, [company, labelled('string')])
+  shell.exec(`PRAGMA foreign_keys = on; INSERT INTO a__Company (name) VALUES ('x'), ('y');
+    INSERT INTO a__Thing (code, company, other) VALUES ('1', 1, 7), ('1', NULL, 7), ('2', 1, 8);
+    CREATE VIEW seen AS SELECT code FROM a__Thing;
+    CREATE TABLE told (id); CREATE TRIGGER tell AFTER DELETE ON a__Thing BEGIN INSERT INTO told VALUES (OLD.id); END`)
+  const models = [company, labelled('integer')]
+  const [draft] = (await storage.change(BEGIN, { models, token: 'mine' })) as [Draft]
+  await storage.change(FILL, { draft, rows: 10 })
+  // What the draft has copied holds up nobody: neither by its references nor by what is unique in it.
+  shell.exec('DELETE FROM a__Company WHERE id = 1')
+  await storage.change(CARRY_OUT, { models, miscounted: [], drafts: [draft] })
+  t.strictSame(shell.prepare('SELECT id, code, label FROM a__Thing').all(), [{ id: 2, code: 1, label: '1' }])
+  t.strictSame(shell.prepare('SELECT code FROM seen').all(), [{ code: 1 }])
+  t.strictSame(shell.prepare('SELECT id FROM told ORDER BY id').all(), [{ id: 1 }, { id: 3 }])
+  shell.exec('DELETE FROM a__Thing')
+  t.equal(shell.prepare('SELECT count(*) FROM told').pluck().get(), 3, 'also what was made by hand goes on')
+  shell.exec(`INSERT INTO a__Thing (code) VALUES (1)`)
+  t.throws(() => shell.exec(`INSERT INTO a__Thing (code) VALUES (1)`), /UNIQUE/)
+  t.throws(() => shell.exec(`INSERT INTO a__Thing (code, company) VALUES (5, 99)`), /FOREIGN KEY/)
+
+  const decimals = modelOf('a.Price', { type: 'object', properties: { x: { type: 'string' } }, audit: false })
+  await migrateTo(storage, [...models, decimals])
+  shell.exec(`INSERT INTO a__Price (x) VALUES ('1.50'), ('1.5'); CREATE UNIQUE INDEX by_hand ON a__Price (x)`)
+  const numbers = modelOf('a.Price', { type: 'object', properties: { x: { type: 'number' } }, audit: false })
+  await t.rejects(migrateTo(storage, [...models, numbers]), {
+    name: 'Refused',
+    message: /The index by_hand, which was made by hand, does not fit any more: UNIQUE.* Drop it first/,
+  })
+  t.strictSame(await leftOver(storage), [])
+})
+
+t.test('waiting for others has an end', async (t) => {
+  const storage = await testStorage(t)
+  await migrateTo(storage, [company, thing('string', 'clear')])
+  const models = [company, thing('integer', 'clear')]
+  await storage.change(BEGIN, { models, token: 'other' })
+  const controller = new AbortController()
+  const waiting = migrate(storage, models, { signal: controller.signal })
+  controller.abort()
+  await t.rejects(waiting, { name: 'AbortError' }, 'when the service stops')
+  // The clock has been set back since.
+  await storage.db
+    .updateTable('dossier_drafts')
+    .set({ touched: Date.now() + 3_600_000 })
+    .execute()
+  t.equal((await migrateTo(storage, models)).length, 1, 'when nobody can have touched it')
 })

@@ -1,0 +1,160 @@
+import { type Field, type JsonSchema, type Model, type Models, type Reference, visibleFields } from '../model/model.ts'
+import { createRules, ID, updateRules, VERSION } from '../model/rules.ts'
+import { exampleData, exampleRecord } from './examples.ts'
+
+/** How the records of models are called and described in the OpenAPI document, for generated clients. */
+
+/** Stands for a reference to a component until the document is put together. */
+export const component = (name: string): JsonSchema => ({ 'x-component': name })
+
+/** What the service itself describes. */
+const OWN_COMPONENTS = ['Failure', 'Account', 'Person', 'Session', 'Me', 'Health', 'ModelDescription', 'Stub']
+
+/** The four things that are described of a model. */
+export const componentsNamed = (name: string) => ({
+  record: name,
+  row: `${name}Row`,
+  create: `${name}New`,
+  update: `${name}Change`,
+})
+
+/** What each model is called in generated code: its last word, or all of its name where others are called so too. */
+export function shortNames(models: Models): Map<string, string> {
+  const taken = new Set(OWN_COMPONENTS)
+  const lastWords = Map.groupBy(models.keys(), lastWord)
+  return new Map(
+    [...models.keys()].map((name) => {
+      const words = name.split('.').map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+      const candidates = [
+        ...(lastWords.get(lastWord(name))?.length === 1 ? [lastWord(name)] : []),
+        words.join(''),
+        // No word has two of them: this one is nobody else's.
+        name.replaceAll('.', '__'),
+      ]
+      const isFree = (candidate: string) => Object.values(componentsNamed(candidate)).every((one) => !taken.has(one))
+      const chosen = candidates.find(isFree) as string
+      for (const one of Object.values(componentsNamed(chosen))) taken.add(one)
+      return [name, chosen]
+    }),
+  )
+}
+
+const lastWord = (name: string) => name.split('.').at(-1) as string
+
+/** A model's components, by name. */
+export function componentsOf(model: Model, models: Models, names: Map<string, string>): Record<string, JsonSchema> {
+  const { title, description } = model
+  const { record, row, create, update } = componentsNamed(names.get(model.name) as string)
+  const fields = visibleFields(model)
+  const properties = {
+    id: ID,
+    version: VERSION,
+    ...Object.fromEntries(fields.map((field) => [field.name, returned(field, models, names)])),
+  }
+  const recordExample = exampleRecord(model)
+  const data = exampleData(model)
+  const examples = (example: object | undefined) => (example ? { examples: [example] } : {})
+  return {
+    [record]: {
+      type: 'object',
+      title,
+      description: description ?? `A ${title}, as it is read.`,
+      properties,
+      required: Object.keys(properties),
+      ...examples(recordExample),
+    },
+    [row]: {
+      type: 'object',
+      title: `${title} in a list`,
+      description: `Of a ${title}, the fields that its model lists, or those that were asked for.`,
+      properties,
+      required: ['id', 'version'],
+      ...examples(recordExample),
+    },
+    [create]: {
+      ...written(createRules(model), model),
+      title: `New ${title}`,
+      description: `What a new ${title} starts with.`,
+      ...examples(data),
+    },
+    [update]: {
+      ...written(updateRules(model), model),
+      title: `Change of ${title}`,
+      description: `The version that was read, and what is to change. All that was read may be sent back.`,
+      ...examples(data && { version: 0, ...data }),
+    },
+  }
+}
+
+/** What a client gets: null where nothing is stored, which is never so for a required field. */
+function returned(field: Field, models: Models, names: Map<string, string>): JsonSchema {
+  const { title, description, schema, required, type, format } = field
+  const nullable = (one: JsonSchema) => (required ? one : { ...one, type: [one.type, 'null'] })
+  const words = { ...(title && { title }), ...(description && { description }) }
+  if (field.reference) return { ...words, ...returnedReference(field.reference, required, models, names) }
+  const { enum: values, const: only, items, properties } = schema
+  return nullable({
+    ...words,
+    type,
+    ...(format && { format }),
+    ...(values !== undefined && { enum: required ? values : [...(values as unknown[]), null] }),
+    ...(only !== undefined && { enum: required ? [only] : [only, null] }),
+    ...(items !== undefined && { items: inner(items as JsonSchema) }),
+    ...(properties !== undefined && { properties: innerProperties(properties), additionalProperties: true }),
+  })
+}
+
+/** Its id, or the record; null also where somebody may not read that. */
+function returnedReference(reference: Reference, required: boolean, models: Models, names: Map<string, string>) {
+  const target = models.get(reference.model) as Model
+  const isOpen = target.access.read.some(({ role, own }) => role === '*' && !own)
+  const id: JsonSchema = { type: required && isOpen ? 'integer' : ['integer', 'null'] }
+  return {
+    description: `The id of a ${reference.model}, or with "expand" the record.`,
+    anyOf: [id, component(names.get(reference.model) as string)],
+  }
+}
+
+/** Of what is inside arrays and objects only the types: what is stored may be older than its rules. */
+function inner(schema: JsonSchema): JsonSchema {
+  const { type, title, description, items, properties } = schema
+  return {
+    ...(type !== undefined && { type }),
+    ...(title !== undefined && { title }),
+    ...(description !== undefined && { description }),
+    ...(items !== undefined && { items: inner(items as JsonSchema) }),
+    ...(properties !== undefined && { properties: innerProperties(properties) }),
+  }
+}
+
+const innerProperties = (properties: unknown) =>
+  Object.fromEntries(Object.entries(properties as Record<string, JsonSchema>).map(([name, one]) => [name, inner(one)]))
+
+/** The rules as they are checked, but for how a reference may be sent. */
+function written(rules: JsonSchema, model: Model): JsonSchema {
+  const properties = { ...(rules.properties as Record<string, JsonSchema>) }
+  for (const { name, reference, readOnly } of model.fields)
+    if (reference && !readOnly)
+      properties[name] = {
+        description: `The id of a ${reference.model}, or the record itself, of which only the id counts.`,
+        anyOf: [properties[name], { type: 'object', properties: { id: ID }, required: ['id'] }],
+      }
+  return { ...rules, properties }
+}
+
+/** What somebody gets of a record that they may write but not read. */
+export const STUB = {
+  Stub: {
+    type: 'object',
+    description: 'Of a record that the user may write but not read.',
+    properties: { id: ID, version: VERSION },
+    required: ['id', 'version'],
+  },
+} satisfies Record<string, JsonSchema>
+
+/** Whether somebody may write records of a model that they may not read: then they get back only an id and a version. */
+export function mayBeUnread({ access }: Model): boolean {
+  const readers = access.read.filter(({ own }) => !own).map(({ role }) => role)
+  if (readers.includes('*')) return false
+  return [...access.create, ...access.update].some(({ role }) => role !== 'admin' && !readers.includes(role))
+}

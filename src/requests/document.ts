@@ -1,0 +1,81 @@
+import { FailureSchema, failure } from '../envelope.ts'
+import { CODES, type Code, Failure } from '../errors.ts'
+import type { JsonSchema } from '../model/model.ts'
+
+/** Puts the OpenAPI document together: named components, and every failure that an operation can answer with. */
+
+const REQUEST_ID = '39bd917f-9161-4752-8862-9495db19adce'
+/** Keywords that only our validator knows have no place in a document for others. */
+const OURS = ['storable']
+
+interface Document {
+  paths?: Record<string, Record<string, Operation>>
+  components?: { schemas?: object }
+  [keyword: string]: unknown
+}
+
+interface Operation {
+  'x-failures'?: Code[]
+  responses?: Record<string, unknown>
+  [keyword: string]: unknown
+}
+
+export function finishDocument(draft: object, models: Record<string, JsonSchema>): object {
+  const schemas: Record<string, unknown> = {}
+  const paths = Object.fromEntries(
+    Object.entries((draft as Document).paths ?? {}).map(([path, operations]) => [
+      path,
+      Object.fromEntries(Object.entries(operations).map(([method, operation]) => [method, finishOperation(operation)])),
+    ]),
+  )
+  const document = referring({ ...draft, paths }, schemas) as Document
+  for (const [name, schema] of Object.entries(models)) schemas[name] = referring(schema, schemas)
+  return { ...document, components: { ...(draft as Document).components, schemas } }
+}
+
+/** A schema that is described once, under a name. */
+export const named = <Schema extends object>(name: string, schema: Schema): Schema => ({ ...schema, 'x-name': name })
+
+function finishOperation({ 'x-failures': codes = [], responses, ...operation }: Operation): Operation {
+  const byStatus = Map.groupBy(codes, (code) => CODES[code].http)
+  const failures = [...byStatus].map(([http, group]) => [http, failureResponse(group)])
+  const done = responses?.[200] as { description?: string } | undefined
+  // What the library says where a route says nothing.
+  if (done?.description === 'Default Response') done.description = 'Done.'
+  return { ...operation, responses: { ...responses, ...Object.fromEntries(failures) } }
+}
+
+/** One answer per HTTP status, with an example of each code that it may carry. */
+function failureResponse(codes: Code[]) {
+  const value = (code: Code) => failure(new Failure(code, 'One sentence that says what to do.'), REQUEST_ID)
+  const examples = Object.fromEntries(codes.map((code) => [code, { value: value(code) }]))
+  return {
+    description: codes.join(', '),
+    content: { 'application/json': { schema: FailureSchema, examples } },
+  }
+}
+
+/** Data and not descriptions: nothing in there is ours. */
+const DATA = ['default', 'enum', 'const', 'examples', 'example']
+
+/** Turns what has a name into a reference to it, at any depth, and leaves out what is ours alone. */
+function referring(value: unknown, schemas: Record<string, unknown>): unknown {
+  if (Array.isArray(value)) return value.map((item) => referring(item, schemas))
+  if (typeof value !== 'object' || value === null) return value
+  const { 'x-component': component, 'x-name': name, ...others } = value as Record<string, unknown>
+  const entries = Object.entries(others).filter(([key, inner]) => !OURS.includes(key) && inner !== undefined)
+  const plain = Object.fromEntries(
+    entries.map(([key, inner]) => {
+      if (DATA.includes(key)) return [key, inner]
+      return [key, key === 'properties' ? eachReferring(inner as object, schemas) : referring(inner, schemas)]
+    }),
+  )
+  if (component !== undefined) return { ...plain, $ref: `#/components/schemas/${component}` }
+  if (name === undefined) return plain
+  schemas[name as string] = plain
+  return { $ref: `#/components/schemas/${name}` }
+}
+
+/** Names of fields are nobody's keywords. */
+const eachReferring = (properties: object, schemas: Record<string, unknown>) =>
+  Object.fromEntries(Object.entries(properties).map(([name, inner]) => [name, referring(inner, schemas)]))

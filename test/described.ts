@@ -1,0 +1,73 @@
+import { subscribe } from 'node:diagnostics_channel'
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+
+/**
+ * Every answer of every app of every test is held against the OpenAPI document of that app: one that comes though it is not
+ * described, or not as it is described, is turned into an error that no test expects.
+ */
+
+interface Answered {
+  responses: Record<string, { content?: Record<string, unknown> }>
+  operationId: string
+}
+
+/** Documents differ by the models; tests start many apps with the same ones. */
+const known = new Map<string, (request: FastifyRequest, status: number, payload: string) => string | undefined>()
+
+subscribe('fastify.initialization', (message) => {
+  const { fastify } = message as { fastify: FastifyInstance }
+  fastify.addHook('onSend', (request, reply, payload, done) => {
+    const isDescribed = 'document' in fastify && !request.is404 && request.method !== 'HEAD'
+    const fault = isDescribed && checkerOf(fastify)(request, reply.statusCode, String(payload))
+    if (fault) console.error(`${request.method} ${request.url} → ${reply.statusCode}: ${fault}\n${payload}`)
+    done((fault ? new Error(fault) : null) as null, payload)
+  })
+})
+
+function checkerOf(app: FastifyInstance) {
+  const key = JSON.stringify([[...app.models.values()], app.config.PUBLIC_URL])
+  const checker = known.get(key) ?? makeChecker(app.document() as { paths: Record<string, Record<string, Answered>> })
+  known.set(key, checker)
+  return checker
+}
+
+function makeChecker(document: { paths: Record<string, Record<string, Answered>> }) {
+  const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true })
+  ajv.addSchema(document, 'document')
+  const validators = new Map<string, ValidateFunction>()
+  const validatorOf = (pointer: string) => {
+    const validator = validators.get(pointer) ?? ajv.compile({ $ref: `document#${pointer}` })
+    validators.set(pointer, validator)
+    return validator
+  }
+  const escaped = (word: string) => encodeURIComponent(word.replaceAll('~', '~0').replaceAll('/', '~1'))
+
+  return ({ method, url, routeOptions }: FastifyRequest, status: number, payload: string): string | undefined => {
+    const path = (routeOptions.url as string).replace(/:(\w+)/g, '{$1}')
+    const operation = document.paths[path]?.[method.toLowerCase()]
+    if (!operation) return 'the operation is not described'
+    const response = operation.responses[status]
+    if (!response) return 'this status is not described'
+    if (!response.content?.['application/json']) return undefined
+    const pointer = [
+      '',
+      'paths',
+      path,
+      method.toLowerCase(),
+      'responses',
+      String(status),
+      'content',
+      'application/json',
+    ]
+    const validate = validatorOf([...pointer, 'schema'].map(escaped).join('/'))
+    const body = JSON.parse(payload)
+    // Whoever asks for some fields only gets these: a row.
+    const isPart = operation.operationId.startsWith('read') && status === 200 && /[?&]fields=/.test(url)
+    if (isPart) {
+      const row = validatorOf(`/components/schemas/${operation.operationId.slice('read'.length)}Row`)
+      return row(body.data[0]) ? undefined : ajv.errorsText(row.errors)
+    }
+    return validate(body) ? undefined : ajv.errorsText(validate.errors)
+  }
+}
