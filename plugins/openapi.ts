@@ -24,7 +24,7 @@ declare module 'fastify' {
 /** What a request can meet on any route. */
 const ANYWHERE: Code[] = ['BAD_REQUEST', 'INTERNAL', 'UNAVAILABLE']
 const WITH_SESSION: Code[] = ['LOGIN_REQUIRED', 'FORBIDDEN']
-const WITH_BODY: Code[] = ['BODY_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE', 'VALIDATION_FAILED', 'STORAGE_FULL']
+const WRITING: Code[] = ['BODY_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE', 'VALIDATION_FAILED', 'STORAGE_FULL']
 const TAGS: Record<string, string> = {
   login: 'In and out.',
   me: 'What everybody may know and change about themselves.',
@@ -74,8 +74,8 @@ function documented({ config, method }: RouteOptions, schema: FastifySchema = {}
     ...ANYWHERE,
     ...(config?.failures ?? []),
     ...(config?.public ? [] : WITH_SESSION),
-    ...(schema.body ? WITH_BODY : []),
-    ...(method === 'DELETE' ? (['STORAGE_FULL'] as const) : []),
+    // A body that nobody asked for is looked at as well.
+    ...(method === 'GET' ? [] : WRITING),
   ])
   const { body, answer } = config?.described ?? {}
   return {

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Fastify from 'fastify'
 import fp from 'fastify-plugin'
@@ -6,7 +6,7 @@ import t from 'tap'
 import { Settings } from '../src/config.ts'
 import { CODES } from '../src/errors.ts'
 import metaSchema from '../src/model/model.schema.json' with { type: 'json' }
-import { emptyFolder, PASSWORD, startApp } from './helper.ts'
+import { emptyFolder, PASSWORD, runTool, startApp } from './helper.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const read = (name: string) => readFileSync(join(ROOT, name), 'utf8')
@@ -56,17 +56,41 @@ t.test('the session in the README is what really happens', async (t) => {
   }
 })
 
-t.test('plugins/README.md lists every plugin, and its example runs', async (t) => {
+t.test('plugins/README.md lists every plugin', async (t) => {
   const text = read('plugins/README.md')
   const names = readdirSync(join(ROOT, 'plugins')).filter((name) => name.endsWith('.ts'))
   t.strictSame(firstCells(text, 'The plugins').sort(), names.map((name) => name.slice(0, -3)).sort())
+})
 
-  const example = /```ts\n([\s\S]*?)```/.exec(text)?.[1] as string
-  const folder = t.testdir({ 'hello.ts': example })
-  const { default: hello } = await import(join(folder, 'hello.ts'))
+t.test('what the READMEs give to paste passes types, lint and its own test', async (t) => {
+  const [hello, test] = [...read('plugins/README.md').matchAll(/```ts\n([\s\S]*?)```/g)].map(
+    ([, code]) => code as string,
+  )
+  const shirt = /```json\n([\s\S]*?)```/.exec(readme)?.[1] as string
+  // A house beside this one, with the same rooms.
+  const folder = emptyFolder(t)
+  for (const name of readdirSync(ROOT))
+    if (!['plugins', 'test', 'models', 'data', '.git', '.tap'].includes(name))
+      symlinkSync(join(ROOT, name), join(folder, name))
+  for (const name of ['plugins', 'models']) cpSync(join(ROOT, name), join(folder, name), { recursive: true })
+  mkdirSync(join(folder, 'test', 'plugins'), { recursive: true })
+  for (const name of ['helper.ts', 'described.ts']) cpSync(join(ROOT, 'test', name), join(folder, 'test', name))
+  writeFileSync(join(folder, 'plugins', 'hello.ts'), hello as string)
+  writeFileSync(join(folder, 'test', 'plugins', 'hello.test.ts'), test as string)
+  writeFileSync(join(folder, 'models', 'shop.Shirt.json'), shirt)
+  const bin = (name: string) => join(ROOT, 'node_modules', name)
+  const right = { code: 0 }
+  t.match(await runTool([bin('@biomejs/biome/bin/biome'), 'check', 'plugins', 'test', 'models'], folder), right)
+  t.match(await runTool([bin('typescript-7/bin/tsc'), '--noEmit', '-p', 'tsconfig.json'], folder), right)
+  t.match(read('plugins/README.md'), /"\| `hello` \| [^|]+ \|"/)
+  const service = await startApp(t, { folder, env: { DATA_DIR: join(folder, 'records') } })
+  const client = await service.login()
+  t.match((await client.put('/ws/rest/shop.Shirt', { name: 'Plain', size: 'M' })).body, { status: 0 })
+
   const app = Fastify()
-  for (const name of ['routes', 'auth']) app.register(fp(async () => {}, { name }))
-  app.register(hello)
+  for (const name of ['routes', 'auth', 'openapi']) app.register(fp(async () => {}, { name }))
+  const { default: plugin } = await import(join(folder, 'plugins', 'hello.ts'))
+  app.register(plugin)
   t.teardown(() => app.close())
   t.strictSame((await app.inject('/hello')).json(), { status: 0, data: ['hello'] })
 })

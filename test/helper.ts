@@ -288,6 +288,15 @@ export function runScript(script: string, words: string[], env: Record<string, s
   })
 }
 
+/** Runs a tool that the test runner's own hooks would break; returns its exit code and all that it says. */
+export function runTool(words: string[], cwd?: string): Promise<{ code: number; said: string }> {
+  return new Promise((resolve) => {
+    execFile('env', ['-u', 'NODE_OPTIONS', process.execPath, ...words], { cwd }, (error, out, err) =>
+      resolve({ code: Number(error?.code ?? 0), said: out + err }),
+    )
+  })
+}
+
 /** Keeps the event loop from its turn. */
 export function block(ms: number): void {
   const end = performance.now() + ms

@@ -134,6 +134,10 @@ t.test('what is not HTTP, and what is hardly', async (t) => {
     /^HTTP\/1\.1 400[\s\S]*"code":"BAD_REQUEST"/,
   )
 
+  const unescaped = await raw('GET /ws/rest/contacts.Contact?lastName=stra\u00dfe HTTP/1.1\r\nHost: x\r\n\r\n')
+  t.match(unescaped, /^HTTP\/1\.1 400[\s\S]*Escape all others/)
+  t.match(unescaped, /stra%C3%9Fe/)
+
   // A connection that breaks in the middle leaves nobody to answer.
   const socket = connect(Number(port), '127.0.0.1')
   await once(socket, 'connect')

@@ -12,8 +12,8 @@ interface Connection {
   waiting: Exchange[]
   /** what is under way */
   current: Exchange | undefined
-  /** what came last is not HTTP */
-  isBroken: boolean
+  /** what came last is not HTTP: why not, in the parser's word */
+  broken: string | undefined
 }
 
 /** What happens on connections, to whoever minds them. */
@@ -22,7 +22,7 @@ export interface Minder {
   take(exchange: Exchange): void
   answered(exchange: Exchange): void
   /** nothing more can be understood of what is sent; all that was before has been answered */
-  broken(socket: Socket): void
+  broken(socket: Socket, why: string): void
 }
 
 /** Requests that one connection may have wait: nobody needs more, and they take memory. */
@@ -46,7 +46,7 @@ export class Connections {
   }
 
   add(socket: Socket): void {
-    this.#all.set(socket, { waiting: [], current: undefined, isBroken: false })
+    this.#all.set(socket, { waiting: [], current: undefined, broken: undefined })
     socket.once('close', () => this.#all.delete(socket))
   }
 
@@ -63,12 +63,12 @@ export class Connections {
   }
 
   /** What is whole is answered first; what did not arrive whole never will. */
-  isBroken(socket: Socket): void {
+  isBroken(socket: Socket, why: string): void {
     const connection = this.#all.get(socket)
     const { request, response } = connection?.current ?? {}
-    if (connection && request?.complete) connection.isBroken = true
+    if (connection && request?.complete) connection.broken = why
     else if (response?.headersSent) socket.destroy()
-    else this.#minder.broken(socket)
+    else this.#minder.broken(socket, why)
   }
 
   /** Node takes a connection that has never said anything for a busy one. */
@@ -97,6 +97,6 @@ export class Connections {
     const next = connection.waiting.shift()
     connection.current = next
     if (next) this.#minder.take(next)
-    else if (connection.isBroken) this.#minder.broken(socket)
+    else if (connection.broken !== undefined) this.#minder.broken(socket, connection.broken)
   }
 }

@@ -80,7 +80,9 @@ export class HttpFront {
     })
     this.#server = createServer(timeouts, (request, response) => this.#connections.arrived({ request, response }))
     this.#server.setTimeout(timeouts.timeout, (socket) => this.#connections.isStill(socket))
-    this.#server.on('clientError', (_error, socket) => this.#connections.isBroken(socket as Socket))
+    this.#server.on('clientError', (error: NodeJS.ErrnoException, socket) =>
+      this.#connections.isBroken(socket as Socket, error.code ?? ''),
+    )
     this.#server.on('connection', (socket) => {
       this.#turns.newConnection()
       this.#connections.add(socket)
@@ -169,10 +171,14 @@ export class HttpFront {
   }
 }
 
+const BAD_ADDRESS =
+  'An address has only ASCII characters and no spaces. Escape all others, as encodeURIComponent does: "straße" is "stra%C3%9Fe".'
+
 /** What is not even HTTP has no request and no response: the answer is written to the socket by hand. */
-function answerBrokenRequest(socket: Socket) {
+function answerBrokenRequest(socket: Socket, why: string) {
   if (!socket.writable) return
-  const body = JSON.stringify(failure(new Failure('BAD_REQUEST', 'This is not a valid HTTP request.'), randomUUID()))
+  const message = why === 'HPE_INVALID_URL' ? BAD_ADDRESS : 'This is not a valid HTTP request.'
+  const body = JSON.stringify(failure(new Failure('BAD_REQUEST', message), randomUUID()))
   const head = [
     'HTTP/1.1 400 Bad Request',
     'Content-Type: application/json',

@@ -59,13 +59,17 @@ function allowNull(value: JsonSchema): JsonSchema {
 function storable(schema: JsonSchema): JsonSchema {
   if (schema.type === 'string') return { ...schema, storable: true }
   if (schema.type !== 'integer') return schema
-  const { minimum, maximum } = schema as { minimum?: number; maximum?: number }
+  const { minimum = -Infinity, maximum = Infinity, exclusiveMinimum, exclusiveMaximum } = schema as Bounds
+  const { MIN_SAFE_INTEGER, MAX_SAFE_INTEGER } = Number
   return {
     ...schema,
-    minimum: Math.max(minimum ?? -Infinity, Number.MIN_SAFE_INTEGER),
-    maximum: Math.min(maximum ?? Infinity, Number.MAX_SAFE_INTEGER),
+    // Another bound that is tighter is enough.
+    ...((exclusiveMinimum ?? -Infinity) < MIN_SAFE_INTEGER && { minimum: Math.max(minimum, MIN_SAFE_INTEGER) }),
+    ...((exclusiveMaximum ?? Infinity) > MAX_SAFE_INTEGER && { maximum: Math.min(maximum, MAX_SAFE_INTEGER) }),
   }
 }
+
+type Bounds = { [name in 'minimum' | 'maximum' | 'exclusiveMinimum' | 'exclusiveMaximum']?: number }
 
 /** An update must not bring back a default that somebody has cleared. */
 function withoutDefaults(schema: JsonSchema): JsonSchema {

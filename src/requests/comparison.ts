@@ -28,9 +28,16 @@ function valuesOf(takes: Asked['operator']['takes'], field: Field, { where, valu
   return values.map(({ name, value }) => {
     const parsed: Parsed = isText ? parseText(field, value as string) : parseValue(field, value)
     if ('value' in parsed) return parsed.value
-    const hint = value === null ? '; use isNull or notNull to ask whether it is set' : ''
-    throw bad(`${where}${name} must be ${parsed.wanted}${hint}.`)
+    throw bad(`${where}${name} must be ${parsed.wanted}${hintFor(value)}.`)
   })
+}
+
+/** What people most often meant. */
+function hintFor(value: unknown): string {
+  if (value === null) return '; use isNull or notNull to ask whether it is set'
+  // Of 10:30:00+02:00 a query string leaves 10:30:00 02:00.
+  if (/\d \d\d:\d\d$/.test(String(value))) return '; in an address a "+" means a space: write it as "%2B"'
+  return ''
 }
 
 function patternOf(where: string, field: Field, pattern: unknown): string {

@@ -99,7 +99,7 @@ function returned(field: Field, models: Models, names: Map<string, string>): Jso
     ...(format && { format }),
     ...(values !== undefined && { enum: required ? values : [...(values as unknown[]), null] }),
     ...(only !== undefined && { enum: required ? [only] : [only, null] }),
-    ...(items !== undefined && { items: inner(items as JsonSchema) }),
+    ...(type === 'array' && { items: inner((items ?? {}) as JsonSchema) }),
     ...(properties !== undefined && { properties: innerProperties(properties), additionalProperties: true }),
   })
 }
@@ -111,7 +111,8 @@ function returnedReference(reference: Reference, required: boolean, models: Mode
   const id: JsonSchema = { type: required && isOpen ? 'integer' : ['integer', 'null'] }
   return {
     description: `The id of a ${reference.model}, or with "expand" the record.`,
-    anyOf: [id, component(names.get(reference.model) as string)],
+    // An expanded record is one of a list.
+    anyOf: [id, component(componentsNamed(names.get(reference.model) as string).row)],
   }
 }
 
@@ -122,7 +123,7 @@ function inner(schema: JsonSchema): JsonSchema {
     ...(type !== undefined && { type }),
     ...(title !== undefined && { title }),
     ...(description !== undefined && { description }),
-    ...(items !== undefined && { items: inner(items as JsonSchema) }),
+    ...(type === 'array' && { items: inner((items ?? {}) as JsonSchema) }),
     ...(properties !== undefined && { properties: innerProperties(properties) }),
   }
 }
@@ -133,8 +134,10 @@ const innerProperties = (properties: unknown) =>
 /** The rules as they are checked, but for how a reference may be sent. */
 function written(rules: JsonSchema, model: Model): JsonSchema {
   const properties = { ...(rules.properties as Record<string, JsonSchema>) }
-  for (const { name, reference, readOnly } of model.fields)
-    if (reference && !readOnly)
+  // What may be in there is anything; some readers want that said.
+  for (const { name, reference, readOnly, type } of model.fields)
+    if (type === 'array' && !readOnly) properties[name] = { items: {}, ...properties[name] }
+    else if (reference && !readOnly)
       properties[name] = {
         description: `The id of a ${reference.model}, or the record itself, of which only the id counts.`,
         anyOf: [properties[name], { type: 'object', properties: { id: ID }, required: ['id'] }],

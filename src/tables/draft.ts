@@ -1,4 +1,4 @@
-import { CompiledQuery, type RawBuilder, sql } from 'kysely'
+import { CompiledQuery, sql } from 'kysely'
 import { type Model, tableOf } from '../model/model.ts'
 import { type Database, Refused, type Row, StorageFault } from '../storage/storage.ts'
 import { encode } from './columns.ts'
@@ -8,7 +8,7 @@ import { makeAgain } from './made-by-hand.ts'
 import type { TablePlan } from './plan.ts'
 import type { Rebuild, Source } from './plan-rebuild.ts'
 import type { TableState } from './state.ts'
-import { cannotConvert, storedRows } from './verify.ts'
+import { cannotConvert, type Selection, storedRows } from './verify.ts'
 import { draftName, readDrafts, unwatch, watch } from './watched.ts'
 
 /**
@@ -76,14 +76,14 @@ export async function fillDraft(db: Database, draft: Draft, rows: number): Promi
   // All that is marked goes first: what a record gives up, another one may have by now.
   const isMarked = sql`"id" IN (SELECT id FROM dossier_marks WHERE tbl = ${table})`
   await sql`DELETE FROM ${into} WHERE ${isMarked}`.execute(db)
-  await copy(db, draft, sql`${isMarked} AND "id" <= ${filled}`)
+  await copy(db, draft, { after: Number.MIN_SAFE_INTEGER, condition: sql`${isMarked} AND "id" <= ${filled}` })
   await sql`DELETE FROM dossier_marks WHERE tbl = ${table}`.execute(db)
   const { rows: found } = await sql<{ last: number | null; count: number }>`
     SELECT max("id") AS last, count(*) AS count FROM (
       SELECT "id" FROM ${sql.table(table)} WHERE "id" > ${filled} ORDER BY "id" LIMIT ${rows})`.execute(db)
   const { last, count } = found[0] as { last: number | null; count: number }
   const to = last ?? filled
-  await copy(db, draft, sql`"id" > ${filled} AND "id" <= ${to}`)
+  await copy(db, draft, { after: filled, condition: sql`"id" <= ${to}` })
   await sql`UPDATE dossier_drafts SET filled = ${to}, touched = ${Date.now()} WHERE tbl = ${table}`.execute(db)
   return { to, isFull: count < rows }
 }
@@ -105,8 +105,8 @@ async function filledSoFar(db: Database, { model, token }: Draft): Promise<numbe
 /** Whoever migrates begins again. */
 export const startOver = (message: string) => new StorageFault('stale', message)
 
-/** Takes over the records that a condition selects, with what has to be converted. */
-async function copy(db: Database, { model, rebuild, renames }: Draft, condition: RawBuilder<unknown>): Promise<void> {
+/** Takes over some records, with what has to be converted. */
+async function copy(db: Database, { model, rebuild, renames }: Draft, selection: Selection): Promise<void> {
   const nameNow = ({ column = '' }: Source) => renames[column] ?? column
   const plain = rebuild.sources.filter(({ from }) => from === undefined)
   const converted = rebuild.sources.filter(({ from }) => from !== undefined)
@@ -120,13 +120,14 @@ async function copy(db: Database, { model, rebuild, renames }: Draft, condition:
   const insert = `INSERT INTO ${quote(draftName(model))} (${into.join(', ')}) SELECT ${from.join(', ')}`
   const old = `${quote(tableOf(model))} AS old`
   if (converted.length === 0)
-    return void (await sql`${sql.raw(`${insert} FROM ${old}`)} WHERE ${condition}`.execute(db))
+    return void (await sql`
+      ${sql.raw(`${insert} FROM ${old}`)} WHERE "id" > ${selection.after} AND ${selection.condition}`.execute(db))
   // A statement for a thousand records at a time: one for each would take twenty times as long.
   const insertConverted = `
     ${insert}, ${converted.map((_, index) => `given.value ->> ${index + 1}`).join(', ')}
     FROM json_each(?) AS given JOIN ${old} ON old."id" = given.value ->> 0`
   const columns = converted.map(nameNow)
-  for await (const rows of storedRows(db, tableOf(model), columns, condition)) {
+  for await (const rows of storedRows(db, tableOf(model), columns, selection)) {
     const given = rows.map((row) => [row.id, ...convertRow(model, converted, columns, row)])
     await db.executeQuery(CompiledQuery.raw(insertConverted, [JSON.stringify(given)]))
   }

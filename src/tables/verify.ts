@@ -159,9 +159,17 @@ async function lossy(db: Database, model: Model, { field, column = '', from = ''
   return ids
 }
 
+/** Which records: those after an id (of two lower bounds SQLite would use only one), as far as a condition holds. */
+export interface Selection {
+  after: number
+  condition: RawBuilder<unknown>
+}
+
+const EVERY: Selection = { after: Number.MIN_SAFE_INTEGER, condition: sql`1 = 1` }
+
 /** Every record's values in some columns, in batches, so that memory stays flat and a promise is not made for each. */
-export async function* storedRows(db: Database, table: string, columns: string[], condition = sql`1 = 1`) {
-  let last = Number.MIN_SAFE_INTEGER
+export async function* storedRows(db: Database, table: string, columns: string[], { after, condition } = EVERY) {
+  let last = after
   for (let size = BATCH; size === BATCH; ) {
     const { rows } = await sql<{ id: number } & Record<string, unknown>>`
       SELECT "id", ${sql.join(columns.map((name) => sql.ref(name)))} FROM ${sql.table(table)}

@@ -3,6 +3,7 @@ import { request } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
+import { explainListening } from '../../src/http/address.ts'
 import { Connections } from '../../src/http/connections.ts'
 import { type Handler, HttpFront, type Observer } from '../../src/http/front.ts'
 import { block, receivedBy } from '../helper.ts'
@@ -161,7 +162,13 @@ t.test('addresses', async (t) => {
   const front = newFront(slow('x', 1))
   t.match(await front.listen('::1', 0), /^http:\/\/\[::1\]:\d+$/)
   const other = newFront(slow('x', 1))
-  await t.rejects(other.listen('203.0.113.7', 0), { code: 'EADDRNOTAVAIL' })
+  await t.rejects(other.listen('203.0.113.7', 0), /does not have the address 203\.0\.113\.7\. Set HOST/)
+  const said = (code: string) => explainListening(Object.assign(new Error('?'), { code }), 'here', 80).message
+  t.match(said('EADDRINUSE'), /Port 80 of here is taken .* set PORT/)
+  t.match(said('EACCES'), /Port 80 is for privileged programs only\. Set PORT to 1024/)
+  t.match(said('ENOTFOUND'), /no machine called "here"\. Set HOST/)
+  t.match(said('EAI_AGAIN'), /"here" cannot be looked up\. Set HOST/)
+  t.equal(said('EWHATEVER'), '?', 'what nobody foresaw stays as it is')
   await front.stop(1)
 })
 

@@ -1,0 +1,241 @@
+import { symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createConfig, lintFromString } from '@redocly/openapi-core'
+import spectral from '@stoplight/spectral-core'
+import rulesets from '@stoplight/spectral-rulesets'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import openapiTS, { astToString } from 'openapi-typescript'
+import t from 'tap'
+import { HELP, openapiCommand } from '../../src/cli/openapi.ts'
+import {
+  CONTACT,
+  commandRunner,
+  emptyFolder,
+  makeFolder,
+  runScript,
+  runTool,
+  startApp,
+  THING,
+  writeModel,
+} from '../helper.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+
+const MODELS = {
+  'contacts.Contact.json': {
+    ...CONTACT,
+    properties: {
+      ...CONTACT.properties,
+      firstName: { type: 'string' },
+      company: { type: 'integer', reference: 'crm.Company' },
+      tags: { type: 'array', items: { type: 'string' } },
+      // Names that mean something in a schema.
+      storable: { type: 'boolean' },
+      properties: { type: 'object', properties: { default: { type: 'integer' } } },
+    },
+    required: ['firstName'],
+  },
+  'crm.Company.json': {
+    type: 'object',
+    properties: {
+      badge: { type: 'string', pattern: '^[A-Z]{2}[0-9]{4}$' },
+      size: { type: 'integer', minimum: 5, maximum: 9 },
+      part: { type: 'number', exclusiveMinimum: 0, multipleOf: 0.25 },
+      below: { type: 'integer', exclusiveMaximum: -3 },
+      name: { type: 'string', minLength: 7, maxLength: 9 },
+      kind: { const: 'one', type: 'string' },
+      words: { type: 'array', minItems: 1 },
+      place: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+      boss: { type: 'integer', reference: 'crm.Secret' },
+    },
+  },
+  'crm.Secret.json': {
+    type: 'object',
+    properties: { code: { type: 'string', pattern: '^x+$' }, of: { type: 'integer', reference: 'crm.Company' } },
+    required: ['code', 'of'],
+    access: { read: ['chief'], create: ['*'] },
+  },
+  'test.Thing.json': THING,
+}
+
+t.test('a strict program reads, changes and sends back', async (t) => {
+  const service = await startApp(t, { models: MODELS })
+  const admin = await service.login()
+  const { body } = await admin.get('/openapi.json')
+  const folder = emptyFolder(t)
+  const types = astToString(await openapiTS(body))
+  writeFileSync(join(folder, 'api.ts'), types)
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
+  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
+  writeFileSync(
+    join(folder, 'client.ts'),
+    `import createClient from 'openapi-fetch'
+import type { components, paths } from './api.ts'
+type Contact = components['schemas']['Contact']
+const cookie = process.argv[2] as string
+const client = createClient<paths>({ baseUrl: '${service.url}', headers: { cookie } })
+const path = '/ws/rest/contacts.Contact/{id}'
+
+const company = await client.PUT('/ws/rest/crm.Company', { body: { data: { name: 'Company', kind: 'one' } } })
+const made = await client.PUT('/ws/rest/contacts.Contact', {
+  body: { data: { firstName: 'Ada', email: null, tags: ['a'], company: company.data?.data[0]?.id ?? null } },
+})
+if (made.error) throw new Error(made.error.message)
+const id: number = made.data.data[0]!.id
+const found = await client.GET('/ws/rest/contacts.Contact', { params: { query: { sort: '-id', 'firstName[like]': 'ad', fields: 'firstName', limit: 1 } } })
+const name: string | undefined = found.data?.data[0]?.firstName
+const read = await client.GET(path, { params: { path: { id }, query: { expand: 'company' } } })
+if (read.error) throw new Error(read.error.code)
+const contact: Contact = read.data.data[0]!
+const always: string = contact.firstName
+const tag: string | undefined = contact.tags?.[0]
+const employer = contact.company
+const employerName = typeof employer === 'object' ? employer?.name : undefined
+// Everything that was read goes back, with a change.
+const changed = await client.POST(path, { params: { path: { id } }, body: { data: { ...contact, firstName: 'Augusta' } } })
+if (changed.error) throw new Error(changed.error.message)
+// @ts-expect-error a number is no text
+await client.POST(path, { params: { path: { id } }, body: { data: { version: 99, firstName: 5 } } })
+// @ts-expect-error there is no such field
+export type Nothing = Contact['nothing']
+console.log(JSON.stringify({ name, always, tag, employerName, after: changed.data.data[0]!.firstName, company: changed.data.data[0]!.company }))
+`,
+  )
+  const tsc = join(ROOT, 'node_modules/typescript-7/bin/tsc')
+  const options = '--noEmit --strict --exactOptionalPropertyTypes --skipLibCheck --target esnext --module nodenext'
+  const more = ['--allowImportingTsExtensions', '--types', 'node']
+  t.strictSame(await runTool([tsc, ...options.split(' '), ...more, 'client.ts'], folder), { code: 0, said: '' })
+  const { code, said } = await runTool([join(folder, 'client.ts'), admin.cookie as string])
+  t.equal(code, 0, said)
+  t.strictSame(JSON.parse(said), {
+    name: 'Ada',
+    always: 'Ada',
+    tag: 'a',
+    employerName: 'Company',
+    after: 'Augusta',
+    company: 1,
+  })
+})
+
+t.test('linters of others find no error', async (t) => {
+  const service = await startApp(t, { models: MODELS })
+  const { text, body } = await (await service.login()).get('/openapi.json')
+
+  const { Spectral, Document } = spectral as unknown as typeof import('@stoplight/spectral-core')
+  const judge = new Spectral()
+  const { oas } = rulesets as unknown as typeof import('@stoplight/spectral-rulesets')
+  judge.setRuleset({ extends: [[oas as never, 'recommended']] } as never)
+  const parser = { parse: (given: string) => ({ data: JSON.parse(given), diagnostics: [], ast: undefined }) }
+  const found = await judge.run(new Document(text, { ...parser, getLocationForJsonPath: () => undefined } as never))
+  t.strictSame(
+    [...new Set(found.filter(({ severity }) => severity === 0).map(({ code, path }) => `${code} ${path.join('/')}`))],
+    [],
+  )
+  // Contact: whose service it is, only the operator knows. Descriptions: the summaries say it all. Unused: a Stub is used
+  // where somebody may write what they cannot read.
+  const warnings = new Set(found.map(({ code }) => code))
+  t.strictSame([...warnings].sort(), ['info-contact', 'operation-description'])
+
+  const config = await createConfig({ extends: ['recommended'] })
+  const problems = await lintFromString({ source: JSON.stringify(body), config, absoluteRef: 'openapi.json' })
+  const told = (wanted: string) => [
+    ...new Set(
+      problems.filter(({ severity }) => severity === wanted).map(({ ruleId, message }) => `${ruleId}: ${message}`),
+    ),
+  ]
+  t.strictSame(told('error'), [])
+  t.strictSame(told('warn'), [])
+})
+
+t.test('names that read well in generated code, and never clash', async (t) => {
+  const plain = { type: 'object', properties: { x: { type: 'string' } } }
+  const service = await startApp(t, {
+    models: {
+      'a.Item.json': plain,
+      'b.Item.json': plain,
+      'a.ItemRow.json': plain,
+      'a.Order.json': plain,
+      'a.OrderNew.json': plain,
+      'a.Failure.json': plain,
+      'aI.Tem.json': plain,
+      'a.Me.json': plain,
+    },
+  })
+  const { body } = await (await service.login()).get('/openapi.json')
+  const operations = Object.values(body.paths).flatMap((path) =>
+    Object.values(path as Record<string, { operationId: string }>).map(({ operationId }) => operationId),
+  )
+  t.equal(new Set(operations).size, operations.length)
+  t.ok(operations.every((name) => /^[a-z]\w+$/.test(name)))
+  for (const name of ['findOrder', 'searchOrder', 'readOrder', 'createOrder', 'updateOrder', 'deleteOrder'])
+    t.ok(operations.includes(name), name)
+  for (const name of ['findAItem', 'findBItem', 'findAFailure', 'findAMe', 'login', 'whoAmI', 'addUser'])
+    t.ok(operations.includes(name), name)
+  t.match(body.components.schemas.Failure.required, ['status', 'code', 'message', 'requestId'])
+})
+
+t.test('what is described: always there, never null, and examples that keep their own rules', async (t) => {
+  const service = await startApp(t, { models: MODELS, env: { PUBLIC_URL: 'https://records.example' } })
+  const { body } = await (await service.login()).get('/openapi.json')
+  t.strictSame(body.servers, [{ url: 'https://records.example' }])
+  const { schemas } = body.components
+  t.strictSame(schemas.ContactRow.required, ['id', 'version'])
+  t.strictSame(schemas.Contact.required, Object.keys(schemas.Contact.properties))
+  t.strictSame(schemas.Contact.properties.firstName, { type: 'string' })
+  t.match(schemas.Contact.properties.tags, { type: ['array', 'null'], items: { type: 'string' } })
+  t.match(schemas.Contact.properties.storable, { type: ['boolean', 'null'] })
+  t.match(schemas.Contact.properties.properties.properties, { default: { type: 'integer' } })
+  t.match(schemas.Contact.properties.company.anyOf, [
+    { type: ['integer', 'null'] },
+    { $ref: '#/components/schemas/CompanyRow' },
+  ])
+  t.match(schemas.Secret.properties.of.anyOf[0], { type: 'integer' }, 'required, and everybody may read it')
+  const created = body.paths['/ws/rest/crm.Secret'].put.responses['200'].content['application/json'].schema
+  t.match(JSON.stringify(created), /Stub/, 'who may not read what they made gets its id and version')
+  const ajv = new Ajv2020({ strict: false, validateFormats: false })
+  ajv.addSchema(body, 'document')
+  let examples = 0
+  for (const [name, { examples: given = [] }] of Object.entries<{ examples?: unknown[] }>(schemas))
+    for (const example of given) {
+      examples++
+      const validate = ajv.compile({ $ref: `document#/components/schemas/${name}` })
+      t.ok(validate(example), `${name}: ${JSON.stringify(example)} ${ajv.errorsText(validate.errors)}`)
+    }
+  t.ok(examples >= 12, `${examples} examples`)
+  t.match(schemas.CompanyNew.examples, [{ size: 5, part: 0.25, below: -4, name: 'text te', kind: 'one' }])
+  t.notOk('badge' in schemas.CompanyNew.examples[0], 'nothing is made up that breaks its pattern')
+  t.notOk('examples' in schemas.SecretNew)
+  t.match(schemas.ThingNew.examples, [{ color: 'red' }])
+})
+
+t.test('a reference may be sent back as the record that was read', async (t) => {
+  const service = await startApp(t, { models: MODELS })
+  const admin = await service.login()
+  const company = (await admin.put('/ws/rest/crm.Company', { name: 'Company' })).body.data[0]
+  const made = await admin.put('/ws/rest/contacts.Contact', { firstName: 'Ada', company })
+  t.equal(made.body.data[0].company, 1)
+  const { body } = await admin.get('/ws/rest/contacts.Contact/1?expand=company')
+  t.equal(body.data[0].company.name, 'Company')
+  const again = await admin.post('/ws/rest/contacts.Contact/1', { ...body.data[0], email: 'a@b.c' })
+  t.match(again.body.data[0], { company: 1, email: 'a@b.c', version: 1 })
+  for (const wrong of [{}, { id: 'x' }, { id: null, name: 'x' }, [1], { __proto__: { id: 1 } }]) {
+    const answer = await admin.put('/ws/rest/contacts.Contact', { firstName: 'x', company: wrong })
+    t.equal(answer.status, wrong && 'id' in wrong && wrong.id === null ? 200 : 422, JSON.stringify(wrong))
+  }
+})
+
+t.test('npm run openapi: the same document, without a session', async (t) => {
+  const folder = makeFolder(t, MODELS)
+  const service = await startApp(t, { folder })
+  const served = (await (await service.login()).get('/openapi.json')).body
+  const env = { MODELS_DIR: join(folder, 'models'), DATA_DIR: join(folder, 'nowhere'), INIT_CWD: folder }
+  const written = await runScript('openapi.ts', [], env)
+  t.match(written, { code: 0, err: '' })
+  t.strictSame(JSON.parse(written.out), served)
+  const run = commandRunner(HELP, openapiCommand, env)
+  t.match(await run('api.json'), { code: 0, out: `${join(folder, 'api.json')}\n` })
+  t.match(await run('a b'), { code: 2, err: /One file, or none/ })
+  t.match(await run('--jsn'), { code: 2, err: /One file, or none/ })
+  writeModel(folder, 'contacts.Contact.json', '{')
+  t.match(await run(''), { code: 1, err: /contacts\.Contact\.json: The file is not JSON/ })
+})
