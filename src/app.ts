@@ -35,7 +35,8 @@ export interface AppParts {
   models: Model[]
   logger: FastifyServerOptions['loggerInstance']
   metrics: Metrics
-  modelsStatus(): ModelsStatus
+  /** by default they are the same: an app that nobody changes */
+  modelsStatus?(): ModelsStatus
 }
 
 const PLUGINS = join(import.meta.dirname, '..', 'plugins')
@@ -49,7 +50,7 @@ export async function buildApp({
   models,
   logger,
   metrics,
-  modelsStatus,
+  modelsStatus = () => ({ current: true }),
 }: AppParts): Promise<FastifyInstance> {
   const app = Fastify({
     loggerInstance: logger,

@@ -38,7 +38,6 @@ async function documentOf(env: NodeJS.ProcessEnv): Promise<object> {
       models,
       logger: pino({ level: 'silent' }),
       metrics: new Metrics(folder),
-      modelsStatus: () => ({ current: true }),
     })
     const document = app.document()
     await app.close()

@@ -14,6 +14,6 @@ const REASONS: Record<string, (host: string, port: number) => string> = {
 
 /** What the system says when it cannot listen → what an operator can do about it. Any other error as it is. */
 export function explainListening(error: NodeJS.ErrnoException, host: string, port: number): Error {
-  const reason = REASONS[error.code ?? '']
+  const reason = REASONS[String(error.code)]
   return reason ? new AddressError(reason(host, port)) : error
 }

@@ -81,7 +81,7 @@ export class HttpFront {
     this.#server = createServer(timeouts, (request, response) => this.#connections.arrived({ request, response }))
     this.#server.setTimeout(timeouts.timeout, (socket) => this.#connections.isStill(socket))
     this.#server.on('clientError', (error: NodeJS.ErrnoException, socket) =>
-      this.#connections.isBroken(socket as Socket, error.code ?? ''),
+      this.#connections.isBroken(socket as Socket, String(error.code)),
     )
     this.#server.on('connection', (socket) => {
       this.#turns.newConnection()

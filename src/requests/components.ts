@@ -90,13 +90,13 @@ export function componentsOf(model: Model, models: Models, names: Map<string, st
 function returned(field: Field, models: Models, names: Map<string, string>): JsonSchema {
   const { title, description, schema, required, type, format } = field
   const nullable = (one: JsonSchema) => (required ? one : { ...one, type: [one.type, 'null'] })
-  const words = { ...(title && { title }), ...(description && { description }) }
+  const words = { title, description }
   if (field.reference) return { ...words, ...returnedReference(field.reference, required, models, names) }
   const { enum: values, const: only, items, properties } = schema
   return nullable({
     ...words,
     type,
-    ...(format && { format }),
+    format,
     ...(values !== undefined && { enum: required ? values : [...(values as unknown[]), null] }),
     ...(only !== undefined && { enum: required ? [only] : [only, null] }),
     ...(type === 'array' && { items: inner((items ?? {}) as JsonSchema) }),
@@ -120,9 +120,9 @@ function returnedReference(reference: Reference, required: boolean, models: Mode
 function inner(schema: JsonSchema): JsonSchema {
   const { type, title, description, items, properties } = schema
   return {
-    ...(type !== undefined && { type }),
-    ...(title !== undefined && { title }),
-    ...(description !== undefined && { description }),
+    type,
+    title,
+    description,
     ...(type === 'array' && { items: inner((items ?? {}) as JsonSchema) }),
     ...(properties !== undefined && { properties: innerProperties(properties) }),
   }

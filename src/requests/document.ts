@@ -9,7 +9,7 @@ const REQUEST_ID = '39bd917f-9161-4752-8862-9495db19adce'
 const OURS = ['storable']
 
 interface Document {
-  paths?: Record<string, Record<string, Operation>>
+  paths: Record<string, Record<string, Operation>>
   components?: { schemas?: object }
   [keyword: string]: unknown
 }
@@ -23,7 +23,7 @@ interface Operation {
 export function finishDocument(draft: object, models: Record<string, JsonSchema>): object {
   const schemas: Record<string, unknown> = {}
   const paths = Object.fromEntries(
-    Object.entries((draft as Document).paths ?? {}).map(([path, operations]) => [
+    Object.entries((draft as Document).paths).map(([path, operations]) => [
       path,
       Object.fromEntries(Object.entries(operations).map(([method, operation]) => [method, finishOperation(operation)])),
     ]),

@@ -31,7 +31,7 @@ export function sampleOf({ schema, default: fallback, format, type }: Field): un
 /** The rules that a made-up value could break. Nothing here is needed to be safe: it is for people to look at. */
 function keepsRules(value: unknown, schema: JsonSchema): boolean {
   const { pattern, minLength = 0, maxLength = Infinity, minimum = -Infinity, maximum = Infinity } = schema
-  const { enum: values, minItems = 0, required = [], multipleOf = 1 } = schema
+  const { enum: values, minItems = 0, required = [], multipleOf } = schema
   if (values && !(values as unknown[]).includes(value)) return false
   if (typeof value === 'string')
     return (
@@ -43,7 +43,7 @@ function keepsRules(value: unknown, schema: JsonSchema): boolean {
     return (
       value >= (minimum as number) &&
       value <= (maximum as number) &&
-      (schema.multipleOf === undefined || Number.isInteger(value / (multipleOf as number)))
+      (multipleOf === undefined || Number.isInteger(value / (multipleOf as number)))
     )
   if (Array.isArray(value)) return value.length >= (minItems as number)
   return (required as string[]).every((name) => Object.hasOwn(Object(value), name))

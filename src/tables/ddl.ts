@@ -19,12 +19,14 @@ export const literal = (value: SqlValue) =>
 /** AUTOINCREMENT: an id is never used again, even after a delete and a restart. */
 const SYSTEM_COLUMNS = ['"id" INTEGER PRIMARY KEY AUTOINCREMENT', '"version" INTEGER NOT NULL DEFAULT 0']
 
+const itself = (table: string) => table
+
 /** Columns that have no field are kept with their data. */
 export function createTable(
   model: Model,
   name = tableOf(model),
   hidden: { name: string; type: string }[] = [],
-  parentName = (table: string) => table,
+  parentName = itself,
 ): string {
   const columns = [
     ...SYSTEM_COLUMNS,
@@ -35,7 +37,7 @@ export function createTable(
 }
 
 /** Without a default: what a field starts with is what its file says now, and is written with every record. */
-export function columnDefinition(field: Field, model: Model, parentName = (table: string) => table): string {
+export function columnDefinition(field: Field, model: Model, parentName = itself): string {
   const start = `${quote(field.name)} ${columnType(field)}`
   if (field.computed) return `${start} GENERATED ALWAYS AS (${computedExpression(field.computed, model)}) VIRTUAL`
   if (!field.reference) return start

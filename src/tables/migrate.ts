@@ -72,8 +72,8 @@ export async function migrate(
   const end = Date.now() + (course.patienceMs ?? PATIENCE_MS)
   let begun = 0
   const isWorthAnotherTry = (error: unknown) => {
-    const { kind } = error instanceof StorageFault ? error : { kind: undefined }
-    return (kind === 'busy' && Date.now() < end) || (kind === 'stale' && ++begun < MOST_BEGINNINGS)
+    if (isFault(error, 'stale')) return ++begun < MOST_BEGINNINGS
+    return isFault(error, 'busy') && Date.now() < end
   }
   for (;;) {
     course.signal?.throwIfAborted()
@@ -117,9 +117,11 @@ async function fillUp(storage: Storage, draft: Draft, { signal, onProgress }: Co
   }
 }
 
+const isFault = (error: unknown, kind: StorageFault['kind']) => error instanceof StorageFault && error.kind === kind
+
 /** A draft meets the first record at fault; a look at all of them names the others as well. */
 async function explain(storage: Storage, models: Model[], drafts: Draft[], error: unknown): Promise<unknown> {
-  const isTaken = error instanceof StorageFault && error.kind === 'taken'
+  const isTaken = isFault(error, 'taken')
   if (!isTaken && !(error instanceof Refused)) return error
   try {
     refuse(await planModels(storage, models))

@@ -6,12 +6,19 @@ import rulesets from '@stoplight/spectral-rulesets'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import openapiTS, { astToString } from 'openapi-typescript'
 import t from 'tap'
+import { buildApp } from '../../src/app.ts'
 import { HELP, openapiCommand } from '../../src/cli/openapi.ts'
+import { newLogger } from '../../src/logging.ts'
+import { sampleOf } from '../../src/requests/examples.ts'
+import { openStorage } from '../../src/storage/open.ts'
+import { Metrics } from '../../src/upkeep/metrics.ts'
 import {
   CONTACT,
   commandRunner,
+  configOf,
   emptyFolder,
   makeFolder,
+  modelOf,
   runScript,
   runTool,
   startApp,
@@ -44,6 +51,8 @@ const MODELS = {
       below: { type: 'integer', exclusiveMaximum: -3 },
       name: { type: 'string', minLength: 7, maxLength: 9 },
       kind: { const: 'one', type: 'string' },
+      shade: { enum: ['red', 'blue'], type: 'string', description: 'How it looks.' },
+      grid: { type: 'array', items: { type: 'array', title: 'Row', items: { type: 'integer' } } },
       words: { type: 'array', minItems: 1 },
       place: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
       boss: { type: 'integer', reference: 'crm.Secret' },
@@ -51,8 +60,13 @@ const MODELS = {
   },
   'crm.Secret.json': {
     type: 'object',
-    properties: { code: { type: 'string', pattern: '^x+$' }, of: { type: 'integer', reference: 'crm.Company' } },
-    required: ['code', 'of'],
+    properties: {
+      code: { type: 'string', pattern: '^x+$' },
+      of: { type: 'integer', reference: 'crm.Company' },
+      one: { const: 1, type: 'integer' },
+      two: { enum: [1, 2], type: 'integer' },
+    },
+    required: ['code', 'of', 'one', 'two'],
     access: { read: ['chief'], create: ['*'] },
   },
   'test.Thing.json': THING,
@@ -189,6 +203,10 @@ t.test('what is described: always there, never null, and examples that keep thei
     { type: ['integer', 'null'] },
     { $ref: '#/components/schemas/CompanyRow' },
   ])
+  t.strictSame(schemas.Secret.properties.one, { type: 'integer', enum: [1] })
+  t.strictSame(schemas.Secret.properties.two, { type: 'integer', enum: [1, 2] })
+  t.match(schemas.Company.properties.shade, { enum: ['red', 'blue', null], description: 'How it looks.' })
+  t.match(schemas.Company.properties.grid.items, { type: 'array', title: 'Row', items: { type: 'integer' } })
   t.match(schemas.Secret.properties.of.anyOf[0], { type: 'integer' }, 'required, and everybody may read it')
   const created = body.paths['/ws/rest/crm.Secret'].put.responses['200'].content['application/json'].schema
   t.match(JSON.stringify(created), /Stub/, 'who may not read what they made gets its id and version')
@@ -202,7 +220,7 @@ t.test('what is described: always there, never null, and examples that keep thei
       t.ok(validate(example), `${name}: ${JSON.stringify(example)} ${ajv.errorsText(validate.errors)}`)
     }
   t.ok(examples >= 12, `${examples} examples`)
-  t.match(schemas.CompanyNew.examples, [{ size: 5, part: 0.25, below: -4, name: 'text te', kind: 'one' }])
+  t.match(schemas.CompanyNew.examples, [{ size: 5, part: 0.25, below: -4, name: 'text te', kind: 'one', shade: 'red' }])
   t.notOk('badge' in schemas.CompanyNew.examples[0], 'nothing is made up that breaks its pattern')
   t.notOk('examples' in schemas.SecretNew)
   t.match(schemas.ThingNew.examples, [{ color: 'red' }])
@@ -222,6 +240,26 @@ t.test('a reference may be sent back as the record that was read', async (t) => 
     const answer = await admin.put('/ws/rest/contacts.Contact', { firstName: 'x', company: wrong })
     t.equal(answer.status, wrong && 'id' in wrong && wrong.id === null ? 200 : 422, JSON.stringify(wrong))
   }
+})
+
+t.test('an example that is none is passed over', async (t) => {
+  const model = modelOf('a.B', {
+    type: 'object',
+    properties: { x: { type: 'string', enum: ['red'], examples: ['green'] } },
+    audit: false,
+  })
+  t.strictSame(model.fields.map(sampleOf), ['red'])
+})
+
+t.test('an app that nobody changes is as it should be', async (t) => {
+  const config = configOf(makeFolder(t))
+  const storage = await openStorage(config.DATA_DIR)
+  const logger = newLogger(config)
+  const app = await buildApp({ config, storage, models: [], logger, metrics: new Metrics(config.DATA_DIR) })
+  t.match((await app.inject('/health')).json().data, [{ models: { current: true } }])
+  t.match(app.document(), { paths: { '/health': {} } })
+  await app.close()
+  await storage.close()
 })
 
 t.test('npm run openapi: the same document, without a session', async (t) => {
