@@ -68,13 +68,14 @@ t.test('what stops the start says what to do, without a stack', async (t) => {
     [makeFolder(t), { HOST: '203.0.113.7' }, /does not have the address 203\.0\.113\.7\. Set HOST/],
     [makeFolder(t), { HOST: 'no such host' }, /no such host". (Set HOST|.*cannot be looked up)/],
   ]
-  for (const [folder, env, message] of scenarios) {
+  const start = async ([folder, env, message]: (typeof scenarios)[number]) => {
     const server = spawnServer(t, folder, env)
     const [code] = await once(server.child, 'close')
     t.equal(code, 1)
     t.match(server.output(), message)
     t.notMatch(server.output(), /\n {4}at /)
   }
+  await Promise.all(scenarios.map(start))
   const fail = join(makeFolder(t), 'fail.mjs')
   writeFileSync(fail, 'performance.now = () => { throw new Error("out of the blue") }')
   const unforeseen = spawnServer(t, makeFolder(t), importing(fail))

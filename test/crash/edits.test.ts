@@ -3,7 +3,7 @@ import { startApp, writeModel } from '../helper.ts'
 import { fileOf, Oracle, randomNumbers } from './edits.ts'
 
 t.test('random sequences of edits: every value, total and refusal is what it should be', async (t) => {
-  for (const seed of [1, 2, 3]) {
+  for (const seed of [1, 2]) {
     const oracle = new Oracle(randomNumbers(seed))
     const service = await startApp(t, { models: { 'edit.Thing.json': oracle.file } })
     const client = await service.login()

@@ -1,3 +1,4 @@
+import { connect } from 'node:net'
 import Sqlite from 'better-sqlite3'
 import { sql } from 'kysely'
 import t from 'tap'
@@ -33,6 +34,22 @@ t.test('a full disk is 507, changes nothing, and reading goes on', async (t) => 
     200,
     'with room again, without a restart',
   )
+})
+
+t.test('who leaves in the middle of a body is no error of ours', async (t) => {
+  const { lines, stream } = logSink()
+  const service = await startApp(t, { log: stream, env: { LOG_LEVEL: 'info' } })
+  const client = await service.login()
+  const { port } = new URL(service.url)
+  const socket = connect(Number(port), '127.0.0.1')
+  socket.write(
+    `PUT /ws/rest/contacts.Contact HTTP/1.1\r\nHost: x\r\nCookie: ${client.cookie}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"data"`,
+  )
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  socket.resetAndDestroy()
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  t.notOk(lines.some((line) => line.includes('"level":50')))
+  t.equal((await client.get('/ws/rest/contacts.Contact')).body.total, 0)
 })
 
 t.test('health needs no session', async (t) => {

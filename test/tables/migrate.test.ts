@@ -162,24 +162,25 @@ t.test('another type: every value converts without loss, or nothing happens', as
       /records 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and more\./,
     ],
   ]
-  for (const [from, values, to, expected] of scenarios) {
-    const storage = await testStorage(t, emptyFolder(t))
-    const { db } = storage
-    await migrateTo(storage, [simple('a.B', { x: from })])
-    for (const x of values) await db.insertInto('a__B').values({ x }).execute()
-    const change = migrateTo(storage, [simple('a.B', { x: to })])
+  const storage = await testStorage(t)
+  const { db } = storage
+  for (const [index, [from, values, to, expected]] of scenarios.entries()) {
+    const table = `a__B${index}`
+    await migrateTo(storage, [simple(`a.B${index}`, { x: from })])
+    for (const x of values) await db.insertInto(table).values({ x }).execute()
+    const change = migrateTo(storage, [simple(`a.B${index}`, { x: to })])
     const title = `${JSON.stringify(from)} to ${JSON.stringify(to)}`
     if (expected instanceof RegExp) {
       await t.rejects(change, { name: 'Refused', message: expected }, title)
       t.strictSame(
-        (await all(db, 'a__B')).map(({ x }) => x),
+        (await all(db, table)).map(({ x }) => x),
         values,
         'nothing has changed',
       )
     } else {
       t.match(stepsOf(await change), [new RegExp(`convert x from .*\\(${values.length} records\\)`)])
       t.strictSame(
-        (await all(db, 'a__B')).map(({ x }) => x),
+        (await all(db, table)).map(({ x }) => x),
         expected,
         title,
       )
