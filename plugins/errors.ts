@@ -1,7 +1,7 @@
 import type { FastifyError, FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { failure } from '../src/envelope.ts'
-import { CODES, type Code, Failure, unavailable } from '../src/errors.ts'
+import { type Code, Failure, unavailable } from '../src/errors.ts'
 import { explainBody } from '../src/model/explain.ts'
 import { type FaultKind, StorageFault } from '../src/storage/storage.ts'
 
@@ -43,9 +43,8 @@ async function errors(app: FastifyInstance) {
     const answer = isMissing ? app.missingRoute(request) : failureOf(error)
     if (answer.code === 'INTERNAL' || (error instanceof StorageFault && error.kind === 'full'))
       app.log.error({ reqId: request.id, err: error }, 'unexpected error')
-    const { http } = CODES[answer.code]
     return reply
-      .code(http)
+      .code(answer.http)
       .headers(answer.details.headers ?? {})
       .send(failure(answer, request.id))
   })

@@ -3,13 +3,13 @@ import type { FastifyInstance, FastifySchema, RouteOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Code } from '../src/errors.ts'
 import { componentsOf, STUB, shortNames } from '../src/requests/components.ts'
-import { finishDocument } from '../src/requests/document.ts'
+import { type Answerable, finishDocument } from '../src/requests/document.ts'
 import type { Described } from '../src/requests/schemas.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** the failures that a route may answer with, beside those that any may */
-    failures?: Code[]
+    failures?: Answerable[]
     /** what the document says of its body and answer, where that is more than they are checked and made by */
     described?: Described
   }
@@ -32,6 +32,8 @@ const TAGS: Record<string, string> = {
   meta: 'What there is to ask for.',
   health: 'How the service is.',
 }
+
+const UNCHANGED = { type: 'null', description: 'The client has this version already.' }
 
 /** Describes exactly the routes that are served, from the schemas that they validate and serialise with. */
 async function openapi(app: FastifyInstance) {
@@ -70,7 +72,7 @@ async function openapi(app: FastifyInstance) {
 }
 
 function documented({ config, method }: RouteOptions, schema: FastifySchema = {}): FastifySchema {
-  const codes = new Set([
+  const codes = new Set<Answerable>([
     ...ANYWHERE,
     ...(config?.failures ?? []),
     ...(config?.public ? [] : WITH_SESSION),
@@ -81,7 +83,7 @@ function documented({ config, method }: RouteOptions, schema: FastifySchema = {}
   return {
     ...schema,
     ...(body && { body }),
-    ...(answer && { response: { 200: answer } }),
+    ...(answer && { response: { 200: answer, ...(config?.described?.unchanged && { 304: UNCHANGED }) } }),
     ...(config?.public && { security: [] }),
     'x-failures': [...codes],
   } as FastifySchema

@@ -14,9 +14,12 @@ import { recordsOf } from '../src/records/records.ts'
 import type { Surroundings } from '../src/records/surroundings.ts'
 import { parseSearch, type SearchBody } from '../src/requests/criteria.ts'
 import { Cursors } from '../src/requests/cursor.ts'
+import { agreeing, isKnown, matching, tagOf, versionIn } from '../src/requests/matching.ts'
 import {
   findParametersOf,
   IdParameter,
+  KnownHeaders,
+  MatchHeaders,
   ReadParameters,
   SearchBodySchema,
   VersionParameter,
@@ -28,6 +31,9 @@ import { describedRoutes, rowOf } from '../src/requests/schemas.ts'
 /** Queries that are remembered, and how long an address may be for that. */
 const MAX_QUERIES = 500
 const MAX_URL = 300
+
+/** Of an update or a delete; the second where `If-Match` named the version. */
+const CONFLICTS = ['VERSION_CONFLICT' as const, { code: 'VERSION_CONFLICT' as const, http: 412 }]
 
 /** The data itself is checked by the records: here only that there is some. */
 const checkEnvelope = newAjv({ verbose: true }).compile(
@@ -123,12 +129,19 @@ async function modelRoutes(
       operationId: operationId('read'),
       summary: `Read one ${model.title}`,
       params: IdParameter,
+      headers: KnownHeaders,
       querystring: ReadParameters,
       response: one,
     },
-    handler: async ({ params, query, user }) => {
+    handler: async ({ params, query, user, headers }, reply) => {
       allowOnly(VIEW_PARAMETERS, query)
-      return success(records.read(idIn(params), user, parseView(query, context)))
+      const view = parseView(query, context)
+      const record = records.read(idIn(params), user, view)
+      // What is referred to has versions of its own.
+      if (view.expand.length > 0) return success(record)
+      reply.header('etag', tagOf(record.version))
+      if (isKnown(record.version, headers['if-none-match'])) return reply.code(304).send()
+      return success(record)
     },
   })
 
@@ -148,14 +161,14 @@ async function modelRoutes(
     handler: async ({ body, user }) => success(await records.create(body.data, user)),
   })
 
-  app.route<{ Params: Parameters; Body: { data: unknown } }>({
+  app.route<{ Params: Parameters; Body: { data: { version?: unknown } } }>({
     validatorCompiler,
     preValidation,
     method: 'POST',
     url: '/:id',
     config: {
       ...to('update'),
-      failures: ['VERSION_REQUIRED', 'RECORD_NOT_FOUND', 'VERSION_CONFLICT', 'NOT_UNIQUE', 'REFERENCE_VIOLATION'],
+      failures: ['VERSION_REQUIRED', 'RECORD_NOT_FOUND', 'NOT_UNIQUE', 'REFERENCE_VIOLATION', ...CONFLICTS],
       described: described.update,
     },
     schema: {
@@ -163,12 +176,16 @@ async function modelRoutes(
       operationId: operationId('update'),
       summary: `Update a ${model.title}`,
       params: IdParameter,
+      headers: MatchHeaders,
       body: described.update.body,
       response: one,
     },
-    handler: async ({ params, body, user }) => {
+    handler: async ({ params, body: { data }, user, headers }) => {
       const id = idIn(params)
-      return success(await records.update(id, body.data, user))
+      const matched = versionIn(headers['if-match'])
+      agreeing(matched, data.version)
+      const named = matched === undefined ? data : { ...data, version: matched }
+      return success(await matching(matched, () => records.update(id, named, user)))
     },
   })
 
@@ -177,20 +194,22 @@ async function modelRoutes(
     url: '/:id',
     config: {
       ...to('delete'),
-      failures: ['RECORD_NOT_FOUND', 'VERSION_CONFLICT', 'REFERENCE_VIOLATION'],
+      failures: ['RECORD_NOT_FOUND', 'REFERENCE_VIOLATION', ...CONFLICTS],
     },
     schema: {
       tags,
       operationId: operationId('delete'),
       summary: `Delete a ${model.title}`,
       params: IdParameter,
+      headers: MatchHeaders,
       querystring: VersionParameter,
       response: { 200: SuccessOf(Type.Integer()) },
     },
-    handler: async ({ params, query, user }) => {
+    handler: async ({ params, query, user, headers }) => {
       allowOnly(['version'], query)
-      const expected = wholeNumber(query, 'version', Number.MAX_SAFE_INTEGER)
-      return success(await records.remove(idIn(params), expected, user))
+      const matched = versionIn(headers['if-match'])
+      const expected = agreeing(matched, wholeNumber(query, 'version', Number.MAX_SAFE_INTEGER))
+      return success(await matching(matched, () => records.remove(idIn(params), expected, user)))
     },
   })
 }

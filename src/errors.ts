@@ -35,6 +35,8 @@ export interface Details {
   /** the current record, on a version conflict */
   data?: unknown[]
   headers?: Record<string, string>
+  /** if it is not the usual one of its code */
+  http?: number
 }
 
 /** Thrown anywhere; `plugins/errors.ts` shapes what a client sees of it. */
@@ -47,6 +49,16 @@ export class Failure extends Error {
     this.name = 'Failure'
     this.code = code
     this.details = details.errors ? { ...details, errors: bounded(details.errors) } : details
+  }
+
+  /** The HTTP status that it is answered with. */
+  get http(): number {
+    return this.details.http ?? CODES[this.code].http
+  }
+
+  /** The same, under another HTTP status: there may be more than one way to ask. */
+  answeredWith(http: number): Failure {
+    return new Failure(this.code, this.message, { ...this.details, http })
   }
 }
 

@@ -14,8 +14,11 @@ interface Document {
   [keyword: string]: unknown
 }
 
+/** A code under its usual HTTP status, or under another one. */
+export type Answerable = Code | { code: Code; http: number }
+
 interface Operation {
-  'x-failures'?: Code[]
+  'x-failures'?: Answerable[]
   responses?: Record<string, unknown>
   [keyword: string]: unknown
 }
@@ -37,8 +40,9 @@ export function finishDocument(draft: object, models: Record<string, JsonSchema>
 export const named = <Schema extends object>(name: string, schema: Schema): Schema => ({ ...schema, 'x-name': name })
 
 function finishOperation({ 'x-failures': codes = [], responses, ...operation }: Operation): Operation {
-  const byStatus = Map.groupBy(codes, (code) => CODES[code].http)
-  const failures = [...byStatus].map(([http, group]) => [http, failureResponse(group)])
+  const all = codes.map((one) => (typeof one === 'string' ? { code: one, http: CODES[one].http } : one))
+  const byStatus = Map.groupBy(all, ({ http }) => http)
+  const failures = [...byStatus].map(([http, group]) => [http, failureResponse(group.map(({ code }) => code))])
   const done = responses?.[200] as { description?: string } | undefined
   // What the library says where a route says nothing.
   if (done?.description === 'Default Response') done.description = 'Done.'

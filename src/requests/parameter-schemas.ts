@@ -22,6 +22,16 @@ const paging = {
 
 export const IdParameter = Type.Object({ id: Type.Integer({ minimum: 1, description: 'Identifier of the record.' }) })
 
+export const MatchHeaders = Type.Partial(
+  Type.Object({
+    'if-match': Type.String({ description: 'The ETag of the record that was read, instead of `version`.' }),
+  }),
+)
+
+export const KnownHeaders = Type.Partial(
+  Type.Object({ 'if-none-match': Type.String({ description: 'The ETag of the record that the client has already.' }) }),
+)
+
 export const VersionParameter = Type.Object({
   version: Type.Optional(Type.Integer({ minimum: 0, description: 'Delete only if this is the current version.' })),
 })

@@ -21,6 +21,8 @@ function serialised({ reference, type }: Field): JsonSchema {
 export interface Described {
   body?: JsonSchema
   answer: JsonSchema
+  /** it may be answered with 304 */
+  unchanged?: boolean
 }
 
 export function describedRoutes(model: Model, names: Map<string, string>) {
@@ -33,7 +35,7 @@ export function describedRoutes(model: Model, names: Map<string, string>) {
   const data = (name: string) => Type.Object({ data: Type.Unsafe(component(name)) }, { additionalProperties: false })
   return {
     find: { answer: page },
-    read: { answer: one },
+    read: { answer: one, unchanged: true },
     create: { body: data(create), answer: writtenOne },
     update: { body: data(update), answer: writtenOne },
   } satisfies Record<string, Described>

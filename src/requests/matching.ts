@@ -1,0 +1,39 @@
+import { Failure } from '../errors.ts'
+import { bad } from './query.ts'
+
+/** HTTP's own way to name a version: the tag of a record is its version. */
+export const tagOf = (version: number) => `"${version}"`
+
+/** Whether a client has this version already, by its `If-None-Match`. */
+export function isKnown(version: number, ifNoneMatch: string | undefined): boolean {
+  const tags = (ifNoneMatch ?? '').split(',').map((tag) => tag.trim().replace(/^W\//, ''))
+  return tags.includes(tagOf(version)) || tags.includes('*')
+}
+
+/** The version that `If-Match` names; undefined without one. */
+export function versionIn(ifMatch: string | undefined): number | undefined {
+  if (ifMatch === undefined) return undefined
+  const version = /^"(0|[1-9]\d{0,15})"$/.exec(ifMatch)?.[1]
+  if (version === undefined || !Number.isSafeInteger(Number(version)))
+    throw bad('"If-Match" must be the ETag of the record that was read, such as "3".')
+  return Number(version)
+}
+
+/** Where a version is named in both ways, they have to agree. */
+export function agreeing<Version>(matched: Version | undefined, given: Version | undefined): Version | undefined {
+  if (matched !== undefined && given !== undefined && matched !== given)
+    throw bad(
+      `"If-Match" names the version ${matched}, but "version" is ${JSON.stringify(given)}. Send one of the two.`,
+    )
+  return matched ?? given
+}
+
+/** Carries out what depends on a version: a conflict is answered in the way in which the version was named. */
+export async function matching<Result>(matched: number | undefined, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work()
+  } catch (error) {
+    const isConflict = error instanceof Failure && error.code === 'VERSION_CONFLICT'
+    throw isConflict && matched !== undefined ? error.answeredWith(412) : error
+  }
+}
