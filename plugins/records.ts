@@ -2,7 +2,6 @@ import { Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifySchemaCompiler, preValidationHookHandler } from 'fastify'
 import fp from 'fastify-plugin'
 import { PageOf, SuccessOf, success } from '../src/envelope.ts'
-import { Failure } from '../src/errors.ts'
 import { Memo } from '../src/lib/memo.ts'
 import type { Operation } from '../src/model/access.ts'
 import { newAjv } from '../src/model/ajv.ts'
@@ -12,9 +11,10 @@ import { cookieSecret } from '../src/people/secret.ts'
 import { Waiting } from '../src/records/asker.ts'
 import { recordsOf } from '../src/records/records.ts'
 import type { Surroundings } from '../src/records/surroundings.ts'
+import { idIn, modelIn } from '../src/requests/address.ts'
 import { parseSearch, type SearchBody } from '../src/requests/criteria.ts'
 import { Cursors } from '../src/requests/cursor.ts'
-import { agreeing, isKnown, matching, tagOf, versionIn } from '../src/requests/matching.ts'
+import { agreeing, CONFLICTS, isKnown, matching, tagOf, versionIn } from '../src/requests/matching.ts'
 import {
   findParametersOf,
   IdParameter,
@@ -31,9 +31,6 @@ import { describedRoutes, rowOf } from '../src/requests/schemas.ts'
 /** Queries that are remembered, and how long an address may be for that. */
 const MAX_QUERIES = 500
 const MAX_URL = 300
-
-/** Of an update or a delete; the second where `If-Match` named the version. */
-const CONFLICTS = ['VERSION_CONFLICT' as const, { code: 'VERSION_CONFLICT' as const, http: 412 }]
 
 /** The data itself is checked by the records: here only that there is some. */
 const checkEnvelope = newAjv({ verbose: true }).compile(
@@ -212,18 +209,6 @@ async function modelRoutes(
       return success(await matching(matched, () => records.remove(idIn(params), expected, user)))
     },
   })
-}
-
-function idIn({ id }: Parameters): number {
-  if (/^[1-9]\d{0,15}$/.test(id as string) && Number.isSafeInteger(Number(id))) return Number(id)
-  throw new Failure('BAD_REQUEST', 'A record id is a whole number from 1 upwards.')
-}
-
-/** The model's name in a path below /ws/rest, which can be decoded: else there would be no route. */
-function modelIn(url: string): string {
-  const [path = ''] = url.split(/[?#]/)
-  const [, , , name = ''] = path.split('/')
-  return decodeURIComponent(name)
 }
 
 export default fp(records, {

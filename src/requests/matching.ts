@@ -28,6 +28,9 @@ export function agreeing<Version>(matched: Version | undefined, given: Version |
   return matched ?? given
 }
 
+/** Of an update or a delete; the second where `If-Match` named the version. */
+export const CONFLICTS = ['VERSION_CONFLICT' as const, { code: 'VERSION_CONFLICT' as const, http: 412 }]
+
 /** Carries out what depends on a version: a conflict is answered in the way in which the version was named. */
 export async function matching<Result>(matched: number | undefined, work: () => Promise<Result>): Promise<Result> {
   try {

@@ -98,6 +98,7 @@ t.test('OpenAPI describes what is served, and nothing else', async (t) => {
     '403',
     '404',
     '409',
+    '412',
     '413',
     '415',
     '422',
@@ -105,7 +106,7 @@ t.test('OpenAPI describes what is served, and nothing else', async (t) => {
     '503',
     '507',
   ])
-  t.match(update.responses['409'].description, /VERSION_CONFLICT, NOT_UNIQUE/)
+  t.match(update.responses['409'].description, /NOT_UNIQUE, REFERENCE_VIOLATION, VERSION_CONFLICT/)
   const find = body.paths['/ws/rest/contacts.Contact'].get
   const names = find.parameters.map(({ name }: { name: string }) => name)
   t.ok(

@@ -52,6 +52,13 @@ const MODELS = {
       name: { type: 'string', minLength: 7, maxLength: 9 },
       kind: { const: 'one', type: 'string' },
       shade: { enum: ['red', 'blue'], type: 'string', description: 'How it looks.' },
+      deep: {
+        type: 'object',
+        properties: {
+          rows: { type: 'array', items: { type: 'object', properties: { b: { type: 'integer' } } } },
+          any: { type: 'array' },
+        },
+      },
       grid: { type: 'array', items: { type: 'array', title: 'Row', items: { type: 'integer' } } },
       words: { type: 'array', minItems: 1 },
       place: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
@@ -206,6 +213,10 @@ t.test('what is described: always there, never null, and examples that keep thei
   t.strictSame(schemas.Secret.properties.one, { type: 'integer', enum: [1] })
   t.strictSame(schemas.Secret.properties.two, { type: 'integer', enum: [1, 2] })
   t.match(schemas.Company.properties.shade, { enum: ['red', 'blue', null], description: 'How it looks.' })
+  t.match(schemas.Company.properties.deep.properties, {
+    rows: { items: { type: 'object', properties: { b: { type: 'integer' } } } },
+    any: { type: 'array', items: {} },
+  })
   t.match(schemas.Company.properties.grid.items, { type: 'array', title: 'Row', items: { type: 'integer' } })
   t.match(schemas.Secret.properties.of.anyOf[0], { type: 'integer' }, 'required, and everybody may read it')
   const created = body.paths['/ws/rest/crm.Secret'].put.responses['200'].content['application/json'].schema

@@ -374,6 +374,27 @@ t.test('what is unique, or made by hand, is looked at when it is whole', async (
   t.strictSame(await leftOver(storage), [])
 })
 
+t.test('whoever is disturbed again and again gives up', async (t) => {
+  const folder = emptyFolder(t)
+  const storage = await testStorage(t, folder)
+  const shell = new Sqlite(databaseFile(join(folder, 'data')))
+  t.teardown(() => shell.close())
+  await migrateTo(storage, [company, thing('string', 'clear')])
+  await fillTable(storage, 150)
+  let beginnings = 0
+  const onProgress = () => {
+    if (!shell.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'a__Thing__DELETE__draft'").get()) return
+    beginnings++
+    shell.exec('DROP TRIGGER a__Thing__DELETE__draft; DELETE FROM a__Thing WHERE id = (SELECT min(id) FROM a__Thing)')
+  }
+  await t.rejects(migrate(storage, [company, thing('integer', 'clear')], { onProgress }), {
+    name: 'StorageFault',
+    message: /no trigger hears of/,
+  })
+  t.equal(beginnings, 5)
+  t.strictSame(await leftOver(storage), [])
+})
+
 t.test('waiting for others has an end', async (t) => {
   const storage = await testStorage(t)
   await migrateTo(storage, [company, thing('string', 'clear')])
