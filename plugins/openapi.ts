@@ -41,8 +41,7 @@ async function openapi(app: FastifyInstance) {
   app.decorate('shortNames', shortNames(app.models))
   let document: object | undefined
   app.decorate('document', () => {
-    const components = models.map((model) => componentsOf(model, app.models, app.shortNames))
-    document ??= finishDocument({ ...app.swagger() } as object, Object.assign({}, STUB, ...components))
+    document ??= finishDocument({ ...app.swagger() }, componentsOfAll(app))
     return document
   })
 
@@ -66,10 +65,17 @@ async function openapi(app: FastifyInstance) {
     transform: ({ schema, url, route }) => ({ url, schema: documented(route, schema) }),
   })
 
-  app.get('/openapi.json', { schema: { tags: ['meta'], operationId: 'openapi', summary: 'This document' } }, async () =>
-    app.document(),
-  )
+  // With many models it is megabytes: put together, and into text, once.
+  let text: string | undefined
+  const schema = { tags: ['meta'], operationId: 'openapi', summary: 'This document' }
+  app.get('/openapi.json', { schema }, async (_request, reply) => {
+    text ??= JSON.stringify(app.document())
+    return reply.type('application/json').send(text)
+  })
 }
+
+const componentsOfAll = ({ models, shortNames: names }: FastifyInstance) =>
+  Object.assign({}, STUB, ...[...models.values()].map((model) => componentsOf(model, models, names)))
 
 function documented({ config, method }: RouteOptions, schema: FastifySchema = {}): FastifySchema {
   const codes = new Set<Answerable>([
@@ -80,8 +86,10 @@ function documented({ config, method }: RouteOptions, schema: FastifySchema = {}
     ...(method === 'GET' ? [] : WRITING),
   ])
   const { body, answer } = config?.described ?? {}
+  const { querystring, ...others } = schema
   return {
-    ...schema,
+    ...others,
+    'x-query': querystring,
     ...(body && { body }),
     ...(answer && { response: { 200: answer, ...(config?.described?.unchanged && { 304: UNCHANGED }) } }),
     ...(config?.public && { security: [] }),

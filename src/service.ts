@@ -7,7 +7,7 @@ import { seldom } from './lib/seldom.ts'
 import { watchFolder } from './lib/watch.ts'
 import { explainPassedOver, loadModels, loadModelsPatiently, passedOver } from './model/load.ts'
 import type { Model } from './model/model.ts'
-import { ensureAdmin } from './people/users.ts'
+import { ensureAdmin, type Show } from './people/users.ts'
 import { Standing } from './standing.ts'
 import { openStorage } from './storage/open.ts'
 import type { Storage } from './storage/storage.ts'
@@ -60,8 +60,8 @@ export class Service {
     this.#standing = new Standing(log, () => this.#tryAgain())
   }
 
-  /** Returns the address, and the first admin's password if it had to be made up. */
-  async start(): Promise<{ url: string; madeUp?: string }> {
+  /** Returns the address. The first admin's password is shown if it had to be made up. */
+  async start(show: Show = () => {}): Promise<{ url: string }> {
     const { config } = this
     this.storage = await openStorage(config.DATA_DIR, (units, ms) => this.#metrics.commit(units, ms))
     const models = await loadModels(config.MODELS_DIR)
@@ -78,23 +78,23 @@ export class Service {
     })
     const url = await this.#front.listen(config.HOST, config.PORT)
     // Nobody is let in before there is an admin; who comes waits.
-    const admin = await this.#front.holdBack(
+    await this.#front.holdBack(
       () => true,
-      () => this.#getGoing(),
+      () => this.#getGoing(show),
     )
     // What was edited while the service started is followed as well.
     if (config.WATCH_MODELS) void this.reload()
-    return { url, ...admin }
+    return { url }
   }
 
-  async #getGoing(): Promise<{ madeUp?: string }> {
+  async #getGoing(show: Show): Promise<void> {
     const { config } = this
     if (config.WATCH_MODELS) {
       this.#stopWatching = watchFolder(config.MODELS_DIR, () => this.reload())
     }
     this.#stopBackups = scheduleBackups(this.storage, config, this.#log)
     // The last that can fail: a password that is made up has to be seen.
-    return ensureAdmin(this.storage.db, config)
+    await ensureAdmin(this.storage.db, config, show)
   }
 
   /** Follows the models folder. A fault anywhere leaves everything as it is. */
@@ -131,8 +131,7 @@ export class Service {
     for (const model of there) if (await isMiscounted(db, model)) miscounted.push(model.name)
     if (isNothingToDo(overview) && miscounted.length === 0) return
     refuse(overview)
-    await this.#backUpIfRisky(overview)
-    this.#tell(await migrate(this.storage, models, this.#course, miscounted))
+    this.#tell(await migrate(this.storage, models, this.#courseOf(overview), miscounted))
     if (miscounted.length > 0)
       this.#log.warn({ models: miscounted }, 'records were counted anew: the tables had been changed by hand')
   }
@@ -168,17 +167,19 @@ export class Service {
   /** Whoever writes to what is changed waits for its last step, and goes on with the new app; all others go on as they are. */
   async #change(models: Model[], overview: Overview, swap: () => void): Promise<void> {
     refuse(overview)
-    await this.#backUpIfRisky(overview)
     const changing = overview.plans.filter(({ steps }) => steps.length > 0).map(({ model }) => model.name)
     const hold: Course['hold'] = (lastStep) => this.#front.holdBack((request) => writesTo(request, changing), lastStep)
-    this.#tell(await migrate(this.storage, models, { ...this.#course, swap, hold }))
+    this.#tell(await migrate(this.storage, models, { ...this.#courseOf(overview), swap, hold }))
   }
 
-  /** A copy is due before anything risky. */
-  async #backUpIfRisky({ plans }: Overview): Promise<void> {
-    if (!plans.some(isRisky)) return
-    const target = await backupBeforeChange(this.storage, this.config)
-    this.#log.info({ target }, 'backup made before a change of tables')
+  /** A copy is due before anything risky, when it is known that it can be done: refused ones are tried again and again. */
+  #courseOf({ plans }: Overview): Course {
+    if (!plans.some(isRisky)) return this.#course
+    const beforeLastStep = async () => {
+      const target = await backupBeforeChange(this.storage, this.config)
+      this.#log.info({ target }, 'backup made before a change of tables')
+    }
+    return { ...this.#course, beforeLastStep }
   }
 
   /** Once for each name. */
@@ -208,7 +209,10 @@ export class Service {
   /** What is in the way of a change may be mended in the data: then it is made, if the files are still the same. */
   async #tryAgain(): Promise<void> {
     const models = await loadModels(this.config.MODELS_DIR).catch(() => [])
-    if (fingerprintOf(models) === this.#following) await this.reload()
+    // What another process has changed since is brought back by a SIGHUP only.
+    const isAlone = await areKnown(this.storage.db, [...this.#app.models.values()])
+    if (isAlone && fingerprintOf(models) === this.#following) await this.reload()
+    else this.#standing.lookLater()
   }
 }
 

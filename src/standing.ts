@@ -33,11 +33,14 @@ export class Standing {
     const isKnown = String(this.#status.why) === String(why)
     this.#status = { current: false, since: this.#status.since ?? new Date().toISOString(), why }
     clearTimeout(this.#timer)
-    if (!(error instanceof ModelFaults))
-      this.#timer = setTimeout(this.#lookAgain, Math.max(LOOK_AGAIN_MS, LOOK_SHARE * tookMs)).unref()
+    if (!(error instanceof ModelFaults)) this.lookLater(LOOK_SHARE * tookMs)
     if (isKnown) return
     if (expected) for (const fault of why) this.#log.error({ fault }, 'the models folder is not followed')
     else this.#log.error(error, 'the models folder is not followed')
+  }
+
+  lookLater(ms = 0): void {
+    this.#timer = setTimeout(this.#lookAgain, Math.max(LOOK_AGAIN_MS, ms)).unref()
   }
 
   /** Also whether another process, with other files, has changed the tables since. */

@@ -97,6 +97,42 @@ t.test('a first start on a taken port makes no user: the password would never be
   t.ok(await login(url, 'admin', /Password: +(\S+)/.exec(second.output())?.[1] as string))
 })
 
+t.test(
+  'where the first password cannot be shown, nobody is made; a log that cannot be written stops nobody',
+  async (t) => {
+    const folder = makeFolder(t)
+    const start = (env: Record<string, string>) => {
+      const words = ['-c', `exec "$0" "$1" > /dev/full`, process.execPath, SERVER]
+      const child = spawn('sh', words, { cwd: folder, env: { ...process.env, PORT: '0', LOG_LEVEL: 'info', ...env } })
+      t.teardown(() => child.kill('SIGKILL'))
+      return child
+    }
+    const first = start({ ADMIN_PASSWORD: '' })
+    let said = ''
+    first.stderr.on('data', (chunk) => {
+      said += chunk
+    })
+    t.strictSame(await once(first, 'close'), [1, null])
+    t.match(said, /^Dossier cannot start\.\nENOSPC: no space left on device/)
+    t.notMatch(said, /\n {4}at /)
+    const probe = createServer().listen(0, '127.0.0.1')
+    await once(probe, 'listening')
+    const { port } = probe.address() as AddressInfo
+    await new Promise((resolve) => probe.close(resolve))
+    const second = start({ ADMIN_PASSWORD: PASSWORD, PORT: String(port) })
+    const url = `http://127.0.0.1:${port}`
+    for (let isUp = false; !isUp; )
+      isUp = await fetch(`${url}/health`).then(
+        (answer) => answer.ok,
+        () => false,
+      )
+    const client = await login(url)
+    for (let i = 0; i < 50; i++) t.equal((await client.get('/ws/rest/contacts.Contact')).status, 200)
+    second.kill('SIGTERM')
+    t.strictSame(await once(second, 'exit'), [0, null])
+  },
+)
+
 t.test('an older Node is told in a sentence', async (t) => {
   const older = join(makeFolder(t), 'older.mjs')
   writeFileSync(older, 'Object.defineProperty(process, "versions", { value: { ...process.versions, node: "20.1.0" } })')

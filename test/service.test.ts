@@ -280,6 +280,12 @@ t.test('a refused change is made when the data is mended, but only of files that
   await soon(t, 'another type', async () => (await client.get(`${CONTACTS}/1`)).body.data?.[0].lastName === 7)
   t.match((await client.get('/health')).body.data[0].models, { current: true })
 
+  t.equal(
+    readdirSync(join(service.folder, 'data', 'backups')).length,
+    1,
+    'a copy is made of what is done, not of each try',
+  )
+
   // Nobody has asked for what is saved after a refusal: without watching, a SIGHUP does.
   await client.post(`${CONTACTS}/1`, { version: 1, lastName: 8 })
   writeModel(service.folder, 'contacts.Contact.json', withType('boolean'))

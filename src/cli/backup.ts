@@ -15,7 +15,7 @@ Without FILE it goes to backups/ in the data folder. Exit codes: 0 done, 1 refus
 
 export const backupCommand: Command = async (world) => {
   const { args, env, stderr } = world
-  if (args.length > 1) throw new UsageError('One file, or none.')
+  if (args.length > 1 || args[0]?.startsWith('-')) throw new UsageError('One file, or none.')
   const { DATA_DIR } = loadConfig(env, true)
   const file = requireDatabase(DATA_DIR)
   const target = args[0] === undefined ? resolve(DATA_DIR, 'backups', backupName('backup')) : fileNamed(args[0], world)

@@ -23,6 +23,9 @@ const EXPECTED = [DatabaseError, Failure, ModelFaults, SettingsError, StorageFau
 /** The words after the command are not right. */
 export class UsageError extends Error {}
 
+/** What the system says of files and folders names them: a sentence. */
+export const isSystemError = (error: unknown) => error instanceof Error && 'syscall' in error
+
 /** The words that begin with two dashes, of all commands. */
 const OPTIONS = ['again', 'create', 'json', 'roles']
 
@@ -30,10 +33,8 @@ const OPTIONS = ['again', 'create', 'json', 'roles']
 function refuseForgotten({ args, env }: World): void {
   const taken = OPTIONS.filter((name) => env[`npm_config_${name}`] && !args.some((arg) => arg.startsWith(`--${name}`)))
   if (taken.length === 0) return
-  const [words, command] = [args.join(' '), env.npm_lifecycle_event]
-  throw new UsageError(
-    `npm has taken --${taken.join(', --')} for itself. Put "--" before: npm run ${command} -- ${words} --${taken[0]} …`,
-  )
+  const command = `npm run ${env.npm_lifecycle_event}`
+  throw new UsageError(`npm has taken --${taken.join(', --')} for itself. Put "--" before all words: ${command} -- …`)
 }
 
 /** A file as it is named by somebody who stands elsewhere: npm changes to the project's folder. */
@@ -51,7 +52,7 @@ export async function runCommand(help: string, command: Command, world: World = 
   } catch (error) {
     const { message, code } = error as Error & { code?: string }
     const isUsage = error instanceof UsageError || code?.startsWith('ERR_PARSE_ARGS')
-    if (!isUsage && !EXPECTED.some((kind) => error instanceof kind)) throw error
+    if (!isUsage && !isSystemError(error) && !EXPECTED.some((kind) => error instanceof kind)) throw error
     world.stderr.write(isUsage ? `${message}\n\n${help}` : `${message}\n`)
     world.exitCode = isUsage ? 2 : 1
   }

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { parseArgs, styleText } from 'node:util'
 import { loadConfig } from '../config.ts'
 import { OPERATIONS, whoMay } from '../model/access.ts'
@@ -62,7 +63,9 @@ export const modelsCheck: Command = async (world) => {
       : forPeople({ ...answer, passedOver: strange }, world)
   try {
     const models = await loadModels(folder)
-    const { reports, unserved } = existsSync(databaseFile(config.DATA_DIR))
+    const isThere = existsSync(databaseFile(config.DATA_DIR))
+    if (!isThere) world.stderr.write(`There is no database in ${resolve(config.DATA_DIR)} yet: all would be new.\n`)
+    const { reports, unserved } = isThere
       ? await inspect(config.DATA_DIR, (db) => compare(db, models))
       : { reports: models.map((model) => reportOf(planTable(model, undefined, []), {})), unserved: [] }
     if (reports.some(({ refusals }) => refusals.length > 0)) world.exitCode = 1

@@ -138,18 +138,28 @@ export async function unlockUser(storage: Storage, username: string): Promise<st
   return unlocked.username as string
 }
 
-/** While there are no users, makes the first admin. Returns the password if it had to be made up. */
-export async function ensureAdmin(db: Database, config: Config): Promise<{ madeUp?: string }> {
-  if (await db.selectFrom(USERS).select('username').limit(1).executeTakeFirst()) return {}
-  const password = config.ADMIN_PASSWORD ?? madeUpPassword()
-  const added = await addUser(db, { username: config.ADMIN_USERNAME, password, roles: ['admin'], again: true }).catch(
-    (error) => {
-      // Of two processes that start at once, the other was first.
-      if (error instanceof Failure && error.code === 'NOT_UNIQUE') return undefined
-      throw error
-    },
-  )
-  return added && config.ADMIN_PASSWORD === undefined ? { madeUp: password } : {}
+/** Lets a person see a password that was made up. */
+export type Show = (username: string, password: string) => void
+
+/** While there are no users, makes the first admin. Where nobody can see the password, there is none made. */
+export async function ensureAdmin(db: Database, config: Config, show: Show): Promise<void> {
+  if (await db.selectFrom(USERS).select('username').limit(1).executeTakeFirst()) return
+  const { ADMIN_USERNAME: username, ADMIN_PASSWORD } = config
+  const password = ADMIN_PASSWORD ?? madeUpPassword()
+  try {
+    await addUser(db, { username, password, roles: ['admin'], again: true })
+  } catch (error) {
+    // Of two processes that start at once, the other was first.
+    if (error instanceof Failure && error.code === 'NOT_UNIQUE') return
+    throw error
+  }
+  if (ADMIN_PASSWORD !== undefined) return
+  try {
+    show(username, password)
+  } catch (error) {
+    await db.deleteFrom(USERS).where('username', '=', username).execute()
+    throw error
+  }
 }
 
 function toAccount(row: Record<string, unknown>): Account {

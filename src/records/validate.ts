@@ -38,7 +38,8 @@ export function checksOf(model: Model): Checks {
 /** What was read with "expand" may be sent back: of the record that is referred to, only the id counts. */
 function takeId(data: Row, name: string): void {
   const given = Object.hasOwn(Object(data), name) ? data[name] : undefined
-  if (typeof given === 'object' && given !== null && Object.hasOwn(given, 'id')) data[name] = (given as Row).id
+  if (typeof given !== 'object' || given === null || !Object.hasOwn(given, 'id')) return
+  if (typeof (given as Row).id === 'number') data[name] = (given as Row).id
 }
 
 /** Each has a validator of its own, which goes when the model does. */

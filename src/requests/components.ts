@@ -28,8 +28,9 @@ export function shortNames(models: Models): Map<string, string> {
       const candidates = [
         ...(lastWords.get(lastWord(name))?.length === 1 ? [lastWord(name)] : []),
         words.join(''),
-        // No word has two of them: this one is nobody else's.
+        // No word of another name has two of them.
         name.replaceAll('.', '__'),
+        `${name.replaceAll('.', '__')}__`,
       ]
       const isFree = (candidate: string) => Object.values(componentsNamed(candidate)).every((one) => !taken.has(one))
       const chosen = candidates.find(isFree) as string
@@ -133,16 +134,28 @@ const innerProperties = (properties: unknown) =>
 
 /** The rules as they are checked, but for how a reference may be sent. */
 function written(rules: JsonSchema, model: Model): JsonSchema {
-  const properties = { ...(rules.properties as Record<string, JsonSchema>) }
-  // What may be in there is anything; some readers want that said.
-  for (const { name, reference, readOnly, type } of model.fields)
-    if (type === 'array' && !readOnly) properties[name] = { items: {}, ...properties[name] }
-    else if (reference && !readOnly)
+  const properties = withItems(rules).properties as Record<string, JsonSchema>
+  for (const { name, reference, readOnly } of model.fields)
+    if (reference && !readOnly)
       properties[name] = {
         description: `The id of a ${reference.model}, or the record itself, of which only the id counts.`,
         anyOf: [properties[name], { type: 'object', properties: { id: ID }, required: ['id'] }],
       }
   return { ...rules, properties }
+}
+
+/** Where anything may be in an array, some readers want that said, at any depth. */
+function withItems({ items, properties, ...schema }: JsonSchema): JsonSchema {
+  const isArray = [schema.type].flat().includes('array')
+  return {
+    ...schema,
+    ...(isArray && { items: withItems((items ?? {}) as JsonSchema) }),
+    ...(properties !== undefined && {
+      properties: Object.fromEntries(
+        Object.entries(properties as Record<string, JsonSchema>).map(([name, one]) => [name, withItems(one)]),
+      ),
+    }),
+  }
 }
 
 /** What somebody gets of a record that they may write but not read. */

@@ -19,6 +19,8 @@ export type Answerable = Code | { code: Code; http: number }
 
 interface Operation {
   'x-failures'?: Answerable[]
+  'x-query'?: { properties: Record<string, JsonSchema> }
+  parameters?: unknown[]
   responses?: Record<string, unknown>
   [keyword: string]: unknown
 }
@@ -39,14 +41,23 @@ export function finishDocument(draft: object, models: Record<string, JsonSchema>
 /** A schema that is described once, under a name. */
 export const named = <Schema extends object>(name: string, schema: Schema): Schema => ({ ...schema, 'x-name': name })
 
-function finishOperation({ 'x-failures': codes = [], responses, ...operation }: Operation): Operation {
+function finishOperation(given: Operation): Operation {
+  const { 'x-failures': codes = [], 'x-query': query, responses, parameters = [], ...operation } = given
   const all = codes.map((one) => (typeof one === 'string' ? { code: one, http: CODES[one].http } : one))
   const byStatus = Map.groupBy(all, ({ http }) => http)
   const failures = [...byStatus].map(([http, group]) => [http, failureResponse(group.map(({ code }) => code))])
   const done = responses?.[200] as { description?: string } | undefined
   // What the library says where a route says nothing.
   if (done?.description === 'Default Response') done.description = 'Done.'
-  return { ...operation, responses: { ...responses, ...Object.fromEntries(failures) } }
+  // By hand: a field may be called like a keyword, which the library would take for one.
+  const inQuery = Object.entries(query?.properties ?? {}).map(([name, { description, ...schema }]) => ({
+    name,
+    in: 'query',
+    description,
+    schema,
+  }))
+  const everything = { ...responses, ...Object.fromEntries(failures) }
+  return { ...operation, parameters: [...parameters, ...inQuery], responses: everything }
 }
 
 /** One answer per HTTP status, with an example of each code that it may carry. */

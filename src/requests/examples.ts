@@ -1,5 +1,5 @@
 import { formatOf } from '../model/formats.ts'
-import type { Field, JsonSchema, Model } from '../model/model.ts'
+import type { Field, FieldType, JsonSchema, Model } from '../model/model.ts'
 
 /** A text, number or the like for people to look at, made to fit the simpler rules of its field. */
 const SAMPLES: Record<string, (schema: JsonSchema) => unknown> = {
@@ -14,18 +14,26 @@ const SAMPLES: Record<string, (schema: JsonSchema) => unknown> = {
 
 function numberWithin({ minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf }: JsonSchema, usual: number) {
   const step = (multipleOf ?? usual) as number
-  const lowest = (minimum ?? (exclusiveMinimum === undefined ? step : (exclusiveMinimum as number) + step)) as number
-  const highest = (maximum ?? (exclusiveMaximum === undefined ? lowest : (exclusiveMaximum as number) - step)) as number
+  const lowest = (minimum ?? ((exclusiveMinimum ?? 0) as number) + step) as number
+  const highest = (maximum ?? ((exclusiveMaximum ?? Infinity) as number) - step) as number
   return Math.min(Math.max(step, lowest), highest)
 }
 
 /** A value that keeps the rules of its field: what the model gives as an example, or else something of the right kind. */
 export function sampleOf({ schema, default: fallback, format, type }: Field): unknown {
-  const given = [schema.examples, schema.enum].flatMap((values) => (values as unknown[] | undefined)?.[0] ?? [])
+  const given = [schema.examples, schema.enum].map((values) => (values as unknown[] | undefined)?.[0])
   const made = SAMPLES[type]?.(schema)
   return [...given, schema.const, fallback, formatOf(format)?.sample, made].find(
-    (value) => value !== undefined && keepsRules(value, schema),
+    (value) => value !== undefined && keepsRules(value, schema) && isOfType(value, type, format),
   )
+}
+
+function isOfType(value: unknown, type: FieldType, format: string | undefined): boolean {
+  if (type === 'integer') return Number.isSafeInteger(value)
+  if (type === 'array') return Array.isArray(value)
+  if (type === 'object') return typeof value === 'object' && !Array.isArray(value)
+  const isFormatted = typeof value !== 'string' || (formatOf(format)?.validate?.(value) ?? true)
+  return typeof value === type && isFormatted
 }
 
 /** The rules that a made-up value could break. Nothing here is needed to be safe: it is for people to look at. */
@@ -36,13 +44,15 @@ function keepsRules(value: unknown, schema: JsonSchema): boolean {
   if (typeof value === 'string')
     return (
       (pattern === undefined || new RegExp(pattern as string, 'u').test(value)) &&
-      value.length >= (minLength as number) &&
-      value.length <= (maxLength as number)
+      [...value].length >= (minLength as number) &&
+      [...value].length <= (maxLength as number)
     )
   if (typeof value === 'number')
     return (
       value >= (minimum as number) &&
       value <= (maximum as number) &&
+      value > ((schema.exclusiveMinimum ?? -Infinity) as number) &&
+      value < ((schema.exclusiveMaximum ?? Infinity) as number) &&
       (multipleOf === undefined || Number.isInteger(value / (multipleOf as number)))
     )
   if (Array.isArray(value)) return value.length >= (minItems as number)

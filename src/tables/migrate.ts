@@ -15,6 +15,7 @@ const LONGEST_PAUSE_MS = 200
 /** How often a draft is begun again because of what others did to its table. */
 const MOST_BEGINNINGS = 5
 const FIRST_PORTION = 100
+const TOUCH_MS = 1000
 const LARGEST_PORTION = 10_000
 
 /** What is carried out. */
@@ -30,6 +31,8 @@ export interface Change {
 export interface Course {
   /** called right after the commit, before anybody sees what has changed */
   swap?: () => void
+  /** when all is prepared, and before anything that is there is changed: for a backup */
+  beforeLastStep?: (() => Promise<void>) | undefined
   /** lets nobody write to what is changed, while the last step is taken */
   hold?: (lastStep: () => Promise<TablePlan[]>) => Promise<TablePlan[]>
   /** told how far a table is that is made anew */
@@ -90,15 +93,28 @@ async function attempt(storage: Storage, models: Model[], course: Course, miscou
   const token = randomUUID()
   const drafts = await storage.change(BEGIN, { models, token })
   const lastStep = () => storage.change(CARRY_OUT, { models, miscounted, drafts }, course.swap)
-  if (drafts.length === 0) return course.hold ? course.hold(lastStep) : lastStep()
   try {
     for (const draft of drafts) await fillUp(storage, draft, course)
+    await stayingThere(storage, drafts, course.beforeLastStep)
     return await (course.hold ? course.hold(lastStep) : lastStep())
   } catch (error) {
+    if (drafts.length === 0) throw error
     const reason = await explain(storage, models, drafts, error)
     // If not even this is possible, whoever changes tables next clears it away.
     await storage.change(DISCARD, token).catch(() => {})
     throw reason
+  }
+}
+
+/** While something else is done, nobody must take the drafts for abandoned. */
+async function stayingThere(storage: Storage, [draft]: Draft[], work?: () => Promise<void>): Promise<void> {
+  // If it fails, the last step will tell.
+  const touch = () => draft && storage.change(FILL, { draft, rows: 1 }).catch(() => {})
+  const timer = setInterval(touch, TOUCH_MS)
+  try {
+    await work?.()
+  } finally {
+    clearInterval(timer)
   }
 }
 

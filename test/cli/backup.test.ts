@@ -67,8 +67,27 @@ t.test('a backup while the service runs, and a restore when it does not', async 
   t.match(await run('restore'), { code: 2, err: /Which file/ })
   t.match(await runner(emptyFolder(t))('backup'), { code: 1, err: /There is no database in/ })
   t.match(await run('restore', ['nowhere.db']), { code: 1, err: /does not exist/ })
+  await third.close()
   writeFileSync(join(folder, 'bad.db'), 'x'.repeat(5000))
   t.match(await run('restore', [join(folder, 'bad.db')]), { code: 1, err: /not a healthy copy.*Nothing was changed/ })
+  // What a copy that failed leaves, and what another program wrote: both are healthy databases to SQLite.
+  writeFileSync(join(folder, 'empty.db'), '')
+  const foreign = new Sqlite(join(folder, 'foreign.db'))
+  foreign.exec('CREATE TABLE something (x)')
+  foreign.close()
+  for (const name of ['empty.db', 'foreign.db'])
+    t.match(await run('restore', [join(folder, name)]), {
+      code: 1,
+      err: /no database of Dossier\)\. Nothing was changed/,
+    })
+  t.strictSame(
+    readdirSync(folder).filter((name) => /-(?:wal|shm)$/.test(name)),
+    [],
+    'nothing is left beside a backup',
+  )
+  t.notOk(existsSync(join(folder, 'data', 'dossier.db.restoring')))
+  const fourth = await startApp(t, { folder })
+  t.equal((await (await fourth.login()).get(CONTACTS)).body.total, 2)
 })
 
 t.test('only the service’s own user may read what is stored', async (t) => {

@@ -90,7 +90,7 @@ t.test('an option that npm has taken for itself', async (t) => {
   const user = commandRunner(HELP, userCommand, { npm_config_roles: 'sales', npm_lifecycle_event: 'user' })
   t.match(await user('add bob'), {
     code: 2,
-    err: /^npm has taken --roles for itself\. Put "--" before: npm run user -- add bob --roles/,
+    err: /^npm has taken --roles for itself\. Put "--" before all words: npm run user -- /,
   })
 })
 

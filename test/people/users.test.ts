@@ -8,17 +8,14 @@ t.test('the first admin', async (t) => {
   const storage = await testStorage(t)
   const { db } = storage
   const config = configOf(emptyFolder(t))
-  t.strictSame(await ensureAdmin(db, config), {}, 'a password that was given is not repeated')
+  const never = () => t.fail('a password that was given is not repeated')
+  await ensureAdmin(db, config, never)
   t.match(await authenticate(db, 'Admin', PASSWORD), {
     user: { username: 'admin', roles: ['admin'] },
     proof: /^\$argon2id/,
   })
-  t.strictSame(
-    await ensureAdmin(db, configOf(emptyFolder(t), { ADMIN_USERNAME: 'other' })),
-    {},
-    'only while there are no users',
-  )
-  t.equal(await authenticate(db, 'other', PASSWORD), undefined)
+  await ensureAdmin(db, configOf(emptyFolder(t), { ADMIN_USERNAME: 'other', ADMIN_PASSWORD: '' }), never)
+  t.equal(await authenticate(db, 'other', PASSWORD), undefined, 'only while there are no users')
   const row = await db.selectFrom('dossier_users').selectAll().executeTakeFirst()
   t.match(row?.password, /^\$argon2id\$/)
 })
@@ -27,8 +24,10 @@ t.test('two processes that start at once make one admin', async (t) => {
   const storage = await testStorage(t)
   const { db } = storage
   const config = configOf(emptyFolder(t), { ADMIN_PASSWORD: '' })
-  const results = await Promise.all([ensureAdmin(db, config), ensureAdmin(db, config)])
-  const [madeUp = '', ...more] = results.flatMap((result) => result.madeUp ?? [])
+  const shown: string[] = []
+  const show = (_username: string, password: string) => void shown.push(password)
+  await Promise.all([ensureAdmin(db, config, show), ensureAdmin(db, config, show)])
+  const [madeUp = '', ...more] = shown
   t.strictSame(more, [], 'only the one that counts is shown')
   t.ok(await authenticate(db, 'admin', madeUp))
 })
@@ -37,13 +36,26 @@ t.test('the first admin keeps to the rules as well', async (t) => {
   const storage = await testStorage(t)
   const { db } = storage
   const config = configOf(emptyFolder(t), { ADMIN_USERNAME: 'administrator', ADMIN_PASSWORD: 'Administrator' })
-  await t.rejects(ensureAdmin(db, config), { code: 'VALIDATION_FAILED', message: /must not be the username/ })
+  await t.rejects(
+    ensureAdmin(db, config, () => {}),
+    { code: 'VALIDATION_FAILED', message: /must not be the username/ },
+  )
 })
 
 t.test('a made-up password', async (t) => {
   const storage = await testStorage(t)
   const { db } = storage
-  const { madeUp = '' } = await ensureAdmin(db, configOf(emptyFolder(t), { ADMIN_PASSWORD: '' }))
+  const config = configOf(emptyFolder(t), { ADMIN_PASSWORD: '' })
+  const nowhere = () => {
+    throw new Error('nobody can see it')
+  }
+  await t.rejects(ensureAdmin(db, config, nowhere), /nobody can see it/)
+  t.equal(await db.selectFrom('dossier_users').select('username').executeTakeFirst(), undefined, 'then nobody is made')
+  let madeUp = ''
+  await ensureAdmin(db, config, (username, password) => {
+    t.equal(username, 'admin')
+    madeUp = password
+  })
   t.match(madeUp, /^[a-z2-9]{20}$/)
   t.ok(await authenticate(db, 'admin', madeUp))
   t.not(madeUpPassword(), madeUpPassword())
@@ -59,7 +71,7 @@ t.test('passwords', async (t) => {
 t.test('no session is made for who was disabled, or got another password, while theirs was checked', async (t) => {
   const storage = await testStorage(t)
   const config = configOf(emptyFolder(t))
-  await ensureAdmin(storage.db, config)
+  await ensureAdmin(storage.db, config, () => {})
   const { user, proof } = (await authenticate(storage.db, 'admin', PASSWORD)) as Proven
   const store = new SessionStore(storage, config, () => {})
   const make = (id: string, given: string) =>

@@ -44,6 +44,9 @@ export function run(
 export function checkCopy(file: string): void {
   const copy = new Sqlite(file, { readonly: true, fileMustExist: true })
   try {
+    // An empty file is a healthy database too, and so is one of any other program.
+    const users = copy.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'dossier_users'").get()
+    if (!users) throw new Error(`${file} is no database of Dossier`)
     const found = copy.pragma('integrity_check', { simple: true })
     if (found !== 'ok') throw new Error(`${file} is damaged: ${found}`)
     const dangling = copy.pragma('foreign_key_check') as unknown[]

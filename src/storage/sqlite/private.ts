@@ -19,8 +19,9 @@ export const makeFolder = (folder: string) => mkdirSync(folder, { recursive: tru
 
 /** A data folder that is there already. One with other things in it is somebody else's as well. */
 export function closeDataFolder(folder: string): void {
-  if (readdirSync(folder).every((name) => OURS.test(name))) close(folder, 0o700)
-  close(join(folder, 'backups'), 0o700)
+  if (!readdirSync(folder).every((name) => OURS.test(name))) return
+  for (const name of ['.', 'backups']) close(join(folder, name), 0o700)
+  close(join(folder, 'cookie-secret'), 0o600)
 }
 
 function close(path: string, mode: number): void {

@@ -1,11 +1,21 @@
-import { closeSync, copyFileSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSync } from 'node:fs'
+import {
+  chmodSync,
+  closeSync,
+  copyFileSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  renameSync,
+  rmSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { backupName } from '../../lib/backup-name.ts'
 import { DatabaseError } from '../storage.ts'
 import { checkCopy } from './backup.ts'
 import { databaseFile } from './connections.ts'
-import { keepPrivate, makeFolder } from './private.ts'
+import { makeFolder } from './private.ts'
 
 /**
  * Puts a checked copy in the place of the database. Whenever it is cut short, the database is either the old one or the
@@ -13,24 +23,35 @@ import { keepPrivate, makeFolder } from './private.ts'
  */
 export function restoreDatabase(dataDir: string, copy: string): string | undefined {
   if (!existsSync(copy)) throw new DatabaseError(`${copy} does not exist.`)
-  try {
-    checkCopy(copy)
-  } catch (error) {
-    throw new DatabaseError(`${copy} is not a healthy copy (${(error as Error).message}). Nothing was changed.`)
-  }
   const file = databaseFile(dataDir)
   if (existsSync(file)) takeAlone(file)
   const draft = `${file}.restoring`
-  makeFolder(dataDir)
-  copyFileSync(copy, draft)
-  // A copy takes over the mode of what it is made from.
-  keepPrivate(draft)
-  syncFile(draft)
-  const kept = existsSync(file) ? keep(dataDir, file) : undefined
-  for (const ending of ['-wal', '-shm']) rmSync(file + ending, { force: true })
-  renameSync(draft, file)
-  syncFile(dataDir)
-  return kept
+  try {
+    makeFolder(dataDir)
+    // Looked at where it will be: SQLite wants to write beside it, and where the backup is nothing may be writable.
+    rmSync(draft, { force: true })
+    copyFileSync(copy, draft)
+    // A copy takes over the mode of what it is made from.
+    chmodSync(draft, 0o600)
+    check(copy, draft)
+    syncFile(draft)
+    const kept = existsSync(file) ? keep(dataDir, file) : undefined
+    for (const ending of ['-wal', '-shm']) rmSync(file + ending, { force: true })
+    renameSync(draft, file)
+    syncFile(dataDir)
+    return kept
+  } finally {
+    for (const ending of ['', '-wal', '-shm']) rmSync(draft + ending, { force: true })
+  }
+}
+
+function check(copy: string, draft: string): void {
+  try {
+    checkCopy(draft)
+  } catch (error) {
+    const why = (error as Error).message.replaceAll(draft, copy)
+    throw new DatabaseError(`${copy} is not a healthy copy (${why}). Nothing was changed.`)
+  }
 }
 
 function keep(dataDir: string, file: string): string {
