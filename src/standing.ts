@@ -7,7 +7,7 @@ import { shapeOf } from './tables/ddl.ts'
 
 /** While a change is refused, it is looked this often whether it still would be; more seldom where a look takes long. */
 const LOOK_AGAIN_MS = 5000
-const LOOK_SHARE = 10
+const LOOK_SHARE = 3
 
 /** Whether what is served is what the models folder says; and if not, why, and when it is looked at again. */
 export class Standing {

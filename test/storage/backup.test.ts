@@ -45,14 +45,16 @@ t.test('a copy that is not whole is not taken for one', async (t) => {
   t.notOk(existsSync(join(folder, 'copy.db')))
   const broken = new Sqlite(join(folder, 'dangling.db'))
   broken.exec(
-    'PRAGMA foreign_keys = off; CREATE TABLE a (id INTEGER PRIMARY KEY); CREATE TABLE b (a INTEGER REFERENCES a); INSERT INTO b VALUES (1)',
+    'PRAGMA foreign_keys = off; CREATE TABLE dossier_users (x); CREATE TABLE a (id INTEGER PRIMARY KEY); CREATE TABLE b (a INTEGER REFERENCES a); INSERT INTO b VALUES (1)',
   )
   broken.close()
   t.throws(() => checkCopy(join(folder, 'dangling.db')), /1 references lead nowhere/)
   const odd = new Sqlite(join(folder, 'odd.db'))
-  odd.exec('CREATE TABLE a (x INTEGER NOT NULL); INSERT INTO a VALUES (1)')
+  odd.exec('CREATE TABLE dossier_users (x); CREATE TABLE a (x INTEGER NOT NULL); INSERT INTO a VALUES (1)')
   odd.unsafeMode(true)
-  odd.exec("PRAGMA writable_schema = on; UPDATE sqlite_schema SET sql = 'CREATE TABLE a (x TEXT CHECK (x > 5))'")
+  odd.exec(
+    "PRAGMA writable_schema = on; UPDATE sqlite_schema SET sql = 'CREATE TABLE a (x TEXT CHECK (x > 5))' WHERE name = 'a'",
+  )
   odd.close()
   t.throws(() => checkCopy(join(folder, 'odd.db')), /odd\.db is damaged: /)
 })
