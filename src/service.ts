@@ -61,7 +61,7 @@ export class Service {
   }
 
   /** Returns the address. The first admin's password is shown if it had to be made up. */
-  async start(show: Show = () => {}): Promise<{ url: string }> {
+  async start(show: Show): Promise<{ url: string }> {
     const { config } = this
     this.storage = await openStorage(config.DATA_DIR, (units, ms) => this.#metrics.commit(units, ms))
     const models = await loadModels(config.MODELS_DIR)

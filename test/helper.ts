@@ -121,7 +121,7 @@ export interface AppOptions {
 export async function startApp(t: Test, { models, env, folder = makeFolder(t, models), log }: AppOptions = {}) {
   const config = configOf(folder, { PORT: '0', ...env })
   const service = new Service(config, newLogger(config, false, log))
-  const { url } = await service.start()
+  const { url } = await service.start(() => {})
   let open = true
   const close = async () => {
     if (open) await service.stop()
