@@ -69,6 +69,14 @@ export class Oracle {
     const next = structuredClone(this.fields)
     for (const field of Object.values(next)) delete field.renamedFrom
     for (let i = 0; i <= this.#random(2); i++) this.#change(next)
+    // The second change may have undone what the first one was about: such a file would be faulty.
+    const heirs = new Set<string>()
+    for (const field of Object.values(next)) {
+      const { renamedFrom } = field
+      if (renamedFrom === undefined) continue
+      if (next[renamedFrom] || heirs.has(renamedFrom)) delete field.renamedFrom
+      heirs.add(renamedFrom)
+    }
     return next
   }
 
