@@ -39,11 +39,7 @@ const UNCHANGED = { type: 'null', description: 'The client has this version alre
 async function openapi(app: FastifyInstance) {
   const models = [...app.models.values()]
   app.decorate('shortNames', shortNames(app.models))
-  let document: object | undefined
-  app.decorate('document', () => {
-    document ??= finishDocument({ ...app.swagger() }, componentsOfAll(app))
-    return document
-  })
+  app.decorate('document', () => finishDocument(app.swagger(), componentsOfAll(app)))
 
   await app.register(swagger, {
     openapi: {

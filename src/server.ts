@@ -1,15 +1,9 @@
 import { writeSync } from 'node:fs'
 import closeWithGrace from 'close-with-grace'
-import { loadConfig, SettingsError, unknownSettings } from './config.ts'
-import { Failure } from './errors.ts'
-import { AddressError } from './http/address.ts'
+import { loadConfig, unknownSettings } from './config.ts'
+import { isExpected } from './expected.ts'
 import { newLogger } from './logging.ts'
-import { ModelFaults } from './model/load.ts'
 import { Service } from './service.ts'
-import { DatabaseError, Refused, StorageFault } from './storage/storage.ts'
-
-/** Mistakes of the operator: the message says what to do, a stack would only hide it. */
-const EXPECTED = [AddressError, DatabaseError, Failure, SettingsError, ModelFaults, Refused, StorageFault]
 
 /** At once: what is only on its way may never arrive. */
 function showPassword(username: string, password: string): void {
@@ -39,8 +33,7 @@ async function start() {
 try {
   await start()
 } catch (error) {
-  // What the system says of files, folders and addresses names them.
-  const expected = EXPECTED.some((kind) => error instanceof kind) || 'syscall' in (error as Error)
-  process.stderr.write(`Dossier cannot start.\n${expected ? (error as Error).message : (error as Error).stack}\n`)
+  const { message, stack } = error as Error
+  process.stderr.write(`Dossier cannot start.\n${isExpected(error) ? message : stack}\n`)
   process.exit(1)
 }

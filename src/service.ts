@@ -7,13 +7,13 @@ import { seldom } from './lib/seldom.ts'
 import { watchFolder } from './lib/watch.ts'
 import { explainPassedOver, loadModels, loadModelsPatiently, passedOver } from './model/load.ts'
 import type { Model } from './model/model.ts'
-import { ensureAdmin, type Show } from './people/users.ts'
+import { ensureAdmin, type Show } from './people/first-admin.ts'
 import { Standing } from './standing.ts'
 import { openStorage } from './storage/open.ts'
 import type { Storage } from './storage/storage.ts'
 import { isMiscounted } from './tables/counts.ts'
-import { type Course, isRisky, migrate, planModels, refuse } from './tables/migrate.ts'
-import { areKnown, isNothingToDo, type Overview, overviewOf } from './tables/overview.ts'
+import { type Course, isRisky, migrate, planModels } from './tables/migrate.ts'
+import { areKnown, isNothingToDo, type Overview, overviewOf, refuse } from './tables/overview.ts'
 import type { TablePlan } from './tables/plan.ts'
 import { backupBeforeChange, scheduleBackups } from './upkeep/backups.ts'
 import { Metrics } from './upkeep/metrics.ts'
@@ -89,9 +89,7 @@ export class Service {
 
   async #getGoing(show: Show): Promise<void> {
     const { config } = this
-    if (config.WATCH_MODELS) {
-      this.#stopWatching = watchFolder(config.MODELS_DIR, () => this.reload())
-    }
+    if (config.WATCH_MODELS) this.#stopWatching = watchFolder(config.MODELS_DIR, () => this.reload())
     this.#stopBackups = scheduleBackups(this.storage, config, this.#log)
     // The last that can fail: a password that is made up has to be seen.
     await ensureAdmin(this.storage.db, config, show)
@@ -140,7 +138,7 @@ export class Service {
     const models = await loadModelsPatiently(this.config.MODELS_DIR)
     await this.#tellPassedOver()
     this.#following = fingerprintOf(models)
-    const isSame = fingerprintOf(models) === this.#fingerprint
+    const isSame = this.#following === this.#fingerprint
     // Another process may have changed the tables since.
     if (isSame && (await areKnown(this.storage.db, models))) return this.#standing.agree()
     const overview = await planModels(this.storage, models)
@@ -158,7 +156,7 @@ export class Service {
       await next.close()
       throw error
     }
-    this.#fingerprint = fingerprintOf(models)
+    this.#fingerprint = this.#following
     this.#standing.agree()
     this.#log.info({ models: models.map(({ name }) => name) }, 'models reloaded')
     void swapped.then(() => previous.close())

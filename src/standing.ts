@@ -40,6 +40,8 @@ export class Standing {
   }
 
   lookLater(ms = 0): void {
+    // A reload may have asked for a look as well meanwhile.
+    clearTimeout(this.#timer)
     this.#timer = setTimeout(this.#lookAgain, Math.max(LOOK_AGAIN_MS, ms)).unref()
   }
 

@@ -1,8 +1,5 @@
 import { resolve } from 'node:path'
-import { SettingsError } from '../config.ts'
-import { Failure } from '../errors.ts'
-import { ModelFaults } from '../model/load.ts'
-import { DatabaseError, StorageFault } from '../storage/storage.ts'
+import { isExpected } from '../expected.ts'
 
 /** What a command sees of the world. */
 export interface World {
@@ -17,14 +14,8 @@ export interface World {
 /** Does the work and returns what to print; a refusal is an exit code of 1 beside it. */
 export type Command = (world: World) => Promise<string>
 
-/** What an operator can do something about: the message says what. */
-const EXPECTED = [DatabaseError, Failure, ModelFaults, SettingsError, StorageFault]
-
 /** The words after the command are not right. */
 export class UsageError extends Error {}
-
-/** What the system says of files and folders names them: a sentence. */
-export const isSystemError = (error: unknown) => error instanceof Error && 'syscall' in error
 
 /** The words that begin with two dashes, of all commands. */
 const OPTIONS = ['again', 'create', 'json', 'roles']
@@ -52,7 +43,7 @@ export async function runCommand(help: string, command: Command, world: World = 
   } catch (error) {
     const { message, code } = error as Error & { code?: string }
     const isUsage = error instanceof UsageError || code?.startsWith('ERR_PARSE_ARGS')
-    if (!isUsage && !isSystemError(error) && !EXPECTED.some((kind) => error instanceof kind)) throw error
+    if (!isUsage && !isExpected(error)) throw error
     world.stderr.write(isUsage ? `${message}\n\n${help}` : `${message}\n`)
     world.exitCode = isUsage ? 2 : 1
   }

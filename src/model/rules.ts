@@ -1,3 +1,4 @@
+import { mapValues } from '../lib/map-values.ts'
 import type { Field, JsonSchema, Model } from './model.ts'
 
 /** What may be sent of a model's records, as JSON Schema: every way in is checked by these. */
@@ -78,9 +79,7 @@ function withoutDefaults(schema: JsonSchema): JsonSchema {
     ...rest,
     ...(items !== undefined && { items: withoutDefaults(items as JsonSchema) }),
     ...(properties !== undefined && {
-      properties: Object.fromEntries(
-        Object.entries(properties as Record<string, JsonSchema>).map(([name, inner]) => [name, withoutDefaults(inner)]),
-      ),
+      properties: mapValues(properties as Record<string, JsonSchema>, withoutDefaults),
     }),
   }
 }

@@ -1,9 +1,8 @@
 import { sql } from 'kysely'
-import type { Config } from '../config.ts'
 import { Failure } from '../errors.ts'
 import { type Database, type Step, type Storage, StorageFault } from '../storage/storage.ts'
 import { forgive } from './attempts.ts'
-import { checkPassword, hashPassword, madeUpPassword } from './password.ts'
+import { checkPassword, hashPassword } from './password.ts'
 import { endSessions } from './sessions.ts'
 
 /** Who makes a request. */
@@ -136,30 +135,6 @@ export async function unlockUser(storage: Storage, username: string): Promise<st
   const look = storage.db.selectFrom(USERS).select('username').where('username', '=', username).compile()
   const unlocked = await keepingAnAdmin(storage, noSuchUser(username), [look, forgive(storage.db, username)])
   return unlocked.username as string
-}
-
-/** Lets a person see a password that was made up. */
-export type Show = (username: string, password: string) => void
-
-/** While there are no users, makes the first admin. Where nobody can see the password, there is none made. */
-export async function ensureAdmin(db: Database, config: Config, show: Show): Promise<void> {
-  if (await db.selectFrom(USERS).select('username').limit(1).executeTakeFirst()) return
-  const { ADMIN_USERNAME: username, ADMIN_PASSWORD } = config
-  const password = ADMIN_PASSWORD ?? madeUpPassword()
-  try {
-    await addUser(db, { username, password, roles: ['admin'], again: true })
-  } catch (error) {
-    // Of two processes that start at once, the other was first.
-    if (error instanceof Failure && error.code === 'NOT_UNIQUE') return
-    throw error
-  }
-  if (ADMIN_PASSWORD !== undefined) return
-  try {
-    show(username, password)
-  } catch (error) {
-    await db.deleteFrom(USERS).where('username', '=', username).execute()
-    throw error
-  }
 }
 
 function toAccount(row: Record<string, unknown>): Account {

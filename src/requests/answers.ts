@@ -1,3 +1,5 @@
+import { mapValues } from '../lib/map-values.ts'
+
 type Schema = { [keyword: string]: unknown }
 
 /**
@@ -10,7 +12,7 @@ export function typesOnly(schema: unknown): Schema {
   return {
     ...(type !== undefined && { type }),
     ...(named && {
-      properties: Object.fromEntries(Object.entries(named).map(([name, inner]) => [name, typesOnly(inner)])),
+      properties: mapValues(named, typesOnly),
     }),
     ...(items !== undefined && { items: typesOnly(items) }),
     ...(additionalProperties !== undefined && { additionalProperties }),

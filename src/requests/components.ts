@@ -1,3 +1,4 @@
+import { mapValues } from '../lib/map-values.ts'
 import { type Field, type JsonSchema, type Model, type Models, type Reference, visibleFields } from '../model/model.ts'
 import { createRules, ID, updateRules, VERSION } from '../model/rules.ts'
 import { exampleData, exampleRecord } from './examples.ts'
@@ -8,7 +9,7 @@ import { exampleData, exampleRecord } from './examples.ts'
 export const component = (name: string): JsonSchema => ({ 'x-component': name })
 
 /** What the service itself describes. */
-const OWN_COMPONENTS = ['Failure', 'Account', 'Person', 'Session', 'Me', 'Health', 'ModelDescription', 'Stub']
+export const OWN_COMPONENTS = ['Failure', 'Account', 'Person', 'Session', 'Me', 'Health', 'ModelDescription', 'Stub']
 
 /** The four things that are described of a model. */
 export const componentsNamed = (name: string) => ({
@@ -129,8 +130,7 @@ function inner(schema: JsonSchema): JsonSchema {
   }
 }
 
-const innerProperties = (properties: unknown) =>
-  Object.fromEntries(Object.entries(properties as Record<string, JsonSchema>).map(([name, one]) => [name, inner(one)]))
+const innerProperties = (properties: unknown) => mapValues(properties as Record<string, JsonSchema>, inner)
 
 /** The rules as they are checked, but for how a reference may be sent. */
 function written(rules: JsonSchema, model: Model): JsonSchema {
@@ -151,9 +151,7 @@ function withItems({ items, properties, ...schema }: JsonSchema): JsonSchema {
     ...schema,
     ...(isArray && { items: withItems((items ?? {}) as JsonSchema) }),
     ...(properties !== undefined && {
-      properties: Object.fromEntries(
-        Object.entries(properties as Record<string, JsonSchema>).map(([name, one]) => [name, withItems(one)]),
-      ),
+      properties: mapValues(properties as Record<string, JsonSchema>, withItems),
     }),
   }
 }

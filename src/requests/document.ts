@@ -1,5 +1,6 @@
 import { FailureSchema, failure } from '../envelope.ts'
 import { CODES, type Code, Failure } from '../errors.ts'
+import { mapValues } from '../lib/map-values.ts'
 import type { JsonSchema } from '../model/model.ts'
 
 /** Puts the OpenAPI document together: named components, and every failure that an operation can answer with. */
@@ -27,12 +28,7 @@ interface Operation {
 
 export function finishDocument(draft: object, models: Record<string, JsonSchema>): object {
   const schemas: Record<string, unknown> = {}
-  const paths = Object.fromEntries(
-    Object.entries((draft as Document).paths).map(([path, operations]) => [
-      path,
-      Object.fromEntries(Object.entries(operations).map(([method, operation]) => [method, finishOperation(operation)])),
-    ]),
-  )
+  const paths = mapValues((draft as Document).paths, (operations) => mapValues(operations, finishOperation))
   const document = referring({ ...draft, paths }, schemas) as Document
   for (const [name, schema] of Object.entries(models)) schemas[name] = referring(schema, schemas)
   return { ...document, components: { ...(draft as Document).components, schemas } }
@@ -82,7 +78,9 @@ function referring(value: unknown, schemas: Record<string, unknown>): unknown {
   const plain = Object.fromEntries(
     entries.map(([key, inner]) => {
       if (DATA.includes(key)) return [key, inner]
-      return [key, key === 'properties' ? eachReferring(inner as object, schemas) : referring(inner, schemas)]
+      // Names of fields are nobody's keywords.
+      const each = (properties: object) => mapValues({ ...properties }, (one) => referring(one, schemas))
+      return [key, key === 'properties' ? each(inner as object) : referring(inner, schemas)]
     }),
   )
   if (component !== undefined) return { ...plain, $ref: `#/components/schemas/${component}` }
@@ -90,7 +88,3 @@ function referring(value: unknown, schemas: Record<string, unknown>): unknown {
   schemas[name as string] = plain
   return { $ref: `#/components/schemas/${name}` }
 }
-
-/** Names of fields are nobody's keywords. */
-const eachReferring = (properties: object, schemas: Record<string, unknown>) =>
-  Object.fromEntries(Object.entries(properties).map(([name, inner]) => [name, referring(inner, schemas)]))

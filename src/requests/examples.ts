@@ -1,8 +1,9 @@
 import { formatOf } from '../model/formats.ts'
 import type { Field, FieldType, JsonSchema, Model } from '../model/model.ts'
+import { parseValue } from './values.ts'
 
 /** A text, number or the like for people to look at, made to fit the simpler rules of its field. */
-const SAMPLES: Record<string, (schema: JsonSchema) => unknown> = {
+const SAMPLES: Record<FieldType, (schema: JsonSchema) => unknown> = {
   string: ({ minLength = 0, maxLength = 100 }) =>
     'text'.padEnd(Math.min(minLength as number, 1000), ' text').slice(0, maxLength as number),
   integer: (schema) => numberWithin(schema, 1),
@@ -20,20 +21,19 @@ function numberWithin({ minimum, maximum, exclusiveMinimum, exclusiveMaximum, mu
 }
 
 /** A value that keeps the rules of its field: what the model gives as an example, or else something of the right kind. */
-export function sampleOf({ schema, default: fallback, format, type }: Field): unknown {
+export function sampleOf(field: Field): unknown {
+  const { schema, default: fallback, format, type } = field
   const given = [schema.examples, schema.enum].map((values) => (values as unknown[] | undefined)?.[0])
-  const made = SAMPLES[type]?.(schema)
+  const made = SAMPLES[type](schema)
   return [...given, schema.const, fallback, formatOf(format)?.sample, made].find(
-    (value) => value !== undefined && keepsRules(value, schema) && isOfType(value, type, format),
+    (value) => value !== undefined && keepsRules(value, schema) && isOfType(value, field),
   )
 }
 
-function isOfType(value: unknown, type: FieldType, format: string | undefined): boolean {
-  if (type === 'integer') return Number.isSafeInteger(value)
-  if (type === 'array') return Array.isArray(value)
-  if (type === 'object') return typeof value === 'object' && !Array.isArray(value)
-  const isFormatted = typeof value !== 'string' || (formatOf(format)?.validate?.(value) ?? true)
-  return typeof value === type && isFormatted
+function isOfType(value: unknown, field: Field): boolean {
+  if (field.type === 'array') return Array.isArray(value)
+  if (field.type === 'object') return typeof value === 'object' && !Array.isArray(value)
+  return 'value' in parseValue(field, value)
 }
 
 /** The rules that a made-up value could break. Nothing here is needed to be safe: it is for people to look at. */

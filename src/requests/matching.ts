@@ -6,7 +6,8 @@ export const tagOf = (version: number) => `"${version}"`
 
 /** Whether a client has this version already, by its `If-None-Match`. */
 export function isKnown(version: number, ifNoneMatch: string | undefined): boolean {
-  const tags = (ifNoneMatch ?? '').split(',').map((tag) => tag.trim().replace(/^W\//, ''))
+  if (ifNoneMatch === undefined) return false
+  const tags = ifNoneMatch.split(',').map((tag) => tag.trim().replace(/^W\//, ''))
   return tags.includes(tagOf(version)) || tags.includes('*')
 }
 

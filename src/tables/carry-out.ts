@@ -1,4 +1,4 @@
-import { CompiledQuery, sql } from 'kysely'
+import { sql } from 'kysely'
 import { type Model, tableOf } from '../model/model.ts'
 import { type Database, Refused } from '../storage/storage.ts'
 import { countTriggers, recount } from './counts.ts'
@@ -9,14 +9,15 @@ import {
   draftOf,
   fillDraft,
   isSameDraft,
-  nameParents,
   requireWhole,
   startOver,
   takePlace,
 } from './draft.ts'
+import { execute } from './execute.ts'
 import { setAside } from './made-by-hand.ts'
 import type { Change } from './migrate.ts'
-import { overviewOf, wantedTriggers } from './overview.ts'
+import { overviewOf, refuse, wantedTriggers } from './overview.ts'
+import { nameParents } from './parents.ts'
 import type { Step, TablePlan } from './plan.ts'
 import { readTable, type TableState } from './state.ts'
 import { isAmong, readTriggers, type Trigger } from './triggers.ts'
@@ -35,8 +36,7 @@ export async function run(db: Database, { models, miscounted, drafts }: Change):
     models,
     drafts.map(({ model }) => model.name),
   )
-  const refusals = overview.plans.flatMap(({ model, refusals }) => refusals.map((why) => `${model.name}: ${why}`))
-  if (refusals.length > 0) throw new Refused(refusals)
+  refuse(overview)
   const plans = overview.plans.filter(({ steps }) => steps.length > 0)
   const rebuilt = plans.filter(({ steps }) => steps.some(({ kind }) => kind === 'rebuild'))
   const existing = await readTriggers(db)
@@ -46,7 +46,10 @@ export async function run(db: Database, { models, miscounted, drafts }: Change):
   await unwatch(db)
   const makeTheirsAgain = rebuilt.length > 0 ? await setAside(db) : undefined
   for (const plan of plans) await applyPlan(db, plan, drafts)
-  await nameParents(db, drafts)
+  await nameParents(
+    db,
+    drafts.map(({ model }) => model),
+  )
   await makeTheirsAgain?.()
   await discardDrafts(db)
   for (const { name, sql: text } of wanted) if (!kept.includes(name)) await execute(db, text)
@@ -60,8 +63,6 @@ export async function run(db: Database, { models, miscounted, drafts }: Change):
   await rememberSteps(db, plans)
   return plans
 }
-
-const execute = (db: Database, text: string) => db.executeQuery(CompiledQuery.raw(text))
 
 async function applyPlan(db: Database, plan: TablePlan, drafts: Draft[]): Promise<void> {
   const { model, steps } = plan

@@ -1,10 +1,12 @@
-import { CompiledQuery, sql } from 'kysely'
+import { sql } from 'kysely'
 import { type Model, tableOf } from '../model/model.ts'
 import { type Database, Refused, type Row, StorageFault } from '../storage/storage.ts'
 import { encode } from './columns.ts'
 import { convert } from './convert.ts'
 import { createIndex, createTable, type Index, indexesOf, literal, quote, twinOf } from './ddl.ts'
+import { execute } from './execute.ts'
 import { makeAgain } from './made-by-hand.ts'
+import { parentName } from './parents.ts'
 import type { TablePlan } from './plan.ts'
 import type { Rebuild, Source } from './plan-rebuild.ts'
 import type { TableState } from './state.ts'
@@ -30,8 +32,6 @@ export interface Draft {
 /** A draft that nobody has touched for longer than this is left over from a process that died. */
 const ABANDONED_MS = 2000
 
-const run = (db: Database, text: string) => db.executeQuery(CompiledQuery.raw(text))
-
 /** What a plan's draft is made from; undefined if its table can stay. */
 export function draftOf({ model, steps }: TablePlan, token: string, last: number): Draft | undefined {
   const rebuild = steps.find((step) => step.kind === 'rebuild')?.rebuild
@@ -48,10 +48,10 @@ export function isSameDraft(one: Draft, other: Draft): boolean {
 
 /** Makes an empty draft, and marks from now on what is changed. */
 export async function beginDraft(db: Database, { model, token, rebuild }: Draft, table: TableState): Promise<void> {
-  await run(db, createTable(model, draftName(model), rebuild.hidden, parentName))
+  await execute(db, createTable(model, draftName(model), rebuild.hidden, parentName))
   // From the start, for an index over a full table is made in one go; and under a name that is free.
   const freeName = (index: Index) => (table.indexes.some(({ name }) => name === index.name) ? twinOf(index) : index)
-  for (const index of indexesOf(model)) await run(db, createIndex(freeName(index), model, draftName(model)))
+  for (const index of indexesOf(model)) await execute(db, createIndex(freeName(index), model, draftName(model)))
   await watch(db, model)
   await sql`
     INSERT INTO dossier_drafts (tbl, token, filled, touched)
@@ -129,7 +129,7 @@ async function copy(db: Database, { model, rebuild, renames }: Draft, selection:
   const columns = converted.map(nameNow)
   for await (const rows of storedRows(db, tableOf(model), columns, selection)) {
     const given = rows.map((row) => [row.id, ...convertRow(model, converted, columns, row)])
-    await db.executeQuery(CompiledQuery.raw(insertConverted, [JSON.stringify(given)]))
+    await execute(db, insertConverted, [JSON.stringify(given)])
   }
 }
 
@@ -157,8 +157,8 @@ export async function requireWhole(db: Database, { model }: Draft): Promise<void
 export async function takePlace(db: Database, { model }: Draft, table: TableState): Promise<void> {
   const name = tableOf(model)
   const { rows } = await sql<{ seq: number }>`SELECT seq FROM sqlite_sequence WHERE name = ${name}`.execute(db)
-  await run(db, `DROP TABLE ${quote(name)}`)
-  await run(db, `ALTER TABLE ${quote(draftName(model))} RENAME TO ${quote(name)}`)
+  await execute(db, `DROP TABLE ${quote(name)}`)
+  await execute(db, `ALTER TABLE ${quote(draftName(model))} RENAME TO ${quote(name)}`)
   // The highest id ever given away: none is used again, even if its record is gone.
   await sql`DELETE FROM sqlite_sequence WHERE name = ${name}`.execute(db)
   await sql`INSERT INTO sqlite_sequence (name, seq) VALUES (${name}, ${rows[0]?.seq ?? 0})`.execute(db)
@@ -167,34 +167,10 @@ export async function takePlace(db: Database, { model }: Draft, table: TableStat
     if (!index.name.startsWith(`${name}__`)) await makeAgain(db, { type: 'index', ...index })
 }
 
-/** What a draft refers to until it takes its place: nothing that is there, so that it holds up nobody's delete. */
-const parentName = (table: string) => `dossier_parent__${table}`
-
-/**
- * Lets tables refer to what they are meant to refer to. Renaming a table makes all that refer to it follow, unless SQLite
- * is told to rename as it did long ago: so the real one steps aside, another one takes its name and all who follow, and the
- * real one comes back.
- */
-export async function nameParents(db: Database, drafts: Draft[]): Promise<void> {
-  const targets = drafts.flatMap(({ model }) => model.fields.flatMap(({ reference }) => reference?.model ?? []))
-  for (const table of new Set(targets.map((name) => tableOf({ name })))) {
-    const [name, aside, parent] = [table, `dossier_aside__${table}`, parentName(table)].map(quote)
-    await run(db, 'PRAGMA legacy_alter_table = on')
-    await run(db, `ALTER TABLE ${name} RENAME TO ${aside}`)
-    await run(db, 'PRAGMA legacy_alter_table = off')
-    await run(db, `CREATE TABLE ${parent} ("id" INTEGER PRIMARY KEY)`)
-    await run(db, `ALTER TABLE ${parent} RENAME TO ${name}`)
-    await run(db, `DROP TABLE ${name}`)
-    await run(db, 'PRAGMA legacy_alter_table = on')
-    await run(db, `ALTER TABLE ${aside} RENAME TO ${name}`)
-    await run(db, 'PRAGMA legacy_alter_table = off')
-  }
-}
-
 /** Clears away every draft, its marks and what marks them. */
 export async function discardDrafts(db: Database): Promise<void> {
   await unwatch(db)
-  for (const name of await readDrafts(db)) await run(db, `DROP TABLE ${quote(name)}`)
+  for (const name of await readDrafts(db)) await execute(db, `DROP TABLE ${quote(name)}`)
   await sql`DELETE FROM dossier_drafts`.execute(db)
   await sql`DELETE FROM dossier_marks`.execute(db)
 }

@@ -1,4 +1,4 @@
-import { CompiledQuery, sql } from 'kysely'
+import { sql } from 'kysely'
 import { type Model, tableOf } from '../model/model.ts'
 import { type Database, Refused, StorageFault } from '../storage/storage.ts'
 import { indexesOf, isCalled, quote } from './ddl.ts'
@@ -13,6 +13,7 @@ import {
   requireWhole,
   startOver,
 } from './draft.ts'
+import { execute } from './execute.ts'
 import { planTable } from './plan.ts'
 import { readTable, type TableState } from './state.ts'
 import { sharing } from './verify.ts'
@@ -62,8 +63,7 @@ async function sharedIn(db: Database, draft: Draft): Promise<string[]> {
   const uniques = indexesOf(model).filter(({ unique }) => unique)
   const { indexes } = (await readTable(db, table)) as TableState
   for (const { name } of indexes)
-    if (uniques.some((index) => isCalled(index, name)))
-      await db.executeQuery(CompiledQuery.raw(`DROP INDEX ${quote(name)}`))
+    if (uniques.some((index) => isCalled(index, name))) await execute(db, `DROP INDEX ${quote(name)}`)
   await fillDraft(db, draft, Number.MAX_SAFE_INTEGER)
   await requireWhole(db, draft)
   const reasons: string[] = []

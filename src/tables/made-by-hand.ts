@@ -1,6 +1,7 @@
-import { CompiledQuery, sql } from 'kysely'
+import { sql } from 'kysely'
 import { type Database, Refused } from '../storage/storage.ts'
 import { quote } from './ddl.ts'
+import { execute } from './execute.ts'
 import { readTriggers } from './triggers.ts'
 
 interface Made {
@@ -17,8 +18,7 @@ export async function setAside(db: Database): Promise<() => Promise<void>> {
     db,
   )
   const theirs = rows.filter(({ name }) => !ours.includes(name))
-  for (const { type, name } of theirs)
-    await db.executeQuery(CompiledQuery.raw(`DROP ${type} IF EXISTS ${quote(name.replaceAll('"', '""'))}`))
+  for (const { type, name } of theirs) await execute(db, `DROP ${type} IF EXISTS ${quote(name.replaceAll('"', '""'))}`)
   return async () => {
     // Triggers may stand on views.
     for (const one of theirs.toSorted((a, b) => b.type.localeCompare(a.type))) await makeAgain(db, one)
@@ -28,7 +28,7 @@ export async function setAside(db: Database): Promise<() => Promise<void>> {
 /** What was made by hand has to fit what the table has become. */
 export async function makeAgain(db: Database, { type, name, sql: text }: Made): Promise<void> {
   try {
-    await db.executeQuery(CompiledQuery.raw(text))
+    await execute(db, text)
   } catch (error) {
     const why = (error as Error).message
     throw new Refused([`The ${type} ${name}, which was made by hand, does not fit any more: ${why}. Drop it first.`])

@@ -4,7 +4,7 @@ import type { Model } from '../model/model.ts'
 import { jobAt, Refused, type Storage, StorageFault } from '../storage/storage.ts'
 import type { Draft } from './draft.ts'
 import type { Portion } from './drafts.ts'
-import type { Overview } from './overview.ts'
+import { type Overview, refuse } from './overview.ts'
 import type { TablePlan } from './plan.ts'
 
 /** How long to wait for another process that is changing the same tables. */
@@ -55,12 +55,6 @@ export const planModels = (storage: Storage, models: Model[]): Promise<Overview>
 
 /** A plan that changes or moves data that is there, and so wants a backup first. */
 export const isRisky = ({ steps }: TablePlan) => steps.some(({ kind }) => kind === 'rename' || kind === 'rebuild')
-
-/** Throws if anything of it cannot be done. */
-export function refuse({ plans }: Overview): void {
-  const reasons = plans.flatMap(({ model, refusals }) => refusals.map((why) => `${model.name}: ${why}`))
-  if (reasons.length > 0) throw new Refused(reasons)
-}
 
 /**
  * Brings the tables in line with the models: all at once, in one transaction at the end, or not at all; then it is a

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { type Model, tableOf } from '../model/model.ts'
-import type { Database } from '../storage/storage.ts'
+import { type Database, Refused } from '../storage/storage.ts'
 import { countTriggers } from './counts.ts'
 import { shapeOf } from './ddl.ts'
 import { planTable, type TablePlan } from './plan.ts'
@@ -80,6 +80,12 @@ export async function areKnown(db: Database, models: Model[]): Promise<boolean> 
   const rows = await db.selectFrom('dossier_tables').select(['tbl', 'shape']).execute()
   const shapes = new Map(rows.map(({ tbl, shape }) => [tbl, shape]))
   return models.every((model) => shapes.get(tableOf(model)) === shapeOf(model))
+}
+
+/** Throws if anything of it cannot be done. */
+export function refuse({ plans }: Overview): void {
+  const reasons = plans.flatMap(({ model, refusals }) => refusals.map((why) => `${model.name}: ${why}`))
+  if (reasons.length > 0) throw new Refused(reasons)
 }
 
 /** Whether anything has to be changed, or would be refused. */

@@ -1,7 +1,8 @@
-import { CompiledQuery, sql } from 'kysely'
+import { sql } from 'kysely'
 import { type Model, tableOf } from '../model/model.ts'
 import type { Database } from '../storage/storage.ts'
 import { quote } from './ddl.ts'
+import { execute } from './execute.ts'
 
 /** Triggers that mark which records of a table change while its draft is filled, whoever changes them: also a shell. */
 
@@ -14,9 +15,7 @@ export async function watch(db: Database, model: Model): Promise<void> {
   const bodies = { INSERT: noted('NEW'), UPDATE: noted('OLD', 'NEW'), DELETE: noted('OLD') }
   for (const [event, body] of Object.entries(bodies)) {
     const name = quote(`${table}__${event}__draft`)
-    await db.executeQuery(
-      CompiledQuery.raw(`CREATE TRIGGER ${name} AFTER ${event} ON ${quote(table)} BEGIN ${body} END`),
-    )
+    await execute(db, `CREATE TRIGGER ${name} AFTER ${event} ON ${quote(table)} BEGIN ${body} END`)
   }
 }
 
@@ -30,5 +29,5 @@ export async function readDrafts(db: Database): Promise<string[]> {
 export async function unwatch(db: Database): Promise<void> {
   const { rows } = await sql<{ name: string }>`
     SELECT name FROM sqlite_schema WHERE type = 'trigger' AND name GLOB '*__draft'`.execute(db)
-  for (const { name } of rows) await db.executeQuery(CompiledQuery.raw(`DROP TRIGGER ${quote(name)}`))
+  for (const { name } of rows) await execute(db, `DROP TRIGGER ${quote(name)}`)
 }

@@ -1,7 +1,8 @@
 import t from 'tap'
+import { ensureAdmin } from '../../src/people/first-admin.ts'
 import { checkPassword, hashPassword, madeUpPassword } from '../../src/people/password.ts'
 import { SessionStore } from '../../src/people/sessions.ts'
-import { authenticate, ensureAdmin, type Proven } from '../../src/people/users.ts'
+import { authenticate, type Proven } from '../../src/people/users.ts'
 import { configOf, emptyFolder, PASSWORD, testStorage } from '../helper.ts'
 
 t.test('the first admin', async (t) => {

@@ -10,6 +10,7 @@ import { buildApp } from '../../src/app.ts'
 import { HELP, openapiCommand } from '../../src/cli/openapi.ts'
 import { newLogger } from '../../src/logging.ts'
 import type { Field } from '../../src/model/model.ts'
+import { OWN_COMPONENTS } from '../../src/requests/components.ts'
 import { sampleOf } from '../../src/requests/examples.ts'
 import { openStorage } from '../../src/storage/open.ts'
 import { Metrics } from '../../src/upkeep/metrics.ts'
@@ -289,7 +290,9 @@ t.test('an app that nobody changes is as it should be', async (t) => {
   const logger = newLogger(config)
   const app = await buildApp({ config, storage, models: [], logger, metrics: new Metrics(config.DATA_DIR) })
   t.match((await app.inject('/health')).json().data, [{ models: { current: true } }])
-  t.match(app.document(), { paths: { '/health': {} } })
+  const document = app.document() as { paths: object; components: { schemas: object } }
+  t.match(document.paths, { '/health': {} })
+  t.strictSame(Object.keys(document.components.schemas).sort(), OWN_COMPONENTS.toSorted(), 'names no model may have')
   await app.close()
   await storage.close()
 })

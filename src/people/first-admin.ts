@@ -1,0 +1,29 @@
+import type { Config } from '../config.ts'
+import { Failure } from '../errors.ts'
+import type { Database } from '../storage/storage.ts'
+import { madeUpPassword } from './password.ts'
+import { addUser } from './users.ts'
+
+/** Lets a person see a password that was made up. */
+export type Show = (username: string, password: string) => void
+
+/** While there are no users, makes the first admin. Where nobody can see the password, there is none made. */
+export async function ensureAdmin(db: Database, config: Config, show: Show): Promise<void> {
+  if (await db.selectFrom('dossier_users').select('username').limit(1).executeTakeFirst()) return
+  const { ADMIN_USERNAME: username, ADMIN_PASSWORD } = config
+  const password = ADMIN_PASSWORD ?? madeUpPassword()
+  try {
+    await addUser(db, { username, password, roles: ['admin'], again: true })
+  } catch (error) {
+    // Of two processes that start at once, the other was first.
+    if (error instanceof Failure && error.code === 'NOT_UNIQUE') return
+    throw error
+  }
+  if (ADMIN_PASSWORD !== undefined) return
+  try {
+    show(username, password)
+  } catch (error) {
+    await db.deleteFrom('dossier_users').where('username', '=', username).execute()
+    throw error
+  }
+}
