@@ -102,11 +102,12 @@ async function attempt(storage: Storage, models: Model[], course: Course, miscou
 
 /** While something else is done, nobody must take the drafts for abandoned. */
 async function stayingThere(storage: Storage, [draft]: Draft[], work?: () => Promise<void>): Promise<void> {
+  if (!draft || !work) return work?.()
   // If it fails, the last step will tell.
-  const touch = () => draft && storage.change(FILL, { draft, rows: 1 }).catch(() => {})
+  const touch = () => Promise.allSettled([storage.change(FILL, { draft, rows: 1 })])
   const timer = setInterval(touch, TOUCH_MS)
   try {
-    await work?.()
+    await Promise.all([touch(), work()])
   } finally {
     clearInterval(timer)
   }
