@@ -31,6 +31,7 @@ const FAULTS: Partial<Record<FaultKind, Failure>> = {
   // The tables have been changed, and this app has not been replaced yet.
   gone: CHANGING,
   stale: CHANGING,
+  slow: new Failure('FIND_TOO_SLOW', 'This took too long and was ended. Ask for less.'),
   // Nobody is there to read it.
   unwanted: BUSY,
 }

@@ -1,19 +1,16 @@
-import { Type } from '@sinclair/typebox'
+import { type TProperties, Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifySchemaCompiler, preValidationHookHandler } from 'fastify'
 import fp from 'fastify-plugin'
-import { PageOf, SuccessOf, success } from '../src/envelope.ts'
+import { MergedOf, PageOf, SuccessOf, success } from '../src/envelope.ts'
 import { Memo } from '../src/lib/memo.ts'
 import type { Operation } from '../src/model/access.ts'
 import { newAjv } from '../src/model/ajv.ts'
 import type { Model } from '../src/model/model.ts'
 import { VIEW_PARAMETERS } from '../src/model/names.ts'
-import { cookieSecret } from '../src/people/secret.ts'
 import { Waiting } from '../src/records/asker.ts'
-import { recordsOf } from '../src/records/records.ts'
-import type { Surroundings } from '../src/records/surroundings.ts'
+import type { Records } from '../src/records/records.ts'
 import { idIn, modelIn } from '../src/requests/address.ts'
 import { parseSearch, type SearchBody } from '../src/requests/criteria.ts'
-import { Cursors } from '../src/requests/cursor.ts'
 import { agreeing, CONFLICTS, isKnown, matching, tagOf, versionIn } from '../src/requests/matching.ts'
 import {
   findParametersOf,
@@ -33,21 +30,17 @@ const MAX_QUERIES = 500
 const MAX_URL = 300
 
 /** The data itself is checked by the records: here only that there is some. */
-const checkEnvelope = newAjv({ verbose: true }).compile(
-  Type.Object({ data: Type.Object({}) }, { additionalProperties: false }),
-)
-const validatorCompiler: FastifySchemaCompiler<unknown> = ({ httpPart }) =>
-  httpPart === 'body' ? checkEnvelope : () => true
+const data = Type.Object({})
+const merge = Type.Optional(Type.Boolean())
+const envelopeOf = (properties: TProperties): FastifySchemaCompiler<unknown> => {
+  const check = newAjv({ verbose: true }).compile(Type.Object(properties, { additionalProperties: false }))
+  return ({ httpPart }) => (httpPart === 'body' ? check : () => true)
+}
+const createEnvelope = envelopeOf({ data })
+const updateEnvelope = envelopeOf({ data, merge })
 
 /** Find, search, read, create, update and delete: one encapsulated route set per model. */
 async function records(app: FastifyInstance) {
-  const surroundings = {
-    storage: app.storage,
-    models: app.models,
-    cursors: new Cursors(cookieSecret(app.config.DATA_DIR)),
-    findSeconds: app.config.FIND_SECONDS,
-    advise: (advice: string) => app.log.warn(advice),
-  }
   app.register(
     async (rest) => {
       rest.setNotFoundHandler((request) => {
@@ -55,20 +48,17 @@ async function records(app: FastifyInstance) {
           ? app.missingRoute(request)
           : app.missingModel(modelIn(request.url), request.user)
       })
-      for (const model of app.models.values())
-        rest.register(modelRoutes, { prefix: `/${model.name}`, model, surroundings })
+      for (const [model, records] of app.collections)
+        rest.register(modelRoutes, { prefix: `/${model.name}`, model, records })
     },
     { prefix: '/ws/rest' },
   )
 }
 
-async function modelRoutes(
-  app: FastifyInstance,
-  { model, surroundings }: { model: Model; surroundings: Surroundings },
-) {
-  const records = recordsOf(surroundings, model)
+async function modelRoutes(app: FastifyInstance, { model, records }: { model: Model; records: Records }) {
   const context = { model, models: app.models }
   const one = { 200: SuccessOf(rowOf(model)) }
+  const merging = { 200: MergedOf(rowOf(model)) }
   const page = { 200: PageOf(rowOf(model)) }
   const tags = [model.name]
   const described = describedRoutes(model, app.shortNames)
@@ -120,7 +110,11 @@ async function modelRoutes(
   app.route<{ Params: Parameters; Querystring: Parameters }>({
     method: 'GET',
     url: '/:id',
-    config: { ...to('read'), failures: ['RECORD_NOT_FOUND'], described: described.read },
+    config: {
+      ...to('read'),
+      failures: ['RECORD_NOT_FOUND', 'VERSION_NOT_FOUND', 'FIND_TOO_SLOW'],
+      described: described.read,
+    },
     schema: {
       tags,
       operationId: operationId('read'),
@@ -130,9 +124,12 @@ async function modelRoutes(
       querystring: ReadParameters,
       response: one,
     },
-    handler: async ({ params, query, user, headers }, reply) => {
+    handler: async ({ params, query: { version, ...query }, user, headers }, reply) => {
       allowOnly(VIEW_PARAMETERS, query)
       const view = parseView(query, context)
+      const number = wholeNumber({ version }, 'version', Number.MAX_SAFE_INTEGER)
+      if (number !== undefined)
+        return success(await records.version(idIn(params), number, view, new Waiting(user, reply.raw)))
       const record = records.read(idIn(params), user, view)
       // What is referred to has versions of its own.
       if (view.expand.length > 0) return success(record)
@@ -143,7 +140,7 @@ async function modelRoutes(
   })
 
   app.route<{ Body: { data: unknown } }>({
-    validatorCompiler,
+    validatorCompiler: createEnvelope,
     preValidation,
     method: 'PUT',
     url: '',
@@ -158,8 +155,8 @@ async function modelRoutes(
     handler: async ({ body, user }) => success(await records.create(body.data, user)),
   })
 
-  app.route<{ Params: Parameters; Body: { data: { version?: unknown } } }>({
-    validatorCompiler,
+  app.route<{ Params: Parameters; Body: { data: { version?: unknown }; merge?: boolean } }>({
+    validatorCompiler: updateEnvelope,
     preValidation,
     method: 'POST',
     url: '/:id',
@@ -175,14 +172,16 @@ async function modelRoutes(
       params: IdParameter,
       headers: MatchHeaders,
       body: described.update.body,
-      response: one,
+      response: merging,
     },
-    handler: async ({ params, body: { data }, user, headers }) => {
+    handler: async ({ params, body: { data, merge }, user, headers }) => {
       const id = idIn(params)
       const matched = versionIn(headers['if-match'])
       agreeing(matched, data.version)
       const named = matched === undefined ? data : { ...data, version: matched }
-      return success(await matching(matched, () => records.update(id, named, user)))
+      if (!merge) return success(await matching(matched, () => records.update(id, named, user)))
+      const { record, merged } = await matching(matched, () => records.merge(id, named, user))
+      return { ...success(record), merged }
     },
   })
 
@@ -213,5 +212,5 @@ async function modelRoutes(
 
 export default fp(records, {
   name: 'records',
-  dependencies: ['models', 'access', 'bodies', 'openapi', 'metrics', 'log'],
+  dependencies: ['collections', 'models', 'access', 'bodies', 'openapi', 'metrics', 'log'],
 })

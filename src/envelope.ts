@@ -11,19 +11,28 @@ export function success<Item>(...data: Item[]): Success<Item> {
 }
 
 export function failure(failure: Failure, requestId: string) {
-  const { errors, data } = failure.details
+  const { errors, data, conflict } = failure.details
   return {
     status: CODES[failure.code].status,
     code: failure.code,
     message: failure.message,
     ...(errors && { errors }),
     ...(data && { data }),
+    ...(conflict && { conflict }),
     requestId,
   }
 }
 
 export const SuccessOf = <Item extends TSchema>(item: Item) =>
   Type.Object({ status: Type.Literal(0), data: Type.Array(item) })
+
+/** Of an update on top of what others had changed, with the names of those fields. */
+export const MergedOf = <Item extends TSchema>(item: Item) =>
+  Type.Object({
+    status: Type.Literal(0),
+    data: Type.Array(item),
+    merged: Type.Optional(Type.Array(Type.String(), { description: 'With "merge": what others had changed.' })),
+  })
 
 export const PageOf = <Item extends TSchema>(item: Item) =>
   Type.Object({
@@ -34,6 +43,23 @@ export const PageOf = <Item extends TSchema>(item: Item) =>
     data: Type.Array(item),
   })
 
+/** What others have changed since the version that was named, and what of it the request would have overwritten. */
+const ConflictSchema = Type.Object({
+  since: Type.Integer(),
+  version: Type.Integer(),
+  fields: Type.Record(
+    Type.String(),
+    Type.Object({
+      base: Type.Optional(Type.Unknown()),
+      theirs: Type.Optional(Type.Unknown()),
+      mine: Type.Optional(Type.Unknown()),
+      by: Type.Union([Type.String(), Type.Null()]),
+      at: Type.String(),
+    }),
+  ),
+  clashes: Type.Array(Type.String()),
+})
+
 export const FailureSchema = Type.Object(
   {
     status: Type.Integer({ maximum: -1 }),
@@ -41,6 +67,7 @@ export const FailureSchema = Type.Object(
     message: Type.String(),
     errors: Type.Optional(Type.Record(Type.String(), Type.String())),
     data: Type.Optional(Type.Array(Type.Unknown())),
+    conflict: Type.Optional(ConflictSchema),
     requestId: Type.String(),
   },
   { 'x-name': 'Failure', description: 'Why something was not done.' },

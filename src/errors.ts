@@ -12,12 +12,14 @@ export const CODES = {
   FORBIDDEN: { http: 403, status: -1 },
   MODEL_NOT_FOUND: { http: 404, status: -1 },
   RECORD_NOT_FOUND: { http: 404, status: -1 },
+  VERSION_NOT_FOUND: { http: 404, status: -1 },
   ROUTE_NOT_FOUND: { http: 404, status: -1 },
   METHOD_NOT_ALLOWED: { http: 405, status: -1 },
   VERSION_CONFLICT: { http: 409, status: -1 },
   NOT_UNIQUE: { http: 409, status: -4 },
   LAST_ADMIN: { http: 409, status: -4 },
   REFERENCE_VIOLATION: { http: 409, status: -4 },
+  CHANGES_GONE: { http: 410, status: -1 },
   BODY_TOO_LARGE: { http: 413, status: -1 },
   UNSUPPORTED_MEDIA_TYPE: { http: 415, status: -1 },
   VALIDATION_FAILED: { http: 422, status: -4 },
@@ -34,6 +36,8 @@ export interface Details {
   errors?: Record<string, string>
   /** the current record, on a version conflict */
   data?: unknown[]
+  /** what others have changed meanwhile */
+  conflict?: object | undefined
   headers?: Record<string, string>
   /** if it is not the usual one of its code */
   http?: number

@@ -6,9 +6,10 @@ const ROOT = join(import.meta.dirname, '..')
 
 /** Which room may import from which. Every room may use its own files and the shared ones. */
 const MAY_IMPORT: Record<string, string[]> = {
-  plugins: ['src/requests', 'src/records', 'src/tables', 'src/model', 'src/people', 'src/storage'],
-  'src/records': ['src/requests', 'src/tables', 'src/model', 'src/storage'],
+  plugins: ['src/requests', 'src/records', 'src/journal', 'src/tables', 'src/model', 'src/people', 'src/storage'],
+  'src/records': ['src/requests', 'src/journal', 'src/tables', 'src/model', 'src/storage'],
   'src/requests': ['src/model', 'src/storage'],
+  'src/journal': ['src/tables', 'src/model', 'src/storage'],
   'src/tables': ['src/model', 'src/storage'],
   'src/people': ['src/storage'],
   'src/upkeep': ['src/storage'],
@@ -18,7 +19,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   'src/storage': ['src/storage/sqlite'],
   'src/storage/sqlite': ['src/storage'],
   'src/cli': ['src', 'src/tables', 'src/model', 'src/people', 'src/storage', 'src/upkeep'],
-  src: ['src/http', 'src/tables', 'src/model', 'src/people', 'src/storage', 'src/upkeep'],
+  src: ['src/http', 'src/journal', 'src/tables', 'src/model', 'src/people', 'src/storage', 'src/upkeep'],
 }
 const SHARED = ['src/errors.ts', 'src/envelope.ts', 'src/config.ts']
 const FASTIFY_ALLOWED = ['src/app.ts', 'src/server.ts']

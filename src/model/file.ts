@@ -31,6 +31,7 @@ export interface ModelFile {
   unique?: string[][]
   indexes?: string[][]
   audit?: boolean
+  history?: boolean
   access?: Partial<Record<Operation, (string | { role: string; where: 'own' })[]>>
 }
 

@@ -16,6 +16,8 @@ export interface Model {
   unique: string[][]
   indexes: string[][]
   audit: boolean
+  /** every change of its records is kept */
+  history: boolean
   /** of the file it was read from */
   hash: string
   /** who may do what */

@@ -71,6 +71,7 @@ function toModel(name: string, hash: string, file: ModelFile): Model {
     unique: [...single('unique'), ...(file.unique ?? [])],
     indexes: [...single('index'), ...(file.indexes ?? [])],
     audit,
+    history: file.history !== false,
     access: toAccess(file.access),
   }
 }

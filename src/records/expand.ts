@@ -2,11 +2,12 @@ import { sql } from 'kysely'
 import { type Person, reachOf } from '../model/access.ts'
 import { type Model, type Models, type Reference, tableOf, visibleField } from '../model/model.ts'
 import type { View } from '../requests/query.ts'
+import { PAGE_BYTES } from '../storage/size.ts'
 import type { Row, Storage } from '../storage/storage.ts'
 import { rowDecoder } from '../tables/columns.ts'
-import { PAGE_BYTES, rowsWithRoom } from './room.ts'
+import { within } from '../tables/within.ts'
+import { rowsWithRoom } from './room.ts'
 import { requireShape } from './shape.ts'
-import { within } from './where.ts'
 
 /** The references of a model's own that are to be expanded. */
 const rootsOf = (paths: string[]) => paths.filter((path) => !path.includes('.'))

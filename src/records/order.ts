@@ -3,7 +3,7 @@ import { type Model, tableOf } from '../model/model.ts'
 import { hashOf, isLong, type Position } from '../requests/cursor.ts'
 import { bad, type SortKey } from '../requests/query.ts'
 import type { Row, SqlValue, Storage } from '../storage/storage.ts'
-import { type Condition, is } from './condition.ts'
+import { type Condition, is } from '../tables/condition.ts'
 import { keyOf } from './where.ts'
 
 const sortColumn = (index: number) => `sort__${index}`

@@ -2,12 +2,11 @@ import { sql } from 'kysely'
 import { type Model, tableOf } from '../model/model.ts'
 import type { Position } from '../requests/cursor.ts'
 import type { Query } from '../requests/query.ts'
-import { sizeOf } from '../storage/size.ts'
+import { PAGE_BYTES, sizeOf } from '../storage/size.ts'
 import type { Found, Row, Storage } from '../storage/storage.ts'
 import type { countsOf } from '../tables/counts.ts'
 import { columnsOf } from './expand.ts'
 import { hole, preparedOnce } from './prepared.ts'
-import { PAGE_BYTES } from './room.ts'
 import { requireShape } from './shape.ts'
 
 interface Start {

@@ -1,19 +1,26 @@
 import { Failure } from '../errors.ts'
+import { conflictOf } from '../journal/conflict.ts'
+import { journalOf } from '../journal/journal.ts'
 import { type Operation, type Person, type Reach, reaches, reachOf } from '../model/access.ts'
 import { type Model, tableOf, visibleFields } from '../model/model.ts'
 import type { View } from '../requests/query.ts'
-import { type Row, StorageFault } from '../storage/storage.ts'
+import { type Row, StorageFault, type Unit } from '../storage/storage.ts'
 import { rowDecoder } from '../tables/columns.ts'
-import { type Change, changesOf } from './changes.ts'
-import { is } from './condition.ts'
+import { is } from '../tables/condition.ts'
+import { within } from '../tables/within.ts'
+import { changesOf } from './changes.ts'
+import { deletedOf } from './deleted.ts'
 import { columnsOf, expand } from './expand.ts'
 import { finderOf } from './find.ts'
+import { forgetterOf } from './forget.ts'
+import { mergedFields } from './merge.ts'
+import { pastOf } from './past.ts'
 import { hole, preparedOnce } from './prepared.ts'
+import { restorerOf } from './restore.ts'
 import { requireShape } from './shape.ts'
 import type { Stored, Surroundings } from './surroundings.ts'
 import { type Checks, checksOf } from './validate.ts'
 import { explainViolation, refuseUnreachable } from './violations.ts'
-import { within } from './where.ts'
 
 interface Given {
   id: number
@@ -27,10 +34,13 @@ export function recordsOf(surroundings: Surroundings, model: Model) {
   const prepared = preparedOnce<Given>()
   const checks: Checks = checksOf(model)
   const changes = changesOf(surroundings, model)
+  const journal = journalOf(storage, model)
   const shown = visibleFields(model).map((field) => field.name)
+  const past = pastOf(surroundings, model, journal, (id, person) => lookUp(id, reachOf(model, 'read', person)))
+  const { restore } = restorerOf({ surroundings, model, checks, changes, past, lookUp, write, lost, asSeenBy })
 
   function read(id: number, person: Person, view: View): Stored {
-    const record = look(id, reachOf(model, 'read', person), view)
+    const record = look(id, 'read', person, view)
     expand({ storage, models, person }, model, [record], view.expand)
     return record
   }
@@ -38,47 +48,76 @@ export function recordsOf(surroundings: Surroundings, model: Model) {
   async function create(data: unknown, person: Person): Promise<Stored> {
     checks.create(data)
     refuseUnreachable(surroundings, model, data, person)
-    const row = await carryOut(changes.create(data, person), person, data)
-    return asSeenBy(person, decode(row as Row))
+    return asSeenBy(person, (await write(changes.create(data, person), person, data)) as Stored)
   }
 
   /** The data has the version that was read; fields that are not in it stay as they are. */
   async function update(id: number, data: unknown, person: Person): Promise<Stored> {
+    const version = checkUpdate(id, data, person)
+    const record = await write(changes.update(id, version, data as Row, person), person, data as Row)
+    return record ? asSeenBy(person, record) : lost(id, version, 'update', person, data as Row)
+  }
+
+  /** The same on top of what others have changed meanwhile, where that is nothing of what is sent. */
+  async function merge(id: number, data: unknown, person: Person): Promise<{ record: Stored; merged: string[] }> {
+    const version = checkUpdate(id, data, person)
+    const [found, written] = await carryOut(changes.merge(id, version, data as Row, person), person, data as Row)
+    if (!written?.[0]) return lost(id, version, 'update', person, data as Row)
+    const record = decode(written[0])
+    const merged = mayRead(person, record) ? mergedFields(model, found?.[0]?.merged as string) : []
+    return { record: asSeenBy(person, record), merged }
+  }
+
+  function checkUpdate(id: number, data: unknown, person: Person): number {
     checks.update(data)
     const { id: named = id, version } = data as { id?: number; version: number }
     if (named !== id) throw new Failure('BAD_REQUEST', `The body names the id ${named}, but the path names ${id}.`)
     refuseUnreachable(surroundings, model, data, person, id)
-    const row = await carryOut(changes.update(id, version, data, person), person, data)
-    return row ? asSeenBy(person, decode(row)) : lost(id, version, 'update', person)
+    return version
   }
 
   async function remove(id: number, version: number | undefined, person: Person): Promise<number> {
-    const row = await carryOut(changes.remove(id, version, person), person, id)
-    return row ? id : lost(id, version, 'delete', person)
+    const [rows] = await carryOut(changes.remove(id, version, person), person, id)
+    return rows?.[0] ? id : lost(id, version, 'delete', person, {})
   }
 
-  /** Returns the row that was written, if there was one to write. */
-  async function carryOut({ unit, at }: Change, person: Person, written: Row | number): Promise<Row | undefined> {
+  /** Returns the record that was written, if there was one to write. */
+  async function write(unit: Unit, person: Person, written: Row): Promise<Stored | undefined> {
+    const row = (await carryOut(unit, person, written)).at(-1)?.[0]
+    return row && decode(row)
+  }
+
+  /** Returns the rows of each step; none where a step has missed what it must find. */
+  async function carryOut(unit: Unit, person: Person, written: Row | number): Promise<Row[][]> {
     try {
-      const rows = await storage.write(unit)
-      return rows[at]?.[0]
+      return await storage.write(unit)
     } catch (error) {
-      throw error instanceof StorageFault ? explainViolation(error, surroundings, model, person, written) : error
+      if (!(error instanceof StorageFault)) throw error
+      if (error.kind === 'missed') return []
+      throw explainViolation(error, surroundings, model, person, written)
     }
   }
 
   /** No row had this id and version: either there is no such record, or somebody else was first. */
-  function lost(id: number, version: number | undefined, operation: Operation, person: Person): never {
-    const current = look(id, reachOf(model, operation, person), WHOLE)
+  function lost(id: number, version: number | undefined, operation: Operation, person: Person, sent: Row): never {
+    const current = look(id, operation, person, WHOLE)
+    const tells = version !== undefined && mayRead(person, current)
+    const conflict = tells ? conflictOf(journal, model, version, current, sent) : undefined
     throw new Failure(
       'VERSION_CONFLICT',
       `Version ${version} of ${model.name} ${id} is not the current one, which is ${current.version}. Merge your change into the current record and try again.`,
-      { data: [asSeenBy(person, current)] },
+      { data: [asSeenBy(person, current)], conflict },
     )
   }
 
+  function look(id: number, operation: Operation, person: Person, view: View): Stored {
+    const record = lookUp(id, reachOf(model, operation, person), view)
+    if (!record) throw past.notThere(id, person)
+    return record
+  }
+
   /** A record that is out of reach is simply not there. All of it is returned if no fields are named. */
-  function look(id: number, reach: Reach, { fields = shown, expand: paths }: View): Stored {
+  function lookUp(id: number, reach: Reach, { fields = shown, expand: paths }: View = WHOLE): Stored | undefined {
     const statement = prepared(`${reach.scope} ${fields} ${paths}`, { id, reach }, () =>
       storage.db
         .selectFrom(tableOf(model))
@@ -87,18 +126,34 @@ export function recordsOf(surroundings: Surroundings, model: Model) {
     )
     requireShape(storage, model)
     const row = storage.readOne(statement)
-    if (!row) throw new Failure('RECORD_NOT_FOUND', `There is no ${model.name} with the id ${id}.`)
-    return decode(row)
+    return row && decode(row)
   }
+
+  const mayRead = (person: Person, record: Stored) => reaches(reachOf(model, 'read', person), record)
 
   /** Who may write a record but not read it learns only that it was written. */
   function asSeenBy(person: Person, record: Stored): Stored {
     const { id, version } = record
-    return reaches(reachOf(model, 'read', person), record) ? record : { id, version }
+    return mayRead(person, record) ? record : { id, version }
   }
 
-  return { find: finderOf(surroundings, model), read, create, update, remove, prepare: checks.prepare }
+  return {
+    find: finderOf(surroundings, model),
+    read,
+    create,
+    update,
+    merge,
+    remove,
+    restore,
+    history: past.history,
+    version: past.version,
+    deleted: deletedOf(surroundings, model, journal, past),
+    forget: forgetterOf(surroundings, model, past),
+    prepare: checks.prepare,
+  }
 }
+
+export type Records = ReturnType<typeof recordsOf>
 
 const WHOLE: View = { expand: [] }
 const ID = hole<Given>(({ id }) => id)

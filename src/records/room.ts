@@ -1,8 +1,5 @@
-import { sizeOf } from '../storage/size.ts'
+import { PAGE_BYTES, sizeOf } from '../storage/size.ts'
 import type { Row } from '../storage/storage.ts'
-
-/** A page that would be larger ends earlier, with `next`. */
-export const PAGE_BYTES = 1_048_576
 
 /**
  * How many of the rows of a page there is room for, the first always. What a reference leads to counts as often as it is

@@ -8,6 +8,8 @@ import type { Row } from '../storage/storage.ts'
 export interface Checks {
   create: Check
   update: Check
+  /** of a record that was deleted: its secrets are gone */
+  recreate: Check
   /** Compiles them now rather than when they are first needed. */
   prepare(): void
 }
@@ -19,6 +21,7 @@ type Check = (data: unknown) => asserts data is Row
 export function checksOf(model: Model): Checks {
   const references = model.fields.filter((field) => field.reference).map(({ name }) => name)
   let compiled: { create: ValidateFunction; update: ValidateFunction } | undefined
+  let recreate: ValidateFunction | undefined
   // When the first request comes: two hundred models would else hold up the start for seconds.
   const rules = () => {
     compiled ??= { create: compile(createRules(model)), update: compile(updateRules(model)) }
@@ -31,9 +34,18 @@ export function checksOf(model: Model): Checks {
   return {
     create: (data) => check(rules().create, data),
     update: (data) => check(rules().update, data),
+    recreate: (data) => {
+      recreate ??= compile(createRules(withoutSecrets(model)))
+      check(recreate, data)
+    },
     prepare: () => void rules(),
   }
 }
+
+const withoutSecrets = (model: Model): Model => ({
+  ...model,
+  fields: model.fields.filter(({ writeOnly }) => !writeOnly),
+})
 
 /** What was read with "expand" may be sent back: of the record that is referred to, only the id counts. */
 function takeId(data: Row, name: string): void {

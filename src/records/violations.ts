@@ -3,10 +3,10 @@ import { Failure } from '../errors.ts'
 import { type Person, type Reach, reachOf, scopeOf } from '../model/access.ts'
 import { type Model, tableOf } from '../model/model.ts'
 import type { Row, Storage, StorageFault } from '../storage/storage.ts'
+import { type Condition, is } from '../tables/condition.ts'
 import { indexesOf, isCalled } from '../tables/ddl.ts'
-import { type Condition, is } from './condition.ts'
+import { within } from '../tables/within.ts'
 import type { Surroundings } from './surroundings.ts'
-import { within } from './where.ts'
 
 const EVERYBODY: Reach = { scope: 'all', username: '' }
 

@@ -1,24 +1,16 @@
 import { type RawBuilder, sql } from 'kysely'
 import { Failure } from '../errors.ts'
-import { type Person, type Reach, reachOf } from '../model/access.ts'
+import { type Person, reachOf } from '../model/access.ts'
 import { type Field, type Model, type Models, type Reference, tableOf } from '../model/model.ts'
 import type { OperatorName } from '../requests/operators.ts'
 import type { Comparison, Filter } from '../requests/query.ts'
 import type { Dialect, SqlValue } from '../storage/storage.ts'
 import { comparable, encodeComparable } from '../tables/columns.ts'
-import { all, any, type Condition, EVERYTHING, is, NOTHING, not } from './condition.ts'
+import { all, any, type Condition, is, not } from '../tables/condition.ts'
+import { within } from '../tables/within.ts'
 
 /** What a field is compared and sorted by. Identifiers come from the model; values are always bound. */
 export const keyOf = (field: Field) => sql<SqlValue>`${sql.raw(comparable(field))}`
-
-/**
- * What every statement on records is limited by: first what somebody reaches, then what else is asked. The one function
- * that joins them. `owner` is the name that is bound: a remembered statement has a hole there.
- */
-export function within({ scope }: Pick<Reach, 'scope'>, owner: unknown, ...conditions: Condition[]): Condition {
-  const reach = scope === 'own' ? is`"createdBy" = ${owner}` : scope === 'all' ? EVERYTHING : NOTHING
-  return all([reach, ...conditions])
-}
 
 /** What a filter needs to know beside itself. */
 export interface Asking {

@@ -9,7 +9,19 @@ import { exampleData, exampleRecord } from './examples.ts'
 export const component = (name: string): JsonSchema => ({ 'x-component': name })
 
 /** What the service itself describes. */
-export const OWN_COMPONENTS = ['Failure', 'Account', 'Person', 'Session', 'Me', 'Health', 'ModelDescription', 'Stub']
+export const OWN_COMPONENTS = [
+  'Failure',
+  'Account',
+  'Person',
+  'Session',
+  'Me',
+  'Health',
+  'ModelDescription',
+  'Stub',
+  'HistoryEntry',
+  'DeletedRecord',
+  'Change',
+]
 
 /** The four things that are described of a model. */
 export const componentsNamed = (name: string) => ({

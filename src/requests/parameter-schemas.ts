@@ -43,7 +43,20 @@ const ShapeParameters = {
   }),
 }
 
-export const ReadParameters = Type.Partial(Type.Object(ShapeParameters))
+export const ReadParameters = Type.Partial(
+  Type.Object({
+    ...ShapeParameters,
+    version: Type.Integer({ minimum: 0, description: 'The record as it was at this version; excludes `expand`.' }),
+  }),
+)
+
+/** Of what happened, the newest first. */
+export const PastParameters = Type.Partial(
+  Type.Object({
+    limit: paging.limit,
+    after: Type.String({ description: 'From `next` of the answer before.' }),
+  }),
+)
 
 export function findParametersOf(model: Model): TSchema {
   const fields = [...SYSTEM_FIELDS, ...visibleFields(model)]

@@ -1,5 +1,5 @@
-import { type TSchema, Type } from '@sinclair/typebox'
-import { PageOf, SuccessOf } from '../envelope.ts'
+import { type TProperties, type TSchema, Type } from '@sinclair/typebox'
+import { MergedOf, PageOf, SuccessOf } from '../envelope.ts'
 import { type Field, type JsonSchema, type Model, visibleFields } from '../model/model.ts'
 import { component, componentsNamed, mayBeUnread } from './components.ts'
 
@@ -23,20 +23,27 @@ export interface Described {
   answer: JsonSchema
   /** it may be answered with 304 */
   unchanged?: boolean
+  /** the answer of what writes a record in another way */
+  written?: JsonSchema
 }
+
+const Merge = Type.Optional(
+  Type.Boolean({ description: 'Apply the change also if others have changed other fields meanwhile.' }),
+)
 
 export function describedRoutes(model: Model, names: Map<string, string>) {
   const { record, row, create, update } = componentsNamed(names.get(model.name) as string)
   const page = PageOf(Type.Unsafe(component(row)))
   const one = SuccessOf(Type.Unsafe(component(record)))
-  const writtenOne = mayBeUnread(model)
-    ? SuccessOf(Type.Unsafe({ anyOf: [component(record), component('Stub')] }))
-    : one
-  const data = (name: string) => Type.Object({ data: Type.Unsafe(component(name)) }, { additionalProperties: false })
+  const written = Type.Unsafe(
+    mayBeUnread(model) ? { anyOf: [component(record), component('Stub')] } : component(record),
+  )
+  const data = (name: string, more: TProperties = {}) =>
+    Type.Object({ data: Type.Unsafe(component(name)), ...more }, { additionalProperties: false })
   return {
     find: { answer: page },
     read: { answer: one, unchanged: true },
-    create: { body: data(create), answer: writtenOne },
-    update: { body: data(update), answer: writtenOne },
+    create: { body: data(create), answer: SuccessOf(written) },
+    update: { body: data(update, { merge: Merge }), answer: MergedOf(written), written: SuccessOf(written) },
   } satisfies Record<string, Described>
 }

@@ -1,5 +1,8 @@
 import type { Found, Row } from './storage.ts'
 
+/** A page that would be larger ends earlier, with `next`. */
+export const PAGE_BYTES = 1_048_576
+
 /** Roughly what a row takes: the characters of its texts, and a little for all else. */
 export function sizeOf(row: Row): number {
   let size = 0

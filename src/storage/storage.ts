@@ -22,6 +22,10 @@ export interface Unit {
   /** must find a row, else the unit is refused as stale: nothing is written through an old model */
   guard?: Statement
   steps: Step[]
+  /** who does it, for what is written down by itself; nobody if it is not said */
+  by?: string
+  /** what they do, where the statements do not tell */
+  as?: 'restore'
 }
 
 /** One statement of a unit. Among its parameters may be what an earlier step has returned. */

@@ -14,6 +14,7 @@ import {
   takePlace,
 } from './draft.ts'
 import { execute } from './execute.ts'
+import { rememberRenames } from './journal.ts'
 import { setAside } from './made-by-hand.ts'
 import type { Change } from './migrate.ts'
 import { overviewOf, refuse, wantedTriggers } from './overview.ts'
@@ -59,6 +60,7 @@ export async function run(db: Database, { models, miscounted, drafts }: Change):
     if (!wasCounted || miscounted.includes(model.name)) await recount(db, model)
   }
   for (const { model } of rebuilt) await refuseDangling(db, model)
+  await rememberRenames(db, plans)
   await rememberShapes(db, models)
   await rememberSteps(db, plans)
   return plans

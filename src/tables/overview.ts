@@ -3,6 +3,7 @@ import { type Model, tableOf } from '../model/model.ts'
 import { type Database, Refused } from '../storage/storage.ts'
 import { countTriggers } from './counts.ts'
 import { shapeOf } from './ddl.ts'
+import { journalTriggerNames } from './journal.ts'
 import { planTable, type TablePlan } from './plan.ts'
 import { modelTables, readTable, type TableState } from './state.ts'
 import { isAmong, readTriggers, type Trigger, triggersOf, unservedTriggers } from './triggers.ts'
@@ -63,13 +64,16 @@ async function unservedAmong(db: Database, models: Model[], existing: Trigger[])
   return unserved
 }
 
-/** Of all models, and of those that are not served: these go on counting, and hold up deletes. */
+/** Of all models, and of those that are not served: these go on counting and writing down, and hold up deletes. */
 export function wantedTriggers(models: Model[], unserved: Unserved[], existing: Trigger[]): Trigger[] {
-  const counting = unserved.flatMap(({ name }) => countTriggers(tableOf({ name })).map((trigger) => trigger.name))
+  const kept = unserved.flatMap(({ name }) => {
+    const table = tableOf({ name })
+    return [...countTriggers(table).map((trigger) => trigger.name), ...journalTriggerNames(table)]
+  })
   return [
     ...models.flatMap(triggersOf),
     ...unserved.flatMap(({ triggers }) => triggers),
-    ...existing.filter(({ name }) => counting.includes(name)),
+    ...existing.filter(({ name }) => kept.includes(name)),
   ]
 }
 

@@ -44,17 +44,18 @@ export function planTable(model: Model, table: TableState | undefined, triggers:
   const fills = table.rows > FILLED_AT_ONCE ? additions.filter((field) => field.default !== undefined) : []
   const rebuild = planRebuild(model, table, columns, { takeovers, fills })
   const hidden = hiddenColumns(model, columns).filter(({ name }) => !takeovers.some(({ from }) => from === name))
+  const steps: Step[] = [
+    ...renames.map((rename) => renameColumn(rename, model)),
+    // A rebuilt table has all new columns from the start.
+    ...(rebuild
+      ? [{ kind: 'rebuild' as const, ...rebuild }]
+      : additions.flatMap((field) => addColumn(field, model, table.rows))),
+    ...planIndexes(model, rebuild ? [] : table.indexes.map(({ name }) => name)),
+  ]
   return {
     model,
-    steps: [
-      ...renames.map((rename) => renameColumn(rename, model)),
-      // A rebuilt table has all new columns from the start.
-      ...(rebuild
-        ? [{ kind: 'rebuild' as const, ...rebuild }]
-        : additions.flatMap((field) => addColumn(field, model, table.rows))),
-      ...planIndexes(model, rebuild ? [] : table.indexes.map(({ name }) => name)),
-      ...planTriggers(model, triggers),
-    ],
+    // Whatever else is changed, triggers are looked at as well.
+    steps: steps.length > 0 ? steps : planTriggers(model, triggers),
     refusals: [
       ...refuseAdditions(additions, model, table),
       ...refuseSpellings(model, table, columns),
@@ -112,7 +113,7 @@ function planIndexes(model: Model, existing: string[]): Step[] {
 /** A model that was away comes back without some; a file that says something else about deletes wants others. */
 function planTriggers(model: Model, existing: Trigger[]): Step[] {
   if (triggersOf(model).every((wanted) => isAmong(wanted, existing))) return []
-  return [{ kind: 'triggers', what: 'renew what happens when records come and go' }]
+  return [{ kind: 'triggers', what: 'renew what happens when records change' }]
 }
 
 function refuseAdditions(additions: Field[], model: Model, { rows }: TableState): string[] {

@@ -3,6 +3,7 @@ import { type Model, type Reference, tableOf } from '../model/model.ts'
 import { DANGLING, type Database } from '../storage/storage.ts'
 import { countTriggers } from './counts.ts'
 import { quote } from './ddl.ts'
+import { journalTriggers } from './journal.ts'
 import type { TableState } from './state.ts'
 
 /** What the database does by itself when records come and go. The names of ours end in these words. */
@@ -11,14 +12,18 @@ export interface Trigger {
   sql: string
 }
 
-const OURS = ['count', 'clear', 'unserved']
+const OURS = ['count', 'clear', 'unserved', 'journal']
 
 /** Whether a trigger is there just as it should be. */
 export const isAmong = (wanted: Trigger, others: Trigger[]) =>
   others.some(({ name, sql: text }) => name === wanted.name && text === wanted.sql)
 
 /** Every trigger that a model wants. */
-export const triggersOf = (model: Model): Trigger[] => [...countTriggers(tableOf(model)), ...clearTriggers(model)]
+export const triggersOf = (model: Model): Trigger[] => [
+  ...countTriggers(tableOf(model)),
+  ...clearTriggers(model),
+  ...journalTriggers(model),
+]
 
 /**
  * A cleared reference is an update of the record that refers, by whoever deletes: its version grows, once however many

@@ -42,6 +42,20 @@ const STEPS: readonly string[] = [
    CREATE INDEX dossier_marks_id ON dossier_marks (tbl, id);`,
   // Names of users that were removed: records still name them, and whoever gets the name gets those records.
   `CREATE TABLE dossier_former (username TEXT PRIMARY KEY COLLATE NOCASE) WITHOUT ROWID;`,
+  // Every change of a record, numbered in the order of the commits. What is large comes last: a look at the rest does not
+  // read it. Fields that have another name since; and what somebody does, beside who it is.
+  `CREATE TABLE dossier_changes (
+     change INTEGER PRIMARY KEY AUTOINCREMENT, model TEXT NOT NULL, id INTEGER NOT NULL, version INTEGER NOT NULL,
+     operation TEXT NOT NULL, "by" TEXT, at TEXT NOT NULL, createdBy TEXT,
+     fields TEXT NOT NULL, was TEXT, became TEXT, whole TEXT
+   );
+   CREATE INDEX dossier_changes_record ON dossier_changes (model, id, change, version);
+   CREATE INDEX dossier_changes_deleted ON dossier_changes (model, change) WHERE operation = 'delete';
+   CREATE TABLE dossier_renames (
+     model TEXT NOT NULL, change INTEGER NOT NULL, earlier TEXT NOT NULL, later TEXT NOT NULL
+   );
+   CREATE INDEX dossier_renames_model ON dossier_renames (model, change);
+   ALTER TABLE dossier_actor ADD COLUMN operation TEXT;`,
 ]
 
 /** The layout of today. A file of a later one is not touched. */

@@ -121,11 +121,16 @@ class SqliteStorage implements Storage {
     return plan.some(({ detail }) => detail === `SCAN ${table}` || detail.includes('TEMP B-TREE FOR ORDER BY'))
   }
 
-  async write({ guard, steps }: Unit): Promise<Row[][]> {
+  async write({ guard, steps, by, as }: Unit): Promise<Row[][]> {
     // Only what a thread needs to know: a compiled query carries what it was compiled from.
     const plain = ({ sql, parameters, must }: Unit['steps'][number]) => ({ sql, parameters, ...(must && { must }) })
-    const written = await this.#groups.write({ ...(guard && { guard: plain(guard) }), steps: steps.map(plain) })
-    return written
+    const unit = {
+      ...(guard && { guard: plain(guard) }),
+      steps: steps.map(plain),
+      ...(by && { by }),
+      ...(as && { as }),
+    }
+    return this.#groups.write(unit)
   }
 
   async change<Input, Result>(job: Job<Input, Result>, input: Input, swap?: () => void): Promise<Result> {

@@ -18,12 +18,18 @@ export interface GroupOutcome {
 /** How often it is looked how large the log is, in groups. */
 const LOOK_EVERY = 50
 
+type Acting = { [key in 'by' | 'as']?: Unit[key] | undefined }
+
+const ACT = 'UPDATE dossier_actor SET username = ?, operation = ?'
+
 /** What the writer thread does: it owns the one connection that writes. */
 export class Writer {
   readonly #sqlite: Sqlite
   readonly #statements: Statements
   readonly #logSize: () => number
   #groups = 0
+  /** for whom and as what the transaction acts by now */
+  #acting: Acting = {}
 
   constructor(sqlite: Sqlite, logSize: () => number) {
     this.#sqlite = sqlite
@@ -80,7 +86,10 @@ export class Writer {
   #together(units: Unit[]): GroupOutcome {
     try {
       this.#statements.of('begin immediate').run()
+      this.#acting = {}
       const outcomes = units.map((unit) => this.#outcomeOf(unit))
+      // What somebody does at a shell afterwards is nobody's.
+      this.#act({})
       const start = performance.now()
       this.#statements.of('commit').run()
       const commitMs = performance.now() - start
@@ -105,9 +114,11 @@ export class Writer {
     }
   }
 
-  #carryOut({ guard, steps }: Unit): Row[][] {
+  #carryOut({ guard, steps, by, as }: Unit): Row[][] {
     if (guard && this.#statements.run(guard).length === 0)
       throw new StorageFault('stale', 'The table has another shape by now.')
+    // Not among the steps: it has to stay when they are undone.
+    this.#act({ by, as })
     // A statement that fails undoes itself.
     if (steps.length === 1) return this.#steps(steps)
     this.#statements.of('savepoint unit').run()
@@ -120,6 +131,13 @@ export class Writer {
       if (this.#sqlite.inTransaction) this.#sqlite.exec('ROLLBACK TO unit; RELEASE unit')
       throw error
     }
+  }
+
+  /** Tells the triggers. People who write together often are one and the same. */
+  #act({ by, as }: Acting) {
+    if (this.#acting.by === by && this.#acting.as === as) return
+    this.#statements.run({ sql: ACT, parameters: [by ?? null, as ?? null] })
+    this.#acting = { by, as }
   }
 
   #steps(steps: Unit['steps']): Row[][] {

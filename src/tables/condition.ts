@@ -12,9 +12,21 @@ export function is(strings: TemplateStringsArray, ...values: unknown[]): Conditi
 export const EVERYTHING = is`1 = 1`
 export const NOTHING = is`1 = 0`
 
-export const all = (conditions: Condition[]): Condition => is`${sql.join(conditions, sql` AND `)}`
+export const all = (conditions: Condition[]): Condition => joined(conditions, sql` AND `, EVERYTHING)
 
-export const any = (conditions: Condition[]): Condition => is`${sql.join(conditions, sql` OR `)}`
+export const any = (conditions: Condition[]): Condition => joined(conditions, sql` OR `, NOTHING)
+
+/** Conditions that are joined at a time: SQLite bounds how deep an expression may be. */
+const JOINED = 100
+
+function joined(conditions: Condition[], word: RawBuilder<unknown>, ofNone: Condition): Condition {
+  if (conditions.length === 0) return ofNone
+  if (conditions.length <= JOINED) return is`${sql.join(conditions, word)}`
+  const groups = Array.from({ length: Math.ceil(conditions.length / JOINED) }, (_, index) =>
+    joined(conditions.slice(index * JOINED, (index + 1) * JOINED), word, ofNone),
+  )
+  return joined(groups, word, ofNone)
+}
 
 /** A comparison with what is not set is neither true nor false: "not" takes that for false, and so is true. */
 export const not = (condition: Condition): Condition => is`NOT coalesce(${condition}, 0)`

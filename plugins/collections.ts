@@ -1,0 +1,29 @@
+import type { FastifyInstance } from 'fastify'
+import fp from 'fastify-plugin'
+import type { Model } from '../src/model/model.ts'
+import { cookieSecret } from '../src/people/secret.ts'
+import { type Records, recordsOf } from '../src/records/records.ts'
+import { Cursors } from '../src/requests/cursor.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** the records of each model, for every route that is about them */
+    collections: ReadonlyMap<Model, Records>
+  }
+}
+
+/** The records of all models, once: whatever route asks for them, they are the same. */
+async function collections(app: FastifyInstance) {
+  const { storage, models, config } = app
+  const surroundings = {
+    storage,
+    models,
+    cursors: new Cursors(cookieSecret(config.DATA_DIR)),
+    findSeconds: config.FIND_SECONDS,
+    advise: (advice: string) => app.log.warn(advice),
+  }
+  const all = [...models.values()].map((model): [Model, Records] => [model, recordsOf(surroundings, model)])
+  app.decorate('collections', new Map(all))
+}
+
+export default fp(collections, { name: 'collections' })

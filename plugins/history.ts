@@ -1,0 +1,156 @@
+import { type TSchema, Type } from '@sinclair/typebox'
+import type { FastifyInstance } from 'fastify'
+import fp from 'fastify-plugin'
+import { PageOf, SuccessOf, success } from '../src/envelope.ts'
+import { ADMIN } from '../src/model/access.ts'
+import type { Model } from '../src/model/model.ts'
+import { Waiting } from '../src/records/asker.ts'
+import type { Records } from '../src/records/records.ts'
+import type { Restoring } from '../src/records/restore.ts'
+import { idIn } from '../src/requests/address.ts'
+import { named } from '../src/requests/document.ts'
+import { CONFLICTS } from '../src/requests/matching.ts'
+import { IdParameter, PastParameters } from '../src/requests/parameter-schemas.ts'
+import type { Parameters } from '../src/requests/parameters.ts'
+import { allowOnly, DEFAULT_LIMIT, MAX_LIMIT, wholeNumber } from '../src/requests/query.ts'
+import { describedRoutes, rowOf } from '../src/requests/schemas.ts'
+
+const Name = Type.Union([Type.String(), Type.Null()], { description: 'null: somebody at the database itself' })
+const HistoryEntry = named(
+  'HistoryEntry',
+  Type.Object({
+    change: Type.Integer({ description: 'The number of the change in the whole service; it grows.' }),
+    version: Type.Integer(),
+    operation: Type.Unsafe<string>({ type: 'string', enum: ['create', 'update', 'delete', 'restore', 'forget'] }),
+    by: Name,
+    at: Type.String(),
+    changes: Type.Record(Type.String(), Type.Unknown(), {
+      description:
+        'For each field `from` and `to`; neither of a field that is never shown, or where that was forgotten.',
+    }),
+  }),
+)
+const DeletedRecord = named(
+  'DeletedRecord',
+  Type.Object(
+    { id: Type.Integer(), version: Type.Integer(), by: Name, at: Type.String() },
+    { additionalProperties: true, description: 'When and by whom it was deleted, and the fields of a list.' },
+  ),
+)
+const version = (description: string) => Type.Optional(Type.Integer({ minimum: 0, description }))
+const RestoreBody = Type.Object(
+  {
+    data: Type.Object(
+      {
+        version: version('The version that was read; of a deleted record not needed.'),
+        to: version('The version to go back to; of a deleted record its last one, if not given.'),
+      },
+      { additionalProperties: false },
+    ),
+  },
+  { additionalProperties: false },
+)
+
+/** What happened to records, and how to get them back: another route set per model. */
+async function history(app: FastifyInstance) {
+  for (const [model, records] of app.collections)
+    app.register(routes, { prefix: `/ws/rest/${model.name}`, model, records })
+}
+
+async function routes(app: FastifyInstance, { model, records }: { model: Model; records: Records }) {
+  const tags = [model.name]
+  const described = describedRoutes(model, app.shortNames)
+  const operationId = (verb: string, after = '') => `${verb}${app.shortNames.get(model.name)}${after}`
+  const read = { access: { model, operation: 'read' as const } }
+  const page = (item: TSchema) => ({ 200: PageOf(item) })
+
+  app.route<{ Params: Parameters; Querystring: Parameters }>({
+    method: 'GET',
+    url: '/:id/history',
+    config: { ...read, failures: ['RECORD_NOT_FOUND', 'FIND_TOO_SLOW'] },
+    schema: {
+      tags,
+      operationId: operationId('read', 'History'),
+      summary: `What happened to a ${model.title}, the newest first`,
+      params: IdParameter,
+      querystring: PastParameters,
+      response: page(HistoryEntry),
+    },
+    handler: async ({ params, query, user }, reply) => {
+      const { limit, after } = pageIn(query)
+      return { status: 0, ...(await records.history(idIn(params), limit, after, new Waiting(user, reply.raw))) }
+    },
+  })
+
+  app.route<{ Params: Parameters; Body: { data: Restoring } }>({
+    method: 'POST',
+    url: '/:id/restore',
+    config: {
+      failures: [
+        'VERSION_REQUIRED',
+        'RECORD_NOT_FOUND',
+        'VERSION_NOT_FOUND',
+        'FIND_TOO_SLOW',
+        'NOT_UNIQUE',
+        'REFERENCE_VIOLATION',
+        ...CONFLICTS.slice(0, 1),
+      ],
+      described: { body: RestoreBody, answer: described.update.written },
+    },
+    schema: {
+      tags,
+      operationId: operationId('restore'),
+      summary: `Bring back what a ${model.title} was, or one that was deleted`,
+      params: IdParameter,
+      body: RestoreBody,
+      response: { 200: SuccessOf(rowOf(model)) },
+    },
+    handler: async ({ params, body, user }, reply) =>
+      success(await records.restore(idIn(params), body.data, new Waiting(user, reply.raw))),
+  })
+
+  app.route<{ Querystring: Parameters }>({
+    method: 'GET',
+    url: '/deleted',
+    config: { ...read, failures: ['FIND_TOO_SLOW'] },
+    schema: {
+      tags,
+      operationId: operationId('findDeleted'),
+      summary: `${model.title} records that were deleted and can be brought back`,
+      querystring: PastParameters,
+      response: page(DeletedRecord),
+    },
+    handler: async ({ query, user }, reply) => {
+      const { limit, after } = pageIn(query)
+      return { status: 0, ...(await records.deleted(limit, after, new Waiting(user, reply.raw))) }
+    },
+  })
+
+  app.route<{ Params: Parameters }>({
+    method: 'DELETE',
+    url: '/:id/history',
+    config: { role: ADMIN, failures: ['RECORD_NOT_FOUND'] },
+    schema: {
+      tags,
+      operationId: operationId('forget'),
+      summary: `Forget what a ${model.title} was`,
+      params: IdParameter,
+      response: { 200: SuccessOf(Type.Integer()) },
+    },
+    handler: async (request) => {
+      const id = idIn(request.params)
+      const forgotten = await records.forget(id, request.user)
+      request.trail('history forgotten', { subject: `${model.name} ${id}` })
+      return success(forgotten)
+    },
+  })
+}
+
+/** Where a page begins, and how long it is. */
+function pageIn(query: Parameters): { limit: number; after: number | undefined } {
+  allowOnly(['limit', 'after'], query)
+  const limit = wholeNumber(query, 'limit', MAX_LIMIT) ?? DEFAULT_LIMIT
+  return { limit, after: wholeNumber(query, 'after', Number.MAX_SAFE_INTEGER) }
+}
+
+export default fp(history, { name: 'history', dependencies: ['collections', 'records', 'trail'] })

@@ -1,0 +1,53 @@
+import type { Model } from '../model/model.ts'
+import type { Row } from '../storage/storage.ts'
+import { encode } from '../tables/columns.ts'
+import type { Journal } from './journal.ts'
+
+/** What others have changed since a version, and which of it would have been overwritten. */
+export interface Conflict {
+  since: number
+  version: number
+  fields: Record<string, Theirs>
+  clashes: string[]
+}
+
+interface Theirs {
+  base?: unknown
+  theirs?: unknown
+  mine?: unknown
+  by: string | null
+  at: string
+}
+
+/** Undefined where the history of a record does not tell. */
+export function conflictOf(
+  journal: Journal,
+  model: Model,
+  since: number,
+  current: Row & { id: number; version: number },
+  sent: Row,
+): Conflict | undefined {
+  const entries = journal.since(current.id, since, current.version)
+  if (!entries) return undefined
+  const found = new Map<string, Theirs>()
+  // The newest first: who changed a field last is told, and what it was before all of them.
+  for (const { values, by, at } of entries)
+    for (const [name, value] of values) {
+      const theirs = found.get(name) ?? { by, at }
+      found.set(name, value ? { ...theirs, base: value.from } : theirs)
+    }
+  const fields: Record<string, Theirs> = {}
+  const clashes: string[] = []
+  for (const field of model.fields) {
+    const { name, readOnly, writeOnly } = field
+    const theirs = found.get(name)
+    if (!theirs || readOnly) continue
+    const isSent = Object.hasOwn(sent, name)
+    // A secret is only named: nobody may learn whether it is the same.
+    const { base, ...stamp } = theirs
+    const values = { base, theirs: current[name], ...(isSent && { mine: sent[name] }) }
+    fields[name] = writeOnly ? stamp : { ...values, ...stamp }
+    if (isSent && (writeOnly || encode(field, sent[name]) !== encode(field, current[name]))) clashes.push(name)
+  }
+  return { since, version: current.version, fields, clashes }
+}

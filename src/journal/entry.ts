@@ -1,0 +1,75 @@
+import type { Model } from '../model/model.ts'
+import type { Row, Storage } from '../storage/storage.ts'
+
+/** One row of the journal, as it is stored. */
+export interface ChangeRow {
+  change: number
+  id: number
+  version: number
+  operation: Operation
+  by: string | null
+  at: string
+  createdBy: string | null
+  /** names as JSON, in order; a secret is in an array of its own, and has no values */
+  fields: string
+  was: string | null
+  became: string | null
+  whole?: string | null
+}
+
+export type Operation = 'create' | 'update' | 'delete' | 'restore' | 'forget'
+
+/** What a field was and what it became; undefined if that is not kept: of a secret, or of what was forgotten. */
+export type Values = { from: unknown; to: unknown } | undefined
+
+/** A change, in today's names. */
+export interface Entry extends Pick<ChangeRow, 'change' | 'version' | 'operation' | 'by' | 'at'> {
+  values: Map<string, Values>
+  isForgotten: boolean
+  /** the record after it, every so often */
+  whole: Row | undefined
+}
+
+interface Rename {
+  change: number
+  earlier: string
+  later: string
+}
+
+const RENAMES = 'SELECT change, earlier, later FROM dossier_renames WHERE model = ? ORDER BY change, rowid'
+
+/** Reads rows of a model's journal. A field that has been renamed since is called by its name of today. */
+export function entriesOf(storage: Storage, model: Model) {
+  const secrets = new Set(model.fields.filter(({ writeOnly }) => writeOnly).map(({ name }) => name))
+
+  return function entries(rows: Row[]): Entry[] {
+    const renames = storage.read({ sql: RENAMES, parameters: [model.name] }) as unknown as Rename[]
+    return (rows as unknown as ChangeRow[]).map((row) => entryOf(row, renames))
+  }
+
+  function entryOf(row: ChangeRow, renames: Rename[]): Entry {
+    const { change, version, operation, by, at, was, became, whole } = row
+    const nameNow = (name: string) => todaysName(name, change, renames)
+    const isForgotten = was === null && became === null && operation !== 'forget'
+    const values = new Map<string, Values>()
+    const from = parsed(was)
+    const to = parsed(became)
+    let index = 0
+    for (const name of JSON.parse(row.fields) as (string | [string])[]) {
+      if (typeof name !== 'string') values.set(nameNow(name[0]), undefined)
+      else {
+        const isKept = !isForgotten && !secrets.has(nameNow(name))
+        values.set(nameNow(name), isKept ? { from: from[index] ?? null, to: to[index] ?? null } : undefined)
+        index++
+      }
+    }
+    const record = whole ? Object.entries(JSON.parse(whole)).map(([name, value]) => [nameNow(name), value]) : undefined
+    return { change, version, operation, by, at, values, isForgotten, whole: record && Object.fromEntries(record) }
+  }
+}
+
+const parsed = (text: string | null): unknown[] => (text === null ? [] : JSON.parse(text))
+
+/** Names that were given since, in their order. */
+const todaysName = (name: string, change: number, renames: Rename[]) =>
+  renames.reduce((now, rename) => (rename.change >= change && rename.earlier === now ? rename.later : now), name)

@@ -1,0 +1,61 @@
+import { sql } from 'kysely'
+import { asBefore, type Journal } from '../journal/journal.ts'
+import { reachOf } from '../model/access.ts'
+import { type Model, tableOf } from '../model/model.ts'
+import { PAGE_BYTES } from '../storage/size.ts'
+import type { Row } from '../storage/storage.ts'
+import { is } from '../tables/condition.ts'
+import { within } from '../tables/within.ts'
+import type { Asker } from './asker.ts'
+import type { Past } from './past.ts'
+import type { Surroundings } from './surroundings.ts'
+
+export interface Deleted {
+  total: number
+  next?: string
+  data: Row[]
+}
+
+const ROWS_BETWEEN = 64
+
+/** The records of a model that were deleted and can be brought back, the last ones first. */
+export function deletedOf(surroundings: Surroundings, model: Model, journal: Journal, past: Past) {
+  const { storage, findSeconds } = surroundings
+
+  return async function deleted(limit: number, before: number | undefined, asker: Asker): Promise<Deleted> {
+    const { username, gone } = asker
+    const ends = performance.now() + findSeconds * 1000
+    const search = async (query: ReturnType<typeof select>) => {
+      const seconds = Math.max(0.001, (ends - performance.now()) / 1000)
+      return storage.search(query.compile(storage.db), { username, gone, seconds, bytes: PAGE_BYTES, shapes: {} })
+    }
+    const columns = sql`"change", "id", "version", "operation", "by", "at", "createdBy", "fields", "was", "became"`
+    const page = select(columns, asker, before)
+    const { rows, isCut } = await search(sql`${page} ORDER BY "change" DESC LIMIT ${limit + 1}`)
+    const kept = rows.slice(0, limit)
+    const data = journal.entries(kept).map((entry, index) => {
+      const record = past.computed(past.withAllFields(asBefore(entry) as Row))
+      const listed = Object.fromEntries(model.list.map((name) => [name, record[name]]))
+      return { ...listed, id: kept[index]?.id, version: entry.version, by: entry.by, at: entry.at }
+    })
+    const hasMore = isCut || rows.length > limit
+    const isAll = before === undefined && !hasMore && limit > 0
+    const total = isAll
+      ? data.length
+      : ((await search(select(sql`count(*) AS "total"`, asker))).rows[0]?.total as number)
+    const next = hasMore && kept.length > 0 ? { next: String(kept.at(-1)?.change) } : {}
+    return { total, ...next, data }
+  }
+
+  /** Of each record its last delete, if nothing came after it and it has not been forgotten. */
+  function select(columns: ReturnType<typeof sql>, asker: Asker, before = Number.MAX_SAFE_INTEGER) {
+    const reach = reachOf(model, 'read', asker)
+    const isLast = is`NOT EXISTS (SELECT 1 FROM dossier_changes AS later WHERE later.model = ${model.name}
+      AND later.id = gone.id AND later.change > gone.change AND later.operation <> 'forget')`
+    const isAway = is`NOT EXISTS (SELECT 1 FROM ${sql.table(tableOf(model))} AS record WHERE record.id = gone.id)`
+    const isKept = is`"model" = ${model.name} AND "operation" = 'delete' AND "change" < ${before} AND "was" IS NOT NULL`
+    const alive = is`${storage.dialect.alive(ROWS_BETWEEN)}`
+    const where = within(reach, reach.username, isKept, alive, isLast, isAway)
+    return sql<Row>`SELECT ${columns} FROM dossier_changes AS gone WHERE ${where}`
+  }
+}

@@ -1,0 +1,42 @@
+import type { Person } from '../model/access.ts'
+import type { Model } from '../model/model.ts'
+import { type Statement, StorageFault } from '../storage/storage.ts'
+import type { Past } from './past.ts'
+import type { Surroundings } from './surroundings.ts'
+
+/** Changes that are emptied at a time, so that others' writes do not wait. */
+const PORTION = 200
+
+const EMPTY = `
+  UPDATE dossier_changes SET was = NULL, became = NULL, whole = NULL WHERE change IN (
+    SELECT change FROM dossier_changes WHERE model = ? AND id = ? AND change > ? ORDER BY change LIMIT ?
+  ) RETURNING change`
+
+const NOTE = `
+  INSERT INTO dossier_changes (model, id, version, operation, "by", at, createdBy, fields)
+  SELECT model, id, version, 'forget', ?, ?, createdBy, '[]' FROM dossier_changes WHERE model = ? AND id = ?
+  ORDER BY change DESC LIMIT 1 RETURNING change`
+
+/** For those who have a right to be forgotten: nothing is left of what a record was, but that there was something. */
+export function forgetterOf({ storage }: Surroundings, model: Model, past: Past) {
+  return async function forget(id: number, { username }: Person): Promise<number> {
+    const emptied = async (after: number, ...more: (Statement & { must: boolean })[]): Promise<number[]> => {
+      const empty = { sql: EMPTY, parameters: [model.name, id, after, PORTION] }
+      const [rows = []] = await storage.write({ steps: [empty, ...more] })
+      return rows.map(({ change }) => change as number)
+    }
+    let last = 0
+    for (let changes = await emptied(last); changes.length === PORTION; changes = await emptied(last))
+      last = Math.max(...changes)
+    // The last ones together with the note that says so.
+    const parameters = [username, new Date().toISOString(), model.name, id]
+    try {
+      await emptied(last, { sql: NOTE, parameters, must: true })
+    } catch (error) {
+      throw error instanceof StorageFault && error.kind === 'missed'
+        ? past.notThere(id, { username, roles: [] })
+        : error
+    }
+    return id
+  }
+}

@@ -1,0 +1,86 @@
+import { Failure } from '../errors.ts'
+import type { ChangeRow, Entry, Values } from '../journal/entry.ts'
+import type { Journal } from '../journal/journal.ts'
+import { type Person, reaches, reachOf } from '../model/access.ts'
+import { type Model, visibleFields } from '../model/model.ts'
+import { bad, type View } from '../requests/query.ts'
+import type { Row } from '../storage/storage.ts'
+import { computerOf } from '../tables/computed.ts'
+import type { Asker } from './asker.ts'
+import type { Stored, Surroundings } from './surroundings.ts'
+
+/** One change as somebody reads it. */
+export interface Happened extends Pick<Entry, 'change' | 'version' | 'operation' | 'by' | 'at'> {
+  changes: Record<string, NonNullable<Values> | object>
+}
+
+export interface HistoryOf {
+  total: number
+  next?: string
+  data: Happened[]
+}
+
+/** How a record is looked up: undefined if it is not there, or out of reach. */
+export type LookUp = (id: number, person: Person) => Stored | undefined
+
+/** What the records of a model were, for those who may read what they are. */
+export function pastOf(surroundings: Surroundings, model: Model, journal: Journal, lookUp: LookUp) {
+  const { storage, findSeconds } = surroundings
+  const shown = visibleFields(model)
+  const names = shown.map(({ name }) => name)
+  const computed = computerOf(storage, model)
+  const waiting = ({ username, gone }: Asker) => ({ username, gone, seconds: findSeconds })
+
+  /** The delete of a record that somebody could have read. */
+  function deletion(id: number, person: Person): ChangeRow | undefined {
+    const last = journal.deletion(id)
+    return last && reaches(reachOf(model, 'read', person), { createdBy: last.createdBy }) ? last : undefined
+  }
+
+  /** Why there is no such record, as far as somebody may know. */
+  function notThere(id: number, person: Person): Failure {
+    const last = deletion(id, person)
+    const what = last ? `: ${last.by ?? 'somebody at the database'} deleted it at ${last.at}` : ''
+    return new Failure('RECORD_NOT_FOUND', `There is no ${model.name} with the id ${id}${what}.`)
+  }
+
+  function requireReach(id: number, person: Person): void {
+    if (!lookUp(id, person) && !deletion(id, person)) throw notThere(id, person)
+  }
+
+  async function history(id: number, limit: number, after: number | undefined, asker: Asker): Promise<HistoryOf> {
+    requireReach(id, asker)
+    const { entries, hasMore } = journal.page(id, limit, after)
+    const data = entries.map((entry): Happened => {
+      const { change, version, operation, by, at } = entry
+      const changes = Object.fromEntries(journal.shownValues(entry).map(([name, values]) => [name, values ?? {}]))
+      return { change, version, operation, by, at, changes }
+    })
+    // A page that is not full is all there is.
+    const isAll = after === undefined && !hasMore && limit > 0
+    const total = isAll ? data.length : await journal.total(id, waiting(asker))
+    const next = hasMore && data.length > 0 ? { next: String(data.at(-1)?.change) } : {}
+    return { total, ...next, data }
+  }
+
+  /** A record as it was, also of one that has been deleted since. */
+  async function version(id: number, number: number, { fields = names, expand }: View, asker: Asker): Promise<Stored> {
+    if (expand.length > 0) throw bad('"expand" is about records as they are, and "version" about one as it was.')
+    requireReach(id, asker)
+    const record = computed(withAllFields(await stateAt(id, number, asker)))
+    return { ...Object.fromEntries(fields.map((name) => [name, record[name]])), id, version: number }
+  }
+
+  async function stateAt(id: number, number: number, asker: Asker, current = () => lookUp(id, asker)): Promise<Row> {
+    const state = await journal.stateAt(id, number, current, waiting(asker))
+    if (state) return state
+    throw new Failure('VERSION_NOT_FOUND', `Version ${number} of ${model.name} ${id} is not kept.`)
+  }
+
+  const withAllFields = (state: Row): Row =>
+    Object.fromEntries(shown.filter(({ computed }) => !computed).map(({ name }) => [name, state[name] ?? null]))
+
+  return { history, version, stateAt, deletion, notThere, computed, withAllFields }
+}
+
+export type Past = ReturnType<typeof pastOf>

@@ -1,0 +1,86 @@
+import { Failure } from '../errors.ts'
+import type { ChangeRow } from '../journal/entry.ts'
+import { type Operation, type Person, type Reach, reachOf } from '../model/access.ts'
+import type { Field, Model } from '../model/model.ts'
+import type { Row, Unit } from '../storage/storage.ts'
+import type { Asker } from './asker.ts'
+import type { changesOf } from './changes.ts'
+import type { Past } from './past.ts'
+import type { Stored, Surroundings } from './surroundings.ts'
+import type { Checks } from './validate.ts'
+import { refuseUnreachable } from './violations.ts'
+
+/** What restoring needs of the records that it is a part of. */
+interface Parts {
+  surroundings: Surroundings
+  model: Model
+  checks: Checks
+  changes: ReturnType<typeof changesOf>
+  past: Past
+  lookUp(id: number, reach: Reach): Stored | undefined
+  write(unit: Unit, person: Person, written: Row): Promise<Stored | undefined>
+  lost(id: number, version: number, operation: Operation, person: Person, sent: Row): never
+  asSeenBy(person: Person, record: Stored): Stored
+}
+
+/** What a restore asks for: of a record that is there, the version that was read, too. */
+export interface Restoring {
+  version?: number
+  to?: number
+}
+
+/** Brings back what a record was. */
+export function restorerOf(parts: Parts) {
+  const { surroundings, model, changes, past, lookUp, write, lost, asSeenBy } = parts
+  const checks: Checks = parts.checks
+  async function restore(id: number, { version, to }: Restoring, asker: Asker): Promise<Stored> {
+    const deletion = past.deletion(id, asker)
+    if (deletion && !isThere(id)) return bringBack(id, deletion, { version, to }, asker)
+    requireRight('update', asker)
+    const reach = reachOf(model, 'update', asker)
+    if (!lookUp(id, reach)) throw past.notThere(id, asker)
+    if (version === undefined)
+      throw new Failure('VERSION_REQUIRED', `${model.name} ${id} is not deleted: send the "version" that you read.`)
+    if (to === undefined)
+      throw new Failure('VALIDATION_FAILED', 'Send the version to go back to.', { errors: { to: 'is required' } })
+    const state = await past.stateAt(id, to, asker, () => lookUp(id, reach))
+    const data = { ...written(state), version }
+    checks.update(data)
+    refuseUnreachable(surroundings, model, data, asker, id)
+    const unit: Unit = { ...changes.update(id, version, data, asker), as: 'restore' }
+    const record = await write(unit, asker, data)
+    return record ? asSeenBy(asker, record) : lost(id, version, 'update', asker, data)
+  }
+
+  /** A record that was deleted: all of it but its secrets, which nobody has kept. */
+  async function bringBack(id: number, deletion: ChangeRow, { version, to }: Restoring, asker: Asker): Promise<Stored> {
+    requireRight('create', asker)
+    const last = deletion.version
+    if (version !== undefined && version !== last)
+      throw new Failure('VERSION_CONFLICT', `The last version of ${model.name} ${id} was ${last}, not ${version}.`)
+    const state = await past.stateAt(id, to ?? last, asker)
+    const data = written(state)
+    checks.recreate(data)
+    refuseUnreachable(surroundings, model, data, asker)
+    // What a client cannot set comes back as it was.
+    const unit = changes.recreate(id, last + 1, { ...state, ...data }, asker, deletion.change)
+    const record = await write(unit, asker, data)
+    return record ? asSeenBy(asker, record) : lost(id, last, 'read', asker, data)
+  }
+
+  /** What is sent to bring a state back. A field that is newer than the state is unset, if it may be. */
+  function written(state: Row): Row {
+    const isRestored = ({ name, readOnly, writeOnly, required }: Field) =>
+      !readOnly && !writeOnly && (Object.hasOwn(state, name) || !required)
+    return Object.fromEntries(model.fields.filter(isRestored).map(({ name }) => [name, state[name] ?? null]))
+  }
+
+  const isThere = (id: number) => lookUp(id, { scope: 'all', username: '' }) !== undefined
+
+  function requireRight(operation: Operation, person: Person) {
+    if (reachOf(model, operation, person).scope === 'none')
+      throw new Failure('FORBIDDEN', `You may not ${operation} ${model.name} records.`)
+  }
+
+  return { restore }
+}

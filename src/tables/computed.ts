@@ -1,0 +1,25 @@
+import type { Field, Model, Template } from '../model/model.ts'
+import { fieldsOf } from '../model/template.ts'
+import type { Row, Storage } from '../storage/storage.ts'
+import { encode } from './columns.ts'
+import { computedExpression, quote } from './ddl.ts'
+
+/** Numbers are bound as floating-point ones, whose texts have a point. */
+const CAST: Partial<Record<Field['type'], string>> = { integer: 'CAST(? AS INTEGER)', number: 'CAST(? AS REAL)' }
+
+/** Computes the fields of a record that is not in its table, by the very expressions that the table has. */
+export function computerOf(storage: Storage, model: Model): (record: Row) => Row {
+  const computed = model.fields.filter((field) => field.computed)
+  const names = new Set(computed.flatMap(({ computed: template }) => fieldsOf(template as Template)))
+  const sources = model.fields.filter(({ name }) => names.has(name))
+  const given = sources.map(({ name, type }) => `${CAST[type] ?? '?'} AS ${quote(name)}`)
+  const wanted = computed.map(
+    (field) => `${computedExpression(field.computed as Template, model)} AS ${quote(field.name)}`,
+  )
+  const sql = `SELECT ${wanted.join(', ')} FROM (SELECT ${given.join(', ')})`
+  return (record) => {
+    if (computed.length === 0) return record
+    const parameters = sources.map((field) => encode(field, record[field.name]))
+    return { ...record, ...storage.readOne({ sql, parameters }) }
+  }
+}

@@ -1,0 +1,114 @@
+import { AUDIT_FIELDS, type Field, type Model, tableOf } from '../model/model.ts'
+import type { Database } from '../storage/storage.ts'
+import { literal, quote } from './ddl.ts'
+import { execute } from './execute.ts'
+import type { TablePlan } from './plan.ts'
+
+/**
+ * What is written down of every change of a record, by triggers, in the transaction that makes it: whoever makes it, also
+ * a delete that clears or cascades, and a person at a shell. Values are JSON, so that they mean the same when the field
+ * has become another one; secrets are only named.
+ */
+
+/** Every so many versions a record is written down as a whole, so that no version is further than this from one. */
+export const WHOLE_EVERY = 64
+
+/** Pieces of SQL that are joined at a time: SQLite bounds how deep an expression may be. */
+const JOINED = 50
+
+const EVENTS = ['insert', 'update', 'delete'] as const
+type Event = (typeof EVENTS)[number]
+
+export function journalTriggers(model: Model): { name: string; sql: string }[] {
+  if (!model.history) return []
+  return EVENTS.map((event) => {
+    const name = journalTrigger(tableOf(model), event)
+    const on = `AFTER ${event.toUpperCase()} ON ${quote(tableOf(model))}`
+    return { name, sql: `CREATE TRIGGER ${quote(name)} ${on} BEGIN ${noteOf(model, event)}; END` }
+  })
+}
+
+export const journalTrigger = (table: string, event: Event) => `${table}__${event}__journal`
+
+/** The names of those of a table. */
+export const journalTriggerNames = (table: string) => EVENTS.map((event) => journalTrigger(table, event))
+
+const OPERATIONS = {
+  insert: `coalesce((SELECT operation FROM dossier_actor), 'create')`,
+  update: `coalesce((SELECT operation FROM dossier_actor), 'update')`,
+  delete: `'delete'`,
+}
+
+/** The statement that writes one change down. */
+function noteOf(model: Model, event: Event): string {
+  const row = event === 'delete' ? 'OLD' : 'NEW'
+  const fields = model.fields.filter((field) => !field.computed)
+  const open = fields.filter((field) => !field.writeOnly)
+  const hasChanged = ({ name }: Field) => {
+    if (event === 'update') return `OLD.${quote(name)} IS NOT NEW.${quote(name)}`
+    return `${row}.${quote(name)} IS NOT NULL`
+  }
+  const list = (some: Field[], entry: (field: Field) => string) =>
+    joined(some.map((field) => `iif(${hasChanged(field)}, ',' || ${entry(field)}, '')`))
+  const values = {
+    model: literal(model.name),
+    id: `${row}."id"`,
+    version: `${row}."version"`,
+    operation: OPERATIONS[event],
+    by: '(SELECT username FROM dossier_actor)',
+    at: `strftime('%Y-%m-%dT%H:%M:%fZ', 'now')`,
+    createdBy: model.audit ? `${row}."createdBy"` : 'NULL',
+    fields: asArray(list(fields, ({ name, writeOnly }) => literal(JSON.stringify(writeOnly ? [name] : name)))),
+    was: event === 'insert' ? 'NULL' : asArray(list(open, (field) => asJson(`OLD.${quote(field.name)}`, field))),
+    became: event === 'delete' ? 'NULL' : asArray(list(open, (field) => asJson(`NEW.${quote(field.name)}`, field))),
+    whole: event === 'update' ? `iif(NEW."version" % ${WHOLE_EVERY} = 0, ${wholeOf(open)}, NULL)` : 'NULL',
+  }
+  const columns = Object.keys(values).map(quote).join(', ')
+  return `INSERT INTO dossier_changes (${columns}) VALUES (${Object.values(values).join(', ')})`
+}
+
+/** A record after a change, with the names of its fields. */
+const wholeOf = (fields: Field[]) =>
+  `'{' || substr(${joined(
+    fields.map((field) => `${literal(`,"${field.name}":`)} || ${asJson(`NEW.${quote(field.name)}`, field)}`),
+  )}, 2) || '}'`
+
+const asArray = (list: string) => `'[' || substr(${list}, 2) || ']'`
+
+/** A stored value as JSON. A shell may have put anything there. */
+function asJson(column: string, { type }: Field): string {
+  if (type === 'boolean') return `iif(${column} IS NULL, 'null', iif(${column}, 'true', 'false'))`
+  const plain = `json_quote(iif(typeof(${column}) = 'blob', hex(${column}), ${column}))`
+  return type === 'array' || type === 'object' ? `iif(json_valid(${column}), ${column}, ${plain})` : plain
+}
+
+function joined(pieces: string[]): string {
+  if (pieces.length <= JOINED) return pieces.map((piece) => `(${piece})`).join(' || ') || `''`
+  const groups = Array.from({ length: Math.ceil(pieces.length / JOINED) }, (_, index) =>
+    joined(pieces.slice(index * JOINED, (index + 1) * JOINED)),
+  )
+  return joined(groups)
+}
+
+/** What the service writes into every record by itself is not worth a word when somebody asks what has changed. */
+export const isAudit = (model: Model, name: string) => model.audit && AUDIT_FIELDS.some((field) => field.name === name)
+
+/** From here on a field has another name. What was written down before keeps the earlier one. */
+export async function rememberRenames(db: Database, plans: TablePlan[]): Promise<void> {
+  for (const { model, steps } of plans)
+    for (const [earlier, later] of steps.flatMap(renamesOf))
+      await execute(
+        db,
+        `INSERT INTO dossier_renames (model, change, earlier, later)
+         SELECT ?, coalesce(max(change), 0), ?, ? FROM dossier_changes`,
+        [model.name, earlier, later],
+      )
+}
+
+function renamesOf(step: TablePlan['steps'][number]): [string, string][] {
+  if (step.kind === 'rename') return [[step.from, step.to]]
+  if (step.kind !== 'rebuild') return []
+  return step.rebuild.sources.flatMap(({ field, column }): [string, string][] =>
+    column === undefined || column === field.name ? [] : [[column, field.name]],
+  )
+}
