@@ -28,6 +28,7 @@ const WRITING: Code[] = ['BODY_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE', 'VALIDATION
 const TAGS: Record<string, string> = {
   login: 'In and out.',
   me: 'What everybody may know and change about themselves.',
+  changes: 'What has changed, and what changes.',
   users: 'The people, for the role admin.',
   meta: 'What there is to ask for.',
   health: 'How the service is.',

@@ -5,7 +5,8 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyServerOpt
 import { type Config, trustedProxies } from './config.ts'
 import { failure } from './envelope.ts'
 import { Failure } from './errors.ts'
-import type { Model, Models } from './model/model.ts'
+import { Streams } from './journal/streams.ts'
+import { byName, type Model, type Models } from './model/model.ts'
 import type { Storage } from './storage/storage.ts'
 import type { Metrics } from './upkeep/metrics.ts'
 
@@ -15,6 +16,7 @@ declare module 'fastify' {
     storage: Storage
     models: Models
     metrics: Metrics
+    streams: Streams
     /** how the models that are served and the files in the folder compare */
     modelsStatus(): ModelsStatus
   }
@@ -35,6 +37,8 @@ export interface AppParts {
   models: Model[]
   logger: FastifyServerOptions['loggerInstance']
   metrics: Metrics
+  /** those who listen to changes; they stay while apps come and go */
+  streams?: Streams
   /** by default they are the same: an app that nobody changes */
   modelsStatus?(): ModelsStatus
 }
@@ -50,6 +54,7 @@ export async function buildApp({
   models,
   logger,
   metrics,
+  streams,
   modelsStatus = () => ({ current: true }),
 }: AppParts): Promise<FastifyInstance> {
   const app = Fastify({
@@ -72,8 +77,9 @@ export async function buildApp({
   })
   app.decorate('config', config)
   app.decorate('storage', storage)
-  app.decorate('models', new Map(models.map((model) => [model.name, model])))
+  app.decorate('models', byName(models))
   app.decorate('metrics', metrics)
+  app.decorate('streams', streams ?? new Streams(storage, byName(models), (error) => app.log.warn(error)))
   app.decorate('modelsStatus', modelsStatus)
   app.register(autoload, { dir: PLUGINS })
   await app.ready()

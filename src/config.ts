@@ -39,6 +39,12 @@ export const Settings = Type.Object({
     description: 'hours between backups by itself; 0 for none',
   }),
   BACKUP_KEEP: count(7, 'how many of those backups are kept', 10_000),
+  HISTORY_DAYS: Type.Integer({
+    default: 0,
+    minimum: 0,
+    maximum: 36_500,
+    description: 'days for which changes of records are kept; 0 for ever',
+  }),
   METRICS_TOKEN: Type.Optional(Type.String({ minLength: 16, description: 'token that lets Prometheus read /metrics' })),
   BODY_LIMIT_BYTES: count(1_048_576, 'largest request body', 1_073_741_824),
   TRUST_PROXY: Type.String({

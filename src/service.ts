@@ -3,10 +3,11 @@ import { buildApp } from './app.ts'
 import type { Config } from './config.ts'
 import { HttpFront } from './http/front.ts'
 import { writesTo } from './http/writes.ts'
+import { Streams } from './journal/streams.ts'
 import { seldom } from './lib/seldom.ts'
 import { watchFolder } from './lib/watch.ts'
-import { explainPassedOver, loadModels, loadModelsPatiently, passedOver } from './model/load.ts'
-import type { Model } from './model/model.ts'
+import { loadModels, loadModelsPatiently } from './model/load.ts'
+import { byName, type Model } from './model/model.ts'
 import { ensureAdmin, type Show } from './people/first-admin.ts'
 import { Standing } from './standing.ts'
 import { openStorage } from './storage/open.ts'
@@ -15,8 +16,9 @@ import { isMiscounted } from './tables/counts.ts'
 import { type Course, isRisky, migrate, planModels } from './tables/migrate.ts'
 import { areKnown, isNothingToDo, type Overview, overviewOf, refuse } from './tables/overview.ts'
 import type { TablePlan } from './tables/plan.ts'
-import { backupBeforeChange, scheduleBackups } from './upkeep/backups.ts'
+import { backupBeforeChange } from './upkeep/backups.ts'
 import { Metrics } from './upkeep/metrics.ts'
+import { beginUpkeep } from './upkeep/upkeep.ts'
 
 type App = Awaited<ReturnType<typeof buildApp>>
 
@@ -27,6 +29,7 @@ const TELL_PROGRESS_MS = 5000
 export class Service {
   readonly config: Config
   storage!: Storage
+  streams!: Streams
   readonly #log: Logger
   readonly #metrics: Metrics
   #app!: App
@@ -34,7 +37,6 @@ export class Service {
   #fingerprint = ''
   /** of what was looked at last, whether it could be followed or not */
   #following = ''
-  #passedOver: string[] = []
   readonly #standing: Standing
   readonly #stopping = new AbortController()
   /** how changes of tables go on beside all else */
@@ -48,8 +50,9 @@ export class Service {
   }
   /** Overload is told in the log as well, but not for each request: that would add to it. */
   readonly #tellOverload = seldom(TELL_AGAIN_MS, () => this.#log.warn('overload: requests are turned away'))
+  readonly #tellUntold = seldom(TELL_AGAIN_MS, (error: unknown) => this.#log.warn(error, 'streams of changes wait'))
   #stopWatching = () => {}
-  #stopBackups!: () => void
+  #stopUpkeep!: () => void
   /** one change after the other */
   #reloading: Promise<void> = Promise.resolve()
 
@@ -63,10 +66,14 @@ export class Service {
   /** Returns the address. The first admin's password is shown if it had to be made up. */
   async start(show: Show): Promise<{ url: string }> {
     const { config } = this
-    this.storage = await openStorage(config.DATA_DIR, (units, ms) => this.#metrics.commit(units, ms))
+    this.storage = await openStorage(config.DATA_DIR, (units, ms) => {
+      this.#metrics.commit(units, ms)
+      this.streams?.wake()
+    })
     const models = await loadModels(config.MODELS_DIR)
-    await this.#tellPassedOver()
+    await this.#standing.tellPassedOver(config.MODELS_DIR)
     await this.#prepareTables(models)
+    this.streams = new Streams(this.storage, byName(models), this.#tellUntold)
     this.#app = await this.#build(models)
     this.#fingerprint = fingerprintOf(models)
     this.#front = new HttpFront(this.#app, {
@@ -90,7 +97,7 @@ export class Service {
   async #getGoing(show: Show): Promise<void> {
     const { config } = this
     if (config.WATCH_MODELS) this.#stopWatching = watchFolder(config.MODELS_DIR, () => this.reload())
-    this.#stopBackups = scheduleBackups(this.storage, config, this.#log)
+    this.#stopUpkeep = beginUpkeep(this.storage, config, this.#log, this.#metrics)
     // The last that can fail: a password that is made up has to be seen.
     await ensureAdmin(this.storage.db, config, show)
   }
@@ -111,7 +118,8 @@ export class Service {
 
   async stop(): Promise<void> {
     this.#stopWatching()
-    this.#stopBackups()
+    this.#stopUpkeep()
+    this.streams.close()
     this.#standing.stop()
     this.#stopping.abort()
     await this.#reloading
@@ -136,7 +144,7 @@ export class Service {
 
   async #follow(): Promise<void> {
     const models = await loadModelsPatiently(this.config.MODELS_DIR)
-    await this.#tellPassedOver()
+    await this.#standing.tellPassedOver(this.config.MODELS_DIR)
     this.#following = fingerprintOf(models)
     const isSame = this.#following === this.#fingerprint
     // Another process may have changed the tables since.
@@ -147,6 +155,7 @@ export class Service {
     let swapped = Promise.resolve()
     const swap = () => {
       this.#app = next
+      this.streams.serve(next.models)
       swapped = this.#front.replace(next)
     }
     try {
@@ -180,13 +189,6 @@ export class Service {
     return { ...this.#course, beforeLastStep }
   }
 
-  /** Once for each name. */
-  async #tellPassedOver(): Promise<void> {
-    const names = await passedOver(this.config.MODELS_DIR)
-    for (const name of names) if (!this.#passedOver.includes(name)) this.#log.warn(explainPassedOver(name))
-    this.#passedOver = names
-  }
-
   #tell(plans: TablePlan[]) {
     for (const { model, steps } of plans)
       this.#log.info({ model: model.name, steps: steps.map(({ what }) => what) }, 'table changed')
@@ -200,6 +202,7 @@ export class Service {
       models,
       logger: this.#log,
       metrics: this.#metrics,
+      streams: this.streams,
       modelsStatus: () => this.#standing.statusOf(models, storage),
     })
   }

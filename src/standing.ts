@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { ModelsStatus } from './app.ts'
-import { ModelFaults } from './model/load.ts'
+import { explainPassedOver, ModelFaults, passedOver } from './model/load.ts'
 import { type Model, tableOf } from './model/model.ts'
 import { Refused, type Storage } from './storage/storage.ts'
 import { shapeOf } from './tables/ddl.ts'
@@ -15,6 +15,7 @@ export class Standing {
   readonly #lookAgain: () => void
   #status: ModelsStatus = { current: true }
   #timer: NodeJS.Timeout | undefined
+  #passedOver: string[] = []
 
   constructor(log: Logger, lookAgain: () => void) {
     this.#log = log
@@ -53,6 +54,13 @@ export class Standing {
     const names = others.map(({ name }) => name).join(', ')
     const why = `Another process has changed the tables of ${names}. Send SIGHUP to bring them back to the files here.`
     return { current: false, since: new Date().toISOString(), why: [why] }
+  }
+
+  /** Files of the folder that are no models, once for each name. */
+  async tellPassedOver(folder: string): Promise<void> {
+    const names = await passedOver(folder)
+    for (const name of names) if (!this.#passedOver.includes(name)) this.#log.warn(explainPassedOver(name))
+    this.#passedOver = names
   }
 
   stop(): void {

@@ -16,6 +16,8 @@ export interface Handler {
   routing(request: IncomingMessage, response: ServerResponse): void
   /** of what is answered at once, whatever else there is to do */
   isUrgent(request: IncomingMessage): boolean
+  /** of what goes on until somebody ends it: nothing waits for it */
+  isLasting?(request: IncomingMessage): boolean
 }
 
 /** Told of what requests do not see: that they had to wait, or were turned away. */
@@ -150,7 +152,7 @@ export class HttpFront {
       return
     }
     const handler = this.#handler
-    this.#underWay.set(exchange, handler)
+    if (!handler.isLasting?.(request)) this.#underWay.set(exchange, handler)
     handler.routing(request, response)
   }
 

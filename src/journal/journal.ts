@@ -1,13 +1,13 @@
-import type { Model } from '../model/model.ts'
+import { type Model, visibleFields } from '../model/model.ts'
 import { PAGE_BYTES } from '../storage/size.ts'
 import type { Row, Seeker, Storage } from '../storage/storage.ts'
+import { computerOf } from '../tables/computed.ts'
 import { isAudit } from '../tables/journal.ts'
 import { type ChangeRow, type Entry, entriesOf, type Values } from './entry.ts'
+import { statesOf } from './states.ts'
 
 /** How many changes a conflict or a merge looks back at most: both are one bounded look. */
 export const MOST_SINCE = 250
-/** Rows that are read at a time on the way to a version. */
-const AT_A_TIME = 100
 
 const COLUMNS = 'change, id, version, operation, "by", at, createdBy, fields, was, became'
 const OF_RECORD = 'FROM dossier_changes WHERE model = ? AND id = ?'
@@ -28,6 +28,7 @@ export interface HistoryPage {
 /** What has happened to the records of one model. */
 export function journalOf(storage: Storage, model: Model) {
   const entries = entriesOf(storage, model)
+  const statesAfter = statesOf(storage, model.name, entries)
   const read = (sql: string, parameters: unknown[]) => storage.readUpTo({ sql, parameters }, PAGE_BYTES)
 
   /** The newest first, before a change if one is named; a page that would be too large ends earlier. */
@@ -65,27 +66,8 @@ export function journalOf(storage: Storage, model: Model) {
     if (present?.version === version) return present
     const position = await positionOf(id, version, waiting)
     if (position === undefined) return undefined
-    const sql = `SELECT ${COLUMNS}, whole ${OF_RECORD} AND change > ? ORDER BY change LIMIT ?`
-    const undone: Entry[] = []
-    let last = version
-    for (let change = position; ; ) {
-      const { rows, isCut } = read(sql, [model.name, id, change, AT_A_TIME])
-      for (const entry of entries(rows)) {
-        if (entry.operation === 'delete') return entry.version === last ? undo(asBefore(entry), undone) : undefined
-        // What happened while nothing was written down cannot be undone.
-        if (entry.operation === 'create' || entry.version < last || entry.version > last + 1) return undefined
-        undone.push(entry)
-        last = entry.version
-        if (entry.whole) return undo(entry.whole, undone)
-      }
-      const now = !isCut && rows.length < AT_A_TIME ? current() : undefined
-      if (now?.version === last) return undo(now, undone)
-      // It may have been changed between two looks; else something is missing.
-      if (rows.length === 0) return undefined
-      change = rows.at(-1)?.change as number
-      // Others have their turn.
-      await new Promise(setImmediate)
-    }
+    const [state] = await statesAfter(id, [{ change: position, version }], current)
+    return state
   }
 
   /** The number of the change that made a version, or, where that is not kept, one before that which ended it. */
@@ -118,21 +100,17 @@ export function journalOf(storage: Storage, model: Model) {
   /** What changed, but for what the service writes into every record. */
   const shownValues = ({ values }: Entry): [string, Values][] => [...values].filter(([name]) => !isAudit(model, name))
 
-  return { page, total, deletion, entries, stateAt, since, shownValues }
+  const computed = computerOf(storage, model)
+  const stored = visibleFields(model).filter((field) => !field.computed)
+
+  /** A state of today's fields, with what is computed from them. */
+  const recordOf = (state: Row, id: number, version: number): Row & { id: number; version: number } => ({
+    ...computed(Object.fromEntries(stored.map(({ name }) => [name, state[name] ?? null]))),
+    id,
+    version,
+  })
+
+  return { page, total, deletion, entries, stateAt, statesAfter, since, shownValues, recordOf }
 }
 
 export type Journal = ReturnType<typeof journalOf>
-
-/** What a record was when it was deleted; nothing that was not set is written down. */
-export function asBefore({ values, version, isForgotten }: Entry): Row | undefined {
-  if (isForgotten) return undefined
-  return { version, ...Object.fromEntries([...values].map(([name, value]) => [name, value?.from])) }
-}
-
-function undo(record: Row | undefined, entries: Entry[]): Row | undefined {
-  if (!record || entries.some(({ isForgotten }) => isForgotten)) return undefined
-  const earlier = { ...record }
-  for (const { values } of entries.toReversed())
-    for (const [name, value] of values) if (value) earlier[name] = value.from
-  return earlier
-}

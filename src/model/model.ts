@@ -90,6 +90,8 @@ export const SYSTEM_FIELDS: readonly Field[] = ['id', 'version'].map((name) => (
 /** The models that are served, by name. */
 export type Models = ReadonlyMap<string, Model>
 
+export const byName = (models: Model[]): Models => new Map(models.map((model) => [model.name, model]))
+
 /** Dots would have to be quoted in every SQL shell. No word of a name has `__`, so the result is unambiguous. */
 export function tableOf(model: { name: string }): string {
   return model.name.replaceAll('.', '__')

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import type { Config } from '../config.ts'
 import { Failure } from '../errors.ts'
 import { Memo } from '../lib/memo.ts'
-import type { Database, Statement, Step, Storage } from '../storage/storage.ts'
+import type { Database, Step, Storage } from '../storage/storage.ts'
 import type { User } from './users.ts'
 
 const SESSIONS = 'dossier_sessions'
@@ -49,6 +49,20 @@ const LOOK_UP = `
   SELECT u.username, u.roles, s.lastSeen FROM dossier_sessions s JOIN dossier_users u ON u.username = s.username
   WHERE s.id = ? AND s.createdOn > ? AND s.lastSeen > ? AND u.enabled = 1`
 
+function lookUp(storage: Storage, { idleMs, lifeMs }: Limits, id: string, now: number): SessionRow | undefined {
+  return storage.readOne({ sql: LOOK_UP, parameters: [id, now - lifeMs, now - idleMs] }) as SessionRow | undefined
+}
+
+const userIn = ({ username, roles }: SessionRow): User => ({ username, roles: JSON.parse(roles) })
+
+/** Whose session it is, by its key; undefined if it has ended. To look is no use of it. */
+export function userOf(storage: Storage, config: Config, id: string): User | undefined {
+  const row = lookUp(storage, limitsOf(config), id, Date.now())
+  return row && userIn(row)
+}
+
+type Limits = ReturnType<typeof limitsOf>
+
 /** Old sessions are swept away in portions: nobody who logs in waits for more. */
 const SWEEP = 100
 
@@ -56,7 +70,7 @@ const SWEEP = 100
 export class SessionStore {
   readonly #storage: Storage
   readonly #db: Database
-  readonly #limits: ReturnType<typeof limitsOf>
+  readonly #limits: Limits
   #touchFailed = 0
   #seen = { moment: -1, sessions: new Map<string, SessionData | null>() }
   readonly #onTouchFailed: (error: unknown) => void
@@ -101,12 +115,11 @@ export class SessionStore {
 
   #find(id: string): SessionData | null {
     const now = Date.now()
-    const { idleMs, lifeMs, touchMs } = this.#limits
-    const lookUp: Statement = { sql: LOOK_UP, parameters: [id, now - lifeMs, now - idleMs] }
-    const row = this.#storage.readOne(lookUp) as SessionRow | undefined
+    const { touchMs } = this.#limits
+    const row = lookUp(this.#storage, this.#limits, id, now)
     if (!row) return null
     if (row.lastSeen <= now - touchMs && this.#touchFailed <= now - TOUCH_MS) this.#touch(id, now)
-    return { user: { username: row.username, roles: JSON.parse(row.roles) }, ...UNCHANGING }
+    return { user: userIn(row), ...UNCHANGING }
   }
 
   /** Nobody waits for this. If it fails, it is tried again a minute later: the disk may be full. */

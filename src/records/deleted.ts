@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
-import { asBefore, type Journal } from '../journal/journal.ts'
+import type { Journal } from '../journal/journal.ts'
+import { asDeleted } from '../journal/states.ts'
 import { reachOf } from '../model/access.ts'
 import { type Model, tableOf } from '../model/model.ts'
 import { PAGE_BYTES } from '../storage/size.ts'
@@ -7,7 +8,6 @@ import type { Row } from '../storage/storage.ts'
 import { is } from '../tables/condition.ts'
 import { within } from '../tables/within.ts'
 import type { Asker } from './asker.ts'
-import type { Past } from './past.ts'
 import type { Surroundings } from './surroundings.ts'
 
 export interface Deleted {
@@ -19,7 +19,7 @@ export interface Deleted {
 const ROWS_BETWEEN = 64
 
 /** The records of a model that were deleted and can be brought back, the last ones first. */
-export function deletedOf(surroundings: Surroundings, model: Model, journal: Journal, past: Past) {
+export function deletedOf(surroundings: Surroundings, model: Model, journal: Journal) {
   const { storage, findSeconds } = surroundings
 
   return async function deleted(limit: number, before: number | undefined, asker: Asker): Promise<Deleted> {
@@ -34,9 +34,10 @@ export function deletedOf(surroundings: Surroundings, model: Model, journal: Jou
     const { rows, isCut } = await search(sql`${page} ORDER BY "change" DESC LIMIT ${limit + 1}`)
     const kept = rows.slice(0, limit)
     const data = journal.entries(kept).map((entry, index) => {
-      const record = past.computed(past.withAllFields(asBefore(entry) as Row))
+      const { version, by, at } = entry
+      const record = journal.recordOf(asDeleted(entry) as Row, kept[index]?.id as number, version)
       const listed = Object.fromEntries(model.list.map((name) => [name, record[name]]))
-      return { ...listed, id: kept[index]?.id, version: entry.version, by: entry.by, at: entry.at }
+      return { ...listed, id: record.id, version, by, at }
     })
     const hasMore = isCut || rows.length > limit
     const isAll = before === undefined && !hasMore && limit > 0

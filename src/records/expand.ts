@@ -5,9 +5,9 @@ import type { View } from '../requests/query.ts'
 import { PAGE_BYTES } from '../storage/size.ts'
 import type { Row, Storage } from '../storage/storage.ts'
 import { rowDecoder } from '../tables/columns.ts'
+import { requireShape } from '../tables/shape.ts'
 import { within } from '../tables/within.ts'
 import { rowsWithRoom } from './room.ts'
-import { requireShape } from './shape.ts'
 
 /** The references of a model's own that are to be expanded. */
 const rootsOf = (paths: string[]) => paths.filter((path) => !path.includes('.'))

@@ -5,7 +5,6 @@ import { type Person, reaches, reachOf } from '../model/access.ts'
 import { type Model, visibleFields } from '../model/model.ts'
 import { bad, type View } from '../requests/query.ts'
 import type { Row } from '../storage/storage.ts'
-import { computerOf } from '../tables/computed.ts'
 import type { Asker } from './asker.ts'
 import type { Stored, Surroundings } from './surroundings.ts'
 
@@ -25,10 +24,8 @@ export type LookUp = (id: number, person: Person) => Stored | undefined
 
 /** What the records of a model were, for those who may read what they are. */
 export function pastOf(surroundings: Surroundings, model: Model, journal: Journal, lookUp: LookUp) {
-  const { storage, findSeconds } = surroundings
-  const shown = visibleFields(model)
-  const names = shown.map(({ name }) => name)
-  const computed = computerOf(storage, model)
+  const { findSeconds } = surroundings
+  const names = visibleFields(model).map(({ name }) => name)
   const waiting = ({ username, gone }: Asker) => ({ username, gone, seconds: findSeconds })
 
   /** The delete of a record that somebody could have read. */
@@ -67,7 +64,7 @@ export function pastOf(surroundings: Surroundings, model: Model, journal: Journa
   async function version(id: number, number: number, { fields = names, expand }: View, asker: Asker): Promise<Stored> {
     if (expand.length > 0) throw bad('"expand" is about records as they are, and "version" about one as it was.')
     requireReach(id, asker)
-    const record = computed(withAllFields(await stateAt(id, number, asker)))
+    const record = journal.recordOf(await stateAt(id, number, asker), id, number)
     return { ...Object.fromEntries(fields.map((name) => [name, record[name]])), id, version: number }
   }
 
@@ -77,10 +74,7 @@ export function pastOf(surroundings: Surroundings, model: Model, journal: Journa
     throw new Failure('VERSION_NOT_FOUND', `Version ${number} of ${model.name} ${id} is not kept.`)
   }
 
-  const withAllFields = (state: Row): Row =>
-    Object.fromEntries(shown.filter(({ computed }) => !computed).map(({ name }) => [name, state[name] ?? null]))
-
-  return { history, version, stateAt, deletion, notThere, computed, withAllFields }
+  return { history, version, stateAt, deletion, notThere }
 }
 
 export type Past = ReturnType<typeof pastOf>

@@ -5,9 +5,9 @@ import type { Query } from '../requests/query.ts'
 import { PAGE_BYTES, sizeOf } from '../storage/size.ts'
 import type { Found, Row, Storage } from '../storage/storage.ts'
 import type { countsOf } from '../tables/counts.ts'
+import { requireShape } from '../tables/shape.ts'
 import { columnsOf } from './expand.ts'
 import { hole, preparedOnce } from './prepared.ts'
-import { requireShape } from './shape.ts'
 
 interface Start {
   from: number

@@ -7,6 +7,7 @@ import type { View } from '../requests/query.ts'
 import { type Row, StorageFault, type Unit } from '../storage/storage.ts'
 import { rowDecoder } from '../tables/columns.ts'
 import { is } from '../tables/condition.ts'
+import { requireShape } from '../tables/shape.ts'
 import { within } from '../tables/within.ts'
 import { changesOf } from './changes.ts'
 import { deletedOf } from './deleted.ts'
@@ -17,7 +18,6 @@ import { mergedFields } from './merge.ts'
 import { pastOf } from './past.ts'
 import { hole, preparedOnce } from './prepared.ts'
 import { restorerOf } from './restore.ts'
-import { requireShape } from './shape.ts'
 import type { Stored, Surroundings } from './surroundings.ts'
 import { type Checks, checksOf } from './validate.ts'
 import { explainViolation, refuseUnreachable } from './violations.ts'
@@ -147,7 +147,7 @@ export function recordsOf(surroundings: Surroundings, model: Model) {
     restore,
     history: past.history,
     version: past.version,
-    deleted: deletedOf(surroundings, model, journal, past),
+    deleted: deletedOf(surroundings, model, journal),
     forget: forgetterOf(surroundings, model, past),
     prepare: checks.prepare,
   }

@@ -10,16 +10,24 @@ const CAST: Partial<Record<Field['type'], string>> = { integer: 'CAST(? AS INTEG
 /** Computes the fields of a record that is not in its table, by the very expressions that the table has. */
 export function computerOf(storage: Storage, model: Model): (record: Row) => Row {
   const computed = model.fields.filter((field) => field.computed)
+  let prepared: ReturnType<typeof prepare> | undefined
+  return (record) => {
+    if (computed.length === 0) return record
+    prepared ??= prepare(model, computed)
+    const { sql, sources } = prepared
+    return {
+      ...record,
+      ...storage.readOne({ sql, parameters: sources.map((field) => encode(field, record[field.name])) }),
+    }
+  }
+}
+
+function prepare(model: Model, computed: Field[]) {
   const names = new Set(computed.flatMap(({ computed: template }) => fieldsOf(template as Template)))
   const sources = model.fields.filter(({ name }) => names.has(name))
   const given = sources.map(({ name, type }) => `${CAST[type] ?? '?'} AS ${quote(name)}`)
   const wanted = computed.map(
     (field) => `${computedExpression(field.computed as Template, model)} AS ${quote(field.name)}`,
   )
-  const sql = `SELECT ${wanted.join(', ')} FROM (SELECT ${given.join(', ')})`
-  return (record) => {
-    if (computed.length === 0) return record
-    const parameters = sources.map((field) => encode(field, record[field.name]))
-    return { ...record, ...storage.readOne({ sql, parameters }) }
-  }
+  return { sql: `SELECT ${wanted.join(', ')} FROM (SELECT ${given.join(', ')})`, sources }
 }

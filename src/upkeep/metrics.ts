@@ -11,6 +11,14 @@ export interface Answer {
   ms: number
 }
 
+/** What is known elsewhere. */
+export interface Known {
+  sessions: number
+  records: Map<string, number>
+  changes: number
+  streams: number
+}
+
 const BATCH = 500
 
 /** What is measured, for as long as the process lives: apps come and go, these numbers stay. */
@@ -25,6 +33,9 @@ export class Metrics {
   readonly #sessions: Gauge
   readonly #records: Gauge
   readonly #shed: Counter
+  readonly #changes: Gauge
+  readonly #streams: Gauge
+  readonly #pruned: Counter
 
   constructor(dataDir: string) {
     const log = `${databaseFile(dataDir)}-wal`
@@ -62,6 +73,17 @@ export class Metrics {
       help: 'Requests refused because of overload.',
       registers,
     })
+    this.#changes = new Gauge({
+      name: 'dossier_changes',
+      help: 'Changes of records since the history began: the number of the last one.',
+      registers,
+    })
+    this.#streams = new Gauge({ name: 'dossier_streams', help: 'Streams of changes that are open.', registers })
+    this.#pruned = new Counter({
+      name: 'dossier_pruned_changes',
+      help: 'Changes that were dropped because of their age.',
+      registers,
+    })
     new Gauge({
       name: 'dossier_wal_bytes',
       help: 'Size of the write-ahead log.',
@@ -96,10 +118,16 @@ export class Metrics {
     this.#shed.inc()
   }
 
-  /** The numbers as Prometheus reads them; what only the database knows is handed in. */
-  async text(sessions: number, records: Map<string, number>): Promise<string> {
+  pruned(changes: number): void {
+    this.#pruned.inc(changes)
+  }
+
+  /** The numbers as Prometheus reads them; what only others know is handed in. */
+  async text({ sessions, records, changes, streams }: Known): Promise<string> {
     this.#count()
     this.#sessions.set(sessions)
+    this.#changes.set(changes)
+    this.#streams.set(streams)
     this.#records.reset()
     for (const [model, count] of records) this.#records.set({ model }, count)
     return this.#registry.metrics()

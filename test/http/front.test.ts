@@ -11,6 +11,7 @@ import { block, receivedBy } from '../helper.ts'
 /** A handler that answers with its name after a while. */
 const slow = (name: string, ms = 150): Handler => ({
   isUrgent: ({ url }) => url === '/health',
+  isLasting: ({ url }) => url === '/stream',
   routing: (_request, response) => void setTimeout(ms).then(() => response.end(name)),
 })
 

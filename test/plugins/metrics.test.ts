@@ -71,6 +71,6 @@ t.test('a database that does not answer makes the service unready, but not dead'
 })
 
 t.test('a write-ahead log that is not there is empty', async (t) => {
-  const text = await new Metrics('/nowhere').text(0, new Map())
+  const text = await new Metrics('/nowhere').text({ sessions: 0, records: new Map(), changes: 0, streams: 0 })
   t.match(text, /^dossier_wal_bytes 0$/m)
 })

@@ -288,11 +288,13 @@ t.test('an app that nobody changes is as it should be', async (t) => {
   const config = configOf(makeFolder(t))
   const storage = await openStorage(config.DATA_DIR)
   const logger = newLogger(config)
-  const app = await buildApp({ config, storage, models: [], logger, metrics: new Metrics(config.DATA_DIR) })
+  const models = [modelOf('a.Thing', { type: 'object', properties: {} })]
+  const app = await buildApp({ config, storage, models, logger, metrics: new Metrics(config.DATA_DIR) })
   t.match((await app.inject('/health')).json().data, [{ models: { current: true } }])
   const document = app.document() as { paths: object; components: { schemas: object } }
   t.match(document.paths, { '/health': {} })
-  t.strictSame(Object.keys(document.components.schemas).sort(), OWN_COMPONENTS.toSorted(), 'names no model may have')
+  const own = Object.keys(document.components.schemas).filter((name) => !name.startsWith('Thing'))
+  t.strictSame(own.sort(), OWN_COMPONENTS.toSorted(), 'names no model may have')
   await app.close()
   await storage.close()
 })

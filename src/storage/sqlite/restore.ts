@@ -24,7 +24,7 @@ import { makeFolder } from './private.ts'
 export function restoreDatabase(dataDir: string, copy: string): string | undefined {
   if (!existsSync(copy)) throw new DatabaseError(`${copy} does not exist.`)
   const file = databaseFile(dataDir)
-  if (existsSync(file)) takeAlone(file)
+  const last = existsSync(file) ? takeAlone(file) : undefined
   const draft = `${file}.restoring`
   try {
     makeFolder(dataDir)
@@ -34,6 +34,7 @@ export function restoreDatabase(dataDir: string, copy: string): string | undefin
     // A copy takes over the mode of what it is made from.
     chmodSync(draft, 0o600)
     check(copy, draft)
+    goOnAfter(draft, last)
     syncFile(draft)
     const kept = existsSync(file) ? keep(dataDir, file) : undefined
     for (const ending of ['-wal', '-shm']) rmSync(file + ending, { force: true })
@@ -61,18 +62,43 @@ function keep(dataDir: string, file: string): string {
   return kept
 }
 
-/** Nobody else has it open, and all that was in the write-ahead log is in the file. A damaged one is kept as it is. */
-function takeAlone(file: string): void {
+/** Further than anybody has come since a copy was made, where there is no telling how far that was. */
+const FAR = 1_000_000_000
+
+/**
+ * Numbers of changes that were made after the copy are not given again: whoever comes back with one of them must not be
+ * told what happened after another change of the same number.
+ */
+function goOnAfter(draft: string, last: number | undefined): void {
+  const database = new Sqlite(draft)
+  const own = lastChange(database) ?? 0
+  database.prepare(`DELETE FROM sqlite_sequence WHERE name = 'dossier_changes'`).run()
+  database
+    .prepare(`INSERT INTO sqlite_sequence (name, seq) VALUES ('dossier_changes', ?)`)
+    .run(Math.max(own, last ?? own + FAR) + 1)
+  database.close()
+}
+
+const lastChange = (database: Sqlite.Database) =>
+  database.prepare(`SELECT seq FROM sqlite_sequence WHERE name = 'dossier_changes'`).pluck().get() as number | undefined
+
+/**
+ * Nobody else has it open, and all that was in the write-ahead log is in the file. A damaged one is kept as it is. Returns
+ * the number of the last change.
+ */
+function takeAlone(file: string): number | undefined {
   let database: Sqlite.Database | undefined
   try {
     database = new Sqlite(file, { timeout: 0 })
     database.pragma('locking_mode = exclusive')
     database.exec('BEGIN EXCLUSIVE; COMMIT')
     database.pragma('wal_checkpoint(truncate)')
+    return lastChange(database) ?? 0
   } catch (error) {
     const { code = '' } = error as { code?: string }
     if (code === 'SQLITE_BUSY') throw new DatabaseError('The service is running. Stop it first.')
     if (code !== 'SQLITE_NOTADB' && !code.startsWith('SQLITE_CORRUPT')) throw error
+    return undefined
   } finally {
     database?.close()
   }

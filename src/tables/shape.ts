@@ -1,6 +1,6 @@
 import { type Model, tableOf } from '../model/model.ts'
 import { type Storage, StorageFault } from '../storage/storage.ts'
-import { shapeOf } from '../tables/ddl.ts'
+import { shapeOf } from './ddl.ts'
 
 /** Nothing is read through an old model either: another process may have changed what a column means. */
 export function requireShape(storage: Storage, model: Model): void {

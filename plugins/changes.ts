@@ -1,0 +1,141 @@
+import { Type } from '@sinclair/typebox'
+import type { FastifyInstance } from 'fastify'
+import fp from 'fastify-plugin'
+import { Failure, unavailable } from '../src/errors.ts'
+import { feedOf, type Wanted } from '../src/journal/feed.ts'
+import { MOST_PER_PERSON, MOST_STREAMS } from '../src/journal/streams.ts'
+import { type Person, scopeOf } from '../src/model/access.ts'
+import { sessionKey, userOf } from '../src/people/sessions.ts'
+import { named } from '../src/requests/document.ts'
+import type { Parameters } from '../src/requests/parameters.ts'
+import { allowOnly, bad, wholeNumber } from '../src/requests/query.ts'
+
+const DEFAULT_LIMIT = 100
+const MAX_LIMIT = 1000
+const tags = ['changes']
+
+const Change = named(
+  'Change',
+  Type.Object({
+    change: Type.Integer(),
+    model: Type.String(),
+    id: Type.Integer(),
+    version: Type.Integer(),
+    operation: Type.Unsafe<string>({ type: 'string', enum: ['create', 'update', 'delete', 'restore', 'forget'] }),
+    by: Type.Union([Type.String(), Type.Null()]),
+    at: Type.String(),
+    fields: Type.Array(Type.String(), { description: 'The names of what was changed.' }),
+  }),
+)
+const From = {
+  since: Type.Integer({ minimum: 0, description: 'The number of the last change that is known already.' }),
+  models: Type.String({ description: 'Models, separated by commas; all that the user may read, if not given.' }),
+}
+const Limit = Type.Integer({
+  minimum: 0,
+  maximum: MAX_LIMIT,
+  description: `At most so many, ${DEFAULT_LIMIT} if not given.`,
+})
+const LastEvent = Type.Partial(
+  Type.Object({
+    'last-event-id': Type.String({ description: 'Instead of `since`, when a stream is taken up again.' }),
+  }),
+)
+const EVENTS = { description: 'Server-sent events', content: { 'text/event-stream': { schema: { type: 'string' } } } }
+
+/** The changes of all records, in the order in which they were committed: a page of them, or as they happen. */
+async function changes(app: FastifyInstance) {
+  const feed = feedOf(app.storage, app.models)
+
+  app.route<{ Querystring: Parameters }>({
+    method: 'GET',
+    url: '/ws/changes',
+    config: { failures: ['CHANGES_GONE', 'MODEL_NOT_FOUND'] },
+    schema: {
+      tags,
+      operationId: 'changes',
+      summary: 'What has changed, oldest first',
+      querystring: Type.Partial(Type.Object({ ...From, limit: Limit })),
+      response: {
+        200: Type.Object({
+          status: Type.Literal(0),
+          next: Type.Integer({ description: 'To go on from, as `since`.' }),
+          data: Type.Array(Change),
+        }),
+      },
+    },
+    handler: async ({ query, user }) => {
+      allowOnly(['since', 'models', 'limit'], query)
+      const limit = wholeNumber(query, 'limit', MAX_LIMIT) ?? DEFAULT_LIMIT
+      const since = numberIn(query) ?? feed.bounds().oldest - 1
+      feed.requireKnown(since)
+      const { changes: found, next } = feed.page(user, modelsIn(query, user), since, limit)
+      return { status: 0, next, data: found }
+    },
+  })
+
+  app.route<{ Querystring: Parameters }>({
+    method: 'GET',
+    url: '/ws/changes/stream',
+    config: {
+      lasting: true,
+      failures: ['CHANGES_GONE', 'MODEL_NOT_FOUND'],
+      described: { answer: EVENTS },
+    },
+    schema: {
+      tags,
+      operationId: 'streamChanges',
+      summary: 'What changes, as it happens, as server-sent events',
+      headers: LastEvent,
+      querystring: Type.Partial(Type.Object(From)),
+    },
+    handler: async (request, reply) => {
+      const { query, headers, user, session } = request
+      allowOnly(['since', 'models'], query)
+      const wanted = modelsIn(query, user)
+      const last = headers['last-event-id']
+      const since = last === undefined ? numberIn(query) : wholeNumber({ 'Last-Event-ID': last }, 'Last-Event-ID', MOST)
+      if (since !== undefined) feed.requireKnown(since)
+      requireRoom(user)
+      const key = sessionKey(session.sessionId)
+      const { raw } = reply
+      // The stream ends with its connection: each piece goes out as it is.
+      raw.useChunkedEncodingByDefault = false
+      // Proxies hold back what they do not know to be a stream.
+      const head = { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' }
+      reply.hijack()
+      raw.writeHead(200, { ...(reply.getHeaders() as Record<string, string>), ...head })
+      const ask = () => userOf(app.storage, app.config, key)
+      app.streams.open({ person: user, wanted, sink: raw, ask }, since)
+    },
+  })
+
+  function modelsIn({ models }: Parameters, user: Person): Wanted {
+    if (models === undefined) return undefined
+    if (typeof models !== 'string')
+      throw bad('The query parameter "models" must be given once, as names separated by commas.')
+    const names = models.split(',').map((name) => name.trim())
+    for (const name of names) {
+      const model = app.models.get(name)
+      if (!model) throw app.missingModel(name, user)
+      if (scopeOf(model, 'read', user) === 'none') throw new Failure('FORBIDDEN', `You may not read ${name} records.`)
+    }
+    return new Set(names)
+  }
+
+  function requireRoom({ username }: Person): void {
+    const { streams } = app
+    if (streams.size >= MOST_STREAMS) throw unavailable('There are too many streams. Try again in a while.', 10)
+    if (streams.countOf(username) >= MOST_PER_PERSON)
+      throw unavailable(`You have ${MOST_PER_PERSON} streams already. Close some of them.`, 10)
+  }
+}
+
+const MOST = Number.MAX_SAFE_INTEGER
+
+const numberIn = (query: Parameters) => wholeNumber(query, 'since', MOST)
+
+export default fp(changes, {
+  name: 'changes',
+  dependencies: ['models', 'access', 'openapi', 'urgent', 'metrics', 'log'],
+})

@@ -1,0 +1,178 @@
+import { sql } from 'kysely'
+import { Failure } from '../errors.ts'
+import { type Person, reaches, reachOf } from '../model/access.ts'
+import { type Model, type Models, tableOf, visibleFields } from '../model/model.ts'
+import { PAGE_BYTES } from '../storage/size.ts'
+import type { Row, Storage } from '../storage/storage.ts'
+import { rowDecoder } from '../tables/columns.ts'
+import { any, is } from '../tables/condition.ts'
+import { quote } from '../tables/ddl.ts'
+import { requireShape } from '../tables/shape.ts'
+import { within } from '../tables/within.ts'
+import type { ChangeRow, Operation } from './entry.ts'
+import { type Journal, journalOf } from './journal.ts'
+
+/** One change of a record of any model. */
+export interface Change {
+  change: number
+  model: string
+  id: number
+  version: number
+  operation: Operation
+  by: string | null
+  at: string
+  /** the names of what was changed */
+  fields: string[]
+}
+
+/** A change, and whose record it was: who sees only their own needs to know. */
+export interface Owned extends Change {
+  createdBy: string | null
+}
+
+export interface ChangePage {
+  changes: Owned[]
+  /** the last that was looked at */
+  next: number
+}
+
+/** How many changes are looked at for one page: of what somebody may not see, there may be any number. */
+const MOST_LOOKED_AT = 10_000
+
+const COLUMNS = 'change, model, id, version, operation, "by", at, createdBy, fields, NULL AS was, NULL AS became'
+
+/** Models of which somebody sees changes: those that were asked for, or all. */
+export type Wanted = ReadonlySet<string> | undefined
+
+/** The changes of all models, in the order in which they were committed. */
+export function feedOf(storage: Storage, models: Models) {
+  const readers = new Map<string, Reader>()
+  const readerOf = (model: Model): Reader => {
+    const known = readers.get(model.name) ?? newReader(storage, model)
+    readers.set(model.name, known)
+    return known
+  }
+
+  function bounds(): { oldest: number; newest: number } {
+    const row = storage.readOne({ sql: BOUNDS, parameters: [] }) as { oldest: number | null; newest: number | null }
+    return { oldest: row.oldest ?? 1, newest: row.newest ?? 0 }
+  }
+
+  /** Whether nothing has been dropped, or come otherwise, between a number and what is kept. */
+  function isKnown(since: number): boolean {
+    const row = storage.readOne({ sql: 'SELECT 1 FROM dossier_changes WHERE change = ?', parameters: [since] })
+    return row !== undefined || since + 1 === bounds().oldest
+  }
+
+  function requireKnown(since: number): void {
+    if (isKnown(since)) return
+    const { oldest } = bounds()
+    throw new Failure(
+      'CHANGES_GONE',
+      `The change ${since} is not kept. The oldest that is has the number ${oldest}: read the records anew, and go on from now.`,
+      { data: [{ oldest }] },
+    )
+  }
+
+  /** What somebody may see of what came after a number, oldest first. */
+  function page(
+    person: Person,
+    wanted: Wanted,
+    since: number,
+    limit: number,
+    until = Number.MAX_SAFE_INTEGER,
+  ): ChangePage {
+    const some = [...models.values()].filter(({ name }) => !wanted || wanted.has(name))
+    const conditions = [...Map.groupBy(some, (model) => reachOf(model, 'read', person).scope)].map(([scope, group]) =>
+      within({ scope }, person.username, is`"model" IN (${sql.join(group.map(({ name }) => name))})`),
+    )
+    const last = storage.readOne({ sql: LOOKED_AT, parameters: [since, MOST_LOOKED_AT] }) as { last: number | null }
+    const upTo = Math.max(since, Math.min(last.last ?? since, until))
+    const { rows, isCut } = storage.readUpTo(
+      sql`SELECT ${sql.raw(COLUMNS)} FROM dossier_changes WHERE ${is`"change" > ${since} AND "change" <= ${upTo}`}
+        AND ${any(conditions)} ORDER BY "change" LIMIT ${limit}`.compile(storage.db),
+      PAGE_BYTES,
+    )
+    const isFull = isCut || rows.length === limit
+    return { changes: changesIn(rows), next: isFull ? ((rows.at(-1)?.change as number) ?? since) : upTo }
+  }
+
+  /** Everything after a number, whoever may see it. */
+  function all(since: number, limit: number): ChangePage & { isFull: boolean } {
+    const text = `SELECT ${COLUMNS} FROM dossier_changes WHERE change > ? ORDER BY change LIMIT ?`
+    const rows = storage.read({ sql: text, parameters: [since, limit] })
+    const next = (rows.at(-1)?.change as number | undefined) ?? since
+    return { changes: changesIn(rows), next, isFull: rows.length === limit }
+  }
+
+  /** Models that are not served any more have no names of today, and nobody who may read them. */
+  function changesIn(rows: Row[]): Owned[] {
+    const byModel = Map.groupBy(rows as unknown as (ChangeRow & { model: string })[], ({ model }) => model)
+    const changes = [...byModel].flatMap(([name, group]) => {
+      const model = models.get(name)
+      if (!model) return []
+      const { journal } = readerOf(model)
+      return journal.entries(group as unknown as Row[]).map((entry, index): Owned => {
+        const { change, version, operation, by, at } = entry
+        const { id, createdBy } = group[index] as ChangeRow
+        const fields = journal.shownValues(entry).map(([field]) => field)
+        return { change, model: name, id, version, operation, by, at, fields, createdBy }
+      })
+    })
+    return changes.sort((a, b) => a.change - b.change)
+  }
+
+  /** With each change the record as it was after it: null after its delete, undefined where that is not kept. */
+  async function withRecords(changes: Owned[]): Promise<Map<Owned, Row | null | undefined>> {
+    const records = new Map<Owned, Row | null | undefined>(changes.map((change) => [change, null]))
+    const living = changes.filter(({ operation }) => operation !== 'delete')
+    for (const group of Map.groupBy(living, ({ model, id }) => `${model} ${id}`).values()) {
+      const { model, id, version } = group.at(-1) as Owned
+      const { look, journal } = readerOf(models.get(model) as Model)
+      const now = look(id)
+      // Most often a record has changed once, and is what it has become.
+      if (group.length === 1 && now?.version === version) records.set(group[0] as Owned, now)
+      else {
+        const states = await journal.statesAfter(id, group, () => look(id))
+        for (const [index, change] of group.entries()) {
+          const state = states[index]
+          records.set(change, state && journal.recordOf(state, id, change.version))
+        }
+      }
+    }
+    return records
+  }
+
+  /** Whether somebody may see a change now. */
+  const isSeenBy = (person: Person, { model, createdBy }: Owned): boolean =>
+    reaches(reachOf(models.get(model) as Model, 'read', person), { createdBy })
+
+  return { bounds, isKnown, requireKnown, page, all, withRecords, isSeenBy, models }
+}
+
+export type Feed = ReturnType<typeof feedOf>
+
+const BOUNDS = `
+  SELECT (SELECT min(change) FROM dossier_changes) AS oldest, (SELECT max(change) FROM dossier_changes) AS newest`
+
+const LOOKED_AT = `
+  SELECT max(change) AS last FROM (SELECT change FROM dossier_changes WHERE change > ? ORDER BY change LIMIT ?)`
+
+interface Reader {
+  journal: Journal
+  look(id: number): Row | undefined
+}
+
+function newReader(storage: Storage, model: Model): Reader {
+  const decode = rowDecoder(model)
+  const columns = ['id', 'version', ...visibleFields(model).map(({ name }) => name)].map(quote).join(', ')
+  const text = `SELECT ${columns} FROM ${quote(tableOf(model))} WHERE "id" = ?`
+  return {
+    journal: journalOf(storage, model),
+    look: (id) => {
+      requireShape(storage, model)
+      const row = storage.readOne({ sql: text, parameters: [id] })
+      return row && decode(row)
+    },
+  }
+}

@@ -1,0 +1,112 @@
+import { PAGE_BYTES } from '../storage/size.ts'
+import type { Row, Storage } from '../storage/storage.ts'
+import type { Entry } from './entry.ts'
+
+/** Right after a change, and which version a record had then. */
+export interface Place {
+  change: number
+  version: number
+}
+
+/** Rows that are read at a time on the way back. */
+const AT_A_TIME = 100
+/** A record may change between two looks: so often it is looked again. */
+const MOST_LOOKS = 5
+
+const OF_RECORD = 'FROM dossier_changes WHERE model = ? AND id = ?'
+const WHOLE = `SELECT min(change) AS change ${OF_RECORD} AND change > ? AND (operation = 'delete' OR whole IS NOT NULL)`
+
+/**
+ * What a record was at some places, the earliest first: undone from what it is now, or from the next change that tells all
+ * of it. Undefined where that is not kept. However large the changes are, one page of them is in memory at a time.
+ */
+export function statesOf(storage: Storage, model: string, entries: (rows: Row[]) => Entry[]) {
+  return async function statesAfter(
+    id: number,
+    places: Place[],
+    current: () => Row | undefined,
+  ): Promise<(Row | undefined)[]> {
+    const found: (Row | undefined)[] = []
+    const wanted = [...places]
+    let { state, from } = beginning(id, places.at(-1) as Place, current)
+    let undone: Entry | undefined
+    const take = (change: number) => {
+      for (let last = wanted.at(-1); last && last.change >= change; last = wanted.at(-1)) {
+        const isSo = undone ? follows(undone, last) : state?.version === last.version
+        found.unshift(isSo ? state : undefined)
+        wanted.pop()
+      }
+    }
+    for await (const entry of backwards(id, from, (places[0] as Place).change)) {
+      take(entry.change)
+      // What happened while nothing was written down cannot be undone.
+      if (undone && !follows(undone, entry)) state = undefined
+      state = before(entry, state)
+      undone = entry
+    }
+    take(0)
+    return found
+  }
+
+  /** Where to begin: before the next change that tells all, or now. */
+  function beginning(
+    id: number,
+    { change }: Place,
+    current: () => Row | undefined,
+  ): { state?: Row | undefined; from: number } {
+    const { change: whole } = storage.readOne({ sql: WHOLE, parameters: [model, id, change] }) as {
+      change: number | null
+    }
+    if (whole !== null) return { from: whole }
+    for (let looks = 1; ; looks++) {
+      const state = current()
+      const newest = storage.readOne({
+        sql: `SELECT change, version ${OF_RECORD} ORDER BY change DESC LIMIT 1`,
+        parameters: [model, id],
+      }) as Place | undefined
+      const from = newest?.change ?? 0
+      if (state && (!newest || newest.version === state.version)) return { state, from }
+      if (looks === MOST_LOOKS) return { from }
+    }
+  }
+
+  async function* backwards(id: number, from: number, until: number): AsyncGenerator<Entry> {
+    const sql = `SELECT change, id, version, operation, "by", at, createdBy, fields, was, became, whole ${OF_RECORD}
+      AND change <= ? AND change > ? ORDER BY change DESC LIMIT ${AT_A_TIME}`
+    for (let last = from; ; ) {
+      const { rows, isCut } = storage.readUpTo({ sql, parameters: [model, id, last, until] }, PAGE_BYTES)
+      yield* entries(rows)
+      if (!isCut && rows.length < AT_A_TIME) return
+      last = (rows.at(-1)?.change as number) - 1
+      // Others have their turn.
+      await new Promise(setImmediate)
+    }
+  }
+}
+
+/** Whether nothing is missing between two changes. A delete has the version that it ended; a shell may leave it alone. */
+function follows({ operation, version }: Entry, previous: { version: number }): boolean {
+  if (operation === 'delete') return version === previous.version
+  return version === previous.version + 1 || version === previous.version
+}
+
+/** A record before a change. */
+function before(entry: Entry, after: Row | undefined): Row | undefined {
+  if (entry.operation === 'delete') return asDeleted(entry)
+  const state = entry.whole ?? after
+  // Before a create there was nothing, or nothing that is known.
+  return state && entry.operation !== 'create' ? undo(state, entry) : undefined
+}
+
+/** What a record was when it was deleted: all that was set. */
+export function asDeleted({ values, version, isForgotten }: Entry): Row | undefined {
+  if (isForgotten) return undefined
+  return { version, ...Object.fromEntries([...values].map(([name, value]) => [name, value?.from])) }
+}
+
+function undo(record: Row, { values, isForgotten }: Entry): Row | undefined {
+  if (isForgotten) return undefined
+  const earlier = { ...record }
+  for (const [name, value] of values) if (value) earlier[name] = value.from
+  return earlier
+}

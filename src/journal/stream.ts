@@ -1,0 +1,25 @@
+import type { Listener } from './listeners.ts'
+
+/** Somebody who listens, and how far they are. */
+export interface Stream extends Listener {
+  /** the last change that it has been told of, or that is not for it */
+  position: number
+  /** it is told of changes as they come; else it has to catch up first */
+  isLive: boolean
+  /** it is known when it has been read */
+  isAwaited: boolean
+  writtenAt: number
+}
+
+/** Whoever has this much left to read is told no more for now: the rest is in the journal. */
+const MOST_UNREAD = 262_144
+/** When somebody is cut off, their client waits for this long before it comes back. */
+const RETRY_MS = 2000
+
+export const canTake = ({ sink }: Stream) => sink.writableLength <= MOST_UNREAD
+
+/** Where a stream is, without an event: a client that comes back begins there. */
+export const mark = ({ position }: Stream) => `id: ${position}\n\n`
+
+/** What a client is told first. The number alone is no event, but what it comes back with. */
+export const greeting = (stream: Stream) => `retry: ${RETRY_MS}\n${mark(stream)}`

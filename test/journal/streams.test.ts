@@ -1,0 +1,223 @@
+import { EventEmitter } from 'node:events'
+import { setTimeout } from 'node:timers/promises'
+import t from 'tap'
+import type { Listener } from '../../src/journal/listeners.ts'
+import { MOST_PER_PERSON, Streams } from '../../src/journal/streams.ts'
+import { newLogger } from '../../src/logging.ts'
+import type { Person } from '../../src/model/access.ts'
+import { byName } from '../../src/model/model.ts'
+import { Metrics } from '../../src/upkeep/metrics.ts'
+import { prune, schedulePruning } from '../../src/upkeep/prune.ts'
+import { configOf, emptyFolder, logSink, migrateTo, modelOf, startApp, testStorage } from '../helper.ts'
+
+/** Somebody who reads, or not. */
+class Reader extends EventEmitter {
+  text = ''
+  writableLength = 0
+  isEnded = false
+
+  write(text: string | Buffer): boolean {
+    this.text += text
+    return true
+  }
+
+  end(): void {
+    this.isEnded = true
+  }
+
+  get numbers(): number[] {
+    return [...this.text.matchAll(/^id: (\d+)\nevent/gm)].map(([, number]) => Number(number))
+  }
+}
+
+const ADMIN: Person = { username: 'admin', roles: ['admin'] }
+const thing = modelOf('a.Thing', { type: 'object', properties: { text: { type: 'string' } } })
+
+t.test('streams', async (t) => {
+  const storage = await testStorage(t)
+  await migrateTo(storage, [thing])
+  const errors: unknown[] = []
+  const streams = new Streams(storage, byName([thing]), (error) => errors.push(error), { look: 5, ask: 5, awake: 30 })
+  t.teardown(() => streams.close())
+  const listen = (more: Partial<Listener> = {}, since?: number) => {
+    const sink = new Reader()
+    streams.open({ person: ADMIN, wanted: undefined, sink, ask: () => ADMIN, ...more }, since)
+    return sink
+  }
+  const write = (sql: string) => storage.write({ steps: [{ sql, parameters: [] }] })
+  const make = (text: string) => write(`INSERT INTO a__Thing (text) VALUES ('${text}')`)
+  const until = async (isSo: () => boolean) => {
+    while (!isSo()) await setTimeout(2)
+  }
+
+  await t.test('who does not read is told no more, until they do; nobody else waits', async (t) => {
+    const [slow, quick] = [listen(), listen()]
+    await until(() => slow.text !== '' && quick.text !== '')
+    slow.writableLength = 1_000_000
+    for (let nth = 1; nth <= 3; nth++) await make(`${nth}`)
+    await until(() => quick.numbers.length === 3)
+    await setTimeout(30)
+    t.strictSame(slow.numbers, [])
+    t.equal(slow.listenerCount('drain'), 1)
+    slow.writableLength = 0
+    slow.emit('drain')
+    await until(() => slow.numbers.length === 3)
+    await make('4')
+    await until(() => slow.numbers.length === 4 && quick.numbers.length === 4)
+    t.strictSame(slow.numbers, quick.numbers)
+    slow.emit('close')
+    slow.emit('close')
+    quick.emit('close')
+    t.equal(streams.size, 0)
+    const begin = listen({}, 0)
+    begin.writableLength = 1_000_000
+    await setTimeout(20)
+    t.strictSame(begin.numbers, [])
+    begin.emit('close')
+  })
+
+  await t.test('something is sent every so often, with the place where they are', async (t) => {
+    const reader = listen()
+    const full = listen()
+    full.writableLength = 1_000_000
+    const { length } = full.text
+    await until(() => reader.text.split('\n\n').length > 3)
+    t.match(reader.text, /^retry: 2000\nid: 4\n\nid: 4\n\n/)
+    t.equal(full.text.length, length)
+    reader.emit('close')
+    full.emit('close')
+  })
+
+  await t.test('what was dropped before somebody read it ends their stream', async (t) => {
+    const reader = listen({}, 1)
+    reader.writableLength = 1_000_000
+    await prune(storage, new Date(Date.now() + 1000), () => {})
+    reader.writableLength = 0
+    reader.emit('drain')
+    streams.wake()
+    await until(() => reader.isEnded)
+    t.strictSame(reader.numbers, [])
+    const other = listen({}, 3)
+    await until(() => other.numbers.length === 1)
+    other.emit('close')
+  })
+
+  await t.test('tables that have changed under it: told later', async (t) => {
+    const reader = listen()
+    await write(`UPDATE dossier_tables SET shape = 'other'`)
+    await write('CREATE TABLE dossier_x (x)')
+    await make('5')
+    streams.wake()
+    await until(() => errors.length > 0)
+    t.strictSame(reader.numbers, [])
+    const { shapeOf } = await import('../../src/tables/ddl.ts')
+    await write(`UPDATE dossier_tables SET shape = '${shapeOf(thing)}'`)
+    await write('DROP TABLE dossier_x')
+    await until(() => reader.numbers.length === 1)
+    reader.emit('close')
+  })
+
+  await t.test('somebody may leave while they are told', async (t) => {
+    const reader = listen({}, 4)
+    streams.wake()
+    await setTimeout(0)
+    reader.emit('close')
+    await setTimeout(30)
+    t.equal(streams.size, 0)
+    t.equal(streams.countOf('admin'), 0)
+  })
+
+  await t.test('a change that was forgotten, and one of a model that is not served', async (t) => {
+    const last = (
+      storage.readOne({ sql: 'SELECT max(change) AS n FROM dossier_changes', parameters: [] }) as { n: number }
+    ).n
+    await make('6')
+    await write(`UPDATE a__Thing SET text = '7', version = version + 1 WHERE text = '6'`)
+    await write('UPDATE dossier_changes SET was = NULL, became = NULL')
+    await write(
+      `INSERT INTO dossier_changes (model, id, version, operation, at, fields) VALUES ('b.Gone', 1, 0, 'create', '', '[]')`,
+    )
+    const reader = listen({}, last)
+    await until(() => reader.numbers.length === 2)
+    const [first, second] = [...reader.text.matchAll(/^data: (.*)$/gm)].map(([, data]) => JSON.parse(data as string))
+    t.notOk('record' in first, 'there is no telling what it was')
+    t.match(second.record, { text: '7' })
+    reader.emit('close')
+  })
+
+  await t.test('after the end nobody begins', async (t) => {
+    streams.close()
+    const reader = listen()
+    t.ok(reader.isEnded)
+    t.equal(streams.size, 0)
+  })
+})
+
+t.test('there is a bound to how many listen', async (t) => {
+  const app = await startApp(t)
+  const admin = await app.login()
+  const { streams } = app.service as unknown as { streams: Streams }
+  const sinks = Array.from({ length: MOST_PER_PERSON }, () => new Reader())
+  for (const sink of sinks) streams.open({ person: ADMIN, wanted: undefined, sink, ask: () => ADMIN }, undefined)
+  const { status, body } = await admin.get('/ws/changes/stream')
+  t.equal(status, 503)
+  t.match(body.message, /You have 1000 streams already/)
+  for (let nth = 0; nth < 4000; nth++)
+    streams.open(
+      { person: { ...ADMIN, username: 'x' }, wanted: undefined, sink: new Reader(), ask: () => ADMIN },
+      undefined,
+    )
+  t.match((await admin.get('/ws/changes/stream')).body.message, /too many streams/)
+})
+
+t.test('old changes are dropped in portions, the newest never', async (t) => {
+  const storage = await testStorage(t)
+  const add = (at: string, count: number) =>
+    storage.write({
+      steps: [
+        {
+          sql: `WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < ?)
+            INSERT INTO dossier_changes (model, id, version, operation, at, fields) SELECT 'a.A', n, 0, 'create', ?, '[]' FROM n`,
+          parameters: [count, at],
+        },
+      ],
+    })
+  const numbers = () =>
+    storage
+      .read({ sql: 'SELECT change FROM dossier_changes ORDER BY change', parameters: [] })
+      .map(({ change }) => change)
+  await add('2020-01-01T00:00:00.000Z', 300)
+  await add('2026-01-01T00:00:00.000Z', 2)
+  // A clock that was set back.
+  await add('2020-01-01T00:00:00.000Z', 1)
+  let pruned = 0
+  const count = (changes: number) => {
+    pruned += changes
+  }
+  await prune(storage, new Date('2025-01-01'), count, () => true)
+  t.equal(pruned, 50, 'one portion, when it should stop')
+  await prune(storage, new Date('2025-01-01'), count)
+  t.strictSame([pruned, numbers()], [300, [301, 302, 303]])
+  await prune(storage, new Date('2027-01-01'), count)
+  t.strictSame(numbers(), [303])
+  await prune(storage, new Date('2027-01-01'), count)
+  t.strictSame(numbers(), [303])
+  await add('2020-01-01T00:00:00.000Z', 1)
+
+  const { lines, stream } = logSink()
+  const config = configOf(emptyFolder(t), { HISTORY_DAYS: '1', LOG_LEVEL: 'info' })
+  const log = newLogger(config, false, stream)
+  const stop = schedulePruning(storage, config, log, count, 5)
+  while (numbers().length > 1) await setTimeout(5)
+  t.strictSame(numbers(), [304])
+  stop()
+  const failing = { ...storage, write: () => Promise.reject(new Error('no')) } as unknown as typeof storage
+  const stopFailing = schedulePruning(failing, config, log, count, 5)
+  while (lines.length === 0) await setTimeout(5)
+  stopFailing()
+  t.match(lines[0], /old changes could not be dropped/)
+  schedulePruning(failing, configOf(emptyFolder(t)), log, count)()
+  const metrics = new Metrics('/nowhere')
+  metrics.pruned(3)
+  t.match(await metrics.text({ sessions: 0, records: new Map(), changes: 7, streams: 2 }), /dossier_pruned_changes 3/)
+})
