@@ -97,7 +97,7 @@ export class Service {
   async #getGoing(show: Show): Promise<void> {
     const { config } = this
     if (config.WATCH_MODELS) this.#stopWatching = watchFolder(config.MODELS_DIR, () => this.reload())
-    this.#stopUpkeep = beginUpkeep(this.storage, config, this.#log, this.#metrics)
+    this.#stopUpkeep = beginUpkeep(this.storage, config, this.#log, this.#metrics, () => this.#app.models)
     // The last that can fail: a password that is made up has to be seen.
     await ensureAdmin(this.storage.db, config, show)
   }

@@ -12,7 +12,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   'src/journal': ['src/tables', 'src/model', 'src/storage'],
   'src/tables': ['src/model', 'src/storage'],
   'src/people': ['src/storage'],
-  'src/upkeep': ['src/storage'],
+  'src/upkeep': ['src/journal', 'src/model', 'src/storage'],
   'src/model': [],
   'src/http': [],
   'src/lib': [],

@@ -1,5 +1,6 @@
+import { CompiledQuery } from 'kysely'
 import type { Model } from '../model/model.ts'
-import type { Row, Storage } from '../storage/storage.ts'
+import type { Database, Row, Storage } from '../storage/storage.ts'
 
 /** One row of the journal, as it is stored. */
 export interface ChangeRow {
@@ -30,13 +31,17 @@ export interface Entry extends Pick<ChangeRow, 'change' | 'version' | 'operation
   whole: Row | undefined
 }
 
-interface Rename {
+export interface Rename {
   change: number
   earlier: string
   later: string
 }
 
 const RENAMES = 'SELECT change, earlier, later FROM dossier_renames WHERE model = ? ORDER BY change, rowid'
+
+/** The same where tables are worked on. */
+export const readRenames = async (db: Database, model: string): Promise<Rename[]> =>
+  (await db.executeQuery(CompiledQuery.raw(RENAMES, [model]))).rows as Rename[]
 
 /** Reads rows of a model's journal. A field that has been renamed since is called by its name of today. */
 export function entriesOf(storage: Storage, model: Model) {
@@ -71,5 +76,5 @@ export function entriesOf(storage: Storage, model: Model) {
 const parsed = (text: string | null): unknown[] => (text === null ? [] : JSON.parse(text))
 
 /** Names that were given since, in their order. */
-const todaysName = (name: string, change: number, renames: Rename[]) =>
+export const todaysName = (name: string, change: number, renames: Rename[]) =>
   renames.reduce((now, rename) => (rename.change >= change && rename.earlier === now ? rename.later : now), name)

@@ -1,15 +1,10 @@
 import { setTimeout } from 'node:timers/promises'
-import type { Logger } from 'pino'
-import type { Config } from '../config.ts'
 import type { Storage } from '../storage/storage.ts'
 
-/** How often it is looked whether there is something to drop. */
-const LOOK_MS = 60_000
 /** How long others' writes may have to wait for a portion, about. */
 const PORTION_MS = 20
 const FIRST_PORTION = 50
 const MOST_AT_ONCE = 1000
-const DAY_MS = 86_400_000
 
 /** The oldest, up to the first that is young enough; the newest always stays, so that numbers go on. */
 const PRUNE = `
@@ -18,36 +13,7 @@ const PRUNE = `
   AND change < coalesce((SELECT min(change) FROM oldest WHERE at >= ?), (SELECT max(change) FROM dossier_changes))
   RETURNING change`
 
-/** Drops changes that are older than HISTORY_DAYS, in portions. Returns how to stop. */
-export function schedulePruning(
-  storage: Storage,
-  { HISTORY_DAYS }: Config,
-  log: Logger,
-  onPruned: (changes: number) => void,
-  lookMs = LOOK_MS,
-): () => void {
-  if (HISTORY_DAYS === 0) return () => {}
-  let stopped = false
-  const isOver = () => stopped
-  let under = Promise.resolve()
-  const look = () => {
-    under = under.then(async () => {
-      try {
-        await prune(storage, new Date(Date.now() - HISTORY_DAYS * DAY_MS), onPruned, isOver)
-      } catch (error) {
-        log.warn(error, 'old changes could not be dropped')
-      }
-    })
-  }
-  const timer = setInterval(look, lookMs).unref()
-  look()
-  return () => {
-    stopped = true
-    clearInterval(timer)
-  }
-}
-
-/** Whatever is cut short is taken up at the next look. */
+/** Drops changes that were made before a day, in portions. What is cut short is taken up at the next look. */
 export async function prune(
   storage: Storage,
   before: Date,

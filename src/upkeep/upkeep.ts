@@ -1,17 +1,60 @@
 import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
+import type { Models } from '../model/model.ts'
 import type { Storage } from '../storage/storage.ts'
 import { scheduleBackups } from './backups.ts'
 import type { Metrics } from './metrics.ts'
-import { schedulePruning } from './prune.ts'
+import { prune } from './prune.ts'
+import { scrub } from './scrub.ts'
+
+/** How often the journal is looked after. */
+const LOOK_MS = 60_000
+const DAY_MS = 86_400_000
 
 /** Begins all that goes on without anybody asking. Returns how to stop. */
-export function beginUpkeep(storage: Storage, config: Config, log: Logger, metrics: Metrics): () => void {
-  const stops = [
-    scheduleBackups(storage, config, log),
-    schedulePruning(storage, config, log, (changes) => metrics.pruned(changes)),
-  ]
+export function beginUpkeep(
+  storage: Storage,
+  config: Config,
+  log: Logger,
+  metrics: Metrics,
+  models: () => Models,
+): () => void {
+  const stopBackups = scheduleBackups(storage, config, log)
+  const stopTending = tendJournal(storage, config, log, metrics, models)
   return () => {
-    for (const stop of stops) stop()
+    stopBackups()
+    stopTending()
+  }
+}
+
+/** Drops what is too old, and what has become a secret: now, and every so often. Returns how to stop. */
+export function tendJournal(
+  storage: Storage,
+  config: Config,
+  log: Logger,
+  metrics: Pick<Metrics, 'pruned'>,
+  models: () => Models,
+  lookMs = LOOK_MS,
+): () => void {
+  let isOver = false
+  let isAtIt = false
+  const look = async () => {
+    if (isAtIt) return
+    isAtIt = true
+    try {
+      await scrub(storage, models(), () => isOver)
+      const before = new Date(Date.now() - config.HISTORY_DAYS * DAY_MS)
+      const count = (changes: number) => metrics.pruned(changes)
+      if (config.HISTORY_DAYS > 0) await prune(storage, before, count, () => isOver)
+    } catch (error) {
+      if (!isOver) log.warn(error, 'the history could not be looked after')
+    }
+    isAtIt = false
+  }
+  const timer = setInterval(look, lookMs).unref()
+  void look()
+  return () => {
+    isOver = true
+    clearInterval(timer)
   }
 }

@@ -3,11 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { chart } from './chart.ts'
 import { compareGroups } from './groups.ts'
+import { compareHistories } from './history.ts'
 import { overload } from './overload.ts'
 import { stayQuiet } from './quiet.ts'
 import { pinLoad } from './servers.ts'
 import { compareSizes } from './sizes.ts'
 import { compareStarts } from './starts.ts'
+import { manyStreams } from './streams.ts'
 import { compareWork } from './work.ts'
 
 /**
@@ -26,6 +28,8 @@ try {
   if (given.length === 0) writeFileSync(join(import.meta.dirname, 'bench.svg'), chart(results))
   await compareGroups(folder)
   await compareSizes(folder)
+  await compareHistories(folder)
+  await manyStreams(folder, seconds)
   await compareStarts(folder)
   await stayQuiet(folder, seconds)
   await overload(folder, seconds)

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, mkdirSync, readFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
@@ -137,6 +137,15 @@ function fill(file: string, table: string, records: number): void {
     for (let i = 0; i < records; i++) insert.run(`First${i}`, `Last${i % 1000}`, `person${i}@example.org`, now, now)
   })()
   database.close()
+}
+
+/** The example, with no history kept. */
+export function modelsWithoutHistory(folder: string): string {
+  const models = join(folder, 'without-history')
+  mkdirSync(models, { recursive: true })
+  const example = JSON.parse(readFileSync(join(ROOT, 'models', 'contacts.Contact.json'), 'utf8'))
+  writeFileSync(join(models, 'contacts.Contact.json'), JSON.stringify({ ...example, history: false }))
+  return models
 }
 
 /** A folder of so many models like the example. */

@@ -39,7 +39,7 @@ export async function compareSizes(folder: string): Promise<void> {
 const one = ({ records }: Target) => `${CONTACTS}?email=person${records - 7}@example.org`
 
 /** How long one request takes without any other beside it. */
-async function timeOf({ url, cookie }: Target, path: string): Promise<number> {
+export async function timeOf({ url, cookie }: Target, path: string): Promise<number> {
   const times: number[] = []
   for (let i = 0; i < 300; i++) {
     const start = performance.now()

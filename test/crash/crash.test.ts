@@ -4,6 +4,7 @@ import { setTimeout } from 'node:timers/promises'
 import Sqlite from 'better-sqlite3'
 import t from 'tap'
 import { Client, emptyFolder, login } from '../helper.ts'
+import { followToTheEnd } from './follow.ts'
 import { audit, crashRound, kill, MODELS, makeCrashFolder, newLedger, spawnScript, startService } from './harness.ts'
 
 t.test('killed while many write: every acknowledged write is there, exactly', async (t) => {
@@ -11,6 +12,8 @@ t.test('killed while many write: every acknowledged write is there, exactly', as
   makeCrashFolder(folder)
   const ledger = newLedger()
   for (const milliseconds of [0, 7]) t.strictSame(await crashRound(folder, ledger, 12, 60, milliseconds), [])
+  t.strictSame(await followToTheEnd(folder, ledger.followed), [], 'and every one is told of, once and in order')
+  t.ok(ledger.followed.told.length >= 120)
 })
 
 /** A folder with some thousand items, the service stopped. */

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import Sqlite from 'better-sqlite3'
 import { Client, PASSWORD } from '../helper.ts'
+import { auditFollowed, type Followed, follow, newFollowed } from './follow.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 
@@ -71,9 +72,16 @@ export interface Ledger {
   /** by table and id: a change that was sent and never answered */
   unsure: Map<string, { text: string } | 'delete'>
   acknowledged: number
+  /** what somebody was told who only listens */
+  followed: Followed
 }
 
-export const newLedger = (): Ledger => ({ known: new Map(), unsure: new Map(), acknowledged: 0 })
+export const newLedger = (): Ledger => ({
+  known: new Map(),
+  unsure: new Map(),
+  acknowledged: 0,
+  followed: newFollowed(),
+})
 
 /** Writes as fast as it can until the service dies, and keeps the books. */
 export async function writeUntilDeath(url: string, cookie: string, ledger: Ledger, worker: number): Promise<void> {
@@ -91,12 +99,15 @@ export async function writeUntilDeath(url: string, cookie: string, ledger: Ledge
         const { body } = await client.put(path, { text })
         ledger.known.set(`${table} ${body.data[0].id}`, { version: 0, text })
         mine.push({ table, id: body.data[0].id })
+        ledger.followed.acknowledged.push(`create ${table} ${body.data[0].id} 0`)
       } else if (i % 7 === 0) {
         const key = `${table} ${target.id}`
         ledger.unsure.set(key, 'delete')
         const { status } = await client.delete(`${path}/${target.id}`)
         if (status !== 200) throw new Error(`delete answered ${status}`)
         ledger.unsure.delete(key)
+        const { version } = ledger.known.get(key) as { version: number }
+        ledger.followed.acknowledged.push(`delete ${table} ${target.id} ${version}`)
         ledger.known.set(key, null)
         mine.pop()
       } else {
@@ -107,6 +118,7 @@ export async function writeUntilDeath(url: string, cookie: string, ledger: Ledge
         if (status !== 200) throw new Error(`update answered ${status}`)
         ledger.unsure.delete(key)
         ledger.known.set(key, { version: version + 1, text })
+        ledger.followed.acknowledged.push(`update ${table} ${target.id} ${version + 1}`)
       }
       ledger.acknowledged++
     } catch (error) {
@@ -155,12 +167,13 @@ export async function crashRound(
   const { child, url } = await startService(folder)
   const client = new Client(url)
   await client.send('POST', '/callback', { username: 'admin', password: PASSWORD })
+  const following = follow(url, client.cookie as string, ledger.followed)
   const writers = Array.from({ length: workers }, (_, worker) =>
     writeUntilDeath(url, client.cookie as string, ledger, worker),
   )
   for (const enough = ledger.acknowledged + acknowledged; ledger.acknowledged < enough; ) await setTimeout(1)
   await setTimeout(milliseconds)
   await kill(child)
-  await Promise.all(writers)
-  return audit(folder, ledger)
+  await Promise.all([...writers, following])
+  return [...audit(folder, ledger), ...auditFollowed(folder, ledger.followed)]
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { login } from '../helper.ts'
 import { fileOf, Oracle, randomNumbers } from './edits.ts'
+import { followToTheEnd } from './follow.ts'
 import { crashRound, kill, makeCrashFolder, newLedger, startService } from './harness.ts'
 
 /** `npm run crash [-- ROUNDS]`: kills the service over and over while many clients write, and while models change. */
@@ -23,9 +24,14 @@ async function whileManyWrite(): Promise<void> {
   const ledger = newLedger()
   for (let round = 1; round <= rounds; round++) {
     const faults = await crashRound(place, ledger, 32, 1, Math.random() * 1500)
-    say(`round ${round} of ${rounds}: ${ledger.acknowledged} writes acknowledged, ${faults.length} faults`)
+    const { told } = ledger.followed
+    say(
+      `round ${round} of ${rounds}: ${ledger.acknowledged} writes acknowledged, ${told.length} told, ${faults.length} faults`,
+    )
     stopAt(faults)
   }
+  stopAt(await followToTheEnd(place, ledger.followed))
+  say(`${ledger.followed.told.length} changes were told in order, each once`)
 }
 
 /** An edit is followed, or cut short by a kill; after the next start all values are as before it or as after it. */

@@ -7,7 +7,9 @@ import { newLogger } from '../../src/logging.ts'
 import type { Person } from '../../src/model/access.ts'
 import { byName } from '../../src/model/model.ts'
 import { Metrics } from '../../src/upkeep/metrics.ts'
-import { prune, schedulePruning } from '../../src/upkeep/prune.ts'
+import { prune } from '../../src/upkeep/prune.ts'
+import { scrub } from '../../src/upkeep/scrub.ts'
+import { tendJournal } from '../../src/upkeep/upkeep.ts'
 import { configOf, emptyFolder, logSink, migrateTo, modelOf, startApp, testStorage } from '../helper.ts'
 
 /** Somebody who reads, or not. */
@@ -207,17 +209,59 @@ t.test('old changes are dropped in portions, the newest never', async (t) => {
   const { lines, stream } = logSink()
   const config = configOf(emptyFolder(t), { HISTORY_DAYS: '1', LOG_LEVEL: 'info' })
   const log = newLogger(config, false, stream)
-  const stop = schedulePruning(storage, config, log, count, 5)
+  const tend = (on: typeof storage) => tendJournal(on, config, log, { pruned: count }, () => new Map(), 5)
+  const stop = tend(storage)
   while (numbers().length > 1) await setTimeout(5)
   t.strictSame(numbers(), [304])
   stop()
-  const failing = { ...storage, write: () => Promise.reject(new Error('no')) } as unknown as typeof storage
-  const stopFailing = schedulePruning(failing, config, log, count, 5)
+  const failing = {
+    ...storage,
+    read: () => [],
+    write: () => Promise.reject(new Error('no')),
+  } as unknown as typeof storage
+  const stopFailing = tend(failing)
   while (lines.length === 0) await setTimeout(5)
   stopFailing()
-  t.match(lines[0], /old changes could not be dropped/)
-  schedulePruning(failing, configOf(emptyFolder(t)), log, count)()
+  t.match(lines[0], /the history could not be looked after/)
+  const { length } = lines
+  tend(failing)()
+  await setTimeout(10)
+  t.equal(lines.length, length, 'what fails while it stops is not worth a line')
   const metrics = new Metrics('/nowhere')
   metrics.pruned(3)
   t.match(await metrics.text({ sessions: 0, records: new Map(), changes: 7, streams: 2 }), /dossier_pruned_changes 3/)
+})
+
+t.test('what becomes a secret is taken out of what was written down before', async (t) => {
+  const storage = await testStorage(t)
+  const properties = { a: { type: 'string' }, b: { type: 'string' }, c: { type: 'string' } }
+  const plain = modelOf('a.Thing', { type: 'object', properties, audit: false })
+  const renamed = { a: properties.a, d: { type: 'string', renamedFrom: 'b', writeOnly: true }, c: properties.c }
+  const secret = modelOf('a.Thing', { type: 'object', properties: renamed, audit: false })
+  await migrateTo(storage, [plain])
+  const write = (text: string) => storage.write({ steps: [{ sql: text, parameters: [] }] })
+  await write(`INSERT INTO a__Thing (a, b, c) VALUES ('a0', 'b0', 'c0')`)
+  await write(`UPDATE a__Thing SET b = 'b1', c = 'c1', version = 64`)
+  await write(`UPDATE a__Thing SET a = 'a1', version = 65`)
+  await write('DELETE FROM a__Thing')
+  await migrateTo(storage, [secret])
+  await write(`INSERT INTO a__Thing (a, d) VALUES ('a2', 'd2')`)
+  const rows = () => storage.read({ sql: 'SELECT fields, was, became, whole FROM dossier_changes', parameters: [] })
+  await scrub(storage, byName([secret]), () => true)
+  t.match(JSON.stringify(rows()), /b0/, 'stopped before it began')
+  await scrub(storage, byName([secret]))
+  t.strictSame(rows(), [
+    { fields: '["a",["b"],"c"]', was: null, became: '["a0","c0"]', whole: null },
+    { fields: '[["b"],"c"]', was: '["c0"]', became: '["c1"]', whole: '{"a":"a0","c":"c1"}' },
+    { fields: '["a"]', was: '["a0"]', became: '["a1"]', whole: null },
+    { fields: '["a",["b"],"c"]', was: '["a1","c1"]', became: null, whole: null },
+    { fields: '["a",["d"]]', was: null, became: '["a2"]', whole: null },
+  ])
+  const secrets = () => storage.read({ sql: 'SELECT field, upTo, done FROM dossier_secrets', parameters: [] })
+  t.strictSame(secrets(), [{ field: 'd', upTo: 5, done: 5 }])
+  await scrub(storage, byName([secret]))
+  await scrub(storage, new Map())
+  t.strictSame(secrets(), [{ field: 'd', upTo: 5, done: 5 }], 'also while its file is away')
+  await scrub(storage, byName([plain]))
+  t.strictSame(secrets(), [])
 })

@@ -43,7 +43,7 @@ const STEPS: readonly string[] = [
   // Names of users that were removed: records still name them, and whoever gets the name gets those records.
   `CREATE TABLE dossier_former (username TEXT PRIMARY KEY COLLATE NOCASE) WITHOUT ROWID;`,
   // Every change of a record, numbered in the order of the commits. What is large comes last: a look at the rest does not
-  // read it. Fields that have another name since; and what somebody does, beside who it is.
+  // read it. Fields that have another name since, and those that have become secrets; and what somebody does, beside who it is.
   `CREATE TABLE dossier_changes (
      change INTEGER PRIMARY KEY AUTOINCREMENT, model TEXT NOT NULL, id INTEGER NOT NULL, version INTEGER NOT NULL,
      operation TEXT NOT NULL, "by" TEXT, at TEXT NOT NULL, createdBy TEXT,
@@ -55,6 +55,9 @@ const STEPS: readonly string[] = [
      model TEXT NOT NULL, change INTEGER NOT NULL, earlier TEXT NOT NULL, later TEXT NOT NULL
    );
    CREATE INDEX dossier_renames_model ON dossier_renames (model, change);
+   CREATE TABLE dossier_secrets (
+     model TEXT NOT NULL, field TEXT NOT NULL, upTo INTEGER NOT NULL, done INTEGER NOT NULL, PRIMARY KEY (model, field)
+   ) WITHOUT ROWID;
    ALTER TABLE dossier_actor ADD COLUMN operation TEXT;`,
 ]
 

@@ -1,0 +1,52 @@
+import { sql } from 'kysely'
+import type { Database, Row } from '../storage/storage.ts'
+import { type ChangeRow, readRenames, todaysName } from './entry.ts'
+
+/** What has become a secret, and how far its values have been taken out of the journal. */
+export interface Secret {
+  model: string
+  field: string
+  /** what came later was a secret already */
+  upTo: number
+  done: number
+}
+
+/** Changes that are looked at in one transaction. */
+export const AT_A_TIME = 2000
+
+/** The job that takes the values of one secret out of some changes. Returns how far it has come. */
+export async function run(db: Database, { model, field, upTo, done }: Secret): Promise<number> {
+  const until = Math.min(upTo, done + AT_A_TIME)
+  const renames = await readRenames(db, model)
+  const { rows } = await sql<ChangeRow>`
+    SELECT change, fields, was, became, whole FROM dossier_changes
+    WHERE change > ${done} AND change <= ${until} AND model = ${model}`.execute(db)
+  for (const row of rows) {
+    const isIt = (name: string) => todaysName(name, row.change, renames) === field
+    const cleaned = without(row, isIt)
+    if (cleaned)
+      await sql`
+        UPDATE dossier_changes SET fields = ${cleaned.fields}, was = ${cleaned.was}, became = ${cleaned.became},
+          whole = ${cleaned.whole} WHERE change = ${row.change}`.execute(db)
+  }
+  await sql`UPDATE dossier_secrets SET done = ${until} WHERE model = ${model} AND field = ${field}`.execute(db)
+  return until
+}
+
+/** A row whose secret is only named; undefined if it is not in there. */
+function without({ fields, was, became, whole }: ChangeRow, isIt: (name: string) => boolean) {
+  const names = JSON.parse(fields) as (string | [string])[]
+  const record = whole ? (JSON.parse(whole) as Row) : {}
+  const place = names.filter((name) => typeof name === 'string').findIndex(isIt)
+  const key = Object.keys(record).find(isIt)
+  if (place < 0 && key === undefined) return undefined
+  const rest = (text: string | null) =>
+    text === null || place < 0 ? text : JSON.stringify((JSON.parse(text) as unknown[]).toSpliced(place, 1))
+  const { [key ?? '']: _, ...others } = record
+  return {
+    fields: JSON.stringify(names.map((name) => (typeof name === 'string' && isIt(name) ? [name] : name))),
+    was: rest(was),
+    became: rest(became),
+    whole: whole ? JSON.stringify(others) : null,
+  }
+}
