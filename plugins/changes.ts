@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { Failure, unavailable } from '../src/errors.ts'
 import { feedOf, type Wanted } from '../src/journal/feed.ts'
-import { MOST_PER_PERSON, MOST_STREAMS } from '../src/journal/streams.ts'
+import { MOST_PER_PERSON, MOST_STREAMS } from '../src/journal/stream.ts'
 import { type Person, scopeOf } from '../src/model/access.ts'
 import { sessionKey, userOf } from '../src/people/sessions.ts'
 import { named } from '../src/requests/document.ts'
@@ -76,6 +76,8 @@ async function changes(app: FastifyInstance) {
 
   app.route<{ Querystring: Parameters }>({
     method: 'GET',
+    // There is nothing to ask for without a body.
+    exposeHeadRoute: false,
     url: '/ws/changes/stream',
     config: {
       lasting: true,

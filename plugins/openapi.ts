@@ -1,9 +1,9 @@
-import swagger from '@fastify/swagger'
-import type { FastifyInstance, FastifySchema, RouteOptions } from 'fastify'
+import type { FastifyInstance, RouteOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Code } from '../src/errors.ts'
 import { componentsOf, STUB, shortNames } from '../src/requests/components.ts'
-import { type Answerable, finishDocument } from '../src/requests/document.ts'
+import { documentPieces } from '../src/requests/document.ts'
+import type { Answerable, Route } from '../src/requests/operation.ts'
 import type { Described } from '../src/requests/schemas.ts'
 
 declare module 'fastify' {
@@ -12,6 +12,12 @@ declare module 'fastify' {
     failures?: Answerable[]
     /** what the document says of its body and answer, where that is more than they are checked and made by */
     described?: Described
+  }
+  /** what people and generated clients are told */
+  interface FastifySchema {
+    tags?: string[]
+    operationId?: string
+    summary?: string
   }
   interface FastifyInstance {
     /** what is served, as OpenAPI */
@@ -33,65 +39,79 @@ const TAGS: Record<string, string> = {
   meta: 'What there is to ask for.',
   health: 'How the service is.',
 }
-
-const UNCHANGED = { type: 'null', description: 'The client has this version already.' }
+/** How long others may have to wait while the document is put together. */
+const PORTION_MS = 5
 
 /** Describes exactly the routes that are served, from the schemas that they validate and serialise with. */
 async function openapi(app: FastifyInstance) {
   const models = [...app.models.values()]
-  app.decorate('shortNames', shortNames(app.models))
-  app.decorate('document', () => finishDocument(app.swagger(), componentsOfAll(app)))
-
-  await app.register(swagger, {
-    openapi: {
-      openapi: '3.1.0',
-      info: {
-        title: 'Dossier',
-        description: 'Records of named models, with a version on each of them.',
-        version: '1',
-        license: { name: 'MIT', identifier: 'MIT' },
-      },
-      servers: [{ url: app.config.PUBLIC_URL ?? '/' }],
-      tags: [
-        ...models.map(({ name, title, description }) => ({ name, description: description ?? title })),
-        ...Object.entries(TAGS).map(([name, description]) => ({ name, description })),
-      ],
-      components: { securitySchemes: { session: { type: 'apiKey', in: 'cookie', name: 'sid' } } },
-      security: [{ session: [] }],
+  const names = shortNames(app.models)
+  const routes: Route[] = []
+  const head = {
+    openapi: '3.1.0',
+    info: {
+      title: 'Dossier',
+      description: 'Records of named models, with a version on each of them.',
+      version: '1',
+      license: { name: 'MIT', identifier: 'MIT' },
     },
-    transform: ({ schema, url, route }) => ({ url, schema: documented(route, schema) }),
+    servers: [{ url: app.config.PUBLIC_URL ?? '/' }],
+    security: [{ session: [] }],
+    tags: [
+      ...models.map(({ name, title, description }) => ({ name, description: description ?? title })),
+      ...Object.entries(TAGS).map(([name, description]) => ({ name, description })),
+    ],
+    components: { securitySchemes: { session: { type: 'apiKey', in: 'cookie', name: 'sid' } } },
+  }
+  const pieces = () => documentPieces(head, routes, components())
+  function* components() {
+    yield STUB
+    for (const model of models) yield componentsOf(model, app.models, names)
+  }
+  app.decorate('shortNames', names)
+  app.decorate('document', () => JSON.parse([...pieces()].join('')))
+
+  app.addHook('onRoute', (route) => {
+    if (route.method !== 'HEAD') routes.push(routeOf(route))
   })
 
-  // With many models it is megabytes: put together, and into text, once.
-  let text: string | undefined
+  // With many models it is megabytes: put together once, a little at a time.
+  let text: Promise<Buffer> | undefined
   const schema = { tags: ['meta'], operationId: 'openapi', summary: 'This document' }
   app.get('/openapi.json', { schema }, async (_request, reply) => {
-    text ??= JSON.stringify(app.document())
-    return reply.type('application/json').send(text)
+    text ??= joined(pieces())
+    return reply.type('application/json').send(await text)
   })
 }
 
-const componentsOfAll = ({ models, shortNames: names }: FastifyInstance) =>
-  Object.assign({}, STUB, ...[...models.values()].map((model) => componentsOf(model, models, names)))
+async function joined(pieces: Iterable<string>): Promise<Buffer> {
+  const bytes: Buffer[] = []
+  let since = performance.now()
+  for (const piece of pieces) {
+    bytes.push(Buffer.from(piece))
+    if (performance.now() - since < PORTION_MS) continue
+    await new Promise(setImmediate)
+    since = performance.now()
+  }
+  return Buffer.concat(bytes)
+}
 
-function documented({ config, method }: RouteOptions, schema: FastifySchema = {}): FastifySchema {
+function routeOf({ method, url, schema, config = {} }: RouteOptions): Route {
   const codes = new Set<Answerable>([
     ...ANYWHERE,
-    ...(config?.failures ?? []),
-    ...(config?.public ? [] : WITH_SESSION),
+    ...(config.failures ?? []),
+    ...(config.public ? [] : WITH_SESSION),
     // A body that nobody asked for is looked at as well.
     ...(method === 'GET' ? [] : WRITING),
   ])
-  const { body, answer } = config?.described ?? {}
-  const { querystring, ...others } = schema
   return {
-    ...others,
-    'x-query': querystring,
-    ...(body && { body }),
-    ...(answer && { response: { 200: answer, ...(config?.described?.unchanged && { 304: UNCHANGED }) } }),
-    ...(config?.public && { security: [] }),
-    'x-failures': [...codes],
-  } as FastifySchema
+    method: method as string,
+    url,
+    schema: { ...schema },
+    isPublic: config.public === true,
+    failures: [...codes],
+    described: config.described,
+  }
 }
 
 export default fp(openapi, { name: 'openapi', dependencies: ['routes', 'security'] })

@@ -79,7 +79,7 @@ export async function buildApp({
   app.decorate('storage', storage)
   app.decorate('models', byName(models))
   app.decorate('metrics', metrics)
-  app.decorate('streams', streams ?? new Streams(storage, byName(models), (error) => app.log.warn(error)))
+  app.decorate('streams', streams ?? new Streams(storage, byName(models), app.log.warn.bind(app.log)))
   app.decorate('modelsStatus', modelsStatus)
   app.register(autoload, { dir: PLUGINS })
   await app.ready()

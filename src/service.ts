@@ -87,15 +87,14 @@ export class Service {
     // Nobody is let in before there is an admin; who comes waits.
     await this.#front.holdBack(
       () => true,
-      () => this.#getGoing(show),
+      () => this.#getGoing(config, show),
     )
     // What was edited while the service started is followed as well.
     if (config.WATCH_MODELS) void this.reload()
     return { url }
   }
 
-  async #getGoing(show: Show): Promise<void> {
-    const { config } = this
+  async #getGoing(config: Config, show: Show): Promise<void> {
     if (config.WATCH_MODELS) this.#stopWatching = watchFolder(config.MODELS_DIR, () => this.reload())
     this.#stopUpkeep = beginUpkeep(this.storage, config, this.#log, this.#metrics, () => this.#app.models)
     // The last that can fail: a password that is made up has to be seen.

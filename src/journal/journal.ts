@@ -101,14 +101,13 @@ export function journalOf(storage: Storage, model: Model) {
   const shownValues = ({ values }: Entry): [string, Values][] => [...values].filter(([name]) => !isAudit(model, name))
 
   const computed = computerOf(storage, model)
-  const stored = visibleFields(model).filter((field) => !field.computed)
+  const shown = visibleFields(model).map(({ name }) => name)
 
   /** A state of today's fields, with what is computed from them. */
-  const recordOf = (state: Row, id: number, version: number): Row & { id: number; version: number } => ({
-    ...computed(Object.fromEntries(stored.map(({ name }) => [name, state[name] ?? null]))),
-    id,
-    version,
-  })
+  function recordOf(state: Row, id: number, version: number): Row & { id: number; version: number } {
+    const stored = Object.fromEntries(shown.map((name) => [name, state[name] ?? null]))
+    return { id, version, ...computed(stored) }
+  }
 
   return { page, total, deletion, entries, stateAt, statesAfter, since, shownValues, recordOf }
 }

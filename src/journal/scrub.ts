@@ -20,7 +20,7 @@ export async function run(db: Database, { model, field, upTo, done }: Secret): P
   const renames = await readRenames(db, model)
   const { rows } = await sql<ChangeRow>`
     SELECT change, fields, was, became, whole FROM dossier_changes
-    WHERE change > ${done} AND change <= ${until} AND model = ${model}`.execute(db)
+    WHERE change > ${done} AND change <= ${until} AND +model = ${model}`.execute(db)
   for (const row of rows) {
     const isIt = (name: string) => todaysName(name, row.change, renames) === field
     const cleaned = without(row, isIt)

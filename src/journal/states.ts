@@ -14,7 +14,8 @@ const AT_A_TIME = 100
 const MOST_LOOKS = 5
 
 const OF_RECORD = 'FROM dossier_changes WHERE model = ? AND id = ?'
-const WHOLE = `SELECT min(change) AS change ${OF_RECORD} AND change > ? AND (operation = 'delete' OR whole IS NOT NULL)`
+const WHOLE = `
+  SELECT change ${OF_RECORD} AND change > ? AND (operation = 'delete' OR whole IS NOT NULL) ORDER BY change LIMIT 1`
 
 /**
  * What a record was at some places, the earliest first: undone from what it is now, or from the next change that tells all
@@ -54,10 +55,8 @@ export function statesOf(storage: Storage, model: string, entries: (rows: Row[])
     { change }: Place,
     current: () => Row | undefined,
   ): { state?: Row | undefined; from: number } {
-    const { change: whole } = storage.readOne({ sql: WHOLE, parameters: [model, id, change] }) as {
-      change: number | null
-    }
-    if (whole !== null) return { from: whole }
+    const whole = storage.readOne({ sql: WHOLE, parameters: [model, id, change] })
+    if (whole) return { from: whole.change as number }
     for (let looks = 1; ; looks++) {
       const state = current()
       const newest = storage.readOne({

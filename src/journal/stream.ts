@@ -11,6 +11,9 @@ export interface Stream extends Listener {
   writtenAt: number
 }
 
+/** How many there may be, in all and of one person. */
+export const MOST_STREAMS = 5000
+export const MOST_PER_PERSON = 1000
 /** Whoever has this much left to read is told no more for now: the rest is in the journal. */
 const MOST_UNREAD = 262_144
 /** When somebody is cut off, their client waits for this long before it comes back. */

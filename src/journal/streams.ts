@@ -24,9 +24,6 @@ const CATCH_UP_MS = 8
 const SHORTEST_PAUSE_MS = 5
 const LONGEST_PAUSE_MS = 250
 
-export const MOST_STREAMS = 5000
-export const MOST_PER_PERSON = 1000
-
 /**
  * All that listen to the feed of changes. Each stream has only a position: what it has not read is in the journal, so that
  * a slow reader costs no memory. Those that are up to date are told together, and what they are told is made once.

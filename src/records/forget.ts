@@ -1,6 +1,5 @@
 import type { Person } from '../model/access.ts'
 import type { Model } from '../model/model.ts'
-import { type Statement, StorageFault } from '../storage/storage.ts'
 import type { Past } from './past.ts'
 import type { Surroundings } from './surroundings.ts'
 
@@ -19,24 +18,19 @@ const NOTE = `
 
 /** For those who have a right to be forgotten: nothing is left of what a record was, but that there was something. */
 export function forgetterOf({ storage }: Surroundings, model: Model, past: Past) {
-  return async function forget(id: number, { username }: Person): Promise<number> {
-    const emptied = async (after: number, ...more: (Statement & { must: boolean })[]): Promise<number[]> => {
-      const empty = { sql: EMPTY, parameters: [model.name, id, after, PORTION] }
-      const [rows = []] = await storage.write({ steps: [empty, ...more] })
+  return async function forget(id: number, person: Person): Promise<number> {
+    const empty = (after: number) => ({ sql: EMPTY, parameters: [model.name, id, after, PORTION] })
+    const emptied = async (after: number): Promise<number[]> => {
+      const [rows = []] = await storage.write({ steps: [empty(after)] })
       return rows.map(({ change }) => change as number)
     }
     let last = 0
     for (let changes = await emptied(last); changes.length === PORTION; changes = await emptied(last))
       last = Math.max(...changes)
-    // The last ones together with the note that says so.
-    const parameters = [username, new Date().toISOString(), model.name, id]
-    try {
-      await emptied(last, { sql: NOTE, parameters, must: true })
-    } catch (error) {
-      throw error instanceof StorageFault && error.kind === 'missed'
-        ? past.notThere(id, { username, roles: [] })
-        : error
-    }
+    // What has come meanwhile goes together with the note that says so.
+    const note = { sql: NOTE, parameters: [person.username, new Date().toISOString(), model.name, id] }
+    const [, noted = []] = await storage.write({ steps: [empty(last), note] })
+    if (noted.length === 0) throw past.notThere(id, person)
     return id
   }
 }

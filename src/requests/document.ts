@@ -1,73 +1,45 @@
-import { FailureSchema, failure } from '../envelope.ts'
-import { CODES, type Code, Failure } from '../errors.ts'
 import { mapValues } from '../lib/map-values.ts'
 import type { JsonSchema } from '../model/model.ts'
+import { type Operation, operationOf, type Route } from './operation.ts'
 
-/** Puts the OpenAPI document together: named components, and every failure that an operation can answer with. */
+/** Puts the OpenAPI document together: the operations, and components that are described once, under a name. */
 
-const REQUEST_ID = '39bd917f-9161-4752-8862-9495db19adce'
 /** Keywords that only our validator knows have no place in a document for others. */
 const OURS = ['storable']
-
-interface Document {
-  paths: Record<string, Record<string, Operation>>
-  components?: { schemas?: object }
-  [keyword: string]: unknown
-}
-
-/** A code under its usual HTTP status, or under another one. */
-export type Answerable = Code | { code: Code; http: number }
-
-interface Operation {
-  'x-failures'?: Answerable[]
-  'x-query'?: { properties: Record<string, JsonSchema> }
-  parameters?: unknown[]
-  responses?: Record<string, unknown>
-  [keyword: string]: unknown
-}
-
-export function finishDocument(draft: object, models: Record<string, JsonSchema>): object {
-  const schemas: Record<string, unknown> = {}
-  const paths = mapValues((draft as Document).paths, (operations) => mapValues(operations, finishOperation))
-  const document = referring({ ...draft, paths }, schemas) as Document
-  for (const [name, schema] of Object.entries(models)) schemas[name] = referring(schema, schemas)
-  return { ...document, components: { ...(draft as Document).components, schemas } }
-}
+/** Data and not descriptions: nothing in there is ours. */
+const DATA = ['default', 'enum', 'const', 'examples', 'example']
 
 /** A schema that is described once, under a name. */
 export const named = <Schema extends object>(name: string, schema: Schema): Schema => ({ ...schema, 'x-name': name })
 
-function finishOperation(given: Operation): Operation {
-  const { 'x-failures': codes = [], 'x-query': query, responses, parameters = [], ...operation } = given
-  const all = codes.map((one) => (typeof one === 'string' ? { code: one, http: CODES[one].http } : one))
-  const byStatus = Map.groupBy(all, ({ http }) => http)
-  const failures = [...byStatus].map(([http, group]) => [http, failureResponse(group.map(({ code }) => code))])
-  const done = responses?.[200] as { description?: string } | undefined
-  // What the library says where a route says nothing.
-  if (done?.description === 'Default Response') done.description = 'Done.'
-  // By hand: a field may be called like a keyword, which the library would take for one.
-  const inQuery = Object.entries(query?.properties ?? {}).map(([name, { description, ...schema }]) => ({
-    name,
-    in: 'query',
-    description,
-    schema,
-  }))
-  const everything = { ...responses, ...Object.fromEntries(failures) }
-  return { ...operation, parameters: [...parameters, ...inQuery], responses: everything }
-}
-
-/** One answer per HTTP status, with an example of each code that it may carry. */
-function failureResponse(codes: Code[]) {
-  const value = (code: Code) => failure(new Failure(code, 'One sentence that says what to do.'), REQUEST_ID)
-  const examples = Object.fromEntries(codes.map((code) => [code, { value: value(code) }]))
-  return {
-    description: codes.join(', '),
-    content: { 'application/json': { schema: FailureSchema, examples } },
+/**
+ * The document's text, piece by piece: with many models it is megabytes, and whoever puts it together lets others have
+ * their turn between two pieces.
+ */
+export function* documentPieces(
+  head: object,
+  routes: Route[],
+  components: Iterable<Record<string, JsonSchema>>,
+): Generator<string> {
+  const { components: own, ...rest } = head as { components: object }
+  const schemas: Record<string, unknown> = {}
+  yield `${JSON.stringify(rest).slice(0, -1)},"paths":{`
+  let comma = ''
+  for (const [path, group] of Map.groupBy(routes, ({ url }) => url.replace(/:(\w+)/g, '{$1}'))) {
+    const operations = group.map((route): [string, Operation] => [route.method.toLowerCase(), operationOf(route)])
+    yield `${comma}${JSON.stringify(path)}:${JSON.stringify(referring(Object.fromEntries(operations), schemas))}`
+    comma = ','
   }
+  yield `},"components":${JSON.stringify(own).slice(0, -1)},"schemas":{`
+  comma = ''
+  for (const some of components) {
+    const described = JSON.stringify(mapValues(some, (schema) => referring(schema, schemas))).slice(1, -1)
+    if (described !== '') yield comma + described
+    comma = ','
+  }
+  const others = JSON.stringify(schemas).slice(1, -1)
+  yield `${comma}${others}}}}`
 }
-
-/** Data and not descriptions: nothing in there is ours. */
-const DATA = ['default', 'enum', 'const', 'examples', 'example']
 
 /** Turns what has a name into a reference to it, at any depth, and leaves out what is ours alone. */
 function referring(value: unknown, schemas: Record<string, unknown>): unknown {
@@ -78,6 +50,9 @@ function referring(value: unknown, schemas: Record<string, unknown>): unknown {
   const plain = Object.fromEntries(
     entries.map(([key, inner]) => {
       if (DATA.includes(key)) return [key, inner]
+      // What TypeBox says of any name, said as everybody does.
+      if (key === 'patternProperties')
+        return ['additionalProperties', referring(Object.values(inner as object)[0], schemas)]
       // Names of fields are nobody's keywords.
       const each = (properties: object) => mapValues({ ...properties }, (one) => referring(one, schemas))
       return [key, key === 'properties' ? each(inner as object) : referring(inner, schemas)]

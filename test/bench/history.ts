@@ -35,7 +35,14 @@ async function startWith(folder: string, changes: number) {
   await stop(server)
   const database = new Sqlite(join(folder, 'data', 'dossier.db'))
   database.pragma('synchronous = off')
-  database.exec('DELETE FROM dossier_changes')
+  database.pragma('cache_size = -500000')
+  const { sql: index } = database
+    .prepare(`SELECT sql FROM sqlite_schema WHERE name = 'dossier_changes_record'`)
+    .get() as {
+    sql: string
+  }
+  database.exec(`DELETE FROM dossier_changes; DELETE FROM sqlite_sequence WHERE name = 'dossier_changes'`)
+  database.exec('DROP INDEX dossier_changes_record')
   database
     .prepare(
       `WITH RECURSIVE n(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM n WHERE n < ? - 1)
@@ -45,6 +52,7 @@ async function startWith(folder: string, changes: number) {
          iif((1 + n / ${RECORDS}) % 64 = 0, '{"firstName":"First","lastName":"L' || (1 + n / ${RECORDS}) || '"}', NULL) FROM n`,
     )
     .run(changes)
+  database.exec(index)
   // What is as it should be is not written down once more.
   const triggers = database
     .prepare(`SELECT name, sql FROM sqlite_schema WHERE name LIKE '%\\_\\_update\\_\\_journal' ESCAPE '\\'`)

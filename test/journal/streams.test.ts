@@ -2,7 +2,8 @@ import { EventEmitter } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
 import type { Listener } from '../../src/journal/listeners.ts'
-import { MOST_PER_PERSON, Streams } from '../../src/journal/streams.ts'
+import { MOST_PER_PERSON } from '../../src/journal/stream.ts'
+import { Streams } from '../../src/journal/streams.ts'
 import { newLogger } from '../../src/logging.ts'
 import type { Person } from '../../src/model/access.ts'
 import { byName } from '../../src/model/model.ts'
@@ -144,7 +145,34 @@ t.test('streams', async (t) => {
     const [first, second] = [...reader.text.matchAll(/^data: (.*)$/gm)].map(([, data]) => JSON.parse(data as string))
     t.notOk('record' in first, 'there is no telling what it was')
     t.match(second.record, { text: '7' })
+    await write(
+      `INSERT INTO dossier_changes (model, id, version, operation, at, fields) VALUES ('b.Gone', 1, 0, 'create', '', '[]')`,
+    )
+    await make('8')
+    await until(() => reader.numbers.length === 3)
     reader.emit('close')
+  })
+
+  await t.test('what is large is told in pieces, to who is live and to who is not', async (t) => {
+    const { newest } = storage.readOne({
+      sql: 'SELECT max(change) AS newest FROM dossier_changes',
+      parameters: [],
+    }) as {
+      newest: number
+    }
+    const live = listen()
+    await storage.write({
+      steps: Array.from({ length: 4 }, () => ({
+        sql: 'INSERT INTO a__Thing (text) VALUES (?)',
+        parameters: ['x'.repeat(600_000)],
+      })),
+    })
+    await until(() => live.numbers.length === 4)
+    const late = listen({}, newest)
+    await until(() => late.numbers.length === 4)
+    t.strictSame(late.numbers, live.numbers)
+    live.emit('close')
+    late.emit('close')
   })
 
   await t.test('after the end nobody begins', async (t) => {
@@ -170,6 +198,8 @@ t.test('there is a bound to how many listen', async (t) => {
       undefined,
     )
   t.match((await admin.get('/ws/changes/stream')).body.message, /too many streams/)
+  await admin.put('/ws/rest/contacts.Contact', { firstName: 'Ada' })
+  while (!sinks.every(({ numbers }) => numbers.length === 1)) await setTimeout(5)
 })
 
 t.test('old changes are dropped in portions, the newest never', async (t) => {

@@ -83,10 +83,18 @@ t.test('conflicts', async (t) => {
     const same = await send(bob, id, { version: 0, f0: 'A', at: '2026-02-01T01:00:00+01:00' }, true)
     t.match(same.body.data, [{ version: 4 }], 'the same value is no clash')
     t.match((await send(bob, id, { version: 4, f0: 'AAA' }, true)).body, { merged: [], data: [{ version: 5 }] })
+    const all = Object.fromEntries(FIELDS.map((name) => [name, 'x']))
+    const many = await send(bob, id, { version: 4, ...all, at: null, tags: null, secret: 'y' }, true)
+    t.match(many.body.conflict.clashes, ['f0'], 'however much is sent')
+    t.match(
+      (await send(bob, id, { version: 0 }, true)).body,
+      { merged: ['f0', 'f1', 'at', 'secret'] },
+      'and if nothing is',
+    )
     t.equal((await send(bob, id, { version: 1, f0: 'x' }, false)).status, 409)
     t.match((await send(bob, 999, { version: 0, f0: 'x' }, true)).body, { code: 'RECORD_NOT_FOUND' })
     t.match((await send(bob, id, { f0: 'x' }, true)).body, { code: 'VERSION_REQUIRED' })
-    const wrong = await bob.send('POST', `/ws/rest/a.Wide/${id}`, { data: { version: 5 }, merge: 'yes' })
+    const wrong = await bob.send('POST', `/ws/rest/a.Wide/${id}`, { data: { version: 6 }, merge: 'yes' })
     t.match(wrong.body, { code: 'BAD_REQUEST', message: /merge/ })
     await admin.delete(`/ws/rest/a.Wide/${id}`)
     t.match((await send(bob, id, { version: 0, f1: 'x' }, true)).body.message, /admin deleted it/)
@@ -118,6 +126,10 @@ t.test('conflicts', async (t) => {
     t.equal(status, 409)
     t.notOk('conflict' in body)
     t.equal((await send(ann, id, { version: 1, f1: 'x' }, true)).status, 200)
+    t.equal((await admin.send('DELETE', `/ws/rest/a.Wide/${id}/history`)).status, 200)
+    const kept = await admin.get(`/ws/rest/a.Wide/${id}/history?limit=500`)
+    t.equal(kept.body.total, 254)
+    t.notMatch(kept.text, /start|"to"/)
   })
 
   await t.test('who may not read a record does not learn what others changed', async (t) => {

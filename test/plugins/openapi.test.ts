@@ -288,7 +288,7 @@ t.test('an app that nobody changes is as it should be', async (t) => {
   const config = configOf(makeFolder(t))
   const storage = await openStorage(config.DATA_DIR)
   const logger = newLogger(config)
-  const models = [modelOf('a.Thing', { type: 'object', properties: {} })]
+  const models = [modelOf('a.Thing', { type: 'object', properties: { text: { type: 'string' } } })]
   const app = await buildApp({ config, storage, models, logger, metrics: new Metrics(config.DATA_DIR) })
   t.match((await app.inject('/health')).json().data, [{ models: { current: true } }])
   const document = app.document() as { paths: object; components: { schemas: object } }

@@ -1,0 +1,85 @@
+import { FailureSchema, failure } from '../envelope.ts'
+import { CODES, type Code, Failure } from '../errors.ts'
+import type { JsonSchema } from '../model/model.ts'
+import type { Described } from './schemas.ts'
+
+/** How one route is described: from the schemas that it validates and serialises with. */
+
+/** A code under its usual HTTP status, or under another one. */
+export type Answerable = Code | { code: Code; http: number }
+
+/** A route, as far as it is described. */
+export interface Route {
+  method: string
+  url: string
+  schema: Partial<Record<'params' | 'headers' | 'querystring' | 'body', unknown>> & {
+    response?: unknown
+    [keyword: string]: unknown
+  }
+  /** needs no session */
+  isPublic: boolean
+  failures: Answerable[]
+  described?: Described | undefined
+}
+
+export type Operation = Record<string, unknown>
+
+const REQUEST_ID = '39bd917f-9161-4752-8862-9495db19adce'
+const UNCHANGED = { description: 'The client has this version already.' }
+
+export function operationOf({ url, schema, isPublic, failures, described }: Route): Operation {
+  const { params, headers, querystring, body, response, ...words } = schema
+  const sent = described?.body ?? body
+  const answer = described?.answer ?? (response as Record<number, JsonSchema> | undefined)?.[200]
+  return {
+    ...words,
+    ...(isPublic && { security: [] }),
+    ...(sent !== undefined && { requestBody: { required: true, ...asJson(sent) } }),
+    parameters: [
+      ...parametersIn('path', params ?? paramsOf(url)),
+      ...parametersIn('header', headers),
+      ...parametersIn('query', querystring),
+    ],
+    responses: {
+      200: answerOf(answer),
+      ...(described?.unchanged && { 304: UNCHANGED }),
+      ...failuresOf(failures),
+    },
+  }
+}
+
+const asJson = (schema: unknown, more: object = {}) => ({ content: { 'application/json': { schema, ...more } } })
+
+/** What has a content of its own is not JSON. */
+function answerOf(answer: JsonSchema | undefined): object {
+  if (answer && 'content' in answer) return answer
+  return { description: 'Done.', ...(answer && asJson(answer)) }
+}
+
+const paramsOf = (url: string) => ({
+  properties: Object.fromEntries([...url.matchAll(/:(\w+)/g)].map(([, name]) => [name, { type: 'string' }])),
+})
+
+function parametersIn(place: 'path' | 'header' | 'query', schema: unknown): object[] {
+  const { properties = {} } = (schema ?? {}) as { properties?: Record<string, JsonSchema> }
+  return Object.entries(properties).map(([name, { description, ...rest }]) => ({
+    name,
+    in: place,
+    description,
+    ...(place === 'path' && { required: true }),
+    schema: rest,
+  }))
+}
+
+/** One answer per HTTP status, with an example of each code that it may carry. */
+function failuresOf(failures: Answerable[]): Record<string, object> {
+  const all = failures.map((one) => (typeof one === 'string' ? { code: one, http: CODES[one].http } : one))
+  const value = (code: Code) => failure(new Failure(code, 'One sentence that says what to do.'), REQUEST_ID)
+  return Object.fromEntries(
+    [...Map.groupBy(all, ({ http }) => http)].map(([http, group]) => {
+      const codes = group.map(({ code }) => code)
+      const examples = Object.fromEntries(codes.map((code) => [code, { value: value(code) }]))
+      return [http, { description: codes.join(', '), ...asJson(FailureSchema, { examples }) }]
+    }),
+  )
+}
