@@ -14,6 +14,7 @@ const AT_A_TIME = 100
 const MOST_LOOKS = 5
 
 const OF_RECORD = 'FROM dossier_changes WHERE model = ? AND id = ?'
+const NEWEST = `SELECT max(change) AS change, version ${OF_RECORD}`
 const WHOLE = `
   SELECT change ${OF_RECORD} AND change > ? AND (operation = 'delete' OR whole IS NOT NULL) ORDER BY change LIMIT 1`
 
@@ -59,13 +60,9 @@ export function statesOf(storage: Storage, model: string, entries: (rows: Row[])
     if (whole) return { from: whole.change as number }
     for (let looks = 1; ; looks++) {
       const state = current()
-      const newest = storage.readOne({
-        sql: `SELECT change, version ${OF_RECORD} ORDER BY change DESC LIMIT 1`,
-        parameters: [model, id],
-      }) as Place | undefined
-      const from = newest?.change ?? 0
-      if (state && (!newest || newest.version === state.version)) return { state, from }
-      if (looks === MOST_LOOKS) return { from }
+      const { change: from, version } = storage.readOne({ sql: NEWEST, parameters: [model, id] }) as unknown as Place
+      const isSame = state?.version === version
+      if (isSame || looks === MOST_LOOKS) return { state: isSame ? state : undefined, from }
     }
   }
 

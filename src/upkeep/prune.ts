@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
-import type { Storage } from '../storage/storage.ts'
+import type { Row, Storage } from '../storage/storage.ts'
 
 /** How long others' writes may have to wait for a portion, about. */
 const PORTION_MS = 20
@@ -20,14 +20,17 @@ export async function prune(
   onPruned: (changes: number) => void,
   isOver = () => false,
 ): Promise<void> {
-  for (let portion = FIRST_PORTION; ; ) {
+  let portion = FIRST_PORTION
+  let isAll = false
+  do {
     const start = performance.now()
-    const [rows = []] = await storage.write({ steps: [{ sql: PRUNE, parameters: [portion, before.toISOString()] }] })
+    const [rows] = (await storage.write({
+      steps: [{ sql: PRUNE, parameters: [portion, before.toISOString()] }],
+    })) as [Row[]]
     const took = performance.now() - start
     onPruned(rows.length)
-    if (rows.length < portion) return
+    isAll = rows.length < portion
     portion = Math.max(1, Math.min(Math.ceil((portion * PORTION_MS) / took), portion * 2, MOST_AT_ONCE))
     await setTimeout(took, undefined, { ref: false })
-    if (isOver()) return
-  }
+  } while (!isAll && !isOver())
 }

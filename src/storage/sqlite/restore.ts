@@ -87,21 +87,22 @@ const lastChange = (database: Sqlite.Database) =>
  * the number of the last change.
  */
 function takeAlone(file: string): number | undefined {
+  let last: number | undefined
   let database: Sqlite.Database | undefined
   try {
     database = new Sqlite(file, { timeout: 0 })
     database.pragma('locking_mode = exclusive')
     database.exec('BEGIN EXCLUSIVE; COMMIT')
     database.pragma('wal_checkpoint(truncate)')
-    return lastChange(database) ?? 0
+    last = lastChange(database) ?? 0
   } catch (error) {
     const { code = '' } = error as { code?: string }
     if (code === 'SQLITE_BUSY') throw new DatabaseError('The service is running. Stop it first.')
     if (code !== 'SQLITE_NOTADB' && !code.startsWith('SQLITE_CORRUPT')) throw error
-    return undefined
   } finally {
     database?.close()
   }
+  return last
 }
 
 function syncFile(path: string): void {
