@@ -97,7 +97,7 @@ t.test('a page ends before it gets too large, and goes on with next', async (t) 
       const { body, text } = await who.get(`${NOTES}?limit=100&${query}${next && `&after=${next}`}`)
       ids.push(...body.data.map(({ id }: { id: number }) => id))
       sizes.push(text.length)
-      if (!body.next || ids.length > 20) return { ids, largest: Math.max(...sizes), total: body.total }
+      if (!body.next || ids.length > 5) return { ids, largest: Math.max(...sizes), total: body.total }
       next = body.next
     }
   }
