@@ -24,6 +24,7 @@ const Change = named(
     operation: Type.Unsafe<string>({ type: 'string', enum: ['create', 'update', 'delete', 'restore', 'forget'] }),
     by: Type.Union([Type.String(), Type.Null()]),
     at: Type.String(),
+    batch: Type.Optional(Type.Integer({ description: 'The same number for all that one batch changed.' })),
     fields: Type.Array(Type.String(), { description: 'The names of what was changed.' }),
   }),
 )

@@ -24,6 +24,7 @@ const HistoryEntry = named(
     operation: Type.Unsafe<string>({ type: 'string', enum: ['create', 'update', 'delete', 'restore', 'forget'] }),
     by: Name,
     at: Type.String(),
+    batch: Type.Optional(Type.Integer({ description: 'The same number for all that one batch changed.' })),
     changes: Type.Record(Type.String(), Type.Unknown(), {
       description:
         'For each field `from` and `to`; neither of a field that is never shown, or where that was forgotten.',

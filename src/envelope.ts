@@ -11,7 +11,7 @@ export function success<Item>(...data: Item[]): Success<Item> {
 }
 
 export function failure(failure: Failure, requestId: string) {
-  const { errors, data, conflict } = failure.details
+  const { errors, data, conflict, at } = failure.details
   return {
     status: CODES[failure.code].status,
     code: failure.code,
@@ -19,6 +19,7 @@ export function failure(failure: Failure, requestId: string) {
     ...(errors && { errors }),
     ...(data && { data }),
     ...(conflict && { conflict }),
+    ...(at !== undefined && { at }),
     requestId,
   }
 }
@@ -68,6 +69,7 @@ export const FailureSchema = Type.Object(
     errors: Type.Optional(Type.Record(Type.String(), Type.String())),
     data: Type.Optional(Type.Array(Type.Unknown())),
     conflict: Type.Optional(ConflictSchema),
+    at: Type.Optional(Type.Integer({ description: 'Of a batch: which operation, counted from 0.' })),
     requestId: Type.String(),
   },
   { 'x-name': 'Failure', description: 'Why something was not done.' },

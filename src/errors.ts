@@ -38,6 +38,8 @@ export interface Details {
   data?: unknown[]
   /** what others have changed meanwhile */
   conflict?: object | undefined
+  /** of a batch: which operation, counted from 0 */
+  at?: number
   headers?: Record<string, string>
   /** if it is not the usual one of its code */
   http?: number
@@ -58,6 +60,11 @@ export class Failure extends Error {
   /** The HTTP status that it is answered with. */
   get http(): number {
     return this.details.http ?? CODES[this.code].http
+  }
+
+  /** The same, of one operation of a batch. */
+  ofOperation(at: number): Failure {
+    return new Failure(this.code, this.message, { ...this.details, at })
   }
 
   /** The same, under another HTTP status: there may be more than one way to ask. */

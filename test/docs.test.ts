@@ -43,7 +43,7 @@ t.test('the README lists every npm script, and no other', async (t) => {
 
 t.test('the sessions in the README are what really happens', async (t) => {
   const sessions = [...readme.matchAll(/```console\n([\s\S]*?)```/g)].map(([, session]) => session as string)
-  t.equal(sessions.length, 3)
+  t.equal(sessions.length, 4)
   const service = await startApp(t, { folder: ROOT, env: { DATA_DIR: join(emptyFolder(t), 'data') } })
   let client = service.stranger
   /** What differs from run to run. */

@@ -4,5 +4,7 @@ const READING = /^(?:GET|HEAD|OPTIONS) |^POST \/ws\/rest\/[^/?]+\/search(?:\?|$)
 
 /** Whether a request may write records of some models. One that hides its model's name is refused by the write's guard. */
 export function writesTo({ method, url = '' }: IncomingMessage, models: string[]): boolean {
-  return !READING.test(`${method} ${url}`) && models.some((name) => url.startsWith(`/ws/rest/${name}`))
+  if (READING.test(`${method} ${url}`)) return false
+  // A batch may be about any of them.
+  return url.startsWith('/ws/batch') || models.some((name) => url.startsWith(`/ws/rest/${name}`))
 }

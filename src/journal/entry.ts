@@ -11,6 +11,8 @@ export interface ChangeRow {
   by: string | null
   at: string
   createdBy: string | null
+  /** the number of the batch that it was a part of */
+  batch: number | null
   /** names as JSON, in order; a secret is in an array of its own, and has no values */
   fields: string
   was: string | null
@@ -24,7 +26,7 @@ export type Operation = 'create' | 'update' | 'delete' | 'restore' | 'forget'
 export type Values = { from: unknown; to: unknown } | undefined
 
 /** A change, in today's names. */
-export interface Entry extends Pick<ChangeRow, 'change' | 'version' | 'operation' | 'by' | 'at'> {
+export interface Entry extends Pick<ChangeRow, 'change' | 'version' | 'operation' | 'by' | 'at' | 'batch'> {
   values: Map<string, Values>
   isForgotten: boolean
   /** the record after it, every so often */
@@ -53,7 +55,7 @@ export function entriesOf(storage: Storage, model: Model) {
   }
 
   function entryOf(row: ChangeRow, renames: Rename[]): Entry {
-    const { change, version, operation, by, at, was, became, whole } = row
+    const { change, version, operation, by, at, batch, was, became, whole } = row
     const nameNow = (name: string) => todaysName(name, change, renames)
     const isForgotten = was === null && became === null && operation !== 'forget'
     const values = new Map<string, Values>()
@@ -69,7 +71,17 @@ export function entriesOf(storage: Storage, model: Model) {
       }
     }
     const record = whole ? Object.entries(JSON.parse(whole)).map(([name, value]) => [nameNow(name), value]) : undefined
-    return { change, version, operation, by, at, values, isForgotten, whole: record && Object.fromEntries(record) }
+    return {
+      change,
+      version,
+      operation,
+      by,
+      at,
+      batch,
+      values,
+      isForgotten,
+      whole: record && Object.fromEntries(record),
+    }
   }
 }
 

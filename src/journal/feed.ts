@@ -21,6 +21,7 @@ export interface Change {
   operation: Operation
   by: string | null
   at: string
+  batch?: number
   /** the names of what was changed */
   fields: string[]
 }
@@ -39,7 +40,7 @@ export interface ChangePage {
 /** How many changes are looked at for one page: of what somebody may not see, there may be any number. */
 const MOST_LOOKED_AT = 10_000
 
-const COLUMNS = 'change, model, id, version, operation, "by", at, createdBy, fields, NULL AS was, NULL AS became'
+const COLUMNS = 'change, model, id, version, operation, "by", at, createdBy, batch, fields, NULL AS was, NULL AS became'
 
 /** Models of which somebody sees changes: those that were asked for, or all. */
 export type Wanted = ReadonlySet<string> | undefined
@@ -114,10 +115,11 @@ export function feedOf(storage: Storage, models: Models) {
       if (!model) return []
       const { journal } = readerOf(model)
       return journal.entries(group as unknown as Row[]).map((entry, index): Owned => {
-        const { change, version, operation, by, at } = entry
+        const { change, version, operation, by, at, batch } = entry
         const { id, createdBy } = group[index] as ChangeRow
         const fields = journal.shownValues(entry).map(([field]) => field)
-        return { change, model: name, id, version, operation, by, at, fields, createdBy }
+        const stamp = { by, at, ...(batch !== null && { batch }) }
+        return { change, model: name, id, version, operation, ...stamp, fields, createdBy }
       })
     })
     return changes.sort((a, b) => a.change - b.change)

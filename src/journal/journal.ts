@@ -9,7 +9,7 @@ import { statesOf } from './states.ts'
 /** How many changes a conflict or a merge looks back at most: both are one bounded look. */
 export const MOST_SINCE = 250
 
-const COLUMNS = 'change, id, version, operation, "by", at, createdBy, fields, was, became'
+const COLUMNS = 'change, id, version, operation, "by", at, createdBy, batch, fields, was, became'
 const OF_RECORD = 'FROM dossier_changes WHERE model = ? AND id = ?'
 
 const POSITION = `

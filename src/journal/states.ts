@@ -67,7 +67,7 @@ export function statesOf(storage: Storage, model: string, entries: (rows: Row[])
   }
 
   async function* backwards(id: number, from: number, until: number): AsyncGenerator<Entry> {
-    const sql = `SELECT change, id, version, operation, "by", at, createdBy, fields, was, became, whole ${OF_RECORD}
+    const sql = `SELECT change, id, version, operation, "by", at, createdBy, batch, fields, was, became, whole ${OF_RECORD}
       AND change <= ? AND change > ? ORDER BY change DESC LIMIT ${AT_A_TIME}`
     for (let last = from; ; ) {
       const { rows, isCut } = storage.readUpTo({ sql, parameters: [model, id, last, until] }, PAGE_BYTES)

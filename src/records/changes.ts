@@ -110,7 +110,7 @@ export function changesOf({ storage: { db } }: Surroundings, model: Model) {
     return { guard, steps: [statement], by: person.username }
   }
 
-  return { create, recreate, update, merge, remove }
+  return { guard, create, recreate, update, merge, remove }
 }
 
 /** Whether a change is the last one of a record; that something was forgotten is none. */

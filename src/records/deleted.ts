@@ -29,7 +29,7 @@ export function deletedOf(surroundings: Surroundings, model: Model, journal: Jou
       const seconds = Math.max(0.001, (ends - performance.now()) / 1000)
       return storage.search(query.compile(storage.db), { username, gone, seconds, bytes: PAGE_BYTES, shapes: {} })
     }
-    const columns = sql`"change", "id", "version", "operation", "by", "at", "createdBy", "fields", "was", "became"`
+    const columns = sql`"change", "id", "version", "operation", "by", "at", "createdBy", "batch", "fields", "was", "became"`
     const page = select(columns, asker, before)
     const { rows, isCut } = await search(sql`${page} ORDER BY "change" DESC LIMIT ${limit + 1}`)
     const kept = rows.slice(0, limit)

@@ -10,6 +10,7 @@ import type { Stored, Surroundings } from './surroundings.ts'
 
 /** One change as somebody reads it. */
 export interface Happened extends Pick<Entry, 'change' | 'version' | 'operation' | 'by' | 'at'> {
+  batch?: number
   changes: Record<string, NonNullable<Values> | object>
 }
 
@@ -49,9 +50,9 @@ export function pastOf(surroundings: Surroundings, model: Model, journal: Journa
     requireReach(id, asker)
     const { entries, hasMore } = journal.page(id, limit, after)
     const data = entries.map((entry): Happened => {
-      const { change, version, operation, by, at } = entry
+      const { change, version, operation, by, at, batch } = entry
       const changes = Object.fromEntries(journal.shownValues(entry).map(([name, values]) => [name, values ?? {}]))
-      return { change, version, operation, by, at, changes }
+      return { change, version, operation, by, at, ...(batch !== null && { batch }), changes }
     })
     // A page that is not full is all there is.
     const isAll = after === undefined && !hasMore && limit > 0

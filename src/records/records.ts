@@ -27,6 +27,15 @@ interface Given {
   reach: Reach
 }
 
+/** A change that has been found right. */
+export interface Planned<Result = unknown> {
+  unit: Unit
+  /** what is answered, from the rows of its steps; where there are none, why not is thrown */
+  settle(rows: Row[][]): Result
+  /** what storage found wrong with it, in the words of the models */
+  explain(fault: StorageFault): Error
+}
+
 /** The records of one model. Each call is told who asks, checks what it is given, and reaches only what they may. */
 export function recordsOf(surroundings: Surroundings, model: Model) {
   const { storage, models } = surroundings
@@ -45,17 +54,51 @@ export function recordsOf(surroundings: Surroundings, model: Model) {
     return record
   }
 
-  async function create(data: unknown, person: Person): Promise<Stored> {
-    checks.create(data)
-    refuseUnreachable(surroundings, model, data, person)
-    return asSeenBy(person, (await write(changes.create(data, person), person, data)) as Stored)
+  /** What a change comes to when it has been found right; alone, or among others that hand ids to it. */
+  const plan = {
+    create(data: unknown, person: Person, handed: Row = {}): Planned<Stored> {
+      checks.create(data)
+      const sent = { ...data, ...handed }
+      refuseUnreachable(surroundings, model, sent, person)
+      const settle = (rows: Row[][]) => asSeenBy(person, decode(rows[0]?.[0] as Row))
+      return planned(changes.create(sent, person), person, sent, settle)
+    },
+
+    /** The data has the version that was read; fields that are not in it stay as they are. */
+    update(id: number, data: unknown, person: Person, handed: Row = {}): Planned<Stored> {
+      const version = checkUpdate(id, data, person, handed)
+      const row = { ...(data as Row), ...handed }
+      return planned(changes.update(id, version, row, person), person, row, (rows) =>
+        rows[0]?.[0] ? asSeenBy(person, decode(rows[0][0])) : lost(id, version, 'update', person, row),
+      )
+    },
+
+    remove(id: number, version: number | undefined, person: Person): Planned<number> {
+      return planned(changes.remove(id, version, person), person, id, (rows) =>
+        rows[0]?.[0] ? id : lost(id, version, 'delete', person, {}),
+      )
+    },
   }
 
-  /** The data has the version that was read; fields that are not in it stay as they are. */
-  async function update(id: number, data: unknown, person: Person): Promise<Stored> {
-    const version = checkUpdate(id, data, person)
-    const record = await write(changes.update(id, version, data as Row, person), person, data as Row)
-    return record ? asSeenBy(person, record) : lost(id, version, 'update', person, data as Row)
+  const planned = <Result>(
+    unit: Unit,
+    person: Person,
+    written: Row | number,
+    settle: Planned<Result>['settle'],
+  ): Planned<Result> => ({
+    unit,
+    settle,
+    explain: (fault) => explainViolation(fault, surroundings, model, person, written),
+  })
+
+  async function perform<Result>({ unit, settle, explain }: Planned<Result>): Promise<Result> {
+    let rows: Row[][]
+    try {
+      rows = await storage.write(unit)
+    } catch (error) {
+      throw error instanceof StorageFault ? explain(error) : error
+    }
+    return settle(rows)
   }
 
   /** The same on top of what others have changed meanwhile, where that is nothing of what is sent. */
@@ -68,17 +111,12 @@ export function recordsOf(surroundings: Surroundings, model: Model) {
     return { record: asSeenBy(person, record), merged }
   }
 
-  function checkUpdate(id: number, data: unknown, person: Person): number {
+  function checkUpdate(id: number, data: unknown, person: Person, handed: Row = {}): number {
     checks.update(data)
     const { id: named = id, version } = data as { id?: number; version: number }
     if (named !== id) throw new Failure('BAD_REQUEST', `The body names the id ${named}, but the path names ${id}.`)
-    refuseUnreachable(surroundings, model, data, person, id)
+    refuseUnreachable(surroundings, model, { ...data, ...handed }, person, id)
     return version
-  }
-
-  async function remove(id: number, version: number | undefined, person: Person): Promise<number> {
-    const [rows] = await carryOut(changes.remove(id, version, person), person, id)
-    return rows?.[0] ? id : lost(id, version, 'delete', person, {})
   }
 
   /** Returns the record that was written, if there was one to write. */
@@ -88,7 +126,7 @@ export function recordsOf(surroundings: Surroundings, model: Model) {
   }
 
   /** Returns the rows of each step; none where a step has missed what it must find. */
-  async function carryOut(unit: Unit, person: Person, written: Row | number): Promise<Row[][]> {
+  async function carryOut(unit: Unit, person: Person, written: Row): Promise<Row[][]> {
     try {
       return await storage.write(unit)
     } catch (error) {
@@ -140,10 +178,12 @@ export function recordsOf(surroundings: Surroundings, model: Model) {
   return {
     find: finderOf(surroundings, model),
     read,
-    create,
-    update,
+    plan,
+    guard: changes.guard,
+    create: (data: unknown, person: Person) => perform(plan.create(data, person)),
+    update: (id: number, data: unknown, person: Person) => perform(plan.update(id, data, person)),
     merge,
-    remove,
+    remove: (id: number, version: number | undefined, person: Person) => perform(plan.remove(id, version, person)),
     restore,
     history: past.history,
     version: past.version,

@@ -26,6 +26,8 @@ export interface Unit {
   by?: string
   /** what they do, where the statements do not tell */
   as?: 'restore'
+  /** what it changes belongs together, for whoever looks at what has happened */
+  batch?: true
 }
 
 /** One statement of a unit. Among its parameters may be what an earlier step has returned. */
@@ -155,7 +157,7 @@ export interface FaultDetails {
   /** of what is taken: the index, or the columns */
   index?: string
   columns?: string[]
-  /** of what was missed: which step */
+  /** which step of a unit it was */
   step?: number
 }
 

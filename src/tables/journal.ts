@@ -58,6 +58,7 @@ function noteOf(model: Model, event: Event): string {
     by: '(SELECT username FROM dossier_actor)',
     at: `strftime('%Y-%m-%dT%H:%M:%fZ', 'now')`,
     createdBy: model.audit ? `${row}."createdBy"` : 'NULL',
+    batch: '(SELECT batch FROM dossier_actor)',
     fields: asArray(list(fields, ({ name, writeOnly }) => literal(JSON.stringify(writeOnly ? [name] : name)))),
     was: event === 'insert' ? 'NULL' : asArray(list(open, (field) => asJson(`OLD.${quote(field.name)}`, field))),
     became: event === 'delete' ? 'NULL' : asArray(list(open, (field) => asJson(`NEW.${quote(field.name)}`, field))),

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { compareBatches } from './batches.ts'
 import { chart } from './chart.ts'
 import { compareGroups } from './groups.ts'
 import { compareHistories } from './history.ts'
@@ -27,6 +28,7 @@ try {
   // A short trial is no result.
   if (given.length === 0) writeFileSync(join(import.meta.dirname, 'bench.svg'), chart(results))
   await compareGroups(folder)
+  await compareBatches(folder, rounds)
   await compareSizes(folder)
   await compareHistories(folder)
   await manyStreams(folder, seconds)

@@ -83,6 +83,7 @@ t.test('OpenAPI describes what is served, and nothing else', async (t) => {
         `/ws/rest/${name}/{id}/restore`,
         `/ws/rest/${name}/deleted`,
       ]),
+      '/ws/batch',
       '/ws/changes',
       '/ws/changes/stream',
       '/ws/me',

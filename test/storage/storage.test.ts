@@ -220,7 +220,7 @@ t.test('a database of an earlier layout is brought up to date, and keeps what it
   t.teardown(() => again.close())
   t.strictSame(again.read({ sql: 'SELECT username FROM dossier_users', parameters: [] }), [{ username: 'ada' }])
   t.strictSame(again.read({ sql: 'SELECT * FROM dossier_actor', parameters: [] }), [
-    { id: 1, username: null, operation: null },
+    { id: 1, username: null, operation: null, batch: null },
   ])
   t.strictSame(again.read({ sql: 'SELECT * FROM dossier_migrations', parameters: [] }), [])
 })

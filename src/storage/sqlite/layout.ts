@@ -46,7 +46,7 @@ const STEPS: readonly string[] = [
   // read it. Fields that have another name since, and those that have become secrets; and what somebody does, beside who it is.
   `CREATE TABLE dossier_changes (
      change INTEGER PRIMARY KEY AUTOINCREMENT, model TEXT NOT NULL, id INTEGER NOT NULL, version INTEGER NOT NULL,
-     operation TEXT NOT NULL, "by" TEXT, at TEXT NOT NULL, createdBy TEXT,
+     operation TEXT NOT NULL, "by" TEXT, at TEXT NOT NULL, createdBy TEXT, batch INTEGER,
      fields TEXT NOT NULL, was TEXT, became TEXT, whole TEXT
    );
    CREATE INDEX dossier_changes_record ON dossier_changes (model, id, change, version);
@@ -58,7 +58,8 @@ const STEPS: readonly string[] = [
    CREATE TABLE dossier_secrets (
      model TEXT NOT NULL, field TEXT NOT NULL, upTo INTEGER NOT NULL, done INTEGER NOT NULL, PRIMARY KEY (model, field)
    ) WITHOUT ROWID;
-   ALTER TABLE dossier_actor ADD COLUMN operation TEXT;`,
+   ALTER TABLE dossier_actor ADD COLUMN operation TEXT;
+   ALTER TABLE dossier_actor ADD COLUMN batch INTEGER;`,
 ]
 
 /** The layout of today. A file of a later one is not touched. */

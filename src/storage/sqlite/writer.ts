@@ -1,6 +1,7 @@
 import type { Database as Sqlite } from 'better-sqlite3'
 import type { Database, Handed, Row, Statement, Unit } from '../storage.ts'
 import { StorageFault } from '../storage.ts'
+import { faultOf } from './faults.ts'
 import { type Trouble, troubleOf } from './post.ts'
 import { Statements } from './statements.ts'
 
@@ -18,9 +19,12 @@ export interface GroupOutcome {
 /** How often it is looked how large the log is, in groups. */
 const LOOK_EVERY = 50
 
-type Acting = { [key in 'by' | 'as']?: Unit[key] | undefined }
+type Acting = { [key in 'by' | 'as' | 'batch']?: Unit[key] | undefined }
 
-const ACT = 'UPDATE dossier_actor SET username = ?, operation = ?'
+/** A batch has the number of its first change. */
+const ACT = `
+  UPDATE dossier_actor SET username = ?, operation = ?,
+    batch = iif(?, (SELECT coalesce(max(change), 0) + 1 FROM dossier_changes), NULL)`
 
 /** What the writer thread does: it owns the one connection that writes. */
 export class Writer {
@@ -114,11 +118,11 @@ export class Writer {
     }
   }
 
-  #carryOut({ guard, steps, by, as }: Unit): Row[][] {
+  #carryOut({ guard, steps, by, as, batch }: Unit): Row[][] {
     if (guard && this.#statements.run(guard).length === 0)
       throw new StorageFault('stale', 'The table has another shape by now.')
     // Not among the steps: it has to stay when they are undone.
-    this.#act({ by, as })
+    this.#act({ by, as, batch })
     // A statement that fails undoes itself.
     if (steps.length === 1) return this.#steps(steps)
     this.#statements.of('savepoint unit').run()
@@ -134,16 +138,30 @@ export class Writer {
   }
 
   /** Tells the triggers. People who write together often are one and the same. */
-  #act({ by, as }: Acting) {
-    if (this.#acting.by === by && this.#acting.as === as) return
-    this.#statements.run({ sql: ACT, parameters: [by ?? null, as ?? null] })
-    this.#acting = { by, as }
+  #act({ by, as, batch }: Acting) {
+    const { by: who, as: what, batch: together } = this.#acting
+    // Two batches of the same person are two.
+    if (who === by && what === as && !together && !batch) return
+    this.#statements.run({ sql: ACT, parameters: [by ?? null, as ?? null, batch ? 1 : 0] })
+    this.#acting = { by, as, batch }
+  }
+
+  /** A fault tells which step it was. */
+  #step(statement: Statement, index: number): Row[] {
+    try {
+      return this.#statements.run(statement)
+    } catch (error) {
+      const fault = faultOf(error)
+      throw fault instanceof StorageFault
+        ? new StorageFault(fault.kind, fault.message, { ...fault.details, step: index })
+        : fault
+    }
   }
 
   #steps(steps: Unit['steps']): Row[][] {
     const results: Row[][] = []
     for (const [index, step] of steps.entries()) {
-      const rows = this.#statements.run(filledIn(step, results))
+      const rows = this.#step(filledIn(step, results), index)
       if (step.must && rows.length === 0) throw new StorageFault('missed', 'A step has found nothing.', { step: index })
       results.push(rows)
     }

@@ -1,0 +1,146 @@
+import { Failure } from '../errors.ts'
+import { type Operation, type Person, scopeOf } from '../model/access.ts'
+import type { Model, Models } from '../model/model.ts'
+import { type Handed, type Row, type Step, type Storage, StorageFault } from '../storage/storage.ts'
+import type { Planned, Records } from './records.ts'
+
+/** One operation of a batch. */
+export type BatchOperation =
+  | { create: string; data: Row; as?: string }
+  | { update: string; data: Row & { id: number } }
+  | { delete: string; id: number; version?: number }
+
+export const MOST_OPERATIONS = 1000
+
+/** What a batch needs to know. */
+interface Parts {
+  storage: Storage
+  models: Models
+  collections: ReadonlyMap<Model, Records>
+  /** why there is no such model */
+  missingModel(name: string, person: Person): Failure
+}
+
+/** A record that an earlier operation creates, by the name that it has in the batch. */
+interface Made {
+  model: string
+  handed: Handed
+}
+
+/** Several changes of any models in one unit: all of them, or none. Each is checked just as if it came alone. */
+export function batchOf({ storage, models, collections, missingModel }: Parts) {
+  return async function batch(operations: BatchOperation[], person: Person): Promise<unknown[]> {
+    const { guards, steps, planned } = plan(operations, person)
+    try {
+      const rows = await storage.write({ steps: [...guards, ...steps], by: person.username, batch: true })
+      return planned.map((one, index) => one.settle(rows.slice(guards.length + index, guards.length + index + 1)))
+    } catch (error) {
+      throw explain(error, guards.length, planned)
+    }
+  }
+
+  function plan(operations: BatchOperation[], person: Person) {
+    const concerned = operations.map((operation, index) => at(index, () => modelOf(operation, person)))
+    const guards = new Map<Model, Step>()
+    for (const model of concerned) guards.set(model, { ...(collections.get(model) as Records).guard, must: true })
+    const made = new Map<string, Made>()
+    const planned = operations.map((operation, index) =>
+      at(index, () => {
+        const model = concerned[index] as Model
+        const handed = 'data' in operation ? handedTo(operation.data, model, made) : {}
+        if ('create' in operation && operation.as !== undefined) {
+          if (made.has(operation.as)) throw invalid('as', `"${operation.as}" is the name of an earlier operation`)
+          made.set(operation.as, { model: model.name, handed: { step: guards.size + index, column: 'id' } })
+        }
+        return planOne(operation, collections.get(model) as Records, person, handed)
+      }),
+    )
+    // Each operation is one step.
+    const steps = planned.map(({ unit }): Step => ({ ...(unit.steps[0] as Step), must: true }))
+    return { guards: [...guards.values()], steps, planned }
+  }
+
+  function modelOf(operation: BatchOperation, person: Person): Model {
+    const { kind, name } = kindOf(operation)
+    const model = models.get(name)
+    if (!model) throw missingModel(name, person)
+    if (scopeOf(model, kind, person) === 'none')
+      throw new Failure('FORBIDDEN', `You may not ${kind} ${model.name} records.`)
+    return model
+  }
+}
+
+/** What each kind of operation has, beside the name of its model: what it must have, and what it may. */
+const KINDS: Record<'create' | 'update' | 'delete', { must: string[]; may: string[] }> = {
+  create: { must: ['data'], may: ['as'] },
+  update: { must: ['data'], may: [] },
+  delete: { must: ['id'], may: ['version'] },
+}
+
+/** Which kind of operation it is: just one, with just what belongs to it. */
+function kindOf(operation: BatchOperation): { kind: Operation; name: string } {
+  const given = Object.keys(operation)
+  for (const [kind, { must, may }] of Object.entries(KINDS)) {
+    const known = [kind, ...must, ...may]
+    const isIt = [kind, ...must].every((key) => given.includes(key)) && given.every((key) => known.includes(key))
+    const { data } = operation as { data?: Row }
+    if (isIt && (kind !== 'update' || Number.isSafeInteger(data?.id)))
+      return { kind: kind as Operation, name: (operation as unknown as Record<string, string>)[kind] as string }
+  }
+  throw new Failure(
+    'BAD_REQUEST',
+    'An operation is {"create": MODEL, "data": {…}, "as"?: NAME}, {"update": MODEL, "data": {"id", "version", …}} or {"delete": MODEL, "id": ID, "version"?: VERSION}.',
+  )
+}
+
+function planOne(operation: BatchOperation, records: Records, person: Person, handed: Row): Planned {
+  if ('create' in operation) return records.plan.create(operation.data, person, handed)
+  if ('update' in operation) return records.plan.update(operation.data.id, operation.data, person, handed)
+  return records.plan.remove(operation.id, operation.version, person)
+}
+
+/** An id that will be right, where the real one is not known before it is made. */
+const SOME_ID = 1
+
+/** What earlier operations hand to references that name them; in the data some id stands for it. */
+function handedTo(data: Row, model: Model, made: Map<string, Made>): Row {
+  const handed: Row = {}
+  for (const { name, reference } of model.fields) {
+    const given = Object.hasOwn(data, name) ? (data[name] as { $ref?: unknown } | null) : undefined
+    if (!reference || typeof given !== 'object' || given === null || !Object.hasOwn(given, '$ref')) continue
+    const earlier = made.get(String(given.$ref))
+    if (!earlier) throw invalid(name, `no earlier operation is called "${String(given.$ref).slice(0, 100)}"`)
+    if (earlier.model !== reference.model)
+      throw invalid(name, `"${given.$ref}" is a ${earlier.model}, and not a ${reference.model}`)
+    handed[name] = earlier.handed
+    data[name] = SOME_ID
+  }
+  return handed
+}
+
+const invalid = (field: string, why: string) =>
+  new Failure('VALIDATION_FAILED', `${field}: ${why}.`, { errors: { [field]: why } })
+
+/** A failure is that of one operation, and says which. */
+function at<Result>(index: number, work: () => Result): Result {
+  try {
+    return work()
+  } catch (error) {
+    throw error instanceof Failure ? error.ofOperation(index) : error
+  }
+}
+
+/** Why it was not carried out, in the words of the operation that was in the way. */
+function explain(error: unknown, guards: number, planned: Planned[]): unknown {
+  if (!(error instanceof StorageFault) || error.details.step === undefined) return error
+  const index = error.details.step - guards
+  if (index < 0) return new StorageFault('stale', 'A table has another shape by now.')
+  try {
+    return at(index, () => {
+      if (error.kind === 'missed') (planned[index] as Planned).settle([])
+      throw (planned[index] as Planned).explain(error)
+    })
+  } catch (explained) {
+    return explained
+  }
+}

@@ -1,0 +1,197 @@
+import t from 'tap'
+import { PASSWORD, startApp, writeModel } from '../helper.ts'
+
+const ORDER = { type: 'object', properties: { name: { type: 'string', unique: true } }, required: ['name'] }
+const LINE = {
+  type: 'object',
+  properties: {
+    text: { type: 'string' },
+    order: { type: 'integer', reference: 'shop.Order' },
+    next: { type: 'integer', reference: 'shop.Line', onDelete: 'clear' },
+    secret: { type: 'string', writeOnly: true },
+  },
+}
+const OWN = {
+  type: 'object',
+  properties: { text: { type: 'string' } },
+  access: { read: [{ role: '*', where: 'own' }], create: ['*'], update: [{ role: '*', where: 'own' }], delete: [] },
+}
+const MODELS = { 'shop.Order.json': ORDER, 'shop.Line.json': LINE, 'shop.Own.json': OWN }
+
+t.test('a batch', async (t) => {
+  const app = await startApp(t, { models: MODELS })
+  const admin = await app.login()
+  await admin.put('/ws/users', { username: 'ann', password: PASSWORD, roles: [] })
+  const ann = await app.login('ann')
+  const batch = (data: unknown, client = admin) => client.post('/ws/batch', data)
+  const total = async (model: string) => (await admin.get(`/ws/rest/${model}?limit=0`)).body.total
+
+  await t.test('all of it, with what earlier operations create', async (t) => {
+    const { status, body } = await batch([
+      { create: 'shop.Order', data: { name: 'first' }, as: 'order' },
+      { create: 'shop.Line', data: { text: 'a', order: { $ref: 'order' }, secret: 's' }, as: 'line' },
+      { create: 'shop.Line', data: { text: 'b', order: { $ref: 'order' }, next: { $ref: 'line' } } },
+    ])
+    t.equal(status, 200)
+    t.match(body.data, [
+      { id: 1, name: 'first', version: 0 },
+      { id: 1, text: 'a', order: 1, next: null },
+      { id: 2, text: 'b', order: 1, next: 1 },
+    ])
+    const more = await batch([
+      { create: 'shop.Order', data: { name: 'second' }, as: 'new' },
+      { update: 'shop.Line', data: { id: 2, version: 0, order: { $ref: 'new' } } },
+      { update: 'shop.Line', data: { id: 2, version: 1, text: 'c' } },
+      { delete: 'shop.Line', id: 1, version: 0 },
+      { delete: 'shop.Order', id: 1 },
+    ])
+    t.match(more.body.data, [{ id: 2 }, { id: 2, version: 1, order: 2 }, { version: 2, text: 'c' }, 1, 1])
+    t.match((await admin.get('/ws/rest/shop.Line/2')).body.data, [{ version: 3, next: null, order: 2, text: 'c' }])
+  })
+
+  await t.test('in the history it has one number', async (t) => {
+    const { body } = await admin.get('/ws/changes')
+    const numbers = body.data.map(({ batch: number }: { batch: number }) => number)
+    t.strictSame(numbers, [1, 1, 1, 4, 4, 4, 4, 4, 4])
+    await admin.put('/ws/rest/shop.Order', { name: 'alone' })
+    t.notOk('batch' in (await admin.get('/ws/changes?since=9')).body.data[0])
+    t.match((await admin.get('/ws/rest/shop.Line/2/history?limit=1')).body.data, [{ batch: 4, by: 'admin' }])
+    const two = await Promise.all([
+      batch([{ create: 'shop.Order', data: { name: 'x' } }]),
+      batch([{ create: 'shop.Order', data: { name: 'y' } }]),
+    ])
+    t.ok(two.every(({ status }) => status === 200))
+    const told = (await admin.get('/ws/changes?since=10')).body.data
+    t.strictSame(
+      told.map((change: { batch: number }) => change.batch),
+      [11, 12],
+    )
+  })
+
+  const before = { orders: await total('shop.Order'), lines: await total('shop.Line') }
+  const good = { create: 'shop.Order', data: { name: 'good' } }
+  const failing: [string, object[], object][] = [
+    [
+      'a fault of data',
+      [good, { create: 'shop.Order', data: { name: 7 } }],
+      { code: 'VALIDATION_FAILED', at: 1, errors: { name: 'must be a string' } },
+    ],
+    [
+      'a value that is taken',
+      [good, { create: 'shop.Order', data: { name: 'second' } }],
+      { code: 'NOT_UNIQUE', at: 1 },
+    ],
+    ['taken within the batch', [good, good], { code: 'NOT_UNIQUE', at: 1 }],
+    [
+      'a version that is not',
+      [good, { update: 'shop.Line', data: { id: 2, version: 0, text: 'x' } }],
+      { code: 'VERSION_CONFLICT', at: 1, data: [{ version: 3 }], conflict: { since: 0 } },
+    ],
+    [
+      'a delete of another version',
+      [good, { delete: 'shop.Line', id: 2, version: 1 }],
+      { code: 'VERSION_CONFLICT', at: 1 },
+    ],
+    ['no version', [{ update: 'shop.Line', data: { id: 2 } }], { code: 'VERSION_REQUIRED', at: 0 }],
+    ['no record', [good, { delete: 'shop.Line', id: 99 }], { code: 'RECORD_NOT_FOUND', at: 1 }],
+    [
+      'a reference to nothing',
+      [good, { create: 'shop.Line', data: { order: 99 } }],
+      { code: 'REFERENCE_VIOLATION', at: 1 },
+    ],
+    ['still referred to', [good, { delete: 'shop.Order', id: 2 }], { code: 'REFERENCE_VIOLATION', at: 1 }],
+    ['no model', [good, { create: 'shop.Ordr', data: {} }], { code: 'MODEL_NOT_FOUND', at: 1, message: /shop.Order/ }],
+    [
+      'an unknown name',
+      [{ create: 'shop.Line', data: { order: { $ref: 'x' } } }],
+      { code: 'VALIDATION_FAILED', errors: { order: 'no earlier operation is called "x"' } },
+    ],
+    [
+      'a later name',
+      [
+        { create: 'shop.Line', data: { order: { $ref: 'o' } } },
+        { ...good, as: 'o' },
+      ],
+      { code: 'VALIDATION_FAILED', at: 0 },
+    ],
+    [
+      'a name of another model',
+      [
+        { ...good, as: 'o' },
+        { create: 'shop.Line', data: { next: { $ref: 'o' } } },
+      ],
+      { code: 'VALIDATION_FAILED', at: 1, errors: { next: '"o" is a shop.Order, and not a shop.Line' } },
+    ],
+    [
+      'a name twice',
+      [
+        { ...good, as: 'o' },
+        { create: 'shop.Line', data: {}, as: 'o' },
+      ],
+      { code: 'VALIDATION_FAILED', at: 1, errors: { as: /earlier operation/ } },
+    ],
+    [
+      'a name where no reference stands',
+      [
+        { ...good, as: 'o' },
+        { create: 'shop.Line', data: { text: { $ref: 'o' } } },
+      ],
+      { code: 'VALIDATION_FAILED', at: 1, errors: { text: 'must be a string' } },
+    ],
+    [
+      'two kinds',
+      [{ ...good, delete: 'shop.Order', id: 1 }],
+      { code: 'BAD_REQUEST', at: 0, message: /^An operation is/ },
+    ],
+    ['no kind', [good, { data: {} }], { code: 'BAD_REQUEST', at: 1 }],
+    ['no id', [{ update: 'shop.Line', data: { version: 0 } }], { code: 'BAD_REQUEST', at: 0 }],
+    ['too much', [{ delete: 'shop.Line', id: 2, as: 'x' }], { code: 'BAD_REQUEST', at: 0 }],
+    ['nothing', [], { code: 'BAD_REQUEST' }],
+    ['too many', Array(1001).fill({ delete: 'shop.Line', id: 2 }), { code: 'BAD_REQUEST' }],
+  ]
+  for (const [what, operations, expected] of failing)
+    await t.test(`nothing of it: ${what}`, async (t) => {
+      const { body } = await batch(operations)
+      t.match(body, expected)
+      t.strictSame({ orders: await total('shop.Order'), lines: await total('shop.Line') }, before)
+    })
+
+  await t.test('rights are asked for each', async (t) => {
+    const mine = (await batch([{ create: 'shop.Own', data: { text: 'hers' } }], ann)).body.data[0].id
+    const his = (await batch([{ create: 'shop.Own', data: { text: 'his' } }])).body.data[0].id
+    t.match((await batch([{ delete: 'shop.Own', id: mine }], ann)).body, { code: 'FORBIDDEN', at: 0 })
+    const both = [
+      { update: 'shop.Own', data: { id: mine, version: 0, text: 'x' } },
+      { update: 'shop.Own', data: { id: his, version: 0, text: 'x' } },
+    ]
+    t.match((await batch(both, ann)).body, { code: 'RECORD_NOT_FOUND', at: 1 })
+    t.match((await ann.get(`/ws/rest/shop.Own/${mine}`)).body.data, [{ version: 0, text: 'hers' }])
+    t.equal((await batch([good], app.stranger)).status, 401)
+  })
+
+  await t.test('a thousand at once', async (t) => {
+    const { body } = await batch(
+      Array.from({ length: 1000 }, (_, nth) => ({ create: 'shop.Line', data: { text: `${nth}` } })),
+    )
+    t.equal(body.data.length, 1000)
+    t.equal(await total('shop.Line'), before.lines + 1000)
+  })
+
+  await t.test('not through an old model', async (t) => {
+    await app.storage.write({
+      steps: [{ sql: `UPDATE dossier_tables SET shape = 'other' WHERE tbl = 'shop__Order'`, parameters: [] }],
+    })
+    t.match(
+      (
+        await batch([
+          { create: 'shop.Line', data: {} },
+          { create: 'shop.Order', data: { name: 'late' } },
+        ])
+      ).body,
+      { code: 'UNAVAILABLE' },
+    )
+    writeModel(app.folder, 'shop.Order.json', { ...ORDER, title: 'Order' })
+    await app.service.reload()
+    t.equal((await batch([{ create: 'shop.Order', data: { name: 'late' } }])).status, 200)
+  })
+})
