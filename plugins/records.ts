@@ -128,8 +128,11 @@ async function modelRoutes(app: FastifyInstance, { model, records }: { model: Mo
       allowOnly(VIEW_PARAMETERS, query)
       const view = parseView(query, context)
       const number = wholeNumber({ version }, 'version', Number.MAX_SAFE_INTEGER)
-      if (number !== undefined)
-        return success(await records.version(idIn(params), number, view, new Waiting(user, reply.raw)))
+      // What it was then may be of other types than now.
+      if (number !== undefined) {
+        const past = await records.version(idIn(params), number, view, new Waiting(user, reply.raw))
+        return reply.type('application/json').serializer(JSON.stringify).send(success(past))
+      }
       const record = records.read(idIn(params), user, view)
       // What is referred to has versions of its own.
       if (view.expand.length > 0) return success(record)

@@ -96,7 +96,7 @@ export class Service {
 
   async #getGoing(config: Config, show: Show): Promise<void> {
     if (config.WATCH_MODELS) this.#stopWatching = watchFolder(config.MODELS_DIR, () => this.reload())
-    this.#stopUpkeep = beginUpkeep(this.storage, config, this.#log, this.#metrics, () => this.#app.models)
+    this.#stopUpkeep = beginUpkeep(this.storage, config, this.#log, this.#metrics)
     // The last that can fail: a password that is made up has to be seen.
     await ensureAdmin(this.storage.db, config, show)
   }

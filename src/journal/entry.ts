@@ -87,6 +87,11 @@ export function entriesOf(storage: Storage, model: Model) {
 
 const parsed = (text: string | null): unknown[] => (text === null ? [] : JSON.parse(text))
 
-/** Names that were given since, in their order. */
-export const todaysName = (name: string, change: number, renames: Rename[]) =>
-  renames.reduce((now, rename) => (rename.change >= change && rename.earlier === now ? rename.later : now), name)
+/** Names that were given since, in their order. A field that was gone when another one took its name is called otherwise. */
+export function todaysName(name: string, change: number, renames: Rename[]): string {
+  return renames.reduce((now, rename) => {
+    if (rename.change < change) return now
+    if (rename.earlier === now) return rename.later
+    return rename.later === now ? `${now} (before ${rename.change + 1})` : now
+  }, name)
+}

@@ -10,7 +10,7 @@ import { quote } from '../tables/ddl.ts'
 import { requireShape } from '../tables/shape.ts'
 import { within } from '../tables/within.ts'
 import type { ChangeRow, Operation } from './entry.ts'
-import { type Journal, journalOf } from './journal.ts'
+import { type Journal, journalOf, type Known } from './journal.ts'
 
 /** One change of a record of any model. */
 export interface Change {
@@ -40,6 +40,9 @@ export interface ChangePage {
 /** How many changes are looked at for one page: of what somebody may not see, there may be any number. */
 const MOST_LOOKED_AT = 10_000
 
+/** Records whose state is remembered for the change that comes next. */
+const MOST_PAST = 20
+
 const COLUMNS = 'change, model, id, version, operation, "by", at, createdBy, batch, fields, NULL AS was, NULL AS became'
 
 /** Models of which somebody sees changes: those that were asked for, or all. */
@@ -48,6 +51,8 @@ export type Wanted = ReadonlySet<string> | undefined
 /** The changes of all models, in the order in which they were committed. */
 export function feedOf(storage: Storage, models: Models) {
   const readers = new Map<string, Reader>()
+  /** what records were after changes that were told, by model and id */
+  const past = new Map<string, Known>()
   const readerOf = (model: Model): Reader => {
     const known = readers.get(model.name) ?? newReader(storage, model)
     readers.set(model.name, known)
@@ -100,9 +105,9 @@ export function feedOf(storage: Storage, models: Models) {
   }
 
   /** Everything after a number, whoever may see it. */
-  function all(since: number, limit: number): ChangePage & { isFull: boolean } {
-    const text = `SELECT ${COLUMNS} FROM dossier_changes WHERE change > ? ORDER BY change LIMIT ?`
-    const rows = storage.read({ sql: text, parameters: [since, limit] })
+  function all(since: number, limit: number, until: number): ChangePage & { isFull: boolean } {
+    const text = `SELECT ${COLUMNS} FROM dossier_changes WHERE change > ? AND change <= ? ORDER BY change LIMIT ?`
+    const rows = storage.read({ sql: text, parameters: [since, until, limit] })
     const next = (rows.at(-1)?.change as number | undefined) ?? since
     return { changes: changesIn(rows), next, isFull: rows.length === limit }
   }
@@ -125,32 +130,35 @@ export function feedOf(storage: Storage, models: Models) {
     return changes.sort((a, b) => a.change - b.change)
   }
 
-  /** With each change the record as it was after it: null after its delete, undefined where that is not kept. */
-  async function withRecords(changes: Owned[]): Promise<Map<Owned, Row | null | undefined>> {
-    const records = new Map<Owned, Row | null | undefined>(changes.map((change) => [change, null]))
-    const living = changes.filter(({ operation }) => operation !== 'delete')
-    for (const group of Map.groupBy(living, ({ model, id }) => `${model} ${id}`).values()) {
-      const { model, id, version } = group.at(-1) as Owned
-      const { look, journal } = readerOf(models.get(model) as Model)
-      const now = look(id)
-      // Most often a record has changed once, and is what it has become.
-      if (group.length === 1 && now?.version === version) records.set(group[0] as Owned, now)
-      else {
-        const states = await journal.statesAfter(id, group, () => look(id))
-        for (const [index, change] of group.entries()) {
-          const state = states[index]
-          records.set(change, state && journal.recordOf(state, id, change.version))
-        }
-      }
+  /**
+   * The record as it was after a change: null after its delete, undefined where that is not kept. Changes are asked for in
+   * their order: most often the record is what it has become, or follows from what it was after the change before.
+   */
+  async function recordAfter({ model: name, id, change, version, operation }: Change): Promise<Row | null | undefined> {
+    const { look, journal } = readerOf(models.get(name) as Model)
+    const now = operation === 'delete' ? undefined : look(id)
+    if (!now && (operation === 'delete' || operation === 'forget')) return null
+    if (now?.version === version) return now
+    const key = `${name} ${id}`
+    const state = await journal.stateFollowing(id, change, version, past.get(key), () => look(id))
+    remember(key, state && { change, version, state })
+    return state && journal.recordOf(state, id, version)
+  }
+
+  function remember(key: string, known: Known | undefined) {
+    past.delete(key)
+    if (known) past.set(key, known)
+    for (const oldest of past.keys()) {
+      if (past.size <= MOST_PAST) return
+      past.delete(oldest)
     }
-    return records
   }
 
   /** Whether somebody may see a change now. */
   const isSeenBy = (person: Person, { model, createdBy }: Owned): boolean =>
     reaches(reachOf(models.get(model) as Model, 'read', person), { createdBy })
 
-  return { bounds, isKnown, requireKnown, page, all, withRecords, isSeenBy, models }
+  return { bounds, isKnown, requireKnown, page, all, recordAfter, isSeenBy, models }
 }
 
 export type Feed = ReturnType<typeof feedOf>

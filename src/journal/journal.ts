@@ -4,7 +4,7 @@ import type { Row, Seeker, Storage } from '../storage/storage.ts'
 import { computerOf } from '../tables/computed.ts'
 import { isAudit } from '../tables/journal.ts'
 import { type ChangeRow, type Entry, entriesOf, type Values } from './entry.ts'
-import { statesOf } from './states.ts'
+import { redo, statesOf } from './states.ts'
 
 /** How many changes a conflict or a merge looks back at most: both are one bounded look. */
 export const MOST_SINCE = 250
@@ -66,7 +66,27 @@ export function journalOf(storage: Storage, model: Model) {
     if (present?.version === version) return present
     const position = await positionOf(id, version, waiting)
     if (position === undefined) return undefined
-    const [state] = await statesAfter(id, [{ change: position, version }], current)
+    const [state] = await statesAfter(id, [{ change: position, version }], current, waiting.gone)
+    return state
+  }
+
+  /**
+   * What a record was after a change, from what it was after the change before, if that is known; else undone from what
+   * came later.
+   */
+  async function stateFollowing(
+    id: number,
+    change: number,
+    version: number,
+    known: Known | undefined,
+    current: () => Row | undefined,
+  ): Promise<Row | undefined> {
+    const sql = `SELECT ${COLUMNS} ${OF_RECORD} AND change <= ? ORDER BY change DESC LIMIT 2`
+    const [entry, before] = entries(storage.readUpTo({ sql, parameters: [model.name, id, change] }, PAGE_BYTES).rows)
+    const follows = before?.change === known?.change && known && known.version + 1 === version
+    const start = entry?.operation === 'create' ? {} : follows ? known.state : undefined
+    if (start && entry && !entry.isForgotten) return redo(start, entry)
+    const [state] = await statesAfter(id, [{ change, version }], current)
     return state
   }
 
@@ -109,7 +129,14 @@ export function journalOf(storage: Storage, model: Model) {
     return { id, version, ...computed(stored) }
   }
 
-  return { page, total, deletion, entries, stateAt, statesAfter, since, shownValues, recordOf }
+  return { page, total, deletion, entries, stateAt, stateFollowing, since, shownValues, recordOf }
+}
+
+/** What a record was after a change. */
+export interface Known {
+  change: number
+  version: number
+  state: Row
 }
 
 export type Journal = ReturnType<typeof journalOf>

@@ -27,44 +27,84 @@ export const mayListen = ({ models }: Feed, { person, wanted }: Listener): boole
     return model !== undefined && scopeOf(model, 'read', person) !== 'none'
   })
 
-/** A change, and how it is told. */
+/** A change, and how it is told; undefined if that cannot be found out now. */
 export interface Told extends Owned {
-  text: string
+  text: string | undefined
 }
 
-/** How some changes are told: once, however many listen. Ends earlier where that gets too large, after the first. */
-export async function eventsOf(feed: Feed, changes: Owned[]): Promise<Told[]> {
-  const told: Told[] = []
-  let left = PAGE_BYTES
-  for (const [owned, record] of await feed.withRecords(changes)) {
-    const { createdBy: _, ...change } = owned
-    const data = JSON.stringify({ ...change, ...(record !== undefined && { record }) })
-    const text = `id: ${change.change}\nevent: ${change.operation}\ndata: ${data}\n\n`
-    left -= text.length
-    if (left < 0 && told.length > 0) return told
-    told.push({ ...owned, text })
+/** Characters of what was told last that are remembered: others may be told the same. */
+const MOST_REMEMBERED = 16_000_000
+/** How long changes are made into texts before others have their turn. */
+const IN_ONE_GO_MS = 5
+
+/** Makes changes into what is told of them: once, however many listen. */
+export function tellingOf(feed: Feed, onError: (error: unknown) => void) {
+  const known = new Map<number, Told>()
+  let size = 0
+
+  /** Ends earlier where that gets too large, after the first. */
+  return async function toldOf(changes: Owned[]): Promise<Told[]> {
+    const told: Told[] = []
+    let left = PAGE_BYTES
+    let since = performance.now()
+    for (const change of changes) {
+      const one = known.get(change.change) ?? (await remembered(change))
+      left -= one.text?.length ?? 0
+      if (left < 0 && told.length > 0) return told
+      told.push(one)
+      if (performance.now() - since < IN_ONE_GO_MS) continue
+      await new Promise(setImmediate)
+      since = performance.now()
+    }
+    return told
   }
-  return told
+
+  async function remembered(owned: Owned): Promise<Told> {
+    const { createdBy: _, ...change } = owned
+    try {
+      const record = await feed.recordAfter(change)
+      const data = JSON.stringify({ ...change, ...(record !== undefined && { record }) })
+      const text = `id: ${change.change}\nevent: ${change.operation}\ndata: ${data}\n\n`
+      remember({ ...owned, text })
+      return { ...owned, text }
+    } catch (error) {
+      // The table may be changing: whoever would see this change is told later, and nobody else waits.
+      onError(error)
+      return { ...owned, text: undefined }
+    }
+  }
+
+  function remember(told: Told & { text: string }) {
+    known.set(told.change, told)
+    size += told.text.length
+    for (const [change, { text = '' }] of known) {
+      if (size <= MOST_REMEMBERED) return
+      known.delete(change)
+      size -= text.length
+    }
+  }
 }
 
-/** Writes to a listener what they may see, and returns whether that is anything. All who see the same are told by the same bytes. */
+/**
+ * Writes to a listener what they may see. All who see the same are told by the same bytes. Returns how much that was;
+ * undefined, and nothing is written, if something of it cannot be told now.
+ */
 export function tellerOf(feed: Feed, told: Told[]) {
   const names = [...new Set(told.map(({ model }) => model))]
-  const known = new Map<string, Buffer>()
-  return ({ person, wanted, sink }: Listener) => {
+  const known = new Map<string, Buffer | undefined>()
+  return ({ person, wanted, sink }: Listener): number | undefined => {
     const isWanted = (name: string) => !wanted || wanted.has(name)
     const scopes = names.map((name) => isWanted(name) && scopeOf(feed.models.get(name) as Model, 'read', person))
     const key = `${scopes} ${scopes.includes('own') ? person.username : ''}`
-    const texts = () => told.filter((change) => isWanted(change.model) && feed.isSeenBy(person, change))
-    const bytes =
-      known.get(key) ??
-      Buffer.from(
-        texts()
-          .map(({ text }) => text)
-          .join(''),
-      )
-    known.set(key, bytes)
-    if (bytes.length > 0) sink.write(bytes)
-    return bytes.length > 0
+    if (!known.has(key))
+      known.set(key, bytesOf(told.filter((one) => isWanted(one.model) && feed.isSeenBy(person, one))))
+    const bytes = known.get(key)
+    if (bytes && bytes.length > 0) sink.write(bytes)
+    return bytes?.length
   }
+}
+
+function bytesOf(told: Told[]): Buffer | undefined {
+  const texts = told.map(({ text }) => text)
+  return texts.includes(undefined) ? undefined : Buffer.from(texts.join(''))
 }

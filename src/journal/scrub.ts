@@ -11,26 +11,38 @@ export interface Secret {
   done: number
 }
 
-/** Changes that are looked at in one transaction. */
-export const AT_A_TIME = 2000
+/** Changes that are looked at in one transaction, and how long that may take: some are large. */
+const AT_A_TIME = 2000
+const PORTION_MS = 20
 
 /** The job that takes the values of one secret out of some changes. Returns how far it has come. */
 export async function run(db: Database, { model, field, upTo, done }: Secret): Promise<number> {
-  const until = Math.min(upTo, done + AT_A_TIME)
+  const start = performance.now()
   const renames = await readRenames(db, model)
-  const { rows } = await sql<ChangeRow>`
-    SELECT change, fields, was, became, whole FROM dossier_changes
-    WHERE change > ${done} AND change <= ${until} AND +model = ${model}`.execute(db)
-  for (const row of rows) {
-    const isIt = (name: string) => todaysName(name, row.change, renames) === field
-    const cleaned = without(row, isIt)
-    if (cleaned)
-      await sql`
-        UPDATE dossier_changes SET fields = ${cleaned.fields}, was = ${cleaned.was}, became = ${cleaned.became},
-          whole = ${cleaned.whole} WHERE change = ${row.change}`.execute(db)
+  const until = Math.min(upTo, done + AT_A_TIME)
+  const { rows } = await sql<{ change: number }>`
+    SELECT change FROM dossier_changes
+    WHERE change > ${done} AND change <= ${until} AND +model = ${model} ORDER BY change`.execute(db)
+  let last = until
+  for (const { change } of rows) {
+    await clean(db, change, (name) => todaysName(name, change, renames) === field)
+    if (performance.now() - start < PORTION_MS) continue
+    last = change
+    break
   }
-  await sql`UPDATE dossier_secrets SET done = ${until} WHERE model = ${model} AND field = ${field}`.execute(db)
-  return until
+  await sql`UPDATE dossier_secrets SET done = ${last} WHERE model = ${model} AND field = ${field}`.execute(db)
+  return last
+}
+
+async function clean(db: Database, change: number, isIt: (name: string) => boolean): Promise<void> {
+  const { rows } = await sql<ChangeRow>`
+    SELECT fields, was, became, whole FROM dossier_changes WHERE change = ${change}`.execute(db)
+  const cleaned = without(rows[0] as ChangeRow, isIt)
+  if (!cleaned) return
+  const { fields, was, became, whole } = cleaned
+  await sql`
+    UPDATE dossier_changes SET fields = ${fields}, was = ${was}, became = ${became}, whole = ${whole}
+    WHERE change = ${change}`.execute(db)
 }
 
 /** A row whose secret is only named; undefined if it is not in there. */

@@ -1,5 +1,5 @@
 import { PAGE_BYTES } from '../storage/size.ts'
-import type { Row, Storage } from '../storage/storage.ts'
+import { type Row, type Storage, StorageFault } from '../storage/storage.ts'
 import type { Entry } from './entry.ts'
 
 /** Right after a change, and which version a record had then. */
@@ -27,6 +27,7 @@ export function statesOf(storage: Storage, model: string, entries: (rows: Row[])
     id: number,
     places: Place[],
     current: () => Row | undefined,
+    gone?: AbortSignal,
   ): Promise<(Row | undefined)[]> {
     const found: (Row | undefined)[] = []
     const wanted = [...places]
@@ -40,6 +41,7 @@ export function statesOf(storage: Storage, model: string, entries: (rows: Row[])
       }
     }
     for await (const entry of backwards(id, from, (places[0] as Place).change)) {
+      if (gone?.aborted) throw new StorageFault('unwanted', 'Nobody waits for it any more.')
       take(entry.change)
       // What happened while nothing was written down cannot be undone.
       if (undone && !follows(undone, entry)) state = undefined
@@ -105,4 +107,11 @@ function undo(record: Row, { values, isForgotten }: Entry): Row | undefined {
   const earlier = { ...record }
   for (const [name, value] of values) if (value) earlier[name] = value.from
   return earlier
+}
+
+/** What a record became by a change. */
+export function redo(record: Row, { values }: Entry): Row {
+  const later = { ...record }
+  for (const [name, value] of values) if (value) later[name] = value.to
+  return later
 }

@@ -9,8 +9,14 @@ export interface Stream extends Listener {
   /** it is known when it has been read */
   isAwaited: boolean
   writtenAt: number
+  /** there was something that could not be told: not before this moment it is tried again */
+  notBefore: number
 }
 
+/** Changes that are read at a time. */
+export const AT_A_TIME = 500
+/** After so long something is tried again at the latest. */
+export const LONGEST_PAUSE_MS = 250
 /** How many there may be, in all and of one person. */
 export const MOST_STREAMS = 5000
 export const MOST_PER_PERSON = 1000
@@ -20,6 +26,8 @@ const MOST_UNREAD = 262_144
 const RETRY_MS = 2000
 
 export const canTake = ({ sink }: Stream) => sink.writableLength <= MOST_UNREAD
+
+export const canBeTold = (stream: Stream) => canTake(stream) && stream.notBefore <= performance.now()
 
 /** Where a stream is, without an event: a client that comes back begins there. */
 export const mark = ({ position }: Stream) => `id: ${position}\n\n`

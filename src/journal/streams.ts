@@ -1,12 +1,12 @@
 import { setTimeout } from 'node:timers/promises'
+import type { Person } from '../model/access.ts'
 import type { Models } from '../model/model.ts'
 import type { Storage } from '../storage/storage.ts'
-import { type Feed, feedOf } from './feed.ts'
-import { eventsOf, type Listener, mayListen, type Told, tellerOf } from './listeners.ts'
-import { canTake, greeting, mark, type Stream } from './stream.ts'
+import { Behind, type Served } from './behind.ts'
+import { feedOf } from './feed.ts'
+import { type Listener, mayListen, type Told, tellerOf, tellingOf } from './listeners.ts'
+import { AT_A_TIME, canTake, greeting, LONGEST_PAUSE_MS, mark, type Stream } from './stream.ts'
 
-/** Changes that are read at a time. */
-const AT_A_TIME = 100
 const TIMES = {
   /** how often it is looked whether another process has changed something */
   look: 250,
@@ -16,13 +16,10 @@ const TIMES = {
   awake: 15_000,
 }
 const PARTS = 10
-/** Streams that are written to in one go: then others have their turn. */
-const IN_ONE_GO = 200
-/** How long those are caught up with that are behind, before others have their turn. */
-const CATCH_UP_MS = 8
+/** How long streams are written to in one go: then others have their turn. */
+const IN_ONE_GO_MS = 5
 /** Changes that come close together are sent together; the more there is to send, the longer the pause. */
 const SHORTEST_PAUSE_MS = 5
-const LONGEST_PAUSE_MS = 250
 
 /**
  * All that listen to the feed of changes. Each stream has only a position: what it has not read is in the journal, so that
@@ -32,9 +29,14 @@ export class Streams {
   readonly #storage: Storage
   readonly #onError: (error: unknown) => void
   readonly #streams = new Set<Stream>()
-  /** those that have to catch up, one page at a time in turn */
-  #behind: Stream[] = []
-  #feed: Feed
+  readonly #behind = new Behind({
+    wake: () => this.wake(),
+    isOpen: (stream) => this.#streams.has(stream),
+    end: (stream) => this.#end(stream),
+  })
+  #feed: Served
+  /** what was served until lately: changes up to a number are still told by it */
+  #former: { feed: Served; until: number } | undefined
   /** what everybody who is live has been told */
   #told = 0
   readonly #times: typeof TIMES
@@ -50,7 +52,7 @@ export class Streams {
     this.#times = times
     this.#storage = storage
     this.#onError = onError
-    this.#feed = feedOf(storage, models)
+    this.#feed = this.#served(models)
   }
 
   get size(): number {
@@ -61,9 +63,10 @@ export class Streams {
     return [...this.#streams].filter(({ person }) => person.username === username).length
   }
 
-  /** Other models count from now on. */
+  /** Other models count from now on; what was committed before is told by those that were there. */
   serve(models: Models): void {
-    this.#feed = feedOf(this.#storage, models)
+    this.#former = { feed: this.#feed, until: this.#feed.bounds().newest }
+    this.#feed = this.#served(models)
     for (const stream of this.#streams) {
       if (!mayListen(this.#feed, stream)) this.#end(stream)
       else stream.sink.write('event: models\ndata: {}\n\n')
@@ -71,14 +74,19 @@ export class Streams {
     this.wake()
   }
 
+  #served(models: Models): Served {
+    const feed = feedOf(this.#storage, models)
+    return { ...feed, toldOf: tellingOf(feed, this.#onError) }
+  }
+
   /** Goes on after a change, or from now. */
   open(listener: Listener, since?: number): void {
     if (this.#streams.size === 0) this.#begin()
     const position = since ?? this.#told
     const isLive = position === this.#told
-    const stream: Stream = { ...listener, position, isLive, isAwaited: false, writtenAt: Date.now() }
+    const stream: Stream = { ...listener, position, isLive, isAwaited: false, writtenAt: Date.now(), notBefore: 0 }
     this.#streams.add(stream)
-    if (!isLive) this.#behind.push(stream)
+    if (!isLive) this.#behind.add(stream)
     stream.sink.once('close', () => this.#forget(stream))
     stream.sink.write(greeting(stream))
     if (this.#isClosed) this.#end(stream)
@@ -101,7 +109,8 @@ export class Streams {
   }
 
   #begin() {
-    this.#told = this.#feed.bounds().newest
+    // While the last ones are still being told, what they were told counts for who comes now.
+    if (!this.#isAtIt) this.#told = this.#feed.bounds().newest
     this.#timers = [
       setInterval(() => this.wake(), this.#times.look).unref(),
       setInterval(() => this.#mind(), this.#times.ask / PARTS).unref(),
@@ -110,7 +119,7 @@ export class Streams {
 
   #forget(stream: Stream) {
     if (!this.#streams.delete(stream)) return
-    this.#behind = this.#behind.filter((one) => one !== stream)
+    this.#behind.remove(stream)
     if (this.#streams.size > 0) return
     for (const timer of this.#timers) clearInterval(timer)
   }
@@ -124,7 +133,7 @@ export class Streams {
   #mind() {
     if (this.#unminded.length === 0) this.#unminded = [...this.#streams]
     for (const stream of this.#unminded.splice(0, Math.ceil(this.#streams.size / PARTS))) {
-      const now = stream.ask()
+      const now = this.#ask(stream)
       // Whoever has logged out, or got other roles, is let go; they come back as who they are now.
       if (now?.roles.toSorted().join() !== stream.person.roles.toSorted().join()) this.#end(stream)
       else if (stream.writtenAt <= Date.now() - this.#times.awake && canTake(stream)) {
@@ -134,17 +143,27 @@ export class Streams {
     }
   }
 
+  /** Who somebody is by now; if that cannot be found out, as they were. */
+  #ask(stream: Stream): Person | undefined {
+    try {
+      return stream.ask()
+    } catch (error) {
+      this.#onError(error)
+      return stream.person
+    }
+  }
+
   /** Tells until there is nothing left to tell, with pauses in which others have their turn. */
   async #work(): Promise<void> {
-    while (this.#isWoken || this.#behind.some(canTake)) {
+    while (this.#isWoken || this.#behind.canBeTold) {
       await setTimeout(Math.max(0, this.#notBefore - performance.now()))
       const start = performance.now()
       this.#isWoken = false
       try {
         await this.#tellLive()
-        await this.#catchUp()
+        await this.#behind.catchUp(this.#feed, this.#told)
       } catch (error) {
-        // The tables may be changing: whoever listens is told later.
+        // Nothing can be read now: everybody is told later.
         this.#onError(error)
         this.#notBefore = performance.now() + LONGEST_PAUSE_MS
         continue
@@ -157,62 +176,34 @@ export class Streams {
 
   /** What is new goes to everybody who has all that came before. */
   async #tellLive(): Promise<void> {
-    const feed = this.#feed
-    const { changes, next, isFull } = feed.all(this.#told, AT_A_TIME)
+    const { feed, until } = this.#teller()
+    const { changes, next, isFull } = feed.all(this.#told, AT_A_TIME, until)
     if (next === this.#told) return
-    const told = await eventsOf(feed, changes)
+    const told = await feed.toldOf(changes)
     const isCut = told.length < changes.length
     const last = isCut ? (told.at(-1) as Told).change : next
     const tell = tellerOf(feed, told)
-    let written = 0
+    let since = performance.now()
     for (const stream of this.#streams) {
       if (!stream.isLive) continue
-      if (!canTake(stream)) {
-        stream.isLive = false
-        this.#behind.push(stream)
-      } else {
+      const written = canTake(stream) ? tell(stream) : undefined
+      if (written === undefined) this.#behind.add(stream)
+      else {
         stream.position = last
-        if (tell(stream)) stream.writtenAt = Date.now()
-        if (++written % IN_ONE_GO === 0) await new Promise(setImmediate)
+        if (written > 0) stream.writtenAt = Date.now()
       }
+      if (performance.now() - since < IN_ONE_GO_MS) continue
+      await new Promise(setImmediate)
+      since = performance.now()
     }
     this.#told = last
-    if (isCut || isFull) this.#isWoken = true
+    if (isCut || isFull || this.#former) this.#isWoken = true
   }
 
-  /** A page for each of those that are behind, in turn, for a while. */
-  async #catchUp(): Promise<void> {
-    const end = performance.now() + CATCH_UP_MS
-    for (const one of this.#behind) if (!canTake(one)) this.#awaitDrain(one)
-    for (let stream = this.#behind.find(canTake); stream; stream = this.#behind.find(canTake)) {
-      await this.#tellMore(stream)
-      if (performance.now() > end) return
-    }
-  }
-
-  async #tellMore(stream: Stream): Promise<void> {
-    const feed = this.#feed
-    const { person, wanted, position, sink } = stream
-    // What it has not read may have been dropped meanwhile: when it comes back it is told so.
-    if (!feed.isKnown(position)) return this.#end(stream)
-    const { changes, next } = feed.page(person, wanted, position, AT_A_TIME, this.#told)
-    const told = await eventsOf(feed, changes)
-    if (!this.#streams.has(stream)) return
-    stream.position = told.length < changes.length ? (told.at(-1) as Told).change : next
-    if (told.length > 0) sink.write(told.map(({ text }) => text).join(''))
-    stream.writtenAt = Date.now()
-    stream.isLive = stream.position === this.#told
-    // Then it is somebody else's turn.
-    this.#behind = this.#behind.filter((one) => one !== stream)
-    if (!stream.isLive) this.#behind.push(stream)
-  }
-
-  #awaitDrain(stream: Stream) {
-    if (stream.isAwaited) return
-    stream.isAwaited = true
-    stream.sink.once('drain', () => {
-      stream.isAwaited = false
-      this.wake()
-    })
+  /** By whom the next changes are told: those that were committed before the models changed, by the models of then. */
+  #teller(): { feed: Served; until: number } {
+    if (this.#former && this.#told < this.#former.until) return this.#former
+    this.#former = undefined
+    return { feed: this.#feed, until: Number.MAX_SAFE_INTEGER }
   }
 }

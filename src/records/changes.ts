@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { type Person, type Reach, reachOf } from '../model/access.ts'
+import { type Person, type Reach, reachOf, scopeOf } from '../model/access.ts'
 import { type Model, tableOf, visibleFields } from '../model/model.ts'
 import type { Handed, Row, Statement, Step, Unit } from '../storage/storage.ts'
 import { encode, encodeSent } from '../tables/columns.ts'
@@ -70,10 +70,12 @@ export function changesOf({ storage: { db } }: Surroundings, model: Model) {
     const reach = reachOf(model, 'update', person)
     const values = encodeSent(writable, data)
     const names = Object.keys(values)
-    const look = prepared(`merge ${reach.scope} ${names}`, { id, version, values, reach }, () => {
+    const reads = scopeOf(model, 'read', person)
+    const look = prepared(`merge ${reach.scope} ${reads} ${names}`, { id, version, values, reach }, () => {
       const sent = (name: string) => hole<Given>(({ values: given }) => given[name])
       const reached = within(reach, OWNER, is`"id" = ${ID}`)
-      const text = mergeable(model, names, reached, { id: ID, version: VERSION, sent })
+      const isRead = within({ scope: reads }, OWNER)
+      const text = mergeable(model, names, { reached, isRead }, { id: ID, version: VERSION, sent })
       return { compile: () => text.compile(db) }
     })
     const swap = compareAndSwap(id, { step: 0, column: 'version' }, data, person)

@@ -5,6 +5,7 @@ import type { Surroundings } from './surroundings.ts'
 
 /** Changes that are emptied at a time, so that others' writes do not wait. */
 const PORTION = 200
+const ALL = -1
 
 const EMPTY = `
   UPDATE dossier_changes SET was = NULL, became = NULL, whole = NULL WHERE change IN (
@@ -19,17 +20,20 @@ const NOTE = `
 /** For those who have a right to be forgotten: nothing is left of what a record was, but that there was something. */
 export function forgetterOf({ storage }: Surroundings, model: Model, past: Past) {
   return async function forget(id: number, person: Person): Promise<number> {
-    const empty = (after: number) => ({ sql: EMPTY, parameters: [model.name, id, after, PORTION] })
+    const empty = (after: number, most = PORTION) => ({ sql: EMPTY, parameters: [model.name, id, after, most] })
     const emptied = async (after: number): Promise<number[]> => {
       const [rows = []] = await storage.write({ steps: [empty(after)] })
       return rows.map(({ change }) => change as number)
     }
     let last = 0
-    for (let changes = await emptied(last); changes.length === PORTION; changes = await emptied(last))
-      last = Math.max(...changes)
-    // What has come meanwhile goes together with the note that says so.
+    for (let isAll = false; !isAll; ) {
+      const changes = await emptied(last)
+      last = Math.max(last, ...changes)
+      isAll = changes.length < PORTION
+    }
+    // What has come meanwhile, which is little, goes together with the note that says so.
     const note = { sql: NOTE, parameters: [person.username, new Date().toISOString(), model.name, id] }
-    const [, noted = []] = await storage.write({ steps: [empty(last), note] })
+    const [, noted = []] = await storage.write({ steps: [empty(last, ALL), note] })
     if (noted.length === 0) throw past.notThere(id, person)
     return id
   }

@@ -1,6 +1,7 @@
 import { Failure } from '../errors.ts'
 import type { ChangeRow, Entry, Values } from '../journal/entry.ts'
 import type { Journal } from '../journal/journal.ts'
+import { InTurn } from '../lib/in-turn.ts'
 import { type Person, reaches, reachOf } from '../model/access.ts'
 import { type Model, visibleFields } from '../model/model.ts'
 import { bad, type View } from '../requests/query.ts'
@@ -19,6 +20,8 @@ export interface HistoryOf {
   next?: string
   data: Happened[]
 }
+
+const turns = new InTurn()
 
 /** How a record is looked up: undefined if it is not there, or out of reach. */
 export type LookUp = (id: number, person: Person) => Stored | undefined
@@ -70,7 +73,8 @@ export function pastOf(surroundings: Surroundings, model: Model, journal: Journa
   }
 
   async function stateAt(id: number, number: number, asker: Asker, current = () => lookUp(id, asker)): Promise<Row> {
-    const state = await journal.stateAt(id, number, current, waiting(asker))
+    // It may be a long way back: one person's take turns among themselves.
+    const state = await turns.run(asker.username, () => journal.stateAt(id, number, current, waiting(asker)))
     if (state) return state
     throw new Failure('VERSION_NOT_FOUND', `Version ${number} of ${model.name} ${id} is not kept.`)
   }

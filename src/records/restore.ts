@@ -55,6 +55,7 @@ export function restorerOf(parts: Parts) {
   /** A record that was deleted: all of it but its secrets, which nobody has kept. */
   async function bringBack(id: number, deletion: ChangeRow, { version, to }: Restoring, asker: Asker): Promise<Stored> {
     requireRight('create', asker)
+    if (!model.history) throw new Failure('VERSION_NOT_FOUND', `No history is kept of ${model.name}.`)
     const last = deletion.version
     if (version !== undefined && version !== last)
       throw new Failure('VERSION_CONFLICT', `The last version of ${model.name} ${id} was ${last}, not ${version}.`)
@@ -62,8 +63,8 @@ export function restorerOf(parts: Parts) {
     const data = written(state)
     checks.recreate(data)
     refuseUnreachable(surroundings, model, data, asker)
-    // What a client cannot set comes back as it was.
-    const unit = changes.recreate(id, last + 1, { ...state, ...data }, asker, deletion.change)
+    // What a client cannot set comes back as it was, unless it is of another type by now.
+    const unit = changes.recreate(id, last + 1, { ...readOnly(state), ...data }, asker, deletion.change)
     const record = await write(unit, asker, data)
     return record ? asSeenBy(asker, record) : lost(id, last, 'read', asker, data)
   }
@@ -75,6 +76,13 @@ export function restorerOf(parts: Parts) {
     return Object.fromEntries(model.fields.filter(isRestored).map(({ name }) => [name, state[name] ?? null]))
   }
 
+  function readOnly(state: Row): Row {
+    const fields = model.fields.filter((field) => field.readOnly)
+    return Object.fromEntries(
+      fields.map((field) => [field.name, isOf(field, state[field.name]) ? state[field.name] : field.default]),
+    )
+  }
+
   const isThere = (id: number) => lookUp(id, { scope: 'all', username: '' }) !== undefined
 
   function requireRight(operation: Operation, person: Person) {
@@ -83,4 +91,11 @@ export function restorerOf(parts: Parts) {
   }
 
   return { restore }
+}
+
+/** Whether a value is of a field's type. */
+function isOf({ type }: Field, value: unknown): boolean {
+  if (type === 'integer') return Number.isSafeInteger(value)
+  if (type === 'array') return Array.isArray(value)
+  return typeof value === type && value !== null && !Array.isArray(value)
 }

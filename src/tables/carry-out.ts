@@ -14,7 +14,7 @@ import {
   takePlace,
 } from './draft.ts'
 import { execute } from './execute.ts'
-import { rememberRenames } from './journal.ts'
+import { rememberRenames, rememberSecrets } from './journal.ts'
 import { setAside } from './made-by-hand.ts'
 import type { Change } from './migrate.ts'
 import { overviewOf, refuse, wantedTriggers } from './overview.ts'
@@ -40,10 +40,12 @@ export async function run(db: Database, { models, miscounted, drafts }: Change):
   refuse(overview)
   const plans = overview.plans.filter(({ steps }) => steps.length > 0)
   const rebuilt = plans.filter(({ steps }) => steps.some(({ kind }) => kind === 'rebuild'))
+  const isRenaming = plans.some(({ steps }) => steps.some(({ kind }) => kind === 'rename'))
   const existing = await readTriggers(db)
   const wanted = wantedTriggers(models, overview.unserved, existing)
-  // Triggers name tables and columns that are about to change: then they all go, and are made anew at the end.
-  const kept = await dropTriggers(db, existing, rebuilt.length > 0 ? [] : wanted)
+  // Triggers name tables and columns that are about to change: then they all go, and are made anew at the end. To rename
+  // a column, SQLite would read each of them, whatever table it is on.
+  const kept = await dropTriggers(db, existing, rebuilt.length > 0 || isRenaming ? [] : wanted)
   await unwatch(db)
   const makeTheirsAgain = rebuilt.length > 0 ? await setAside(db) : undefined
   for (const plan of plans) await applyPlan(db, plan, drafts)
@@ -61,6 +63,7 @@ export async function run(db: Database, { models, miscounted, drafts }: Change):
   }
   for (const { model } of rebuilt) await refuseDangling(db, model)
   await rememberRenames(db, plans)
+  await rememberSecrets(db, models)
   await rememberShapes(db, models)
   await rememberSteps(db, plans)
   return plans

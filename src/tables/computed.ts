@@ -1,6 +1,6 @@
 import type { Field, Model, Template } from '../model/model.ts'
 import { fieldsOf } from '../model/template.ts'
-import type { Row, Storage } from '../storage/storage.ts'
+import type { Row, SqlValue, Storage } from '../storage/storage.ts'
 import { encode } from './columns.ts'
 import { computedExpression, quote } from './ddl.ts'
 
@@ -17,9 +17,17 @@ export function computerOf(storage: Storage, model: Model): (record: Row) => Row
     const { sql, sources } = prepared
     return {
       ...record,
-      ...storage.readOne({ sql, parameters: sources.map((field) => encode(field, record[field.name])) }),
+      ...storage.readOne({ sql, parameters: sources.map((field) => bindable(field, record[field.name])) }),
     }
   }
+}
+
+/** A value may be older than its field's type: then it is computed with as a text. */
+function bindable(field: Field, value: unknown): SqlValue {
+  const isOther =
+    typeof value === 'boolean' ? field.type !== 'boolean' : typeof value !== 'string' && field.type === 'string'
+  if (value === null || value === undefined || !(isOther || typeof value === 'object')) return encode(field, value)
+  return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
 
 function prepare(model: Model, computed: Field[]) {

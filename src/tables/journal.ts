@@ -106,6 +106,25 @@ export async function rememberRenames(db: Database, plans: TablePlan[]): Promise
       )
 }
 
+/** What has become a secret has to be taken out of what was written down before; what is none any more is forgotten. */
+export async function rememberSecrets(db: Database, models: Model[]): Promise<void> {
+  for (const { name, fields } of models) {
+    const secrets = fields.filter(({ writeOnly }) => writeOnly).map((field) => field.name)
+    await execute(db, 'DELETE FROM dossier_secrets WHERE model = ? AND field NOT IN (SELECT value FROM json_each(?))', [
+      name,
+      JSON.stringify(secrets),
+    ])
+    for (const field of secrets)
+      await execute(
+        db,
+        `INSERT INTO dossier_secrets (model, field, upTo, done)
+         SELECT ?, ?, coalesce(max(change), 0), coalesce(min(change), 1) - 1 FROM dossier_changes WHERE 1 = 1
+         ON CONFLICT DO NOTHING`,
+        [name, field],
+      )
+  }
+}
+
 function renamesOf(step: TablePlan['steps'][number]): [string, string][] {
   if (step.kind === 'rename') return [[step.from, step.to]]
   if (step.kind !== 'rebuild') return []

@@ -1,6 +1,5 @@
 import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
-import type { Models } from '../model/model.ts'
 import type { Storage } from '../storage/storage.ts'
 import { scheduleBackups } from './backups.ts'
 import type { Metrics } from './metrics.ts'
@@ -12,15 +11,9 @@ const LOOK_MS = 60_000
 const DAY_MS = 86_400_000
 
 /** Begins all that goes on without anybody asking. Returns how to stop. */
-export function beginUpkeep(
-  storage: Storage,
-  config: Config,
-  log: Logger,
-  metrics: Metrics,
-  models: () => Models,
-): () => void {
+export function beginUpkeep(storage: Storage, config: Config, log: Logger, metrics: Metrics): () => void {
   const stopBackups = scheduleBackups(storage, config, log)
-  const stopTending = tendJournal(storage, config, log, metrics, models)
+  const stopTending = tendJournal(storage, config, log, metrics)
   return () => {
     stopBackups()
     stopTending()
@@ -33,7 +26,6 @@ export function tendJournal(
   config: Config,
   log: Logger,
   metrics: Pick<Metrics, 'pruned'>,
-  models: () => Models,
   lookMs = LOOK_MS,
 ): () => void {
   let isOver = false
@@ -42,7 +34,7 @@ export function tendJournal(
     if (isAtIt) return
     isAtIt = true
     try {
-      await scrub(storage, models(), () => isOver)
+      await scrub(storage, () => isOver)
       const before = new Date(Date.now() - config.HISTORY_DAYS * DAY_MS)
       const count = (changes: number) => metrics.pruned(changes)
       if (config.HISTORY_DAYS > 0) await prune(storage, before, count, () => isOver)

@@ -1,0 +1,89 @@
+import type { ChangePage, Feed } from './feed.ts'
+import type { tellingOf } from './listeners.ts'
+import { AT_A_TIME, canBeTold, canTake, LONGEST_PAUSE_MS, type Stream } from './stream.ts'
+
+/** A feed, and how what is in it is told. */
+export type Served = Feed & { toldOf: ReturnType<typeof tellingOf> }
+
+/** What those that are behind need of all the others. */
+interface Streams {
+  wake(): void
+  isOpen(stream: Stream): boolean
+  end(stream: Stream): void
+}
+
+/** How long they are told in one go, before others have their turn. */
+const CATCH_UP_MS = 8
+
+/** Streams that have to catch up, a page at a time in turn. What they have not read is in the journal. */
+export class Behind {
+  readonly #streams: Streams
+  #all: Stream[] = []
+  /** pages that more than one of them asks for, in one round */
+  readonly #pages = new Map<string, ChangePage>()
+
+  constructor(streams: Streams) {
+    this.#streams = streams
+  }
+
+  add(stream: Stream): void {
+    stream.isLive = false
+    this.#all.push(stream)
+  }
+
+  remove(stream: Stream): void {
+    this.#all = this.#all.filter((one) => one !== stream)
+  }
+
+  /** Whether there is somebody who can be told something now. */
+  get canBeTold(): boolean {
+    return this.#all.some(canBeTold)
+  }
+
+  /** Brings them nearer to what everybody else has been told. */
+  async catchUp(feed: Served, told: number): Promise<void> {
+    const end = performance.now() + CATCH_UP_MS
+    this.#pages.clear()
+    for (const one of this.#all) if (!canTake(one)) this.#awaitDrain(one)
+    for (let stream = this.#all.find(canBeTold); stream; stream = this.#all.find(canBeTold)) {
+      // Whatever comes of it, then it is somebody else's turn.
+      this.remove(stream)
+      this.#all.push(stream)
+      await this.#tell(stream, feed, told)
+      if (performance.now() > end) return
+    }
+  }
+
+  async #tell(stream: Stream, feed: Served, upTo: number): Promise<void> {
+    // What it has not read may have been dropped meanwhile: when it comes back it is told so.
+    if (!feed.isKnown(stream.position)) return this.#streams.end(stream)
+    const { changes, next } = this.#pageFor(stream, feed, upTo)
+    const told = await feed.toldOf(changes)
+    if (!this.#streams.isOpen(stream)) return
+    const stuck = told.findIndex(({ text }) => text === undefined)
+    if (stuck >= 0) stream.notBefore = performance.now() + LONGEST_PAUSE_MS
+    const whole = stuck < 0 ? told : told.slice(0, stuck)
+    stream.position = whole.length < changes.length ? (whole.at(-1)?.change ?? stream.position) : next
+    if (whole.length > 0) stream.sink.write(whole.map(({ text }) => text).join(''))
+    stream.writtenAt = Date.now()
+    stream.isLive = stream.position === upTo
+    if (stream.isLive) this.remove(stream)
+  }
+
+  /** Many come back at once after a restart, and ask for the same. */
+  #pageFor({ person, wanted, position }: Stream, feed: Served, upTo: number): ChangePage {
+    const key = JSON.stringify([position, person.username, wanted && [...wanted]])
+    const page = this.#pages.get(key) ?? feed.page(person, wanted, position, AT_A_TIME, upTo)
+    this.#pages.set(key, page)
+    return page
+  }
+
+  #awaitDrain(stream: Stream) {
+    if (stream.isAwaited) return
+    stream.isAwaited = true
+    stream.sink.once('drain', () => {
+      stream.isAwaited = false
+      this.#streams.wake()
+    })
+  }
+}
