@@ -81,7 +81,6 @@ async function changes(app: FastifyInstance) {
     exposeHeadRoute: false,
     url: '/ws/changes/stream',
     config: {
-      lasting: true,
       failures: ['CHANGES_GONE', 'MODEL_NOT_FOUND'],
       described: { answer: EVENTS },
     },
@@ -97,19 +96,20 @@ async function changes(app: FastifyInstance) {
       allowOnly(['since', 'models'], query)
       const wanted = modelsIn(query, user)
       const last = headers['last-event-id']
-      const since = last === undefined ? numberIn(query) : wholeNumber({ 'Last-Event-ID': last }, 'Last-Event-ID', MOST)
+      const since = last === undefined ? numberIn(query) : lastEvent(last)
       if (since !== undefined) feed.requireKnown(since)
       requireRoom(user)
       const key = sessionKey(session.sessionId)
       const { raw } = reply
       // The stream ends with its connection: each piece goes out as it is.
       raw.useChunkedEncodingByDefault = false
+      for (const [name, value] of Object.entries(reply.getHeaders())) raw.setHeader(name, value as string)
+      raw.setHeader('content-type', 'text/event-stream')
       // Proxies hold back what they do not know to be a stream.
-      const head = { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' }
-      reply.hijack()
-      raw.writeHead(200, { ...(reply.getHeaders() as Record<string, string>), ...head })
+      raw.setHeader('x-accel-buffering', 'no')
       const ask = () => userOf(app.storage, app.config, key)
       app.streams.open({ person: user, wanted, sink: raw, ask }, since)
+      reply.hijack()
     },
   })
 
@@ -135,6 +135,12 @@ async function changes(app: FastifyInstance) {
 }
 
 const MOST = Number.MAX_SAFE_INTEGER
+
+function lastEvent(text: string | string[]): number {
+  const number = /^\d{1,16}$/.test(String(text)) ? Number(text) : Number.NaN
+  if (Number.isSafeInteger(number)) return number
+  throw bad('The header "Last-Event-ID" must be the number of a change.')
+}
 
 const numberIn = (query: Parameters) => wholeNumber(query, 'since', MOST)
 

@@ -22,8 +22,13 @@ async function collections(app: FastifyInstance) {
     findSeconds: config.FIND_SECONDS,
     advise: (advice: string) => app.log.warn(advice),
   }
-  const all = [...models.values()].map((model): [Model, Records] => [model, recordsOf(surroundings, model)])
-  app.decorate('collections', new Map(all))
+  const all = new Map<Model, Records>()
+  for (const model of models.values()) {
+    all.set(model, recordsOf(surroundings, model))
+    // While an app is built from many models, another one answers requests.
+    await new Promise(setImmediate)
+  }
+  app.decorate('collections', all)
 }
 
 export default fp(collections, { name: 'collections' })

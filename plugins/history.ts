@@ -59,6 +59,7 @@ async function history(app: FastifyInstance) {
 }
 
 async function routes(app: FastifyInstance, { model, records }: { model: Model; records: Records }) {
+  await new Promise(setImmediate)
   const tags = [model.name]
   const described = describedRoutes(model, app.shortNames)
   const operationId = (verb: string, after = '') => `${verb}${app.shortNames.get(model.name)}${after}`

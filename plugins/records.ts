@@ -56,6 +56,7 @@ async function records(app: FastifyInstance) {
 }
 
 async function modelRoutes(app: FastifyInstance, { model, records }: { model: Model; records: Records }) {
+  await new Promise(setImmediate)
   const context = { model, models: app.models }
   const one = { 200: SuccessOf(rowOf(model)) }
   const merging = { 200: MergedOf(rowOf(model)) }
@@ -63,7 +64,6 @@ async function modelRoutes(app: FastifyInstance, { model, records }: { model: Mo
   const tags = [model.name]
   const described = describedRoutes(model, app.shortNames)
   const operationId = (verb: string) => `${verb}${app.shortNames.get(model.name)}`
-  /** Clients ask the same again and again. */
   const queries = new Memo<Query>(MAX_QUERIES, MAX_URL)
   const queryOf = (url: string, parameters: Parameters) => queries.of(url, () => parseParameters(parameters, context))
   const to = (operation: Operation) => ({ access: { model, operation } })

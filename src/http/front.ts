@@ -16,8 +16,6 @@ export interface Handler {
   routing(request: IncomingMessage, response: ServerResponse): void
   /** of what is answered at once, whatever else there is to do */
   isUrgent(request: IncomingMessage): boolean
-  /** of what goes on until somebody ends it: nothing waits for it */
-  isLasting?(request: IncomingMessage): boolean
 }
 
 /** Told of what requests do not see: that they had to wait, or were turned away. */
@@ -104,7 +102,8 @@ export class HttpFront {
   async replace(handler: Handler): Promise<void> {
     const earlier = this.#handler
     this.#handler = handler
-    while ([...this.#underWay.values()].includes(earlier)) await setTimeout(5)
+    const isAtIt = ([exchange, by]: [Exchange, Handler]) => by === earlier && !isLasting(exchange)
+    while ([...this.#underWay].some(isAtIt)) await setTimeout(5)
   }
 
   /** Lets requests that are concerned wait while something is changed; all others go on. */
@@ -139,7 +138,8 @@ export class HttpFront {
 
   /** Node takes a connection for idle whose answer is still on its way: then it is too early. */
   #closeIdle() {
-    const isSending = [...this.#underWay.keys()].some(({ response }) => response.writableEnded)
+    const isEnding = (exchange: Exchange) => exchange.response.writableEnded && !isLasting(exchange)
+    const isSending = [...this.#underWay.keys()].some(isEnding)
     if (!isSending) this.#server.closeIdleConnections()
   }
 
@@ -152,7 +152,7 @@ export class HttpFront {
       return
     }
     const handler = this.#handler
-    if (!handler.isLasting?.(request)) this.#underWay.set(exchange, handler)
+    this.#underWay.set(exchange, handler)
     handler.routing(request, response)
   }
 
@@ -172,6 +172,9 @@ export class HttpFront {
     request.resume()
   }
 }
+
+/** A stream of events goes on until somebody ends it: nothing waits for it. */
+const isLasting = ({ response }: Exchange) => response.getHeader('content-type') === 'text/event-stream'
 
 const BAD_ADDRESS =
   'An address has only ASCII characters and no spaces. Escape all others, as encodeURIComponent does: "straße" is "stra%C3%9Fe".'

@@ -11,7 +11,6 @@ import { block, receivedBy } from '../helper.ts'
 /** A handler that answers with its name after a while. */
 const slow = (name: string, ms = 150): Handler => ({
   isUrgent: ({ url }) => url === '/health',
-  isLasting: ({ url }) => url === '/stream',
   routing: (_request, response) => void setTimeout(ms).then(() => response.end(name)),
 })
 

@@ -54,6 +54,7 @@ t.test('history across changes of a model', async (t) => {
     const { body } = await admin.post(`${PATH}/1/restore`, { version: 4, to: 1 })
     t.match(body, { code: 'VALIDATION_FAILED', errors: { n: 'must be an integer' } })
     t.match((await admin.get(`${PATH}/1`)).body.data, [{ version: 4, n: 5 }], 'nothing was changed')
+    t.match((await at(1, 1)).data, [{ n: 'x' }], 'as it was, whatever it would be now')
   })
 
   await t.test('a field that becomes a secret is one from its beginning', async (t) => {
@@ -97,6 +98,73 @@ t.test('history across changes of a model', async (t) => {
       { by: 'admin' },
     ])
   })
+})
+
+t.test('values of earlier types, and names that were used twice', async (t) => {
+  const text = { type: 'string' }
+  const first = {
+    type: 'object',
+    properties: {
+      flag: { type: 'boolean' },
+      doc: { type: 'object' },
+      n: { type: 'integer' },
+      label: { type: 'string', computed: '{flag} {n}' },
+      serial: { type: 'string', readOnly: true, default: 'abc' },
+      list: { type: 'array', readOnly: true, default: [1] },
+      a: text,
+      b: text,
+    },
+  }
+  const app = await startApp(t, { models: { 'a.Thing.json': first } })
+  const admin = await app.login()
+  const PATH = '/ws/rest/a.Thing'
+  const at = async (id: number, version: number) => (await admin.get(`${PATH}/${id}?version=${version}`)).body.data?.[0]
+  await admin.put(PATH, { flag: true, doc: { x: 1 }, n: 7, a: 'A0', b: 'B0' })
+  await admin.post(`${PATH}/1`, { version: 0, flag: null, doc: null, n: null, a: 'A1', b: null })
+  await admin.put(PATH, { a: 'gone' })
+  await admin.delete(`${PATH}/2`)
+  const follow = async (properties: object, more: object = {}) => {
+    writeModel(app.folder, 'a.Thing.json', { type: 'object', properties, ...more })
+    await app.service.reload()
+    t.match((await admin.get('/health')).body.data[0].models, { current: true })
+  }
+  const { a: _, b: __, ...rest } = first.properties
+  await follow({ ...rest, a: text })
+  const later = {
+    flag: text,
+    doc: text,
+    n: text,
+    label: { type: 'string', computed: '{flag} {n} {doc}' },
+    serial: { type: 'string', readOnly: true, default: 'abc' },
+    list: { type: 'array', readOnly: true, default: [1] },
+    b: { ...text, renamedFrom: 'a' },
+  }
+  await follow(later)
+  t.match(await at(1, 0), { flag: true, doc: { x: 1 }, n: 7, label: 'true 7 {"x":1}', b: 'A0' })
+  const [, create] = (await admin.get(`${PATH}/1/history`)).body.data
+  t.match(create.changes, { b: { to: 'A0' } })
+  t.match(
+    Object.entries(create.changes).find(([name]) => name.startsWith('b (before ')),
+    [String, { to: 'B0' }],
+  )
+  const stream = await fetch(`${app.url}/ws/changes/stream?since=0`, { headers: { cookie: admin.cookie as string } })
+  let told = ''
+  for await (const chunk of stream.body as unknown as AsyncIterable<Uint8Array>) {
+    told += Buffer.from(chunk).toString()
+    if (/^id: 4\nevent/m.test(told)) break
+  }
+  t.match(told, /"label":"true 7 {/)
+
+  await admin.delete(`${PATH}/1`)
+  await follow({
+    ...later,
+    serial: { type: 'integer', readOnly: true, default: 1 },
+    list: { type: 'object', readOnly: true },
+  })
+  t.match((await admin.post(`${PATH}/1/restore`, { to: 1 })).body.data, [{ serial: 1, list: null, b: 'A1' }])
+  t.equal((await admin.get(PATH)).status, 200)
+  await follow(later, { history: false })
+  t.match((await admin.post(`${PATH}/2/restore`, {})).body, { code: 'VERSION_NOT_FOUND' })
 })
 
 t.test('records from before the history begin with the first change that is kept', async (t) => {

@@ -120,6 +120,49 @@ t.test('streams', async (t) => {
     reader.emit('close')
   })
 
+  await t.test('who cannot be asked stays as they were', async (t) => {
+    const before = errors.length
+    const reader = listen({
+      ask: () => {
+        throw new Error('no')
+      },
+    })
+    await until(() => errors.length > before)
+    t.notOk(reader.isEnded)
+    reader.emit('close')
+  })
+
+  await t.test('who comes while the last ones are told begins where they were', async (t) => {
+    const first = listen()
+    await storage.write({
+      steps: Array.from({ length: 3 }, () => ({
+        sql: 'INSERT INTO a__Thing (text) VALUES (?)',
+        parameters: ['x'.repeat(900_000)],
+      })),
+    })
+    const { newest } = storage.readOne({
+      sql: 'SELECT max(change) AS newest FROM dossier_changes',
+      parameters: [],
+    }) as {
+      newest: number
+    }
+    const second = listen({}, newest)
+    first.emit('close')
+    second.emit('close')
+    const third = listen({}, newest)
+    const fourth = listen()
+    await make('after')
+    await until(() => third.numbers.length > 0)
+    t.strictSame(third.numbers, [newest + 1])
+    t.strictSame(
+      fourth.numbers,
+      fourth.numbers.toSorted((a, b) => a - b),
+    )
+    await until(() => fourth.numbers.includes(newest + 1))
+    third.emit('close')
+    fourth.emit('close')
+  })
+
   await t.test('somebody may leave while they are told', async (t) => {
     const sink = new Reader()
     // As soon as it is looked whether there is room for more.

@@ -141,6 +141,8 @@ t.test('conflicts', async (t) => {
     const merged = await send(ann, id, { version: 0, other: 'x' }, true, 'a.Drop')
     t.strictSame(merged.body, { status: 0, data: [{ id, version: 2 }], merged: [] })
     t.equal((await send(ann, id, { version: 0, text: 'y' }, true, 'a.Drop')).status, 409)
+    const guess = await send(ann, id, { version: 0, text: 'hidden too' }, true, 'a.Drop')
+    t.equal(guess.status, 409, 'nor whether they have guessed it')
     t.equal((await ann.get(`/ws/rest/a.Drop/${id}/history`)).status, 403)
     t.equal((await ann.get(`/ws/rest/a.Drop/${id}?version=0`)).status, 403)
     await admin.delete(`/ws/rest/a.Drop/${id}`)

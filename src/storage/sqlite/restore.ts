@@ -24,7 +24,7 @@ import { makeFolder } from './private.ts'
 export function restoreDatabase(dataDir: string, copy: string): string | undefined {
   if (!existsSync(copy)) throw new DatabaseError(`${copy} does not exist.`)
   const file = databaseFile(dataDir)
-  const last = existsSync(file) ? takeAlone(file) : undefined
+  if (existsSync(file)) takeAlone(file)
   const draft = `${file}.restoring`
   try {
     makeFolder(dataDir)
@@ -34,7 +34,7 @@ export function restoreDatabase(dataDir: string, copy: string): string | undefin
     // A copy takes over the mode of what it is made from.
     chmodSync(draft, 0o600)
     check(copy, draft)
-    goOnAfter(draft, last)
+    goOnAfter(draft, file)
     syncFile(draft)
     const kept = existsSync(file) ? keep(dataDir, file) : undefined
     for (const ending of ['-wal', '-shm']) rmSync(file + ending, { force: true })
@@ -69,32 +69,53 @@ const FAR = 1_000_000_000
  * Numbers of changes that were made after the copy are not given again: whoever comes back with one of them must not be
  * told what happened after another change of the same number.
  */
-function goOnAfter(draft: string, last: number | undefined): void {
-  const database = new Sqlite(draft)
-  const own = lastChange(database) ?? 0
-  database.prepare(`DELETE FROM sqlite_sequence WHERE name = 'dossier_changes'`).run()
-  database
-    .prepare(`INSERT INTO sqlite_sequence (name, seq) VALUES ('dossier_changes', ?)`)
-    .run(Math.max(own, last ?? own + FAR) + 1)
-  database.close()
+function goOnAfter(draft: string, file: string): void {
+  const copy = new Sqlite(draft)
+  const own = lastChange(copy)
+  const there = existsSync(file) ? numbersIn(file, own) : { last: 0, isLater: false }
+  const next = Math.max(own?.change ?? 0, there.last) + (there.isLater ? 1 : FAR)
+  copy.prepare(`DELETE FROM sqlite_sequence WHERE name = 'dossier_changes'`).run()
+  copy.prepare(`INSERT INTO sqlite_sequence (name, seq) VALUES ('dossier_changes', ?)`).run(next)
+  copy.close()
 }
 
-const lastChange = (database: Sqlite.Database) =>
-  database.prepare(`SELECT seq FROM sqlite_sequence WHERE name = 'dossier_changes'`).pluck().get() as number | undefined
+interface LastChange {
+  change: number
+  at: string
+}
 
-/**
- * Nobody else has it open, and all that was in the write-ahead log is in the file. A damaged one is kept as it is. Returns
- * the number of the last change.
- */
-function takeAlone(file: string): number | undefined {
-  let last: number | undefined
+/** How far the database that is replaced has come, and whether it went on from where the copy was made. */
+function numbersIn(file: string, own: LastChange | undefined): { last: number; isLater: boolean } {
+  let database: Sqlite.Database | undefined
+  try {
+    database = new Sqlite(file, { readonly: true })
+    const same =
+      own && database.prepare('SELECT 1 FROM dossier_changes WHERE change = ? AND at = ?').get(own.change, own.at)
+    return { last: lastChange(database)?.change ?? 0, isLater: same !== undefined }
+  } catch {
+    // It is damaged, or older than the history.
+    return { last: 0, isLater: false }
+  } finally {
+    database?.close()
+  }
+}
+
+function lastChange(database: Sqlite.Database): LastChange | undefined {
+  const isThere = database.prepare(`SELECT 1 FROM sqlite_schema WHERE name = 'dossier_changes'`).get()
+  if (!isThere) return undefined
+  return database.prepare('SELECT change, at FROM dossier_changes ORDER BY change DESC LIMIT 1').get() as
+    | LastChange
+    | undefined
+}
+
+/** Nobody else has it open, and all that was in the write-ahead log is in the file. A damaged one is kept as it is. */
+function takeAlone(file: string): void {
   let database: Sqlite.Database | undefined
   try {
     database = new Sqlite(file, { timeout: 0 })
     database.pragma('locking_mode = exclusive')
     database.exec('BEGIN EXCLUSIVE; COMMIT')
     database.pragma('wal_checkpoint(truncate)')
-    last = lastChange(database) ?? 0
   } catch (error) {
     const { code = '' } = error as { code?: string }
     if (code === 'SQLITE_BUSY') throw new DatabaseError('The service is running. Stop it first.')
@@ -102,7 +123,6 @@ function takeAlone(file: string): number | undefined {
   } finally {
     database?.close()
   }
-  return last
 }
 
 function syncFile(path: string): void {
