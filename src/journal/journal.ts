@@ -28,7 +28,7 @@ export interface HistoryPage {
 /** What has happened to the records of one model. */
 export function journalOf(storage: Storage, model: Model) {
   const entries = entriesOf(storage, model)
-  const statesAfter = statesOf(storage, model.name, entries)
+  const stateAfter = statesOf(storage, model.name, entries)
   const read = (sql: string, parameters: unknown[]) => storage.readUpTo({ sql, parameters }, PAGE_BYTES)
 
   /** The newest first, before a change if one is named; a page that would be too large ends earlier. */
@@ -66,8 +66,7 @@ export function journalOf(storage: Storage, model: Model) {
     if (present?.version === version) return present
     const position = await positionOf(id, version, waiting)
     if (position === undefined) return undefined
-    const [state] = await statesAfter(id, [{ change: position, version }], current, waiting.gone)
-    return state
+    return stateAfter(id, { change: position, version }, current, waiting.gone)
   }
 
   /**
@@ -82,12 +81,11 @@ export function journalOf(storage: Storage, model: Model) {
     current: () => Row | undefined,
   ): Promise<Row | undefined> {
     const sql = `SELECT ${COLUMNS} ${OF_RECORD} AND change <= ? ORDER BY change DESC LIMIT 2`
-    const [entry, before] = entries(storage.readUpTo({ sql, parameters: [model.name, id, change] }, PAGE_BYTES).rows)
-    const follows = before?.change === known?.change && known && known.version + 1 === version
-    const start = entry?.operation === 'create' ? {} : follows ? known.state : undefined
-    if (start && entry && !entry.isForgotten) return redo(start, entry)
-    const [state] = await statesAfter(id, [{ change, version }], current)
-    return state
+    const { rows } = storage.readUpTo({ sql, parameters: [model.name, id, change] }, PAGE_BYTES)
+    const [entry, before] = entries(rows) as [Entry, Entry | undefined]
+    const isNext = known?.change === before?.change && known?.version === version - 1
+    const start = entry.operation === 'create' ? {} : isNext && known?.state
+    return start && !entry.isForgotten ? redo(start, entry) : stateAfter(id, { change, version }, current)
   }
 
   /** The number of the change that made a version, or, where that is not kept, one before that which ended it. */

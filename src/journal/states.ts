@@ -19,37 +19,26 @@ const WHOLE = `
   SELECT change ${OF_RECORD} AND change > ? AND (operation = 'delete' OR whole IS NOT NULL) ORDER BY change LIMIT 1`
 
 /**
- * What a record was at some places, the earliest first: undone from what it is now, or from the next change that tells all
- * of it. Undefined where that is not kept. However large the changes are, one page of them is in memory at a time.
+ * What a record was at some place: undone from what it is now, or from the next change that tells all of it. Undefined where
+ * that is not kept. However large the changes are, one page of them is in memory at a time.
  */
 export function statesOf(storage: Storage, model: string, entries: (rows: Row[]) => Entry[]) {
-  return async function statesAfter(
+  return async function stateAfter(
     id: number,
-    places: Place[],
+    place: Place,
     current: () => Row | undefined,
     gone?: AbortSignal,
-  ): Promise<(Row | undefined)[]> {
-    const found: (Row | undefined)[] = []
-    const wanted = [...places]
-    let { state, from } = beginning(id, places.at(-1) as Place, current)
+  ): Promise<Row | undefined> {
+    let { state, from } = beginning(id, place, current)
     let undone: Entry | undefined
-    const take = (change: number) => {
-      for (let last = wanted.at(-1); last && last.change >= change; last = wanted.at(-1)) {
-        const isSo = undone ? follows(undone, last) : state?.version === last.version
-        found.unshift(isSo ? state : undefined)
-        wanted.pop()
-      }
-    }
-    for await (const entry of backwards(id, from, (places[0] as Place).change)) {
+    for await (const entry of backwards(id, from, place.change)) {
       if (gone?.aborted) throw new StorageFault('unwanted', 'Nobody waits for it any more.')
-      take(entry.change)
       // What happened while nothing was written down cannot be undone.
       if (undone && !follows(undone, entry)) state = undefined
       state = before(entry, state)
       undone = entry
     }
-    take(0)
-    return found
+    return !undone || follows(undone, place) ? state : undefined
   }
 
   /** Where to begin: before the next change that tells all, or now. */
@@ -60,22 +49,26 @@ export function statesOf(storage: Storage, model: string, entries: (rows: Row[])
   ): { state?: Row | undefined; from: number } {
     const whole = storage.readOne({ sql: WHOLE, parameters: [model, id, change] })
     if (whole) return { from: whole.change as number }
-    for (let looks = 1; ; looks++) {
-      const state = current()
-      const { change: from, version } = storage.readOne({ sql: NEWEST, parameters: [model, id] }) as unknown as Place
-      const isSame = state?.version === version
-      if (isSame || looks === MOST_LOOKS) return { state: isSame ? state : undefined, from }
-    }
+    let state: Row | undefined
+    let newest: Place
+    let looks = 0
+    do {
+      state = current()
+      newest = storage.readOne({ sql: NEWEST, parameters: [model, id] }) as unknown as Place
+    } while (state?.version !== newest.version && ++looks < MOST_LOOKS)
+    return { state: looks < MOST_LOOKS ? state : undefined, from: newest.change }
   }
 
   async function* backwards(id: number, from: number, until: number): AsyncGenerator<Entry> {
     const sql = `SELECT change, id, version, operation, "by", at, createdBy, batch, fields, was, became, whole ${OF_RECORD}
       AND change <= ? AND change > ? ORDER BY change DESC LIMIT ${AT_A_TIME}`
-    for (let last = from; ; ) {
+    let last = from
+    let isAll = false
+    while (!isAll) {
       const { rows, isCut } = storage.readUpTo({ sql, parameters: [model, id, last, until] }, PAGE_BYTES)
       yield* entries(rows)
-      if (!isCut && rows.length < AT_A_TIME) return
-      last = (rows.at(-1)?.change as number) - 1
+      isAll = !isCut && rows.length < AT_A_TIME
+      last = Number(rows.at(-1)?.change) - 1
       // Others have their turn.
       await new Promise(setImmediate)
     }

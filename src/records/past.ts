@@ -69,7 +69,7 @@ export function pastOf(surroundings: Surroundings, model: Model, journal: Journa
     if (expand.length > 0) throw bad('"expand" is about records as they are, and "version" about one as it was.')
     requireReach(id, asker)
     const record = journal.recordOf(await stateAt(id, number, asker), id, number)
-    return { ...Object.fromEntries(fields.map((name) => [name, record[name]])), id, version: number }
+    return { id, version: number, ...Object.fromEntries(fields.map((name) => [name, record[name]])) }
   }
 
   async function stateAt(id: number, number: number, asker: Asker, current = () => lookUp(id, asker)): Promise<Row> {

@@ -91,15 +91,8 @@ export function recordsOf(surroundings: Surroundings, model: Model) {
     explain: (fault) => explainViolation(fault, surroundings, model, person, written),
   })
 
-  async function perform<Result>({ unit, settle, explain }: Planned<Result>): Promise<Result> {
-    let rows: Row[][]
-    try {
-      rows = await storage.write(unit)
-    } catch (error) {
-      throw error instanceof StorageFault ? explain(error) : error
-    }
-    return settle(rows)
-  }
+  const perform = async <Result>({ unit, settle, explain }: Planned<Result>): Promise<Result> =>
+    settle(await writing(unit, explain))
 
   /** The same on top of what others have changed meanwhile, where that is nothing of what is sent. */
   async function merge(id: number, data: unknown, person: Person): Promise<{ record: Stored; merged: string[] }> {
@@ -128,11 +121,18 @@ export function recordsOf(surroundings: Surroundings, model: Model) {
   /** Returns the rows of each step; none where a step has missed what it must find. */
   async function carryOut(unit: Unit, person: Person, written: Row): Promise<Row[][]> {
     try {
+      return await writing(unit, (fault) => explainViolation(fault, surroundings, model, person, written))
+    } catch (error) {
+      if (error instanceof StorageFault && error.kind === 'missed') return []
+      throw error
+    }
+  }
+
+  async function writing(unit: Unit, explain: Planned['explain']): Promise<Row[][]> {
+    try {
       return await storage.write(unit)
     } catch (error) {
-      if (!(error instanceof StorageFault)) throw error
-      if (error.kind === 'missed') return []
-      throw explainViolation(error, surroundings, model, person, written)
+      throw error instanceof StorageFault ? explain(error) : error
     }
   }
 

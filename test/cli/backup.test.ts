@@ -145,6 +145,10 @@ t.test('restoring where there is nothing, or something damaged', async (t) => {
   t.match(await runner(folder)('restore', [copy, '--create']), { code: 0, out: /is restored\.\n$/ })
   writeFileSync(join(folder, 'data', 'dossier.db'), 'no longer a database '.repeat(300))
   const kept = restoreDatabase(join(folder, 'data'), copy) as string
+  const older = new Sqlite(copy)
+  older.exec('DROP TABLE dossier_changes; PRAGMA user_version = 4')
+  older.close()
+  restoreDatabase(join(folder, 'data'), copy)
   t.ok(existsSync(kept), 'even that is kept')
   rmSync(join(folder, 'data', 'dossier.db'))
   mkdirSync(join(folder, 'data', 'dossier.db'))

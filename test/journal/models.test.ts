@@ -155,6 +155,8 @@ t.test('values of earlier types, and names that were used twice', async (t) => {
   }
   t.match(told, /"label":"true 7 {/)
 
+  t.match((await admin.post(`${PATH}/2/restore`, {})).body.data, [{ serial: 'abc', list: [1] }])
+  await admin.delete(`${PATH}/2`)
   await admin.delete(`${PATH}/1`)
   await follow({
     ...later,

@@ -1,7 +1,9 @@
 import { EventEmitter } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
+import { entriesOf } from '../../src/journal/entry.ts'
 import type { Listener } from '../../src/journal/listeners.ts'
+import { statesOf } from '../../src/journal/states.ts'
 import { MOST_PER_PERSON } from '../../src/journal/stream.ts'
 import { Streams } from '../../src/journal/streams.ts'
 import { newLogger } from '../../src/logging.ts'
@@ -211,18 +213,55 @@ t.test('streams', async (t) => {
     }
     const live = listen()
     await storage.write({
-      steps: Array.from({ length: 4 }, () => ({
+      steps: Array.from({ length: 30 }, () => ({
         sql: 'INSERT INTO a__Thing (text) VALUES (?)',
         parameters: ['x'.repeat(600_000)],
       })),
     })
-    await until(() => live.numbers.length === 4)
+    await until(() => live.numbers.length === 30)
     const late = listen({}, newest)
-    await until(() => late.numbers.length === 4)
+    await until(() => late.numbers.length === 30)
     t.strictSame(late.numbers, live.numbers)
     live.emit('close')
     late.emit('close')
   })
+
+  await t.test(
+    'many records that are not any more what they were; and models that change before it is told',
+    async (t) => {
+      await write('DELETE FROM a__Thing')
+      await write(`WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 25)
+      INSERT INTO a__Thing (text) SELECT 't' || n FROM n`)
+      const { newest } = storage.readOne({
+        sql: 'SELECT max(change) AS newest FROM dossier_changes',
+        parameters: [],
+      }) as {
+        newest: number
+      }
+      const live = listen()
+      await until(() => live.text !== '')
+      for (const text of ['u', 'v', 'w'])
+        await write(`UPDATE a__Thing SET text = '${text}' || id, version = version + 1`)
+      streams.serve(byName([thing]))
+      await until(() => live.numbers.length === 75)
+      const late = listen({}, newest)
+      await until(() => late.numbers.length === 75)
+      const records = (text: string) =>
+        [...text.matchAll(/^data: (.*)$/gm)].map(([, data]) => JSON.parse(data as string).record)
+      const told = records(late.text)
+      t.ok(told.every(({ text, id, version }) => text === `${' uvw'[version]}${id}`))
+      t.strictSame(records(live.text.replace('event: models\ndata: {}\n\n', '')), told)
+      live.emit('close')
+      late.emit('close')
+      const read = entriesOf(storage, thing)
+      const stateAfter = statesOf(storage, 'a.Thing', read)
+      const place = { change: newest, version: 0 }
+      await t.rejects(
+        stateAfter(told[24].id, place, () => told[74], AbortSignal.abort()),
+        /Nobody waits for it/,
+      )
+    },
+  )
 
   await t.test('after the end nobody begins', async (t) => {
     streams.close()
@@ -349,4 +388,11 @@ t.test('what becomes a secret is taken out of what was written down before', asy
   await scrub(storage)
   t.notMatch(JSON.stringify(rows()), /shown/, 'also what was no secret only for a while')
   t.strictSame(secrets(), [{ field: 'd', upTo: 6, done: 6 }])
+  const open = modelOf('a.Thing', { type: 'object', properties: { a: properties.a, d: properties.b }, audit: false })
+  await migrateTo(storage, [open])
+  await write(`WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 3000)
+    INSERT INTO a__Thing (d) SELECT 'plain' FROM n`)
+  await migrateTo(storage, [secret])
+  await scrub(storage)
+  t.notMatch(JSON.stringify(rows()), /plain/, 'in more than one portion')
 })

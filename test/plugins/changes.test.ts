@@ -157,6 +157,13 @@ t.test('the feed', async (t) => {
     const gone = await listen(zoe, '', { 'last-event-id': '999999' })
     t.equal(gone.status, 410)
     t.equal((await listen(zoe, '?since=x')).status, 400)
+    t.equal((await listen(zoe, '', { 'last-event-id': 'x' })).status, 400)
+    const part = await listen(zoe, `?since=${start}&models=a.Thing`)
+    t.strictSame(
+      (await part.until(2)).map(({ id: at }) => Number(at) - start),
+      [2, 6],
+    )
+    part.stop()
     for (const stream of [all, hers, one, again, later]) stream.stop()
     while (!/^dossier_streams 0$/m.test(await metrics(admin))) await setTimeout(5)
     t.match(await metrics(admin), new RegExp(`^dossier_changes ${start + 6}$`, 'm'))

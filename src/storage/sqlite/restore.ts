@@ -86,18 +86,17 @@ interface LastChange {
 
 /** How far the database that is replaced has come, and whether it went on from where the copy was made. */
 function numbersIn(file: string, own: LastChange | undefined): { last: number; isLater: boolean } {
-  let database: Sqlite.Database | undefined
+  const database = new Sqlite(file, { readonly: true })
+  const numbers = { last: 0, isLater: false }
   try {
-    database = new Sqlite(file, { readonly: true })
-    const same =
-      own && database.prepare('SELECT 1 FROM dossier_changes WHERE change = ? AND at = ?').get(own.change, own.at)
-    return { last: lastChange(database)?.change ?? 0, isLater: same !== undefined }
+    numbers.last = lastChange(database)?.change ?? 0
+    const same = database.prepare('SELECT 1 FROM dossier_changes WHERE change = ? AND at = ?').get(own?.change, own?.at)
+    numbers.isLater = same !== undefined
   } catch {
     // It is damaged, or older than the history.
-    return { last: 0, isLater: false }
-  } finally {
-    database?.close()
   }
+  database.close()
+  return numbers
 }
 
 function lastChange(database: Sqlite.Database): LastChange | undefined {
