@@ -83,8 +83,8 @@ export function journalOf(storage: Storage, model: Model) {
     const sql = `SELECT ${COLUMNS} ${OF_RECORD} AND change <= ? ORDER BY change DESC LIMIT 2`
     const { rows } = storage.readUpTo({ sql, parameters: [model.name, id, change] }, PAGE_BYTES)
     const [entry, before] = entries(rows) as [Entry, Entry | undefined]
-    const isNext = known?.change === before?.change && known?.version === version - 1
-    const start = entry.operation === 'create' ? {} : isNext && known?.state
+    const isNext = known && before && known.change === before.change && known.version === version - 1
+    const start = entry.operation === 'create' ? {} : isNext ? known.state : undefined
     return start && !entry.isForgotten ? redo(start, entry) : stateAfter(id, { change, version }, current)
   }
 

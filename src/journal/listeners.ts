@@ -39,7 +39,7 @@ const IN_ONE_GO_MS = 5
 
 /** Makes changes into what is told of them: once, however many listen. */
 export function tellingOf(feed: Feed, onError: (error: unknown) => void) {
-  const known = new Map<number, Told>()
+  const known = new Map<number, Told & { text: string }>()
   let size = 0
 
   /** Ends earlier where that gets too large, after the first. */
@@ -77,7 +77,7 @@ export function tellingOf(feed: Feed, onError: (error: unknown) => void) {
   function remember(told: Told & { text: string }) {
     known.set(told.change, told)
     size += told.text.length
-    for (const [change, { text = '' }] of known) {
+    for (const [change, { text }] of known) {
       if (size <= MOST_REMEMBERED) return
       known.delete(change)
       size -= text.length

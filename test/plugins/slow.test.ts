@@ -97,7 +97,7 @@ t.test('a page ends before it gets too large, and goes on with next', async (t) 
       const { body, text } = await who.get(`${NOTES}?limit=100&${query}${next && `&after=${next}`}`)
       ids.push(...body.data.map(({ id }: { id: number }) => id))
       sizes.push(text.length)
-      if (!body.next || ids.length > 5) return { ids, largest: Math.max(...sizes), total: body.total }
+      if (!body.next || ids.length > 3) return { ids, largest: Math.max(...sizes), total: body.total }
       next = body.next
     }
   }
@@ -118,7 +118,7 @@ t.test('a page ends before it gets too large, and goes on with next', async (t) 
   writeModel(service.folder, 'a.Note.json', model)
   await service.service.reload()
   const { ids, largest } = await through(client, 'fields=n&expand=about')
-  t.strictSame(ids.slice(0, 5), [1, 2, 3, 4, 5])
+  t.strictSame(ids.slice(0, 3), [1, 2, 3])
   t.ok(largest < 18_000_000, `${largest} bytes, with what is referred to`)
   const deep = await through(client, 'fields=n&expand=about.about')
   t.strictSame(deep.ids.slice(0, 3), [1, 2, 3])
