@@ -102,7 +102,8 @@ export function journalOf(storage: Storage, model: Model) {
    */
   function since(id: number, version: number, now: number): Entry[] | undefined {
     const sql = `SELECT ${COLUMNS} ${OF_RECORD} ORDER BY change DESC LIMIT ?`
-    const { rows } = read(sql, [model.name, id, MOST_SINCE])
+    // What is done at a shell may leave the version alone.
+    const { rows } = read(sql, [model.name, id, Math.min(MOST_SINCE, 2 * (now - version) + 10)])
     // A delete has the version that it ended.
     const isNewer = (entry: Entry) =>
       entry.version > version || (entry.version === version && entry.operation === 'delete')

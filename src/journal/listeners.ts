@@ -77,10 +77,10 @@ export function tellingOf(feed: Feed, onError: (error: unknown) => void) {
   function remember(told: Told & { text: string }) {
     known.set(told.change, told)
     size += told.text.length
-    for (const [change, { text }] of known) {
-      if (size <= MOST_REMEMBERED) return
-      known.delete(change)
-      size -= text.length
+    while (size > MOST_REMEMBERED) {
+      const [oldest] = known.values() as Iterable<Told & { text: string }> as [Told & { text: string }]
+      known.delete(oldest.change)
+      size -= oldest.text.length
     }
   }
 }

@@ -2,6 +2,7 @@ import { EventEmitter } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
 import { entriesOf } from '../../src/journal/entry.ts'
+import { feedOf } from '../../src/journal/feed.ts'
 import type { Listener } from '../../src/journal/listeners.ts'
 import { statesOf } from '../../src/journal/states.ts'
 import { MOST_PER_PERSON } from '../../src/journal/stream.ts'
@@ -253,6 +254,11 @@ t.test('streams', async (t) => {
       t.strictSame(records(live.text.replace('event: models\ndata: {}\n\n', '')), told)
       live.emit('close')
       late.emit('close')
+      const feed = feedOf(storage, byName([thing]))
+      const own = feed.page(ADMIN, undefined, newest - 25, 500).changes.filter(({ id }) => id === told[24].id)
+      const texts: unknown[] = []
+      for (const change of own) texts.push((await feed.recordAfter(change))?.text)
+      t.strictSame(texts, ['t25', ...['u', 'v', 'w'].map((letter) => `${letter}${told[24].id}`)])
       const read = entriesOf(storage, thing)
       const stateAfter = statesOf(storage, 'a.Thing', read)
       const place = { change: newest, version: 0 }
