@@ -12,6 +12,9 @@ interface Answered {
   operationId: string
 }
 
+/** How often an answer of one kind is looked at, for each document. */
+const ENOUGH = 40
+
 /** Documents differ by the models; tests start many apps with the same ones. */
 const known = new Map<string, (request: FastifyRequest, status: number, payload: string) => string | undefined>()
 
@@ -41,6 +44,7 @@ function makeChecker(document: { paths: Record<string, Record<string, Answered>>
     validators.set(pointer, validator)
     return validator
   }
+  const checked = new Map<string, number>()
   const escaped = (word: string) => encodeURIComponent(word.replaceAll('~', '~0').replaceAll('/', '~1'))
 
   return ({ method, url, routeOptions }: FastifyRequest, status: number, payload: string): string | undefined => {
@@ -63,6 +67,10 @@ function makeChecker(document: { paths: Record<string, Record<string, Answered>>
     const validate = validatorOf([...pointer, 'schema'].map(escaped).join('/'))
     // Pages of megabytes have the same shape as small ones, and what a record was may be of earlier types.
     if (payload.length > 100_000 || /[?&]version=/.test(url)) return undefined
+    // The same answer a thousand times over is right or wrong the first times.
+    const kind = `${operation.operationId} ${status}`
+    checked.set(kind, (checked.get(kind) ?? 0) + 1)
+    if ((checked.get(kind) as number) > ENOUGH) return undefined
     const body = JSON.parse(payload)
     // Whoever asks for some fields only gets these: a row.
     const isPart = operation.operationId.startsWith('read') && status === 200 && /[?&]fields=/.test(url)

@@ -48,7 +48,7 @@ t.test('whatever is sent, the answer is never a 500, and always of one shape', a
     { numRuns: 1800, seed: 1 },
   )
   t.ok(
-    (statuses.get(200) ?? 0) > 100 && (statuses.get(400) ?? 0) > 100 && (statuses.get(422) ?? 0) > 30,
+    (statuses.get(200) ?? 0) > 100 && (statuses.get(400) ?? 0) > 100 && (statuses.get(422) ?? 0) > 10,
     JSON.stringify([...statuses]),
   )
   t.equal((await client.get('/ws/me')).status, 200)
