@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { Failure } from '../src/errors.ts'
-import { type Operation, scopeOf } from '../src/model/access.ts'
+import { forbidden, type Operation, scopeOf } from '../src/model/access.ts'
 import type { Model } from '../src/model/model.ts'
 
 declare module 'fastify' {
@@ -19,7 +19,7 @@ async function access(app: FastifyInstance) {
     const { access, role } = routeOptions.config
     if (role && !user.roles.includes(role)) done(new Failure('FORBIDDEN', `This needs the role "${role}".`))
     else if (access && scopeOf(access.model, access.operation, user) === 'none')
-      done(new Failure('FORBIDDEN', `You may not ${access.operation} ${access.model.name} records.`))
+      done(forbidden(access.model, access.operation))
     else done()
   })
 }

@@ -1,11 +1,12 @@
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import { Failure, unavailable } from '../src/errors.ts'
-import { feedOf, type Wanted } from '../src/journal/feed.ts'
+import { unavailable } from '../src/errors.ts'
+import { boundsOf, feedOf, type Wanted } from '../src/journal/feed.ts'
 import { MOST_PER_PERSON, MOST_STREAMS } from '../src/journal/stream.ts'
-import { type Person, scopeOf } from '../src/model/access.ts'
+import { forbidden, type Person, scopeOf } from '../src/model/access.ts'
 import { sessionKey, userOf } from '../src/people/sessions.ts'
+import { ChangeProperties } from '../src/requests/change-schemas.ts'
 import { named } from '../src/requests/document.ts'
 import type { Parameters } from '../src/requests/parameters.ts'
 import { allowOnly, bad, wholeNumber } from '../src/requests/query.ts'
@@ -14,17 +15,14 @@ const DEFAULT_LIMIT = 100
 const MAX_LIMIT = 1000
 const tags = ['changes']
 
+const { change, ...stamp } = ChangeProperties
 const Change = named(
   'Change',
   Type.Object({
-    change: Type.Integer(),
+    change,
     model: Type.String(),
     id: Type.Integer(),
-    version: Type.Integer(),
-    operation: Type.Unsafe<string>({ type: 'string', enum: ['create', 'update', 'delete', 'restore', 'forget'] }),
-    by: Type.Union([Type.String(), Type.Null()]),
-    at: Type.String(),
-    batch: Type.Optional(Type.Integer({ description: 'The same number for all that one batch changed.' })),
+    ...stamp,
     fields: Type.Array(Type.String(), { description: 'The names of what was changed.' }),
   }),
 )
@@ -68,7 +66,7 @@ async function changes(app: FastifyInstance) {
     handler: async ({ query, user }) => {
       allowOnly(['since', 'models', 'limit'], query)
       const limit = wholeNumber(query, 'limit', MAX_LIMIT) ?? DEFAULT_LIMIT
-      const since = numberIn(query) ?? feed.bounds().oldest - 1
+      const since = numberIn(query) ?? boundsOf(app.storage).oldest - 1
       feed.requireKnown(since)
       const { changes: found, next } = feed.page(user, modelsIn(query, user), since, limit)
       return { status: 0, next, data: found }
@@ -121,7 +119,7 @@ async function changes(app: FastifyInstance) {
     for (const name of names) {
       const model = app.models.get(name)
       if (!model) throw app.missingModel(name, user)
-      if (scopeOf(model, 'read', user) === 'none') throw new Failure('FORBIDDEN', `You may not read ${name} records.`)
+      if (scopeOf(model, 'read', user) === 'none') throw forbidden(model, 'read')
     }
     return new Set(names)
   }

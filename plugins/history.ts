@@ -8,6 +8,7 @@ import { Waiting } from '../src/records/asker.ts'
 import type { Records } from '../src/records/records.ts'
 import type { Restoring } from '../src/records/restore.ts'
 import { idIn } from '../src/requests/address.ts'
+import { By, ChangeProperties } from '../src/requests/change-schemas.ts'
 import { named } from '../src/requests/document.ts'
 import { CONFLICTS } from '../src/requests/matching.ts'
 import { IdParameter, PastParameters } from '../src/requests/parameter-schemas.ts'
@@ -15,16 +16,10 @@ import type { Parameters } from '../src/requests/parameters.ts'
 import { allowOnly, DEFAULT_LIMIT, MAX_LIMIT, wholeNumber } from '../src/requests/query.ts'
 import { describedRoutes, rowOf } from '../src/requests/schemas.ts'
 
-const Name = Type.Union([Type.String(), Type.Null()], { description: 'null: somebody at the database itself' })
 const HistoryEntry = named(
   'HistoryEntry',
   Type.Object({
-    change: Type.Integer({ description: 'The number of the change in the whole service; it grows.' }),
-    version: Type.Integer(),
-    operation: Type.Unsafe<string>({ type: 'string', enum: ['create', 'update', 'delete', 'restore', 'forget'] }),
-    by: Name,
-    at: Type.String(),
-    batch: Type.Optional(Type.Integer({ description: 'The same number for all that one batch changed.' })),
+    ...ChangeProperties,
     changes: Type.Record(Type.String(), Type.Unknown(), {
       description:
         'For each field `from` and `to`; neither of a field that is never shown, or where that was forgotten.',
@@ -34,7 +29,7 @@ const HistoryEntry = named(
 const DeletedRecord = named(
   'DeletedRecord',
   Type.Object(
-    { id: Type.Integer(), version: Type.Integer(), by: Name, at: Type.String() },
+    { id: Type.Integer(), version: Type.Integer(), by: By, at: Type.String() },
     { additionalProperties: true, description: 'When and by whom it was deleted, and the fields of a list.' },
   ),
 )

@@ -2,7 +2,7 @@ import { hash, timingSafeEqual } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { Failure } from '../src/errors.ts'
-import { feedOf } from '../src/journal/feed.ts'
+import { boundsOf } from '../src/journal/feed.ts'
 import { ADMIN } from '../src/model/access.ts'
 import { countSessions } from '../src/people/sessions.ts'
 import { countsOf } from '../src/tables/counts.ts'
@@ -34,7 +34,7 @@ async function metrics(app: FastifyInstance) {
         [...app.models.values()].map((model) => [model.name, countsOf(app.storage, model).total()]),
       )
       const sessions = await countSessions(app.storage.db, app.config)
-      const { newest: changes } = feedOf(app.storage, app.models).bounds()
+      const { newest: changes } = boundsOf(app.storage)
       const streams = app.streams.size
       return reply.type(app.metrics.contentType).send(await app.metrics.text({ sessions, records, changes, streams }))
     },

@@ -1,6 +1,7 @@
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Code } from '../src/errors.ts'
+import { Breath } from '../src/lib/breath.ts'
 import { componentsOf, STUB, shortNames } from '../src/requests/components.ts'
 import { documentPieces } from '../src/requests/document.ts'
 import type { Answerable, Route } from '../src/requests/operation.ts'
@@ -87,12 +88,10 @@ async function openapi(app: FastifyInstance) {
 
 async function joined(pieces: Iterable<string>): Promise<Buffer> {
   const bytes: Buffer[] = []
-  let since = performance.now()
+  const breath = new Breath(PORTION_MS)
   for (const piece of pieces) {
     bytes.push(Buffer.from(piece))
-    if (performance.now() - since < PORTION_MS) continue
-    await new Promise(setImmediate)
-    since = performance.now()
+    if (breath.isDue) await breath.take()
   }
   return Buffer.concat(bytes)
 }

@@ -29,6 +29,7 @@ export class Behind {
   add(stream: Stream): void {
     stream.isLive = false
     this.#all.push(stream)
+    this.#awaitRoom(stream)
   }
 
   remove(stream: Stream): void {
@@ -44,7 +45,6 @@ export class Behind {
   async catchUp(feed: Served, told: number): Promise<void> {
     const end = performance.now() + CATCH_UP_MS
     this.#pages.clear()
-    for (const one of this.#all) if (!canTake(one)) this.#awaitDrain(one)
     for (let stream = this.#all.find(canBeTold); stream; stream = this.#all.find(canBeTold)) {
       // Whatever comes of it, then it is somebody else's turn.
       this.remove(stream)
@@ -68,6 +68,7 @@ export class Behind {
     stream.writtenAt = Date.now()
     stream.isLive = stream.position === upTo
     if (stream.isLive) this.remove(stream)
+    else this.#awaitRoom(stream)
   }
 
   /** Many come back at once after a restart, and ask for the same. */
@@ -78,8 +79,9 @@ export class Behind {
     return page
   }
 
-  #awaitDrain(stream: Stream) {
-    if (stream.isAwaited) return
+  /** Whoever has too much to read is told more when they have read it. */
+  #awaitRoom(stream: Stream) {
+    if (canTake(stream) || stream.isAwaited) return
     stream.isAwaited = true
     stream.sink.once('drain', () => {
       stream.isAwaited = false

@@ -33,11 +33,16 @@ export interface Entry extends Pick<ChangeRow, 'change' | 'version' | 'operation
   whole: Row | undefined
 }
 
-export interface Rename {
+interface Rename {
   change: number
   earlier: string
   later: string
 }
+
+/** The columns of an entry; a whole record is large, and wanted seldom. */
+export const ENTRY_COLUMNS = 'change, id, version, operation, "by", at, createdBy, batch, fields, was, became'
+/** The changes of one record. */
+export const OF_RECORD = 'FROM dossier_changes WHERE model = ? AND id = ?'
 
 const RENAMES = 'SELECT change, earlier, later FROM dossier_renames WHERE model = ? ORDER BY change, rowid'
 

@@ -59,20 +59,15 @@ export function feedOf(storage: Storage, models: Models) {
     return known
   }
 
-  function bounds(): { oldest: number; newest: number } {
-    const row = storage.readOne({ sql: BOUNDS, parameters: [] }) as { oldest: number | null; newest: number | null }
-    return { oldest: row.oldest ?? 1, newest: row.newest ?? 0 }
-  }
-
   /** Whether nothing has been dropped, or come otherwise, between a number and what is kept. */
   function isKnown(since: number): boolean {
     const row = storage.readOne({ sql: 'SELECT 1 FROM dossier_changes WHERE change = ?', parameters: [since] })
-    return row !== undefined || since + 1 === bounds().oldest
+    return row !== undefined || since + 1 === boundsOf(storage).oldest
   }
 
   function requireKnown(since: number): void {
     if (isKnown(since)) return
-    const { oldest } = bounds()
+    const { oldest } = boundsOf(storage)
     throw new Failure(
       'CHANGES_GONE',
       `The change ${since} is not kept. The oldest that is has the number ${oldest}: read the records anew, and go on from now.`,
@@ -158,7 +153,13 @@ export function feedOf(storage: Storage, models: Models) {
   const isSeenBy = (person: Person, { model, createdBy }: Owned): boolean =>
     reaches(reachOf(models.get(model) as Model, 'read', person), { createdBy })
 
-  return { bounds, isKnown, requireKnown, page, all, recordAfter, isSeenBy, models }
+  return { isKnown, requireKnown, page, all, recordAfter, isSeenBy, models }
+}
+
+/** The numbers of the oldest change that is kept, and of the newest. */
+export function boundsOf(storage: Storage): { oldest: number; newest: number } {
+  const row = storage.readOne({ sql: BOUNDS, parameters: [] }) as { oldest: number | null; newest: number | null }
+  return { oldest: row.oldest ?? 1, newest: row.newest ?? 0 }
 }
 
 export type Feed = ReturnType<typeof feedOf>

@@ -3,14 +3,11 @@ import { PAGE_BYTES } from '../storage/size.ts'
 import type { Row, Seeker, Storage } from '../storage/storage.ts'
 import { computerOf } from '../tables/computed.ts'
 import { isAudit } from '../tables/journal.ts'
-import { type ChangeRow, type Entry, entriesOf, type Values } from './entry.ts'
+import { type ChangeRow, ENTRY_COLUMNS, type Entry, entriesOf, OF_RECORD, type Values } from './entry.ts'
 import { redo, statesOf } from './states.ts'
 
 /** How many changes a conflict or a merge looks back at most: both are one bounded look. */
 export const MOST_SINCE = 250
-
-const COLUMNS = 'change, id, version, operation, "by", at, createdBy, batch, fields, was, became'
-const OF_RECORD = 'FROM dossier_changes WHERE model = ? AND id = ?'
 
 const POSITION = `
   SELECT max(iif(version = ? AND operation <> 'delete', change, NULL)) AS made,
@@ -33,7 +30,7 @@ export function journalOf(storage: Storage, model: Model) {
 
   /** The newest first, before a change if one is named; a page that would be too large ends earlier. */
   function page(id: number, limit: number, before = Number.MAX_SAFE_INTEGER): HistoryPage {
-    const sql = `SELECT ${COLUMNS} ${OF_RECORD} AND change < ? ORDER BY change DESC LIMIT ?`
+    const sql = `SELECT ${ENTRY_COLUMNS} ${OF_RECORD} AND change < ? ORDER BY change DESC LIMIT ?`
     const { rows, isCut } = read(sql, [model.name, id, before, limit + 1])
     return { entries: entries(rows.slice(0, limit)), hasMore: isCut || rows.length > limit }
   }
@@ -46,7 +43,7 @@ export function journalOf(storage: Storage, model: Model) {
   /** The last change of a record, if that was its delete. */
   function deletion(id: number): ChangeRow | undefined {
     const last = storage.readOne({
-      sql: `SELECT ${COLUMNS} ${OF_RECORD} AND operation <> 'forget' ORDER BY change DESC LIMIT 1`,
+      sql: `SELECT ${ENTRY_COLUMNS} ${OF_RECORD} AND operation <> 'forget' ORDER BY change DESC LIMIT 1`,
       parameters: [model.name, id],
     }) as ChangeRow | undefined
     return last?.operation === 'delete' ? last : undefined
@@ -80,8 +77,8 @@ export function journalOf(storage: Storage, model: Model) {
     known: Known | undefined,
     current: () => Row | undefined,
   ): Promise<Row | undefined> {
-    const sql = `SELECT ${COLUMNS} ${OF_RECORD} AND change <= ? ORDER BY change DESC LIMIT 2`
-    const { rows } = storage.readUpTo({ sql, parameters: [model.name, id, change] }, PAGE_BYTES)
+    const sql = `SELECT ${ENTRY_COLUMNS} ${OF_RECORD} AND change <= ? ORDER BY change DESC LIMIT 2`
+    const { rows } = read(sql, [model.name, id, change])
     const [entry, before] = entries(rows) as [Entry, Entry | undefined]
     const isNext = known && before && known.change === before.change && known.version === version - 1
     const start = entry.operation === 'create' ? {} : isNext ? known.state : undefined
@@ -101,7 +98,9 @@ export function journalOf(storage: Storage, model: Model) {
    * one look goes.
    */
   function since(id: number, version: number, now: number): Entry[] | undefined {
-    const sql = `SELECT ${COLUMNS} ${OF_RECORD} ORDER BY change DESC LIMIT ?`
+    // A version that never was.
+    if (version > now) return undefined
+    const sql = `SELECT ${ENTRY_COLUMNS} ${OF_RECORD} ORDER BY change DESC LIMIT ?`
     // What is done at a shell may leave the version alone.
     const { rows } = read(sql, [model.name, id, Math.min(MOST_SINCE, 2 * (now - version) + 10)])
     // A delete has the version that it ended.

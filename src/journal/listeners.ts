@@ -1,3 +1,4 @@
+import { Breath } from '../lib/breath.ts'
 import { type Person, scopeOf } from '../model/access.ts'
 import type { Model } from '../model/model.ts'
 import { PAGE_BYTES } from '../storage/size.ts'
@@ -46,15 +47,13 @@ export function tellingOf(feed: Feed, onError: (error: unknown) => void) {
   return async function toldOf(changes: Owned[]): Promise<Told[]> {
     const told: Told[] = []
     let left = PAGE_BYTES
-    let since = performance.now()
+    const breath = new Breath(IN_ONE_GO_MS)
     for (const change of changes) {
       const one = known.get(change.change) ?? (await remembered(change))
       left -= one.text?.length ?? 0
       if (left < 0 && told.length > 0) return told
       told.push(one)
-      if (performance.now() - since < IN_ONE_GO_MS) continue
-      await new Promise(setImmediate)
-      since = performance.now()
+      if (breath.isDue) await breath.take()
     }
     return told
   }

@@ -1,6 +1,6 @@
 import { PAGE_BYTES } from '../storage/size.ts'
 import { type Row, type Storage, StorageFault } from '../storage/storage.ts'
-import type { Entry } from './entry.ts'
+import { ENTRY_COLUMNS, type Entry, OF_RECORD } from './entry.ts'
 
 /** Right after a change, and which version a record had then. */
 export interface Place {
@@ -13,7 +13,6 @@ const AT_A_TIME = 100
 /** A record may change between two looks: so often it is looked again. */
 const MOST_LOOKS = 5
 
-const OF_RECORD = 'FROM dossier_changes WHERE model = ? AND id = ?'
 const NEWEST = `SELECT max(change) AS change, version ${OF_RECORD}`
 const WHOLE = `
   SELECT change ${OF_RECORD} AND change > ? AND (operation = 'delete' OR whole IS NOT NULL) ORDER BY change LIMIT 1`
@@ -60,7 +59,7 @@ export function statesOf(storage: Storage, model: string, entries: (rows: Row[])
   }
 
   async function* backwards(id: number, from: number, until: number): AsyncGenerator<Entry> {
-    const sql = `SELECT change, id, version, operation, "by", at, createdBy, batch, fields, was, became, whole ${OF_RECORD}
+    const sql = `SELECT ${ENTRY_COLUMNS}, whole ${OF_RECORD}
       AND change <= ? AND change > ? ORDER BY change DESC LIMIT ${AT_A_TIME}`
     let last = from
     let isAll = false

@@ -1,9 +1,10 @@
 import { setTimeout } from 'node:timers/promises'
+import { Breath } from '../lib/breath.ts'
 import type { Person } from '../model/access.ts'
 import type { Models } from '../model/model.ts'
 import type { Storage } from '../storage/storage.ts'
 import { Behind, type Served } from './behind.ts'
-import { feedOf } from './feed.ts'
+import { boundsOf, feedOf } from './feed.ts'
 import { type Listener, mayListen, type Told, tellerOf, tellingOf } from './listeners.ts'
 import { AT_A_TIME, canTake, greeting, LONGEST_PAUSE_MS, mark, type Stream } from './stream.ts'
 
@@ -65,7 +66,7 @@ export class Streams {
 
   /** Other models count from now on; what was committed before is told by those that were there. */
   serve(models: Models): void {
-    this.#former = { feed: this.#feed, until: this.#feed.bounds().newest }
+    this.#former = { feed: this.#feed, until: boundsOf(this.#storage).newest }
     this.#feed = this.#served(models)
     for (const stream of this.#streams) {
       if (!mayListen(this.#feed, stream)) this.#end(stream)
@@ -110,7 +111,7 @@ export class Streams {
 
   #begin() {
     // While the last ones are still being told, what they were told counts for who comes now.
-    if (!this.#isAtIt) this.#told = this.#feed.bounds().newest
+    if (!this.#isAtIt) this.#told = boundsOf(this.#storage).newest
     this.#timers = [
       setInterval(() => this.wake(), this.#times.look).unref(),
       setInterval(() => this.#mind(), this.#times.ask / PARTS).unref(),
@@ -183,7 +184,7 @@ export class Streams {
     const isCut = told.length < changes.length
     const last = isCut ? (told.at(-1) as Told).change : next
     const tell = tellerOf(feed, told)
-    let since = performance.now()
+    const breath = new Breath(IN_ONE_GO_MS)
     for (const stream of this.#streams) {
       if (!stream.isLive) continue
       const written = canTake(stream) ? tell(stream) : undefined
@@ -192,9 +193,7 @@ export class Streams {
         stream.position = last
         if (written > 0) stream.writtenAt = Date.now()
       }
-      if (performance.now() - since < IN_ONE_GO_MS) continue
-      await new Promise(setImmediate)
-      since = performance.now()
+      if (breath.isDue) await breath.take()
     }
     this.#told = last
     if (isCut || isFull || this.#former) this.#isWoken = true

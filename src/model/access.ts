@@ -1,3 +1,4 @@
+import { Failure } from '../errors.ts'
 import type { Model } from './model.ts'
 
 export const OPERATIONS = ['read', 'create', 'update', 'delete'] as const
@@ -36,6 +37,10 @@ export function scopeOf(model: Model, operation: Operation, person: Person): Sco
   if (rules.some(({ own }) => !own || operation === 'create')) return 'all'
   return rules.length > 0 ? 'own' : 'none'
 }
+
+/** Where there is nothing that somebody may do so. */
+export const forbidden = (model: Model, operation: Operation) =>
+  new Failure('FORBIDDEN', `You may not ${operation} ${model.name} records.`)
 
 const EVERYBODY = 'everybody logged in'
 

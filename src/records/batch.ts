@@ -1,5 +1,5 @@
 import { Failure } from '../errors.ts'
-import { type Operation, type Person, scopeOf } from '../model/access.ts'
+import { forbidden, type Operation, type Person, scopeOf } from '../model/access.ts'
 import type { Model, Models } from '../model/model.ts'
 import { type Handed, type Row, type Step, type Storage, StorageFault } from '../storage/storage.ts'
 import type { Planned, Records } from './records.ts'
@@ -64,8 +64,7 @@ export function batchOf({ storage, models, collections, missingModel }: Parts) {
     const { kind, name } = kindOf(operation)
     const model = models.get(name)
     if (!model) throw missingModel(name, person)
-    if (scopeOf(model, kind, person) === 'none')
-      throw new Failure('FORBIDDEN', `You may not ${kind} ${model.name} records.`)
+    if (scopeOf(model, kind, person) === 'none') throw forbidden(model, kind)
     return model
   }
 }

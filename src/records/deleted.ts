@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { ENTRY_COLUMNS } from '../journal/entry.ts'
 import type { Journal } from '../journal/journal.ts'
 import { asDeleted } from '../journal/states.ts'
 import { reachOf } from '../model/access.ts'
@@ -8,13 +9,8 @@ import type { Row } from '../storage/storage.ts'
 import { is } from '../tables/condition.ts'
 import { within } from '../tables/within.ts'
 import type { Asker } from './asker.ts'
+import { type PageOfPast, pageOf } from './past.ts'
 import type { Surroundings } from './surroundings.ts'
-
-export interface Deleted {
-  total: number
-  next?: string
-  data: Row[]
-}
 
 const ROWS_BETWEEN = 64
 
@@ -22,15 +18,14 @@ const ROWS_BETWEEN = 64
 export function deletedOf(surroundings: Surroundings, model: Model, journal: Journal) {
   const { storage, findSeconds } = surroundings
 
-  return async function deleted(limit: number, before: number | undefined, asker: Asker): Promise<Deleted> {
+  return async function deleted(limit: number, before: number | undefined, asker: Asker): Promise<PageOfPast<Row>> {
     const { username, gone } = asker
     const ends = performance.now() + findSeconds * 1000
     const search = async (query: ReturnType<typeof select>) => {
       const seconds = Math.max(0.001, (ends - performance.now()) / 1000)
       return storage.search(query.compile(storage.db), { username, gone, seconds, bytes: PAGE_BYTES, shapes: {} })
     }
-    const columns = sql`"change", "id", "version", "operation", "by", "at", "createdBy", "batch", "fields", "was", "became"`
-    const page = select(columns, asker, before)
+    const page = select(sql.raw(ENTRY_COLUMNS), asker, before)
     const { rows, isCut } = await search(sql`${page} ORDER BY "change" DESC LIMIT ${limit + 1}`)
     const kept = rows.slice(0, limit)
     const data = journal.entries(kept).map((entry, index) => {
@@ -40,12 +35,9 @@ export function deletedOf(surroundings: Surroundings, model: Model, journal: Jou
       return { ...listed, id: record.id, version, by, at }
     })
     const hasMore = isCut || rows.length > limit
-    const isAll = before === undefined && !hasMore && limit > 0
-    const total = isAll
-      ? data.length
-      : ((await search(select(sql`count(*) AS "total"`, asker))).rows[0]?.total as number)
-    const next = hasMore && kept.length > 0 ? { next: String(kept.at(-1)?.change) } : {}
-    return { total, ...next, data }
+    const last = kept.at(-1)?.change as number | undefined
+    const count = async () => (await search(select(sql`count(*) AS "total"`, asker))).rows[0]?.total as number
+    return pageOf(data, { limit, after: before, hasMore, last }, count)
   }
 
   /** Of each record its last delete, if nothing came after it and it has not been forgotten. */

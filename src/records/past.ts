@@ -15,10 +15,31 @@ export interface Happened extends Pick<Entry, 'change' | 'version' | 'operation'
   changes: Record<string, NonNullable<Values> | object>
 }
 
-export interface HistoryOf {
+/** A page of what has happened, the newest first. */
+export interface PageOfPast<Item> {
   total: number
   next?: string
-  data: Happened[]
+  data: Item[]
+}
+
+interface Asked {
+  limit: number
+  /** the change before which it begins */
+  after: number | undefined
+  hasMore: boolean
+  /** the last change that is on it */
+  last: number | undefined
+}
+
+/** A page that begins at the newest and is not full is all there is. */
+export async function pageOf<Item>(
+  data: Item[],
+  { limit, after, hasMore, last }: Asked,
+  count: () => Promise<number>,
+): Promise<PageOfPast<Item>> {
+  const isAll = after === undefined && !hasMore && limit > 0
+  const total = isAll ? data.length : await count()
+  return { total, ...(hasMore && last !== undefined && { next: String(last) }), data }
 }
 
 const turns = new InTurn()
@@ -49,7 +70,12 @@ export function pastOf(surroundings: Surroundings, model: Model, journal: Journa
     if (!lookUp(id, person) && !deletion(id, person)) throw notThere(id, person)
   }
 
-  async function history(id: number, limit: number, after: number | undefined, asker: Asker): Promise<HistoryOf> {
+  async function history(
+    id: number,
+    limit: number,
+    after: number | undefined,
+    asker: Asker,
+  ): Promise<PageOfPast<Happened>> {
     requireReach(id, asker)
     const { entries, hasMore } = journal.page(id, limit, after)
     const data = entries.map((entry): Happened => {
@@ -57,11 +83,8 @@ export function pastOf(surroundings: Surroundings, model: Model, journal: Journa
       const changes = Object.fromEntries(journal.shownValues(entry).map(([name, values]) => [name, values ?? {}]))
       return { change, version, operation, by, at, ...(batch !== null && { batch }), changes }
     })
-    // A page that is not full is all there is.
-    const isAll = after === undefined && !hasMore && limit > 0
-    const total = isAll ? data.length : await journal.total(id, waiting(asker))
-    const next = hasMore && data.length > 0 ? { next: String(data.at(-1)?.change) } : {}
-    return { total, ...next, data }
+    const last = data.at(-1)?.change
+    return pageOf(data, { limit, after, hasMore, last }, () => journal.total(id, waiting(asker)))
   }
 
   /** A record as it was, also of one that has been deleted since. */

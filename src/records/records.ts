@@ -36,6 +36,19 @@ export interface Planned<Result = unknown> {
   explain(fault: StorageFault): Error
 }
 
+/** What is answered to a change on top of others'. */
+interface Merged {
+  record: Stored
+  merged: string[]
+}
+
+/** Which record it was about, where there is none to write. */
+export interface Sought {
+  id: number
+  version: number
+  operation: Operation
+}
+
 /** The records of one model. Each call is told who asks, checks what it is given, and reaches only what they may. */
 export function recordsOf(surroundings: Surroundings, model: Model) {
   const { storage, models } = surroundings
@@ -46,7 +59,6 @@ export function recordsOf(surroundings: Surroundings, model: Model) {
   const journal = journalOf(storage, model)
   const shown = visibleFields(model).map((field) => field.name)
   const past = pastOf(surroundings, model, journal, (id, person) => lookUp(id, reachOf(model, 'read', person)))
-  const { restore } = restorerOf({ surroundings, model, checks, changes, past, lookUp, write, lost, asSeenBy })
 
   function read(id: number, person: Person, view: View): Stored {
     const record = look(id, 'read', person, view)
@@ -66,11 +78,21 @@ export function recordsOf(surroundings: Surroundings, model: Model) {
 
     /** The data has the version that was read; fields that are not in it stay as they are. */
     update(id: number, data: unknown, person: Person, handed: Row = {}): Planned<Stored> {
-      const version = checkUpdate(id, data, person, handed)
-      const row = { ...(data as Row), ...handed }
-      return planned(changes.update(id, version, row, person), person, row, (rows) =>
-        rows[0]?.[0] ? asSeenBy(person, decode(rows[0][0])) : lost(id, version, 'update', person, row),
+      const { version, sent } = checkUpdate(id, data, person, handed)
+      return planned(changes.update(id, version, sent, person), person, sent, (rows) =>
+        rows[0]?.[0] ? asSeenBy(person, decode(rows[0][0])) : lost(id, version, 'update', person, sent),
       )
+    },
+
+    /** The same on top of what others have changed meanwhile, where that is nothing of what is sent. */
+    merge(id: number, data: unknown, person: Person): Planned<Merged> {
+      const { version, sent } = checkUpdate(id, data, person)
+      return planned(changes.merge(id, version, sent, person), person, sent, ([found, written]) => {
+        if (!written?.[0]) return lost(id, version, 'update', person, sent)
+        const record = decode(written[0])
+        const merged = mayRead(person, record) ? mergedFields(model, found?.[0]?.merged as string) : []
+        return { record: asSeenBy(person, record), merged }
+      })
     },
 
     remove(id: number, version: number | undefined, person: Person): Planned<number> {
@@ -91,49 +113,34 @@ export function recordsOf(surroundings: Surroundings, model: Model) {
     explain: (fault) => explainViolation(fault, surroundings, model, person, written),
   })
 
-  const perform = async <Result>({ unit, settle, explain }: Planned<Result>): Promise<Result> =>
-    settle(await writing(unit, explain))
-
-  /** The same on top of what others have changed meanwhile, where that is nothing of what is sent. */
-  async function merge(id: number, data: unknown, person: Person): Promise<{ record: Stored; merged: string[] }> {
-    const version = checkUpdate(id, data, person)
-    const [found, written] = await carryOut(changes.merge(id, version, data as Row, person), person, data as Row)
-    if (!written?.[0]) return lost(id, version, 'update', person, data as Row)
-    const record = decode(written[0])
-    const merged = mayRead(person, record) ? mergedFields(model, found?.[0]?.merged as string) : []
-    return { record: asSeenBy(person, record), merged }
+  /** A step that has missed what it must find is told by what is settled. */
+  async function perform<Result>({ unit, settle, explain }: Planned<Result>): Promise<Result> {
+    let rows: Row[][] = []
+    try {
+      rows = await storage.write(unit)
+    } catch (error) {
+      if (!(error instanceof StorageFault)) throw error
+      if (error.kind !== 'missed') throw explain(error)
+    }
+    return settle(rows)
   }
 
-  function checkUpdate(id: number, data: unknown, person: Person, handed: Row = {}): number {
+  /** Carries out what writes a record by its last step; where there was none to write, somebody else was first. */
+  function carryOut(unit: Unit, person: Person, sent: Row, { id, version, operation }: Sought): Promise<Stored> {
+    const settle = (rows: Row[][]) => {
+      const row = rows.at(-1)?.[0]
+      return row ? asSeenBy(person, decode(row)) : lost(id, version, operation, person, sent)
+    }
+    return perform(planned(unit, person, sent, settle))
+  }
+
+  function checkUpdate(id: number, data: unknown, person: Person, handed: Row = {}): { version: number; sent: Row } {
     checks.update(data)
     const { id: named = id, version } = data as { id?: number; version: number }
     if (named !== id) throw new Failure('BAD_REQUEST', `The body names the id ${named}, but the path names ${id}.`)
-    refuseUnreachable(surroundings, model, { ...data, ...handed }, person, id)
-    return version
-  }
-
-  /** Returns the record that was written, if there was one to write. */
-  async function write(unit: Unit, person: Person, written: Row): Promise<Stored | undefined> {
-    const row = (await carryOut(unit, person, written)).at(-1)?.[0]
-    return row && decode(row)
-  }
-
-  /** Returns the rows of each step; none where a step has missed what it must find. */
-  async function carryOut(unit: Unit, person: Person, written: Row): Promise<Row[][]> {
-    try {
-      return await writing(unit, (fault) => explainViolation(fault, surroundings, model, person, written))
-    } catch (error) {
-      if (error instanceof StorageFault && error.kind === 'missed') return []
-      throw error
-    }
-  }
-
-  async function writing(unit: Unit, explain: Planned['explain']): Promise<Row[][]> {
-    try {
-      return await storage.write(unit)
-    } catch (error) {
-      throw error instanceof StorageFault ? explain(error) : error
-    }
+    const sent = { ...data, ...handed }
+    refuseUnreachable(surroundings, model, sent, person, id)
+    return { version, sent }
   }
 
   /** No row had this id and version: either there is no such record, or somebody else was first. */
@@ -182,9 +189,9 @@ export function recordsOf(surroundings: Surroundings, model: Model) {
     guard: changes.guard,
     create: (data: unknown, person: Person) => perform(plan.create(data, person)),
     update: (id: number, data: unknown, person: Person) => perform(plan.update(id, data, person)),
-    merge,
+    merge: (id: number, data: unknown, person: Person) => perform(plan.merge(id, data, person)),
     remove: (id: number, version: number | undefined, person: Person) => perform(plan.remove(id, version, person)),
-    restore,
+    restore: restorerOf({ surroundings, model, checks, changes, past, lookUp, carryOut }),
     history: past.history,
     version: past.version,
     deleted: deletedOf(surroundings, model, journal),

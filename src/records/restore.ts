@@ -1,11 +1,12 @@
 import { Failure } from '../errors.ts'
 import type { ChangeRow } from '../journal/entry.ts'
-import { type Operation, type Person, type Reach, reachOf } from '../model/access.ts'
+import { forbidden, type Operation, type Person, type Reach, reachOf, scopeOf } from '../model/access.ts'
 import type { Field, Model } from '../model/model.ts'
 import type { Row, Unit } from '../storage/storage.ts'
 import type { Asker } from './asker.ts'
 import type { changesOf } from './changes.ts'
 import type { Past } from './past.ts'
+import type { Sought } from './records.ts'
 import type { Stored, Surroundings } from './surroundings.ts'
 import type { Checks } from './validate.ts'
 import { refuseUnreachable } from './violations.ts'
@@ -18,9 +19,7 @@ interface Parts {
   changes: ReturnType<typeof changesOf>
   past: Past
   lookUp(id: number, reach: Reach): Stored | undefined
-  write(unit: Unit, person: Person, written: Row): Promise<Stored | undefined>
-  lost(id: number, version: number, operation: Operation, person: Person, sent: Row): never
-  asSeenBy(person: Person, record: Stored): Stored
+  carryOut(unit: Unit, person: Person, sent: Row, sought: Sought): Promise<Stored>
 }
 
 /** What a restore asks for: of a record that is there, the version that was read, too. */
@@ -31,9 +30,10 @@ export interface Restoring {
 
 /** Brings back what a record was. */
 export function restorerOf(parts: Parts) {
-  const { surroundings, model, changes, past, lookUp, write, lost, asSeenBy } = parts
+  const { surroundings, model, changes, past, lookUp, carryOut } = parts
   const checks: Checks = parts.checks
-  async function restore(id: number, { version, to }: Restoring, asker: Asker): Promise<Stored> {
+
+  return async function restore(id: number, { version, to }: Restoring, asker: Asker): Promise<Stored> {
     const deletion = past.deletion(id, asker)
     if (deletion && !isThere(id)) return bringBack(id, deletion, { version, to }, asker)
     requireRight('update', asker)
@@ -48,8 +48,7 @@ export function restorerOf(parts: Parts) {
     checks.update(data)
     refuseUnreachable(surroundings, model, data, asker, id)
     const unit: Unit = { ...changes.update(id, version, data, asker), as: 'restore' }
-    const record = await write(unit, asker, data)
-    return record ? asSeenBy(asker, record) : lost(id, version, 'update', asker, data)
+    return carryOut(unit, asker, data, { id, version, operation: 'update' })
   }
 
   /** A record that was deleted: all of it but its secrets, which nobody has kept. */
@@ -65,8 +64,7 @@ export function restorerOf(parts: Parts) {
     refuseUnreachable(surroundings, model, data, asker)
     // What a client cannot set comes back as it was, unless it is of another type by now.
     const unit = changes.recreate(id, last + 1, { ...readOnly(state), ...data }, asker, deletion.change)
-    const record = await write(unit, asker, data)
-    return record ? asSeenBy(asker, record) : lost(id, last, 'read', asker, data)
+    return carryOut(unit, asker, data, { id, version: last, operation: 'read' })
   }
 
   /** What is sent to bring a state back. A field that is newer than the state is unset, if it may be. */
@@ -83,14 +81,13 @@ export function restorerOf(parts: Parts) {
     )
   }
 
-  const isThere = (id: number) => lookUp(id, { scope: 'all', username: '' }) !== undefined
-
-  function requireRight(operation: Operation, person: Person) {
-    if (reachOf(model, operation, person).scope === 'none')
-      throw new Failure('FORBIDDEN', `You may not ${operation} ${model.name} records.`)
+  function isThere(id: number): boolean {
+    return lookUp(id, { scope: 'all', username: '' }) !== undefined
   }
 
-  return { restore }
+  function requireRight(operation: Operation, person: Person) {
+    if (scopeOf(model, operation, person) === 'none') throw forbidden(model, operation)
+  }
 }
 
 /** Whether a value is of a field's type. */

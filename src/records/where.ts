@@ -1,6 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import { Failure } from '../errors.ts'
-import { type Person, reachOf } from '../model/access.ts'
+import { forbidden, type Person, reachOf } from '../model/access.ts'
 import { type Field, type Model, type Models, type Reference, tableOf } from '../model/model.ts'
 import type { OperatorName } from '../requests/operators.ts'
 import type { Comparison, Filter } from '../requests/query.ts'
@@ -29,7 +28,7 @@ export function conditionOf(filter: Filter, asking: Asking): Condition {
     (inner, reference) => {
       const model = asking.models.get((reference.reference as Reference).model) as Model
       const reach = reachOf(model, 'read', asking.person)
-      if (reach.scope === 'none') throw new Failure('FORBIDDEN', `You may not read ${model.name} records.`)
+      if (reach.scope === 'none') throw forbidden(model, 'read')
       const alive = aliveIn(filter, asking.dialect)
       const referred = within(reach, reach.username, alive, inner)
       return is`${keyOf(reference)} IN (SELECT "id" FROM ${sql.table(tableOf(model))} WHERE ${referred})`

@@ -1,4 +1,5 @@
 import { type RawBuilder, type SqlBool, sql } from 'kysely'
+import { joinedInGroups } from '../lib/in-groups.ts'
 
 /** A part of a WHERE. It is always in parentheses, so that it can be put anywhere. */
 export type Condition = RawBuilder<SqlBool> & { readonly inParentheses: true }
@@ -19,14 +20,8 @@ export const any = (conditions: Condition[]): Condition => joined(conditions, sq
 /** Conditions that are joined at a time: SQLite bounds how deep an expression may be. */
 const JOINED = 100
 
-function joined(conditions: Condition[], word: RawBuilder<unknown>, ofNone: Condition): Condition {
-  if (conditions.length === 0) return ofNone
-  if (conditions.length <= JOINED) return is`${sql.join(conditions, word)}`
-  const groups = Array.from({ length: Math.ceil(conditions.length / JOINED) }, (_, index) =>
-    joined(conditions.slice(index * JOINED, (index + 1) * JOINED), word, ofNone),
-  )
-  return joined(groups, word, ofNone)
-}
+const joined = (conditions: Condition[], word: RawBuilder<unknown>, ofNone: Condition): Condition =>
+  conditions.length === 0 ? ofNone : joinedInGroups(conditions, JOINED, (some) => is`${sql.join(some, word)}`)
 
 /** A comparison with what is not set is neither true nor false: "not" takes that for false, and so is true. */
 export const not = (condition: Condition): Condition => is`NOT coalesce(${condition}, 0)`

@@ -1,3 +1,4 @@
+import { joinedInGroups } from '../lib/in-groups.ts'
 import { AUDIT_FIELDS, type Field, type Model, tableOf } from '../model/model.ts'
 import type { Database } from '../storage/storage.ts'
 import { literal, quote } from './ddl.ts'
@@ -11,7 +12,7 @@ import type { TablePlan } from './plan.ts'
  */
 
 /** Every so many versions a record is written down as a whole, so that no version is further than this from one. */
-export const WHOLE_EVERY = 64
+const WHOLE_EVERY = 64
 
 /** Pieces of SQL that are joined at a time: SQLite bounds how deep an expression may be. */
 const JOINED = 50
@@ -28,7 +29,7 @@ export function journalTriggers(model: Model): { name: string; sql: string }[] {
   })
 }
 
-export const journalTrigger = (table: string, event: Event) => `${table}__${event}__journal`
+const journalTrigger = (table: string, event: Event) => `${table}__${event}__journal`
 
 /** The names of those of a table. */
 export const journalTriggerNames = (table: string) => EVENTS.map((event) => journalTrigger(table, event))
@@ -83,13 +84,8 @@ function asJson(column: string, { type }: Field): string {
   return type === 'array' || type === 'object' ? `iif(json_valid(${column}), ${column}, ${plain})` : plain
 }
 
-function joined(pieces: string[]): string {
-  if (pieces.length <= JOINED) return pieces.map((piece) => `(${piece})`).join(' || ') || `''`
-  const groups = Array.from({ length: Math.ceil(pieces.length / JOINED) }, (_, index) =>
-    joined(pieces.slice(index * JOINED, (index + 1) * JOINED)),
-  )
-  return joined(groups)
-}
+const joined = (pieces: string[]) =>
+  joinedInGroups(pieces, JOINED, (some) => some.map((piece) => `(${piece})`).join(' || ') || `''`)
 
 /** What the service writes into every record by itself is not worth a word when somebody asks what has changed. */
 export const isAudit = (model: Model, name: string) => model.audit && AUDIT_FIELDS.some((field) => field.name === name)

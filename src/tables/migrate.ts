@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
+import { nextPortion } from '../lib/portions.ts'
 import type { Model } from '../model/model.ts'
 import { jobAt, Refused, type Storage, StorageFault } from '../storage/storage.ts'
 import type { Draft } from './draft.ts'
@@ -120,8 +121,7 @@ async function fillUp(storage: Storage, draft: Draft, { signal, onProgress }: Co
     signal?.throwIfAborted()
     const portion = await storage.change(FILL, { draft, rows })
     isFull = portion.isFull
-    const fitting = Math.ceil((rows * PORTION_MS) / portion.milliseconds)
-    rows = Math.min(fitting, rows * 2, LARGEST_PORTION)
+    rows = nextPortion(rows, portion.milliseconds, PORTION_MS, LARGEST_PORTION)
     // As long as it took: else processes that look for a gap every now and then would not find one.
     await setTimeout(Math.min(portion.milliseconds, LONGEST_PAUSE_MS))
     onProgress?.(draft.model.name, Math.min(100, Math.floor((100 * portion.to) / draft.last)))

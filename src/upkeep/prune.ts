@@ -1,4 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
+import { nextPortion } from '../lib/portions.ts'
 import type { Row, Storage } from '../storage/storage.ts'
 
 /** How long others' writes may have to wait for a portion, about. */
@@ -30,7 +31,7 @@ export async function prune(
     const took = performance.now() - start
     onPruned(rows.length)
     isAll = rows.length < portion
-    portion = Math.max(1, Math.min(Math.ceil((portion * PORTION_MS) / took), portion * 2, MOST_AT_ONCE))
+    portion = nextPortion(portion, took, PORTION_MS, MOST_AT_ONCE)
     await setTimeout(took, undefined, { ref: false })
   } while (!isAll && !isOver())
 }

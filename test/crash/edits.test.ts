@@ -8,7 +8,7 @@ t.test('random sequences of edits: every value, total and refusal is what it sho
     const service = await startApp(t, { models: { 'edit.Thing.json': oracle.file } })
     const client = await service.login()
     const edits: boolean[] = []
-    for (let round = 0; round < 6; round++) {
+    for (let round = 0; round < 12; round++) {
       t.strictSame(await oracle.write(client, 6), [])
       const next = oracle.nextFields()
       const isAccepted = oracle.accepts(next)

@@ -1,8 +1,9 @@
 import { EventEmitter } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
+import { Behind, type Served } from '../../src/journal/behind.ts'
 import { entriesOf } from '../../src/journal/entry.ts'
-import { feedOf } from '../../src/journal/feed.ts'
+import { boundsOf, type ChangePage, feedOf } from '../../src/journal/feed.ts'
 import type { Listener } from '../../src/journal/listeners.ts'
 import { statesOf } from '../../src/journal/states.ts'
 import { MOST_PER_PERSON } from '../../src/journal/stream.ts'
@@ -38,6 +39,27 @@ class Reader extends EventEmitter {
 
 const ADMIN: Person = { username: 'admin', roles: ['admin'] }
 const thing = modelOf('a.Thing', { type: 'object', properties: { text: { type: 'string' } } })
+
+t.test('who has gone while it was looked up is told nothing', async (t) => {
+  const sink = new Reader()
+  const change = { change: 1 } as ChangePage['changes'][number]
+  const feed = {
+    isKnown: () => true,
+    page: () => ({ changes: [change], next: 1 }),
+    toldOf: async () => [{ change: 1, text: 'told' }],
+  }
+  const isOpen = { now: true }
+  const behind = new Behind({ wake: () => {}, isOpen: () => isOpen.now, end: () => {} })
+  const listener = { person: ADMIN, wanted: undefined, sink, ask: () => ADMIN }
+  const stream = { ...listener, position: 0, isLive: false, isAwaited: false, writtenAt: 0, notBefore: 0 }
+  behind.add(stream)
+  isOpen.now = false
+  const round = behind.catchUp(feed as unknown as Served, 1)
+  behind.remove(stream)
+  await round
+  t.equal(sink.text, '')
+  t.equal(stream.position, 0)
+})
 
 t.test('streams', async (t) => {
   const storage = await testStorage(t)
@@ -143,12 +165,7 @@ t.test('streams', async (t) => {
         parameters: ['x'.repeat(900_000)],
       })),
     })
-    const { newest } = storage.readOne({
-      sql: 'SELECT max(change) AS newest FROM dossier_changes',
-      parameters: [],
-    }) as {
-      newest: number
-    }
+    const { newest } = boundsOf(storage)
     const second = listen({}, newest)
     first.emit('close')
     second.emit('close')
@@ -183,9 +200,7 @@ t.test('streams', async (t) => {
   })
 
   await t.test('a change that was forgotten, and one of a model that is not served', async (t) => {
-    const last = (
-      storage.readOne({ sql: 'SELECT max(change) AS n FROM dossier_changes', parameters: [] }) as { n: number }
-    ).n
+    const last = boundsOf(storage).newest
     await make('6')
     await write(`UPDATE a__Thing SET text = '7', version = version + 1 WHERE text = '6'`)
     await write('UPDATE dossier_changes SET was = NULL, became = NULL')
@@ -206,12 +221,7 @@ t.test('streams', async (t) => {
   })
 
   await t.test('what is large is told in pieces, to who is live and to who is not', async (t) => {
-    const { newest } = storage.readOne({
-      sql: 'SELECT max(change) AS newest FROM dossier_changes',
-      parameters: [],
-    }) as {
-      newest: number
-    }
+    const { newest } = boundsOf(storage)
     const live = listen()
     await storage.write({
       steps: Array.from({ length: 30 }, () => ({
@@ -233,12 +243,7 @@ t.test('streams', async (t) => {
       await write('DELETE FROM a__Thing')
       await write(`WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 25)
       INSERT INTO a__Thing (text) SELECT 't' || n FROM n`)
-      const { newest } = storage.readOne({
-        sql: 'SELECT max(change) AS newest FROM dossier_changes',
-        parameters: [],
-      }) as {
-        newest: number
-      }
+      const { newest } = boundsOf(storage)
       const live = listen()
       await until(() => live.text !== '')
       for (const text of ['u', 'v', 'w'])
@@ -268,6 +273,22 @@ t.test('streams', async (t) => {
       )
     },
   )
+
+  await t.test('what was committed before the models changed is told by those that were there', async (t) => {
+    const still = { look: 60_000, ask: 60_000, awake: 60_000 }
+    const hub = new Streams(storage, byName([thing]), (error) => errors.push(error), still)
+    const sink = new Reader()
+    hub.open({ person: ADMIN, wanted: undefined, sink, ask: () => ADMIN })
+    await make('before')
+    hub.serve(byName([thing]))
+    await until(() => sink.numbers.length === 1)
+    await make('after')
+    hub.wake()
+    await until(() => sink.numbers.length === 2)
+    t.match(sink.text, /event: models.*"before".*"after"/s)
+    sink.emit('close')
+    hub.close()
+  })
 
   await t.test('after the end nobody begins', async (t) => {
     streams.close()

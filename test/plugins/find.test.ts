@@ -447,7 +447,7 @@ t.test('random filters, sorts and pages give what an array in memory gives', asy
         t.strictSame(walked, expected, 'by cursors')
       },
     ),
-    { numRuns: 45, seed: 12 },
+    { numRuns: 70, seed: 12 },
   )
 })
 

@@ -21,11 +21,12 @@ const MODELS = {
 async function withLongTexts(
   t: Parameters<typeof startApp>[0],
   env = {},
+  count = 100,
 ): Promise<{ service: Running; client: Client }> {
   const service = await startApp(t, { models: MODELS, env: { FIND_SECONDS: '1', ...env } })
   const client = await service.login()
   await sql`
-    WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100)
+    WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${count})
     INSERT INTO a__Note (text, n, createdBy) SELECT printf('%.*c', 1000000, 'a'), i, 'admin' FROM n`.execute(service.db)
   return { service, client }
 }
@@ -86,9 +87,10 @@ t.test('a find ends when its client has gone', async (t) => {
 })
 
 t.test('a page ends before it gets too large, and goes on with next', async (t) => {
-  const { client, service } = await withLongTexts(t, { FIND_SECONDS: '3600' })
+  const { client, service } = await withLongTexts(t, { FIND_SECONDS: '3600' }, 25)
   await client.send('PUT', '/ws/users', { data: { username: 'bob', password: PASSWORD, roles: [] } })
   const bob = await service.login('bob')
+  const ALL = Array.from({ length: 25 }, (_, index) => index + 1)
   const through = async (who: Client, query: string) => {
     const ids: number[] = []
     const sizes: number[] = []
@@ -97,35 +99,30 @@ t.test('a page ends before it gets too large, and goes on with next', async (t) 
       const { body, text } = await who.get(`${NOTES}?limit=100&${query}${next && `&after=${next}`}`)
       ids.push(...body.data.map(({ id }: { id: number }) => id))
       sizes.push(text.length)
-      if (!body.next || ids.length > 3) return { ids, largest: Math.max(...sizes), total: body.total }
+      if (!body.next) return { ids, largest: Math.max(...sizes), total: body.total }
       next = body.next
     }
   }
   for (const query of ['fields=text', 'fields=text&sort=n', 'fields=text&n[gt]=0']) {
     const { ids, largest, total } = await through(bob, query)
-    t.strictSame(
-      ids,
-      ids.toSorted((a, b) => a - b),
-      query,
-    )
-    t.equal(ids.length, new Set(ids).size, 'each once')
+    t.strictSame(ids, ALL, query)
     t.ok(largest < 2_200_000, `${largest} bytes`)
-    t.equal(total, 100)
+    t.equal(total, 25)
   }
-  await sql`UPDATE a__Note SET about = 101 - id`.execute(service.db)
+  await sql`UPDATE a__Note SET about = 26 - id`.execute(service.db)
   const model = { ...MODELS['a.Note.json'], list: ['n', 'text'] }
   const { writeModel } = await import('../helper.ts')
   writeModel(service.folder, 'a.Note.json', model)
   await service.service.reload()
   const { ids, largest } = await through(client, 'fields=n&expand=about')
-  t.strictSame(ids.slice(0, 3), [1, 2, 3])
+  t.strictSame(ids, ALL)
   t.ok(largest < 18_000_000, `${largest} bytes, with what is referred to`)
   const deep = await through(client, 'fields=n&expand=about.about')
-  t.strictSame(deep.ids.slice(0, 3), [1, 2, 3])
+  t.strictSame(deep.ids, ALL)
   await sql`UPDATE a__Note SET about = 1`.execute(service.db)
   const shared = await through(client, 'fields=n&expand=about')
   t.ok(shared.largest < 2_200_000, `${shared.largest} bytes: what is shared counts as often as it is there`)
-  t.strictSame(shared.ids.slice(0, 4), [1, 2, 3, 4])
+  t.strictSame(shared.ids, ALL)
 })
 
 t.test('more records than are read at a time', async (t) => {

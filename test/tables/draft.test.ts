@@ -106,7 +106,7 @@ t.test('whatever changes while a table is made anew, it ends as if it had been m
       t.strictSame(await leftOver(storage), [])
       t.strictSame(shell.pragma('foreign_key_check'), [])
     }),
-    { numRuns: 40, seed: 11 },
+    { numRuns: 60, seed: 11 },
   )
   t.ok(restarts > 0 && runs > restarts, `${restarts} of ${runs} had to begin again`)
 })
