@@ -1,10 +1,16 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
+import type { FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { SuccessOf, success } from '../src/envelope.ts'
 import { type Code, Failure } from '../src/errors.ts'
 import { guardAttempts } from '../src/people/attempts.ts'
+import { sessionKey, userOf } from '../src/people/sessions.ts'
+import { type Bearer, Tokens } from '../src/people/tokens.ts'
 import { authenticate, type Proven, type User } from '../src/people/users.ts'
+import type { Doer } from '../src/records/asker.ts'
+import { bearerIn } from '../src/requests/bearer.ts'
+import { mayChange } from '../src/requests/changing.ts'
 import { named } from '../src/requests/document.ts'
 
 declare module 'fastify' {
@@ -13,13 +19,19 @@ declare module 'fastify' {
     public?: boolean
   }
   interface FastifyRequest {
+    /** of who has shown a token */
+    bearer: Bearer | undefined
+    /** who this is by now, for what goes on for long; undefined if they may not come in any more */
+    whoNow(): User | undefined
     /** who is logged in; on public routes nobody may be */
-    readonly user: User
+    user: User & Doer
     /** proves by their password who somebody is; wrong ones are counted and written down */
     prove(username: string, password: string, ifWrong: string): Promise<Proven>
   }
 }
 
+/** Under this name wrong tokens count; no user can have it. */
+const A_TOKEN = '(token)'
 const LOGIN_PATHS = { login: '/callback', loginJsp: '/login.jsp' }
 /** What goes into the trail when somebody cannot prove who they are. Any other error is about the service. */
 const TOLD: Partial<Record<Code, string>> = { TOO_MANY_ATTEMPTS: 'login locked', LOGIN_INCORRECT: 'login failed' }
@@ -28,31 +40,52 @@ const Person = named('Person', Type.Object({ username: Type.String(), roles: Typ
 
 /** Login, logout, and the door: without a session nothing is answered but what says so. */
 const auth: FastifyPluginAsyncTypebox = async (app) => {
-  app.decorateRequest('user', {
-    getter() {
-      return this.session.user as User
-    },
-  })
+  const tokens = new Tokens(app.storage, (err) =>
+    app.log.warn({ err }, 'the last use of a token could not be written down'),
+  )
+  // Nobody yet.
+  app.decorateRequest('bearer', undefined)
+  app.decorateRequest('user', undefined as unknown as User)
 
-  app.decorateRequest('prove', async function (username, password, ifWrong) {
+  app.decorateRequest('prove', function (username, password, ifWrong) {
     const { db } = app.storage
-    try {
+    return telling(this, username, async () => {
       const check = () => authenticate(db, username, password)
       const proven = await guardAttempts(db, app.config, username, this.ip, check)
       if (!proven) throw new Failure('LOGIN_INCORRECT', ifWrong)
       return proven
-    } catch (error) {
-      const event = error instanceof Failure && TOLD[error.code]
-      if (event) this.trail(event, { subject: username.slice(0, 64) })
-      throw error
-    }
+    })
+  })
+
+  app.decorateRequest('whoNow', function () {
+    if (this.bearer) return tokens.userOf(this.bearer)
+    return userOf(app.storage, app.config, sessionKey(this.session.sessionId))
   })
 
   // Before the body is read and before "unknown model": a stranger learns nothing.
   app.addHook('onRequest', (request, _reply, done) => {
-    if (request.user || request.routeOptions.config.public) done()
-    else done(new Failure('LOGIN_REQUIRED', 'Log in first: POST /callback with username and password.'))
+    const token = bearerIn(request.headers.authorization)
+    const { config } = request.routeOptions
+    if (token === undefined) request.user = request.session.user as User
+    else {
+      request.bearer = tokens.bearerOf(token)
+      request.user = request.bearer?.user as User
+    }
+    if (request.bearer?.readOnly && mayChange(request.method, config))
+      done(new Failure('FORBIDDEN', 'This token may only read.'))
+    else if (request.user || config.public) done()
+    else if (token !== undefined) refuseToken(request).catch(done)
+    else
+      done(new Failure('LOGIN_REQUIRED', 'Log in first: POST /callback with username and password; or send a token.'))
   })
+
+  /** A wrong token counts as a failed login of its address; it keeps nobody else out, for there is nothing to guess. */
+  async function refuseToken(request: FastifyRequest): Promise<never> {
+    return telling(request, A_TOKEN, async () => {
+      await guardAttempts(app.storage.db, app.config, A_TOKEN, request.ip, async () => undefined)
+      throw new Failure('LOGIN_INCORRECT', 'This token is not right, or it has ended.')
+    })
+  }
 
   const tags = ['login']
   for (const [operationId, url] of Object.entries(LOGIN_PATHS)) {
@@ -72,6 +105,7 @@ const auth: FastifyPluginAsyncTypebox = async (app) => {
           delete request.session.user
           throw error
         })
+        request.user = user
         request.trail('login')
         return success(user)
       },
@@ -92,4 +126,15 @@ const auth: FastifyPluginAsyncTypebox = async (app) => {
   })
 }
 
-export default fp(auth, { name: 'auth', dependencies: ['routes', 'bodies', 'security', 'openapi', 'urgent'] })
+/** Writes down that somebody could not prove who they are. */
+async function telling<Result>(request: FastifyRequest, who: string, prove: () => Promise<Result>): Promise<Result> {
+  try {
+    return await prove()
+  } catch (error) {
+    const event = error instanceof Failure && TOLD[error.code]
+    if (event) request.trail(event, { subject: who.slice(0, 64) })
+    throw error
+  }
+}
+
+export default fp(auth, { name: 'auth', dependencies: ['routes', 'bodies', 'security', 'cors', 'openapi', 'urgent'] })

@@ -55,4 +55,4 @@ async function batch(app: FastifyInstance) {
   })
 }
 
-export default fp(batch, { name: 'batch', dependencies: ['collections', 'models', 'records', 'openapi'] })
+export default fp(batch, { name: 'batch', dependencies: ['collections', 'once', 'models', 'records', 'openapi'] })

@@ -5,7 +5,6 @@ import { unavailable } from '../src/errors.ts'
 import { boundsOf, feedOf, type Wanted } from '../src/journal/feed.ts'
 import { MOST_PER_PERSON, MOST_STREAMS } from '../src/journal/stream.ts'
 import { forbidden, type Person, scopeOf } from '../src/model/access.ts'
-import { sessionKey, userOf } from '../src/people/sessions.ts'
 import { ChangeProperties } from '../src/requests/change-schemas.ts'
 import { named } from '../src/requests/document.ts'
 import type { Parameters } from '../src/requests/parameters.ts'
@@ -90,14 +89,13 @@ async function changes(app: FastifyInstance) {
       querystring: Type.Partial(Type.Object(From)),
     },
     handler: async (request, reply) => {
-      const { query, headers, user, session } = request
+      const { query, headers, user } = request
       allowOnly(['since', 'models'], query)
       const wanted = modelsIn(query, user)
       const last = headers['last-event-id']
       const since = last === undefined ? numberIn(query) : lastEvent(last)
       if (since !== undefined) feed.requireKnown(since)
       requireRoom(user)
-      const key = sessionKey(session.sessionId)
       const { raw } = reply
       // The stream ends with its connection: each piece goes out as it is.
       raw.useChunkedEncodingByDefault = false
@@ -105,8 +103,7 @@ async function changes(app: FastifyInstance) {
       raw.setHeader('content-type', 'text/event-stream')
       // Proxies hold back what they do not know to be a stream.
       raw.setHeader('x-accel-buffering', 'no')
-      const ask = () => userOf(app.storage, app.config, key)
-      app.streams.open({ person: user, wanted, sink: raw, ask }, since)
+      app.streams.open({ person: user, wanted, sink: raw, ask: () => request.whoNow() }, since)
       reply.hijack()
     },
   })

@@ -150,4 +150,4 @@ function pageIn(query: Parameters): { limit: number; after: number | undefined }
   return { limit, after: wholeNumber(query, 'after', Number.MAX_SAFE_INTEGER) }
 }
 
-export default fp(history, { name: 'history', dependencies: ['collections', 'records', 'trail'] })
+export default fp(history, { name: 'history', dependencies: ['collections', 'once', 'records', 'trail'] })

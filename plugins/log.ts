@@ -9,7 +9,7 @@ async function log(app: FastifyInstance) {
   if (!WORTH_A_LINE.includes(app.config.LOG_LEVEL)) return
   app.addHook('onResponse', (request, reply, done) => {
     const { id: reqId, method, url, ip } = request
-    const username = request.session?.user?.username
+    const username = request.user?.username
     app.log.info(
       { reqId, method, url, status: reply.statusCode, ms: Math.round(reply.elapsedTime * 10) / 10, ip, username },
       'answered',

@@ -3,6 +3,7 @@ import { Type } from '@sinclair/typebox'
 import fp from 'fastify-plugin'
 import { SuccessOf, success } from '../src/envelope.ts'
 import { Failure } from '../src/errors.ts'
+import { onceOnly } from '../src/journal/once.ts'
 import { endSession, listSessions, type SessionView, sessionExpires, sessionKey } from '../src/people/sessions.ts'
 import { changeUser } from '../src/people/users.ts'
 import { named } from '../src/requests/document.ts'
@@ -36,8 +37,10 @@ const me: FastifyPluginAsyncTypebox = async (app) => {
   app.get(
     '/ws/me',
     { schema: { tags, operationId: 'whoAmI', summary: 'Who is logged in', response: { 200: SuccessOf(Me) } } },
-    async ({ user, session }) => {
-      const sessions = await listSessions(db, user.username, sessionKey(session.sessionId))
+    async ({ user: { username, roles }, session, bearer }) => {
+      const user = { username, roles }
+      if (bearer) return success({ ...user, sessionExpires: bearer.expires })
+      const sessions = await listSessions(db, username, sessionKey(session.sessionId))
       const current = sessions.find((view) => view.current) as SessionView
       return success({ ...user, sessionExpires: sessionExpires(config, current) })
     },
@@ -56,11 +59,12 @@ const me: FastifyPluginAsyncTypebox = async (app) => {
       },
     },
     async (request) => {
-      const { username } = request.user
+      const { username, once } = request.user
+      if (once?.kept) return success()
       const { current, next } = request.body.data
       const { proof } = await request.prove(username, current, 'The current password is not right.')
       const kept = sessionKey(request.session.sessionId)
-      await changeUser(storage, username, { password: next }, { kept, proof }).catch(namingNext)
+      await changeUser(onceOnly(storage, once), username, { password: next }, { kept, proof }).catch(namingNext)
       request.trail('password changed', { subject: username })
       return success()
     },
@@ -84,10 +88,8 @@ const me: FastifyPluginAsyncTypebox = async (app) => {
         response: { 200: SuccessOf(Type.String()) },
       },
     },
-    async ({ user, params: { id } }) => {
-      if (!(await endSession(db, user.username, id))) throw new Failure('RECORD_NOT_FOUND', 'You have no such session.')
-      return success(id)
-    },
+    async ({ user: { username, once }, params: { id } }) =>
+      success(await endSession(onceOnly(storage, once), username, id)),
   )
 }
 
@@ -97,4 +99,4 @@ function namingNext(error: unknown): never {
   throw new Failure(error.code, error.message, { errors: { next: error.details.errors.password } })
 }
 
-export default fp(me, { name: 'me', dependencies: ['routes', 'bodies', 'auth', 'trail', 'openapi'] })
+export default fp(me, { name: 'me', dependencies: ['routes', 'bodies', 'auth', 'once', 'trail', 'openapi'] })

@@ -2,6 +2,7 @@ import type { FastifyInstance, RouteOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Code } from '../src/errors.ts'
 import { Breath } from '../src/lib/breath.ts'
+import { mayChange } from '../src/requests/changing.ts'
 import { componentsOf, STUB, shortNames } from '../src/requests/components.ts'
 import { documentPieces } from '../src/requests/document.ts'
 import type { Answerable, Route } from '../src/requests/operation.ts'
@@ -30,7 +31,9 @@ declare module 'fastify' {
 
 /** What a request can meet on any route. */
 const ANYWHERE: Code[] = ['BAD_REQUEST', 'INTERNAL', 'UNAVAILABLE']
-const WITH_SESSION: Code[] = ['LOGIN_REQUIRED', 'FORBIDDEN']
+const WITH_SESSION: Code[] = ['LOGIN_REQUIRED', 'LOGIN_INCORRECT', 'TOO_MANY_ATTEMPTS', 'FORBIDDEN']
+/** What may be sent again without fear. */
+const ONCE: Code[] = ['KEY_REUSED', 'KEY_IN_USE']
 const WRITING: Code[] = ['BODY_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE', 'VALIDATION_FAILED', 'STORAGE_FULL']
 const TAGS: Record<string, string> = {
   login: 'In and out.',
@@ -58,12 +61,17 @@ async function openapi(app: FastifyInstance) {
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: app.config.PUBLIC_URL ?? '/' }],
-    security: [{ session: [] }],
+    security: [{ session: [] }, { token: [] }],
     tags: [
       ...models.map(({ name, title, description }) => ({ name, description: description ?? title })),
       ...Object.entries(TAGS).map(([name, description]) => ({ name, description })),
     ],
-    components: { securitySchemes: { session: { type: 'apiKey', in: 'cookie', name: 'sid' } } },
+    components: {
+      securitySchemes: {
+        session: { type: 'apiKey', in: 'cookie', name: 'sid' },
+        token: { type: 'http', scheme: 'bearer', description: 'Made by `PUT /ws/me/tokens`.' },
+      },
+    },
   }
   const pieces = () => documentPieces(head, routes, components())
   function* components() {
@@ -74,7 +82,7 @@ async function openapi(app: FastifyInstance) {
   app.decorate('document', () => JSON.parse([...pieces()].join('')))
 
   app.addHook('onRoute', (route) => {
-    if (route.method !== 'HEAD') routes.push(routeOf(route))
+    if (route.method !== 'HEAD' && route.method !== 'OPTIONS') routes.push(routeOf(route))
   })
 
   // With many models it is megabytes: put together once, a little at a time.
@@ -96,18 +104,32 @@ async function joined(pieces: Iterable<string>): Promise<Buffer> {
   return Buffer.concat(bytes)
 }
 
+const KEY = {
+  'idempotency-key': {
+    type: 'string',
+    maxLength: 255,
+    description: 'Sent again with the same key, the same request is answered as before and not done again.',
+  },
+}
+
+const headersIn = (schema: RouteOptions['schema']) =>
+  (schema?.headers as { properties?: object } | undefined)?.properties
+
 function routeOf({ method, url, schema, config = {} }: RouteOptions): Route {
+  const isOnce = !config.public && mayChange(method as string, config)
+  const headers = { properties: { ...headersIn(schema), ...(isOnce && KEY) } }
   const codes = new Set<Answerable>([
     ...ANYWHERE,
     ...(config.failures ?? []),
     ...(config.public ? [] : WITH_SESSION),
     // A body that nobody asked for is looked at as well.
     ...(method === 'GET' ? [] : WRITING),
+    ...(isOnce ? ONCE : []),
   ])
   return {
     method: method as string,
     url,
-    schema: { ...schema },
+    schema: { ...schema, headers },
     isPublic: config.public === true,
     failures: [...codes],
     described: config.described,

@@ -215,5 +215,5 @@ async function modelRoutes(app: FastifyInstance, { model, records }: { model: Mo
 
 export default fp(records, {
   name: 'records',
-  dependencies: ['collections', 'models', 'access', 'bodies', 'openapi', 'metrics', 'log'],
+  dependencies: ['collections', 'once', 'models', 'access', 'bodies', 'openapi', 'metrics', 'log'],
 })

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { Failure } from '../src/errors.ts'
+import { bearerIn } from '../src/requests/bearer.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -34,7 +35,7 @@ async function security(app: FastifyInstance) {
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers(HEADERS)
     if (request.protocol === 'https') reply.header('strict-transport-security', staySecure)
-    if (!isForeign(request, origin) || !mayChange(request)) return done()
+    if (!isForeign(request, origin) || !mayChange(request) || hasToken(request)) return done()
     request.trail('cross-site request refused')
     done(new Failure('FORBIDDEN', 'This request was made by a page of another site.'))
   })
@@ -42,6 +43,10 @@ async function security(app: FastifyInstance) {
 
 const mayChange = ({ method, routeOptions }: FastifyRequest) =>
   !SAFE_METHODS.includes(method) || routeOptions.config.changes
+
+/** No page can make a browser send a token: where one counts, the rule is of no use. */
+const hasToken = ({ headers, routeOptions }: FastifyRequest) =>
+  !routeOptions.config.public && bearerIn(headers.authorization) !== undefined
 
 /** What a browser says itself of a request that a person, or a page of the same origin, has made. No page can forge it. */
 const OWN_SITES = ['same-origin', 'none']

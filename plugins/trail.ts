@@ -14,7 +14,10 @@ const WARNINGS = ['login failed', 'login locked', 'cross-site request refused']
 /** The trail of logins and of changes to people: log lines with `event`, `username` and `address`. */
 async function trail(app: FastifyInstance) {
   app.decorateRequest('trail', function (event, details = {}) {
-    const username = this.session?.user?.username
+    // What is told once more has not happened once more.
+    if (this.user?.once?.kept) return
+    // What is refused at the door has no user yet.
+    const { username } = this.user ?? this.session?.user ?? {}
     const line = { reqId: this.id, event, username: username ?? details.subject, address: this.ip, ...details }
     if (WARNINGS.includes(event)) app.log.warn(line, event)
     else app.log.info(line, event)

@@ -2,6 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
 import fp from 'fastify-plugin'
 import { SuccessOf, success } from '../src/envelope.ts'
+import { onceOnly } from '../src/journal/once.ts'
 import { ADMIN } from '../src/model/access.ts'
 import { addUser, changeUser, listUsers, removeUser } from '../src/people/users.ts'
 import { named } from '../src/requests/document.ts'
@@ -15,12 +16,13 @@ const Account = named(
     enabled: Type.Boolean(),
     createdOn: Type.String(),
     lastLogin: Type.Union([Type.String(), Type.Null()]),
+    hasPassword: Type.Boolean({ description: 'Else they come in by tokens only.' }),
   }),
 )
 const NewUser = Type.Object(
   {
     username: Type.String(),
-    password: Type.String(),
+    password: Type.Optional(Type.String({ description: 'Without one they come in by tokens only.' })),
     roles: Type.Optional(Roles),
     again: Type.Optional(
       Type.Boolean({ description: 'Also if somebody had this name before, whose records still say so.' }),
@@ -58,7 +60,7 @@ const users: FastifyPluginAsyncTypebox = async (app) => {
     },
     async (request) => {
       const { roles = [], ...others } = request.body.data
-      const added = await addUser(storage.db, { ...others, roles })
+      const added = await addUser(onceOnly(storage, request.user.once), { ...others, roles })
       request.trail('user added', { subject: added.username, roles })
       return success(added)
     },
@@ -79,7 +81,7 @@ const users: FastifyPluginAsyncTypebox = async (app) => {
     },
     async (request) => {
       const { data } = request.body
-      const changed = await changeUser(storage, request.params.username, data)
+      const changed = await changeUser(onceOnly(storage, request.user.once), request.params.username, data)
       for (const event of eventsOf(data)) request.trail(event, { subject: changed.username, roles: data.roles })
       return success(changed)
     },
@@ -99,7 +101,7 @@ const users: FastifyPluginAsyncTypebox = async (app) => {
       },
     },
     async (request) => {
-      const removed = await removeUser(storage, request.params.username)
+      const removed = await removeUser(onceOnly(storage, request.user.once), request.params.username)
       request.trail('user removed', { subject: removed })
       return success(removed)
     },
@@ -114,4 +116,4 @@ function eventsOf({ roles, enabled, password }: Static<typeof Change>): string[]
   ]
 }
 
-export default fp(users, { name: 'users', dependencies: ['routes', 'bodies', 'access', 'trail', 'openapi'] })
+export default fp(users, { name: 'users', dependencies: ['routes', 'bodies', 'access', 'once', 'trail', 'openapi'] })

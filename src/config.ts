@@ -61,6 +61,11 @@ export const Settings = Type.Object({
     default: false,
     description: 'over HTTPS, tell browsers to use it for all subdomains too',
   }),
+  CORS_ORIGINS: Type.Optional(
+    Type.String({
+      description: 'origins, separated by commas, whose pages may call with a token, such as https://app.example.org',
+    }),
+  ),
   LOG_LEVEL: Type.String({
     default: 'info',
     pattern: '^(trace|debug|info|warn|error|fatal|silent)$',
@@ -80,6 +85,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv, dotenv = false): Conf
   const isRight = ajv.compile<Static<typeof Settings>>(Settings)
   if (!isRight(settings)) throw new SettingsError((isRight.errors as ErrorObject[]).map(describe).join('\n'))
   trustedProxies(settings)
+  allowedOrigins(settings)
   if (settings.PUBLIC_URL !== undefined && !URL.canParse(settings.PUBLIC_URL))
     throw new SettingsError(`Setting PUBLIC_URL is no address: ${settings.PUBLIC_URL}`)
   return Object.freeze(settings)
@@ -121,6 +127,16 @@ export function trustedProxies({ TRUST_PROXY }: Pick<Config, 'TRUST_PROXY'>): st
   if (wrong.length === 0) return proxies
   throw new SettingsError(
     `Setting TRUST_PROXY must be false, or addresses and CIDRs separated by commas, but has "${wrong.join('", "')}".`,
+  )
+}
+
+/** Whose pages may call with a token. */
+export function allowedOrigins({ CORS_ORIGINS = '' }: Pick<Config, 'CORS_ORIGINS'>): string[] {
+  const origins = CORS_ORIGINS.split(',').flatMap((origin) => origin.trim() || [])
+  const wrong = origins.filter((origin) => !/^https?:/.test(origin) || URL.parse(origin)?.origin !== origin)
+  if (wrong.length === 0) return origins
+  throw new SettingsError(
+    `Setting CORS_ORIGINS must be origins separated by commas, such as https://app.example.org, but has "${wrong.join('", "')}".`,
   )
 }
 

@@ -98,7 +98,7 @@ export class Service {
     if (config.WATCH_MODELS) this.#stopWatching = watchFolder(config.MODELS_DIR, () => this.reload())
     this.#stopUpkeep = beginUpkeep(this.storage, config, this.#log, this.#metrics)
     // The last that can fail: a password that is made up has to be seen.
-    await ensureAdmin(this.storage.db, config, show)
+    await ensureAdmin(this.storage, config, show)
   }
 
   /** Follows the models folder. A fault anywhere leaves everything as it is. */

@@ -43,11 +43,12 @@ t.test('the README lists every npm script, and no other', async (t) => {
 
 t.test('the sessions in the README are what really happens', async (t) => {
   const sessions = [...readme.matchAll(/```console\n([\s\S]*?)```/g)].map(([, session]) => session as string)
-  t.equal(sessions.length, 4)
+  t.equal(sessions.length, 5)
   const service = await startApp(t, { folder: ROOT, env: { DATA_DIR: join(emptyFolder(t), 'data') } })
   let client = service.stranger
+  let token = ''
   /** What differs from run to run. */
-  const mask = (text: string) => text.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z|[0-9a-f]{8}-[0-9a-f-]{27}/g, '*')
+  const mask = (text: string) => text.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z|[0-9a-f]{8}-[0-9a-f-]{27}|dos_[\w-]{43}/g, '*')
   for (const step of sessions
     .join('\n')
     .trim()
@@ -56,10 +57,17 @@ t.test('the sessions in the README are what really happens', async (t) => {
     const body = / -d '([^']+)'/.exec(command)?.[1]?.replace('nrjsk98u6iivigy6t2w9', PASSWORD)
     const method = / -X (\w+)/.exec(command)?.[1] ?? (body ? 'POST' : 'GET')
     const path = /:3000(\/[^' ]*)/.exec(command)?.[1] as string
+    const headers = Object.fromEntries(
+      [...command.matchAll(/ -H ['"]([\w-]+): ([^'"]+)['"]/g)].map(([, name = '', value = '']) => [
+        name.toLowerCase(),
+        value.replace('$TOKEN', token),
+      ]),
+    )
     const isStream = command.includes(' -sN ')
     const text = isStream
       ? await beginningOf(client, path, answer.trim().length)
-      : (await client.send(method, path, body)).text
+      : (await (command.includes(' -b cookies') ? client : service.stranger).send(method, path, body, headers)).text
+    token = /dos_[\w-]{43}/.exec(text)?.[0] ?? token
     t.equal(mask(text.trim()), mask(answer.trim()), `${method} ${path}`)
     // Each session begins with somebody who is logged in.
     if (path === '/logout') client = await service.login()

@@ -18,11 +18,13 @@ export type Command = (world: World) => Promise<string>
 export class UsageError extends Error {}
 
 /** The words that begin with two dashes, of all commands. */
-const OPTIONS = ['again', 'create', 'json', 'roles']
+const OPTIONS = ['again', 'create', 'days', 'json', 'read-only', 'roles']
 
 /** npm takes them for its own unless a "--" stands before them, and says so in the environment only. */
 function refuseForgotten({ args, env }: World): void {
-  const taken = OPTIONS.filter((name) => env[`npm_config_${name}`] && !args.some((arg) => arg.startsWith(`--${name}`)))
+  const taken = OPTIONS.filter(
+    (name) => env[`npm_config_${name.replaceAll('-', '_')}`] && !args.some((arg) => arg.startsWith(`--${name}`)),
+  )
   if (taken.length === 0) return
   const command = `npm run ${env.npm_lifecycle_event}`
   throw new UsageError(`npm has taken --${taken.join(', --')} for itself. Put "--" before all words: ${command} -- …`)

@@ -1,5 +1,7 @@
 import { parseArgs } from 'node:util'
 import { loadConfig } from '../config.ts'
+import { cookieSecret } from '../people/secret.ts'
+import { makeToken } from '../people/tokens.ts'
 import { type Account, addUser, changeUser, listUsers, removeUser, unlockUser } from '../people/users.ts'
 import { openStorage, requireDatabase } from '../storage/open.ts'
 import type { Storage } from '../storage/storage.ts'
@@ -9,8 +11,11 @@ import { formatTable } from './table.ts'
 
 export const HELP = `Usage: npm run user -- COMMAND [NAME] [OPTIONS]
 
-  add NAME [--roles a,b]   adds a user; asks for the password. --again: also if somebody had the name before, whose
-                           records are the new user's then. --create: also if there is no database yet
+  add NAME [--roles a,b]   adds a user; asks for the password. --no-password: they come in by tokens only.
+                           --again: also if somebody had the name before, whose records are the new user's then.
+                           --create: also if there is no database yet
+  token NAME               makes a token for scripts and shows it, only this once. --days N: how long it lasts (1 to
+                           365, a year if not said). --read-only: it may change nothing. --for TEXT: what it is for
   passwd NAME              sets a new password; ends the user's sessions
   roles NAME a,b           gives the user these roles and no others; "" for none
   disable NAME             keeps the user out; ends the user's sessions
@@ -32,6 +37,12 @@ type Answer = Account[] | string
 interface Options {
   roles: string
   again: boolean
+  'no-password': boolean
+  days: string
+  'read-only': boolean
+  for: string
+  /** signs cookies, and makes tokens */
+  secret(): string
 }
 
 /** Each command: how many words it takes after its own, and what it does. */
@@ -41,9 +52,17 @@ const COMMANDS: Record<
 > = {
   add: {
     words: 1,
-    run: async ({ db }, [username = ''], world, { roles, again }) => [
-      await addUser(db, { username, password: await askPassword(world), roles: splitRoles(roles), again }),
-    ],
+    run: async (storage, [username = ''], world, { roles, again, 'no-password': isWithout }) => {
+      const password = isWithout ? undefined : await askPassword(world)
+      return [await addUser(storage, { username, password, roles: splitRoles(roles), again })]
+    },
+  },
+  token: {
+    words: 1,
+    run: async (storage, [name = ''], _world, { days, 'read-only': readOnly, for: what, secret }) => {
+      const { token } = await makeToken(storage, secret(), name, { name: what, days: Number(days), readOnly })
+      return token
+    },
   },
   passwd: {
     words: 1,
@@ -78,6 +97,10 @@ export const userCommand: Command = async (world) => {
       roles: { type: 'string', default: '' },
       again: { type: 'boolean', default: false },
       create: { type: 'boolean', default: false },
+      'no-password': { type: 'boolean', default: false },
+      days: { type: 'string', default: '365' },
+      'read-only': { type: 'boolean', default: false },
+      for: { type: 'string', default: 'made at the command line' },
       json: { type: 'boolean', default: false },
     },
   })
@@ -90,7 +113,7 @@ export const userCommand: Command = async (world) => {
   if (!(name === 'add' && values.create)) requireDatabase(DATA_DIR, name === 'add' ? ', or say --create' : '')
   const storage = await openStorage(DATA_DIR)
   try {
-    const answer = await command.run(storage, words, world, values)
+    const answer = await command.run(storage, words, world, { ...values, secret: () => cookieSecret(DATA_DIR) })
     return values.json ? `${JSON.stringify(answer)}\n` : forPeople(answer)
   } finally {
     await storage.close()

@@ -1,6 +1,6 @@
 import type { Config } from '../config.ts'
 import { Failure } from '../errors.ts'
-import type { Database } from '../storage/storage.ts'
+import type { Storage } from '../storage/storage.ts'
 import { madeUpPassword } from './password.ts'
 import { addUser } from './users.ts'
 
@@ -8,12 +8,13 @@ import { addUser } from './users.ts'
 export type Show = (username: string, password: string) => void
 
 /** While there are no users, makes the first admin. Where nobody can see the password, there is none made. */
-export async function ensureAdmin(db: Database, config: Config, show: Show): Promise<void> {
+export async function ensureAdmin(storage: Storage, config: Config, show: Show): Promise<void> {
+  const { db } = storage
   if (await db.selectFrom('dossier_users').select('username').limit(1).executeTakeFirst()) return
   const { ADMIN_USERNAME: username, ADMIN_PASSWORD } = config
   const password = ADMIN_PASSWORD ?? madeUpPassword()
   try {
-    await addUser(db, { username, password, roles: ['admin'], again: true })
+    await addUser(storage, { username, password, roles: ['admin'], again: true })
   } catch (error) {
     // Of two processes that start at once, the other was first.
     if (error instanceof Failure && error.code === 'NOT_UNIQUE') return

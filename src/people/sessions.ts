@@ -3,6 +3,7 @@ import type { Config } from '../config.ts'
 import { Failure } from '../errors.ts'
 import { Memo } from '../lib/memo.ts'
 import type { Database, Step, Storage } from '../storage/storage.ts'
+import { missedOf } from './missed.ts'
 import type { User } from './users.ts'
 
 const SESSIONS = 'dossier_sessions'
@@ -178,10 +179,14 @@ export function sessionExpires(config: Config, { createdOn, lastSeen }: SessionV
   return new Date(Math.min(Date.parse(lastSeen) + idleMs, Date.parse(createdOn) + lifeMs)).toISOString()
 }
 
-/** Ends one session of a person; false if they have no such session. */
-export async function endSession(db: Database, username: string, id: string): Promise<boolean> {
-  const query = db.deleteFrom(SESSIONS).where('username', '=', username).where('id', '=', id)
-  return (await query.returning('id').executeTakeFirst()) !== undefined
+/** Ends one session of a person. */
+export async function endSession(storage: Pick<Storage, 'write'>, username: string, id: string): Promise<string> {
+  const end = { sql: `DELETE FROM ${SESSIONS} WHERE username = ? AND id = ? RETURNING id`, parameters: [username, id] }
+  await missedOf(
+    () => storage.write({ steps: [{ ...end, must: true }] }),
+    () => new Failure('RECORD_NOT_FOUND', 'You have no such session.'),
+  )
+  return id
 }
 
 /** Ends all sessions of a person but the one that is kept: a step of whatever unit it follows from. */

@@ -1,7 +1,8 @@
 import { sql } from 'kysely'
 import { Failure } from '../errors.ts'
-import { type Database, type Step, type Storage, StorageFault } from '../storage/storage.ts'
+import type { Database, Step, Storage } from '../storage/storage.ts'
 import { forgive } from './attempts.ts'
+import { missedOf } from './missed.ts'
 import { checkPassword, hashPassword } from './password.ts'
 import { endSessions } from './sessions.ts'
 
@@ -16,6 +17,8 @@ export interface Account extends User {
   enabled: boolean
   createdOn: string
   lastLogin: string | null
+  /** else they come in by tokens only */
+  hasPassword: boolean
 }
 
 export interface UserChange {
@@ -24,8 +27,14 @@ export interface UserChange {
   password?: string
 }
 
+/** What people are written to. */
+type Writable = Pick<Storage, 'db' | 'write'>
+
 const USERS = 'dossier_users'
-const ACCOUNT = ['username', 'roles', 'enabled', 'createdOn', 'lastLogin']
+/** In the place of a password's hash; nothing has it. */
+const NO_PASSWORD = ''
+const HAS_PASSWORD = sql<number>`password <> ${sql.lit(NO_PASSWORD)}`.as('hasPassword')
+const ACCOUNT = ['username', 'roles', 'enabled', 'createdOn', 'lastLogin', HAS_PASSWORD] as const
 const USERNAME = '^[A-Za-z0-9._@-]{1,64}$'
 const ROLE = '^[A-Za-z0-9._-]{1,64}$'
 const MIN_PASSWORD = 10
@@ -46,7 +55,7 @@ export async function authenticate(db: Database, username: string, password: str
     .where('username', '=', username)
     .where('enabled', '=', 1)
     .executeTakeFirst()
-  const matches = await checkPassword(password, row?.password as string | undefined)
+  const matches = await checkPassword(password, (row?.password as string | undefined) || undefined)
   if (!row || !matches) return undefined
   const user = { username: row.username as string, roles: JSON.parse(row.roles as string) }
   return { user, proof: row.password as string }
@@ -59,24 +68,35 @@ export async function listUsers(db: Database): Promise<Account[]> {
 
 export interface NewUser {
   username: string
-  password: string
+  /** if there is none, they come in by tokens only */
+  password?: string | undefined
   roles: string[]
   /** the name may be one that somebody had before */
   again?: boolean
 }
 
 /** Records name who made them: whoever gets a name that was used before gets that person's records, so it is asked for. */
-export async function addUser(db: Database, { username, password, roles, again = false }: NewUser): Promise<Account> {
-  checkRules({ username, password, roles })
-  const hash = await hashPassword(password)
-  const { rows } = await sql<Record<string, unknown>>`
+export async function addUser(
+  storage: Writable,
+  { username, password, roles, again = false }: NewUser,
+): Promise<Account> {
+  checkRules({ username, roles, ...(password !== undefined && { password }) })
+  const hash = password === undefined ? NO_PASSWORD : await hashPassword(password)
+  const insert = sql`
     INSERT INTO dossier_users (username, password, roles, createdOn)
     SELECT ${username}, ${hash}, ${JSON.stringify(roles)}, ${Date.now()}
     WHERE ${again ? 1 : 0} OR NOT EXISTS (SELECT 1 FROM dossier_former WHERE username = ${username})
-    ON CONFLICT DO NOTHING RETURNING ${sql.join(ACCOUNT.map((name) => sql.ref(name)))}`.execute(db)
-  if (rows[0]) return toAccount(rows[0])
+    ON CONFLICT DO NOTHING RETURNING username, roles, enabled, createdOn, lastLogin, password <> '' AS hasPassword`
+  const [[added] = []] = await missedOf(
+    () => storage.write({ steps: [{ ...insert.compile(storage.db), must: true }] }),
+    () => notFree(storage.db, username),
+  )
+  return toAccount(added as Record<string, unknown>)
+}
+
+async function notFree(db: Database, username: string): Promise<Failure> {
   const isThere = await db.selectFrom(USERS).select('username').where('username', '=', username).executeTakeFirst()
-  throw isThere
+  return isThere
     ? new Failure('NOT_UNIQUE', `There is a user "${username}" already.`, { errors: { username: 'is taken' } })
     : new Failure(
         'NOT_UNIQUE',
@@ -90,7 +110,7 @@ export async function addUser(db: Database, { username, password, roles, again =
  * only while that is still the user's.
  */
 export async function changeUser(
-  storage: Storage,
+  storage: Writable,
   username: string,
   change: UserChange,
   { kept = '', proof }: { kept?: string; proof?: string } = {},
@@ -123,15 +143,16 @@ export async function changeUser(
 }
 
 /** Their sessions go with them, by the foreign key; the name is remembered. Returns it as it was spelt. */
-export async function removeUser(storage: Storage, username: string): Promise<string> {
+export async function removeUser(storage: Writable, username: string): Promise<string> {
   const remove = storage.db.deleteFrom(USERS).where('username', '=', username).returning('username').compile()
   const remember = { sql: 'INSERT OR IGNORE INTO dossier_former VALUES (?)', parameters: [username] }
-  const removed = await keepingAnAdmin(storage, noSuchUser(username), [remove, remember])
+  const forget = { sql: 'DELETE FROM dossier_keys WHERE username = ?', parameters: [username] }
+  const removed = await keepingAnAdmin(storage, noSuchUser(username), [remove, remember, forget])
   return removed.username as string
 }
 
 /** Lets somebody log in again who has tried too often. Returns the name as it is spelt. */
-export async function unlockUser(storage: Storage, username: string): Promise<string> {
+export async function unlockUser(storage: Writable, username: string): Promise<string> {
   const look = storage.db.selectFrom(USERS).select('username').where('username', '=', username).compile()
   const unlocked = await keepingAnAdmin(storage, noSuchUser(username), [look, forgive(storage.db, username)])
   return unlocked.username as string
@@ -145,35 +166,36 @@ function toAccount(row: Record<string, unknown>): Account {
     enabled: row.enabled === 1,
     createdOn: moment(row.createdOn),
     lastLogin: row.lastLogin === null ? null : moment(row.lastLogin),
+    hasPassword: row.hasPassword === 1,
   }
 }
 
-/** There was an enabled admin before, and there is none now; the first step tells what was before. */
+/** There was an enabled admin who can log in before, and there is none now; the first step tells what was before. */
 const ADMINS = `SELECT count(*) AS admins FROM dossier_users, json_each(dossier_users.roles)
-  WHERE enabled = 1 AND json_each.value = 'admin'`
+  WHERE enabled = 1 AND password <> '' AND json_each.value = 'admin'`
 
 /** A unit that is undone if it would leave nobody to manage the others. Returns the row of its first step. */
-async function keepingAnAdmin(storage: Storage, missed: Failure, [first, ...others]: Step[]) {
+async function keepingAnAdmin(storage: Writable, missed: Failure, [first, ...others]: Step[]) {
   const steps: Step[] = [
     { sql: ADMINS, parameters: [] },
     { ...(first as Step), must: true },
     ...others,
     { sql: `SELECT 1 WHERE ? = 0 OR (${ADMINS}) > 0`, parameters: [{ step: 0, column: 'admins' }], must: true },
   ]
-  try {
-    const rows = await storage.write({ steps })
-    return rows[1]?.[0] as Record<string, unknown>
-  } catch (error) {
-    if (!(error instanceof StorageFault) || error.kind !== 'missed') throw error
-    if (error.details.step === 1) throw missed
-    throw new Failure(
-      'LAST_ADMIN',
-      'This is the last enabled user with the role admin. Give somebody else that role first.',
-    )
-  }
+  const rows = await missedOf(
+    () => storage.write({ steps }),
+    (step) =>
+      step === 1
+        ? missed
+        : new Failure(
+            'LAST_ADMIN',
+            'This is the last enabled user with a password and the role admin. Give somebody else that role first.',
+          ),
+  )
+  return rows[1]?.[0] as Record<string, unknown>
 }
 
-const noSuchUser = (username: string) => new Failure('RECORD_NOT_FOUND', `There is no user "${username}".`)
+export const noSuchUser = (username: string) => new Failure('RECORD_NOT_FOUND', `There is no user "${username}".`)
 
 /** The rules that hold on every way in: over HTTP, on the command line, and for the first admin. */
 function checkRules({ username, password, roles = [] }: { username: string } & UserChange): void {

@@ -1,8 +1,14 @@
 import type { ServerResponse } from 'node:http'
+import type { Once } from '../journal/once.ts'
 import type { Person } from '../model/access.ts'
 
+/** Who changes something; perhaps once, however often they ask for it. */
+export interface Doer extends Person {
+  once?: Once | undefined
+}
+
 /** Who asks, and whether they still wait for the answer. */
-export interface Asker extends Person {
+export interface Asker extends Doer {
   gone?: AbortSignal | undefined
 }
 
@@ -10,12 +16,14 @@ export interface Asker extends Person {
 export class Waiting implements Asker {
   readonly username: string
   readonly roles: string[]
+  readonly once: Once | undefined
   readonly #response: ServerResponse
   #gone: AbortController | undefined
 
-  constructor({ username, roles }: Person, response: ServerResponse) {
+  constructor({ username, roles, once }: Doer, response: ServerResponse) {
     this.username = username
     this.roles = roles
+    this.once = once
     this.#response = response
   }
 

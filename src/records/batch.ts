@@ -1,7 +1,9 @@
 import { Failure } from '../errors.ts'
+import { type Kept, writeOnce } from '../journal/once.ts'
 import { forbidden, type Operation, type Person, scopeOf } from '../model/access.ts'
 import type { Model, Models } from '../model/model.ts'
-import { type Handed, type Row, type Step, type Storage, StorageFault } from '../storage/storage.ts'
+import { type Handed, type Row, type Step, type Storage, StorageFault, type Unit } from '../storage/storage.ts'
+import type { Doer } from './asker.ts'
 import type { Planned, Records } from './records.ts'
 
 /** One operation of a batch. */
@@ -29,10 +31,13 @@ interface Made {
 
 /** Several changes of any models in one unit: all of them, or none. Each is checked just as if it came alone. */
 export function batchOf({ storage, models, collections, missingModel }: Parts) {
-  return async function batch(operations: BatchOperation[], person: Person): Promise<unknown[]> {
-    const { guards, steps, planned } = plan(operations, person)
+  return async function batch(operations: BatchOperation[], doer: Doer): Promise<unknown[]> {
+    if (doer.once?.kept) return replay(operations, doer, doer.once.kept)
+    const { guards, steps, planned } = plan(operations, doer)
     try {
-      const rows = await storage.write({ steps: [...guards, ...steps], by: person.username, batch: true })
+      const unit: Unit = { steps: [...guards, ...steps], by: doer.username, batch: true }
+      const rows = await writeOnce(storage, unit, doer.once)
+      if (doer.once?.kept) return replay(operations, doer, doer.once.kept)
       return planned.map((one, index) => one.settle(rows.slice(guards.length + index, guards.length + index + 1)))
     } catch (error) {
       throw explain(error, guards.length, planned)
@@ -58,6 +63,16 @@ export function batchOf({ storage, models, collections, missingModel }: Parts) {
     // Each operation is one step.
     const steps = planned.map(({ unit }): Step => ({ ...(unit.steps[0] as Step), must: true }))
     return { guards: [...guards.values()], steps, planned }
+  }
+
+  /** What the same batch came to before: each operation was one step, the last ones of the unit. */
+  function replay(operations: BatchOperation[], doer: Doer, { rows, isCurrent }: Kept): unknown[] {
+    const steps = rows.slice(-operations.length)
+    return operations.map((operation, index) => {
+      const { replay: again } = collections.get(modelOf(operation, doer)) as Records
+      const kept = { rows: [steps[index] as Row[]], isCurrent }
+      return 'delete' in operation ? again.removed(kept) : again.written(kept, doer)
+    })
   }
 
   function modelOf(operation: BatchOperation, person: Person): Model {

@@ -1,5 +1,7 @@
-import type { Person } from '../model/access.ts'
+import { writeOnce } from '../journal/once.ts'
 import type { Model } from '../model/model.ts'
+import { StorageFault } from '../storage/storage.ts'
+import type { Doer } from './asker.ts'
 import type { Past } from './past.ts'
 import type { Surroundings } from './surroundings.ts'
 
@@ -19,7 +21,8 @@ const NOTE = `
 
 /** For those who have a right to be forgotten: nothing is left of what a record was, but that there was something. */
 export function forgetterOf({ storage }: Surroundings, model: Model, past: Past) {
-  return async function forget(id: number, person: Person): Promise<number> {
+  return async function forget(id: number, doer: Doer): Promise<number> {
+    if (doer.once?.kept) return id
     const empty = (after: number, most = PORTION) => ({ sql: EMPTY, parameters: [model.name, id, after, most] })
     const emptied = async (after: number): Promise<number[]> => {
       const [rows = []] = await storage.write({ steps: [empty(after)] })
@@ -32,9 +35,12 @@ export function forgetterOf({ storage }: Surroundings, model: Model, past: Past)
       isAll = changes.length < PORTION
     }
     // What has come meanwhile, which is little, goes together with the note that says so.
-    const note = { sql: NOTE, parameters: [person.username, new Date().toISOString(), model.name, id] }
-    const [, noted = []] = await storage.write({ steps: [empty(last, ALL), note] })
-    if (noted.length === 0) throw past.notThere(id, person)
+    const note = { sql: NOTE, parameters: [doer.username, new Date().toISOString(), model.name, id], must: true }
+    try {
+      await writeOnce(storage, { steps: [empty(last, ALL), note] }, doer.once)
+    } catch (error) {
+      throw error instanceof StorageFault && error.kind === 'missed' ? past.notThere(id, doer) : error
+    }
     return id
   }
 }

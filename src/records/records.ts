@@ -1,7 +1,8 @@
 import { Failure } from '../errors.ts'
 import { conflictOf } from '../journal/conflict.ts'
 import { journalOf } from '../journal/journal.ts'
-import { type Operation, type Person, type Reach, reaches, reachOf } from '../model/access.ts'
+import { type Kept, writeOnce } from '../journal/once.ts'
+import { type Operation, type Person, type Reach, reachOf } from '../model/access.ts'
 import { type Model, tableOf, visibleFields } from '../model/model.ts'
 import type { View } from '../requests/query.ts'
 import { type Row, StorageFault, type Unit } from '../storage/storage.ts'
@@ -9,15 +10,16 @@ import { rowDecoder } from '../tables/columns.ts'
 import { is } from '../tables/condition.ts'
 import { requireShape } from '../tables/shape.ts'
 import { within } from '../tables/within.ts'
+import { answersOf, type Merged } from './answers.ts'
+import type { Asker, Doer } from './asker.ts'
 import { changesOf } from './changes.ts'
 import { deletedOf } from './deleted.ts'
 import { columnsOf, expand } from './expand.ts'
 import { finderOf } from './find.ts'
 import { forgetterOf } from './forget.ts'
-import { mergedFields } from './merge.ts'
 import { pastOf } from './past.ts'
 import { hole, preparedOnce } from './prepared.ts'
-import { restorerOf } from './restore.ts'
+import { type Restoring, restorerOf } from './restore.ts'
 import type { Stored, Surroundings } from './surroundings.ts'
 import { type Checks, checksOf } from './validate.ts'
 import { explainViolation, refuseUnreachable } from './violations.ts'
@@ -36,12 +38,6 @@ export interface Planned<Result = unknown> {
   explain(fault: StorageFault): Error
 }
 
-/** What is answered to a change on top of others'. */
-interface Merged {
-  record: Stored
-  merged: string[]
-}
-
 /** Which record it was about, where there is none to write. */
 export interface Sought {
   id: number
@@ -57,6 +53,7 @@ export function recordsOf(surroundings: Surroundings, model: Model) {
   const checks: Checks = checksOf(model)
   const changes = changesOf(surroundings, model)
   const journal = journalOf(storage, model)
+  const { mayRead, asSeenBy, written, merged, replay } = answersOf(model)
   const shown = visibleFields(model).map((field) => field.name)
   const past = pastOf(surroundings, model, journal, (id, person) => lookUp(id, reachOf(model, 'read', person)))
 
@@ -72,27 +69,23 @@ export function recordsOf(surroundings: Surroundings, model: Model) {
       checks.create(data)
       const sent = { ...data, ...handed }
       refuseUnreachable(surroundings, model, sent, person)
-      const settle = (rows: Row[][]) => asSeenBy(person, decode(rows[0]?.[0] as Row))
-      return planned(changes.create(sent, person), person, sent, settle)
+      return planned(changes.create(sent, person), person, sent, (rows) => written(rows, person))
     },
 
     /** The data has the version that was read; fields that are not in it stay as they are. */
     update(id: number, data: unknown, person: Person, handed: Row = {}): Planned<Stored> {
       const { version, sent } = checkUpdate(id, data, person, handed)
       return planned(changes.update(id, version, sent, person), person, sent, (rows) =>
-        rows[0]?.[0] ? asSeenBy(person, decode(rows[0][0])) : lost(id, version, 'update', person, sent),
+        rows[0]?.[0] ? written(rows, person) : lost(id, version, 'update', person, sent),
       )
     },
 
     /** The same on top of what others have changed meanwhile, where that is nothing of what is sent. */
     merge(id: number, data: unknown, person: Person): Planned<Merged> {
       const { version, sent } = checkUpdate(id, data, person)
-      return planned(changes.merge(id, version, sent, person), person, sent, ([found, written]) => {
-        if (!written?.[0]) return lost(id, version, 'update', person, sent)
-        const record = decode(written[0])
-        const merged = mayRead(person, record) ? mergedFields(model, found?.[0]?.merged as string) : []
-        return { record: asSeenBy(person, record), merged }
-      })
+      return planned(changes.merge(id, version, sent, person), person, sent, (rows) =>
+        rows[1]?.[0] ? merged(rows, person) : lost(id, version, 'update', person, sent),
+      )
     },
 
     remove(id: number, version: number | undefined, person: Person): Planned<number> {
@@ -113,25 +106,33 @@ export function recordsOf(surroundings: Surroundings, model: Model) {
     explain: (fault) => explainViolation(fault, surroundings, model, person, written),
   })
 
-  /** A step that has missed what it must find is told by what is settled. */
-  async function perform<Result>({ unit, settle, explain }: Planned<Result>): Promise<Result> {
+  /**
+   * Carries out what is planned. A step that has missed what it must find is told by what is settled. What was done before
+   * under the same key is not even planned: it would fit no more.
+   */
+  async function perform<Result>(
+    doer: Doer,
+    replay: (kept: Kept, doer: Doer) => Result,
+    plan: () => Planned<Result>,
+  ): Promise<Result> {
+    const { once } = doer
+    if (once?.kept) return replay(once.kept, doer)
+    const { unit, settle, explain } = plan()
     let rows: Row[][] = []
     try {
-      rows = await storage.write(unit)
+      rows = await writeOnce(storage, unit, once)
     } catch (error) {
       if (!(error instanceof StorageFault)) throw error
       if (error.kind !== 'missed') throw explain(error)
     }
-    return settle(rows)
+    return once?.kept ? replay(once.kept, doer) : settle(rows)
   }
 
   /** Carries out what writes a record by its last step; where there was none to write, somebody else was first. */
-  function carryOut(unit: Unit, person: Person, sent: Row, { id, version, operation }: Sought): Promise<Stored> {
-    const settle = (rows: Row[][]) => {
-      const row = rows.at(-1)?.[0]
-      return row ? asSeenBy(person, decode(row)) : lost(id, version, operation, person, sent)
-    }
-    return perform(planned(unit, person, sent, settle))
+  function carryOut(unit: Unit, doer: Doer, sent: Row, { id, version, operation }: Sought): Promise<Stored> {
+    const settle = (rows: Row[][]) =>
+      rows.at(-1)?.[0] ? written(rows, doer) : lost(id, version, operation, doer, sent)
+    return perform(doer, replay.written, () => planned(unit, doer, sent, settle))
   }
 
   function checkUpdate(id: number, data: unknown, person: Person, handed: Row = {}): { version: number; sent: Row } {
@@ -174,24 +175,21 @@ export function recordsOf(surroundings: Surroundings, model: Model) {
     return row && decode(row)
   }
 
-  const mayRead = (person: Person, record: Stored) => reaches(reachOf(model, 'read', person), record)
-
-  /** Who may write a record but not read it learns only that it was written. */
-  function asSeenBy(person: Person, record: Stored): Stored {
-    const { id, version } = record
-    return mayRead(person, record) ? record : { id, version }
-  }
+  const restore = restorerOf({ surroundings, model, checks, changes, past, lookUp, carryOut })
 
   return {
     find: finderOf(surroundings, model),
     read,
     plan,
     guard: changes.guard,
-    create: (data: unknown, person: Person) => perform(plan.create(data, person)),
-    update: (id: number, data: unknown, person: Person) => perform(plan.update(id, data, person)),
-    merge: (id: number, data: unknown, person: Person) => perform(plan.merge(id, data, person)),
-    remove: (id: number, version: number | undefined, person: Person) => perform(plan.remove(id, version, person)),
-    restore: restorerOf({ surroundings, model, checks, changes, past, lookUp, carryOut }),
+    replay,
+    create: (data: unknown, doer: Doer) => perform(doer, replay.written, () => plan.create(data, doer)),
+    update: (id: number, data: unknown, doer: Doer) => perform(doer, replay.written, () => plan.update(id, data, doer)),
+    merge: (id: number, data: unknown, doer: Doer) => perform(doer, replay.merged, () => plan.merge(id, data, doer)),
+    remove: (id: number, version: number | undefined, doer: Doer) =>
+      perform(doer, replay.removed, () => plan.remove(id, version, doer)),
+    restore: (id: number, restoring: Restoring, asker: Asker) =>
+      asker.once?.kept ? replay.written(asker.once.kept, asker) : restore(id, restoring, asker),
     history: past.history,
     version: past.version,
     deleted: deletedOf(surroundings, model, journal),

@@ -3,7 +3,7 @@ import type { ChangeRow } from '../journal/entry.ts'
 import { forbidden, type Operation, type Person, type Reach, reachOf, scopeOf } from '../model/access.ts'
 import type { Field, Model } from '../model/model.ts'
 import type { Row, Unit } from '../storage/storage.ts'
-import type { Asker } from './asker.ts'
+import type { Asker, Doer } from './asker.ts'
 import type { changesOf } from './changes.ts'
 import type { Past } from './past.ts'
 import type { Sought } from './records.ts'
@@ -19,7 +19,7 @@ interface Parts {
   changes: ReturnType<typeof changesOf>
   past: Past
   lookUp(id: number, reach: Reach): Stored | undefined
-  carryOut(unit: Unit, person: Person, sent: Row, sought: Sought): Promise<Stored>
+  carryOut(unit: Unit, doer: Doer, sent: Row, sought: Sought): Promise<Stored>
 }
 
 /** What a restore asks for: of a record that is there, the version that was read, too. */

@@ -21,6 +21,8 @@ export const OWN_COMPONENTS = [
   'HistoryEntry',
   'DeletedRecord',
   'Change',
+  'Token',
+  'MadeToken',
 ]
 
 /** The four things that are described of a model. */

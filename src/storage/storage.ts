@@ -42,6 +42,11 @@ export interface Handed {
   column: string
 }
 
+/** In the place of a parameter: the rows of all steps before, as JSON. */
+export interface HandedAll {
+  all: true
+}
+
 /** Who waits for a search, and for how long. */
 export interface Seeker {
   /** one person's slow searches take turns among themselves */
@@ -149,6 +154,9 @@ export type FaultKind =
   | 'slow'
   /** nobody waits for the search any more */
   | 'unwanted'
+
+/** Tables that are being made anew begin with this: what they refer to is not there yet. */
+export const DRAFT = 'dossier_draft__'
 
 /** What a trigger raises where a foreign key would not hold: the same fault. */
 export const DANGLING = 'records that are not served refer to this'

@@ -5,6 +5,7 @@ import { scheduleBackups } from './backups.ts'
 import type { Metrics } from './metrics.ts'
 import { prune } from './prune.ts'
 import { scrub } from './scrub.ts'
+import { sweepKeys } from './sweep.ts'
 
 /** How often the journal is looked after. */
 const LOOK_MS = 60_000
@@ -35,6 +36,7 @@ export function tendJournal(
     isAtIt = true
     try {
       await scrub(storage, () => isOver)
+      await sweepKeys(storage, () => isOver)
       const before = new Date(Date.now() - config.HISTORY_DAYS * DAY_MS)
       const count = (changes: number) => metrics.pruned(changes)
       if (config.HISTORY_DAYS > 0) await prune(storage, before, count, () => isOver)

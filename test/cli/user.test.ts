@@ -38,7 +38,7 @@ t.test('users from the command line, while the service runs', async (t) => {
     ['add BOB', 1, /Somebody was called "BOB" before.*--again/, PASSWORD],
     ['add admin', 1, /already/, PASSWORD],
     ['add eve', 1, /password must have 10/, 'short'],
-    ['disable admin', 1, /last enabled user with the role admin/],
+    ['disable admin', 1, /last enabled user with a password and the role admin/],
     ['dance', 2, /There is no command "dance"[\s\S]*Usage:/],
     ['list --jsn', 2, /Unknown option/],
     ['roles bob', 2, /takes 2 more/],
@@ -118,4 +118,25 @@ t.test('a password typed on a terminal is not shown', async (t) => {
   }
   t.strictSame(await typed(PASSWORD, PASSWORD), { password: PASSWORD, shown: 'Password: \nOnce more: \n' })
   await t.rejects(typed(PASSWORD, 'another'), /differ/)
+})
+
+t.test('tokens for service accounts', async (t) => {
+  const folder = makeFolder(t)
+  const service = await startApp(t, { folder })
+  const run = commandRunner(HELP, userCommand, { DATA_DIR: service.config.DATA_DIR })
+  t.match(await run('add robot --no-password --roles sales'), { code: 0, out: /robot +sales/ })
+  const made = await run('token robot --days 30 --read-only --for nightly')
+  t.match(made, { code: 0, out: /^dos_[\w-]{43}\n$/ })
+  const script = service.stranger
+  const headers = { authorization: `Bearer ${made.out.trim()}` }
+  t.match((await script.send('GET', '/ws/me', undefined, headers)).body.data, [{ username: 'robot', roles: ['sales'] }])
+  t.equal((await script.send('PUT', '/ws/rest/contacts.Contact', { data: {} }, headers)).status, 403)
+  const admin = await service.login()
+  t.match((await admin.get('/ws/users/robot/tokens')).body.data, [
+    { name: 'nightly', readOnly: true, lastUsed: String },
+  ])
+  t.match(await run('token nobody'), { code: 1, err: /There is no user "nobody"/ })
+  t.match(await run('token robot --days 400'), { code: 1, err: /days must be 1 to 365/ })
+  t.match(await run('token robot --days x'), { code: 1, err: /days must be 1 to 365/ })
+  t.match(await run('token robot --json'), { code: 0, out: /^"dos_/ })
 })

@@ -4,6 +4,7 @@ import { setTimeout } from 'node:timers/promises'
 import Sqlite from 'better-sqlite3'
 import t from 'tap'
 import { Client, emptyFolder, login } from '../helper.ts'
+import { sentAgain } from './again.ts'
 import { followToTheEnd } from './follow.ts'
 import { audit, crashRound, kill, MODELS, makeCrashFolder, newLedger, spawnScript, startService } from './harness.ts'
 
@@ -14,6 +15,14 @@ t.test('killed while many write: every acknowledged write is there, exactly', as
   for (const milliseconds of [0, 7]) t.strictSame(await crashRound(folder, ledger, 12, 60, milliseconds), [])
   t.strictSame(await followToTheEnd(folder, ledger.followed), [], 'and every one is told of, once and in order')
   t.ok(ledger.followed.told.length >= 120)
+})
+
+t.test('killed while all that is sent is sent again until it is answered: each thing is done once', async (t) => {
+  const folder = emptyFolder(t)
+  makeCrashFolder(folder)
+  const { faults, answered } = await sentAgain(folder, 3, 8, () => 0)
+  t.strictSame(faults, [])
+  t.ok(answered >= 24)
 })
 
 /** A folder with some thousand items, the service stopped. */

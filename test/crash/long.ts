@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { login } from '../helper.ts'
+import { sentAgain } from './again.ts'
 import { fileOf, Oracle, randomNumbers } from './edits.ts'
 import { followToTheEnd } from './follow.ts'
 import { crashRound, kill, makeCrashFolder, newLedger, startService } from './harness.ts'
@@ -32,6 +33,17 @@ async function whileManyWrite(): Promise<void> {
   }
   stopAt(await followToTheEnd(place, ledger.followed))
   say(`${ledger.followed.told.length} changes were told in order, each once`)
+}
+
+/** Whoever sends each request until it is answered has each thing done once. */
+async function whileAllIsSentAgain(): Promise<void> {
+  const place = join(folder, 'again')
+  makeCrashFolder(place)
+  const { faults, answered, again } = await sentAgain(place, rounds, 32, () => Math.random() * 300)
+  say(
+    `${answered} requests were sent until they were answered, ${again} of them had been carried out before: each once`,
+  )
+  stopAt(faults)
 }
 
 /** An edit is followed, or cut short by a kill; after the next start all values are as before it or as after it. */
@@ -70,6 +82,7 @@ async function whileModelsChange(): Promise<void> {
 }
 
 await whileManyWrite()
+await whileAllIsSentAgain()
 await whileModelsChange()
 rmSync(folder, { recursive: true })
 say('Nothing acknowledged was lost.')

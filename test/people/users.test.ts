@@ -10,12 +10,12 @@ t.test('the first admin', async (t) => {
   const { db } = storage
   const config = configOf(emptyFolder(t))
   const never = () => t.fail('a password that was given is not repeated')
-  await ensureAdmin(db, config, never)
+  await ensureAdmin(storage, config, never)
   t.match(await authenticate(db, 'Admin', PASSWORD), {
     user: { username: 'admin', roles: ['admin'] },
     proof: /^\$argon2id/,
   })
-  await ensureAdmin(db, configOf(emptyFolder(t), { ADMIN_USERNAME: 'other', ADMIN_PASSWORD: '' }), never)
+  await ensureAdmin(storage, configOf(emptyFolder(t), { ADMIN_USERNAME: 'other', ADMIN_PASSWORD: '' }), never)
   t.equal(await authenticate(db, 'other', PASSWORD), undefined, 'only while there are no users')
   const row = await db.selectFrom('dossier_users').selectAll().executeTakeFirst()
   t.match(row?.password, /^\$argon2id\$/)
@@ -27,7 +27,7 @@ t.test('two processes that start at once make one admin', async (t) => {
   const config = configOf(emptyFolder(t), { ADMIN_PASSWORD: '' })
   const shown: string[] = []
   const show = (_username: string, password: string) => void shown.push(password)
-  await Promise.all([ensureAdmin(db, config, show), ensureAdmin(db, config, show)])
+  await Promise.all([ensureAdmin(storage, config, show), ensureAdmin(storage, config, show)])
   const [madeUp = '', ...more] = shown
   t.strictSame(more, [], 'only the one that counts is shown')
   t.ok(await authenticate(db, 'admin', madeUp))
@@ -35,10 +35,9 @@ t.test('two processes that start at once make one admin', async (t) => {
 
 t.test('the first admin keeps to the rules as well', async (t) => {
   const storage = await testStorage(t)
-  const { db } = storage
   const config = configOf(emptyFolder(t), { ADMIN_USERNAME: 'administrator', ADMIN_PASSWORD: 'Administrator' })
   await t.rejects(
-    ensureAdmin(db, config, () => {}),
+    ensureAdmin(storage, config, () => {}),
     { code: 'VALIDATION_FAILED', message: /must not be the username/ },
   )
 })
@@ -50,10 +49,10 @@ t.test('a made-up password', async (t) => {
   const nowhere = () => {
     throw new Error('nobody can see it')
   }
-  await t.rejects(ensureAdmin(db, config, nowhere), /nobody can see it/)
+  await t.rejects(ensureAdmin(storage, config, nowhere), /nobody can see it/)
   t.equal(await db.selectFrom('dossier_users').select('username').executeTakeFirst(), undefined, 'then nobody is made')
   let madeUp = ''
-  await ensureAdmin(db, config, (username, password) => {
+  await ensureAdmin(storage, config, (username, password) => {
     t.equal(username, 'admin')
     madeUp = password
   })
@@ -72,7 +71,7 @@ t.test('passwords', async (t) => {
 t.test('no session is made for who was disabled, or got another password, while theirs was checked', async (t) => {
   const storage = await testStorage(t)
   const config = configOf(emptyFolder(t))
-  await ensureAdmin(storage.db, config, () => {})
+  await ensureAdmin(storage, config, () => {})
   const { user, proof } = (await authenticate(storage.db, 'admin', PASSWORD)) as Proven
   const store = new SessionStore(storage, config, () => {})
   const make = (id: string, given: string) =>

@@ -1,5 +1,7 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
-import { type Client, logSink, PASSWORD, playScenarios, startApp } from '../helper.ts'
+import { type Client, logSink, PASSWORD, playScenarios, startApp, writeModel } from '../helper.ts'
 
 const model = (properties: object, more: object = {}) => ({
   type: 'object',
@@ -283,4 +285,19 @@ t.test('what is cleared is changed once, by whoever deletes', async (t) => {
   t.strictSame(service.storage.read({ sql: 'SELECT username FROM dossier_actor', parameters: [] }), [
     { username: null },
   ])
+})
+
+t.test('a table that refers to others is made anew, after a backup that is found healthy', async (t) => {
+  const log = (n: string) => model({ n: { type: n }, about: refersTo('a.Log'), of: refersTo('a.Other') })
+  const models = { 'a.Other.json': model({}), 'a.Log.json': log('integer') }
+  const service = await startApp(t, { models })
+  const client = await service.login()
+  await client.put('/ws/rest/a.Other', { name: 'x' })
+  await client.put('/ws/rest/a.Log', { n: 1, of: 1 })
+  await client.post('/ws/rest/a.Log/1', { version: 0, about: 1 })
+  writeModel(service.folder, 'a.Log.json', log('number'))
+  await service.service.reload()
+  t.match((await client.get('/health')).body.data, [{ models: { current: true } }])
+  t.equal((await client.put('/ws/rest/a.Log', { n: 1.5, of: 1 })).status, 200)
+  t.equal(readdirSync(join(service.config.DATA_DIR, 'backups')).filter((name) => name.endsWith('.db')).length, 1)
 })

@@ -60,6 +60,20 @@ const STEPS: readonly string[] = [
    ) WITHOUT ROWID;
    ALTER TABLE dossier_actor ADD COLUMN operation TEXT;
    ALTER TABLE dossier_actor ADD COLUMN batch INTEGER;`,
+  // What was done under which Idempotency-Key, and the rows that it came to, as of which change of the tables. Tokens for
+  // scripts: like sessions, only their hashes.
+  `CREATE TABLE dossier_keys (
+     username TEXT NOT NULL COLLATE NOCASE, key TEXT NOT NULL, hash TEXT NOT NULL, at INTEGER NOT NULL,
+     tables INTEGER NOT NULL, rows TEXT NOT NULL, PRIMARY KEY (username, key)
+   );
+   CREATE INDEX dossier_keys_at ON dossier_keys (at);
+   CREATE TABLE dossier_tokens (
+     id INTEGER PRIMARY KEY AUTOINCREMENT, hash TEXT NOT NULL UNIQUE,
+     username TEXT NOT NULL COLLATE NOCASE REFERENCES dossier_users ON DELETE CASCADE,
+     name TEXT NOT NULL, readOnly INTEGER NOT NULL, createdOn INTEGER NOT NULL, expires INTEGER NOT NULL, lastUsed INTEGER
+   );
+   CREATE INDEX dossier_tokens_username ON dossier_tokens (username);
+   CREATE INDEX dossier_tokens_expires ON dossier_tokens (expires);`,
 ]
 
 /** The layout of today. A file of a later one is not touched. */

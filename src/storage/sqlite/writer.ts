@@ -1,5 +1,5 @@
 import type { Database as Sqlite } from 'better-sqlite3'
-import type { Database, Handed, Row, Statement, Unit } from '../storage.ts'
+import type { Database, Handed, HandedAll, Row, Statement, Unit } from '../storage.ts'
 import { StorageFault } from '../storage.ts'
 import { faultOf } from './faults.ts'
 import { type Trouble, troubleOf } from './post.ts'
@@ -172,7 +172,10 @@ export class Writer {
 /** A statement with what earlier steps hand to it. */
 function filledIn({ sql, parameters }: Statement, earlier: Row[][]): Statement {
   if (earlier.length === 0) return { sql, parameters }
-  const isHanded = (value: unknown): value is Handed => typeof value === 'object' && value !== null
-  const filled = parameters.map((value) => (isHanded(value) ? earlier[value.step]?.[0]?.[value.column] : value))
-  return { sql, parameters: filled }
+  return { sql, parameters: parameters.map((value) => (isHanded(value) ? handed(value, earlier) : value)) }
 }
+
+const isHanded = (value: unknown): value is Handed | HandedAll => typeof value === 'object' && value !== null
+
+const handed = (value: Handed | HandedAll, earlier: Row[][]): unknown =>
+  'all' in value ? JSON.stringify(earlier) : earlier[value.step]?.[0]?.[value.column]

@@ -1,0 +1,131 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { type TProperties, Type } from '@sinclair/typebox'
+import type { FastifyRequest } from 'fastify'
+import fp from 'fastify-plugin'
+import { SuccessOf, success } from '../src/envelope.ts'
+import { Failure } from '../src/errors.ts'
+import { onceOnly } from '../src/journal/once.ts'
+import { ADMIN } from '../src/model/access.ts'
+import { cookieSecret } from '../src/people/secret.ts'
+import { endToken, listTokens, makeToken, type NewToken } from '../src/people/tokens.ts'
+import { idIn } from '../src/requests/address.ts'
+import { named } from '../src/requests/document.ts'
+
+const VIEW = {
+  id: Type.Integer(),
+  name: Type.String(),
+  readOnly: Type.Boolean(),
+  createdOn: Type.String(),
+  expires: Type.String(),
+  lastUsed: Type.Union([Type.String(), Type.Null()]),
+}
+const Token = named('Token', Type.Object(VIEW))
+const MadeToken = named('MadeToken', Type.Object({ ...VIEW, token: Type.String({ description: 'Shown only now.' }) }))
+const Body = Type.Object(
+  {
+    data: Type.Object(
+      {
+        name: Type.String({ description: 'What it is for.' }),
+        days: Type.Optional(Type.Integer({ description: 'How long it lasts: 1 to 365, a year if not given.' })),
+        readOnly: Type.Optional(Type.Boolean({ description: 'It may change nothing.' })),
+      },
+      { additionalProperties: false },
+    ),
+  },
+  { additionalProperties: false },
+)
+const Id = { id: Type.Integer({ minimum: 1, description: 'Identifier of the token.' }) }
+
+interface Way {
+  prefix: string
+  tag: string
+  idOf(verb: string): string
+  words: string
+  role?: string
+  whoIn(request: FastifyRequest): string
+}
+
+/** Tokens for scripts: everybody's own, and for admins those of all. */
+const tokens: FastifyPluginAsyncTypebox = async (app) => {
+  const { storage, config } = app
+  const ways: Way[] = [
+    {
+      prefix: '/ws/me/tokens',
+      tag: 'me',
+      idOf: (verb) => verb.replace('Token', 'MyToken'),
+      words: 'own',
+      whoIn: ({ user }: FastifyRequest) => user.username,
+    },
+    {
+      prefix: '/ws/users/:username/tokens',
+      tag: 'users',
+      idOf: (verb) => `${verb}OfUser`,
+      words: 'a user’s',
+      role: ADMIN,
+      whoIn: ({ params }: FastifyRequest) => (params as { username: string }).username,
+    },
+  ]
+  for (const { prefix, tag, idOf, words, role, whoIn } of ways) {
+    const access = { ...(role !== undefined && { role }) }
+    const person: TProperties = { ...(role !== undefined && { username: Type.String() }) }
+    const tags = [tag]
+
+    app.route({
+      method: 'PUT',
+      url: prefix,
+      config: { ...access, failures: ['RECORD_NOT_FOUND'] },
+      schema: {
+        tags,
+        operationId: idOf('makeToken'),
+        summary: `Make one of ${words} tokens`,
+        params: Type.Object(person),
+        body: Body,
+        response: { 200: SuccessOf(MadeToken) },
+      },
+      handler: async (request) => {
+        // Else a token could outlive its own end.
+        if (request.bearer) throw new Failure('FORBIDDEN', 'A token cannot make another one. Log in for that.')
+        const { data } = request.body as { data: NewToken }
+        const writing = onceOnly(storage, request.user.once)
+        const made = await makeToken(writing, cookieSecret(config.DATA_DIR), whoIn(request), data)
+        request.trail('token made', { subject: whoIn(request) })
+        return success(made)
+      },
+    })
+
+    app.route({
+      method: 'GET',
+      url: prefix,
+      config: access,
+      schema: {
+        tags,
+        operationId: idOf('listTokens'),
+        summary: `Which tokens there are of ${words}`,
+        params: Type.Object(person),
+        response: { 200: SuccessOf(Token) },
+      },
+      handler: async (request) => success(...(await listTokens(storage.db, whoIn(request)))),
+    })
+
+    app.route({
+      method: 'DELETE',
+      url: `${prefix}/:id`,
+      config: { ...access, failures: ['RECORD_NOT_FOUND'] },
+      schema: {
+        tags,
+        operationId: idOf('endToken'),
+        summary: `End one of ${words} tokens`,
+        params: Type.Object({ ...person, ...Id }),
+        response: { 200: SuccessOf(Type.Integer()) },
+      },
+      handler: async (request) => {
+        const id = idIn(request.params as unknown as { id: string })
+        const ended = await endToken(onceOnly(storage, request.user.once), whoIn(request), id)
+        request.trail('token ended', { subject: whoIn(request) })
+        return success(ended)
+      },
+    })
+  }
+}
+
+export default fp(tokens, { name: 'tokens', dependencies: ['routes', 'bodies', 'access', 'once', 'trail', 'openapi'] })

@@ -1,0 +1,102 @@
+import { Failure } from '../errors.ts'
+import type { Row, Step, Storage, Unit } from '../storage/storage.ts'
+
+/** How long a key is kept. */
+export const KEPT_MS = 86_400_000
+
+/** What was sent: the same key with another hash is another request. */
+export interface Sent {
+  username: string
+  key: string
+  hash: string
+}
+
+/** What the first request of a key came to. */
+export interface Kept {
+  rows: Row[][]
+  /** no table has been changed since: the rows are what they would be today */
+  isCurrent: boolean
+}
+
+const TABLES = '(SELECT coalesce(max(id), 0) FROM dossier_migrations)'
+
+/** What is too old does not count, whether it has been swept away or not. */
+const KEEP = `
+  INSERT INTO dossier_keys (username, key, hash, at, tables, rows) VALUES (?, ?, ?, ?, ${TABLES}, ?)
+  ON CONFLICT (username, key) DO UPDATE SET hash = excluded.hash, at = excluded.at, tables = excluded.tables, rows = excluded.rows
+  WHERE dossier_keys.at <= ? RETURNING key`
+
+const LOOK_UP = `
+  SELECT hash, rows, tables = ${TABLES} AS isCurrent FROM dossier_keys WHERE username = ? AND key = ? AND at > ?`
+
+/** What is being done right now in this process; of two processes the database tells who was first. */
+const underWay = new WeakMap<Storage, Set<string>>()
+
+/** A request that is carried out once, however often it is sent. */
+export class Once {
+  readonly #storage: Storage
+  readonly #sent: Sent
+  readonly #onReplay: () => void
+  /** set where this is not the first time */
+  kept: Kept | undefined
+
+  constructor(storage: Storage, sent: Sent, onReplay: () => void) {
+    this.#storage = storage
+    this.#sent = sent
+    this.#onReplay = onReplay
+    this.#look()
+  }
+
+  /** Nobody else may do the same until it has ended. Returns how to say so. */
+  begin(): () => void {
+    const all = underWay.get(this.#storage) ?? new Set()
+    underWay.set(this.#storage, all)
+    const name = `${this.#sent.username.toLowerCase()} ${this.#sent.key}`
+    if (all.has(name))
+      throw new Failure('KEY_IN_USE', 'A request with this Idempotency-Key is under way. Try again in a second.', {
+        headers: { 'retry-after': '1' },
+      })
+    all.add(name)
+    return () => all.delete(name)
+  }
+
+  /** Key and change are one unit: both are there, or neither. If it is done already, the rows are those of then. */
+  async write(unit: Unit): Promise<Row[][]> {
+    if (this.kept) return this.kept.rows
+    try {
+      const rows = await this.#storage.write({ ...unit, steps: [...unit.steps, this.#keep()] })
+      return rows.slice(0, -1)
+    } catch (error) {
+      // What is in the way may be just what another process has done for the same request.
+      this.#look()
+      if (!this.kept) throw error
+      return (this.kept as Kept).rows
+    }
+  }
+
+  #keep(): Step {
+    const { username, key, hash } = this.#sent
+    const now = Date.now()
+    return { sql: KEEP, parameters: [username, key, hash, now, { all: true }, now - KEPT_MS], must: true }
+  }
+
+  #look() {
+    const { username, key, hash } = this.#sent
+    const row = this.#storage.readOne({ sql: LOOK_UP, parameters: [username, key, Date.now() - KEPT_MS] })
+    if (!row) return
+    if (row.hash !== hash)
+      throw new Failure('KEY_REUSED', 'This Idempotency-Key was sent with another request. Make up a new one for each.')
+    this.kept = { rows: JSON.parse(row.rows as string), isCurrent: row.isCurrent === 1 }
+    this.#onReplay()
+  }
+}
+
+/** Carries a unit out, once if that was asked for. */
+export const writeOnce = (storage: Storage, unit: Unit, once: Once | undefined): Promise<Row[][]> =>
+  once ? once.write(unit) : storage.write(unit)
+
+/** The same for those who know nothing of it. */
+export const onceOnly = (storage: Storage, once: Once | undefined): Pick<Storage, 'db' | 'write'> => ({
+  db: storage.db,
+  write: (unit) => writeOnce(storage, unit, once),
+})

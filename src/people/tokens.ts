@@ -1,0 +1,190 @@
+import { createHmac, hash, randomBytes } from 'node:crypto'
+import { Failure } from '../errors.ts'
+import type { Database, Row, Step, Storage } from '../storage/storage.ts'
+import { missedOf } from './missed.ts'
+import { noSuchUser, type User } from './users.ts'
+
+const TOKENS = 'dossier_tokens'
+/** By this secret scanners know them. */
+const PREFIX = 'dos_'
+const MOST_DAYS = 365
+const DAY_MS = 86_400_000
+/** Nobody needs more, and each takes room. */
+const MOST_TOKENS = 100
+const LONGEST_NAME = 100
+/** The last use is written down at most this often, so that reading does not write. */
+const TOUCH_MS = 60_000
+
+/** What a person sees of a token of theirs. */
+export interface TokenView {
+  id: number
+  name: string
+  readOnly: boolean
+  createdOn: string
+  expires: string
+  lastUsed: string | null
+}
+
+export interface NewToken {
+  name: string
+  days?: number
+  readOnly?: boolean
+}
+
+/** Somebody who has shown a token. */
+export interface Bearer {
+  user: User
+  hash: string
+  readOnly: boolean
+  expires: string
+}
+
+const VIEW = 'id, name, readOnly, createdOn, expires, lastUsed'
+const hashOf = (token: string) => hash('sha256', token)
+
+/**
+ * Makes a token, which is only shown now. It follows from a number that is drawn and from the service's secret: so it can
+ * be shown again to who sends the same request again, though it is stored nowhere.
+ */
+export async function makeToken(
+  storage: Pick<Storage, 'db' | 'write'>,
+  secret: string,
+  username: string,
+  { name, days = MOST_DAYS, readOnly = false }: NewToken,
+): Promise<TokenView & { token: string }> {
+  checkRules({ name, days })
+  const now = Date.now()
+  const drawn = randomBytes(32).toString('base64url')
+  const tokenOf = (number: string) =>
+    PREFIX + createHmac('sha256', secret).update(`token ${number}`).digest('base64url')
+  const sweep: Step = { sql: `DELETE FROM ${TOKENS} WHERE username = ? AND expires <= ?`, parameters: [username, now] }
+  const insert: Step = {
+    sql: `INSERT INTO ${TOKENS} (hash, username, name, readOnly, createdOn, expires)
+      SELECT ?, username, ?, ?, ?, ? FROM dossier_users
+      WHERE username = ? AND (SELECT count(*) FROM ${TOKENS} AS other WHERE other.username = dossier_users.username) < ?
+      RETURNING ${VIEW}, ? AS drawn`,
+    parameters: [
+      hashOf(tokenOf(drawn)),
+      name,
+      readOnly ? 1 : 0,
+      now,
+      now + days * DAY_MS,
+      username,
+      MOST_TOKENS,
+      drawn,
+    ],
+    must: true,
+  }
+  const rows = await missedOf(
+    () => storage.write({ steps: [sweep, insert] }),
+    async () => {
+      const isThere = await storage.db
+        .selectFrom('dossier_users')
+        .select('username')
+        .where('username', '=', username)
+        .executeTakeFirst()
+      if (!isThere) return noSuchUser(username)
+      return invalid({ name: `is one too many: there are ${MOST_TOKENS} already. End some of them` })
+    },
+  )
+  const made = rows[1]?.[0] as Row
+  return { ...toView(made), token: tokenOf(made.drawn as string) }
+}
+
+export async function listTokens(db: Database, username: string): Promise<TokenView[]> {
+  const columns = VIEW.split(', ')
+  const rows = await db.selectFrom(TOKENS).select(columns).where('username', '=', username).orderBy('id').execute()
+  return rows.map(toView)
+}
+
+/** Ends a token of a person. */
+export async function endToken(storage: Pick<Storage, 'write'>, username: string, id: number): Promise<number> {
+  const end = { sql: `DELETE FROM ${TOKENS} WHERE username = ? AND id = ? RETURNING id`, parameters: [username, id] }
+  await missedOf(
+    () => storage.write({ steps: [{ ...end, must: true }] }),
+    () => new Failure('RECORD_NOT_FOUND', `${username} has no such token.`),
+  )
+  return id
+}
+
+const LOOK_UP = `
+  SELECT ${TOKENS}.id, hash, readOnly, expires, lastUsed, dossier_users.username, roles
+  FROM ${TOKENS} JOIN dossier_users ON dossier_users.username = ${TOKENS}.username
+  WHERE hash = ? AND expires > ? AND enabled = 1`
+
+/** Knows who has a token. */
+export class Tokens {
+  readonly #storage: Storage
+  readonly #onTouchFailed: (error: unknown) => void
+  #touchFailed = Number.NEGATIVE_INFINITY
+
+  constructor(storage: Storage, onTouchFailed: (error: unknown) => void) {
+    this.#storage = storage
+    this.#onTouchFailed = onTouchFailed
+  }
+
+  /** Whose token it is; undefined if it is nobody's, or has ended. */
+  bearerOf(token: string): Bearer | undefined {
+    const now = Date.now()
+    const row = this.#lookUp(hashOf(token), now)
+    if (!row) return undefined
+    if ((row.lastUsed ?? 0) <= now - TOUCH_MS && this.#touchFailed <= now - TOUCH_MS) this.#touch(row.id, now)
+    const expires = new Date(row.expires).toISOString()
+    return { user: userIn(row), hash: row.hash, readOnly: row.readOnly === 1, expires }
+  }
+
+  /** Who somebody is by now, for what goes on for long. */
+  userOf({ hash: known }: Bearer): User | undefined {
+    const row = this.#lookUp(known, Date.now())
+    return row && userIn(row)
+  }
+
+  #lookUp(known: string, now: number): TokenRow | undefined {
+    return this.#storage.readOne({ sql: LOOK_UP, parameters: [known, now] }) as TokenRow | undefined
+  }
+
+  /** Nobody waits for this. If it fails, it is tried again a minute later: the disk may be full. */
+  #touch(id: number, now: number) {
+    const step = { sql: `UPDATE ${TOKENS} SET lastUsed = ? WHERE id = ?`, parameters: [now, id] }
+    this.#storage.write({ steps: [step] }).catch((error) => {
+      this.#touchFailed = now
+      this.#onTouchFailed(error)
+    })
+  }
+}
+
+interface TokenRow {
+  id: number
+  hash: string
+  readOnly: number
+  expires: number
+  lastUsed: number | null
+  username: string
+  roles: string
+}
+
+const userIn = ({ username, roles }: TokenRow): User => ({ username, roles: JSON.parse(roles) })
+
+function toView({ id, name, readOnly, createdOn, expires, lastUsed }: Row): TokenView {
+  const moment = (time: unknown) => new Date(time as number).toISOString()
+  return {
+    id: id as number,
+    name: name as string,
+    readOnly: readOnly === 1,
+    createdOn: moment(createdOn),
+    expires: moment(expires),
+    lastUsed: lastUsed === null ? null : moment(lastUsed),
+  }
+}
+
+function checkRules({ name, days }: { name: string; days: number }): void {
+  const errors: Record<string, string> = {}
+  if (name.length < 1 || name.length > LONGEST_NAME) errors.name = `must have 1 to ${LONGEST_NAME} characters`
+  if (!Number.isInteger(days) || days < 1 || days > MOST_DAYS) errors.days = `must be 1 to ${MOST_DAYS}`
+  if (Object.keys(errors).length > 0) throw invalid(errors)
+}
+
+function invalid(errors: Record<string, string>): Failure {
+  const sentences = Object.entries(errors).map(([name, message]) => `${name} ${message}`)
+  return new Failure('VALIDATION_FAILED', `${sentences.join('; ')}.`, { errors })
+}

@@ -1,0 +1,14 @@
+import { KEPT_MS } from '../journal/once.ts'
+import type { Storage } from '../storage/storage.ts'
+import { dropInPortions } from './in-portions.ts'
+
+const SWEEP = `
+  DELETE FROM dossier_keys WHERE rowid IN (SELECT rowid FROM dossier_keys WHERE at <= ? ORDER BY at LIMIT ?)
+  RETURNING rowid`
+
+/** Sweeps away the keys of requests that nobody sends again any more. */
+export function sweepKeys(storage: Storage, isOver: () => boolean): Promise<void> {
+  const before = Date.now() - KEPT_MS
+  const drop = (portion: number) => ({ sql: SWEEP, parameters: [before, portion] })
+  return dropInPortions(storage, drop, () => {}, isOver)
+}

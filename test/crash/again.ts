@@ -1,0 +1,111 @@
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import Sqlite from 'better-sqlite3'
+import { type Answer, Client, login } from '../helper.ts'
+import { kill, type Running, startService } from './harness.ts'
+
+const PARTS = '/ws/rest/crash.Part'
+
+/** Where the service is by now, and what everybody needs who sends things again. */
+interface Round {
+  url: string
+  token: string
+  isOver: boolean
+  /** how many requests were answered only because they were sent again */
+  again: number
+  answered: number
+}
+
+/** Sends a request until it is answered, whatever dies meanwhile. Returns the answer. */
+async function untilAnswered(round: Round, key: string, method: string, path: string, body?: unknown): Promise<Answer> {
+  const headers = { authorization: `Bearer ${round.token}`, 'idempotency-key': key }
+  for (;;) {
+    try {
+      const answer = await new Client(round.url).send(method, path, body, headers)
+      const isNotYet = answer.status === 503 || answer.body.code === 'KEY_IN_USE'
+      if (!isNotYet) {
+        round.answered++
+        if (answer.headers.has('idempotency-replayed')) round.again++
+        return answer
+      }
+    } catch {
+      // It is dead, or not there yet.
+    }
+    await setTimeout(5)
+  }
+}
+
+/** One thing after the other, each once: it knows exactly what should be there. Returns what is wrong. */
+async function worker(round: Round, number: number): Promise<{ faults: string[]; known: Map<number, string> }> {
+  const faults: string[] = []
+  const known = new Map<number, string>()
+  const made: { id: number; version: number }[] = []
+  for (let i = 0; !round.isOver; i++) {
+    const last = made.at(-1)
+    const text = `${number}.${i}`
+    const send = (method: string, path: string, body?: unknown) => untilAnswered(round, text, method, path, body)
+    const expect = ({ status, text: told, body }: Answer, version?: number) => {
+      const isRight = status === 200 && (version === undefined || body.data[0].version === version)
+      if (!isRight) faults.push(`${text}: ${told}`)
+      return isRight
+    }
+    if (!last || i % 5 === 0) {
+      const answer = await send('PUT', PARTS, { data: { text } })
+      if (expect(answer, 0)) made.push({ id: answer.body.data[0].id, version: 0 })
+    } else if (i % 5 === 1) {
+      const answer = await send('POST', '/ws/batch', {
+        data: [
+          { create: 'crash.Part', data: { text } },
+          { update: 'crash.Part', data: { id: last.id, version: last.version, text } },
+        ],
+      })
+      if (!expect(answer, 0)) continue
+      known.set(answer.body.data[0].id, `0 ${text}`)
+      last.version++
+    } else if (i % 5 === 4) {
+      if (!expect(await send('DELETE', `${PARTS}/${last.id}?version=${last.version}`))) continue
+      made.pop()
+      known.delete(last.id)
+      continue
+    } else {
+      const body = { data: { version: last.version, text }, ...(i % 5 === 3 && { merge: true }) }
+      if (expect(await send('POST', `${PARTS}/${last.id}`, body), last.version + 1)) last.version++
+    }
+    const changed = made.at(-1)
+    if (changed) known.set(changed.id, `${changed.version} ${text}`)
+  }
+  return { faults, known }
+}
+
+/** Kills the service so many times, while all that is sent is sent again until it is answered. Returns what is wrong. */
+export async function sentAgain(folder: string, kills: number, workers: number, pause: () => number) {
+  let running: Running = await startService(folder)
+  const admin = await login(running.url)
+  const { body } = await admin.put('/ws/me/tokens', { name: 'crash' })
+  const round: Round = { url: running.url, token: body.data[0].token, isOver: false, again: 0, answered: 0 }
+  const before = (await admin.get(`${PARTS}?limit=0`)).body.total
+  const all = Array.from({ length: workers }, (_, number) => worker(round, number))
+  for (let nth = 0; nth < kills; nth++) {
+    for (const enough = round.answered + workers; round.answered < enough; ) await setTimeout(1)
+    await setTimeout(pause())
+    await kill(running.child)
+    running = await startService(folder)
+    round.url = running.url
+  }
+  round.isOver = true
+  const done = await Promise.all(all)
+  await kill(running.child)
+  const faults = done.flatMap((one) => one.faults)
+  const database = new Sqlite(join(folder, 'data', 'dossier.db'), { readonly: true })
+  const stored = database.prepare(`SELECT version || ' ' || text FROM crash__Part WHERE id = ?`).pluck()
+  let count = before
+  for (const { known } of done)
+    for (const [id, expected] of known) {
+      count++
+      if (stored.get(id) !== expected) faults.push(`${id} should be ${expected}, but is ${stored.get(id)}`)
+    }
+  const total = database.prepare('SELECT count(*) FROM crash__Part').pluck().get()
+  if (total !== count) faults.push(`there are ${total} records, and should be ${count}`)
+  database.close()
+  return { faults, answered: round.answered, again: round.again }
+}
