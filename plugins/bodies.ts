@@ -12,6 +12,9 @@ import { typesOnly } from '../src/requests/answers.ts'
 
 /** Deeper than any sensible record; far less than what would overflow a recursive function. */
 const MAX_DEPTH = 64
+/** Of a batch: its operations, and each of them. */
+const BATCH_LEVELS = 2
+const INEXACT = 'is a number that cannot be kept exactly'
 
 /** How bodies are read and checked: JSON only, nothing coerced, nothing rounded, every fault reported. */
 async function bodies(app: FastifyInstance) {
@@ -41,16 +44,21 @@ async function bodies(app: FastifyInstance) {
 
 /** What is wrong with a body whatever it is for. */
 function faultOf({ routeOptions }: FastifyRequest, text: string, body: unknown): Failure | undefined {
+  const isBatch = routeOptions.url === '/ws/batch'
   // Each level takes two characters at least.
-  if (text.length > 2 * MAX_DEPTH && isTooDeep(body))
+  if (text.length > 2 * MAX_DEPTH && isTooDeep(body, MAX_DEPTH + (isBatch ? BATCH_LEVELS : 0)))
     return new Failure('BAD_REQUEST', `The body is nested deeper than ${MAX_DEPTH} levels.`)
   const inexact = inexactNumbers(text).slice(0, MOST_FAULTS)
   if (inexact.length === 0) return undefined
+  // A fault is that of one operation, and named as if it had come alone.
+  if (isBatch) {
+    const [, at, ...path] = inexact[0] as string[]
+    return invalid({ [path.slice(1).join('.')]: INEXACT }).ofOperation(Number(at))
+  }
   const nameOf = (path: string[]) => (path[0] === 'data' ? path.slice(1) : path).join('.')
-  const errors = Object.fromEntries(inexact.map((path) => [nameOf(path), 'is a number that cannot be kept exactly']))
+  const errors = Object.fromEntries(inexact.map((path) => [nameOf(path), INEXACT]))
   // What is searched for is no data.
-  if (routeOptions.url?.endsWith('/search'))
-    return new Failure('BAD_REQUEST', `${Object.keys(errors)[0]} is a number that cannot be kept exactly.`)
+  if (routeOptions.url?.endsWith('/search')) return new Failure('BAD_REQUEST', `${Object.keys(errors)[0]} ${INEXACT}.`)
   return invalid(errors)
 }
 
@@ -69,10 +77,10 @@ function compiledLate(ajv: Ajv, schema: object): Validate {
 type Validate = ((body: unknown) => boolean) & { errors?: ValidateFunction['errors'] }
 
 /** Level by level and not recursive: the body may be hostile. */
-function isTooDeep(body: unknown): boolean {
+function isTooDeep(body: unknown, most: number): boolean {
   let level = [body]
   for (let depth = 0; level.length > 0; depth++) {
-    if (depth > MAX_DEPTH) return true
+    if (depth > most) return true
     level = level.flatMap((value) => (typeof value === 'object' && value !== null ? Object.values(value) : []))
   }
   return false

@@ -1,7 +1,12 @@
+import type { ErrorObject } from 'ajv'
 import { Failure } from '../errors.ts'
 import { type Kept, writeOnce } from '../journal/once.ts'
+import { Breath } from '../lib/breath.ts'
 import { forbidden, type Operation, type Person, scopeOf } from '../model/access.ts'
+import { newAjv } from '../model/ajv.ts'
+import { explainData } from '../model/explain.ts'
 import type { Model, Models } from '../model/model.ts'
+import { Operation as OperationSchema } from '../requests/batch-schemas.ts'
 import { type Handed, type Row, type Step, type Storage, StorageFault, type Unit } from '../storage/storage.ts'
 import type { Doer } from './asker.ts'
 import type { Planned, Records } from './records.ts'
@@ -12,7 +17,10 @@ export type BatchOperation =
   | { update: string; data: Row & { id: number } }
   | { delete: string; id: number; version?: number }
 
-export const MOST_OPERATIONS = 1000
+/** Bytes of all results together: who changes a letter of many large records would else be sent them all. */
+const MOST_ANSWERED = 16_777_216
+/** How long others may have to wait while it is planned. */
+const PLANNED_MS = 5
 
 /** What a batch needs to know. */
 interface Parts {
@@ -33,9 +41,9 @@ interface Made {
 export function batchOf({ storage, models, collections, missingModel }: Parts) {
   return async function batch(operations: BatchOperation[], doer: Doer): Promise<unknown[]> {
     if (doer.once?.kept) return replay(operations, doer, doer.once.kept)
-    const { guards, steps, planned } = plan(operations, doer)
+    const { guards, steps, planned } = await plan(operations, doer)
     try {
-      const unit: Unit = { steps: [...guards, ...steps], by: doer.username, batch: true }
+      const unit: Unit = { steps: [...guards, ...steps], by: doer.username, batch: true, most: MOST_ANSWERED }
       const rows = await writeOnce(storage, unit, doer.once)
       if (doer.once?.kept) return replay(operations, doer, doer.once.kept)
       return planned.map((one, index) => one.settle(rows.slice(guards.length + index, guards.length + index + 1)))
@@ -44,22 +52,27 @@ export function batchOf({ storage, models, collections, missingModel }: Parts) {
     }
   }
 
-  function plan(operations: BatchOperation[], person: Person) {
+  /** There may be much to plan: others have their turn meanwhile. */
+  async function plan(operations: BatchOperation[], person: Person) {
     const concerned = operations.map((operation, index) => at(index, () => modelOf(operation, person)))
     const guards = new Map<Model, Step>()
     for (const model of concerned) guards.set(model, { ...(collections.get(model) as Records).guard, must: true })
     const made = new Map<string, Made>()
-    const planned = operations.map((operation, index) =>
-      at(index, () => {
-        const model = concerned[index] as Model
+    const planned: Planned[] = []
+    const breath = new Breath(PLANNED_MS)
+    for (const [index, operation] of operations.entries()) {
+      const model = concerned[index] as Model
+      const one = at(index, () => {
         const handed = 'data' in operation ? handedTo(operation.data, model, made) : {}
         if ('create' in operation && operation.as !== undefined) {
           if (made.has(operation.as)) throw invalid('as', `"${operation.as}" is the name of an earlier operation`)
           made.set(operation.as, { model: model.name, handed: { step: guards.size + index, column: 'id' } })
         }
         return planOne(operation, collections.get(model) as Records, person, handed)
-      }),
-    )
+      })
+      planned.push(one)
+      if (breath.isDue) await breath.take()
+    }
     // Each operation is one step.
     const steps = planned.map(({ unit }): Step => ({ ...(unit.steps[0] as Step), must: true }))
     return { guards: [...guards.values()], steps, planned }
@@ -91,8 +104,11 @@ const KINDS: Record<'create' | 'update' | 'delete', { must: string[]; may: strin
   delete: { must: ['id'], may: ['version'] },
 }
 
+const isOperation = newAjv({ verbose: true }).compile(OperationSchema)
+
 /** Which kind of operation it is: just one, with just what belongs to it. */
 function kindOf(operation: BatchOperation): { kind: Operation; name: string } {
+  if (!isOperation(operation)) throw explainData(isOperation.errors as ErrorObject[])
   const given = Object.keys(operation)
   for (const [kind, { must, may }] of Object.entries(KINDS)) {
     const known = [kind, ...must, ...may]
@@ -113,24 +129,38 @@ function planOne(operation: BatchOperation, records: Records, person: Person, ha
   return records.plan.remove(operation.id, operation.version, person)
 }
 
+/** What says nothing about which ids are right. */
+const PLAIN = ['type', 'title', 'description', 'default']
+
 /** An id that will be right, where the real one is not known before it is made. */
 const SOME_ID = 1
 
 /** What earlier operations hand to references that name them; in the data some id stands for it. */
 function handedTo(data: Row, model: Model, made: Map<string, Made>): Row {
   const handed: Row = {}
-  for (const { name, reference } of model.fields) {
+  for (const { name, reference, readOnly, schema } of model.fields) {
     const given = Object.hasOwn(data, name) ? (data[name] as { $ref?: unknown } | null) : undefined
-    if (!reference || typeof given !== 'object' || given === null || !Object.hasOwn(given, '$ref')) continue
-    const earlier = made.get(String(given.$ref))
-    if (!earlier) throw invalid(name, `no earlier operation is called "${String(given.$ref).slice(0, 100)}"`)
+    if (!reference || readOnly || typeof given !== 'object' || given === null || !Object.hasOwn(given, '$ref')) continue
+    const { $ref: called, ...more } = given
+    if (typeof called !== 'string' || Object.keys(more).length > 0)
+      throw invalid(name, 'must be an id, or {"$ref": NAME} with the name of an earlier operation')
+    const earlier = made.get(called)
+    if (!earlier) throw invalid(name, `no earlier operation is called "${called.slice(0, 100)}"`)
     if (earlier.model !== reference.model)
-      throw invalid(name, `"${given.$ref}" is a ${earlier.model}, and not a ${reference.model}`)
+      throw invalid(name, `"${called}" is a ${earlier.model}, and not a ${reference.model}`)
+    // Which id it will be is not known yet.
+    if (Object.keys(schema).some((keyword) => !PLAIN.includes(keyword)))
+      throw invalid(name, 'has rules of its own, which a "$ref" cannot be held against: send an id')
     handed[name] = earlier.handed
     data[name] = SOME_ID
   }
   return handed
 }
+
+const tooLarge = new Failure(
+  'BODY_TOO_LARGE',
+  `What these operations would be answered has more than ${MOST_ANSWERED / 1_048_576} MiB. Send fewer of them at once.`,
+)
 
 const invalid = (field: string, why: string) =>
   new Failure('VALIDATION_FAILED', `${field}: ${why}.`, { errors: { [field]: why } })
@@ -149,6 +179,7 @@ function explain(error: unknown, guards: number, planned: Planned[]): unknown {
   if (!(error instanceof StorageFault) || error.details.step === undefined) return error
   const index = error.details.step - guards
   if (index < 0) return new StorageFault('stale', 'A table has another shape by now.')
+  if (error.kind === 'large') return tooLarge.ofOperation(index)
   try {
     return at(index, () => {
       if (error.kind === 'missed') (planned[index] as Planned).settle([])

@@ -10,6 +10,9 @@ import { mergeable } from './merge.ts'
 import { hole, preparedOnce } from './prepared.ts'
 import type { Surroundings } from './surroundings.ts'
 
+/** To prepare a statement of a wide table takes long: beyond so many sets of fields, one statement is for all. */
+const MOST_USUAL = 40
+
 interface Given {
   id: number
   /** a number, or what an earlier step hands on */
@@ -28,6 +31,18 @@ export function changesOf({ storage: { db } }: Surroundings, model: Model) {
   const guard = { sql: 'SELECT 1 FROM dossier_tables WHERE tbl = ? AND shape = ?', parameters: [table, shapeOf(model)] }
   const valuesFor = (names: string[]) =>
     Object.fromEntries(names.map((name) => [name, hole<Given>(({ values }) => values[name])]))
+
+  /** Sets of fields that have been updated; each is a statement of its own. */
+  const usual = new Set<string>()
+  /** The same for any of them: what is not sent stays. */
+  const anyOf = (names: string[]) =>
+    Object.fromEntries(
+      names.map((name) => {
+        const isSent = hole<Given>(({ values }) => (Object.hasOwn(values, name) ? 1 : 0))
+        const value = hole<Given>(({ values }) => values[name] ?? null)
+        return [name, sql`iif(${isSent}, ${value}, ${sql.ref(name)})`]
+      }),
+    )
 
   /** Every column is written: what a record starts with is what its file says now, not what a column remembers. */
   function create(data: Row, { username }: Person): Unit {
@@ -87,10 +102,13 @@ export function changesOf({ storage: { db } }: Surroundings, model: Model) {
     const values: Row = { ...encodeSent(writable, data), ...(model.audit && audit) }
     const reach = reachOf(model, 'update', person)
     const names = Object.keys(values)
-    return prepared(`update ${reach.scope} ${names}`, { id, version, values, reach }, () =>
+    const isUsual = usual.has(names.join()) || usual.size < MOST_USUAL
+    if (isUsual) usual.add(names.join())
+    const shape = isUsual ? names.join() : 'any'
+    return prepared(`update ${reach.scope} ${shape}`, { id, version, values, reach }, () =>
       db
         .updateTable(table)
-        .set({ ...valuesFor(names), version: sql`version + 1` })
+        .set({ ...(isUsual ? valuesFor(names) : anyOf(stored.map(({ name }) => name))), version: sql`version + 1` })
         .where(within(reach, OWNER, is`"id" = ${ID} AND "version" = ${VERSION}`))
         .returning(shown),
     )

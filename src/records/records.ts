@@ -147,7 +147,13 @@ export function recordsOf(surroundings: Surroundings, model: Model) {
   /** No row had this id and version: either there is no such record, or somebody else was first. */
   function lost(id: number, version: number | undefined, operation: Operation, person: Person, sent: Row): never {
     const current = look(id, operation, person, WHOLE)
-    const tells = version !== undefined && mayRead(person, current)
+    // By now nothing is wrong with it: it was undone together with what was in the way.
+    if (version === undefined || version === current.version)
+      throw new Failure(
+        'VERSION_CONFLICT',
+        `${model.name} ${id} was changed or deleted right before, by an earlier operation of the same batch or by somebody else.`,
+      )
+    const tells = mayRead(person, current)
     const conflict = tells ? conflictOf(journal, model, version, current, sent) : undefined
     throw new Failure(
       'VERSION_CONFLICT',

@@ -2,10 +2,11 @@ import { sql } from 'kysely'
 import { Failure } from '../errors.ts'
 import { type Person, type Reach, reachOf, scopeOf } from '../model/access.ts'
 import { type Model, tableOf } from '../model/model.ts'
-import type { Row, Storage, StorageFault } from '../storage/storage.ts'
-import { type Condition, is } from '../tables/condition.ts'
+import type { Row, StorageFault } from '../storage/storage.ts'
+import { is } from '../tables/condition.ts'
 import { indexesOf, isCalled } from '../tables/ddl.ts'
 import { within } from '../tables/within.ts'
+import { hole, preparedOnce } from './prepared.ts'
 import type { Surroundings } from './surroundings.ts'
 
 const EVERYBODY: Reach = { scope: 'all', username: '' }
@@ -21,9 +22,15 @@ export function explainViolation(
   if (fault.kind === 'taken') return notUnique(fault, model)
   if (fault.kind !== 'dangling') return fault
   if (typeof written === 'number') return stillReferred(surroundings, model, written, person)
-  const missing = missingAmong(surroundings.storage, referencesIn(model, written), () => EVERYBODY)
-  // Another write may have made it since.
-  return missing ?? new Failure('REFERENCE_VIOLATION', 'A record that this refers to was not there. Try again.')
+  const missing = missingAmong(surroundings, referencesIn(model, written), () => EVERYBODY)
+  // By now it is there: somebody has made it since, or what was in the way has been undone as well.
+  return (
+    missing ??
+    new Failure(
+      'REFERENCE_VIOLATION',
+      'A record that this refers to was not there when this was written; perhaps an earlier operation of the same batch has deleted it.',
+    )
+  )
 }
 
 function notUnique({ details }: StorageFault, model: Model): Failure {
@@ -38,17 +45,18 @@ function notUnique({ details }: StorageFault, model: Model): Failure {
 }
 
 /** A delete would leave references without a target: whose? What somebody may not read is not named. */
-function stillReferred({ storage, models }: Surroundings, model: Model, id: number, person: Person): Failure {
+function stillReferred(surroundings: Surroundings, model: Model, id: number, person: Person): Failure {
   const referring: string[] = []
-  for (const other of models.values()) {
+  for (const other of surroundings.models.values()) {
     const reach = reachOf(other, 'read', person)
     for (const { name, reference } of other.fields) {
       if (reference?.model !== model.name || reference.onDelete !== 'restrict') continue
-      const refers = within(reach, reach.username, is`${sql.ref(name)} = ${id}`)
-      if (isThere(storage, other.name, refers)) referring.push(`${other.name} (${name})`)
+      if (isThere(surroundings, other.name, reach, { refers: { name, id } })) referring.push(`${other.name} (${name})`)
     }
   }
-  const who = referring.join(', ') || 'Records that you do not see, or that would be deleted with it,'
+  const who =
+    referring.join(', ') ||
+    'Records that you do not see, that the same batch has made, or that would be deleted with it,'
   return new Failure(
     'REFERENCE_VIOLATION',
     `${who} still refer to ${model.name} ${id}. Change or delete those records first.`,
@@ -74,44 +82,79 @@ function referencesIn(model: Model, written: Row): Referring[] {
  * the record refers to already may be sent back as it was read.
  */
 export function refuseUnreachable(
-  { storage, models }: Surroundings,
+  surroundings: Surroundings,
   model: Model,
   written: Row,
   person: Person,
   current?: number,
 ): void {
+  const { models } = surroundings
   const asked = referencesIn(model, written).filter((reference) => {
     const isLimited = scopeOf(models.get(reference.model) as Model, 'read', person) !== 'all'
-    return isLimited && !(current !== undefined && refersAlready(storage, model, current, reference, person))
+    return isLimited && !(current !== undefined && refersAlready(surroundings, model, current, reference, person))
   })
-  const missing = missingAmong(storage, asked, (name) => reachOf(models.get(name) as Model, 'read', person))
+  const missing = missingAmong(surroundings, asked, (name) => reachOf(models.get(name) as Model, 'read', person))
   if (missing) throw missing
 }
 
 /** Only of a record that they may update: else it would tell what others' records refer to. */
-function refersAlready(storage: Storage, model: Model, record: number, { name, id }: Referring, person: Person) {
-  const reach = reachOf(model, 'update', person)
-  return isThere(storage, model.name, within(reach, reach.username, is`"id" = ${record} AND ${sql.ref(name)} = ${id}`))
+function refersAlready(
+  surroundings: Surroundings,
+  model: Model,
+  record: number,
+  { name, id }: Referring,
+  person: Person,
+): boolean {
+  return isThere(surroundings, model.name, reachOf(model, 'update', person), { id: record, refers: { name, id } })
 }
 
 /** Which of the records that a write refers to are not there, as far as somebody reaches. */
-function missingAmong(storage: Storage, references: Referring[], reachFor: (model: string) => Reach) {
+function missingAmong(surroundings: Surroundings, references: Referring[], reachFor: (model: string) => Reach) {
   const errors: Record<string, string> = {}
   for (const { name, model, id } of references) {
-    const reach = reachFor(model)
-    if (!isThere(storage, model, within(reach, reach.username, is`"id" = ${id}`)))
-      errors[name] = `there is no ${model} with the id ${id}`
+    if (!isThere(surroundings, model, reachFor(model), { id })) errors[name] = `there is no ${model} with the id ${id}`
   }
   const sentences = Object.entries(errors).map(([name, text]) => `${name}: ${text}`)
   if (sentences.length === 0) return undefined
   return new Failure('REFERENCE_VIOLATION', `${sentences.join('; ')}.`, { errors })
 }
 
-function isThere(storage: Storage, model: string, condition: Condition): boolean {
-  const query = storage.db
-    .selectFrom(tableOf({ name: model }))
-    .select('id')
-    .where(condition)
-    .limit(1)
-  return storage.readOne(query.compile()) !== undefined
+/** What has to be the case: the id, what it refers to by a field, or both. */
+interface Sought {
+  id?: number
+  refers?: { name: string; id: number }
 }
+
+interface Given {
+  id: number | undefined
+  refersTo: number | undefined
+  username: string
+}
+
+/** Statements are remembered for as long as the models are the same. */
+const prepared = new WeakMap<Surroundings, ReturnType<typeof preparedOnce<Given>>>()
+
+function isThere(surroundings: Surroundings, model: string, reach: Reach, { id, refers }: Sought): boolean {
+  const { storage } = surroundings
+  const remembered = prepared.get(surroundings) ?? preparedOnce<Given>()
+  prepared.set(surroundings, remembered)
+  const conditions = [
+    ...(id === undefined ? [] : [is`"id" = ${ID}`]),
+    ...(refers === undefined ? [] : [is`${sql.ref(refers.name)} = ${REFERS_TO}`]),
+  ]
+  const statement = remembered(
+    `${model} ${reach.scope} ${id === undefined} ${refers?.name}`,
+    { id, refersTo: refers?.id, username: reach.username },
+    () =>
+      storage.db
+        .selectFrom(tableOf({ name: model }))
+        .select('id')
+        .where(within(reach, OWNER, ...conditions))
+        .limit(sql.lit(1)),
+  )
+  return storage.readOne(statement) !== undefined
+}
+
+const ID = hole<Given>(({ id }) => id)
+const REFERS_TO = hole<Given>(({ refersTo }) => refersTo)
+const OWNER = hole<Given>(({ username }) => username)

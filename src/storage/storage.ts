@@ -28,6 +28,8 @@ export interface Unit {
   as?: 'restore'
   /** what it changes belongs together, for whoever looks at what has happened */
   batch?: true
+  /** its rows may have so many bytes; else it is undone */
+  most?: number
 }
 
 /** One statement of a unit. Among its parameters may be what an earlier step has returned. */
@@ -150,6 +152,8 @@ export type FaultKind =
   | 'stale'
   /** a step that must return a row has not */
   | 'missed'
+  /** what a unit would return is larger than it may be */
+  | 'large'
   /** a search took too long */
   | 'slow'
   /** nobody waits for the search any more */

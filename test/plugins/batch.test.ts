@@ -195,3 +195,122 @@ t.test('a batch', async (t) => {
     t.equal((await batch([{ create: 'shop.Order', data: { name: 'late' } }])).status, 200)
   })
 })
+
+t.test('what an earlier operation of the same batch has done is in the way', async (t) => {
+  const app = await startApp(t, { models: MODELS })
+  const admin = await app.login()
+  for (const name of ['a', 'b']) await admin.put('/ws/rest/shop.Order', { name })
+  await admin.put('/ws/rest/shop.Line', { order: 1 })
+  const cases: [object[], string, RegExp][] = [
+    [
+      [
+        { update: 'shop.Order', data: { id: 1, version: 0, name: 'x' } },
+        { update: 'shop.Order', data: { id: 1, version: 0 } },
+      ],
+      'VERSION_CONFLICT',
+      /was changed or deleted right before, by an earlier operation/,
+    ],
+    [
+      [
+        { delete: 'shop.Line', id: 1 },
+        { delete: 'shop.Line', id: 1 },
+      ],
+      'VERSION_CONFLICT',
+      /right before/,
+    ],
+    [
+      [
+        { create: 'shop.Line', data: { order: 2 } },
+        { delete: 'shop.Order', id: 2 },
+      ],
+      'REFERENCE_VIOLATION',
+      /that the same batch has made/,
+    ],
+    [
+      [
+        { delete: 'shop.Order', id: 2 },
+        { create: 'shop.Line', data: { order: 2 } },
+      ],
+      'REFERENCE_VIOLATION',
+      /perhaps an earlier operation of the same batch has deleted it/,
+    ],
+  ]
+  for (const [operations, code, message] of cases)
+    t.match((await admin.post('/ws/batch', operations)).body, { code, message, at: 1 })
+  t.match((await admin.get('/ws/rest/shop.Order')).body, { total: 2, data: [{ version: 0 }, { version: 0 }] })
+})
+
+t.test('references by name, and other oddities: one clear fault, of one operation', async (t) => {
+  const ruled = { type: 'object', properties: { order: { type: 'integer', reference: 'shop.Order', maximum: 2 } } }
+  const fixed = {
+    type: 'object',
+    properties: { order: { type: 'integer', reference: 'shop.Order', readOnly: true }, n: { type: 'integer' } },
+  }
+  const app = await startApp(t, { models: { ...MODELS, 'shop.Ruled.json': ruled, 'shop.Fixed.json': fixed } })
+  const admin = await app.login()
+  const made = { create: 'shop.Order', data: { name: 'z' }, as: 'z' }
+  const mustBe = /must be an id, or \{"\$ref": NAME\}/
+  for (const [second, errors] of [
+    [{ create: 'shop.Line', data: { order: { $ref: { toString: 1 } } } }, { order: mustBe }],
+    [{ create: 'shop.Line', data: { order: { $ref: ['z'] } } }, { order: mustBe }],
+    [{ create: 'shop.Line', data: { order: { $ref: null } } }, { order: mustBe }],
+    [{ create: 'shop.Line', data: { order: { $ref: 'z', more: 1 } } }, { order: mustBe }],
+    [{ create: 'shop.Ruled', data: { order: { $ref: 'z' } } }, { order: /has rules of its own/ }],
+    [{ delete: 'shop.Line', id: 0 }, { id: />= 1/ }],
+    [{ delete: 'shop.Line', id: 1, version: 1e300 }, { version: /<=/ }],
+    [{ create: 'shop.Line', data: [] }, { data: /must be an object/ }],
+    [{ create: 'shop.Line', data: {}, as: '' }, { as: /fewer than 1/ }],
+    [{ create: 'shop.Line', data: {}, odd: 1 }, { odd: /not a known field/ }],
+  ] as const)
+    t.match(
+      (await admin.post('/ws/batch', [made, second])).body,
+      { code: 'VALIDATION_FAILED', at: 1, errors },
+      JSON.stringify(second),
+    )
+  const inexact = `{"data":[${JSON.stringify(made)},{"create":"shop.Fixed","data":{"n":12345678901234567890}}]}`
+  t.match((await admin.send('POST', '/ws/batch', inexact)).body, {
+    code: 'VALIDATION_FAILED',
+    at: 1,
+    errors: { n: /cannot be kept exactly/ },
+  })
+  const ignored = await admin.post('/ws/batch', [{ create: 'shop.Fixed', data: { order: { $ref: 'nope' } } }])
+  t.match(ignored.body.data, [{ order: null }], 'what is read-only is passed over, as alone')
+})
+
+t.test('large answers, many sets of fields, deep documents', async (t) => {
+  const fields = Object.fromEntries(Array.from({ length: 60 }, (_, i) => [`f${i}`, { type: 'integer' }]))
+  const models = {
+    'a.Doc.json': { type: 'object', properties: { text: { type: 'string' }, doc: { type: 'object' } } },
+    'a.Wide.json': { type: 'object', properties: fields },
+  }
+  const app = await startApp(t, { models })
+  const admin = await app.login()
+  await admin.put('/ws/rest/a.Doc', { text: 'x'.repeat(1_000_000) })
+  const touch = (count: number) =>
+    Array.from({ length: count }, (_, version) => ({ update: 'a.Doc', data: { id: 1, version } }))
+  t.match((await admin.post('/ws/batch', touch(20))).body, { code: 'BODY_TOO_LARGE', at: 16, message: /16 MiB/ })
+  t.match((await admin.get('/ws/rest/a.Doc/1?fields=id')).body.data, [{ version: 0 }], 'nothing was done')
+  t.equal((await admin.post('/ws/batch', touch(3))).status, 200)
+
+  for (let i = 0; i < 60; i++) await admin.put('/ws/rest/a.Wide', { f0: 7, f59: 8 })
+  const each = Array.from({ length: 60 }, (_, i) => ({
+    update: 'a.Wide',
+    data: { id: i + 1, version: 0, [`f${i}`]: i, ...(i === 50 && { f59: null }) },
+  }))
+  const { body } = await admin.post('/ws/batch', each)
+  for (const [i, record] of body.data.entries())
+    t.match(record, { version: 1, f0: i === 0 ? 0 : 7, [`f${i}`]: i, f59: i === 59 ? 59 : i === 50 ? null : 8 })
+  t.match((await admin.get('/ws/rest/a.Wide/51/history?limit=1')).body.data, [
+    { changes: { f50: { from: null, to: 50 }, f59: { from: 8, to: null } } },
+  ])
+
+  const nested = (levels: number): unknown => (levels === 0 ? 1 : { a: nested(levels - 1) })
+  for (const [levels, status] of [
+    [61, 200],
+    [64, 400],
+  ] as const) {
+    const data = { doc: nested(levels) }
+    t.equal((await admin.put('/ws/rest/a.Doc', data)).status, status, `${levels} alone`)
+    t.equal((await admin.post('/ws/batch', [{ create: 'a.Doc', data }])).status, status, `${levels} in a batch`)
+  }
+})

@@ -123,7 +123,7 @@ t.test('a cascade that meets a restrict', async (t) => {
   await client.put('/ws/rest/a.Three', { two: 1 })
   t.match((await client.delete('/ws/rest/a.One/1')).body, {
     code: 'REFERENCE_VIOLATION',
-    message: /Records that you do not see, or that would be deleted with it, still refer/,
+    message: /Records that you do not see, that the same batch has made, or that would be deleted with it, still refer/,
   })
   t.equal((await client.get('/ws/rest/a.Two/1')).status, 200)
 })

@@ -1,5 +1,7 @@
 import type { Worker } from 'node:worker_threads'
+import { FairQueue } from '../../lib/fair-queue.ts'
 import { type Job, type Row, StorageFault, type Unit } from '../storage.ts'
+import { lengthOf, pack } from './packed.ts'
 import { errorOf, type Trouble, troubleOf } from './post.ts'
 import type { Outcome } from './writer.ts'
 import type { Answer, Question } from './writer-thread.ts'
@@ -7,7 +9,7 @@ import type { Answer, Question } from './writer-thread.ts'
 /** Told of every group: how many units shared the commit, how long it took, and at times how large the log is. */
 export type OnGroup = (units: number, milliseconds: number, logBytes: number | undefined) => void
 
-/** What a unit returns may be large, and there is no telling beforehand: more do not go into one group. */
+/** Steps that go into one group; of a unit that has more, all. What they return may be large, and all wait for it. */
 const MAX_GROUP = 128
 /** More than this would fill the memory while the disk, or another process's lock, keeps everybody waiting. */
 const MAX_UNITS = 5000
@@ -34,7 +36,9 @@ export class Groups {
   readonly #thread: Worker
   readonly #onGroup: OnGroup
   readonly #patienceMs: number
-  #waiting: Waiting[] = []
+  /** whoever writes much waits for those who write little, not the other way round */
+  readonly #lines = new FairQueue<Waiting>()
+  readonly #waiting = new Set<Waiting>()
   #size = 0
   /** what the writer is at, told of each answer, and whether more will come; jobs have their turn between groups */
   #underWay: OnAnswer | undefined
@@ -58,18 +62,21 @@ export class Groups {
       this.#isDead = true
       const trouble = troubleOf(new StorageFault('busy', 'The writer has died.'))
       this.#underWay?.({ trouble })
-      for (const { reject } of this.#waiting.splice(0)) reject(errorOf(trouble))
+      for (const { reject } of this.#waiting) reject(errorOf(trouble))
+      this.#waiting.clear()
       throw error
     })
   }
 
   write(unit: Unit): Promise<Row[][]> {
     const size = lengthOf(unit)
-    const isFull = this.#waiting.length >= MAX_UNITS || this.#size + size > MAX_CHARACTERS
+    const isFull = this.#waiting.size >= MAX_UNITS || this.#size + size > MAX_CHARACTERS
     if (isFull || this.#isDead) return Promise.reject(tooMany())
     this.#size += size
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ unit, size, since: performance.now(), resolve, reject })
+      const one: Waiting = { unit, size, since: performance.now(), resolve, reject }
+      this.#waiting.add(one)
+      this.#lines.add(lineOf(one), one)
       this.#schedule()
     })
   }
@@ -105,7 +112,7 @@ export class Groups {
 
   /** Resolves when all is written and answered. */
   async drained(): Promise<void> {
-    if (this.#underWay || this.#waiting.length > 0)
+    if (this.#underWay || this.#waiting.size > 0)
       await new Promise<void>((resolve) => {
         this.#idle = resolve
       })
@@ -138,19 +145,18 @@ export class Groups {
   #next() {
     const job = this.#jobs.shift()
     if (job) job()
-    else if (this.#waiting.length > 0) this.#send()
+    else if (this.#waiting.size > 0) this.#send()
     else this.#idle?.()
   }
 
   #send() {
-    const group = this.#waiting.splice(0, MAX_GROUP)
-    for (const { size } of group) this.#size -= size
+    const group = this.#nextGroup()
     let next = 0
     const settle = ({ resolve, reject }: Waiting, outcome: Outcome) => {
       if ('rows' in outcome) resolve(outcome.rows)
       else reject(errorOf(outcome.trouble))
     }
-    this.#ask({ group: group.map(({ unit }) => unit) }, (answer) => {
+    this.#ask({ group: pack(group.map(({ unit }) => unit)) }, (answer) => {
       if ('committed' in answer) this.#onGroup(group.length, answer.committed.commitMs, answer.committed.logBytes)
       else if ('outcomes' in answer) for (const outcome of answer.outcomes) settle(group[next++] as Waiting, outcome)
       else for (const one of group.slice(next)) one.reject(errorOf((answer as { trouble: Trouble }).trouble))
@@ -158,28 +164,37 @@ export class Groups {
     })
   }
 
+  #nextGroup(): Waiting[] {
+    const group: Waiting[] = []
+    let steps = 0
+    for (
+      let one = this.#lines.next(() => true);
+      one;
+      one = steps < MAX_GROUP ? this.#lines.next(() => true) : undefined
+    ) {
+      this.#waiting.delete(one)
+      this.#size -= one.size
+      steps += one.unit.steps.length
+      group.push(one)
+    }
+    return group
+  }
+
   #losePatience() {
     this.#impatience = undefined
     const now = performance.now()
-    const late = this.#waiting.filter(({ since }) => since <= now - this.#patienceMs)
-    this.#waiting = this.#waiting.filter((one) => !late.includes(one))
-    for (const { size, reject } of late) {
-      this.#size -= size
-      reject(new StorageFault('busy', 'The writer has been busy for too long.'))
+    const late = [...this.#waiting].filter(({ since }) => since <= now - this.#patienceMs)
+    for (const one of late) {
+      this.#waiting.delete(one)
+      this.#lines.remove(lineOf(one), one)
+      this.#size -= one.size
+      one.reject(new StorageFault('busy', 'The writer has been busy for too long.'))
     }
-    if (this.#waiting.length > 0)
-      this.#impatience = setTimeout(() => this.#losePatience(), this.#patienceMs / 10).unref()
+    if (this.#waiting.size > 0) this.#impatience = setTimeout(() => this.#losePatience(), this.#patienceMs / 10).unref()
   }
 }
 
 const tooMany = () => new StorageFault('busy', 'Too much is waiting to be written.')
 
-/** Characters of what is sent. */
-function lengthOf({ steps }: Unit): number {
-  let size = 0
-  for (const { sql, parameters } of steps) {
-    size += sql.length
-    for (const value of parameters) if (typeof value === 'string') size += value.length
-  }
-  return size
-}
+/** Everybody has a line of their own; what nobody in particular wants, too. */
+const lineOf = ({ unit }: Waiting) => unit.by ?? ''

@@ -121,11 +121,7 @@ class SqliteStorage implements Storage {
     return plan.some(({ detail }) => detail === `SCAN ${table}` || detail.includes('TEMP B-TREE FOR ORDER BY'))
   }
 
-  async write({ guard, steps, by, as, batch }: Unit): Promise<Row[][]> {
-    // Only what a thread needs to know: a compiled query carries what it was compiled from.
-    const plain = ({ sql, parameters, must }: Unit['steps'][number]) => ({ sql, parameters, ...(must && { must }) })
-    const acting = { ...(by && { by }), ...(as && { as }), ...(batch && { batch }) }
-    const unit = { ...(guard && { guard: plain(guard) }), steps: steps.map(plain), ...acting }
+  async write(unit: Unit): Promise<Row[][]> {
     return this.#groups.write(unit)
   }
 

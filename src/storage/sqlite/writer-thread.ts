@@ -1,13 +1,14 @@
 import { statSync } from 'node:fs'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
-import type { JobPlace, Unit } from '../storage.ts'
+import type { JobPlace } from '../storage.ts'
 import { openWriter } from './connections.ts'
 import { explainOpening } from './faults.ts'
+import { type Packed, unpack } from './packed.ts'
 import { type Trouble, troubleOf } from './post.ts'
 import { type GroupOutcome, type Outcome, Writer } from './writer.ts'
 
 /** What the writer thread is asked, and what it answers, in order. */
-export type Question = { group: Unit[] } | { job: JobPlace; input: unknown } | { emptyLog: true } | { close: true }
+export type Question = { group: Packed } | { job: JobPlace; input: unknown } | { emptyLog: true } | { close: true }
 export type Answer =
   | { ready: true }
   /** a group: first this, then the outcomes in portions */
@@ -50,7 +51,7 @@ function answerGroup({ outcomes, ...committed }: GroupOutcome): void {
 }
 
 async function answerTo(writer: Writer, question: Question): Promise<void> {
-  if ('group' in question) answerGroup(writer.group(question.group))
+  if ('group' in question) answerGroup(writer.group(unpack(question.group)))
   else if ('job' in question) {
     const { [question.job.name]: run } = await import(question.job.module)
     const result = await writer.change(run, question.input, () => {

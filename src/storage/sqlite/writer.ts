@@ -1,4 +1,5 @@
 import type { Database as Sqlite } from 'better-sqlite3'
+import { sizeOf } from '../size.ts'
 import type { Database, Handed, HandedAll, Row, Statement, Unit } from '../storage.ts'
 import { StorageFault } from '../storage.ts'
 import { faultOf } from './faults.ts'
@@ -118,16 +119,16 @@ export class Writer {
     }
   }
 
-  #carryOut({ guard, steps, by, as, batch }: Unit): Row[][] {
+  #carryOut({ guard, steps, by, as, batch, most }: Unit): Row[][] {
     if (guard && this.#statements.run(guard).length === 0)
       throw new StorageFault('stale', 'The table has another shape by now.')
     // Not among the steps: it has to stay when they are undone.
     this.#act({ by, as, batch })
     // A statement that fails undoes itself.
-    if (steps.length === 1) return this.#steps(steps)
+    if (steps.length === 1) return this.#steps(steps, most)
     this.#statements.of('savepoint unit').run()
     try {
-      const results = this.#steps(steps)
+      const results = this.#steps(steps, most)
       this.#statements.of('release unit').run()
       return results
     } catch (error) {
@@ -158,11 +159,14 @@ export class Writer {
     }
   }
 
-  #steps(steps: Unit['steps']): Row[][] {
+  #steps(steps: Unit['steps'], most = Number.POSITIVE_INFINITY): Row[][] {
     const results: Row[][] = []
+    let left = most
     for (const [index, step] of steps.entries()) {
       const rows = this.#step(filledIn(step, results), index)
       if (step.must && rows.length === 0) throw new StorageFault('missed', 'A step has found nothing.', { step: index })
+      for (const row of rows) left -= sizeOf(row)
+      if (left < 0) throw new StorageFault('large', 'What it returns is too large.', { step: index })
       results.push(rows)
     }
     return results

@@ -1,0 +1,54 @@
+import type { Statement, Step, Unit } from '../storage.ts'
+
+/** Units as they are sent to the writer: each text of SQL once, however many steps have it. */
+export interface Packed {
+  texts: string[]
+  units: PackedUnit[]
+}
+
+type PackedStep = [text: number, parameters: readonly unknown[], must?: true]
+
+interface PackedUnit extends Omit<Unit, 'guard' | 'steps'> {
+  guard?: PackedStep
+  steps: PackedStep[]
+}
+
+export function pack(units: Unit[]): Packed {
+  const numbers = new Map<string, number>()
+  const packStep = ({ sql, parameters, must }: Step): PackedStep => {
+    const number = numbers.get(sql) ?? numbers.size
+    numbers.set(sql, number)
+    return must ? [number, parameters, must] : [number, parameters]
+  }
+  const packed = units.map(({ guard, steps, ...rest }) => ({
+    ...rest,
+    ...(guard && { guard: packStep(guard) }),
+    steps: steps.map(packStep),
+  }))
+  return { texts: [...numbers.keys()], units: packed }
+}
+
+export function unpack({ texts, units }: Packed): Unit[] {
+  const unpackStep = ([text, parameters, must]: PackedStep): Step => ({
+    sql: texts[text] as string,
+    parameters,
+    ...(must && { must }),
+  })
+  return units.map(({ guard, steps, ...rest }) => ({
+    ...rest,
+    ...(guard && { guard: unpackStep(guard) as Statement }),
+    steps: steps.map(unpackStep),
+  }))
+}
+
+/** Characters of what is sent of a unit. */
+export function lengthOf({ steps }: Unit): number {
+  const texts = new Set<string>()
+  let size = 0
+  for (const { sql, parameters } of steps) {
+    if (!texts.has(sql)) size += sql.length
+    texts.add(sql)
+    for (const value of parameters) if (typeof value === 'string') size += value.length
+  }
+  return size
+}
