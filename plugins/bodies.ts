@@ -4,14 +4,13 @@ import fastJson from 'fast-json-stringify'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { Failure, MOST_FAULTS } from '../src/errors.ts'
+import { isTooDeep, MAX_DEPTH } from '../src/lib/depth.ts'
 import { inexactNumbers } from '../src/lib/json-numbers.ts'
 import { newAjv, withinBounds } from '../src/model/ajv.ts'
 import { invalid } from '../src/model/explain.ts'
 import type { JsonSchema } from '../src/model/model.ts'
 import { typesOnly } from '../src/requests/answers.ts'
 
-/** Deeper than any sensible record; far less than what would overflow a recursive function. */
-const MAX_DEPTH = 64
 /** Of a batch: its operations, and each of them. */
 const BATCH_LEVELS = 2
 const INEXACT = 'is a number that cannot be kept exactly'
@@ -75,15 +74,5 @@ function compiledLate(ajv: Ajv, schema: object): Validate {
 }
 
 type Validate = ((body: unknown) => boolean) & { errors?: ValidateFunction['errors'] }
-
-/** Level by level and not recursive: the body may be hostile. */
-function isTooDeep(body: unknown, most: number): boolean {
-  let level = [body]
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth > most) return true
-    level = level.flatMap((value) => (typeof value === 'object' && value !== null ? Object.values(value) : []))
-  }
-  return false
-}
 
 export default fp(bodies, { name: 'bodies' })

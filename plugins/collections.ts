@@ -20,6 +20,8 @@ async function collections(app: FastifyInstance) {
     models,
     cursors: new Cursors(cookieSecret(config.DATA_DIR)),
     findSeconds: config.FIND_SECONDS,
+    exportSeconds: config.EXPORT_MINUTES * 60,
+    longestRecord: config.BODY_LIMIT_BYTES,
     advise: (advice: string) => app.log.warn(advice),
   }
   const all = new Map<Model, Records>()

@@ -1,9 +1,10 @@
-import { hash } from 'node:crypto'
+import { createHmac } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import { Failure } from '../src/errors.ts'
-import { Once } from '../src/journal/once.ts'
+import { begin, Once } from '../src/journal/once.ts'
+import { cookieSecret } from '../src/people/secret.ts'
 import { mayChange } from '../src/requests/changing.ts'
+import { keyIn } from '../src/requests/key.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -16,23 +17,29 @@ declare module 'fastify' {
   }
 }
 
-/** Any printable characters. */
-const KEY = /^[\x20-\x7e]{1,255}$/
 /** What a request depends on, beside who sends it, its address and its body. */
 const HEADERS = ['if-match']
 
 /** `Idempotency-Key`: what is sent again is not done again. Whoever writes something finds the key with the user. */
 async function once(app: FastifyInstance) {
   app.decorateRequest('doneOnce', undefined)
+  const secret = cookieSecret(app.config.DATA_DIR)
+  // There may be a password in it: without the secret nobody finds out which by trying.
+  const hashOf = ({ method, url, headers, body }: FastifyRequest) =>
+    createHmac('sha256', secret)
+      .update(JSON.stringify([method, url, HEADERS.map((name) => headers[name] ?? null), body ?? null]))
+      .digest('hex')
 
   app.addHook('preHandler', (request, reply, done) => {
-    const key = keyIn(request)
+    const { method, user, headers, routeOptions } = request
+    const isOurs = user && !routeOptions.config.streamed && mayChange(method, routeOptions.config)
+    const key = isOurs ? keyIn(headers) : undefined
     if (key === undefined) return done()
-    const { username } = request.user
+    const { username } = user
+    request.doneOnce = begin(app.storage, { username, key })
     const tell = () => void reply.header('idempotency-replayed', 'true')
     const doing = new Once(app.storage, { username, key, hash: hashOf(request) }, tell)
-    request.doneOnce = doing.begin()
-    request.user = { ...request.user, once: doing }
+    request.user = { ...user, once: doing }
     done()
   })
 
@@ -40,18 +47,6 @@ async function once(app: FastifyInstance) {
     request.doneOnce?.()
     done()
   })
-}
-
-/** The key of a request that changes something. */
-function keyIn({ headers, method, user, routeOptions: { config } }: FastifyRequest): string | undefined {
-  const key = headers['idempotency-key']
-  if (key === undefined || !user || config.streamed || !mayChange(method, config)) return undefined
-  if (KEY.test(String(key))) return String(key)
-  throw new Failure('BAD_REQUEST', 'The header "Idempotency-Key" must have 1 to 255 printable characters.')
-}
-
-function hashOf({ method, url, headers, body }: FastifyRequest): string {
-  return hash('sha256', JSON.stringify([method, url, HEADERS.map((name) => headers[name] ?? null), body ?? null]))
 }
 
 export default fp(once, { name: 'once', dependencies: ['auth', 'bodies', 'errors'] })

@@ -30,6 +30,8 @@ export const Settings = Type.Object({
   LOGIN_ATTEMPTS: count(10, 'failed logins per username and address before 429'),
   LOGIN_WINDOW_MINUTES: count(15, 'the time in which failed logins count'),
   FIND_SECONDS: count(10, 'a find that takes longer is ended', 3600),
+  EXPORT_MINUTES: count(10, 'an export that takes longer is ended', 1440),
+  IMPORT_LIMIT_BYTES: count(1_073_741_824, 'largest body of an import', 1_099_511_627_776),
   WATCH_MODELS: Type.Boolean({ default: true, description: 'follow changes of the models folder while running' }),
   SHUTDOWN_SECONDS: count(10, 'how long a stop waits for requests under way', 3600),
   BACKUP_EVERY_HOURS: Type.Integer({

@@ -1,6 +1,6 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import t from 'tap'
-import { loadConfig, Settings, SettingsError, trustedProxies, unknownSettings } from '../src/config.ts'
+import { allowedOrigins, loadConfig, Settings, SettingsError, trustedProxies, unknownSettings } from '../src/config.ts'
 
 t.test('defaults', async (t) => {
   const config = loadConfig({})
@@ -86,4 +86,26 @@ t.test('trusted proxies', async (t) => {
 
 t.test('every setting says what it is', async (t) => {
   for (const [name, schema] of Object.entries(Settings.properties)) t.ok(schema.description, name)
+})
+
+t.test('origins whose pages may call', async (t) => {
+  t.strictSame(allowedOrigins(loadConfig({})), [])
+  t.strictSame(allowedOrigins(loadConfig({ CORS_ORIGINS: 'https://a.example, http://localhost:5173,' })), [
+    'https://a.example',
+    'http://localhost:5173',
+  ])
+  for (const wrong of [
+    '*',
+    'null',
+    'a.example',
+    'https://a.example/',
+    'https://a.example/x',
+    'ftp://a.example',
+    'https://',
+  ])
+    t.throws(
+      () => loadConfig({ CORS_ORIGINS: wrong }),
+      /^Setting CORS_ORIGINS must be origins separated by commas/,
+      wrong,
+    )
 })

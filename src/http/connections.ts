@@ -12,6 +12,8 @@ interface Connection {
   waiting: Exchange[]
   /** what is under way */
   current: Exchange | undefined
+  /** since when */
+  since: number
   /** what came last is not HTTP: why not, in the parser's word */
   broken: string | undefined
 }
@@ -21,6 +23,8 @@ export interface Minder {
   /** the next request of a connection, when the one before has been answered */
   take(exchange: Exchange): void
   answered(exchange: Exchange): void
+  /** whether a request may take as long as it needs to arrive */
+  isStreamed(request: IncomingMessage): boolean
   /** nothing more can be understood of what is sent; all that was before has been answered */
   broken(socket: Socket, why: string): void
 }
@@ -30,6 +34,8 @@ const MAX_WAITING = 100
 /** Bytes of answers that may wait for clients to read them; past that, those who have most to read are cut off. */
 const MAX_UNSENT = 268_435_456
 const LOOK_MS = 1000
+/** How much longer an upload may take than another body. */
+const UPLOAD_MS = 3_600_000
 
 /**
  * The connections there are. One request of each is under way at a time, so that answers keep their order, nobody takes
@@ -39,14 +45,21 @@ export class Connections {
   readonly #minder: Minder
   readonly #all = new Map<Socket, Connection>()
   readonly #timer: NodeJS.Timeout
+  /** how long a body may take to arrive */
+  readonly #bodyMs: number
 
-  constructor(minder: Minder) {
+  constructor(minder: Minder, bodyMs: number) {
     this.#minder = minder
-    this.#timer = setInterval(() => this.boundUnsent(), LOOK_MS).unref()
+    this.#bodyMs = bodyMs
+    const look = () => {
+      this.boundUnsent()
+      this.#boundBodies()
+    }
+    this.#timer = setInterval(look, Math.min(LOOK_MS, bodyMs)).unref()
   }
 
   add(socket: Socket): void {
-    this.#all.set(socket, { waiting: [], current: undefined, broken: undefined })
+    this.#all.set(socket, { waiting: [], current: undefined, since: 0, broken: undefined })
     socket.once('close', () => this.#all.delete(socket))
   }
 
@@ -79,8 +92,9 @@ export class Connections {
 
   /** Nothing was sent or received for a while: there is nothing to wait for, or somebody does not read. */
   isStill(socket: Socket): void {
-    const isWorking = this.#all.get(socket)?.current && socket.writableLength === 0
-    if (!isWorking) socket.destroy()
+    const current = this.#all.get(socket)?.current
+    const isUploading = current && !current.request.complete && this.#minder.isStreamed(current.request)
+    if (!current || isUploading || socket.writableLength > 0) socket.destroy()
   }
 
   boundUnsent(most = MAX_UNSENT): void {
@@ -93,9 +107,22 @@ export class Connections {
     }
   }
 
+  #patience(request: IncomingMessage): number {
+    return this.#minder.isStreamed(request) ? UPLOAD_MS : 0
+  }
+
+  /** Who sends too slowly is not waited for; an upload may take longer, as long as something comes. */
+  #boundBodies() {
+    const before = performance.now() - this.#bodyMs
+    for (const [socket, { current, since }] of this.#all)
+      if (current && !current.request.complete && since < before - this.#patience(current.request))
+        this.isBroken(socket, 'ERR_HTTP_REQUEST_TIMEOUT')
+  }
+
   #next(socket: Socket, connection: Connection) {
     const next = connection.waiting.shift()
     connection.current = next
+    connection.since = performance.now()
     if (next) this.#minder.take(next)
     else if (connection.broken !== undefined) this.#minder.broken(socket, connection.broken)
   }

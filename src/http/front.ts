@@ -16,6 +16,8 @@ export interface Handler {
   routing(request: IncomingMessage, response: ServerResponse): void
   /** of what is answered at once, whatever else there is to do */
   isUrgent(request: IncomingMessage): boolean
+  /** of what may take as long as it needs to arrive */
+  isStreamed(request: IncomingMessage): boolean
 }
 
 /** Told of what requests do not see: that they had to wait, or were turned away. */
@@ -69,16 +71,23 @@ export class HttpFront {
   constructor(handler: Handler, observer: Observer, timeouts = TIMEOUTS) {
     this.#handler = handler
     this.#observer = observer
-    this.#connections = new Connections({
-      take: (exchange) => this.#turns.add(exchange),
-      answered: (exchange) => {
-        this.#underWay.delete(exchange)
-        // A connection whose answer had begun before the stop could not be told to close.
-        if (this.#stopping) setImmediate(() => this.#closeIdle())
+    this.#connections = new Connections(
+      {
+        take: (exchange) => this.#turns.add(exchange),
+        answered: (exchange) => {
+          this.#underWay.delete(exchange)
+          // A connection whose answer had begun before the stop could not be told to close.
+          if (this.#stopping) setImmediate(() => this.#closeIdle())
+        },
+        broken: answerBrokenRequest,
+        isStreamed: (request) => this.#handler.isStreamed(request),
       },
-      broken: answerBrokenRequest,
-    })
-    this.#server = createServer(timeouts, (request, response) => this.#connections.arrived({ request, response }))
+      timeouts.requestTimeout,
+    )
+    // How long a body may take is minded by the connections: not all are alike.
+    this.#server = createServer({ ...timeouts, requestTimeout: 0 }, (request, response) =>
+      this.#connections.arrived({ request, response }),
+    )
     this.#server.setTimeout(timeouts.timeout, (socket) => this.#connections.isStill(socket))
     this.#server.on('clientError', (error: NodeJS.ErrnoException, socket) =>
       this.#connections.isBroken(socket as Socket, String(error.code)),

@@ -18,7 +18,8 @@ export interface Kept {
   isCurrent: boolean
 }
 
-const TABLES = '(SELECT coalesce(max(id), 0) FROM dossier_migrations)'
+/** Which change of the tables was the last. */
+export const TABLES = '(SELECT coalesce(max(id), 0) FROM dossier_migrations)'
 
 /** What is too old does not count, whether it has been swept away or not. */
 const KEEP = `
@@ -31,6 +32,24 @@ const LOOK_UP = `
 
 /** What is being done right now in this process; of two processes the database tells who was first. */
 const underWay = new WeakMap<Storage, Set<string>>()
+
+/** Nobody else may do the same until it has ended. Returns how to say so. */
+export function begin(storage: Storage, { username, key }: Pick<Sent, 'username' | 'key'>): () => void {
+  const all = underWay.get(storage) ?? new Set()
+  underWay.set(storage, all)
+  const name = `${username.toLowerCase()} ${key}`
+  if (all.has(name)) throw keyInUse()
+  all.add(name)
+  return () => all.delete(name)
+}
+
+export const keyInUse = () =>
+  new Failure('KEY_IN_USE', 'A request with this Idempotency-Key is under way. Try again in a second.', {
+    headers: { 'retry-after': '1' },
+  })
+
+export const keyReused = () =>
+  new Failure('KEY_REUSED', 'This Idempotency-Key was sent with another request. Make up a new one for each.')
 
 /** A request that is carried out once, however often it is sent. */
 export class Once {
@@ -45,19 +64,6 @@ export class Once {
     this.#sent = sent
     this.#onReplay = onReplay
     this.#look()
-  }
-
-  /** Nobody else may do the same until it has ended. Returns how to say so. */
-  begin(): () => void {
-    const all = underWay.get(this.#storage) ?? new Set()
-    underWay.set(this.#storage, all)
-    const name = `${this.#sent.username.toLowerCase()} ${this.#sent.key}`
-    if (all.has(name))
-      throw new Failure('KEY_IN_USE', 'A request with this Idempotency-Key is under way. Try again in a second.', {
-        headers: { 'retry-after': '1' },
-      })
-    all.add(name)
-    return () => all.delete(name)
   }
 
   /** Key and change are one unit: both are there, or neither. If it is done already, the rows are those of then. */
@@ -84,8 +90,7 @@ export class Once {
     const { username, key, hash } = this.#sent
     const row = this.#storage.readOne({ sql: LOOK_UP, parameters: [username, key, Date.now() - KEPT_MS] })
     if (!row) return
-    if (row.hash !== hash)
-      throw new Failure('KEY_REUSED', 'This Idempotency-Key was sent with another request. Make up a new one for each.')
+    if (row.hash !== hash) throw keyReused()
     this.kept = { rows: JSON.parse(row.rows as string), isCurrent: row.isCurrent === 1 }
     this.#onReplay()
   }

@@ -1,7 +1,8 @@
 import { sql } from 'kysely'
 import { Failure } from '../errors.ts'
-import type { Database, Step, Storage } from '../storage/storage.ts'
+import type { Database, Storage } from '../storage/storage.ts'
 import { forgive } from './attempts.ts'
+import { keepingAnAdmin } from './last-admin.ts'
 import { missedOf } from './missed.ts'
 import { checkPassword, hashPassword } from './password.ts'
 import { endSessions } from './sessions.ts'
@@ -59,6 +60,18 @@ export async function authenticate(db: Database, username: string, password: str
   if (!row || !matches) return undefined
   const user = { username: row.username as string, roles: JSON.parse(row.roles as string) }
   return { user, proof: row.password as string }
+}
+
+/** Somebody by their name. */
+export async function findUser(db: Database, username: string): Promise<User> {
+  const row = await db
+    .selectFrom(USERS)
+    .select(['username', 'roles'])
+    .where('username', '=', username)
+    .where('enabled', '=', 1)
+    .executeTakeFirst()
+  if (!row) throw noSuchUser(username)
+  return { username: row.username as string, roles: JSON.parse(row.roles as string) }
 }
 
 export async function listUsers(db: Database): Promise<Account[]> {
@@ -168,31 +181,6 @@ function toAccount(row: Record<string, unknown>): Account {
     lastLogin: row.lastLogin === null ? null : moment(row.lastLogin),
     hasPassword: row.hasPassword === 1,
   }
-}
-
-/** There was an enabled admin who can log in before, and there is none now; the first step tells what was before. */
-const ADMINS = `SELECT count(*) AS admins FROM dossier_users, json_each(dossier_users.roles)
-  WHERE enabled = 1 AND password <> '' AND json_each.value = 'admin'`
-
-/** A unit that is undone if it would leave nobody to manage the others. Returns the row of its first step. */
-async function keepingAnAdmin(storage: Writable, missed: Failure, [first, ...others]: Step[]) {
-  const steps: Step[] = [
-    { sql: ADMINS, parameters: [] },
-    { ...(first as Step), must: true },
-    ...others,
-    { sql: `SELECT 1 WHERE ? = 0 OR (${ADMINS}) > 0`, parameters: [{ step: 0, column: 'admins' }], must: true },
-  ]
-  const rows = await missedOf(
-    () => storage.write({ steps }),
-    (step) =>
-      step === 1
-        ? missed
-        : new Failure(
-            'LAST_ADMIN',
-            'This is the last enabled user with a password and the role admin. Give somebody else that role first.',
-          ),
-  )
-  return rows[1]?.[0] as Record<string, unknown>
 }
 
 export const noSuchUser = (username: string) => new Failure('RECORD_NOT_FOUND', `There is no user "${username}".`)

@@ -9,6 +9,7 @@ import type { Model, Models } from '../model/model.ts'
 import { Operation as OperationSchema } from '../requests/batch-schemas.ts'
 import { type Handed, type Row, type Step, type Storage, StorageFault, type Unit } from '../storage/storage.ts'
 import type { Doer } from './asker.ts'
+import { reasonOf } from './reason.ts'
 import type { Planned, Records } from './records.ts'
 
 /** One operation of a batch. */
@@ -180,12 +181,6 @@ function explain(error: unknown, guards: number, planned: Planned[]): unknown {
   const index = error.details.step - guards
   if (index < 0) return new StorageFault('stale', 'A table has another shape by now.')
   if (error.kind === 'large') return tooLarge.ofOperation(index)
-  try {
-    return at(index, () => {
-      if (error.kind === 'missed') (planned[index] as Planned).settle([])
-      throw (planned[index] as Planned).explain(error)
-    })
-  } catch (explained) {
-    return explained
-  }
+  const reason = reasonOf(planned[index] as Planned, error)
+  return reason instanceof Failure ? reason.ofOperation(index) : reason
 }

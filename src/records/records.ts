@@ -15,8 +15,10 @@ import type { Asker, Doer } from './asker.ts'
 import { changesOf } from './changes.ts'
 import { deletedOf } from './deleted.ts'
 import { columnsOf, expand } from './expand.ts'
+import { exporterOf } from './export.ts'
 import { finderOf } from './find.ts'
 import { forgetterOf } from './forget.ts'
+import { importerOf } from './import.ts'
 import { pastOf } from './past.ts'
 import { hole, preparedOnce } from './prepared.ts'
 import { type Restoring, restorerOf } from './restore.ts'
@@ -199,6 +201,8 @@ export function recordsOf(surroundings: Surroundings, model: Model) {
     history: past.history,
     version: past.version,
     deleted: deletedOf(surroundings, model, journal),
+    exportAll: exporterOf(surroundings, model),
+    ...importerOf({ surroundings, model, guard: changes.guard, plan }),
     forget: forgetterOf(surroundings, model, past),
     prepare: checks.prepare,
   }

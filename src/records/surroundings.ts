@@ -11,6 +11,10 @@ export interface Surroundings {
   cursors: Cursors
   /** how long a find may take */
   findSeconds: number
+  /** how long an export may take */
+  exportSeconds: number
+  /** characters of a record that is sent, at most */
+  longestRecord: number
   /** told, once per shape of query, which index would help */
   advise(advice: string): void
 }

@@ -35,6 +35,7 @@ export function operationOf({ url, schema, isPublic, failures, described }: Rout
     ...words,
     ...(isPublic && { security: [] }),
     ...(sent !== undefined && { requestBody: { required: true, ...asJson(sent) } }),
+    ...(described?.content !== undefined && { requestBody: { required: true, content: described.content } }),
     parameters: [
       ...parametersIn('path', params ?? paramsOf(url)),
       ...parametersIn('header', headers),

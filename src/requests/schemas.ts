@@ -20,6 +20,8 @@ function serialised({ reference, type }: Field): JsonSchema {
 /** What a route of records takes and gives, as the document says it. */
 export interface Described {
   body?: JsonSchema
+  /** a body that is no JSON, by its types */
+  content?: object
   answer: JsonSchema
   /** it may be answered with 304 */
   unchanged?: boolean

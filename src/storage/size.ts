@@ -13,15 +13,14 @@ export function sizeOf(row: Row): number {
   return size
 }
 
-/** Rows as they come, until they get too large; the first always. `onRow` is called after each. */
-export function takeUpTo(rows: Iterable<Row>, bytes: number, onRow: () => void = () => {}): Found {
+/** Rows as they come, until they get too large; the first always. */
+export function takeUpTo(rows: Iterable<Row>, bytes: number): Found {
   const taken: Row[] = []
   let left = bytes
   for (const row of rows) {
     left -= sizeOf(row)
     if (left < 0 && taken.length > 0) return { rows: taken, isCut: true }
     taken.push(row)
-    onRow()
   }
   return { rows: taken, isCut: false }
 }

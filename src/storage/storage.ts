@@ -1,5 +1,7 @@
 import type { Kysely, RawBuilder, SqlBool } from 'kysely'
 
+export * from './faults.ts'
+
 /** What the house asks of an engine. Nothing outside this folder names one. */
 
 /** Tables are made from models at run time, so their columns are only known then. */
@@ -30,6 +32,8 @@ export interface Unit {
   batch?: true
   /** its rows may have so many bytes; else it is undone */
   most?: number
+  /** nobody wants to know what its steps return */
+  silent?: true
 }
 
 /** One statement of a unit. Among its parameters may be what an earlier step has returned. */
@@ -81,6 +85,17 @@ export interface Job<Input, Result> extends JobPlace {
 
 export const jobAt = <Input, Result>(module: string, name = 'run'): Job<Input, Result> => ({ module, name })
 
+/** How rows become text, where they are gone through. */
+export interface TextOf<Input> extends JobPlace {
+  types?: (input: Input) => { head: string; textOf(row: Row): string }
+}
+
+/** Some text, and how many rows are in it. */
+export interface Piece {
+  bytes: Uint8Array
+  rows: number
+}
+
 export interface Progress {
   done: number
   of: number
@@ -114,6 +129,12 @@ export interface Storage {
   /** What may have to go through many rows, on another thread, until the time is over or nobody waits any more. */
   search(statement: Statement, seeker: Seeker): Promise<Found>
 
+  /**
+   * Goes through all rows of a statement, of one moment, on a thread of its own, as fast as the pieces are taken. `text`
+   * is a function `(input) => { head, textOf(row) }` that a module exports. Ends with a fault, or when nobody goes on.
+   */
+  walk<Input>(statement: Statement, text: TextOf<Input>, input: Input, seeker: Seeker): AsyncGenerator<Piece>
+
   /** Whether a statement would go through a whole table, or sort it. */
   goesThrough(statement: Statement, table: string): boolean
 
@@ -127,7 +148,11 @@ export interface Storage {
   change<Input, Result>(job: Job<Input, Result>, input: Input, swap?: () => void): Promise<Result>
 
   /** Looks at tables for as long as it takes, on another thread, and changes nothing. */
-  study<Input, Result>(job: Job<Input, Result>, input: Input): Promise<Result>
+  study<Input, Result>(
+    job: Job<Input, Result>,
+    input: Input,
+    onProgress?: (progress: Progress) => void,
+  ): Promise<Result>
 
   /** A consistent copy of everything, checked. */
   backup(target: string, onProgress?: (progress: Progress) => void): Promise<void>
@@ -136,65 +161,5 @@ export interface Storage {
   close(): Promise<void>
 }
 
-/** Why something could not be done, in the house's own words. */
-export type FaultKind =
-  /** a unique value is somebody else's */
-  | 'taken'
-  /** something would refer to nothing */
-  | 'dangling'
-  /** there is no room left */
-  | 'full'
-  /** somebody else is changing the data */
-  | 'busy'
-  /** a table or a column is not there any more */
-  | 'gone'
-  /** a unit's guard has found nothing: it was made for another shape of the table */
-  | 'stale'
-  /** a step that must return a row has not */
-  | 'missed'
-  /** what a unit would return is larger than it may be */
-  | 'large'
-  /** a search took too long */
-  | 'slow'
-  /** nobody waits for the search any more */
-  | 'unwanted'
-
 /** Tables that are being made anew begin with this: what they refer to is not there yet. */
 export const DRAFT = 'dossier_draft__'
-
-/** What a trigger raises where a foreign key would not hold: the same fault. */
-export const DANGLING = 'records that are not served refer to this'
-
-export interface FaultDetails {
-  /** of what is taken: the index, or the columns */
-  index?: string
-  columns?: string[]
-  /** which step of a unit it was */
-  step?: number
-}
-
-export class StorageFault extends Error {
-  readonly kind: FaultKind
-  readonly details: FaultDetails
-
-  constructor(kind: FaultKind, message: string, details: FaultDetails = {}) {
-    super(message)
-    this.name = 'StorageFault'
-    this.kind = kind
-    this.details = details
-  }
-}
-
-/** A change that would lose or break data. Nothing has been changed; the message has a line for each reason. */
-export class Refused extends Error {
-  readonly reasons: string[]
-
-  constructor(reasons: string[]) {
-    super(reasons.join('\n'))
-    this.name = 'Refused'
-    this.reasons = reasons
-  }
-}
-
-/** The database cannot be used as it is. The message says what to do. */
-export class DatabaseError extends Error {}

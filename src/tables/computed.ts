@@ -1,6 +1,6 @@
 import type { Field, Model, Template } from '../model/model.ts'
 import { fieldsOf } from '../model/template.ts'
-import type { Row, SqlValue, Storage } from '../storage/storage.ts'
+import type { Row, SqlValue, Statement, Storage } from '../storage/storage.ts'
 import { encode } from './columns.ts'
 import { computedExpression, quote } from './ddl.ts'
 
@@ -9,16 +9,19 @@ const CAST: Partial<Record<Field['type'], string>> = { integer: 'CAST(? AS INTEG
 
 /** Computes the fields of a record that is not in its table, by the very expressions that the table has. */
 export function computerOf(storage: Storage, model: Model): (record: Row) => Row {
+  const isAny = model.fields.some((field) => field.computed)
+  const computing = computingOf(model)
+  return (record) => (isAny ? { ...record, ...storage.readOne(computing(record)) } : record)
+}
+
+/** The statement that computes them, of a model that has some. */
+export function computingOf(model: Model): (record: Row) => Statement {
   const computed = model.fields.filter((field) => field.computed)
   let prepared: ReturnType<typeof prepare> | undefined
   return (record) => {
-    if (computed.length === 0) return record
     prepared ??= prepare(model, computed)
     const { sql, sources } = prepared
-    return {
-      ...record,
-      ...storage.readOne({ sql, parameters: sources.map((field) => bindable(field, record[field.name])) }),
-    }
+    return { sql, parameters: sources.map((field) => bindable(field, record[field.name])) }
   }
 }
 

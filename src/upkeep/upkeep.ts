@@ -1,7 +1,9 @@
+import { join } from 'node:path'
 import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
 import type { Storage } from '../storage/storage.ts'
 import { scheduleBackups } from './backups.ts'
+import { clearLeftovers } from './leftovers.ts'
 import type { Metrics } from './metrics.ts'
 import { prune } from './prune.ts'
 import { scrub } from './scrub.ts'
@@ -37,6 +39,7 @@ export function tendJournal(
     try {
       await scrub(storage, () => isOver)
       await sweepKeys(storage, () => isOver)
+      await clearLeftovers(join(config.DATA_DIR, 'imports'))
       const before = new Date(Date.now() - config.HISTORY_DAYS * DAY_MS)
       const count = (changes: number) => metrics.pruned(changes)
       if (config.HISTORY_DAYS > 0) await prune(storage, before, count, () => isOver)

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { compareBatches } from './batches.ts'
+import { bulk } from './bulk.ts'
 import { chart } from './chart.ts'
 import { compareGroups } from './groups.ts'
 import { compareHistories } from './history.ts'
@@ -29,6 +30,7 @@ try {
   if (given.length === 0) writeFileSync(join(import.meta.dirname, 'bench.svg'), chart(results))
   await compareGroups(folder)
   await compareBatches(folder, rounds)
+  await bulk(folder)
   await compareSizes(folder)
   await compareHistories(folder)
   await manyStreams(folder, seconds)

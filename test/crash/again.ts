@@ -109,3 +109,50 @@ export async function sentAgain(folder: string, kills: number, workers: number, 
   database.close()
   return { faults, answered: round.answered, again: round.again }
 }
+
+/** Kills the service while a file is taken in, until that is answered: each row is there once. Returns what is wrong. */
+export async function importedAgain(folder: string, kills: number, rows: number, pause: () => number) {
+  let running: Running = await startService(folder)
+  const admin = await login(running.url)
+  const { body } = await admin.put('/ws/me/tokens', { name: 'import' })
+  const headers = { authorization: `Bearer ${body.data[0].token}`, 'idempotency-key': 'import' }
+  const file = `text,size\n${Array.from({ length: rows }, (_, i) => `imported ${i},x`).join('\n')}\n`
+  const send = async () => {
+    const url = `${running.url}/ws/rest/crash.Item/import`
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: { ...headers, 'content-type': 'text/csv' },
+      body: file,
+    })
+    return { status: response.status, text: await response.text() }
+  }
+  const database = () => new Sqlite(join(folder, 'data', 'dossier.db'), { readonly: true })
+  const count = () => {
+    const open = database()
+    const [all, different] = open
+      .prepare(`SELECT count(*), count(DISTINCT text) FROM crash__Item WHERE text LIKE 'imported %'`)
+      .raw()
+      .get() as [number, number]
+    open.close()
+    return { all, different }
+  }
+  const stages: number[] = []
+  for (let nth = 0; nth < kills; nth++) {
+    const answer = send().catch(() => undefined)
+    // Killed where something has been written, and not all of it.
+    const before = count().all
+    while (count().all === before && before < rows) await setTimeout(2)
+    await setTimeout(pause())
+    await kill(running.child)
+    await answer
+    stages.push(count().all)
+    running = await startService(folder)
+  }
+  const faults: string[] = []
+  const last = await send()
+  if (last.text !== `{"status":0,"data":[{"created":${rows},"updated":0,"unchanged":0}]}`) faults.push(last.text)
+  await kill(running.child)
+  const { all, different } = count()
+  if (all !== rows || different !== rows) faults.push(`${all} rows, ${different} different ones, and not ${rows}`)
+  return { faults, stages }
+}

@@ -4,7 +4,7 @@ import { setTimeout } from 'node:timers/promises'
 import Sqlite from 'better-sqlite3'
 import t from 'tap'
 import { Client, emptyFolder, login } from '../helper.ts'
-import { sentAgain } from './again.ts'
+import { importedAgain, sentAgain } from './again.ts'
 import { followToTheEnd } from './follow.ts'
 import { audit, crashRound, kill, MODELS, makeCrashFolder, newLedger, spawnScript, startService } from './harness.ts'
 
@@ -23,6 +23,17 @@ t.test('killed while all that is sent is sent again until it is answered: each t
   const { faults, answered } = await sentAgain(folder, 3, 8, () => 0)
   t.strictSame(faults, [])
   t.ok(answered >= 24)
+})
+
+t.test('killed while a file is taken in: it goes on where it was, and no row is there twice', async (t) => {
+  const folder = emptyFolder(t)
+  makeCrashFolder(folder)
+  const { faults, stages } = await importedAgain(folder, 2, 5000, () => 0)
+  t.strictSame(faults, [])
+  t.ok(
+    stages.some((count) => count > 0 && count < 5000),
+    `killed after ${stages.join(', ')} rows`,
+  )
 })
 
 /** A folder with some thousand items, the service stopped. */

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { login } from '../helper.ts'
-import { sentAgain } from './again.ts'
+import { importedAgain, sentAgain } from './again.ts'
 import { fileOf, Oracle, randomNumbers } from './edits.ts'
 import { followToTheEnd } from './follow.ts'
 import { crashRound, kill, makeCrashFolder, newLedger, startService } from './harness.ts'
@@ -44,6 +44,9 @@ async function whileAllIsSentAgain(): Promise<void> {
     `${answered} requests were sent until they were answered, ${again} of them had been carried out before: each once`,
   )
   stopAt(faults)
+  const taken = await importedAgain(place, rounds, 1000 * rounds, () => Math.random() * 100)
+  say(`${1000 * rounds} rows were taken in, cut short by a kill after ${taken.stages.join(', ')}: each once`)
+  stopAt(taken.faults)
 }
 
 /** An edit is followed, or cut short by a kill; after the next start all values are as before it or as after it. */

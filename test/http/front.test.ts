@@ -11,6 +11,7 @@ import { block, receivedBy } from '../helper.ts'
 /** A handler that answers with its name after a while. */
 const slow = (name: string, ms = 150): Handler => ({
   isUrgent: ({ url }) => url === '/health',
+  isStreamed: () => false,
   routing: (_request, response) => void setTimeout(ms).then(() => response.end(name)),
 })
 
@@ -101,6 +102,7 @@ t.test('stopping: what is under way is answered, idle connections end at once', 
   let arrived = 0
   const front = newFront({
     isUrgent: () => false,
+    isStreamed: () => false,
     routing: (_request, response) => {
       arrived++
       void setTimeout(200).then(() => response.end('bye'))
@@ -113,6 +115,7 @@ t.test('stopping: what is under way is answered, idle connections end at once', 
   // One whose head is out already.
   const started = newFront({
     isUrgent: () => false,
+    isStreamed: () => false,
     routing: (_request, response) => {
       arrived++
       response.write('a')
@@ -146,7 +149,7 @@ t.test('stopping: a request on a kept connection is answered, and the connection
 })
 
 t.test('stopping: not for longer than the limit', async (t) => {
-  const front = newFront({ isUrgent: () => false, routing: () => {} })
+  const front = newFront({ isUrgent: () => false, isStreamed: () => false, routing: () => {} })
   const url = await front.listen('127.0.0.1', 0)
   const hanging = new Promise<string>((resolve) =>
     request(url)
@@ -195,6 +198,37 @@ t.test('who is too slow is not waited for', async (t) => {
   await front.stop(1)
 })
 
+t.test('a body that takes too long; an upload that goes on, and one that does not', async (t) => {
+  const timeouts = { ...PATIENT, requestTimeout: 100, timeout: 300 }
+  const handler: Handler = {
+    isUrgent: () => false,
+    isStreamed: ({ url }) => url === '/upload',
+    routing: (request, response) => void request.resume().once('end', () => response.end('all')),
+  }
+  const front = new HttpFront(handler, UNOBSERVED, timeouts)
+  const { port } = new URL(await front.listen('127.0.0.1', 0))
+  const send = (path: string) => {
+    const socket = connect(Number(port), '127.0.0.1').on('error', () => {})
+    socket.write(`POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: 8\r\n\r\n`)
+    return { socket, answer: receivedBy(socket) }
+  }
+  const slow = send('/')
+  await once(slow.socket, 'close')
+  t.match(slow.answer(), /^HTTP\/1\.1 400/)
+  const upload = send('/upload')
+  for (let i = 0; i < 8; i++) {
+    await setTimeout(50)
+    upload.socket.write('x')
+  }
+  await once(upload.socket, 'data')
+  t.match(upload.answer(), /^HTTP\/1\.1 200[\s\S]*all/)
+  upload.socket.destroy()
+  const stuck = send('/upload')
+  await once(stuck.socket, 'close')
+  t.equal(stuck.answer(), '')
+  await front.stop(1)
+})
+
 t.test(
   'overload: who would wait too long is turned away, who does not wait is left out, and /health is answered',
   async (t) => {
@@ -203,6 +237,7 @@ t.test(
     const waits: number[] = []
     const busy: Handler = {
       isUrgent: ({ url }) => url === '/health',
+      isStreamed: () => false,
       routing: ({ url = '' }, response) => {
         served.push(url)
         block(url === '/health' ? 0 : 12)
@@ -247,6 +282,7 @@ t.test('requests without end on one connection: it is closed', async (t) => {
   let served = 0
   const front = newFront({
     isUrgent: () => false,
+    isStreamed: () => false,
     routing: (_request, response) => {
       served++
       block(1)
@@ -264,7 +300,11 @@ t.test('requests without end on one connection: it is closed', async (t) => {
 
 t.test('stopping: an answer that is on its way arrives whole', async (t) => {
   const size = 20_000_000
-  const front = newFront({ isUrgent: () => false, routing: (_request, response) => response.end('x'.repeat(size)) })
+  const front = newFront({
+    isUrgent: () => false,
+    isStreamed: () => false,
+    routing: (_request, response) => response.end('x'.repeat(size)),
+  })
   const url = await front.listen('127.0.0.1', 0)
   const socket = connect(Number(new URL(url).port), '127.0.0.1')
   socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
@@ -280,7 +320,7 @@ t.test('stopping: an answer that is on its way arrives whole', async (t) => {
 })
 
 t.test('a change does not wait for ever for who is still sending', async (t) => {
-  const front = newFront({ isUrgent: () => false, routing: (request) => request.resume() })
+  const front = newFront({ isUrgent: () => false, isStreamed: () => false, routing: (request) => request.resume() })
   const url = await front.listen('127.0.0.1', 0)
   const socket = connect(Number(new URL(url).port), '127.0.0.1')
   socket.on('error', () => {})
@@ -301,6 +341,7 @@ t.test('one request of a connection after the other, and what is broken last', a
   const seen: string[] = []
   const front = newFront({
     isUrgent: () => false,
+    isStreamed: () => false,
     routing: async ({ url = '' }, response) => {
       seen.push(url)
       await setTimeout(30)
@@ -322,7 +363,7 @@ t.test('who does not read is cut off', async (t) => {
   const timeouts = { ...PATIENT, timeout: 200 }
   const body = 'x'.repeat(50_000_000)
   const front = new HttpFront(
-    { isUrgent: () => false, routing: (_request, response) => response.end(body) },
+    { isUrgent: () => false, isStreamed: () => false, routing: (_request, response) => response.end(body) },
     UNOBSERVED,
     timeouts,
   )
@@ -349,7 +390,10 @@ t.test('who waits for an answer is not cut off', async (t) => {
 
 t.test('all that waits to be read is bounded', async (t) => {
   const destroyed: string[] = []
-  const connections = new Connections({ take: () => {}, answered: () => {}, broken: () => {} })
+  const connections = new Connections(
+    { take: () => {}, answered: () => {}, isStreamed: () => false, broken: () => {} },
+    1000,
+  )
   const socket = (name: string, writableLength: number) =>
     Object.assign(new EventEmitter(), { writableLength, bytesRead: 1, destroy: () => destroyed.push(name) })
   for (const [name, length] of [
@@ -382,6 +426,7 @@ t.test('who sent something broken and does not hang up does not hold up a stop',
 t.test('what did not arrive whole never will', async (t) => {
   const heads: Handler = {
     isUrgent: () => false,
+    isStreamed: () => false,
     routing: ({ url }, response) => {
       if (url === '/early') response.write('begun')
     },

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { Tokens } from '../../src/people/tokens.ts'
+import { type Bearer, Tokens } from '../../src/people/tokens.ts'
 import { Client, logSink, PASSWORD, playScenarios, startApp } from '../helper.ts'
 
 const CONTACTS = '/ws/rest/contacts.Contact'
@@ -188,9 +188,13 @@ t.test('a use that cannot be written down is no reason to refuse', async (t) => 
     },
   })
   const tokens = new Tokens(full, (error) => errors.push(error))
-  t.match(tokens.bearerOf(body.data[0].token), { user: { username: 'admin' } })
+  const bearer = tokens.bearerOf(body.data[0].token) as Bearer
+  t.match(bearer, { user: { username: 'admin' } })
+  t.match(tokens.userOf(bearer), { username: 'admin' })
   await new Promise(setImmediate)
   t.match(tokens.bearerOf(body.data[0].token), { readOnly: false })
   t.equal(writes, 1)
   t.match(errors, [/full/])
+  await admin.delete('/ws/me/tokens/1')
+  t.equal(tokens.userOf(bearer), undefined)
 })

@@ -13,5 +13,15 @@ t.test('what is about storage and not about an operation stays what it is', asyn
     const parts = { storage, models: new Map([[model.name, model]]), collections: new Map([[model, records]]) }
     const batch = batchOf({ ...parts, missingModel: () => error as never })
     await t.rejects(batch([{ create: 'a.Thing', data: {} }], { username: 'admin', roles: ['admin'] }), error)
+    const planning = {
+      ...records,
+      plan: {
+        create: () => {
+          throw error
+        },
+      },
+    } as unknown as Records
+    const early = batchOf({ ...parts, collections: new Map([[model, planning]]), missingModel: () => error as never })
+    await t.rejects(early([{ create: 'a.Thing', data: {} }], { username: 'admin', roles: ['admin'] }), error)
   }
 })

@@ -1,7 +1,9 @@
 import t from 'tap'
+import { forgetterOf } from '../../src/records/forget.ts'
 import { preparedOnce } from '../../src/records/prepared.ts'
 import { recordsOf } from '../../src/records/records.ts'
 import { Cursors } from '../../src/requests/cursor.ts'
+import { type Storage, StorageFault } from '../../src/storage/storage.ts'
 import { migrateTo, modelOf, testStorage } from '../helper.ts'
 
 t.test('who may not reach anything finds nothing, even past the plugins', async (t) => {
@@ -13,7 +15,15 @@ t.test('who may not reach anything finds nothing, even past the plugins', async 
   })
   await migrateTo(storage, [model])
   const records = recordsOf(
-    { storage, models: new Map(), cursors: new Cursors('secret'), findSeconds: 1, advise: () => {} },
+    {
+      storage,
+      models: new Map(),
+      cursors: new Cursors('secret'),
+      findSeconds: 1,
+      exportSeconds: 1,
+      longestRecord: 1_000_000,
+      advise: () => {},
+    },
     model,
   )
   const somebody = { username: 's', roles: [] }
@@ -34,7 +44,15 @@ t.test('a record that is made in the same group, but later, was not there', asyn
   const two = modelOf('a.Two', { type: 'object', properties: { one: { type: 'integer', reference: 'a.One' } } })
   await migrateTo(storage, [one, two])
   const models = new Map([one, two].map((model) => [model.name, model]))
-  const surroundings = { storage, models, cursors: new Cursors('secret'), findSeconds: 1, advise: () => {} }
+  const surroundings = {
+    storage,
+    models,
+    cursors: new Cursors('secret'),
+    findSeconds: 1,
+    exportSeconds: 1,
+    longestRecord: 1_000_000,
+    advise: () => {},
+  }
   const somebody = { username: 's', roles: [] }
   const early = recordsOf(surroundings, two).create({ one: 1 }, somebody)
   const late = recordsOf(surroundings, one).create({ x: 'late' }, somebody)
@@ -49,4 +67,14 @@ t.test('a remembered statement holds no values', async (t) => {
   const { db } = await testStorage(t)
   const prepared = preparedOnce<number>()
   t.throws(() => prepared('x', 1, () => db.selectFrom('x').where('id', '=', 5)), /binds a value: select from "x"/)
+})
+
+t.test('what is forgotten is forgotten, or it is told why not', async (t) => {
+  const storage = { write: () => Promise.reject(new StorageFault('full', 'no room')) } as unknown as Storage
+  const model = modelOf('a.One', { type: 'object', properties: { x: { type: 'string' } } })
+  let writes = 0
+  const late = { write: async () => (writes++ === 0 ? [[]] : storage.write({ steps: [] })) } as unknown as Storage
+  const past = { notThere: () => new Error('not there') } as never
+  for (const one of [storage, late])
+    await t.rejects(forgetterOf({ storage: one } as never, model, past)(1, { username: 'x', roles: [] }), /no room/)
 })

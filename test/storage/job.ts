@@ -10,3 +10,9 @@ export async function run(db: Database, name: string): Promise<unknown[]> {
   if (name === 'broken') throw new Error('out of the blue')
   return rows.map((row) => row.name)
 }
+
+/** A look that takes its time. */
+export async function slow(): Promise<string> {
+  await new Promise((resolve) => setTimeout(resolve, 300))
+  return 'done'
+}

@@ -212,7 +212,7 @@ t.test('a database of an earlier layout is brought up to date, and keeps what it
   await storage.close()
   const old = new Sqlite(databaseFile(folder))
   old.exec(`DROP TABLE dossier_tables; DROP TABLE dossier_actor; DROP TABLE dossier_changes; DROP TABLE dossier_renames; DROP TABLE dossier_secrets; DROP TABLE dossier_migrations;
-    DROP TABLE dossier_drafts; DROP TABLE dossier_marks; DROP TABLE dossier_former;
+    DROP TABLE dossier_drafts; DROP TABLE dossier_marks; DROP TABLE dossier_former; DROP TABLE dossier_keys; DROP TABLE dossier_tokens;
     DROP INDEX dossier_attempts_at; DROP INDEX dossier_sessions_created; DROP INDEX dossier_sessions_seen;
     INSERT INTO dossier_users VALUES ('ada', 'x', '[]', 1, 0, NULL); PRAGMA user_version = 1`)
   old.close()

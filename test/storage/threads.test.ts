@@ -1,12 +1,14 @@
 import { EventEmitter } from 'node:events'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import type { Worker } from 'node:worker_threads'
 import t from 'tap'
 import { inspect } from '../../src/storage/open.ts'
-import { runAside } from '../../src/storage/sqlite/aside.ts'
+import { Asides } from '../../src/storage/sqlite/aside.ts'
 import { Groups } from '../../src/storage/sqlite/groups.ts'
 import { Searches } from '../../src/storage/sqlite/searches.ts'
 import { standBack } from '../../src/storage/sqlite/threads.ts'
+import { jobAt } from '../../src/storage/storage.ts'
 import { emptyFolder, testStorage } from '../helper.ts'
 
 t.test('who has waited for the writer for too long is told so', async (t) => {
@@ -19,7 +21,7 @@ t.test('who has waited for the writer for too long is told so', async (t) => {
   const first = write('under way')
   await new Promise(setImmediate)
   const early = write('early')
-  await new Promise((resolve) => setTimeout(resolve, 60))
+  await setTimeout(60)
   const late = write('late')
   await t.rejects(early, { name: 'StorageFault', message: /busy for too long/ })
   await t.rejects(late, { name: 'StorageFault', message: /busy for too long/ })
@@ -72,9 +74,15 @@ t.test('threads that cannot start', async (t) => {
   await t.rejects(look(), { name: 'StorageFault', message: /has died/ })
   await t.rejects(look(), { name: 'StorageFault', message: /has died/ }, 'another one is tried')
   await search.close()
-  await t.rejects(runAside(join(folder, 'nowhere.db'), { module: 'no:module', name: 'run' }, {}), {
-    code: 'SQLITE_CANTOPEN',
-  })
+  const asides = new Asides(join(folder, 'nowhere.db'), 1)
+  for (let nth = 0; nth < 2; nth++)
+    await t.rejects(asides.run({ module: 'no:module', name: 'run' }, {}), { code: 'SQLITE_CANTOPEN' })
+  await setTimeout(100)
+  await asides.close()
+  const storage = await testStorage(t)
+  const slow = storage.study(jobAt<undefined, string>(import.meta.resolve('./job.ts'), 'slow'), undefined)
+  await storage.close()
+  t.equal(await slow, 'done', 'who works is not waited for, and ends with its work')
 })
 
 t.test('a group that returns more than one message holds', async (t) => {

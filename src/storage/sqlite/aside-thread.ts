@@ -1,26 +1,39 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
-import type { Progress } from '../storage.ts'
+import type { JobPlace, Progress } from '../storage.ts'
 import { openReader } from './connections.ts'
 import { kyselyOver } from './kysely.ts'
 import { type Trouble, troubleOf } from './post.ts'
 import { Statements } from './statements.ts'
 import { standBack } from './threads.ts'
 
+export interface AsideTask {
+  job: JobPlace
+  input: unknown
+}
 export type AsideAnswer = { result: unknown } | { trouble: Trouble } | { progress: Progress }
 
 standBack()
-const tell = (answer: AsideAnswer) => (parentPort as MessagePort).postMessage(JSON.stringify(answer))
-const { file, job, input } = workerData
-try {
-  const sqlite = openReader(file)
+const port = parentPort as MessagePort
+const tell = (answer: AsideAnswer) => port.postMessage(JSON.stringify(answer))
+
+async function resultOf({ job, input }: AsideTask): Promise<unknown> {
+  const sqlite = openReader(workerData.file)
   const statements = new Statements(sqlite)
   try {
     const { [job.name]: run } = await import(job.module)
     const db = kyselyOver((query) => statements.run(query))
-    tell({ result: (await run(db, input, (progress: Progress) => tell({ progress }))) ?? null })
+    return (await run(db, input, (progress: Progress) => tell({ progress }))) ?? null
   } finally {
     sqlite.close()
   }
-} catch (error) {
-  tell({ trouble: troubleOf(error) })
 }
+
+// One after the other: nobody sends another before there is an answer.
+port.on('message', (task: AsideTask | 'close') => {
+  if (task === 'close') port.close()
+  else
+    resultOf(task).then(
+      (result) => tell({ result }),
+      (error) => tell({ trouble: troubleOf(error) }),
+    )
+})

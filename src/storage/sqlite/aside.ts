@@ -1,28 +1,84 @@
+import type { Worker } from 'node:worker_threads'
 import type { JobPlace, Progress } from '../storage.ts'
-import type { AsideAnswer } from './aside-thread.ts'
+import type { AsideAnswer, AsideTask } from './aside-thread.ts'
 import { errorOf } from './post.ts'
 import { startThread } from './threads.ts'
 
-/** Runs a job on a thread of its own that only reads, and ends with it: for what takes seconds and nobody waits for. */
-export function runAside<Result>(
-  file: string,
-  job: JobPlace,
-  input: unknown,
-  onProgress: (progress: Progress) => void = () => {},
-): Promise<Result> {
-  const thread = startThread('./aside-thread.ts', { file, job, input })
+/** To start a thread takes longer than many a job: one that has done its work waits for another for so long. */
+const IDLE_MS = 5000
+
+/** Runs jobs on threads of their own that only read: for what takes seconds and nobody waits for. */
+export class Asides {
+  readonly #file: string
+  readonly #idleMs: number
+  #isClosed = false
+  #idle: { thread: Worker; timer: NodeJS.Timeout }[] = []
+
+  constructor(file: string, idleMs = IDLE_MS) {
+    this.#file = file
+    this.#idleMs = idleMs
+  }
+
+  async run<Result>(
+    job: JobPlace,
+    input: unknown,
+    onProgress: (progress: Progress) => void = () => {},
+  ): Promise<Result> {
+    const thread = this.#take()
+    const answer = await ask(thread, { job, input }, onProgress)
+    this.#putBack(thread)
+    if ('trouble' in answer) throw errorOf(answer.trouble)
+    return (answer as { result: Result }).result
+  }
+
+  /** Ends those that wait. Whoever works is not waited for: it ends with its work. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    const ending = this.#idle.splice(0).map(({ thread, timer }) => {
+      clearTimeout(timer)
+      thread.ref()
+      thread.postMessage('close')
+      return new Promise((resolve) => thread.once('exit', resolve))
+    })
+    await Promise.all(ending)
+  }
+
+  #take(): Worker {
+    const idle = this.#idle.pop()
+    if (idle) {
+      clearTimeout(idle.timer)
+      idle.thread.ref()
+      return idle.thread
+    }
+    return startThread('./aside-thread.ts', { file: this.#file })
+  }
+
+  #putBack(thread: Worker) {
+    if (this.#isClosed) {
+      thread.postMessage('close')
+      return
+    }
+    thread.unref()
+    // First it is out of reach, then it ends: nobody hands work to one that does not take it any more.
+    const end = () => {
+      this.#idle = this.#idle.filter((one) => one.thread !== thread)
+      thread.postMessage('close')
+    }
+    this.#idle.push({ thread, timer: setTimeout(end, this.#idleMs).unref() })
+  }
+}
+
+function ask(thread: Worker, task: AsideTask, onProgress: (progress: Progress) => void): Promise<AsideAnswer> {
   return new Promise((resolve, reject) => {
-    let answer: AsideAnswer | undefined
-    thread.on('message', (text: string) => {
+    const onMessage = (text: string) => {
       const told: AsideAnswer = JSON.parse(text)
-      if ('progress' in told) onProgress(told.progress)
-      else answer = told
-    })
+      if ('progress' in told) return onProgress(told.progress)
+      thread.off('message', onMessage)
+      thread.off('error', reject)
+      resolve(told)
+    }
+    thread.on('message', onMessage)
     thread.once('error', reject)
-    // When the thread has ended, so that nothing of it is left over.
-    thread.once('exit', () => {
-      if (answer && 'result' in answer) resolve(answer.result as Result)
-      else if (answer && 'trouble' in answer) reject(errorOf(answer.trouble))
-    })
+    thread.postMessage(task)
   })
 }

@@ -34,13 +34,21 @@ export class Search {
   }
 
   run(task: Task): Found {
+    return takeUpTo(this.rows(task), task.bytes)
+  }
+
+  /** All of them, of one moment, as they are asked for. */
+  *rows(task: Task): Generator<Row> {
     this.#task = task
     this.#ends = performance.now() + task.ms
     this.#stayAlive()
     this.#statements.of('begin').run()
     try {
       this.#checkShapes(task)
-      return this.#search(task)
+      for (const row of this.#statements.of(task.sql).iterate(task.parameters) as Iterable<Row>) {
+        yield row
+        this.#stayAlive()
+      }
     } finally {
       this.#statements.of('commit').run()
     }
@@ -51,11 +59,6 @@ export class Search {
     const known = this.#statements.of('SELECT shape FROM dossier_tables WHERE tbl = ?').pluck()
     for (const [table, shape] of Object.entries(shapes))
       if (known.get(table) !== shape) throw new StorageFault('stale', 'The table has another shape by now.')
-  }
-
-  #search({ sql, parameters, bytes }: Task): Found {
-    const rows = this.#statements.of(sql).iterate(parameters) as Iterable<Row>
-    return takeUpTo(rows, bytes, () => this.#stayAlive())
   }
 
   /** Asked in the middle of a statement: throwing is what ends it. */

@@ -1,8 +1,20 @@
 import { once } from 'node:events'
 import type { CompiledQuery } from 'kysely'
-import type { Database, Found, Job, Progress, Row, Seeker, Statement, Storage, Unit } from '../storage.ts'
+import type {
+  Database,
+  Found,
+  Job,
+  Piece,
+  Progress,
+  Row,
+  Seeker,
+  Statement,
+  Storage,
+  TextOf,
+  Unit,
+} from '../storage.ts'
 import { jobAt } from '../storage.ts'
-import { runAside } from './aside.ts'
+import { Asides } from './aside.ts'
 import { databaseFile, openReader, requireDatabase } from './connections.ts'
 import { DIALECT } from './dialect.ts'
 import { explainOpening } from './faults.ts'
@@ -13,6 +25,7 @@ import { Reader } from './reader.ts'
 import { Searches } from './searches.ts'
 import { Statements } from './statements.ts'
 import { startThread } from './threads.ts'
+import { Walks } from './walks.ts'
 import type { Answer } from './writer-thread.ts'
 
 /** Told of every group: how many units shared the commit, and how long it took. */
@@ -36,6 +49,7 @@ export async function openStorage(
   if ('trouble' in answer) throw errorOf(answer.trouble)
   const reader = new Reader(openReader(file))
   const searches = new Searches(file)
+  const walks = new Walks(file)
   let isEmptying = false
   const emptyLog = async () => {
     isEmptying = true
@@ -46,9 +60,9 @@ export async function openStorage(
     // Before anybody is answered: nobody misses what they have written.
     reader.lookAgain()
     onCommit(units, milliseconds)
-    if (logBytes > maxLogBytes && !isEmptying) void emptyLog()
+    if (logBytes > maxLogBytes && !isEmptying && !walks.isUnderWay) void emptyLog()
   })
-  return new SqliteStorage(file, reader, groups, searches)
+  return new SqliteStorage(file, reader, groups, searches, walks)
 }
 
 /** Opens a database that exists to look at it, and closes it again: nothing can be changed. */
@@ -78,13 +92,17 @@ class SqliteStorage implements Storage {
   readonly #reader: Reader
   readonly #groups: Groups
   readonly #searches: Searches
+  readonly #walks: Walks
+  readonly #asides: Asides
   #closed: Promise<void> | undefined
 
-  constructor(file: string, reader: Reader, groups: Groups, searches: Searches) {
+  constructor(file: string, reader: Reader, groups: Groups, searches: Searches, walks: Walks) {
     this.#file = file
     this.#reader = reader
     this.#groups = groups
     this.#searches = searches
+    this.#walks = walks
+    this.#asides = new Asides(file)
     this.db = kyselyOver(async (query) => {
       if (isRead(query)) return reader.all(query)
       const [rows] = await this.write({ steps: [query] })
@@ -116,6 +134,11 @@ class SqliteStorage implements Storage {
     return this.#searches.search(statement, seeker)
   }
 
+  walk<Input>(statement: Statement, text: TextOf<Input>, input: Input, seeker: Seeker): AsyncGenerator<Piece> {
+    const { module, name } = text
+    return this.#walks.walk(statement, { module, name }, input, seeker)
+  }
+
   goesThrough({ sql, parameters }: Statement, table: string): boolean {
     const plan = this.#reader.all({ sql: `EXPLAIN QUERY PLAN ${sql}`, parameters }) as { detail: string }[]
     return plan.some(({ detail }) => detail === `SCAN ${table}` || detail.includes('TEMP B-TREE FOR ORDER BY'))
@@ -135,12 +158,17 @@ class SqliteStorage implements Storage {
     }
   }
 
-  study<Input, Result>(job: Job<Input, Result>, input: Input): Promise<Result> {
-    return runAside(this.#file, job, input)
+  study<Input, Result>(
+    job: Job<Input, Result>,
+    input: Input,
+    onProgress?: (progress: Progress) => void,
+  ): Promise<Result> {
+    const { module, name } = job
+    return this.#asides.run({ module, name }, input, onProgress)
   }
 
   backup(target: string, onProgress?: (progress: Progress) => void): Promise<void> {
-    return runAside(this.#file, BACKUP, { file: this.#file, target }, onProgress)
+    return this.#asides.run(BACKUP, { file: this.#file, target }, onProgress)
   }
 
   /** The writer is the last to close its connection: then all that is in the log goes into the file. */
@@ -150,7 +178,7 @@ class SqliteStorage implements Storage {
   }
 
   async #close(): Promise<void> {
-    await this.#searches.close()
+    await Promise.all([this.#searches.close(), this.#walks.close(), this.#asides.close()])
     await this.#groups.drained()
     this.#reader.close()
     await this.#groups.close()

@@ -17,6 +17,8 @@ export interface GroupOutcome {
   logBytes?: number
 }
 
+/** How long another process's lock is waited for: better-sqlite3's own number. */
+const BUSY_MS = 5000
 /** How often it is looked how large the log is, in groups. */
 const LOOK_EVERY = 50
 
@@ -80,6 +82,16 @@ export class Writer {
 
   /** Brings what is in the log into the file, and starts the log over; returns whether that was possible. */
   emptyLog(): boolean {
+    // Somebody who looks at an earlier moment for long, as a backup does, is not waited for: everybody's writes would wait.
+    this.#sqlite.pragma('busy_timeout = 50')
+    try {
+      return this.#truncate()
+    } finally {
+      this.#sqlite.pragma(`busy_timeout = ${BUSY_MS}`)
+    }
+  }
+
+  #truncate(): boolean {
     const [state] = this.#sqlite.pragma('wal_checkpoint(truncate)') as [{ busy: number }]
     return state.busy === 0
   }
@@ -119,7 +131,7 @@ export class Writer {
     }
   }
 
-  #carryOut({ guard, steps, by, as, batch, most }: Unit): Row[][] {
+  #carryOut({ guard, steps, by, as, batch, most, silent }: Unit): Row[][] {
     if (guard && this.#statements.run(guard).length === 0)
       throw new StorageFault('stale', 'The table has another shape by now.')
     // Not among the steps: it has to stay when they are undone.
@@ -130,7 +142,7 @@ export class Writer {
     try {
       const results = this.#steps(steps, most)
       this.#statements.of('release unit').run()
-      return results
+      return silent ? [] : results
     } catch (error) {
       // A full disk has ended the whole transaction.
       if (this.#sqlite.inTransaction) this.#sqlite.exec('ROLLBACK TO unit; RELEASE unit')

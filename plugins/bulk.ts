@@ -1,0 +1,138 @@
+import { createHmac } from 'node:crypto'
+import { Readable } from 'node:stream'
+import { Type } from '@sinclair/typebox'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import fp from 'fastify-plugin'
+import { SuccessOf, success } from '../src/envelope.ts'
+import { Failure } from '../src/errors.ts'
+import { begin } from '../src/journal/once.ts'
+import { Resumed } from '../src/journal/resumed.ts'
+import type { Model } from '../src/model/model.ts'
+import { cookieSecret } from '../src/people/secret.ts'
+import { Waiting } from '../src/records/asker.ts'
+import type { Place } from '../src/records/import-failures.ts'
+import { inTurn, takePlace } from '../src/records/import-places.ts'
+import type { Records } from '../src/records/records.ts'
+import { spool } from '../src/records/spool.ts'
+import { ExportParameters, exportIn, ImportParameters, importIn } from '../src/requests/bulk.ts'
+import { keyIn } from '../src/requests/key.ts'
+import { findParametersOf } from '../src/requests/parameter-schemas.ts'
+import type { Parameters } from '../src/requests/parameters.ts'
+import type { Piece } from '../src/storage/storage.ts'
+
+const TEXT = { type: 'string' }
+const CONTENT = { 'text/csv': { schema: TEXT }, 'application/x-ndjson': { schema: TEXT } }
+const TYPES = { csv: 'text/csv; charset=utf-8; header=present', ndjson: 'application/x-ndjson; charset=utf-8' }
+const Counts = Type.Object({ created: Type.Integer(), updated: Type.Integer(), unchanged: Type.Integer() })
+
+/** All records of a model at once, out and in: another route set per model. */
+async function bulk(app: FastifyInstance) {
+  for (const [model, records] of app.collections)
+    app.register(routes, { prefix: `/ws/rest/${model.name}`, model, records })
+}
+
+async function routes(app: FastifyInstance, { model, records }: { model: Model; records: Records }) {
+  await new Promise(setImmediate)
+  const { storage, models, config } = app
+  const secret = cookieSecret(config.DATA_DIR)
+  const hashOf = ({ method, url }: FastifyRequest, body: string) =>
+    createHmac('sha256', secret)
+      .update(JSON.stringify([method, url, body]))
+      .digest('hex')
+  const tags = [model.name]
+  const operationId = (verb: string) => `${verb}${app.shortNames.get(model.name)}`
+  // Whatever it is called: it is not read as a whole.
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
+
+  app.route<{ Querystring: Parameters }>({
+    method: 'GET',
+    url: '/export',
+    // To count what there is, find is the way.
+    exposeHeadRoute: false,
+    config: {
+      access: { model, operation: 'read' },
+      failures: ['FIND_TOO_SLOW'],
+      described: { answer: { description: 'All of them, of one moment.', content: CONTENT } },
+    },
+    schema: {
+      tags,
+      operationId: operationId('export'),
+      summary: `Export ${model.title} records`,
+      querystring: ExportParameters(findParametersOf(model)),
+    },
+    handler: async (request, reply) => {
+      const exporting = exportIn(request.query, { model, models })
+      const pieces = records.exportAll(exporting, new Waiting(request.user, reply.raw))
+      // What cannot be begun is answered as such.
+      const first = await pieces.next()
+      reply.type(TYPES[exporting.format])
+      reply.header('content-disposition', `attachment; filename="${model.name}.${exporting.format}"`)
+      return reply.send(Readable.from(bytesOf(request, first, pieces)))
+    },
+  })
+
+  app.route<{ Querystring: Parameters; Body: Readable }>({
+    method: 'POST',
+    url: '/import',
+    // Many send none.
+    onRequest: ({ headers }, _reply, done) => {
+      headers['content-type'] ??= 'application/octet-stream'
+      done()
+    },
+    config: {
+      streamed: true,
+      failures: ['NOT_UNIQUE', 'REFERENCE_VIOLATION', 'RECORD_NOT_FOUND', 'VERSION_CONFLICT'],
+      described: { content: CONTENT, answer: SuccessOf(Counts) },
+    },
+    schema: {
+      tags,
+      operationId: operationId('import'),
+      summary: `Import ${model.title} records`,
+      querystring: ImportParameters,
+      response: { 200: SuccessOf(Counts) },
+    },
+    handler: async (request, reply) => {
+      const importing = importIn(request.query)
+      const { user } = request
+      const { username } = user
+      const key = importing.dryRun ? undefined : keyIn(request.headers)
+      // Before anything is taken in: who may not has sent enough.
+      records.requireRight(importing.key, user)
+      const ending: (() => void)[] = []
+      const work = async () => {
+        if (key !== undefined) ending.push(begin(storage, { username, key }))
+        ending.push(takePlace(storage, username))
+        const spooled = await spool(request.body, config.DATA_DIR, config.IMPORT_LIMIT_BYTES)
+        ending.push(spooled.clear)
+        const sent = key !== undefined && { username, key, hash: hashOf(request, spooled.hash) }
+        const resumed = sent ? new Resumed<Place>(storage, sent) : undefined
+        if (resumed?.place?.isOver) reply.header('idempotency-replayed', 'true')
+        const asked = { ...importing, ...spooled, resumed, whoNow: () => request.whoNow() }
+        return success(await inTurn(storage, () => records.importAll(asked, user)))
+      }
+      return work().finally(() => {
+        for (const end of ending) end()
+      })
+    },
+  })
+}
+
+/** It ends with its client, and with the client's rights: then the connection breaks off. */
+async function* bytesOf(
+  request: FastifyRequest,
+  first: IteratorResult<Piece>,
+  others: AsyncGenerator<Piece>,
+): AsyncGenerator<Uint8Array> {
+  if (first.done) return
+  yield first.value.bytes
+  const rights = ({ roles }: { roles: string[] }) => roles.toSorted().join()
+  for await (const { bytes } of others) {
+    const now = request.whoNow()
+    if (!now || rights(now) !== rights(request.user))
+      throw new Failure('FORBIDDEN', 'Your rights have been changed meanwhile.')
+    yield bytes
+  }
+}
+
+export default fp(bulk, { name: 'bulk', dependencies: ['collections', 'once', 'records', 'openapi'] })

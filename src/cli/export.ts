@@ -1,0 +1,86 @@
+import { createWriteStream, renameSync, rmSync } from 'node:fs'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { parseArgs } from 'node:util'
+import { exportIn, formatOfFile } from '../requests/bulk.ts'
+import type { Piece } from '../storage/storage.ts'
+import { countsOf } from '../tables/counts.ts'
+import { type Command, fileNamed, runCommand, UsageError } from './command.ts'
+import { rateOf } from './rate.ts'
+import { withRecords } from './with-records.ts'
+
+export const HELP = `Usage: npm run -s export -- MODEL [FILE] [OPTIONS]
+
+Writes all records of a model to FILE, or without one (or with "-") to standard output. Works beside a running service,
+and without one. What FILE names is there when it is whole.
+
+  --format csv|ndjson      by the name of the file, or csv
+  --delimiter comma|semicolon|tab
+  --safe                   makes texts harmless that a spreadsheet would take for a formula
+  --query 'lastName=King&sort=-id&fields=email'
+                           filters, sort and fields as in the address of a find
+  --as NAME                only what this user may read
+
+Exit codes: 0 done, 1 refused (the message says why), 2 wrong usage.
+`
+
+export const exportCommand: Command = async (world) => {
+  const { values, positionals } = parseArgs({
+    args: world.args,
+    allowPositionals: true,
+    options: {
+      format: { type: 'string' },
+      delimiter: { type: 'string', default: 'comma' },
+      safe: { type: 'boolean', default: false },
+      query: { type: 'string', default: '' },
+      as: { type: 'string' },
+    },
+  })
+  const [name, file = '-', ...more] = positionals
+  if (name === undefined || more.length > 0) throw new UsageError('A model, and a file or none.')
+  const { format = formatOfFile(file), delimiter, safe } = values
+  return withRecords(world, name, values.as, async ({ storage, models, model, records, person }) => {
+    const query = Object.fromEntries(new URLSearchParams(values.query))
+    const asked = exportIn({ ...query, format, delimiter, safe: String(safe) }, { model, models })
+    const total = countsOf(storage, model).total()
+    const progress = rateOf(world.stderr, 'written', 'rows')
+    let rows = 0
+    const pieces = counted(records.exportAll(asked, person), (some) => {
+      rows += some
+      progress.tell({ done: rows, of: Math.max(rows, total) })
+    })
+    if (file === '-') {
+      await pipeline(Readable.from(pieces), world.stdout, { end: false }).catch(unlessEnough)
+      return ''
+    }
+    const target = fileNamed(file, world)
+    await writeWhole(target, pieces)
+    progress.end()
+    return `${rows} records: ${target}\n`
+  })
+}
+
+async function* counted(pieces: AsyncIterable<Piece>, onRows: (rows: number) => void): AsyncGenerator<Uint8Array> {
+  for await (const { bytes, rows } of pieces) {
+    onRows(rows)
+    yield bytes
+  }
+}
+
+/** Under another name until it is whole. */
+async function writeWhole(target: string, pieces: AsyncIterable<Uint8Array>): Promise<void> {
+  const part = `${target}.${process.pid}.part`
+  try {
+    await pipeline(Readable.from(pieces), createWriteStream(part, { mode: 0o600 }))
+    renameSync(part, target)
+  } finally {
+    rmSync(part, { force: true })
+  }
+}
+
+/** Whoever reads may have enough, as `head` has. */
+function unlessEnough(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE') throw error
+}
+
+if (import.meta.main) await runCommand(HELP, exportCommand)

@@ -1,0 +1,84 @@
+import { randomUUID } from 'node:crypto'
+import { mkdirSync, rmSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { parseArgs } from 'node:util'
+import { Failure } from '../errors.ts'
+import { spool, spoolFolder } from '../records/spool.ts'
+import { fileIn, formatOfFile } from '../requests/bulk.ts'
+import { DatabaseError, type Progress } from '../storage/storage.ts'
+import { type Command, fileNamed, runCommand, UsageError, type World } from './command.ts'
+import { rateOf } from './rate.ts'
+import { withRecords } from './with-records.ts'
+
+export const HELP = `Usage: npm run import -- MODEL FILE [OPTIONS]
+
+Takes in the rows of FILE ("-": standard input) as records of a model. First all are checked; if any is wrong nothing is
+written, and the faults are listed by line and field. Works beside a running service, and without one.
+
+  --key FIELD              a unique field, or id: rows that have that of a record change it
+  --dry-run                only checks, and tells what would be done
+  --format csv|ndjson      by the name of the file, or csv
+  --delimiter comma|semicolon|tab
+  --as NAME                in the name of this user, with their rights; else of the admin
+
+Exit codes: 0 done, 1 refused (the message says why), 2 wrong usage.
+`
+
+export const importCommand: Command = async (world) => {
+  const { values, positionals } = parseArgs({
+    args: world.args,
+    allowPositionals: true,
+    options: {
+      key: { type: 'string' },
+      'dry-run': { type: 'boolean', default: false },
+      format: { type: 'string' },
+      delimiter: { type: 'string', default: 'comma' },
+      as: { type: 'string' },
+    },
+  })
+  const [name, file, ...more] = positionals
+  if (name === undefined || file === undefined || more.length > 0) throw new UsageError('A model and a file.')
+  const { key, 'dry-run': dryRun, delimiter, format = formatOfFile(file) } = values
+  return withRecords(world, name, values.as, async ({ config, records, person }) => {
+    const how = { ...fileIn({ format, delimiter }), key, dryRun, isGuest: true }
+    const source = await sourceOf(file, world, config.DATA_DIR)
+    const phases = {
+      checked: rateOf(world.stderr, 'checked', 'KB'),
+      written: rateOf(world.stderr, 'written', 'rows'),
+    }
+    const onProgress = (phase: keyof typeof phases, progress: Progress) => phases[phase].tell(progress)
+    const { created, updated, unchanged } = await records
+      .importAll({ ...source, ...how, onProgress }, person)
+      .catch((error) => {
+        throw inFull(error)
+      })
+      .finally(() => {
+        phases.written.end()
+        source.clear()
+      })
+    const done = dryRun ? 'Would be done' : 'Done'
+    return `${done}: ${created} created, ${updated} updated, ${unchanged} unchanged.\n`
+  })
+}
+
+/** The file itself, or what comes from standard input; and where to put what is made of it. */
+async function sourceOf(name: string, world: World, dataDir: string) {
+  if (name === '-') return spool(world.stdin as Readable, dataDir, Number.POSITIVE_INFINITY)
+  const file = fileNamed(name, world)
+  if (!statSync(file, { throwIfNoEntry: false })?.isFile()) throw new DatabaseError(`There is no file ${file}.`)
+  mkdirSync(spoolFolder(dataDir), { recursive: true, mode: 0o700 })
+  const checked = join(spoolFolder(dataDir), `${process.pid}-${randomUUID()}`)
+  return { file, checked, clear: () => rmSync(checked, { force: true }) }
+}
+
+/** With every fault. */
+function inFull(error: unknown): unknown {
+  const { code, message, details } = error as Failure
+  const errors = details?.errors
+  if (!errors) return error
+  const lines = Object.entries(errors).map(([place, why]) => `  ${place.replace('.', ', ')}: ${why}`)
+  return new Failure(code, [message, ...lines].join('\n').slice(0, 1900))
+}
+
+if (import.meta.main) await runCommand(HELP, importCommand)

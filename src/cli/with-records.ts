@@ -1,0 +1,65 @@
+import { type Config, loadConfig } from '../config.ts'
+import { Failure } from '../errors.ts'
+import { didYouMean } from '../lib/nearest.ts'
+import { ADMIN, type Person } from '../model/access.ts'
+import { loadModels } from '../model/load.ts'
+import { byName, type Model, type Models } from '../model/model.ts'
+import { findUser } from '../people/users.ts'
+import { type Records, recordsOf } from '../records/records.ts'
+import { Cursors } from '../requests/cursor.ts'
+import { openStorage, requireDatabase } from '../storage/open.ts'
+import type { Storage, StorageFault } from '../storage/storage.ts'
+import type { World } from './command.ts'
+
+/** What a command has that works on the records of a model. */
+export interface Opened {
+  config: Config
+  storage: Storage
+  models: Models
+  model: Model
+  records: Records
+  /** in whose name it is done */
+  person: Person
+}
+
+/** Long enough for any file: nobody waits for it. */
+const A_DAY = 86_400
+
+/** Opens the records of a model, beside a running service or without one. Somebody at the host may do what an admin may. */
+export async function withRecords<Result>(
+  world: World,
+  name: string,
+  as: string | undefined,
+  work: (opened: Opened) => Promise<Result>,
+): Promise<Result> {
+  const config = loadConfig(world.env, true)
+  requireDatabase(config.DATA_DIR)
+  const models = byName(await loadModels(config.MODELS_DIR))
+  const model = models.get(name)
+  if (!model) throw new Failure('MODEL_NOT_FOUND', `There is no model "${name}".${didYouMean(name, models.keys())}`)
+  const storage = await openStorage(config.DATA_DIR)
+  const surroundings = {
+    storage,
+    models,
+    // Nothing here is continued from a page.
+    cursors: new Cursors(''),
+    findSeconds: A_DAY,
+    exportSeconds: A_DAY,
+    longestRecord: config.BODY_LIMIT_BYTES,
+    // Nothing is found here that an index would help.
+    advise: String,
+  }
+  const admin = { username: config.ADMIN_USERNAME, roles: [ADMIN] }
+  const begin = async () => {
+    const person = as === undefined ? admin : await findUser(storage.db, as)
+    return work({ config, storage, models, model, records: recordsOf(surroundings, model), person })
+  }
+  return begin()
+    .catch((error: Partial<StorageFault>) => {
+      throw error.kind === 'stale' ? new Failure('UNAVAILABLE', OTHER_SHAPE) : error
+    })
+    .finally(() => storage.close())
+}
+
+const OTHER_SHAPE =
+  'The tables are not what the model files say. Start the service, or let it follow the folder; npm run models:check tells what differs.'

@@ -1,0 +1,59 @@
+import type { Row, Step, Storage } from '../storage/storage.ts'
+import { KEPT_MS, keyReused, type Sent, TABLES } from './once.ts'
+
+const LOOK_UP = 'SELECT hash, rows FROM dossier_keys WHERE username = ? AND key = ? AND at > ?'
+
+const BEGIN = `
+  INSERT INTO dossier_keys (username, key, hash, at, tables, rows) VALUES (?, ?, ?, ?, ${TABLES}, ?)
+  ON CONFLICT (username, key) DO UPDATE SET hash = excluded.hash, at = excluded.at, tables = excluded.tables, rows = excluded.rows
+  WHERE dossier_keys.at <= ? RETURNING key`
+
+const GO_ON = 'UPDATE dossier_keys SET rows = ?, at = ? WHERE username = ? AND key = ? AND rows = ? RETURNING key'
+
+/**
+ * What is done in many units and goes on where it was, however often it is begun: how far it has come is written down in
+ * the very unit that does a part of it. Who finds another place than they left has been overtaken by somebody else.
+ */
+export class Resumed<Place> {
+  readonly #storage: Storage
+  readonly #sent: Sent
+  /** as it is stored; undefined before the first part */
+  #stored: string | undefined
+  #next = ''
+  place: Place | undefined
+
+  constructor(storage: Storage, sent: Sent) {
+    this.#storage = storage
+    this.#sent = sent
+    const row = this.#lookUp()
+    if (!row) return
+    if (row.hash !== sent.hash) throw keyReused()
+    this.#stored = row.rows as string
+    this.place = JSON.parse(this.#stored)
+  }
+
+  /** The last step of a unit: how far it has come with it. It misses if somebody else was faster. */
+  step(place: Place): Step {
+    const { username, key, hash } = this.#sent
+    const now = Date.now()
+    this.#next = JSON.stringify(place)
+    if (this.#stored === undefined)
+      return { sql: BEGIN, parameters: [username, key, hash, now, this.#next, now - KEPT_MS], must: true }
+    return { sql: GO_ON, parameters: [this.#next, now, username, key, this.#stored], must: true }
+  }
+
+  /** Whether somebody else has gone on from where it was: what is in the way may be just what they have done. */
+  get isOvertaken(): boolean {
+    return this.#lookUp()?.rows !== this.#stored
+  }
+
+  #lookUp(): Row | undefined {
+    const { username, key } = this.#sent
+    return this.#storage.readOne({ sql: LOOK_UP, parameters: [username, key, Date.now() - KEPT_MS] })
+  }
+
+  /** The unit has been written. */
+  written(): void {
+    this.#stored = this.#next
+  }
+}

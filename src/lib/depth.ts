@@ -1,0 +1,12 @@
+/** Deeper than any sensible record; far less than what would overflow a recursive function. */
+export const MAX_DEPTH = 64
+
+/** Whether a value is nested too deep. Level by level and not recursive: it may be hostile. */
+export function isTooDeep(value: unknown, most = MAX_DEPTH): boolean {
+  let level = [value]
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > most) return true
+    level = level.flatMap((one) => (typeof one === 'object' && one !== null ? Object.values(one) : []))
+  }
+  return false
+}

@@ -1,0 +1,41 @@
+import { hash } from 'node:crypto'
+
+const FIRST_SIZE = 1024
+
+/** Which texts have been seen, and where first: twelve bytes for each, so that millions of them find room. */
+export class Seen {
+  #high = new Uint32Array(FIRST_SIZE)
+  #low = new Uint32Array(FIRST_SIZE)
+  /** 0 where nothing is */
+  #places = new Uint32Array(FIRST_SIZE)
+  #count = 0
+
+  /** Remembers a text and its place, a number from 1; returns where it was seen before, else undefined. */
+  add(text: string, place: number): number | undefined {
+    // 64 bits of it: that two of a million texts have the same is as likely as a broken machine.
+    const digest = hash('sha256', text, 'buffer')
+    const before = this.#put(digest.readUInt32LE(0), digest.readUInt32LE(4), place)
+    if (before === undefined && ++this.#count * 2 > this.#places.length) this.#grow()
+    return before
+  }
+
+  #put(high: number, low: number, place: number): number | undefined {
+    const mask = this.#places.length - 1
+    let at = low & mask
+    for (; this.#places[at] !== 0; at = (at + 1) & mask)
+      if (this.#high[at] === high && this.#low[at] === low) return this.#places[at]
+    this.#high[at] = high
+    this.#low[at] = low
+    this.#places[at] = place
+    return undefined
+  }
+
+  #grow() {
+    const [high, low, places] = [this.#high, this.#low, this.#places]
+    const size = places.length * 2
+    this.#high = new Uint32Array(size)
+    this.#low = new Uint32Array(size)
+    this.#places = new Uint32Array(size)
+    for (const [at, place] of places.entries()) if (place !== 0) this.#put(high[at] as number, low[at] as number, place)
+  }
+}

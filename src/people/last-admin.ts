@@ -1,0 +1,28 @@
+import { Failure } from '../errors.ts'
+import type { Step, Storage } from '../storage/storage.ts'
+import { missedOf } from './missed.ts'
+
+/** There was an enabled admin who can log in before, and there is none now; the first step tells what was before. */
+const ADMINS = `SELECT count(*) AS admins FROM dossier_users, json_each(dossier_users.roles)
+  WHERE enabled = 1 AND password <> '' AND json_each.value = 'admin'`
+
+/** A unit that is undone if it would leave nobody to manage the others. Returns the row of its first step. */
+export async function keepingAnAdmin(storage: Pick<Storage, 'write'>, missed: Failure, [first, ...others]: Step[]) {
+  const steps: Step[] = [
+    { sql: ADMINS, parameters: [] },
+    { ...(first as Step), must: true },
+    ...others,
+    { sql: `SELECT 1 WHERE ? = 0 OR (${ADMINS}) > 0`, parameters: [{ step: 0, column: 'admins' }], must: true },
+  ]
+  const rows = await missedOf(
+    () => storage.write({ steps }),
+    (step) =>
+      step === 1
+        ? missed
+        : new Failure(
+            'LAST_ADMIN',
+            'This is the last enabled user with a password and the role admin. Give somebody else that role first.',
+          ),
+  )
+  return rows[1]?.[0] as Record<string, unknown>
+}

@@ -1,0 +1,82 @@
+import { type TSchema, Type } from '@sinclair/typebox'
+import { FIND_PARAMETERS } from '../model/names.ts'
+import { type Parameters, parseParameters } from './parameters.ts'
+import { allowOnly, bad, type Context, type Query } from './query.ts'
+
+/** What is asked of an export or an import. */
+
+export const FORMATS = ['csv', 'ndjson'] as const
+export type Format = (typeof FORMATS)[number]
+
+/** What cells are set apart by, as it is said in an address. */
+const DELIMITERS: Record<string, string> = { ',': ',', ';': ';', '\t': '\t', comma: ',', semicolon: ';', tab: '\t' }
+
+const format = Type.Unsafe<Format>({
+  type: 'string',
+  enum: [...FORMATS],
+  description: 'Comma-separated values, or a line of JSON per record; csv if not given.',
+})
+const delimiter = Type.String({ description: 'Of csv: comma, semicolon or tab; comma if not given.' })
+
+/** Find's filters, `sort` and `fields`, and how it is written. */
+export const ExportParameters = (find: TSchema): TSchema => {
+  const { offset, limit, after, expand, ...filters } = find.properties as Record<string, TSchema>
+  const safe = Type.Boolean({ description: 'Of csv: make texts harmless that a spreadsheet takes for a formula.' })
+  return Type.Partial(Type.Object({ ...filters, format, delimiter, safe }))
+}
+
+export const ImportParameters = Type.Partial(
+  Type.Object({
+    format,
+    delimiter,
+    key: Type.String({ description: 'A unique field, or `id`: rows that have that of a record change it.' }),
+    dryRun: Type.Boolean({ description: 'Only check, and tell what would be done.' }),
+  }),
+)
+
+export interface ExportAsked {
+  query: Pick<Query, 'fields' | 'filter' | 'sort'>
+  format: Format
+  delimiter: string
+  safe: boolean
+}
+
+const OWN = ['format', 'delimiter', 'safe']
+const NOT_HERE = FIND_PARAMETERS.filter((name) => name !== 'sort' && name !== 'fields')
+
+/** Names of its own come first: a field that is called so is filtered by `format[in]=…`. */
+export function exportIn(parameters: Parameters, context: Context): ExportAsked {
+  const asked = Object.entries(parameters).filter(([name]) => !OWN.includes(name))
+  for (const name of NOT_HERE)
+    if (name in parameters) throw bad(`There is no query parameter "${name}" here: an export has all records.`)
+  const query = parseParameters(Object.fromEntries(asked), context)
+  return { query, ...fileIn(parameters), safe: isAsked(parameters, 'safe') }
+}
+
+export function importIn(parameters: Parameters) {
+  allowOnly(['format', 'delimiter', 'key', 'dryRun'], parameters)
+  const { key } = parameters
+  if (key !== undefined && typeof key !== 'string') throw bad('The query parameter "key" must be given once.')
+  return { ...fileIn(parameters), key, dryRun: isAsked(parameters, 'dryRun') }
+}
+
+/** Of a file, by its name. */
+export const formatOfFile = (name: string): Format => (/\.(?:ndjson|jsonl)$/i.test(name) ? 'ndjson' : 'csv')
+
+/** How a file is written, in an address or on a command line. */
+export function fileIn({ format: named = 'csv', delimiter: asked = 'comma' }: Parameters): {
+  format: Format
+  delimiter: string
+} {
+  const known = FORMATS.find((one) => one === named)
+  if (!known) throw bad(`"format" must be one of ${FORMATS.join(', ')}.`)
+  const between = Object.hasOwn(DELIMITERS, String(asked)) ? DELIMITERS[String(asked)] : undefined
+  if (between === undefined) throw bad('"delimiter" must be comma, semicolon or tab.')
+  return { format: known, delimiter: between }
+}
+
+function isAsked(parameters: Parameters, name: string): boolean {
+  const value = parameters[name] ?? 'false'
+  if (value !== 'true' && value !== 'false') throw bad(`The query parameter "${name}" must be true or false.`)
+  return value === 'true'
+}

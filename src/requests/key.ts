@@ -1,0 +1,12 @@
+import { bad } from './query.ts'
+
+/** Any printable characters. */
+const KEY = /^[\x20-\x7e]{1,255}$/
+
+/** The `Idempotency-Key` of a request, if it has one. */
+export function keyIn(headers: Record<string, unknown>): string | undefined {
+  const key = headers['idempotency-key']
+  if (key === undefined) return undefined
+  if (KEY.test(String(key))) return String(key)
+  throw bad('The header "Idempotency-Key" must have 1 to 255 printable characters.')
+}

@@ -1,0 +1,59 @@
+/** Why something could not be done, in the house's own words. */
+export type FaultKind =
+  /** a unique value is somebody else's */
+  | 'taken'
+  /** something would refer to nothing */
+  | 'dangling'
+  /** there is no room left */
+  | 'full'
+  /** somebody else is changing the data */
+  | 'busy'
+  /** a table or a column is not there any more */
+  | 'gone'
+  /** a unit's guard has found nothing: it was made for another shape of the table */
+  | 'stale'
+  /** a step that must return a row has not */
+  | 'missed'
+  /** what a unit would return is larger than it may be */
+  | 'large'
+  /** a search took too long */
+  | 'slow'
+  /** nobody waits for the search any more */
+  | 'unwanted'
+
+/** What a trigger raises where a foreign key would not hold: the same fault. */
+export const DANGLING = 'records that are not served refer to this'
+
+export interface FaultDetails {
+  /** of what is taken: the index, or the columns */
+  index?: string
+  columns?: string[]
+  /** which step of a unit it was */
+  step?: number
+}
+
+export class StorageFault extends Error {
+  readonly kind: FaultKind
+  readonly details: FaultDetails
+
+  constructor(kind: FaultKind, message: string, details: FaultDetails = {}) {
+    super(message)
+    this.name = 'StorageFault'
+    this.kind = kind
+    this.details = details
+  }
+}
+
+/** A change that would lose or break data. Nothing has been changed; the message has a line for each reason. */
+export class Refused extends Error {
+  readonly reasons: string[]
+
+  constructor(reasons: string[]) {
+    super(reasons.join('\n'))
+    this.name = 'Refused'
+    this.reasons = reasons
+  }
+}
+
+/** The database cannot be used as it is. The message says what to do. */
+export class DatabaseError extends Error {}

@@ -1,0 +1,84 @@
+import type { Worker } from 'node:worker_threads'
+import { type JobPlace, type Piece, type Seeker, type Statement, StorageFault } from '../storage.ts'
+import { errorOf, troubleOf } from './post.ts'
+import type { Task } from './search.ts'
+import { startThread } from './threads.ts'
+import type { WalkAnswer } from './walk-thread.ts'
+
+/** How many there may be at once, in all and of one person: each has a thread, and keeps the log from starting over. */
+const MOST = 10
+const MOST_PER_PERSON = 2
+
+/** Ways through all rows of a statement, each on a thread of its own that ends with it. */
+export class Walks {
+  readonly #file: string
+  /** whose they are, and how to end them */
+  readonly #all = new Map<() => Promise<unknown>, string>()
+
+  constructor(file: string) {
+    this.#file = file
+  }
+
+  /** Whether somebody looks at one moment for long. */
+  get isUnderWay(): boolean {
+    return this.#all.size > 0
+  }
+
+  async *walk(statement: Statement, text: JobPlace, input: unknown, seeker: Seeker): AsyncGenerator<Piece> {
+    const { username, seconds, bytes, shapes, gone } = seeker
+    const own = [...this.#all.values()].filter((name) => name === username).length
+    if (this.#all.size >= MOST || own >= MOST_PER_PERSON)
+      throw new StorageFault('busy', 'Too many are going through everything right now.')
+    const { sql, parameters } = statement
+    const task: Task = { id: 1, sql, parameters, ms: seconds * 1000, bytes, shapes }
+    const unwanted = new Int32Array(new SharedArrayBuffer(4))
+    const thread = startThread('./walk-thread.ts', { file: this.#file, unwanted, task, text, input })
+    const pieces = answersOf(thread)
+    const exit = new Promise((resolve) => thread.once('exit', resolve))
+    // Whether anybody asks for another piece or not: it ends when nobody waits for it any more.
+    const end = () => {
+      this.#all.delete(end)
+      Atomics.store(unwanted, 0, task.id)
+      thread.postMessage('end')
+      return exit
+    }
+    this.#all.set(end, username)
+    gone?.addEventListener('abort', end)
+    try {
+      for await (const piece of pieces) {
+        yield piece
+        thread.postMessage('taken')
+      }
+    } finally {
+      gone?.removeEventListener('abort', end)
+      await end()
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#all.keys()].map((end) => end()))
+  }
+}
+
+/** What a thread tells, as it comes; it holds back by itself what is not taken. */
+async function* answersOf(thread: Worker): AsyncGenerator<Piece> {
+  const told: WalkAnswer[] = []
+  let isTold = Promise.withResolvers<void>()
+  const tell = (answer: WalkAnswer) => {
+    told.push(answer)
+    isTold.resolve()
+  }
+  thread.on('message', tell)
+  thread.once('error', () => tell({ trouble: troubleOf(new StorageFault('busy', 'The thread has died.')) }))
+  // The last, also of one that was ended from outside.
+  thread.once('exit', () => tell({ trouble: troubleOf(new StorageFault('unwanted', 'It was ended.')) }))
+  for (;;) {
+    const answer = told.shift()
+    if (!answer) {
+      await isTold.promise
+      isTold = Promise.withResolvers()
+    } else if ('trouble' in answer) throw errorOf(answer.trouble)
+    else if ('isOver' in answer) return
+    else yield answer
+  }
+}
