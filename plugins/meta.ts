@@ -2,10 +2,29 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import fp from 'fastify-plugin'
 import { SuccessOf, success } from '../src/envelope.ts'
-import { OPERATIONS, scopeOf } from '../src/model/access.ts'
+import { OPERATIONS, type Operation, scopeOf } from '../src/model/access.ts'
 import { type Field, type Model, SYSTEM_FIELDS, visibleFields } from '../src/model/model.ts'
 import { named } from '../src/requests/document.ts'
+import { allowOnly, bad } from '../src/requests/query.ts'
 
+/** Of the fields that every record has. */
+const TITLES: Record<string, string> = {
+  id: 'Id',
+  version: 'Version',
+  createdOn: 'Created on',
+  createdBy: 'Created by',
+  updatedOn: 'Updated on',
+  updatedBy: 'Updated by',
+}
+const Allowed = Type.Object({
+  allowed: Type.Optional(
+    Type.Unsafe<string>({
+      type: 'string',
+      enum: [...OPERATIONS],
+      description: 'The models with whose records you may do this; read if not given.',
+    }),
+  ),
+})
 const Names = Type.Object({ status: Type.Literal(0), total: Type.Integer(), data: Type.Array(Type.String()) })
 const FieldMeta = Type.Object(
   {
@@ -13,6 +32,7 @@ const FieldMeta = Type.Object(
     type: Type.String(),
     required: Type.Boolean(),
     readOnly: Type.Boolean(),
+    writeOnly: Type.Optional(Type.Boolean()),
     unique: Type.Boolean(),
   },
   { additionalProperties: true },
@@ -36,10 +56,22 @@ const meta: FastifyPluginAsyncTypebox = async (app) => {
 
   app.get(
     '/ws/meta/models',
-    { schema: { tags, operationId: 'listModels', summary: 'The models you may read', response: { 200: Names } } },
-    async ({ user }) => {
-      const readable = [...app.models.values()].filter((model) => scopeOf(model, 'read', user) !== 'none')
-      return { status: 0 as const, total: readable.length, data: readable.map(({ name }) => name) }
+    {
+      schema: {
+        tags,
+        operationId: 'listModels',
+        summary: 'The models you may read',
+        querystring: Allowed,
+        response: { 200: Names },
+      },
+    },
+    async ({ user, query }) => {
+      allowOnly(['allowed'], query)
+      const { allowed: wanted = 'read' } = query as { allowed?: string }
+      const operation = OPERATIONS.find((one) => one === wanted)
+      if (!operation) throw bad(`"allowed" must be one of ${OPERATIONS.join(', ')}.`)
+      const names = [...app.models.values()].filter((model) => scopeOf(model, operation, user) !== 'none')
+      return { status: 0 as const, total: names.length, data: names.map(({ name }) => name) }
     },
   )
 
@@ -57,26 +89,28 @@ const meta: FastifyPluginAsyncTypebox = async (app) => {
     },
     async ({ params, user }) => {
       const model = app.models.get(params.model)
-      // A model that somebody may not read is not there for them.
-      if (!model || scopeOf(model, 'read', user) === 'none') throw app.missingModel(params.model, user)
+      const may = (operation: Operation) => model !== undefined && scopeOf(model, operation, user) !== 'none'
+      // A model with which somebody may do nothing at all is not there for them.
+      if (!model || !OPERATIONS.some(may)) throw app.missingModel(params.model, user)
       const { name, title, description, nameField, list } = model
-      const allowed = Object.fromEntries(
-        OPERATIONS.map((operation) => [operation, scopeOf(model, operation, user) !== 'none']),
-      )
-      const fields = [...SYSTEM_FIELDS, ...visibleFields(model)].map((field) => describe(field, model))
+      const allowed = Object.fromEntries(OPERATIONS.map((operation) => [operation, may(operation)]))
+      // Who writes records has to know what there is to write.
+      const shown = may('create') || may('update') ? model.fields : visibleFields(model)
+      const fields = [...SYSTEM_FIELDS, ...shown].map((field) => describe(field, model))
       return success({ model: name, title, description, nameField, list, fields, allowed })
     },
   )
 }
 
-function describe({ schema, required, readOnly, reference, name, ...field }: Field, model: Model) {
+function describe({ schema, required, readOnly, writeOnly, reference, name, ...field }: Field, model: Model) {
   return {
     name,
     ...schema,
-    title: field.title ?? name,
+    title: field.title ?? TITLES[name] ?? name,
     default: field.default,
     required,
     readOnly,
+    ...(writeOnly && { writeOnly }),
     unique: name === 'id' || model.unique.some((fields) => fields.length === 1 && fields[0] === name),
     ...(reference && { reference: reference.model, onDelete: reference.onDelete }),
     type: field.type,

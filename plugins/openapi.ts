@@ -42,6 +42,7 @@ const TAGS: Record<string, string> = {
   batch: 'Many changes at once.',
   users: 'The people, for the role admin.',
   meta: 'What there is to ask for.',
+  state: 'How the service stands, for the role admin.',
   health: 'How the service is.',
 }
 /** How long others may have to wait while the document is put together. */

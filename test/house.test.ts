@@ -6,7 +6,16 @@ const ROOT = join(import.meta.dirname, '..')
 
 /** Which room may import from which. Every room may use its own files and the shared ones. */
 const MAY_IMPORT: Record<string, string[]> = {
-  plugins: ['src/requests', 'src/records', 'src/journal', 'src/tables', 'src/model', 'src/people', 'src/storage'],
+  plugins: [
+    'src/requests',
+    'src/records',
+    'src/journal',
+    'src/tables',
+    'src/model',
+    'src/people',
+    'src/storage',
+    'src/upkeep',
+  ],
   'src/records': ['src/requests', 'src/journal', 'src/tables', 'src/model', 'src/storage'],
   'src/requests': ['src/model', 'src/storage'],
   'src/journal': ['src/tables', 'src/model', 'src/storage'],

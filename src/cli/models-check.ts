@@ -2,16 +2,11 @@ import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { parseArgs, styleText } from 'node:util'
 import { loadConfig } from '../config.ts'
-import { OPERATIONS, whoMay } from '../model/access.ts'
 import type { Fault } from '../model/file.ts'
 import { explainPassedOver, loadModels, ModelFaults, passedOver } from '../model/load.ts'
-import { type Model, tableOf } from '../model/model.ts'
 import { databaseFile, inspect } from '../storage/open.ts'
-import type { Database } from '../storage/storage.ts'
-import { countBrokenRules } from '../tables/broken-rules.ts'
-import { overviewOf } from '../tables/overview.ts'
-import { planTable, type TablePlan } from '../tables/plan.ts'
-import { readTable } from '../tables/state.ts'
+import { planTable } from '../tables/plan.ts'
+import { type Gone, type Report, reportOf, reportsOf } from '../tables/report.ts'
 import { type Command, fileNamed, runCommand, UsageError, type World } from './command.ts'
 
 export const HELP = `Usage: npm run models:check [-- [FOLDER] [--json]]
@@ -19,24 +14,6 @@ export const HELP = `Usage: npm run models:check [-- [FOLDER] [--json]]
 Checks every file in the models folder, or in FOLDER, and prints what the service would do to the data if it were
 served, and who may do what. Changes nothing; works while the service runs. Exit codes: 0 all well, 1 a fault in a file or a change that is refused, 2 wrong usage.
 `
-
-/** What would happen to one model. */
-interface Report {
-  model: string
-  steps: string[]
-  refusals: string[]
-  hidden: string[]
-  /** field → stored records that break its rules */
-  broken: Record<string, number>
-  /** operation → who may do it */
-  access: Record<string, string>
-}
-
-/** A model whose file is gone. */
-interface Gone {
-  model: string
-  records: number
-}
 
 interface Answer {
   faults: Fault[]
@@ -66,8 +43,8 @@ export const modelsCheck: Command = async (world) => {
     const isThere = existsSync(databaseFile(config.DATA_DIR))
     if (!isThere) world.stderr.write(`There is no database in ${resolve(config.DATA_DIR)} yet: all would be new.\n`)
     const { reports, unserved } = isThere
-      ? await inspect(config.DATA_DIR, (db) => compare(db, models))
-      : { reports: models.map((model) => reportOf(planTable(model, undefined, []), {})), unserved: [] }
+      ? await inspect(config.DATA_DIR, (db) => reportsOf(db, models))
+      : { reports: models.map((model) => reportOf(planTable(model, undefined, []))), unserved: [] }
     if (reports.some(({ refusals }) => refusals.length > 0)) world.exitCode = 1
     return show({ faults: [], models: reports, unserved })
   } catch (error) {
@@ -75,22 +52,6 @@ export const modelsCheck: Command = async (world) => {
     world.exitCode = 1
     return show({ faults: error.faults, models: [], unserved: [] })
   }
-}
-
-async function compare(db: Database, models: Model[]) {
-  const reports: Report[] = []
-  const { plans, unserved } = await overviewOf(db, models)
-  for (const plan of plans) {
-    const table = await readTable(db, tableOf(plan.model))
-    const broken = table ? await countBrokenRules(db, plan.model, table) : new Map<string, number>()
-    reports.push(reportOf(plan, Object.fromEntries(broken)))
-  }
-  return { reports, unserved: unserved.map(({ name, records }) => ({ model: name, records })) }
-}
-
-function reportOf({ model, steps, refusals, hidden }: TablePlan, broken: Record<string, number>): Report {
-  const access = Object.fromEntries(OPERATIONS.map((operation) => [operation, whoMay(model, operation)]))
-  return { model: model.name, steps: steps.map(({ what }) => what), refusals, hidden, broken, access }
 }
 
 /** Colours where a terminal shows them; elsewhere the same words. */

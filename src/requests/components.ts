@@ -23,6 +23,8 @@ export const OWN_COMPONENTS = [
   'Change',
   'Token',
   'MadeToken',
+  'ModelsFolder',
+  'Backup',
 ]
 
 /** The four things that are described of a model. */

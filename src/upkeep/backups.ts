@@ -1,4 +1,5 @@
 import { existsSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
@@ -45,6 +46,26 @@ async function backUp(storage: Storage, config: Config, kind: Kind): Promise<str
   for (const name of [...own(folder, kind).slice(0, -config.BACKUP_KEEP), ...abandoned(folder)])
     rmSync(join(folder, name), { force: true })
   return target
+}
+
+/** A copy of the database, as an admin sees it. */
+export interface Copy {
+  name: string
+  bytes: number
+  at: string
+}
+
+/** The copies that there are, the newest first. What is being made has no name of its own yet. */
+export async function listBackups(config: Config): Promise<Copy[]> {
+  const folder = folderOf(config)
+  const names = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith('.db'))
+  const copies = await Promise.all(
+    names.map(async (name) => {
+      const { size, mtimeMs } = await stat(join(folder, name))
+      return { name, bytes: size, at: new Date(mtimeMs).toISOString() }
+    }),
+  )
+  return copies.sort((a, b) => b.at.localeCompare(a.at))
 }
 
 const folderOf = ({ DATA_DIR }: Config) => join(DATA_DIR, 'backups')

@@ -7,7 +7,7 @@ const MODELS = {
   'test.Thing.json': {
     ...THING,
     properties: { ...THING.properties, who: { type: 'integer', reference: 'contacts.Contact' } },
-    access: { read: ['things'], delete: [] },
+    access: { read: ['things'], create: ['things', 'maker'], update: ['things'], delete: [] },
   },
 }
 
@@ -49,13 +49,31 @@ t.test('models and fields, as far as one may read them', async (t) => {
   const field = (name: string) => thing.fields.find((one: { name: string }) => one.name === name)
   t.match(field('color'), { enum: ['red', 'green'], default: 'red' })
   t.match(field('who'), { reference: 'contacts.Contact', onDelete: 'restrict' })
-  t.equal(field('secret'), undefined)
+  t.match(field('secret'), { writeOnly: true, title: 'secret' })
+  t.strictSame(
+    [...thing.fields.slice(0, 3), thing.fields.at(-1)].map(({ name, title }: Record<string, string>) => [name, title]),
+    [
+      ['id', 'Id'],
+      ['version', 'Version'],
+      ['text', 'text'],
+      ['who', 'who'],
+    ],
+    'in the order of the file',
+  )
   t.match(
     (await bob.get('/ws/meta/fields/test.Thing')).body,
     { code: 'MODEL_NOT_FOUND' },
     'not there for who may not read it',
   )
   t.notMatch((await bob.get('/ws/meta/fields/test.Thin')).text, /test\.Thing/)
+  await admin.post('/ws/users/bob', { roles: ['maker'] })
+  const made = (await bob.get('/ws/meta/fields/test.Thing')).body.data[0]
+  t.strictSame(made.allowed, { read: false, create: true, update: false, delete: false }, 'who may only create')
+  t.ok(made.fields.some(({ name }: { name: string }) => name === 'secret'))
+  t.strictSame((await bob.get('/ws/meta/models')).body.data, ['contacts.Contact'])
+  t.strictSame((await bob.get('/ws/meta/models?allowed=create')).body.data, ['contacts.Contact', 'test.Thing'])
+  t.match((await bob.get('/ws/meta/models?allowed=fly')).body, { code: 'BAD_REQUEST', message: /one of read, create/ })
+  t.equal((await bob.get('/ws/meta/models?alowed=read')).status, 400)
   t.match((await admin.get('/ws/meta/fields/test.Thin')).body, { message: /test\.Thing/ })
   t.match((await admin.get('/ws/meta/fields/__proto__')).body, { code: 'MODEL_NOT_FOUND' })
 })
@@ -96,6 +114,8 @@ t.test('OpenAPI describes what is served, and nothing else', async (t) => {
       '/ws/me/tokens/{id}',
       '/ws/meta/fields/{model}',
       '/ws/meta/models',
+      '/ws/state/backups',
+      '/ws/state/models',
       '/ws/users',
       '/ws/users/{username}',
       '/ws/users/{username}/tokens',

@@ -1,0 +1,43 @@
+import { OPERATIONS, whoMay } from '../model/access.ts'
+import { type Model, tableOf } from '../model/model.ts'
+import type { Database } from '../storage/storage.ts'
+import { countBrokenRules } from './broken-rules.ts'
+import { overviewOf } from './overview.ts'
+import type { TablePlan } from './plan.ts'
+import { readTable } from './state.ts'
+
+/** What would happen to one model, for people. */
+export interface Report {
+  model: string
+  steps: string[]
+  refusals: string[]
+  /** columns that no field has; their data stays */
+  hidden: string[]
+  /** field → stored records that break its rules */
+  broken: Record<string, number>
+  /** operation → who may do it */
+  access: Record<string, string>
+}
+
+/** A model whose file is gone. */
+export interface Gone {
+  model: string
+  records: number
+}
+
+/** What the service would do to the data if these models were served. Changes nothing; a job, for it may take long. */
+export async function reportsOf(db: Database, models: Model[]): Promise<{ reports: Report[]; unserved: Gone[] }> {
+  const reports: Report[] = []
+  const { plans, unserved } = await overviewOf(db, models)
+  for (const plan of plans) {
+    const table = await readTable(db, tableOf(plan.model))
+    const broken = table ? await countBrokenRules(db, plan.model, table) : new Map<string, number>()
+    reports.push(reportOf(plan, Object.fromEntries(broken)))
+  }
+  return { reports, unserved: unserved.map(({ name, records }) => ({ model: name, records })) }
+}
+
+export function reportOf({ model, steps, refusals, hidden }: TablePlan, broken: Record<string, number> = {}): Report {
+  const access = Object.fromEntries(OPERATIONS.map((operation) => [operation, whoMay(model, operation)]))
+  return { model: model.name, steps: steps.map(({ what }) => what), refusals, hidden, broken, access }
+}

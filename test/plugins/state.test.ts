@@ -1,0 +1,59 @@
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { CONTACT, PASSWORD, startApp, writeModel } from '../helper.ts'
+
+const MODELS = {
+  'contacts.Contact.json': CONTACT,
+  'a.Other.json': { type: 'object', properties: { x: { type: 'string' } } },
+}
+
+t.test('what the folder would do, and which copies there are', async (t) => {
+  const app = await startApp(t, { models: MODELS })
+  const admin = await app.login()
+  await admin.put('/ws/users', { username: 'bob', password: PASSWORD, roles: [] })
+  const bob = await app.login('bob')
+  for (const path of ['/ws/state/models', '/ws/state/backups']) {
+    t.equal((await bob.get(path)).body.code, 'FORBIDDEN')
+    t.equal((await app.stranger.get(path)).status, 401)
+  }
+  const folder = async () => (await admin.get('/ws/state/models')).body.data[0]
+  t.match(await folder(), { current: true, faults: [], unserved: [], passedOver: [] })
+  t.match((await folder()).models, [
+    { model: 'a.Other', steps: [] },
+    { model: 'contacts.Contact', steps: [] },
+  ])
+
+  await admin.put('/ws/rest/contacts.Contact', { firstName: 'Ada', lastName: 'x' })
+  const properties = { ...CONTACT.properties, lastName: { type: 'integer' }, zip: { type: 'string' } }
+  writeModel(app.folder, 'contacts.Contact.json', { ...CONTACT, properties })
+  writeModel(app.folder, 'notes.yaml', 'not a model')
+  rmSync(join(app.folder, 'models', 'a.Other.json'))
+  const told = await folder()
+  t.match(told, { current: true, passedOver: ['notes.yaml'], unserved: [{ model: 'a.Other', records: 0 }] })
+  t.match(told.models, [
+    {
+      model: 'contacts.Contact',
+      refusals: [/"lastName" cannot become integer without loss in the records 1\./],
+      access: { read: 'everybody logged in' },
+    },
+  ])
+  await app.service.reload()
+  t.match(await folder(), { current: false })
+  writeModel(app.folder, 'contacts.Contact.json', '{')
+  t.match(await folder(), { current: false, models: [], faults: [{ file: 'contacts.Contact.json', message: /./ }] })
+
+  t.strictSame((await admin.get('/ws/state/backups')).body.data, [])
+  await app.storage.backup(join(app.config.DATA_DIR, 'backups', 'one.db'))
+  await app.storage.backup(join(app.config.DATA_DIR, 'backups', 'two.db'))
+  const { data } = (await admin.get('/ws/state/backups')).body
+  t.match(data, [{ name: 'two.db', bytes: Number, at: /^2\d{3}-/ }, { name: 'one.db' }])
+  t.ok(data[0].bytes > 10_000)
+})
+
+t.test('a folder that is not there', async (t) => {
+  const app = await startApp(t)
+  const admin = await app.login()
+  rmSync(join(app.folder, 'models'), { recursive: true })
+  t.equal((await admin.get('/ws/state/models')).status, 200)
+})
