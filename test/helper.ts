@@ -5,6 +5,7 @@ import type { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable, Writable } from 'node:stream'
+import Sqlite from 'better-sqlite3'
 import type { DestinationStream } from 'pino'
 import type { Test } from 'tap'
 import { type Command, runCommand, type World } from '../src/cli/command.ts'
@@ -117,11 +118,35 @@ export interface AppOptions {
   log?: DestinationStream
 }
 
+/** Databases that have just been made for some models, with one admin: making one takes longer than most tests. */
+const made = new Map<string, Buffer>()
+
+/** A folder whose database is there already, if one has been made for the same models before. */
+function preparedFolder(t: Test, models: ModelFiles | undefined, key: string): string {
+  const folder = makeFolder(t, models)
+  const database = made.get(key)
+  if (database) {
+    mkdirSync(join(folder, 'data'), { mode: 0o700 })
+    writeFileSync(join(folder, 'data', 'dossier.db'), database, { mode: 0o600 })
+  }
+  return folder
+}
+
 /** The real service on a free port, on a database file of its own, with one admin. */
-export async function startApp(t: Test, { models, env, folder = makeFolder(t, models), log }: AppOptions = {}) {
+export async function startApp(t: Test, { models, env = {}, folder: given, log }: AppOptions = {}) {
+  const key = JSON.stringify(models ?? null)
+  // Who looks at what a first start tells, or wants another admin, gets one.
+  const isAlike =
+    given === undefined && log === undefined && !Object.keys(env).some((name) => name.startsWith('ADMIN_'))
+  const folder = given ?? (isAlike ? preparedFolder(t, models, key) : makeFolder(t, models))
   const config = configOf(folder, { PORT: '0', ...env })
   const service = new Service(config, newLogger(config, false, log))
   const { url } = await service.start(() => {})
+  if (isAlike && !made.has(key)) {
+    const copy = new Sqlite(join(folder, 'data', 'dossier.db'), { readonly: true })
+    made.set(key, copy.serialize())
+    copy.close()
+  }
   let open = true
   const close = async () => {
     if (open) await service.stop()

@@ -117,7 +117,8 @@ t.test('export', async (t) => {
 
 t.test('one moment, whoever writes meanwhile; and who does not read on is not waited for', async (t) => {
   const app = await startApp(t, {
-    models: { 'a.Big.json': { type: 'object', properties: { text: { type: 'string' } } } },
+    models: { 'a.Big.json': { type: 'object', history: false, properties: { text: { type: 'string' } } } },
+    env: { SHUTDOWN_SECONDS: '1' },
   })
   const admin = await app.login()
   const fill = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000)
