@@ -7,6 +7,7 @@ import { SuccessOf, success } from '../src/envelope.ts'
 import { Failure } from '../src/errors.ts'
 import { begin } from '../src/journal/once.ts'
 import { Resumed } from '../src/journal/resumed.ts'
+import { isUnchanged } from '../src/model/access.ts'
 import type { Model } from '../src/model/model.ts'
 import { cookieSecret } from '../src/people/secret.ts'
 import { Waiting } from '../src/records/asker.ts'
@@ -126,10 +127,8 @@ async function* bytesOf(
 ): AsyncGenerator<Uint8Array> {
   if (first.done) return
   yield first.value.bytes
-  const rights = ({ roles }: { roles: string[] }) => roles.toSorted().join()
   for await (const { bytes } of others) {
-    const now = request.whoNow()
-    if (!now || rights(now) !== rights(request.user))
+    if (!isUnchanged(request.whoNow(), request.user))
       throw new Failure('FORBIDDEN', 'Your rights have been changed meanwhile.')
     yield bytes
   }

@@ -19,10 +19,10 @@ export interface Kept {
 }
 
 /** Which change of the tables was the last. */
-export const TABLES = '(SELECT coalesce(max(id), 0) FROM dossier_migrations)'
+const TABLES = '(SELECT coalesce(max(id), 0) FROM dossier_migrations)'
 
-/** What is too old does not count, whether it has been swept away or not. */
-const KEEP = `
+/** Writes a key down. What is too old does not count, whether it has been swept away or not. */
+export const KEEP = `
   INSERT INTO dossier_keys (username, key, hash, at, tables, rows) VALUES (?, ?, ?, ?, ${TABLES}, ?)
   ON CONFLICT (username, key) DO UPDATE SET hash = excluded.hash, at = excluded.at, tables = excluded.tables, rows = excluded.rows
   WHERE dossier_keys.at <= ? RETURNING key`

@@ -1,12 +1,7 @@
 import type { Row, Step, Storage } from '../storage/storage.ts'
-import { KEPT_MS, keyReused, type Sent, TABLES } from './once.ts'
+import { KEEP, KEPT_MS, keyReused, type Sent } from './once.ts'
 
 const LOOK_UP = 'SELECT hash, rows FROM dossier_keys WHERE username = ? AND key = ? AND at > ?'
-
-const BEGIN = `
-  INSERT INTO dossier_keys (username, key, hash, at, tables, rows) VALUES (?, ?, ?, ?, ${TABLES}, ?)
-  ON CONFLICT (username, key) DO UPDATE SET hash = excluded.hash, at = excluded.at, tables = excluded.tables, rows = excluded.rows
-  WHERE dossier_keys.at <= ? RETURNING key`
 
 const GO_ON = 'UPDATE dossier_keys SET rows = ?, at = ? WHERE username = ? AND key = ? AND rows = ? RETURNING key'
 
@@ -38,7 +33,7 @@ export class Resumed<Place> {
     const now = Date.now()
     this.#next = JSON.stringify(place)
     if (this.#stored === undefined)
-      return { sql: BEGIN, parameters: [username, key, hash, now, this.#next, now - KEPT_MS], must: true }
+      return { sql: KEEP, parameters: [username, key, hash, now, this.#next, now - KEPT_MS], must: true }
     return { sql: GO_ON, parameters: [this.#next, now, username, key, this.#stored], must: true }
   }
 

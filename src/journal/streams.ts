@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import { Breath } from '../lib/breath.ts'
-import type { Person } from '../model/access.ts'
+import { isUnchanged, type Person } from '../model/access.ts'
 import type { Models } from '../model/model.ts'
 import type { Storage } from '../storage/storage.ts'
 import { Behind, type Served } from './behind.ts'
@@ -136,7 +136,7 @@ export class Streams {
     for (const stream of this.#unminded.splice(0, Math.ceil(this.#streams.size / PARTS))) {
       const now = this.#ask(stream)
       // Whoever has logged out, or got other roles, is let go; they come back as who they are now.
-      if (now?.roles.toSorted().join() !== stream.person.roles.toSorted().join()) this.#end(stream)
+      if (!isUnchanged(now, stream.person)) this.#end(stream)
       else if (stream.writtenAt <= Date.now() - this.#times.awake && canTake(stream)) {
         stream.writtenAt = Date.now()
         stream.sink.write(mark(stream))

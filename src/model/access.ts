@@ -19,6 +19,10 @@ export interface Person {
   roles: string[]
 }
 
+/** Whether somebody is still who they were: there, and with the same roles. */
+export const isUnchanged = (now: Person | undefined, then: Person): boolean =>
+  now?.roles.toSorted().join() === then.roles.toSorted().join()
+
 /** What somebody may reach of a model's records for some purpose. Asked once per request, it goes along as one value. */
 export interface Reach {
   scope: Scope

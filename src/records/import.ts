@@ -5,7 +5,7 @@ import type { Resumed } from '../journal/resumed.ts'
 import { Breath } from '../lib/breath.ts'
 import { fileLines } from '../lib/lines.ts'
 import { nextPortion } from '../lib/portions.ts'
-import { forbidden, type Person, reachOf, scopeOf } from '../model/access.ts'
+import { forbidden, isUnchanged, type Person, reachOf, scopeOf } from '../model/access.ts'
 import { type Field, type Model, SYSTEM_FIELDS } from '../model/model.ts'
 import { bad } from '../requests/query.ts'
 import { jobAt, type Progress, type Step, StorageFault, type Unit } from '../storage/storage.ts'
@@ -203,8 +203,7 @@ async function* portionsOf(file: string, size: () => number): AsyncGenerator<Num
 }
 
 /** Whoever has been shut out meanwhile, or has got other roles, does not go on. */
-function stillMay({ roles }: Person, { whoNow }: Importing): void {
-  const now = whoNow?.()
-  if (whoNow && now?.roles.toSorted().join() !== roles.toSorted().join())
+function stillMay(person: Person, { whoNow }: Importing): void {
+  if (whoNow && !isUnchanged(whoNow(), person))
     throw new Failure('FORBIDDEN', 'Your rights have been changed meanwhile.')
 }

@@ -28,10 +28,10 @@ t.test('killed while all that is sent is sent again until it is answered: each t
 t.test('killed while a file is taken in: it goes on where it was, and no row is there twice', async (t) => {
   const folder = emptyFolder(t)
   makeCrashFolder(folder)
-  const { faults, stages } = await importedAgain(folder, 2, 5000, () => 0)
+  const { faults, stages } = await importedAgain(folder, 2, 3000, () => 0)
   t.strictSame(faults, [])
   t.ok(
-    stages.some((count) => count > 0 && count < 5000),
+    stages.some((count) => count > 0 && count < 3000),
     `killed after ${stages.join(', ')} rows`,
   )
 })

@@ -274,18 +274,50 @@ t.test('streams', async (t) => {
     },
   )
 
-  await t.test('what was committed before the models changed is told by those that were there', async (t) => {
+  /** A hub that looks only when it is told to, and while it is blind cannot read anything. */
+  const blindable = () => {
+    const state = { isBlind: false }
+    const told: unknown[] = []
+    const watched = new Proxy(storage, {
+      get: (target, name) => {
+        const own = target[name as keyof typeof target]
+        if (state.isBlind && String(name).startsWith('read')) throw new Error('the disk is gone')
+        return typeof own === 'function' ? own.bind(target) : own
+      },
+    })
     const still = { look: 60_000, ask: 60_000, awake: 60_000 }
-    const hub = new Streams(storage, byName([thing]), (error) => errors.push(error), still)
+    const hub = new Streams(watched, byName([thing]), (error) => told.push(error), still)
     const sink = new Reader()
     hub.open({ person: ADMIN, wanted: undefined, sink, ask: () => ADMIN })
+    return { state, told, hub, sink }
+  }
+
+  await t.test('what was committed before the models changed is told by those that were there', async (t) => {
+    const { state, hub, sink } = blindable()
+    state.isBlind = true
     await make('before')
+    state.isBlind = false
     hub.serve(byName([thing]))
     await until(() => sink.numbers.length === 1)
     await make('after')
     hub.wake()
     await until(() => sink.numbers.length === 2)
     t.match(sink.text, /event: models.*"before".*"after"/s)
+    sink.emit('close')
+    hub.close()
+  })
+
+  await t.test('while nothing can be read, everybody waits', async (t) => {
+    const { state, told, hub, sink } = blindable()
+    state.isBlind = true
+    await make('unseen')
+    hub.wake()
+    await until(() => told.length > 0)
+    t.match(told[0], /the disk is gone/)
+    t.strictSame(sink.numbers, [])
+    state.isBlind = false
+    hub.wake()
+    await until(() => sink.numbers.length === 1)
     sink.emit('close')
     hub.close()
   })

@@ -156,3 +156,20 @@ t.test('OpenAPI describes what is served, and nothing else', async (t) => {
   t.notMatch(JSON.stringify(things), /secret/, 'what is never returned is not described as if it were')
   t.notOk(things.parameters.some(({ name }: { name: string }) => name === 'tags'))
 })
+
+t.test('what is never shown is told to who may write it', async (t) => {
+  const shown = {
+    type: 'object',
+    properties: { text: { type: 'string' }, secret: { type: 'string', writeOnly: true } },
+    access: { read: ['*'], create: [], update: ['fixer'], delete: [] },
+  }
+  const app = await startApp(t, { models: { 'a.Shown.json': shown } })
+  const admin = await app.login()
+  await admin.put('/ws/users', { username: 'bob', password: PASSWORD, roles: [] })
+  const bob = await app.login('bob')
+  const names = async () =>
+    (await bob.get('/ws/meta/fields/a.Shown')).body.data[0].fields.map(({ name }: { name: string }) => name)
+  t.notOk((await names()).includes('secret'))
+  await admin.post('/ws/users/bob', { roles: ['fixer'] })
+  t.ok((await names()).includes('secret'))
+})
