@@ -1,15 +1,12 @@
-import { createHmac } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { SuccessOf, success } from '../src/envelope.ts'
-import { Failure } from '../src/errors.ts'
 import { begin } from '../src/journal/once.ts'
 import { Resumed } from '../src/journal/resumed.ts'
-import { isUnchanged } from '../src/model/access.ts'
+import { requireUnchanged } from '../src/model/access.ts'
 import type { Model } from '../src/model/model.ts'
-import { cookieSecret } from '../src/people/secret.ts'
 import { Waiting } from '../src/records/asker.ts'
 import type { Place } from '../src/records/import-failures.ts'
 import { inTurn, takePlace } from '../src/records/import-places.ts'
@@ -35,11 +32,6 @@ async function bulk(app: FastifyInstance) {
 async function routes(app: FastifyInstance, { model, records }: { model: Model; records: Records }) {
   await new Promise(setImmediate)
   const { storage, models, config } = app
-  const secret = cookieSecret(config.DATA_DIR)
-  const hashOf = ({ method, url }: FastifyRequest, body: string) =>
-    createHmac('sha256', secret)
-      .update(JSON.stringify([method, url, body]))
-      .digest('hex')
   const tags = [model.name]
   const operationId = (verb: string) => `${verb}${app.shortNames.get(model.name)}`
   // Whatever it is called: it is not read as a whole.
@@ -106,7 +98,11 @@ async function routes(app: FastifyInstance, { model, records }: { model: Model; 
         ending.push(takePlace(storage, username))
         const spooled = await spool(request.body, config.DATA_DIR, config.IMPORT_LIMIT_BYTES)
         ending.push(spooled.clear)
-        const sent = key !== undefined && { username, key, hash: hashOf(request, spooled.hash) }
+        const sent = key !== undefined && {
+          username,
+          key,
+          hash: app.hashOfRequest(request.method, request.url, spooled.hash),
+        }
         const resumed = sent ? new Resumed<Place>(storage, sent) : undefined
         if (resumed?.place?.isOver) reply.header('idempotency-replayed', 'true')
         const asked = { ...importing, ...spooled, resumed, whoNow: () => request.whoNow() }
@@ -128,8 +124,7 @@ async function* bytesOf(
   if (first.done) return
   yield first.value.bytes
   for await (const { bytes } of others) {
-    if (!isUnchanged(request.whoNow(), request.user))
-      throw new Failure('FORBIDDEN', 'Your rights have been changed meanwhile.')
+    requireUnchanged(request.whoNow(), request.user)
     yield bytes
   }
 }

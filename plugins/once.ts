@@ -11,6 +11,10 @@ declare module 'fastify' {
     /** its body is not read as a whole: the route itself looks at the key */
     streamed?: boolean
   }
+  interface FastifyInstance {
+    /** by what a request is known again */
+    hashOfRequest(...sent: unknown[]): string
+  }
   interface FastifyRequest {
     /** what is done under a key has ended */
     doneOnce: (() => void) | undefined
@@ -25,10 +29,14 @@ async function once(app: FastifyInstance) {
   app.decorateRequest('doneOnce', undefined)
   const secret = cookieSecret(app.config.DATA_DIR)
   // There may be a password in it: without the secret nobody finds out which by trying.
+  app.decorate('hashOfRequest', (...sent) => createHmac('sha256', secret).update(JSON.stringify(sent)).digest('hex'))
   const hashOf = ({ method, url, headers, body }: FastifyRequest) =>
-    createHmac('sha256', secret)
-      .update(JSON.stringify([method, url, HEADERS.map((name) => headers[name] ?? null), body ?? null]))
-      .digest('hex')
+    app.hashOfRequest(
+      method,
+      url,
+      HEADERS.map((name) => headers[name] ?? null),
+      body ?? null,
+    )
 
   app.addHook('preHandler', (request, reply, done) => {
     const { method, user, headers, routeOptions } = request

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { Failure } from '../src/errors.ts'
 import { bearerIn } from '../src/requests/bearer.ts'
+import { SAFE_METHODS } from '../src/requests/changing.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -23,8 +24,6 @@ const HEADERS = {
 
 /** Only where the connection is a safe one already: over plain HTTP anybody could have put it there. */
 const STAY_SECURE = 'max-age=31536000'
-
-const SAFE_METHODS = ['GET', 'HEAD', 'OPTIONS']
 
 /** What keeps other sites' pages from acting with a user's cookie, and browsers from guessing. */
 async function security(app: FastifyInstance) {

@@ -23,6 +23,11 @@ export interface Person {
 export const isUnchanged = (now: Person | undefined, then: Person): boolean =>
   now?.roles.toSorted().join() === then.roles.toSorted().join()
 
+/** Whoever has been shut out meanwhile, or has got other roles, does not go on. */
+export function requireUnchanged(now: Person | undefined, then: Person): void {
+  if (!isUnchanged(now, then)) throw new Failure('FORBIDDEN', 'Your rights have been changed meanwhile.')
+}
+
 /** What somebody may reach of a model's records for some purpose. Asked once per request, it goes along as one value. */
 export interface Reach {
   scope: Scope

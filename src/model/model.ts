@@ -87,6 +87,15 @@ export const SYSTEM_FIELDS: readonly Field[] = ['id', 'version'].map((name) => (
   writeOnly: false,
 }))
 
+export const [ID_FIELD, VERSION_FIELD] = SYSTEM_FIELDS as [Field, Field]
+
+/** Whether a value is of a field's type. */
+export function isOfType({ type }: Field, value: unknown): boolean {
+  if (type === 'integer') return Number.isSafeInteger(value)
+  if (type === 'array') return Array.isArray(value)
+  return typeof value === type && value !== null && !Array.isArray(value)
+}
+
 /** The models that are served, by name. */
 export type Models = ReadonlyMap<string, Model>
 

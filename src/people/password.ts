@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { type Algorithm, hash, verify } from '@node-rs/argon2'
-import { Turnstile } from './turnstile.ts'
+import { unavailable } from '../errors.ts'
+import { Turnstile } from '../lib/turnstile.ts'
 
 /** OWASP's recommendation for argon2id. */
 const OPTIONS = { algorithm: 2 as Algorithm.Argon2id, memoryCost: 19_456, timeCost: 2, parallelism: 1 }
@@ -9,7 +10,10 @@ const OPTIONS = { algorithm: 2 as Algorithm.Argon2id, memoryCost: 19_456, timeCo
  * Hashing runs on other threads. More than one at once would take the processor from the requests that only read;
  * past two hundred in line a login would wait for seconds, and it is better to say so at once.
  */
-const turnstile = new Turnstile(1, 200)
+const turnstile = new Turnstile(1, {
+  most: 200,
+  tooMany: () => unavailable('Too many people are logging in right now. Try again in a few seconds.', 5),
+})
 
 export const hashPassword = (password: string) => turnstile.pass(() => hash(password, OPTIONS))
 

@@ -2,6 +2,7 @@ import { createHmac, hash, randomBytes } from 'node:crypto'
 import { Failure } from '../errors.ts'
 import type { Database, Row, Step, Storage } from '../storage/storage.ts'
 import { missedOf } from './missed.ts'
+import { refuseFaults } from './rules.ts'
 import { noSuchUser, type User } from './users.ts'
 
 const TOKENS = 'dossier_tokens'
@@ -83,8 +84,8 @@ export async function makeToken(
         .select('username')
         .where('username', '=', username)
         .executeTakeFirst()
-      if (!isThere) return noSuchUser(username)
-      return invalid({ name: `is one too many: there are ${MOST_TOKENS} already. End some of them` })
+      if (isThere) refuseFaults({ name: `is one too many: there are ${MOST_TOKENS} already. End some of them` })
+      return noSuchUser(username)
     },
   )
   const made = rows[1]?.[0] as Row
@@ -181,10 +182,5 @@ function checkRules({ name, days }: { name: string; days: number }): void {
   const errors: Record<string, string> = {}
   if (name.length < 1 || name.length > LONGEST_NAME) errors.name = `must have 1 to ${LONGEST_NAME} characters`
   if (!Number.isInteger(days) || days < 1 || days > MOST_DAYS) errors.days = `must be 1 to ${MOST_DAYS}`
-  if (Object.keys(errors).length > 0) throw invalid(errors)
-}
-
-function invalid(errors: Record<string, string>): Failure {
-  const sentences = Object.entries(errors).map(([name, message]) => `${name} ${message}`)
-  return new Failure('VALIDATION_FAILED', `${sentences.join('; ')}.`, { errors })
+  refuseFaults(errors)
 }

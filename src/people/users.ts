@@ -5,6 +5,7 @@ import { forgive } from './attempts.ts'
 import { keepingAnAdmin } from './last-admin.ts'
 import { missedOf } from './missed.ts'
 import { checkPassword, hashPassword } from './password.ts'
+import { refuseFaults } from './rules.ts'
 import { endSessions } from './sessions.ts'
 
 /** Who makes a request. */
@@ -196,6 +197,5 @@ function checkRules({ username, password, roles = [] }: { username: string } & U
   }
   const odd = roles.filter((role) => !new RegExp(ROLE).test(role))
   if (odd.length > 0) errors.roles = `must be 1 to 64 letters, digits, ".", "_" or "-" each: ${odd.join(', ')}`
-  const sentences = Object.entries(errors).map(([name, message]) => `${name} ${message}`)
-  if (sentences.length > 0) throw new Failure('VALIDATION_FAILED', `${sentences.join('; ')}.`, { errors })
+  refuseFaults(errors)
 }

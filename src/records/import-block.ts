@@ -1,11 +1,11 @@
 import type { Failure } from '../errors.ts'
 import { Seen } from '../lib/seen.ts'
 import { type Reach, reaches, reachOf, scopeOf } from '../model/access.ts'
-import type { Field, Model, Reference } from '../model/model.ts'
+import { type Field, ID_FIELD as ID, isOfType, type Model, type Reference } from '../model/model.ts'
 import type { Database, Row, SqlValue } from '../storage/storage.ts'
 import { encode, encodeComparable } from '../tables/columns.ts'
 import type { Column } from './import-columns.ts'
-import { type Checking, type Complain, type Draft, drafterOf, ID, isOf, withValue } from './import-draft.ts'
+import { type Checking, type Complain, type Draft, drafterOf, withValue } from './import-draft.ts'
 import type { FileRow } from './import-rows.ts'
 import { uniqueValues, wholeOf } from './import-whole.ts'
 import { matchingRows } from './matching-rows.ts'
@@ -78,7 +78,7 @@ export function blockChecker(db: Database, checking: Checking, complain: Complai
     if (!keyField) return
     const keyed = drafts.flatMap((draft) => {
       const value = keyField === ID ? draft.id : draft.data[keyField.name]
-      return isOf(keyField, value) && !draft.isWrong ? [{ draft, value }] : []
+      return isOfType(keyField, value) && !draft.isWrong ? [{ draft, value }] : []
     })
     const names = ['id', 'version', ...model.fields.filter((field) => !field.computed).map(({ name }) => name)]
     const values = keyed.map(({ value }) => [encodeComparable(keyField, value)])

@@ -3,7 +3,7 @@ import { type FileHandle, open } from 'node:fs/promises'
 import { MOST_FAULTS } from '../errors.ts'
 import type { Person } from '../model/access.ts'
 import { byName, type Model, tableOf } from '../model/model.ts'
-import { type Database, type Progress, StorageFault } from '../storage/storage.ts'
+import { type Database, fullOr, type Progress, StorageFault } from '../storage/storage.ts'
 import { shapeOf } from '../tables/ddl.ts'
 import { blockChecker, type Drafted } from './import-block.ts'
 import { FileFault, type FileFormat, type FileRow, rowsOf } from './import-rows.ts'
@@ -93,10 +93,6 @@ async function write(target: FileHandle, drafted: Drafted[], first: number): Pro
     throw fullOr(error)
   })
 }
-
-/** What the system says of a disk, in the house's own words. */
-export const fullOr = (error: unknown): unknown =>
-  (error as NodeJS.ErrnoException).code === 'ENOSPC' ? new StorageFault('full', 'The disk is full.') : error
 
 async function requireShape(db: Database, model: Model): Promise<void> {
   const known = await db

@@ -1,5 +1,5 @@
 import type { Person } from '../model/access.ts'
-import { type Field, type Model, type Models, SYSTEM_FIELDS } from '../model/model.ts'
+import { ID_FIELD as ID, isOfType, type Model, type Models, VERSION_FIELD as VERSION } from '../model/model.ts'
 import type { Format } from '../requests/bulk.ts'
 import type { Row } from '../storage/storage.ts'
 import { type Cell, cellValue, Fault } from './import-cells.ts'
@@ -32,8 +32,6 @@ export interface Draft {
   isWrong: boolean
 }
 
-export const [ID, VERSION] = SYSTEM_FIELDS as [Field, Field]
-
 /** Reads rows: which column is which field, and which cell which value. */
 export function drafterOf({ model, models, format }: Checking, complain: Complain) {
   const columns = new Map<string, Column | Fault>()
@@ -63,7 +61,7 @@ export function drafterOf({ model, models, format }: Checking, complain: Complai
   function faultIn({ data }: Draft, { field, target, by }: NamedColumn, value: unknown): string | undefined {
     if (Object.hasOwn(data, field.name)) return `"${field.name}" stands there twice`
     if (value === null) return undefined
-    if (target && !isOf(by, value)) return `must be of the type ${by.type}`
+    if (target && !isOfType(by, value)) return `must be of the type ${by.type}`
     const isNumbered = field === ID || field === VERSION
     return isNumbered && !Number.isSafeInteger(value) ? 'must be an integer' : undefined
   }
@@ -85,11 +83,6 @@ export function drafterOf({ model, models, format }: Checking, complain: Complai
 }
 
 type NamedColumn = Exclude<Column, { ignored: true }>
-
-/** Whether a value is of the type of a field that can be looked up. */
-export function isOf({ type }: Field, value: unknown): boolean {
-  return type === 'integer' ? Number.isSafeInteger(value) : typeof value === type && value !== null
-}
 
 /** What is wrong, and with what. */
 export function withValue(why: string, value: unknown): string {

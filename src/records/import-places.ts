@@ -1,20 +1,20 @@
 import { unavailable } from '../errors.ts'
+import { Turnstile } from '../lib/turnstile.ts'
 import type { Storage } from '../storage/storage.ts'
 
 /** Imports that are worked at at once; the others wait in line. Each has a thread. */
 const MOST = 4
 
 interface Places {
-  /** who has one under way, from the first byte on */
+  /** who has one under way, from the first byte on: there is no more than one of each in line */
   people: Set<string>
-  working: number
-  line: (() => void)[]
+  turns: Turnstile
 }
 
 const known = new WeakMap<Storage, Places>()
 
 function placesOf(storage: Storage): Places {
-  const places = known.get(storage) ?? { people: new Set(), working: 0, line: [] }
+  const places = known.get(storage) ?? { people: new Set(), turns: new Turnstile(MOST) }
   known.set(storage, places)
   return places
 }
@@ -28,14 +28,5 @@ export function takePlace(storage: Storage, username: string): () => void {
 }
 
 /** Waits for a turn, and does it: who sends slowly keeps nobody from working. */
-export async function inTurn<Result>(storage: Storage, work: () => Promise<Result>): Promise<Result> {
-  const places = placesOf(storage)
-  if (places.working < MOST) places.working++
-  else await new Promise<void>((resolve) => places.line.push(resolve))
-  return work().finally(() => {
-    const next = places.line.shift()
-    // Whoever leaves hands the place to the first in line.
-    if (next) next()
-    else places.working--
-  })
-}
+export const inTurn = <Result>(storage: Storage, work: () => Promise<Result>): Promise<Result> =>
+  placesOf(storage).turns.pass(work)

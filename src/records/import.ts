@@ -5,8 +5,8 @@ import type { Resumed } from '../journal/resumed.ts'
 import { Breath } from '../lib/breath.ts'
 import { fileLines } from '../lib/lines.ts'
 import { nextPortion } from '../lib/portions.ts'
-import { forbidden, isUnchanged, type Person, reachOf, scopeOf } from '../model/access.ts'
-import { type Field, type Model, SYSTEM_FIELDS } from '../model/model.ts'
+import { forbidden, type Person, reachOf, requireUnchanged, scopeOf } from '../model/access.ts'
+import { type Field, ID_FIELD as ID, type Model } from '../model/model.ts'
 import { bad } from '../requests/query.ts'
 import { jobAt, type Progress, type Step, StorageFault, type Unit } from '../storage/storage.ts'
 import { encodeComparable } from '../tables/columns.ts'
@@ -74,8 +74,8 @@ export function importerOf({ surroundings, model, guard, plan }: Parts) {
 
   async function importAll(importing: Importing, person: Person): Promise<Imported> {
     const { file, checked: target, format, delimiter, dryRun, resumed, isGuest, onProgress = () => {} } = importing
-    const requireStill = () => stillMay(person, importing)
-    requireStill()
+    const { whoNow = () => person } = importing
+    requireUnchanged(whoNow(), person)
     const key = keyFieldOf(importing.key, person)
     const done: Place = { ...NOTHING_DONE, ...resumed?.place }
     if (done.isOver) return countsOf(done)
@@ -90,7 +90,7 @@ export function importerOf({ surroundings, model, guard, plan }: Parts) {
     try {
       let size = FIRST_PORTION
       for await (const rows of portionsOf(target, () => size)) {
-        requireStill()
+        requireUnchanged(whoNow(), person)
         const start = performance.now()
         await write(rows, run)
         const took = performance.now() - start
@@ -184,7 +184,6 @@ export function importerOf({ surroundings, model, guard, plan }: Parts) {
   return { importAll, requireRight: keyFieldOf }
 }
 
-const ID = SYSTEM_FIELDS[0] as Field
 const NOTHING_DONE: Place = { row: 0, created: 0, updated: 0, unchanged: 0, isOver: false }
 
 /** Rows that have been found right, as many at a time as are wanted. */
@@ -200,10 +199,4 @@ async function* portionsOf(file: string, size: () => number): AsyncGenerator<Num
     characters = 0
   }
   if (rows.length > 0) yield rows
-}
-
-/** Whoever has been shut out meanwhile, or has got other roles, does not go on. */
-function stillMay(person: Person, { whoNow }: Importing): void {
-  if (whoNow && !isUnchanged(whoNow(), person))
-    throw new Failure('FORBIDDEN', 'Your rights have been changed meanwhile.')
 }

@@ -1,7 +1,7 @@
 import { Failure } from '../errors.ts'
 import type { ChangeRow } from '../journal/entry.ts'
 import { forbidden, type Operation, type Person, type Reach, reachOf, scopeOf } from '../model/access.ts'
-import type { Field, Model } from '../model/model.ts'
+import { type Field, isOfType, type Model } from '../model/model.ts'
 import type { Row, Unit } from '../storage/storage.ts'
 import type { Asker, Doer } from './asker.ts'
 import type { changesOf } from './changes.ts'
@@ -77,7 +77,7 @@ export function restorerOf(parts: Parts) {
   function readOnly(state: Row): Row {
     const fields = model.fields.filter((field) => field.readOnly)
     return Object.fromEntries(
-      fields.map((field) => [field.name, isOf(field, state[field.name]) ? state[field.name] : field.default]),
+      fields.map((field) => [field.name, isOfType(field, state[field.name]) ? state[field.name] : field.default]),
     )
   }
 
@@ -88,11 +88,4 @@ export function restorerOf(parts: Parts) {
   function requireRight(operation: Operation, person: Person) {
     if (scopeOf(model, operation, person) === 'none') throw forbidden(model, operation)
   }
-}
-
-/** Whether a value is of a field's type. */
-function isOf({ type }: Field, value: unknown): boolean {
-  if (type === 'integer') return Number.isSafeInteger(value)
-  if (type === 'array') return Array.isArray(value)
-  return typeof value === type && value !== null && !Array.isArray(value)
 }

@@ -4,7 +4,7 @@ import { createWriteStream, mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { Failure } from '../errors.ts'
-import { fullOr } from './import-check.ts'
+import { fullOr } from '../storage/storage.ts'
 
 /** What has been sent, on disk: it is gone through more than once, and may be larger than the memory. */
 export interface Spooled {

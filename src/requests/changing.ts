@@ -1,4 +1,5 @@
-const SAFE_METHODS = ['GET', 'HEAD', 'OPTIONS']
+/** By these nothing is changed, unless a route says so. */
+export const SAFE_METHODS = ['GET', 'HEAD', 'OPTIONS']
 
 /** What a route says of itself. */
 interface Says {

@@ -57,3 +57,7 @@ export class Refused extends Error {
 
 /** The database cannot be used as it is. The message says what to do. */
 export class DatabaseError extends Error {}
+
+/** What the system says of a disk, in the house's own words. */
+export const fullOr = (error: unknown): unknown =>
+  (error as NodeJS.ErrnoException).code === 'ENOSPC' ? new StorageFault('full', 'The disk is full.') : error

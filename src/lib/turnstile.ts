@@ -1,15 +1,19 @@
-import { unavailable } from '../errors.ts'
+/** How many may wait, and what the others are told. */
+interface Line {
+  most: number
+  tooMany(): Error
+}
 
-/** Lets so many through at once; some may wait in line, and past that the answer is to come back later. */
+/** Lets so many through at once; the others wait in line, which may have an end. */
 export class Turnstile {
   readonly #concurrent: number
-  readonly #maxWaiting: number
+  readonly #line: Line | undefined
   readonly #waiting: (() => void)[] = []
   #running = 0
 
-  constructor(concurrent: number, maxWaiting: number) {
+  constructor(concurrent: number, line?: Line) {
     this.#concurrent = concurrent
-    this.#maxWaiting = maxWaiting
+    this.#line = line
   }
 
   async pass<Result>(work: () => Promise<Result>): Promise<Result> {
@@ -26,8 +30,7 @@ export class Turnstile {
 
   /** Whoever leaves hands their place to the first in line. */
   #waitInLine(): Promise<void> {
-    if (this.#waiting.length >= this.#maxWaiting)
-      throw unavailable('Too many people are logging in right now. Try again in a few seconds.', 5)
+    if (this.#line && this.#waiting.length >= this.#line.most) throw this.#line.tooMany()
     return new Promise((resolve) => {
       this.#waiting.push(resolve)
     })
