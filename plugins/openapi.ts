@@ -83,7 +83,7 @@ async function openapi(app: FastifyInstance) {
   app.decorate('document', () => JSON.parse([...pieces()].join('')))
 
   app.addHook('onRoute', (route) => {
-    if (route.method !== 'HEAD' && route.method !== 'OPTIONS') routes.push(routeOf(route))
+    if (route.method !== 'HEAD' && route.method !== 'OPTIONS' && !route.config?.page) routes.push(routeOf(route))
   })
 
   // With many models it is megabytes: put together once, a little at a time.

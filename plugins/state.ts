@@ -25,6 +25,9 @@ const ModelsFolder = named(
         broken: Type.Record(Type.String(), Type.Integer(), {
           description: 'Stored records that break a field’s rules.',
         }),
+        brokenIn: Type.Record(Type.String(), Type.Array(Type.Integer()), {
+          description: 'The ids of the first of them.',
+        }),
         access: Type.Record(Type.String(), Type.String()),
       }),
     ),

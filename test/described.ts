@@ -18,7 +18,11 @@ const known = new Map<string, (request: FastifyRequest, status: number, payload:
 subscribe('fastify.initialization', (message) => {
   const { fastify } = message as { fastify: FastifyInstance }
   fastify.addHook('onSend', (request, reply, payload, done) => {
-    const isDescribed = 'document' in fastify && !request.is404 && !['HEAD', 'OPTIONS'].includes(request.method)
+    const isDescribed =
+      'document' in fastify &&
+      !request.is404 &&
+      !request.routeOptions.config.page &&
+      !['HEAD', 'OPTIONS'].includes(request.method)
     const fault = isDescribed && checkerOf(fastify)(request, reply.statusCode, String(payload))
     if (fault) console.error(`${request.method} ${request.url} → ${reply.statusCode}: ${fault}\n${payload}`)
     done((fault ? new Error(fault) : null) as null, payload)

@@ -1,7 +1,10 @@
-/** How many may wait, and what the others are told. */
+import { unavailable } from '../errors.ts'
+
+/** How many may wait, and what the others are told: to come back after some seconds. */
 interface Line {
   most: number
-  tooMany(): Error
+  tooMany: string
+  seconds: number
 }
 
 /** Lets so many through at once; the others wait in line, which may have an end. */
@@ -30,7 +33,8 @@ export class Turnstile {
 
   /** Whoever leaves hands their place to the first in line. */
   #waitInLine(): Promise<void> {
-    if (this.#line && this.#waiting.length >= this.#line.most) throw this.#line.tooMany()
+    const line = this.#line
+    if (line && this.#waiting.length >= line.most) throw unavailable(line.tooMany, line.seconds)
     return new Promise((resolve) => {
       this.#waiting.push(resolve)
     })

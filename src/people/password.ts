@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
 import { type Algorithm, hash, verify } from '@node-rs/argon2'
-import { unavailable } from '../errors.ts'
 import { Turnstile } from '../lib/turnstile.ts'
 
 /** OWASP's recommendation for argon2id. */
@@ -12,7 +11,8 @@ const OPTIONS = { algorithm: 2 as Algorithm.Argon2id, memoryCost: 19_456, timeCo
  */
 const turnstile = new Turnstile(1, {
   most: 200,
-  tooMany: () => unavailable('Too many people are logging in right now. Try again in a few seconds.', 5),
+  tooMany: 'Too many people are logging in right now. Try again in a few seconds.',
+  seconds: 5,
 })
 
 export const hashPassword = (password: string) => turnstile.pass(() => hash(password, OPTIONS))

@@ -29,15 +29,22 @@ const NOT_UTF8 = 'is not UTF-8 text. A spreadsheet writes that as "CSV UTF-8"'
 export interface FileFormat {
   format: Format
   delimiter: string
+  /** what the columns are, whatever the first line says; nothing passes one over */
+  columns?: string[] | undefined
 }
 
 type OnBytes = (count: number) => void
 
-export const rowsOf = (file: string, { format, delimiter }: FileFormat, onBytes: OnBytes, longest: number) =>
-  format === 'csv' ? csvRows(file, delimiter, onBytes, longest) : jsonRows(file, onBytes, longest)
+export const rowsOf = (file: string, how: FileFormat, onBytes: OnBytes, longest: number) =>
+  how.format === 'csv' ? csvRows(file, how, onBytes, longest) : jsonRows(file, onBytes, longest)
 
 /** As spreadsheets write it: with or without a byte order mark, any ends of lines, line breaks in quotes. */
-async function* csvRows(file: string, delimiter: string, onBytes: OnBytes, longest: number): AsyncGenerator<FileRow> {
+async function* csvRows(
+  file: string,
+  { delimiter, columns }: FileFormat,
+  onBytes: OnBytes,
+  longest: number,
+): AsyncGenerator<FileRow> {
   const parser = parseCsv({
     delimiter,
     info: true,
@@ -49,7 +56,7 @@ async function* csvRows(file: string, delimiter: string, onBytes: OnBytes, longe
   })
   // What is wrong with the source, or with what is in it, comes out of the parser.
   pipeline(Readable.from(textOf(file, onBytes)), parser, () => {})
-  let header: string[] | undefined
+  let header: Header | undefined
   /** where the next record begins */
   let line = 1
   let empty = 0
@@ -58,7 +65,7 @@ async function* csvRows(file: string, delimiter: string, onBytes: OnBytes, longe
       line += info.empty_lines - empty
       empty = info.empty_lines
       if (header) yield { line, values: byName(header, record) }
-      else header = namesIn(record)
+      else header = namesIn(record, columns)
       line += 1 + breaksIn(record)
     }
   } catch (error) {
@@ -72,19 +79,28 @@ interface Parsed {
   info: { empty_lines: number }
 }
 
-function namesIn(record: Cell[]): string[] {
-  const names = record.map((name) => (name === EMPTY_TEXT ? '' : name.trim()))
-  if (names.length > MOST_COLUMNS) throw new FileFault(1, `has more than ${MOST_COLUMNS} columns`)
-  const seen = new Set<string>()
-  const twice = names.find((name) => seen.size === seen.add(name).size)
-  if (twice !== undefined) throw new FileFault(1, `has the column "${twice}" twice`)
-  return names
+/** How many cells there are, and which of them have a name. */
+interface Header {
+  cells: number
+  names: { name: string; index: number }[]
 }
 
-function byName(header: string[], record: Cell[]): Record<string, unknown> | Fault {
-  if (record.length !== header.length)
-    return new Fault(`has ${record.length} cells, but there are ${header.length} columns`)
-  return Object.fromEntries(header.map((name, index) => [name, record[index]]))
+function namesIn(record: Cell[], columns: string[] | undefined): Header {
+  const cells = record.length
+  if (cells > MOST_COLUMNS) throw new FileFault(1, `has more than ${MOST_COLUMNS} columns`)
+  if (columns && columns.length !== cells)
+    throw new FileFault(1, `has ${cells} columns, but "columns" names ${columns.length}`)
+  const all = columns ?? record.map((name) => (name === EMPTY_TEXT ? '' : name))
+  const names = all.map((name, index) => ({ name: name.trim(), index })).filter(({ name }) => !columns || name !== '')
+  const seen = new Set<string>()
+  const twice = names.find(({ name }) => seen.size === seen.add(name).size)
+  if (twice) throw new FileFault(1, `has the column "${twice.name}" twice`)
+  return { cells, names }
+}
+
+function byName({ cells, names }: Header, record: Cell[]): Record<string, unknown> | Fault {
+  if (record.length !== cells) return new Fault(`has ${record.length} cells, but there are ${cells} columns`)
+  return Object.fromEntries(names.map(({ name, index }) => [name, record[index]]))
 }
 
 /** Line breaks within cells, however they are written. */

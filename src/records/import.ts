@@ -73,14 +73,25 @@ export function importerOf({ surroundings, model, guard, plan }: Parts) {
   const { storage, models, longestRecord } = surroundings
 
   async function importAll(importing: Importing, person: Person): Promise<Imported> {
-    const { file, checked: target, format, delimiter, dryRun, resumed, isGuest, onProgress = () => {} } = importing
+    const { file, checked: target, format, delimiter, columns } = importing
+    const { dryRun, resumed, isGuest, onProgress = () => {} } = importing
     const { whoNow = () => person } = importing
     requireUnchanged(whoNow(), person)
     const key = keyFieldOf(importing.key, person)
     const done: Place = { ...NOTHING_DONE, ...resumed?.place }
     if (done.isOver) return countsOf(done)
     const who = { username: person.username, roles: person.roles }
-    const input = { file, target, format, delimiter, model, models: [...models.values()], person: who, key: key?.name }
+    const input = {
+      file,
+      target,
+      format,
+      delimiter,
+      columns,
+      model,
+      models: [...models.values()],
+      person: who,
+      key: key?.name,
+    }
     const checked = await storage.study(CHECK, { ...input, skip: done.row, longest: longestRecord }, (progress) =>
       onProgress('checked', progress),
     )

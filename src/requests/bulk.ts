@@ -30,6 +30,10 @@ export const ImportParameters = Type.Partial(
     format,
     delimiter,
     key: Type.String({ description: 'A unique field, or `id`: rows that have that of a record change it.' }),
+    columns: Type.String({
+      description:
+        'Of csv: what its columns are, separated by commas, instead of its first line; nothing passes one over.',
+    }),
     dryRun: Type.Boolean({ description: 'Only check, and tell what would be done.' }),
   }),
 )
@@ -54,10 +58,14 @@ export function exportIn(parameters: Parameters, context: Context): ExportAsked 
 }
 
 export function importIn(parameters: Parameters) {
-  allowOnly(['format', 'delimiter', 'key', 'dryRun'], parameters)
-  const { key } = parameters
+  allowOnly(['format', 'delimiter', 'key', 'columns', 'dryRun'], parameters)
+  const { key, columns } = parameters
   if (key !== undefined && typeof key !== 'string') throw bad('The query parameter "key" must be given once.')
-  return { ...fileIn(parameters), key, dryRun: isAsked(parameters, 'dryRun') }
+  if (columns !== undefined && typeof columns !== 'string')
+    throw bad('The query parameter "columns" must be given once, as names separated by commas.')
+  const file = fileIn(parameters)
+  if (columns !== undefined && file.format !== 'csv') throw bad('"columns" is for format=csv.')
+  return { ...file, key, columns: columns?.split(','), dryRun: isAsked(parameters, 'dryRun') }
 }
 
 /** Of a file, by its name. */

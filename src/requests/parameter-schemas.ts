@@ -1,6 +1,7 @@
 import { type TSchema, Type } from '@sinclair/typebox'
 import { isScalar, type Model, SYSTEM_FIELDS, visibleFields } from '../model/model.ts'
 import { BODY_WORDS, PARAMETER_WORDS } from './operators.ts'
+import { ANYWHERE } from './parameters.ts'
 import { DEFAULT_LIMIT, MAX_LIMIT } from './query.ts'
 
 /** What the operations' parameters look like, for people and generated clients. They are read by `parameters.ts`. */
@@ -78,6 +79,7 @@ export function findParametersOf(model: Model): TSchema {
         examples: ['-id'],
       }),
       ...ShapeParameters,
+      [ANYWHERE]: Type.String({ description: 'Contained in any text of the list.' }),
       ...Object.fromEntries(filters),
     }),
   )

@@ -2,7 +2,7 @@ import { didYouMean } from '../lib/nearest.ts'
 import { FIND_PARAMETERS } from '../model/names.ts'
 import { comparisonOf } from './comparison.ts'
 import { type Asked, operatorNamed, PARAMETER_WORDS } from './operators.ts'
-import { followPath, parseExpand, parseFields, parseSort } from './paths.ts'
+import { followPath, parseExpand, parseFields, parseSort, textFields } from './paths.ts'
 import {
   bad,
   type Context,
@@ -18,6 +18,9 @@ import {
 export type Parameters = Record<string, unknown>
 
 const EQUALS: Asked = { operator: operatorNamed('eq'), not: false }
+const CONTAINS: Asked = { operator: operatorNamed('like'), not: false }
+/** Looks into all texts of the list at once. */
+export const ANYWHERE = '*[like]'
 
 /** Find's parameters → a Query. Every fault names its parameter; nothing is silently dropped. */
 export function parseParameters(parameters: Parameters, context: Context): Query {
@@ -59,9 +62,15 @@ function list(parameters: Parameters, name: string): string[] | undefined {
     .map((item) => item.trim())
 }
 
+function anywhere(where: string, text: string, { model }: Context): Filter {
+  const given = { where, values: [{ name: '', value: text }], isText: true }
+  return { any: textFields(where, model).map((field) => comparisonOf([], field, CONTAINS, given)) }
+}
+
 /** `lastName=Smith`, `age[gte]=18`, `company.name[like]=acme`. */
 function parseFilter(name: string, text: string, context: Context): Filter {
   const where = `The query parameter "${name}"`
+  if (name === ANYWHERE) return anywhere(where, text, context)
   const match = /^([\w.]+)(?:\[(.*)\])?$/.exec(name)
   if (!match) throw bad(`${where} is not a field, nor a field with an operator such as age[gte].`)
   const [, path = '', word = ''] = match

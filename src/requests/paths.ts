@@ -1,4 +1,5 @@
 import { didYouMean } from '../lib/nearest.ts'
+import { formatOf } from '../model/formats.ts'
 import { type Field, type Model, SYSTEM_FIELDS, visibleField, visibleFields } from '../model/model.ts'
 import { bad, type Context, MAX_STEPS, type SortKey } from './query.ts'
 
@@ -10,6 +11,16 @@ export function ownField(where: string, name: string, model: Model, alsoKnown: s
   const field = visibleField(model, name)
   if (field) return field
   throw bad(`${where}: ${model.name} has no field "${name}".${didYouMean(name, [...namesOf(model), ...alsoKnown])}`)
+}
+
+/** What people read of a record in a list: its texts, but no dates and numbers that are written as one. */
+export function textFields(where: string, model: Model): Field[] {
+  const listed = [...model.list, model.nameField]
+  const fields = visibleFields(model).filter(
+    ({ name, type, format }) => listed.includes(name) && type === 'string' && !formatOf(format)?.column,
+  )
+  if (fields.length === 0) throw bad(`${where}: ${model.name} has no text in its list.`)
+  return fields
 }
 
 /** `company.country.name` → the references to follow, and the field at the end. */

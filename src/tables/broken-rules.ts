@@ -8,15 +8,24 @@ import { convert } from './convert.ts'
 import type { TableState } from './state.ts'
 import { storedRows } from './verify.ts'
 
+/** Records that break a field's rules: how many, and the first of them. */
+export interface Broken {
+  records: number
+  ids: number[]
+}
+
+/** Enough to begin with. */
+const NAMED = 5
+
 /** How many stored records break which field's rules: a tighter rule applies to new writes only. */
-export async function countBrokenRules(db: Database, model: Model, table: TableState): Promise<Map<string, number>> {
+export async function countBrokenRules(db: Database, model: Model, table: TableState): Promise<Map<string, Broken>> {
   const stored = model.fields.flatMap((field) => {
     const column = table.columns.find(({ name }) => name === field.name || name === field.renamedFrom)
     return field.readOnly || !column || column.generated ? [] : [{ field, column }]
   })
   const validate = newAjv({ useDefaults: false }).compile(createRules(model))
   const decode = rowDecoder(model)
-  const broken = new Map<string, number>()
+  const broken = new Map<string, Broken>()
   const columns = ['id', ...stored.map(({ column }) => column.name)]
   const look = (row: Row) => {
     const record: Row = {}
@@ -24,7 +33,10 @@ export async function countBrokenRules(db: Database, model: Model, table: TableS
     if (validate(decode(record))) return
     // A field that is still to be added is missing everywhere; that is no broken rule.
     const fields = new Set(validate.errors?.flatMap(({ instancePath }) => instancePath.split('/')[1] ?? []))
-    for (const field of fields) broken.set(field, (broken.get(field) ?? 0) + 1)
+    for (const field of fields) {
+      const { records, ids } = broken.get(field) ?? { records: 0, ids: [] }
+      broken.set(field, { records: records + 1, ids: records < NAMED ? [...ids, row.id as number] : ids })
+    }
   }
   for await (const rows of storedRows(db, tableOf(model), columns)) rows.forEach(look)
   return broken

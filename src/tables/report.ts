@@ -1,7 +1,8 @@
+import { mapValues } from '../lib/map-values.ts'
 import { OPERATIONS, whoMay } from '../model/access.ts'
 import { type Model, tableOf } from '../model/model.ts'
 import type { Database } from '../storage/storage.ts'
-import { countBrokenRules } from './broken-rules.ts'
+import { type Broken, countBrokenRules } from './broken-rules.ts'
 import { overviewOf } from './overview.ts'
 import type { TablePlan } from './plan.ts'
 import { readTable } from './state.ts'
@@ -15,6 +16,8 @@ export interface Report {
   hidden: string[]
   /** field → stored records that break its rules */
   broken: Record<string, number>
+  /** field → the ids of the first of them */
+  brokenIn: Record<string, number[]>
   /** operation → who may do it */
   access: Record<string, string>
 }
@@ -31,13 +34,15 @@ export async function reportsOf(db: Database, models: Model[]): Promise<{ report
   const { plans, unserved } = await overviewOf(db, models)
   for (const plan of plans) {
     const table = await readTable(db, tableOf(plan.model))
-    const broken = table ? await countBrokenRules(db, plan.model, table) : new Map<string, number>()
+    const broken = table ? await countBrokenRules(db, plan.model, table) : new Map<string, Broken>()
     reports.push(reportOf(plan, Object.fromEntries(broken)))
   }
   return { reports, unserved: unserved.map(({ name, records }) => ({ model: name, records })) }
 }
 
-export function reportOf({ model, steps, refusals, hidden }: TablePlan, broken: Record<string, number> = {}): Report {
+export function reportOf({ model, steps, refusals, hidden }: TablePlan, rules: Record<string, Broken> = {}): Report {
   const access = Object.fromEntries(OPERATIONS.map((operation) => [operation, whoMay(model, operation)]))
-  return { model: model.name, steps: steps.map(({ what }) => what), refusals, hidden, broken, access }
+  const broken = mapValues(rules, ({ records }) => records)
+  const brokenIn = mapValues(rules, ({ ids }) => ids)
+  return { model: model.name, steps: steps.map(({ what }) => what), refusals, hidden, broken, brokenIn, access }
 }

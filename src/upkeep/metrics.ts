@@ -38,7 +38,7 @@ export class Metrics {
   readonly #pruned: Counter
 
   constructor(dataDir: string) {
-    const log = `${databaseFile(dataDir)}-wal`
+    const file = databaseFile(dataDir)
     const registers = [this.#registry]
     collectDefaultMetrics({ register: this.#registry })
     this.#requests = new Histogram({
@@ -84,14 +84,8 @@ export class Metrics {
       help: 'Changes that were dropped because of their age.',
       registers,
     })
-    new Gauge({
-      name: 'dossier_wal_bytes',
-      help: 'Size of the write-ahead log.',
-      registers,
-      collect() {
-        this.set(statSync(log, { throwIfNoEntry: false })?.size ?? 0)
-      },
-    })
+    sizeGauge(registers, 'dossier_database_bytes', 'Size of the database file.', file)
+    sizeGauge(registers, 'dossier_wal_bytes', 'Size of the write-ahead log.', `${file}-wal`)
   }
 
   /** Counting a batch at once takes a fraction of the time that it takes one by one, among all else that a request does. */
@@ -136,4 +130,15 @@ export class Metrics {
   get contentType(): string {
     return this.#registry.contentType
   }
+}
+
+function sizeGauge(registers: Registry[], name: string, help: string, file: string): void {
+  new Gauge({
+    name,
+    help,
+    registers,
+    collect() {
+      this.set(statSync(file, { throwIfNoEntry: false })?.size ?? 0)
+    },
+  })
 }

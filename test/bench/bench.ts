@@ -7,6 +7,7 @@ import { chart } from './chart.ts'
 import { compareGroups } from './groups.ts'
 import { compareHistories } from './history.ts'
 import { overload } from './overload.ts'
+import { visitPage } from './page.ts'
 import { stayQuiet } from './quiet.ts'
 import { pinLoad } from './servers.ts'
 import { compareSizes } from './sizes.ts'
@@ -31,6 +32,7 @@ try {
   await compareGroups(folder)
   await compareBatches(folder, rounds)
   await bulk(folder)
+  await visitPage(folder)
   await compareSizes(folder)
   await compareHistories(folder)
   await manyStreams(folder, seconds)

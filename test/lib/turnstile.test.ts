@@ -1,9 +1,8 @@
 import t from 'tap'
-import { unavailable } from '../../src/errors.ts'
 import { Turnstile } from '../../src/lib/turnstile.ts'
 
 t.test('so many at once, some in line, the rest come back later', async (t) => {
-  const turnstile = new Turnstile(2, { most: 3, tooMany: () => unavailable('Come back later.', 5) })
+  const turnstile = new Turnstile(2, { most: 3, tooMany: 'Come back later.', seconds: 5 })
   let inside = 0
   let most = 0
   const work = async () => {

@@ -21,7 +21,8 @@ const ITEM = {
   list: ['text', 'whole'],
 }
 const ITEMS = '/ws/rest/shop.Item'
-const MODELS = { 'shop.Item.json': ITEM, 'contacts.Contact.json': CONTACT }
+const COUNT = { type: 'object', properties: { whole: { type: 'integer' } }, audit: false }
+const MODELS = { 'shop.Item.json': ITEM, 'shop.Count.json': COUNT, 'contacts.Contact.json': CONTACT }
 
 type Item = Record<string, string | number | boolean | null>
 
@@ -69,6 +70,8 @@ t.test('filters, typed by their field', async (t) => {
     ['text[like]=a%25', [3]],
     ['text[like]=%25\\%25', [2]],
     ['text[like]=_dam%25', [3]],
+    ['*[like]=MüLL', [1, 2]],
+    ['*[like]=adam&whole=7', []],
     ['text[in]=adam,M%C3%BCller', [1, 3]],
     ['text[null]=true', [4]],
     ['text[null]=false', [1, 2, 3]],
@@ -194,6 +197,7 @@ t.test('every fault names its place, and nothing is silently dropped', async (t)
   })
   const one = (criterion: unknown, has: string) => search({ criteria: [criterion] }, has)
   await playScenarios(t, client, [
+    { ...query('', 'has no text in its list'), path: '/ws/rest/shop.Count?*[like]=x' },
     query('whole=x', '\\"whole\\" must be a whole number'),
     query('whole=1.5', 'whole'),
     query('whole=99999999999999999', 'whole'),
@@ -215,6 +219,9 @@ t.test('every fault names its place, and nothing is silently dropped', async (t)
     query('whole[null]=yes', 'true or false'),
     query('whole[like]=1', 'for texts'),
     query(`text[like]=${'%25a'.repeat(600)}`, 'pattern'),
+    query(`*[like]=${'%25a'.repeat(600)}`, 'pattern'),
+    query('*=1', 'not a field'),
+    query('*[eq]=1', 'not a field'),
     query('tags=1', 'array'),
     query('sort=tags', 'cannot be sorted by'),
     query('sort=text,-text', 'twice'),

@@ -121,6 +121,11 @@ t.test('import', async (t) => {
       updated: 0,
       unchanged: 0,
     })
+    t.strictSame(counts(await load('columns=name,,age', 'Who,Fax,Years\nGo,1,30\nHo,2,31\n')), {
+      created: 2,
+      updated: 0,
+      unchanged: 0,
+    })
     t.strictSame(counts(await load('delimiter=tab', 'name\tage\rEd\t1\rFy\t2')), {
       created: 2,
       updated: 0,
@@ -231,6 +236,8 @@ t.test('import', async (t) => {
           '1.company.name.x': /not a known field/,
         },
       ],
+      ['columns=name,name', 'a,b\nAb,Cd\n', { 1: 'has the column "name" twice' }],
+      ['columns=name', 'a,b\nAb,Cd\n', { 1: 'has 2 columns, but "columns" names 1' }],
       ['', 'name,name\nAb,Cd\n', { 1: 'has the column "name" twice' }],
       [
         '',
@@ -314,6 +321,8 @@ t.test('import', async (t) => {
       ['key=age', /"key" must be a unique field of a.Person: id, email, price/],
       ['key=secret', /must be a unique field/],
       ['key=email&key=id', /must be given once/],
+      ['columns=a&columns=b', /must be given once/],
+      ['columns=name&format=ndjson', /for format=csv/],
       ['dryRun=1', /true or false/],
       ['format=xml', /csv, ndjson/],
       ['fromat=csv', /Did you mean "format"/],

@@ -26,6 +26,7 @@ t.test('numbers for Prometheus, for admins and for whoever has the token', async
   t.match(text, /dossier_commit_seconds_count [1-9]/)
   t.match(text, /nodejs_eventloop_lag_seconds /)
   t.match(text, /dossier_wal_bytes [1-9]/)
+  t.match(text, /dossier_database_bytes [1-9]/)
   t.match(text, /dossier_sessions 1/)
   t.match(text, /dossier_records\{model="contacts\.Contact"\} 5/)
   t.equal((await read({ cookie: admin.cookie as string })).status, 200)

@@ -1,0 +1,45 @@
+import { computed, signal } from '@preact/signals'
+
+/** Where one is stands in the address, after the `#`: it can be sent to a colleague, and the way back is the browser's. */
+export interface Place {
+  path: string[]
+  query: URLSearchParams
+}
+
+const hash = signal(location.hash)
+addEventListener('hashchange', () => {
+  hash.value = location.hash
+})
+
+export const place = computed<Place>(() => placeIn(hash.value))
+
+export function placeIn(text: string): Place {
+  const [path = '', query = ''] = text.replace(/^#?\/?/, '').split(/\?(.*)/s)
+  return { path: path.split('/').filter(Boolean).map(decoded), query: new URLSearchParams(query) }
+}
+
+/** `to('m', 'contacts.Contact', 5)` → `#/m/contacts.Contact/5`. */
+export const to = (...path: (string | number)[]) => `#/${path.map((step) => encodeURIComponent(step)).join('/')}`
+
+export function withQuery(href: string, query: URLSearchParams): string {
+  const text = String(query)
+  return text === '' ? href : `${href}?${text}`
+}
+
+export function go(href: string): void {
+  location.hash = href
+}
+
+/** Stays at the same step of the way back. */
+export function goInstead(href: string): void {
+  history.replaceState(null, '', href)
+  hash.value = location.hash
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}

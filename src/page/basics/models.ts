@@ -1,0 +1,66 @@
+import { signal } from '@preact/signals'
+import { type Field, fieldOf, type Model, type Row } from '../logic/model.ts'
+import { ask, askOne } from './api.ts'
+import { onModels } from './feed.ts'
+
+/** What the service tells of its models; asked for once, and anew when they have changed. */
+
+const known = new Map<string, Promise<Model>>()
+
+/** Grows when models have changed: whoever reads it is brought up to date. */
+export const modelsRound = signal(0)
+
+onModels(() => {
+  known.clear()
+  modelsRound.value++
+})
+
+export function modelNamed(name: string): Promise<Model> {
+  modelsRound.value
+  let model = known.get(name)
+  if (!model) {
+    model = askOne<Model>('GET', `/ws/meta/fields/${encodeURIComponent(name)}`)
+    known.set(name, model)
+    // What failed is asked for again.
+    model.catch(() => known.delete(name))
+  }
+  return model
+}
+
+/** The names of the models that one may read or create records of. */
+export async function modelNames(): Promise<string[]> {
+  modelsRound.value
+  const [readable, creatable] = await Promise.all(
+    ['read', 'create'].map((right) => ask<string>('GET', `/ws/meta/models?allowed=${right}`)),
+  )
+  return [...new Set([...(readable?.data ?? []), ...(creatable?.data ?? [])])].sort()
+}
+
+export const pathOf = (model: string, ...steps: (string | number)[]) =>
+  ['/ws/rest', encodeURIComponent(model), ...steps].join('/')
+
+export async function totalOf(model: string): Promise<number> {
+  const { total = 0 } = await ask('GET', `${pathOf(model)}?limit=0`)
+  return total
+}
+
+/** Records by what people know of them: a text of the list, or the id. */
+export async function recordsLike(model: Model, text: string, limit: number, stop?: AbortSignal): Promise<Row[]> {
+  const asking = stop ? { signal: stop } : {}
+  const query = new URLSearchParams({ limit: String(limit), fields: shortList(model).join(',') })
+  const hasText = model.list.some((name) => isText(fieldOf(model, name)))
+  if (text !== '' && hasText) query.set('*[like]', text)
+  const [found, byId] = await Promise.all([
+    text !== '' && !hasText ? [] : ask<Row>('GET', `${pathOf(model.model)}?${query}`, asking).then(({ data }) => data),
+    /^[1-9]\d{0,14}$/.test(text)
+      ? ask<Row>('GET', `${pathOf(model.model)}?id=${text}`, asking).then(({ data }) => data)
+      : [],
+  ])
+  return [...byId, ...found.filter(({ id }) => !byId.some((row) => row.id === id))].slice(0, limit)
+}
+
+/** What names a record, and a little more to tell it from others of the same name. */
+const shortList = ({ nameField, list }: Model) => [...new Set([...(nameField ? [nameField] : []), ...list.slice(0, 3)])]
+
+const isText = (field: Field | undefined) =>
+  field?.type === 'string' && !['date', 'date-time', 'time', 'decimal'].includes(field.format ?? '')

@@ -1,0 +1,52 @@
+/** A look at the beginning of a CSV file: enough to ask what its columns are. The service reads all of it. */
+export interface Peek {
+  delimiter: 'comma' | 'semicolon' | 'tab'
+  header: string[]
+  rows: string[][]
+}
+
+const DELIMITERS = { comma: ',', semicolon: ';', tab: '\t' } as const
+
+/** The delimiter is the one that makes most columns of the first line. */
+export function peekAt(text: string, most: number): Peek {
+  const start = text.replace(/^\uFEFF/, '')
+  const candidates = Object.entries(DELIMITERS) as [Peek['delimiter'], string][]
+  const [first, ...others] = candidates.map(([delimiter, sign]): Peek => {
+    const [header = [], ...rows] = linesOf(start, sign, most + 1)
+    return { delimiter, header: header.map((name) => name.trim()), rows }
+  })
+  return others.reduce((best, one) => (one.header.length > best.header.length ? one : best), first as Peek)
+}
+
+function linesOf(text: string, delimiter: string, most: number): string[][] {
+  const lines: string[][] = []
+  let cells: string[] = []
+  let cell = ''
+  let isQuoted = false
+  for (let at = 0; at < text.length && lines.length < most; at++) {
+    const sign = text[at] as string
+    if (isQuoted) {
+      if (sign !== '"') cell += sign
+      else if (text[at + 1] === '"') cell += text[++at]
+      else isQuoted = false
+    } else if (sign === '"' && cell === '') isQuoted = true
+    else if (sign === delimiter) {
+      cells.push(cell)
+      cell = ''
+    } else if (sign === '\n' || sign === '\r') {
+      if (sign === '\r' && text[at + 1] === '\n') at++
+      if (cells.length > 0 || cell !== '') lines.push([...cells, cell])
+      cells = []
+      cell = ''
+    } else cell += sign
+  }
+  if (lines.length < most && (cells.length > 0 || cell !== '')) lines.push([...cells, cell])
+  return lines
+}
+
+/** The field that a column probably is: by its name or its title, whatever the case and the signs in between. */
+export function guessField(column: string, fields: { name: string; title: string }[]): string {
+  const plain = (text: string) => text.toLowerCase().replace(/[^\p{L}\p{N}.]/gu, '')
+  const wanted = plain(column)
+  return fields.find(({ name, title }) => plain(name) === wanted || plain(title) === wanted)?.name ?? ''
+}

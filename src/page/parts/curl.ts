@@ -1,0 +1,40 @@
+import { useSignal } from '@preact/signals'
+import { h } from 'preact'
+import { to } from '../basics/address.ts'
+import { html } from '../basics/html.ts'
+import { Dialog } from './dialog.ts'
+
+/** The command that does the same, to be copied. */
+export const Curl = ({ command, onClose }: { command: string; onClose(): void }) =>
+  h(
+    Dialog,
+    { title: 'The same with curl', onClose, wide: true },
+    h(Copyable, { text: command }),
+    html.p(
+      { class: 'hint' },
+      '$TOKEN is a token for scripts: make one under ',
+      html.a({ href: to('me'), onClick: onClose }, 'you'),
+      '.',
+    ),
+  )
+
+/** A text that is there to be copied. */
+export function Copyable({ text }: { text: string }) {
+  const isCopied = useSignal(false)
+  return html.div(
+    { class: 'copyable' },
+    html.pre({ tabIndex: 0 }, text),
+    html.button(
+      {
+        type: 'button',
+        onClick: async ({ currentTarget }: { currentTarget: HTMLElement }) => {
+          // Browsers let pages copy only over HTTPS and on the own machine: else one does it by hand.
+          getSelection()?.selectAllChildren(currentTarget.previousElementSibling as Element)
+          await navigator.clipboard?.writeText(text)
+          isCopied.value = navigator.clipboard !== undefined
+        },
+      },
+      isCopied.value ? 'Copied' : 'Copy',
+    ),
+  )
+}

@@ -1,0 +1,164 @@
+import { h, type JSX } from 'preact'
+import { html } from '../basics/html.ts'
+import { zone } from '../basics/zone.ts'
+import type { Schema } from '../logic/model.ts'
+import { choicesOf, kindOf, type Raw } from '../logic/raw.ts'
+import { textOf } from '../logic/values.ts'
+import { Picker } from './picker.ts'
+
+export interface InputProperties {
+  schema: Schema & { reference?: string }
+  raw: Raw
+  id: string
+  label: string
+  isRequired: boolean
+  isSecret?: boolean
+  isInvalid?: boolean
+  describedBy?: string | undefined
+  onRaw(raw: Raw): void
+}
+
+/** The input for a value, by what the model says of it. The browser checks nothing: the service does, and says why. */
+export function Input(properties: InputProperties): JSX.Element {
+  const { schema, raw, id, label, isRequired, isSecret, isInvalid, describedBy, onRaw } = properties
+  const kind = kindOf(schema)
+  const common = { id, 'aria-invalid': isInvalid, 'aria-describedby': describedBy, 'aria-required': isRequired }
+  const text = raw as string
+  const onInput = ({ currentTarget }: { currentTarget: { value: string } }) => onRaw(currentTarget.value)
+  if (kind === 'reference')
+    return h(Picker, {
+      model: schema.reference as string,
+      value: text,
+      label,
+      id,
+      describedBy,
+      isInvalid: isInvalid ?? false,
+      onValue: onRaw,
+    })
+  if (kind === 'choice')
+    return select(
+      common,
+      text,
+      onRaw,
+      choicesOf(schema).map((choice) => [JSON.stringify(choice), textOf({}, choice, 'UTC')]),
+    )
+  if (kind === 'yes-no')
+    return select(common, text, onRaw, [
+      ['true', 'yes'],
+      ['false', 'no'],
+    ])
+  if (kind === 'choices') return checks(schema, raw as string[], label, onRaw)
+  if (kind === 'list') return list(schema, raw as string[], properties)
+  if (kind === 'group') return group(properties)
+  if (kind === 'json' || kind === 'long')
+    return html.textarea({
+      ...common,
+      rows: kind === 'json' ? 6 : 4,
+      class: kind,
+      spellcheck: kind === 'long',
+      value: text,
+      onInput,
+    })
+  return html.input({
+    ...common,
+    // One of several, which the compiler wants to know beforehand.
+    type: (isSecret ? 'password' : kind === 'date' ? 'date' : kind === 'moment' ? 'datetime-local' : 'text') as 'text',
+    autocomplete: isSecret ? 'new-password' : 'off',
+    inputMode:
+      kind === 'number' || schema.format === 'decimal' ? 'decimal' : schema.format === 'email' ? 'email' : undefined,
+    step: kind === 'moment' ? 'any' : undefined,
+    placeholder: EXAMPLES[schema.format ?? ''],
+    value: text,
+    onInput,
+  })
+}
+
+const EXAMPLES: Record<string, string> = {
+  time: '10:30:00Z',
+  decimal: '12.50',
+  uri: 'https://example.org/',
+  uuid: '6ba7b810-9dad-11d1-80b4-00c04fd430c8',
+}
+
+type OnRaw = (raw: Raw) => void
+
+/** Nothing is a choice, too; whether it may be, the service says. */
+const select = (common: object, value: string, onRaw: OnRaw, options: [string, string][]) =>
+  html.select(
+    { ...common, onChange: ({ currentTarget }) => onRaw(currentTarget.value) },
+    html.option({ value: '', selected: value === '' }, ''),
+    options.map(([raw, text]) => html.option({ key: raw, value: raw, selected: raw === value }, text)),
+  )
+
+const checks = (schema: Schema, raw: string[], label: string, onRaw: OnRaw) =>
+  html.div(
+    { class: 'choices', role: 'group', 'aria-label': label },
+    (schema.items?.enum ?? []).map((choice) => {
+      const one = JSON.stringify(choice)
+      const isChosen = raw.includes(one)
+      return html.label(
+        { key: one },
+        html.input({
+          type: 'checkbox',
+          checked: isChosen,
+          onChange: () => onRaw(isChosen ? raw.filter((other) => other !== one) : [...raw, one]),
+        }),
+        ` ${textOf({}, choice, 'UTC')}`,
+      )
+    }),
+  )
+
+function list(schema: Schema, raw: string[], { id, label, onRaw }: InputProperties) {
+  const replaced = (index: number, ...items: string[]) => onRaw(raw.toSpliced(index, 1, ...items))
+  return html.div(
+    { class: 'list', role: 'group', 'aria-label': label },
+    raw.map((item, index) =>
+      html.div(
+        { key: index, class: 'line' },
+        html.input({
+          id: index === 0 ? id : undefined,
+          type: 'text',
+          inputMode: schema.items?.type === 'string' ? undefined : 'decimal',
+          'aria-label': `${label}, ${index + 1}`,
+          value: item,
+          onInput: ({ currentTarget }) => replaced(index, currentTarget.value),
+        }),
+        html.button(
+          {
+            type: 'button',
+            class: 'quiet icon',
+            'aria-label': `Remove ${label} ${index + 1}`,
+            onClick: () => replaced(index),
+          },
+          '×',
+        ),
+      ),
+    ),
+    html.button({ type: 'button', id: raw.length === 0 ? id : undefined, onClick: () => onRaw([...raw, '']) }, '+ Add'),
+  )
+}
+
+function group({ schema, raw, id, label, onRaw }: InputProperties) {
+  const parts = raw as Record<string, Raw>
+  return html.fieldset(
+    { class: 'group' },
+    html.legend({ class: 'unseen' }, label),
+    Object.entries(schema.properties ?? {}).map(([name, part]) => {
+      const isRequired = Array.isArray(schema.required) && schema.required.includes(name)
+      return html.div(
+        { key: name, class: 'field' },
+        html.label({ class: isRequired ? 'name required' : 'name', for: `${id}-${name}` }, part.title ?? name),
+        h(Input, {
+          schema: part,
+          raw: parts[name] ?? '',
+          id: `${id}-${name}`,
+          label: part.title ?? name,
+          isRequired,
+          onRaw: (next: Raw) => onRaw({ ...parts, [name]: next }),
+        }),
+      )
+    }),
+  )
+}
+
+export const zoneHint = (schema: Schema) => (schema.format === 'date-time' ? `in ${zone.value}` : undefined)

@@ -1,0 +1,43 @@
+import { type ComponentType, h } from 'preact'
+import { html } from '../basics/html.ts'
+import { useLoaded } from '../basics/loading.ts'
+import { Empty } from './message.ts'
+
+const coming: (() => Promise<unknown>)[] = []
+
+/** A part of the page that a first visit does not need: it comes when it is first shown, or when there is nothing else to do. */
+export function later<Properties extends object>(
+  load: () => Promise<ComponentType<Properties>>,
+): ComponentType<Properties> {
+  let known: ComponentType<Properties> | undefined
+  const fetched = async () => {
+    known ??= await load()
+    return { Part: known }
+  }
+  coming.push(fetched)
+  return (properties: Properties) => {
+    const { value, fault } = useLoaded(fetched)
+    const Part = known ?? value?.Part
+    if (Part) return h(Part, properties)
+    return fault ? outdated() : html.p({ class: 'waiting', role: 'status' }, 'Loading…')
+  }
+}
+
+/** Brings what may be needed next. */
+export function bringTheRest(): void {
+  const next = () => {
+    const load = coming.shift()
+    // What cannot be had now is asked for again when it is shown.
+    if (load) load().then(next, () => undefined)
+  }
+  setTimeout(next, IDLE_MS)
+}
+
+const IDLE_MS = 1000
+
+const outdated = () =>
+  Empty(
+    'This part of the page could not be loaded',
+    html.p(null, 'The service may have been brought up to date, or cannot be reached.'),
+    html.p(null, html.button({ type: 'button', onClick: () => location.reload() }, 'Reload the page')),
+  )

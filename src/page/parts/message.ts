@@ -1,0 +1,21 @@
+import type { ComponentChildren, JSX } from 'preact'
+import { html } from '../basics/html.ts'
+import type { Loaded } from '../basics/loading.ts'
+
+/** A place with nothing in it, and what to do about it. */
+export const Empty = (title: string, ...children: ComponentChildren[]) =>
+  html.div({ class: 'empty' }, html.h1(null, title), ...children)
+
+/** The same below another heading. */
+export const EmptyPart = (title: string, ...children: ComponentChildren[]) =>
+  html.div({ class: 'empty' }, html.h2(null, title), ...children)
+
+/** Shows what has been loaded; else why not, with a way to try again. */
+export function shown<Value>(loaded: Loaded<Value>, view: (value: Value) => JSX.Element): JSX.Element {
+  if (loaded.value !== undefined) return view(loaded.value)
+  if (!loaded.fault) return html.p({ class: 'waiting', role: 'status' }, 'Loading…')
+  return Empty(loaded.fault.message, html.p(null, html.button({ type: 'button', onClick: loaded.again }, 'Try again')))
+}
+
+/** Faults of what was sent, above a form. */
+export const Fault = (text: ComponentChildren) => html.div({ class: 'fault', role: 'alert' }, text)

@@ -1,0 +1,35 @@
+import type { Signal } from '@preact/signals'
+import { useId } from 'preact/hooks'
+import { html } from '../basics/html.ts'
+
+interface TextFieldProperties {
+  label: string
+  text: Signal<string>
+  type?: 'text' | 'password'
+  autocomplete?: string
+  hint?: string
+  fault?: string | undefined
+}
+
+/** A labelled line of text, for forms that no model describes. */
+export function TextField({ label, text, type = 'text', autocomplete = 'off', hint, fault }: TextFieldProperties) {
+  const id = useId()
+  return html.div(
+    { class: 'field' },
+    html.label({ class: 'name', for: id }, label),
+    html.input({
+      id,
+      // One of several, which the compiler wants to know beforehand.
+      type: type as 'text',
+      autocomplete,
+      'aria-describedby': hint === undefined && fault === undefined ? undefined : `${id}-note`,
+      'aria-invalid': fault !== undefined,
+      value: text.value,
+      onInput: ({ currentTarget }) => {
+        text.value = currentTarget.value
+      },
+    }),
+    (fault ?? hint) !== undefined &&
+      html.span({ id: `${id}-note`, class: fault === undefined ? 'hint' : 'why' }, fault ?? hint),
+  )
+}

@@ -1,0 +1,93 @@
+import { useSignal } from '@preact/signals'
+import { h } from 'preact'
+import { ask, askOne } from '../basics/api.ts'
+import { html } from '../basics/html.ts'
+import { useLoaded } from '../basics/loading.ts'
+import { zone } from '../basics/zone.ts'
+import { momentIn } from '../logic/values.ts'
+import { Action } from './action.ts'
+import { Copyable } from './curl.ts'
+import { shown } from './message.ts'
+import { tell } from './notices.ts'
+import { TextField } from './text-field.ts'
+
+interface Token {
+  id: number
+  name: string
+  readOnly: boolean
+  createdOn: string
+  expires: string
+  lastUsed: string | null
+  /** only of one that has just been made */
+  token?: string
+}
+
+/** Tokens for scripts, of oneself or of somebody: made, shown once, and ended. */
+export function Tokens({ path }: { path: string }) {
+  const loaded = useLoaded(async () => (await ask<Token>('GET', path)).data, [path])
+  const name = useSignal('')
+  const days = useSignal('90')
+  const readOnly = useSignal(false)
+  const made = useSignal<string | undefined>(undefined)
+  const make = async () => {
+    const data = {
+      name: name.value.trim(),
+      readOnly: readOnly.value,
+      ...(days.value.trim() !== '' && { days: Number(days.value) }),
+    }
+    const { token } = await askOne<Token>('PUT', path, { body: { data } })
+    made.value = token
+    name.value = ''
+    loaded.again()
+  }
+  const end = async ({ id, name: ended }: Token) => {
+    await ask('DELETE', `${path}/${id}`)
+    tell(`The token ${ended} is of no use any more.`)
+    loaded.again()
+  }
+  return html.div(
+    { class: 'form' },
+    shown(loaded, (tokens) =>
+      tokens.length === 0
+        ? html.p({ class: 'hint' }, 'None yet.')
+        : html.ul(
+            { class: 'plain' },
+            tokens.map((token) =>
+              html.li(
+                { key: token.id, class: 'line' },
+                html.span(
+                  null,
+                  html.strong(null, token.name),
+                  html.span(
+                    { class: 'hint' },
+                    `${token.readOnly ? ' only reads,' : ''} until ${momentIn(token.expires, zone.value)}, `,
+                    token.lastUsed === null ? 'never used' : `last used ${momentIn(token.lastUsed, zone.value)}`,
+                  ),
+                ),
+                h(Action, { run: () => end(token) }, 'End'),
+              ),
+            ),
+          ),
+    ),
+    made.value !== undefined &&
+      html.div(
+        { class: 'others', role: 'status' },
+        html.p(null, 'This is the token. It is shown only this once:'),
+        h(Copyable, { text: made.value }),
+      ),
+    h(TextField, { label: 'Name of a new token', text: name, hint: 'What it is for, such as: nightly export' }),
+    h(TextField, { label: 'Days until it ends', text: days }),
+    html.label(
+      null,
+      html.input({
+        type: 'checkbox',
+        checked: readOnly.value,
+        onChange: ({ currentTarget }) => {
+          readOnly.value = currentTarget.checked
+        },
+      }),
+      ' It may only read',
+    ),
+    html.footer(null, h(Action, { run: make }, 'Make a token')),
+  )
+}

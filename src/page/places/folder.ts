@@ -1,0 +1,95 @@
+import { h } from 'preact'
+import { to } from '../basics/address.ts'
+import { askOne } from '../basics/api.ts'
+import { html } from '../basics/html.ts'
+import { useLoaded } from '../basics/loading.ts'
+import { modelsRound } from '../basics/models.ts'
+import { plural } from '../logic/values.ts'
+import { shown } from '../parts/message.ts'
+
+interface Report {
+  model: string
+  steps: string[]
+  refusals: string[]
+  hidden: string[]
+  broken: Record<string, number>
+  brokenIn: Record<string, number[]>
+  access: Record<string, string>
+}
+
+interface ModelsFolder {
+  faults: string[]
+  models: Report[]
+  unserved: { model: string; records: number }[]
+  passedOver: string[]
+}
+
+/** What the files in the folder would do to the data, before they do it. */
+export function Folder() {
+  const loaded = useLoaded(() => {
+    modelsRound.value
+    return askOne<ModelsFolder>('GET', '/ws/state/models')
+  })
+  return shown(loaded, ({ faults, models, unserved, passedOver }) =>
+    html.div(
+      { class: 'form' },
+      html.p(
+        null,
+        html.button({ type: 'button', onClick: loaded.again }, 'Look again'),
+        html.span({ class: 'hint' }, ' As models:check tells it. Nothing is changed by looking.'),
+      ),
+      faults.length > 0 &&
+        html.div(
+          { class: 'fault' },
+          html.ul(
+            null,
+            faults.map((fault) => html.li({ key: fault }, fault)),
+          ),
+        ),
+      models.map((report) => h(Told, { key: report.model, report })),
+      unserved.map(({ model, records }) =>
+        html.p(
+          { key: model },
+          html.strong(null, model),
+          ` has no file any more; its ${plural(records, 'record')} stay.`,
+        ),
+      ),
+      passedOver.length > 0 && html.p({ class: 'hint' }, `Passed over: ${passedOver.join(', ')}`),
+    ),
+  )
+}
+
+function Told({ report }: { report: Report }) {
+  const { model, steps, refusals, hidden, broken, brokenIn, access } = report
+  const isQuiet = steps.length + refusals.length + hidden.length + Object.keys(broken).length === 0
+  return html.details(
+    { open: !isQuiet },
+    html.summary(null, html.strong(null, model), isQuiet ? ' nothing to do' : ''),
+    html.ul(
+      null,
+      steps.map((step) => html.li({ key: step }, 'will ', step)),
+      refusals.map((refusal) => html.li({ key: refusal, class: 'why' }, 'refused: ', linked(refusal, model))),
+      hidden.map((name) => html.li({ key: name }, `${name} has no field; its data stays`)),
+      Object.entries(broken).map(([name, records]) =>
+        html.li(
+          { key: name },
+          `${plural(records, 'stored record')} break${records === 1 ? 's' : ''} the rules of ${name}: `,
+          (brokenIn[name] ?? []).map((id) => [' ', html.a({ key: id, href: to('m', model, id) }, `#${id}`)]),
+        ),
+      ),
+      Object.entries(access).map(([operation, who]) =>
+        html.li({ key: operation, class: 'hint' }, `${operation}: ${who}`),
+      ),
+    ),
+  )
+}
+
+/** Where a refusal names records one gets there by a click. */
+function linked(refusal: string, model: string) {
+  const [before = '', ids, after = ''] = refusal.split(/\brecords? ((?:\d+(?:, | and )?)+)/)
+  if (ids === undefined) return refusal
+  const links = ids
+    .split(/(\d+)/)
+    .map((text) => (/\d/.test(text) ? html.a({ href: to('m', model, text) }, text) : text))
+  return [before, 'records ', links, after]
+}

@@ -1,0 +1,98 @@
+import { useSignal } from '@preact/signals'
+import { html } from '../basics/html.ts'
+import type { Peek } from '../logic/csv.ts'
+import type { Field } from '../logic/model.ts'
+import { plural, sizeOf } from '../logic/values.ts'
+
+/** A file with what a look at it tells, and what its columns are. */
+export interface Chosen {
+  file: File
+  peek: Peek
+  columns: string[]
+}
+
+/** Where a file is put down. */
+export function Drop({ onFile }: { onFile(file: File | undefined): void }) {
+  const isOver = useSignal(false)
+  return html.label(
+    {
+      class: isOver.value ? 'drop over' : 'drop',
+      onDragOver: (event: DragEvent) => {
+        event.preventDefault()
+        isOver.value = true
+      },
+      onDragLeave: () => {
+        isOver.value = false
+      },
+      onDrop: (event: DragEvent) => {
+        event.preventDefault()
+        isOver.value = false
+        onFile(event.dataTransfer?.files[0])
+      },
+    },
+    html.span(null, 'Drop a CSV file here, or choose one: '),
+    html.input({
+      type: 'file',
+      accept: '.csv,.tsv,.txt,text/csv',
+      onChange: ({ currentTarget }) => onFile(currentTarget.files?.[0]),
+    }),
+  )
+}
+
+interface ColumnsProperties {
+  chosen: Chosen
+  fields: Pick<Field, 'name' | 'title'>[]
+  onColumns(columns: string[]): void
+}
+
+/** Which column is which field. */
+export const Columns = ({ chosen: { file, peek, columns }, fields, onColumns }: ColumnsProperties) =>
+  html.div(
+    { class: 'scrolls', tabIndex: 0, role: 'region', 'aria-label': 'Columns of the file' },
+    html.p(
+      { class: 'hint' },
+      `${file.name}, ${sizeOf(file.size)}, ${plural(peek.header.length, 'column')}, cells set apart by ${peek.delimiter}`,
+    ),
+    html.table(
+      null,
+      html.thead(
+        null,
+        html.tr(
+          null,
+          ['Column', 'Examples', 'Field'].map((title) => html.th({ key: title, scope: 'col' }, title)),
+        ),
+      ),
+      html.tbody(
+        null,
+        peek.header.map((name, index) =>
+          html.tr(
+            { key: index },
+            html.td(null, name),
+            html.td({ class: 'hint' }, peek.rows.map((row) => row[index] ?? '').join(' · ')),
+            html.td(
+              null,
+              html.select(
+                {
+                  'aria-label': `Field for the column ${name}`,
+                  onChange: ({ currentTarget }) => onColumns(columns.toSpliced(index, 1, currentTarget.value)),
+                },
+                html.option({ value: '', selected: columns[index] === '' }, 'pass over'),
+                fields.map((field) =>
+                  html.option(
+                    {
+                      key: field.name,
+                      value: field.name,
+                      selected: columns[index] === field.name,
+                      // A field has one value.
+                      disabled: columns[index] !== field.name && columns.includes(field.name),
+                    },
+                    field.title,
+                  ),
+                ),
+              ),
+            ),
+          ),
+        ),
+      ),
+    ),
+  )

@@ -1,0 +1,129 @@
+import { useSignal } from '@preact/signals'
+import { h } from 'preact'
+import { useEffect } from 'preact/hooks'
+import { go } from '../basics/address.ts'
+import { onChange } from '../basics/feed.ts'
+import { html } from '../basics/html.ts'
+import { listOf } from '../basics/lists.ts'
+import { pathOf } from '../basics/models.ts'
+import { person } from '../basics/session.ts'
+import { upload } from '../basics/upload.ts'
+import { useKeys } from '../basics/use-keys.ts'
+import { guessField, peekAt } from '../logic/csv.ts'
+import { askedFields, type Field, type Model } from '../logic/model.ts'
+import { Empty } from '../parts/message.ts'
+import { type Chosen, Columns, Drop } from './import-columns.ts'
+import { type Counts, Faults, Progress, Result } from './import-outcome.ts'
+
+const PEEK_BYTES = 65_536
+const PEEK_ROWS = 3
+const MORE: Pick<Field, 'name' | 'title'>[] = [
+  { name: 'id', title: 'Id' },
+  { name: 'version', title: 'Version' },
+]
+
+/** A file of records: what its columns are, what would come of it, and then in it goes. */
+export function Import({ model }: { model: Model }) {
+  const chosen = useSignal<Chosen | undefined>(undefined)
+  const key = useSignal('')
+  const result = useSignal<{ counts: Counts; isDry: boolean } | undefined>(undefined)
+  const fault = useSignal<Error | undefined>(undefined)
+  const progress = useSignal<{ sent: number; written: number; isDry: boolean } | undefined>(undefined)
+  const fields = [...MORE, ...askedFields(model)]
+  const keys = [...MORE.slice(0, 1), ...askedFields(model).filter(({ unique }) => unique)]
+  useKeys({ keys: 'Esc', does: 'back to the list', press: () => go(listOf(model.model)) })
+
+  // Rows that have been written are told of as all changes are.
+  useEffect(
+    () =>
+      onChange((change) => {
+        const now = progress.peek()
+        if (now && !now.isDry && change.model === model.model && change.by === person.peek()?.username)
+          progress.value = { ...now, written: now.written + 1 }
+      }),
+    [model.model],
+  )
+
+  const take = async (file: File | undefined) => {
+    if (!file) return
+    const peek = peekAt(await file.slice(0, PEEK_BYTES).text(), PEEK_ROWS)
+    result.value = undefined
+    fault.value = undefined
+    chosen.value = { file, peek, columns: peek.header.map((name) => guessField(name, fields)) }
+  }
+
+  const send = async (isDry: boolean) => {
+    const { file, peek, columns } = chosen.value as Chosen
+    const query = new URLSearchParams({ format: 'csv', delimiter: peek.delimiter, columns: columns.join(',') })
+    if (key.value !== '') query.set('key', key.value)
+    if (isDry) query.set('dryRun', 'true')
+    progress.value = { sent: 0, written: 0, isDry }
+    fault.value = undefined
+    try {
+      const counts = await upload<Counts>(`${pathOf(model.model, 'import')}?${query}`, file, (sent) => {
+        if (progress.value) progress.value = { ...progress.value, sent }
+      })
+      result.value = { counts, isDry }
+    } catch (error) {
+      result.value = undefined
+      fault.value = error as Error
+    }
+    progress.value = undefined
+  }
+
+  if (!model.allowed.create) return Empty(`You may not create ${model.title} records`)
+  return html.article(
+    { class: 'record' },
+    html.header({ class: 'title' }, html.h1(null, `Import ${model.title} records`)),
+    h(Drop, { onFile: take }),
+    chosen.value && [
+      h(Columns, {
+        chosen: chosen.value,
+        fields,
+        onColumns: (columns) => {
+          if (chosen.value) chosen.value = { ...chosen.value, columns }
+          result.value = undefined
+        },
+      }),
+      html.label(
+        { class: 'field' },
+        html.span({ class: 'name' }, 'Rows that match a record'),
+        html.select(
+          {
+            onChange: ({ currentTarget }) => {
+              key.value = currentTarget.value
+              result.value = undefined
+            },
+          },
+          html.option({ value: '' }, 'are new records all the same'),
+          keys.map(({ name, title }) => html.option({ key: name, value: name }, `change it, if ${title} is the same`)),
+        ),
+      ),
+      html.footer(
+        { class: 'line' },
+        html.button(
+          {
+            type: 'button',
+            class: result.value ? '' : 'main',
+            disabled: progress.value !== undefined,
+            onClick: () => send(true),
+          },
+          'Check it',
+        ),
+        html.button(
+          {
+            type: 'button',
+            class: result.value ? 'main' : '',
+            disabled: progress.value !== undefined || !result.value?.isDry,
+            onClick: () => send(false),
+          },
+          'Import it',
+        ),
+        html.span({ class: 'hint' }, 'First it is checked: nothing is written then.'),
+      ),
+    ],
+    progress.value && chosen.value && h(Progress, { ...progress.value, size: chosen.value.file.size }),
+    fault.value && h(Faults, { fault: fault.value }),
+    result.value && h(Result, { ...result.value, model }),
+  )
+}

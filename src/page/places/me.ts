@@ -1,0 +1,87 @@
+import { useSignal } from '@preact/signals'
+import { h } from 'preact'
+import { ask } from '../basics/api.ts'
+import { html } from '../basics/html.ts'
+import { useLoaded } from '../basics/loading.ts'
+import { person } from '../basics/session.ts'
+import { zone } from '../basics/zone.ts'
+import { momentIn } from '../logic/values.ts'
+import { Action } from '../parts/action.ts'
+import { shown } from '../parts/message.ts'
+import { tell } from '../parts/notices.ts'
+import { TextField } from '../parts/text-field.ts'
+import { Tokens } from '../parts/tokens.ts'
+
+interface Session {
+  id: string
+  createdOn: string
+  lastSeen: string
+  address: string
+  current: boolean
+}
+
+/** What everybody may know and change about themselves. */
+export function Me() {
+  const { username, roles } = person.value ?? { username: '', roles: [] }
+  return html.article(
+    { class: 'record' },
+    html.header(
+      { class: 'title' },
+      html.h1(null, username),
+      html.span({ class: 'count' }, roles.length === 0 ? 'no roles' : roles.join(', ')),
+    ),
+    html.section({ class: 'part' }, html.h2(null, 'Password'), h(Password, null)),
+    html.section({ class: 'part' }, html.h2(null, 'Sessions'), h(Sessions, null)),
+    html.section({ class: 'part' }, html.h2(null, 'Tokens for scripts'), h(Tokens, { path: '/ws/me/tokens' })),
+  )
+}
+
+function Password() {
+  const current = useSignal('')
+  const next = useSignal('')
+  const change = async () => {
+    await ask('POST', '/ws/me/password', { body: { data: { current: current.value, next: next.value } } })
+    current.value = ''
+    next.value = ''
+    tell('Your password is changed. Your other sessions have ended.')
+  }
+  return html.div(
+    { class: 'form' },
+    h(TextField, { label: 'Now', text: current, type: 'password', autocomplete: 'current-password' }),
+    h(TextField, {
+      label: 'New',
+      text: next,
+      type: 'password',
+      autocomplete: 'new-password',
+      hint: 'At least 10 characters',
+    }),
+    html.footer(null, h(Action, { run: change }, 'Change the password')),
+  )
+}
+
+function Sessions() {
+  const loaded = useLoaded(async () => (await ask<Session>('GET', '/ws/me/sessions')).data)
+  const end = async (id: string) => {
+    await ask('DELETE', `/ws/me/sessions/${encodeURIComponent(id)}`)
+    loaded.again()
+  }
+  return shown(loaded, (sessions) =>
+    html.ul(
+      { class: 'plain' },
+      sessions.map(({ id, createdOn, lastSeen, address, current }) =>
+        html.li(
+          { key: id, class: 'line' },
+          html.span(
+            null,
+            html.strong(null, current ? 'This one' : address),
+            html.span(
+              { class: 'hint' },
+              ` since ${momentIn(createdOn, zone.value)}, last seen ${momentIn(lastSeen, zone.value)}`,
+            ),
+          ),
+          !current && h(Action, { run: () => end(id) }, 'End'),
+        ),
+      ),
+    ),
+  )
+}

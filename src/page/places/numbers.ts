@@ -1,0 +1,60 @@
+import { useSignal } from '@preact/signals'
+import { h } from 'preact'
+import { useEffect } from 'preact/hooks'
+import { html } from '../basics/html.ts'
+import { bucketsOf, quantile, type Sample, samplesIn, sumOf } from '../logic/prometheus.ts'
+import { countOf, sizeOf } from '../logic/values.ts'
+import { Chart } from '../parts/chart.ts'
+
+interface Look {
+  at: number
+  samples: Sample[]
+}
+
+const EVERY_MS = 2000
+const ROOM = 60
+
+/** Rates, latencies and storage, as they are while somebody looks. */
+export function Numbers() {
+  const looks = useSignal<Look[]>([])
+  useEffect(() => {
+    const look = async () => {
+      const response = await fetch('/metrics').catch(() => undefined)
+      if (!response?.ok) return
+      const samples = samplesIn(await response.text())
+      looks.value = [...looks.value.slice(-ROOM), { at: performance.now(), samples }]
+    }
+    look()
+    const timer = setInterval(look, EVERY_MS)
+    return () => clearInterval(timer)
+  }, [])
+  const between = (make: (before: Look, after: Look) => number | undefined) =>
+    looks.value.slice(1).map((after, index) => make(looks.value[index] as Look, after))
+  const rate = (name: string) =>
+    between(
+      (before, after) => ((sumOf(after.samples, name) - sumOf(before.samples, name)) * 1000) / (after.at - before.at),
+    )
+  const took = (name: string, share: number) =>
+    between((before, after) => quantile(bucketsOf(before.samples, name), bucketsOf(after.samples, name), share))
+  const level = (name: string) => looks.value.map(({ samples }) => sumOf(samples, name))
+  const perSecond = (value: number) => `${value.toFixed(1)}/s`
+  const milliseconds = (value: number) => `≤ ${Number((value * 1000).toFixed(1))} ms`
+  const whole = (value: number) => countOf(Math.round(value))
+  return html.div(
+    { class: 'charts' },
+    [
+      { title: 'Requests', values: rate('dossier_request_seconds_count'), format: perSecond },
+      { title: 'Half of them within', values: took('dossier_request_seconds', 0.5), format: milliseconds },
+      { title: '99 % within', values: took('dossier_request_seconds', 0.99), format: milliseconds },
+      { title: 'Changes', values: rate('dossier_changes'), format: perSecond },
+      { title: 'Commit within (99 %)', values: took('dossier_commit_seconds', 0.99), format: milliseconds },
+      { title: 'Records', values: level('dossier_records'), format: whole },
+      { title: 'Database', values: level('dossier_database_bytes'), format: sizeOf },
+      { title: 'Write-ahead log', values: level('dossier_wal_bytes'), format: sizeOf },
+      { title: 'Memory', values: level('process_resident_memory_bytes'), format: sizeOf },
+      { title: 'Sessions', values: level('dossier_sessions'), format: whole },
+      { title: 'Open streams', values: level('dossier_streams'), format: whole },
+      { title: 'Turned away', values: rate('dossier_shed_requests'), format: perSecond },
+    ].map((chart) => h(Chart, { key: chart.title, room: ROOM, ...chart })),
+  )
+}

@@ -1,0 +1,216 @@
+import { useSignal } from '@preact/signals'
+import { h } from 'preact'
+import { ask, isRefusal } from '../basics/api.ts'
+import { html } from '../basics/html.ts'
+import { useLoaded } from '../basics/loading.ts'
+import { person } from '../basics/session.ts'
+import { zone } from '../basics/zone.ts'
+import { momentIn } from '../logic/values.ts'
+import { Action } from '../parts/action.ts'
+import { Confirm, Dialog } from '../parts/dialog.ts'
+import { shown } from '../parts/message.ts'
+import { complain, tell } from '../parts/notices.ts'
+import { TextField } from '../parts/text-field.ts'
+import { Tokens } from '../parts/tokens.ts'
+
+export interface User {
+  username: string
+  roles: string[]
+  enabled: boolean
+  createdOn: string
+  lastLogin: string | null
+  hasPassword: boolean
+}
+
+const pathOf = (username: string) => `/ws/users/${encodeURIComponent(username)}`
+const rolesIn = (text: string) => text.split(',').flatMap((role) => role.trim() || [])
+
+/** The people, for admins. */
+export function People() {
+  const loaded = useLoaded(async () => (await ask<User>('GET', '/ws/users')).data)
+  const open = useSignal<User | 'new' | undefined>(undefined)
+  const close = () => {
+    open.value = undefined
+    loaded.again()
+  }
+  return html.section(
+    null,
+    html.header(
+      { class: 'title' },
+      html.h1(null, 'People'),
+      html.div(
+        { class: 'tools' },
+        html.button(
+          {
+            type: 'button',
+            class: 'main',
+            onClick: () => {
+              open.value = 'new'
+            },
+          },
+          'Add somebody',
+        ),
+      ),
+    ),
+    shown(loaded, (users) =>
+      html.div(
+        { class: 'scrolls', tabIndex: 0, role: 'region', 'aria-label': 'People' },
+        html.table(
+          null,
+          html.thead(
+            null,
+            html.tr(
+              null,
+              ['Name', 'Roles', 'Last login', 'State'].map((title) => html.th({ key: title, scope: 'col' }, title)),
+            ),
+          ),
+          html.tbody(
+            null,
+            users.map((user) =>
+              html.tr(
+                { key: user.username },
+                html.td(
+                  null,
+                  html.button(
+                    {
+                      type: 'button',
+                      class: 'quiet',
+                      onClick: () => {
+                        open.value = user
+                      },
+                    },
+                    user.username,
+                  ),
+                ),
+                html.td(null, user.roles.join(', ')),
+                html.td(null, user.lastLogin === null ? 'never' : momentIn(user.lastLogin, zone.value)),
+                html.td(null, user.enabled ? (user.hasPassword ? '' : 'tokens only') : 'disabled'),
+              ),
+            ),
+          ),
+        ),
+      ),
+    ),
+    open.value === 'new' && h(Add, { onClose: close }),
+    open.value !== undefined && open.value !== 'new' && h(Change, { user: open.value, onClose: close }),
+  )
+}
+
+function Add({ onClose }: { onClose(): void }) {
+  const username = useSignal('')
+  const password = useSignal('')
+  const roles = useSignal('')
+  const add = async () => {
+    const data = {
+      username: username.value.trim(),
+      roles: rolesIn(roles.value),
+      ...(password.value !== '' && { password: password.value }),
+    }
+    await ask('PUT', '/ws/users', { body: { data } })
+    tell(`${data.username} can come in.`)
+    onClose()
+  }
+  return h(
+    Dialog,
+    { title: 'Add somebody', onClose },
+    html.div(
+      { class: 'form' },
+      h(TextField, { label: 'Username', text: username }),
+      h(TextField, {
+        label: 'Password',
+        text: password,
+        type: 'password',
+        autocomplete: 'new-password',
+        hint: 'At least 10 characters; none for a program that comes in by tokens only',
+      }),
+      h(TextField, { label: 'Roles', text: roles, hint: 'Separated by commas; admin may do everything' }),
+      html.footer(
+        null,
+        html.button({ type: 'button', onClick: onClose }, 'Cancel'),
+        h(Action, { class: 'main', run: add }, 'Add'),
+      ),
+    ),
+  )
+}
+
+function Change({ user, onClose }: { user: User; onClose(): void }) {
+  const roles = useSignal(user.roles.join(', '))
+  const password = useSignal('')
+  const isRemoving = useSignal(false)
+  const change = async (data: object, done: string) => {
+    await ask('POST', pathOf(user.username), { body: { data } }).catch(explained)
+    tell(done)
+    onClose()
+  }
+  const remove = () =>
+    ask('DELETE', pathOf(user.username))
+      .catch(explained)
+      .then(() => {
+        tell(`${user.username} is removed. Records go on naming them.`)
+        onClose()
+      })
+      .catch(complain)
+  if (isRemoving.value)
+    return h(Confirm, {
+      title: `Remove ${user.username}?`,
+      text: 'Their sessions and tokens end at once. What they have written stays, under their name. To keep them out for a while, disable them instead.',
+      action: 'Remove',
+      onConfirm: remove,
+      onClose,
+    })
+  const isOneself = user.username === person.value?.username
+  return h(
+    Dialog,
+    { title: user.username, onClose, wide: true },
+    html.div(
+      { class: 'form' },
+      h(TextField, { label: 'Roles', text: roles, hint: 'Separated by commas' }),
+      html.footer(
+        null,
+        h(
+          Action,
+          { run: () => change({ roles: rolesIn(roles.value) }, 'The roles count from the next request on.') },
+          'Set the roles',
+        ),
+      ),
+      h(TextField, { label: 'New password', text: password, type: 'password', autocomplete: 'new-password' }),
+      html.footer(
+        null,
+        h(
+          Action,
+          { run: () => change({ password: password.value }, 'The password is set, and their sessions have ended.') },
+          'Set the password',
+        ),
+      ),
+    ),
+    html.h3(null, 'Tokens'),
+    h(Tokens, { path: isOneself ? '/ws/me/tokens' : `${pathOf(user.username)}/tokens` }),
+    html.footer(
+      null,
+      h(
+        Action,
+        {
+          run: () =>
+            change({ enabled: !user.enabled }, user.enabled ? 'They are kept out.' : 'They can come in again.'),
+        },
+        user.enabled ? 'Disable' : 'Enable',
+      ),
+      html.button(
+        {
+          type: 'button',
+          class: 'danger',
+          onClick: () => {
+            isRemoving.value = true
+          },
+        },
+        'Remove',
+      ),
+    ),
+  )
+}
+
+/** Why the last admin cannot be let go, and what to do. */
+function explained(error: unknown): never {
+  if (!isRefusal(error, 'LAST_ADMIN')) throw error
+  throw new Error(`${error.message} Nobody could change anything here any more: make somebody else an admin first.`)
+}

@@ -1,0 +1,53 @@
+import { type ComponentType, h } from 'preact'
+import { place, to } from '../basics/address.ts'
+import { html } from '../basics/html.ts'
+import { useLoaded } from '../basics/loading.ts'
+import { modelNamed } from '../basics/models.ts'
+import { isAdmin } from '../basics/session.ts'
+import { later } from '../parts/later.ts'
+import { Empty, shown } from '../parts/message.ts'
+import { Records } from '../records/records.ts'
+import { Models } from './models.ts'
+
+const Record = later(async () => (await import('../record/record.ts')).Record)
+const Edit = later(async () => (await import('../record/edit.ts')).Edit)
+const New = later(async () => (await import('../record/new.ts')).New)
+const Deleted = later(async () => (await import('./deleted.ts')).Deleted)
+const Import = later(async () => (await import('./import.ts')).Import)
+
+const PLACES: { [name: string]: ComponentType } = {
+  me: later(async () => (await import('./me.ts')).Me),
+  api: later(async () => (await import('./reference.ts')).Reference),
+}
+const FOR_ADMINS: { [name: string]: ComponentType } = {
+  people: later(async () => (await import('./people.ts')).People),
+  state: later(async () => (await import('./state.ts')).State),
+}
+
+/** What the address says. */
+export function Place() {
+  const [first, ...more] = place.value.path
+  if (first === undefined) return h(Models, null)
+  if (first === 'm' && more[0] !== undefined) return h(OfModel, { key: more[0], name: more[0], steps: more.slice(1) })
+  const places = isAdmin.value ? { ...PLACES, ...FOR_ADMINS } : PLACES
+  const Found = Object.hasOwn(places, first) ? places[first] : undefined
+  if (Found) return h(Found, { key: first })
+  return Empty('There is nothing at this address', html.p(null, html.a({ href: to() }, 'All models')))
+}
+
+interface OfModelProperties {
+  name: string
+  steps: string[]
+}
+
+function OfModel({ name, steps: [first, second] }: OfModelProperties) {
+  const { query } = place.value
+  const loaded = useLoaded(() => modelNamed(name), [name])
+  return shown(loaded, (model) => {
+    if (first === 'new' || (first === undefined && !model.allowed.read)) return h(New, { model })
+    if (first === undefined) return h(Records, { model, query })
+    if (first === 'import') return h(Import, { model })
+    if (first === 'deleted') return h(Deleted, { model })
+    return second === 'edit' ? h(Edit, { model, id: first }) : h(Record, { model, id: first })
+  })
+}

@@ -1,0 +1,78 @@
+import { useSignal } from '@preact/signals'
+import { h } from 'preact'
+import { ask } from '../basics/api.ts'
+import { html } from '../basics/html.ts'
+import { useLoaded } from '../basics/loading.ts'
+import { curlFor } from '../logic/curl.ts'
+import { type Document, type Operation, operationsIn } from '../logic/openapi.ts'
+import { Copyable } from '../parts/curl.ts'
+import { shown } from '../parts/message.ts'
+
+/** How programs ask for the same, made from the document that the service publishes. */
+export function Reference() {
+  const wanted = useSignal('')
+  const loaded = useLoaded(async () => operationsIn((await ask('GET', '/openapi.json')) as unknown as Document))
+  return html.article(
+    { class: 'record' },
+    html.header(
+      { class: 'title' },
+      html.h1(null, 'API'),
+      html.div({ class: 'tools' }, html.a({ href: '/openapi.json' }, 'openapi.json')),
+    ),
+    html.input({
+      type: 'search',
+      placeholder: 'Search',
+      'aria-label': 'Search the reference',
+      value: wanted.value,
+      onInput: ({ currentTarget }) => {
+        wanted.value = currentTarget.value
+      },
+    }),
+    shown(loaded, (operations) => {
+      const words = wanted.value.trim().toLowerCase().split(/\s+/)
+      const found = operations.filter(({ method, path, summary }) =>
+        words.every((word) => `${method} ${path} ${summary}`.toLowerCase().includes(word)),
+      )
+      return html.div(
+        null,
+        [...Map.groupBy(found, ({ tag }) => tag)].map(([tag, some]) =>
+          html.section(
+            { key: tag, class: 'part' },
+            html.h2(null, tag),
+            some.map((operation) => h(Described, { key: `${operation.method} ${operation.path}`, operation })),
+          ),
+        ),
+        found.length === 0 && html.p({ class: 'hint' }, 'No match'),
+      )
+    }),
+  )
+}
+
+/** What is inside is made only when somebody looks. */
+function Described({ operation }: { operation: Operation }) {
+  const isOpen = useSignal(false)
+  const { method, path, summary, parameters, example } = operation
+  return html.details(
+    {
+      onToggle: ({ currentTarget }) => {
+        isOpen.value = currentTarget.open
+      },
+    },
+    html.summary(null, html.code(null, `${method} ${path}`), html.span({ class: 'hint' }, ` ${summary}`)),
+    isOpen.value &&
+      html.div(
+        { class: 'form' },
+        h(Copyable, {
+          text: curlFor(location.origin, path, { method, ...(example !== undefined && { body: example }) }),
+        }),
+        parameters.length > 0 &&
+          html.dl(
+            { class: 'keys' },
+            parameters.map(({ name, in: where, description }) => [
+              html.dt({ key: name }, html.code(null, name)),
+              html.dd(null, `${description}${where === 'query' ? '' : ` (${where})`}`),
+            ]),
+          ),
+      ),
+  )
+}

@@ -1,0 +1,113 @@
+import { useSignal } from '@preact/signals'
+import { h } from 'preact'
+import { useEffect } from 'preact/hooks'
+import { to } from '../basics/address.ts'
+import { ask, askOne } from '../basics/api.ts'
+import { html } from '../basics/html.ts'
+import { useLoaded } from '../basics/loading.ts'
+import { modelsRound } from '../basics/models.ts'
+import { zone } from '../basics/zone.ts'
+import { ageOf, momentIn, sizeOf } from '../logic/values.ts'
+import { shown } from '../parts/message.ts'
+import { Folder } from './folder.ts'
+import { Numbers } from './numbers.ts'
+import type { User } from './people.ts'
+
+interface Health {
+  models: { current: boolean; since?: string; why?: string[] }
+}
+
+interface Backup {
+  name: string
+  bytes: number
+  at: string
+}
+
+/** How the service stands, for admins. */
+export const State = () =>
+  html.article(
+    { class: 'record' },
+    html.header({ class: 'title' }, html.h1(null, 'State')),
+    html.section({ class: 'part' }, html.h2(null, 'Models folder'), h(Standing, null), h(Folder, null)),
+    html.section({ class: 'part' }, html.h2(null, 'Numbers'), h(Numbers, null)),
+    html.section({ class: 'part' }, html.h2(null, 'Backups'), h(Backups, null)),
+    html.section({ class: 'part' }, html.h2(null, 'Recent logins'), h(Logins, null)),
+  )
+
+const LOOK_MS = 5000
+
+/** Whether what is served is what the folder says. */
+function Standing() {
+  const round = useSignal(0)
+  useEffect(() => {
+    const timer = setInterval(() => {
+      round.value++
+    }, LOOK_MS)
+    return () => clearInterval(timer)
+  }, [])
+  const loaded = useLoaded(() => {
+    modelsRound.value
+    round.value
+    return askOne<Health>('GET', '/health')
+  })
+  return shown(loaded, ({ models: { current, since, why = [] } }) =>
+    current
+      ? html.p(null, '✓ What is served is what the folder says.')
+      : html.div(
+          { class: 'fault' },
+          html.p(
+            null,
+            `The folder is not followed${since === undefined ? '' : ` since ${momentIn(since, zone.value)}`}:`,
+          ),
+          html.ul(
+            null,
+            why.map((reason) => html.li({ key: reason }, reason)),
+          ),
+        ),
+  )
+}
+
+function Backups() {
+  const loaded = useLoaded(async () => (await ask<Backup>('GET', '/ws/state/backups')).data)
+  return shown(loaded, (backups) =>
+    backups.length === 0
+      ? html.p(
+          null,
+          'None yet. ',
+          html.code(null, 'npm run backup'),
+          ' makes one; the service makes its own every day.',
+        )
+      : html.ul(
+          { class: 'plain' },
+          backups.map(({ name, bytes, at }) =>
+            html.li(
+              { key: name },
+              html.strong(null, ageOf(at, Date.now())),
+              html.span({ class: 'hint' }, ` ${momentIn(at, zone.value)}, ${sizeOf(bytes)}, ${name}`),
+            ),
+          ),
+        ),
+  )
+}
+
+const LOGINS = 10
+
+function Logins() {
+  const loaded = useLoaded(async () => (await ask<User>('GET', '/ws/users')).data)
+  return shown(loaded, (users) =>
+    html.ul(
+      { class: 'plain' },
+      users
+        .filter(({ lastLogin }) => lastLogin !== null)
+        .sort((one, other) => (String(one.lastLogin) < String(other.lastLogin) ? 1 : -1))
+        .slice(0, LOGINS)
+        .map(({ username, lastLogin }) =>
+          html.li(
+            { key: username },
+            html.a({ href: to('people') }, username),
+            html.span({ class: 'hint' }, ` ${momentIn(String(lastLogin), zone.value)}`),
+          ),
+        ),
+    ),
+  )
+}

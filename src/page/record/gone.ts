@@ -1,0 +1,54 @@
+import { h } from 'preact'
+import { ask, type Refusal } from '../basics/api.ts'
+import { html } from '../basics/html.ts'
+import { listOf } from '../basics/lists.ts'
+import { pathOf } from '../basics/models.ts'
+import { zone } from '../basics/zone.ts'
+import type { Model, Row } from '../logic/model.ts'
+import { momentIn } from '../logic/values.ts'
+import { Empty } from '../parts/message.ts'
+import { complain, tell } from '../parts/notices.ts'
+import { History } from './history.ts'
+
+interface GoneProperties {
+  model: Model
+  id: string
+  refusal: Refusal
+  onBack(): void
+}
+
+const MOMENT = /\d{4}-\d\d-\d\dT[\d:.]+Z/
+
+/** There is no such record, or not any more; then the service says who deleted it. */
+export function Gone({ model, id, refusal, onBack }: GoneProperties) {
+  const wasThere = /deleted/.test(refusal.message)
+  const bringBack = async () => {
+    try {
+      await ask('POST', pathOf(model.model, id, 'restore'), { body: { data: {} } })
+      tell('It is back.')
+      onBack()
+    } catch (error) {
+      complain(error)
+    }
+  }
+  return html.article(
+    { class: 'record' },
+    Empty(
+      wasThere ? 'Deleted' : 'Gone, or out of reach',
+      html.p(
+        null,
+        refusal.message.replace(MOMENT, (iso) => momentIn(iso, zone.value)),
+      ),
+      html.p(
+        null,
+        wasThere &&
+          model.allowed.create &&
+          html.button({ type: 'button', class: 'main', onClick: bringBack }, 'Bring it back'),
+        ' ',
+        html.a({ href: listOf(model.model) }, `All ${model.title} records`),
+      ),
+    ),
+    wasThere && html.h2(null, 'History'),
+    wasThere && h(History, { model, record: { id: Number(id) } as Row, round: 0 }),
+  )
+}

@@ -1,0 +1,117 @@
+import { useSignal } from '@preact/signals'
+import { h } from 'preact'
+import { ask } from '../basics/api.ts'
+import { html } from '../basics/html.ts'
+import { useLoaded } from '../basics/loading.ts'
+import { pathOf } from '../basics/models.ts'
+import { zone } from '../basics/zone.ts'
+import { fieldOf, type Model, type Row } from '../logic/model.ts'
+import { momentIn, NOTHING, textOf } from '../logic/values.ts'
+import { shown } from '../parts/message.ts'
+import { complain, tell } from '../parts/notices.ts'
+import { marked } from './conflict.ts'
+
+interface Entry {
+  change: number
+  version: number
+  operation: string
+  by: string | null
+  at: string
+  changes: Record<string, { from?: unknown; to?: unknown }>
+}
+
+interface HistoryProperties {
+  model: Model
+  /** as it is now; of one that is gone only the id */
+  record: Row
+  /** another number loads it anew */
+  round: number
+}
+
+const PORTION = 20
+const WORDS: Record<string, string> = {
+  create: 'created',
+  update: 'changed',
+  delete: 'deleted',
+  restore: 'brought back',
+  forget: 'made forget what was here',
+}
+
+/** Who did what, and when; any version can be brought back. */
+export function History({ model, record, round }: HistoryProperties) {
+  const older = useSignal<Entry[]>([])
+  const cursor = useSignal<string | undefined>(undefined)
+  const path = pathOf(model.model, record.id, 'history')
+  const loaded = useLoaded(async () => {
+    const { data, next } = await ask<Entry>('GET', `${path}?limit=${PORTION}`)
+    older.value = []
+    cursor.value = next
+    return data
+  }, [path, round])
+  const more = async () => {
+    const { data, next } = await ask<Entry>('GET', `${path}?limit=${PORTION}&after=${cursor.value}`)
+    older.value = [...older.value, ...data]
+    cursor.value = next
+  }
+  return shown(loaded, (newest) =>
+    html.div(
+      { class: 'history' },
+      newest.length === 0 && html.p({ class: 'hint' }, 'Nothing is kept of it.'),
+      html.ol(
+        null,
+        [...newest, ...older.value].map((entry) => h(Item, { key: entry.change, entry, model, record })),
+      ),
+      cursor.value !== undefined && html.button({ type: 'button', onClick: () => more().catch(complain) }, 'Earlier'),
+    ),
+  )
+}
+
+function Item({ entry, model, record }: { entry: Entry; model: Model; record: Row }) {
+  const { version, operation, by, at, changes } = entry
+  const isThere = record.version !== undefined
+  const canBringBack =
+    isThere && model.allowed.update && version !== record.version && operation !== 'forget' && operation !== 'delete'
+  const bringBack = async () => {
+    try {
+      await ask('POST', pathOf(model.model, record.id, 'restore'), {
+        body: { data: { version: record.version, to: version } },
+      })
+      tell(`It is as it was at version ${version}.`)
+    } catch (error) {
+      complain(error)
+    }
+  }
+  return html.li(
+    null,
+    html.div(
+      { class: 'what' },
+      html.strong(null, by ?? 'Somebody at the shell'),
+      ` ${WORDS[operation] ?? operation} `,
+      html.time({ dateTime: at }, momentIn(at, zone.value)),
+      html.span({ class: 'hint' }, ` version ${version}`),
+      canBringBack && html.button({ type: 'button', class: 'quiet', onClick: bringBack }, 'Bring back this version'),
+    ),
+    html.dl(
+      null,
+      Object.entries(changes).map(([name, change]) => {
+        const field = fieldOf(model, name)
+        const written = (value: unknown) =>
+          value === null || value === undefined ? '' : textOf(field ?? {}, value, zone.value)
+        const [from, to] = [written(change.from), written(change.to)]
+        return [
+          html.dt({ key: name }, field?.title ?? name),
+          html.dd(
+            null,
+            'to' in change || 'from' in change
+              ? from === '' && to === ''
+                ? NOTHING
+                : operation === 'create'
+                  ? to || NOTHING
+                  : marked(from, to)
+              : html.span({ class: 'hint' }, 'not shown'),
+          ),
+        ]
+      }),
+    ),
+  )
+}

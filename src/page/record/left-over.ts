@@ -1,0 +1,28 @@
+import { html } from '../basics/html.ts'
+import type { Raw } from '../logic/raw.ts'
+
+interface LeftOverProperties {
+  items: { name: string; raw: Raw }[]
+  onForget(name: string): void
+}
+
+/** The model has changed under the form: what has no place any more can still be read, and copied elsewhere. */
+export function LeftOver({ items, onForget }: LeftOverProperties) {
+  if (items.length === 0) return null
+  return html.section(
+    { class: 'left-over', role: 'status' },
+    html.h2(null, 'The model has changed'),
+    html.p(null, 'These fields are gone, or have become something else. What you typed there is not saved:'),
+    html.dl(
+      null,
+      items.map(({ name, raw }) => [
+        html.dt({ key: name }, name),
+        html.dd(
+          null,
+          html.code(null, typeof raw === 'string' ? raw : JSON.stringify(raw)),
+          html.button({ type: 'button', class: 'quiet', onClick: () => onForget(name) }, 'Drop it'),
+        ),
+      ]),
+    ),
+  )
+}

@@ -1,0 +1,160 @@
+import { useSignal } from '@preact/signals'
+import { h } from 'preact'
+import { useEffect } from 'preact/hooks'
+import { go, to } from '../basics/address.ts'
+import { ask, askOne, isRefusal, type Refusal } from '../basics/api.ts'
+import { keptDraft } from '../basics/drafts.ts'
+import { type Change, onChange, onMissed } from '../basics/feed.ts'
+import { html } from '../basics/html.ts'
+import { listOf } from '../basics/lists.ts'
+import { useLoaded } from '../basics/loading.ts'
+import { pathOf } from '../basics/models.ts'
+import { useKeys } from '../basics/use-keys.ts'
+import { zone } from '../basics/zone.ts'
+import { curlFor } from '../logic/curl.ts'
+import { isStamp, type Model, nameOf, type Row, shownFields } from '../logic/model.ts'
+import { momentIn } from '../logic/values.ts'
+import { Curl } from '../parts/curl.ts'
+import { Confirm } from '../parts/dialog.ts'
+import { shown } from '../parts/message.ts'
+import { complain, tell } from '../parts/notices.ts'
+import { Fields } from './fields.ts'
+import { Gone } from './gone.ts'
+import { History } from './history.ts'
+
+interface RecordProperties {
+  model: Model
+  id: string
+}
+
+const GATHER_MS = 150
+
+/** The record with the names of what it refers to; or why there is none. */
+export async function readRecord(model: Model, id: string, stop?: AbortSignal): Promise<Row | Refusal> {
+  const references = shownFields(model).filter(({ reference }) => reference !== undefined)
+  const query = references.length > 0 ? `?expand=${references.map(({ name }) => name).join(',')}` : ''
+  try {
+    return await askOne<Row>('GET', pathOf(model.model, encodeURIComponent(id)) + query, stop && { signal: stop })
+  } catch (error) {
+    if (isRefusal(error, 'RECORD_NOT_FOUND', 'BAD_REQUEST')) return error
+    throw error
+  }
+}
+
+/** One record: what it says, what happened to it, and what can be done with it. */
+export function Record({ model, id }: RecordProperties) {
+  const loaded = useLoaded((stop) => readRecord(model, id, stop), [model.model, id])
+  const latest = useSignal<Change | undefined>(undefined)
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const stops = [
+      onChange((change) => {
+        if (change.model !== model.model || String(change.id) !== id) return
+        latest.value = change
+        clearTimeout(timer)
+        timer = setTimeout(loaded.again, GATHER_MS)
+      }),
+      onMissed(loaded.again),
+    ]
+    return () => {
+      clearTimeout(timer)
+      for (const stop of stops) stop()
+    }
+  }, [model.model, id])
+  useKeys({ keys: 'Esc', does: 'back to the list', press: () => go(listOf(model.model)) })
+  return shown(loaded, (found) =>
+    found instanceof Error
+      ? h(Gone, { model, id, refusal: found, onBack: loaded.again })
+      : h(Shown, { key: id, model, record: found, latest: latest.value }),
+  )
+}
+
+function Shown({ model, record, latest }: { model: Model; record: Row; latest: Change | undefined }) {
+  const asking = useSignal<'delete' | 'curl' | undefined>(undefined)
+  const close = () => {
+    asking.value = undefined
+  }
+  const edit = to('m', model.model, record.id, 'edit')
+  const remove = async () => {
+    close()
+    try {
+      await ask('DELETE', `${pathOf(model.model, record.id)}?version=${record.version}`)
+      go(listOf(model.model))
+      tell(`${nameOf(record, model)} is deleted.`, {
+        label: 'Undo',
+        run: () => {
+          ask('POST', pathOf(model.model, record.id, 'restore'), { body: { data: {} } }).then(
+            () => go(to('m', model.model, record.id)),
+            complain,
+          )
+        },
+      })
+    } catch (error) {
+      complain(error)
+    }
+  }
+  useKeys(
+    ...(model.allowed.update ? [{ keys: 'e', does: 'edit', press: () => go(edit) }] : []),
+    ...(model.allowed.create ? [{ keys: 'n', does: 'new record', press: () => go(to('m', model.model, 'new')) }] : []),
+  )
+  const hasDraft = model.allowed.update && keptDraft(model.model, String(record.id)) !== undefined
+  const fields = shownFields(model)
+  return html.article(
+    { class: 'record' },
+    html.header(
+      { class: 'title' },
+      html.h1(null, nameOf(record, model)),
+      html.span({ class: 'count' }, `#${record.id}, version ${record.version}`),
+      html.div(
+        { class: 'tools' },
+        html.button(
+          {
+            type: 'button',
+            onClick: () => {
+              asking.value = 'curl'
+            },
+          },
+          'curl',
+        ),
+        model.allowed.delete &&
+          html.button(
+            {
+              type: 'button',
+              onClick: () => {
+                asking.value = 'delete'
+              },
+            },
+            'Delete',
+          ),
+        model.allowed.update && html.a({ class: 'button main', href: edit }, 'Edit'),
+      ),
+    ),
+    hasDraft &&
+      html.p({ class: 'others' }, 'You have changed this and not saved it yet. ', html.a({ href: edit }, 'Go on'), '.'),
+    latest &&
+      latest.version === record.version &&
+      html.p(
+        { class: 'others', role: 'status' },
+        `Changed by ${latest.by ?? 'somebody'} at ${momentIn(latest.at, zone.value)}.`,
+      ),
+    h(Fields, {
+      fields: fields.filter((field) => !isStamp(field)),
+      record,
+      fresh: latest?.version === record.version ? latest.fields : [],
+    }),
+    html.h2(null, 'Record'),
+    h(Fields, { fields: fields.filter(isStamp), record, fresh: [] }),
+    html.h2(null, 'History'),
+    h(History, { model, record, round: record.version }),
+    asking.value === 'curl' &&
+      h(Curl, { command: curlFor(location.origin, pathOf(model.model, record.id)), onClose: close }),
+    asking.value === 'delete' &&
+      h(Confirm, {
+        title: `Delete ${nameOf(record, model)}?`,
+        text: 'It can be brought back, as long as its history is kept.',
+        action: 'Delete',
+        onConfirm: remove,
+        onClose: close,
+      }),
+  )
+}

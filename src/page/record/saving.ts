@@ -1,0 +1,60 @@
+import { ask, askOne, isRefusal } from '../basics/api.ts'
+import { onChange, onMissed } from '../basics/feed.ts'
+import { pathOf } from '../basics/models.ts'
+import { merge } from '../logic/merge.ts'
+import type { Row } from '../logic/model.ts'
+
+export interface Saved {
+  row: Row
+  /** what others had changed, and what was kept of it */
+  merged: string[]
+}
+
+/** Tells what others make of a record while somebody writes; null if it is gone. Returns how to stop. */
+export function followRecord(model: string, id: number, look: (now: Row | null) => void): () => void {
+  const stops = [
+    onChange((change) => {
+      if (change.model === model && change.id === id) look(change.record)
+    }),
+    onMissed(() => {
+      readAgain(model, id).then(look, () => undefined)
+    }),
+  ]
+  return () => {
+    for (const stop of stops) stop()
+  }
+}
+
+const readAgain = (model: string, id: number): Promise<Row | null> =>
+  askOne<Row>('GET', pathOf(model, id)).catch((error) => {
+    if (isRefusal(error, 'RECORD_NOT_FOUND')) return null
+    throw error
+  })
+
+/** Sent again after a lost connection, it is still created once. */
+export async function create(model: string, values: Record<string, unknown>, key: string | undefined): Promise<Saved> {
+  const asking = { body: { data: values }, ...(key !== undefined && { key }) }
+  return { row: await askOne<Row>('PUT', pathOf(model), asking), merged: [] }
+}
+
+/** On top of what others have changed meanwhile, where nothing clashes; `fields` are those that can be compared. */
+export async function update(
+  model: string,
+  base: Row,
+  values: Record<string, unknown>,
+  fields: string[],
+): Promise<Saved> {
+  const path = pathOf(model, base.id)
+  try {
+    const body = { merge: true, data: { ...values, version: base.version } }
+    const { data, merged = [] } = await ask<Row>('POST', path, { body })
+    return { row: data[0] as Row, merged }
+  } catch (error) {
+    // Without a history the service cannot tell what clashes, but what one began with is known here.
+    const theirs = isRefusal(error, 'VERSION_CONFLICT') ? (error.data[0] as Row | undefined) : undefined
+    const compared = theirs && merge(base, theirs, values, fields)
+    if (!compared || compared.clashes.length > 0) throw error
+    const row = await askOne<Row>('POST', path, { body: { data: { ...values, version: theirs.version } } })
+    return { row, merged: compared.theirs }
+  }
+}

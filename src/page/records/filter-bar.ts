@@ -1,0 +1,118 @@
+import { useSignal } from '@preact/signals'
+import { h } from 'preact'
+import { useEffect } from 'preact/hooks'
+import { goInstead, place, to, withQuery } from '../basics/address.ts'
+import { askOne } from '../basics/api.ts'
+import { html } from '../basics/html.ts'
+import { useLoaded } from '../basics/loading.ts'
+import { modelNamed, pathOf } from '../basics/models.ts'
+import { zone } from '../basics/zone.ts'
+import { ANYWHERE, type Filter, filtersIn, labelOf, withFilter, withoutFilter } from '../logic/filters.ts'
+import { fieldOf, type Model, nameOf, type Row } from '../logic/model.ts'
+import { later } from '../parts/later.ts'
+
+const FilterDialog = later(async () => (await import('./filter-dialog.ts')).FilterDialog)
+
+/** Typing is over when nothing has been typed for so long. */
+const TYPED_MS = 250
+
+interface BarProperties {
+  model: Model
+  query: URLSearchParams
+}
+
+/** What the records have in common: a search in their texts, and conditions. All of it is in the address. */
+export function FilterBar({ model, query }: BarProperties) {
+  const editing = useSignal<Filter | 'new' | undefined>(undefined)
+  const move = (next: URLSearchParams) => goInstead(withQuery(to('m', model.model), next))
+  const text = useSignal(query.get(ANYWHERE) ?? '')
+  useEffect(() => {
+    text.value = query.get(ANYWHERE) ?? ''
+  }, [query.get(ANYWHERE)])
+  useEffect(() => {
+    const timer = setTimeout(() => {
+      const typed = text.peek().trim()
+      // Not as it was when the first letter was typed.
+      const { query: now } = place.peek()
+      if (typed === (now.get(ANYWHERE) ?? '')) return
+      move(typed === '' ? withoutFilter(now, ANYWHERE) : withFilter(now, ANYWHERE, typed))
+    }, TYPED_MS)
+    return () => clearTimeout(timer)
+  }, [text.value])
+  const canSearch = model.list.some((name) => fieldOf(model, name)?.type === 'string')
+  return html.div(
+    { class: 'filters', role: 'search' },
+    canSearch &&
+      html.input({
+        id: 'search',
+        type: 'search',
+        placeholder: 'Search ( / )',
+        'aria-label': `Search ${model.title} records`,
+        value: text.value,
+        maxLength: 200,
+        onInput: ({ currentTarget }) => {
+          text.value = currentTarget.value
+        },
+      }),
+    filtersIn(query).map((filter) =>
+      html.span(
+        { key: filter.parameter, class: 'chip' },
+        html.button(
+          {
+            type: 'button',
+            class: 'quiet',
+            title: 'Change this filter',
+            onClick: () => {
+              editing.value = filter
+            },
+          },
+          h(Label, { filter, model }),
+        ),
+        html.button(
+          {
+            type: 'button',
+            class: 'quiet icon',
+            'aria-label': `Remove the filter ${labelOf(filter, model, zone.value)}`,
+            onClick: () => move(withoutFilter(query, filter.parameter)),
+          },
+          '×',
+        ),
+      ),
+    ),
+    html.button(
+      {
+        type: 'button',
+        onClick: () => {
+          editing.value = 'new'
+        },
+      },
+      '+ Filter',
+    ),
+    editing.value !== undefined &&
+      h(FilterDialog, {
+        model,
+        filter: editing.value === 'new' ? undefined : editing.value,
+        onClose: () => {
+          editing.value = undefined
+        },
+        onApply: (parameter: string, value: string) => {
+          const before = editing.value === 'new' ? query : withoutFilter(query, (editing.value as Filter).parameter)
+          editing.value = undefined
+          move(withFilter(before, parameter, value))
+        },
+      }),
+  )
+}
+
+/** A reference is named, not numbered. */
+function Label({ filter, model }: { filter: Filter; model: Model }) {
+  const field = fieldOf(model, filter.path)
+  const target = field?.reference
+  const isOne = target !== undefined && /^\d+$/.test(filter.value) && filter.operator !== 'null'
+  const { value: name } = useLoaded(async () => {
+    if (!isOne) return undefined
+    const [to, row] = await Promise.all([modelNamed(target), askOne<Row>('GET', pathOf(target, filter.value))])
+    return nameOf(row, to)
+  }, [target, filter.value])
+  return html.span(null, labelOf(filter, model, zone.value, name))
+}

@@ -1,0 +1,50 @@
+import { goInstead, to, withQuery } from '../basics/address.ts'
+import { classes, html } from '../basics/html.ts'
+import { sortedBy, sortIn } from '../logic/filters.ts'
+import { type Field, isNumeric, type Model } from '../logic/model.ts'
+
+interface HeadProperties {
+  model: Model
+  columns: Field[]
+  query: URLSearchParams
+}
+
+/** The titles of the columns: a click sorts by one, with Shift by one more. */
+export function Head({ model, columns, query }: HeadProperties) {
+  const keys = sortIn(query)
+  return html.div(
+    { class: 'head', role: 'rowgroup' },
+    html.div(
+      { class: 'row', role: 'row', 'aria-rowindex': 1 },
+      html.div({ role: 'columnheader', class: 'pick' }, html.span({ class: 'unseen' }, 'Selected')),
+      columns.map((field) => {
+        const place = keys.findIndex((key) => key.field === field.name)
+        const key = keys[place]
+        const arrow = key ? (key.descending ? '↓' : '↑') : ''
+        const canSort = field.type !== 'array' && field.type !== 'object'
+        return html.div(
+          {
+            key: field.name,
+            role: 'columnheader',
+            class: classes('cell', isNumeric(field) && 'number'),
+            'aria-sort': key ? (key.descending ? 'descending' : 'ascending') : 'none',
+          },
+          canSort
+            ? html.button(
+                {
+                  type: 'button',
+                  class: 'quiet',
+                  title: 'Sort; with Shift, also by this',
+                  onClick: ({ shiftKey }: MouseEvent) =>
+                    goInstead(withQuery(to('m', model.model), sortedBy(query, field.name, shiftKey))),
+                },
+                field.title,
+                arrow &&
+                  html.span({ class: 'arrow', 'aria-hidden': true }, ` ${arrow}${keys.length > 1 ? place + 1 : ''}`),
+              )
+            : html.span(null, field.title),
+        )
+      }),
+    ),
+  )
+}

@@ -1,0 +1,114 @@
+import { signal } from '@preact/signals'
+import { type Answer, ask } from '../basics/api.ts'
+import { pathOf } from '../basics/models.ts'
+import { isPlain } from '../logic/filters.ts'
+import type { Row } from '../logic/model.ts'
+
+interface Page {
+  rows: Row[]
+  /** the cursor of the page after it */
+  next: string | undefined
+  isStale: boolean
+}
+
+/** Rows that are asked for together. */
+const SIZE = 100
+/** Pages that are kept: what is far away is asked for again. */
+const KEPT = 60
+
+/**
+ * The rows of a find, of which only those near the screen are there. What has been there stays until something newer has
+ * come, so that nothing flickers.
+ */
+export class Rows {
+  readonly total = signal<number | undefined>(undefined)
+  readonly fault = signal<Error | undefined>(undefined)
+  /** grows with every page that has come */
+  readonly round = signal(0)
+  readonly #model: string
+  readonly #query: URLSearchParams
+  readonly #pages = new Map<number, Page>()
+  readonly #coming = new Map<number, AbortController>()
+  #wanted: number[] = [0]
+
+  constructor(model: string, query: URLSearchParams) {
+    this.#model = model
+    this.#query = query
+  }
+
+  at(index: number): Row | undefined {
+    return this.#pages.get(Math.floor(index / SIZE))?.rows[index % SIZE]
+  }
+
+  /** Sees to it that some rows are there, and gives up on those that nobody looks at any more. */
+  want(first: number, end: number): void {
+    const from = Math.floor(first / SIZE)
+    const last = Math.floor(Math.max(first, end - 1) / SIZE)
+    this.#wanted = Array.from({ length: last - from + 1 }, (_, index) => from + index)
+    for (const [number, control] of this.#coming) if (!this.#wanted.includes(number)) control.abort()
+    for (const number of this.#wanted) this.#load(number)
+  }
+
+  /** Something has changed: what is looked at is asked for again, the rest when it is. */
+  refresh(): void {
+    for (const page of this.#pages.values()) page.isStale = true
+    for (const control of this.#coming.values()) control.abort()
+    this.#coming.clear()
+    for (const number of this.#wanted) this.#load(number)
+  }
+
+  stop(): void {
+    for (const control of this.#coming.values()) control.abort()
+  }
+
+  #load(number: number): void {
+    const known = this.#pages.get(number)
+    if (this.#coming.has(number) || (known && !known.isStale)) return
+    const control = new AbortController()
+    this.#coming.set(number, control)
+    this.#page(number, control.signal)
+      .then(
+        (page) => this.#keep(number, page),
+        (error) => {
+          if (!control.signal.aborted) this.fault.value = error
+        },
+      )
+      .finally(() => {
+        if (this.#coming.get(number) === control) this.#coming.delete(number)
+      })
+  }
+
+  #keep(number: number, page: Page): void {
+    this.#pages.delete(number)
+    this.#pages.set(number, page)
+    for (const old of this.#pages.keys()) {
+      if (this.#pages.size <= KEPT) break
+      if (!this.#wanted.includes(old)) this.#pages.delete(old)
+    }
+    this.fault.value = undefined
+    this.round.value++
+  }
+
+  /** A page may end before it is full, if its records are large: then there is more of it. */
+  async #page(number: number, stop: AbortSignal): Promise<Page> {
+    const rows: Row[] = []
+    // By id any place is found at once. Else the way there costs, and a cursor saves it.
+    const before = isPlain(this.#query) ? undefined : this.#pages.get(number - 1)
+    let after = before && !before.isStale ? before.next : undefined
+    for (;;) {
+      const answer = await this.#find(number * SIZE + rows.length, SIZE - rows.length, after, stop)
+      rows.push(...answer.data)
+      this.total.value = answer.total ?? rows.length
+      after = answer.next
+      if (after === undefined || rows.length >= SIZE) return { rows, next: after, isStale: false }
+    }
+  }
+
+  #find(offset: number, limit: number, after: string | undefined, stop: AbortSignal): Promise<Answer<Row>> {
+    const query = new URLSearchParams(this.#query)
+    query.set('limit', String(limit))
+    if (after === undefined) query.set('offset', String(offset))
+    else query.set('after', after)
+    return ask<Row>('GET', `${pathOf(this.#model)}?${query}`, { signal: stop })
+  }
+}

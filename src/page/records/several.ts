@@ -1,0 +1,112 @@
+import { useSignal } from '@preact/signals'
+import { h } from 'preact'
+import { ask, isRefusal } from '../basics/api.ts'
+import { html } from '../basics/html.ts'
+import { pathOf } from '../basics/models.ts'
+import { zone } from '../basics/zone.ts'
+import { type Draft, sentOf } from '../logic/draft.ts'
+import { askedFields, type Model, type Row } from '../logic/model.ts'
+import { plural } from '../logic/values.ts'
+import { Dialog } from '../parts/dialog.ts'
+import { Choose } from './choose.ts'
+import { type Outcome, Outcomes } from './outcomes.ts'
+import type { Selection } from './selection.ts'
+
+interface SeveralProperties {
+  model: Model
+  selection: Selection
+  onDone(): void
+}
+
+/** So many requests are under way at once: others are served meanwhile. */
+const AT_ONCE = 4
+
+/** What is done with all selected records: each by its own version, each with its own outcome. */
+export function Several({ model, selection, onDone }: SeveralProperties) {
+  const doing = useSignal<'edit' | 'delete' | undefined>(undefined)
+  const draft = useSignal<Draft>({ base: { id: 0, version: 0 }, typed: {} })
+  const outcomes = useSignal<Outcome[] | undefined>(undefined)
+  const total = useSignal(0)
+  const rows = [...selection.rows.value.values()]
+
+  const each = async (todo: Row[], work: (row: Row) => Promise<Outcome>) => {
+    outcomes.value = []
+    total.value = todo.length
+    const line = [...todo]
+    const worker = async () => {
+      for (let row = line.shift(); row; row = line.shift()) {
+        const done = row
+        const outcome = await work(row).catch(
+          (error: Error): Outcome => ({
+            row: done,
+            fault: error.message,
+            isConflict: isRefusal(error, 'VERSION_CONFLICT'),
+          }),
+        )
+        outcomes.value = [...(outcomes.value ?? []), outcome]
+      }
+    }
+    await Promise.all(Array.from({ length: AT_ONCE }, worker))
+    onDone()
+  }
+
+  const update = () => {
+    const { values } = sentOf(draft.value, askedFields(model), zone.value)
+    return each(rows, async (row) => {
+      const body = { data: { ...values, version: row.version } }
+      const { data } = await ask<Row>('POST', pathOf(model.model, row.id), { body })
+      return { row, now: data[0] as Row }
+    })
+  }
+  const remove = () =>
+    each(rows, async (row) => {
+      await ask('DELETE', `${pathOf(model.model, row.id)}?version=${row.version}`)
+      return { row, now: undefined }
+    })
+  const undo = (done: Outcome[]) =>
+    each(
+      done.map(({ row }) => row),
+      async (row) => {
+        const { now } = done.find((outcome) => outcome.row === row) as Outcome
+        const data = now ? { version: now.version, to: row.version } : {}
+        const answer = await ask<Row>('POST', pathOf(model.model, row.id, 'restore'), { body: { data } })
+        return { row: answer.data[0] as Row, now: answer.data[0] as Row, isUndone: true }
+      },
+    )
+  const close = () => {
+    // What did not go well stays selected.
+    if (outcomes.value) selection.keep(outcomes.value.flatMap(({ row, fault }) => (fault === undefined ? [] : row.id)))
+    doing.value = undefined
+    outcomes.value = undefined
+    draft.value = { base: { id: 0, version: 0 }, typed: {} }
+  }
+  const open = (what: 'edit' | 'delete') => () => {
+    doing.value = what
+  }
+  const title = doing.value === 'delete' ? 'Delete' : 'Change'
+  return html.div(
+    { class: 'several', role: 'region', 'aria-label': 'Selected records' },
+    html.strong(null, `${plural(rows.length, 'record')} selected`),
+    model.allowed.update && html.button({ type: 'button', onClick: open('edit') }, 'Edit…'),
+    model.allowed.delete && html.button({ type: 'button', onClick: open('delete') }, 'Delete…'),
+    html.button({ type: 'button', class: 'quiet', onClick: () => selection.clear() }, 'Clear'),
+    doing.value &&
+      h(
+        Dialog,
+        { title: outcomes.value ? title : `${title} ${plural(rows.length, 'record')}`, onClose: close, wide: true },
+        outcomes.value
+          ? h(Outcomes, { model, outcomes: outcomes.value, total: total.value, onUndo: undo, onClose: close })
+          : h(Choose, {
+              model,
+              rows,
+              what: doing.value,
+              draft: draft.value,
+              onDraft: (next) => {
+                draft.value = next
+              },
+              onGo: doing.value === 'edit' ? update : remove,
+              onClose: close,
+            }),
+      ),
+  )
+}

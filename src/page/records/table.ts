@@ -1,0 +1,214 @@
+import { useComputed, useSignal, useSignalEffect } from '@preact/signals'
+import { h } from 'preact'
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
+import { go, to } from '../basics/address.ts'
+import { classes, html } from '../basics/html.ts'
+import { rememberSpot, spotIn } from '../basics/lists.ts'
+import { type Field, isNumeric, type Model, nameOf, type Row } from '../logic/model.ts'
+import { type Extent, heightOf, moved, revealing, rowsInView, type Scroll, settled } from '../logic/scroll.ts'
+import { Cell } from '../parts/cell.ts'
+import { isNarrow } from '../parts/narrow.ts'
+import { Head } from './head.ts'
+import type { Rows } from './rows.ts'
+import type { Selection } from './selection.ts'
+
+interface TableProperties {
+  model: Model
+  columns: Field[]
+  query: URLSearchParams
+  rows: Rows
+  selection: Selection
+  /** records that somebody has just changed */
+  fresh: ReadonlySet<number>
+}
+
+const ROW = 38
+/** On a phone a row is a card. */
+const CARD = 104
+const MARGIN = 8
+/** When the bar has been still for so long it is put where it belongs. */
+const SETTLE_MS = 120
+const FETCH_MS = 40
+
+/** Rows by the million, of which only those on the screen exist. */
+export function Table({ model, columns, query, rows, selection, fresh }: TableProperties) {
+  const element = useRef<HTMLDivElement>(null)
+  const scroll = useSignal<Scroll>({ position: 0, bar: 0 })
+  const view = useSignal(600)
+  const active = useSignal(0)
+  const rowHeight = isNarrow.value ? CARD : ROW
+  const extent = useComputed<Extent>(() => ({
+    rows: rows.total.value ?? 0,
+    rowHeight: isNarrow.value ? CARD : ROW,
+    view: view.value,
+  }))
+
+  const place = (next: Scroll) => {
+    scroll.value = next
+    if (element.current) element.current.scrollTop = next.bar
+  }
+
+  useLayoutEffect(() => {
+    const table = element.current as HTMLDivElement
+    const head = table.firstElementChild as HTMLElement
+    const watch = new ResizeObserver(() => {
+      view.value = table.clientHeight - head.offsetHeight
+    })
+    watch.observe(table)
+    // Whoever comes by the keyboard goes on by it.
+    if (document.activeElement === document.body) table.focus({ preventScroll: true })
+    return () => watch.disconnect()
+  }, [])
+
+  // Another find begins at its top, one that was left where it was left.
+  useEffect(() => {
+    const asked = new URLSearchParams(query)
+    const spot = spotIn(model.model, asked)
+    active.value = spot.active
+    return () => rememberSpot(model.model, asked, { position: scroll.peek().position, active: active.peek() })
+  }, [rows])
+  useEffect(() => {
+    const { position } = spotIn(model.model, query)
+    if (rows.total.value !== undefined) place(settled({ position, bar: 0 }, extent.peek()))
+  }, [rows, rows.total.value === undefined])
+
+  useSignalEffect(() => {
+    const { first, end } = rowsInView(scroll.value, extent.value, MARGIN)
+    const timer = setTimeout(() => rows.want(first, end), FETCH_MS)
+    return () => clearTimeout(timer)
+  })
+
+  useSignalEffect(() => {
+    const now = scroll.value
+    const timer = setTimeout(() => {
+      const { bar } = settled(now, extent.peek())
+      if (Math.abs(bar - now.bar) > 1) place({ position: now.position, bar })
+    }, SETTLE_MS)
+    return () => clearTimeout(timer)
+  })
+
+  const onScroll = ({ currentTarget }: { currentTarget: HTMLElement }) => {
+    const bar = currentTarget.scrollTop
+    if (Math.abs(bar - scroll.peek().bar) >= 0.5) scroll.value = moved(scroll.peek(), bar, extent.peek())
+  }
+
+  const activate = (index: number) => {
+    active.value = Math.max(0, Math.min(extent.peek().rows - 1, index))
+    place(revealing(active.value, scroll.peek(), extent.peek()))
+  }
+
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return
+    const page = Math.max(1, Math.floor(view.peek() / rowHeight) - 1)
+    const steps: Record<string, () => void> = {
+      ArrowDown: () => activate(active.peek() + 1),
+      ArrowUp: () => activate(active.peek() - 1),
+      PageDown: () => activate(active.peek() + page),
+      PageUp: () => activate(active.peek() - page),
+      Home: () => activate(0),
+      End: () => activate(extent.peek().rows - 1),
+      ' ': () => selection.toggle(active.peek(), (at) => rows.at(at), event.shiftKey),
+      Enter: () => {
+        const row = rows.at(active.peek())
+        if (row) go(to('m', model.model, row.id))
+      },
+    }
+    const step = steps[event.key]
+    if (!step || event.target !== event.currentTarget) return
+    event.preventDefault()
+    step()
+  }
+
+  rows.round.value
+  const { first, end } = rowsInView(scroll.value, extent.value, MARGIN)
+  const { position, bar } = scroll.value
+  const visible = Array.from({ length: end - first }, (_, index) => first + index)
+  return html.div(
+    {
+      ref: element,
+      class: 'table',
+      style: { '--columns': columns.length },
+      role: 'grid',
+      tabIndex: 0,
+      'aria-label': `${model.title} records`,
+      'aria-rowcount': extent.value.rows + 1,
+      'aria-colcount': columns.length + 1,
+      'aria-multiselectable': true,
+      'aria-activedescendant': end > first ? `row-${active.value}` : undefined,
+      onScroll,
+      onKeyDown,
+    },
+    h(Head, { model, columns, query }),
+    html.div(
+      { class: 'rows', role: 'rowgroup', style: { height: `${heightOf(extent.value)}px` } },
+      html.div(
+        {
+          class: 'slice',
+          role: 'presentation',
+          style: { transform: `translateY(${bar - position + first * rowHeight}px)` },
+        },
+        visible.map((index) =>
+          h(Line, {
+            key: index,
+            index,
+            row: rows.at(index),
+            model,
+            columns,
+            isActive: index === active.value,
+            isSelected: selection.rows.value.has(rows.at(index)?.id ?? 0),
+            isFresh: fresh.has(rows.at(index)?.id ?? 0),
+            onSelect: (between: boolean) => selection.toggle(index, (at) => rows.at(at), between),
+          }),
+        ),
+      ),
+    ),
+  )
+}
+
+interface LineProperties {
+  index: number
+  row: Row | undefined
+  model: Model
+  columns: Field[]
+  isActive: boolean
+  isSelected: boolean
+  isFresh: boolean
+  onSelect(between: boolean): void
+}
+
+function Line({ index, row, model, columns, isActive, isSelected, isFresh, onSelect }: LineProperties) {
+  const href = row && to('m', model.model, row.id)
+  return html.div(
+    {
+      id: `row-${index}`,
+      role: 'row',
+      class: classes('row', isActive && 'active', isSelected && 'selected', isFresh && 'fresh', !row && 'coming'),
+      'aria-rowindex': index + 2,
+      'aria-selected': isSelected,
+      onClick: (event: MouseEvent) => {
+        const isControl = (event.target as Element).closest('a, input, label')
+        if (href !== undefined && !isControl && getSelection()?.isCollapsed !== false) go(href)
+      },
+    },
+    html.div(
+      { role: 'gridcell', class: 'pick' },
+      row &&
+        html.input({
+          type: 'checkbox',
+          tabIndex: -1,
+          'aria-label': `Select ${nameOf(row, model)}`,
+          checked: isSelected,
+          onClick: (event: MouseEvent) => onSelect(event.shiftKey),
+        }),
+    ),
+    columns.map((field, column) =>
+      html.div(
+        { key: field.name, role: 'gridcell', class: classes('cell', isNumeric(field) && 'number') },
+        html.span({ class: 'label', 'aria-hidden': true }, field.title),
+        row && column === 0
+          ? html.a({ href, tabIndex: -1 }, h(Cell, { field, value: row[field.name], plain: true }))
+          : row && h(Cell, { field, value: row[field.name] }),
+      ),
+    ),
+  )
+}

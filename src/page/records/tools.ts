@@ -1,0 +1,88 @@
+import { useSignal } from '@preact/signals'
+import { h } from 'preact'
+import { goInstead, to, withQuery } from '../basics/address.ts'
+import { html } from '../basics/html.ts'
+import { pathOf } from '../basics/models.ts'
+import { curlFor } from '../logic/curl.ts'
+import { type Field, type Model, shownFields } from '../logic/model.ts'
+import { Curl } from '../parts/curl.ts'
+import { Menu } from '../parts/menu.ts'
+import { Views } from './views.ts'
+
+interface ToolsProperties {
+  model: Model
+  query: URLSearchParams
+  columns: Field[]
+}
+
+/** What can be done with what the table shows. */
+export function Tools({ model, query, columns }: ToolsProperties) {
+  const isCurlOpen = useSignal(false)
+  const exported = (format: string) => {
+    const asked = new URLSearchParams(query)
+    asked.set('fields', columns.map(({ name }) => name).join(',') || 'id')
+    asked.set('format', format)
+    return `${pathOf(model.model, 'export')}?${asked}`
+  }
+  return html.div(
+    { class: 'tools' },
+    h(Menu, { label: 'Columns' }, h(Columns, { model, query, columns })),
+    h(Menu, { label: 'Views' }, h(Views, { model, query })),
+    h(
+      Menu,
+      { label: 'More' },
+      model.allowed.read && html.a({ href: exported('csv'), download: '' }, 'Export these as CSV'),
+      model.allowed.read && html.a({ href: exported('ndjson'), download: '' }, 'Export these as JSON lines'),
+      model.allowed.create && html.a({ href: to('m', model.model, 'import') }, 'Import a file'),
+      html.a({ href: to('m', model.model, 'deleted') }, 'Deleted records'),
+      html.button(
+        {
+          type: 'button',
+          class: 'quiet',
+          onClick: () => {
+            isCurlOpen.value = true
+          },
+        },
+        'Ask for this with curl',
+      ),
+    ),
+    model.allowed.create && html.a({ class: 'button main', href: to('m', model.model, 'new') }, 'New'),
+    isCurlOpen.value &&
+      h(Curl, {
+        command: curlFor(location.origin, withQuery(pathOf(model.model), query)),
+        onClose: () => {
+          isCurlOpen.value = false
+        },
+      }),
+  )
+}
+
+/** Which fields are shown. */
+function Columns({ model, query, columns }: ToolsProperties) {
+  const names = columns.map(({ name }) => name)
+  const show = (fields: string[] | undefined) => {
+    const next = new URLSearchParams(query)
+    if (fields) next.set('fields', fields.join(','))
+    else next.delete('fields')
+    goInstead(withQuery(to('m', model.model), next))
+  }
+  return html.fieldset(
+    { class: 'checks' },
+    html.legend(null, 'Columns'),
+    shownFields(model).map(({ name, title }) =>
+      html.label(
+        { key: name },
+        html.input({
+          type: 'checkbox',
+          checked: names.includes(name),
+          // The last one stays: a table of nothing cannot be used.
+          disabled: names.length === 1 && names.includes(name),
+          onChange: () => show(names.includes(name) ? names.filter((one) => one !== name) : [...names, name]),
+        }),
+        ` ${title}`,
+      ),
+    ),
+    query.has('fields') &&
+      html.button({ type: 'button', class: 'quiet', onClick: () => show(undefined) }, "As the model's list"),
+  )
+}

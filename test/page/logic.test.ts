@@ -1,0 +1,416 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { guessField, peekAt } from '../../src/page/logic/csv.ts'
+import { curlFor } from '../../src/page/logic/curl.ts'
+import { difference } from '../../src/page/logic/difference.ts'
+import * as filters from '../../src/page/logic/filters.ts'
+import { decided, isSame, merge, withHidden } from '../../src/page/logic/merge.ts'
+import * as models from '../../src/page/logic/model.ts'
+import { type Document, operationsIn } from '../../src/page/logic/openapi.ts'
+import { bucketsOf, quantile, samplesIn, sumOf } from '../../src/page/logic/prometheus.ts'
+import * as scrolling from '../../src/page/logic/scroll.ts'
+import * as values from '../../src/page/logic/values.ts'
+
+const BERLIN = 'Europe/Berlin'
+
+const field = (name: string, more: Partial<models.Field> = {}): models.Field => ({
+  name,
+  title: name.toUpperCase(),
+  type: 'string',
+  required: false,
+  readOnly: false,
+  unique: false,
+  ...more,
+})
+
+const MODEL: models.Model = {
+  model: 'a.Thing',
+  title: 'Thing',
+  nameField: 'name',
+  list: ['name', 'count', 'company'],
+  fields: [
+    field('id', { type: 'integer', readOnly: true }),
+    field('name'),
+    field('count', { type: 'integer' }),
+    field('done', { type: 'boolean' }),
+    field('company', { type: 'integer', reference: 'a.Company' }),
+    field('level', { enum: ['low', 'high'] }),
+    field('day', { format: 'date' }),
+    field('moment', { format: 'date-time' }),
+    field('tags', { type: 'array', items: { type: 'string' } }),
+    field('secret', { writeOnly: true }),
+  ],
+  allowed: { read: true, create: true, update: true, delete: true },
+}
+
+t.test('values for people', async (t) => {
+  const scenarios: [unknown, models.Schema, string][] = [
+    [null, {}, '–'],
+    [undefined, {}, '–'],
+    [true, { type: 'boolean' }, 'yes'],
+    [false, { type: 'boolean' }, 'no'],
+    ['2026-07-01T10:30:00.000Z', { format: 'date-time' }, '2026-07-01 12:30:00'],
+    ['0987-01-01T00:00:00.000Z', { format: 'date-time' }, '0987-01-01 00:53:28'],
+    ['yesterday', { format: 'date-time' }, 'yesterday'],
+    ['10:30:00.000Z', { format: 'time' }, '10:30:00 UTC'],
+    ['10:30:00.5Z', { format: 'time' }, '10:30:00.5 UTC'],
+    [[], { type: 'array' }, 'none'],
+    [['a', 2], { type: 'array' }, 'a, 2'],
+    [[{ a: 1 }], { type: 'array' }, '[{"a":1}]'],
+    [{ a: 1 }, { type: 'object' }, '{"a":1}'],
+    [12.5, {}, '12.5'],
+  ]
+  for (const [value, schema, text] of scenarios) t.equal(values.textOf(schema, value, BERLIN), text)
+  t.equal(values.localOf('2026-07-01T10:30:00.000Z', BERLIN), '2026-07-01T12:30:00')
+  t.equal(values.localOf('2026-07-01T10:30:00.070Z', BERLIN), '2026-07-01T12:30:00.070')
+  t.equal(values.utcOf('2026-07-01T12:30', BERLIN), '2026-07-01T10:30:00.000Z')
+  t.equal(values.utcOf('2026-03-29T02:30', BERLIN), '2026-03-29T01:30:00.000Z', 'an hour that there was not')
+  t.equal(values.utcOf('never', BERLIN), 'never')
+  const now = Date.parse('2026-11-15T12:00:00Z')
+  t.equal(values.ageOf('2026-11-15T11:59:59Z', now), '1 second ago')
+  t.equal(values.ageOf('2026-11-15T10:00:00Z', now), '2 hours ago')
+  t.equal(values.ageOf('2026-11-16T10:00:00Z', now), '0 seconds ago')
+  t.equal(values.ageOf('2020-11-01T10:00:00Z', now), '6 years ago')
+  t.equal(values.sizeOf(0), '0 bytes')
+  t.equal(values.sizeOf(1_234_567), '1.2 MB')
+  t.equal(values.countOf(1_234_567), '1\u202f234\u202f567')
+  t.equal(values.plural(1, 'record'), '1 record')
+  t.equal(values.plural(2, 'entry', 'entries'), '2 entries')
+})
+
+t.test('a moment survives its way through an input, in any zone', async () => {
+  const zones = fc.constantFrom('UTC', BERLIN, 'America/New_York', 'Asia/Kolkata', 'Australia/Lord_Howe')
+  const moments = fc.date({ min: new Date('1950-01-01'), max: new Date('2100-01-01'), noInvalidDate: true })
+  fc.assert(
+    fc.property(moments, zones, (moment, zone) => {
+      const back = values.utcOf(values.localOf(moment.toISOString(), zone), zone)
+      // Where the clock is turned back an hour comes twice, and its text means either.
+      return values.localOf(back, zone) === values.localOf(moment.toISOString(), zone)
+    }),
+    { numRuns: 300 },
+  )
+})
+
+t.test('what a model is called, and its records', async (t) => {
+  t.equal(models.nameOf({ id: 1, version: 0, name: 'Ada' }, MODEL), 'Ada')
+  t.equal(models.nameOf({ id: 1, version: 0, name: '' }, MODEL), '#1')
+  t.equal(models.nameOf({ id: 1, version: 0, title: 'X' }), 'X')
+  const { nameField, ...unnamed } = MODEL
+  t.equal(models.nameOf({ id: 2, version: 0, name: null, company: { id: 1 } }, unnamed), '#2')
+  t.notOk(models.shownFields(MODEL).some(({ name }) => name === 'secret'))
+  t.notOk(models.askedFields(MODEL).some(({ name }) => name === 'id'))
+  t.ok(models.isStamp({ name: 'createdOn' }))
+  t.strictSame(
+    MODEL.fields.filter(models.isNumeric).map(({ name }) => name),
+    ['id', 'count'],
+  )
+})
+
+t.test('filters, order and columns are in the address', async (t) => {
+  const query = new URLSearchParams(
+    'count[gte]=3&sort=-name,count&*[like]=x&company.name=Acme&fields=name,secret,company&limit=3',
+  )
+  t.strictSame(filters.filtersIn(query), [
+    { parameter: 'count[gte]', path: 'count', operator: 'gte', value: '3' },
+    { parameter: 'company.name', path: 'company.name', operator: '', value: 'Acme' },
+  ])
+  t.equal(filters.parameterOf('count', ''), 'count')
+  t.equal(filters.parameterOf('count', 'lt'), 'count[lt]')
+  t.equal(String(filters.withFilter(new URLSearchParams('a=1'), 'a', '2')), 'a=2')
+  t.equal(String(filters.withoutFilter(new URLSearchParams('a=1&b=2'), 'a')), 'b=2')
+  t.equal(String(filters.withoutFilters(query)), 'sort=-name%2Ccount&fields=name%2Csecret%2Ccompany&limit=3')
+  t.notOk(filters.isPlain(query))
+  t.ok(filters.isPlain(new URLSearchParams('fields=name')))
+  t.notOk(filters.isPlain(new URLSearchParams('sort=name')))
+  t.notOk(filters.isPlain(new URLSearchParams('*[like]=a')))
+  t.strictSame(filters.sortIn(query), [
+    { field: 'name', descending: true },
+    { field: 'count', descending: false },
+  ])
+  const sort = (text: string, name: string, more = false) =>
+    filters.sortedBy(new URLSearchParams(text), name, more).get('sort')
+  t.equal(sort('', 'name'), 'name')
+  t.equal(sort('sort=name', 'name'), '-name')
+  t.equal(sort('sort=-name', 'name'), null)
+  t.equal(sort('sort=name', 'count'), 'count')
+  t.equal(sort('sort=name,count', 'count', true), 'name,-count')
+  const names = (fields: models.Field[]) => fields.map(({ name }) => name)
+  t.strictSame(names(filters.columnsOf(query, MODEL)), ['name', 'company'], 'what is never shown is no column')
+  t.strictSame(names(filters.columnsOf(new URLSearchParams(), MODEL)), MODEL.list)
+  t.strictSame(names(filters.columnsOf(new URLSearchParams('fields=gone'), MODEL)), [])
+  const find = filters.findOf(new URLSearchParams('count=1'), filters.columnsOf(query, MODEL))
+  t.equal(String(find), 'count=1&fields=name%2Ccompany&expand=company')
+  t.equal(String(filters.findOf(new URLSearchParams(), [])), 'fields=id')
+  const word = (parameter: string, value: string, name?: string) =>
+    filters.labelOf(
+      filters.filtersIn(new URLSearchParams([[parameter, value]]))[0] as filters.Filter,
+      MODEL,
+      BERLIN,
+      name,
+    )
+  t.equal(word('count[gte]', '3'), 'COUNT ≥ 3')
+  t.equal(word('count[null]', 'true'), 'COUNT is not set')
+  t.equal(word('count[null]', 'false'), 'COUNT is set')
+  t.equal(word('count[between]', '1,2'), 'COUNT between 1 and 2')
+  t.equal(word('level[in]', 'low,high'), 'LEVEL is one of low, high')
+  t.equal(word('done', 'true'), 'DONE is yes')
+  t.equal(word('done', 'false'), 'DONE is no')
+  t.equal(word('company', '3', 'Acme'), 'COMPANY is Acme')
+  t.equal(word('company.name', 'Acme'), 'COMPANY › name is Acme')
+  t.equal(word('gone[odd]', 'x'), 'gone odd x')
+  t.equal(word('odd[', 'x'), 'odd[ is x')
+  t.equal(word('moment[gt]', '2026-07-01T10:30:00.000Z'), 'MOMENT > 2026-07-01 12:30:00')
+  const first = (name: string) => filters.operatorsOf(models.fieldOf(MODEL, name) as models.Field)[0]
+  t.strictSame(['tags', 'done', 'company', 'level', 'count', 'day', 'name'].map(first), [
+    'null',
+    '',
+    '',
+    'in',
+    '',
+    '',
+    'like',
+  ])
+})
+
+t.test('three sides of a record', async (t) => {
+  const base = { id: 1, version: 0, a: 1, b: 'x', c: [1], d: { p: 1, q: [{ r: 1, s: 2 }] }, e: 5 }
+  const theirs = {
+    ...base,
+    version: 1,
+    a: 2,
+    b: 'y',
+    d: { q: [{ s: 2, r: 1 }], p: 1 },
+    e: 6,
+    updatedBy: 'bob',
+    updatedOn: 'now',
+  }
+  t.strictSame(merge(base, theirs, { a: 3, b: 'y', c: [2] }, ['a', 'b', 'c', 'd', 'e']), {
+    theirs: ['b', 'e'],
+    clashes: [{ field: 'a', base: 1, theirs: 2, mine: 3, by: 'bob', at: 'now' }],
+  })
+  t.match(merge(base, { ...base, a: 2 }, { a: 3 }, ['a']).clashes, [{ by: undefined, at: undefined }])
+  const clashes = withHidden(merge(base, theirs, { a: 3 }, ['a']).clashes, ['a', 'pin', 'other'], { a: 3, pin: '1' })
+  t.strictSame(
+    clashes.map(({ field: name }) => name),
+    ['a', 'pin'],
+  )
+  t.strictSame(decided({ a: 3, c: [2], pin: '1' }, clashes, { a: 'theirs', pin: 'mine' }), { c: [2], pin: '1' })
+  t.ok(isSame(null, undefined))
+  t.notOk(isSame([1, 2], [2, 1]))
+})
+
+t.test('a merge never loses what only one side has changed', async () => {
+  const names = ['a', 'b', 'c']
+  const record = fc.record({ a: fc.nat(2), b: fc.nat(2), c: fc.nat(2) })
+  const row = record.map((one) => ({ id: 1, version: 0, ...one }))
+  fc.assert(
+    fc.property(row, row, fc.uniqueArray(fc.constantFrom(...names)), row, (base, theirs, touched, typed) => {
+      const mine = Object.fromEntries(touched.map((name) => [name, typed[name as 'id']]))
+      const { theirs: taken, clashes } = merge(base, theirs, mine, names)
+      return names.every((name) => {
+        const isClash = clashes.some((clash) => clash.field === name)
+        const key = name as 'id'
+        if (theirs[key] === base[key]) return !isClash && !taken.includes(name)
+        return isClash !== taken.includes(name) && isClash === (name in mine && mine[name] !== theirs[key])
+      })
+    }),
+  )
+})
+
+t.test('the difference of two texts', async (t) => {
+  const marks = { same: '=', removed: '-', added: '+' }
+  const marked = (before: string, after: string) =>
+    difference(before, after).map(({ kind, text }) => `${marks[kind]}${text}`)
+  t.strictSame(marked('a b c', 'a x c'), ['=a ', '-b', '+x', '= c'])
+  t.strictSame(marked('', 'new'), ['+new'])
+  t.strictSame(marked('old', ''), ['-old'])
+  t.strictSame(marked('same', 'same'), ['=same'])
+  t.strictSame(marked('one two three four', 'zero two four five'), [
+    '-one',
+    '+zero',
+    '= two ',
+    '-three ',
+    '=four',
+    '+ five',
+  ])
+  const long = (word: string) => Array.from({ length: 600 }, (_, at) => `${word}${at}`).join(' ')
+  t.equal(difference(long('a'), long('b')).length, 2, 'what is too long to compare is another text')
+  const texts = fc.array(fc.constantFrom('a', 'b', ' ', '.', 'ß'), { maxLength: 12 }).map((some) => some.join(''))
+  fc.assert(
+    fc.property(texts, texts, (before, after) => {
+      const pieces = difference(before, after)
+      const side = (kind: string) =>
+        pieces
+          .filter((piece) => piece.kind !== kind)
+          .map(({ text }) => text)
+          .join('')
+      return side('added') === before && side('removed') === after
+    }),
+  )
+})
+
+t.test('a scroll bar over any number of rows', async (t) => {
+  const { heightOf, moved, revealing, rowsInView, settled } = scrolling
+  const small = { rows: 100, rowHeight: 40, view: 400 }
+  const huge = { rows: 1_000_000, rowHeight: 40, view: 400 }
+  t.equal(heightOf(small), 4000)
+  t.equal(heightOf(huge), 8_000_000)
+  t.strictSame(moved({ position: 0, bar: 0 }, 100, small), { position: 100, bar: 100 })
+  t.equal(moved({ position: 0, bar: 0 }, 5000, small).position, 3600)
+  t.equal(moved({ position: 0, bar: 0 }, 100, huge).position, 100, 'the wheel moves by pixels')
+  t.equal(Math.round(moved({ position: 0, bar: 0 }, 3_999_800, huge).position), 19_999_800, 'the bar by its share')
+  t.equal(moved({ position: 999, bar: 50 }, 0, huge).position, 0)
+  t.equal(moved({ position: 39_000_000, bar: 7_999_000 }, 7_999_600, huge).position, 39_999_600)
+  t.strictSame(settled({ position: 39_999_600, bar: 5 }, huge), { position: 39_999_600, bar: 7_999_600 })
+  t.strictSame(settled({ position: 5, bar: 5 }, { rows: 2, rowHeight: 40, view: 400 }), { position: 0, bar: 0 })
+  t.equal(revealing(0, { position: 500, bar: 0 }, small).position, 0)
+  t.equal(revealing(99, { position: 0, bar: 0 }, small).position, 3600)
+  t.equal(revealing(12, { position: 400, bar: 0 }, small).position, 400, 'what is there already stays')
+  t.strictSame(rowsInView({ position: 400, bar: 0 }, small, 2), { first: 8, end: 22 })
+  t.strictSame(rowsInView({ position: 0, bar: 0 }, { ...small, rows: 0 }, 2), { first: 0, end: 0 })
+  fc.assert(
+    fc.property(fc.array(fc.integer({ min: -800, max: 800 }), { maxLength: 40 }), fc.nat(8_000_000), (steps, start) => {
+      let now = moved({ position: 0, bar: 0 }, start, huge)
+      for (const step of steps) now = moved(now, Math.max(0, Math.min(7_999_600, now.bar + step)), huge)
+      return now.position >= 0 && now.position <= 39_999_600
+    }),
+  )
+})
+
+t.test('a look at a CSV file', async (t) => {
+  t.strictSame(peekAt('\uFEFFName;Town\r\n"Ada; ""the first""";London\r\n\r\nBob;"two\nlines"', 5), {
+    delimiter: 'semicolon',
+    header: ['Name', 'Town'],
+    rows: [
+      ['Ada; "the first"', 'London'],
+      ['Bob', 'two\nlines'],
+    ],
+  })
+  t.strictSame(peekAt('a\tb\rc\td\r', 1), { delimiter: 'tab', header: ['a', 'b'], rows: [['c', 'd']] })
+  t.strictSame(peekAt('a,b\n1,2\n3,4\n', 1).rows, [['1', '2']])
+  t.strictSame(peekAt('', 1), { delimiter: 'comma', header: [], rows: [] })
+  const fields = [
+    { name: 'firstName', title: 'First name' },
+    { name: 'zip', title: 'Postal code' },
+  ]
+  t.equal(guessField('FIRST_NAME', fields), 'firstName')
+  t.equal(guessField('postal-code', fields), 'zip')
+  t.equal(guessField('fax', fields), '')
+})
+
+t.test('the command that asks for the same', async (t) => {
+  t.equal(
+    curlFor('http://h', '/ws/rest/a.B?age%5Bgte%5D=3&fields=a%2Cb'),
+    `curl -s -g -H "Authorization: Bearer $TOKEN" 'http://h/ws/rest/a.B?age[gte]=3&fields=a,b'`,
+  )
+  t.equal(
+    curlFor('http://h', '/x', { method: 'PUT', body: { data: { a: "it's" } } }),
+    `curl -s -g -H "Authorization: Bearer $TOKEN" -X PUT -H 'Content-Type: application/json' -d '{"data":{"a":"it'\\''s"}}' 'http://h/x'`,
+  )
+})
+
+t.test('numbers of the service', async (t) => {
+  const text = [
+    '# HELP a b',
+    'a 1',
+    'a{x="1",y="q\\"u"} 2.5',
+    'h_bucket{le="0.1",m="GET"} 3',
+    'h_bucket{le="0.1",m="PUT"} 1',
+    'h_bucket{le="1",m="GET"} 9',
+    'h_bucket{le="+Inf",m="GET"} 10',
+    '',
+  ].join('\n')
+  const samples = samplesIn(text)
+  t.equal(sumOf(samples, 'a'), 3.5)
+  t.equal(
+    sumOf(samples, 'a', ({ x }) => x === '1'),
+    2.5,
+  )
+  const buckets = bucketsOf(samples, 'h')
+  t.equal(buckets.get(0.1), 4)
+  t.equal(quantile(new Map(), buckets, 0.3), 0.1)
+  t.equal(quantile(new Map(), buckets, 0.9), 1)
+  t.equal(quantile(new Map(), buckets, 0.99), 1, 'beyond the last bound')
+  t.equal(quantile(buckets, buckets, 0.5), undefined)
+  t.equal(quantile(new Map(), new Map(), 0.5), undefined)
+})
+
+t.test('a reference from the document', async (t) => {
+  const json = (schema: { [key: string]: unknown }, example?: unknown) => ({
+    content: { 'application/json': { schema, ...(example !== undefined && { example }) } },
+  })
+  const document = {
+    paths: {
+      '/a': {
+        get: {
+          tags: ['t'],
+          summary: 'Read',
+          parameters: [{ name: 'q', in: 'query', schema: { description: 'what' } }],
+        },
+        put: {
+          requestBody: json({ $ref: '#/components/schemas/New' }),
+          parameters: [{ name: 'r', in: 'path', description: 'which' }],
+        },
+        post: { requestBody: json({}, { given: 1 }) },
+        delete: { requestBody: { content: { 'application/json': {} } }, parameters: [{ name: 's', in: 'query' }] },
+      },
+    },
+    components: {
+      schemas: {
+        New: {
+          type: 'object',
+          required: ['text', 'list', 'one', 'kind', 'any', 'nested', 'sample', 'odd', 'flag', 'real'],
+          properties: {
+            text: { type: 'string' },
+            left: { type: 'string' },
+            list: { type: 'array', items: { type: 'integer' } },
+            bare: { type: 'array' },
+            one: { const: 'only' },
+            kind: { enum: ['x', 'y'] },
+            any: { anyOf: [{ type: ['number', 'null'] }] },
+            nested: { $ref: '#/components/schemas/New' },
+            sample: { examples: ['like this'] },
+            odd: { $ref: '#/components/schemas/Nowhere' },
+            flag: { type: 'boolean' },
+            real: { type: 'number' },
+          },
+        },
+      },
+    },
+  } as unknown as Document
+  const [get, put, post, remove] = operationsIn(document)
+  t.match(get, {
+    method: 'GET',
+    path: '/a',
+    tag: 't',
+    summary: 'Read',
+    parameters: [{ name: 'q', in: 'query', description: 'what' }],
+  })
+  t.notOk(Object.hasOwn(get as object, 'example'))
+  t.match(put, {
+    tag: '',
+    summary: '',
+    parameters: [{ description: 'which' }],
+    example: {
+      text: 'text',
+      list: [1],
+      one: 'only',
+      kind: 'x',
+      any: 1.5,
+      sample: 'like this',
+      odd: null,
+      flag: true,
+      real: 1.5,
+    },
+  })
+  t.notMatch(put, { example: { left: String } })
+  t.strictSame(post?.example, { given: 1 })
+  t.match(remove, { parameters: [{ description: '' }] })
+  t.strictSame(
+    operationsIn({
+      paths: { '/b': { put: { requestBody: json({ type: 'object', properties: { a: { type: 'array' } } }) } } },
+    })[0]?.example,
+    { a: [null] },
+  )
+  t.strictSame(operationsIn({ paths: { '/b': { put: { requestBody: json({ type: 'object' }) } } } })[0]?.example, {})
+})

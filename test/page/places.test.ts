@@ -1,0 +1,422 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import type { Page } from 'playwright-core'
+import t from 'tap'
+import { startBrowser } from '../browser.ts'
+import { startApp } from '../helper.ts'
+import { COMPANIES, MODELS, PEOPLE } from './models.ts'
+import { DESKTOP, PHONE, visit, visitAs } from './visitor.ts'
+
+/** Every place of the page, as one person sees it. */
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+interface Axe {
+  run(options: object): Promise<{ violations: { id: string; nodes: { html: string; failureSummary: string }[] }[] }>
+}
+
+const ALL = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
+/** In the dark other things are only as they are by day. */
+const COLOURS = { type: 'rule', values: ['color-contrast', 'link-in-text-block'] }
+
+/** What WCAG 2.2 AA finds wrong. */
+async function barriers(page: Page, runOnly: unknown): Promise<string[]> {
+  if (!(await page.evaluate('"axe" in globalThis'))) await page.evaluate(AXE)
+  return page.evaluate(
+    async (options) => {
+      const { axe } = globalThis as unknown as { axe: Axe }
+      const { violations } = await axe.run(options)
+      return violations.flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html} ${node.failureSummary}`))
+    },
+    { runOnly },
+  )
+}
+
+const browser = await startBrowser(t)
+if (browser) {
+  const app = await startApp(t, { models: MODELS })
+  const admin = await app.login()
+  for (const [model, lines] of [
+    ['shop.Company', COMPANIES],
+    ['shop.Person', PEOPLE],
+  ] as const)
+    await admin.send('POST', `/ws/rest/${model}/import`, lines.join('\n'), { 'content-type': 'text/csv' })
+  const [gone] = (await admin.put('/ws/rest/shop.Company', { name: 'Gone' })).body.data
+  await admin.delete(`/ws/rest/shop.Company/${gone.id}`)
+  await admin.put('/ws/users', { username: 'sue', password: 'correct-horse-battery', roles: ['sales'] })
+
+  const PLACES: [path: string, sign: string][] = [
+    ['#/', '.card'],
+    ['#/m/shop.Person', '.rows a'],
+    ['#/m/shop.Person?age[gte]=30&sort=-age&*[like]=person', '.rows a'],
+    ['#/m/shop.Person?name=nobody', '.empty'],
+    ['#/m/shop.Person/1', '.history li'],
+    ['#/m/shop.Person/99999', '.empty'],
+    [`#/m/shop.Company/${gone.id}`, '.history li'],
+    ['#/m/shop.Person/1/edit', 'form'],
+    ['#/m/shop.Person/new', 'h1:has-text("New")'],
+    ['#/m/shop.Person/import', '.drop'],
+    ['#/m/shop.Company/deleted', 'tbody tr'],
+    ['#/people', 'tbody tr'],
+    ['#/me', '.part li'],
+    ['#/state', '.charts'],
+    ['#/api', 'details'],
+    ['#/nowhere', '.empty'],
+  ]
+
+  for (const [name, viewport] of Object.entries({ desktop: DESKTOP, phone: PHONE }))
+    for (const colorScheme of ['light', 'dark'] as const)
+      t.test(`nothing stands in anybody's way: ${name}, ${colorScheme}`, async (t) => {
+        const { page, complaints } = await visit(t, browser, app, '', { viewport, colorScheme })
+        const rules = colorScheme === 'light' ? ALL : COLOURS
+        t.strictSame(await barriers(page, rules), [], 'login')
+        await page.context().addCookies([{ name: 'sid', value: String(admin.cookie).slice(4), url: app.url }])
+        await page.reload()
+        for (const [path, sign] of PLACES) {
+          await page.goto(`${app.url}/${path}`)
+          await page.locator(sign).first().waitFor()
+          t.strictSame(await barriers(page, rules), [], `/${path}`)
+          const width = Number(await page.evaluate('document.documentElement.scrollWidth'))
+          t.ok(width <= viewport.width, `/${path} is no wider than the window (${width})`)
+        }
+        t.strictSame(
+          complaints.filter((one) => !one.includes('404')),
+          [],
+          'the console is empty',
+        )
+      })
+
+  t.test('the first visit', async (t) => {
+    const { page, complaints } = await visit(t, browser, app, '#/m/shop.Person/7')
+    await page.getByLabel('Username').fill('admin')
+    await page.getByLabel('Password').fill('wrong')
+    await page.keyboard.press('Enter')
+    await page.getByText('not right').waitFor()
+    await page.getByLabel('Password').fill('correct-horse-battery')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Person 7' }).waitFor()
+    t.match(page.url(), /#\/m\/shop\.Person\/7$/, 'one is where one wanted to go')
+    await page.getByRole('link', { name: 'Company 7' }).waitFor()
+    await page.getByText('2026-01-02 11:00:00').first().waitFor()
+    t.strictSame(
+      complaints.filter((one) => !one.includes('401')),
+      [],
+    )
+  })
+
+  t.test('finding', async (t) => {
+    const { page, complaints } = await visitAs(t, browser, app, '#/m/shop.Person')
+    await page.getByRole('link', { name: 'Person 1', exact: true }).waitFor()
+    await page.keyboard.press('/')
+    await page.keyboard.type('person 14')
+    await page.getByText('111', { exact: true }).waitFor()
+    t.match(decodeURIComponent(page.url()), '*[like]=person+14')
+    await page.getByRole('button', { name: 'Age' }).click()
+    await page.getByRole('button', { name: 'Age' }).click()
+    t.match(decodeURIComponent(page.url()), 'sort=-age')
+    await page.getByRole('button', { name: '+ Filter' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Filter' })
+    await dialog.getByLabel('Field').selectOption({ label: 'Level' })
+    await dialog.getByLabel('senior').check()
+    await dialog.getByLabel('lead').check()
+    await dialog.getByRole('button', { name: 'Apply' }).click()
+    await page.getByText('Level is one of senior, lead').waitFor()
+    await page.getByRole('button', { name: '+ Filter' }).click()
+    await dialog.getByLabel('Field').selectOption({ label: 'Company' })
+    await dialog.getByRole('combobox', { name: 'Company' }).fill('pany 8')
+    await dialog.getByRole('option', { name: 'Company 8' }).click()
+    await dialog.getByRole('button', { name: 'Apply' }).click()
+    await page.getByText('Company is Company 8').waitFor()
+    const there = page.url()
+    const other = await visitAs(t, browser, app, there.slice(app.url.length + 1))
+    await other.page.getByText('Company is Company 8').waitFor()
+    await other.page.getByRole('link', { name: 'Person 1428' }).waitFor()
+    await page.getByRole('button', { name: 'Remove the filter Company' }).click()
+    await page.getByRole('button', { name: 'Columns' }).click()
+    await page.getByRole('checkbox', { name: 'Born' }).check()
+    await page.keyboard.press('Escape')
+    await page.getByRole('columnheader', { name: 'Born' }).waitFor()
+    await page.getByRole('button', { name: 'Views' }).click()
+    await page.getByLabel('Name of this view').fill('Seniors')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.keyboard.press('Escape')
+    const view = page.url()
+    await page.goto(`${app.url}/#/m/shop.Person`)
+    await page.getByRole('button', { name: 'Views' }).click()
+    await page.getByRole('link', { name: 'Seniors' }).click()
+    await page.getByText('Level is one of senior, lead').waitFor()
+    t.equal(page.url(), view)
+    await page.getByRole('button', { name: 'More' }).click()
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('link', { name: 'Export these as CSV' }).click(),
+    ])
+    const lines = readFileSync(await download.path(), 'utf8')
+      .trim()
+      .split('\n')
+    t.match(lines[0], /^id,version,name,email,age,company,level,active,born/)
+    t.ok(lines.slice(1).every((line) => /person 14/i.test(line) && /senior|lead/.test(line)))
+    t.equal(String(lines.length - 1), await page.locator('.count').textContent())
+    await page.getByLabel('Search Person records').fill('nobody at all')
+    await page.getByText('No match').waitFor()
+    await page.getByRole('button', { name: 'Remove all filters' }).click()
+    await page.getByText('1 500').waitFor()
+    t.strictSame(complaints, [])
+  })
+
+  t.test('a table that is as long as it says', async (t) => {
+    const { page } = await visitAs(t, browser, app, '#/m/shop.Person')
+    const table = page.getByRole('grid')
+    await page.getByRole('link', { name: 'Person 1', exact: true }).waitFor()
+    await table.evaluate((element) => {
+      element.scrollTop = element.scrollHeight
+    })
+    await page.getByRole('link', { name: 'Person 1500' }).waitFor()
+    await table.evaluate((element) => {
+      element.scrollTop = 0
+    })
+    await page.getByRole('link', { name: 'Person 1', exact: true }).waitFor()
+    await table.focus()
+    await page.keyboard.press('End')
+    await page.getByRole('link', { name: 'Person 1500' }).waitFor()
+    await page.keyboard.press('ArrowUp')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Person 1499' }).waitFor()
+    await page.locator('.history li').first().waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('link', { name: 'Person 1499' }).waitFor()
+    t.equal(await page.locator('.row.active a').first().textContent(), 'Person 1499', 'the list is as it was left')
+  })
+
+  t.test('a form of every kind of field', async (t) => {
+    const { page, complaints } = await visitAs(t, browser, app, '#/m/shop.Person')
+    await page.getByRole('grid').waitFor()
+    await page.keyboard.press('n')
+    await page.getByLabel('E-mail').fill('nobody')
+    await page.getByLabel('Age').fill('many')
+    await page.keyboard.press('Control+s')
+    await page.getByText('some of it cannot be read').waitFor()
+    await page.getByLabel('Age').fill('200')
+    await page.keyboard.press('Control+s')
+    await page.getByText('3 fields are not right').waitFor()
+    t.equal(await page.getByLabel('Age').getAttribute('aria-invalid'), 'true')
+    await page.getByRole('alert').getByRole('link', { name: 'Age' }).click()
+    t.ok(await page.getByLabel('Age').evaluate((input) => input.matches(':focus')))
+    await page.getByLabel('Age').fill('36')
+    await page.getByLabel('Name', { exact: true }).fill('Ada <b>King</b>')
+    await page.getByLabel('E-mail').fill('ada@example.org')
+    await page.getByLabel('Born').fill('1985-12-10')
+    await page.getByLabel('Last seen').fill('2026-07-01T12:30')
+    await page.getByLabel('Active').selectOption({ label: 'no' })
+    await page.getByLabel('Salary').fill('1234567890123456789.01')
+    await page.getByLabel('Level').selectOption({ label: 'lead' })
+    await page.getByRole('combobox', { name: 'Company' }).fill('company 1')
+    await page.getByRole('option', { name: 'Company 11' }).waitFor()
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('Enter')
+    const tags = page.getByRole('group', { name: 'Tags' })
+    await tags.getByRole('button', { name: '+ Add' }).click()
+    await tags.getByLabel('Tags, 1').fill('first')
+    await tags.getByRole('button', { name: '+ Add' }).click()
+    await tags.getByLabel('Tags, 2').fill('second, and more')
+    await page.getByRole('checkbox', { name: 'tue' }).check()
+    await page.getByLabel('Street').fill('Baker Street')
+    await page.getByLabel('Extra').fill('{"a": [1, {"b": null}]}')
+    await page.getByLabel('Pin').fill('1234')
+    await page.getByLabel('Notes').fill('two\nlines')
+    await page.keyboard.press('Control+s')
+    await page.getByRole('heading', { name: 'Ada <b>King</b>' }).waitFor()
+    const { data } = (await admin.get('/ws/rest/shop.Person?sort=-id&limit=1')).body
+    const saved = (await admin.get(`/ws/rest/shop.Person/${data[0].id}`)).body.data[0]
+    t.match(saved, {
+      name: 'Ada <b>King</b>',
+      email: 'ada@example.org',
+      age: 36,
+      born: '1985-12-10',
+      seen: '2026-07-01T10:30:00.000Z',
+      active: false,
+      salary: '1234567890123456789.01',
+      level: 'lead',
+      company: 10,
+      tags: ['first', 'second, and more'],
+      days: ['tue'],
+      address: { street: 'Baker Street' },
+      extra: { a: [1, { b: null }] },
+      notes: 'two\nlines',
+    })
+    t.strictSame(
+      complaints.filter((one) => !one.includes('422')),
+      [],
+    )
+    await page.keyboard.press('e')
+    await page.getByLabel('Notes').fill('')
+    await page.keyboard.press('Control+s')
+    await page.getByText('is saved').first().waitFor()
+    t.match((await admin.get(`/ws/rest/shop.Person/${saved.id}`)).body.data[0], {
+      notes: null,
+      seen: saved.seen,
+      version: 1,
+    })
+    await admin.delete(`/ws/rest/shop.Person/${saved.id}`)
+  })
+
+  t.test('several at once, and back again', async (t) => {
+    const { page } = await visitAs(t, browser, app, '#/m/shop.Person?sort=-id')
+    const pick = (name: string) => page.getByRole('checkbox', { name: `Select ${name}`, exact: true })
+    await pick('Person 1500').click()
+    await pick('Person 1497').click({ modifiers: ['Shift'] })
+    await page.getByText('4 records selected').waitFor()
+    await admin.post('/ws/rest/shop.Person/1498', { version: 0, notes: 'mine' })
+    await page.getByRole('button', { name: 'Edit…' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Which field?').selectOption({ label: 'Level' })
+    await dialog.getByLabel('Level').selectOption({ label: 'lead' })
+    t.equal(await dialog.locator('.preview li').count(), 4)
+    await dialog.getByRole('button', { name: 'Change 4 records' }).click()
+    await dialog.getByText('3 records done, 1 not; they stay selected.').waitFor()
+    await dialog.getByText('somebody else has changed it meanwhile').waitFor()
+    const levels = async () =>
+      (await admin.get('/ws/rest/shop.Person?id[gte]=1497&fields=level')).body.data.map(
+        (row: { level: string }) => row.level,
+      )
+    t.strictSame(await levels(), ['lead', 'junior', 'lead', 'lead'])
+    await dialog.getByRole('button', { name: 'Undo' }).click()
+    await dialog.getByText('3 records brought back').waitFor()
+    t.strictSame(
+      await levels(),
+      ['lead', 'junior', 'senior', 'lead'].map((_, at) => ['junior', 'senior', 'lead'][(1496 + at) % 3]),
+    )
+    await dialog.getByRole('button', { name: 'Close' }).last().click()
+  })
+
+  t.test('import', async (t) => {
+    const { page, complaints } = await visitAs(t, browser, app, '#/m/shop.Company/import')
+    const choose = (text: string) =>
+      page
+        .locator('input[type=file]')
+        .setInputFiles({ name: 'companies.csv', mimeType: 'text/csv', buffer: Buffer.from(text) })
+    await choose('Company;Fax;Town\nNew one;1;Paris\n;2;Rome\n')
+    await page.getByLabel('Field for the column Company').selectOption({ label: 'Name' })
+    await page.getByRole('button', { name: 'Check it' }).click()
+    await page.getByText('Line 3').waitFor()
+    t.ok(await page.getByRole('button', { name: 'Import it' }).isDisabled())
+    await choose('Name;Fax;Town\nNew one;1;Paris\nNew two;2;Rome\n')
+    await page.getByRole('button', { name: 'Check it' }).click()
+    await page.getByText('It would make 2 new records').waitFor()
+    t.equal((await admin.get('/ws/rest/shop.Company?name[like]=New')).body.total, 0, 'nothing yet')
+    await page.getByRole('button', { name: 'Import it' }).click()
+    await page.getByText('Done: 2 new records').waitFor()
+    t.match((await admin.get('/ws/rest/shop.Company?name[like]=New&fields=name,town')).body.data, [
+      { name: 'New one', town: 'Paris' },
+      { name: 'New two', town: 'Rome' },
+    ])
+    t.strictSame(
+      complaints.filter((one) => !one.includes('422')),
+      [],
+    )
+  })
+
+  t.test('deleted records come back', async (t) => {
+    const { page, complaints } = await visitAs(t, browser, app, '#/m/shop.Company/deleted')
+    await page.getByRole('row', { name: /Gone/ }).getByRole('button', { name: 'Bring back' }).click()
+    await page.getByText('Gone is back').waitFor()
+    await page.getByRole('button', { name: 'Show it' }).click()
+    await page.getByRole('heading', { name: 'Gone' }).waitFor()
+    await page.getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+    await page.getByText('Gone is deleted').waitFor()
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await page.getByRole('heading', { name: 'Gone' }).waitFor()
+    t.strictSame(complaints, [])
+  })
+
+  t.test('people, and oneself', async (t) => {
+    const { page } = await visitAs(t, browser, app, '#/people')
+    await page.getByRole('button', { name: 'Add somebody' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Username').fill('tom')
+    await dialog.getByLabel('Password').fill('correct-horse-battery')
+    await dialog.getByLabel('Roles').fill('sales, support')
+    await dialog.getByRole('button', { name: 'Add' }).click()
+    await page.getByRole('row', { name: /tom sales, support/ }).waitFor()
+    await page.getByRole('button', { name: 'admin' }).last().click()
+    await dialog.getByRole('button', { name: 'Disable' }).click()
+    await page.getByText('make somebody else an admin first').waitFor()
+    await dialog.getByRole('button', { name: 'Close' }).click()
+    const tom = await visitAs(t, browser, app, '#/me', { username: 'tom' })
+    await tom.page.getByLabel('Name of a new token').fill('nightly')
+    await tom.page.getByLabel('It may only read').check()
+    await tom.page.getByRole('button', { name: 'Make a token' }).click()
+    const token = await tom.page.locator('.others pre').textContent()
+    const answer = await app.stranger.send('GET', '/ws/me', undefined, { authorization: `Bearer ${token}` })
+    t.match(answer.body.data, [{ username: 'tom' }])
+    await tom.page.getByLabel('Now').fill('correct-horse-battery')
+    await tom.page.getByLabel('New', { exact: true }).fill('another-horse-battery')
+    await tom.page.getByRole('button', { name: 'Change the password' }).click()
+    await tom.page.getByText('Your password is changed').waitFor()
+    t.equal(await tom.page.getByRole('link', { name: 'People' }).count(), 0)
+    await tom.page.goto(`${app.url}/#/people`)
+    await tom.page.getByText('There is nothing at this address').waitFor()
+    await page.getByRole('button', { name: 'tom' }).click()
+    await dialog.getByRole('button', { name: 'Remove' }).click()
+    await dialog.getByRole('button', { name: 'Remove' }).click()
+    await page.getByText('tom is removed').waitFor()
+  })
+
+  t.test('by the keyboard alone', async (t) => {
+    const { page, complaints } = await visit(t, browser, app)
+    const type = (text: string) => page.keyboard.type(text)
+    const press = (...keys: string[]) =>
+      keys.reduce((before, key) => before.then(() => page.keyboard.press(key)), Promise.resolve())
+    await page.getByLabel('Username').waitFor()
+    await type('admin')
+    await press('Tab')
+    await type('correct-horse-battery')
+    await press('Enter')
+    await page.locator('.card').first().waitFor()
+    await press('Control+k')
+    await type('person 77')
+    await page.getByRole('option', { name: 'Person 77 Person #77' }).waitFor()
+    await press('Enter')
+    await page.getByRole('heading', { name: 'Person 77' }).waitFor()
+    await press('?')
+    await page.getByRole('dialog', { name: 'Keys' }).getByText('edit').waitFor()
+    await press('Escape', 'e')
+    await page.getByLabel('Name', { exact: true }).focus()
+    await press('End')
+    await type(' II')
+    await press('Control+s')
+    await page.getByRole('heading', { name: 'Person 77 II' }).waitFor()
+    await press('Escape')
+    await page.getByRole('link', { name: 'Person 3', exact: true }).waitFor()
+    await press('ArrowDown', 'ArrowDown', 'Space')
+    await page.getByText('1 record selected').waitFor()
+    await press('Enter')
+    await page.getByRole('heading', { name: 'Person 3' }).waitFor()
+    t.strictSame(complaints, [])
+  })
+
+  t.test('state and API', async (t) => {
+    const { page, complaints } = await visitAs(t, browser, app, '#/state')
+    await page.getByText('What is served is what the folder says').waitFor()
+    await page.getByRole('img', { name: /^Records: now 1/ }).waitFor()
+    await page.getByText('shop.Person nothing to do').waitFor()
+    await page.goto(`${app.url}/#/api`)
+    await page.getByLabel('Search the reference').fill('create person')
+    await page.getByText('PUT /ws/rest/shop.Person').click()
+    await page.getByText('"name":"text"').waitFor()
+    await page.goto(`${app.url}/#/m/shop.Person?age[gte]=30`)
+    await page.getByRole('button', { name: 'More' }).click()
+    await page.getByRole('button', { name: 'Ask for this with curl' }).click()
+    await page.getByText(`'${app.url}/ws/rest/shop.Person?age[gte]=30'`).waitFor()
+    t.strictSame(complaints, [])
+  })
+
+  t.test('who may do little sees little', async (t) => {
+    const { page, complaints } = await visitAs(t, browser, app, '', { username: 'sue' })
+    await page.locator('.card').first().waitFor()
+    await page.getByRole('button', { name: 'sue' }).click()
+    t.equal(await page.getByRole('link', { name: 'State' }).count(), 0)
+    t.strictSame(complaints, [])
+  })
+}
