@@ -1,15 +1,15 @@
-import { useSignal } from '@preact/signals'
 import { h } from 'preact'
 import { go, to } from '../basics/address.ts'
 import { ask } from '../basics/api.ts'
 import { html } from '../basics/html.ts'
 import { listOf } from '../basics/lists.ts'
-import { useLoaded } from '../basics/loading.ts'
 import { pathOf } from '../basics/models.ts'
+import { usePages } from '../basics/pages.ts'
 import { useKeys } from '../basics/use-keys.ts'
 import { zone } from '../basics/zone.ts'
 import { fieldOf, type Model, nameOf, type Row } from '../logic/model.ts'
 import { countOf, momentIn } from '../logic/values.ts'
+import { Action } from '../parts/action.ts'
 import { Cell } from '../parts/cell.ts'
 import { EmptyPart, shown } from '../parts/message.ts'
 import { complain, tell } from '../parts/notices.ts'
@@ -23,32 +23,19 @@ const PORTION = 40
 
 /** The model's deleted records: each can be brought back. */
 export function Deleted({ model }: { model: Model }) {
-  const older = useSignal<Deletion[]>([])
-  const cursor = useSignal<string | undefined>(undefined)
-  const path = pathOf(model.model, 'deleted')
+  const pages = usePages<Deletion>(pathOf(model.model, 'deleted'), PORTION)
   useKeys({ keys: 'Esc', does: 'back to the list', press: () => go(listOf(model.model)) })
-  const loaded = useLoaded(async () => {
-    const { data, next, total = data.length } = await ask<Deletion>('GET', `${path}?limit=${PORTION}`)
-    older.value = []
-    cursor.value = next
-    return { data, total }
-  }, [path])
-  const more = async () => {
-    const { data, next } = await ask<Deletion>('GET', `${path}?limit=${PORTION}&after=${cursor.value}`)
-    older.value = [...older.value, ...data]
-    cursor.value = next
-  }
   const bringBack = async (row: Deletion) => {
     try {
       await ask('POST', pathOf(model.model, row.id, 'restore'), { body: { data: {} } })
       tell(`${nameOf(row, model)} is back.`, { label: 'Show it', run: () => go(to('m', model.model, row.id)) })
-      loaded.again()
+      pages.again()
     } catch (error) {
       complain(error)
     }
   }
   const columns = model.list.flatMap((name) => fieldOf(model, name) ?? []).slice(0, 4)
-  return shown(loaded, ({ data, total }) =>
+  return shown(pages, ({ items, total }) =>
     html.section(
       null,
       html.header(
@@ -57,7 +44,7 @@ export function Deleted({ model }: { model: Model }) {
         html.span({ class: 'count' }, countOf(total)),
         html.div({ class: 'tools' }, html.a({ class: 'button', href: to('m', model.model) }, 'All records')),
       ),
-      data.length === 0
+      items.length === 0
         ? EmptyPart('Nothing was deleted', html.p(null, 'Or it is longer ago than the history goes back.'))
         : html.div(
             { class: 'scrolls', tabIndex: 0, role: 'region', 'aria-label': 'Deleted records' },
@@ -75,7 +62,7 @@ export function Deleted({ model }: { model: Model }) {
               ),
               html.tbody(
                 null,
-                [...data, ...older.value].map((row) =>
+                items.map((row) =>
                   html.tr(
                     { key: row.id },
                     columns.map((field) =>
@@ -95,7 +82,7 @@ export function Deleted({ model }: { model: Model }) {
               ),
             ),
           ),
-      cursor.value !== undefined && html.button({ type: 'button', onClick: () => more().catch(complain) }, 'Earlier'),
+      pages.more && h(Action, { run: pages.more }, 'Earlier'),
     ),
   )
 }

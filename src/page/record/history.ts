@@ -1,12 +1,12 @@
-import { useSignal } from '@preact/signals'
 import { h } from 'preact'
 import { ask } from '../basics/api.ts'
 import { html } from '../basics/html.ts'
-import { useLoaded } from '../basics/loading.ts'
 import { pathOf } from '../basics/models.ts'
+import { usePages } from '../basics/pages.ts'
 import { zone } from '../basics/zone.ts'
 import { fieldOf, type Model, type Row } from '../logic/model.ts'
 import { momentIn, NOTHING, textOf } from '../logic/values.ts'
+import { Action } from '../parts/action.ts'
 import { shown } from '../parts/message.ts'
 import { complain, tell } from '../parts/notices.ts'
 import { marked } from './conflict.ts'
@@ -39,29 +39,16 @@ const WORDS: Record<string, string> = {
 
 /** Who did what, and when; any version can be brought back. */
 export function History({ model, record, round }: HistoryProperties) {
-  const older = useSignal<Entry[]>([])
-  const cursor = useSignal<string | undefined>(undefined)
-  const path = pathOf(model.model, record.id, 'history')
-  const loaded = useLoaded(async () => {
-    const { data, next } = await ask<Entry>('GET', `${path}?limit=${PORTION}`)
-    older.value = []
-    cursor.value = next
-    return data
-  }, [path, round])
-  const more = async () => {
-    const { data, next } = await ask<Entry>('GET', `${path}?limit=${PORTION}&after=${cursor.value}`)
-    older.value = [...older.value, ...data]
-    cursor.value = next
-  }
-  return shown(loaded, (newest) =>
+  const pages = usePages<Entry>(pathOf(model.model, record.id, 'history'), PORTION, [round])
+  return shown(pages, ({ items }) =>
     html.div(
       { class: 'history' },
-      newest.length === 0 && html.p({ class: 'hint' }, 'Nothing is kept of it.'),
+      items.length === 0 && html.p({ class: 'hint' }, 'Nothing is kept of it.'),
       html.ol(
         null,
-        [...newest, ...older.value].map((entry) => h(Item, { key: entry.change, entry, model, record })),
+        items.map((entry) => h(Item, { key: entry.change, entry, model, record })),
       ),
-      cursor.value !== undefined && html.button({ type: 'button', onClick: () => more().catch(complain) }, 'Earlier'),
+      pages.more && h(Action, { run: pages.more }, 'Earlier'),
     ),
   )
 }

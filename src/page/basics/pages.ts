@@ -1,0 +1,30 @@
+import { useSignal } from '@preact/signals'
+import { ask } from './api.ts'
+import { type Loaded, useLoaded } from './loading.ts'
+
+export interface Pages<Item> extends Loaded<{ items: Item[]; total: number }> {
+  /** there may be earlier ones */
+  more: (() => Promise<void>) | undefined
+}
+
+/** What is told newest first, a portion at a time. Loaded anew when `inputs` change. */
+export function usePages<Item>(path: string, portion: number, inputs: unknown[] = []): Pages<Item> {
+  const older = useSignal<Item[]>([])
+  const cursor = useSignal<string | undefined>(undefined)
+  const { value, ...loaded } = useLoaded(async () => {
+    const answer = await ask<Item>('GET', `${path}?limit=${portion}`)
+    older.value = []
+    cursor.value = answer.next
+    return answer
+  }, [path, ...inputs])
+  const more = async () => {
+    const { data, next } = await ask<Item>('GET', `${path}?limit=${portion}&after=${cursor.value}`)
+    older.value = [...older.value, ...data]
+    cursor.value = next
+  }
+  return {
+    ...loaded,
+    ...(value && { value: { items: [...value.data, ...older.value], total: value.total ?? value.data.length } }),
+    more: cursor.value === undefined ? undefined : more,
+  }
+}

@@ -1,0 +1,197 @@
+import { createServer } from 'node:http'
+import t from 'tap'
+import { startBrowser } from '../browser.ts'
+import { startApp, writeModel } from '../helper.ts'
+import { COMPANY, PERSON } from './models.ts'
+import { visitAs } from './visitor.ts'
+
+/** What is seldom met: no models, no history, a refused change, a service that goes and comes. */
+
+const PLAIN = { ...COMPANY, title: 'Plain', history: false }
+const OWN = {
+  ...COMPANY,
+  title: 'Own',
+  access: { read: [{ role: '*', where: 'own' }], create: ['*'], update: [{ role: '*', where: 'own' }], delete: [] },
+}
+const BOX = { title: 'Box', type: 'object', properties: { text: { type: 'string' } }, access: { create: ['*'] } }
+
+const browser = await startBrowser(t)
+if (browser) {
+  const models = {
+    'shop.Person.json': PERSON,
+    'shop.Company.json': COMPANY,
+    'a.Plain.json': PLAIN,
+    'a.Own.json': OWN,
+    'a.Box.json': BOX,
+  }
+  const app = await startApp(t, { models })
+  const admin = await app.login()
+  await admin.put('/ws/users', { username: 'sue', password: 'correct-horse-battery', roles: [] })
+
+  t.test('without a history the page compares by itself', async (t) => {
+    const { id } = (await admin.put('/ws/rest/a.Plain', { name: 'One', town: 'Rome' })).body.data[0]
+    const { page } = await visitAs(t, browser, app, `#/m/a.Plain/${id}/edit`)
+    await page.getByLabel('Name').fill('Two')
+    await admin.post(`/ws/rest/a.Plain/${id}`, { version: 0, town: 'Paris' })
+    await page
+      .getByText('Nothing is kept')
+      .or(page.getByRole('button', { name: 'Save' }))
+      .waitFor()
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('What others had changed was kept: Town').waitFor()
+    t.match((await admin.get(`/ws/rest/a.Plain/${id}`)).body.data[0], { name: 'Two', town: 'Paris', version: 2 })
+    await page.getByRole('link', { name: 'Edit' }).click()
+    await page.getByLabel('Name').fill('Mine')
+    await admin.post(`/ws/rest/a.Plain/${id}`, { version: 2, name: 'Theirs' })
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('dialog').getByLabel('Theirs').check()
+    await page.getByRole('button', { name: 'Save what I chose' }).click()
+    await page.getByRole('heading', { name: 'Theirs' }).waitFor()
+    t.match(
+      (await admin.get(`/ws/rest/a.Plain/${id}`)).body.data[0],
+      { name: 'Theirs', version: 3 },
+      'nothing was sent',
+    )
+  })
+
+  t.test('somebody who sees only their own, and may not delete', async (t) => {
+    await admin.put('/ws/rest/a.Own', { name: 'Of admin' })
+    const { page, complaints } = await visitAs(t, browser, app, '#/m/a.Own', { username: 'sue' })
+    await page.getByRole('link', { name: 'Create the first one' }).click()
+    await page.getByLabel('Name').fill('Of sue')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('heading', { name: 'Of sue' }).waitFor()
+    t.equal(await page.getByRole('button', { name: 'Delete' }).count(), 0)
+    await page.keyboard.press('Escape')
+    await page.getByRole('link', { name: 'Of sue' }).waitFor()
+    t.equal(await page.locator('.rows .row').count(), 1)
+    await page.goto(`${app.url}/#/m/a.Own/1`)
+    await page.getByText('Gone, or out of reach').waitFor()
+    await page.goto(`${app.url}/#/m/a.Box`)
+    await page.getByLabel('text').fill('for the box')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('#1 is saved').waitFor()
+    t.equal(await page.getByLabel('text').inputValue(), '', 'and the next one')
+    t.equal((await admin.get('/ws/rest/a.Box?text=for%20the%20box')).body.total, 1)
+    t.strictSame(
+      complaints.filter((one) => !one.includes('404')),
+      [],
+    )
+  })
+
+  t.test('filters of every kind', async (t) => {
+    await admin.put('/ws/rest/shop.Person', {
+      name: 'A',
+      age: 20,
+      born: '2000-01-01',
+      seen: '2026-01-01T12:00:00Z',
+      active: true,
+    })
+    await admin.put('/ws/rest/shop.Person', { name: 'B, "b" & 100%', age: 30, born: '1990-01-01', active: false })
+    const { page, complaints } = await visitAs(t, browser, app, '#/m/shop.Person')
+    const dialog = page.getByRole('dialog', { name: 'Filter' })
+    const filter = async (field: string, comparison: string, fill: () => Promise<unknown>) => {
+      await page.goto(`${app.url}/#/m/shop.Person`)
+      await page.getByRole('button', { name: '+ Filter' }).click()
+      await dialog.getByLabel('Field').selectOption({ label: field })
+      await dialog.getByLabel('Comparison').selectOption({ label: comparison })
+      await fill()
+      await dialog.getByRole('button', { name: 'Apply' }).click()
+      await page.getByText('1', { exact: true }).waitFor()
+      return page.locator('.rows a').first().textContent()
+    }
+    const value = dialog.getByRole('textbox', { name: 'Value' })
+    const field = dialog.locator('[aria-labelledby=filter-value]')
+    t.equal(
+      await filter('Age', 'between', async () => {
+        await value.first().fill('15')
+        await value.last().fill('25')
+      }),
+      'A',
+    )
+    t.equal(await filter('Born', '<', () => field.fill('1995-01-01')), 'B, "b" & 100%')
+    t.equal(await filter('Last seen', '≥', () => field.fill('2026-01-01T13:00')), 'A', 'in the zone of the page')
+    t.equal(await filter('Last seen', 'is set', () => field.selectOption({ label: 'is not set' })), 'B, "b" & 100%')
+    t.equal(await filter('Active', 'is', () => field.selectOption({ label: 'no' })), 'B, "b" & 100%')
+    t.equal(await filter('Name', 'is', () => value.fill('B, "b" & 100%')), 'B, "b" & 100%')
+    await page.getByRole('button', { name: /^Name is B/ }).click()
+    await value.fill('A')
+    await dialog.getByRole('button', { name: 'Apply' }).click()
+    await page.getByRole('link', { name: 'A', exact: true }).waitFor()
+    await page.getByLabel('Times are in').selectOption('UTC')
+    await page.goto(`${app.url}/#/m/shop.Person/1`)
+    await page.getByText('2026-01-01 12:00:00').first().waitFor()
+    t.strictSame(complaints, [])
+  })
+
+  t.test('a faulty file and a refused change, before the eyes of an admin', async (t) => {
+    const { page } = await visitAs(t, browser, app, '#/state')
+    const { age, ...properties } = PERSON.properties
+    writeModel(app.folder, 'shop.Person.json', {
+      ...PERSON,
+      properties: { ...properties, age, name: { type: 'integer' } },
+    })
+    await app.service.reload()
+    await page.getByText('The folder is not followed').waitFor()
+    await page.getByRole('button', { name: 'Look again' }).click()
+    await page.getByText('refused:').waitFor()
+    await page.getByRole('listitem').filter({ hasText: 'refused:' }).getByRole('link', { name: '1' }).click()
+    await page.getByRole('heading', { name: 'A', exact: true }).waitFor()
+    writeModel(app.folder, 'shop.Person.json', {
+      ...PERSON,
+      properties: { ...PERSON.properties, age: { ...age, maximum: 25 } },
+    })
+    await app.service.reload()
+    await page.goto(`${app.url}/#/state`)
+    await page.getByText('1 stored record breaks the rules of age').waitFor()
+    await page.getByRole('link', { name: '#2' }).waitFor()
+    writeModel(app.folder, 'shop.Odd.json', '{ "type": ')
+    await app.service.reload()
+    await page.getByRole('button', { name: 'Look again' }).click()
+    await page.getByRole('listitem').filter({ hasText: 'shop.Odd.json' }).first().waitFor()
+    t.ok(await page.locator('.fault').count())
+  })
+
+  t.test('no models yet', async (t) => {
+    const empty = await startApp(t, { models: {} })
+    const { page, complaints } = await visitAs(t, browser, empty, '')
+    await page.getByRole('heading', { name: 'Put a file into models/' }).waitFor()
+    await page.getByText('shop.Shirt.json').waitFor()
+    writeModel(empty.folder, 'shop.Shirt.json', await page.locator('pre').textContent())
+    await empty.service.reload()
+    await page.getByRole('heading', { name: 'Shirt' }).waitFor()
+    t.strictSame(complaints, [])
+    await page.getByRole('button', { name: 'admin' }).click()
+    await Promise.all([page.waitForEvent('load'), page.getByRole('button', { name: 'Log out' }).click()])
+    await page.getByLabel('Username').waitFor()
+    t.equal((await page.context().cookies()).length, 0)
+  })
+
+  t.test('a service that goes and comes back', async (t) => {
+    const mortal = await startApp(t, { models: { 'shop.Company.json': COMPANY } })
+    const client = await mortal.login()
+    await client.put('/ws/rest/shop.Company', { name: 'Before' })
+    const { page } = await visitAs(t, browser, mortal, '#/m/shop.Company')
+    await page.getByRole('link', { name: 'Before' }).waitFor()
+    await page.goto(`${mortal.url}/#/m/shop.Company/new`)
+    await page.getByLabel('Name').fill('After')
+    const { port } = new URL(mortal.url)
+    await mortal.close()
+    // Whatever answers in its place does not speak as it does.
+    const other = createServer((_request, response) => response.writeHead(502).end('<h1>Bad gateway</h1>'))
+    await new Promise<void>((resolve) => other.listen(Number(port), '127.0.0.1', resolve))
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('not in its own words').waitFor()
+    other.closeAllConnections()
+    await new Promise((resolve) => other.close(resolve))
+    const again = await startApp(t, { folder: mortal.folder, env: { PORT: port } })
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('heading', { name: 'After' }).waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('link', { name: 'After' }).waitFor()
+    const late = await again.login()
+    await late.put('/ws/rest/shop.Company', { name: 'Live again' })
+    await page.getByRole('link', { name: 'Live again' }).waitFor()
+    t.equal((await late.get('/ws/rest/shop.Company?name=After')).body.total, 1)
+  })
+}
