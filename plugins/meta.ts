@@ -45,6 +45,7 @@ const ModelMeta = named(
     description: Type.Optional(Type.String()),
     nameField: Type.Optional(Type.String()),
     list: Type.Array(Type.String()),
+    history: Type.Boolean({ description: 'Every change of its records is kept.' }),
     fields: Type.Array(FieldMeta),
     allowed: Type.Record(Type.String(), Type.Boolean()),
   }),
@@ -92,12 +93,12 @@ const meta: FastifyPluginAsyncTypebox = async (app) => {
       const may = (operation: Operation) => model !== undefined && scopeOf(model, operation, user) !== 'none'
       // A model with which somebody may do nothing at all is not there for them.
       if (!model || !OPERATIONS.some(may)) throw app.missingModel(params.model, user)
-      const { name, title, description, nameField, list } = model
+      const { name, title, description, nameField, list, history } = model
       const allowed = Object.fromEntries(OPERATIONS.map((operation) => [operation, may(operation)]))
       // Who writes records has to know what there is to write.
       const shown = may('create') || may('update') ? model.fields : visibleFields(model)
       const fields = [...SYSTEM_FIELDS, ...shown].map((field) => describe(field, model))
-      return success({ model: name, title, description, nameField, list, fields, allowed })
+      return success({ model: name, title, description, nameField, list, history, fields, allowed })
     },
   )
 }

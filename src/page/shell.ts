@@ -1,20 +1,19 @@
-import { useSignal, useSignalEffect } from '@preact/signals'
+import { useSignal } from '@preact/signals'
 import { h } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { place, to } from './basics/address.ts'
-import { isReachable } from './basics/api.ts'
-import { forgetAllDrafts } from './basics/drafts.ts'
+import { ask, isReachable } from './basics/api.ts'
 import { followChanges } from './basics/feed.ts'
 import { classes, html } from './basics/html.ts'
 import { useLoaded } from './basics/loading.ts'
 import { modelNamed, modelNames } from './basics/models.ts'
-import { isAdmin, isAway, person } from './basics/session.ts'
+import { isAdmin, isAway, loggedOut, person } from './basics/session.ts'
 import { useKeys } from './basics/use-keys.ts'
 import { chooseZone, zone, zones } from './basics/zone.ts'
 import { Palette } from './palette/palette.ts'
 import { bringTheRest, later } from './parts/later.ts'
 import { Menu } from './parts/menu.ts'
-import { Notices } from './parts/notices.ts'
+import { complain, Notices } from './parts/notices.ts'
 import { Login } from './places/login.ts'
 import { Place } from './places/place.ts'
 
@@ -38,10 +37,6 @@ function Inside() {
     followChanges()
     bringTheRest()
   }, [])
-  useSignalEffect(() => {
-    const [first, model, id] = place.value.path
-    document.title = [id, model, first === 'm' ? undefined : first, 'Dossier'].filter(Boolean).join(' · ')
-  })
   useKeys(
     { keys: 'Ctrl+K', does: 'go to anything', press: open('palette') },
     { keys: '?', does: 'show these keys', press: open('keys') },
@@ -112,7 +107,10 @@ function toMain(event: Event): void {
 }
 
 async function logOut(): Promise<void> {
-  await fetch('/logout')
-  forgetAllDrafts()
-  location.reload()
+  try {
+    await ask('GET', '/logout')
+    loggedOut()
+  } catch (error) {
+    complain(error)
+  }
 }

@@ -18,7 +18,7 @@ export interface Site {
 const FOLDER = join(import.meta.dirname, '..', 'page')
 const ENTRY = 'main.ts'
 /** In this order: what comes later overrules. */
-const STYLES = ['base', 'shell', 'places', 'lists', 'narrow'].map((name) => `style/${name}.css`)
+const STYLES = ['base', 'shell', 'record', 'table', 'form', 'lists', 'narrow'].map((name) => `style/${name}.css`)
 /** What the page is built on: names in its imports → files. */
 const LIBRARIES = {
   preact: 'preact.mjs',

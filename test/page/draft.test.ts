@@ -102,6 +102,7 @@ t.test('what is typed becomes a value', async (t) => {
     ['count', '9007199254740993', /digits/],
     ['real', '1e999', /not a number/],
     ['real', '0.12345678901234567890', /digits/],
+    ['price', '12,50', /12\.50/],
     ['free', '{', /not JSON/],
     ['sizes', ['1', 'x'], /in line 2/],
     ['sizes', [''], /missing/],
@@ -141,6 +142,35 @@ t.test('a value survives its way through an input', async () => {
   }
 })
 
+t.test('what an input cannot show of a value stays', async (t) => {
+  const place: Schema = {
+    type: 'object',
+    properties: {
+      city: { type: 'string' },
+      at: { type: 'string', format: 'date-time' },
+      constructor: { type: 'string' } as never,
+    },
+  }
+  const before = { city: 'Rome', at: '2026-10-25T00:30:00.000Z', more: [1], nothing: null }
+  const raw = rawOf(place, before, ZONE) as Record<string, Raw>
+  t.equal(raw.constructor, '', 'a name that every object knows is only a name')
+  t.strictSame(readRaw(place, raw, ZONE, before), { value: before })
+  t.strictSame(readRaw(place, { ...raw, city: 'Oslo' }, ZONE, before), { value: { ...before, city: 'Oslo' } })
+  t.strictSame(readRaw(place, { city: '', at: '', constructor: '' }, ZONE, { city: 'Rome', more: 1 }), {
+    value: { more: 1 },
+  })
+  t.strictSame(
+    readRaw({ type: 'string' }, 'a\nb', ZONE, 'x\r\ny'),
+    { value: 'a\r\nb' },
+    'ends of lines are as they were',
+  )
+  t.strictSame(readRaw({ type: 'string' }, 'a\nb', ZONE, 'x\ny'), { value: 'a\nb' })
+  const lines = { base: { id: 1, version: 0, text: 'a\r\nb', tags: ['c\r\nd'] }, typed: {}, zone: ZONE }
+  t.notOk(drafts.isTouched(drafts.typing(lines, fieldNamed('text'), 'a\nb')), 'a browser has only one end of lines')
+  t.notOk(drafts.isTouched(drafts.typing(lines, fieldNamed('tags'), ['c\nd'])))
+  t.ok(drafts.isTouched(drafts.typing(lines, fieldNamed('place'), { city: 'x', zip: '' })))
+})
+
 t.test('what was typed, while the model changes under it', async (t) => {
   const scenarios: [schema: Schema, raw: Raw, isFit: boolean][] = [
     [{ type: 'string' }, 'x', true],
@@ -150,56 +180,58 @@ t.test('what was typed, while the model changes under it', async (t) => {
     [SCHEMAS.level as Schema, '', true],
     [SCHEMAS.level as Schema, '"gone"', false],
     [SCHEMAS.only as Schema, '7', true],
+    [SCHEMAS.flag as Schema, 'true', true],
+    [SCHEMAS.flag as Schema, '', true],
+    [SCHEMAS.flag as Schema, 'a text', false],
     [SCHEMAS.place as Schema, { city: 'x' }, true],
     [SCHEMAS.place as Schema, { town: 'x' }, false],
     [SCHEMAS.place as Schema, 'x', false],
     [SCHEMAS.place as Schema, ['x'], false],
   ]
   for (const [schema, raw, isFit] of scenarios) t.equal(fits(schema, raw), isFit)
-  const draft = { typed: { gone: 'a', tags: 'b', text: 'c' } }
+  const draft = { zone: ZONE, typed: { gone: 'a', tags: 'b', text: 'c' } }
   t.strictSame(drafts.leftOver(draft, fields), [
     { name: 'gone', raw: 'a' },
     { name: 'tags', raw: 'b' },
   ])
-  t.strictSame(drafts.rawIn(draft, fieldNamed('tags'), ZONE), [])
+  t.strictSame(drafts.rawIn(draft, fieldNamed('tags')), [])
 })
 
 t.test('a draft has only what was touched', async (t) => {
   const base: Row = { id: 1, version: 3, text: 'old', count: 5, tags: ['x'], moment: '2026-07-01T10:30:00.123Z' }
-  let draft: drafts.Draft = { base, typed: {} }
+  let draft: drafts.Draft = { base, typed: {}, zone: ZONE }
   const type = (name: string, raw: Raw) => {
-    draft = drafts.typing(draft, fieldNamed(name), raw, ZONE)
+    draft = drafts.typing(draft, fieldNamed(name), raw)
   }
   t.notOk(drafts.isTouched(draft))
   type('text', 'new')
   type('count', 'x')
   t.ok(drafts.isTouched(draft))
-  t.strictSame(drafts.sentOf(draft, fields, ZONE), {
+  t.strictSame(drafts.sentOf(draft, fields), {
     values: { text: 'new' },
     faults: { count: 'is not a number; write it as 1234.5' },
   })
   type('count', '5')
   type('tags', [])
-  t.strictSame(drafts.sentOf(draft, fields, ZONE), { values: { text: 'new', tags: null }, faults: {} })
+  t.strictSame(drafts.sentOf(draft, fields), { values: { text: 'new', tags: null }, faults: {} })
   type('text', 'old')
   type('tags', ['x'])
   t.notOk(drafts.isTouched(draft), 'what is typed back was never changed')
-  t.strictSame(drafts.sentOf({ base, typed: { count: '5' } }, fields, ZONE).values, {}, 'nor what was kept')
+  t.strictSame(drafts.sentOf({ base, typed: { count: '5' }, zone: ZONE }, fields).values, {}, 'nor what was kept')
 })
 
 t.test('a new record', async (t) => {
   const withDefault = fields.map((field) => (field.name === 'count' ? { ...field, default: 9 } : field))
-  t.strictSame(drafts.sentOf({ typed: { text: 'a' } }, withDefault, ZONE).values, { text: 'a', count: 9 })
+  t.strictSame(drafts.sentOf({ typed: { text: 'a' }, zone: ZONE }, withDefault).values, { text: 'a', count: 9 })
   t.strictSame(
-    drafts.sentOf({ typed: { text: 'a', count: '' } }, withDefault, ZONE).values,
+    drafts.sentOf({ typed: { text: 'a', count: '' }, zone: ZONE }, withDefault).values,
     { text: 'a', count: null },
     'a default that was taken away is not wanted',
   )
   const model = { fields: [...fields, { ...fieldNamed('text'), name: 'createdBy', readOnly: true }] } as Model
   const anew = drafts.asNew(
-    { base: { id: 1, version: 1, text: 'was', count: 3 }, typed: { text: 'typed' } },
+    { base: { id: 1, version: 1, text: 'was', count: 3 }, typed: { text: 'typed' }, zone: ZONE },
     model,
-    ZONE,
   )
   t.match(anew, { typed: { text: 'typed', count: '3' } })
   t.notOk('createdBy' in anew.typed)
@@ -219,7 +251,7 @@ t.test('faults find their fields', async (t) => {
       fields,
     ),
     {
-      own: { text: 'is missing', place: 'city is too short; zip is not right', tags: '[0] is odd' },
+      own: { text: 'is missing', place: 'City is too short; zip is not right', tags: '[0] is odd' },
       others: ['other no'],
     },
   )

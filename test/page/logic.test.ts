@@ -28,6 +28,7 @@ const MODEL: models.Model = {
   title: 'Thing',
   nameField: 'name',
   list: ['name', 'count', 'company'],
+  history: true,
   fields: [
     field('id', { type: 'integer', readOnly: true }),
     field('name'),
@@ -56,6 +57,7 @@ t.test('values for people', async (t) => {
     ['10:30:00.5Z', { format: 'time' }, '10:30:00.5 UTC'],
     [[], { type: 'array' }, 'none'],
     [['a', 2], { type: 'array' }, 'a, 2'],
+    [['', 'a'], { type: 'array', items: { type: 'string' } }, '"", a'],
     [[{ a: 1 }], { type: 'array' }, '[{"a":1}]'],
     [{ a: 1 }, { type: 'object' }, '{"a":1}'],
     [12.5, {}, '12.5'],
@@ -100,6 +102,7 @@ t.test('what a model is called, and its records', async (t) => {
   t.notOk(models.shownFields(MODEL).some(({ name }) => name === 'secret'))
   t.notOk(models.askedFields(MODEL).some(({ name }) => name === 'id'))
   t.ok(models.isStamp({ name: 'createdOn' }))
+  t.notOk(models.isText(undefined))
   t.strictSame(
     MODEL.fields.filter(models.isNumeric).map(({ name }) => name),
     ['id', 'count'],
@@ -114,15 +117,19 @@ t.test('filters, order and columns are in the address', async (t) => {
     { parameter: 'count[gte]', path: 'count', operator: 'gte', value: '3' },
     { parameter: 'company.name', path: 'company.name', operator: '', value: 'Acme' },
   ])
-  t.equal(filters.parameterOf('count', ''), 'count')
-  t.equal(filters.parameterOf('count', 'lt'), 'count[lt]')
+  t.strictSame(filters.conditionOf('count', '', ['1']), { parameter: 'count', value: '1' })
+  t.strictSame(filters.conditionOf('count', 'between', ['1', '2']), { parameter: 'count[between]', value: '1,2' })
+  t.strictSame(filters.conditionOf('count', 'unset', []), { parameter: 'count[null]', value: 'true' })
+  t.strictSame(filters.conditionOf('count', 'set', []), { parameter: 'count[null]', value: 'false' })
   t.equal(String(filters.withFilter(new URLSearchParams('a=1'), 'a', '2')), 'a=2')
   t.equal(String(filters.withoutFilter(new URLSearchParams('a=1&b=2'), 'a')), 'b=2')
   t.equal(String(filters.withoutFilters(query)), 'sort=-name%2Ccount&fields=name%2Csecret%2Ccompany&limit=3')
-  t.notOk(filters.isPlain(query))
-  t.ok(filters.isPlain(new URLSearchParams('fields=name')))
-  t.notOk(filters.isPlain(new URLSearchParams('sort=name')))
-  t.notOk(filters.isPlain(new URLSearchParams('*[like]=a')))
+  t.ok(filters.hasFilters(query))
+  t.notOk(filters.hasFilters(new URLSearchParams('sort=name')))
+  t.notOk(filters.isById(query))
+  t.ok(filters.isById(new URLSearchParams('fields=name')))
+  t.notOk(filters.isById(new URLSearchParams('sort=name')))
+  t.notOk(filters.isById(new URLSearchParams('*[like]=a')))
   t.strictSame(filters.sortIn(query), [
     { field: 'name', descending: true },
     { field: 'count', descending: false },
@@ -137,10 +144,19 @@ t.test('filters, order and columns are in the address', async (t) => {
   const names = (fields: models.Field[]) => fields.map(({ name }) => name)
   t.strictSame(names(filters.columnsOf(query, MODEL)), ['name', 'company'], 'what is never shown is no column')
   t.strictSame(names(filters.columnsOf(new URLSearchParams(), MODEL)), MODEL.list)
-  t.strictSame(names(filters.columnsOf(new URLSearchParams('fields=gone'), MODEL)), [])
-  const find = filters.findOf(new URLSearchParams('count=1'), filters.columnsOf(query, MODEL))
+  t.strictSame(names(filters.columnsOf(new URLSearchParams('fields=gone,__proto__'), MODEL)), MODEL.list)
+  t.equal(filters.wordOf('constructor'), 'constructor')
+  t.equal(filters.comparisonOf({ parameter: '', path: '', operator: 'gt', value: '1' }), 'gt')
+  t.equal(filters.comparisonsOf(field('odd', { enum: ['a,b'] }))[0], '', 'choices with commas cannot be listed')
+  t.equal(filters.plainly(filters.literally('50% of a_b\\')), '50% of a_b\\')
+  t.equal(filters.literally('50%'), '50\\%')
+  const find = filters.findOf(new URLSearchParams('count=1'), filters.columnsOf(query, MODEL), ['a.Company'])
+  t.notOk(
+    filters.findOf(query, filters.columnsOf(query, MODEL), []).has('expand'),
+    'who may not read it sees its number',
+  )
   t.equal(String(find), 'count=1&fields=name%2Ccompany&expand=company')
-  t.equal(String(filters.findOf(new URLSearchParams(), [])), 'fields=id')
+  t.equal(String(filters.findOf(new URLSearchParams(), [], [])), 'fields=id')
   const word = (parameter: string, value: string, name?: string) =>
     filters.labelOf(
       filters.filtersIn(new URLSearchParams([[parameter, value]]))[0] as filters.Filter,
@@ -153,6 +169,7 @@ t.test('filters, order and columns are in the address', async (t) => {
   t.equal(word('count[null]', 'false'), 'COUNT is set')
   t.equal(word('count[between]', '1,2'), 'COUNT between 1 and 2')
   t.equal(word('level[in]', 'low,high'), 'LEVEL is one of low, high')
+  t.equal(word('name[like]', '50\\%'), 'NAME contains 50%')
   t.equal(word('done', 'true'), 'DONE is yes')
   t.equal(word('done', 'false'), 'DONE is no')
   t.equal(word('company', '3', 'Acme'), 'COMPANY is Acme')
@@ -160,9 +177,9 @@ t.test('filters, order and columns are in the address', async (t) => {
   t.equal(word('gone[odd]', 'x'), 'gone odd x')
   t.equal(word('odd[', 'x'), 'odd[ is x')
   t.equal(word('moment[gt]', '2026-07-01T10:30:00.000Z'), 'MOMENT > 2026-07-01 12:30:00')
-  const first = (name: string) => filters.operatorsOf(models.fieldOf(MODEL, name) as models.Field)[0]
+  const first = (name: string) => filters.comparisonsOf(models.fieldOf(MODEL, name) as models.Field)[0]
   t.strictSame(['tags', 'done', 'company', 'level', 'count', 'day', 'name'].map(first), [
-    'null',
+    'unset',
     '',
     '',
     'in',

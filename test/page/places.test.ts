@@ -123,7 +123,7 @@ if (browser) {
     await page.getByText('Level is one of senior, lead').waitFor()
     await page.getByRole('button', { name: '+ Filter' }).click()
     await dialog.getByLabel('Field').selectOption({ label: 'Company' })
-    await dialog.getByRole('combobox', { name: 'Company' }).fill('pany 8')
+    await dialog.getByRole('combobox', { name: 'Value' }).fill('pany 8')
     await dialog.getByRole('option', { name: 'Company 8' }).click()
     await dialog.getByRole('button', { name: 'Apply' }).click()
     await page.getByText('Company is Company 8').waitFor()
@@ -157,6 +157,12 @@ if (browser) {
     t.match(lines[0], /^id,version,name,email,age,company,level,active,born/)
     t.ok(lines.slice(1).every((line) => /person 14/i.test(line) && /senior|lead/.test(line)))
     t.equal(String(lines.length - 1), await page.locator('.count').textContent())
+    t.equal(
+      await page.getByRole('grid').getAttribute('aria-rowcount'),
+      String(lines.length),
+      'the table is as long as that',
+    )
+    t.equal(await page.locator('.row.coming').count(), 0)
     await page.getByLabel('Search Person records').fill('nobody at all')
     await page.getByText('No match').waitFor()
     await page.getByRole('button', { name: 'Remove all filters' }).click()
@@ -285,6 +291,17 @@ if (browser) {
     t.strictSame(
       await levels(),
       ['lead', 'junior', 'senior', 'lead'].map((_, at) => ['junior', 'senior', 'lead'][(1496 + at) % 3]),
+    )
+    await dialog.getByRole('button', { name: 'Close' }).last().click()
+    await page.getByText('1 record selected').waitFor()
+    await page.getByRole('button', { name: 'Edit…' }).click()
+    await dialog.getByLabel('Which field?').selectOption({ label: 'Notes' })
+    await dialog.getByRole('button', { name: 'Change 1 record' }).click()
+    await dialog.getByText('1 record done').waitFor()
+    t.match(
+      (await admin.get('/ws/rest/shop.Person/1498')).body.data[0],
+      { notes: null, version: 2 },
+      'as it is by now, cleared',
     )
     await dialog.getByRole('button', { name: 'Close' }).last().click()
   })

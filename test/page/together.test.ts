@@ -83,6 +83,82 @@ if (browser) {
     t.match(await read(id), { notes: 'A text of many words', level: 'senior', age: 40, version: 2 })
   })
 
+  t.test('whoever is faster while one decides is not overruled either', async (t) => {
+    const { id } = await person({ name: 'n0', notes: 'p0' })
+    const { page } = await visitAs(t, browser, app, `#/m/shop.Person/${id}/edit`)
+    await page.getByLabel('Name', { exact: true }).fill('mine')
+    await page.getByLabel('Notes').fill('my notes')
+    await update(bob, id, 0, { name: 'bob 1' })
+    await page.getByText('bob has set this to: bob 1').waitFor()
+    await page.getByRole('button', { name: 'Save' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Somebody was faster' })
+    await dialog.getByLabel('Mine').waitFor()
+    await update(bob, id, 1, { name: 'bob 2', notes: 'bob notes' })
+    await dialog.getByLabel('Mine').check()
+    await dialog.getByRole('button', { name: 'Save what I chose' }).click()
+    await dialog.getByText('bob notes').waitFor()
+    await dialog.getByRole('group', { name: 'Name' }).getByLabel('Theirs').check()
+    await dialog.getByRole('group', { name: 'Notes' }).getByLabel('Theirs').check()
+    await dialog.getByRole('button', { name: 'Save what I chose' }).click()
+    await page.getByText('Theirs is kept').waitFor()
+    t.match(await read(id), { name: 'bob 2', notes: 'bob notes', version: 2 })
+  })
+
+  t.test('what is left to them stays left to them; secrets clash as well', async (t) => {
+    const { id } = await person({ name: 'n0', pin: '0' })
+    const { page } = await visitAs(t, browser, app, `#/m/shop.Person/${id}/edit`)
+    await page.getByLabel('Name', { exact: true }).fill('mine')
+    await page.getByLabel('Pin').fill('1111')
+    await update(bob, id, 0, { name: 'theirs', pin: '2222' })
+    await page.getByText('bob has set this to: theirs').waitFor()
+    await page.getByRole('button', { name: 'Save' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Somebody was faster' })
+    await dialog.getByRole('group', { name: 'Name' }).getByLabel('Theirs').check()
+    await dialog.getByRole('group', { name: 'Pin' }).getByLabel('Mine').check()
+    await page.context().setOffline(true)
+    await dialog.getByRole('button', { name: 'Save what I chose' }).click()
+    await page.getByRole('alert').getByText('cannot be reached').waitFor()
+    await page.context().setOffline(false)
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('is saved').waitFor()
+    t.match(await read(id), { name: 'theirs', version: 2 })
+  })
+
+  t.test('a field that gets another name while it is written', async (t) => {
+    const { id } = await person({ name: 'Old', notes: 'what was there' })
+    const { page } = await visitAs(t, browser, app, `#/m/shop.Person/${id}/edit`)
+    await page.getByLabel('Age').fill('5')
+    const { notes, ...properties } = PERSON.properties
+    const renamed = { ...properties, remarks: { ...notes, title: 'Remarks', renamedFrom: 'notes' } }
+    writeModel(app.folder, 'shop.Person.json', { ...PERSON, properties: renamed })
+    await app.service.reload()
+    const remarks = page.getByLabel('Remarks')
+    await remarks.waitFor()
+    await page.waitForFunction('document.querySelector("#field-remarks")?.value === "what was there"')
+    t.equal(await page.getByLabel('Age').inputValue(), '5')
+    writeModel(app.folder, 'shop.Person.json', {
+      ...PERSON,
+      properties: { ...properties, notes: { ...notes, renamedFrom: 'remarks' } },
+    })
+    await app.service.reload()
+    writeModel(app.folder, 'shop.Person.json', PERSON)
+    await app.service.reload()
+  })
+
+  t.test('two windows of one browser are of one person', async (t) => {
+    const first = await visitAs(t, browser, app, '#/me')
+    await first.page.getByRole('heading', { name: 'admin' }).waitFor()
+    const second = await first.page.context().newPage()
+    await second.goto(`${app.url}/#/me`)
+    await second.getByRole('button', { name: 'admin' }).click()
+    await second.getByRole('button', { name: 'Log out' }).click()
+    await second.getByLabel('Username').waitFor()
+    await first.page.getByLabel('Username').waitFor()
+    await logIn(second, 'bob')
+    await second.getByRole('heading', { name: 'bob' }).waitFor()
+    t.equal(await first.page.getByText('admin').count(), 0)
+  })
+
   t.test('a record that is deleted meanwhile can be created anew with what was typed', async (t) => {
     const { id } = await person({ name: 'Edsger', age: 50 })
     const { page } = await visitAs(t, browser, app, `#/m/shop.Person/${id}/edit`)

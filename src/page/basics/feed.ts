@@ -1,6 +1,6 @@
 import type { Row } from '../logic/model.ts'
 import { ask, isReachable, pause } from './api.ts'
-import { person } from './session.ts'
+import { isStill, type Person, person } from './session.ts'
 
 /** A change of a record, as the service tells it. */
 export interface Change {
@@ -68,17 +68,15 @@ function open(): void {
     remember(event)
     for (const listener of modelsListeners) listener()
   })
-  const isFresh = last === undefined
-  opened.addEventListener(
-    'open',
-    () => {
-      isReachable.value = true
-      // What has been read before the stream began may have changed in between.
-      if (isFresh) for (const listener of missed) listener()
-    },
-    { once: true },
-  )
+  let isFresh = last === undefined
+  opened.onopen = () => {
+    isReachable.value = true
+    // What has been read before the stream began may have changed in between; later it goes on where it was.
+    if (isFresh) for (const listener of missed) listener()
+    isFresh = false
+  }
   opened.onerror = () => {
+    isReachable.value = false
     // The browser tries again by itself, unless the service has said no: the session is over, or the number is not kept.
     if (opened.readyState === EventSource.CLOSED && stream === opened) reopen().catch(console.error)
   }
@@ -89,11 +87,12 @@ async function reopen(): Promise<void> {
   last = undefined
   for (;;) {
     await pause(RETRY_MS)
-    const isThere = await ask('GET', '/ws/me').then(
-      () => true,
-      () => false,
+    const [by] = await ask<Person>('GET', '/ws/me').then(
+      ({ data }) => data,
+      () => [],
     )
-    if (isThere) break
+    // Roles may be others by now, and so may be who it is.
+    if (by && isStill({ username: by.username, roles: by.roles })) break
   }
   attend()
   for (const listener of modelsListeners) listener()

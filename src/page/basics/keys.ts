@@ -40,7 +40,7 @@ export function listenToKeys(): void {
     if (event.defaultPrevented || event.isComposing) return
     const name = pressed(event)
     // What lies over the page has the keys for itself.
-    const isCovered = document.querySelector('dialog:modal, :popover-open') !== null
+    const isCovered = document.querySelector('dialog:modal, .panel:popover-open') !== null
     if (isCovered || (isTyping(event) && !name.startsWith('Ctrl+') && name !== 'Esc')) return
     const key = activeKeys().find(({ keys }) => keys === name)
     if (!key) return

@@ -1,5 +1,6 @@
-import { effect, useSignal } from '@preact/signals'
+import { effect, useSignal, useSignalEffect } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
+import { isReachable, Unreachable } from './api.ts'
 
 /** Something that is on its way, there, or not to be had. What was there before stays until there is something newer. */
 export interface Loaded<Value> {
@@ -23,7 +24,7 @@ export function useLoaded<Value>(load: (stop: AbortSignal) => Promise<Value>, in
           if (!control.signal.aborted) state.value = { value }
         },
         (fault) => {
-          if (!control.signal.aborted) state.value = { fault }
+          if (!control.signal.aborted) state.value = { ...state.peek(), fault }
         },
       )
       return () => control.abort()
@@ -33,6 +34,9 @@ export function useLoaded<Value>(load: (stop: AbortSignal) => Promise<Value>, in
       state.value = {}
     }
   }, [JSON.stringify(inputs)])
+  useSignalEffect(() => {
+    if (isReachable.value && state.peek().fault instanceof Unreachable) round.value++
+  })
   return {
     ...state.value,
     again() {

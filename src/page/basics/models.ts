@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals'
-import { type Field, fieldOf, type Model, type Row } from '../logic/model.ts'
+import { ANYWHERE, literally } from '../logic/filters.ts'
+import { fieldOf, isText, type Model, type Row } from '../logic/model.ts'
 import { ask, askOne } from './api.ts'
 import { onModels } from './feed.ts'
 
@@ -27,13 +28,19 @@ export function modelNamed(name: string): Promise<Model> {
   return model
 }
 
+/** The names of the models whose records one may read. */
+export async function readableModels(): Promise<string[]> {
+  modelsRound.value
+  return (await ask<string>('GET', '/ws/meta/models')).data
+}
+
 /** The names of the models that one may read or create records of. */
 export async function modelNames(): Promise<string[]> {
-  modelsRound.value
-  const [readable, creatable] = await Promise.all(
-    ['read', 'create'].map((right) => ask<string>('GET', `/ws/meta/models?allowed=${right}`)),
-  )
-  return [...new Set([...(readable?.data ?? []), ...(creatable?.data ?? [])])].sort()
+  const [readable, creatable] = await Promise.all([
+    readableModels(),
+    ask<string>('GET', '/ws/meta/models?allowed=create'),
+  ])
+  return [...new Set([...readable, ...creatable.data])].sort()
 }
 
 export const pathOf = (model: string, ...steps: (string | number)[]) =>
@@ -49,7 +56,7 @@ export async function recordsLike(model: Model, text: string, limit: number, sto
   const asking = stop ? { signal: stop } : {}
   const query = new URLSearchParams({ limit: String(limit), fields: shortList(model).join(',') })
   const hasText = model.list.some((name) => isText(fieldOf(model, name)))
-  if (text !== '' && hasText) query.set('*[like]', text)
+  if (text !== '' && hasText) query.set(ANYWHERE, literally(text))
   const [found, byId] = await Promise.all([
     text !== '' && !hasText ? [] : ask<Row>('GET', `${pathOf(model.model)}?${query}`, asking).then(({ data }) => data),
     /^[1-9]\d{0,14}$/.test(text)
@@ -61,6 +68,3 @@ export async function recordsLike(model: Model, text: string, limit: number, sto
 
 /** What names a record, and a little more to tell it from others of the same name. */
 const shortList = ({ nameField, list }: Model) => [...new Set([...(nameField ? [nameField] : []), ...list.slice(0, 3)])]
-
-const isText = (field: Field | undefined) =>
-  field?.type === 'string' && !['date', 'date-time', 'time', 'decimal'].includes(field.format ?? '')

@@ -1,4 +1,5 @@
 import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
 import { ask } from './api.ts'
 import { type Loaded, useLoaded } from './loading.ts'
 
@@ -7,8 +8,8 @@ export interface Pages<Item> extends Loaded<{ items: Item[]; total: number }> {
   more: (() => Promise<void>) | undefined
 }
 
-/** What is told newest first, a portion at a time. Loaded anew when `inputs` change. */
-export function usePages<Item>(path: string, portion: number, inputs: unknown[] = []): Pages<Item> {
+/** What is told newest first, a portion at a time. With another `round` it is looked at again. */
+export function usePages<Item>(path: string, portion: number, round = 0): Pages<Item> {
   const older = useSignal<Item[]>([])
   const cursor = useSignal<string | undefined>(undefined)
   const { value, ...loaded } = useLoaded(async () => {
@@ -16,7 +17,10 @@ export function usePages<Item>(path: string, portion: number, inputs: unknown[] 
     older.value = []
     cursor.value = answer.next
     return answer
-  }, [path, ...inputs])
+  }, [path])
+  useEffect(() => {
+    if (value) loaded.again()
+  }, [round])
   const more = async () => {
     const { data, next } = await ask<Item>('GET', `${path}?limit=${portion}&after=${cursor.value}`)
     older.value = [...older.value, ...data]

@@ -21,14 +21,39 @@ export function loginAgain(): Promise<void> {
   return back.promise
 }
 
+/** Windows share the cookie: if somebody else has logged in within one, the others are theirs as well. */
+const windows = new BroadcastChannel('dossier')
+windows.onmessage = ({ data }) => {
+  if (person.value && person.value.username !== data) startAnew()
+}
+
 /** Another person sees another page: nothing of the one before may stay. */
-export function loggedIn(by: Person): void {
-  const isOther = person.value !== undefined && person.value.username !== by.username
-  if (isOther) {
-    location.reload()
-    return
+function startAnew(): void {
+  for (const key of Object.keys(sessionStorage)) if (key.startsWith(DRAFTS)) sessionStorage.removeItem(key)
+  location.reload()
+}
+
+/** Who the service says it is. */
+export function isStill(by: Person): boolean {
+  if (person.value && person.value.username !== by.username) {
+    startAnew()
+    return false
   }
   person.value = by
+  return true
+}
+
+/** What is kept of what was typed begins with this. */
+export const DRAFTS = 'dossier/'
+
+export function loggedOut(): void {
+  windows.postMessage('')
+  startAnew()
+}
+
+export function loggedIn(by: Person): void {
+  windows.postMessage(by.username)
+  if (!isStill(by)) return
   isAway.value = false
   back?.resolve()
   back = undefined

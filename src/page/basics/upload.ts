@@ -1,16 +1,31 @@
-import { isReachable, Refusal, Unreachable } from './api.ts'
+import { isReachable, pause, Refusal, Unreachable } from './api.ts'
 import { loginAgain } from './session.ts'
+
+/** The same file with the same wishes is the same request, however often it is sent: nothing is there twice. */
+const keys = new WeakMap<Blob, Map<string, string | undefined>>()
+
+function keyOf(file: Blob, path: string): string | undefined {
+  const known = keys.get(file) ?? new Map<string, string | undefined>()
+  keys.set(file, known)
+  if (!known.has(path)) known.set(path, crypto.randomUUID?.())
+  return known.get(path)
+}
+
+const IN_USE_MS = 2000
 
 /** Sends a file, and tells how far it is: that only the older way of asking can do. */
 export async function upload<Item>(path: string, file: Blob, onSent: (bytes: number) => void): Promise<Item> {
-  // If the connection breaks, the same file under the same key goes on where it was.
-  const key = crypto.randomUUID?.()
   for (;;) {
-    const { status, body } = await post(path, file, key, onSent)
-    if (status === 200) return (body.data as Item[])[0] as Item
+    const { status, body } = await post(path, file, keyOf(file, path), onSent)
+    if (status === 200) {
+      keys.get(file)?.delete(path)
+      return (body.data as Item[])[0] as Item
+    }
     const refusal = new Refusal(status, body)
-    if (refusal.code !== 'LOGIN_REQUIRED') throw refusal
-    await loginAgain()
+    // The browser itself may have sent it twice, after a connection broke: the first one is still at work.
+    if (refusal.code === 'KEY_IN_USE') await pause(IN_USE_MS)
+    else if (refusal.code === 'LOGIN_REQUIRED') await loginAgain()
+    else throw refusal
   }
 }
 

@@ -7,10 +7,14 @@ export interface Draft {
   base?: Row | undefined
   /** only what they have touched */
   typed: Record<string, Raw>
+  /** the zone that times were typed in, whatever the page is in by now */
+  zone: string
+  /** under which a new record is sent: again, it is the same one */
+  key?: string | undefined
 }
 
 /** What stands in the input of a field. */
-export function rawIn({ base, typed }: Draft, field: Field, zone: string): Raw {
+export function rawIn({ base, typed, zone }: Draft, field: Field): Raw {
   const raw = Object.hasOwn(typed, field.name) ? typed[field.name] : undefined
   return raw !== undefined && fits(field, raw) ? raw : rawOf(field, startOf(base, field), zone)
 }
@@ -19,10 +23,10 @@ export function rawIn({ base, typed }: Draft, field: Field, zone: string): Raw {
 const startOf = (base: Row | undefined, field: Field) => (base ? base[field.name] : field.default)
 
 /** What is typed back to what it was counts as untouched. */
-export function typing({ base, typed }: Draft, field: Field, raw: Raw, zone: string): Draft {
-  const { [field.name]: _before, ...others } = typed
-  const isBack = isUnchanged(field, raw, startOf(base, field), zone)
-  return { base, typed: isBack ? others : { ...others, [field.name]: raw } }
+export function typing(draft: Draft, field: Field, raw: Raw): Draft {
+  const { [field.name]: _before, ...others } = draft.typed
+  const isBack = isUnchanged(field, raw, startOf(draft.base, field), draft.zone)
+  return { ...draft, typed: isBack ? others : { ...others, [field.name]: raw } }
 }
 
 export const isTouched = ({ typed }: Draft) => Object.keys(typed).length > 0
@@ -40,19 +44,34 @@ export interface Sent {
   faults: Record<string, string>
 }
 
-/** What is to be sent: of a change what was touched, of a new record all that is set. */
-export function sentOf(draft: Draft, fields: Field[], zone: string): Sent {
+/** What some inputs say, whatever it was before. */
+export function readAll(draft: Draft, fields: Field[]): Sent {
   const sent: Sent = { values: {}, faults: {} }
   for (const field of fields) {
-    const isTyped = Object.hasOwn(draft.typed, field.name)
-    const raw = rawIn(draft, field, zone)
-    if (draft.base && (!isTyped || isUnchanged(field, raw, draft.base[field.name], zone))) continue
-    const read = readRaw({ ...field, isRequired: field.required }, raw, zone)
+    const schema = { ...field, isRequired: field.required }
+    const read = readRaw(schema, rawIn(draft, field), draft.zone, startOf(draft.base, field))
     if ('fault' in read) sent.faults[field.name] = read.fault
-    // A default that somebody has taken away is not wanted.
-    else if (isTyped || read.value !== null) sent.values[field.name] = read.value
+    else sent.values[field.name] = read.value
   }
   return sent
+}
+
+/** What is to be sent: of a change what was touched, of a new record all that is set. */
+export function sentOf(draft: Draft, fields: Field[]): Sent {
+  const { base, typed, zone } = draft
+  const isTyped = ({ name }: Field) => Object.hasOwn(typed, name)
+  if (base) {
+    const isChanged = (field: Field) => !isUnchanged(field, rawIn(draft, field), base[field.name], zone)
+    return readAll(
+      draft,
+      fields.filter((field) => isTyped(field) && isChanged(field)),
+    )
+  }
+  const { values, faults } = readAll(draft, fields)
+  // A default that somebody has taken away is not wanted.
+  const isSent = (field: Field) => isTyped(field) || values[field.name] !== null
+  const sent = fields.filter((field) => Object.hasOwn(values, field.name) && isSent(field))
+  return { values: Object.fromEntries(sent.map(({ name }) => [name, values[name]])), faults }
 }
 
 /** Faults by field, as the service names them: what is inside a field belongs to it. */
@@ -62,18 +81,23 @@ export function faultsByField(errors: Record<string, string>, fields: Field[]) {
   for (const [path, message] of Object.entries(errors)) {
     const [name] = path.split(/[./[]/) as [string]
     const field = fields.find((one) => one.name === name)
-    const inside = path === name ? '' : `${path.slice(name.length).replace(/^[./]/, '')} `
+    const rest = path.slice(name.length).replace(/^[./]/, '')
+    const inside = rest === '' ? '' : `${titleIn(field, rest)} `
     if (field) own[name] = [own[name], inside + message].filter(Boolean).join('; ')
     else others.push(`${path} ${message}`)
   }
   return { own, others }
 }
 
+const titleIn = (field: Field | undefined, part: string) =>
+  Object.entries(field?.properties ?? {}).find(([name]) => name === part)?.[1].title ?? part
+
 /** What somebody typed, as the beginning of another record. */
-export const asNew = (draft: Draft, model: Model, zone: string): Draft => ({
+export const asNew = (draft: Draft, model: Model): Draft => ({
+  zone: draft.zone,
   typed: Object.fromEntries(
     model.fields
       .filter((field) => !field.readOnly && !isStamp(field))
-      .map((field): [string, Raw] => [field.name, rawIn(draft, field, zone)]),
+      .map((field): [string, Raw] => [field.name, rawIn(draft, field)]),
   ),
 })

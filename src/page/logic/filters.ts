@@ -1,5 +1,4 @@
-import type { Field, Model } from './model.ts'
-import { fieldOf } from './model.ts'
+import { type Field, fieldOf, isText, type Model } from './model.ts'
 import { textOf } from './values.ts'
 
 /** One condition of a find, as it stands in an address: `age[gte]=18`. */
@@ -24,8 +23,6 @@ export function filtersIn(query: URLSearchParams): Filter[] {
     return [{ parameter, path, operator, value }]
   })
 }
-
-export const parameterOf = (path: string, operator: string) => (operator === '' ? path : `${path}[${operator}]`)
 
 /** A condition takes the place of one on the same field with the same operator. */
 export function withFilter(query: URLSearchParams, parameter: string, value: string): URLSearchParams {
@@ -57,31 +54,50 @@ const WORDS: Record<string, string> = {
   like: 'contains',
   in: 'is one of',
   between: 'between',
-  null: 'is set',
+  unset: 'is not set',
+  set: 'is set',
 }
 
-export const wordOf = (operator: string) => WORDS[operator] ?? operator
+export const wordOf = (comparison: string) =>
+  Object.hasOwn(WORDS, comparison) ? String(WORDS[comparison]) : comparison
 
-const ORDERED = ['', 'gte', 'lte', 'gt', 'lt', 'between', 'ne', 'null']
+/** A text that is looked for as it is: `%` and `_` would stand for others. */
+export const literally = (text: string) => text.replace(/[\\%_]/g, '\\$&')
+export const plainly = (pattern: string) => pattern.replace(/\\([\\%_])/g, '$1')
+
+const WHETHER = ['unset', 'set']
+const ORDERED = ['', 'gte', 'lte', 'gt', 'lt', 'between', 'ne', ...WHETHER]
+
+/** What people choose from: an operator, but that it is set and that it is not are two things. */
+export const comparisonOf = ({ operator, value }: Filter) =>
+  operator === 'null' ? (value === 'true' ? 'unset' : 'set') : operator
+
+/** The other way round. */
+export const conditionOf = (path: string, comparison: string, values: string[]) =>
+  WHETHER.includes(comparison)
+    ? { parameter: `${path}[null]`, value: String(comparison === 'unset') }
+    : { parameter: comparison === '' ? path : `${path}[${comparison}]`, value: values.join(',') }
 
 /** The comparisons that make sense for a field, the most useful first. */
-export function operatorsOf(field: Field): string[] {
-  if (field.type === 'array' || field.type === 'object') return ['null']
-  if (field.type === 'boolean') return ['', 'null']
-  if (field.reference !== undefined) return ['', 'null', 'ne']
-  if (field.enum) return ['in', 'ne', 'null']
-  if (field.type !== 'string') return ORDERED
-  return ['date', 'date-time', 'time', 'decimal'].includes(field.format ?? '') ? ORDERED : ['like', '', 'ne', 'null']
+export function comparisonsOf(field: Field): string[] {
+  if (field.type === 'array' || field.type === 'object') return WHETHER
+  if (field.type === 'boolean') return ['', ...WHETHER]
+  if (field.reference !== undefined) return ['', 'ne', ...WHETHER]
+  // In an address commas stand between the choices.
+  if (field.enum)
+    return [...(String(field.enum).split(',').length === field.enum.length ? ['in'] : ['']), 'ne', ...WHETHER]
+  return isText(field) ? ['like', '', 'ne', ...WHETHER] : ORDERED
 }
 
 /** A condition in words: `Age ≥ 18`. A name is put in the place of a reference's id where it is known. */
-export function labelOf({ path, operator, value }: Filter, model: Model, zone: string, name?: string): string {
+export function labelOf(filter: Filter, model: Model, zone: string, name?: string): string {
+  const { path, operator, value } = filter
   const [first = '', ...more] = path.split('.')
   const field = fieldOf(model, first)
   const title = [field?.title ?? first, ...more].join(' › ')
-  if (operator === 'null') return `${title} ${value === 'true' ? 'is not set' : 'is set'}`
+  if (operator === 'null') return `${title} ${wordOf(comparisonOf(filter))}`
   const isList = operator === 'in' || operator === 'between'
-  const texts = (isList ? value.split(',') : [value]).map((text) =>
+  const texts = (isList ? value.split(',') : [operator === 'like' ? plainly(value) : value]).map((text) =>
     field?.type === 'boolean' ? (text === 'true' ? 'yes' : 'no') : textOf(field ?? {}, text, zone),
   )
   return `${title} ${wordOf(operator)} ${name ?? texts.join(operator === 'between' ? ' and ' : ', ')}`
@@ -108,22 +124,25 @@ export function sortedBy(query: URLSearchParams, field: string, more: boolean): 
 
 /** The columns of a table: those that the address names, else those of the model's list. */
 export function columnsOf(query: URLSearchParams, model: Model): Field[] {
-  const names = query.get('fields')?.split(',') ?? model.list
-  return names.flatMap((name) => {
-    const field = fieldOf(model, name)
-    return field && !field.writeOnly ? [field] : []
-  })
+  const shown = (names: string[]) =>
+    names.flatMap((name) => {
+      const field = fieldOf(model, name)
+      return field && !field.writeOnly ? [field] : []
+    })
+  const asked = shown(query.get('fields')?.split(',') ?? [])
+  return asked.length > 0 ? asked : shown(model.list)
 }
 
-/** What is asked of the service: what stands in the address, with the records behind references that are shown. */
-export function findOf(query: URLSearchParams, columns: Field[]): URLSearchParams {
+/** What is asked of the service: what stands in the address, with the records behind references that one may read. */
+export function findOf(query: URLSearchParams, columns: Field[], readable: string[]): URLSearchParams {
   const asked = new URLSearchParams(query)
   asked.set('fields', columns.map(({ name }) => name).join(',') || 'id')
-  const references = columns.filter(({ reference }) => reference !== undefined)
+  const references = columns.filter(({ reference }) => reference !== undefined && readable.includes(reference))
   if (references.length > 0) asked.set('expand', references.map(({ name }) => name).join(','))
   return asked
 }
 
+export const hasFilters = (query: URLSearchParams) => filtersIn(query).length > 0 || query.has(ANYWHERE)
+
 /** Whether a find goes by id through all records: then any place in it is found at once. */
-export const isPlain = (query: URLSearchParams) =>
-  filtersIn(query).length === 0 && !query.has('sort') && !query.has(ANYWHERE)
+export const isById = (query: URLSearchParams) => !hasFilters(query) && !query.has('sort')

@@ -36,6 +36,8 @@ export interface Model {
   description?: string
   nameField?: string
   list: string[]
+  /** every change is kept, and can be undone */
+  history: boolean
   fields: Field[]
   allowed: Record<'read' | 'create' | 'update' | 'delete', boolean>
 }
@@ -63,11 +65,15 @@ export const isStamp = ({ name }: { name: string }) => STAMPS.includes(name)
 export const isNumeric = ({ type, format, reference }: Field) =>
   reference === undefined && (type === 'integer' || type === 'number' || format === 'decimal')
 
+/** What people read; dates and decimals are written as texts as well. */
+export const isText = (field: Field | undefined) =>
+  field?.type === 'string' && !['date', 'date-time', 'time', 'decimal'].includes(field.format ?? '')
+
 /** What a person calls a record. */
 export function nameOf(row: Row, model?: Model): string {
   const named = model?.nameField === undefined ? undefined : row[model.nameField]
   if (typeof named === 'string' && named !== '') return named
-  const fields = model?.list ?? Object.keys(row)
+  const fields = model ? model.list.filter((name) => isText(fieldOf(model, name))) : Object.keys(row)
   const text = fields.map((name) => row[name]).find((value) => typeof value === 'string' && value !== '')
   return text === undefined ? `#${row.id}` : String(text)
 }

@@ -1,5 +1,5 @@
 import { isSame } from './merge.ts'
-import type { Field, Row, Schema } from './model.ts'
+import type { Row, Schema } from './model.ts'
 import { localOf, utcOf } from './values.ts'
 
 /** What stands in the inputs of a form, as it was typed: it becomes a value only when it is sent. */
@@ -61,6 +61,7 @@ export function fits(schema: Asked, raw: Raw): boolean {
       Object.keys(raw).every((name) => Object.hasOwn(schema.properties as Parts, name))
     )
   if (kind === 'choice') return raw === '' || choicesOf(schema).some((value) => JSON.stringify(value) === raw)
+  if (kind === 'yes-no') return raw === '' || raw === 'true' || raw === 'false'
   return typeof raw === 'string'
 }
 
@@ -68,9 +69,8 @@ export function fits(schema: Asked, raw: Raw): boolean {
 export function rawOf(schema: Asked, value: unknown, zone: string): Raw {
   const kind = kindOf(schema)
   if (kind === 'group') {
-    const parts = (value ?? {}) as Record<string, unknown>
     return Object.fromEntries(
-      Object.entries(schema.properties as Parts).map(([name, part]) => [name, rawOf(part, parts[name], zone)]),
+      Object.entries(schema.properties as Parts).map(([name, part]) => [name, rawOf(part, partOf(value, name), zone)]),
     )
   }
   if (kind === 'list' || kind === 'choices')
@@ -83,12 +83,21 @@ export function rawOf(schema: Asked, value: unknown, zone: string): Raw {
   return String(value)
 }
 
+/** A name may also be that of something that every object has. */
+const partOf = (value: unknown, name: string) =>
+  typeof value === 'object' && value !== null && Object.hasOwn(value, name)
+    ? (value as Record<string, unknown>)[name]
+    : undefined
+
 export type Read = { value: unknown } | { fault: string }
 
-/** What stands in an input → a value, or why it is none. What the model thinks of it, the service says. */
-export function readRaw(schema: Asked & { isRequired?: boolean }, raw: Raw, zone: string): Read {
+/**
+ * What stands in an input → a value, or why it is none. What the model thinks of it, the service says. With the value that
+ * was there before, what the input cannot show of it stays.
+ */
+export function readRaw(schema: Asked & { isRequired?: boolean }, raw: Raw, zone: string, before?: unknown): Read {
   const kind = kindOf(schema)
-  if (kind === 'group') return groupOf(schema, raw as Record<string, Raw>, zone)
+  if (kind === 'group') return groupOf(schema, raw as Record<string, Raw>, zone, before)
   if (kind === 'list' || kind === 'choices') return listOf(schema, raw as string[], kind, zone)
   const text = raw as string
   if (text === '') return { value: null }
@@ -96,7 +105,9 @@ export function readRaw(schema: Asked & { isRequired?: boolean }, raw: Raw, zone
   if (kind === 'yes-no') return { value: text === 'true' }
   if (kind === 'number' || kind === 'reference') return numberOf(text.trim(), schema.type === 'number')
   if (kind === 'moment') return { value: utcOf(text, zone) }
-  if (kind !== 'json') return { value: text }
+  if (schema.format === 'decimal' && !/^-?\d+(?:\.\d+)?$/.test(text))
+    return { fault: 'is no decimal number; write it as 12.50' }
+  if (kind !== 'json') return { value: withLineEndsOf(before, text) }
   try {
     return { value: JSON.parse(text) }
   } catch (error) {
@@ -104,15 +115,28 @@ export function readRaw(schema: Asked & { isRequired?: boolean }, raw: Raw, zone
   }
 }
 
-function groupOf(schema: Schema & { isRequired?: boolean }, raw: Record<string, Raw>, zone: string): Read {
-  const value: Record<string, unknown> = {}
+/** Parts that nobody has touched stay as they were, whether the model knows them or not. */
+function groupOf(
+  schema: Asked & { isRequired?: boolean },
+  raw: Record<string, Raw>,
+  zone: string,
+  before: unknown,
+): Read {
+  const value: Record<string, unknown> = { ...(before as object | undefined) }
   for (const [name, part] of Object.entries(schema.properties as Parts)) {
-    const read = readRaw(part, raw[name] ?? '', zone)
+    const typed = Object.hasOwn(raw, name) ? (raw[name] as Raw) : ''
+    if (isUnchanged(part, typed, partOf(before, name), zone)) continue
+    const read = readRaw(part, typed, zone, partOf(before, name))
     if ('fault' in read) return { fault: `${part.title ?? name} ${read.fault}` }
-    if (read.value !== null) value[name] = read.value
+    if (read.value === null) delete value[name]
+    else value[name] = read.value
   }
   return { value: Object.keys(value).length === 0 && !schema.isRequired ? null : value }
 }
+
+/** Browsers know only one end of lines; a text that was written with another keeps it. */
+const withLineEndsOf = (before: unknown, text: string) =>
+  typeof before === 'string' && before.includes('\r\n') ? text.replace(/\r?\n/g, '\r\n') : text
 
 function listOf(schema: Schema & { isRequired?: boolean }, raw: string[], kind: Kind, zone: string): Read {
   const items: unknown[] = []
@@ -147,6 +171,12 @@ function digitsOf(text: string): string {
   return `${significant}e${Number(exponent) - fraction.length + digits.length - significant.length}`
 }
 
-/** Whether what stands in an input is what the record had. */
-export const isUnchanged = (field: Field, raw: Raw, base: unknown, zone: string) =>
-  isSame(raw, rawOf(field, base, zone))
+/** Whether what stands in an input is what the record had; ends of lines are the browser's own. */
+export const isUnchanged = (schema: Asked, raw: Raw, before: unknown, zone: string): boolean =>
+  isSame(plainLines(raw), plainLines(rawOf(schema, before, zone)))
+
+function plainLines(raw: Raw): Raw {
+  if (typeof raw === 'string') return raw.replace(/\r\n?/g, '\n')
+  if (Array.isArray(raw)) return raw.map((item) => plainLines(item) as string)
+  return Object.fromEntries(Object.entries(raw).map(([name, part]) => [name, plainLines(part)]))
+}

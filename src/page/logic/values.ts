@@ -10,7 +10,9 @@ export function textOf(schema: Schema, value: unknown, zone: string): string {
   if (schema.format === 'date-time') return momentIn(String(value), zone)
   if (schema.format === 'time') return timeIn(String(value))
   if (Array.isArray(value) && value.every((item) => typeof item !== 'object'))
-    return value.length === 0 ? 'none' : value.map((item) => textOf(schema.items ?? {}, item, zone)).join(', ')
+    return value.length === 0
+      ? 'none'
+      : value.map((item) => (item === '' ? '""' : textOf(schema.items ?? {}, item, zone))).join(', ')
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
 

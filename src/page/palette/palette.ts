@@ -125,13 +125,14 @@ export function Palette({ onClose }: { onClose(): void }) {
 
 function* targetsOf(models: Model[]): Generator<Target> {
   for (const { model, title } of models) yield { title, about: model, href: to('m', model) }
-  for (const { model, title, allowed } of models) {
-    if (allowed.create) yield { title: `New ${title}`, about: 'create', href: to('m', model, 'new') }
-    if (allowed.create) yield { title: `Import ${title}`, about: 'from a file', href: to('m', model, 'import') }
-    if (allowed.read) yield { title: `Deleted ${title}`, about: 'bring back', href: to('m', model, 'deleted') }
-  }
   yield { title: 'You', about: 'password, sessions, tokens', href: to('me') }
   if (isAdmin.value) yield { title: 'People', about: 'users, roles, tokens', href: to('people') }
   if (isAdmin.value) yield { title: 'State', about: 'models folder, backups, numbers', href: to('state') }
   yield { title: 'API', about: 'reference', href: to('api') }
+  for (const { model, title, allowed, history } of models) {
+    if (allowed.create) yield { title: `New ${title}`, about: 'create', href: to('m', model, 'new') }
+    if (allowed.create) yield { title: `Import ${title}`, about: 'from a file', href: to('m', model, 'import') }
+    if (allowed.read && history)
+      yield { title: `Deleted ${title}`, about: 'bring back', href: to('m', model, 'deleted') }
+  }
 }

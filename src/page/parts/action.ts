@@ -1,7 +1,6 @@
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { html } from '../basics/html.ts'
-import { complain } from './notices.ts'
 
 interface ActionProperties {
   run(): Promise<unknown>
@@ -9,14 +8,22 @@ interface ActionProperties {
   children?: ComponentChildren
 }
 
-/** A button that does something which takes a moment: once at a time, and what goes wrong is told. */
+/** A button that does something which takes a moment: once at a time, and what goes wrong is told beside it. */
 export function Action({ run, class: name, children }: ActionProperties) {
   const isBusy = useSignal(false)
+  const fault = useSignal<string | undefined>(undefined)
   const onClick = async () => {
     if (isBusy.value) return
     isBusy.value = true
-    await run().catch(complain)
+    fault.value = undefined
+    await run().catch((error: Error) => {
+      fault.value = error.message
+    })
     isBusy.value = false
   }
-  return html.button({ type: 'button', class: name, disabled: isBusy.value, onClick }, children)
+  return html.span(
+    { class: 'action' },
+    html.button({ type: 'button', class: name, disabled: isBusy.value, onClick }, children),
+    fault.value !== undefined && html.span({ class: 'why', role: 'alert' }, fault.value),
+  )
 }

@@ -18,6 +18,9 @@ interface CellProperties {
 export function Cell({ field, value, plain }: CellProperties) {
   if (field.reference !== undefined && typeof value === 'object' && value !== null)
     return h(Referred, { model: field.reference, row: value as Row, plain })
+  // Of a record that one may not read only the number is known.
+  if (field.reference !== undefined && typeof value === 'number')
+    return html.span({ title: 'out of your reach' }, `#${value}`)
   const text = textOf(field, value, zone.value)
   if (text === NOTHING) return html.span({ class: 'nothing', 'aria-label': 'nothing' }, NOTHING)
   if (!plain && field.format === 'email') return html.a({ href: `mailto:${encodeURI(text)}` }, text)

@@ -29,6 +29,13 @@ export function Dialog({ title, children, wide, onClose }: DialogProperties) {
         event.preventDefault()
         onClose()
       },
+      // A browser closes a dialog after some more presses of Esc, whatever it is told: what has to be answered stays.
+      onClose: () => {
+        onClose()
+        setTimeout(() => {
+          if (element.current?.isConnected && !element.current.open) element.current.showModal()
+        })
+      },
     },
     html.header(
       null,

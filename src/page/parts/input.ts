@@ -1,6 +1,5 @@
 import { h, type JSX } from 'preact'
 import { html } from '../basics/html.ts'
-import { zone } from '../basics/zone.ts'
 import type { Schema } from '../logic/model.ts'
 import { choicesOf, kindOf, type Raw } from '../logic/raw.ts'
 import { textOf } from '../logic/values.ts'
@@ -47,10 +46,11 @@ export function Input(properties: InputProperties): JSX.Element {
       ['true', 'yes'],
       ['false', 'no'],
     ])
-  if (kind === 'choices') return checks(schema, raw as string[], label, onRaw)
+  if (kind === 'choices') return checks(schema, raw as string[], properties)
   if (kind === 'list') return list(schema, raw as string[], properties)
   if (kind === 'group') return group(properties)
-  if (kind === 'json' || kind === 'long')
+  // A line of text cannot show that there are several.
+  if (kind === 'json' || kind === 'long' || (kind === 'text' && /[\r\n]/.test(text)))
     return html.textarea({
       ...common,
       rows: kind === 'json' ? 6 : 4,
@@ -88,13 +88,16 @@ const select = (common: object, value: string, onRaw: OnRaw, options: [string, s
     { ...common, onChange: ({ currentTarget }) => onRaw(currentTarget.value) },
     html.option({ value: '', selected: value === '' }, ''),
     options.map(([raw, text]) => html.option({ key: raw, value: raw, selected: raw === value }, text)),
+    // What stands there from before the model changed.
+    value !== '' &&
+      !options.some(([raw]) => raw === value) &&
+      html.option({ value, selected: true }, `${value} (no longer allowed)`),
   )
 
-const checks = (schema: Schema, raw: string[], label: string, onRaw: OnRaw) =>
+const checks = (schema: Schema, raw: string[], { id, label, onRaw }: InputProperties) =>
   html.div(
-    { class: 'choices', role: 'group', 'aria-label': label },
-    (schema.items?.enum ?? []).map((choice) => {
-      const one = JSON.stringify(choice)
+    { id, tabIndex: -1, class: 'choices', role: 'group', 'aria-label': label },
+    [...new Set([...(schema.items?.enum ?? []).map((choice) => JSON.stringify(choice)), ...raw])].map((one) => {
       const isChosen = raw.includes(one)
       return html.label(
         { key: one },
@@ -103,7 +106,7 @@ const checks = (schema: Schema, raw: string[], label: string, onRaw: OnRaw) =>
           checked: isChosen,
           onChange: () => onRaw(isChosen ? raw.filter((other) => other !== one) : [...raw, one]),
         }),
-        ` ${textOf({}, choice, 'UTC')}`,
+        ` ${textOf({}, JSON.parse(one), 'UTC')}`,
       )
     }),
   )
@@ -134,14 +137,26 @@ function list(schema: Schema, raw: string[], { id, label, onRaw }: InputProperti
         ),
       ),
     ),
-    html.button({ type: 'button', id: raw.length === 0 ? id : undefined, onClick: () => onRaw([...raw, '']) }, '+ Add'),
+    html.button(
+      {
+        type: 'button',
+        id: raw.length === 0 ? id : undefined,
+        onClick: ({ currentTarget }) => {
+          const { parentElement } = currentTarget
+          onRaw([...raw, ''])
+          // Once it is there, the new line is where one goes on.
+          setTimeout(() => parentElement?.querySelector<HTMLElement>('.line:nth-last-child(2) input')?.focus())
+        },
+      },
+      '+ Add',
+    ),
   )
 }
 
 function group({ schema, raw, id, label, onRaw }: InputProperties) {
   const parts = raw as Record<string, Raw>
   return html.fieldset(
-    { class: 'group' },
+    { id, tabIndex: -1, class: 'group' },
     html.legend({ class: 'unseen' }, label),
     Object.entries(schema.properties ?? {}).map(([name, part]) => {
       const isRequired = Array.isArray(schema.required) && schema.required.includes(name)
@@ -161,4 +176,8 @@ function group({ schema, raw, id, label, onRaw }: InputProperties) {
   )
 }
 
-export const zoneHint = (schema: Schema) => (schema.format === 'date-time' ? `in ${zone.value}` : undefined)
+/** What cannot be seen from an input itself. */
+export function hintOf(schema: Schema, zone: string): string | undefined {
+  if (schema.format === 'date-time') return `in ${zone}`
+  return kindOf(schema) === 'json' ? 'as JSON' : undefined
+}

@@ -1,4 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact'
+import { to } from '../basics/address.ts'
 import { html } from '../basics/html.ts'
 import type { Loaded } from '../basics/loading.ts'
 
@@ -14,7 +15,11 @@ export const EmptyPart = (title: string, ...children: ComponentChildren[]) =>
 export function shown<Value>(loaded: Loaded<Value>, view: (value: Value) => JSX.Element): JSX.Element {
   if (loaded.value !== undefined) return view(loaded.value)
   if (!loaded.fault) return html.p({ class: 'waiting', role: 'status' }, 'Loading…')
-  return Empty(loaded.fault.message, html.p(null, html.button({ type: 'button', onClick: loaded.again }, 'Try again')))
+  return Empty(
+    loaded.fault.message,
+    html.p(null, html.button({ type: 'button', onClick: loaded.again }, 'Try again')),
+    html.p(null, html.a({ href: to() }, 'All models')),
+  )
 }
 
 /** Faults of what was sent, above a form. */

@@ -1,8 +1,10 @@
 import { signal } from '@preact/signals'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { html } from '../basics/html.ts'
 
 /** What has just happened, in a corner; an undo may belong to it. */
-export interface Notice {
+interface Notice {
+  number: number
   text: string
   kind: 'done' | 'wrong'
   action?: { label: string; run(): void }
@@ -10,31 +12,39 @@ export interface Notice {
 
 const SHOWN_MS = 8000
 
+let count = 0
 const notices = signal<Notice[]>([])
 
 export function tell(text: string, action?: Notice['action']): void {
-  add({ text, kind: 'done', ...(action && { action }) })
+  add({ number: ++count, text, kind: 'done', ...(action && { action }) })
 }
 
 export function complain(error: unknown): void {
-  add({ text: error instanceof Error ? error.message : String(error), kind: 'wrong' })
+  add({ number: ++count, text: error instanceof Error ? error.message : String(error), kind: 'wrong' })
 }
 
 function add(notice: Notice): void {
   notices.value = [...notices.value.slice(-3), notice]
-  setTimeout(() => dismiss(notice), SHOWN_MS)
+  // What went wrong stays until somebody has seen it.
+  if (notice.kind === 'done') setTimeout(() => dismiss(notice), SHOWN_MS)
 }
 
 function dismiss(notice: Notice): void {
   notices.value = notices.value.filter((one) => one !== notice)
 }
 
-export const Notices = () =>
-  html.div(
-    { class: 'notices', role: 'status', 'aria-live': 'polite' },
+export function Notices() {
+  const element = useRef<HTMLDivElement>(null)
+  // Each time anew, so that they lie over whatever dialog has been opened since.
+  useLayoutEffect(() => {
+    element.current?.hidePopover()
+    if (notices.value.length > 0) element.current?.showPopover()
+  }, [notices.value])
+  return html.div(
+    { ref: element, popover: 'manual', class: 'notices', role: 'status', 'aria-live': 'polite' },
     notices.value.map((notice) =>
       html.div(
-        { class: `notice ${notice.kind}` },
+        { key: notice.number, class: `notice ${notice.kind}` },
         html.span(null, notice.text),
         notice.action &&
           html.button(
@@ -55,3 +65,4 @@ export const Notices = () =>
       ),
     ),
   )
+}

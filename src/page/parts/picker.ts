@@ -25,7 +25,7 @@ const SHOWN = 8
 export function Picker({ model: name, value, label, id, describedBy, isInvalid, onValue }: PickerProperties) {
   const list = useId()
   const typed = useSignal<string | undefined>(undefined)
-  const found = useSignal<Row[]>([])
+  const found = useSignal<Row[] | undefined>(undefined)
   const active = useSignal(0)
   const model = useLoaded(() => modelNamed(name), [name])
   const chosen = useLoaded(async () => {
@@ -34,6 +34,7 @@ export function Picker({ model: name, value, label, id, describedBy, isInvalid, 
     return nameOf(row, about)
   }, [name, value])
   const isOpen = typed.value !== undefined
+  const rows = found.value ?? []
 
   useEffect(() => {
     const text = typed.value
@@ -68,13 +69,13 @@ export function Picker({ model: name, value, label, id, describedBy, isInvalid, 
   const onKeyDown = (event: KeyboardEvent) => {
     const steps: Record<string, () => void> = {
       ArrowDown: () => {
-        if (isOpen) active.value = Math.min(found.value.length - 1, active.value + 1)
+        if (isOpen) active.value = Math.min(rows.length - 1, active.value + 1)
         else typed.value = ''
       },
       ArrowUp: () => {
         active.value = Math.max(0, active.value - 1)
       },
-      Enter: () => choose(found.value[active.value]),
+      Enter: () => choose(rows[active.value]),
       Escape: close,
     }
     const step = steps[event.key]
@@ -96,13 +97,17 @@ export function Picker({ model: name, value, label, id, describedBy, isInvalid, 
       'aria-autocomplete': 'list',
       'aria-describedby': describedBy,
       'aria-invalid': isInvalid,
-      'aria-activedescendant': isOpen && found.value.length > 0 ? `${list}-${active.value}` : undefined,
+      'aria-activedescendant': isOpen && rows.length > 0 ? `${list}-${active.value}` : undefined,
       placeholder: model.fault ? 'Id' : `Find by name or id`,
       value: typed.value ?? chosen.value ?? (value === '' ? '' : `#${value}`),
       onInput: ({ currentTarget }) => {
         // Of a model that one may not read only the ids can be written.
         if (model.fault) onValue(currentTarget.value)
-        else typed.value = currentTarget.value
+        else {
+          typed.value = currentTarget.value
+          // What was found for fewer letters is not what is meant.
+          found.value = undefined
+        }
       },
       onKeyDown,
       onBlur: close,
@@ -115,10 +120,10 @@ export function Picker({ model: name, value, label, id, describedBy, isInvalid, 
     html.ul(
       { id: list, role: 'listbox', 'aria-label': label, hidden: !isOpen },
       isOpen &&
-        found.value.length === 0 &&
+        found.value?.length === 0 &&
         html.li({ role: 'option', 'aria-disabled': true, 'aria-selected': false, class: 'hint' }, 'No match'),
       isOpen &&
-        found.value.map((row, index) =>
+        rows.map((row, index) =>
           html.li(
             {
               key: row.id,

@@ -11,6 +11,7 @@ import { fieldOf, type Model, nameOf, type Row } from '../logic/model.ts'
 import { countOf, momentIn } from '../logic/values.ts'
 import { Action } from '../parts/action.ts'
 import { Cell } from '../parts/cell.ts'
+import { Heading } from '../parts/heading.ts'
 import { EmptyPart, shown } from '../parts/message.ts'
 import { complain, tell } from '../parts/notices.ts'
 
@@ -38,12 +39,11 @@ export function Deleted({ model }: { model: Model }) {
   return shown(pages, ({ items, total }) =>
     html.section(
       null,
-      html.header(
-        { class: 'title' },
-        html.h1(null, `Deleted ${model.title} records`),
-        html.span({ class: 'count' }, countOf(total)),
-        html.div({ class: 'tools' }, html.a({ class: 'button', href: to('m', model.model) }, 'All records')),
-      ),
+      h(Heading, {
+        title: `Deleted ${model.title} records`,
+        about: countOf(total),
+        back: { href: listOf(model.model), text: model.title },
+      }),
       items.length === 0
         ? EmptyPart('Nothing was deleted', html.p(null, 'Or it is longer ago than the history goes back.'))
         : html.div(

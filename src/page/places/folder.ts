@@ -25,11 +25,11 @@ interface ModelsFolder {
 }
 
 /** What the files in the folder would do to the data, before they do it. */
-export function Folder() {
+export function Folder({ standing }: { standing: string }) {
   const loaded = useLoaded(() => {
     modelsRound.value
     return askOne<ModelsFolder>('GET', '/ws/state/models')
-  })
+  }, [standing])
   return shown(loaded, ({ faults, models, unserved, passedOver }) =>
     html.div(
       { class: 'form' },

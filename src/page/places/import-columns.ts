@@ -59,7 +59,9 @@ export const Columns = ({ chosen: { file, peek, columns }, fields, onColumns }: 
         null,
         html.tr(
           null,
-          ['Column', 'Examples', 'Field'].map((title) => html.th({ key: title, scope: 'col' }, title)),
+          ['Column', 'Examples', 'Field'].map((title) =>
+            html.th({ key: title, scope: 'col', class: title.toLowerCase() }, title),
+          ),
         ),
       ),
       html.tbody(
@@ -68,7 +70,7 @@ export const Columns = ({ chosen: { file, peek, columns }, fields, onColumns }: 
           html.tr(
             { key: index },
             html.td(null, name),
-            html.td({ class: 'hint' }, peek.rows.map((row) => row[index] ?? '').join(' · ')),
+            html.td({ class: 'hint examples' }, peek.rows.map((row) => row[index] ?? '').join(' · ')),
             html.td(
               null,
               html.select(

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { h } from 'preact'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { go } from '../basics/address.ts'
 import { onChange } from '../basics/feed.ts'
 import { html } from '../basics/html.ts'
@@ -11,7 +11,10 @@ import { upload } from '../basics/upload.ts'
 import { useKeys } from '../basics/use-keys.ts'
 import { guessField, peekAt } from '../logic/csv.ts'
 import { askedFields, type Field, type Model } from '../logic/model.ts'
+import { plural } from '../logic/values.ts'
+import { Heading } from '../parts/heading.ts'
 import { Empty } from '../parts/message.ts'
+import { complain, tell } from '../parts/notices.ts'
 import { type Chosen, Columns, Drop } from './import-columns.ts'
 import { type Counts, Faults, Progress, Result } from './import-outcome.ts'
 
@@ -33,6 +36,13 @@ export function Import({ model }: { model: Model }) {
   const keys = [...MORE.slice(0, 1), ...askedFields(model).filter(({ unique }) => unique)]
   useKeys({ keys: 'Esc', does: 'back to the list', press: () => go(listOf(model.model)) })
 
+  const isLeft = useRef(false)
+  useEffect(
+    () => () => {
+      isLeft.current = true
+    },
+    [],
+  )
   // Rows that have been written are told of as all changes are.
   useEffect(
     () =>
@@ -63,10 +73,14 @@ export function Import({ model }: { model: Model }) {
       const counts = await upload<Counts>(`${pathOf(model.model, 'import')}?${query}`, file, (sent) => {
         if (progress.value) progress.value = { ...progress.value, sent }
       })
-      result.value = { counts, isDry }
+      // Another file may have been chosen meanwhile.
+      if (chosen.value?.file === file) result.value = { counts, isDry }
+      if (isLeft.current)
+        tell(`The import is done: ${plural(counts.created, 'new record')}, ${counts.updated} changed.`)
     } catch (error) {
       result.value = undefined
       fault.value = error as Error
+      if (isLeft.current) complain(error)
     }
     progress.value = undefined
   }
@@ -74,7 +88,10 @@ export function Import({ model }: { model: Model }) {
   if (!model.allowed.create) return Empty(`You may not create ${model.title} records`)
   return html.article(
     { class: 'record' },
-    html.header({ class: 'title' }, html.h1(null, `Import ${model.title} records`)),
+    h(Heading, {
+      title: `Import ${model.title} records`,
+      back: { href: listOf(model.model), text: model.title },
+    }),
     h(Drop, { onFile: take }),
     chosen.value && [
       h(Columns, {
@@ -100,12 +117,12 @@ export function Import({ model }: { model: Model }) {
         ),
       ),
       html.footer(
-        { class: 'line' },
+        { class: 'action' },
         html.button(
           {
             type: 'button',
             class: result.value ? '' : 'main',
-            disabled: progress.value !== undefined,
+            disabled: progress.value !== undefined || chosen.value.columns.every((name) => name === ''),
             onClick: () => send(true),
           },
           'Check it',
@@ -119,7 +136,7 @@ export function Import({ model }: { model: Model }) {
           },
           'Import it',
         ),
-        html.span({ class: 'hint' }, 'First it is checked: nothing is written then.'),
+        !result.value && html.span({ class: 'hint' }, 'First it is checked: nothing is written then.'),
       ),
     ],
     progress.value && chosen.value && h(Progress, { ...progress.value, size: chosen.value.file.size }),

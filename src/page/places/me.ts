@@ -7,6 +7,7 @@ import { person } from '../basics/session.ts'
 import { zone } from '../basics/zone.ts'
 import { momentIn } from '../logic/values.ts'
 import { Action } from '../parts/action.ts'
+import { Heading } from '../parts/heading.ts'
 import { shown } from '../parts/message.ts'
 import { tell } from '../parts/notices.ts'
 import { TextField } from '../parts/text-field.ts'
@@ -25,11 +26,7 @@ export function Me() {
   const { username, roles } = person.value ?? { username: '', roles: [] }
   return html.article(
     { class: 'record' },
-    html.header(
-      { class: 'title' },
-      html.h1(null, username),
-      html.span({ class: 'count' }, roles.length === 0 ? 'no roles' : roles.join(', ')),
-    ),
+    h(Heading, { title: username, about: roles.length === 0 ? 'no roles' : `roles: ${roles.join(', ')}` }),
     html.section({ class: 'part' }, html.h2(null, 'Password'), h(Password, null)),
     html.section({ class: 'part' }, html.h2(null, 'Sessions'), h(Sessions, null)),
     html.section({ class: 'part' }, html.h2(null, 'Tokens for scripts'), h(Tokens, { path: '/ws/me/tokens' })),

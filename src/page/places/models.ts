@@ -6,6 +6,7 @@ import { modelNamed, modelNames, totalOf } from '../basics/models.ts'
 import { isAdmin } from '../basics/session.ts'
 import { countOf } from '../logic/values.ts'
 import { Copyable } from '../parts/curl.ts'
+import { Heading } from '../parts/heading.ts'
 import { Empty, shown } from '../parts/message.ts'
 
 const EXAMPLE = `{
@@ -26,7 +27,7 @@ export function Models() {
       ? nothing()
       : html.section(
           null,
-          html.header({ class: 'title' }, html.h1(null, 'Models')),
+          h(Heading, { title: 'Models' }),
           html.ul(
             { class: 'cards' },
             names.map((name) => html.li({ key: name }, h(Card, { name }))),

@@ -8,6 +8,7 @@ import { zone } from '../basics/zone.ts'
 import { momentIn } from '../logic/values.ts'
 import { Action } from '../parts/action.ts'
 import { Confirm, Dialog } from '../parts/dialog.ts'
+import { Heading } from '../parts/heading.ts'
 import { shown } from '../parts/message.ts'
 import { complain, tell } from '../parts/notices.ts'
 import { TextField } from '../parts/text-field.ts'
@@ -35,21 +36,18 @@ export function People() {
   }
   return html.section(
     null,
-    html.header(
-      { class: 'title' },
-      html.h1(null, 'People'),
-      html.div(
-        { class: 'tools' },
-        html.button(
-          {
-            type: 'button',
-            class: 'main',
-            onClick: () => {
-              open.value = 'new'
-            },
+    h(
+      Heading,
+      { title: 'People' },
+      html.button(
+        {
+          type: 'button',
+          class: 'main',
+          onClick: () => {
+            open.value = 'new'
           },
-          'Add somebody',
-        ),
+        },
+        'Add somebody',
       ),
     ),
     shown(loaded, (users) =>

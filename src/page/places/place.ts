@@ -2,7 +2,7 @@ import { type ComponentType, h } from 'preact'
 import { place, to } from '../basics/address.ts'
 import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
-import { modelNamed } from '../basics/models.ts'
+import { modelNamed, readableModels } from '../basics/models.ts'
 import { isAdmin } from '../basics/session.ts'
 import { later } from '../parts/later.ts'
 import { Empty, shown } from '../parts/message.ts'
@@ -42,12 +42,14 @@ interface OfModelProperties {
 
 function OfModel({ name, steps: [first, second] }: OfModelProperties) {
   const { query } = place.value
-  const loaded = useLoaded(() => modelNamed(name), [name])
-  return shown(loaded, (model) => {
-    if (first === 'new' || (first === undefined && !model.allowed.read)) return h(New, { model })
-    if (first === undefined) return h(Records, { model, query })
+  const loaded = useLoaded(() => Promise.all([modelNamed(name), readableModels()]), [name])
+  return shown(loaded, ([model, readable]) => {
+    if (first === 'new' || (first === undefined && !model.allowed.read)) return h(New, { model, query })
+    if (first === undefined) return h(Records, { model, query, readable })
     if (first === 'import') return h(Import, { model })
     if (first === 'deleted') return h(Deleted, { model })
-    return second === 'edit' ? h(Edit, { model, id: first }) : h(Record, { model, id: first })
+    return second === 'edit'
+      ? h(Edit, { key: first, model, id: first })
+      : h(Record, { key: first, model, id: first, readable })
   })
 }

@@ -6,6 +6,7 @@ import { useLoaded } from '../basics/loading.ts'
 import { curlFor } from '../logic/curl.ts'
 import { type Document, type Operation, operationsIn } from '../logic/openapi.ts'
 import { Copyable } from '../parts/curl.ts'
+import { Heading } from '../parts/heading.ts'
 import { shown } from '../parts/message.ts'
 
 /** How programs ask for the same, made from the document that the service publishes. */
@@ -14,11 +15,7 @@ export function Reference() {
   const loaded = useLoaded(async () => operationsIn((await ask('GET', '/openapi.json')) as unknown as Document))
   return html.article(
     { class: 'record' },
-    html.header(
-      { class: 'title' },
-      html.h1(null, 'API'),
-      html.div({ class: 'tools' }, html.a({ href: '/openapi.json' }, 'openapi.json')),
-    ),
+    h(Heading, { title: 'API' }, html.a({ class: 'button', href: '/openapi.json' }, 'openapi.json')),
     html.input({
       type: 'search',
       placeholder: 'Search',

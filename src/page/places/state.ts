@@ -8,6 +8,7 @@ import { useLoaded } from '../basics/loading.ts'
 import { modelsRound } from '../basics/models.ts'
 import { zone } from '../basics/zone.ts'
 import { ageOf, momentIn, sizeOf } from '../logic/values.ts'
+import { Heading } from '../parts/heading.ts'
 import { shown } from '../parts/message.ts'
 import { Folder } from './folder.ts'
 import { Numbers } from './numbers.ts'
@@ -27,8 +28,8 @@ interface Backup {
 export const State = () =>
   html.article(
     { class: 'record' },
-    html.header({ class: 'title' }, html.h1(null, 'State')),
-    html.section({ class: 'part' }, html.h2(null, 'Models folder'), h(Standing, null), h(Folder, null)),
+    h(Heading, { title: 'State' }),
+    html.section({ class: 'part' }, html.h2(null, 'Models folder'), h(Standing, null)),
     html.section({ class: 'part' }, html.h2(null, 'Numbers'), h(Numbers, null)),
     html.section({ class: 'part' }, html.h2(null, 'Backups'), h(Backups, null)),
     html.section({ class: 'part' }, html.h2(null, 'Recent logins'), h(Logins, null)),
@@ -51,19 +52,24 @@ function Standing() {
     return askOne<Health>('GET', '/health')
   })
   return shown(loaded, ({ models: { current, since, why = [] } }) =>
-    current
-      ? html.p(null, '✓ What is served is what the folder says.')
-      : html.div(
-          { class: 'fault' },
-          html.p(
-            null,
-            `The folder is not followed${since === undefined ? '' : ` since ${momentIn(since, zone.value)}`}:`,
+    html.div(
+      { class: 'form' },
+      current
+        ? html.p(null, '✓ What is served is what the folder says.')
+        : html.div(
+            { class: 'fault' },
+            html.p(
+              null,
+              `The folder is not followed${since === undefined ? '' : ` since ${momentIn(since, zone.value)}`}:`,
+            ),
+            html.ul(
+              null,
+              why.map((reason) => html.li({ key: reason }, reason)),
+            ),
           ),
-          html.ul(
-            null,
-            why.map((reason) => html.li({ key: reason }, reason)),
-          ),
-        ),
+      // Whenever that changes, so does what the files would do.
+      h(Folder, { standing: JSON.stringify([current, since, why]) }),
+    ),
   )
 }
 

@@ -2,11 +2,11 @@ import { useSignal } from '@preact/signals'
 import { h } from 'preact'
 import { html } from '../basics/html.ts'
 import { zone } from '../basics/zone.ts'
-import { difference } from '../logic/difference.ts'
 import type { Clash } from '../logic/merge.ts'
 import { type Field, fieldOf, type Model } from '../logic/model.ts'
-import { momentIn, textOf } from '../logic/values.ts'
+import { momentIn } from '../logic/values.ts'
 import { Dialog } from '../parts/dialog.ts'
+import { Difference, Value } from '../parts/value.ts'
 
 interface ConflictProperties {
   model: Model
@@ -34,10 +34,11 @@ export function Conflict({ model, clashes, theirs, onDecided, onClose }: Conflic
     ),
     theirs.length > 0 &&
       html.p({ class: 'hint' }, `Taken over from them without a clash: ${theirs.map(titleOf).join(', ')}.`),
-    clashes.map((clash) =>
+    clashes.map((clash, index) =>
       h(Choice, {
         key: clash.field,
         clash,
+        isFirst: index === 0,
         field: fieldOf(model, clash.field) as Field,
         chosen: choice.value[clash.field],
         onChoice: (side) => {
@@ -58,13 +59,13 @@ export function Conflict({ model, clashes, theirs, onDecided, onClose }: Conflic
 
 interface ChoiceProperties {
   clash: Clash
+  isFirst: boolean
   field: Field
   chosen: 'mine' | 'theirs' | undefined
   onChoice(side: 'mine' | 'theirs'): void
 }
 
-function Choice({ clash, field, chosen, onChoice }: ChoiceProperties) {
-  const written = (value: unknown) => textOf(field, value, zone.value)
+function Choice({ clash, isFirst, field, chosen, onChoice }: ChoiceProperties) {
   const side = (name: 'theirs' | 'mine', label: string) =>
     html.label(
       { class: 'choice' },
@@ -72,25 +73,17 @@ function Choice({ clash, field, chosen, onChoice }: ChoiceProperties) {
         type: 'radio',
         name: `side-${clash.field}`,
         checked: chosen === name,
+        // The first one is where one begins.
+        autoFocus: isFirst && name === 'theirs',
         onChange: () => onChoice(name),
       }),
-      html.span(
-        null,
-        html.strong(null, label),
-        html.span({ class: 'text' }, marked(written(clash.base), written(clash[name]))),
-      ),
+      html.span(null, html.strong(null, label), h(Difference, { field, before: clash.base, after: clash[name] })),
     )
   return html.fieldset(
     { class: 'clash' },
     html.legend(null, field.title),
-    html.p({ class: 'was' }, 'It was: ', html.span({ class: 'text' }, written(clash.base))),
+    html.p({ class: 'was' }, 'It was: ', html.span({ class: 'text' }, h(Value, { field, value: clash.base }))),
     side('theirs', `Theirs${clash.by ? ` (${clash.by})` : ''}`),
     side('mine', 'Mine'),
   )
 }
-
-/** A text with what was put in and what was taken out. */
-export const marked = (before: string, after: string) =>
-  difference(before, after).map(({ kind, text }) =>
-    kind === 'same' ? text : kind === 'added' ? html.ins(null, text) : html.del(null, text),
-  )

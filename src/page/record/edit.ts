@@ -1,17 +1,21 @@
 import { h } from 'preact'
+import { to } from '../basics/address.ts'
 import { askOne, isRefusal } from '../basics/api.ts'
 import { keptDraft } from '../basics/drafts.ts'
 import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
-import { pathOf } from '../basics/models.ts'
+import { modelsRound, pathOf } from '../basics/models.ts'
 import { type Model, nameOf, type Row } from '../logic/model.ts'
-import { shown } from '../parts/message.ts'
+import { Heading } from '../parts/heading.ts'
+import { Empty, shown } from '../parts/message.ts'
 import { Form } from './form.ts'
 
 /** A record being changed. If it is gone by now, what was typed is not. */
 export function Edit({ model, id }: { model: Model; id: string }) {
   const loaded = useLoaded(
     async (stop) => {
+      // In the words of the model as it is now.
+      modelsRound.value
       try {
         return await askOne<Row>('GET', pathOf(model.model, encodeURIComponent(id)), { signal: stop })
       } catch (error) {
@@ -22,14 +26,15 @@ export function Edit({ model, id }: { model: Model; id: string }) {
     },
     [model.model, id],
   )
+  if (!model.allowed.update) return Empty(`You may not change ${model.title} records`)
   return shown(loaded, (record) =>
     html.article(
       { class: 'record' },
-      html.header(
-        { class: 'title' },
-        html.h1(null, nameOf(record, model)),
-        html.span({ class: 'count' }, `#${record.id}, version ${record.version}`),
-      ),
+      h(Heading, {
+        title: nameOf(record, model),
+        about: `#${record.id}, version ${record.version}`,
+        back: { href: to('m', model.model, record.id), text: model.title },
+      }),
       h(Form, { key: id, model, record }),
     ),
   )

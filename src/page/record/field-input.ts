@@ -1,11 +1,10 @@
 import { h } from 'preact'
 import { classes, html } from '../basics/html.ts'
-import { zone } from '../basics/zone.ts'
 import { type Draft, rawIn } from '../logic/draft.ts'
 import type { Field, Row } from '../logic/model.ts'
 import { kindOf, type Raw } from '../logic/raw.ts'
-import { textOf } from '../logic/values.ts'
-import { Input, zoneHint } from '../parts/input.ts'
+import { hintOf, Input } from '../parts/input.ts'
+import { Value } from '../parts/value.ts'
 
 interface FieldInputProperties {
   field: Field
@@ -13,28 +12,29 @@ interface FieldInputProperties {
   fault: string | undefined
   /** the record as somebody else has saved it, if they have changed this field */
   theirs: Row | undefined
+  /** who that was, if it is known */
+  author: string | null | undefined
   onRaw(raw: Raw): void
 }
 
 /** One field of a form: its title, its input, and what there is to say of it. */
-export function FieldInput({ field, draft, fault, theirs, onRaw }: FieldInputProperties) {
+export function FieldInput({ field, draft, fault, theirs, author, onRaw }: FieldInputProperties) {
   const id = `field-${field.name}`
   const isSecret = field.writeOnly ?? false
   const hint =
     isSecret && draft.base
       ? 'Never shown; what stands there now stays if you leave this empty.'
-      : (field.description ?? zoneHint(field))
+      : (field.description ?? hintOf(field, draft.zone))
   const noteIds = [hint && `${id}-hint`, fault && `${id}-fault`, theirs && `${id}-theirs`].filter(Boolean).join(' ')
   const kind = kindOf(field)
-  const isTyped = Object.hasOwn(draft.typed, field.name)
   const hasLabel = !['group', 'choices', 'list'].includes(kind)
   const name = classes('name', field.required && 'required')
   return html.div(
-    { class: classes('field', fault !== undefined && 'wrong', theirs && 'changed', isTyped && 'typed') },
+    { class: classes('field', fault !== undefined && 'wrong', theirs && 'changed') },
     hasLabel ? html.label({ class: name, for: id }, field.title) : html.span({ class: name }, field.title),
     h(Input, {
       schema: field,
-      raw: rawIn(draft, field, zone.value),
+      raw: rawIn(draft, field),
       id,
       label: field.title,
       isRequired: field.required,
@@ -48,7 +48,8 @@ export function FieldInput({ field, draft, fault, theirs, onRaw }: FieldInputPro
     theirs &&
       html.span(
         { class: 'theirs', id: `${id}-theirs` },
-        `${theirs.updatedBy ?? 'Somebody'} has set this to: ${textOf(field, theirs[field.name], zone.value)}`,
+        `${author ?? 'Somebody'} has set this to: `,
+        h(Value, { field, value: theirs[field.name] }),
       ),
   )
 }

@@ -1,6 +1,7 @@
 import { h } from 'preact'
 import { classes, html } from '../basics/html.ts'
 import type { Field, Row } from '../logic/model.ts'
+import { textOf } from '../logic/values.ts'
 import { Cell } from '../parts/cell.ts'
 
 interface FieldsProperties {
@@ -16,9 +17,23 @@ export const Fields = ({ fields, record, fresh }: FieldsProperties) =>
     { class: 'fields' },
     fields.map((field) =>
       html.div(
-        { key: field.name, class: classes(fresh.includes(field.name) && 'fresh') },
+        { key: field.name, class: classes(fresh.includes(field.name) && 'fresh', isWide(field) && 'wide') },
         html.dt(null, field.title),
-        html.dd(null, h(Cell, { field, value: record[field.name] })),
+        html.dd(null, shownValue(field, record[field.name])),
       ),
     ),
   )
+
+/** What needs room has a line of its own. */
+const isWide = ({ type, maxLength = 0 }: Field) => type === 'object' || type === 'array' || maxLength > 200
+
+/** Of an object whose parts are known, each by its title. */
+function shownValue(field: Field, value: unknown) {
+  const { properties } = field
+  if (!properties || typeof value !== 'object' || value === null) return h(Cell, { field, value })
+  const named = Object.entries(value).map(([name, part]): [string, unknown] => [properties[name]?.title ?? name, part])
+  return html.dl(
+    { class: 'keys' },
+    named.map(([title, part]) => [html.dt({ key: title }, title), html.dd(null, textOf({}, part, 'UTC'))]),
+  )
+}

@@ -5,11 +5,11 @@ import { pathOf } from '../basics/models.ts'
 import { usePages } from '../basics/pages.ts'
 import { zone } from '../basics/zone.ts'
 import { fieldOf, type Model, type Row } from '../logic/model.ts'
-import { momentIn, NOTHING, textOf } from '../logic/values.ts'
+import { momentIn } from '../logic/values.ts'
 import { Action } from '../parts/action.ts'
 import { shown } from '../parts/message.ts'
 import { complain, tell } from '../parts/notices.ts'
-import { marked } from './conflict.ts'
+import { Difference, Value } from '../parts/value.ts'
 
 interface Entry {
   change: number
@@ -39,7 +39,7 @@ const WORDS: Record<string, string> = {
 
 /** Who did what, and when; any version can be brought back. */
 export function History({ model, record, round }: HistoryProperties) {
-  const pages = usePages<Entry>(pathOf(model.model, record.id, 'history'), PORTION, [round])
+  const pages = usePages<Entry>(pathOf(model.model, record.id, 'history'), PORTION, round)
   return shown(pages, ({ items }) =>
     html.div(
       { class: 'history' },
@@ -82,20 +82,15 @@ function Item({ entry, model, record }: { entry: Entry; model: Model; record: Ro
       null,
       Object.entries(changes).map(([name, change]) => {
         const field = fieldOf(model, name)
-        const written = (value: unknown) =>
-          value === null || value === undefined ? '' : textOf(field ?? {}, value, zone.value)
-        const [from, to] = [written(change.from), written(change.to)]
         return [
           html.dt({ key: name }, field?.title ?? name),
           html.dd(
             null,
-            'to' in change || 'from' in change
-              ? from === '' && to === ''
-                ? NOTHING
-                : operation === 'create'
-                  ? to || NOTHING
-                  : marked(from, to)
-              : html.span({ class: 'hint' }, 'not shown'),
+            !('to' in change || 'from' in change)
+              ? html.span({ class: 'hint' }, 'not shown')
+              : operation === 'create'
+                ? h(Value, { field, value: change.to })
+                : h(Difference, { field, before: change.from, after: change.to }),
           ),
         ]
       }),

@@ -1,15 +1,20 @@
 import { h } from 'preact'
 import { html } from '../basics/html.ts'
-import type { Model } from '../logic/model.ts'
+import { listOf } from '../basics/lists.ts'
+import { askedFields, type Model } from '../logic/model.ts'
+import { Heading } from '../parts/heading.ts'
 import { Empty } from '../parts/message.ts'
 import { Form } from './form.ts'
 
-/** A record that is not there yet. */
-export const New = ({ model }: { model: Model }) =>
+const startIn = (query: URLSearchParams, model: Model) =>
+  Object.fromEntries([...query].filter(([name]) => askedFields(model).some((field) => field.name === name)))
+
+/** A record that is not there yet; what it begins with may stand in the address. */
+export const New = ({ model, query }: { model: Model; query: URLSearchParams }) =>
   model.allowed.create
     ? html.article(
         { class: 'record' },
-        html.header({ class: 'title' }, html.h1(null, `New ${model.title}`)),
-        h(Form, { model }),
+        h(Heading, { title: `New ${model.title}`, back: { href: listOf(model.model), text: model.title } }),
+        h(Form, { model, start: startIn(query, model) }),
       )
     : Empty(`You may not create ${model.title} records`)

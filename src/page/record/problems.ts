@@ -1,4 +1,6 @@
+import { isRefusal, Refusal } from '../basics/api.ts'
 import { html } from '../basics/html.ts'
+import { faultsByField } from '../logic/draft.ts'
 import type { Field } from '../logic/model.ts'
 import { Fault } from '../parts/message.ts'
 
@@ -7,6 +9,15 @@ interface ProblemsProperties {
   /** by field */
   faults: Record<string, string>
   fields: Field[]
+}
+
+/** What the service says of a form, by field as far as it names them. */
+export function explain(error: unknown, fields: Field[]): { text: string; faults: Record<string, string> } {
+  const { own, others } = faultsByField(error instanceof Refusal ? error.errors : {}, fields)
+  const count = Object.keys(own).length
+  const isByField = count > 0 && others.length === 0 && isRefusal(error, 'VALIDATION_FAILED')
+  const wrong = `Not saved: ${count === 1 ? 'one field is' : `${count} fields are`} not right.`
+  return { text: isByField ? wrong : [(error as Error).message, ...others].join(' '), faults: own }
 }
 
 /** What is wrong with a form, summed up above it; each leads to its field. */

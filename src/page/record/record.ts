@@ -16,25 +16,31 @@ import { isStamp, type Model, nameOf, type Row, shownFields } from '../logic/mod
 import { momentIn } from '../logic/values.ts'
 import { Curl } from '../parts/curl.ts'
 import { Confirm } from '../parts/dialog.ts'
+import { Heading } from '../parts/heading.ts'
 import { shown } from '../parts/message.ts'
 import { complain, tell } from '../parts/notices.ts'
 import { Fields } from './fields.ts'
 import { Gone } from './gone.ts'
 import { History } from './history.ts'
+import { Referring } from './referring.ts'
 
 interface RecordProperties {
   model: Model
   id: string
+  /** the models whose records one may read */
+  readable: string[]
 }
 
 const GATHER_MS = 150
 
 /** The record with the names of what it refers to; or why there is none. */
-export async function readRecord(model: Model, id: string, stop?: AbortSignal): Promise<Row | Refusal> {
-  const references = shownFields(model).filter(({ reference }) => reference !== undefined)
+async function readRecord({ model, id, readable }: RecordProperties, stop: AbortSignal): Promise<Row | Refusal> {
+  const references = shownFields(model).filter(
+    ({ reference }) => reference !== undefined && readable.includes(reference),
+  )
   const query = references.length > 0 ? `?expand=${references.map(({ name }) => name).join(',')}` : ''
   try {
-    return await askOne<Row>('GET', pathOf(model.model, encodeURIComponent(id)) + query, stop && { signal: stop })
+    return await askOne<Row>('GET', pathOf(model.model, encodeURIComponent(id)) + query, { signal: stop })
   } catch (error) {
     if (isRefusal(error, 'RECORD_NOT_FOUND', 'BAD_REQUEST')) return error
     throw error
@@ -42,8 +48,9 @@ export async function readRecord(model: Model, id: string, stop?: AbortSignal): 
 }
 
 /** One record: what it says, what happened to it, and what can be done with it. */
-export function Record({ model, id }: RecordProperties) {
-  const loaded = useLoaded((stop) => readRecord(model, id, stop), [model.model, id])
+export function Record(properties: RecordProperties) {
+  const { model, id } = properties
+  const loaded = useLoaded((stop) => readRecord(properties, stop), [model.model, id])
   const latest = useSignal<Change | undefined>(undefined)
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined
@@ -51,8 +58,11 @@ export function Record({ model, id }: RecordProperties) {
       onChange((change) => {
         if (change.model !== model.model || String(change.id) !== id) return
         latest.value = change
-        clearTimeout(timer)
-        timer = setTimeout(loaded.again, GATHER_MS)
+        // Not put off by the next one, else much to tell would never be told.
+        timer ??= setTimeout(() => {
+          timer = undefined
+          loaded.again()
+        }, GATHER_MS)
       }),
       onMissed(loaded.again),
     ]
@@ -70,25 +80,26 @@ export function Record({ model, id }: RecordProperties) {
 }
 
 function Shown({ model, record, latest }: { model: Model; record: Row; latest: Change | undefined }) {
-  const asking = useSignal<'delete' | 'curl' | undefined>(undefined)
+  const asking = useSignal<'curl' | undefined>(undefined)
+  /** as it was when one was asked: who changes it meanwhile is not overruled */
+  const removing = useSignal<Row | undefined>(undefined)
   const close = () => {
     asking.value = undefined
+    removing.value = undefined
   }
   const edit = to('m', model.model, record.id, 'edit')
-  const remove = async () => {
+  const remove = async ({ version }: Row) => {
     close()
     try {
-      await ask('DELETE', `${pathOf(model.model, record.id)}?version=${record.version}`)
+      await ask('DELETE', `${pathOf(model.model, record.id)}?version=${version}`)
       go(listOf(model.model))
-      tell(`${nameOf(record, model)} is deleted.`, {
-        label: 'Undo',
-        run: () => {
-          ask('POST', pathOf(model.model, record.id, 'restore'), { body: { data: {} } }).then(
-            () => go(to('m', model.model, record.id)),
-            complain,
-          )
-        },
-      })
+      const undo = () => {
+        ask('POST', pathOf(model.model, record.id, 'restore'), { body: { data: {} } }).then(
+          () => go(to('m', model.model, record.id)),
+          complain,
+        )
+      }
+      tell(`${nameOf(record, model)} is deleted.`, model.history ? { label: 'Undo', run: undo } : undefined)
     } catch (error) {
       complain(error)
     }
@@ -101,33 +112,33 @@ function Shown({ model, record, latest }: { model: Model; record: Row; latest: C
   const fields = shownFields(model)
   return html.article(
     { class: 'record' },
-    html.header(
-      { class: 'title' },
-      html.h1(null, nameOf(record, model)),
-      html.span({ class: 'count' }, `#${record.id}, version ${record.version}`),
-      html.div(
-        { class: 'tools' },
+    h(
+      Heading,
+      {
+        title: nameOf(record, model),
+        about: `#${record.id}, version ${record.version}`,
+        back: { href: listOf(model.model), text: model.title },
+      },
+      html.button(
+        {
+          type: 'button',
+          onClick: () => {
+            asking.value = 'curl'
+          },
+        },
+        'curl',
+      ),
+      model.allowed.delete &&
         html.button(
           {
             type: 'button',
             onClick: () => {
-              asking.value = 'curl'
+              removing.value = record
             },
           },
-          'curl',
+          'Delete',
         ),
-        model.allowed.delete &&
-          html.button(
-            {
-              type: 'button',
-              onClick: () => {
-                asking.value = 'delete'
-              },
-            },
-            'Delete',
-          ),
-        model.allowed.update && html.a({ class: 'button main', href: edit }, 'Edit'),
-      ),
+      model.allowed.update && html.a({ class: 'button main', href: edit }, 'Edit'),
     ),
     hasDraft &&
       html.p({ class: 'others' }, 'You have changed this and not saved it yet. ', html.a({ href: edit }, 'Go on'), '.'),
@@ -144,16 +155,19 @@ function Shown({ model, record, latest }: { model: Model; record: Row; latest: C
     }),
     html.h2(null, 'Record'),
     h(Fields, { fields: fields.filter(isStamp), record, fresh: [] }),
-    html.h2(null, 'History'),
-    h(History, { model, record, round: record.version }),
+    h(Referring, { model, record }),
+    model.history && html.h2(null, 'History'),
+    model.history && h(History, { model, record, round: record.version }),
     asking.value === 'curl' &&
       h(Curl, { command: curlFor(location.origin, pathOf(model.model, record.id)), onClose: close }),
-    asking.value === 'delete' &&
+    removing.value &&
       h(Confirm, {
         title: `Delete ${nameOf(record, model)}?`,
-        text: 'It can be brought back, as long as its history is kept.',
+        text: model.history
+          ? 'It can be brought back, as long as its history is kept.'
+          : 'It cannot be brought back: no history is kept of these records.',
         action: 'Delete',
-        onConfirm: remove,
+        onConfirm: () => remove(removing.value as Row),
         onClose: close,
       }),
   )

@@ -1,5 +1,5 @@
 import { ask, askOne, isRefusal } from '../basics/api.ts'
-import { onChange, onMissed } from '../basics/feed.ts'
+import { type Change, onChange, onMissed } from '../basics/feed.ts'
 import { pathOf } from '../basics/models.ts'
 import { merge } from '../logic/merge.ts'
 import type { Row } from '../logic/model.ts'
@@ -10,14 +10,19 @@ export interface Saved {
   merged: string[]
 }
 
+type Look = (now: Row | null, change?: Change) => void
+
 /** Tells what others make of a record while somebody writes; null if it is gone. Returns how to stop. */
-export function followRecord(model: string, id: number, look: (now: Row | null) => void): () => void {
+export function followRecord(model: string, id: number, look: Look): () => void {
   const stops = [
     onChange((change) => {
-      if (change.model === model && change.id === id) look(change.record)
+      if (change.model === model && change.id === id) look(change.record, change)
     }),
     onMissed(() => {
-      readAgain(model, id).then(look, () => undefined)
+      readAgain(model, id).then(
+        (now) => look(now),
+        () => undefined,
+      )
     }),
   ]
   return () => {
@@ -50,10 +55,12 @@ export async function update(
     const { data, merged = [] } = await ask<Row>('POST', path, { body })
     return { row: data[0] as Row, merged }
   } catch (error) {
-    // Without a history the service cannot tell what clashes, but what one began with is known here.
-    const theirs = isRefusal(error, 'VERSION_CONFLICT') ? (error.data[0] as Row | undefined) : undefined
+    // Without a history the service cannot tell what clashes, but what one began with is known here; not of secrets.
+    const isOurs = isRefusal(error, 'VERSION_CONFLICT') && !error.conflict
+    const theirs = isOurs ? (error.data[0] as Row | undefined) : undefined
     const compared = theirs && merge(base, theirs, values, fields)
-    if (!compared || compared.clashes.length > 0) throw error
+    const hasSecrets = Object.keys(values).some((name) => !fields.includes(name))
+    if (!compared || compared.clashes.length > 0 || hasSecrets) throw error
     const row = await askOne<Row>('POST', path, { body: { data: { ...values, version: theirs.version } } })
     return { row, merged: compared.theirs }
   }

@@ -1,8 +1,7 @@
-import { useSignal } from '@preact/signals'
 import { h } from 'preact'
 import { html } from '../basics/html.ts'
 import { zone } from '../basics/zone.ts'
-import { type Draft, rawIn, sentOf } from '../logic/draft.ts'
+import { type Draft, rawIn, readAll } from '../logic/draft.ts'
 import { askedFields, type Field, type Model, nameOf, type Row } from '../logic/model.ts'
 import { plural, textOf } from '../logic/values.ts'
 import { Input } from '../parts/input.ts'
@@ -17,21 +16,26 @@ interface ChooseProperties {
   onClose(): void
 }
 
+/** The fields that are to be set. */
+export const chosenIn = ({ typed }: Draft, model: Model) =>
+  askedFields(model).filter(({ name }) => Object.hasOwn(typed, name))
+
 /** Rows of the preview that are shown; the others are counted. */
 const SHOWN = 50
 
 /** What is to be done, and what it will come to, before anything is done. */
 export function Choose({ model, rows, what, draft, onDraft, onGo, onClose }: ChooseProperties) {
-  const adding = useSignal('')
   const fields = askedFields(model)
-  const chosen = fields.filter(({ name }) => Object.hasOwn(draft.typed, name))
-  const { values, faults } = sentOf(draft, fields, zone.value)
+  const chosen = chosenIn(draft, model)
+  const { values, faults } = readAll(draft, chosen)
   const isReady = what === 'delete' || (chosen.length > 0 && Object.keys(faults).length === 0)
   // Of a reference a list has the record, and an input its id.
   const written = (field: Field, value: unknown) =>
-    field.reference !== undefined && typeof value === 'object' && value !== null
-      ? nameOf(value as Row)
-      : textOf(field, value, zone.value)
+    field.writeOnly
+      ? 'not shown'
+      : field.reference !== undefined && typeof value === 'object' && value !== null
+        ? nameOf(value as Row)
+        : textOf(field, value, zone.value)
   return html.form(
     {
       class: 'form',
@@ -47,10 +51,11 @@ export function Choose({ model, rows, what, draft, onDraft, onGo, onClose }: Cho
         html.label({ class: 'name', for: `several-${field.name}` }, field.title),
         h(Input, {
           schema: field,
-          raw: rawIn(draft, field, zone.value),
+          raw: rawIn(draft, field),
           id: `several-${field.name}`,
           label: field.title,
           isRequired: field.required,
+          isSecret: field.writeOnly ?? false,
           isInvalid: faults[field.name] !== undefined,
           onRaw: (raw) => onDraft({ ...draft, typed: { ...draft.typed, [field.name]: raw } }),
         }),
@@ -63,10 +68,9 @@ export function Choose({ model, rows, what, draft, onDraft, onGo, onClose }: Cho
         html.span({ class: 'name' }, chosen.length === 0 ? 'Which field?' : 'Another field'),
         html.select(
           {
-            value: adding.value,
             onChange: ({ currentTarget }) => {
               const field = fields.find(({ name }) => name === currentTarget.value)
-              if (field) onDraft({ ...draft, typed: { ...draft.typed, [field.name]: rawIn(draft, field, zone.value) } })
+              if (field) onDraft({ ...draft, typed: { ...draft.typed, [field.name]: rawIn(draft, field) } })
               currentTarget.value = ''
             },
           },

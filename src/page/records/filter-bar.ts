@@ -1,13 +1,22 @@
 import { useSignal } from '@preact/signals'
 import { h } from 'preact'
 import { useEffect } from 'preact/hooks'
-import { goInstead, place, to, withQuery } from '../basics/address.ts'
+import { go, goInstead, place, to, withQuery } from '../basics/address.ts'
 import { askOne } from '../basics/api.ts'
 import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
 import { modelNamed, pathOf } from '../basics/models.ts'
 import { zone } from '../basics/zone.ts'
-import { ANYWHERE, type Filter, filtersIn, labelOf, withFilter, withoutFilter } from '../logic/filters.ts'
+import {
+  ANYWHERE,
+  type Filter,
+  filtersIn,
+  labelOf,
+  literally,
+  plainly,
+  withFilter,
+  withoutFilter,
+} from '../logic/filters.ts'
 import { fieldOf, type Model, nameOf, type Row } from '../logic/model.ts'
 import { later } from '../parts/later.ts'
 
@@ -25,13 +34,17 @@ interface BarProperties {
 export function FilterBar({ model, query }: BarProperties) {
   const editing = useSignal<Filter | 'new' | undefined>(undefined)
   const move = (next: URLSearchParams) => goInstead(withQuery(to('m', model.model), next))
-  const text = useSignal(query.get(ANYWHERE) ?? '')
+  // Each filter is a step of the way back; each letter is not.
+  const step = (next: URLSearchParams) => go(withQuery(to('m', model.model), next))
+  const text = useSignal(plainly(query.get(ANYWHERE) ?? ''))
   useEffect(() => {
-    text.value = query.get(ANYWHERE) ?? ''
+    // A space at the end is the beginning of another word.
+    const asked = plainly(query.get(ANYWHERE) ?? '')
+    if (asked !== text.peek().trim()) text.value = asked
   }, [query.get(ANYWHERE)])
   useEffect(() => {
     const timer = setTimeout(() => {
-      const typed = text.peek().trim()
+      const typed = literally(text.peek().trim())
       // Not as it was when the first letter was typed.
       const { query: now } = place.peek()
       if (typed === (now.get(ANYWHERE) ?? '')) return
@@ -62,6 +75,8 @@ export function FilterBar({ model, query }: BarProperties) {
             type: 'button',
             class: 'quiet',
             title: 'Change this filter',
+            // Through a reference it is written by hand, in the address.
+            disabled: fieldOf(model, filter.path) === undefined,
             onClick: () => {
               editing.value = filter
             },
@@ -73,7 +88,7 @@ export function FilterBar({ model, query }: BarProperties) {
             type: 'button',
             class: 'quiet icon',
             'aria-label': `Remove the filter ${labelOf(filter, model, zone.value)}`,
-            onClick: () => move(withoutFilter(query, filter.parameter)),
+            onClick: () => step(withoutFilter(query, filter.parameter)),
           },
           '×',
         ),
@@ -98,7 +113,7 @@ export function FilterBar({ model, query }: BarProperties) {
         onApply: (parameter: string, value: string) => {
           const before = editing.value === 'new' ? query : withoutFilter(query, (editing.value as Filter).parameter)
           editing.value = undefined
-          move(withFilter(before, parameter, value))
+          step(withFilter(before, parameter, value))
         },
       }),
   )
@@ -111,8 +126,8 @@ function Label({ filter, model }: { filter: Filter; model: Model }) {
   const isOne = target !== undefined && /^\d+$/.test(filter.value) && filter.operator !== 'null'
   const { value: name } = useLoaded(async () => {
     if (!isOne) return undefined
-    const [to, row] = await Promise.all([modelNamed(target), askOne<Row>('GET', pathOf(target, filter.value))])
-    return nameOf(row, to)
+    const [about, row] = await Promise.all([modelNamed(target), askOne<Row>('GET', pathOf(target, filter.value))])
+    return nameOf(row, about)
   }, [target, filter.value])
   return html.span(null, labelOf(filter, model, zone.value, name))
 }

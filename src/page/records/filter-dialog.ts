@@ -2,11 +2,11 @@ import { useSignal } from '@preact/signals'
 import { h } from 'preact'
 import { html } from '../basics/html.ts'
 import { zone } from '../basics/zone.ts'
-import { type Filter, operatorsOf, parameterOf, wordOf } from '../logic/filters.ts'
+import { comparisonOf, comparisonsOf, conditionOf, type Filter, literally, plainly, wordOf } from '../logic/filters.ts'
 import { type Field, fieldOf, type Model, shownFields } from '../logic/model.ts'
-import { localOf, utcOf } from '../logic/values.ts'
+import { type Raw, rawOf, readRaw } from '../logic/raw.ts'
 import { Dialog } from '../parts/dialog.ts'
-import { Picker } from '../parts/picker.ts'
+import { Input } from '../parts/input.ts'
 
 interface DialogProperties {
   model: Model
@@ -15,47 +15,54 @@ interface DialogProperties {
   onClose(): void
 }
 
+/** How many values a comparison takes; one if it is not here. */
+const TAKES: Record<string, number> = { unset: 0, set: 0, between: 2 }
+
 /** Asks for one condition: a field, how it compares, and with what. */
 export function FilterDialog({ model, filter, onApply, onClose }: DialogProperties) {
-  const fields = shownFields(model)
   const chosen = useSignal(fieldOf(model, filter?.path ?? '')?.name ?? model.list[0] ?? 'id')
   const field = fieldOf(model, chosen.value) as Field
-  const operators = operatorsOf(field)
-  const wanted = useSignal(filter?.operator ?? operators[0] ?? '')
-  const operator = operators.includes(wanted.value) ? wanted.value : (operators[0] ?? '')
-  const values = useSignal<string[]>(valuesIn(filter))
-  const at = (index: number) => values.value[index] ?? ''
-  const set = (index: number, value: string) => {
-    const next = [...values.value]
-    next[index] = value
-    values.value = next
+  const comparisons = comparisonsOf(field)
+  const wanted = useSignal(filter ? comparisonOf(filter) : '')
+  const comparison = comparisons.includes(wanted.value) ? wanted.value : (comparisons[0] ?? '')
+  const schema = schemaFor(field, comparison)
+  const raws = useSignal<Raw[]>(filter ? rawsIn(filter, schema) : [])
+  const inputs = Array.from(
+    { length: TAKES[comparison] ?? 1 },
+    (_, at) => raws.value[at] ?? rawOf(schema, null, zone.value),
+  )
+  const read = inputs.map((raw) => readRaw(schema, raw, zone.value))
+  const faults = read.map((one) => ('fault' in one ? one.fault : undefined))
+  const values = read.flatMap((one) => ('value' in one && one.value !== null ? [one.value] : []))
+  const isReady = values.length === inputs.length
+  const submit = (event: Event) => {
+    event.preventDefault()
+    if (!isReady) return
+    const texts = values.flat().map(String)
+    const { parameter, value } = conditionOf(
+      field.name,
+      comparison,
+      comparison === 'like' ? texts.map(literally) : texts,
+    )
+    onApply(parameter, value)
   }
-  const given = operator === 'between' ? [at(0), at(1)] : operator === 'in' ? values.value : [at(0)]
-  const isReady = operator === 'null' || (given.length > 0 && given.every((value) => value !== ''))
   return h(
     Dialog,
     { title: 'Filter', onClose },
     html.form(
-      {
-        class: 'form',
-        onSubmit: (event: Event) => {
-          event.preventDefault()
-          if (isReady)
-            onApply(parameterOf(chosen.value, operator), operator === 'null' ? at(0) || 'true' : given.join(','))
-        },
-      },
+      { class: 'form', noValidate: true, onSubmit: submit },
       html.label(
         { class: 'field' },
         html.span({ class: 'name' }, 'Field'),
         html.select(
           {
-            value: chosen.value,
+            autoFocus: true,
             onChange: ({ currentTarget }) => {
               chosen.value = currentTarget.value
-              values.value = []
+              raws.value = []
             },
           },
-          fields.map(({ name, title }) =>
+          shownFields(model).map(({ name, title }) =>
             html.option({ key: name, value: name, selected: name === chosen.value }, title),
           ),
         ),
@@ -67,28 +74,31 @@ export function FilterDialog({ model, filter, onApply, onClose }: DialogProperti
           {
             onChange: ({ currentTarget }) => {
               wanted.value = currentTarget.value
+              raws.value = []
             },
           },
-          operators.map((word) => html.option({ key: word, value: word, selected: word === operator }, wordOf(word))),
+          comparisons.map((word) =>
+            html.option({ key: word, value: word, selected: word === comparison }, wordOf(word)),
+          ),
         ),
       ),
-      html.div(
-        { class: 'field' },
-        html.span({ class: 'name', id: 'filter-value' }, 'Value'),
-        operator === 'in'
-          ? choices(field, values.value, (next) => {
-              values.value = next
-            })
-          : operator === 'between'
-            ? html.div(
-                { class: 'pair' },
-                input(field, at(0), (value) => set(0, value)),
-                ' and ',
-                input(field, at(1), (value) => set(1, value)),
-              )
-            : operator === 'null'
-              ? yesNo(at(0) || 'true', (value) => set(0, value), { true: 'is not set', false: 'is set' })
-              : input(field, at(0), (value) => set(0, value)),
+      inputs.map((raw, at) =>
+        html.div(
+          { key: `${field.name} ${comparison} ${at}`, class: 'field' },
+          html.label({ class: 'name', for: `filter-${at}` }, at === 0 ? 'Value' : 'and'),
+          h(Input, {
+            schema,
+            raw,
+            id: `filter-${at}`,
+            label: 'Value',
+            isRequired: true,
+            isInvalid: faults[at] !== undefined,
+            onRaw: (next) => {
+              raws.value = inputs.with(at, next)
+            },
+          }),
+          faults[at] !== undefined && html.span({ class: 'why' }, faults[at]),
+        ),
       ),
       html.footer(
         null,
@@ -99,48 +109,14 @@ export function FilterDialog({ model, filter, onApply, onClose }: DialogProperti
   )
 }
 
-const valuesIn = (filter: Filter | undefined) =>
-  filter === undefined ? [] : ['in', 'between'].includes(filter.operator) ? filter.value.split(',') : [filter.value]
-
-type Change = (value: string) => void
-
-function input(field: Field, value: string, onValue: Change) {
-  if (field.reference !== undefined) return h(Picker, { model: field.reference, value, label: field.title, onValue })
-  if (field.type === 'boolean') return yesNo(value, onValue, { true: 'yes', false: 'no' })
-  const isMoment = field.format === 'date-time'
-  return html.input({
-    type: (field.format === 'date' ? 'date' : isMoment ? 'datetime-local' : 'text') as 'text',
-    'aria-labelledby': 'filter-value',
-    step: isMoment ? 1 : undefined,
-    value: isMoment && value !== '' ? localOf(value, zone.value) : value,
-    onInput: ({ currentTarget: { value: typed } }) =>
-      onValue(isMoment && typed !== '' ? utcOf(typed, zone.value) : typed),
-  })
+/** What is compared with: a part of a text is no value of the field, and of several choices there is a list. */
+function schemaFor(field: Field, comparison: string) {
+  if (comparison === 'like') return { type: 'string' }
+  return comparison === 'in' ? { type: 'array', items: field } : field
 }
 
-function choices(field: Field, values: string[], onValues: (values: string[]) => void) {
-  return html.div(
-    { class: 'choices', role: 'group', 'aria-labelledby': 'filter-value' },
-    (field.enum ?? []).map((choice) => {
-      const text = String(choice)
-      const isChosen = values.includes(text)
-      return html.label(
-        { key: text },
-        html.input({
-          type: 'checkbox',
-          checked: isChosen,
-          onChange: () => onValues(isChosen ? values.filter((one) => one !== text) : [...values, text]),
-        }),
-        ` ${text}`,
-      )
-    }),
-  )
+function rawsIn({ operator, value }: Filter, schema: ReturnType<typeof schemaFor>): Raw[] {
+  if (operator === 'in') return [value.split(',').map((text) => JSON.stringify(text))]
+  const texts = operator === 'between' ? value.split(',') : [operator === 'like' ? plainly(value) : value]
+  return texts.map((text) => rawOf(schema, text, zone.value))
 }
-
-const yesNo = (value: string, onValue: Change, words: { true: string; false: string }) =>
-  html.select(
-    { 'aria-labelledby': 'filter-value', onChange: ({ currentTarget }) => onValue(currentTarget.value) },
-    value === '' && html.option({ value: '' }, ''),
-    html.option({ value: 'true', selected: value === 'true' }, words.true),
-    html.option({ value: 'false', selected: value === 'false' }, words.false),
-  )

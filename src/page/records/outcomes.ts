@@ -10,7 +10,6 @@ export interface Outcome {
   /** as it is; nothing if it is deleted */
   now?: Row | undefined
   fault?: string
-  isConflict?: boolean
   isUndone?: boolean
 }
 
@@ -18,7 +17,7 @@ interface OutcomesProperties {
   model: Model
   outcomes: Outcome[]
   total: number
-  onUndo(done: Outcome[]): void
+  onUndo(done: Outcome[], failed: Outcome[]): void
   onClose(): void
 }
 
@@ -39,17 +38,21 @@ export function Outcomes({ model, outcomes, total, onUndo, onClose }: OutcomesPr
     ),
     html.ul(
       { class: 'preview' },
-      wrong.map(({ row, fault, isConflict }) =>
+      wrong.map(({ row, fault }) =>
         html.li(
           { key: row.id },
           html.a({ href: to('m', model.model, row.id), target: '_blank' }, nameOf(row, model)),
-          html.span({ class: 'why' }, isConflict ? ' somebody else has changed it meanwhile: ' : ' ', fault),
+          html.span({ class: 'why' }, ` ${fault}`),
         ),
       ),
     ),
     html.footer(
       null,
-      isOver && done.length > 0 && !isUndone && html.button({ type: 'button', onClick: () => onUndo(done) }, 'Undo'),
+      isOver &&
+        done.length > 0 &&
+        !isUndone &&
+        model.history &&
+        html.button({ type: 'button', onClick: () => onUndo(done, wrong) }, 'Undo'),
       html.button({ type: 'button', class: 'main', disabled: !isOver, onClick: onClose }, 'Close'),
     ),
   )

@@ -1,19 +1,22 @@
 import { useSignal } from '@preact/signals'
 import { h } from 'preact'
-import { useEffect, useMemo } from 'preact/hooks'
+import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { go, goInstead, to, withQuery } from '../basics/address.ts'
 import { onChange, onMissed } from '../basics/feed.ts'
 import { html } from '../basics/html.ts'
 import { rememberList } from '../basics/lists.ts'
+import { isAdmin } from '../basics/session.ts'
 import { useKeys } from '../basics/use-keys.ts'
-import { columnsOf, findOf, isPlain, withoutFilters } from '../logic/filters.ts'
+import { columnsOf, findOf, hasFilters, withoutFilters } from '../logic/filters.ts'
 import type { Model } from '../logic/model.ts'
 import { countOf } from '../logic/values.ts'
+import { Heading } from '../parts/heading.ts'
 import { later } from '../parts/later.ts'
 import { EmptyPart, Fault } from '../parts/message.ts'
+import { complain } from '../parts/notices.ts'
 import { FilterBar } from './filter-bar.ts'
 import { Rows } from './rows.ts'
-import { Selection } from './selection.ts'
+import { MOST, Selection } from './selection.ts'
 import { Table } from './table.ts'
 import { Tools } from './tools.ts'
 
@@ -24,10 +27,17 @@ const FRESH_MS = 3000
 /** Changes that come together are looked at together. */
 const GATHER_MS = 300
 
+interface RecordsProperties {
+  model: Model
+  query: URLSearchParams
+  /** the models whose records one may read */
+  readable: string[]
+}
+
 /** The records of a model: a table of them, and what can be done with them. */
-export function Records({ model, query }: { model: Model; query: URLSearchParams }) {
+export function Records({ model, query, readable }: RecordsProperties) {
   const columns = columnsOf(query, model)
-  const asked = String(findOf(query, columns))
+  const asked = String(findOf(query, columns, readable))
   const rows = useMemo(() => new Rows(model.model, new URLSearchParams(asked)), [model.model, asked])
   const selection = useMemo(() => new Selection(), [model.model])
   const fresh = useSignal<ReadonlySet<number>>(new Set())
@@ -51,32 +61,41 @@ export function Records({ model, query }: { model: Model; query: URLSearchParams
     { keys: 'Esc', does: 'back', press: () => (selection.size > 0 ? selection.clear() : go(to())) },
   )
 
-  const total = rows.total.value
+  // What was found before stays until there is something newer.
+  const last = useRef(rows)
+  if (rows.total.value !== undefined || rows.fault.value) last.current = rows
+  const found = last.current
+  const total = found.total.value
   return html.section(
     { class: 'records' },
-    html.header(
-      { class: 'title' },
-      html.h1(null, model.title),
-      total !== undefined && html.span({ class: 'count' }, countOf(total)),
-      h(Tools, { model, query, columns }),
+    h(
+      Heading,
+      { title: model.title, about: total === undefined ? undefined : countOf(total) },
+      h(Tools, {
+        model,
+        query,
+        columns,
+        onSelectAll: () => rows.first(MOST).then((some) => selection.take(some), complain),
+      }),
     ),
     h(FilterBar, { model, query }),
-    rows.fault.value && total !== undefined && Fault(rows.fault.value.message),
-    rows.fault.value && total === undefined
+    found.fault.value && total !== undefined && Fault(found.fault.value.message),
+    found.fault.value && total === undefined
       ? EmptyPart(
-          rows.fault.value.message,
+          found.fault.value.message,
           html.p(null, html.button({ type: 'button', onClick: () => rows.refresh() }, 'Try again')),
           html.p(null, html.a({ href: here }, 'Show all records')),
         )
       : total === 0
         ? nothing(model, query)
-        : h(Table, { model, columns, query, rows, selection, fresh: fresh.value }),
-    selection.size > 0 && h(Several, { model, selection, onDone: () => rows.refresh() }),
+        : h(Table, { model, columns, query, rows: found, selection, fresh: fresh.value }),
+    selection.size > 0 &&
+      h(Several, { model, selection, rowsNow: (ids) => rows.byIds(ids), onDone: () => rows.refresh() }),
   )
 }
 
 function nothing(model: Model, query: URLSearchParams) {
-  if (!isPlain(query))
+  if (hasFilters(query))
     return EmptyPart(
       'No match',
       html.p(null, 'Remove a filter, or all of them:'),
@@ -89,7 +108,7 @@ function nothing(model: Model, query: URLSearchParams) {
       ),
     )
   return EmptyPart(
-    'No records yet',
+    isAdmin.value ? 'No records yet' : 'No records that you may see',
     model.allowed.create &&
       html.p(
         null,
@@ -100,24 +119,26 @@ function nothing(model: Model, query: URLSearchParams) {
   )
 }
 
-/** Shows what others do as it happens. */
+/** Shows what others do as it happens. What comes together is looked at together, and nothing puts that off. */
 function follow(model: string, rows: Rows, mark: (ids: ReadonlySet<number>) => void): () => void {
   const recent = new Map<number, number>()
   let timer: ReturnType<typeof setTimeout> | undefined
   const look = () => {
-    timer = undefined
     rows.refresh()
-    const now = Date.now()
-    for (const [id, at] of recent) if (now - at > FRESH_MS) recent.delete(id)
-    mark(new Set(recent.keys()))
-    if (recent.size > 0) timer ??= setTimeout(fade, FRESH_MS)
+    fade()
   }
+  /** What is no longer new stops standing out. */
   const fade = () => {
-    timer = undefined
-    recent.clear()
-    mark(new Set())
+    const now = Date.now()
+    for (const [id, at] of recent) if (now - at >= FRESH_MS) recent.delete(id)
+    mark(new Set(recent.keys()))
+    timer = recent.size > 0 ? setTimeout(fade, FRESH_MS) : undefined
+    isSoon = false
   }
+  let isSoon = false
   const soon = () => {
+    if (isSoon) return
+    isSoon = true
     clearTimeout(timer)
     timer = setTimeout(look, GATHER_MS)
   }

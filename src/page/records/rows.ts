@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals'
 import { type Answer, ask } from '../basics/api.ts'
 import { pathOf } from '../basics/models.ts'
-import { isPlain } from '../logic/filters.ts'
+import { isById } from '../logic/filters.ts'
 import type { Row } from '../logic/model.ts'
 
 interface Page {
@@ -13,6 +13,8 @@ interface Page {
 
 /** Rows that are asked for together. */
 const SIZE = 100
+/** What the service gives at once, at most. */
+const LARGEST = 500
 /** Pages that are kept: what is far away is asked for again. */
 const KEPT = 60
 
@@ -57,6 +59,36 @@ export class Rows {
     for (const number of this.#wanted) this.#load(number)
   }
 
+  /** Some rows, wherever they are; what is not there yet is asked for. */
+  async between(first: number, end: number): Promise<Row[]> {
+    for (let number = Math.floor(first / SIZE); number * SIZE < end; number++)
+      if (!this.#pages.has(number)) this.#keep(number, await this.#page(number))
+    return Array.from({ length: end - first }, (_, index) => this.at(first + index)).filter((row) => row !== undefined)
+  }
+
+  /** Some records as they are now. */
+  async byIds(ids: number[]): Promise<Row[]> {
+    if (ids.length === 0) return []
+    const query = new URLSearchParams({
+      fields: this.#query.get('fields') ?? '',
+      'id[in]': ids.slice(0, LARGEST).join(','),
+    })
+    query.set('limit', String(LARGEST))
+    return (await ask<Row>('GET', `${pathOf(this.#model)}?${query}`)).data
+  }
+
+  /** The first so many, or all there are. */
+  async first(most: number): Promise<Row[]> {
+    const rows: Row[] = []
+    let after: string | undefined
+    do {
+      const answer = await this.#find(0, Math.min(LARGEST, most - rows.length), after)
+      rows.push(...answer.data)
+      after = answer.next
+    } while (after !== undefined && rows.length < most)
+    return rows
+  }
+
   stop(): void {
     for (const control of this.#coming.values()) control.abort()
   }
@@ -90,10 +122,10 @@ export class Rows {
   }
 
   /** A page may end before it is full, if its records are large: then there is more of it. */
-  async #page(number: number, stop: AbortSignal): Promise<Page> {
+  async #page(number: number, stop?: AbortSignal): Promise<Page> {
     const rows: Row[] = []
     // By id any place is found at once. Else the way there costs, and a cursor saves it.
-    const before = isPlain(this.#query) ? undefined : this.#pages.get(number - 1)
+    const before = isById(this.#query) ? undefined : this.#pages.get(number - 1)
     let after = before && !before.isStale ? before.next : undefined
     for (;;) {
       const answer = await this.#find(number * SIZE + rows.length, SIZE - rows.length, after, stop)
@@ -104,11 +136,11 @@ export class Rows {
     }
   }
 
-  #find(offset: number, limit: number, after: string | undefined, stop: AbortSignal): Promise<Answer<Row>> {
+  #find(offset: number, limit: number, after: string | undefined, stop?: AbortSignal): Promise<Answer<Row>> {
     const query = new URLSearchParams(this.#query)
     query.set('limit', String(limit))
     if (after === undefined) query.set('offset', String(offset))
     else query.set('after', after)
-    return ask<Row>('GET', `${pathOf(this.#model)}?${query}`, { signal: stop })
+    return ask<Row>('GET', `${pathOf(this.#model)}?${query}`, stop && { signal: stop })
   }
 }

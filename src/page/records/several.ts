@@ -4,17 +4,20 @@ import { ask, isRefusal } from '../basics/api.ts'
 import { html } from '../basics/html.ts'
 import { pathOf } from '../basics/models.ts'
 import { zone } from '../basics/zone.ts'
-import { type Draft, sentOf } from '../logic/draft.ts'
-import { askedFields, type Model, type Row } from '../logic/model.ts'
+import { type Draft, readAll } from '../logic/draft.ts'
+import type { Model, Row } from '../logic/model.ts'
 import { plural } from '../logic/values.ts'
 import { Dialog } from '../parts/dialog.ts'
-import { Choose } from './choose.ts'
+import { complain } from '../parts/notices.ts'
+import { Choose, chosenIn } from './choose.ts'
 import { type Outcome, Outcomes } from './outcomes.ts'
 import type { Selection } from './selection.ts'
 
 interface SeveralProperties {
   model: Model
   selection: Selection
+  /** records as they are now */
+  rowsNow(ids: number[]): Promise<Row[]>
   onDone(): void
 }
 
@@ -22,16 +25,17 @@ interface SeveralProperties {
 const AT_ONCE = 4
 
 /** What is done with all selected records: each by its own version, each with its own outcome. */
-export function Several({ model, selection, onDone }: SeveralProperties) {
+export function Several({ model, selection, rowsNow, onDone }: SeveralProperties) {
   const doing = useSignal<'edit' | 'delete' | undefined>(undefined)
-  const draft = useSignal<Draft>({ base: { id: 0, version: 0 }, typed: {} })
+  const draft = useSignal<Draft>({ typed: {}, zone: zone.peek() })
   const outcomes = useSignal<Outcome[] | undefined>(undefined)
   const total = useSignal(0)
   const rows = [...selection.rows.value.values()]
 
-  const each = async (todo: Row[], work: (row: Row) => Promise<Outcome>) => {
-    outcomes.value = []
-    total.value = todo.length
+  /** One after the other, some at once; `kept` came before and still counts. */
+  const each = async (todo: Row[], work: (row: Row) => Promise<Outcome>, kept: Outcome[] = []) => {
+    outcomes.value = kept
+    total.value = kept.length + todo.length
     const line = [...todo]
     const worker = async () => {
       for (let row = line.shift(); row; row = line.shift()) {
@@ -39,8 +43,7 @@ export function Several({ model, selection, onDone }: SeveralProperties) {
         const outcome = await work(row).catch(
           (error: Error): Outcome => ({
             row: done,
-            fault: error.message,
-            isConflict: isRefusal(error, 'VERSION_CONFLICT'),
+            fault: isRefusal(error, 'VERSION_CONFLICT') ? 'somebody else has changed it meanwhile' : error.message,
           }),
         )
         outcomes.value = [...(outcomes.value ?? []), outcome]
@@ -51,7 +54,7 @@ export function Several({ model, selection, onDone }: SeveralProperties) {
   }
 
   const update = () => {
-    const { values } = sentOf(draft.value, askedFields(model), zone.value)
+    const { values } = readAll(draft.value, chosenIn(draft.value, model))
     return each(rows, async (row) => {
       const body = { data: { ...values, version: row.version } }
       const { data } = await ask<Row>('POST', pathOf(model.model, row.id), { body })
@@ -63,7 +66,7 @@ export function Several({ model, selection, onDone }: SeveralProperties) {
       await ask('DELETE', `${pathOf(model.model, row.id)}?version=${row.version}`)
       return { row, now: undefined }
     })
-  const undo = (done: Outcome[]) =>
+  const undo = (done: Outcome[], failed: Outcome[]) =>
     each(
       done.map(({ row }) => row),
       async (row) => {
@@ -72,13 +75,17 @@ export function Several({ model, selection, onDone }: SeveralProperties) {
         const answer = await ask<Row>('POST', pathOf(model.model, row.id, 'restore'), { body: { data } })
         return { row: answer.data[0] as Row, now: answer.data[0] as Row, isUndone: true }
       },
+      failed,
     )
   const close = () => {
-    // What did not go well stays selected.
-    if (outcomes.value) selection.keep(outcomes.value.flatMap(({ row, fault }) => (fault === undefined ? [] : row.id)))
+    // What is under way is waited for: else nobody would see what came of it.
+    if (outcomes.value && outcomes.value.length < total.value) return
+    // What did not go well stays selected, as it is by now.
+    const failed = (outcomes.value ?? []).flatMap(({ row, fault }) => (fault === undefined ? [] : row.id))
+    if (outcomes.value) rowsNow(failed).then((rows) => selection.take(rows), complain)
     doing.value = undefined
     outcomes.value = undefined
-    draft.value = { base: { id: 0, version: 0 }, typed: {} }
+    draft.value = { typed: {}, zone: zone.peek() }
   }
   const open = (what: 'edit' | 'delete') => () => {
     doing.value = what

@@ -2,15 +2,17 @@ import { useComputed, useSignal, useSignalEffect } from '@preact/signals'
 import { h } from 'preact'
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { go, to } from '../basics/address.ts'
-import { classes, html } from '../basics/html.ts'
+import { html } from '../basics/html.ts'
 import { rememberSpot, spotIn } from '../basics/lists.ts'
-import { type Field, isNumeric, type Model, nameOf, type Row } from '../logic/model.ts'
+import type { Field, Model } from '../logic/model.ts'
 import { type Extent, heightOf, moved, revealing, rowsInView, type Scroll, settled } from '../logic/scroll.ts'
-import { Cell } from '../parts/cell.ts'
 import { isNarrow } from '../parts/narrow.ts'
+import { complain } from '../parts/notices.ts'
 import { Head } from './head.ts'
+import { Line } from './line.ts'
 import type { Rows } from './rows.ts'
 import type { Selection } from './selection.ts'
+import { widthsOf } from './widths.ts'
 
 interface TableProperties {
   model: Model
@@ -37,8 +39,13 @@ export function Table({ model, columns, query, rows, selection, fresh }: TablePr
   const view = useSignal(600)
   const active = useSignal(0)
   const rowHeight = isNarrow.value ? CARD : ROW
+  // Another find is another number of rows, also for what was computed before.
+  const source = useSignal(rows)
+  useLayoutEffect(() => {
+    source.value = rows
+  }, [rows])
   const extent = useComputed<Extent>(() => ({
-    rows: rows.total.value ?? 0,
+    rows: source.value.total.value ?? 0,
     rowHeight: isNarrow.value ? CARD : ROW,
     view: view.value,
   }))
@@ -74,7 +81,8 @@ export function Table({ model, columns, query, rows, selection, fresh }: TablePr
 
   useSignalEffect(() => {
     const { first, end } = rowsInView(scroll.value, extent.value, MARGIN)
-    const timer = setTimeout(() => rows.want(first, end), FETCH_MS)
+    const now = source.value
+    const timer = setTimeout(() => now.want(first, end), FETCH_MS)
     return () => clearTimeout(timer)
   })
 
@@ -87,6 +95,15 @@ export function Table({ model, columns, query, rows, selection, fresh }: TablePr
     return () => clearTimeout(timer)
   })
 
+  // Rows may go while one looks at the last of them.
+  useSignalEffect(() => {
+    const now = scroll.peek()
+    if (extent.value.rows === 0) return
+    const next = settled(now, extent.value)
+    if (next.position !== now.position) place(next)
+    if (active.peek() >= extent.value.rows) active.value = Math.max(0, extent.value.rows - 1)
+  })
+
   const onScroll = ({ currentTarget }: { currentTarget: HTMLElement }) => {
     const bar = currentTarget.scrollTop
     if (Math.abs(bar - scroll.peek().bar) >= 0.5) scroll.value = moved(scroll.peek(), bar, extent.peek())
@@ -95,6 +112,10 @@ export function Table({ model, columns, query, rows, selection, fresh }: TablePr
   const activate = (index: number) => {
     active.value = Math.max(0, Math.min(extent.peek().rows - 1, index))
     place(revealing(active.value, scroll.peek(), extent.peek()))
+  }
+
+  const select = (index: number, between: boolean) => {
+    selection.toggle(index, between, (first, end) => rows.between(first, end)).catch(complain)
   }
 
   const onKeyDown = (event: KeyboardEvent) => {
@@ -107,7 +128,7 @@ export function Table({ model, columns, query, rows, selection, fresh }: TablePr
       PageUp: () => activate(active.peek() - page),
       Home: () => activate(0),
       End: () => activate(extent.peek().rows - 1),
-      ' ': () => selection.toggle(active.peek(), (at) => rows.at(at), event.shiftKey),
+      ' ': () => select(active.peek(), event.shiftKey),
       Enter: () => {
         const row = rows.at(active.peek())
         if (row) go(to('m', model.model, row.id))
@@ -127,7 +148,7 @@ export function Table({ model, columns, query, rows, selection, fresh }: TablePr
     {
       ref: element,
       class: 'table',
-      style: { '--columns': columns.length },
+      style: widthsOf(columns),
       role: 'grid',
       tabIndex: 0,
       'aria-label': `${model.title} records`,
@@ -157,57 +178,9 @@ export function Table({ model, columns, query, rows, selection, fresh }: TablePr
             isActive: index === active.value,
             isSelected: selection.rows.value.has(rows.at(index)?.id ?? 0),
             isFresh: fresh.has(rows.at(index)?.id ?? 0),
-            onSelect: (between: boolean) => selection.toggle(index, (at) => rows.at(at), between),
+            onSelect: (between: boolean) => select(index, between),
           }),
         ),
-      ),
-    ),
-  )
-}
-
-interface LineProperties {
-  index: number
-  row: Row | undefined
-  model: Model
-  columns: Field[]
-  isActive: boolean
-  isSelected: boolean
-  isFresh: boolean
-  onSelect(between: boolean): void
-}
-
-function Line({ index, row, model, columns, isActive, isSelected, isFresh, onSelect }: LineProperties) {
-  const href = row && to('m', model.model, row.id)
-  return html.div(
-    {
-      id: `row-${index}`,
-      role: 'row',
-      class: classes('row', isActive && 'active', isSelected && 'selected', isFresh && 'fresh', !row && 'coming'),
-      'aria-rowindex': index + 2,
-      'aria-selected': isSelected,
-      onClick: (event: MouseEvent) => {
-        const isControl = (event.target as Element).closest('a, input, label')
-        if (href !== undefined && !isControl && getSelection()?.isCollapsed !== false) go(href)
-      },
-    },
-    html.div(
-      { role: 'gridcell', class: 'pick' },
-      row &&
-        html.input({
-          type: 'checkbox',
-          tabIndex: -1,
-          'aria-label': `Select ${nameOf(row, model)}`,
-          checked: isSelected,
-          onClick: (event: MouseEvent) => onSelect(event.shiftKey),
-        }),
-    ),
-    columns.map((field, column) =>
-      html.div(
-        { key: field.name, role: 'gridcell', class: classes('cell', isNumeric(field) && 'number') },
-        html.span({ class: 'label', 'aria-hidden': true }, field.title),
-        row && column === 0
-          ? html.a({ href, tabIndex: -1 }, h(Cell, { field, value: row[field.name], plain: true }))
-          : row && h(Cell, { field, value: row[field.name] }),
       ),
     ),
   )

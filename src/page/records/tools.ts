@@ -1,40 +1,54 @@
 import { useSignal } from '@preact/signals'
-import { h } from 'preact'
+import { Fragment, h } from 'preact'
 import { goInstead, to, withQuery } from '../basics/address.ts'
 import { html } from '../basics/html.ts'
 import { pathOf } from '../basics/models.ts'
 import { curlFor } from '../logic/curl.ts'
+import { sortedBy, sortIn } from '../logic/filters.ts'
 import { type Field, type Model, shownFields } from '../logic/model.ts'
 import { Curl } from '../parts/curl.ts'
 import { Menu } from '../parts/menu.ts'
+import { MOST } from './selection.ts'
 import { Views } from './views.ts'
 
-interface ToolsProperties {
+interface ShownProperties {
   model: Model
   query: URLSearchParams
   columns: Field[]
 }
 
+interface ToolsProperties extends ShownProperties {
+  onSelectAll(): void
+}
+
+const OWN = ['format', 'delimiter', 'safe']
+
 /** What can be done with what the table shows. */
-export function Tools({ model, query, columns }: ToolsProperties) {
+export function Tools({ model, query, columns, onSelectAll }: ToolsProperties) {
   const isCurlOpen = useSignal(false)
   const exported = (format: string) => {
-    const asked = new URLSearchParams(query)
+    // An export has parameters of its own; a field of such a name is asked for in another way.
+    const asked = new URLSearchParams(
+      [...query].map(([name, value]) => [OWN.includes(name) ? `${name}[in]` : name, value]),
+    )
     asked.set('fields', columns.map(({ name }) => name).join(',') || 'id')
     asked.set('format', format)
     return `${pathOf(model.model, 'export')}?${asked}`
   }
-  return html.div(
-    { class: 'tools' },
+  return h(
+    Fragment,
+    null,
+    h(Menu, { label: 'Sort' }, h(Sort, { model, query, columns })),
     h(Menu, { label: 'Columns' }, h(Columns, { model, query, columns })),
     h(Menu, { label: 'Views' }, h(Views, { model, query })),
     h(
       Menu,
       { label: 'More' },
+      html.button({ type: 'button', class: 'quiet closes', onClick: onSelectAll }, `Select all, up to ${MOST}`),
       model.allowed.read && html.a({ href: exported('csv'), download: '' }, 'Export these as CSV'),
       model.allowed.read && html.a({ href: exported('ndjson'), download: '' }, 'Export these as JSON lines'),
       model.allowed.create && html.a({ href: to('m', model.model, 'import') }, 'Import a file'),
-      html.a({ href: to('m', model.model, 'deleted') }, 'Deleted records'),
+      model.history && html.a({ href: to('m', model.model, 'deleted') }, 'Deleted records'),
       html.button(
         {
           type: 'button',
@@ -58,7 +72,7 @@ export function Tools({ model, query, columns }: ToolsProperties) {
 }
 
 /** Which fields are shown. */
-function Columns({ model, query, columns }: ToolsProperties) {
+function Columns({ model, query, columns }: ShownProperties) {
   const names = columns.map(({ name }) => name)
   const show = (fields: string[] | undefined) => {
     const next = new URLSearchParams(query)
@@ -84,5 +98,28 @@ function Columns({ model, query, columns }: ToolsProperties) {
     ),
     query.has('fields') &&
       html.button({ type: 'button', class: 'quiet', onClick: () => show(undefined) }, "As the model's list"),
+  )
+}
+
+/** By what, where the table has no head to click on. */
+function Sort({ model, query, columns }: ShownProperties) {
+  const [key] = sortIn(query)
+  return html.div(
+    null,
+    columns
+      .filter(({ type }) => type !== 'array' && type !== 'object')
+      .map(({ name, title }) =>
+        html.button(
+          {
+            key: name,
+            type: 'button',
+            class: 'quiet',
+            'aria-pressed': key?.field === name,
+            onClick: () => goInstead(withQuery(to('m', model.model), sortedBy(query, name, false))),
+          },
+          title,
+          key?.field === name && (key.descending ? ' ↓' : ' ↑'),
+        ),
+      ),
   )
 }

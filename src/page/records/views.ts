@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals'
-import { goInstead, to, withQuery } from '../basics/address.ts'
+import { to, withQuery } from '../basics/address.ts'
 import { html } from '../basics/html.ts'
+import { parsed } from '../basics/parsed.ts'
 import { person } from '../basics/session.ts'
 import type { Model } from '../logic/model.ts'
 
@@ -12,7 +13,7 @@ interface View {
 /** Filters, columns and order under a name, kept in this browser. To share one, send its address. */
 export function Views({ model, query }: { model: Model; query: URLSearchParams }) {
   const key = `dossier-views/${person.value?.username}/${model.model}`
-  const views = useSignal<View[]>(JSON.parse(localStorage.getItem(key) ?? '[]'))
+  const views = useSignal<View[]>(parsed(localStorage.getItem(key)) ?? [])
   const name = useSignal('')
   const keep = (next: View[]) => {
     views.value = next
@@ -45,7 +46,6 @@ export function Views({ model, query }: { model: Model; query: URLSearchParams }
           const view = { name: name.value.trim(), query: String(query) }
           keep([...views.value.filter((one) => one.name !== view.name), view])
           name.value = ''
-          goInstead(withQuery(to('m', model.model), query))
         },
       },
       html.input({

@@ -1,0 +1,54 @@
+import { h } from 'preact'
+import { askOne } from '../basics/api.ts'
+import { html } from '../basics/html.ts'
+import { useLoaded } from '../basics/loading.ts'
+import { modelNamed, pathOf } from '../basics/models.ts'
+import { zone } from '../basics/zone.ts'
+import { difference } from '../logic/difference.ts'
+import { type Field, isText, nameOf, type Row } from '../logic/model.ts'
+import { NOTHING, textOf } from '../logic/values.ts'
+
+interface ValueProperties {
+  field: Field | undefined
+  value: unknown
+}
+
+/** A value as text alone; of a reference the name of what it leads to. */
+export function Value({ field, value }: ValueProperties) {
+  if (field?.reference !== undefined && typeof value === 'number')
+    return h(Named, { model: field.reference, id: value })
+  return html.span(null, textOf(field ?? {}, value, zone.value))
+}
+
+function Named({ model, id }: { model: string; id: number }) {
+  const { value: name } = useLoaded(async () => {
+    const [about, row] = await Promise.all([modelNamed(model), askOne<Row>('GET', pathOf(model, id))])
+    return nameOf(row, about)
+  }, [model, id])
+  return html.span(null, name ?? `#${id}`)
+}
+
+interface DifferenceProperties {
+  field: Field | undefined
+  before: unknown
+  after: unknown
+}
+
+/** What became of a value: in texts the words that changed are marked, everything else is taken as a whole. */
+export function Difference({ field, before, after }: DifferenceProperties) {
+  const isNothing = (value: unknown) => value === null || value === undefined
+  if (isText(field) && typeof before === 'string' && typeof after === 'string')
+    return html.span(
+      { class: 'text' },
+      difference(before, after).map(({ kind, text }) =>
+        kind === 'same' ? text : kind === 'added' ? html.ins(null, text) : html.del(null, text),
+      ),
+    )
+  return html.span(
+    { class: 'text' },
+    !isNothing(before) && [html.del(null, h(Value, { field, value: before })), ' '],
+    isNothing(after)
+      ? html.span({ class: 'hint' }, isNothing(before) ? NOTHING : 'cleared')
+      : html.ins(null, h(Value, { field, value: after })),
+  )
+}

@@ -1,0 +1,52 @@
+import { h } from 'preact'
+import { to } from '../basics/address.ts'
+import { ask } from '../basics/api.ts'
+import { html } from '../basics/html.ts'
+import { useLoaded } from '../basics/loading.ts'
+import { modelNamed, modelNames, pathOf } from '../basics/models.ts'
+import type { Field, Model, Row } from '../logic/model.ts'
+import { countOf } from '../logic/values.ts'
+
+interface Way {
+  model: Model
+  field: Field
+}
+
+/** What refers to a record: a customer's orders, an order's lines. */
+export function Referring({ model, record }: { model: Model; record: Row }) {
+  const { value: ways = [] } = useLoaded(async () => {
+    const models = await Promise.all((await modelNames()).map((name) => modelNamed(name)))
+    return models.flatMap((other): Way[] =>
+      other.fields.filter(({ reference }) => reference === model.model).map((field) => ({ model: other, field })),
+    )
+  }, [model.model])
+  if (ways.length === 0) return null
+  return html.section(
+    { class: 'part' },
+    html.h2(null, 'What refers to it'),
+    html.ul(
+      { class: 'plain' },
+      ways.map((way) => html.li({ key: `${way.model.model} ${way.field.name}` }, h(Line, { ...way, id: record.id }))),
+    ),
+  )
+}
+
+function Line({ model, field, id }: Way & { id: number }) {
+  const { value: total } = useLoaded(
+    async () =>
+      model.allowed.read ? (await ask('GET', `${pathOf(model.model)}?${field.name}=${id}&limit=0`)).total : undefined,
+    [model.model, field.name, id],
+  )
+  const query = `?${field.name}=${id}`
+  return html.div(
+    { class: 'line' },
+    html.span(
+      null,
+      model.allowed.read ? html.a({ href: to('m', model.model) + query }, model.title) : model.title,
+      html.span({ class: 'hint' }, ` as ${field.title}${total === undefined ? '' : `: ${countOf(total)}`}`),
+    ),
+    model.allowed.create &&
+      !field.readOnly &&
+      html.a({ class: 'button', href: to('m', model.model, 'new') + query }, 'New'),
+  )
+}

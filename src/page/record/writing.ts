@@ -1,0 +1,204 @@
+import { type Signal, signal } from '@preact/signals'
+import { go, goInstead, to } from '../basics/address.ts'
+import { isRefusal, type Refusal } from '../basics/api.ts'
+import { forgetDraft, keepDraft, keptDraft } from '../basics/drafts.ts'
+import type { Change } from '../basics/feed.ts'
+import { listOf } from '../basics/lists.ts'
+import { zone } from '../basics/zone.ts'
+import { asNew, type Draft, leftOver, type Sent, sentOf, typing } from '../logic/draft.ts'
+import { type Clash, decided, type Merged, merge, withHidden } from '../logic/merge.ts'
+import { askedFields, type Field, type Model, nameOf, type Row } from '../logic/model.ts'
+import type { Raw } from '../logic/raw.ts'
+import { complain, tell } from '../parts/notices.ts'
+import { explain } from './problems.ts'
+import { create, type Saved, update } from './saving.ts'
+
+/** Browsers give out random ids only over HTTPS and on the own machine. */
+const newKey = () => crypto.randomUUID?.()
+
+/** A record being written: what was typed, what others make of it meanwhile, and what becomes of it when it is saved. */
+export class Writing {
+  readonly id: string
+  readonly wasKept: boolean
+  readonly draft: Signal<Draft>
+  /** the record as it is now */
+  readonly current: Signal<Row | undefined>
+  /** field → who has changed it meanwhile */
+  readonly authors = signal<Record<string, string | null>>({})
+  readonly faults = signal<Record<string, string>>({})
+  /** another one each time, also with the same words */
+  readonly problem = signal<{ text: string } | undefined>(undefined)
+  /** what has to be decided, and the record that it was compared with */
+  readonly conflict = signal<{ theirs: Row; clashes: Clash[] } | undefined>(undefined)
+  readonly isGone = signal(false)
+  readonly isSaving = signal(false)
+  /** a reload would lose nothing */
+  readonly isKept = signal(true)
+  /** nobody looks at it any more */
+  isLeft = false
+  #model: Model
+
+  constructor(model: Model, record: Row | undefined, start: Record<string, Raw>) {
+    this.#model = model
+    this.id = record ? String(record.id) : 'new'
+    const kept = keptDraft(model.model, this.id)
+    this.wasKept = kept !== undefined
+    this.draft = signal(kept ?? { base: record, typed: start, zone: zone.peek(), key: newKey() })
+    this.current = signal(record)
+  }
+
+  get fields(): Field[] {
+    return askedFields(this.#model)
+  }
+
+  get sent(): Sent {
+    return sentOf(this.draft.value, this.fields)
+  }
+
+  /** What others have done to it since one began. */
+  get others(): Merged {
+    const { base } = this.draft.value
+    const now = this.current.value
+    return base && now ? merge(base, now, this.sent.values, this.#comparable) : { theirs: [], clashes: [] }
+  }
+
+  get #comparable(): string[] {
+    return this.fields.filter(({ writeOnly }) => !writeOnly).map(({ name }) => name)
+  }
+
+  /** The model or the record has been read anew: what one began with is told in the model's words of now. */
+  meet(model: Model, record: Row | undefined): void {
+    this.#model = model
+    if (!record) return
+    const { base } = this.draft.peek()
+    if (base?.version === record.version) this.draft.value = { ...this.draft.peek(), base: record }
+    this.current.value = record
+  }
+
+  /** Somebody has changed the record, or deleted it. */
+  look(now: Row | null, change?: Change): void {
+    this.isGone.value = now === null
+    if (now) this.current.value = now
+    const changed = (change?.fields ?? []).map((field) => [field, change?.by ?? null])
+    this.authors.value = { ...this.authors.value, ...Object.fromEntries(changed) }
+  }
+
+  type(field: Field, raw: Raw): void {
+    this.#change(typing(this.draft.value, field, raw))
+  }
+
+  drop(name: string): void {
+    const { [name]: _gone, ...typed } = this.draft.value.typed
+    this.#change({ ...this.draft.value, typed })
+  }
+
+  #change(next: Draft): void {
+    this.draft.value = { ...next, key: newKey() }
+    this.isKept.value = keepDraft(this.#model, this.id, this.draft.value)
+  }
+
+  leave(): void {
+    go(this.id === 'new' ? listOf(this.#model.model) : to('m', this.#model.model, this.id))
+  }
+
+  discard(): void {
+    forgetDraft(this.#model.model, this.id)
+    this.leave()
+  }
+
+  /** `unreadable` are inputs in which something stands that is no value yet, and that the browser does not tell. */
+  async save(unreadable: string[]): Promise<void> {
+    if (this.isSaving.value || this.isGone.value) return
+    const { values, faults } = this.sent
+    const partly = Object.fromEntries(unreadable.map((name) => [name, 'is not complete']))
+    this.problem.value = undefined
+    this.faults.value = { ...faults, ...partly }
+    if (Object.keys(this.faults.value).length > 0)
+      this.problem.value = { text: 'Not saved: some of it cannot be read.' }
+    else if (this.draft.value.base && Object.keys(values).length === 0) this.leave()
+    else await this.#send(values)
+  }
+
+  /** Every clash has been decided: from here on theirs is what one began with, and what is left to them was not typed. */
+  async decide(choice: Record<string, 'mine' | 'theirs'>): Promise<void> {
+    const { theirs, clashes } = this.conflict.value as { theirs: Row; clashes: Clash[] }
+    const values = decided(this.sent.values, clashes, choice)
+    const { typed } = this.draft.value
+    const left = clashes.filter(({ field }) => choice[field] === 'theirs').map(({ field }) => field)
+    const mine = Object.fromEntries(Object.entries(typed).filter(([name]) => !left.includes(name)))
+    this.conflict.value = undefined
+    this.#change({ ...this.draft.value, base: theirs, typed: mine })
+    if (Object.keys(values).length > 0) return this.#send(values)
+    tell('Theirs is kept; there was nothing else to save.')
+    this.discard()
+  }
+
+  /** What was typed into a record that is gone, as the beginning of another one. */
+  anew(): void {
+    const { model } = this.#model
+    if (keptDraft(model, 'new'))
+      this.problem.value = { text: 'There is a new record that you have begun: save or discard it first.' }
+    else if (!keepDraft(this.#model, 'new', asNew(this.draft.value, this.#model)))
+      this.problem.value = { text: 'This is too large to be taken along. Copy what you need.' }
+    else {
+      forgetDraft(model, this.id)
+      go(to('m', model, 'new'))
+    }
+  }
+
+  async #send(values: Record<string, unknown>): Promise<void> {
+    const { base, key } = this.draft.value
+    const { model } = this.#model
+    this.isSaving.value = true
+    try {
+      this.#saved(await (base ? update(model, base, values, this.#comparable) : create(model, values, key)))
+    } catch (error) {
+      this.#failed(error)
+    } finally {
+      this.isSaving.value = false
+    }
+  }
+
+  #saved({ row, merged }: Saved): void {
+    const { model } = this.#model
+    const lost = leftOver(this.draft.value, this.fields)
+    forgetDraft(model, this.id)
+    if (this.id === 'new') this.draft.value = { typed: {}, zone: zone.peek(), key: newKey() }
+    else if (lost.length > 0) {
+      const typed = Object.fromEntries(lost.map(({ name, raw }) => [name, raw]))
+      keepDraft(this.#model, this.id, { ...this.draft.value, base: row, typed })
+    }
+    const titles = merged.map((name) => this.fields.find((field) => field.name === name)?.title ?? name)
+    const also = titles.length > 0 ? ` What others had changed was kept: ${titles.join(', ')}.` : ''
+    tell(`${nameOf(row, this.#model)} is saved.${also}`)
+    // Whoever is elsewhere by now is not called back.
+    if (this.isLeft) return
+    if (this.id !== 'new') this.leave()
+    else goInstead(this.#model.allowed.read ? to('m', model, row.id) : to('m', model, 'new'))
+  }
+
+  #failed(error: unknown): void {
+    if (this.isLeft) complain(error)
+    else if (isRefusal(error, 'VERSION_CONFLICT')) this.#openConflict(error)
+    else {
+      this.isGone.value = this.id !== 'new' && isRefusal(error, 'RECORD_NOT_FOUND')
+      const { text, faults } = explain(error, this.fields)
+      this.faults.value = faults
+      this.problem.value = { text }
+    }
+  }
+
+  /** Who did it and when, the service knows; what clashes is seen here as well, but for what is never shown. */
+  #openConflict({ data, conflict }: Refusal): void {
+    const theirs = data[0] as Row
+    const { values } = this.sent
+    const found = merge(this.draft.value.base as Row, theirs, values, this.#comparable).clashes
+    const hidden = conflict?.clashes ?? Object.keys(values).filter((name) => !this.#comparable.includes(name))
+    const clashes = withHidden(found, hidden, values)
+    this.current.value = theirs
+    this.conflict.value = {
+      theirs,
+      clashes: clashes.map((clash) => ({ ...clash, ...conflict?.fields[clash.field], mine: clash.mine })),
+    }
+  }
+}

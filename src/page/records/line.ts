@@ -1,0 +1,54 @@
+import { h } from 'preact'
+import { go, to } from '../basics/address.ts'
+import { classes, html } from '../basics/html.ts'
+import { type Field, isNumeric, type Model, nameOf, type Row } from '../logic/model.ts'
+import { Cell } from '../parts/cell.ts'
+
+interface LineProperties {
+  index: number
+  row: Row | undefined
+  model: Model
+  columns: Field[]
+  isActive: boolean
+  isSelected: boolean
+  isFresh: boolean
+  onSelect(between: boolean): void
+}
+
+/** One row of the table; on a phone a card. */
+export function Line({ index, row, model, columns, isActive, isSelected, isFresh, onSelect }: LineProperties) {
+  const href = row && to('m', model.model, row.id)
+  return html.div(
+    {
+      id: `row-${index}`,
+      role: 'row',
+      class: classes('row', isActive && 'active', isSelected && 'selected', isFresh && 'fresh', !row && 'coming'),
+      'aria-rowindex': index + 2,
+      'aria-selected': isSelected,
+      onClick: (event: MouseEvent) => {
+        const isControl = (event.target as Element).closest('a, input, label')
+        if (href !== undefined && !isControl && getSelection()?.isCollapsed !== false) go(href)
+      },
+    },
+    html.div(
+      { role: 'gridcell', class: 'pick' },
+      row &&
+        html.input({
+          type: 'checkbox',
+          tabIndex: -1,
+          'aria-label': `Select ${nameOf(row, model)}`,
+          checked: isSelected,
+          onClick: (event: MouseEvent) => onSelect(event.shiftKey),
+        }),
+    ),
+    columns.map((field, column) =>
+      html.div(
+        { key: field.name, role: 'gridcell', class: classes('cell', isNumeric(field) && 'number') },
+        html.span({ class: 'label', 'aria-hidden': true }, field.title),
+        row && column === 0
+          ? html.a({ href, tabIndex: -1 }, h(Cell, { field, value: row[field.name], plain: true }))
+          : row && h(Cell, { field, value: row[field.name] }),
+      ),
+    ),
+  )
+}

@@ -1,0 +1,22 @@
+import type { Field } from '../logic/model.ts'
+
+/** How wide a column is at least, in rem, and which share it has of what is left. */
+function widthOf({ type, format, reference, enum: choices }: Field): [least: number, share: number] {
+  if (reference !== undefined) return [9, 1.5]
+  if (type === 'boolean') return [5, 0]
+  if (type === 'integer' || type === 'number' || format === 'decimal') return [6, 0.5]
+  if (format === 'date' || format === 'time') return [8, 0]
+  if (format === 'date-time') return [12, 0]
+  return choices ? [7, 0.5] : [10, 2]
+}
+
+/** For the style of a table: the columns, after the one for selecting, and what all of them need at least. */
+export function widthsOf(columns: Field[]): { '--template': string; '--least': string } {
+  const widths = columns.map(widthOf)
+  const template = widths.map(([least, share]) => (share === 0 ? `${least}rem` : `minmax(${least}rem, ${share}fr)`))
+  const hasShare = widths.some(([, share]) => share > 0)
+  return {
+    '--template': `2.5rem ${template.join(' ')}${hasShare ? '' : ' 1fr'}`,
+    '--least': `${widths.reduce((sum, [least]) => sum + least, 2.5)}rem`,
+  }
+}
