@@ -18,6 +18,7 @@ export interface Change {
 
 const OPERATIONS = ['create', 'update', 'delete', 'restore', 'forget']
 const RETRY_MS = 2000
+const GRACE_MS = 4000
 
 const listeners = new Set<(change: Change) => void>()
 const missed = new Set<() => void>()
@@ -76,7 +77,10 @@ function open(): void {
     isFresh = false
   }
   opened.onerror = () => {
-    isReachable.value = false
+    // A stream may end and be taken up again within a moment.
+    setTimeout(() => {
+      if (stream === opened && opened.readyState !== EventSource.OPEN) isReachable.value = false
+    }, GRACE_MS)
     // The browser tries again by itself, unless the service has said no: the session is over, or the number is not kept.
     if (opened.readyState === EventSource.CLOSED && stream === opened) reopen().catch(console.error)
   }

@@ -21,10 +21,15 @@ export function loginAgain(): Promise<void> {
   return back.promise
 }
 
+/** What is kept of what was typed begins with this. */
+export const DRAFTS = 'dossier/'
+
 /** Windows share the cookie: if somebody else has logged in within one, the others are theirs as well. */
 const windows = new BroadcastChannel('dossier')
 windows.onmessage = ({ data }) => {
-  if (person.value && person.value.username !== data) startAnew()
+  const here = person.value?.username
+  if (here === data) resume()
+  else if (here !== undefined || data !== '') startAnew()
 }
 
 /** Another person sees another page: nothing of the one before may stay. */
@@ -43,9 +48,6 @@ export function isStill(by: Person): boolean {
   return true
 }
 
-/** What is kept of what was typed begins with this. */
-export const DRAFTS = 'dossier/'
-
 export function loggedOut(): void {
   windows.postMessage('')
   startAnew()
@@ -53,7 +55,11 @@ export function loggedOut(): void {
 
 export function loggedIn(by: Person): void {
   windows.postMessage(by.username)
-  if (!isStill(by)) return
+  if (isStill(by)) resume()
+}
+
+/** Whatever waited for somebody to log in goes on. */
+function resume(): void {
   isAway.value = false
   back?.resolve()
   back = undefined

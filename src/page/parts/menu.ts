@@ -1,12 +1,18 @@
 import type { ComponentChildren } from 'preact'
 import { useId } from 'preact/hooks'
-import { html } from '../basics/html.ts'
+import { classes, html } from '../basics/html.ts'
+
+interface MenuProperties {
+  label: ComponentChildren
+  class?: string
+  children?: ComponentChildren
+}
 
 /** A button that opens a small panel: the browser's own popover, which closes by Esc and by a click elsewhere. */
-export function Menu({ label, children }: { label: ComponentChildren; children?: ComponentChildren }) {
+export function Menu({ label, class: more, children }: MenuProperties) {
   const id = useId()
   return html.div(
-    { class: 'menu' },
+    { class: classes('menu', more) },
     html.button({ type: 'button', popovertarget: id, style: { anchorName: `--${id}` } }, label),
     html.div(
       {

@@ -17,7 +17,10 @@ export const Fields = ({ fields, record, fresh }: FieldsProperties) =>
     { class: 'fields' },
     fields.map((field) =>
       html.div(
-        { key: field.name, class: classes(fresh.includes(field.name) && 'fresh', isWide(field) && 'wide') },
+        {
+          key: field.name,
+          class: classes(fresh.includes(field.name) && 'fresh', isWide(field) && record[field.name] !== null && 'wide'),
+        },
         html.dt(null, field.title),
         html.dd(null, shownValue(field, record[field.name])),
       ),

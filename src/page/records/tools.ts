@@ -38,7 +38,7 @@ export function Tools({ model, query, columns, onSelectAll }: ToolsProperties) {
   return h(
     Fragment,
     null,
-    h(Menu, { label: 'Sort' }, h(Sort, { model, query, columns })),
+    h(Menu, { label: 'Sort', class: 'if-narrow' }, h(Sort, { model, query, columns })),
     h(Menu, { label: 'Columns' }, h(Columns, { model, query, columns })),
     h(Menu, { label: 'Views' }, h(Views, { model, query })),
     h(
