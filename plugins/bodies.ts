@@ -5,6 +5,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { Failure, MOST_FAULTS } from '../src/errors.ts'
 import { isTooDeep, MAX_DEPTH } from '../src/lib/depth.ts'
+import { hasLoneEscape, LONE_ESCAPE_FAULT } from '../src/lib/json-keys.ts'
 import { inexactNumbers } from '../src/lib/json-numbers.ts'
 import { newAjv, withinBounds } from '../src/model/ajv.ts'
 import { invalid } from '../src/model/explain.ts'
@@ -47,6 +48,7 @@ function faultOf({ routeOptions }: FastifyRequest, text: string, body: unknown):
   // Each level takes two characters at least.
   if (text.length > 2 * MAX_DEPTH && isTooDeep(body, MAX_DEPTH + (isBatch ? BATCH_LEVELS : 0)))
     return new Failure('BAD_REQUEST', `The body is nested deeper than ${MAX_DEPTH} levels.`)
+  if (hasLoneEscape(text)) return new Failure('BAD_REQUEST', `The body ${LONE_ESCAPE_FAULT}.`)
   const inexact = inexactNumbers(text).slice(0, MOST_FAULTS)
   if (inexact.length === 0) return undefined
   // A fault is that of one operation, and named as if it had come alone.

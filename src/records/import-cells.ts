@@ -1,4 +1,5 @@
 import { isTooDeep, MAX_DEPTH } from '../lib/depth.ts'
+import { hasLoneEscape, LONE_ESCAPE_FAULT } from '../lib/json-keys.ts'
 import { inexactNumbers, isExact } from '../lib/json-numbers.ts'
 import type { Field } from '../model/model.ts'
 
@@ -74,6 +75,7 @@ export function documentOf(text: string): unknown {
     return new Fault('is not valid JSON')
   }
   if (isTooDeep(value)) return new Fault(`is nested deeper than ${MAX_DEPTH} levels`)
+  if (hasLoneEscape(text)) return new Fault(LONE_ESCAPE_FAULT)
   const [inexact] = inexactNumbers(text)
   return inexact ? new Fault(`${inexact.join('.')} ${INEXACT}`.trim()) : value
 }

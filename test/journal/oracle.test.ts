@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
+import { hasLoneEscape } from '../../src/lib/json-keys.ts'
 import { type Client, PASSWORD, startApp } from '../helper.ts'
 
 /** Random things happen to records, beside an oracle that remembers every state; then the history must tell the same. */
@@ -26,7 +27,9 @@ const value = {
   whole: fc.option(fc.maxSafeInteger()),
   ratio: fc.option(fc.double({ noNaN: true, noDefaultInfinity: true })),
   flag: fc.option(fc.boolean()),
-  list: fc.option(fc.array(fc.jsonValue({ maxDepth: 1 }), { maxLength: 2 })),
+  list: fc.option(
+    fc.array(fc.jsonValue({ maxDepth: 1 }), { maxLength: 2 }).filter((one) => !hasLoneEscape(JSON.stringify(one))),
+  ),
 }
 const some = fc.record(value, { requiredKeys: [] })
 const pick = fc.nat({ max: 50 })

@@ -209,6 +209,7 @@ t.test('import', async (t) => {
       ['Ab,,,maybe,,,', { active: 'must be true or false: "maybe"' }],
       ['Ab,,,,10.12.1815,,', { born: /"date": "10.12.1815"/ }],
       ['Ab,,,,,x y,', { tags: 'is not valid JSON: "x y"' }],
+      ['Ab,,,,,,"{""\\n"":1}"', { place: /only a quote, a backslash or a control character/ }],
       ['Ab,,,,,[1],', { 'tags.0': /must be a string/ }],
       [`Ab,,,,,,${long}`, { place: /nested deeper/ }],
       ['Ab,,,,,,"{""a"":1e400}"', { place: /a is a number that cannot be kept exactly/ }],

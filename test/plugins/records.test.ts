@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
+import { hasLoneEscape } from '../../src/lib/json-keys.ts'
 import { type Client, CONTACT, playScenarios, startApp, THING } from '../helper.ts'
 
 const CONTACTS = '/ws/rest/contacts.Contact'
@@ -226,6 +227,15 @@ t.test('bad requests get one clear answer and change nothing', async (t) => {
       status: 400,
       code: 'BAD_REQUEST',
       has: ['nested'],
+    },
+    {
+      name: 'a key that Node may read as another',
+      method: 'PUT',
+      path: CONTACTS,
+      body: '{"data":{"\\n":1}}',
+      status: 400,
+      code: 'BAD_REQUEST',
+      has: ['only a quote, a backslash or a control character'],
     },
     {
       name: 'form body',
@@ -535,13 +545,15 @@ t.test('any text and any number comes back as it was sent', async (t) => {
   })
   const client = await service.login()
   const text = fc.string({ unit: 'grapheme' }).filter((value) => !value.includes('\0'))
-  const record = fc.record({
-    text,
-    number: fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => value + 0),
-    whole: fc.maxSafeInteger(),
-    json: fc.dictionary(fc.string({ maxLength: 5 }), fc.jsonValue({ maxDepth: 2 })),
-    list: fc.array(fc.jsonValue({ maxDepth: 2 }), { maxLength: 4 }),
-  })
+  const record = fc
+    .record({
+      text,
+      number: fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => value + 0),
+      whole: fc.maxSafeInteger(),
+      json: fc.dictionary(fc.string({ maxLength: 5 }), fc.jsonValue({ maxDepth: 2 })),
+      list: fc.array(fc.jsonValue({ maxDepth: 2 }), { maxLength: 4 }),
+    })
+    .filter((sent) => !hasLoneEscape(JSON.stringify(sent)))
   await fc.assert(
     fc.asyncProperty(record, async (sent) => {
       const { body } = await client.put('/ws/rest/test.Any', sent)
