@@ -118,13 +118,12 @@ function list(schema: Schema, raw: string[], { id, label, onRaw }: InputProperti
     raw.map((item, index) =>
       html.div(
         { key: index, class: 'line' },
-        html.input({
+        (/[\r\n]/.test(item) ? html.textarea : html.input)({
           id: index === 0 ? id : undefined,
-          type: 'text',
-          inputMode: schema.items?.type === 'string' ? undefined : 'decimal',
           'aria-label': `${label}, ${index + 1}`,
+          inputMode: schema.items?.type === 'string' ? undefined : 'decimal',
           value: item,
-          onInput: ({ currentTarget }) => replaced(index, currentTarget.value),
+          onInput: ({ currentTarget }: { currentTarget: { value: string } }) => replaced(index, currentTarget.value),
         }),
         html.button(
           {

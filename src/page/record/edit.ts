@@ -1,14 +1,18 @@
 import { h } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
 import { to } from '../basics/address.ts'
 import { askOne, isRefusal } from '../basics/api.ts'
 import { keptDraft } from '../basics/drafts.ts'
 import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
 import { modelsRound, pathOf } from '../basics/models.ts'
-import { type Model, nameOf, type Row } from '../logic/model.ts'
+import { type Model, nameOf, type Row, shownFields } from '../logic/model.ts'
 import { Heading } from '../parts/heading.ts'
 import { Empty, shown } from '../parts/message.ts'
 import { Form } from './form.ts'
+
+const AGAIN_MS = 300
+const MOST_TRIES = 20
 
 /** A record being changed. If it is gone by now, what was typed is not. */
 export function Edit({ model, id }: { model: Model; id: string }) {
@@ -26,6 +30,15 @@ export function Edit({ model, id }: { model: Model; id: string }) {
     },
     [model.model, id],
   )
+  // While models change, a record may still come as it was before.
+  const { value: record, again } = loaded
+  const isBehind = record && shownFields(model).some(({ name }) => !Object.hasOwn(record, name))
+  const tries = useRef(0)
+  useEffect(() => {
+    if (!isBehind || ++tries.current > MOST_TRIES) return
+    const timer = setTimeout(again, AGAIN_MS)
+    return () => clearTimeout(timer)
+  }, [record, isBehind])
   if (!model.allowed.update) return Empty(`You may not change ${model.title} records`)
   return shown(loaded, (record) =>
     html.article(

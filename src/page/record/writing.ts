@@ -116,7 +116,21 @@ export class Writing {
     if (Object.keys(this.faults.value).length > 0)
       this.problem.value = { text: 'Not saved: some of it cannot be read.' }
     else if (this.draft.value.base && Object.keys(values).length === 0) this.leave()
-    else await this.#send(values)
+    else if (!this.#isNewField(values)) await this.#send(values)
+  }
+
+  /** What one began with does not have a field, for the model has changed: what stands there by now has not been seen. */
+  #isNewField(values: Record<string, unknown>): boolean {
+    const { base } = this.draft.value
+    const now = this.current.value
+    if (!base || !now) return false
+    const fresh = Object.keys(values).filter((name) => this.#comparable.includes(name) && !Object.hasOwn(base, name))
+    const clashes = this.others.clashes.filter(({ field }) => fresh.includes(field))
+    if (fresh.some((name) => !Object.hasOwn(now, name)))
+      this.problem.value = { text: 'The model has just changed. Try again in a moment.' }
+    else if (clashes.length > 0) this.conflict.value = { theirs: now, clashes }
+    else return false
+    return true
   }
 
   /** Every clash has been decided: from here on theirs is what one began with, and what is left to them was not typed. */
