@@ -51,7 +51,9 @@ export function Form({ model, record, start = {} }: FormProperties) {
     return () => removeEventListener('beforeunload', warn)
   }, [isKept.value])
 
-  const save = () => writing.save(unreadableIn(element.current as HTMLFormElement))
+  const save = () => {
+    if (element.current) writing.save(unreadableIn(element.current))
+  }
   useKeys(
     { keys: 'Ctrl+S', does: 'save', press: save },
     { keys: 'Esc', does: 'back, keeping what was typed', press: () => writing.leave() },

@@ -1,7 +1,7 @@
 import { type Signal, signal } from '@preact/signals'
 import { go, goInstead, to } from '../basics/address.ts'
 import { isRefusal, type Refusal } from '../basics/api.ts'
-import { forgetDraft, keepDraft, keptDraft } from '../basics/drafts.ts'
+import { forgetDraft, keepDraft, keptDraft, newKey } from '../basics/drafts.ts'
 import type { Change } from '../basics/feed.ts'
 import { listOf } from '../basics/lists.ts'
 import { zone } from '../basics/zone.ts'
@@ -12,9 +12,6 @@ import type { Raw } from '../logic/raw.ts'
 import { complain, tell } from '../parts/notices.ts'
 import { explain } from './problems.ts'
 import { create, type Saved, update } from './saving.ts'
-
-/** Browsers give out random ids only over HTTPS and on the own machine. */
-const newKey = () => crypto.randomUUID?.()
 
 /** A record being written: what was typed, what others make of it meanwhile, and what becomes of it when it is saved. */
 export class Writing {
@@ -36,15 +33,20 @@ export class Writing {
   readonly isKept = signal(true)
   /** nobody looks at it any more */
   isLeft = false
-  #model: Model
+  readonly #about: Signal<Model>
 
   constructor(model: Model, record: Row | undefined, start: Record<string, Raw>) {
-    this.#model = model
+    this.#about = signal(model)
     this.id = record ? String(record.id) : 'new'
     const kept = keptDraft(model.model, this.id)
     this.wasKept = kept !== undefined
-    this.draft = signal(kept ?? { base: record, typed: start, zone: zone.peek(), key: newKey() })
+    const { key = newKey(), ...draft } = kept ?? { base: record, typed: start, zone: zone.peek() }
+    this.draft = signal({ ...draft, key })
     this.current = signal(record)
+  }
+
+  get #model(): Model {
+    return this.#about.value
   }
 
   get fields(): Field[] {
@@ -68,7 +70,7 @@ export class Writing {
 
   /** The model or the record has been read anew: what one began with is told in the model's words of now. */
   meet(model: Model, record: Row | undefined): void {
-    this.#model = model
+    this.#about.value = model
     if (!record) return
     const { base } = this.draft.peek()
     if (base?.version === record.version) this.draft.value = { ...this.draft.peek(), base: record }
@@ -137,9 +139,8 @@ export class Writing {
   async decide(choice: Record<string, 'mine' | 'theirs'>): Promise<void> {
     const { theirs, clashes } = this.conflict.value as { theirs: Row; clashes: Clash[] }
     const values = decided(this.sent.values, clashes, choice)
-    const { typed } = this.draft.value
     const left = clashes.filter(({ field }) => choice[field] === 'theirs').map(({ field }) => field)
-    const mine = Object.fromEntries(Object.entries(typed).filter(([name]) => !left.includes(name)))
+    const mine = Object.fromEntries(Object.entries(this.draft.value.typed).filter(([name]) => !left.includes(name)))
     this.conflict.value = undefined
     this.#change({ ...this.draft.value, base: theirs, typed: mine })
     if (Object.keys(values).length > 0) return this.#send(values)
@@ -176,12 +177,11 @@ export class Writing {
   #saved({ row, merged }: Saved): void {
     const { model } = this.#model
     const lost = leftOver(this.draft.value, this.fields)
-    forgetDraft(model, this.id)
-    if (this.id === 'new') this.draft.value = { typed: {}, zone: zone.peek(), key: newKey() }
-    else if (lost.length > 0) {
-      const typed = Object.fromEntries(lost.map(({ name, raw }) => [name, raw]))
-      keepDraft(this.#model, this.id, { ...this.draft.value, base: row, typed })
-    }
+    // Another form may have been opened since, and written to.
+    if (keptDraft(model, this.id)?.key === this.draft.value.key) forgetDraft(model, this.id)
+    const rest = { zone: zone.peek(), typed: Object.fromEntries(lost.map(({ name, raw }) => [name, raw])) }
+    if (lost.length > 0) keepDraft(this.#model, this.id, this.id === 'new' ? rest : { ...rest, base: row })
+    if (this.id === 'new') this.draft.value = { ...rest, key: newKey() }
     const titles = merged.map((name) => this.fields.find((field) => field.name === name)?.title ?? name)
     const also = titles.length > 0 ? ` What others had changed was kept: ${titles.join(', ')}.` : ''
     tell(`${nameOf(row, this.#model)} is saved.${also}`)

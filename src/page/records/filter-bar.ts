@@ -9,6 +9,8 @@ import { modelNamed, pathOf } from '../basics/models.ts'
 import { zone } from '../basics/zone.ts'
 import {
   ANYWHERE,
+  comparisonOf,
+  comparisonsOf,
   type Filter,
   filtersIn,
   labelOf,
@@ -75,8 +77,7 @@ export function FilterBar({ model, query }: BarProperties) {
             type: 'button',
             class: 'quiet',
             title: 'Change this filter',
-            // Through a reference it is written by hand, in the address.
-            disabled: fieldOf(model, filter.path) === undefined,
+            disabled: !canEdit(filter, model),
             onClick: () => {
               editing.value = filter
             },
@@ -117,6 +118,13 @@ export function FilterBar({ model, query }: BarProperties) {
         },
       }),
   )
+}
+
+/** What the dialog cannot say is written by hand, in the address. */
+function canEdit(filter: Filter, model: Model): boolean {
+  const field = fieldOf(model, filter.path)
+  const isText = (choice: unknown) => typeof choice === 'string'
+  return field !== undefined && comparisonsOf(field).includes(comparisonOf(filter)) && (field.enum ?? []).every(isText)
 }
 
 /** A reference is named, not numbered. */

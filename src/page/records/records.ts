@@ -66,6 +66,11 @@ export function Records({ model, query, readable }: RecordsProperties) {
   if (rows.total.value !== undefined || rows.fault.value) last.current = rows
   const found = last.current
   const total = found.total.value
+  const selectAll = async () => {
+    const some = await found.first(MOST).catch(complain)
+    // Something else may be looked for by now.
+    if (some && last.current === found) selection.take(some)
+  }
   return html.section(
     { class: 'records' },
     h(
@@ -75,7 +80,7 @@ export function Records({ model, query, readable }: RecordsProperties) {
         model,
         query,
         columns,
-        onSelectAll: () => rows.first(MOST).then((some) => selection.take(some), complain),
+        onSelectAll: () => selectAll(),
       }),
     ),
     h(FilterBar, { model, query }),

@@ -68,13 +68,17 @@ export class Rows {
 
   /** Some records as they are now. */
   async byIds(ids: number[]): Promise<Row[]> {
-    if (ids.length === 0) return []
-    const query = new URLSearchParams({
-      fields: this.#query.get('fields') ?? '',
-      'id[in]': ids.slice(0, LARGEST).join(','),
-    })
-    query.set('limit', String(LARGEST))
-    return (await ask<Row>('GET', `${pathOf(this.#model)}?${query}`)).data
+    const rows: Row[] = []
+    for (let at = 0; at < ids.length; at += LARGEST) {
+      const some = ids.slice(at, at + LARGEST).join(',')
+      const query = new URLSearchParams({
+        fields: this.#query.get('fields') ?? '',
+        'id[in]': some,
+        limit: String(LARGEST),
+      })
+      rows.push(...(await ask<Row>('GET', `${pathOf(this.#model)}?${query}`)).data)
+    }
+    return rows
   }
 
   /** The first so many, or all there are. */
