@@ -68,7 +68,7 @@ const TRIES = 3
 export async function ask<Item = unknown>(method: string, path: string, asking: Asking = {}): Promise<Answer<Item>> {
   for (let tries = 1; ; tries++) {
     const response = await send(method, path, asking)
-    const body = await bodyOf(response)
+    const body = bodyIn(await response.text(), response.status)
     if (response.ok) return body as unknown as Answer<Item>
     const refusal = new Refusal(response.status, body, Number(response.headers.get('retry-after') ?? 0))
     if (refusal.code === 'LOGIN_REQUIRED' && !asking.asStranger) await loginAgain()
@@ -98,14 +98,16 @@ async function send(method: string, path: string, { body, signal: stop, key }: A
 }
 
 /** A proxy in between may answer with anything. */
-async function bodyOf(response: Response): Promise<Record<string, unknown>> {
-  const text = await response.text()
+export function bodyIn(text: string, status: number): Record<string, unknown> {
   try {
     return JSON.parse(text)
   } catch {
-    return { code: '', message: `The service answered with ${response.status}, and not in its own words.` }
+    return { code: '', message: `The service answered with ${status}, and not in its own words.` }
   }
 }
+
+/** What is sent again under the same key is not done again. Browsers give out random ids only over HTTPS and on the own machine. */
+export const newKey = (): string | undefined => crypto.randomUUID?.()
 
 export const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 

@@ -27,6 +27,3 @@ export function keepDraft(model: Model, id: string, { typed, ...draft }: Draft):
 }
 
 export const forgetDraft = (model: string, id: string): void => sessionStorage.removeItem(keyOf(model, id))
-
-/** Under which a new record is sent. Browsers give out random ids only over HTTPS and on the own machine. */
-export const newKey = () => crypto.randomUUID?.()

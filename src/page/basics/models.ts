@@ -1,18 +1,20 @@
 import { signal } from '@preact/signals'
 import { ANYWHERE, literally } from '../logic/filters.ts'
-import { fieldOf, isText, type Model, type Row } from '../logic/model.ts'
+import { fieldOf, isText, type Model, nameOf, type Row } from '../logic/model.ts'
 import { ask, askOne } from './api.ts'
 import { onModels } from './feed.ts'
 
 /** What the service tells of its models; asked for once, and anew when they have changed. */
 
 const known = new Map<string, Promise<Model>>()
+let readable: Promise<string[]> | undefined
 
 /** Grows when models have changed: whoever reads it is brought up to date. */
 export const modelsRound = signal(0)
 
 onModels(() => {
   known.clear()
+  readable = undefined
   modelsRound.value++
 })
 
@@ -29,18 +31,26 @@ export function modelNamed(name: string): Promise<Model> {
 }
 
 /** The names of the models whose records one may read. */
-export async function readableModels(): Promise<string[]> {
+export function readableModels(): Promise<string[]> {
   modelsRound.value
-  return (await ask<string>('GET', '/ws/meta/models')).data
+  readable ??= ask<string>('GET', '/ws/meta/models').then(
+    ({ data }) => data,
+    (error) => {
+      // What failed is asked for again.
+      readable = undefined
+      throw error
+    },
+  )
+  return readable
 }
 
 /** The names of the models that one may read or create records of. */
 export async function modelNames(): Promise<string[]> {
-  const [readable, creatable] = await Promise.all([
+  const [readables, creatable] = await Promise.all([
     readableModels(),
     ask<string>('GET', '/ws/meta/models?allowed=create'),
   ])
-  return [...new Set([...readable, ...creatable.data])].sort()
+  return [...new Set([...readables, ...creatable.data])].sort()
 }
 
 export const pathOf = (model: string, ...steps: (string | number)[]) =>
@@ -50,6 +60,19 @@ export async function totalOf(model: string): Promise<number> {
   const { total = 0 } = await ask('GET', `${pathOf(model)}?limit=0`)
   return total
 }
+
+/** What a person calls the record that an id leads to. */
+export async function recordName(model: string, id: string | number): Promise<string> {
+  const [about, row] = await Promise.all([modelNamed(model), askOne<Row>('GET', pathOf(model, id))])
+  return nameOf(row, about)
+}
+
+/** Brings a record back: one that is deleted, or with `version` and `to` an earlier version. */
+export const restore = (
+  model: string,
+  id: string | number,
+  data: { version?: number; to?: number } = {},
+): Promise<Row> => askOne<Row>('POST', pathOf(model, id, 'restore'), { body: { data } })
 
 /** Records by what people know of them: a text of the list, or the id. */
 export async function recordsLike(model: Model, text: string, limit: number, stop?: AbortSignal): Promise<Row[]> {

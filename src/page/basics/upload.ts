@@ -1,4 +1,4 @@
-import { isReachable, pause, Refusal, Unreachable } from './api.ts'
+import { bodyIn, isReachable, newKey, pause, Refusal, Unreachable } from './api.ts'
 import { loginAgain } from './session.ts'
 
 /** The same file with the same wishes is the same request, however often it is sent: nothing is there twice. */
@@ -7,7 +7,7 @@ const keys = new WeakMap<Blob, Map<string, string | undefined>>()
 function keyOf(file: Blob, path: string): string | undefined {
   const known = keys.get(file) ?? new Map<string, string | undefined>()
   keys.set(file, known)
-  if (!known.has(path)) known.set(path, crypto.randomUUID?.())
+  if (!known.has(path)) known.set(path, newKey())
   return known.get(path)
 }
 
@@ -39,7 +39,7 @@ function post(path: string, file: Blob, key: string | undefined, onSent: (bytes:
     request.upload.onload = () => onSent(file.size)
     request.onload = () => {
       isReachable.value = true
-      resolve({ status: request.status, body: bodyIn(request) })
+      resolve({ status: request.status, body: bodyIn(request.responseText, request.status) })
     }
     request.onerror = () => {
       isReachable.value = false
@@ -47,12 +47,4 @@ function post(path: string, file: Blob, key: string | undefined, onSent: (bytes:
     }
     request.send(file)
   })
-}
-
-function bodyIn({ responseText, status }: XMLHttpRequest): Record<string, unknown> {
-  try {
-    return JSON.parse(responseText)
-  } catch {
-    return { message: `The service answered with ${status}, and not in its own words.` }
-  }
 }

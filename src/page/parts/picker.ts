@@ -1,9 +1,8 @@
 import { useSignal } from '@preact/signals'
 import { useEffect, useId } from 'preact/hooks'
-import { askOne } from '../basics/api.ts'
 import { classes, html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
-import { modelNamed, pathOf, recordsLike } from '../basics/models.ts'
+import { modelNamed, recordName, recordsLike } from '../basics/models.ts'
 import { nameOf, type Row } from '../logic/model.ts'
 
 interface PickerProperties {
@@ -28,11 +27,7 @@ export function Picker({ model: name, value, label, id, describedBy, isInvalid, 
   const found = useSignal<Row[] | undefined>(undefined)
   const active = useSignal(0)
   const model = useLoaded(() => modelNamed(name), [name])
-  const chosen = useLoaded(async () => {
-    if (value === '') return ''
-    const [about, row] = await Promise.all([modelNamed(name), askOne<Row>('GET', pathOf(name, value))])
-    return nameOf(row, about)
-  }, [name, value])
+  const chosen = useLoaded(async () => (value === '' ? '' : recordName(name, value)), [name, value])
   const isOpen = typed.value !== undefined
   const rows = found.value ?? []
 

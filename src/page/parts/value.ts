@@ -1,11 +1,10 @@
 import { h } from 'preact'
-import { askOne } from '../basics/api.ts'
 import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
-import { modelNamed, pathOf } from '../basics/models.ts'
+import { recordName } from '../basics/models.ts'
 import { zone } from '../basics/zone.ts'
 import { difference } from '../logic/difference.ts'
-import { type Field, isText, nameOf, type Row } from '../logic/model.ts'
+import { type Field, isText } from '../logic/model.ts'
 import { NOTHING, textOf } from '../logic/values.ts'
 
 interface ValueProperties {
@@ -21,10 +20,7 @@ export function Value({ field, value }: ValueProperties) {
 }
 
 function Named({ model, id }: { model: string; id: number }) {
-  const { value: name } = useLoaded(async () => {
-    const [about, row] = await Promise.all([modelNamed(model), askOne<Row>('GET', pathOf(model, id))])
-    return nameOf(row, about)
-  }, [model, id])
+  const { value: name } = useLoaded(() => recordName(model, id), [model, id])
   return html.span(null, name ?? `#${id}`)
 }
 

@@ -1,9 +1,8 @@
 import { h } from 'preact'
 import { go, to } from '../basics/address.ts'
-import { ask } from '../basics/api.ts'
 import { html } from '../basics/html.ts'
 import { listOf } from '../basics/lists.ts'
-import { pathOf } from '../basics/models.ts'
+import { pathOf, restore } from '../basics/models.ts'
 import { usePages } from '../basics/pages.ts'
 import { useKeys } from '../basics/use-keys.ts'
 import { zone } from '../basics/zone.ts'
@@ -28,7 +27,7 @@ export function Deleted({ model }: { model: Model }) {
   useKeys({ keys: 'Esc', does: 'back to the list', press: () => go(listOf(model.model)) })
   const bringBack = async (row: Deletion) => {
     try {
-      await ask('POST', pathOf(model.model, row.id, 'restore'), { body: { data: {} } })
+      await restore(model.model, row.id)
       tell(`${nameOf(row, model)} is back.`, { label: 'Show it', run: () => go(to('m', model.model, row.id)) })
       pages.again()
     } catch (error) {

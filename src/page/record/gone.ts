@@ -1,8 +1,8 @@
 import { h } from 'preact'
-import { ask, type Refusal } from '../basics/api.ts'
+import type { Refusal } from '../basics/api.ts'
 import { html } from '../basics/html.ts'
 import { listOf } from '../basics/lists.ts'
-import { pathOf } from '../basics/models.ts'
+import { restore } from '../basics/models.ts'
 import { zone } from '../basics/zone.ts'
 import type { Model, Row } from '../logic/model.ts'
 import { momentIn } from '../logic/values.ts'
@@ -24,7 +24,7 @@ export function Gone({ model, id, refusal, onBack }: GoneProperties) {
   const wasThere = /deleted/.test(refusal.message)
   const bringBack = async () => {
     try {
-      await ask('POST', pathOf(model.model, id, 'restore'), { body: { data: {} } })
+      await restore(model.model, id)
       tell('It is back.')
       onBack()
     } catch (error) {

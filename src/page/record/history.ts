@@ -1,7 +1,6 @@
 import { h } from 'preact'
-import { ask } from '../basics/api.ts'
 import { html } from '../basics/html.ts'
-import { pathOf } from '../basics/models.ts'
+import { pathOf, restore } from '../basics/models.ts'
 import { usePages } from '../basics/pages.ts'
 import { zone } from '../basics/zone.ts'
 import { fieldOf, type Model, type Row } from '../logic/model.ts'
@@ -60,9 +59,7 @@ function Item({ entry, model, record }: { entry: Entry; model: Model; record: Ro
     isThere && model.allowed.update && version !== record.version && operation !== 'forget' && operation !== 'delete'
   const bringBack = async () => {
     try {
-      await ask('POST', pathOf(model.model, record.id, 'restore'), {
-        body: { data: { version: record.version, to: version } },
-      })
+      await restore(model.model, record.id, { version: record.version, to: version })
       tell(`It is as it was at version ${version}.`)
     } catch (error) {
       complain(error)

@@ -8,7 +8,7 @@ import { type Change, onChange, onMissed } from '../basics/feed.ts'
 import { html } from '../basics/html.ts'
 import { listOf } from '../basics/lists.ts'
 import { useLoaded } from '../basics/loading.ts'
-import { pathOf } from '../basics/models.ts'
+import { pathOf, restore } from '../basics/models.ts'
 import { useKeys } from '../basics/use-keys.ts'
 import { zone } from '../basics/zone.ts'
 import { curlFor } from '../logic/curl.ts'
@@ -94,10 +94,7 @@ function Shown({ model, record, latest }: { model: Model; record: Row; latest: C
       await ask('DELETE', `${pathOf(model.model, record.id)}?version=${version}`)
       go(listOf(model.model))
       const undo = () => {
-        ask('POST', pathOf(model.model, record.id, 'restore'), { body: { data: {} } }).then(
-          () => go(to('m', model.model, record.id)),
-          complain,
-        )
+        restore(model.model, record.id).then(() => go(to('m', model.model, record.id)), complain)
       }
       tell(`${nameOf(record, model)} is deleted.`, model.history ? { label: 'Undo', run: undo } : undefined)
     } catch (error) {

@@ -2,10 +2,9 @@ import { useSignal } from '@preact/signals'
 import { h } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { go, goInstead, place, to, withQuery } from '../basics/address.ts'
-import { askOne } from '../basics/api.ts'
 import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
-import { modelNamed, pathOf } from '../basics/models.ts'
+import { recordName } from '../basics/models.ts'
 import { zone } from '../basics/zone.ts'
 import {
   ANYWHERE,
@@ -19,7 +18,7 @@ import {
   withFilter,
   withoutFilter,
 } from '../logic/filters.ts'
-import { fieldOf, type Model, nameOf, type Row } from '../logic/model.ts'
+import { fieldOf, type Model } from '../logic/model.ts'
 import { later } from '../parts/later.ts'
 
 const FilterDialog = later(async () => (await import('./filter-dialog.ts')).FilterDialog)
@@ -132,10 +131,9 @@ function Label({ filter, model }: { filter: Filter; model: Model }) {
   const field = fieldOf(model, filter.path)
   const target = field?.reference
   const isOne = target !== undefined && /^\d+$/.test(filter.value) && filter.operator !== 'null'
-  const { value: name } = useLoaded(async () => {
-    if (!isOne) return undefined
-    const [about, row] = await Promise.all([modelNamed(target), askOne<Row>('GET', pathOf(target, filter.value))])
-    return nameOf(row, about)
-  }, [target, filter.value])
+  const { value: name } = useLoaded(
+    async () => (isOne ? recordName(target, filter.value) : undefined),
+    [target, filter.value],
+  )
   return html.span(null, labelOf(filter, model, zone.value, name))
 }

@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals'
 import { h } from 'preact'
 import { ask, isRefusal } from '../basics/api.ts'
 import { html } from '../basics/html.ts'
-import { pathOf } from '../basics/models.ts'
+import { pathOf, restore } from '../basics/models.ts'
 import { zone } from '../basics/zone.ts'
 import { type Draft, readAll } from '../logic/draft.ts'
 import type { Model, Row } from '../logic/model.ts'
@@ -72,8 +72,8 @@ export function Several({ model, selection, rowsNow, onDone }: SeveralProperties
       async (row) => {
         const { now } = done.find((outcome) => outcome.row === row) as Outcome
         const data = now ? { version: now.version, to: row.version } : {}
-        const answer = await ask<Row>('POST', pathOf(model.model, row.id, 'restore'), { body: { data } })
-        return { row: answer.data[0] as Row, now: answer.data[0] as Row, isUndone: true }
+        const back = await restore(model.model, row.id, data)
+        return { row: back, now: back, isUndone: true }
       },
       failed,
     )
