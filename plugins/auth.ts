@@ -22,7 +22,7 @@ declare module 'fastify' {
     /** of who has shown a token */
     bearer: Bearer | undefined
     /** who this is by now, for what goes on for long; undefined if they may not come in any more */
-    whoNow(): User | undefined
+    whoNow(): Promise<User | undefined>
     /** who is logged in; on public routes nobody may be */
     user: User & Doer
     /** proves by their password who somebody is; wrong ones are counted and written down */
@@ -65,19 +65,25 @@ const auth: FastifyPluginAsyncTypebox = async (app) => {
   // Before the body is read and before "unknown model": a stranger learns nothing.
   app.addHook('onRequest', (request, _reply, done) => {
     const token = bearerIn(request.headers.authorization)
-    const { config } = request.routeOptions
-    if (token === undefined) request.user = request.session.user as User
-    else {
-      request.bearer = tokens.bearerOf(token)
-      request.user = request.bearer?.user as User
+    if (token !== undefined) {
+      letIn(request, token).then(() => done(), done)
+      return
     }
-    if (request.bearer?.readOnly && mayChange(request.method, config))
-      done(new Failure('FORBIDDEN', 'This token may only read.'))
-    else if (request.user || config.public) done()
-    else if (token !== undefined) refuseToken(request).catch(done)
+    request.user = request.session.user as User
+    if (request.user || request.routeOptions.config.public) done()
     else
       done(new Failure('LOGIN_REQUIRED', 'Log in first: POST /callback with username and password; or send a token.'))
   })
+
+  /** Somebody who shows a token. */
+  async function letIn(request: FastifyRequest, token: string): Promise<void> {
+    const { config } = request.routeOptions
+    request.bearer = await tokens.bearerOf(token)
+    request.user = request.bearer?.user as User
+    if (request.bearer?.readOnly && mayChange(request.method, config))
+      throw new Failure('FORBIDDEN', 'This token may only read.')
+    if (!request.user && !config.public) await refuseToken(request)
+  }
 
   /** A wrong token counts as a failed login of its address; it keeps nobody else out, for there is nothing to guess. */
   async function refuseToken(request: FastifyRequest): Promise<never> {

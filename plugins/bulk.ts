@@ -103,7 +103,7 @@ async function routes(app: FastifyInstance, { model, records }: { model: Model; 
           key,
           hash: app.hashOfRequest(request.method, request.url, spooled.hash),
         }
-        const resumed = sent ? new Resumed<Place>(storage, sent) : undefined
+        const resumed = sent ? await Resumed.begin<Place>(storage, sent) : undefined
         if (resumed?.place?.isOver) reply.header('idempotency-replayed', 'true')
         const asked = { ...importing, ...spooled, resumed, whoNow: () => request.whoNow() }
         return success(await inTurn(storage, () => records.importAll(asked, user)))
@@ -124,7 +124,7 @@ async function* bytesOf(
   if (first.done) return
   yield first.value.bytes
   for await (const { bytes } of others) {
-    requireUnchanged(request.whoNow(), request.user)
+    requireUnchanged(await request.whoNow(), request.user)
     yield bytes
   }
 }

@@ -65,9 +65,9 @@ async function changes(app: FastifyInstance) {
     handler: async ({ query, user }) => {
       allowOnly(['since', 'models', 'limit'], query)
       const limit = wholeNumber(query, 'limit', MAX_LIMIT) ?? DEFAULT_LIMIT
-      const since = numberIn(query) ?? boundsOf(app.storage).oldest - 1
-      feed.requireKnown(since)
-      const { changes: found, next } = feed.page(user, modelsIn(query, user), since, limit)
+      const since = numberIn(query) ?? (await boundsOf(app.storage)).oldest - 1
+      await feed.requireKnown(since)
+      const { changes: found, next } = await feed.page(user, modelsIn(query, user), since, limit)
       return { status: 0, next, data: found }
     },
   })
@@ -94,7 +94,7 @@ async function changes(app: FastifyInstance) {
       const wanted = modelsIn(query, user)
       const last = headers['last-event-id']
       const since = last === undefined ? numberIn(query) : lastEvent(last)
-      if (since !== undefined) feed.requireKnown(since)
+      if (since !== undefined) await feed.requireKnown(since)
       requireRoom(user)
       const { raw } = reply
       // The stream ends with its connection: each piece goes out as it is.
@@ -103,7 +103,7 @@ async function changes(app: FastifyInstance) {
       raw.setHeader('content-type', 'text/event-stream')
       // Proxies hold back what they do not know to be a stream.
       raw.setHeader('x-accel-buffering', 'no')
-      app.streams.open({ person: user, wanted, sink: raw, ask: () => request.whoNow() }, since)
+      await app.streams.open({ person: user, wanted, sink: raw, ask: () => request.whoNow() }, since)
       reply.hijack()
     },
   })

@@ -39,16 +39,16 @@ const health: FastifyPluginAsyncTypebox = async (app) => {
       const { current, since, why } = app.modelsStatus()
       // Faults tell names of files and fields: a stranger need not know them.
       const isAdmin = request.user?.roles.includes(ADMIN)
-      const ready = answers(app.storage)
+      const ready = await answers(app.storage)
       return success({ live: true, ready, models: { current, since, why: isAdmin ? why : undefined } })
     },
   )
 }
 
 /** A database that does not answer is what makes a service unready; why, the log of the other requests tells. */
-function answers(storage: Storage): boolean {
+async function answers(storage: Storage): Promise<boolean> {
   try {
-    storage.readOne({ sql: 'SELECT username FROM dossier_users LIMIT 1', parameters: [] })
+    await storage.readOne({ sql: 'SELECT username FROM dossier_users LIMIT 1', parameters: [] })
     return true
   } catch {
     return false

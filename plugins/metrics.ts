@@ -30,11 +30,10 @@ async function metrics(app: FastifyInstance) {
     },
     async (request, reply) => {
       if (!hasToken(request, app.config.METRICS_TOKEN)) requireAdmin(request)
-      const records = new Map(
-        [...app.models.values()].map((model) => [model.name, countsOf(app.storage, model).total()]),
-      )
+      const records = new Map<string, number>()
+      for (const model of app.models.values()) records.set(model.name, await countsOf(app.storage, model).total())
       const sessions = await countSessions(app.storage.db, app.config)
-      const { newest: changes } = boundsOf(app.storage)
+      const { newest: changes } = await boundsOf(app.storage)
       const streams = app.streams.size
       return reply.type(app.metrics.contentType).send(await app.metrics.text({ sessions, records, changes, streams }))
     },

@@ -46,9 +46,10 @@ async function once(app: FastifyInstance) {
     const { username } = user
     request.doneOnce = begin(app.storage, { username, key })
     const tell = () => void reply.header('idempotency-replayed', 'true')
-    const doing = new Once(app.storage, { username, key, hash: hashOf(request) }, tell)
-    request.user = { ...user, once: doing }
-    done()
+    Once.begin(app.storage, { username, key, hash: hashOf(request) }, tell).then((doing) => {
+      request.user = { ...user, once: doing }
+      done()
+    }, done)
   })
 
   app.addHook('onResponse', (request, _reply, done) => {

@@ -133,7 +133,7 @@ async function modelRoutes(app: FastifyInstance, { model, records }: { model: Mo
         const past = await records.version(idIn(params), number, view, new Waiting(user, reply.raw))
         return reply.type('application/json').serializer(JSON.stringify).send(success(past))
       }
-      const record = records.read(idIn(params), user, view)
+      const record = await records.read(idIn(params), user, view)
       // What is referred to has versions of its own.
       if (view.expand.length > 0) return success(record)
       reply.header('etag', tagOf(record.version))

@@ -42,7 +42,7 @@ export const exportCommand: Command = async (world) => {
   return withRecords(world, name, values.as, async ({ storage, models, model, records, person }) => {
     const query = Object.fromEntries(new URLSearchParams(values.query))
     const asked = exportIn({ ...query, format, delimiter, safe: String(safe) }, { model, models })
-    const total = countsOf(storage, model).total()
+    const total = await countsOf(storage, model).total()
     const progress = rateOf(world.stderr, 'written', 'rows')
     let rows = 0
     const pieces = counted(records.exportAll(asked, person), (some) => {

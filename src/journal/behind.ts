@@ -20,7 +20,7 @@ export class Behind {
   readonly #streams: Streams
   #all: Stream[] = []
   /** pages that more than one of them asks for, in one round */
-  readonly #pages = new Map<string, ChangePage>()
+  readonly #pages = new Map<string, Promise<ChangePage>>()
 
   constructor(streams: Streams) {
     this.#streams = streams
@@ -56,8 +56,8 @@ export class Behind {
 
   async #tell(stream: Stream, feed: Served, upTo: number): Promise<void> {
     // What it has not read may have been dropped meanwhile: when it comes back it is told so.
-    if (!feed.isKnown(stream.position)) return this.#streams.end(stream)
-    const { changes, next } = this.#pageFor(stream, feed, upTo)
+    if (!(await feed.isKnown(stream.position))) return this.#streams.end(stream)
+    const { changes, next } = await this.#pageFor(stream, feed, upTo)
     const told = await feed.toldOf(changes)
     if (!this.#streams.isOpen(stream)) return
     const stuck = told.findIndex(({ text }) => text === undefined)
@@ -72,7 +72,7 @@ export class Behind {
   }
 
   /** Many come back at once after a restart, and ask for the same. */
-  #pageFor({ person, wanted, position }: Stream, feed: Served, upTo: number): ChangePage {
+  #pageFor({ person, wanted, position }: Stream, feed: Served, upTo: number): Promise<ChangePage> {
     const key = JSON.stringify([position, person.username, wanted && [...wanted]])
     const page = this.#pages.get(key) ?? feed.page(person, wanted, position, AT_A_TIME, upTo)
     this.#pages.set(key, page)

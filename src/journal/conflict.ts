@@ -20,14 +20,14 @@ interface Theirs {
 }
 
 /** Undefined where the history of a record does not tell. */
-export function conflictOf(
+export async function conflictOf(
   journal: Journal,
   model: Model,
   since: number,
   current: Row & { id: number; version: number },
   sent: Row,
-): Conflict | undefined {
-  const entries = journal.since(current.id, since, current.version)
+): Promise<Conflict | undefined> {
+  const entries = await journal.since(current.id, since, current.version)
   if (!entries) return undefined
   const found = new Map<string, Theirs>()
   // The newest first: who changed a field last is told, and what it was before all of them.

@@ -54,8 +54,8 @@ export const readRenames = async (db: Database, model: string): Promise<Rename[]
 export function entriesOf(storage: Storage, model: Model) {
   const secrets = new Set(model.fields.filter(({ writeOnly }) => writeOnly).map(({ name }) => name))
 
-  return function entries(rows: Row[]): Entry[] {
-    const renames = storage.read({ sql: RENAMES, parameters: [model.name] }) as unknown as Rename[]
+  return async function entries(rows: Row[]): Promise<Entry[]> {
+    const renames = (await storage.read({ sql: RENAMES, parameters: [model.name] })) as unknown as Rename[]
     return (rows as unknown as ChangeRow[]).map((row) => entryOf(row, renames))
   }
 

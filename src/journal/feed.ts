@@ -60,14 +60,14 @@ export function feedOf(storage: Storage, models: Models) {
   }
 
   /** Whether nothing has been dropped, or come otherwise, between a number and what is kept. */
-  function isKnown(since: number): boolean {
-    const row = storage.readOne({ sql: 'SELECT 1 FROM dossier_changes WHERE change = ?', parameters: [since] })
-    return row !== undefined || since + 1 === boundsOf(storage).oldest
+  async function isKnown(since: number): Promise<boolean> {
+    const row = await storage.readOne({ sql: 'SELECT 1 FROM dossier_changes WHERE change = ?', parameters: [since] })
+    return row !== undefined || since + 1 === (await boundsOf(storage)).oldest
   }
 
-  function requireKnown(since: number): void {
-    if (isKnown(since)) return
-    const { oldest } = boundsOf(storage)
+  async function requireKnown(since: number): Promise<void> {
+    if (await isKnown(since)) return
+    const { oldest } = await boundsOf(storage)
     throw new Failure(
       'CHANGES_GONE',
       `The change ${since} is not kept. The oldest that is has the number ${oldest}: read the records anew, and go on from now.`,
@@ -76,53 +76,55 @@ export function feedOf(storage: Storage, models: Models) {
   }
 
   /** What somebody may see of what came after a number, oldest first. */
-  function page(
+  async function page(
     person: Person,
     wanted: Wanted,
     since: number,
     limit: number,
     until = Number.MAX_SAFE_INTEGER,
-  ): ChangePage {
+  ): Promise<ChangePage> {
     const some = [...models.values()].filter(({ name }) => !wanted || wanted.has(name))
     const conditions = [...Map.groupBy(some, (model) => reachOf(model, 'read', person).scope)].map(([scope, group]) =>
       // The plus keeps SQLite from going through all changes of a model rather than on from a number.
       within({ scope }, person.username, is`+"model" IN (${sql.join(group.map(({ name }) => name))})`),
     )
-    const last = storage.readOne({ sql: LOOKED_AT, parameters: [since, MOST_LOOKED_AT] }) as { last: number | null }
-    const upTo = Math.max(since, Math.min(last.last ?? since, until))
-    const { rows, isCut } = storage.readUpTo(
+    const last = await storage.readOne({ sql: LOOKED_AT, parameters: [since, MOST_LOOKED_AT] })
+    const upTo = Math.max(since, Math.min((last?.last as number | null) ?? since, until))
+    const { rows, isCut } = await storage.readUpTo(
       sql`SELECT ${sql.raw(COLUMNS)} FROM dossier_changes WHERE ${is`"change" > ${since} AND "change" <= ${upTo}`}
         AND ${any(conditions)} ORDER BY "change" LIMIT ${limit}`.compile(storage.db),
       PAGE_BYTES,
     )
     const isFull = isCut || rows.length === limit
-    return { changes: changesIn(rows), next: isFull ? ((rows.at(-1)?.change as number) ?? since) : upTo }
+    return { changes: await changesIn(rows), next: isFull ? ((rows.at(-1)?.change as number) ?? since) : upTo }
   }
 
   /** Everything after a number, whoever may see it. */
-  function all(since: number, limit: number, until: number): ChangePage & { isFull: boolean } {
+  async function all(since: number, limit: number, until: number): Promise<ChangePage & { isFull: boolean }> {
     const text = `SELECT ${COLUMNS} FROM dossier_changes WHERE change > ? AND change <= ? ORDER BY change LIMIT ?`
-    const rows = storage.read({ sql: text, parameters: [since, until, limit] })
+    const rows = await storage.read({ sql: text, parameters: [since, until, limit] })
     const next = (rows.at(-1)?.change as number | undefined) ?? since
-    return { changes: changesIn(rows), next, isFull: rows.length === limit }
+    return { changes: await changesIn(rows), next, isFull: rows.length === limit }
   }
 
   /** Models that are not served any more have no names of today, and nobody who may read them. */
-  function changesIn(rows: Row[]): Owned[] {
+  async function changesIn(rows: Row[]): Promise<Owned[]> {
     const byModel = Map.groupBy(rows as unknown as (ChangeRow & { model: string })[], ({ model }) => model)
-    const changes = [...byModel].flatMap(([name, group]) => {
-      const model = models.get(name)
-      if (!model) return []
-      const { journal } = readerOf(model)
-      return journal.entries(group as unknown as Row[]).map((entry, index): Owned => {
-        const { change, version, operation, by, at, batch } = entry
-        const { id, createdBy } = group[index] as ChangeRow
-        const fields = journal.shownValues(entry).map(([field]) => field)
-        const stamp = { by, at, ...(batch !== null && { batch }) }
-        return { change, model: name, id, version, operation, ...stamp, fields, createdBy }
-      })
+    const changes = await Promise.all([...byModel].map(([name, group]) => changesOf(models.get(name), group)))
+    return changes.flat().sort((a, b) => a.change - b.change)
+  }
+
+  async function changesOf(model: Model | undefined, group: ChangeRow[]): Promise<Owned[]> {
+    if (!model) return []
+    const { journal } = readerOf(model)
+    const entries = await journal.entries(group as unknown as Row[])
+    return entries.map((entry, index): Owned => {
+      const { change, version, operation, by, at, batch } = entry
+      const { id, createdBy } = group[index] as ChangeRow
+      const fields = journal.shownValues(entry).map(([field]) => field)
+      const stamp = { by, at, ...(batch !== null && { batch }) }
+      return { change, model: model.name, id, version, operation, ...stamp, fields, createdBy }
     })
-    return changes.sort((a, b) => a.change - b.change)
   }
 
   /**
@@ -131,7 +133,7 @@ export function feedOf(storage: Storage, models: Models) {
    */
   async function recordAfter({ model: name, id, change, version, operation }: Change): Promise<Row | null | undefined> {
     const { look, journal } = readerOf(models.get(name) as Model)
-    const now = operation === 'delete' ? undefined : look(id)
+    const now = operation === 'delete' ? undefined : await look(id)
     if (!now && (operation === 'delete' || operation === 'forget')) return null
     if (now?.version === version) return now
     const key = `${name} ${id}`
@@ -157,8 +159,11 @@ export function feedOf(storage: Storage, models: Models) {
 }
 
 /** The numbers of the oldest change that is kept, and of the newest. */
-export function boundsOf(storage: Storage): { oldest: number; newest: number } {
-  const row = storage.readOne({ sql: BOUNDS, parameters: [] }) as { oldest: number | null; newest: number | null }
+export async function boundsOf(storage: Storage): Promise<{ oldest: number; newest: number }> {
+  const row = (await storage.readOne({ sql: BOUNDS, parameters: [] })) as {
+    oldest: number | null
+    newest: number | null
+  }
   return { oldest: row.oldest ?? 1, newest: row.newest ?? 0 }
 }
 
@@ -172,7 +177,7 @@ const LOOKED_AT = `
 
 interface Reader {
   journal: Journal
-  look(id: number): Row | undefined
+  look(id: number): Promise<Row | undefined>
 }
 
 function newReader(storage: Storage, model: Model): Reader {
@@ -181,9 +186,9 @@ function newReader(storage: Storage, model: Model): Reader {
   const text = `SELECT ${columns} FROM ${quote(tableOf(model))} WHERE "id" = ?`
   return {
     journal: journalOf(storage, model),
-    look: (id) => {
+    look: async (id) => {
       requireShape(storage, model)
-      const row = storage.readOne({ sql: text, parameters: [id] })
+      const row = await storage.readOne({ sql: text, parameters: [id] })
       return row && decode(row)
     },
   }

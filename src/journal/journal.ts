@@ -1,6 +1,6 @@
 import { type Model, visibleFields } from '../model/model.ts'
 import { PAGE_BYTES } from '../storage/size.ts'
-import type { Row, Seeker, Storage } from '../storage/storage.ts'
+import type { Row, Seeker, Soon, Storage } from '../storage/storage.ts'
 import { computerOf } from '../tables/computed.ts'
 import { isAudit } from '../tables/journal.ts'
 import { type ChangeRow, ENTRY_COLUMNS, type Entry, entriesOf, OF_RECORD, type Values } from './entry.ts'
@@ -29,10 +29,10 @@ export function journalOf(storage: Storage, model: Model) {
   const read = (sql: string, parameters: unknown[]) => storage.readUpTo({ sql, parameters }, PAGE_BYTES)
 
   /** The newest first, before a change if one is named; a page that would be too large ends earlier. */
-  function page(id: number, limit: number, before = Number.MAX_SAFE_INTEGER): HistoryPage {
+  async function page(id: number, limit: number, before = Number.MAX_SAFE_INTEGER): Promise<HistoryPage> {
     const sql = `SELECT ${ENTRY_COLUMNS} ${OF_RECORD} AND change < ? ORDER BY change DESC LIMIT ?`
-    const { rows, isCut } = read(sql, [model.name, id, before, limit + 1])
-    return { entries: entries(rows.slice(0, limit)), hasMore: isCut || rows.length > limit }
+    const { rows, isCut } = await read(sql, [model.name, id, before, limit + 1])
+    return { entries: await entries(rows.slice(0, limit)), hasMore: isCut || rows.length > limit }
   }
 
   async function total(id: number, waiting: Waiting): Promise<number> {
@@ -41,11 +41,11 @@ export function journalOf(storage: Storage, model: Model) {
   }
 
   /** The last change of a record, if that was its delete. */
-  function deletion(id: number): ChangeRow | undefined {
-    const last = storage.readOne({
+  async function deletion(id: number): Promise<ChangeRow | undefined> {
+    const last = (await storage.readOne({
       sql: `SELECT ${ENTRY_COLUMNS} ${OF_RECORD} AND operation <> 'forget' ORDER BY change DESC LIMIT 1`,
       parameters: [model.name, id],
-    }) as ChangeRow | undefined
+    })) as ChangeRow | undefined
     return last?.operation === 'delete' ? last : undefined
   }
 
@@ -56,10 +56,10 @@ export function journalOf(storage: Storage, model: Model) {
   async function stateAt(
     id: number,
     version: number,
-    current: () => Row | undefined,
+    current: () => Soon<Row | undefined>,
     waiting: Waiting,
   ): Promise<Row | undefined> {
-    const present = current()
+    const present = await current()
     if (present?.version === version) return present
     const position = await positionOf(id, version, waiting)
     if (position === undefined) return undefined
@@ -75,11 +75,11 @@ export function journalOf(storage: Storage, model: Model) {
     change: number,
     version: number,
     known: Known | undefined,
-    current: () => Row | undefined,
+    current: () => Soon<Row | undefined>,
   ): Promise<Row | undefined> {
     const sql = `SELECT ${ENTRY_COLUMNS} ${OF_RECORD} AND change <= ? ORDER BY change DESC LIMIT 2`
-    const { rows } = read(sql, [model.name, id, change])
-    const [entry, before] = entries(rows) as [Entry, Entry | undefined]
+    const { rows } = await read(sql, [model.name, id, change])
+    const [entry, before] = (await entries(rows)) as [Entry, Entry | undefined]
     const isNext = known && before && known.change === before.change && known.version === version - 1
     const start = entry.operation === 'create' ? {} : isNext ? known.state : undefined
     return start && !entry.isForgotten ? redo(start, entry) : stateAfter(id, { change, version }, current)
@@ -97,16 +97,16 @@ export function journalOf(storage: Storage, model: Model) {
    * What has been done to a record since a version, the newest first; undefined if that is not kept, or further back than
    * one look goes.
    */
-  function since(id: number, version: number, now: number): Entry[] | undefined {
+  async function since(id: number, version: number, now: number): Promise<Entry[] | undefined> {
     // A version that never was.
     if (version > now) return undefined
     const sql = `SELECT ${ENTRY_COLUMNS} ${OF_RECORD} ORDER BY change DESC LIMIT ?`
     // What is done at a shell may leave the version alone.
-    const { rows } = read(sql, [model.name, id, Math.min(MOST_SINCE, 2 * (now - version) + 10)])
+    const { rows } = await read(sql, [model.name, id, Math.min(MOST_SINCE, 2 * (now - version) + 10)])
     // A delete has the version that it ended.
     const isNewer = (entry: Entry) =>
       entry.version > version || (entry.version === version && entry.operation === 'delete')
-    const newer = entries(rows).filter(isNewer)
+    const newer = (await entries(rows)).filter(isNewer)
     const versions = new Set(newer.map((entry) => entry.version))
     versions.delete(version)
     return versions.size === now - version ? newer : undefined
@@ -122,9 +122,9 @@ export function journalOf(storage: Storage, model: Model) {
   const shown = visibleFields(model).map(({ name }) => name)
 
   /** A state of today's fields, with what is computed from them. */
-  function recordOf(state: Row, id: number, version: number): Row & { id: number; version: number } {
+  async function recordOf(state: Row, id: number, version: number): Promise<Row & { id: number; version: number }> {
     const stored = Object.fromEntries(shown.map((name) => [name, state[name] ?? null]))
-    return { id, version, ...computed(stored) }
+    return { id, version, ...(await computed(stored)) }
   }
 
   return { page, total, deletion, entries, stateAt, stateFollowing, since, shownValues, recordOf }

@@ -2,12 +2,15 @@ import { Breath } from '../lib/breath.ts'
 import { type Person, scopeOf } from '../model/access.ts'
 import type { Model } from '../model/model.ts'
 import { PAGE_BYTES } from '../storage/size.ts'
+import type { Soon } from '../storage/storage.ts'
 import type { Feed, Owned, Wanted } from './feed.ts'
 
 /** Where a stream goes: an HTTP response, of which only this is known here. */
 export interface Sink {
   /** what has not been read on the other side */
   readonly writableLength: number
+  /** nobody is there any more */
+  readonly destroyed: boolean
   write(text: string | Buffer): boolean
   end(): void
   once(event: 'close' | 'drain', listener: () => void): unknown
@@ -18,7 +21,7 @@ export interface Listener {
   wanted: Wanted
   sink: Sink
   /** the person as they are now; undefined if the session has ended */
-  ask(): Person | undefined
+  ask(): Soon<Person | undefined>
 }
 
 /** Whether somebody may still read all models that they have asked for. */

@@ -59,11 +59,16 @@ export class Once {
   /** set where this is not the first time */
   kept: Kept | undefined
 
-  constructor(storage: Storage, sent: Sent, onReplay: () => void) {
+  private constructor(storage: Storage, sent: Sent, onReplay: () => void) {
     this.#storage = storage
     this.#sent = sent
     this.#onReplay = onReplay
-    this.#look()
+  }
+
+  static async begin(storage: Storage, sent: Sent, onReplay: () => void): Promise<Once> {
+    const once = new Once(storage, sent, onReplay)
+    await once.#look()
+    return once
   }
 
   /** Key and change are one unit: both are there, or neither. If it is done already, the rows are those of then. */
@@ -74,7 +79,7 @@ export class Once {
       return rows.slice(0, -1)
     } catch (error) {
       // What is in the way may be just what another process has done for the same request.
-      this.#look()
+      await this.#look()
       if (!this.kept) throw error
       return (this.kept as Kept).rows
     }
@@ -86,9 +91,9 @@ export class Once {
     return { sql: KEEP, parameters: [username, key, hash, now, { all: true }, now - KEPT_MS], must: true }
   }
 
-  #look() {
+  async #look(): Promise<void> {
     const { username, key, hash } = this.#sent
-    const row = this.#storage.readOne({ sql: LOOK_UP, parameters: [username, key, Date.now() - KEPT_MS] })
+    const row = await this.#storage.readOne({ sql: LOOK_UP, parameters: [username, key, Date.now() - KEPT_MS] })
     if (!row) return
     if (row.hash !== hash) throw keyReused()
     this.kept = { rows: JSON.parse(row.rows as string), isCurrent: row.isCurrent === 1 }

@@ -1,4 +1,4 @@
-import type { Row, Step, Storage } from '../storage/storage.ts'
+import type { Row, Soon, Step, Storage } from '../storage/storage.ts'
 import { KEEP, KEPT_MS, keyReused, type Sent } from './once.ts'
 
 const LOOK_UP = 'SELECT hash, rows FROM dossier_keys WHERE username = ? AND key = ? AND at > ?'
@@ -17,14 +17,19 @@ export class Resumed<Place> {
   #next = ''
   place: Place | undefined
 
-  constructor(storage: Storage, sent: Sent) {
+  private constructor(storage: Storage, sent: Sent) {
     this.#storage = storage
     this.#sent = sent
-    const row = this.#lookUp()
-    if (!row) return
+  }
+
+  static async begin<Place>(storage: Storage, sent: Sent): Promise<Resumed<Place>> {
+    const resumed = new Resumed<Place>(storage, sent)
+    const row = await resumed.#lookUp()
+    if (!row) return resumed
     if (row.hash !== sent.hash) throw keyReused()
-    this.#stored = row.rows as string
-    this.place = JSON.parse(this.#stored)
+    resumed.#stored = row.rows as string
+    resumed.place = JSON.parse(resumed.#stored)
+    return resumed
   }
 
   /** The last step of a unit: how far it has come with it. It misses if somebody else was faster. */
@@ -38,11 +43,11 @@ export class Resumed<Place> {
   }
 
   /** Whether somebody else has gone on from where it was: what is in the way may be just what they have done. */
-  get isOvertaken(): boolean {
-    return this.#lookUp()?.rows !== this.#stored
+  async isOvertaken(): Promise<boolean> {
+    return (await this.#lookUp())?.rows !== this.#stored
   }
 
-  #lookUp(): Row | undefined {
+  #lookUp(): Soon<Row | undefined> {
     const { username, key } = this.#sent
     return this.#storage.readOne({ sql: LOOK_UP, parameters: [username, key, Date.now() - KEPT_MS] })
   }

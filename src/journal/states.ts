@@ -1,5 +1,5 @@
 import { PAGE_BYTES } from '../storage/size.ts'
-import { type Row, type Storage, StorageFault } from '../storage/storage.ts'
+import { type Row, type Soon, type Storage, StorageFault } from '../storage/storage.ts'
 import { ENTRY_COLUMNS, type Entry, OF_RECORD } from './entry.ts'
 
 /** Right after a change, and which version a record had then. */
@@ -21,14 +21,14 @@ const WHOLE = `
  * What a record was at some place: undone from what it is now, or from the next change that tells all of it. Undefined where
  * that is not kept. However large the changes are, one page of them is in memory at a time.
  */
-export function statesOf(storage: Storage, model: string, entries: (rows: Row[]) => Entry[]) {
+export function statesOf(storage: Storage, model: string, entries: (rows: Row[]) => Promise<Entry[]>) {
   return async function stateAfter(
     id: number,
     place: Place,
-    current: () => Row | undefined,
+    current: () => Soon<Row | undefined>,
     gone?: AbortSignal,
   ): Promise<Row | undefined> {
-    let { state, from } = beginning(id, place, current)
+    let { state, from } = await beginning(id, place, current)
     let undone: Entry | undefined
     for await (const entry of backwards(id, from, place.change)) {
       if (gone?.aborted) throw new StorageFault('unwanted', 'Nobody waits for it any more.')
@@ -41,19 +41,19 @@ export function statesOf(storage: Storage, model: string, entries: (rows: Row[])
   }
 
   /** Where to begin: before the next change that tells all, or now. */
-  function beginning(
+  async function beginning(
     id: number,
     { change }: Place,
-    current: () => Row | undefined,
-  ): { state?: Row | undefined; from: number } {
-    const whole = storage.readOne({ sql: WHOLE, parameters: [model, id, change] })
+    current: () => Soon<Row | undefined>,
+  ): Promise<{ state?: Row | undefined; from: number }> {
+    const whole = await storage.readOne({ sql: WHOLE, parameters: [model, id, change] })
     if (whole) return { from: whole.change as number }
     let state: Row | undefined
     let newest: Place
     let looks = 0
     do {
-      state = current()
-      newest = storage.readOne({ sql: NEWEST, parameters: [model, id] }) as unknown as Place
+      state = await current()
+      newest = (await storage.readOne({ sql: NEWEST, parameters: [model, id] })) as unknown as Place
     } while (state?.version !== newest.version && ++looks < MOST_LOOKS)
     return { state: looks < MOST_LOOKS ? state : undefined, from: newest.change }
   }
@@ -64,8 +64,8 @@ export function statesOf(storage: Storage, model: string, entries: (rows: Row[])
     let last = from
     let isAll = false
     while (!isAll) {
-      const { rows, isCut } = storage.readUpTo({ sql, parameters: [model, id, last, until] }, PAGE_BYTES)
-      yield* entries(rows)
+      const { rows, isCut } = await storage.readUpTo({ sql, parameters: [model, id, last, until] }, PAGE_BYTES)
+      yield* await entries(rows)
       isAll = !isCut && rows.length < AT_A_TIME
       last = Number(rows.at(-1)?.change) - 1
       // Others have their turn.

@@ -37,7 +37,7 @@ export class Streams {
   })
   #feed: Served
   /** what was served until lately: changes up to a number are still told by it */
-  #former: { feed: Served; until: number } | undefined
+  #former: { feed: Served; until: Promise<number> } | undefined
   /** what everybody who is live has been told */
   #told = 0
   readonly #times: typeof TIMES
@@ -66,7 +66,9 @@ export class Streams {
 
   /** Other models count from now on; what was committed before is told by those that were there. */
   serve(models: Models): void {
-    this.#former = { feed: this.#feed, until: boundsOf(this.#storage).newest }
+    // If it cannot be found out, those of now tell all of it.
+    const until = newestOf(this.#storage).catch(() => 0)
+    this.#former = { feed: this.#feed, until }
     this.#feed = this.#served(models)
     for (const stream of this.#streams) {
       if (!mayListen(this.#feed, stream)) this.#end(stream)
@@ -81,8 +83,10 @@ export class Streams {
   }
 
   /** Goes on after a change, or from now. */
-  open(listener: Listener, since?: number): void {
-    if (this.#streams.size === 0) this.#begin()
+  async open(listener: Listener, since?: number): Promise<void> {
+    const newest = await newestOf(this.#storage)
+    if (listener.sink.destroyed) return
+    if (this.#streams.size === 0) this.#begin(newest)
     const position = since ?? this.#told
     const isLive = position === this.#told
     const stream: Stream = { ...listener, position, isLive, isAwaited: false, writtenAt: Date.now(), notBefore: 0 }
@@ -109,12 +113,12 @@ export class Streams {
     for (const stream of this.#streams) this.#end(stream)
   }
 
-  #begin() {
+  #begin(newest: number) {
     // While the last ones are still being told, what they were told counts for who comes now.
-    if (!this.#isAtIt) this.#told = boundsOf(this.#storage).newest
+    if (!this.#isAtIt) this.#told = newest
     this.#timers = [
       setInterval(() => this.wake(), this.#times.look).unref(),
-      setInterval(() => this.#mind(), this.#times.ask / PARTS).unref(),
+      setInterval(() => void this.#mind(), this.#times.ask / PARTS).unref(),
     ]
   }
 
@@ -131,10 +135,11 @@ export class Streams {
   }
 
   /** Looks after a part of the streams: who may listen, and who has not been sent anything for long. */
-  #mind() {
+  async #mind(): Promise<void> {
     if (this.#unminded.length === 0) this.#unminded = [...this.#streams]
     for (const stream of this.#unminded.splice(0, Math.ceil(this.#streams.size / PARTS))) {
-      const now = this.#ask(stream)
+      const now = await this.#ask(stream)
+      if (!this.#streams.has(stream)) continue
       // Whoever has logged out, or got other roles, is let go; they come back as who they are now.
       if (!isUnchanged(now, stream.person)) this.#end(stream)
       else if (stream.writtenAt <= Date.now() - this.#times.awake && canTake(stream)) {
@@ -145,9 +150,9 @@ export class Streams {
   }
 
   /** Who somebody is by now; if that cannot be found out, as they were. */
-  #ask(stream: Stream): Person | undefined {
+  async #ask(stream: Stream): Promise<Person | undefined> {
     try {
-      return stream.ask()
+      return await stream.ask()
     } catch (error) {
       this.#onError(error)
       return stream.person
@@ -177,8 +182,8 @@ export class Streams {
 
   /** What is new goes to everybody who has all that came before. */
   async #tellLive(): Promise<void> {
-    const { feed, until } = this.#teller()
-    const { changes, next, isFull } = feed.all(this.#told, AT_A_TIME, until)
+    const { feed, until } = await this.#teller()
+    const { changes, next, isFull } = await feed.all(this.#told, AT_A_TIME, until)
     if (next === this.#told) return
     const told = await feed.toldOf(changes)
     const isCut = told.length < changes.length
@@ -200,9 +205,14 @@ export class Streams {
   }
 
   /** By whom the next changes are told: those that were committed before the models changed, by the models of then. */
-  #teller(): { feed: Served; until: number } {
-    if (this.#former && this.#told < this.#former.until) return this.#former
-    this.#former = undefined
+  async #teller(): Promise<{ feed: Served; until: number }> {
+    const former = this.#former
+    const until = (await former?.until) ?? 0
+    if (former && this.#told < until) return { feed: former.feed, until }
+    // Other models may have come meanwhile.
+    if (this.#former === former) this.#former = undefined
     return { feed: this.#feed, until: Number.MAX_SAFE_INTEGER }
   }
 }
+
+const newestOf = async (storage: Storage) => (await boundsOf(storage)).newest

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import type { Config } from '../config.ts'
 import { Failure } from '../errors.ts'
 import { Memo } from '../lib/memo.ts'
-import type { Database, Step, Storage } from '../storage/storage.ts'
+import type { Database, Soon, Step, Storage } from '../storage/storage.ts'
 import { missedOf } from './missed.ts'
 import type { User } from './users.ts'
 
@@ -50,15 +50,15 @@ const LOOK_UP = `
   SELECT u.username, u.roles, s.lastSeen FROM dossier_sessions s JOIN dossier_users u ON u.username = s.username
   WHERE s.id = ? AND s.createdOn > ? AND s.lastSeen > ? AND u.enabled = 1`
 
-function lookUp(storage: Storage, { idleMs, lifeMs }: Limits, id: string, now: number): SessionRow | undefined {
-  return storage.readOne({ sql: LOOK_UP, parameters: [id, now - lifeMs, now - idleMs] }) as SessionRow | undefined
+function lookUp(storage: Storage, { idleMs, lifeMs }: Limits, id: string, now: number): Soon<SessionRow | undefined> {
+  return storage.readOne({ sql: LOOK_UP, parameters: [id, now - lifeMs, now - idleMs] }) as Soon<SessionRow | undefined>
 }
 
 const userIn = ({ username, roles }: SessionRow): User => ({ username, roles: JSON.parse(roles) })
 
 /** Whose session it is, by its key; undefined if it has ended. To look is no use of it. */
-export function userOf(storage: Storage, config: Config, id: string): User | undefined {
-  const row = lookUp(storage, limitsOf(config), id, Date.now())
+export async function userOf(storage: Storage, config: Config, id: string): Promise<User | undefined> {
+  const row = await lookUp(storage, limitsOf(config), id, Date.now())
   return row && userIn(row)
 }
 
@@ -73,7 +73,7 @@ export class SessionStore {
   readonly #db: Database
   readonly #limits: Limits
   #touchFailed = 0
-  #seen = { moment: -1, sessions: new Map<string, SessionData | null>() }
+  #seen = { moment: -1, sessions: new Map<string, Promise<SessionData | null>>() }
   readonly #onTouchFailed: (error: unknown) => void
 
   constructor(storage: Storage, config: Config, onTouchFailed: (error: unknown) => void) {
@@ -84,11 +84,7 @@ export class SessionStore {
   }
 
   get(sessionId: string, done: Done<SessionData | null>): void {
-    try {
-      done(null, this.#atThisMoment(sessionKey(sessionId)))
-    } catch (error) {
-      done(error)
-    }
+    this.#atThisMoment(sessionKey(sessionId)).then((session) => done(null, session), done)
   }
 
   /** A session is written once, at login; before that there is nothing worth keeping. */
@@ -103,7 +99,7 @@ export class SessionStore {
   }
 
   /** Requests that come together, as a page sends them, share one look at their session. */
-  #atThisMoment(id: string): SessionData | null {
+  #atThisMoment(id: string): Promise<SessionData | null> {
     const moment = this.#storage.moment()
     if (this.#seen.moment !== moment) this.#seen = { moment, sessions: new Map() }
     const { sessions } = this.#seen
@@ -114,10 +110,10 @@ export class SessionStore {
     return session
   }
 
-  #find(id: string): SessionData | null {
+  async #find(id: string): Promise<SessionData | null> {
     const now = Date.now()
     const { touchMs } = this.#limits
-    const row = lookUp(this.#storage, this.#limits, id, now)
+    const row = await lookUp(this.#storage, this.#limits, id, now)
     if (!row) return null
     if (row.lastSeen <= now - touchMs && this.#touchFailed <= now - TOUCH_MS) this.#touch(id, now)
     return { user: userIn(row), ...UNCHANGING }

@@ -1,6 +1,6 @@
 import { createHmac, hash, randomBytes } from 'node:crypto'
 import { Failure } from '../errors.ts'
-import type { Database, Row, Step, Storage } from '../storage/storage.ts'
+import type { Database, Row, Soon, Step, Storage } from '../storage/storage.ts'
 import { missedOf } from './missed.ts'
 import { refuseFaults } from './rules.ts'
 import { noSuchUser, type User } from './users.ts'
@@ -125,9 +125,9 @@ export class Tokens {
   }
 
   /** Whose token it is; undefined if it is nobody's, or has ended. */
-  bearerOf(token: string): Bearer | undefined {
+  async bearerOf(token: string): Promise<Bearer | undefined> {
     const now = Date.now()
-    const row = this.#lookUp(hashOf(token), now)
+    const row = await this.#lookUp(hashOf(token), now)
     if (!row) return undefined
     if ((row.lastUsed ?? 0) <= now - TOUCH_MS && this.#touchFailed <= now - TOUCH_MS) this.#touch(row.id, now)
     const expires = new Date(row.expires).toISOString()
@@ -135,13 +135,13 @@ export class Tokens {
   }
 
   /** Who somebody is by now, for what goes on for long. */
-  userOf({ hash: known }: Bearer): User | undefined {
-    const row = this.#lookUp(known, Date.now())
+  async userOf({ hash: known }: Bearer): Promise<User | undefined> {
+    const row = await this.#lookUp(known, Date.now())
     return row && userIn(row)
   }
 
-  #lookUp(known: string, now: number): TokenRow | undefined {
-    return this.#storage.readOne({ sql: LOOK_UP, parameters: [known, now] }) as TokenRow | undefined
+  #lookUp(known: string, now: number): Soon<TokenRow | undefined> {
+    return this.#storage.readOne({ sql: LOOK_UP, parameters: [known, now] }) as Soon<TokenRow | undefined>
   }
 
   /** Nobody waits for this. If it fails, it is tried again a minute later: the disk may be full. */

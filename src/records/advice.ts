@@ -18,15 +18,16 @@ export function indexAdvisor(storage: Storage, model: Model, advise: (advice: st
   const existing = [[], ...indexesOf(model).map((index) => index.fields)]
   const highest = storage.db.selectFrom(tableOf(model)).select(sql<number>`max("id")`.as('id')).compile()
 
-  return (query: Query, statement: Statement): void => {
+  return async (query: Query, statement: Statement): Promise<void> => {
     const fields = helpfulIndex(query)
     const isThere = existing.some((names) => fields.every((name, position) => names[position] === name))
     if (isThere) return
     // A search may be long: its hash is not.
     const shape = hash('sha256', statement.sql)
-    if (seen.has(shape) || seen.size >= MAX_SHAPES || !hasMany()) return
+    const isKnown = () => seen.has(shape) || seen.size >= MAX_SHAPES
+    if (isKnown() || !(await hasMany()) || isKnown()) return
     seen.add(shape)
-    if (!storage.goesThrough(statement, tableOf(model))) return
+    if (!(await storage.goesThrough(statement, tableOf(model)))) return
     const index = JSON.stringify([fields])
     advise(
       `A find of ${model.name} goes through more than ${MANY} records. In its model file, add ${index} to "indexes".`,
@@ -34,8 +35,8 @@ export function indexAdvisor(storage: Storage, model: Model, advise: (advice: st
   }
 
   /** The highest id says it at once; a count would be a scan itself. */
-  function hasMany(): boolean {
-    return Number(storage.readOne(highest)?.id) > MANY
+  async function hasMany(): Promise<boolean> {
+    return Number((await storage.readOne(highest))?.id) > MANY
   }
 }
 

@@ -7,7 +7,15 @@ import { newAjv } from '../model/ajv.ts'
 import { explainData } from '../model/explain.ts'
 import type { Model, Models } from '../model/model.ts'
 import { Operation as OperationSchema } from '../requests/batch-schemas.ts'
-import { type Handed, type Row, type Step, type Storage, StorageFault, type Unit } from '../storage/storage.ts'
+import {
+  type Handed,
+  type Row,
+  type Soon,
+  type Step,
+  type Storage,
+  StorageFault,
+  type Unit,
+} from '../storage/storage.ts'
 import type { Doer } from './asker.ts'
 import { reasonOf } from './reason.ts'
 import type { Planned, Records } from './records.ts'
@@ -47,15 +55,20 @@ export function batchOf({ storage, models, collections, missingModel }: Parts) {
       const unit: Unit = { steps: [...guards, ...steps], by: doer.username, batch: true, most: MOST_ANSWERED }
       const rows = await writeOnce(storage, unit, doer.once)
       if (doer.once?.kept) return replay(operations, doer, doer.once.kept)
-      return planned.map((one, index) => one.settle(rows.slice(guards.length + index, guards.length + index + 1)))
+      const settled = planned.map((one, index) =>
+        one.settle(rows.slice(guards.length + index, guards.length + index + 1)),
+      )
+      return await Promise.all(settled)
     } catch (error) {
-      throw explain(error, guards.length, planned)
+      throw await explain(error, guards.length, planned)
     }
   }
 
   /** There may be much to plan: others have their turn meanwhile. */
   async function plan(operations: BatchOperation[], person: Person) {
-    const concerned = operations.map((operation, index) => at(index, () => modelOf(operation, person)))
+    const concerned: Model[] = []
+    for (const [index, operation] of operations.entries())
+      concerned.push(await at(index, () => modelOf(operation, person)))
     const guards = new Map<Model, Step>()
     for (const model of concerned) guards.set(model, { ...(collections.get(model) as Records).guard, must: true })
     const made = new Map<string, Made>()
@@ -63,7 +76,7 @@ export function batchOf({ storage, models, collections, missingModel }: Parts) {
     const breath = new Breath(PLANNED_MS)
     for (const [index, operation] of operations.entries()) {
       const model = concerned[index] as Model
-      const one = at(index, () => {
+      const one = await at(index, () => {
         const handed = 'data' in operation ? handedTo(operation.data, model, made) : {}
         if ('create' in operation && operation.as !== undefined) {
           if (made.has(operation.as)) throw invalid('as', `"${operation.as}" is the name of an earlier operation`)
@@ -124,7 +137,7 @@ function kindOf(operation: BatchOperation): { kind: Operation; name: string } {
   )
 }
 
-function planOne(operation: BatchOperation, records: Records, person: Person, handed: Row): Planned {
+function planOne(operation: BatchOperation, records: Records, person: Person, handed: Row): Promise<Planned> {
   if ('create' in operation) return records.plan.create(operation.data, person, handed)
   if ('update' in operation) return records.plan.update(operation.data.id, operation.data, person, handed)
   return records.plan.remove(operation.id, operation.version, person)
@@ -167,20 +180,20 @@ const invalid = (field: string, why: string) =>
   new Failure('VALIDATION_FAILED', `${field}: ${why}.`, { errors: { [field]: why } })
 
 /** A failure is that of one operation, and says which. */
-function at<Result>(index: number, work: () => Result): Result {
+async function at<Result>(index: number, work: () => Soon<Result>): Promise<Result> {
   try {
-    return work()
+    return await work()
   } catch (error) {
     throw error instanceof Failure ? error.ofOperation(index) : error
   }
 }
 
 /** Why it was not carried out, in the words of the operation that was in the way. */
-function explain(error: unknown, guards: number, planned: Planned[]): unknown {
+async function explain(error: unknown, guards: number, planned: Planned[]): Promise<unknown> {
   if (!(error instanceof StorageFault) || error.details.step === undefined) return error
   const index = error.details.step - guards
   if (index < 0) return new StorageFault('stale', 'A table has another shape by now.')
   if (error.kind === 'large') return tooLarge.ofOperation(index)
-  const reason = reasonOf(planned[index] as Planned, error)
+  const reason = await reasonOf(planned[index] as Planned, error)
   return reason instanceof Failure ? reason.ofOperation(index) : reason
 }

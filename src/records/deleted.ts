@@ -28,12 +28,13 @@ export function deletedOf(surroundings: Surroundings, model: Model, journal: Jou
     const page = select(sql.raw(ENTRY_COLUMNS), asker, before)
     const { rows, isCut } = await search(sql`${page} ORDER BY "change" DESC LIMIT ${limit + 1}`)
     const kept = rows.slice(0, limit)
-    const data = journal.entries(kept).map((entry, index) => {
+    const data: Row[] = []
+    for (const [index, entry] of (await journal.entries(kept)).entries()) {
       const { version, by, at } = entry
-      const record = journal.recordOf(asDeleted(entry) as Row, kept[index]?.id as number, version)
+      const record = await journal.recordOf(asDeleted(entry) as Row, kept[index]?.id as number, version)
       const listed = Object.fromEntries(model.list.map((name) => [name, record[name]]))
-      return { ...listed, id: record.id, version, by, at }
-    })
+      data.push({ ...listed, id: record.id, version, by, at })
+    }
     const hasMore = isCut || rows.length > limit
     const last = kept.at(-1)?.change as number | undefined
     const count = async () => (await search(select(sql`count(*) AS "total"`, asker))).rows[0]?.total as number

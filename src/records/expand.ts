@@ -28,20 +28,20 @@ export interface Expansion {
  * Puts referred records in the place of their ids: one statement per reference and step, never one per record. Returns for
  * how many of the rows there was room; the first always has it.
  */
-export function expand(expansion: Expansion, model: Model, rows: Row[], paths: string[]): number {
+export async function expand(expansion: Expansion, model: Model, rows: Row[], paths: string[]): Promise<number> {
   if (paths.length === 0) return rows.length
-  return Math.min(fill(expansion, model, rows, paths), rowsWithRoom(rows))
+  return Math.min(await fill(expansion, model, rows, paths), rowsWithRoom(rows))
 }
 
 /** Returns how many rows are complete: no more is read than could have room. */
-function fill(expansion: Expansion, model: Model, rows: Row[], paths: string[]): number {
+async function fill(expansion: Expansion, model: Model, rows: Row[], paths: string[]): Promise<number> {
   let complete = rows.length
   for (const name of rootsOf(paths)) {
     const { reference } = visibleField(model, name) as { reference: Reference }
     const referred = expansion.models.get(reference.model) as Model
     const below = paths.filter((path) => path.startsWith(`${name}.`)).map((path) => path.slice(name.length + 1))
     const ids = [...new Set(rows.map((row) => row[name]).filter((id) => id !== null))]
-    const { found, left } = look(expansion, referred, ids, below)
+    const { found, left } = await look(expansion, referred, ids, below)
     const first = rows.findIndex((row) => left.has(row[name]))
     if (first >= 0) complete = Math.min(complete, Math.max(1, first))
     for (const row of rows) row[name] = found.get(row[name]) ?? null
@@ -50,7 +50,7 @@ function fill(expansion: Expansion, model: Model, rows: Row[], paths: string[]):
 }
 
 /** Referred records in the order in which they are wanted, as far as there is room; and the ids of those left out. */
-function look(expansion: Expansion, model: Model, ids: unknown[], below: string[]) {
+async function look(expansion: Expansion, model: Model, ids: unknown[], below: string[]) {
   const { storage, person } = expansion
   requireShape(storage, model)
   const reach = reachOf(model, 'read', person)
@@ -60,9 +60,9 @@ function look(expansion: Expansion, model: Model, ids: unknown[], below: string[
     SELECT ${sql.join(columns)} FROM (SELECT key AS wanted__key, value AS wanted__id FROM json_each(${JSON.stringify(ids)}))
     CROSS JOIN ${sql.table(tableOf(model))} ON "id" = wanted__id
     WHERE ${within(reach, reach.username)} ORDER BY wanted__key`.compile(storage.db)
-  const { rows, isCut } = storage.readUpTo(statement, PAGE_BYTES)
+  const { rows, isCut } = await storage.readUpTo(statement, PAGE_BYTES)
   rows.forEach(rowDecoder(model))
-  const complete = fill(expansion, model, rows, below)
+  const complete = await fill(expansion, model, rows, below)
   const found = new Map(rows.slice(0, complete).map((row) => [row.id, row]))
   const last = isCut ? ids.indexOf(rows.at(-1)?.id) + 1 : ids.length
   return { found, left: new Set([...ids.slice(last), ...rows.slice(complete).map(({ id }) => id)]) }

@@ -41,12 +41,12 @@ export function finderOf(surroundings: Surroundings, model: Model) {
     const { limit, offset, sort, after } = query
     const position = after === undefined ? undefined : cursors.read(model, sort, after)
     const way = wayFor(query, reachOf(model, 'read', asker), asker)
-    const beyond = position && lookUpLong(storage, model, sort, position)
+    const beyond = position && (await lookUpLong(storage, model, sort, position))
     const { rows, isCut } = limit === 0 ? { rows: [], isCut: false } : await way.page(beyond)
     // One more than asked for tells that there is a next page.
     const kept = rows.slice(0, limit)
     for (const row of kept) decode(row)
-    const expanded = expand({ storage, models, person: asker }, model, kept, query.expand)
+    const expanded = await expand({ storage, models, person: asker }, model, kept, query.expand)
     const hasMore = isCut || rows.length > limit || expanded < kept.length
     const data = kept.slice(0, expanded) as Stored[]
     const next = hasMore ? cursors.make(model, sort, positionOf(data.at(-1) as Stored, sort)) : undefined
@@ -60,14 +60,14 @@ export function finderOf(surroundings: Surroundings, model: Model) {
   /** How a page and the total are got at: at once where that is a bounded look, else by a search. */
   function wayFor(query: Query, reach: Reach, asker: Asker): Way {
     if (!query.filter && query.sort.length === 0 && reach.scope === 'all')
-      return { page: async (position) => plain(query, position), total: async () => counts.total() }
+      return { page: (position) => plain(query, position), total: () => counts.total() }
     const isOne = pinsOne(query.filter, model)
     const ends = performance.now() + findSeconds * 1000
     const shapes = shapesOf([model, ...modelsIn(query.filter, models)])
-    const search = (statement: Statement) => {
+    const search = async (statement: Statement) => {
       if (isOne) {
         requireShape(storage, model)
-        return { rows: storage.read(statement), isCut: false }
+        return { rows: await storage.read(statement), isCut: false }
       }
       const seconds = Math.max(0.001, (ends - performance.now()) / 1000)
       const { username, gone } = asker
@@ -82,7 +82,7 @@ export function finderOf(surroundings: Surroundings, model: Model) {
         const beyond = position ? [afterPosition(query.sort, position)] : []
         const page = pageStatement(query, within(reach, reach.username, ...matching, ...beyond))
         const found = await tooSlow(query, () => search(page))
-        if (!isOne) considerIndex(query, page)
+        if (!isOne) await considerIndex(query, page)
         return found
       },
       total: async () => {
@@ -106,7 +106,7 @@ export function finderOf(surroundings: Surroundings, model: Model) {
       .compile()
   }
 
-  async function tooSlow(query: Query, search: () => Found | Promise<Found>): Promise<Found> {
+  async function tooSlow(query: Query, search: () => Promise<Found>): Promise<Found> {
     try {
       return await search()
     } catch (error) {

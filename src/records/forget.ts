@@ -39,7 +39,7 @@ export function forgetterOf({ storage }: Surroundings, model: Model, past: Past)
     try {
       await writeOnce(storage, { steps: [empty(last, ALL), note] }, doer.once)
     } catch (error) {
-      throw error instanceof StorageFault && error.kind === 'missed' ? past.notThere(id, doer) : error
+      throw error instanceof StorageFault && error.kind === 'missed' ? await past.notThere(id, doer) : error
     }
     return id
   }

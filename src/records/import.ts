@@ -8,7 +8,7 @@ import { nextPortion } from '../lib/portions.ts'
 import { forbidden, type Person, reachOf, requireUnchanged, scopeOf } from '../model/access.ts'
 import { type Field, ID_FIELD as ID, type Model } from '../model/model.ts'
 import { bad } from '../requests/query.ts'
-import { jobAt, type Progress, type Step, StorageFault, type Unit } from '../storage/storage.ts'
+import { jobAt, type Progress, type Soon, type Step, StorageFault, type Unit } from '../storage/storage.ts'
 import { encodeComparable } from '../tables/columns.ts'
 import type { Drafted } from './import-block.ts'
 import type { Checked, CheckInput } from './import-check.ts'
@@ -28,7 +28,7 @@ export interface Importing extends FileFormat {
   /** how far it has come before, and is to be written down */
   resumed?: Resumed<Place> | undefined
   /** who it is by now: rights may be taken away meanwhile */
-  whoNow?: (() => Person | undefined) | undefined
+  whoNow?: (() => Soon<Person | undefined>) | undefined
   /** in a process of its own, whose lock others have to wait for: it makes pauses */
   isGuest?: boolean
   onProgress?: ((phase: 'checked' | 'written', progress: Progress) => void) | undefined
@@ -42,8 +42,8 @@ interface Parts {
   model: Model
   guard: Unit['guard']
   plan: {
-    create(data: unknown, person: Person): Planned
-    update(id: number, data: unknown, person: Person): Planned
+    create(data: unknown, person: Person): Promise<Planned>
+    update(id: number, data: unknown, person: Person): Promise<Planned>
   }
 }
 
@@ -76,7 +76,7 @@ export function importerOf({ surroundings, model, guard, plan }: Parts) {
     const { file, checked: target, format, delimiter, columns } = importing
     const { dryRun, resumed, isGuest, onProgress = () => {} } = importing
     const { whoNow = () => person } = importing
-    requireUnchanged(whoNow(), person)
+    requireUnchanged(await whoNow(), person)
     const key = keyFieldOf(importing.key, person)
     const done: Place = { ...NOTHING_DONE, ...resumed?.place }
     if (done.isOver) return countsOf(done)
@@ -95,13 +95,14 @@ export function importerOf({ surroundings, model, guard, plan }: Parts) {
     const checked = await storage.study(CHECK, { ...input, skip: done.row, longest: longestRecord }, (progress) =>
       onProgress('checked', progress),
     )
-    if (Object.keys(checked.errors).length > 0) throw resumed?.isOvertaken ? keyInUse() : refused(checked.errors, done)
+    if (Object.keys(checked.errors).length > 0)
+      throw (await resumed?.isOvertaken()) ? keyInUse() : refused(checked.errors, done)
     if (dryRun) return countsOf(checked)
     const run: Run = { person, key, resumed, done }
     try {
       let size = FIRST_PORTION
       for await (const rows of portionsOf(target, () => size)) {
-        requireUnchanged(whoNow(), person)
+        requireUnchanged(await whoNow(), person)
         const start = performance.now()
         await write(rows, run)
         const took = performance.now() - start
@@ -130,8 +131,8 @@ export function importerOf({ surroundings, model, guard, plan }: Parts) {
         if (!(error instanceof StorageFault)) throw error
         const at = error.details.step ?? Number.POSITIVE_INFINITY
         const row = changing[at]
-        if (row && run.key && !row.isStrict && tries < TRIES) lookAgain(row, run.key, run.person)
-        else if (row) throw ofLine(row.line, reasonOf(planned[at] as Planned, error))
+        if (row && run.key && !row.isStrict && tries < TRIES) await lookAgain(row, run.key, run.person)
+        else if (row) throw ofLine(row.line, await reasonOf(planned[at] as Planned, error))
         else if (error.kind !== 'busy' || tries === TRIES) throw error
       }
     }
@@ -143,7 +144,7 @@ export function importerOf({ surroundings, model, guard, plan }: Parts) {
     try {
       if (steps.length > 0) await storage.write({ ...(guard && { guard }), steps, by: person.username, silent: true })
     } catch (error) {
-      throw resumed?.isOvertaken ? keyInUse() : error
+      throw (await resumed?.isOvertaken()) ? keyInUse() : error
     }
     resumed?.written()
     Object.assign(done, next)
@@ -155,7 +156,8 @@ export function importerOf({ surroundings, model, guard, plan }: Parts) {
     for (const { line, kind, data, id, version } of rows) {
       try {
         const isNew = kind === 'created'
-        planned.push(isNew ? plan.create({ ...data }, person) : plan.update(id as number, { ...data, version }, person))
+        const one = isNew ? plan.create({ ...data }, person) : plan.update(id as number, { ...data, version }, person)
+        planned.push(await one)
       } catch (error) {
         throw ofLine(line, error)
       }
@@ -165,11 +167,11 @@ export function importerOf({ surroundings, model, guard, plan }: Parts) {
   }
 
   /** Which record a row is about by now. */
-  function lookAgain(row: Numbered, key: Field, person: Person): void {
+  async function lookAgain(row: Numbered, key: Field, person: Person): Promise<void> {
     const values = [[encodeComparable(key, key === ID ? row.id : row.data[key.name])]]
     const reach = reachOf(model, 'update', person)
     const statement = matchingRows(storage.db, model, { reach, by: [key], values, columns: ['id', 'version'] })
-    const { id, version } = (storage.readOne(statement) ?? {}) as { id?: number; version?: number }
+    const { id, version } = ((await storage.readOne(statement)) ?? {}) as { id?: number; version?: number }
     const mayMake = key !== ID && scopeOf(model, 'create', person) !== 'none'
     if (id === undefined && !mayMake)
       throw ofLine(

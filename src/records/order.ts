@@ -27,9 +27,14 @@ export function removeSortColumns(row: Row, sort: SortKey[]): void {
 }
 
 /** Puts back what was too long for a cursor: the record where the page ended has it. */
-export function lookUpLong(storage: Storage, model: Model, sort: SortKey[], { values, id }: Position): Position {
+export async function lookUpLong(
+  storage: Storage,
+  model: Model,
+  sort: SortKey[],
+  { values, id }: Position,
+): Promise<Position> {
   if (!values.some(isLong)) return { values, id }
-  const row = storage.readOne(
+  const row = await storage.readOne(
     storage.db.selectFrom(tableOf(model)).select(sortColumns(sort)).where('id', '=', id).compile(),
   )
   const found = sort.map((_, index) => row?.[sortColumn(index)] as SqlValue)

@@ -45,7 +45,7 @@ export async function pageOf<Item>(
 const turns = new InTurn()
 
 /** How a record is looked up: undefined if it is not there, or out of reach. */
-export type LookUp = (id: number, person: Person) => Stored | undefined
+export type LookUp = (id: number, person: Person) => Promise<Stored | undefined>
 
 /** What the records of a model were, for those who may read what they are. */
 export function pastOf(surroundings: Surroundings, model: Model, journal: Journal, lookUp: LookUp) {
@@ -54,20 +54,20 @@ export function pastOf(surroundings: Surroundings, model: Model, journal: Journa
   const waiting = ({ username, gone }: Asker) => ({ username, gone, seconds: findSeconds })
 
   /** The delete of a record that somebody could have read. */
-  function deletion(id: number, person: Person): ChangeRow | undefined {
-    const last = journal.deletion(id)
+  async function deletion(id: number, person: Person): Promise<ChangeRow | undefined> {
+    const last = await journal.deletion(id)
     return last && reaches(reachOf(model, 'read', person), { createdBy: last.createdBy }) ? last : undefined
   }
 
   /** Why there is no such record, as far as somebody may know. */
-  function notThere(id: number, person: Person): Failure {
-    const last = deletion(id, person)
+  async function notThere(id: number, person: Person): Promise<Failure> {
+    const last = await deletion(id, person)
     const what = last ? `: ${last.by ?? 'somebody at the database'} deleted it at ${last.at}` : ''
     return new Failure('RECORD_NOT_FOUND', `There is no ${model.name} with the id ${id}${what}.`)
   }
 
-  function requireReach(id: number, person: Person): void {
-    if (!lookUp(id, person) && !deletion(id, person)) throw notThere(id, person)
+  async function requireReach(id: number, person: Person): Promise<void> {
+    if (!(await lookUp(id, person)) && !(await deletion(id, person))) throw await notThere(id, person)
   }
 
   async function history(
@@ -76,8 +76,8 @@ export function pastOf(surroundings: Surroundings, model: Model, journal: Journa
     after: number | undefined,
     asker: Asker,
   ): Promise<PageOfPast<Happened>> {
-    requireReach(id, asker)
-    const { entries, hasMore } = journal.page(id, limit, after)
+    await requireReach(id, asker)
+    const { entries, hasMore } = await journal.page(id, limit, after)
     const data = entries.map((entry): Happened => {
       const { change, version, operation, by, at, batch } = entry
       const changes = Object.fromEntries(journal.shownValues(entry).map(([name, values]) => [name, values ?? {}]))
@@ -90,8 +90,8 @@ export function pastOf(surroundings: Surroundings, model: Model, journal: Journa
   /** A record as it was, also of one that has been deleted since. */
   async function version(id: number, number: number, { fields = names, expand }: View, asker: Asker): Promise<Stored> {
     if (expand.length > 0) throw bad('"expand" is about records as they are, and "version" about one as it was.')
-    requireReach(id, asker)
-    const record = journal.recordOf(await stateAt(id, number, asker), id, number)
+    await requireReach(id, asker)
+    const record = await journal.recordOf(await stateAt(id, number, asker), id, number)
     return { id, version: number, ...Object.fromEntries(fields.map((name) => [name, record[name]])) }
   }
 

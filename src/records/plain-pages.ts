@@ -25,17 +25,19 @@ export function plainPages(storage: Storage, model: Model, counts: ReturnType<ty
   /** Once a large row has been seen, rows are read one by one. That is only for speed: all are measured in any case. */
   let hasLarge = false
 
-  return (query: Query, position: Position | undefined): Found => {
+  return async (query: Query, position: Position | undefined): Promise<Found> => {
     requireShape(storage, model)
     const wanted = query.limit + 1
     const rows: Row[] = []
     let left = PAGE_BYTES
-    let start = startOf(query, position)
+    let start = await startOf(query, position)
     let isLast = false
     while (!isLast) {
       const count = hasLarge ? wanted - rows.length : Math.min(AT_A_TIME, wanted - rows.length)
       const statement = statementOf(query, { ...start, count })
-      const some = hasLarge ? storage.readUpTo(statement, left) : { rows: storage.read(statement), isCut: false }
+      const some = hasLarge
+        ? await storage.readUpTo(statement, left)
+        : { rows: await storage.read(statement), isCut: false }
       for (const row of some.rows) {
         const size = sizeOf(row)
         hasLarge ||= size > LARGE
@@ -50,7 +52,7 @@ export function plainPages(storage: Storage, model: Model, counts: ReturnType<ty
     return { rows, isCut: false }
   }
 
-  function startOf({ offset }: Query, position: Position | undefined): { from: number; skip: number } {
+  async function startOf({ offset }: Query, position: Position | undefined): Promise<{ from: number; skip: number }> {
     if (position) return { from: position.id + 1, skip: 0 }
     return offset > 0 ? counts.locate(offset) : { from: 0, skip: 0 }
   }

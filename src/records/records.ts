@@ -5,7 +5,7 @@ import { type Kept, writeOnce } from '../journal/once.ts'
 import { type Operation, type Person, type Reach, reachOf } from '../model/access.ts'
 import { type Model, tableOf, visibleFields } from '../model/model.ts'
 import type { View } from '../requests/query.ts'
-import { type Row, StorageFault, type Unit } from '../storage/storage.ts'
+import { type Row, type Soon, StorageFault, type Unit } from '../storage/storage.ts'
 import { rowDecoder } from '../tables/columns.ts'
 import { is } from '../tables/condition.ts'
 import { requireShape } from '../tables/shape.ts'
@@ -35,9 +35,9 @@ interface Given {
 export interface Planned<Result = unknown> {
   unit: Unit
   /** what is answered, from the rows of its steps; where there are none, why not is thrown */
-  settle(rows: Row[][]): Result
+  settle(rows: Row[][]): Soon<Result>
   /** what storage found wrong with it, in the words of the models */
-  explain(fault: StorageFault): Error
+  explain(fault: StorageFault): Promise<Error>
 }
 
 /** Which record it was about, where there is none to write. */
@@ -59,38 +59,38 @@ export function recordsOf(surroundings: Surroundings, model: Model) {
   const shown = visibleFields(model).map((field) => field.name)
   const past = pastOf(surroundings, model, journal, (id, person) => lookUp(id, reachOf(model, 'read', person)))
 
-  function read(id: number, person: Person, view: View): Stored {
-    const record = look(id, 'read', person, view)
-    expand({ storage, models, person }, model, [record], view.expand)
+  async function read(id: number, person: Person, view: View): Promise<Stored> {
+    const record = await look(id, 'read', person, view)
+    await expand({ storage, models, person }, model, [record], view.expand)
     return record
   }
 
   /** What a change comes to when it has been found right; alone, or among others that hand ids to it. */
   const plan = {
-    create(data: unknown, person: Person, handed: Row = {}): Planned<Stored> {
+    async create(data: unknown, person: Person, handed: Row = {}): Promise<Planned<Stored>> {
       checks.create(data)
       const sent = { ...data, ...handed }
-      refuseUnreachable(surroundings, model, sent, person)
+      await refuseUnreachable(surroundings, model, sent, person)
       return planned(changes.create(sent, person), person, sent, (rows) => written(rows, person))
     },
 
     /** The data has the version that was read; fields that are not in it stay as they are. */
-    update(id: number, data: unknown, person: Person, handed: Row = {}): Planned<Stored> {
-      const { version, sent } = checkUpdate(id, data, person, handed)
+    async update(id: number, data: unknown, person: Person, handed: Row = {}): Promise<Planned<Stored>> {
+      const { version, sent } = await checkUpdate(id, data, person, handed)
       return planned(changes.update(id, version, sent, person), person, sent, (rows) =>
         rows[0]?.[0] ? written(rows, person) : lost(id, version, 'update', person, sent),
       )
     },
 
     /** The same on top of what others have changed meanwhile, where that is nothing of what is sent. */
-    merge(id: number, data: unknown, person: Person): Planned<Merged> {
-      const { version, sent } = checkUpdate(id, data, person)
+    async merge(id: number, data: unknown, person: Person): Promise<Planned<Merged>> {
+      const { version, sent } = await checkUpdate(id, data, person)
       return planned(changes.merge(id, version, sent, person), person, sent, (rows) =>
         rows[1]?.[0] ? merged(rows, person) : lost(id, version, 'update', person, sent),
       )
     },
 
-    remove(id: number, version: number | undefined, person: Person): Planned<number> {
+    async remove(id: number, version: number | undefined, person: Person): Promise<Planned<number>> {
       return planned(changes.remove(id, version, person), person, id, (rows) =>
         rows[0]?.[0] ? id : lost(id, version, 'delete', person, {}),
       )
@@ -115,17 +115,17 @@ export function recordsOf(surroundings: Surroundings, model: Model) {
   async function perform<Result>(
     doer: Doer,
     replay: (kept: Kept, doer: Doer) => Result,
-    plan: () => Planned<Result>,
+    plan: () => Soon<Planned<Result>>,
   ): Promise<Result> {
     const { once } = doer
     if (once?.kept) return replay(once.kept, doer)
-    const { unit, settle, explain } = plan()
+    const { unit, settle, explain } = await plan()
     let rows: Row[][] = []
     try {
       rows = await writeOnce(storage, unit, once)
     } catch (error) {
       if (!(error instanceof StorageFault)) throw error
-      if (error.kind !== 'missed') throw explain(error)
+      if (error.kind !== 'missed') throw await explain(error)
     }
     return once?.kept ? replay(once.kept, doer) : settle(rows)
   }
@@ -137,18 +137,29 @@ export function recordsOf(surroundings: Surroundings, model: Model) {
     return perform(doer, replay.written, () => planned(unit, doer, sent, settle))
   }
 
-  function checkUpdate(id: number, data: unknown, person: Person, handed: Row = {}): { version: number; sent: Row } {
+  async function checkUpdate(
+    id: number,
+    data: unknown,
+    person: Person,
+    handed: Row = {},
+  ): Promise<{ version: number; sent: Row }> {
     checks.update(data)
     const { id: named = id, version } = data as { id?: number; version: number }
     if (named !== id) throw new Failure('BAD_REQUEST', `The body names the id ${named}, but the path names ${id}.`)
     const sent = { ...data, ...handed }
-    refuseUnreachable(surroundings, model, sent, person, id)
+    await refuseUnreachable(surroundings, model, sent, person, id)
     return { version, sent }
   }
 
   /** No row had this id and version: either there is no such record, or somebody else was first. */
-  function lost(id: number, version: number | undefined, operation: Operation, person: Person, sent: Row): never {
-    const current = look(id, operation, person, WHOLE)
+  async function lost(
+    id: number,
+    version: number | undefined,
+    operation: Operation,
+    person: Person,
+    sent: Row,
+  ): Promise<never> {
+    const current = await look(id, operation, person, WHOLE)
     // By now nothing is wrong with it: it was undone together with what was in the way.
     if (version === undefined || version === current.version)
       throw new Failure(
@@ -156,7 +167,7 @@ export function recordsOf(surroundings: Surroundings, model: Model) {
         `${model.name} ${id} was changed or deleted right before, by an earlier operation of the same batch or by somebody else.`,
       )
     const tells = mayRead(person, current)
-    const conflict = tells ? conflictOf(journal, model, version, current, sent) : undefined
+    const conflict = tells ? await conflictOf(journal, model, version, current, sent) : undefined
     throw new Failure(
       'VERSION_CONFLICT',
       `Version ${version} of ${model.name} ${id} is not the current one, which is ${current.version}. Merge your change into the current record and try again.`,
@@ -164,14 +175,18 @@ export function recordsOf(surroundings: Surroundings, model: Model) {
     )
   }
 
-  function look(id: number, operation: Operation, person: Person, view: View): Stored {
-    const record = lookUp(id, reachOf(model, operation, person), view)
-    if (!record) throw past.notThere(id, person)
+  async function look(id: number, operation: Operation, person: Person, view: View): Promise<Stored> {
+    const record = await lookUp(id, reachOf(model, operation, person), view)
+    if (!record) throw await past.notThere(id, person)
     return record
   }
 
   /** A record that is out of reach is simply not there. All of it is returned if no fields are named. */
-  function lookUp(id: number, reach: Reach, { fields = shown, expand: paths }: View = WHOLE): Stored | undefined {
+  async function lookUp(
+    id: number,
+    reach: Reach,
+    { fields = shown, expand: paths }: View = WHOLE,
+  ): Promise<Stored | undefined> {
     const statement = prepared(`${reach.scope} ${fields} ${paths}`, { id, reach }, () =>
       storage.db
         .selectFrom(tableOf(model))
@@ -179,7 +194,7 @@ export function recordsOf(surroundings: Surroundings, model: Model) {
         .where(within(reach, OWNER, is`"id" = ${ID}`)),
     )
     requireShape(storage, model)
-    const row = storage.readOne(statement)
+    const row = await storage.readOne(statement)
     return row && decode(row)
   }
 

@@ -18,7 +18,7 @@ interface Parts {
   checks: Checks
   changes: ReturnType<typeof changesOf>
   past: Past
-  lookUp(id: number, reach: Reach): Stored | undefined
+  lookUp(id: number, reach: Reach): Promise<Stored | undefined>
   carryOut(unit: Unit, doer: Doer, sent: Row, sought: Sought): Promise<Stored>
 }
 
@@ -34,11 +34,11 @@ export function restorerOf(parts: Parts) {
   const checks: Checks = parts.checks
 
   return async function restore(id: number, { version, to }: Restoring, asker: Asker): Promise<Stored> {
-    const deletion = past.deletion(id, asker)
-    if (deletion && !isThere(id)) return bringBack(id, deletion, { version, to }, asker)
+    const deletion = await past.deletion(id, asker)
+    if (deletion && !(await isThere(id))) return bringBack(id, deletion, { version, to }, asker)
     requireRight('update', asker)
     const reach = reachOf(model, 'update', asker)
-    if (!lookUp(id, reach)) throw past.notThere(id, asker)
+    if (!(await lookUp(id, reach))) throw await past.notThere(id, asker)
     if (version === undefined)
       throw new Failure('VERSION_REQUIRED', `${model.name} ${id} is not deleted: send the "version" that you read.`)
     if (to === undefined)
@@ -46,7 +46,7 @@ export function restorerOf(parts: Parts) {
     const state = await past.stateAt(id, to, asker, () => lookUp(id, reach))
     const data = { ...written(state), version }
     checks.update(data)
-    refuseUnreachable(surroundings, model, data, asker, id)
+    await refuseUnreachable(surroundings, model, data, asker, id)
     const unit: Unit = { ...changes.update(id, version, data, asker), as: 'restore' }
     return carryOut(unit, asker, data, { id, version, operation: 'update' })
   }
@@ -61,7 +61,7 @@ export function restorerOf(parts: Parts) {
     const state = await past.stateAt(id, to ?? last, asker)
     const data = written(state)
     checks.recreate(data)
-    refuseUnreachable(surroundings, model, data, asker)
+    await refuseUnreachable(surroundings, model, data, asker)
     // What a client cannot set comes back as it was, unless it is of another type by now.
     const unit = changes.recreate(id, last + 1, { ...readOnly(state), ...data }, asker, deletion.change)
     return carryOut(unit, asker, data, { id, version: last, operation: 'read' })
@@ -81,8 +81,8 @@ export function restorerOf(parts: Parts) {
     )
   }
 
-  function isThere(id: number): boolean {
-    return lookUp(id, { scope: 'all', username: '' }) !== undefined
+  async function isThere(id: number): Promise<boolean> {
+    return (await lookUp(id, { scope: 'all', username: '' })) !== undefined
   }
 
   function requireRight(operation: Operation, person: Person) {

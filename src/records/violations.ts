@@ -12,17 +12,17 @@ import type { Surroundings } from './surroundings.ts'
 const EVERYBODY: Reach = { scope: 'all', username: '' }
 
 /** What storage found wrong with a write, in the words of the models; any other fault as it is. */
-export function explainViolation(
+export async function explainViolation(
   fault: StorageFault,
   surroundings: Surroundings,
   model: Model,
   person: Person,
   written: Row | number,
-): Error {
+): Promise<Error> {
   if (fault.kind === 'taken') return notUnique(fault, model)
   if (fault.kind !== 'dangling') return fault
   if (typeof written === 'number') return stillReferred(surroundings, model, written, person)
-  const missing = missingAmong(surroundings, referencesIn(model, written), () => EVERYBODY)
+  const missing = await missingAmong(surroundings, referencesIn(model, written), () => EVERYBODY)
   // By now it is there: somebody has made it since, or what was in the way has been undone as well.
   return (
     missing ??
@@ -45,13 +45,14 @@ function notUnique({ details }: StorageFault, model: Model): Failure {
 }
 
 /** A delete would leave references without a target: whose? What somebody may not read is not named. */
-function stillReferred(surroundings: Surroundings, model: Model, id: number, person: Person): Failure {
+async function stillReferred(surroundings: Surroundings, model: Model, id: number, person: Person): Promise<Failure> {
   const referring: string[] = []
   for (const other of surroundings.models.values()) {
     const reach = reachOf(other, 'read', person)
     for (const { name, reference } of other.fields) {
       if (reference?.model !== model.name || reference.onDelete !== 'restrict') continue
-      if (isThere(surroundings, other.name, reach, { refers: { name, id } })) referring.push(`${other.name} (${name})`)
+      if (await isThere(surroundings, other.name, reach, { refers: { name, id } }))
+        referring.push(`${other.name} (${name})`)
     }
   }
   const who =
@@ -81,19 +82,21 @@ function referencesIn(model: Model, written: Row): Referring[] {
  * A record that somebody may not read is not there for them: they cannot refer to it, nor find out that it exists. What
  * the record refers to already may be sent back as it was read.
  */
-export function refuseUnreachable(
+export async function refuseUnreachable(
   surroundings: Surroundings,
   model: Model,
   written: Row,
   person: Person,
   current?: number,
-): void {
+): Promise<void> {
   const { models } = surroundings
-  const asked = referencesIn(model, written).filter((reference) => {
+  const asked: Referring[] = []
+  for (const reference of referencesIn(model, written)) {
     const isLimited = scopeOf(models.get(reference.model) as Model, 'read', person) !== 'all'
-    return isLimited && !(current !== undefined && refersAlready(surroundings, model, current, reference, person))
-  })
-  const missing = missingAmong(surroundings, asked, (name) => reachOf(models.get(name) as Model, 'read', person))
+    if (isLimited && !(current !== undefined && (await refersAlready(surroundings, model, current, reference, person))))
+      asked.push(reference)
+  }
+  const missing = await missingAmong(surroundings, asked, (name) => reachOf(models.get(name) as Model, 'read', person))
   if (missing) throw missing
 }
 
@@ -104,15 +107,16 @@ function refersAlready(
   record: number,
   { name, id }: Referring,
   person: Person,
-): boolean {
+): Promise<boolean> {
   return isThere(surroundings, model.name, reachOf(model, 'update', person), { id: record, refers: { name, id } })
 }
 
 /** Which of the records that a write refers to are not there, as far as somebody reaches. */
-function missingAmong(surroundings: Surroundings, references: Referring[], reachFor: (model: string) => Reach) {
+async function missingAmong(surroundings: Surroundings, references: Referring[], reachFor: (model: string) => Reach) {
   const errors: Record<string, string> = {}
   for (const { name, model, id } of references) {
-    if (!isThere(surroundings, model, reachFor(model), { id })) errors[name] = `there is no ${model} with the id ${id}`
+    if (!(await isThere(surroundings, model, reachFor(model), { id })))
+      errors[name] = `there is no ${model} with the id ${id}`
   }
   const sentences = Object.entries(errors).map(([name, text]) => `${name}: ${text}`)
   if (sentences.length === 0) return undefined
@@ -134,7 +138,12 @@ interface Given {
 /** Statements are remembered for as long as the models are the same. */
 const prepared = new WeakMap<Surroundings, ReturnType<typeof preparedOnce<Given>>>()
 
-function isThere(surroundings: Surroundings, model: string, reach: Reach, { id, refers }: Sought): boolean {
+async function isThere(
+  surroundings: Surroundings,
+  model: string,
+  reach: Reach,
+  { id, refers }: Sought,
+): Promise<boolean> {
   const { storage } = surroundings
   const remembered = prepared.get(surroundings) ?? preparedOnce<Given>()
   prepared.set(surroundings, remembered)
@@ -152,7 +161,7 @@ function isThere(surroundings: Surroundings, model: string, reach: Reach, { id, 
         .where(within(reach, OWNER, ...conditions))
         .limit(sql.lit(1)),
   )
-  return storage.readOne(statement) !== undefined
+  return (await storage.readOne(statement)) !== undefined
 }
 
 const ID = hole<Given>(({ id }) => id)

@@ -14,6 +14,9 @@ export type SqlValue = string | number | null
 
 export type Row = Record<string, unknown>
 
+/** What an engine may have at once, on the thread that serves, or only after a while. */
+export type Soon<Value> = Value | Promise<Value>
+
 export interface Statement {
   readonly sql: string
   readonly parameters: readonly unknown[]
@@ -113,12 +116,12 @@ export interface Storage {
   readonly db: Database
   readonly dialect: Dialect
 
-  /** A bounded look, never a scan: it is answered at once, on the thread that serves. */
-  read(statement: Statement): Row[]
-  readOne(statement: Statement): Row | undefined
+  /** A bounded look, never a scan. */
+  read(statement: Statement): Soon<Row[]>
+  readOne(statement: Statement): Soon<Row | undefined>
 
   /** The same, but no more than so many bytes: the rows end earlier, after the first. */
-  readUpTo(statement: Statement, bytes: number): Found
+  readUpTo(statement: Statement, bytes: number): Soon<Found>
 
   /** The shape that a table has now; undefined if none is known. */
   shape(table: string): string | undefined
@@ -136,7 +139,7 @@ export interface Storage {
   walk<Input>(statement: Statement, text: TextOf<Input>, input: Input, seeker: Seeker): AsyncGenerator<Piece>
 
   /** Whether a statement would go through a whole table, or sort it. */
-  goesThrough(statement: Statement, table: string): boolean
+  goesThrough(statement: Statement, table: string): Soon<boolean>
 
   /** Resolves with the rows of each step when the unit is on disk. Units that arrive together share a commit. */
   write(unit: Unit): Promise<Row[][]>

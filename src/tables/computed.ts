@@ -8,10 +8,10 @@ import { computedExpression, quote } from './ddl.ts'
 const CAST: Partial<Record<Field['type'], string>> = { integer: 'CAST(? AS INTEGER)', number: 'CAST(? AS REAL)' }
 
 /** Computes the fields of a record that is not in its table, by the very expressions that the table has. */
-export function computerOf(storage: Storage, model: Model): (record: Row) => Row {
+export function computerOf(storage: Storage, model: Model): (record: Row) => Promise<Row> {
   const isAny = model.fields.some((field) => field.computed)
   const computing = computingOf(model)
-  return (record) => (isAny ? { ...record, ...storage.readOne(computing(record)) } : record)
+  return async (record) => (isAny ? { ...record, ...(await storage.readOne(computing(record))) } : record)
 }
 
 /** The statement that computes them, of a model that has some. */

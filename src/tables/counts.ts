@@ -51,19 +51,24 @@ export function countsOf(storage: Storage, model: Model) {
   }
   const sum: Statement = { sql: 'SELECT total(live) AS total FROM dossier_counts WHERE tbl = ?', parameters: [table] }
 
-  let known = { moment: -1, total: 0 }
+  let known = { moment: -1, total: Promise.resolve(0) }
 
   /** Finds of one moment share it. */
-  function total(): number {
+  function total(): Promise<number> {
     const moment = storage.moment()
-    if (known.moment !== moment) known = { moment, total: (storage.readOne(sum) as { total: number }).total }
+    if (known.moment !== moment) known = { moment, total: readTotal() }
     return known.total
   }
 
+  async function readTotal(): Promise<number> {
+    const row = await storage.readOne(sum)
+    return (row as { total: number }).total
+  }
+
   /** Where the record at an offset is: at or after which id, and how many further on. */
-  function locate(offset: number): { from: number; skip: number } {
+  async function locate(offset: number): Promise<{ from: number; skip: number }> {
     let skip = offset
-    for (const { block, live } of storage.read(blocks) as { block: number; live: number }[]) {
+    for (const { block, live } of (await storage.read(blocks)) as { block: number; live: number }[]) {
       if (skip < live) return { from: block * 2 ** BLOCK_BITS, skip }
       skip -= live
     }

@@ -64,7 +64,10 @@ t.test('history across changes of a model', async (t) => {
     await admin.post(`${PATH}/1`, { version: 4, s: 'hidden' })
     t.strictSame((await history(1))[0].changes, { s: {} })
     await app.service.reload()
-    t.notMatch(JSON.stringify(app.storage.read({ sql: 'SELECT * FROM dossier_changes', parameters: [] })), /hidden/)
+    t.notMatch(
+      JSON.stringify(await app.storage.read({ sql: 'SELECT * FROM dossier_changes', parameters: [] })),
+      /hidden/,
+    )
     await follow({ c: text, n: { type: 'integer' }, s: text, e: text })
     t.strictSame((await history(1))[0].changes, { s: {} }, 'what was a secret then is not known now')
   })

@@ -21,6 +21,7 @@ import { configOf, emptyFolder, logSink, migrateTo, modelOf, startApp, testStora
 class Reader extends EventEmitter {
   text = ''
   writableLength = 0
+  destroyed = false
   isEnded = false
 
   write(text: string | Buffer): boolean {
@@ -44,8 +45,8 @@ t.test('who has gone while it was looked up is told nothing', async (t) => {
   const sink = new Reader()
   const change = { change: 1 } as ChangePage['changes'][number]
   const feed = {
-    isKnown: () => true,
-    page: () => ({ changes: [change], next: 1 }),
+    isKnown: async () => true,
+    page: async () => ({ changes: [change], next: 1 }),
     toldOf: async () => [{ change: 1, text: 'told' }],
   }
   const isOpen = { now: true }
@@ -67,9 +68,9 @@ t.test('streams', async (t) => {
   const errors: unknown[] = []
   const streams = new Streams(storage, byName([thing]), (error) => errors.push(error), { look: 5, ask: 5, awake: 30 })
   t.teardown(() => streams.close())
-  const listen = (more: Partial<Listener> = {}, since?: number) => {
+  const listen = async (more: Partial<Listener> = {}, since?: number) => {
     const sink = new Reader()
-    streams.open({ person: ADMIN, wanted: undefined, sink, ask: () => ADMIN, ...more }, since)
+    await streams.open({ person: ADMIN, wanted: undefined, sink, ask: () => ADMIN, ...more }, since)
     return sink
   }
   const write = (sql: string) => storage.write({ steps: [{ sql, parameters: [] }] })
@@ -79,7 +80,7 @@ t.test('streams', async (t) => {
   }
 
   await t.test('who does not read is told no more, until they do; nobody else waits', async (t) => {
-    const [slow, quick] = [listen(), listen()]
+    const [slow, quick] = [await listen(), await listen()]
     await until(() => slow.text !== '' && quick.text !== '')
     slow.writableLength = 1_000_000
     for (let nth = 1; nth <= 3; nth++) await make(`${nth}`)
@@ -97,7 +98,7 @@ t.test('streams', async (t) => {
     slow.emit('close')
     quick.emit('close')
     t.equal(streams.size, 0)
-    const begin = listen({}, 0)
+    const begin = await listen({}, 0)
     begin.writableLength = 1_000_000
     await setTimeout(20)
     t.strictSame(begin.numbers, [])
@@ -105,8 +106,8 @@ t.test('streams', async (t) => {
   })
 
   await t.test('something is sent every so often, with the place where they are', async (t) => {
-    const reader = listen()
-    const full = listen()
+    const reader = await listen()
+    const full = await listen()
     full.writableLength = 1_000_000
     const { length } = full.text
     await until(() => reader.text.split('\n\n').length > 3)
@@ -117,7 +118,7 @@ t.test('streams', async (t) => {
   })
 
   await t.test('what was dropped before somebody read it ends their stream', async (t) => {
-    const reader = listen({}, 1)
+    const reader = await listen({}, 1)
     reader.writableLength = 1_000_000
     await prune(storage, new Date(Date.now() + 1000), () => {})
     reader.writableLength = 0
@@ -125,13 +126,13 @@ t.test('streams', async (t) => {
     streams.wake()
     await until(() => reader.isEnded)
     t.strictSame(reader.numbers, [])
-    const other = listen({}, 3)
+    const other = await listen({}, 3)
     await until(() => other.numbers.length === 1)
     other.emit('close')
   })
 
   await t.test('tables that have changed under it: told later', async (t) => {
-    const reader = listen()
+    const reader = await listen()
     await write(`UPDATE dossier_tables SET shape = 'other'`)
     await write('CREATE TABLE dossier_x (x)')
     await make('5')
@@ -147,7 +148,7 @@ t.test('streams', async (t) => {
 
   await t.test('who cannot be asked stays as they were', async (t) => {
     const before = errors.length
-    const reader = listen({
+    const reader = await listen({
       ask: () => {
         throw new Error('no')
       },
@@ -158,19 +159,19 @@ t.test('streams', async (t) => {
   })
 
   await t.test('who comes while the last ones are told begins where they were', async (t) => {
-    const first = listen()
+    const first = await listen()
     await storage.write({
       steps: Array.from({ length: 3 }, () => ({
         sql: 'INSERT INTO a__Thing (text) VALUES (?)',
         parameters: ['x'.repeat(900_000)],
       })),
     })
-    const { newest } = boundsOf(storage)
-    const second = listen({}, newest)
+    const { newest } = await boundsOf(storage)
+    const second = await listen({}, newest)
     first.emit('close')
     second.emit('close')
-    const third = listen({}, newest)
-    const fourth = listen()
+    const third = await listen({}, newest)
+    const fourth = await listen()
     await make('after')
     await until(() => third.numbers.length > 0)
     t.strictSame(third.numbers, [newest + 1])
@@ -192,7 +193,7 @@ t.test('streams', async (t) => {
         return 0
       },
     })
-    listen({ sink }, 4)
+    await listen({ sink }, 4)
     await until(() => streams.size === 0)
     t.strictSame(sink.numbers, [])
     t.equal(streams.size, 0)
@@ -200,14 +201,14 @@ t.test('streams', async (t) => {
   })
 
   await t.test('a change that was forgotten, and one of a model that is not served', async (t) => {
-    const last = boundsOf(storage).newest
+    const last = (await boundsOf(storage)).newest
     await make('6')
     await write(`UPDATE a__Thing SET text = '7', version = version + 1 WHERE text = '6'`)
     await write('UPDATE dossier_changes SET was = NULL, became = NULL')
     await write(
       `INSERT INTO dossier_changes (model, id, version, operation, at, fields) VALUES ('b.Gone', 1, 0, 'create', '', '[]')`,
     )
-    const reader = listen({}, last)
+    const reader = await listen({}, last)
     await until(() => reader.numbers.length === 2)
     const [first, second] = [...reader.text.matchAll(/^data: (.*)$/gm)].map(([, data]) => JSON.parse(data as string))
     t.notOk('record' in first, 'there is no telling what it was')
@@ -221,8 +222,8 @@ t.test('streams', async (t) => {
   })
 
   await t.test('what is large is told in pieces, to who is live and to who is not', async (t) => {
-    const { newest } = boundsOf(storage)
-    const live = listen()
+    const { newest } = await boundsOf(storage)
+    const live = await listen()
     await storage.write({
       steps: Array.from({ length: 30 }, () => ({
         sql: 'INSERT INTO a__Thing (text) VALUES (?)',
@@ -230,7 +231,7 @@ t.test('streams', async (t) => {
       })),
     })
     await until(() => live.numbers.length === 30)
-    const late = listen({}, newest)
+    const late = await listen({}, newest)
     await until(() => late.numbers.length === 30)
     t.strictSame(late.numbers, live.numbers)
     live.emit('close')
@@ -243,14 +244,14 @@ t.test('streams', async (t) => {
       await write('DELETE FROM a__Thing')
       await write(`WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 25)
       INSERT INTO a__Thing (text) SELECT 't' || n FROM n`)
-      const { newest } = boundsOf(storage)
-      const live = listen()
+      const { newest } = await boundsOf(storage)
+      const live = await listen()
       await until(() => live.text !== '')
       for (const text of ['u', 'v', 'w'])
         await write(`UPDATE a__Thing SET text = '${text}' || id, version = version + 1`)
       streams.serve(byName([thing]))
       await until(() => live.numbers.length === 75)
-      const late = listen({}, newest)
+      const late = await listen({}, newest)
       await until(() => late.numbers.length === 75)
       const records = (text: string) =>
         [...text.matchAll(/^data: (.*)$/gm)].map(([, data]) => JSON.parse(data as string).record)
@@ -260,7 +261,8 @@ t.test('streams', async (t) => {
       live.emit('close')
       late.emit('close')
       const feed = feedOf(storage, byName([thing]))
-      const own = feed.page(ADMIN, undefined, newest - 25, 500).changes.filter(({ id }) => id === told[24].id)
+      const { changes } = await feed.page(ADMIN, undefined, newest - 25, 500)
+      const own = changes.filter(({ id }) => id === told[24].id)
       const texts: unknown[] = []
       for (const change of own) texts.push((await feed.recordAfter(change))?.text)
       t.strictSame(texts, ['t25', ...['u', 'v', 'w'].map((letter) => `${letter}${told[24].id}`)])
@@ -275,7 +277,7 @@ t.test('streams', async (t) => {
   )
 
   /** A hub that looks only when it is told to, and while it is blind cannot read anything. */
-  const blindable = () => {
+  const blindable = async () => {
     const state = { isBlind: false }
     const told: unknown[] = []
     const watched = new Proxy(storage, {
@@ -288,12 +290,12 @@ t.test('streams', async (t) => {
     const still = { look: 60_000, ask: 60_000, awake: 60_000 }
     const hub = new Streams(watched, byName([thing]), (error) => told.push(error), still)
     const sink = new Reader()
-    hub.open({ person: ADMIN, wanted: undefined, sink, ask: () => ADMIN })
+    await hub.open({ person: ADMIN, wanted: undefined, sink, ask: () => ADMIN })
     return { state, told, hub, sink }
   }
 
   await t.test('what was committed before the models changed is told by those that were there', async (t) => {
-    const { state, hub, sink } = blindable()
+    const { state, hub, sink } = await blindable()
     state.isBlind = true
     await make('before')
     state.isBlind = false
@@ -308,13 +310,14 @@ t.test('streams', async (t) => {
   })
 
   await t.test('while nothing can be read, everybody waits', async (t) => {
-    const { state, told, hub, sink } = blindable()
+    const { state, told, hub, sink } = await blindable()
     state.isBlind = true
     await make('unseen')
     hub.wake()
     await until(() => told.length > 0)
     t.match(told[0], /the disk is gone/)
     t.strictSame(sink.numbers, [])
+    hub.serve(byName([thing]))
     state.isBlind = false
     hub.wake()
     await until(() => sink.numbers.length === 1)
@@ -324,7 +327,7 @@ t.test('streams', async (t) => {
 
   await t.test('after the end nobody begins', async (t) => {
     streams.close()
-    const reader = listen()
+    const reader = await listen()
     t.ok(reader.isEnded)
     t.equal(streams.size, 0)
   })
@@ -335,12 +338,12 @@ t.test('there is a bound to how many listen', async (t) => {
   const admin = await app.login()
   const { streams } = app.service as unknown as { streams: Streams }
   const sinks = Array.from({ length: MOST_PER_PERSON }, () => new Reader())
-  for (const sink of sinks) streams.open({ person: ADMIN, wanted: undefined, sink, ask: () => ADMIN }, undefined)
+  for (const sink of sinks) await streams.open({ person: ADMIN, wanted: undefined, sink, ask: () => ADMIN }, undefined)
   const { status, body } = await admin.get('/ws/changes/stream')
   t.equal(status, 503)
   t.match(body.message, /You have 1000 streams already/)
   for (let nth = 0; nth < 4000; nth++)
-    streams.open(
+    await streams.open(
       { person: { ...ADMIN, username: 'x' }, wanted: undefined, sink: new Reader(), ask: () => ADMIN },
       undefined,
     )
@@ -361,10 +364,10 @@ t.test('old changes are dropped in portions, the newest never', async (t) => {
         },
       ],
     })
-  const numbers = () =>
-    storage
-      .read({ sql: 'SELECT change FROM dossier_changes ORDER BY change', parameters: [] })
-      .map(({ change }) => change)
+  const numbers = async () => {
+    const rows = await storage.read({ sql: 'SELECT change FROM dossier_changes ORDER BY change', parameters: [] })
+    return rows.map(({ change }) => change)
+  }
   await add('2020-01-01T00:00:00.000Z', 300)
   await add('2026-01-01T00:00:00.000Z', 2)
   // A clock that was set back.
@@ -376,11 +379,11 @@ t.test('old changes are dropped in portions, the newest never', async (t) => {
   await prune(storage, new Date('2025-01-01'), count, () => true)
   t.equal(pruned, 50, 'one portion, when it should stop')
   await prune(storage, new Date('2025-01-01'), count)
-  t.strictSame([pruned, numbers()], [300, [301, 302, 303]])
+  t.strictSame([pruned, await numbers()], [300, [301, 302, 303]])
   await prune(storage, new Date('2027-01-01'), count)
-  t.strictSame(numbers(), [303])
+  t.strictSame(await numbers(), [303])
   await prune(storage, new Date('2027-01-01'), count)
-  t.strictSame(numbers(), [303])
+  t.strictSame(await numbers(), [303])
   await add('2020-01-01T00:00:00.000Z', 1)
 
   const { lines, stream } = logSink()
@@ -388,8 +391,8 @@ t.test('old changes are dropped in portions, the newest never', async (t) => {
   const log = newLogger(config, false, stream)
   const tend = (on: typeof storage) => tendJournal(on, config, log, { pruned: count }, 5)
   const stop = tend(storage)
-  while (numbers().length > 1) await setTimeout(5)
-  t.strictSame(numbers(), [304])
+  while ((await numbers()).length > 1) await setTimeout(5)
+  t.strictSame(await numbers(), [304])
   stop()
   /** Slower than the looks come: they do not pile up. */
   const write = () => setTimeout(20).then(() => Promise.reject(new Error('no')))
@@ -427,9 +430,9 @@ t.test('what becomes a secret is taken out of what was written down before', asy
   await write(`INSERT INTO a__Thing (a, d) VALUES ('a2', 'd2')`)
   const rows = () => storage.read({ sql: 'SELECT fields, was, became, whole FROM dossier_changes', parameters: [] })
   await scrub(storage, () => true)
-  t.match(JSON.stringify(rows()), /b0/, 'stopped before it began')
+  t.match(JSON.stringify(await rows()), /b0/, 'stopped before it began')
   await scrub(storage)
-  t.strictSame(rows(), [
+  t.strictSame(await rows(), [
     { fields: '["a",["b"],"c"]', was: null, became: '["a0","c0"]', whole: null },
     { fields: '[["b"],"c"]', was: '["c0"]', became: '["c1"]', whole: '{"a":"a0","c":"c1"}' },
     { fields: '["a"]', was: '["a0"]', became: '["a1"]', whole: null },
@@ -445,7 +448,7 @@ t.test('what becomes a secret is taken out of what was written down before', asy
   await write(`UPDATE a__Thing SET d = 'shown', version = 1`)
   await migrateTo(storage, [secret])
   await scrub(storage)
-  t.notMatch(JSON.stringify(rows()), /shown/, 'also what was no secret only for a while')
+  t.notMatch(JSON.stringify(await rows()), /shown/, 'also what was no secret only for a while')
   t.strictSame(secrets(), [{ field: 'd', upTo: 6, done: 6 }])
   const open = modelOf('a.Thing', { type: 'object', properties: { a: properties.a, d: properties.b }, audit: false })
   await migrateTo(storage, [open])
@@ -453,5 +456,5 @@ t.test('what becomes a secret is taken out of what was written down before', asy
     INSERT INTO a__Thing (d) SELECT 'plain' FROM n`)
   await migrateTo(storage, [secret])
   await scrub(storage)
-  t.notMatch(JSON.stringify(rows()), /plain/, 'in more than one portion')
+  t.notMatch(JSON.stringify(await rows()), /plain/, 'in more than one portion')
 })

@@ -115,7 +115,10 @@ t.test('history', async (t) => {
     const { body, text } = await admin.get(`/ws/rest/a.Thing/${id}/history`)
     t.strictSame(body.data[3].changes.secret, {})
     t.notMatch(text, /sesame/)
-    t.notMatch(JSON.stringify(app.storage.read({ sql: 'SELECT * FROM dossier_changes', parameters: [] })), /sesame/)
+    t.notMatch(
+      JSON.stringify(await app.storage.read({ sql: 'SELECT * FROM dossier_changes', parameters: [] })),
+      /sesame/,
+    )
     await admin.delete(`/ws/rest/a.Thing/${id}`)
     for (const state of states)
       t.strictSame((await admin.get(`/ws/rest/a.Thing/${id}?version=${state.version}`)).body.data, [state], 'deleted')

@@ -282,7 +282,7 @@ t.test('what is cleared is changed once, by whoever deletes', async (t) => {
   t.match((await admin.get('/ws/rest/a.Plain/1')).body.data, [{ version: 1, first: null }])
   t.equal((await bob.delete('/ws/rest/a.One/9')).status, 404)
   t.equal((await bob.delete('/ws/rest/a.One/2?version=7')).status, 409)
-  t.strictSame(service.storage.read({ sql: 'SELECT username FROM dossier_actor', parameters: [] }), [
+  t.strictSame(await service.storage.read({ sql: 'SELECT username FROM dossier_actor', parameters: [] }), [
     { username: null },
   ])
 })

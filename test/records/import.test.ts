@@ -83,7 +83,7 @@ t.test('somebody else is faster', async (t) => {
   t.match(await load('code,n\nc,8\n', key), { created: 0, updated: 1 }, 'what was to be made is there')
   before.push(() => run(`DELETE FROM a__Item WHERE code = 'c'`))
   t.match(await load('code,n\nc,9\n', key), { created: 1, updated: 0 }, 'what was to be changed is gone')
-  t.strictSame(rows(), [
+  t.strictSame(await rows(), [
     { code: 'a', n: 2, version: 2 },
     { code: 'b', n: 1, version: 0 },
     { code: 'c', n: 9, version: 0 },
@@ -126,22 +126,22 @@ t.test('what comes in between says how far it was', async (t) => {
       details: { data: [{ created: 50, updated: 0, unchanged: 0 }] },
     }),
   )
-  t.equal(rows().length, 51)
+  t.equal((await rows()).length, 51)
   await run('DELETE FROM a__Item')
   const sent = { username: 'admin', key: 'many', hash: 'h' }
   before.push(
     () => {},
     () => run(`INSERT INTO a__Item (code) VALUES ('c60')`),
   )
-  await t.rejects(load(many, { resumed: new Resumed<Place>(storage, sent) }), rejects('NOT_UNIQUE', /^Line 62/))
+  await t.rejects(load(many, { resumed: await Resumed.begin<Place>(storage, sent) }), rejects('NOT_UNIQUE', /^Line 62/))
   await t.rejects(
-    load(many, { resumed: new Resumed<Place>(storage, sent) }),
+    load(many, { resumed: await Resumed.begin<Place>(storage, sent) }),
     rejects('VALIDATION_FAILED', /^Nothing was written but the 50 rows of before\. There is one fault/),
   )
   await run(`DELETE FROM a__Item WHERE code = 'c60'`)
-  const rest = await load(many, { resumed: new Resumed<Place>(storage, sent) })
+  const rest = await load(many, { resumed: await Resumed.begin<Place>(storage, sent) })
   t.strictSame(rest, { created: 70, updated: 0, unchanged: 0 }, 'it goes on where it was')
-  t.equal(rows().length, 70)
+  t.equal((await rows()).length, 70)
   const fails = (kind: 'busy' | 'full') => () => {
     throw new StorageFault(kind, 'The reason.')
   }
@@ -173,15 +173,17 @@ t.test('what comes in between says how far it was', async (t) => {
 t.test('of two who go on with the same, one is overtaken', async (t) => {
   const { storage, after, load, rows } = await withRecords(t)
   const sent = { username: 'admin', key: 'k', hash: 'h' }
-  const [one, two] = [new Resumed<Place>(storage, sent), new Resumed<Place>(storage, sent)]
+  const [one, two] = [await Resumed.begin<Place>(storage, sent), await Resumed.begin<Place>(storage, sent)]
   t.match(await load('code\na\n', { resumed: one }), { created: 1 })
   await t.rejects(load('code\na\n', { resumed: two }), { code: 'KEY_IN_USE' }, 'what is taken was taken by the same')
-  const late = new Resumed<Place>(storage, { ...sent, key: 'l' })
-  after.push(() => load('code\nb\n', { resumed: new Resumed<Place>(storage, { ...sent, key: 'l' }) }))
+  const late = await Resumed.begin<Place>(storage, { ...sent, key: 'l' })
+  after.push(async () => load('code\nb\n', { resumed: await Resumed.begin<Place>(storage, { ...sent, key: 'l' }) }))
   await t.rejects(load('code\nb\n', { resumed: late }), { code: 'KEY_IN_USE' })
-  t.equal(rows().length, 2)
-  t.match(await load('code\nb\n', { resumed: new Resumed<Place>(storage, { ...sent, key: 'l' }) }), { created: 1 })
-  t.throws(() => new Resumed<Place>(storage, { ...sent, hash: 'other' }), { code: 'KEY_REUSED' })
+  t.equal((await rows()).length, 2)
+  t.match(await load('code\nb\n', { resumed: await Resumed.begin<Place>(storage, { ...sent, key: 'l' }) }), {
+    created: 1,
+  })
+  await t.rejects(Resumed.begin<Place>(storage, { ...sent, hash: 'other' }), { code: 'KEY_REUSED' })
 })
 
 t.test('a file that cannot be read, and one that has no end', async (t) => {
@@ -247,7 +249,7 @@ t.test('whose rights are changed meanwhile does not go on', async (t) => {
     load(many, { whoNow: () => answers.shift() }),
     rejects('FORBIDDEN', /rights have been changed.*50 records/s),
   )
-  t.equal(rows().length, 50)
+  t.equal((await rows()).length, 50)
   await t.rejects(load('code\nx\n', { whoNow: () => ({ ...ADMIN, roles: [] }) }), { code: 'FORBIDDEN' })
 })
 
@@ -257,7 +259,7 @@ t.test('who may not create does not, whatever others do meanwhile', async (t) =>
   const updater = { username: 'up', roles: ['up'] }
   before.push(() => run('DELETE FROM a__Item'))
   await t.rejects(load('code,n\na,2\n', key, updater), rejects('RECORD_NOT_FOUND', /^Line 2/))
-  t.strictSame(rows(), [])
+  t.strictSame(await rows(), [])
   await load('code,n\na,1\n')
   before.push(() => run(`INSERT INTO a__Item (code, n, level) VALUES ('new', 7, 9)`))
   t.match(await load('code\nnew\n', key), { updated: 1 })

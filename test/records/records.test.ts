@@ -33,7 +33,7 @@ t.test('who may not reach anything finds nothing, even past the plugins', async 
     total: 0,
     data: [],
   })
-  t.throws(() => records.read(1, somebody, { expand: [] }), { code: 'RECORD_NOT_FOUND' })
+  await t.rejects(records.read(1, somebody, { expand: [] }), { code: 'RECORD_NOT_FOUND' })
   await t.rejects(records.update(1, { version: 0, x: 'y' }, somebody), { code: 'RECORD_NOT_FOUND' })
   await t.rejects(records.remove(1, undefined, somebody), { code: 'RECORD_NOT_FOUND' })
 })

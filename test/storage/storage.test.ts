@@ -4,7 +4,7 @@ import Sqlite from 'better-sqlite3'
 import { sql } from 'kysely'
 import t from 'tap'
 import { databaseFile, openStorage } from '../../src/storage/open.ts'
-import { jobAt, type Storage } from '../../src/storage/storage.ts'
+import { jobAt, type Row, type Storage } from '../../src/storage/storage.ts'
 import { block, emptyFolder, testStorage } from '../helper.ts'
 
 async function counterTable(t: Parameters<typeof testStorage>[0], folder?: string): Promise<Storage> {
@@ -75,7 +75,7 @@ t.test('a reader sees what its own process commits at once, and those of others 
   const folder = emptyFolder(t)
   const storage = await counterTable(t, folder)
   const all = { sql: 'SELECT name FROM counter ORDER BY id', parameters: [] }
-  const seen = () => storage.read(all).map(({ name }) => name)
+  const seen = () => (storage.read(all) as Row[]).map(({ name }) => name)
   const other = new Sqlite(databaseFile(join(folder, 'data')))
   t.teardown(() => other.close())
   t.strictSame(seen(), [])
@@ -167,7 +167,8 @@ t.test('jobs: one transaction, on another thread; what they throw undoes everyth
   const job = jobAt<string, string[]>(import.meta.resolve('./job.ts'))
   t.strictSame(await storage.change(job, 'hello'), ['hello'])
   let swapped: unknown[] = []
-  const read = () => storage.read({ sql: 'SELECT name FROM counter', parameters: [] }).map(({ name }) => name)
+  const read = () =>
+    (storage.read({ sql: 'SELECT name FROM counter', parameters: [] }) as Row[]).map(({ name }) => name)
   await storage.change(job, 'there', () => {
     swapped = read()
   })
