@@ -4,7 +4,7 @@ import { parseArgs, styleText } from 'node:util'
 import { loadConfig } from '../config.ts'
 import type { Fault } from '../model/file.ts'
 import { explainPassedOver, loadModels, ModelFaults, passedOver } from '../model/load.ts'
-import { databaseFile, inspect } from '../storage/open.ts'
+import { DIALECT, databaseFile, inspect } from '../storage/open.ts'
 import { planTable } from '../tables/plan.ts'
 import { type Gone, type Report, reportOf, reportsOf } from '../tables/report.ts'
 import { type Command, fileNamed, runCommand, UsageError, type World } from './command.ts'
@@ -44,7 +44,7 @@ export const modelsCheck: Command = async (world) => {
     if (!isThere) world.stderr.write(`There is no database in ${resolve(config.DATA_DIR)} yet: all would be new.\n`)
     const { reports, unserved } = isThere
       ? await inspect(config.DATA_DIR, (db) => reportsOf(db, models))
-      : { reports: models.map((model) => reportOf(planTable(model, undefined, []))), unserved: [] }
+      : { reports: models.map((model) => reportOf(planTable(model, undefined, [], DIALECT.tables))), unserved: [] }
     if (reports.some(({ refusals }) => refusals.length > 0)) world.exitCode = 1
     return show({ faults: [], models: reports, unserved })
   } catch (error) {

@@ -7,6 +7,8 @@ const MAX_WAIT_MS = 1000
 const MANY = 50
 /** More than this would fill the memory; somebody may send requests without waiting for answers. */
 const MOST = 5000
+/** So many of those who wait are taken up in one turn, if there is time for them. */
+const MOST_PER_TURN = 64
 /** What is urgent does not wait, but for so many per turn: else everybody would call it urgent. */
 const URGENT_PER_TURN = 20
 
@@ -74,12 +76,18 @@ export class Turns<Item> {
     this.#ends = undefined
     if (this.#waiting.length === 0 || this.#isPaused) return
     this.#ends = this.#begin(performance.now())
-    for (let now = performance.now(); now < this.#ends; now = performance.now()) {
-      const first = this.#waiting.shift()
-      if (!first) return
-      const waited = now - first.since
-      if (waited > MAX_WAIT_MS && this.#waiting.length > MANY) this.#actions.turnAway(first.item)
-      else this.#actions.take(first.item, waited)
-    }
+    // Each in a callback of its own: all that can be done for one at once is done before the next one is taken up.
+    for (let count = Math.min(this.#waiting.length, MOST_PER_TURN); count > 0; count--)
+      setImmediate(() => this.#takeNext())
+  }
+
+  #takeNext() {
+    const now = performance.now()
+    if (this.#isPaused || now >= (this.#ends ?? 0)) return
+    const first = this.#waiting.shift()
+    if (!first) return
+    const waited = now - first.since
+    if (waited > MAX_WAIT_MS && this.#waiting.length > MANY) this.#actions.turnAway(first.item)
+    else this.#actions.take(first.item, waited)
   }
 }

@@ -40,7 +40,7 @@ interface Rename {
 }
 
 /** The columns of an entry; a whole record is large, and wanted seldom. */
-export const ENTRY_COLUMNS = 'change, id, version, operation, "by", at, createdBy, batch, fields, was, became'
+export const ENTRY_COLUMNS = 'change, id, version, operation, "by", at, "createdBy", batch, fields, was, became'
 /** The changes of one record. */
 export const OF_RECORD = 'FROM dossier_changes WHERE model = ? AND id = ?'
 

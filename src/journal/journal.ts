@@ -10,8 +10,8 @@ import { redo, statesOf } from './states.ts'
 export const MOST_SINCE = 250
 
 const POSITION = `
-  SELECT max(iif(version = ? AND operation <> 'delete', change, NULL)) AS made,
-    min(iif(operation = 'delete', iif(version = ?, change, NULL), iif(operation = 'create', NULL, change))) AS ended
+  SELECT max(CASE WHEN version = ? AND operation <> 'delete' THEN change END) AS made,
+    min(CASE WHEN operation = 'delete' AND version <> ? THEN NULL WHEN operation <> 'create' THEN change END) AS ended
   ${OF_RECORD} AND version IN (?, ? + 1)`
 
 /** Who waits for what may have to look at all changes of a record. */

@@ -28,7 +28,7 @@ export const KEEP = `
   WHERE dossier_keys.at <= ? RETURNING key`
 
 const LOOK_UP = `
-  SELECT hash, rows, tables = ${TABLES} AS isCurrent FROM dossier_keys WHERE username = ? AND key = ? AND at > ?`
+  SELECT hash, rows, tables = ${TABLES} AS "isCurrent" FROM dossier_keys WHERE username = ? AND key = ? AND at > ?`
 
 /** What is being done right now in this process; of two processes the database tells who was first. */
 const underWay = new WeakMap<Storage, Set<string>>()

@@ -22,7 +22,7 @@ export async function run(db: Database, { model, field, upTo, done }: Secret): P
   const until = Math.min(upTo, done + AT_A_TIME)
   const { rows } = await sql<{ change: number }>`
     SELECT change FROM dossier_changes
-    WHERE change > ${done} AND change <= ${until} AND +model = ${model} ORDER BY change`.execute(db)
+    WHERE change > ${done} AND change <= ${until} AND model || '' = ${model} ORDER BY change`.execute(db)
   let last = until
   for (const { change } of rows) {
     await clean(db, change, (name) => todaysName(name, change, renames) === field)

@@ -8,12 +8,13 @@ export interface Place {
   version: number
 }
 
+const NOWHERE: Place = { change: 0, version: -1 }
 /** Rows that are read at a time on the way back. */
 const AT_A_TIME = 100
 /** A record may change between two looks: so often it is looked again. */
 const MOST_LOOKS = 5
 
-const NEWEST = `SELECT max(change) AS change, version ${OF_RECORD}`
+const NEWEST = `SELECT change, version ${OF_RECORD} ORDER BY change DESC LIMIT 1`
 const WHOLE = `
   SELECT change ${OF_RECORD} AND change > ? AND (operation = 'delete' OR whole IS NOT NULL) ORDER BY change LIMIT 1`
 
@@ -53,7 +54,7 @@ export function statesOf(storage: Storage, model: string, entries: (rows: Row[])
     let looks = 0
     do {
       state = await current()
-      newest = (await storage.readOne({ sql: NEWEST, parameters: [model, id] })) as unknown as Place
+      newest = ((await storage.readOne({ sql: NEWEST, parameters: [model, id] })) ?? NOWHERE) as Place
     } while (state?.version !== newest.version && ++looks < MOST_LOOKS)
     return { state: looks < MOST_LOOKS ? state : undefined, from: newest.change }
   }

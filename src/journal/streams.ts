@@ -163,6 +163,8 @@ export class Streams {
   async #work(): Promise<void> {
     while (this.#isWoken || this.#behind.canBeTold) {
       await setTimeout(Math.max(0, this.#notBefore - performance.now()))
+      // What nobody hears is not told, and not remembered: it may be forgotten before somebody comes.
+      if (this.#streams.size === 0) break
       const start = performance.now()
       this.#isWoken = false
       try {

@@ -47,8 +47,8 @@ const keys = new Memo<string>(10_000)
 export const sessionKey = (sessionId: string) => keys.of(sessionId, (id) => hash('sha256', id))
 
 const LOOK_UP = `
-  SELECT u.username, u.roles, s.lastSeen FROM dossier_sessions s JOIN dossier_users u ON u.username = s.username
-  WHERE s.id = ? AND s.createdOn > ? AND s.lastSeen > ? AND u.enabled = 1`
+  SELECT u.username, u.roles, s."lastSeen" FROM dossier_sessions s JOIN dossier_users u ON u.username = s.username
+  WHERE s.id = ? AND s."createdOn" > ? AND s."lastSeen" > ? AND u.enabled = 1`
 
 function lookUp(storage: Storage, { idleMs, lifeMs }: Limits, id: string, now: number): Soon<SessionRow | undefined> {
   return storage.readOne({ sql: LOOK_UP, parameters: [id, now - lifeMs, now - idleMs] }) as Soon<SessionRow | undefined>
@@ -133,17 +133,17 @@ export class SessionStore {
     const now = Date.now()
     const { lifeMs, idleMs } = this.#limits
     const old = (column: string, ms: number) => ({
-      sql: `DELETE FROM ${SESSIONS} WHERE id IN (SELECT id FROM ${SESSIONS} WHERE ${column} <= ? ORDER BY ${column} LIMIT ${SWEEP})`,
+      sql: `DELETE FROM ${SESSIONS} WHERE id IN (SELECT id FROM ${SESSIONS} WHERE "${column}" <= ? ORDER BY "${column}" LIMIT ${SWEEP})`,
       parameters: [now - ms],
     })
     const [made] = await this.#storage.write({
       steps: [
         {
-          sql: `INSERT INTO ${SESSIONS} (id, username, createdOn, lastSeen, address)
+          sql: `INSERT INTO ${SESSIONS} (id, username, "createdOn", "lastSeen", address)
             SELECT ?, username, ?, ?, ? FROM dossier_users WHERE username = ? AND enabled = 1 AND password = ? RETURNING id`,
           parameters: [id, now, now, address, username, proof],
         },
-        { sql: 'UPDATE dossier_users SET lastLogin = ? WHERE username = ?', parameters: [now, username] },
+        { sql: 'UPDATE dossier_users SET "lastLogin" = ? WHERE username = ?', parameters: [now, username] },
         // Whoever logs in sweeps the floor: expired sessions are of no use to anybody.
         old('createdOn', lifeMs),
         old('lastSeen', idleMs),

@@ -40,7 +40,8 @@ export interface Bearer {
   expires: string
 }
 
-const VIEW = 'id, name, readOnly, createdOn, expires, lastUsed'
+const COLUMNS = ['id', 'name', 'readOnly', 'createdOn', 'expires', 'lastUsed']
+const VIEW = COLUMNS.map((name) => `"${name}"`).join(', ')
 const hashOf = (token: string) => hash('sha256', token)
 
 /**
@@ -60,7 +61,7 @@ export async function makeToken(
     PREFIX + createHmac('sha256', secret).update(`token ${number}`).digest('base64url')
   const sweep: Step = { sql: `DELETE FROM ${TOKENS} WHERE username = ? AND expires <= ?`, parameters: [username, now] }
   const insert: Step = {
-    sql: `INSERT INTO ${TOKENS} (hash, username, name, readOnly, createdOn, expires)
+    sql: `INSERT INTO ${TOKENS} (hash, username, name, "readOnly", "createdOn", expires)
       SELECT ?, username, ?, ?, ?, ? FROM dossier_users
       WHERE username = ? AND (SELECT count(*) FROM ${TOKENS} AS other WHERE other.username = dossier_users.username) < ?
       RETURNING ${VIEW}, ? AS drawn`,
@@ -93,8 +94,7 @@ export async function makeToken(
 }
 
 export async function listTokens(db: Database, username: string): Promise<TokenView[]> {
-  const columns = VIEW.split(', ')
-  const rows = await db.selectFrom(TOKENS).select(columns).where('username', '=', username).orderBy('id').execute()
+  const rows = await db.selectFrom(TOKENS).select(COLUMNS).where('username', '=', username).orderBy('id').execute()
   return rows.map(toView)
 }
 
@@ -109,7 +109,7 @@ export async function endToken(storage: Pick<Storage, 'write'>, username: string
 }
 
 const LOOK_UP = `
-  SELECT ${TOKENS}.id, hash, readOnly, expires, lastUsed, dossier_users.username, roles
+  SELECT ${TOKENS}.id, hash, "readOnly", expires, "lastUsed", dossier_users.username, roles
   FROM ${TOKENS} JOIN dossier_users ON dossier_users.username = ${TOKENS}.username
   WHERE hash = ? AND expires > ? AND enabled = 1`
 
@@ -146,7 +146,7 @@ export class Tokens {
 
   /** Nobody waits for this. If it fails, it is tried again a minute later: the disk may be full. */
   #touch(id: number, now: number) {
-    const step = { sql: `UPDATE ${TOKENS} SET lastUsed = ? WHERE id = ?`, parameters: [now, id] }
+    const step = { sql: `UPDATE ${TOKENS} SET "lastUsed" = ? WHERE id = ?`, parameters: [now, id] }
     this.#storage.write({ steps: [step] }).catch((error) => {
       this.#touchFailed = now
       this.#onTouchFailed(error)

@@ -97,10 +97,10 @@ export async function addUser(
   checkRules({ username, roles, ...(password !== undefined && { password }) })
   const hash = password === undefined ? NO_PASSWORD : await hashPassword(password)
   const insert = sql`
-    INSERT INTO dossier_users (username, password, roles, createdOn)
+    INSERT INTO dossier_users (username, password, roles, "createdOn")
     SELECT ${username}, ${hash}, ${JSON.stringify(roles)}, ${Date.now()}
-    WHERE ${again ? 1 : 0} OR NOT EXISTS (SELECT 1 FROM dossier_former WHERE username = ${username})
-    ON CONFLICT DO NOTHING RETURNING username, roles, enabled, createdOn, lastLogin, password <> '' AS hasPassword`
+    WHERE ${again ? 1 : 0} = 1 OR NOT EXISTS (SELECT 1 FROM dossier_former WHERE username = ${username})
+    ON CONFLICT DO NOTHING RETURNING username, roles, enabled, "createdOn", "lastLogin", password <> '' AS "hasPassword"`
   const [[added] = []] = await missedOf(
     () => storage.write({ steps: [{ ...insert.compile(storage.db), must: true }] }),
     () => notFree(storage.db, username),
@@ -159,7 +159,10 @@ export async function changeUser(
 /** Their sessions go with them, by the foreign key; the name is remembered. Returns it as it was spelt. */
 export async function removeUser(storage: Writable, username: string): Promise<string> {
   const remove = storage.db.deleteFrom(USERS).where('username', '=', username).returning('username').compile()
-  const remember = { sql: 'INSERT OR IGNORE INTO dossier_former VALUES (?)', parameters: [username] }
+  const remember = {
+    sql: 'INSERT INTO dossier_former (username) VALUES (?) ON CONFLICT DO NOTHING',
+    parameters: [username],
+  }
   const forget = { sql: 'DELETE FROM dossier_keys WHERE username = ?', parameters: [username] }
   const removed = await keepingAnAdmin(storage, noSuchUser(username), [remove, remember, forget])
   return removed.username as string

@@ -16,6 +16,7 @@ import {
   StorageFault,
   type Unit,
 } from '../storage/storage.ts'
+import { shapesOf } from '../tables/shape.ts'
 import type { Doer } from './asker.ts'
 import { reasonOf } from './reason.ts'
 import type { Planned, Records } from './records.ts'
@@ -50,17 +51,15 @@ interface Made {
 export function batchOf({ storage, models, collections, missingModel }: Parts) {
   return async function batch(operations: BatchOperation[], doer: Doer): Promise<unknown[]> {
     if (doer.once?.kept) return replay(operations, doer, doer.once.kept)
-    const { guards, steps, planned } = await plan(operations, doer)
+    const { shapes, steps, planned } = await plan(operations, doer)
     try {
-      const unit: Unit = { steps: [...guards, ...steps], by: doer.username, batch: true, most: MOST_ANSWERED }
+      const unit: Unit = { shapes, steps, by: doer.username, batch: true, most: MOST_ANSWERED }
       const rows = await writeOnce(storage, unit, doer.once)
       if (doer.once?.kept) return replay(operations, doer, doer.once.kept)
-      const settled = planned.map((one, index) =>
-        one.settle(rows.slice(guards.length + index, guards.length + index + 1)),
-      )
+      const settled = planned.map((one, index) => one.settle(rows.slice(index, index + 1)))
       return await Promise.all(settled)
     } catch (error) {
-      throw await explain(error, guards.length, planned)
+      throw await explain(error, planned)
     }
   }
 
@@ -69,8 +68,6 @@ export function batchOf({ storage, models, collections, missingModel }: Parts) {
     const concerned: Model[] = []
     for (const [index, operation] of operations.entries())
       concerned.push(await at(index, () => modelOf(operation, person)))
-    const guards = new Map<Model, Step>()
-    for (const model of concerned) guards.set(model, { ...(collections.get(model) as Records).guard, must: true })
     const made = new Map<string, Made>()
     const planned: Planned[] = []
     const breath = new Breath(PLANNED_MS)
@@ -80,7 +77,7 @@ export function batchOf({ storage, models, collections, missingModel }: Parts) {
         const handed = 'data' in operation ? handedTo(operation.data, model, made) : {}
         if ('create' in operation && operation.as !== undefined) {
           if (made.has(operation.as)) throw invalid('as', `"${operation.as}" is the name of an earlier operation`)
-          made.set(operation.as, { model: model.name, handed: { step: guards.size + index, column: 'id' } })
+          made.set(operation.as, { model: model.name, handed: { step: index, column: 'id' } })
         }
         return planOne(operation, collections.get(model) as Records, person, handed)
       })
@@ -89,7 +86,7 @@ export function batchOf({ storage, models, collections, missingModel }: Parts) {
     }
     // Each operation is one step.
     const steps = planned.map(({ unit }): Step => ({ ...(unit.steps[0] as Step), must: true }))
-    return { guards: [...guards.values()], steps, planned }
+    return { shapes: shapesOf(concerned), steps, planned }
   }
 
   /** What the same batch came to before: each operation was one step, the last ones of the unit. */
@@ -189,10 +186,9 @@ async function at<Result>(index: number, work: () => Soon<Result>): Promise<Resu
 }
 
 /** Why it was not carried out, in the words of the operation that was in the way. */
-async function explain(error: unknown, guards: number, planned: Planned[]): Promise<unknown> {
+async function explain(error: unknown, planned: Planned[]): Promise<unknown> {
   if (!(error instanceof StorageFault) || error.details.step === undefined) return error
-  const index = error.details.step - guards
-  if (index < 0) return new StorageFault('stale', 'A table has another shape by now.')
+  const index = error.details.step
   if (error.kind === 'large') return tooLarge.ofOperation(index)
   const reason = await reasonOf(planned[index] as Planned, error)
   return reason instanceof Failure ? reason.ofOperation(index) : reason

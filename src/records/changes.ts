@@ -4,7 +4,7 @@ import { type Model, tableOf, visibleFields } from '../model/model.ts'
 import type { Handed, Row, Statement, Step, Unit } from '../storage/storage.ts'
 import { encode, encodeSent } from '../tables/columns.ts'
 import { is } from '../tables/condition.ts'
-import { shapeOf } from '../tables/ddl.ts'
+import { shapesOf } from '../tables/shape.ts'
 import { within } from '../tables/within.ts'
 import { mergeable } from './merge.ts'
 import { hole, preparedOnce } from './prepared.ts'
@@ -28,7 +28,7 @@ export function changesOf({ storage: { db } }: Surroundings, model: Model) {
   const stored = model.fields.filter((field) => !field.computed)
   const writable = model.fields.filter((field) => !field.readOnly)
   const shown = ['id', 'version', ...visibleFields(model).map((field) => field.name)]
-  const guard = { sql: 'SELECT 1 FROM dossier_tables WHERE tbl = ? AND shape = ?', parameters: [table, shapeOf(model)] }
+  const shapes = shapesOf([model])
   const valuesFor = (names: string[]) =>
     Object.fromEntries(names.map((name) => [name, hole<Given>(({ values }) => values[name])]))
 
@@ -40,7 +40,7 @@ export function changesOf({ storage: { db } }: Surroundings, model: Model) {
       names.map((name) => {
         const isSent = hole<Given>(({ values }) => (Object.hasOwn(values, name) ? 1 : 0))
         const value = hole<Given>(({ values }) => values[name] ?? null)
-        return [name, sql`iif(${isSent}, ${value}, ${sql.ref(name)})`]
+        return [name, sql`CASE WHEN ${isSent} = 1 THEN ${value} ELSE ${sql.ref(name)} END`]
       }),
     )
 
@@ -54,7 +54,7 @@ export function changesOf({ storage: { db } }: Surroundings, model: Model) {
       if (model.audit && name in audit) values[name] = audit[name as keyof typeof audit]
       else values[name] = encode(field, readOnly ? field.default : data[name])
     }
-    return { guard, steps: [insert('create', values)], by: username }
+    return { shapes, steps: [insert('create', values)], by: username }
   }
 
   /** A record that was deleted comes back under its own id, if nothing has happened to it since that delete. */
@@ -64,7 +64,7 @@ export function changesOf({ storage: { db } }: Surroundings, model: Model) {
     for (const field of stored) values[field.name] = encode(field, data[field.name])
     if (model.audit) Object.assign(values, audit)
     const isLast: Step = { sql: IS_LAST, parameters: [model.name, id, deletion], must: true }
-    return { guard, steps: [isLast, insert('recreate', values)], by: username, as: 'restore' }
+    return { shapes, steps: [isLast, insert('recreate', values)], by: username, as: 'restore' }
   }
 
   const insert = (shape: string, values: Row) =>
@@ -77,7 +77,7 @@ export function changesOf({ storage: { db } }: Surroundings, model: Model) {
 
   /** The compare-and-swap: this one statement decides who wins. */
   function update(id: number, version: number, data: Row, person: Person): Unit {
-    return { guard, steps: [compareAndSwap(id, version, data, person)], by: person.username }
+    return { shapes, steps: [compareAndSwap(id, version, data, person)], by: person.username }
   }
 
   /** The same on the version as it is, where others have changed nothing of what is sent. */
@@ -90,11 +90,11 @@ export function changesOf({ storage: { db } }: Surroundings, model: Model) {
       const sent = (name: string) => hole<Given>(({ values: given }) => given[name])
       const reached = within(reach, OWNER, is`"id" = ${ID}`)
       const isRead = within({ scope: reads }, OWNER)
-      const text = mergeable(model, names, { reached, isRead }, { id: ID, version: VERSION, sent })
+      const text = mergeable(model, names, { reached, isRead }, { id: ID, version: VERSION, sent }, db.dialect)
       return { compile: () => text.compile(db) }
     })
     const swap = compareAndSwap(id, { step: 0, column: 'version' }, data, person)
-    return { guard, steps: [{ ...look, must: true }, swap], by: person.username }
+    return { shapes, steps: [{ ...look, must: true }, swap], by: person.username }
   }
 
   function compareAndSwap(id: number, version: number | Handed, data: Row, person: Person): Statement {
@@ -127,17 +127,17 @@ export function changesOf({ storage: { db } }: Surroundings, model: Model) {
           .where(within(reach, OWNER, isThat))
           .returning('id'),
     )
-    return { guard, steps: [statement], by: person.username }
+    return { shapes, steps: [statement], by: person.username }
   }
 
-  return { guard, create, recreate, update, merge, remove }
+  return { create, recreate, update, merge, remove }
 }
 
 /** Whether a change is the last one of a record; that something was forgotten is none. */
 const IS_LAST = `
   SELECT 1 FROM (
     SELECT change FROM dossier_changes WHERE model = ? AND id = ? AND operation <> 'forget' ORDER BY change DESC LIMIT 1
-  ) WHERE change = ?`
+  ) AS last WHERE change = ?`
 
 const NOBODY: Reach = { scope: 'none', username: '' }
 const ID = hole<Given>(({ id }) => id)

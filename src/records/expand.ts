@@ -5,6 +5,7 @@ import type { View } from '../requests/query.ts'
 import { PAGE_BYTES } from '../storage/size.ts'
 import type { Row, Storage } from '../storage/storage.ts'
 import { rowDecoder } from '../tables/columns.ts'
+import { is } from '../tables/condition.ts'
 import { requireShape } from '../tables/shape.ts'
 import { within } from '../tables/within.ts'
 import { rowsWithRoom } from './room.ts'
@@ -55,11 +56,13 @@ async function look(expansion: Expansion, model: Model, ids: unknown[], below: s
   requireShape(storage, model)
   const reach = reachOf(model, 'read', person)
   const columns = columnsOf(model, { expand: below }).map((name) => sql.ref(name))
+  const wanted = storage.dialect.each(JSON.stringify(ids))
   // No field has such names.
   const statement = sql`
-    SELECT ${sql.join(columns)} FROM (SELECT key AS wanted__key, value AS wanted__id FROM json_each(${JSON.stringify(ids)}))
-    CROSS JOIN ${sql.table(tableOf(model))} ON "id" = wanted__id
-    WHERE ${within(reach, reach.username)} ORDER BY wanted__key`.compile(storage.db)
+    SELECT ${sql.join(columns)}
+    FROM (SELECT key AS wanted__key, CAST(value AS BIGINT) AS wanted__id FROM ${wanted}) AS wanted__all
+    CROSS JOIN ${sql.table(tableOf(model))}
+    WHERE ${within(reach, reach.username, is`"id" = wanted__id`)} ORDER BY wanted__key`.compile(storage.db)
   const { rows, isCut } = await storage.readUpTo(statement, PAGE_BYTES)
   rows.forEach(rowDecoder(model))
   const complete = await fill(expansion, model, rows, below)

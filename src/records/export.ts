@@ -30,7 +30,7 @@ export function exporterOf(surroundings: Surroundings, model: Model) {
       .selectFrom(tableOf(model))
       .select(columns)
       .where(within(reach, reach.username, ...matching))
-      .orderBy(orderBy(sort))
+      .orderBy(orderBy(sort, storage.dialect))
       .compile()
     const shapes = shapesOf([model, ...modelsIn(filter, models)])
     const { sql, parameters } = statement

@@ -79,7 +79,7 @@ export function finderOf(surroundings: Surroundings, model: Model) {
     ]
     return {
       page: async (position) => {
-        const beyond = position ? [afterPosition(query.sort, position)] : []
+        const beyond = position ? [afterPosition(query.sort, position, storage.dialect)] : []
         const page = pageStatement(query, within(reach, reach.username, ...matching, ...beyond))
         const found = await tooSlow(query, () => search(page))
         if (!isOne) await considerIndex(query, page)
@@ -98,9 +98,9 @@ export function finderOf(surroundings: Surroundings, model: Model) {
     return storage.db
       .selectFrom(table)
       .select(columnsOf(model, query))
-      .select(sortColumns(query.sort))
+      .select(sortColumns(query.sort, storage.dialect))
       .where(where)
-      .orderBy(orderBy(query.sort))
+      .orderBy(orderBy(query.sort, storage.dialect))
       .limit(query.limit + 1)
       .offset(query.offset)
       .compile()

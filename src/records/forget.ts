@@ -7,7 +7,7 @@ import type { Surroundings } from './surroundings.ts'
 
 /** Changes that are emptied at a time, so that others' writes do not wait. */
 const PORTION = 200
-const ALL = -1
+const ALL = Number.MAX_SAFE_INTEGER
 
 const EMPTY = `
   UPDATE dossier_changes SET was = NULL, became = NULL, whole = NULL WHERE change IN (
@@ -15,8 +15,8 @@ const EMPTY = `
   ) RETURNING change`
 
 const NOTE = `
-  INSERT INTO dossier_changes (model, id, version, operation, "by", at, createdBy, fields)
-  SELECT model, id, version, 'forget', ?, ?, createdBy, '[]' FROM dossier_changes WHERE model = ? AND id = ?
+  INSERT INTO dossier_changes (model, id, version, operation, "by", at, "createdBy", fields)
+  SELECT model, id, version, 'forget', ?, ?, "createdBy", '[]' FROM dossier_changes WHERE model = ? AND id = ?
   ORDER BY change DESC LIMIT 1 RETURNING change`
 
 /** For those who have a right to be forgotten: nothing is left of what a record was, but that there was something. */

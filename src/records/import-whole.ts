@@ -11,7 +11,7 @@ const MOMENTS = ['createdOn', 'updatedOn']
 /** What a record will be when a row has been written, with all that the service sets by itself. */
 export function wholeOf(db: Database, model: Model, person: Person) {
   const decode = rowDecoder(model)
-  const computing = computingOf(model)
+  const computing = computingOf(model, db.dialect.tables)
   const set = model.fields.filter((field) => field.readOnly && !field.computed)
   const isUnique = (field: Field) => model.unique.some((names) => names.includes(field.name))
   const needsComputing = model.fields.some((field) => field.computed && isUnique(field))

@@ -8,8 +8,9 @@ import { nextPortion } from '../lib/portions.ts'
 import { forbidden, type Person, reachOf, requireUnchanged, scopeOf } from '../model/access.ts'
 import { type Field, ID_FIELD as ID, type Model } from '../model/model.ts'
 import { bad } from '../requests/query.ts'
-import { jobAt, type Progress, type Soon, type Step, StorageFault, type Unit } from '../storage/storage.ts'
+import { jobAt, type Progress, type Soon, type Step, StorageFault } from '../storage/storage.ts'
 import { encodeComparable } from '../tables/columns.ts'
+import { shapesOf } from '../tables/shape.ts'
 import type { Drafted } from './import-block.ts'
 import type { Checked, CheckInput } from './import-check.ts'
 import { countsOf, type Imported, interrupted, ofLine, type Place, refused } from './import-failures.ts'
@@ -40,7 +41,6 @@ type Numbered = Drafted & { number: number }
 interface Parts {
   surroundings: Surroundings
   model: Model
-  guard: Unit['guard']
   plan: {
     create(data: unknown, person: Person): Promise<Planned>
     update(id: number, data: unknown, person: Person): Promise<Planned>
@@ -69,8 +69,9 @@ interface Run {
 }
 
 /** Takes in a file of rows: first all are checked, then they are written in portions, so that others go on meanwhile. */
-export function importerOf({ surroundings, model, guard, plan }: Parts) {
+export function importerOf({ surroundings, model, plan }: Parts) {
   const { storage, models, longestRecord } = surroundings
+  const shapes = shapesOf([model])
 
   async function importAll(importing: Importing, person: Person): Promise<Imported> {
     const { file, checked: target, format, delimiter, columns } = importing
@@ -142,7 +143,7 @@ export function importerOf({ surroundings, model, guard, plan }: Parts) {
     const steps: Step[] = planned.map(({ unit }) => ({ ...(unit.steps[0] as Step), must: true }))
     if (resumed) steps.push(resumed.step(next))
     try {
-      if (steps.length > 0) await storage.write({ ...(guard && { guard }), steps, by: person.username, silent: true })
+      if (steps.length > 0) await storage.write({ shapes, steps, by: person.username, silent: true })
     } catch (error) {
       throw (await resumed?.isOvertaken()) ? keyInUse() : error
     }

@@ -2,6 +2,8 @@ import { type CompiledQuery, sql } from 'kysely'
 import type { Reach } from '../model/access.ts'
 import { type Field, type Model, tableOf } from '../model/model.ts'
 import type { Database, SqlValue } from '../storage/storage.ts'
+import { columnType } from '../tables/columns.ts'
+import { is } from '../tables/condition.ts'
 import { within } from '../tables/within.ts'
 import { keyOf } from './where.ts'
 
@@ -18,14 +20,13 @@ export interface Wanted {
 
 /** The records that have certain values: one look at an index for each, in one statement. No field has such names. */
 export function matchingRows(db: Database, model: Model, { reach, by, values, columns }: Wanted): CompiledQuery {
-  const isThat = by.map((field, index) => {
-    const value = sql`json_extract(wanted__value, ${sql.lit(`$[${index}]`)})`
-    // Large ones would else be read as integers, which are others.
-    return sql`${keyOf(field)} = ${field.type === 'number' ? sql`CAST(${value} AS REAL)` : value}`
-  })
+  const { dialect } = db
+  const isThat = by.map(
+    (field, index) => is`${keyOf(field, dialect)} = ${dialect.at(sql`wanted__value`, index, columnType(field))}`,
+  )
   return sql`
     SELECT wanted__key, ${sql.join(columns.map((name) => sql.ref(name)))}
-    FROM (SELECT key AS wanted__key, value AS wanted__value FROM json_each(${JSON.stringify(values)}))
-    CROSS JOIN ${sql.table(tableOf(model))} ON ${sql.join(isThat, sql` AND `)}
-    WHERE ${within(reach, reach.username)}`.compile(db)
+    FROM (SELECT key AS wanted__key, value AS wanted__value FROM ${dialect.each(JSON.stringify(values))}) AS wanted__all
+    CROSS JOIN ${sql.table(tableOf(model))}
+    WHERE ${within(reach, reach.username, ...isThat)}`.compile(db)
 }

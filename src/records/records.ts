@@ -1,5 +1,4 @@
 import { Failure } from '../errors.ts'
-import { conflictOf } from '../journal/conflict.ts'
 import { journalOf } from '../journal/journal.ts'
 import { type Kept, writeOnce } from '../journal/once.ts'
 import { type Operation, type Person, type Reach, reachOf } from '../model/access.ts'
@@ -19,6 +18,7 @@ import { exporterOf } from './export.ts'
 import { finderOf } from './find.ts'
 import { forgetterOf } from './forget.ts'
 import { importerOf } from './import.ts'
+import { lostOf } from './lost.ts'
 import { pastOf } from './past.ts'
 import { hole, preparedOnce } from './prepared.ts'
 import { type Restoring, restorerOf } from './restore.ts'
@@ -57,6 +57,7 @@ export function recordsOf(surroundings: Surroundings, model: Model) {
   const journal = journalOf(storage, model)
   const { mayRead, asSeenBy, written, merged, replay } = answersOf(model)
   const shown = visibleFields(model).map((field) => field.name)
+  const lost = lostOf({ model, journal, look, answers: { mayRead, asSeenBy } })
   const past = pastOf(surroundings, model, journal, (id, person) => lookUp(id, reachOf(model, 'read', person)))
 
   async function read(id: number, person: Person, view: View): Promise<Stored> {
@@ -151,30 +152,6 @@ export function recordsOf(surroundings: Surroundings, model: Model) {
     return { version, sent }
   }
 
-  /** No row had this id and version: either there is no such record, or somebody else was first. */
-  async function lost(
-    id: number,
-    version: number | undefined,
-    operation: Operation,
-    person: Person,
-    sent: Row,
-  ): Promise<never> {
-    const current = await look(id, operation, person, WHOLE)
-    // By now nothing is wrong with it: it was undone together with what was in the way.
-    if (version === undefined || version === current.version)
-      throw new Failure(
-        'VERSION_CONFLICT',
-        `${model.name} ${id} was changed or deleted right before, by an earlier operation of the same batch or by somebody else.`,
-      )
-    const tells = mayRead(person, current)
-    const conflict = tells ? await conflictOf(journal, model, version, current, sent) : undefined
-    throw new Failure(
-      'VERSION_CONFLICT',
-      `Version ${version} of ${model.name} ${id} is not the current one, which is ${current.version}. Merge your change into the current record and try again.`,
-      { data: [asSeenBy(person, current)], conflict },
-    )
-  }
-
   async function look(id: number, operation: Operation, person: Person, view: View): Promise<Stored> {
     const record = await lookUp(id, reachOf(model, operation, person), view)
     if (!record) throw await past.notThere(id, person)
@@ -204,7 +181,6 @@ export function recordsOf(surroundings: Surroundings, model: Model) {
     find: finderOf(surroundings, model),
     read,
     plan,
-    guard: changes.guard,
     replay,
     create: (data: unknown, doer: Doer) => perform(doer, replay.written, () => plan.create(data, doer)),
     update: (id: number, data: unknown, doer: Doer) => perform(doer, replay.written, () => plan.update(id, data, doer)),
@@ -217,7 +193,7 @@ export function recordsOf(surroundings: Surroundings, model: Model) {
     version: past.version,
     deleted: deletedOf(surroundings, model, journal),
     exportAll: exporterOf(surroundings, model),
-    ...importerOf({ surroundings, model, guard: changes.guard, plan }),
+    ...importerOf({ surroundings, model, plan }),
     forget: forgetterOf(surroundings, model, past),
     prepare: checks.prepare,
   }

@@ -9,7 +9,7 @@ import { all, any, type Condition, is, not } from '../tables/condition.ts'
 import { within } from '../tables/within.ts'
 
 /** What a field is compared and sorted by. Identifiers come from the model; values are always bound. */
-export const keyOf = (field: Field) => sql<SqlValue>`${sql.raw(comparable(field))}`
+export const keyOf = (field: Field, dialect: Dialect) => sql<SqlValue>`${sql.raw(comparable(field, dialect.tables))}`
 
 /** What a filter needs to know beside itself. */
 export interface Asking {
@@ -31,7 +31,7 @@ export function conditionOf(filter: Filter, asking: Asking): Condition {
       if (reach.scope === 'none') throw forbidden(model, 'read')
       const alive = aliveIn(filter, asking.dialect)
       const referred = within(reach, reach.username, alive, inner)
-      return is`${keyOf(reference)} IN (SELECT "id" FROM ${sql.table(tableOf(model))} WHERE ${referred})`
+      return is`${keyOf(reference, asking.dialect)} IN (SELECT "id" FROM ${sql.table(tableOf(model))} WHERE ${referred})`
     },
     compare(filter, asking.dialect),
   )
@@ -84,7 +84,7 @@ function compare({ field, operator, values }: Comparison, dialect: Dialect): Con
   // Of the text as it is seen, also where it is sorted by something else.
   if (operator === 'like') return is`${dialect.like(sql.ref(field.name), values[0] as string)}`
   return SAID[operator](
-    keyOf(field),
+    keyOf(field, dialect),
     values.map((value) => encodeComparable(field, value)),
   )
 }

@@ -10,7 +10,7 @@ export type FaultKind =
   | 'busy'
   /** a table or a column is not there any more */
   | 'gone'
-  /** a unit's guard has found nothing: it was made for another shape of the table */
+  /** a unit was made for another shape of a table */
   | 'stale'
   /** a step that must return a row has not */
   | 'missed'

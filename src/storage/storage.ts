@@ -1,5 +1,7 @@
-import type { Kysely, RawBuilder, SqlBool } from 'kysely'
+import type { Kysely } from 'kysely'
+import type { Dialect } from './dialect.ts'
 
+export * from './dialect.ts'
 export * from './faults.ts'
 
 /** What the house asks of an engine. Nothing outside this folder names one. */
@@ -8,7 +10,7 @@ export * from './faults.ts'
 export type AnyTables = Record<string, Record<string, unknown>>
 
 /** Puts statements together. What it selects is a bounded look; what it changes is a unit of its own. */
-export type Database = Kysely<AnyTables>
+export type Database = Kysely<AnyTables> & { readonly dialect: Dialect }
 
 export type SqlValue = string | number | null
 
@@ -24,8 +26,8 @@ export interface Statement {
 
 /** Some statements that are all carried out, or none of them. A plain value: it can be sent to another thread. */
 export interface Unit {
-  /** must find a row, else the unit is refused as stale: nothing is written through an old model */
-  guard?: Statement
+  /** the shapes that it was made for, by table; if one is another by now, it is refused as stale */
+  shapes?: Record<string, string>
   steps: Step[]
   /** who does it, for what is written down by itself; nobody if it is not said */
   by?: string
@@ -102,14 +104,6 @@ export interface Piece {
 export interface Progress {
   done: number
   of: number
-}
-
-/** How an engine says what others say otherwise. */
-export interface Dialect {
-  /** Whether a text fits a pattern, whatever the case of its letters. */
-  like(key: RawBuilder<unknown>, pattern: string): RawBuilder<SqlBool>
-  /** Always true; asked every so many rows, it ends a search that takes too long or that nobody waits for. */
-  alive(everyRows: number): RawBuilder<SqlBool>
 }
 
 export interface Storage {

@@ -2,10 +2,9 @@ import { newAjv } from '../model/ajv.ts'
 import type { Field, Model } from '../model/model.ts'
 import { tableOf } from '../model/model.ts'
 import { createRules } from '../model/rules.ts'
-import type { Database, Row } from '../storage/storage.ts'
+import type { Database, Row, TableState } from '../storage/storage.ts'
 import { columnType, rowDecoder } from './columns.ts'
 import { convert } from './convert.ts'
-import type { TableState } from './state.ts'
 import { storedRows } from './verify.ts'
 
 /** Records that break a field's rules: how many, and the first of them. */

@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import { type Model, tableOf } from '../model/model.ts'
-import { type Database, Refused } from '../storage/storage.ts'
+import { type Database, Refused, type TableState, type Trigger } from '../storage/storage.ts'
 import { countTriggers, recount } from './counts.ts'
-import { quote, shapeOf } from './ddl.ts'
+import { shapeOf } from './ddl.ts'
 import {
   type Draft,
   discardDrafts,
@@ -20,8 +20,7 @@ import type { Change } from './migrate.ts'
 import { overviewOf, refuse, wantedTriggers } from './overview.ts'
 import { nameParents } from './parents.ts'
 import type { Step, TablePlan } from './plan.ts'
-import { readTable, type TableState } from './state.ts'
-import { isAmong, readTriggers, type Trigger } from './triggers.ts'
+import { isAmong, readTriggers } from './triggers.ts'
 import { sharing } from './verify.ts'
 import { unwatch } from './watched.ts'
 
@@ -42,7 +41,8 @@ export async function run(db: Database, { models, miscounted, drafts }: Change):
   const rebuilt = plans.filter(({ steps }) => steps.some(({ kind }) => kind === 'rebuild'))
   const isRenaming = plans.some(({ steps }) => steps.some(({ kind }) => kind === 'rename'))
   const existing = await readTriggers(db)
-  const wanted = wantedTriggers(models, overview.unserved, existing)
+  const dialect = db.dialect.tables
+  const wanted = wantedTriggers(models, overview.unserved, existing, dialect)
   // Triggers name tables and columns that are about to change: then they all go, and are made anew at the end. To rename
   // a column, SQLite would read each of them, whatever table it is on.
   const kept = await dropTriggers(db, existing, rebuilt.length > 0 || isRenaming ? [] : wanted)
@@ -58,7 +58,7 @@ export async function run(db: Database, { models, miscounted, drafts }: Change):
   for (const { name, sql: text } of wanted) if (!kept.includes(name)) await execute(db, text)
   // What happened to a table while nobody counted has to be counted now.
   for (const model of models) {
-    const wasCounted = countTriggers(tableOf(model)).every((trigger) => isAmong(trigger, existing))
+    const wasCounted = countTriggers(tableOf(model), dialect).every((trigger) => isAmong(trigger, existing))
     if (!wasCounted || miscounted.includes(model.name)) await recount(db, model)
   }
   for (const { model } of rebuilt) await refuseDangling(db, model)
@@ -77,7 +77,7 @@ async function applyPlan(db: Database, plan: TablePlan, drafts: Draft[]): Promis
   for (const step of steps) {
     if (step.kind === 'triggers') continue
     if (step.kind === 'rebuild')
-      await takePlace(db, draft as Draft, (await readTable(db, tableOf(model))) as TableState)
+      await takePlace(db, draft as Draft, (await db.dialect.tables.readTable(db, tableOf(model))) as TableState)
     // A draft has its indexes from the start.
     else if (draft && (step.kind === 'index' || step.kind === 'unique')) continue
     else if (step.kind === 'unique') await makeUnique(db, model, step)
@@ -94,8 +94,8 @@ async function makeUnique(db: Database, model: Model, { sql: text, index }: Extr
 /** Drops our triggers but those that are wanted as they are; returns the names of these. */
 async function dropTriggers(db: Database, existing: Trigger[], wanted: Trigger[]): Promise<string[]> {
   const isWanted = (one: Trigger) => isAmong(one, wanted)
-  for (const { name } of existing.filter((trigger) => !isWanted(trigger)))
-    await execute(db, `DROP TRIGGER ${quote(name)}`)
+  for (const trigger of existing.filter((one) => !isWanted(one)))
+    await execute(db, db.dialect.tables.dropTrigger(trigger))
   return existing.filter(isWanted).map(({ name }) => name)
 }
 
@@ -115,13 +115,12 @@ async function rememberShapes(db: Database, models: Model[]): Promise<void> {
   for (const model of models) {
     const { rows } = await sql`
       INSERT INTO dossier_tables (tbl, shape) VALUES (${tableOf(model)}, ${shapeOf(model)})
-      ON CONFLICT DO UPDATE SET shape = excluded.shape WHERE shape <> excluded.shape RETURNING 1`.execute(db)
+      ON CONFLICT (tbl) DO UPDATE SET shape = excluded.shape WHERE dossier_tables.shape <> excluded.shape RETURNING 1`.execute(
+      db,
+    )
     hasChanged ||= rows.length > 0
   }
-  if (!hasChanged) return
-  // Readers look at the shapes again when the schema's number changes, which this does also where no table was touched.
-  await execute(db, 'CREATE TABLE dossier_shapes_changed (x)')
-  await execute(db, 'DROP TABLE dossier_shapes_changed')
+  if (hasChanged) for (const text of db.dialect.tables.tellShapes) await execute(db, text)
 }
 
 /** Every applied plan leaves a row: when, what, from which model file. */
@@ -130,7 +129,7 @@ async function rememberSteps(db: Database, plans: TablePlan[]): Promise<void> {
   for (const { model, steps } of plans) {
     const what = JSON.stringify(steps.map((step) => step.what))
     await sql`
-      INSERT INTO dossier_migrations (at, model, steps, fileHash) VALUES (${at}, ${model.name}, ${what}, ${model.hash})`.execute(
+      INSERT INTO dossier_migrations (at, model, steps, "fileHash") VALUES (${at}, ${model.name}, ${what}, ${model.hash})`.execute(
       db,
     )
   }

@@ -1,11 +1,11 @@
 import { formatOf } from '../model/formats.ts'
 import type { Field, Model } from '../model/model.ts'
-import type { Row, SqlValue } from '../storage/storage.ts'
-import { decimalKey, decimalKeySql } from './decimal.ts'
+import { decimalKey } from '../storage/decimal.ts'
+import type { Row, SqlValue, TableDialect } from '../storage/storage.ts'
 
 /**
- * The declared column types. SQLite only derives an affinity from them; the words say what a column means, to a person
- * at the sqlite3 shell and to the planner, which sees from them that a field's type has changed.
+ * The house's words for the types of columns. They say what a column means, to a person at the database's shell and to the
+ * planner, which sees from them that a field's type has changed.
  */
 export function columnType(field: Field): string {
   if (field.type === 'integer') return 'INTEGER'
@@ -26,9 +26,9 @@ export function encode(field: Field, value: unknown): SqlValue {
 }
 
 /** What a stored column is compared, sorted and indexed by, as SQL text: itself, but for decimals. */
-export function comparable(field: Field): string {
+export function comparable(field: Field, dialect: TableDialect): string {
   const column = `"${field.name}"`
-  return field.format === 'decimal' ? decimalKeySql(column) : column
+  return field.format === 'decimal' ? dialect.decimalKey(column) : column
 }
 
 /** The counterpart of `comparable` for a value. */

@@ -1,25 +1,29 @@
 import type { Field, Model, Template } from '../model/model.ts'
 import { fieldsOf } from '../model/template.ts'
-import type { Row, SqlValue, Statement, Storage } from '../storage/storage.ts'
+import type { Row, SqlValue, Statement, Storage, TableDialect } from '../storage/storage.ts'
 import { encode } from './columns.ts'
 import { computedExpression, quote } from './ddl.ts'
 
 /** Numbers are bound as floating-point ones, whose texts have a point. */
-const CAST: Partial<Record<Field['type'], string>> = { integer: 'CAST(? AS INTEGER)', number: 'CAST(? AS REAL)' }
+const CAST: Partial<Record<Field['type'], string>> = {
+  integer: 'CAST(? AS BIGINT)',
+  number: 'CAST(? AS DOUBLE PRECISION)',
+  boolean: 'CAST(? AS BOOLEAN)',
+}
 
 /** Computes the fields of a record that is not in its table, by the very expressions that the table has. */
 export function computerOf(storage: Storage, model: Model): (record: Row) => Promise<Row> {
   const isAny = model.fields.some((field) => field.computed)
-  const computing = computingOf(model)
+  const computing = computingOf(model, storage.dialect.tables)
   return async (record) => (isAny ? { ...record, ...(await storage.readOne(computing(record))) } : record)
 }
 
 /** The statement that computes them, of a model that has some. */
-export function computingOf(model: Model): (record: Row) => Statement {
+export function computingOf(model: Model, dialect: TableDialect): (record: Row) => Statement {
   const computed = model.fields.filter((field) => field.computed)
   let prepared: ReturnType<typeof prepare> | undefined
   return (record) => {
-    prepared ??= prepare(model, computed)
+    prepared ??= prepare(model, computed, dialect)
     const { sql, sources } = prepared
     return { sql, parameters: sources.map((field) => bindable(field, record[field.name])) }
   }
@@ -33,12 +37,12 @@ function bindable(field: Field, value: unknown): SqlValue {
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
 
-function prepare(model: Model, computed: Field[]) {
+function prepare(model: Model, computed: Field[], dialect: TableDialect) {
   const names = new Set(computed.flatMap(({ computed: template }) => fieldsOf(template as Template)))
   const sources = model.fields.filter(({ name }) => names.has(name))
   const given = sources.map(({ name, type }) => `${CAST[type] ?? '?'} AS ${quote(name)}`)
   const wanted = computed.map(
-    (field) => `${computedExpression(field.computed as Template, model)} AS ${quote(field.name)}`,
+    (field) => `${computedExpression(field.computed as Template, model, dialect)} AS ${quote(field.name)}`,
   )
-  return { sql: `SELECT ${wanted.join(', ')} FROM (SELECT ${given.join(', ')})`, sources }
+  return { sql: `SELECT ${wanted.join(', ')} FROM (SELECT ${given.join(', ')}) AS given`, sources }
 }

@@ -24,4 +24,4 @@ const joined = (conditions: Condition[], word: RawBuilder<unknown>, ofNone: Cond
   conditions.length === 0 ? ofNone : joinedInGroups(conditions, JOINED, (some) => is`${sql.join(some, word)}`)
 
 /** A comparison with what is not set is neither true nor false: "not" takes that for false, and so is true. */
-export const not = (condition: Condition): Condition => is`NOT coalesce(${condition}, 0)`
+export const not = (condition: Condition): Condition => is`NOT coalesce(${condition}, 1 = 0)`

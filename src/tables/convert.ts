@@ -1,7 +1,7 @@
 import { inexactNumbers, isExact, repeatedKey } from '../lib/json-numbers.ts'
 import { formatOf } from '../model/formats.ts'
 import type { Field } from '../model/model.ts'
-import { decimalKey } from './decimal.ts'
+import { decimalKey } from '../storage/decimal.ts'
 
 /** A stored value of another column type as the column of a field would hold it; undefined if that would lose something. */
 export function convert(value: string | number, from: string, field: Field): string | number | undefined {

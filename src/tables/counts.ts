@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { type Model, tableOf } from '../model/model.ts'
-import type { Database, Statement, Storage } from '../storage/storage.ts'
+import type { Database, Statement, Storage, TableDialect, Trigger } from '../storage/storage.ts'
 
 /**
  * How many records live in each block of 1,024 ids, kept by triggers in the very transaction that changes them. The total
@@ -8,30 +8,29 @@ import type { Database, Statement, Storage } from '../storage/storage.ts'
  */
 const BLOCK_BITS = 10
 
-export function countTriggers(table: string): { name: string; sql: string }[] {
-  const trigger = (event: 'insert' | 'delete', body: string) => {
-    const name = `${table}__${event}__count`
-    return { name, sql: `CREATE TRIGGER "${name}" AFTER ${event.toUpperCase()} ON "${table}" BEGIN ${body}; END` }
+export function countTriggers(table: string, dialect: TableDialect): Trigger[] {
+  const trigger = (event: 'INSERT' | 'DELETE', row: string, by: 1 | -1) => {
+    const name = countTrigger(table, event)
+    const body = dialect.count(table, `${row}."id" >> ${BLOCK_BITS}`, by)
+    return { name, sql: dialect.trigger({ name, when: 'AFTER', event, on: table, body }) }
   }
-  return [
-    trigger(
-      'insert',
-      `INSERT INTO dossier_counts VALUES ('${table}', NEW."id" >> ${BLOCK_BITS}, 1) ON CONFLICT DO UPDATE SET live = live + 1`,
-    ),
-    trigger(
-      'delete',
-      `UPDATE dossier_counts SET live = live - 1 WHERE tbl = '${table}' AND block = OLD."id" >> ${BLOCK_BITS}`,
-    ),
-  ]
+  return [trigger('INSERT', 'NEW', 1), trigger('DELETE', 'OLD', -1)]
 }
 
+const countTrigger = (table: string, event: string) => `${table}__${event.toLowerCase()}__count`
+
+/** The names of those of a table. */
+export const countTriggerNames = (table: string) => ['INSERT', 'DELETE'].map((event) => countTrigger(table, event))
+
 const actualCounts = (table: string) =>
-  sql`SELECT ${table} AS tbl, "id" >> ${sql.raw(String(BLOCK_BITS))} AS block, count(*) AS live FROM ${sql.table(table)} GROUP BY 2`
+  sql`SELECT CAST(${table} AS TEXT) AS tbl, "id" >> ${sql.raw(String(BLOCK_BITS))} AS block, count(*) AS live FROM ${sql.table(table)} GROUP BY 2`
 
 /** Whether what was kept is not what there is: somebody has changed the table by hand, without the triggers. */
 export async function isMiscounted(db: Database, model: Model): Promise<boolean> {
   const actual = actualCounts(tableOf(model))
-  const kept = sql`SELECT tbl, block, live FROM dossier_counts WHERE tbl = ${tableOf(model)} AND live <> 0`
+  const kept = sql`
+    SELECT tbl, block, sum(live) AS live FROM dossier_counts WHERE tbl = ${tableOf(model)}
+    GROUP BY tbl, block HAVING sum(live) <> 0`
   const { rows } = await sql<{ wrong: number }>`
     SELECT EXISTS (${actual} EXCEPT ${kept}) OR EXISTS (${kept} EXCEPT ${actual}) AS wrong`.execute(db)
   return rows[0]?.wrong === 1
@@ -39,17 +38,20 @@ export async function isMiscounted(db: Database, model: Model): Promise<boolean>
 
 export async function recount(db: Database, model: Model): Promise<void> {
   await sql`DELETE FROM dossier_counts WHERE tbl = ${tableOf(model)}`.execute(db)
-  await sql`INSERT INTO dossier_counts ${actualCounts(tableOf(model))}`.execute(db)
+  await sql`INSERT INTO dossier_counts (tbl, block, live) ${actualCounts(tableOf(model))}`.execute(db)
 }
 
 /** The counts of one model, as finds use them. */
 export function countsOf(storage: Storage, model: Model) {
   const table = tableOf(model)
   const blocks: Statement = {
-    sql: 'SELECT block, live FROM dossier_counts WHERE tbl = ? ORDER BY block',
+    sql: 'SELECT block, CAST(sum(live) AS BIGINT) AS live FROM dossier_counts WHERE tbl = ? GROUP BY block ORDER BY block',
     parameters: [table],
   }
-  const sum: Statement = { sql: 'SELECT total(live) AS total FROM dossier_counts WHERE tbl = ?', parameters: [table] }
+  const sum: Statement = {
+    sql: 'SELECT CAST(coalesce(sum(live), 0) AS BIGINT) AS total FROM dossier_counts WHERE tbl = ?',
+    parameters: [table],
+  }
 
   let known = { moment: -1, total: Promise.resolve(0) }
 

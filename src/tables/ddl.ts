@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { type Field, type Model, type Reference, type Template, tableOf } from '../model/model.ts'
-import type { SqlValue } from '../storage/storage.ts'
+import type { SqlValue, TableDialect } from '../storage/storage.ts'
 import { columnType, comparable } from './columns.ts'
 
 /** The SQL text that tables are made of. Names come from checked models only; values are written as literals. */
@@ -16,33 +16,31 @@ export const quote = (name: string) => `"${name}"`
 export const literal = (value: SqlValue) =>
   typeof value === 'string' ? `'${value.replaceAll("'", "''")}'` : String(value)
 
-/** AUTOINCREMENT: an id is never used again, even after a delete and a restart. */
-const SYSTEM_COLUMNS = ['"id" INTEGER PRIMARY KEY AUTOINCREMENT', '"version" INTEGER NOT NULL DEFAULT 0']
-
 const itself = (table: string) => table
 
 /** Columns that have no field are kept with their data. */
 export function createTable(
   model: Model,
+  dialect: TableDialect,
   name = tableOf(model),
   hidden: { name: string; type: string }[] = [],
   parentName = itself,
 ): string {
   const columns = [
-    ...SYSTEM_COLUMNS,
-    ...model.fields.map((field) => columnDefinition(field, model, parentName)),
-    ...hidden.map((column) => `${quote(column.name)} ${column.type}`),
+    ...dialect.systemColumns,
+    ...model.fields.map((field) => columnDefinition(field, model, dialect, parentName)),
+    ...hidden.map((column) => `${quote(column.name)} ${dialect.typeOf(column.type)}`),
   ]
   return `CREATE TABLE ${quote(name)} (${columns.join(', ')})`
 }
 
 /** Without a default: what a field starts with is what its file says now, and is written with every record. */
-export function columnDefinition(field: Field, model: Model, parentName = itself): string {
-  const start = `${quote(field.name)} ${columnType(field)}`
-  if (field.computed) return `${start} GENERATED ALWAYS AS (${computedExpression(field.computed, model)}) VIRTUAL`
+export function columnDefinition(field: Field, model: Model, dialect: TableDialect, parentName = itself): string {
+  const start = `${quote(field.name)} ${dialect.typeOf(columnType(field))}`
+  if (field.computed) return `${start} ${dialect.generated(computedExpression(field.computed, model, dialect))}`
   if (!field.reference) return start
   const { table, onDelete } = foreignKeyOf(field.reference)
-  return `${start} REFERENCES ${quote(parentName(table))} ("id") ON DELETE ${onDelete}`
+  return `${start} ${dialect.refersTo(parentName(table), onDelete)}`
 }
 
 /** A restrict is checked at the end of the statement, so that a cascade may take both records at once. */
@@ -69,9 +67,9 @@ export const twinOf = (index: Index): Index => ({ ...index, name: `${index.name}
 
 export const isCalled = (index: Index, name: string | undefined) => name === index.name || name === twinOf(index).name
 
-export function createIndex(index: Index, model: Model, table = tableOf(model)): string {
+export function createIndex(index: Index, model: Model, dialect: TableDialect, table = tableOf(model)): string {
   const fields = index.fields.map((name) => model.fields.find((field) => field.name === name) as Field)
-  const columns = fields.map(comparable).join(', ')
+  const columns = fields.map((field) => dialect.indexed(comparable(field, dialect))).join(', ')
   return `CREATE ${index.unique ? 'UNIQUE ' : ''}INDEX ${quote(index.name)} ON ${quote(table)} (${columns})`
 }
 
@@ -98,7 +96,7 @@ export function indexesOf(model: Model): Index[] {
  * Parts that are null or empty vanish with the spaces before them; what is left is trimmed, so the spaces after a
  * vanished first part go as well. If all parts are null, so is the whole.
  */
-export function computedExpression(template: Template, model: Model): string {
+export function computedExpression(template: Template, model: Model, dialect: TableDialect): string {
   let spaces = ''
   const pieces: string[] = []
   const isThere: string[] = []
@@ -109,19 +107,11 @@ export function computedExpression(template: Template, model: Model): string {
       if (text !== '') pieces.push(literal(text))
     } else {
       const field = model.fields.find(({ name }) => name === part.field) as Field
-      const value = asText(field)
+      const value = dialect.asText(quote(field.name), field.type)
       isThere.push(`${value} <> ''`)
       pieces.push(spaces === '' ? `coalesce(${value}, '')` : `coalesce(${literal(spaces)} || nullif(${value}, ''), '')`)
       spaces = ''
     }
   }
   return `CASE WHEN ${isThere.join(' OR ')} THEN trim(${pieces.join(' || ')}) END`
-}
-
-function asText(field: Field): string {
-  const column = quote(field.name)
-  if (field.type === 'boolean') return `iif(${column}, 'true', iif(${column} IS NULL, NULL, 'false'))`
-  // %.15g: 5 and not 5.0, 0.1 and not 0.1000000000000000055.
-  if (field.type === 'number') return `iif(${column} IS NULL, NULL, printf('%.15g', ${column}))`
-  return column
 }

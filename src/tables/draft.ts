@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { type Model, tableOf } from '../model/model.ts'
-import { type Database, Refused, type Row, StorageFault } from '../storage/storage.ts'
+import { type Database, Refused, type Row, StorageFault, type TableState } from '../storage/storage.ts'
 import { encode } from './columns.ts'
 import { convert } from './convert.ts'
 import { createIndex, createTable, type Index, indexesOf, literal, quote, twinOf } from './ddl.ts'
@@ -9,7 +9,6 @@ import { makeAgain } from './made-by-hand.ts'
 import { parentName } from './parents.ts'
 import type { TablePlan } from './plan.ts'
 import type { Rebuild, Source } from './plan-rebuild.ts'
-import type { TableState } from './state.ts'
 import { cannotConvert, type Selection, storedRows } from './verify.ts'
 import { draftName, readDrafts, unwatch, watch } from './watched.ts'
 
@@ -48,10 +47,12 @@ export function isSameDraft(one: Draft, other: Draft): boolean {
 
 /** Makes an empty draft, and marks from now on what is changed. */
 export async function beginDraft(db: Database, { model, token, rebuild }: Draft, table: TableState): Promise<void> {
-  await execute(db, createTable(model, draftName(model), rebuild.hidden, parentName))
+  await execute(db, createTable(model, db.dialect.tables, draftName(model), rebuild.hidden, parentName))
   // From the start, for an index over a full table is made in one go; and under a name that is free.
   const freeName = (index: Index) => (table.indexes.some(({ name }) => name === index.name) ? twinOf(index) : index)
-  for (const index of indexesOf(model)) await execute(db, createIndex(freeName(index), model, draftName(model)))
+  for (const index of indexesOf(model)) {
+    await execute(db, createIndex(freeName(index), model, db.dialect.tables, draftName(model)))
+  }
   await watch(db, model)
   await sql`
     INSERT INTO dossier_drafts (tbl, token, filled, touched)

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { type Model, tableOf } from '../model/model.ts'
-import { type Database, Refused, StorageFault } from '../storage/storage.ts'
+import { type Database, Refused, StorageFault, type TableState } from '../storage/storage.ts'
 import { indexesOf, isCalled, quote } from './ddl.ts'
 import {
   beginDraft,
@@ -15,7 +15,6 @@ import {
 } from './draft.ts'
 import { execute } from './execute.ts'
 import { planTable } from './plan.ts'
-import { readTable, type TableState } from './state.ts'
 import { sharing } from './verify.ts'
 import { draftName } from './watched.ts'
 
@@ -27,8 +26,8 @@ export async function begin(db: Database, { models, token }: { models: Model[]; 
   await discardDrafts(db)
   const drafts: Draft[] = []
   for (const model of models) {
-    const table = await readTable(db, tableOf(model))
-    const plan = planTable(model, table, [])
+    const table = await db.dialect.tables.readTable(db, tableOf(model))
+    const plan = planTable(model, table, [], db.dialect.tables)
     if (!table || plan.refusals.length > 0) continue
     const { rows } = await sql<{ last: number | null }>`SELECT max("id") AS last FROM ${sql.table(table.name)}`.execute(
       db,
@@ -61,7 +60,7 @@ async function sharedIn(db: Database, draft: Draft): Promise<string[]> {
   const { model } = draft
   const table = draftName(model)
   const uniques = indexesOf(model).filter(({ unique }) => unique)
-  const { indexes } = (await readTable(db, table)) as TableState
+  const { indexes } = (await db.dialect.tables.readTable(db, table)) as TableState
   for (const { name } of indexes)
     if (uniques.some((index) => isCalled(index, name))) await execute(db, `DROP INDEX ${quote(name)}`)
   await fillDraft(db, draft, Number.MAX_SAFE_INTEGER)

@@ -1,6 +1,7 @@
+import { sql } from 'kysely'
 import { joinedInGroups } from '../lib/in-groups.ts'
 import { AUDIT_FIELDS, type Field, type Model, tableOf } from '../model/model.ts'
-import type { Database } from '../storage/storage.ts'
+import type { Database, TableDialect, Trigger } from '../storage/storage.ts'
 import { literal, quote } from './ddl.ts'
 import { execute } from './execute.ts'
 import type { TablePlan } from './plan.ts'
@@ -17,72 +18,67 @@ const WHOLE_EVERY = 64
 /** Pieces of SQL that are joined at a time: SQLite bounds how deep an expression may be. */
 const JOINED = 50
 
-const EVENTS = ['insert', 'update', 'delete'] as const
+const EVENTS = ['INSERT', 'UPDATE', 'DELETE'] as const
 type Event = (typeof EVENTS)[number]
 
-export function journalTriggers(model: Model): { name: string; sql: string }[] {
+export function journalTriggers(model: Model, dialect: TableDialect): Trigger[] {
   if (!model.history) return []
   return EVENTS.map((event) => {
     const name = journalTrigger(tableOf(model), event)
-    const on = `AFTER ${event.toUpperCase()} ON ${quote(tableOf(model))}`
-    return { name, sql: `CREATE TRIGGER ${quote(name)} ${on} BEGIN ${noteOf(model, event)}; END` }
+    const body = noteOf(model, event, dialect)
+    return { name, sql: dialect.trigger({ name, when: 'AFTER', event, on: tableOf(model), body }) }
   })
 }
 
-const journalTrigger = (table: string, event: Event) => `${table}__${event}__journal`
+const journalTrigger = (table: string, event: Event) => `${table}__${event.toLowerCase()}__journal`
 
 /** The names of those of a table. */
 export const journalTriggerNames = (table: string) => EVENTS.map((event) => journalTrigger(table, event))
 
-const OPERATIONS = {
-  insert: `coalesce((SELECT operation FROM dossier_actor), 'create')`,
-  update: `coalesce((SELECT operation FROM dossier_actor), 'update')`,
-  delete: `'delete'`,
+/** What it is called, unless whoever does it says otherwise. */
+function operationOf(event: Event, { acting }: TableDialect): string {
+  if (event === 'DELETE') return `'delete'`
+  return `coalesce(${acting.operation}, '${event === 'INSERT' ? 'create' : 'update'}')`
 }
 
 /** The statement that writes one change down. */
-function noteOf(model: Model, event: Event): string {
-  const row = event === 'delete' ? 'OLD' : 'NEW'
+function noteOf(model: Model, event: Event, dialect: TableDialect): string {
+  const row = event === 'DELETE' ? 'OLD' : 'NEW'
   const fields = model.fields.filter((field) => !field.computed)
   const open = fields.filter((field) => !field.writeOnly)
   const hasChanged = ({ name }: Field) => {
-    if (event === 'update') return `OLD.${quote(name)} IS NOT NEW.${quote(name)}`
+    if (event === 'UPDATE') return `OLD.${quote(name)} IS DISTINCT FROM NEW.${quote(name)}`
     return `${row}.${quote(name)} IS NOT NULL`
   }
   const list = (some: Field[], entry: (field: Field) => string) =>
-    joined(some.map((field) => `iif(${hasChanged(field)}, ',' || ${entry(field)}, '')`))
+    joined(some.map((field) => `CASE WHEN ${hasChanged(field)} THEN ',' || ${entry(field)} ELSE '' END`))
+  const asJson = (of: string, { name, type }: Field) => dialect.asJson(`${of}.${quote(name)}`, type)
   const values = {
     model: literal(model.name),
     id: `${row}."id"`,
     version: `${row}."version"`,
-    operation: OPERATIONS[event],
-    by: '(SELECT username FROM dossier_actor)',
-    at: `strftime('%Y-%m-%dT%H:%M:%fZ', 'now')`,
+    operation: operationOf(event, dialect),
+    by: dialect.acting.by,
+    at: dialect.now,
     createdBy: model.audit ? `${row}."createdBy"` : 'NULL',
-    batch: '(SELECT batch FROM dossier_actor)',
+    batch: dialect.acting.batch,
     fields: asArray(list(fields, ({ name, writeOnly }) => literal(JSON.stringify(writeOnly ? [name] : name)))),
-    was: event === 'insert' ? 'NULL' : asArray(list(open, (field) => asJson(`OLD.${quote(field.name)}`, field))),
-    became: event === 'delete' ? 'NULL' : asArray(list(open, (field) => asJson(`NEW.${quote(field.name)}`, field))),
-    whole: event === 'update' ? `iif(NEW."version" % ${WHOLE_EVERY} = 0, ${wholeOf(open)}, NULL)` : 'NULL',
+    was: event === 'INSERT' ? 'NULL' : asArray(list(open, (field) => asJson('OLD', field))),
+    became: event === 'DELETE' ? 'NULL' : asArray(list(open, (field) => asJson('NEW', field))),
+    whole:
+      event === 'UPDATE' ? `CASE WHEN NEW."version" % ${WHOLE_EVERY} = 0 THEN ${wholeOf(open, dialect)} END` : 'NULL',
   }
   const columns = Object.keys(values).map(quote).join(', ')
   return `INSERT INTO dossier_changes (${columns}) VALUES (${Object.values(values).join(', ')})`
 }
 
 /** A record after a change, with the names of its fields. */
-const wholeOf = (fields: Field[]) =>
+const wholeOf = (fields: Field[], dialect: TableDialect) =>
   `'{' || substr(${joined(
-    fields.map((field) => `${literal(`,"${field.name}":`)} || ${asJson(`NEW.${quote(field.name)}`, field)}`),
+    fields.map(({ name, type }) => `${literal(`,"${name}":`)} || ${dialect.asJson(`NEW.${quote(name)}`, type)}`),
   )}, 2) || '}'`
 
 const asArray = (list: string) => `'[' || substr(${list}, 2) || ']'`
-
-/** A stored value as JSON. A shell may have put anything there. */
-function asJson(column: string, { type }: Field): string {
-  if (type === 'boolean') return `iif(${column} IS NULL, 'null', iif(${column}, 'true', 'false'))`
-  const plain = `json_quote(iif(typeof(${column}) = 'blob', hex(${column}), ${column}))`
-  return type === 'array' || type === 'object' ? `iif(json_valid(${column}), ${column}, ${plain})` : plain
-}
 
 const joined = (pieces: string[]) =>
   joinedInGroups(pieces, JOINED, (some) => some.map((piece) => `(${piece})`).join(' || ') || `''`)
@@ -106,14 +102,12 @@ export async function rememberRenames(db: Database, plans: TablePlan[]): Promise
 export async function rememberSecrets(db: Database, models: Model[]): Promise<void> {
   for (const { name, fields } of models) {
     const secrets = fields.filter(({ writeOnly }) => writeOnly).map((field) => field.name)
-    await execute(db, 'DELETE FROM dossier_secrets WHERE model = ? AND field NOT IN (SELECT value FROM json_each(?))', [
-      name,
-      JSON.stringify(secrets),
-    ])
+    const known = sql.join(['', ...secrets])
+    await sql`DELETE FROM dossier_secrets WHERE model = ${name} AND field NOT IN (${known})`.execute(db)
     for (const field of secrets)
       await execute(
         db,
-        `INSERT INTO dossier_secrets (model, field, upTo, done)
+        `INSERT INTO dossier_secrets (model, field, "upTo", done)
          SELECT ?, ?, coalesce(max(change), 0), coalesce(min(change), 1) - 1 FROM dossier_changes WHERE 1 = 1
          ON CONFLICT DO NOTHING`,
         [name, field],

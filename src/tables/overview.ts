@@ -1,12 +1,10 @@
-import { sql } from 'kysely'
 import { type Model, tableOf } from '../model/model.ts'
-import { type Database, Refused } from '../storage/storage.ts'
-import { countTriggers } from './counts.ts'
+import { type Database, Refused, type TableDialect, type TableState, type Trigger } from '../storage/storage.ts'
+import { countTriggerNames } from './counts.ts'
 import { shapeOf } from './ddl.ts'
 import { journalTriggerNames } from './journal.ts'
 import { planTable, type TablePlan } from './plan.ts'
-import { modelTables, readTable, type TableState } from './state.ts'
-import { isAmong, readTriggers, type Trigger, triggersOf, unservedTriggers } from './triggers.ts'
+import { isAmong, readTriggers, triggersOf, unservedTriggers } from './triggers.ts'
 import { verifyPlan } from './verify.ts'
 import { readDrafts } from './watched.ts'
 
@@ -31,29 +29,31 @@ export interface Unserved {
 
 /** What there is to do, and whether it can be done; nothing is changed. `drafted`: tables that have been made anew. */
 export async function overviewOf(db: Database, models: Model[], drafted: string[] = []): Promise<Overview> {
+  const dialect = db.dialect.tables
   const triggers = await readTriggers(db)
   const plans: TablePlan[] = []
   for (const model of models) {
-    const table = await readTable(db, tableOf(model))
-    const plan = planTable(model, table, triggers)
+    const table = await dialect.readTable(db, tableOf(model))
+    const plan = planTable(model, table, triggers, dialect)
     const isDrafted = drafted.includes(model.name)
     const refusals = table && plan.refusals.length === 0 ? await verifyPlan(db, plan, table, isDrafted) : []
     plans.push({ ...plan, refusals: [...plan.refusals, ...refusals] })
   }
   const unserved = await unservedAmong(db, models, triggers)
-  const wanted = new Set(wantedTriggers(models, unserved, triggers).map(({ name }) => name))
+  const wanted = new Set(wantedTriggers(models, unserved, triggers, dialect).map(({ name }) => name))
   const stale = triggers.filter(({ name }) => !wanted.has(name)).map(({ name }) => name)
-  const drafts = await readDrafts(db)
+  const drafts = dialect.altersInPlace ? [] : await readDrafts(db)
   return { plans, unserved, isKnown: await areKnown(db, models), stale: [...stale, ...drafts] }
 }
 
 async function unservedAmong(db: Database, models: Model[], existing: Trigger[]): Promise<Unserved[]> {
   const served = new Set(models.map((model) => tableOf(model).toLowerCase()))
   const unserved: Unserved[] = []
-  for (const name of await modelTables(db)) {
+  const dialect = db.dialect.tables
+  for (const name of await dialect.modelTables(db)) {
     if (served.has(name.toLowerCase())) continue
-    const table = (await readTable(db, name)) as TableState
-    const triggers = unservedTriggers(name, table)
+    const table = (await dialect.readTable(db, name)) as TableState
+    const triggers = unservedTriggers(table, dialect)
     unserved.push({
       name: name.replaceAll('__', '.'),
       records: table.rows,
@@ -65,13 +65,18 @@ async function unservedAmong(db: Database, models: Model[], existing: Trigger[])
 }
 
 /** Of all models, and of those that are not served: these go on counting and writing down, and hold up deletes. */
-export function wantedTriggers(models: Model[], unserved: Unserved[], existing: Trigger[]): Trigger[] {
+export function wantedTriggers(
+  models: Model[],
+  unserved: Unserved[],
+  existing: Trigger[],
+  dialect: TableDialect,
+): Trigger[] {
   const kept = unserved.flatMap(({ name }) => {
     const table = tableOf({ name })
-    return [...countTriggers(table).map((trigger) => trigger.name), ...journalTriggerNames(table)]
+    return [...countTriggerNames(table), ...journalTriggerNames(table)]
   })
   return [
-    ...models.flatMap(triggersOf),
+    ...models.flatMap((model) => triggersOf(model, dialect)),
     ...unserved.flatMap(({ triggers }) => triggers),
     ...existing.filter(({ name }) => kept.includes(name)),
   ]
@@ -79,8 +84,7 @@ export function wantedTriggers(models: Model[], unserved: Unserved[], existing: 
 
 export async function areKnown(db: Database, models: Model[]): Promise<boolean> {
   // A database of an earlier version that is only looked at has none.
-  const { rows: tables } = await sql`SELECT 1 FROM sqlite_schema WHERE name = 'dossier_tables'`.execute(db)
-  if (tables.length === 0) return false
+  if (!(await db.dialect.tables.hasTable(db, 'dossier_tables'))) return false
   const rows = await db.selectFrom('dossier_tables').select(['tbl', 'shape']).execute()
   const shapes = new Map(rows.map(({ tbl, shape }) => [tbl, shape]))
   return models.every((model) => shapes.get(tableOf(model)) === shapeOf(model))

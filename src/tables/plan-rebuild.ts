@@ -1,8 +1,8 @@
 import type { Field, Model } from '../model/model.ts'
+import type { Column, TableDialect, TableState } from '../storage/storage.ts'
 import { columnType } from './columns.ts'
 import { columnDefinition, foreignKeyOf } from './ddl.ts'
 import { columnOf, hiddenColumns, type Takeover } from './plan-renames.ts'
-import type { Column, TableState } from './state.ts'
 
 /** A table made anew: what each column of it comes from. */
 export interface Rebuild {
@@ -28,10 +28,12 @@ export interface Occasions {
   takeovers: Takeover[]
   /** new fields whose default many records get */
   fills: Field[]
+  dialect: TableDialect
 }
 
 /** Another type, template or reference needs a new table: SQLite cannot change a column in place. */
-export function planRebuild(model: Model, table: TableState, columns: Column[], { takeovers, fills }: Occasions) {
+export function planRebuild(model: Model, table: TableState, columns: Column[], occasions: Occasions) {
+  const { takeovers, fills, dialect } = occasions
   const stored = model.fields.filter((field) => !field.computed)
   const sources = stored.map((field) => sourceOf(field, columns, takeovers))
   const conversions = sources.filter(({ from }) => from !== undefined)
@@ -43,7 +45,7 @@ export function planRebuild(model: Model, table: TableState, columns: Column[], 
   const wasComputed = there.filter(({ column }) => column.generated)
   const templates = model.fields.filter((field) => {
     const column = field.computed && columnOf(field, columns)
-    return column && !(column.generated && table.sql.includes(columnDefinition(field, model)))
+    return column && !column.generated?.includes(columnDefinition(field, model, dialect))
   })
   const hidden = hiddenColumns(model, columns).filter(({ name }) => !takeovers.some(({ from }) => from === name))
   const released = hidden.filter(({ foreignKey }) => foreignKey)

@@ -1,5 +1,5 @@
 import type { Field, Model } from '../model/model.ts'
-import type { Column, TableState } from './state.ts'
+import type { Column, TableState } from '../storage/storage.ts'
 
 export interface Rename {
   from: string

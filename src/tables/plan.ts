@@ -1,10 +1,10 @@
 import { type Field, type Model, tableOf } from '../model/model.ts'
+import type { Column, TableDialect, TableState, Trigger } from '../storage/storage.ts'
 import { encode } from './columns.ts'
 import { columnDefinition, createIndex, createTable, type Index, indexesOf, isCalled, literal, quote } from './ddl.ts'
 import { planRebuild, type Rebuild } from './plan-rebuild.ts'
 import { columnOf, hiddenColumns, planRenames, type Rename } from './plan-renames.ts'
-import type { Column, TableState } from './state.ts'
-import { isAmong, type Trigger, triggersOf } from './triggers.ts'
+import { isAmong, triggersOf } from './triggers.ts'
 
 /** What has to happen to one model's table so that it fits the model. */
 export interface TablePlan {
@@ -33,29 +33,34 @@ const MAX_COLUMNS = 2000
 export const FILLED_AT_ONCE = 10_000
 
 /** Pure: a model and its table as it is → what to do. Columns without a field stay, hidden. */
-export function planTable(model: Model, table: TableState | undefined, triggers: Trigger[]): TablePlan {
+export function planTable(
+  model: Model,
+  table: TableState | undefined,
+  triggers: Trigger[],
+  dialect: TableDialect,
+): TablePlan {
   if (!table) {
-    const create: Step = { kind: 'create', what: 'create the table', sql: createTable(model) }
-    return { model, steps: [create, ...planIndexes(model, [])], refusals: [], hidden: [] }
+    const create: Step = { kind: 'create', what: 'create the table', sql: createTable(model, dialect) }
+    return { model, steps: [create, ...planIndexes(model, [], dialect)], refusals: [], hidden: [] }
   }
   const { renames, takeovers } = planRenames(model, table)
   const columns = renamed(table.columns, renames)
   const additions = model.fields.filter((field) => !columnOf(field, columns))
   const fills = table.rows > FILLED_AT_ONCE ? additions.filter((field) => field.default !== undefined) : []
-  const rebuild = planRebuild(model, table, columns, { takeovers, fills })
+  const rebuild = planRebuild(model, table, columns, { takeovers, fills, dialect })
   const hidden = hiddenColumns(model, columns).filter(({ name }) => !takeovers.some(({ from }) => from === name))
   const steps: Step[] = [
     ...renames.map((rename) => renameColumn(rename, model)),
     // A rebuilt table has all new columns from the start.
     ...(rebuild
       ? [{ kind: 'rebuild' as const, ...rebuild }]
-      : additions.flatMap((field) => addColumn(field, model, table.rows))),
-    ...planIndexes(model, rebuild ? [] : table.indexes.map(({ name }) => name)),
+      : additions.flatMap((field) => addColumn(field, model, table.rows, dialect))),
+    ...planIndexes(model, rebuild ? [] : table.indexes.map(({ name }) => name), dialect),
   ]
   return {
     model,
     // Whatever else is changed, triggers are looked at as well.
-    steps: steps.length > 0 ? steps : planTriggers(model, triggers),
+    steps: steps.length > 0 ? steps : planTriggers(model, triggers, dialect),
     refusals: [
       ...refuseAdditions(additions, model, table),
       ...refuseSpellings(model, table, columns),
@@ -78,9 +83,9 @@ function renameColumn({ from, to }: Rename, model: Model): Step {
 }
 
 /** Records that exist get the default, once: the column itself has none that would go on when the field is gone. */
-function addColumn(field: Field, model: Model, rows: number): Step[] {
+function addColumn(field: Field, model: Model, rows: number, dialect: TableDialect): Step[] {
   const table = quote(tableOf(model))
-  const sql = `ALTER TABLE ${table} ADD COLUMN ${columnDefinition(field, model)}`
+  const sql = `ALTER TABLE ${table} ADD COLUMN ${columnDefinition(field, model, dialect)}`
   const add: Step = { kind: 'add', what: `add the column ${field.name}`, sql }
   if (field.default === undefined || rows === 0) return [add]
   const value = literal(encode(field, field.default))
@@ -89,7 +94,7 @@ function addColumn(field: Field, model: Model, rows: number): Step[] {
 }
 
 /** Only indexes that carry our naming are ours to drop; one made by hand stays. */
-function planIndexes(model: Model, existing: string[]): Step[] {
+function planIndexes(model: Model, existing: string[], dialect: TableDialect): Step[] {
   const wanted = indexesOf(model)
   const stale = existing.filter(
     (name) => name.startsWith(`${tableOf(model)}__`) && !wanted.some((index) => isCalled(index, name)),
@@ -101,7 +106,7 @@ function planIndexes(model: Model, existing: string[]): Step[] {
     ...wanted
       .filter((index) => !existing.some((name) => isCalled(index, name)))
       .map((index): Step => {
-        const sql = createIndex(index, model)
+        const sql = createIndex(index, model, dialect)
         const names = index.fields.join(', ')
         return index.unique
           ? { kind: 'unique', what: `make ${names} unique`, sql, index }
@@ -111,8 +116,8 @@ function planIndexes(model: Model, existing: string[]): Step[] {
 }
 
 /** A model that was away comes back without some; a file that says something else about deletes wants others. */
-function planTriggers(model: Model, existing: Trigger[]): Step[] {
-  if (triggersOf(model).every((wanted) => isAmong(wanted, existing))) return []
+function planTriggers(model: Model, existing: Trigger[], dialect: TableDialect): Step[] {
+  if (triggersOf(model, dialect).every((wanted) => isAmong(wanted, existing))) return []
   return [{ kind: 'triggers', what: 'renew what happens when records change' }]
 }
 

@@ -5,7 +5,6 @@ import type { Database } from '../storage/storage.ts'
 import { type Broken, countBrokenRules } from './broken-rules.ts'
 import { overviewOf } from './overview.ts'
 import type { TablePlan } from './plan.ts'
-import { readTable } from './state.ts'
 
 /** What would happen to one model, for people. */
 export interface Report {
@@ -33,7 +32,7 @@ export async function reportsOf(db: Database, models: Model[]): Promise<{ report
   const reports: Report[] = []
   const { plans, unserved } = await overviewOf(db, models)
   for (const plan of plans) {
-    const table = await readTable(db, tableOf(plan.model))
+    const table = await db.dialect.tables.readTable(db, tableOf(plan.model))
     const broken = table ? await countBrokenRules(db, plan.model, table) : new Map<string, Broken>()
     reports.push(reportOf(plan, Object.fromEntries(broken)))
   }

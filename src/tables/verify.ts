@@ -1,11 +1,10 @@
 import { type RawBuilder, sql } from 'kysely'
 import { type Field, type Model, type Reference, tableOf } from '../model/model.ts'
-import type { Database } from '../storage/storage.ts'
+import type { Database, TableState } from '../storage/storage.ts'
 import { comparable, encode, encodeComparable } from './columns.ts'
 import { convert } from './convert.ts'
 import type { TablePlan } from './plan.ts'
 import type { Source } from './plan-rebuild.ts'
-import { readTable, type TableState } from './state.ts'
 
 /** How many records at fault are named. */
 const MOST = 10
@@ -62,7 +61,7 @@ const plainSource = (field: Field, table: TableState, nameNow: (name: string) =>
 function isFilled(column: string, field: Field): RawBuilder<unknown> {
   const name = sql.ref(column)
   if (field.default === undefined) return sql`${name} IS NOT NULL`
-  return sql`${name} IS NOT NULL AND ${name} IS NOT ${encode(field, field.default)}`
+  return sql`${name} IS NOT NULL AND ${name} IS DISTINCT FROM ${encode(field, field.default)}`
 }
 
 export const cannotConvert = ({ name, format, type }: Field, ids: number[]) =>
@@ -78,7 +77,7 @@ async function matching(db: Database, model: Model, condition: RawBuilder<unknow
 
 /** In a table that is still to be made there is nothing to refer to. */
 async function referringToNothing(db: Database, model: Model, { model: name }: Reference, column: string) {
-  const target = await readTable(db, tableOf({ name }))
+  const target = await db.dialect.tables.readTable(db, tableOf({ name }))
   const isThere = target ? sql`${sql.ref(column)} IN (SELECT "id" FROM ${sql.table(target.name)})` : sql`1 = 0`
   return matching(db, model, sql`${sql.ref(column)} IS NOT NULL AND NOT ${isThere}`)
 }
@@ -102,7 +101,9 @@ const shareAValue = (names: string[], ids: number[]) =>
   `"${names.join('", "')}" cannot be unique: the records ${named(ids)} share a value.`
 
 async function storedDuplicates(db: Database, model: Model, sources: Source[]): Promise<number[][]> {
-  const keys = sources.map(({ field, column = '' }) => sql.raw(comparable({ ...field, name: column })))
+  const keys = sources.map(({ field, column = '' }) =>
+    sql.raw(comparable({ ...field, name: column }, db.dialect.tables)),
+  )
   return duplicatesOf(db, tableOf(model), keys)
 }
 
@@ -112,7 +113,7 @@ export async function sharing(db: Database, model: Model, names: string[], table
   const groups = await duplicatesOf(
     db,
     table,
-    fields.map((field) => sql.raw(comparable(field))),
+    fields.map((field) => sql.raw(comparable(field, db.dialect.tables))),
   )
   return groups.map((ids) => `${model.name}: ${shareAValue(names, ids)}`)
 }
@@ -125,7 +126,7 @@ async function duplicatesOf(db: Database, table: string, keys: RawBuilder<unknow
     sql` AND `,
   )
   const { rows } = await sql<{ ids: string }>`
-    SELECT json_group_array("id") AS ids FROM (SELECT * FROM ${sql.table(table)} ORDER BY "id") WHERE ${isSet}
+    SELECT ${db.dialect.list(sql`"id"`)} AS ids FROM ${sql.table(table)} WHERE ${isSet}
     GROUP BY ${sql.join(all)} HAVING count(*) > 1 LIMIT ${MOST}`.execute(db)
   return rows.map(({ ids }) => JSON.parse(ids).slice(0, MOST + 1))
 }

@@ -9,7 +9,7 @@ const SCRUB = jobAt<Secret, number>(import.meta.resolve('../journal/scrub.ts'))
  * when the tables were changed. What is cut short is taken up at the next look.
  */
 export async function scrub(storage: Storage, isOver = () => false): Promise<void> {
-  const open = await storage.read({ sql: 'SELECT * FROM dossier_secrets WHERE done < upTo', parameters: [] })
+  const open = await storage.read({ sql: 'SELECT * FROM dossier_secrets WHERE done < "upTo"', parameters: [] })
   for (const secret of open as unknown as Secret[])
     for (let { done } = secret; done < secret.upTo && !isOver(); ) {
       const start = performance.now()

@@ -3,8 +3,8 @@ import type { Storage } from '../storage/storage.ts'
 import { dropInPortions } from './in-portions.ts'
 
 const SWEEP = `
-  DELETE FROM dossier_keys WHERE rowid IN (SELECT rowid FROM dossier_keys WHERE at <= ? ORDER BY at LIMIT ?)
-  RETURNING rowid`
+  DELETE FROM dossier_keys WHERE (username, key) IN (SELECT username, key FROM dossier_keys WHERE at <= ? ORDER BY at LIMIT ?)
+  RETURNING key`
 
 /** Sweeps away the keys of requests that nobody sends again any more. */
 export function sweepKeys(storage: Storage, isOver: () => boolean): Promise<void> {

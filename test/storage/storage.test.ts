@@ -44,11 +44,13 @@ t.test('a unit is carried out whole or not at all, and hands on what it has foun
     ],
   })
   t.strictSame(pair, [[{ id: 1 }], [{ first: 1, text: null }], [{ id: 2 }]])
+  const known = { sql: `INSERT INTO dossier_tables (tbl, shape) VALUES ('counter', 'this')`, parameters: [] }
+  await storage.write({ steps: [known] })
   const units = [
     { steps: [insert('three'), insert('one')] },
     { steps: [insert('four'), { sql: 'SELECT 1 WHERE false', parameters: [], must: true }] },
-    { guard: { sql: 'SELECT 1 WHERE false', parameters: [] }, steps: [insert('five')] },
-    { guard: { sql: 'SELECT 1', parameters: [] }, steps: [insert('six'), insert('seven')] },
+    { shapes: { counter: 'another' }, steps: [insert('five')] },
+    { shapes: { counter: 'this' }, steps: [insert('six'), insert('seven')] },
   ]
   const results = await Promise.allSettled(units.map((unit) => storage.write(unit)))
   t.match(results, [

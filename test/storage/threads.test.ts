@@ -3,12 +3,13 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import type { Worker } from 'node:worker_threads'
 import t from 'tap'
+import { Asides } from '../../src/storage/asides.ts'
 import { inspect } from '../../src/storage/open.ts'
-import { Asides } from '../../src/storage/sqlite/aside.ts'
+import { Searches } from '../../src/storage/searches.ts'
 import { Groups } from '../../src/storage/sqlite/groups.ts'
-import { Searches } from '../../src/storage/sqlite/searches.ts'
-import { standBack } from '../../src/storage/sqlite/threads.ts'
+import { SearchThread } from '../../src/storage/sqlite/searcher.ts'
 import { jobAt } from '../../src/storage/storage.ts'
+import { standBack, startThread } from '../../src/storage/threads.ts'
 import { emptyFolder, testStorage } from '../helper.ts'
 
 t.test('who has waited for the writer for too long is told so', async (t) => {
@@ -68,13 +69,19 @@ t.test('a writer that dies takes nobody’s answer with it', async (t) => {
 
 t.test('threads that cannot start', async (t) => {
   const folder = emptyFolder(t)
-  const search = new Searches(join(folder, 'nowhere.db'))
+  const search = new Searches((onDeath) => new SearchThread(join(folder, 'nowhere.db'), onDeath))
   const seeker = { username: 'ada', seconds: 1, bytes: 1, shapes: {} }
   const look = () => search.search({ sql: 'SELECT 1', parameters: [] }, seeker)
   await t.rejects(look(), { name: 'StorageFault', message: /has died/ })
   await t.rejects(look(), { name: 'StorageFault', message: /has died/ }, 'another one is tried')
   await search.close()
-  const asides = new Asides(join(folder, 'nowhere.db'), 1)
+  const asides = new Asides(
+    () =>
+      startThread(import.meta.resolve('../../src/storage/sqlite/aside-thread.ts'), {
+        file: join(folder, 'nowhere.db'),
+      }),
+    1,
+  )
   for (let nth = 0; nth < 2; nth++)
     await t.rejects(asides.run({ module: 'no:module', name: 'run' }, {}), { code: 'SQLITE_CANTOPEN' })
   await setTimeout(100)

@@ -4,9 +4,9 @@ import { sql } from 'kysely'
 import t from 'tap'
 import type { Model } from '../../src/model/model.ts'
 import { databaseFile } from '../../src/storage/open.ts'
+import { readTable } from '../../src/storage/sqlite/catalog.ts'
 import type { Database } from '../../src/storage/storage.ts'
 import { migrate, planModels } from '../../src/tables/migrate.ts'
-import { readTable } from '../../src/tables/state.ts'
 import { CONTACT, emptyFolder, migrateTo, modelOf, THING, testStorage } from '../helper.ts'
 
 const contact = (changes: object = {}, more: object = {}): Model =>

@@ -3,7 +3,7 @@ import Sqlite from 'better-sqlite3'
 import { sql } from 'kysely'
 import t from 'tap'
 import { databaseFile } from '../../src/storage/open.ts'
-import { readTable } from '../../src/tables/state.ts'
+import { readTable } from '../../src/storage/sqlite/catalog.ts'
 import { emptyFolder, migrateTo, modelOf, startApp, testStorage, writeModel } from '../helper.ts'
 
 const simple = (name: string, properties: object, more: object = {}) =>

@@ -1,16 +1,12 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
-import type { JobPlace, Progress } from '../storage.ts'
+import type { AsideAnswer, AsideTask } from '../asides.ts'
+import { troubleOf } from '../post.ts'
+import type { Progress } from '../storage.ts'
+import { standBack } from '../threads.ts'
 import { openReader } from './connections.ts'
+import { faultOf } from './faults.ts'
 import { kyselyOver } from './kysely.ts'
-import { type Trouble, troubleOf } from './post.ts'
 import { Statements } from './statements.ts'
-import { standBack } from './threads.ts'
-
-export interface AsideTask {
-  job: JobPlace
-  input: unknown
-}
-export type AsideAnswer = { result: unknown } | { trouble: Trouble } | { progress: Progress }
 
 standBack()
 const port = parentPort as MessagePort
@@ -34,6 +30,6 @@ port.on('message', (task: AsideTask | 'close') => {
   else
     resultOf(task).then(
       (result) => tell({ result }),
-      (error) => tell({ trouble: troubleOf(error) }),
+      (error) => tell({ trouble: troubleOf(faultOf(error)) }),
     )
 })

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Dialect } from '../storage.ts'
+import { TABLES } from './tables.ts'
 
 /** Up to this length SQLite's own LIKE is quick, whatever the pattern. */
 const SHORT = 1000
@@ -17,4 +18,16 @@ export const DIALECT: Dialect = {
     if (everyRows <= 1) return sql`dossier_alive()`
     return sql`(("id" * 2654435761 >> 7) % ${sql.lit(everyRows)} <> 0 OR dossier_alive())`
   },
+
+  each: (json) => sql`json_each(${json})`,
+
+  at(value, place, type) {
+    const found = sql`json_extract(${value}, ${sql.lit(`$[${place}]`)})`
+    // Large ones would else be read as integers, which are others.
+    return type === 'REAL' ? sql`CAST(${found} AS REAL)` : found
+  },
+
+  list: (value) => sql`json_group_array(${value} ORDER BY ${value})`,
+
+  tables: TABLES,
 }

@@ -1,8 +1,8 @@
 import type { Worker } from 'node:worker_threads'
 import { FairQueue } from '../../lib/fair-queue.ts'
+import { errorOf, type Trouble, troubleOf } from '../post.ts'
 import { type Job, type Row, StorageFault, type Unit } from '../storage.ts'
 import { lengthOf, pack } from './packed.ts'
-import { errorOf, type Trouble, troubleOf } from './post.ts'
 import type { Outcome } from './writer.ts'
 import type { Answer, Question } from './writer-thread.ts'
 

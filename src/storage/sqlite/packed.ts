@@ -1,4 +1,4 @@
-import type { Statement, Step, Unit } from '../storage.ts'
+import type { Step, Unit } from '../storage.ts'
 
 /** Units as they are sent to the writer: each text of SQL once, however many steps have it. */
 export interface Packed {
@@ -8,8 +8,7 @@ export interface Packed {
 
 type PackedStep = [text: number, parameters: readonly unknown[], must?: true]
 
-interface PackedUnit extends Omit<Unit, 'guard' | 'steps'> {
-  guard?: PackedStep
+interface PackedUnit extends Omit<Unit, 'steps'> {
   steps: PackedStep[]
 }
 
@@ -20,11 +19,7 @@ export function pack(units: Unit[]): Packed {
     numbers.set(sql, number)
     return must ? [number, parameters, must] : [number, parameters]
   }
-  const packed = units.map(({ guard, steps, ...rest }) => ({
-    ...rest,
-    ...(guard && { guard: packStep(guard) }),
-    steps: steps.map(packStep),
-  }))
+  const packed = units.map(({ steps, ...rest }) => ({ ...rest, steps: steps.map(packStep) }))
   return { texts: [...numbers.keys()], units: packed }
 }
 
@@ -34,11 +29,7 @@ export function unpack({ texts, units }: Packed): Unit[] {
     parameters,
     ...(must && { must }),
   })
-  return units.map(({ guard, steps, ...rest }) => ({
-    ...rest,
-    ...(guard && { guard: unpackStep(guard) as Statement }),
-    steps: steps.map(unpackStep),
-  }))
+  return units.map(({ steps, ...rest }) => ({ ...rest, steps: steps.map(unpackStep) }))
 }
 
 /** Characters of what is sent of a unit. */

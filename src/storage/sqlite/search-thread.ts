@@ -1,9 +1,11 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
+import { type Trouble, troubleOf } from '../post.ts'
+import type { Task } from '../searches.ts'
 import type { Found } from '../storage.ts'
+import { standBack } from '../threads.ts'
 import { openReader } from './connections.ts'
-import { type Trouble, troubleOf } from './post.ts'
-import { Search, type Task } from './search.ts'
-import { standBack } from './threads.ts'
+import { faultOf } from './faults.ts'
+import { Search } from './search.ts'
 
 export type SearchAnswer = { found: Found } | { trouble: Trouble }
 
@@ -16,7 +18,7 @@ function answerTo(task: Task): SearchAnswer {
   try {
     return { found: search.run(task) }
   } catch (error) {
-    return { trouble: troubleOf(error) }
+    return { trouble: troubleOf(faultOf(error)) }
   }
 }
 

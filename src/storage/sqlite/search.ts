@@ -1,17 +1,9 @@
 import type { Database as Sqlite } from 'better-sqlite3'
+import type { Task } from '../searches.ts'
 import { takeUpTo } from '../size.ts'
-import { type Found, type Row, type Statement, StorageFault } from '../storage.ts'
+import { type Found, type Row, StorageFault } from '../storage.ts'
 import { likeMatcher } from './like.ts'
 import { Statements } from './statements.ts'
-
-/** One search, as it is sent to a thread. */
-export interface Task extends Statement {
-  /** from 1 upwards; whoever wants it to end writes this number where the thread looks */
-  id: number
-  ms: number
-  bytes: number
-  shapes: Record<string, string>
-}
 
 /** What a search thread does: one statement at a time, which ends from the inside. */
 export class Search {

@@ -1,5 +1,8 @@
 import { once } from 'node:events'
 import type { CompiledQuery } from 'kysely'
+import { Asides } from '../asides.ts'
+import { errorOf } from '../post.ts'
+import { Searches } from '../searches.ts'
 import type {
   Database,
   Found,
@@ -14,18 +17,16 @@ import type {
   Unit,
 } from '../storage.ts'
 import { jobAt } from '../storage.ts'
-import { Asides } from './aside.ts'
+import { startThread } from '../threads.ts'
+import { Walks } from '../walks.ts'
 import { databaseFile, openReader, requireDatabase } from './connections.ts'
 import { DIALECT } from './dialect.ts'
 import { explainOpening } from './faults.ts'
 import { Groups } from './groups.ts'
 import { kyselyOver } from './kysely.ts'
-import { errorOf } from './post.ts'
 import { Reader } from './reader.ts'
-import { Searches } from './searches.ts'
+import { SearchThread } from './searcher.ts'
 import { Statements } from './statements.ts'
-import { startThread } from './threads.ts'
-import { Walks } from './walks.ts'
 import type { Answer } from './writer-thread.ts'
 
 /** Told of every group: how many units shared the commit, and how long it took. */
@@ -43,13 +44,13 @@ export async function openStorage(
   maxLogBytes = MAX_LOG_BYTES,
 ): Promise<Storage> {
   const file = databaseFile(dataDir)
-  const writer = startThread('./writer-thread.ts', { file })
+  const writer = startThread(import.meta.resolve('./writer-thread.ts'), { file })
   const [text] = await once(writer, 'message')
   const answer: Answer = JSON.parse(text)
   if ('trouble' in answer) throw errorOf(answer.trouble)
   const reader = new Reader(openReader(file))
-  const searches = new Searches(file)
-  const walks = new Walks(file)
+  const searches = new Searches((onDeath) => new SearchThread(file, onDeath))
+  const walks = new Walks((way) => startThread(import.meta.resolve('./walk-thread.ts'), { file, ...way }))
   let isEmptying = false
   const emptyLog = async () => {
     isEmptying = true
@@ -102,7 +103,7 @@ class SqliteStorage implements Storage {
     this.#groups = groups
     this.#searches = searches
     this.#walks = walks
-    this.#asides = new Asides(file)
+    this.#asides = new Asides(() => startThread(import.meta.resolve('./aside-thread.ts'), { file }))
     this.db = kyselyOver(async (query) => {
       if (isRead(query)) return reader.all(query)
       const [rows] = await this.write({ steps: [query] })

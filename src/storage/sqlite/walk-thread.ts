@@ -1,12 +1,11 @@
 import { once } from 'node:events'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
+import { troubleOf } from '../post.ts'
+import { standBack } from '../threads.ts'
+import type { WalkAnswer } from '../walks.ts'
 import { openReader } from './connections.ts'
-import { type Trouble, troubleOf } from './post.ts'
+import { faultOf } from './faults.ts'
 import { Search } from './search.ts'
-import { standBack } from './threads.ts'
-
-/** What a walk tells: a piece of text with how many rows are in it, that it is over, or why it was not possible. */
-export type WalkAnswer = { bytes: Uint8Array; rows: number } | { isOver: true } | { trouble: Trouble }
 
 /** Characters of a piece. */
 const PIECE = 65_536
@@ -54,6 +53,6 @@ try {
   await walk()
   port.postMessage({ isOver: true } satisfies WalkAnswer)
 } catch (error) {
-  port.postMessage({ trouble: troubleOf(error) } satisfies WalkAnswer)
+  port.postMessage({ trouble: troubleOf(faultOf(error)) } satisfies WalkAnswer)
 }
 port.close()

@@ -1,10 +1,10 @@
 import { statSync } from 'node:fs'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
+import { type Trouble, troubleOf } from '../post.ts'
 import type { JobPlace } from '../storage.ts'
 import { openWriter } from './connections.ts'
-import { explainOpening } from './faults.ts'
+import { explainOpening, faultOf } from './faults.ts'
 import { type Packed, unpack } from './packed.ts'
-import { type Trouble, troubleOf } from './post.ts'
 import { type GroupOutcome, type Outcome, Writer } from './writer.ts'
 
 /** What the writer thread is asked, and what it answers, in order. */
@@ -74,9 +74,11 @@ try {
   let last = Promise.resolve()
   port.on('message', (text: string) => {
     if (text === 'commit') return commit()
-    last = last.then(() => answerTo(writer, JSON.parse(text))).catch((error) => answer({ trouble: troubleOf(error) }))
+    last = last
+      .then(() => answerTo(writer, JSON.parse(text)))
+      .catch((error) => answer({ trouble: troubleOf(faultOf(error)) }))
   })
   answer({ ready: true })
 } catch (error) {
-  answer({ trouble: troubleOf(error) })
+  answer({ trouble: troubleOf(faultOf(error)) })
 }

@@ -1,9 +1,9 @@
 import type { Database as Sqlite } from 'better-sqlite3'
+import { type Trouble, troubleOf } from '../post.ts'
 import { sizeOf } from '../size.ts'
 import type { Database, Handed, HandedAll, Row, Statement, Unit } from '../storage.ts'
 import { StorageFault } from '../storage.ts'
 import { faultOf } from './faults.ts'
-import { type Trouble, troubleOf } from './post.ts'
 import { Statements } from './statements.ts'
 
 /** What became of a unit: the rows of each step, or why it was not carried out. */
@@ -29,6 +29,8 @@ const ACT = `
   UPDATE dossier_actor SET username = ?, operation = ?,
     batch = iif(?, (SELECT coalesce(max(change), 0) + 1 FROM dossier_changes), NULL)`
 
+const HAS_SHAPE = 'SELECT 1 FROM dossier_tables WHERE tbl = ? AND shape = ?'
+
 /** What the writer thread does: it owns the one connection that writes. */
 export class Writer {
   readonly #sqlite: Sqlite
@@ -49,7 +51,7 @@ export class Writer {
     try {
       return this.#together(units)
     } catch (error) {
-      const trouble = troubleOf(error)
+      const trouble = troubleOf(faultOf(error))
       const isAlone = units.length === 1 || (trouble.kind === 'fault' && trouble.fault === 'busy')
       if (isAlone) return { outcomes: units.map(() => ({ trouble })), commitMs: 0 }
       // A full disk ends the whole transaction: it may have been one unit that was too large.
@@ -127,13 +129,12 @@ export class Writer {
       return { rows: this.#carryOut(unit) }
     } catch (error) {
       if (!this.#sqlite.inTransaction) throw error
-      return { trouble: troubleOf(error) }
+      return { trouble: troubleOf(faultOf(error)) }
     }
   }
 
-  #carryOut({ guard, steps, by, as, batch, most, silent }: Unit): Row[][] {
-    if (guard && this.#statements.run(guard).length === 0)
-      throw new StorageFault('stale', 'The table has another shape by now.')
+  #carryOut({ shapes, steps, by, as, batch, most, silent }: Unit): Row[][] {
+    for (const table in shapes) this.#requireShape(table, shapes[table] as string)
     // Not among the steps: it has to stay when they are undone.
     this.#act({ by, as, batch })
     // A statement that fails undoes itself.
@@ -148,6 +149,12 @@ export class Writer {
       if (this.#sqlite.inTransaction) this.#sqlite.exec('ROLLBACK TO unit; RELEASE unit')
       throw error
     }
+  }
+
+  /** Nothing is written through an old model. */
+  #requireShape(table: string, shape: string) {
+    if (this.#statements.run({ sql: HAS_SHAPE, parameters: [table, shape] }).length === 0)
+      throw new StorageFault('stale', 'The table has another shape by now.')
   }
 
   /** Tells the triggers. People who write together often are one and the same. */

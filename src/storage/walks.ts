@@ -1,9 +1,19 @@
 import type { Worker } from 'node:worker_threads'
-import { type JobPlace, type Piece, type Seeker, type Statement, StorageFault } from '../storage.ts'
-import { errorOf, troubleOf } from './post.ts'
-import type { Task } from './search.ts'
-import { startThread } from './threads.ts'
-import type { WalkAnswer } from './walk-thread.ts'
+import { errorOf, type Trouble, troubleOf } from './post.ts'
+import type { Task } from './searches.ts'
+import { type JobPlace, type Piece, type Seeker, type Statement, StorageFault } from './storage.ts'
+
+/** What a walk tells: a piece of text with how many rows are in it, that it is over, or why it was not possible. */
+export type WalkAnswer = { bytes: Uint8Array; rows: number } | { isOver: true } | { trouble: Trouble }
+
+/** What a thread is started with that walks. */
+export interface Way {
+  /** where it looks whether it is to end */
+  unwanted: Int32Array
+  task: Task
+  text: JobPlace
+  input: unknown
+}
 
 /** How many there may be at once, in all and of one person: each has a thread, and keeps the log from starting over. */
 const MOST = 10
@@ -11,12 +21,12 @@ const MOST_PER_PERSON = 2
 
 /** Ways through all rows of a statement, each on a thread of its own that ends with it. */
 export class Walks {
-  readonly #file: string
+  readonly #start: (way: Way) => Worker
   /** whose they are, and how to end them */
   readonly #all = new Map<() => Promise<unknown>, string>()
 
-  constructor(file: string) {
-    this.#file = file
+  constructor(start: (way: Way) => Worker) {
+    this.#start = start
   }
 
   /** Whether somebody looks at one moment for long. */
@@ -32,7 +42,7 @@ export class Walks {
     const { sql, parameters } = statement
     const task: Task = { id: 1, sql, parameters, ms: seconds * 1000, bytes, shapes }
     const unwanted = new Int32Array(new SharedArrayBuffer(4))
-    const thread = startThread('./walk-thread.ts', { file: this.#file, unwanted, task, text, input })
+    const thread = this.#start({ unwanted, task, text, input })
     const pieces = answersOf(thread)
     const exit = new Promise((resolve) => thread.once('exit', resolve))
     // Whether anybody asks for another piece or not: it ends when nobody waits for it any more.

@@ -1,28 +1,8 @@
 import { sql } from 'kysely'
-import type { Database } from '../storage/storage.ts'
+import type { Database, TableState, Trigger } from '../storage.ts'
 
-/** A table as it is in the database. */
-export interface TableState {
-  /** as it is spelt there */
-  name: string
-  columns: Column[]
-  indexes: { name: string; sql: string }[]
-  /** the statement it was made with */
-  sql: string
-  rows: number
-}
+/** What SQLite tells of the tables that are there. */
 
-export interface Column {
-  name: string
-  type: string
-  generated: boolean
-  /** it goes on filling in something where nothing is given: tables made by earlier versions have such columns */
-  hasDefault: boolean
-  /** what it refers to, and what happens when that is deleted */
-  foreignKey?: { table: string; onDelete: string } | undefined
-}
-
-/** A table by its name; the case of letters does not count, for it does not count to SQLite either. */
 export async function readTable(db: Database, wanted: string): Promise<TableState | undefined> {
   const { rows: objects } = await sql<{ type: string; name: string; sql: string }>`
     SELECT type, name, sql FROM sqlite_schema WHERE tbl_name = ${wanted} COLLATE NOCASE AND sql IS NOT NULL`.execute(db)
@@ -41,18 +21,17 @@ export async function readTable(db: Database, wanted: string): Promise<TableStat
       return {
         name,
         type,
-        generated: hidden !== 0,
+        // SQLite keeps the statement that made the table, and not what a column is computed by.
+        generated: hidden === 0 ? undefined : definition.sql,
         hasDefault: dflt_value !== null,
         foreignKey: key && { table: key.table, onDelete: key.on_delete },
       }
     }),
     indexes: objects.filter(({ type }) => type === 'index').map(({ name, sql: text }) => ({ name, sql: text })),
-    sql: definition.sql,
     rows: (rows[0] as { rows: number }).rows,
   }
 }
 
-/** The tables of models: those of all that were ever served. */
 export async function modelTables(db: Database): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`
     SELECT name FROM sqlite_schema AS tbl WHERE type = 'table' AND name GLOB '?*__[A-Z]*' AND name NOT GLOB 'dossier_*'
@@ -60,4 +39,14 @@ export async function modelTables(db: Database): Promise<string[]> {
     db,
   )
   return rows.map(({ name }) => name)
+}
+
+export async function readTriggers(db: Database): Promise<Trigger[]> {
+  const { rows } = await sql<Trigger>`SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'`.execute(db)
+  return rows
+}
+
+export async function hasTable(db: Database, name: string): Promise<boolean> {
+  const { rows } = await sql`SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ${name}`.execute(db)
+  return rows.length > 0
 }

@@ -1,21 +1,25 @@
 import type { Worker } from 'node:worker_threads'
-import type { JobPlace, Progress } from '../storage.ts'
-import type { AsideAnswer, AsideTask } from './aside-thread.ts'
-import { errorOf } from './post.ts'
-import { startThread } from './threads.ts'
+import { errorOf, type Trouble } from './post.ts'
+import type { JobPlace, Progress } from './storage.ts'
+
+export interface AsideTask {
+  job: JobPlace
+  input: unknown
+}
+export type AsideAnswer = { result: unknown } | { trouble: Trouble } | { progress: Progress }
 
 /** To start a thread takes longer than many a job: one that has done its work waits for another for so long. */
 const IDLE_MS = 5000
 
 /** Runs jobs on threads of their own that only read: for what takes seconds and nobody waits for. */
 export class Asides {
-  readonly #file: string
+  readonly #start: () => Worker
   readonly #idleMs: number
   #isClosed = false
   #idle: { thread: Worker; timer: NodeJS.Timeout }[] = []
 
-  constructor(file: string, idleMs = IDLE_MS) {
-    this.#file = file
+  constructor(start: () => Worker, idleMs = IDLE_MS) {
+    this.#start = start
     this.#idleMs = idleMs
   }
 
@@ -50,7 +54,7 @@ export class Asides {
       idle.thread.ref()
       return idle.thread
     }
-    return startThread('./aside-thread.ts', { file: this.#file })
+    return this.#start()
   }
 
   #putBack(thread: Worker) {

@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { sql } from 'kysely'
 import t from 'tap'
-import { decimalKey, decimalKeySql } from '../../src/tables/decimal.ts'
+import { decimalKey } from '../../src/storage/decimal.ts'
+import { decimalKeySql } from '../../src/storage/sqlite/decimal.ts'
 import { testStorage } from '../helper.ts'
 
 const decimal = fc

@@ -1,5 +1,4 @@
-import { DatabaseError, type FaultDetails, Refused, StorageFault } from '../storage.ts'
-import { faultOf } from './faults.ts'
+import { DatabaseError, type FaultDetails, Refused, StorageFault } from './storage.ts'
 
 /**
  * How threads tell each other that something went wrong: an error as a plain value, and back. Messages are JSON texts,
@@ -11,8 +10,7 @@ export type Trouble =
   | { kind: 'database'; message: string }
   | { kind: 'other'; message: string; stack: string | undefined; code: string | undefined }
 
-export function troubleOf(thrown: unknown): Trouble {
-  const error = faultOf(thrown)
+export function troubleOf(error: unknown): Trouble {
   if (error instanceof StorageFault) {
     const { kind: fault, message, details } = error
     return { kind: 'fault', fault, message, details }

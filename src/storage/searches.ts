@@ -1,10 +1,24 @@
-import type { Worker } from 'node:worker_threads'
-import { FairQueue } from '../../lib/fair-queue.ts'
-import { type Found, type Seeker, type Statement, StorageFault } from '../storage.ts'
-import { errorOf, troubleOf } from './post.ts'
-import type { Task } from './search.ts'
-import type { SearchAnswer } from './search-thread.ts'
-import { startThread } from './threads.ts'
+import { FairQueue } from '../lib/fair-queue.ts'
+import { type Found, type Seeker, type Statement, StorageFault } from './storage.ts'
+
+/** One search, as it is sent to a thread. */
+export interface Task extends Statement {
+  /** from 1 upwards; whoever wants it to end writes this number where the thread looks */
+  id: number
+  ms: number
+  bytes: number
+  shapes: Record<string, string>
+}
+
+/** What carries out one search at a time, and can be stopped in the middle. */
+export interface Searcher {
+  run(statement: Statement, ms: number, seeker: Seeker): Promise<Found>
+  stop(): void
+  close(): Promise<void>
+}
+
+/** Starts another one; it tells when it can be used no more. */
+export type StartSearcher = (onDeath: () => void) => Searcher
 
 /** What takes longer than this is slow: it starts over where only slow searches wait for each other. */
 const QUICK_MS = 50
@@ -12,14 +26,14 @@ const QUICK_MS = 50
 const MAX_PER_PERSON = 100
 const MAX_WAITING = 1000
 
-/** Searches on threads of their own: most are quick, and never wait for more than a moment behind a slow one. */
+/** Searches beside the serving thread: most are quick, and never wait for more than a moment behind a slow one. */
 export class Searches {
   readonly #quick: Lane
   readonly #slow: Lane
 
-  constructor(file: string) {
-    this.#quick = new Lane(file, 1)
-    this.#slow = new Lane(file, 2)
+  constructor(start: StartSearcher) {
+    this.#quick = new Lane(start, 1)
+    this.#slow = new Lane(start, 2)
   }
 
   async search(statement: Statement, seeker: Seeker): Promise<Found> {
@@ -55,20 +69,20 @@ interface Waiting {
   reject(error: Error): void
 }
 
-/** Some threads, and who waits for them. A thread is started when it is first needed. */
+/** Some searchers, and who waits for them. One is started when it is first needed. */
 class Lane {
-  readonly #file: string
+  readonly #startOne: StartSearcher
   readonly #most: number
-  readonly #idle: SearchThread[] = []
-  readonly #all: SearchThread[] = []
+  readonly #idle: Searcher[] = []
+  readonly #all: Searcher[] = []
   readonly #waiting = new FairQueue<Waiting>()
   /** whose turn it is */
   readonly #running = new Set<string>()
   /** set while nothing new may begin */
   #onIdle: (() => void) | undefined
 
-  constructor(file: string, most: number) {
-    this.#file = file
+  constructor(start: StartSearcher, most: number) {
+    this.#startOne = start
     this.#most = most
   }
 
@@ -101,7 +115,7 @@ class Lane {
 
   async close(): Promise<void> {
     for (let one = this.#waiting.next(() => true); one; one = this.#waiting.next(() => true)) one.reject(unwanted())
-    await Promise.all(this.#all.map((thread) => thread.close()))
+    await Promise.all(this.#all.map((searcher) => searcher.close()))
   }
 
   #serve() {
@@ -113,78 +127,34 @@ class Lane {
       // One at a time of each person: however slow they are, others get their turn.
       const one = this.#waiting.next((name) => !this.#running.has(name))
       if (!one) return
-      const thread = this.#idle.pop() ?? this.#start()
-      void this.#run(thread, one)
+      void this.#run(this.#idle.pop() ?? this.#start(), one)
     }
   }
 
-  #start(): SearchThread {
-    // There may be no room for another one. Who waits is told to try again, and then there is another thread.
-    const thread: SearchThread = new SearchThread(this.#file, () => {
-      for (const threads of [this.#all, this.#idle])
-        if (threads.includes(thread)) threads.splice(threads.indexOf(thread), 1)
+  #start(): Searcher {
+    // There may be no room for another one. Who waits is told to try again, and then another one is started.
+    const searcher: Searcher = this.#startOne(() => {
+      for (const some of [this.#all, this.#idle]) if (some.includes(searcher)) some.splice(some.indexOf(searcher), 1)
     })
-    this.#all.push(thread)
-    return thread
+    this.#all.push(searcher)
+    return searcher
   }
 
-  async #run(thread: SearchThread, { statement, seeker, ms, resolve, reject }: Waiting) {
+  async #run(searcher: Searcher, { statement, seeker, ms, resolve, reject }: Waiting) {
     const { username, gone } = seeker
     this.#running.add(username)
-    const stop = () => thread.stop()
+    const stop = () => searcher.stop()
     gone?.addEventListener('abort', stop)
     try {
-      resolve(await thread.run(statement, ms, seeker))
+      resolve(await searcher.run(statement, ms, seeker))
     } catch (error) {
       reject(error as Error)
     }
     gone?.removeEventListener('abort', stop)
     this.#running.delete(username)
-    if (this.#all.includes(thread)) this.#idle.push(thread)
+    if (this.#all.includes(searcher)) this.#idle.push(searcher)
     this.#serve()
   }
 }
 
 const unwanted = () => new StorageFault('unwanted', 'Nobody waits for this.')
-
-/** The serving thread's end of a search thread: one search at a time, which can be stopped in the middle. */
-class SearchThread {
-  /** the number of the search that is to end; shared with the thread, which is too busy for messages */
-  readonly #unwanted = new Int32Array(new SharedArrayBuffer(4))
-  readonly #thread: Worker
-  #last = 0
-  #done: ((answer: SearchAnswer) => void) | undefined
-
-  constructor(file: string, onDeath: () => void) {
-    this.#thread = startThread('./search-thread.ts', { file, unwanted: this.#unwanted })
-    this.#thread.unref()
-    this.#thread.on('message', (text: string) => this.#done?.(JSON.parse(text)))
-    this.#thread.on('error', () => {
-      onDeath()
-      this.#done?.({ trouble: troubleOf(new StorageFault('busy', 'A search thread has died.')) })
-    })
-  }
-
-  run({ sql, parameters }: Statement, ms: number, { bytes, shapes, gone }: Seeker): Promise<Found> {
-    const task: Task = { id: ++this.#last, sql, parameters, ms, bytes, shapes }
-    if (gone?.aborted) this.stop()
-    return new Promise((resolve, reject) => {
-      this.#done = (answer) => {
-        if ('found' in answer) resolve(answer.found)
-        else reject(errorOf(answer.trouble))
-      }
-      this.#thread.postMessage(JSON.stringify(task))
-    })
-  }
-
-  stop(): void {
-    Atomics.store(this.#unwanted, 0, this.#last)
-  }
-
-  async close(): Promise<void> {
-    this.stop()
-    const ended = new Promise((resolve) => this.#thread.once('exit', resolve))
-    this.#thread.postMessage('close')
-    await ended
-  }
-}

@@ -2,9 +2,9 @@ import { readlinkSync } from 'node:fs'
 import { setPriority } from 'node:os'
 import { Worker } from 'node:worker_threads'
 
-/** Starts a thread of this folder. It takes no flags over: those of the process are about its own heap and modules. */
-export function startThread(file: string, workerData: object): Worker {
-  return new Worker(new URL(file, import.meta.url), { workerData, execArgv: [] })
+/** Starts a thread. It takes no flags over: those of the process are about its own heap and modules. */
+export function startThread(module: string, workerData: object): Worker {
+  return new Worker(new URL(module), { workerData, execArgv: [] })
 }
 
 /** How far a thread that works for nobody in particular stands back. */

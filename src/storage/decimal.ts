@@ -1,0 +1,18 @@
+/**
+ * Decimals are stored as the text that was sent, and compared by a key: a text whose order is the order of the numbers,
+ * to the last digit. The key is made by the same rule in JavaScript (of a value) and in every engine's SQL (of a column):
+ *
+ *   "1" + 40 digits before the point + digits after it without trailing zeros    for 0 and above
+ *   "0" + the same with each digit turned into a letter, j for 0 to a for 9 + "~"  below 0
+ *
+ * Turning digits into falling letters turns the order around, and the "~" puts -1.5 behind -1.55.
+ */
+export const WIDTH = 40
+export const LETTERS = 'jihgfedcba'
+
+export function decimalKey(text: string): string {
+  const [whole = '', fraction = ''] = text.replace('-', '').split('.')
+  const digits = whole.padStart(WIDTH, '0') + fraction.replace(/0+$/, '')
+  const isNegative = text.startsWith('-') && /[1-9]/.test(digits)
+  return isNegative ? `0${digits.replace(/\d/g, (digit) => LETTERS[Number(digit)] as string)}~` : `1${digits}`
+}

@@ -1,0 +1,94 @@
+import type { RawBuilder, SqlBool } from 'kysely'
+import type { Database } from './storage.ts'
+
+/** How an engine says what others say otherwise. */
+export interface Dialect {
+  /** Whether a text fits a pattern, whatever the case of its letters. */
+  like(key: RawBuilder<unknown>, pattern: string): RawBuilder<SqlBool>
+  /** Always true; asked every so many rows, it ends a search that takes too long or that nobody waits for. */
+  alive(everyRows: number): RawBuilder<SqlBool>
+  /** A JSON array as rows: `key` is the place, from 0, and `value` what stands there, as text where it is no number. */
+  each(json: unknown): RawBuilder<unknown>
+  /** What stands at a place of such a value, that is an array itself, as a column of this type holds it. */
+  at(value: RawBuilder<unknown>, place: number, type: string): RawBuilder<unknown>
+  /** The values of a group as a JSON array. */
+  list(value: RawBuilder<unknown>): RawBuilder<string>
+  readonly tables: TableDialect
+}
+
+/** What a trigger does, and when. */
+export interface TriggerDraft {
+  name: string
+  when: 'BEFORE' | 'AFTER'
+  event: 'INSERT' | 'UPDATE' | 'DELETE'
+  on: string
+  /** statements, in which OLD and NEW are the row before and after */
+  body: string
+}
+
+/** What the database does by itself when records come and go. */
+export interface Trigger {
+  name: string
+  sql: string
+}
+
+/** How an engine makes tables, and what it tells of those that are there. Texts are SQL; names in them are quoted. */
+export interface TableDialect {
+  /** Columns are changed where they are; else another table is made, and takes the place of the one that is served. */
+  readonly altersInPlace: boolean
+  /** The columns that every table has. */
+  readonly systemColumns: readonly string[]
+  /** The type of a column, by the house's word for it. */
+  typeOf(word: string): string
+  generated(expression: string): string
+  /** What a column refers to, and what happens when that is deleted. */
+  refersTo(table: string, onDelete: string): string
+  /** What an index sorts by. */
+  indexed(key: string): string
+  /** A text that sorts as the decimal number does that a column has. */
+  decimalKey(column: string): string
+  /** A column as people read it in a text that is computed from it. */
+  asText(column: string, type: string): string
+  /** A column as JSON. */
+  asJson(column: string, type: string): string
+  /** This moment, as the service writes moments. */
+  readonly now: string
+  /** Who acts, as what, and in which batch: set for every unit. */
+  readonly acting: { readonly by: string; readonly operation: string; readonly batch: string }
+  trigger(draft: TriggerDraft): string
+  dropTrigger(trigger: Trigger): string
+  /** A statement of a trigger that counts a record of a block in or out. */
+  count(table: string, block: string, by: 1 | -1): string
+  /** A statement of a trigger that refuses what would leave something to refer to nothing. */
+  refuseIf(condition: string): string
+  /** What lets everybody look at the shapes of tables again. */
+  readonly tellShapes: readonly string[]
+
+  /** A table by its name; the case of letters does not count. */
+  readTable(db: Database, name: string): Promise<TableState | undefined>
+  /** The tables of models: those of all that were ever served. */
+  modelTables(db: Database): Promise<string[]>
+  readTriggers(db: Database): Promise<Trigger[]>
+  hasTable(db: Database, name: string): Promise<boolean>
+}
+
+/** A table as it is in the database. */
+export interface TableState {
+  /** as it is spelt there */
+  name: string
+  columns: Column[]
+  indexes: { name: string; sql: string }[]
+  rows: number
+}
+
+export interface Column {
+  name: string
+  /** the house's word for it */
+  type: string
+  /** of what is computed: the definition */
+  generated: string | undefined
+  /** it goes on filling in something where nothing is given: tables made by earlier versions have such columns */
+  hasDefault: boolean
+  /** what it refers to, and what happens when that is deleted */
+  foreignKey?: { table: string; onDelete: string } | undefined
+}

@@ -1,0 +1,48 @@
+import type { Worker } from 'node:worker_threads'
+import { errorOf, troubleOf } from '../post.ts'
+import type { Searcher, Task } from '../searches.ts'
+import { type Found, type Seeker, type Statement, StorageFault } from '../storage.ts'
+import { startThread } from '../threads.ts'
+import type { SearchAnswer } from './search-thread.ts'
+
+/** The serving thread's end of a search thread: one search at a time, which can be stopped in the middle. */
+export class SearchThread implements Searcher {
+  /** the number of the search that is to end; shared with the thread, which is too busy for messages */
+  readonly #unwanted = new Int32Array(new SharedArrayBuffer(4))
+  readonly #thread: Worker
+  #last = 0
+  #done: ((answer: SearchAnswer) => void) | undefined
+
+  constructor(file: string, onDeath: () => void) {
+    this.#thread = startThread(import.meta.resolve('./search-thread.ts'), { file, unwanted: this.#unwanted })
+    this.#thread.unref()
+    this.#thread.on('message', (text: string) => this.#done?.(JSON.parse(text)))
+    this.#thread.on('error', () => {
+      onDeath()
+      this.#done?.({ trouble: troubleOf(new StorageFault('busy', 'A search thread has died.')) })
+    })
+  }
+
+  run({ sql, parameters }: Statement, ms: number, { bytes, shapes, gone }: Seeker): Promise<Found> {
+    const task: Task = { id: ++this.#last, sql, parameters, ms, bytes, shapes }
+    if (gone?.aborted) this.stop()
+    return new Promise((resolve, reject) => {
+      this.#done = (answer) => {
+        if ('found' in answer) resolve(answer.found)
+        else reject(errorOf(answer.trouble))
+      }
+      this.#thread.postMessage(JSON.stringify(task))
+    })
+  }
+
+  stop(): void {
+    Atomics.store(this.#unwanted, 0, this.#last)
+  }
+
+  async close(): Promise<void> {
+    this.stop()
+    const ended = new Promise((resolve) => this.#thread.once('exit', resolve))
+    this.#thread.postMessage('close')
+    await ended
+  }
+}

@@ -1,0 +1,52 @@
+import { DANGLING, type TableDialect } from '../storage.ts'
+import { hasTable, modelTables, readTable, readTriggers } from './catalog.ts'
+import { decimalKeySql } from './decimal.ts'
+
+/** How SQLite makes tables. */
+export const TABLES: TableDialect = {
+  altersInPlace: false,
+  // AUTOINCREMENT: an id is never used again, even after a delete and a restart.
+  systemColumns: ['"id" INTEGER PRIMARY KEY AUTOINCREMENT', '"version" INTEGER NOT NULL DEFAULT 0'],
+  // SQLite only derives an affinity from it: the house's words say what a column means, also to a person at the shell.
+  typeOf: (word) => word,
+  generated: (expression) => `GENERATED ALWAYS AS (${expression}) VIRTUAL`,
+  refersTo: (table, onDelete) => `REFERENCES "${table}" ("id") ON DELETE ${onDelete}`,
+  indexed: (key) => key,
+  decimalKey: decimalKeySql,
+
+  asText(column, type) {
+    if (type === 'boolean') return `iif(${column}, 'true', iif(${column} IS NULL, NULL, 'false'))`
+    // %.15g: 5 and not 5.0, 0.1 and not 0.1000000000000000055.
+    if (type === 'number') return `iif(${column} IS NULL, NULL, printf('%.15g', ${column}))`
+    return column
+  },
+
+  /** A shell may have put anything there. */
+  asJson(column, type) {
+    if (type === 'boolean') return `iif(${column} IS NULL, 'null', iif(${column}, 'true', 'false'))`
+    const plain = `json_quote(iif(typeof(${column}) = 'blob', hex(${column}), ${column}))`
+    return type === 'array' || type === 'object' ? `iif(json_valid(${column}), ${column}, ${plain})` : plain
+  },
+
+  now: `strftime('%Y-%m-%dT%H:%M:%fZ', 'now')`,
+  acting: {
+    by: '(SELECT username FROM dossier_actor)',
+    operation: '(SELECT operation FROM dossier_actor)',
+    batch: '(SELECT batch FROM dossier_actor)',
+  },
+  trigger: ({ name, when, event, on, body }) =>
+    `CREATE TRIGGER "${name}" ${when} ${event} ON "${on}" BEGIN ${body}; END`,
+  dropTrigger: ({ name }) => `DROP TRIGGER "${name}"`,
+  count: (table, block, by) =>
+    by === 1
+      ? `INSERT INTO dossier_counts VALUES ('${table}', ${block}, 1) ON CONFLICT DO UPDATE SET live = live + 1`
+      : `UPDATE dossier_counts SET live = live - 1 WHERE tbl = '${table}' AND block = ${block}`,
+  refuseIf: (condition) => `SELECT RAISE(ABORT, '${DANGLING}') WHERE ${condition}`,
+  // Readers look again when the schema's number changes, which this does also where no table was touched.
+  tellShapes: ['CREATE TABLE dossier_shapes_changed (x)', 'DROP TABLE dossier_shapes_changed'],
+
+  readTable,
+  modelTables,
+  readTriggers,
+  hasTable,
+}
