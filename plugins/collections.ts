@@ -1,7 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Model } from '../src/model/model.ts'
-import { cookieSecret } from '../src/people/secret.ts'
 import { type Records, recordsOf } from '../src/records/records.ts'
 import { Cursors } from '../src/requests/cursor.ts'
 
@@ -18,7 +17,7 @@ async function collections(app: FastifyInstance) {
   const surroundings = {
     storage,
     models,
-    cursors: new Cursors(cookieSecret(config.DATA_DIR)),
+    cursors: new Cursors(await storage.secret()),
     findSeconds: config.FIND_SECONDS,
     exportSeconds: config.EXPORT_MINUTES * 60,
     longestRecord: config.BODY_LIMIT_BYTES,

@@ -34,6 +34,9 @@ const FAULTS: Partial<Record<FaultKind, Failure>> = {
   slow: new Failure('FIND_TOO_SLOW', 'This took too long and was ended. Ask for less.'),
   // Nobody is there to read it.
   unwanted: BUSY,
+  unsure: unavailable(
+    'The database was lost before it told whether this was written. Look before you send it again; with an Idempotency-Key it is done once, however often it is sent.',
+  ),
 }
 
 /** Shapes every failure of a request. (What is not even HTTP, and who is turned away, `src/http/front.ts` answers by hand.) */

@@ -35,7 +35,9 @@ async function metrics(app: FastifyInstance) {
       const sessions = await countSessions(app.storage.db, app.config)
       const { newest: changes } = await boundsOf(app.storage)
       const streams = app.streams.size
-      return reply.type(app.metrics.contentType).send(await app.metrics.text({ sessions, records, changes, streams }))
+      const sizes = await app.storage.sizes()
+      const text = await app.metrics.text({ sessions, records, changes, streams, sizes })
+      return reply.type(app.metrics.contentType).send(text)
     },
   )
 }

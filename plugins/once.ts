@@ -2,7 +2,6 @@ import { createHmac } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { begin, Once } from '../src/journal/once.ts'
-import { cookieSecret } from '../src/people/secret.ts'
 import { mayChange } from '../src/requests/changing.ts'
 import { keyIn } from '../src/requests/key.ts'
 
@@ -27,7 +26,7 @@ const HEADERS = ['if-match']
 /** `Idempotency-Key`: what is sent again is not done again. Whoever writes something finds the key with the user. */
 async function once(app: FastifyInstance) {
   app.decorateRequest('doneOnce', undefined)
-  const secret = cookieSecret(app.config.DATA_DIR)
+  const secret = await app.storage.secret()
   // There may be a password in it: without the secret nobody finds out which by trying.
   app.decorate('hashOfRequest', (...sent) => createHmac('sha256', secret).update(JSON.stringify(sent)).digest('hex'))
   const hashOf = ({ method, url, headers, body }: FastifyRequest) =>

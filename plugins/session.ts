@@ -3,7 +3,6 @@ import session, { type FastifySessionOptions } from '@fastify/session'
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { Memo } from '../src/lib/memo.ts'
-import { cookieSecret } from '../src/people/secret.ts'
 import { type SessionData, SessionStore } from '../src/people/sessions.ts'
 
 declare module 'fastify' {
@@ -18,7 +17,7 @@ async function sessions(app: FastifyInstance) {
   await app.register(cookie)
   await app.register(session, {
     cookieName: 'sid',
-    secret: rememberingSigner(cookieSecret(app.config.DATA_DIR)),
+    secret: rememberingSigner(await app.storage.secret()),
     // What comes back from the store has no cookie: its options are those below.
     store: store as FastifySessionOptions['store'],
     // The cookie lasts as long as the browser; how long the session lives, the database decides.

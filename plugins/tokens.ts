@@ -6,7 +6,6 @@ import { SuccessOf, success } from '../src/envelope.ts'
 import { Failure } from '../src/errors.ts'
 import { onceOnly } from '../src/journal/once.ts'
 import { ADMIN } from '../src/model/access.ts'
-import { cookieSecret } from '../src/people/secret.ts'
 import { endToken, listTokens, makeToken, type NewToken } from '../src/people/tokens.ts'
 import { idIn } from '../src/requests/address.ts'
 import { named } from '../src/requests/document.ts'
@@ -47,7 +46,7 @@ interface Way {
 
 /** Tokens for scripts: everybody's own, and for admins those of all. */
 const tokens: FastifyPluginAsyncTypebox = async (app) => {
-  const { storage, config } = app
+  const { storage } = app
   const ways: Way[] = [
     {
       prefix: '/ws/me/tokens',
@@ -87,7 +86,7 @@ const tokens: FastifyPluginAsyncTypebox = async (app) => {
         if (request.bearer) throw new Failure('FORBIDDEN', 'A token cannot make another one. Log in for that.')
         const { data } = request.body as { data: NewToken }
         const writing = onceOnly(storage, request.user.once)
-        const made = await makeToken(writing, cookieSecret(config.DATA_DIR), whoIn(request), data)
+        const made = await makeToken(writing, await storage.secret(), whoIn(request), data)
         request.trail('token made', { subject: whoIn(request) })
         return success(made)
       },

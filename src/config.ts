@@ -14,6 +14,12 @@ export const Settings = Type.Object({
   PORT: Type.Integer({ default: 3000, minimum: 0, maximum: 65_535, description: 'port to listen on' }),
   MODELS_DIR: Type.String({ default: 'models', description: 'folder of the model files' }),
   DATA_DIR: Type.String({ default: 'data', description: 'folder of the database and the cookie secret' }),
+  DATABASE_URL: Type.Optional(
+    Type.String({
+      pattern: '^postgres(ql)?://',
+      description: 'a PostgreSQL database to keep everything in, such as postgres://user@host/db, instead of DATA_DIR',
+    }),
+  ),
   ADMIN_USERNAME: Type.String({
     default: 'admin',
     pattern: '^[A-Za-z0-9._@-]{1,64}$',

@@ -59,14 +59,14 @@ export class Service {
   constructor(config: Config, log: Logger) {
     this.config = config
     this.#log = log
-    this.#metrics = new Metrics(config.DATA_DIR)
+    this.#metrics = new Metrics()
     this.#standing = new Standing(log, () => this.#tryAgain())
   }
 
   /** Returns the address. The first admin's password is shown if it had to be made up. */
   async start(show: Show): Promise<{ url: string }> {
     const { config } = this
-    this.storage = await openStorage(config.DATA_DIR, (units, ms) => {
+    this.storage = await openStorage(config, (units, ms) => {
       this.#metrics.commit(units, ms)
       this.streams?.wake()
     })
@@ -180,7 +180,8 @@ export class Service {
 
   /** A copy is due before anything risky, when it is known that it can be done: refused ones are tried again and again. */
   #courseOf({ plans }: Overview): Course {
-    if (!plans.some(isRisky)) return this.#course
+    // Where backups are somebody else's, there is none to wait for.
+    if (!plans.some(isRisky) || !this.storage.backup) return this.#course
     const beforeLastStep = async () => {
       const target = await backupBeforeChange(this.storage, this.config)
       this.#log.info({ target }, 'backup made before a change of tables')

@@ -18,6 +18,7 @@ import { openStorage } from '../src/storage/open.ts'
 import type { Storage } from '../src/storage/storage.ts'
 import { migrate } from '../src/tables/migrate.ts'
 import type { TablePlan } from '../src/tables/plan.ts'
+import { isPostgres, postgresDatabase } from './engine.ts'
 
 export const PASSWORD = 'correct-horse-battery'
 
@@ -103,9 +104,19 @@ export function configOf(folder: string, env: Record<string, string> = {}) {
 
 /** An open storage with the service's own tables, closed after the test. */
 export async function testStorage(t: Test, folder = emptyFolder(t)): Promise<Storage> {
-  const storage = await openStorage(join(folder, 'data'))
+  const storage = await openStorage({ DATA_DIR: join(folder, 'data'), ...(await elsewhere(t, folder)) })
   t.teardown(() => storage.close())
   return storage
+}
+
+/** The database of a folder, where that is not in the folder itself: the same as long as the folder is there. */
+const databases = new Map<string, string>()
+
+async function elsewhere(t: Test, folder: string): Promise<{ DATABASE_URL?: string }> {
+  if (!isPostgres) return {}
+  const url = databases.get(folder) ?? (await postgresDatabase(t))
+  databases.set(folder, url)
+  return { DATABASE_URL: url }
 }
 
 /** Brings the tables in line with some models; returns the plans that were carried out. */
@@ -137,9 +148,12 @@ export async function startApp(t: Test, { models, env = {}, folder: given, log }
   const key = JSON.stringify(models ?? null)
   // Who looks at what a first start tells, or wants another admin, gets one.
   const isAlike =
-    given === undefined && log === undefined && !Object.keys(env).some((name) => name.startsWith('ADMIN_'))
+    !isPostgres &&
+    given === undefined &&
+    log === undefined &&
+    !Object.keys(env).some((name) => name.startsWith('ADMIN_'))
   const folder = given ?? (isAlike ? preparedFolder(t, models, key) : makeFolder(t, models))
-  const config = configOf(folder, { PORT: '0', ...env })
+  const config = configOf(folder, { PORT: '0', ...(await elsewhere(t, folder)), ...env })
   const service = new Service(config, newLogger(config, false, log))
   const { url } = await service.start(() => {})
   if (isAlike && !made.has(key)) {

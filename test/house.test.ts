@@ -27,8 +27,9 @@ const MAY_IMPORT: Record<string, string[]> = {
   'src/http': [],
   'src/site': [],
   'src/lib': [],
-  'src/storage': ['src/storage/sqlite'],
+  'src/storage': ['src/storage/sqlite', 'src/storage/postgres'],
   'src/storage/sqlite': ['src/storage'],
+  'src/storage/postgres': ['src/storage'],
   'src/cli': [
     'src',
     'src/requests',
@@ -94,9 +95,10 @@ t.test('who knows what', async (t) => {
       )
     if (!file.startsWith('src/storage/sqlite'))
       t.notOk(packages.includes('better-sqlite3'), `${file} does not know better-sqlite3`)
+    if (!file.startsWith('src/storage/postgres')) t.notOk(packages.includes('pg'), `${file} does not know pg`)
     if (!file.startsWith('src/storage'))
       t.notOk(
-        importsOf(file).some((name) => name.includes('/sqlite/')),
+        importsOf(file).some((name) => /\/(?:sqlite|postgres)\//.test(name)),
         `${file} names no engine`,
       )
   }

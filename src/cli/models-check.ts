@@ -1,10 +1,9 @@
-import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { parseArgs, styleText } from 'node:util'
 import { loadConfig } from '../config.ts'
 import type { Fault } from '../model/file.ts'
 import { explainPassedOver, loadModels, ModelFaults, passedOver } from '../model/load.ts'
-import { DIALECT, databaseFile, inspect } from '../storage/open.ts'
+import { dialectOf, hasDatabase, inspect } from '../storage/open.ts'
 import { planTable } from '../tables/plan.ts'
 import { type Gone, type Report, reportOf, reportsOf } from '../tables/report.ts'
 import { type Command, fileNamed, runCommand, UsageError, type World } from './command.ts'
@@ -40,11 +39,14 @@ export const modelsCheck: Command = async (world) => {
       : forPeople({ ...answer, passedOver: strange }, world)
   try {
     const models = await loadModels(folder)
-    const isThere = existsSync(databaseFile(config.DATA_DIR))
+    const isThere = hasDatabase(config)
     if (!isThere) world.stderr.write(`There is no database in ${resolve(config.DATA_DIR)} yet: all would be new.\n`)
     const { reports, unserved } = isThere
-      ? await inspect(config.DATA_DIR, (db) => reportsOf(db, models))
-      : { reports: models.map((model) => reportOf(planTable(model, undefined, [], DIALECT.tables))), unserved: [] }
+      ? await inspect(config, (db) => reportsOf(db, models))
+      : {
+          reports: models.map((model) => reportOf(planTable(model, undefined, [], dialectOf(config).tables))),
+          unserved: [],
+        }
     if (reports.some(({ refusals }) => refusals.length > 0)) world.exitCode = 1
     return show({ faults: [], models: reports, unserved })
   } catch (error) {

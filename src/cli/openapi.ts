@@ -31,13 +31,13 @@ async function documentOf(env: NodeJS.ProcessEnv): Promise<object> {
   try {
     const config = { ...loadConfig(env, true), DATA_DIR: folder }
     const models = await loadModels(config.MODELS_DIR)
-    const storage = await openStorage(folder)
+    const storage = await openStorage({ DATA_DIR: folder })
     const app = await buildApp({
       config,
       storage,
       models,
       logger: pino({ level: 'silent' }),
-      metrics: new Metrics(folder),
+      metrics: new Metrics(),
     })
     const document = app.document()
     await app.close()

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import { loadConfig } from '../config.ts'
-import { requireDatabase, restoreDatabase } from '../storage/open.ts'
+import { requireFileOf, restoreDatabase } from '../storage/open.ts'
 import { type Command, fileNamed, runCommand, UsageError } from './command.ts'
 
 export const HELP = `Usage: npm run restore -- FILE [--create]
@@ -18,10 +18,10 @@ export const restoreCommand: Command = async (world) => {
   })
   const [name, ...more] = positionals
   if (name === undefined || more.length > 0) throw new UsageError('Which file?')
-  const { DATA_DIR } = loadConfig(world.env, true)
-  if (!values.create) requireDatabase(DATA_DIR, ', or say --create')
+  const config = loadConfig(world.env, true)
+  if (config.DATABASE_URL !== undefined || !values.create) requireFileOf(config, ', or say --create')
   const file = fileNamed(name, world)
-  const kept = restoreDatabase(DATA_DIR, file)
+  const kept = restoreDatabase(config.DATA_DIR, file)
   return `${file} is restored.${kept === undefined ? '' : ` What was there is kept as ${kept}.`}\n`
 }
 

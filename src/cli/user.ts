@@ -1,6 +1,5 @@
 import { parseArgs } from 'node:util'
 import { loadConfig } from '../config.ts'
-import { cookieSecret } from '../people/secret.ts'
 import { makeToken } from '../people/tokens.ts'
 import { type Account, addUser, changeUser, listUsers, removeUser, unlockUser } from '../people/users.ts'
 import { openStorage, requireDatabase } from '../storage/open.ts'
@@ -41,8 +40,6 @@ interface Options {
   days: string
   'read-only': boolean
   for: string
-  /** signs cookies, and makes tokens */
-  secret(): string
 }
 
 /** Each command: how many words it takes after its own, and what it does. */
@@ -59,8 +56,12 @@ const COMMANDS: Record<
   },
   token: {
     words: 1,
-    run: async (storage, [name = ''], _world, { days, 'read-only': readOnly, for: what, secret }) => {
-      const { token } = await makeToken(storage, secret(), name, { name: what, days: Number(days), readOnly })
+    run: async (storage, [name = ''], _world, { days, 'read-only': readOnly, for: what }) => {
+      const { token } = await makeToken(storage, await storage.secret(), name, {
+        name: what,
+        days: Number(days),
+        readOnly,
+      })
       return token
     },
   },
@@ -109,11 +110,11 @@ export const userCommand: Command = async (world) => {
   if (!command) throw new UsageError(name ? `There is no command "${name}".` : 'Which command?')
   if (words.length !== command.words) throw new UsageError(`"${name}" takes ${command.words} more word(s).`)
 
-  const { DATA_DIR } = loadConfig(world.env, true)
-  if (!(name === 'add' && values.create)) requireDatabase(DATA_DIR, name === 'add' ? ', or say --create' : '')
-  const storage = await openStorage(DATA_DIR)
+  const config = loadConfig(world.env, true)
+  if (!(name === 'add' && values.create)) requireDatabase(config, name === 'add' ? ', or say --create' : '')
+  const storage = await openStorage(config)
   try {
-    const answer = await command.run(storage, words, world, { ...values, secret: () => cookieSecret(DATA_DIR) })
+    const answer = await command.run(storage, words, world, values)
     return values.json ? `${JSON.stringify(answer)}\n` : forPeople(answer)
   } finally {
     await storage.close()

@@ -33,11 +33,11 @@ export async function withRecords<Result>(
   work: (opened: Opened) => Promise<Result>,
 ): Promise<Result> {
   const config = loadConfig(world.env, true)
-  requireDatabase(config.DATA_DIR)
+  requireDatabase(config)
   const models = byName(await loadModels(config.MODELS_DIR))
   const model = models.get(name)
   if (!model) throw new Failure('MODEL_NOT_FOUND', `There is no model "${name}".${didYouMean(name, models.keys())}`)
-  const storage = await openStorage(config.DATA_DIR)
+  const storage = await openStorage(config)
   const surroundings = {
     storage,
     models,

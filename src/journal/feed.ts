@@ -89,7 +89,8 @@ export function feedOf(storage: Storage, models: Models) {
       // As an expression, so that no index makes anybody go through all changes of a model rather than on from a number.
       within({ scope }, person.username, is`"model" || '' IN (${sql.join(group.map(({ name }) => name))})`),
     )
-    const last = await storage.readOne({ sql: LOOKED_AT, parameters: [since, MOST_LOOKED_AT] })
+    const settled = await storage.settled()
+    const last = await storage.readOne({ sql: LOOKED_AT, parameters: [since, settled, MOST_LOOKED_AT] })
     const upTo = Math.max(since, Math.min((last?.last as number | null) ?? since, until))
     const { rows, isCut } = await storage.readUpTo(
       sql`SELECT ${sql.raw(COLUMNS)} FROM dossier_changes WHERE ${is`"change" > ${since} AND "change" <= ${upTo}`}
@@ -103,7 +104,8 @@ export function feedOf(storage: Storage, models: Models) {
   /** Everything after a number, whoever may see it. */
   async function all(since: number, limit: number, until: number): Promise<ChangePage & { isFull: boolean }> {
     const text = `SELECT ${COLUMNS} FROM dossier_changes WHERE change > ? AND change <= ? ORDER BY change LIMIT ?`
-    const rows = await storage.read({ sql: text, parameters: [since, until, limit] })
+    const upTo = Math.min(until, await storage.settled())
+    const rows = await storage.read({ sql: text, parameters: [since, upTo, limit] })
     const next = (rows.at(-1)?.change as number | undefined) ?? since
     return { changes: await changesIn(rows), next, isFull: rows.length === limit }
   }
@@ -161,7 +163,8 @@ export function feedOf(storage: Storage, models: Models) {
 
 /** The numbers of the oldest change that is kept, and of the newest. */
 export async function boundsOf(storage: Storage): Promise<{ oldest: number; newest: number }> {
-  const row = (await storage.readOne({ sql: BOUNDS, parameters: [] })) as {
+  const settled = await storage.settled()
+  const row = (await storage.readOne({ sql: BOUNDS, parameters: [settled] })) as {
     oldest: number | null
     newest: number | null
   }
@@ -171,10 +174,11 @@ export async function boundsOf(storage: Storage): Promise<{ oldest: number; newe
 export type Feed = ReturnType<typeof feedOf>
 
 const BOUNDS = `
-  SELECT (SELECT min(change) FROM dossier_changes) AS oldest, (SELECT max(change) FROM dossier_changes) AS newest`
+  SELECT (SELECT min(change) FROM dossier_changes) AS oldest, (SELECT max(change) FROM dossier_changes WHERE change <= ?) AS newest`
 
 const LOOKED_AT = `
-  SELECT max(change) AS last FROM (SELECT change FROM dossier_changes WHERE change > ? ORDER BY change LIMIT ?) AS some`
+  SELECT max(change) AS last FROM (SELECT change FROM dossier_changes WHERE change > ? AND change <= ?
+    ORDER BY change LIMIT ?) AS looked`
 
 interface Reader {
   journal: Journal

@@ -15,7 +15,7 @@ export async function keepingAnAdmin(storage: Pick<Storage, 'write'>, missed: Fa
     { sql: `SELECT 1 WHERE ? = 0 OR (${ADMINS}) > 0`, parameters: [{ step: 0, column: 'admins' }], must: true },
   ]
   const rows = await missedOf(
-    () => storage.write({ steps }),
+    () => storage.write({ steps, alone: 'admins' }),
     (step) =>
       step === 1
         ? missed

@@ -94,7 +94,7 @@ export function changesOf({ storage: { db } }: Surroundings, model: Model) {
       return { compile: () => text.compile(db) }
     })
     const swap = compareAndSwap(id, { step: 0, column: 'version' }, data, person)
-    return { shapes, steps: [{ ...look, must: true }, swap], by: person.username }
+    return { shapes, steps: [{ ...look, must: true, holds: { table, id } }, swap], by: person.username }
   }
 
   function compareAndSwap(id: number, version: number | Handed, data: Row, person: Person): Statement {

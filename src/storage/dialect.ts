@@ -36,11 +36,17 @@ export interface Trigger {
 export interface TableDialect {
   /** Columns are changed where they are; else another table is made, and takes the place of the one that is served. */
   readonly altersInPlace: boolean
+  /** Bytes that a name may have. */
+  readonly longestName: number
+  /** Columns that a table may have. */
+  readonly mostColumns: number
   /** The columns that every table has. */
   readonly systemColumns: readonly string[]
   /** The type of a column, by the house's word for it. */
   typeOf(word: string): string
   generated(expression: string): string
+  /** A statement that writes down with what a computed column was made, where the engine does not. */
+  remark(table: string, column: string, definition: string): string[]
   /** What a column refers to, and what happens when that is deleted. */
   refersTo(table: string, onDelete: string): string
   /** What an index sorts by. */
@@ -56,7 +62,10 @@ export interface TableDialect {
   /** Who acts, as what, and in which batch: set for every unit. */
   readonly acting: { readonly by: string; readonly operation: string; readonly batch: string }
   trigger(draft: TriggerDraft): string
+  createTrigger(trigger: Trigger): string
   dropTrigger(trigger: Trigger): string
+  /** What comes before a change is written down by a trigger. */
+  readonly beforeNote: string
   /** A statement of a trigger that counts a record of a block in or out. */
   count(table: string, block: string, by: 1 | -1): string
   /** A statement of a trigger that refuses what would leave something to refer to nothing. */

@@ -20,6 +20,8 @@ export type FaultKind =
   | 'slow'
   /** nobody waits for the search any more */
   | 'unwanted'
+  /** it is not known whether something was written: the connection was lost before that was told */
+  | 'unsure'
 
 /** What a trigger raises where a foreign key would not hold: the same fault. */
 export const DANGLING = 'records that are not served refer to this'

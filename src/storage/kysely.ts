@@ -44,3 +44,7 @@ class OneByOne extends DummyDriver {
     throw new Error('There are no open transactions here: write a unit of work.')
   }
 }
+
+/** Whether a statement only looks. SQL that was written by hand does if it starts like it. */
+export const isRead = ({ query, sql }: CompiledQuery): boolean =>
+  query.kind === 'SelectQueryNode' || (query.kind === 'RawNode' && /^\s*select\b/i.test(sql))

@@ -31,9 +31,9 @@ export class Searches {
   readonly #quick: Lane
   readonly #slow: Lane
 
-  constructor(start: StartSearcher) {
-    this.#quick = new Lane(start, 1)
-    this.#slow = new Lane(start, 2)
+  constructor(start: StartSearcher, quick = 1, slow = 2) {
+    this.#quick = new Lane(start, quick)
+    this.#slow = new Lane(start, slow)
   }
 
   async search(statement: Statement, seeker: Seeker): Promise<Found> {

@@ -35,6 +35,8 @@ export interface Unit {
   as?: 'restore'
   /** what it changes belongs together, for whoever looks at what has happened */
   batch?: true
+  /** units of the same name are carried out one after the other, whoever writes them */
+  alone?: string
   /** its rows may have so many bytes; else it is undone */
   most?: number
   /** nobody wants to know what its steps return */
@@ -45,6 +47,8 @@ export interface Unit {
 export interface Step extends Statement {
   /** if it returns no row, it has missed, and the unit is undone */
   must?: boolean
+  /** a record that nobody else may change from before this step until the end of the unit */
+  holds?: { table: string; id: number }
 }
 
 /** In the place of a parameter: a column of the row that an earlier step has returned. */
@@ -106,6 +110,12 @@ export interface Progress {
   of: number
 }
 
+export interface Sizes {
+  database: number
+  /** of what is not in the database itself yet */
+  log: number
+}
+
 export interface Storage {
   readonly db: Database
   readonly dialect: Dialect
@@ -151,8 +161,17 @@ export interface Storage {
     onProgress?: (progress: Progress) => void,
   ): Promise<Result>
 
-  /** A consistent copy of everything, checked. */
-  backup(target: string, onProgress?: (progress: Progress) => void): Promise<void>
+  /** Up to which number changes are all there: nobody who is still writing can have a lower one. */
+  settled(): Soon<number>
+
+  /** The secret that signs cookies, made when it is first asked for: the same for all who use this database. */
+  secret(): Soon<string>
+
+  /** Bytes that are taken. */
+  sizes(): Soon<Sizes>
+
+  /** A consistent copy of everything, checked; undefined where backups are somebody else's. */
+  backup?(target: string, onProgress?: (progress: Progress) => void): Promise<void>
 
   /** Writes what waits, and closes. */
   close(): Promise<void>

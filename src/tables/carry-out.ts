@@ -14,14 +14,15 @@ import {
   takePlace,
 } from './draft.ts'
 import { execute } from './execute.ts'
+import { applyInPlace } from './in-place.ts'
 import { rememberRenames, rememberSecrets } from './journal.ts'
 import { setAside } from './made-by-hand.ts'
 import type { Change } from './migrate.ts'
 import { overviewOf, refuse, wantedTriggers } from './overview.ts'
 import { nameParents } from './parents.ts'
-import type { Step, TablePlan } from './plan.ts'
+import type { TablePlan } from './plan.ts'
 import { isAmong, readTriggers } from './triggers.ts'
-import { sharing } from './verify.ts'
+import { makeUnique } from './unique.ts'
 import { unwatch } from './watched.ts'
 
 /** The job that changes tables, inside a transaction with foreign keys off. What it throws undoes everything. */
@@ -46,8 +47,27 @@ export async function run(db: Database, { models, miscounted, drafts }: Change):
   // Triggers name tables and columns that are about to change: then they all go, and are made anew at the end. To rename
   // a column, SQLite would read each of them, whatever table it is on.
   const kept = await dropTriggers(db, existing, rebuilt.length > 0 || isRenaming ? [] : wanted)
+  if (dialect.altersInPlace) await applyInPlace(db, plans)
+  else await applyWithDrafts(db, plans, drafts)
+  for (const trigger of wanted) if (!kept.includes(trigger.name)) await execute(db, dialect.createTrigger(trigger))
+  // What happened to a table while nobody counted has to be counted now.
+  for (const model of models) {
+    const wasCounted = countTriggers(tableOf(model), dialect).every((trigger) => isAmong(trigger, existing))
+    if (!wasCounted || miscounted.includes(model.name)) await recount(db, model)
+  }
+  // Where references are looked after at all times, they hold.
+  if (!dialect.altersInPlace) for (const { model } of rebuilt) await refuseDangling(db, model)
+  await rememberRenames(db, plans)
+  await rememberSecrets(db, models)
+  await rememberShapes(db, models)
+  await rememberSteps(db, plans)
+  return plans
+}
+
+async function applyWithDrafts(db: Database, plans: TablePlan[], drafts: Draft[]): Promise<void> {
+  const isRebuilding = plans.some(({ steps }) => steps.some(({ kind }) => kind === 'rebuild'))
   await unwatch(db)
-  const makeTheirsAgain = rebuilt.length > 0 ? await setAside(db) : undefined
+  const makeTheirsAgain = isRebuilding ? await setAside(db) : undefined
   for (const plan of plans) await applyPlan(db, plan, drafts)
   await nameParents(
     db,
@@ -55,18 +75,6 @@ export async function run(db: Database, { models, miscounted, drafts }: Change):
   )
   await makeTheirsAgain?.()
   await discardDrafts(db)
-  for (const { name, sql: text } of wanted) if (!kept.includes(name)) await execute(db, text)
-  // What happened to a table while nobody counted has to be counted now.
-  for (const model of models) {
-    const wasCounted = countTriggers(tableOf(model), dialect).every((trigger) => isAmong(trigger, existing))
-    if (!wasCounted || miscounted.includes(model.name)) await recount(db, model)
-  }
-  for (const { model } of rebuilt) await refuseDangling(db, model)
-  await rememberRenames(db, plans)
-  await rememberSecrets(db, models)
-  await rememberShapes(db, models)
-  await rememberSteps(db, plans)
-  return plans
 }
 
 async function applyPlan(db: Database, plan: TablePlan, drafts: Draft[]): Promise<void> {
@@ -83,12 +91,6 @@ async function applyPlan(db: Database, plan: TablePlan, drafts: Draft[]): Promis
     else if (step.kind === 'unique') await makeUnique(db, model, step)
     else await execute(db, step.sql)
   }
-}
-
-async function makeUnique(db: Database, model: Model, { sql: text, index }: Extract<Step, { kind: 'unique' }>) {
-  const reasons = await sharing(db, model, index.fields)
-  if (reasons.length > 0) throw new Refused(reasons)
-  await execute(db, text)
 }
 
 /** Drops our triggers but those that are wanted as they are; returns the names of these. */

@@ -16,6 +16,10 @@ export const quote = (name: string) => `"${name}"`
 export const literal = (value: SqlValue) =>
   typeof value === 'string' ? `'${value.replaceAll("'", "''")}'` : String(value)
 
+/** The value of a field, encoded, as it is written into a statement; a truth is one to every engine. */
+export const storable = ({ type }: Field, value: SqlValue) =>
+  type === 'boolean' && value !== null ? `(1 = ${value})` : literal(value)
+
 const itself = (table: string) => table
 
 /** Columns that have no field are kept with their data. */
@@ -31,7 +35,13 @@ export function createTable(
     ...model.fields.map((field) => columnDefinition(field, model, dialect, parentName)),
     ...hidden.map((column) => `${quote(column.name)} ${dialect.typeOf(column.type)}`),
   ]
-  return `CREATE TABLE ${quote(name)} (${columns.join(', ')})`
+  const remarks = model.fields.flatMap((field) => remarkOn(field, model, dialect, name))
+  return [`CREATE TABLE ${quote(name)} (${columns.join(', ')})`, ...remarks].join('; ')
+}
+
+/** What is kept beside a computed column. */
+export function remarkOn(field: Field, model: Model, dialect: TableDialect, table = tableOf(model)): string[] {
+  return field.computed ? dialect.remark(table, field.name, columnDefinition(field, model, dialect)) : []
 }
 
 /** Without a default: what a field starts with is what its file says now, and is written with every record. */

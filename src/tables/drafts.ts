@@ -22,6 +22,7 @@ import { draftName } from './watched.ts'
 
 /** Begins a draft of every table that has to be made anew. What is left over from a process that died goes. */
 export async function begin(db: Database, { models, token }: { models: Model[]; token: string }): Promise<Draft[]> {
+  if (db.dialect.tables.altersInPlace) return []
   if (await othersAreAtIt(db)) throw new StorageFault('busy', 'Another process is making tables anew.')
   await discardDrafts(db)
   const drafts: Draft[] = []

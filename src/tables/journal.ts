@@ -25,7 +25,7 @@ export function journalTriggers(model: Model, dialect: TableDialect): Trigger[] 
   if (!model.history) return []
   return EVENTS.map((event) => {
     const name = journalTrigger(tableOf(model), event)
-    const body = noteOf(model, event, dialect)
+    const body = dialect.beforeNote + noteOf(model, event, dialect)
     return { name, sql: dialect.trigger({ name, when: 'AFTER', event, on: tableOf(model), body }) }
   })
 }

@@ -1,7 +1,17 @@
 import { type Field, type Model, tableOf } from '../model/model.ts'
 import type { Column, TableDialect, TableState, Trigger } from '../storage/storage.ts'
 import { encode } from './columns.ts'
-import { columnDefinition, createIndex, createTable, type Index, indexesOf, isCalled, literal, quote } from './ddl.ts'
+import {
+  columnDefinition,
+  createIndex,
+  createTable,
+  type Index,
+  indexesOf,
+  isCalled,
+  quote,
+  remarkOn,
+  storable,
+} from './ddl.ts'
 import { planRebuild, type Rebuild } from './plan-rebuild.ts'
 import { columnOf, hiddenColumns, planRenames, type Rename } from './plan-renames.ts'
 import { isAmong, triggersOf } from './triggers.ts'
@@ -26,9 +36,6 @@ export type Step = { what: string } & (
   | { kind: 'triggers' }
 )
 
-/** SQLite's own bound, for fields and what is hidden. */
-const MAX_COLUMNS = 2000
-
 /** To fill a new column of more records than this would hold up everybody who writes: then the table is made anew. */
 export const FILLED_AT_ONCE = 10_000
 
@@ -41,7 +48,12 @@ export function planTable(
 ): TablePlan {
   if (!table) {
     const create: Step = { kind: 'create', what: 'create the table', sql: createTable(model, dialect) }
-    return { model, steps: [create, ...planIndexes(model, [], dialect)], refusals: [], hidden: [] }
+    return {
+      model,
+      steps: [create, ...planIndexes(model, [], dialect)],
+      refusals: refuseLongNames(model, dialect),
+      hidden: [],
+    }
   }
   const { renames, takeovers } = planRenames(model, table)
   const columns = renamed(table.columns, renames)
@@ -64,7 +76,8 @@ export function planTable(
     refusals: [
       ...refuseAdditions(additions, model, table),
       ...refuseSpellings(model, table, columns),
-      ...refuseTooMany(model, hidden),
+      ...refuseTooMany(model, hidden, dialect),
+      ...refuseLongNames(model, dialect),
     ],
     hidden: hidden.map(({ name }) => name),
   }
@@ -85,10 +98,11 @@ function renameColumn({ from, to }: Rename, model: Model): Step {
 /** Records that exist get the default, once: the column itself has none that would go on when the field is gone. */
 function addColumn(field: Field, model: Model, rows: number, dialect: TableDialect): Step[] {
   const table = quote(tableOf(model))
-  const sql = `ALTER TABLE ${table} ADD COLUMN ${columnDefinition(field, model, dialect)}`
+  const added = `ALTER TABLE ${table} ADD COLUMN ${columnDefinition(field, model, dialect)}`
+  const sql = [added, ...remarkOn(field, model, dialect)].join('; ')
   const add: Step = { kind: 'add', what: `add the column ${field.name}`, sql }
   if (field.default === undefined || rows === 0) return [add]
-  const value = literal(encode(field, field.default))
+  const value = storable(field, encode(field, field.default))
   const fill = `UPDATE ${table} SET ${quote(field.name)} = ${value}`
   return [add, { kind: 'fill', what: `fill in the default of ${field.name} (${rows} records)`, sql: fill }]
 }
@@ -143,10 +157,23 @@ function refuseSpellings(model: Model, table: TableState, columns: Column[]): st
   return [`The name differs from that of ${earlier}, whose table is there, only in case. Keep the earlier spelling.`]
 }
 
-function refuseTooMany(model: Model, hidden: Column[]): string[] {
+function refuseTooMany(model: Model, hidden: Column[], { mostColumns }: TableDialect): string[] {
   const count = 2 + model.fields.length + hidden.length
-  if (count <= MAX_COLUMNS) return []
+  if (count <= mostColumns) return []
   return [
-    `With its ${hidden.length} hidden columns the table would have ${count}; at most ${MAX_COLUMNS} are possible.`,
+    `With its ${hidden.length} hidden columns the table would have ${count}; at most ${mostColumns} are possible.`,
   ]
+}
+
+/** Some engines would cut a name off, and take two for one. */
+function refuseLongNames(model: Model, dialect: TableDialect): string[] {
+  const { longestName } = dialect
+  if (longestName === Number.POSITIVE_INFINITY) return []
+  const names = [tableOf(model), ...model.fields.map(({ name }) => name), ...indexesOf(model).map(({ name }) => name)]
+  const long = [...names, ...triggersOf(model, dialect).map(({ name }) => name)].filter(
+    (name) => name.length > longestName,
+  )
+  return long.map(
+    (name) => `"${name}" has more than ${longestName} characters. Shorten the model's or the fields' names.`,
+  )
 }

@@ -120,7 +120,7 @@ export async function sharing(db: Database, model: Model, names: string[], table
 
 /** The first groups of records that have the same keys, none of them unset. */
 async function duplicatesOf(db: Database, table: string, keys: RawBuilder<unknown>[]): Promise<number[][]> {
-  const all = keys.length > 0 ? keys : [sql`'all'`]
+  const all = keys.length > 0 ? keys : [sql`1 + 0`]
   const isSet = sql.join(
     all.map((key) => sql`${key} IS NOT NULL`),
     sql` AND `,

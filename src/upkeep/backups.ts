@@ -14,7 +14,7 @@ const LOOK_MS = 60_000
 
 /** Makes a backup every so often, and removes the oldest of its own. Returns how to stop. */
 export function scheduleBackups(storage: Storage, config: Config, log: Logger, lookMs = LOOK_MS): () => void {
-  if (config.BACKUP_EVERY_HOURS === 0) return () => {}
+  if (config.BACKUP_EVERY_HOURS === 0 || !storage.backup) return () => {}
   let isAtIt = false
   const timer = setInterval(async () => {
     if (isAtIt) return
@@ -40,7 +40,7 @@ export const backupBeforeChange = (storage: Storage, config: Config) => backUp(s
 async function backUp(storage: Storage, config: Config, kind: Kind): Promise<string> {
   const folder = folderOf(config)
   const target = join(folder, backupName(kind))
-  await storage.backup(target)
+  await storage.backup?.(target)
   // Only after a new one has been made and checked: nothing ever removes the only good copy.
   // Another process may have been at it as well.
   for (const name of [...own(folder, kind).slice(0, -config.BACKUP_KEEP), ...abandoned(folder)])

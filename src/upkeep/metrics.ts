@@ -1,6 +1,5 @@
-import { statSync } from 'node:fs'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
-import { databaseFile } from '../storage/open.ts'
+import type { Sizes } from '../storage/storage.ts'
 
 /** A request that was answered. */
 export interface Answer {
@@ -17,6 +16,7 @@ export interface Known {
   records: Map<string, number>
   changes: number
   streams: number
+  sizes: Sizes
 }
 
 const BATCH = 500
@@ -36,9 +36,10 @@ export class Metrics {
   readonly #changes: Gauge
   readonly #streams: Gauge
   readonly #pruned: Counter
+  readonly #database: Gauge
+  readonly #log: Gauge
 
-  constructor(dataDir: string) {
-    const file = databaseFile(dataDir)
+  constructor() {
     const registers = [this.#registry]
     collectDefaultMetrics({ register: this.#registry })
     this.#requests = new Histogram({
@@ -84,8 +85,8 @@ export class Metrics {
       help: 'Changes that were dropped because of their age.',
       registers,
     })
-    sizeGauge(registers, 'dossier_database_bytes', 'Size of the database file.', file)
-    sizeGauge(registers, 'dossier_wal_bytes', 'Size of the write-ahead log.', `${file}-wal`)
+    this.#database = new Gauge({ name: 'dossier_database_bytes', help: 'Size of the database.', registers })
+    this.#log = new Gauge({ name: 'dossier_wal_bytes', help: 'Size of the write-ahead log.', registers })
   }
 
   /** Counting a batch at once takes a fraction of the time that it takes one by one, among all else that a request does. */
@@ -117,11 +118,13 @@ export class Metrics {
   }
 
   /** The numbers as Prometheus reads them; what only others know is handed in. */
-  async text({ sessions, records, changes, streams }: Known): Promise<string> {
+  async text({ sessions, records, changes, streams, sizes }: Known): Promise<string> {
     this.#count()
     this.#sessions.set(sessions)
     this.#changes.set(changes)
     this.#streams.set(streams)
+    this.#database.set(sizes.database)
+    this.#log.set(sizes.log)
     this.#records.reset()
     for (const [model, count] of records) this.#records.set({ model }, count)
     return this.#registry.metrics()
@@ -130,15 +133,4 @@ export class Metrics {
   get contentType(): string {
     return this.#registry.contentType
   }
-}
-
-function sizeGauge(registers: Registry[], name: string, help: string, file: string): void {
-  new Gauge({
-    name,
-    help,
-    registers,
-    collect() {
-      this.set(statSync(file, { throwIfNoEntry: false })?.size ?? 0)
-    },
-  })
 }

@@ -169,8 +169,8 @@ async function changeType(server: BenchServer, models: string): Promise<void> {
 
 async function backUp(place: string): Promise<void> {
   const { openStorage } = await import('../../src/storage/open.ts')
-  const storage = await openStorage(join(place, 'data'))
-  await storage.backup(join(place, 'copy.db'))
+  const storage = await openStorage({ DATA_DIR: join(place, 'data') })
+  await storage.backup?.(join(place, 'copy.db'))
   await storage.close()
 }
 

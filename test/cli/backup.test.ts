@@ -7,7 +7,8 @@ import { HELP as BACKUP_HELP, backupCommand } from '../../src/cli/backup.ts'
 import { progressBar } from '../../src/cli/progress.ts'
 import { HELP as RESTORE_HELP, restoreCommand } from '../../src/cli/restore.ts'
 import { newLogger } from '../../src/logging.ts'
-import { openStorage, restoreDatabase } from '../../src/storage/open.ts'
+import { restoreDatabase } from '../../src/storage/open.ts'
+import { openStorage } from '../../src/storage/sqlite/sqlite.ts'
 import { backupIfDue, scheduleBackups } from '../../src/upkeep/backups.ts'
 import {
   commandRunner,

@@ -93,7 +93,7 @@ t.test('history across changes of a model', async (t) => {
     const { rmSync } = await import('node:fs')
     rmSync(`${app.folder}/models/a.Other.json`)
     await app.service.reload()
-    await app.storage.write({ steps: [{ sql: `UPDATE a__Other SET x = 'by hand'`, parameters: [] }] })
+    await app.storage.write({ steps: [{ sql: `UPDATE "a__Other" SET x = 'by hand'`, parameters: [] }] })
     writeModel(app.folder, 'a.Other.json', model({ x: text }))
     await app.service.reload()
     t.match((await admin.get('/ws/rest/a.Other/1/history')).body.data, [

@@ -74,7 +74,7 @@ t.test('streams', async (t) => {
     return sink
   }
   const write = (sql: string) => storage.write({ steps: [{ sql, parameters: [] }] })
-  const make = (text: string) => write(`INSERT INTO a__Thing (text) VALUES ('${text}')`)
+  const make = (text: string) => write(`INSERT INTO "a__Thing" (text) VALUES ('${text}')`)
   const until = async (isSo: () => boolean) => {
     while (!isSo()) await setTimeout(2)
   }
@@ -162,7 +162,7 @@ t.test('streams', async (t) => {
     const first = await listen()
     await storage.write({
       steps: Array.from({ length: 3 }, () => ({
-        sql: 'INSERT INTO a__Thing (text) VALUES (?)',
+        sql: 'INSERT INTO "a__Thing" (text) VALUES (?)',
         parameters: ['x'.repeat(900_000)],
       })),
     })
@@ -203,7 +203,7 @@ t.test('streams', async (t) => {
   await t.test('a change that was forgotten, and one of a model that is not served', async (t) => {
     const last = (await boundsOf(storage)).newest
     await make('6')
-    await write(`UPDATE a__Thing SET text = '7', version = version + 1 WHERE text = '6'`)
+    await write(`UPDATE "a__Thing" SET text = '7', version = version + 1 WHERE text = '6'`)
     await write('UPDATE dossier_changes SET was = NULL, became = NULL')
     await write(
       `INSERT INTO dossier_changes (model, id, version, operation, at, fields) VALUES ('b.Gone', 1, 0, 'create', '', '[]')`,
@@ -226,7 +226,7 @@ t.test('streams', async (t) => {
     const live = await listen()
     await storage.write({
       steps: Array.from({ length: 30 }, () => ({
-        sql: 'INSERT INTO a__Thing (text) VALUES (?)',
+        sql: 'INSERT INTO "a__Thing" (text) VALUES (?)',
         parameters: ['x'.repeat(600_000)],
       })),
     })
@@ -241,14 +241,14 @@ t.test('streams', async (t) => {
   await t.test(
     'many records that are not any more what they were; and models that change before it is told',
     async (t) => {
-      await write('DELETE FROM a__Thing')
+      await write('DELETE FROM "a__Thing"')
       await write(`WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 25)
-      INSERT INTO a__Thing (text) SELECT 't' || n FROM n`)
+      INSERT INTO "a__Thing" (text) SELECT 't' || n FROM n`)
       const { newest } = await boundsOf(storage)
       const live = await listen()
       await until(() => live.text !== '')
       for (const text of ['u', 'v', 'w'])
-        await write(`UPDATE a__Thing SET text = '${text}' || id, version = version + 1`)
+        await write(`UPDATE "a__Thing" SET text = '${text}' || id, version = version + 1`)
       streams.serve(byName([thing]))
       await until(() => live.numbers.length === 75)
       const late = await listen({}, newest)
@@ -409,9 +409,12 @@ t.test('old changes are dropped in portions, the newest never', async (t) => {
   tend(failing)()
   await setTimeout(40)
   t.equal(lines.length, length, 'what fails while it stops is not worth a line')
-  const metrics = new Metrics('/nowhere')
+  const metrics = new Metrics()
   metrics.pruned(3)
-  t.match(await metrics.text({ sessions: 0, records: new Map(), changes: 7, streams: 2 }), /dossier_pruned_changes 3/)
+  t.match(
+    await metrics.text({ sessions: 0, records: new Map(), changes: 7, streams: 2, sizes: { database: 1, log: 0 } }),
+    /dossier_pruned_changes 3/,
+  )
 })
 
 t.test('what becomes a secret is taken out of what was written down before', async (t) => {
@@ -422,12 +425,12 @@ t.test('what becomes a secret is taken out of what was written down before', asy
   const secret = modelOf('a.Thing', { type: 'object', properties: renamed, audit: false })
   await migrateTo(storage, [plain])
   const write = (text: string) => storage.write({ steps: [{ sql: text, parameters: [] }] })
-  await write(`INSERT INTO a__Thing (a, b, c) VALUES ('a0', 'b0', 'c0')`)
-  await write(`UPDATE a__Thing SET b = 'b1', c = 'c1', version = 64`)
-  await write(`UPDATE a__Thing SET a = 'a1', version = 65`)
-  await write('DELETE FROM a__Thing')
+  await write(`INSERT INTO "a__Thing" (a, b, c) VALUES ('a0', 'b0', 'c0')`)
+  await write(`UPDATE "a__Thing" SET b = 'b1', c = 'c1', version = 64`)
+  await write(`UPDATE "a__Thing" SET a = 'a1', version = 65`)
+  await write('DELETE FROM "a__Thing"')
   await migrateTo(storage, [secret])
-  await write(`INSERT INTO a__Thing (a, d) VALUES ('a2', 'd2')`)
+  await write(`INSERT INTO "a__Thing" (a, d) VALUES ('a2', 'd2')`)
   const rows = () => storage.read({ sql: 'SELECT fields, was, became, whole FROM dossier_changes', parameters: [] })
   await scrub(storage, () => true)
   t.match(JSON.stringify(await rows()), /b0/, 'stopped before it began')
@@ -445,7 +448,7 @@ t.test('what becomes a secret is taken out of what was written down before', asy
     modelOf('a.Thing', { type: 'object', properties: { a: properties.a, d: properties.b }, audit: false }),
   ])
   t.strictSame(secrets(), [])
-  await write(`UPDATE a__Thing SET d = 'shown', version = 1`)
+  await write(`UPDATE "a__Thing" SET d = 'shown', version = 1`)
   await migrateTo(storage, [secret])
   await scrub(storage)
   t.notMatch(JSON.stringify(await rows()), /shown/, 'also what was no secret only for a while')
@@ -453,7 +456,7 @@ t.test('what becomes a secret is taken out of what was written down before', asy
   const open = modelOf('a.Thing', { type: 'object', properties: { a: properties.a, d: properties.b }, audit: false })
   await migrateTo(storage, [open])
   await write(`WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 3000)
-    INSERT INTO a__Thing (d) SELECT 'plain' FROM n`)
+    INSERT INTO "a__Thing" (d) SELECT 'plain' FROM n`)
   await migrateTo(storage, [secret])
   await scrub(storage)
   t.notMatch(JSON.stringify(await rows()), /plain/, 'in more than one portion')

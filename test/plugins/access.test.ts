@@ -1,6 +1,7 @@
 import t from 'tap'
 import { OPERATIONS, scopeOf } from '../../src/model/access.ts'
 import { indexesOf } from '../../src/tables/ddl.ts'
+import { sqliteOnly } from '../engine.ts'
 import { type Client, migrateTo, modelOf, PASSWORD, startApp, testStorage } from '../helper.ts'
 
 const own = { role: 'sales', where: 'own' }
@@ -247,7 +248,7 @@ t.test('an update does not tell what others’ records refer to', async (t) => {
   t.notMatch(refused.text, /a\.Deal/)
 })
 
-t.test('who reaches only their own records finds them by an index', async (t) => {
+t.test('who reaches only their own records finds them by an index', sqliteOnly, async (t) => {
   const own = modelOf('a.Own', {
     type: 'object',
     properties: { x: { type: 'string' } },

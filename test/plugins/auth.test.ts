@@ -1,6 +1,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { sqliteOnly } from '../engine.ts'
 import { Client, PASSWORD, playScenarios, startApp } from '../helper.ts'
 
 const CONTACTS = '/ws/rest/contacts.Contact'
@@ -163,7 +164,7 @@ t.test('sessions', async (t) => {
   t.equal(left.length, 1, 'a login sweeps expired sessions away')
 })
 
-t.test('the cookie secret', async (t) => {
+t.test('the cookie secret', sqliteOnly, async (t) => {
   const { config } = await startApp(t)
   const file = join(config.DATA_DIR, 'cookie-secret')
   t.equal(statSync(file).mode & 0o777, 0o600)

@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
+import { atShell } from '../engine.ts'
 import { type Client, PASSWORD, startApp, writeModel } from '../helper.ts'
 
 const THING = { type: 'object', properties: { text: { type: 'string' }, secret: { type: 'string', writeOnly: true } } }
@@ -203,10 +204,7 @@ t.test('the feed', async (t) => {
 
   await t.test('a change made by another process is told as well', async (t) => {
     const stream = await listen(zoe)
-    const { default: Sqlite } = await import('better-sqlite3')
-    const shell = new Sqlite(`${app.config.DATA_DIR}/dossier.db`)
-    shell.exec(`INSERT INTO a__Thing (text) VALUES ('by hand')`)
-    shell.close()
+    await atShell(app.config, `INSERT INTO "a__Thing" (text) VALUES ('by hand')`)
     t.match(await stream.until(1), [{ event: 'create', data: { by: null, record: { text: 'by hand' } } }])
     stream.stop()
   })

@@ -2,10 +2,11 @@ import { connect } from 'node:net'
 import Sqlite from 'better-sqlite3'
 import { sql } from 'kysely'
 import t from 'tap'
-import { databaseFile } from '../../src/storage/open.ts'
+import { databaseFile } from '../../src/storage/sqlite/connections.ts'
+import { sqliteOnly } from '../engine.ts'
 import { Client, logSink, startApp } from '../helper.ts'
 
-t.test('anything unexpected is logged in full, and the client sees nothing of it', async (t) => {
+t.test('anything unexpected is logged in full, and the client sees nothing of it', sqliteOnly, async (t) => {
   const { lines, stream } = logSink()
   const service = await startApp(t, { log: stream, env: { LOG_LEVEL: 'info' } })
   const client = await service.login()
@@ -20,7 +21,7 @@ t.test('anything unexpected is logged in full, and the client sees nothing of it
   t.match(line, /secret detail.*stack/)
 })
 
-t.test('a full disk is 507, changes nothing, and reading goes on', async (t) => {
+t.test('a full disk is 507, changes nothing, and reading goes on', sqliteOnly, async (t) => {
   const service = await startApp(t)
   const client = await service.login()
   await sql`PRAGMA max_page_count = 1`.execute(service.db)
@@ -70,7 +71,7 @@ t.test('an unknown path and a known one with another method', async (t) => {
   t.equal(wrong.headers.get('allow'), 'POST')
 })
 
-t.test('a database that another process keeps for itself is 503, and later all is well', async (t) => {
+t.test('a database that another process keeps for itself is 503, and later all is well', sqliteOnly, async (t) => {
   const { stream } = logSink()
   const service = await startApp(t, { log: stream })
   const client = await service.login()

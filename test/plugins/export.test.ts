@@ -122,8 +122,8 @@ t.test('one moment, whoever writes meanwhile; and who does not read on is not wa
   })
   const admin = await app.login()
   const fill = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000)
-    INSERT INTO a__Big (text) SELECT printf('%.*c', 4000, 'a') FROM n`
-  await app.storage.write({ steps: [{ sql: fill, parameters: [] }] })
+    INSERT INTO "a__Big" (text) SELECT ? FROM n`
+  await app.storage.write({ steps: [{ sql: fill, parameters: ['a'.repeat(4000)] }] })
   const path = '/ws/rest/a.Big/export?fields=text'
   const { port } = new URL(app.url)
   const open = async () => {
@@ -134,13 +134,13 @@ t.test('one moment, whoever writes meanwhile; and who does not read on is not wa
   }
   const first = await open()
   for (let i = 0; i < 5; i++) await admin.put('/ws/rest/a.Big', { text: 'late' })
-  await app.storage.write({ steps: [{ sql: `UPDATE a__Big SET text = 'changed'`, parameters: [] }] })
+  await app.storage.write({ steps: [{ sql: `UPDATE "a__Big" SET text = 'changed'`, parameters: [] }] })
   let text = ''
   for await (const chunk of first) text += chunk
   t.notMatch(text.slice(-5000), /late|changed/)
   t.equal(text.match(/^\d+,0,a{4000}\r$/gm)?.length, 5000)
 
-  await app.storage.write({ steps: [{ sql: `UPDATE a__Big SET text = printf('%.*c', 4000, 'b')`, parameters: [] }] })
+  await app.storage.write({ steps: [{ sql: 'UPDATE "a__Big" SET text = ?', parameters: ['b'.repeat(4000)] }] })
   const held = [await open(), await open()]
   const more = await admin.get(path)
   t.match(more, { status: 503, body: { code: 'UNAVAILABLE' } }, 'two of one person are enough')

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { Searches } from '../../src/storage/searches.ts'
 import { Reader } from '../../src/storage/sqlite/reader.ts'
+import { sqliteOnly } from '../engine.ts'
 import { type Client, CONTACT, logSink, playScenarios, startApp } from '../helper.ts'
 
 const ITEM = {
@@ -496,7 +497,7 @@ t.test('walking a table while it changes shows each untouched row exactly once',
   )
 })
 
-t.test('one statement, or two where the total is not known', async (t) => {
+t.test('one statement, or two where the total is not known', sqliteOnly, async (t) => {
   const { client } = await withItems(t, [{ whole: 1 }, { whole: 2 }, { whole: 3 }])
   const statements: string[] = []
   const { all, first } = Reader.prototype

@@ -1,6 +1,5 @@
-import { join } from 'node:path'
-import Sqlite from 'better-sqlite3'
 import t from 'tap'
+import { atShell, isPostgres } from '../engine.ts'
 import { type Client, CONTACT, PASSWORD, startApp, THING } from '../helper.ts'
 
 const COMPANY = { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] }
@@ -159,26 +158,28 @@ t.test('history', async (t) => {
 
   await t.test('at a shell nothing breaks, and what is done there is nobody’s', async (t) => {
     const { id } = await make(admin, 'a.Person', { name: 'Before', secret: 'x' })
-    const shell = new Sqlite(join(app.config.DATA_DIR, 'dossier.db'))
-    shell.prepare(`UPDATE a__Person SET name = 'By hand', version = version + 1 WHERE id = ?`).run(id)
-    shell.prepare(`UPDATE a__Person SET name = x'FF00' WHERE id = ?`).run(id)
-    const { lastInsertRowid } = shell.prepare(`INSERT INTO a__Company (name) VALUES ('Shell')`).run()
-    shell.prepare('DELETE FROM a__Company WHERE id = ?').run(lastInsertRowid)
-    shell.close()
+    const { id: gone } = await make(admin, 'a.Company', { name: 'Last' })
+    const added = gone + 1
+    // Only SQLite lets a text be no text.
+    const odd = isPostgres ? `'FF00'` : `x'FF00'`
+    await atShell(
+      app.config,
+      `UPDATE "a__Person" SET name = 'By hand', version = version + 1 WHERE id = ${id};
+       UPDATE "a__Person" SET name = ${odd} WHERE id = ${id};
+       INSERT INTO "a__Company" (name) VALUES ('Shell');
+       DELETE FROM "a__Company" WHERE id = ${added}`,
+    )
     t.match((await admin.get(`/ws/rest/a.Person/${id}/history`)).body.data, [
       { version: 1, by: null, changes: { name: { from: 'By hand', to: 'FF00' } } },
       { version: 1, by: null, operation: 'update', changes: { name: { from: 'Before', to: 'By hand' } } },
       { version: 0, by: 'admin' },
     ])
     t.match((await admin.get(`/ws/rest/a.Person/${id}?version=0`)).body.data, [{ name: 'Before', version: 0 }])
-    t.match((await admin.get(`/ws/rest/a.Company/${lastInsertRowid}/history`)).body.data, [
+    t.match((await admin.get(`/ws/rest/a.Company/${added}/history`)).body.data, [
       { by: null, operation: 'delete' },
       { by: null, operation: 'create' },
     ])
-    t.match(
-      (await admin.get(`/ws/rest/a.Company/${lastInsertRowid}`)).body.message,
-      /somebody at the database deleted it/,
-    )
+    t.match((await admin.get(`/ws/rest/a.Company/${added}`)).body.message, /somebody at the database deleted it/)
   })
 
   await t.test('a version comes back', async (t) => {

@@ -12,7 +12,7 @@ import { newLogger } from '../../src/logging.ts'
 import type { Field } from '../../src/model/model.ts'
 import { OWN_COMPONENTS } from '../../src/requests/components.ts'
 import { sampleOf } from '../../src/requests/examples.ts'
-import { openStorage } from '../../src/storage/open.ts'
+import { openStorage } from '../../src/storage/sqlite/sqlite.ts'
 import { Metrics } from '../../src/upkeep/metrics.ts'
 import {
   CONTACT,
@@ -289,7 +289,7 @@ t.test('an app that nobody changes is as it should be', async (t) => {
   const storage = await openStorage(config.DATA_DIR)
   const logger = newLogger(config)
   const models = [modelOf('a.Thing', { type: 'object', properties: { text: { type: 'string' } } })]
-  const app = await buildApp({ config, storage, models, logger, metrics: new Metrics(config.DATA_DIR) })
+  const app = await buildApp({ config, storage, models, logger, metrics: new Metrics() })
   t.match((await app.inject('/health')).json().data, [{ models: { current: true } }])
   const document = app.document() as { paths: object; components: { schemas: object } }
   t.match(document.paths, { '/health': {} })

@@ -1,6 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { isPostgres } from '../engine.ts'
 import { type Client, logSink, PASSWORD, playScenarios, startApp, writeModel } from '../helper.ts'
 
 const model = (properties: object, more: object = {}) => ({
@@ -282,9 +283,11 @@ t.test('what is cleared is changed once, by whoever deletes', async (t) => {
   t.match((await admin.get('/ws/rest/a.Plain/1')).body.data, [{ version: 1, first: null }])
   t.equal((await bob.delete('/ws/rest/a.One/9')).status, 404)
   t.equal((await bob.delete('/ws/rest/a.One/2?version=7')).status, 409)
-  t.strictSame(await service.storage.read({ sql: 'SELECT username FROM dossier_actor', parameters: [] }), [
-    { username: null },
-  ])
+  // Elsewhere it is forgotten with the transaction.
+  if (!isPostgres)
+    t.strictSame(await service.storage.read({ sql: 'SELECT username FROM dossier_actor', parameters: [] }), [
+      { username: null },
+    ])
 })
 
 t.test('a table that refers to others is made anew, after a backup that is found healthy', async (t) => {
@@ -299,5 +302,6 @@ t.test('a table that refers to others is made anew, after a backup that is found
   await service.service.reload()
   t.match((await client.get('/health')).body.data, [{ models: { current: true } }])
   t.equal((await client.put('/ws/rest/a.Log', { n: 1.5, of: 1 })).status, 200)
-  t.equal(readdirSync(join(service.config.DATA_DIR, 'backups')).filter((name) => name.endsWith('.db')).length, 1)
+  if (!isPostgres)
+    t.equal(readdirSync(join(service.config.DATA_DIR, 'backups')).filter((name) => name.endsWith('.db')).length, 1)
 })

@@ -27,7 +27,7 @@ async function withLongTexts(
   const client = await service.login()
   await sql`
     WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${count})
-    INSERT INTO a__Note (text, n, createdBy) SELECT printf('%.*c', 1000000, 'a'), i, 'admin' FROM n`.execute(service.db)
+    INSERT INTO "a__Note" (text, n, "createdBy") SELECT ${'a'.repeat(1_000_000)}, i, 'admin' FROM n`.execute(service.db)
   return { service, client }
 }
 
@@ -109,7 +109,7 @@ t.test('a page ends before it gets too large, and goes on with next', async (t) 
     t.ok(largest < 2_200_000, `${largest} bytes`)
     t.equal(total, 25)
   }
-  await sql`UPDATE a__Note SET about = 26 - id`.execute(service.db)
+  await sql`UPDATE "a__Note" SET about = 26 - id`.execute(service.db)
   const model = { ...MODELS['a.Note.json'], list: ['n', 'text'] }
   const { writeModel } = await import('../helper.ts')
   writeModel(service.folder, 'a.Note.json', model)
@@ -119,7 +119,7 @@ t.test('a page ends before it gets too large, and goes on with next', async (t) 
   t.ok(largest < 18_000_000, `${largest} bytes, with what is referred to`)
   const deep = await through(client, 'fields=n&expand=about.about')
   t.strictSame(deep.ids, ALL)
-  await sql`UPDATE a__Note SET about = 1`.execute(service.db)
+  await sql`UPDATE "a__Note" SET about = 1`.execute(service.db)
   const shared = await through(client, 'fields=n&expand=about')
   t.ok(shared.largest < 2_200_000, `${shared.largest} bytes: what is shared counts as often as it is there`)
   t.strictSame(shared.ids, ALL)
@@ -130,7 +130,7 @@ t.test('more records than are read at a time', async (t) => {
   const client = await service.login()
   await sql`
     WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 150)
-    INSERT INTO a__Note (n) SELECT i FROM n`.execute(service.db)
+    INSERT INTO "a__Note" (n) SELECT i FROM n`.execute(service.db)
   const { body } = await client.get(`${NOTES}?limit=140&offset=5`)
   t.strictSame(
     body.data.map(({ n }: { n: number }) => n),

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import t from 'tap'
+import { sqliteOnly } from '../engine.ts'
 import { logSink, PASSWORD, startApp } from '../helper.ts'
 
 t.test('the trail of logins and of changes to people', async (t) => {
@@ -51,7 +52,7 @@ t.test('the trail of logins and of changes to people', async (t) => {
   )
 })
 
-t.test('a failure of the service is no failed login', async (t) => {
+t.test('a failure of the service is no failed login', sqliteOnly, async (t) => {
   const { lines, stream } = logSink()
   const service = await startApp(t, { log: stream, env: { LOG_LEVEL: 'info' } })
   await sql`CREATE TRIGGER full BEFORE INSERT ON dossier_attempts BEGIN SELECT RAISE(ABORT, 'no room'); END`.execute(
@@ -65,7 +66,7 @@ t.test('a failure of the service is no failed login', async (t) => {
   t.match(lines.join(''), /no room/)
 })
 
-t.test('a last use that cannot be written down is no reason to refuse a request', async (t) => {
+t.test('a last use that cannot be written down is no reason to refuse a request', sqliteOnly, async (t) => {
   const { lines, stream } = logSink()
   const service = await startApp(t, { log: stream, env: { LOG_LEVEL: 'warn' } })
   const admin = await service.login()

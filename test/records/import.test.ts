@@ -67,7 +67,7 @@ async function withRecords(t: Parameters<typeof testStorage>[0]) {
     return records.importAll({ ...how, ...more }, person)
   }
   const run = (sql: string) => storage.write({ steps: [{ sql, parameters: [] }] })
-  const rows = () => storage.read({ sql: 'SELECT code, n, version FROM a__Item ORDER BY id', parameters: [] })
+  const rows = () => storage.read({ sql: 'SELECT code, n, version FROM "a__Item" ORDER BY id', parameters: [] })
   return { storage, before, after, load, run, rows }
 }
 
@@ -77,28 +77,28 @@ const rejects = (code: string, message: RegExp, more = {}) => ({ code, message, 
 t.test('somebody else is faster', async (t) => {
   const { before, load, run, rows } = await withRecords(t)
   await load('code,n\na,1\nb,1\n')
-  before.push(() => run(`UPDATE a__Item SET n = 5, version = version + 1 WHERE code = 'a'`))
+  before.push(() => run(`UPDATE "a__Item" SET n = 5, version = version + 1 WHERE code = 'a'`))
   t.match(await load('code,n\na,2\n', key), { created: 0, updated: 1 }, 'without a version the row is the last word')
-  before.push(() => run(`INSERT INTO a__Item (code, n, version) VALUES ('c', 7, 3)`))
+  before.push(() => run(`INSERT INTO "a__Item" (code, n, version) VALUES ('c', 7, 3)`))
   t.match(await load('code,n\nc,8\n', key), { created: 0, updated: 1 }, 'what was to be made is there')
-  before.push(() => run(`DELETE FROM a__Item WHERE code = 'c'`))
+  before.push(() => run(`DELETE FROM "a__Item" WHERE code = 'c'`))
   t.match(await load('code,n\nc,9\n', key), { created: 1, updated: 0 }, 'what was to be changed is gone')
   t.strictSame(await rows(), [
     { code: 'a', n: 2, version: 2 },
     { code: 'b', n: 1, version: 0 },
     { code: 'c', n: 9, version: 0 },
   ])
-  before.push(() => run('DELETE FROM a__Item WHERE id = 2'))
+  before.push(() => run('DELETE FROM "a__Item" WHERE id = 2'))
   await t.rejects(
     load('id,n\n2,3\n', { key: 'id' }),
     rejects('RECORD_NOT_FOUND', /^Line 2: The a.Item that it is about is not there any more/),
   )
-  before.push(() => run(`UPDATE a__Item SET version = version + 1 WHERE code = 'a'`))
+  before.push(() => run(`UPDATE "a__Item" SET version = version + 1 WHERE code = 'a'`))
   await t.rejects(
     load('code,version,n\na,2,3\n', key),
     rejects('VERSION_CONFLICT', /^Line 2: Version 2 of a.Item 1 is not/),
   )
-  before.push(() => run(`INSERT INTO a__Item (code) VALUES ('d')`))
+  before.push(() => run(`INSERT INTO "a__Item" (code) VALUES ('d')`))
   await t.rejects(
     load('code\nd\n'),
     rejects('NOT_UNIQUE', /^Line 2: Another a.Item has the same code/, {
@@ -107,7 +107,7 @@ t.test('somebody else is faster', async (t) => {
   )
   const always = () => {
     before.push(always)
-    return run(`UPDATE a__Item SET version = version + 1 WHERE code = 'a'`)
+    return run(`UPDATE "a__Item" SET version = version + 1 WHERE code = 'a'`)
   }
   before.push(always)
   await t.rejects(load('code,n\na,99\n', key), rejects('VERSION_CONFLICT', /^Line 2/), 'not for ever')
@@ -118,7 +118,7 @@ t.test('what comes in between says how far it was', async (t) => {
   const many = `code,n\n${Array.from({ length: 70 }, (_, i) => `c${i},${i}`).join('\n')}\n`
   before.push(
     () => {},
-    () => run(`INSERT INTO a__Item (code) VALUES ('c60')`),
+    () => run(`INSERT INTO "a__Item" (code) VALUES ('c60')`),
   )
   await t.rejects(
     load(many),
@@ -127,18 +127,18 @@ t.test('what comes in between says how far it was', async (t) => {
     }),
   )
   t.equal((await rows()).length, 51)
-  await run('DELETE FROM a__Item')
+  await run('DELETE FROM "a__Item"')
   const sent = { username: 'admin', key: 'many', hash: 'h' }
   before.push(
     () => {},
-    () => run(`INSERT INTO a__Item (code) VALUES ('c60')`),
+    () => run(`INSERT INTO "a__Item" (code) VALUES ('c60')`),
   )
   await t.rejects(load(many, { resumed: await Resumed.begin<Place>(storage, sent) }), rejects('NOT_UNIQUE', /^Line 62/))
   await t.rejects(
     load(many, { resumed: await Resumed.begin<Place>(storage, sent) }),
     rejects('VALIDATION_FAILED', /^Nothing was written but the 50 rows of before\. There is one fault/),
   )
-  await run(`DELETE FROM a__Item WHERE code = 'c60'`)
+  await run(`DELETE FROM "a__Item" WHERE code = 'c60'`)
   const rest = await load(many, { resumed: await Resumed.begin<Place>(storage, sent) })
   t.strictSame(rest, { created: 70, updated: 0, unchanged: 0 }, 'it goes on where it was')
   t.equal((await rows()).length, 70)
@@ -160,9 +160,9 @@ t.test('what comes in between says how far it was', async (t) => {
   })
   await t.rejects(load('code\ny\n'), { message: 'a fault of ours' })
   await load('code\nmine\n', {}, ANN)
-  const [[mine] = []] = await run(`SELECT id FROM a__Item WHERE code = 'mine'`)
+  const [[mine] = []] = await run(`SELECT id FROM "a__Item" WHERE code = 'mine'`)
   const id = mine?.id as number
-  after.push(() => run(`DELETE FROM a__Item WHERE id = ${id}`))
+  after.push(() => run(`DELETE FROM "a__Item" WHERE id = ${id}`))
   await t.rejects(
     load(`code,about\nz,${id}\n`, {}, ANN),
     rejects('REFERENCE_VIOLATION', /^Line 2: about: there is no a.Item/),
@@ -257,12 +257,12 @@ t.test('who may not create does not, whatever others do meanwhile', async (t) =>
   const { before, load, run, rows } = await withRecords(t)
   await load('code,n\na,1\n')
   const updater = { username: 'up', roles: ['up'] }
-  before.push(() => run('DELETE FROM a__Item'))
+  before.push(() => run('DELETE FROM "a__Item"'))
   await t.rejects(load('code,n\na,2\n', key, updater), rejects('RECORD_NOT_FOUND', /^Line 2/))
   t.strictSame(await rows(), [])
   await load('code,n\na,1\n')
-  before.push(() => run(`INSERT INTO a__Item (code, n, level) VALUES ('new', 7, 9)`))
+  before.push(() => run(`INSERT INTO "a__Item" (code, n, level) VALUES ('new', 7, 9)`))
   t.match(await load('code\nnew\n', key), { updated: 1 })
-  const [[stored] = []] = await run(`SELECT n, level FROM a__Item WHERE code = 'new'`)
+  const [[stored] = []] = await run(`SELECT n, level FROM "a__Item" WHERE code = 'new'`)
   t.strictSame(stored, { n: 7, level: 9 }, 'what is not in the file is not touched, defaults least of all')
 })

@@ -76,7 +76,7 @@ t.test('what is exported can be imported again without a difference, to the last
     return (await response.json()) as { data: [{ created: number; unchanged: number }] }
   }
   const clear = () =>
-    app.storage.write({ steps: ['One', 'Two'].map((name) => ({ sql: `DELETE FROM a__${name}`, parameters: [] })) })
+    app.storage.write({ steps: ['One', 'Two'].map((name) => ({ sql: `DELETE FROM "a__${name}"`, parameters: [] })) })
   /** Without what each table gives by itself. */
   const bare = (lines: string) => lines.replace(/^\{"id":\d+,"version":\d+,?/gm, '{')
   const property = fc.asyncProperty(fc.array(record, { minLength: 90, maxLength: 90 }), async (records) => {
@@ -90,7 +90,7 @@ t.test('what is exported can be imported again without a difference, to the last
     t.strictSame([there[at], there.length], [sent[at], sent.length], 'what was sent is what is there')
     for (const query of ['format=csv', 'format=csv&delimiter=semicolon', 'format=csv&delimiter=tab', 'format=ndjson']) {
       const file = await take('a.One', query)
-      await app.storage.write({ steps: [{ sql: 'DELETE FROM a__Two', parameters: [] }] })
+      await app.storage.write({ steps: [{ sql: 'DELETE FROM "a__Two"', parameters: [] }] })
       t.equal((await load('a.Two', query, file)).data?.[0].created, 90, query)
       t.ok(bare(await take('a.Two', 'format=ndjson')) === original, `${query}: no difference`)
       t.equal((await load('a.One', `${query}&key=id`, file)).data?.[0].unchanged, 90, `${query}: nothing to change`)

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { sql } from 'kysely'
 import t from 'tap'
-import { databaseFile } from '../../src/storage/open.ts'
 import { backupDatabase, checkCopy } from '../../src/storage/sqlite/backup.ts'
+import { databaseFile } from '../../src/storage/sqlite/connections.ts'
 import { emptyFolder, testStorage } from '../helper.ts'
 
 t.test('a consistent copy while others write', async (t) => {

@@ -1,8 +1,9 @@
 import { statSync } from 'node:fs'
 import fc from 'fast-check'
 import t from 'tap'
-import { databaseFile, openStorage } from '../../src/storage/open.ts'
+import { databaseFile } from '../../src/storage/sqlite/connections.ts'
 import { likeMatcher } from '../../src/storage/sqlite/like.ts'
+import { openStorage } from '../../src/storage/sqlite/sqlite.ts'
 import { type Seeker, type Storage, StorageFault } from '../../src/storage/storage.ts'
 import { emptyFolder, testStorage } from '../helper.ts'
 

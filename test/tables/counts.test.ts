@@ -24,7 +24,7 @@ t.test('exact after thousands of random operations, cascades and rollbacks', asy
   for (const [what, number] of fc.sample(operation, { numRuns: 2500, seed: 31 })) {
     if (what === 'parent') await db.insertInto('a__Parent').values({ x: 'p' }).execute()
     if (what === 'child')
-      await sql`INSERT INTO a__Child ("to") SELECT id FROM a__Parent ORDER BY id % ${number + 1}, id LIMIT 3`.execute(
+      await sql`INSERT INTO "a__Child" ("to") SELECT id FROM "a__Parent" ORDER BY id % ${number + 1}, id LIMIT 3`.execute(
         db,
       )
     if (what === 'jump')
@@ -34,7 +34,7 @@ t.test('exact after thousands of random operations, cascades and rollbacks', asy
         .onConflict((on) => on.doNothing())
         .execute()
     if (what === 'delete') await db.deleteFrom('a__Child').where('id', '=', number).execute()
-    if (what === 'cascade') await sql`DELETE FROM a__Parent WHERE id % 50 = ${number % 50}`.execute(db)
+    if (what === 'cascade') await sql`DELETE FROM "a__Parent" WHERE id % 50 = ${number % 50}`.execute(db)
     if (what === 'undo')
       await storage
         .write({
@@ -87,7 +87,7 @@ t.test('the start reports what it repaired, and pages and totals are right', asy
     .insertInto('contacts__Contact')
     .values(Array.from({ length: 3000 }, (_, i) => ({ firstName: `n${i}` })))
     .execute()
-  await sql`DELETE FROM contacts__Contact WHERE id % 3 = 0`.execute(first.db)
+  await sql`DELETE FROM "contacts__Contact" WHERE id % 3 = 0`.execute(first.db)
   await sql`UPDATE dossier_counts SET live = live + 1`.execute(first.db)
   await first.close()
   const { lines, stream } = logSink()

@@ -3,8 +3,8 @@ import Sqlite from 'better-sqlite3'
 import { sql } from 'kysely'
 import t from 'tap'
 import type { Model } from '../../src/model/model.ts'
-import { databaseFile } from '../../src/storage/open.ts'
 import { readTable } from '../../src/storage/sqlite/catalog.ts'
+import { databaseFile } from '../../src/storage/sqlite/connections.ts'
 import type { Database } from '../../src/storage/storage.ts'
 import { migrate, planModels } from '../../src/tables/migrate.ts'
 import { CONTACT, emptyFolder, migrateTo, modelOf, THING, testStorage } from '../helper.ts'
@@ -52,8 +52,8 @@ t.test('new fields, new and dropped indexes', async (t) => {
   const storage = await testStorage(t)
   const { db } = storage
   await migrateTo(storage, [contact()])
-  await sql`INSERT INTO contacts__Contact (firstName) VALUES ('Ada')`.execute(db)
-  await sql`CREATE INDEX by_hand ON contacts__Contact (lastName)`.execute(db)
+  await sql`INSERT INTO "contacts__Contact" (firstName) VALUES ('Ada')`.execute(db)
+  await sql`CREATE INDEX by_hand ON "contacts__Contact" (lastName)`.execute(db)
   const changed = contact(
     {
       email: { type: 'string', format: 'email' },
@@ -84,7 +84,7 @@ t.test('a field that is gone stays hidden, and is back when the field is', async
   const storage = await testStorage(t)
   const { db } = storage
   await migrateTo(storage, [contact()])
-  await sql`INSERT INTO contacts__Contact (firstName, email) VALUES ('Ada', 'a@b.c')`.execute(db)
+  await sql`INSERT INTO "contacts__Contact" (firstName, email) VALUES ('Ada', 'a@b.c')`.execute(db)
   const { email, ...rest } = CONTACT.properties
   const without = modelOf('contacts.Contact', { ...CONTACT, properties: rest, list: ['fullName'] })
   t.match(await planModels(storage, [without]), { plans: [{ hidden: ['email'] }] })
@@ -99,7 +99,7 @@ t.test('renamed', async (t) => {
   await migrateTo(storage, [
     simple('a.B', { old: { type: 'string', index: true }, sum: { type: 'string', computed: '{old}!' } }),
   ])
-  await sql`INSERT INTO a__B (old) VALUES ('kept')`.execute(db)
+  await sql`INSERT INTO "a__B" (old) VALUES ('kept')`.execute(db)
   const model = simple('a.B', {
     fresh: { type: 'string', renamedFrom: 'old', index: true },
     sum: { type: 'string', computed: '{fresh}!' },
@@ -109,7 +109,7 @@ t.test('renamed', async (t) => {
   t.strictSame(await migrateTo(storage, [model]), [], 'once')
   const retyped = simple('a.B', { last: { type: 'string', renamedFrom: 'fresh', format: 'decimal' } })
   await t.rejects(migrateTo(storage, [retyped]), /"last" cannot become decimal without loss in the records 1\./)
-  await sql`UPDATE a__B SET fresh = '1.5'`.execute(db)
+  await sql`UPDATE "a__B" SET fresh = '1.5'`.execute(db)
   await migrateTo(storage, [
     simple('a.B', { last: { type: 'string', renamedFrom: 'fresh', format: 'decimal', unique: true } }),
   ])
@@ -203,7 +203,7 @@ t.test('a rebuilt table keeps everything that was in it and around it', async (t
   for (const to of [1, 2]) await db.insertInto('a__Child').values({ to }).execute()
   await db.insertInto('a__Watcher').values({ to: 1 }).execute()
   await db.deleteFrom('a__Parent').where('id', '=', 3).execute()
-  await sql`CREATE INDEX by_hand ON a__Parent (gone)`.execute(db)
+  await sql`CREATE INDEX by_hand ON "a__Parent" (gone)`.execute(db)
 
   await migrateTo(storage, [simple('a.Parent', { x: { type: 'integer', index: true } }), child, watcher])
   t.match(
@@ -288,7 +288,7 @@ t.test('what is refused, with nothing changed', async (t) => {
   const { db } = storage
   await migrateTo(storage, [contact()])
   for (const name of ['Ada', 'Ada', 'Bob'])
-    await sql`INSERT INTO contacts__Contact (firstName, lastName) VALUES (${name}, 'L')`.execute(db)
+    await sql`INSERT INTO "contacts__Contact" (firstName, lastName) VALUES (${name}, 'L')`.execute(db)
   const fresh = simple('a.Fresh', { x: { type: 'string' } })
   const refused: [Model, RegExp][] = [
     [
@@ -326,7 +326,7 @@ t.test('references that were broken by hand are found before the commit', async 
   const two = (type: string) => simple('a.Two', { x: { type }, to: { type: 'integer', reference: 'a.One' } })
   await migrateTo(storage, [one, two('string')])
   const other = new Sqlite(databaseFile(join(folder, 'data')))
-  other.exec(`PRAGMA foreign_keys = off; INSERT INTO a__Two (x, "to") VALUES ('1', 9)`)
+  other.exec(`PRAGMA foreign_keys = off; INSERT INTO "a__Two" (x, "to") VALUES ('1', 9)`)
   other.close()
   await t.rejects(migrateTo(storage, [one, two('integer')]), {
     name: 'Refused',

@@ -2,8 +2,8 @@ import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { sql } from 'kysely'
 import t from 'tap'
-import { databaseFile } from '../../src/storage/open.ts'
 import { readTable } from '../../src/storage/sqlite/catalog.ts'
+import { databaseFile } from '../../src/storage/sqlite/connections.ts'
 import { emptyFolder, migrateTo, modelOf, startApp, testStorage, writeModel } from '../helper.ts'
 
 const simple = (name: string, properties: object, more: object = {}) =>
@@ -55,7 +55,7 @@ t.test('a hidden column is left alone, also one of an earlier version that fills
 
   await service.close()
   const old = new Sqlite(databaseFile(service.config.DATA_DIR))
-  old.exec(`ALTER TABLE a__B ADD COLUMN kind TEXT DEFAULT 'old'`)
+  old.exec(`ALTER TABLE "a__B" ADD COLUMN kind TEXT DEFAULT 'old'`)
   old.close()
   const again = await startApp(t, { folder: service.folder })
   const back = await again.login()
@@ -133,7 +133,7 @@ t.test('a new unique that records break is refused by name, also beside other ch
   const storage = await testStorage(t)
   const unique = { type: 'integer', unique: true, default: 1 }
   await migrateTo(storage, [simple('a.B', { x: text })])
-  await sql`INSERT INTO a__B (x) VALUES ('1'), ('2')`.execute(storage.db)
+  await sql`INSERT INTO "a__B" (x) VALUES ('1'), ('2')`.execute(storage.db)
   await t.rejects(migrateTo(storage, [simple('a.B', { x: { type: 'integer' }, y: unique })]), /records 1, 2 share/)
 })
 
@@ -179,15 +179,15 @@ t.test('a model that was away comes back with right totals, and what it does on 
   const target = simple('a.Target', { x: text })
   const child = simple('a.Child', { to: { type: 'integer', reference: 'a.Target', onDelete: 'clear' } })
   await migrateTo(storage, [target, child])
-  await sql`INSERT INTO a__Target (x) VALUES ('1'), ('2'), ('3')`.execute(storage.db)
-  await sql`INSERT INTO a__Child ("to") VALUES (1), (2)`.execute(storage.db)
+  await sql`INSERT INTO "a__Target" (x) VALUES ('1'), ('2'), ('3')`.execute(storage.db)
+  await sql`INSERT INTO "a__Child" ("to") VALUES (1), (2)`.execute(storage.db)
   await migrateTo(storage, [target])
-  await t.rejects(sql`DELETE FROM a__Target WHERE id = 1`.execute(storage.db), /not served/, 'its records hold it up')
-  await sql`DELETE FROM a__Target WHERE id = 3`.execute(storage.db)
-  await sql`INSERT INTO a__Child ("to") VALUES (2)`.execute(storage.db)
+  await t.rejects(sql`DELETE FROM "a__Target" WHERE id = 1`.execute(storage.db), /not served/, 'its records hold it up')
+  await sql`DELETE FROM "a__Target" WHERE id = 3`.execute(storage.db)
+  await sql`INSERT INTO "a__Child" ("to") VALUES (2)`.execute(storage.db)
   await migrateTo(storage, [target, child])
-  await sql`DELETE FROM a__Target WHERE id = 2`.execute(storage.db)
-  const rows = await sql`SELECT id, version, "to" FROM a__Child`.execute(storage.db)
+  await sql`DELETE FROM "a__Target" WHERE id = 2`.execute(storage.db)
+  const rows = await sql`SELECT id, version, "to" FROM "a__Child"`.execute(storage.db)
   t.strictSame(rows.rows, [
     { id: 1, version: 0, to: 1 },
     { id: 2, version: 1, to: null },
@@ -200,7 +200,7 @@ t.test('a model that was away comes back with right totals, and what it does on 
   ])
   // As an earlier version left it: without triggers while it was away.
   const other = new Sqlite(databaseFile(join(folder, 'data')))
-  other.exec('DROP TRIGGER a__Child__insert__count; INSERT INTO a__Child ("to") VALUES (NULL)')
+  other.exec('DROP TRIGGER a__Child__insert__count; INSERT INTO "a__Child" ("to") VALUES (NULL)')
   other.close()
   const [plan] = await migrateTo(storage, [target, child])
   t.match(plan, { model: { name: 'a.Child' }, steps: [{ kind: 'triggers' }] })
@@ -226,13 +226,13 @@ t.test('more of the same: keys that are converted, unset or computed, and what c
   const pair = (type: string) =>
     simple('a.Pair', { x: { type }, y: text }, type === 'integer' ? { unique: [['x', 'y']] } : {})
   await migrateTo(storage, [pair('string')])
-  await sql`INSERT INTO a__Pair (x, y) VALUES ('1', NULL), ('1', 'a'), (NULL, 'a'), ('1', 'b')`.execute(storage.db)
+  await sql`INSERT INTO "a__Pair" (x, y) VALUES ('1', NULL), ('1', 'a'), (NULL, 'a'), ('1', 'b')`.execute(storage.db)
   await migrateTo(storage, [pair('integer')])
   t.equal((await storage.db.selectFrom('a__Pair').select('x').where('x', '=', 1).execute()).length, 3)
 
   // A field takes over from another, where a computed column of its name is left.
   await migrateTo(storage, [simple('a.Old', { x: text, z: { type: 'string', computed: '{x}!' } })])
-  await sql`INSERT INTO a__Old (x) VALUES ('kept')`.execute(storage.db)
+  await sql`INSERT INTO "a__Old" (x) VALUES ('kept')`.execute(storage.db)
   await migrateTo(storage, [simple('a.Old', { z: { ...text, renamedFrom: 'x' } })])
   t.match(await storage.db.selectFrom('a__Old').select('z').execute(), [{ z: 'kept' }])
 

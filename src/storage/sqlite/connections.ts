@@ -7,6 +7,8 @@ import { closeDataFolder, keepPrivate } from './private.ts'
 
 export const databaseFile = (dataDir: string) => join(dataDir, 'dossier.db')
 
+export const hasDatabase = (dataDir: string) => existsSync(databaseFile(dataDir))
+
 /** The database of a folder, which has to be there: a wrong setting must not make a new one. */
 export function requireDatabase(dataDir: string, orElse = ''): string {
   const file = databaseFile(dataDir)

@@ -1,6 +1,8 @@
 import { once } from 'node:events'
-import type { CompiledQuery } from 'kysely'
+import { statSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { Asides } from '../asides.ts'
+import { isRead } from '../kysely.ts'
 import { errorOf } from '../post.ts'
 import { Searches } from '../searches.ts'
 import type {
@@ -11,6 +13,7 @@ import type {
   Progress,
   Row,
   Seeker,
+  Sizes,
   Statement,
   Storage,
   TextOf,
@@ -26,6 +29,7 @@ import { Groups } from './groups.ts'
 import { kyselyOver } from './kysely.ts'
 import { Reader } from './reader.ts'
 import { SearchThread } from './searcher.ts'
+import { cookieSecret } from './secret.ts'
 import { Statements } from './statements.ts'
 import type { Answer } from './writer-thread.ts'
 
@@ -168,6 +172,20 @@ class SqliteStorage implements Storage {
     return this.#asides.run({ module, name }, input, onProgress)
   }
 
+  /** Units are committed one after the other, in the order of their numbers. */
+  settled(): number {
+    return Number.MAX_SAFE_INTEGER
+  }
+
+  secret(): string {
+    return cookieSecret(dirname(this.#file))
+  }
+
+  sizes(): Sizes {
+    const bytes = (file: string) => statSync(file, { throwIfNoEntry: false })?.size ?? 0
+    return { database: bytes(this.#file), log: bytes(`${this.#file}-wal`) }
+  }
+
   backup(target: string, onProgress?: (progress: Progress) => void): Promise<void> {
     return this.#asides.run(BACKUP, { file: this.#file, target }, onProgress)
   }
@@ -184,9 +202,4 @@ class SqliteStorage implements Storage {
     this.#reader.close()
     await this.#groups.close()
   }
-}
-
-/** SQL that was written by hand reads if it starts like it. */
-function isRead({ query, sql }: CompiledQuery): boolean {
-  return query.kind === 'SelectQueryNode' || (query.kind === 'RawNode' && /^\s*select\b/i.test(sql))
 }

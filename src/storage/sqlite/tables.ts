@@ -5,11 +5,14 @@ import { decimalKeySql } from './decimal.ts'
 /** How SQLite makes tables. */
 export const TABLES: TableDialect = {
   altersInPlace: false,
+  longestName: Number.POSITIVE_INFINITY,
+  mostColumns: 2000,
   // AUTOINCREMENT: an id is never used again, even after a delete and a restart.
   systemColumns: ['"id" INTEGER PRIMARY KEY AUTOINCREMENT', '"version" INTEGER NOT NULL DEFAULT 0'],
   // SQLite only derives an affinity from it: the house's words say what a column means, also to a person at the shell.
   typeOf: (word) => word,
   generated: (expression) => `GENERATED ALWAYS AS (${expression}) VIRTUAL`,
+  remark: () => [],
   refersTo: (table, onDelete) => `REFERENCES "${table}" ("id") ON DELETE ${onDelete}`,
   indexed: (key) => key,
   decimalKey: decimalKeySql,
@@ -36,7 +39,9 @@ export const TABLES: TableDialect = {
   },
   trigger: ({ name, when, event, on, body }) =>
     `CREATE TRIGGER "${name}" ${when} ${event} ON "${on}" BEGIN ${body}; END`,
+  createTrigger: ({ sql }) => sql,
   dropTrigger: ({ name }) => `DROP TRIGGER "${name}"`,
+  beforeNote: '',
   count: (table, block, by) =>
     by === 1
       ? `INSERT INTO dossier_counts VALUES ('${table}', ${block}, 1) ON CONFLICT DO UPDATE SET live = live + 1`

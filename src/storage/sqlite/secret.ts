@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { DatabaseError } from '../storage/storage.ts'
+import { DatabaseError } from '../storage.ts'
 
 /** The secret that signs cookies: made at first start and kept, so that sessions survive a restart. */
 export function cookieSecret(dataDir: string): string {

@@ -1,7 +1,7 @@
 import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { cookieSecret } from '../../src/people/secret.ts'
+import { cookieSecret } from '../../src/storage/sqlite/secret.ts'
 
 t.test('made once, then kept', async (t) => {
   const folder = t.testdir()

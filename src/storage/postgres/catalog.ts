@@ -1,0 +1,83 @@
+import { sql } from 'kysely'
+import type { Database, TableState, Trigger } from '../storage.ts'
+
+/** What PostgreSQL tells of the tables that are there. */
+
+const WORDS: Record<string, string> = {
+  bigint: 'INTEGER',
+  'double precision': 'REAL',
+  boolean: 'BOOLEAN',
+  text: 'TEXT',
+}
+const wordOf = (type: string) => WORDS[type] ?? type.replace('dossier_', '').toUpperCase()
+
+const ON_DELETE: Record<string, string> = { a: 'NO ACTION', n: 'SET NULL', c: 'CASCADE' }
+
+interface ColumnRow {
+  name: string
+  type: string
+  isGenerated: number
+  hasDefault: number
+  /** what a computed column was made with */
+  remark: string | null
+  refersTo: string | null
+  onDelete: string | null
+}
+
+export async function readTable(db: Database, wanted: string): Promise<TableState | undefined> {
+  const { rows: tables } = await sql<{ oid: number; name: string }>`
+    SELECT oid::bigint AS oid, relname::text AS name FROM pg_class
+    WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r' AND lower(relname) = lower(${wanted})
+    ORDER BY relname <> ${wanted}`.execute(db)
+  const [table] = tables
+  if (!table) return undefined
+  const { rows: columns } = await sql<ColumnRow>`
+    SELECT a.attname::text AS name, format_type(a.atttypid, NULL) AS type, a.attgenerated <> '' AS "isGenerated",
+      a.atthasdef AND a.attgenerated = '' AS "hasDefault", col_description(a.attrelid, a.attnum) AS remark,
+      parent.relname::text AS "refersTo", k.confdeltype::text AS "onDelete"
+    FROM pg_attribute a
+    LEFT JOIN pg_constraint k ON k.conrelid = a.attrelid AND k.contype = 'f' AND k.conkey = ARRAY[a.attnum]
+    LEFT JOIN pg_class parent ON parent.oid = k.confrelid
+    WHERE a.attrelid = ${table.oid}::oid AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum`.execute(db)
+  const { rows: indexes } = await sql<{ name: string; sql: string }>`
+    SELECT i.relname::text AS name, pg_get_indexdef(x.indexrelid) AS sql
+    FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid
+    WHERE x.indrelid = ${table.oid}::oid AND NOT x.indisprimary ORDER BY 1`.execute(db)
+  const { rows } = await sql<{ rows: number }>`SELECT count(*) AS rows FROM ${sql.table(table.name)}`.execute(db)
+  return {
+    name: table.name,
+    columns: columns.map(({ name, type, isGenerated, hasDefault, remark, refersTo, onDelete }) => ({
+      name,
+      type: wordOf(type),
+      generated: isGenerated === 1 ? String(remark) : undefined,
+      hasDefault: hasDefault === 1,
+      foreignKey: refersTo === null ? undefined : { table: refersTo, onDelete: ON_DELETE[String(onDelete)] as string },
+    })),
+    indexes,
+    rows: (rows[0] as { rows: number }).rows,
+  }
+}
+
+export async function modelTables(db: Database): Promise<string[]> {
+  const { rows } = await sql<{ name: string }>`
+    SELECT relname::text AS name FROM pg_class tbl
+    WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'
+      AND relname ~ '.__[A-Z]' AND relname !~ '^dossier_'
+      AND (SELECT count(*) FROM pg_attribute WHERE attrelid = tbl.oid AND attname IN ('id', 'version')) = 2
+    ORDER BY relname COLLATE "C"`.execute(db)
+  return rows.map(({ name }) => name)
+}
+
+/** With the texts that they were made with. */
+export async function readTriggers(db: Database): Promise<Trigger[]> {
+  const { rows } = await sql<Trigger>`
+    SELECT t.tgname::text AS name, coalesce(obj_description(t.tgfoid, 'pg_proc'), '') AS sql
+    FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
+    WHERE c.relnamespace = current_schema()::regnamespace AND NOT t.tgisinternal`.execute(db)
+  return rows
+}
+
+export async function hasTable(db: Database, name: string): Promise<boolean> {
+  const { rows } = await sql`SELECT 1 WHERE to_regclass(${`"${name}"`}) IS NOT NULL`.execute(db)
+  return rows.length > 0
+}

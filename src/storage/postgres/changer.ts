@@ -1,0 +1,29 @@
+import type { Job } from '../storage.ts'
+import { Connection } from './connection.ts'
+import { faultOf } from './faults.ts'
+import { kyselyOver } from './kysely.ts'
+
+/** Whoever changes tables holds this lock. */
+const CHANGE_LOCK = 3_333_000_002
+/** How long a change waits for those who use the tables, before it lets them go on and is tried again. */
+const LOCK_MS = 2000
+
+/** A job on the tables, in one transaction, on a connection of its own. Of two nodes, one waits for the other. */
+export async function change<Input, Result>(url: string, { module, name }: Job<Input, Result>, input: Input) {
+  const { [name]: run } = await import(module)
+  const connection = await Connection.open(url).catch((error) => {
+    throw faultOf(error)
+  })
+  const say = (sql: string) => connection.runOnce({ sql, parameters: [] })
+  try {
+    await say(`BEGIN; SET LOCAL lock_timeout = ${LOCK_MS}; SELECT pg_advisory_xact_lock(${CHANGE_LOCK})`)
+    const db = kyselyOver((query) => connection.runOnce(query))
+    const result: Result = await run(db, input)
+    await say('COMMIT')
+    return result
+  } catch (error) {
+    throw faultOf(error)
+  } finally {
+    await connection.close()
+  }
+}

@@ -1,0 +1,61 @@
+import { DatabaseError, StorageFault } from '../storage.ts'
+
+/** What a function of ours raises where a unit was made for another shape of a table. */
+export const STALE = 'DS001'
+
+/** The connection is gone, or the server is about to go: what was not sent can be sent again. */
+const LOST = ['57P01', '57P02', '57P03', '25006', '08000', '08003', '08006', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE']
+const BUSY = ['55P03', '40001', '40P01', '53300', ...LOST]
+
+interface PostgresError {
+  code?: string
+  message: string
+  constraint?: string
+}
+
+/** What PostgreSQL says → what the house says. Any other error as it is. */
+export function faultOf(error: unknown): unknown {
+  const { code = '', message, constraint } = error as PostgresError
+  if (error instanceof StorageFault) return error
+  if (code === '23505') return new StorageFault('taken', message, takenIn(String(constraint)))
+  if (code === '23503') return new StorageFault('dangling', message)
+  if (code === STALE) return new StorageFault('stale', 'The table has another shape by now.')
+  if (code === '53100') return new StorageFault('full', `There is no room left to store this (${message}).`)
+  if (code === '42703' || code === '42P01') return new StorageFault('gone', message)
+  if (code === '57014') return new StorageFault('slow', 'The search took too long.')
+  if (BUSY.includes(code) || isLost(error))
+    return new StorageFault('busy', `The database cannot be used now (${message}).`)
+  return error
+}
+
+const takenIn = (constraint: string) => (constraint.endsWith('_pkey') ? { columns: ['id'] } : { index: constraint })
+
+/** Whether the connection is gone. */
+export const isLost = (error: unknown): boolean => {
+  const { code, message } = error as PostgresError
+  return LOST.includes(String(code)) || /^Connection terminated|not queryable|^timeout expired/.test(message)
+}
+
+/** Whether the very same may well succeed when it is tried once more: nothing of it was done. */
+export const isWorthAnotherTry = (error: unknown): boolean =>
+  ['40001', '40P01', '0A000'].includes(String((error as PostgresError).code))
+
+/** What keeps a database from being opened → what an operator can do about it. */
+export function explainOpening(url: string, error: unknown): unknown {
+  if (error instanceof DatabaseError) return error
+  const { code = '', message } = error as PostgresError
+  const place = placeOf(url)
+  const cannot = (why: string) => new DatabaseError(`The database at ${place} cannot be used: ${why}`)
+  if (code === '28P01' || code === '28000') return cannot(`the user is not let in (${message}). Check DATABASE_URL.`)
+  if (code === '3D000') return cannot(`there is no such database (${message}). Create it, or check DATABASE_URL.`)
+  if (code === '42501')
+    return cannot(`a right is missing (${message}). The user has to own the database, or may CREATE in its schema.`)
+  if (code.startsWith('E') || isLost(error)) return cannot(`it cannot be reached (${message}). Check DATABASE_URL.`)
+  return error
+}
+
+/** Where a database is, without the password. */
+export function placeOf(url: string): string {
+  const { host, pathname } = new URL(url)
+  return `${host}${pathname}`
+}

@@ -1,0 +1,217 @@
+import { sizeOf } from '../size.ts'
+import { type Handed, type HandedAll, type Row, type Step, StorageFault, type Unit } from '../storage.ts'
+import type { Connection } from './connection.ts'
+import { faultOf, isLost, isWorthAnotherTry } from './faults.ts'
+import { Shared } from './shared.ts'
+
+/** What became of a unit. */
+export type Outcome = { rows: Row[][] } | { error: unknown }
+
+/** How often a unit is tried anew that was in the way of another one. */
+const TRIES = 5
+
+const BEGIN = { sql: 'BEGIN', parameters: [] }
+const COMMIT = { sql: 'COMMIT', parameters: [] }
+const ROLLBACK = { sql: 'ROLLBACK', parameters: [] }
+const DEFER = { sql: 'SET CONSTRAINTS ALL DEFERRED', parameters: [] }
+const HOLD = { sql: 'SET CONSTRAINTS ALL IMMEDIATE', parameters: [] }
+
+/** Whether a unit can share a transaction with others: one statement that needs nothing of what others return. */
+export const isPlain = ({ steps, batch, most, alone }: Unit) =>
+  steps.length === 1 && !batch && most === undefined && alone === undefined
+
+/** One connection that writes. Units that go together are sent in one go, and share a commit. */
+export class Lane {
+  readonly #shared: Shared
+  /** the shapes that statements were last made for */
+  readonly #shapes = new Map<string, string>()
+
+  constructor(url: string) {
+    this.#shared = new Shared(url)
+  }
+
+  close(): Promise<void> {
+    return this.#shared.close()
+  }
+
+  /** Plain units together; if one fails, each by itself, so that it takes no neighbour down. */
+  async group(units: Unit[]): Promise<Outcome[]> {
+    if (units.length === 1) return [await this.#alone(units[0] as Unit)]
+    try {
+      return await this.#together(units)
+    } catch (error) {
+      if (isLost(error)) return units.map(() => ({ error: inDoubt(error) }))
+      const outcomes: Outcome[] = []
+      for (const unit of units) outcomes.push(await this.#alone(unit))
+      return outcomes
+    }
+  }
+
+  async #together(units: Unit[]): Promise<Outcome[]> {
+    this.#renewFor(units)
+    const connection = await this.#connect()
+    const before: Promise<unknown>[] = [connection.run(BEGIN)]
+    const shapes = new Map(
+      units.flatMap((unit) => Object.entries(unit.shapes ?? {})).map((one) => [one.join(' '), one]),
+    )
+    for (const [table, shape] of shapes.values()) before.push(connection.run(requireShape(table, shape)))
+    let acting: string | undefined
+    const results = units.map((unit) => {
+      const { by = null, as = null } = unit
+      const actor = JSON.stringify([by, as])
+      if (actor !== acting) before.push(connection.run(act(unit)))
+      acting = actor
+      return this.#send(connection, unit.steps[0] as Step)
+    })
+    const settled = await Promise.allSettled([...before, ...results, connection.run(COMMIT)])
+    const failed = settled.find((one) => one.status === 'rejected')
+    if (failed) throw await this.#undone(connection, failed.reason)
+    return Promise.all(
+      units.map(async ({ steps }, index) => {
+        const rows = (await results[index]) as Row[]
+        return (steps[0] as Step).must && rows.length === 0 ? { error: missed(0) } : { rows: [rows] }
+      }),
+    )
+  }
+
+  async #alone(unit: Unit): Promise<Outcome> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return { rows: await this.#carryOut(unit) }
+      } catch (error) {
+        if (isWorthAnotherTry(error) && tries < TRIES) continue
+        return { error: faultOf(error) }
+      }
+    }
+  }
+
+  async #carryOut(unit: Unit): Promise<Row[][]> {
+    this.#renewFor([unit])
+    const connection = await this.#connect()
+    const { shapes = {}, steps, most = Number.POSITIVE_INFINITY, silent } = unit
+    const results: Row[][] = []
+    try {
+      const before = [connection.run(BEGIN)]
+      for (const [table, shape] of Object.entries(shapes)) before.push(connection.run(requireShape(table, shape)))
+      if (unit.alone !== undefined) before.push(connection.run(waitFor(unit.alone)))
+      before.push(connection.run(act(unit)))
+      await allOf(before)
+      await this.#steps(connection, steps, results, most)
+    } catch (error) {
+      throw await this.#undone(connection, error)
+    }
+    try {
+      await connection.run(COMMIT)
+    } catch (error) {
+      throw isLost(error) ? inDoubt(error) : error
+    }
+    return silent ? [] : results
+  }
+
+  /** As many as need nothing of each other are sent in one go. */
+  async #steps(connection: Connection, steps: Step[], results: Row[][], most: number): Promise<void> {
+    let left = most
+    for (let from = 0; from < steps.length; ) {
+      let to = from + 1
+      while (to < steps.length && !(steps[to] as Step).parameters.some(isHanded)) to++
+      const sent = steps.slice(from, to).map((step) => this.#send(connection, filledIn(step, results)))
+      const settled = await Promise.allSettled(sent)
+      for (const [index, one] of settled.entries()) {
+        const step = from + index
+        if (one.status === 'rejected') throw atStep(one.reason, step)
+        if ((steps[step] as Step).must && one.value.length === 0) throw missed(step)
+        for (const row of one.value) left -= sizeOf(row)
+        if (left < 0) throw new StorageFault('large', 'What it returns is too large.', { step })
+        results.push(one.value)
+      }
+      from = to
+    }
+  }
+
+  /** What a delete takes along may be in its way until all of it is gone: references are looked at right after it. */
+  async #send(connection: Connection, step: Step): Promise<Row[]> {
+    if (step.holds) {
+      const [, rows] = await allOf([connection.run(hold(step.holds)), connection.run(step)])
+      return rows as Row[]
+    }
+    if (!/^\s*delete/i.test(step.sql)) return connection.run(step)
+    const [, rows] = await allOf([connection.run(DEFER), connection.run(step), connection.run(HOLD)])
+    return rows as Row[]
+  }
+
+  /** Nothing of it has been done. */
+  async #undone(connection: Connection, error: unknown): Promise<unknown> {
+    await connection.run(ROLLBACK).catch(() => {})
+    if ((error as { code?: string }).code === '0A000') this.#shared.renew()
+    return error
+  }
+
+  /** The same text means something else to another shape of a table. */
+  #renewFor(units: Unit[]) {
+    let hasChanged = false
+    for (const { shapes = {} } of units)
+      for (const [table, shape] of Object.entries(shapes)) {
+        hasChanged ||= (this.#shapes.get(table) ?? shape) !== shape
+        this.#shapes.set(table, shape)
+      }
+    if (hasChanged) this.#shared.renew()
+  }
+
+  async #connect(): Promise<Connection> {
+    try {
+      return await this.#shared.get()
+    } catch (error) {
+      throw faultOf(error)
+    }
+  }
+}
+
+/** The first fault of some statements, when all have been answered. */
+async function allOf(sent: Promise<Row[]>[]): Promise<Row[][]> {
+  const settled = await Promise.allSettled(sent)
+  return settled.map((one) => {
+    if (one.status === 'rejected') throw one.reason
+    return one.value
+  })
+}
+
+const requireShape = (table: string, shape: string) => ({
+  sql: 'SELECT dossier_require(?, ?)',
+  parameters: [table, shape],
+})
+
+const act = ({ by, as, batch }: Unit) => ({
+  sql: 'SELECT dossier_act(?, ?, ?)',
+  parameters: [by ?? null, as ?? null, batch ? 1 : 0],
+})
+
+const hold = ({ table, id }: NonNullable<Step['holds']>) => ({
+  sql: `SELECT 1 FROM "${table}" WHERE "id" = ? FOR UPDATE`,
+  parameters: [id],
+})
+
+const waitFor = (name: string) => ({ sql: 'SELECT pg_advisory_xact_lock(hashtext(?))', parameters: [name] })
+
+const missed = (step: number) => new StorageFault('missed', 'A step has found nothing.', { step })
+
+const inDoubt = (error: unknown) =>
+  new StorageFault(
+    'unsure',
+    `The connection was lost before it was known whether this was written (${(error as Error).message}).`,
+  )
+
+/** A fault tells which step it was. */
+function atStep(error: unknown, step: number): unknown {
+  const fault = faultOf(error)
+  if (!(fault instanceof StorageFault) || isWorthAnotherTry(error)) return error
+  return new StorageFault(fault.kind, fault.message, { ...fault.details, step })
+}
+
+const isHanded = (value: unknown): value is Handed | HandedAll => typeof value === 'object' && value !== null
+
+function filledIn(step: Step, earlier: Row[][]): Step {
+  return { ...step, parameters: step.parameters.map((value) => (isHanded(value) ? handed(value, earlier) : value)) }
+}
+
+const handed = (value: Handed | HandedAll, earlier: Row[][]): unknown =>
+  'all' in value ? JSON.stringify(earlier) : earlier[value.step]?.[0]?.[value.column]

@@ -1,0 +1,204 @@
+import { randomBytes } from 'node:crypto'
+import { Asides } from '../asides.ts'
+import { isRead } from '../kysely.ts'
+import { Searches } from '../searches.ts'
+import type {
+  Database,
+  Found,
+  Job,
+  Piece,
+  Progress,
+  Row,
+  Seeker,
+  Sizes,
+  Statement,
+  Storage,
+  TextOf,
+  Unit,
+} from '../storage.ts'
+import { startThread } from '../threads.ts'
+import { Walks } from '../walks.ts'
+import { change } from './changer.ts'
+import { Connection } from './connection.ts'
+import { DIALECT } from './dialect.ts'
+import { goesThrough } from './explain.ts'
+import { explainOpening, faultOf } from './faults.ts'
+import { Groups, type OnCommit } from './groups.ts'
+import { kyselyOver } from './kysely.ts'
+import { layOut } from './layout.ts'
+import { Reader } from './reader.ts'
+import { PostgresSearcher } from './searcher.ts'
+import { Shapes } from './shapes.ts'
+
+/** Opens a database, and brings the service's own tables in it up to date. */
+export async function openPostgres(url: string, onCommit: OnCommit = () => {}): Promise<Storage> {
+  try {
+    const connection = await Connection.open(url)
+    try {
+      await layOut(connection)
+    } finally {
+      await connection.close()
+    }
+    const storage = new PostgresStorage(url, onCommit)
+    await storage.begin()
+    return storage
+  } catch (error) {
+    throw explainOpening(url, error)
+  }
+}
+
+/** Opens a database to look at it, and closes it again: nothing can be changed. */
+export async function inspectPostgres<Result>(url: string, look: (db: Database) => Promise<Result>): Promise<Result> {
+  try {
+    const connection = await Connection.open(url)
+    try {
+      await connection.runOnce({ sql: 'SET default_transaction_read_only = on', parameters: [] })
+      return await look(kyselyOver((query) => connection.runOnce(query)))
+    } finally {
+      await connection.close()
+    }
+  } catch (error) {
+    throw explainOpening(url, faultOf(error))
+  }
+}
+
+/** Searches that go on at once. */
+const QUICK = 3
+const SLOW = 3
+
+const SECRET = 'SELECT secret FROM dossier_secret'
+const SIZE = 'SELECT pg_database_size(current_database()) AS bytes'
+
+/**
+ * PostgreSQL behind the storage interface. Bounded looks share two connections, writes have two that share commits; searches
+ * have some of their own, and studies and walks one each, on threads of their own.
+ */
+class PostgresStorage implements Storage {
+  readonly db: Database
+  readonly dialect = DIALECT
+  readonly #url: string
+  readonly #reader: Reader
+  readonly #groups: Groups
+  readonly #searches: Searches
+  readonly #walks: Walks
+  readonly #asides: Asides
+  readonly #shapes: Shapes
+  #secret: Promise<string> | undefined
+  #closed: Promise<void> | undefined
+
+  constructor(url: string, onCommit: OnCommit) {
+    this.#url = url
+    this.#reader = new Reader(url)
+    this.#shapes = new Shapes(this.#reader)
+    this.#groups = new Groups(url, (units, milliseconds) => {
+      // Before anybody is answered: nobody misses what they have written.
+      this.#reader.lookAgain()
+      onCommit(units, milliseconds)
+    })
+    this.#searches = new Searches((onDeath) => new PostgresSearcher(url, onDeath), QUICK, SLOW)
+    this.#walks = new Walks((way) => startThread(import.meta.resolve('./walk-thread.ts'), { url, ...way }))
+    this.#asides = new Asides(() => startThread(import.meta.resolve('./aside-thread.ts'), { url }))
+    this.db = kyselyOver(async (query) => {
+      if (isRead(query)) return this.#reader.all(query)
+      const [rows] = await this.write({ steps: [query] })
+      return rows as Row[]
+    })
+  }
+
+  begin(): Promise<void> {
+    return this.#shapes.begin()
+  }
+
+  read(statement: Statement): Promise<Row[]> {
+    return this.#reader.all(statement)
+  }
+
+  readOne(statement: Statement): Promise<Row | undefined> {
+    return this.#reader.first(statement)
+  }
+
+  readUpTo(statement: Statement, bytes: number): Promise<Found> {
+    return this.#reader.upTo(statement, bytes)
+  }
+
+  shape(table: string): string | undefined {
+    return this.#shapes.of(table)
+  }
+
+  moment(): number {
+    return this.#reader.moment()
+  }
+
+  async settled(): Promise<number> {
+    const row = await this.#reader.first({ sql: 'SELECT dossier_settled() AS settled', parameters: [] })
+    return row?.settled as number
+  }
+
+  async sizes(): Promise<Sizes> {
+    const row = await this.#reader.first({ sql: SIZE, parameters: [] })
+    return { database: row?.bytes as number, log: 0 }
+  }
+
+  secret(): Promise<string> {
+    this.#secret ??= this.#makeSecret()
+    return this.#secret
+  }
+
+  /** All nodes have the same: who comes first makes it. */
+  async #makeSecret(): Promise<string> {
+    const fresh = randomBytes(32).toString('base64url')
+    const make = {
+      sql: `INSERT INTO dossier_secret SELECT ? WHERE pg_advisory_xact_lock(3333000003) IS NOT NULL AND NOT EXISTS (${SECRET})`,
+      parameters: [fresh],
+    }
+    await this.write({ steps: [make] })
+    const row = await this.readOne({ sql: SECRET, parameters: [] })
+    return row?.secret as string
+  }
+
+  search(statement: Statement, seeker: Seeker): Promise<Found> {
+    return this.#searches.search(statement, seeker)
+  }
+
+  walk<Input>(statement: Statement, text: TextOf<Input>, input: Input, seeker: Seeker): AsyncGenerator<Piece> {
+    const { module, name } = text
+    return this.#walks.walk(statement, { module, name }, input, seeker)
+  }
+
+  goesThrough(statement: Statement, table: string): Promise<boolean> {
+    return goesThrough(this.#url, statement, table)
+  }
+
+  write(unit: Unit): Promise<Row[][]> {
+    return this.#groups.write(unit)
+  }
+
+  async change<Input, Result>(job: Job<Input, Result>, input: Input, swap?: () => void): Promise<Result> {
+    const result = await change(this.#url, job, input)
+    await this.#shapes.look()
+    this.#reader.lookAgain()
+    swap?.()
+    return result
+  }
+
+  study<Input, Result>(
+    job: Job<Input, Result>,
+    input: Input,
+    onProgress?: (progress: Progress) => void,
+  ): Promise<Result> {
+    const { module, name } = job
+    return this.#asides.run({ module, name }, input, onProgress)
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#close()
+    return this.#closed
+  }
+
+  async #close(): Promise<void> {
+    this.#shapes.close()
+    await Promise.all([this.#searches.close(), this.#walks.close(), this.#asides.close()])
+    await this.#groups.close()
+    await this.#reader.close()
+  }
+}

@@ -1,0 +1,73 @@
+import type { Searcher } from '../searches.ts'
+import { takeUpTo } from '../size.ts'
+import { type Found, type Seeker, type Statement, StorageFault } from '../storage.ts'
+import { Connection } from './connection.ts'
+import { faultOf } from './faults.ts'
+
+/** A connection for searches, one at a time. The server ends what takes too long; what nobody waits for is cancelled. */
+export class PostgresSearcher implements Searcher {
+  readonly #url: string
+  readonly #onDeath: () => void
+  #connection: Promise<Connection> | undefined
+  /** the process on the other side, while it searches */
+  #number: number | undefined
+  #isStopped = false
+
+  constructor(url: string, onDeath: () => void) {
+    this.#url = url
+    this.#onDeath = onDeath
+  }
+
+  async run(statement: Statement, ms: number, { bytes, shapes, gone }: Seeker): Promise<Found> {
+    this.#isStopped = gone?.aborted ?? false
+    try {
+      this.#connection ??= Connection.open(this.#url, this.#onDeath)
+      const connection = await this.#connection
+      const number = await connection.number()
+      if (this.#isStopped) throw unwanted()
+      this.#number = number
+      return await this.#search(connection, statement, ms, bytes, shapes)
+    } catch (error) {
+      // To be cancelled and to run out of time are the same to the server.
+      throw this.#isStopped ? unwanted() : faultOf(error)
+    } finally {
+      this.#number = undefined
+    }
+  }
+
+  async #search(connection: Connection, statement: Statement, ms: number, bytes: number, shapes: Seeker['shapes']) {
+    const timeout = Math.max(1, Math.ceil(ms))
+    const begin = { sql: `BEGIN READ ONLY; SET LOCAL statement_timeout = ${timeout}`, parameters: [] }
+    const known = { sql: KNOWN, parameters: [] }
+    const sent = [connection.runOnce(begin), connection.run(known), connection.runOnce(statement)] as const
+    const end = () => connection.runOnce({ sql: 'ROLLBACK', parameters: [] })
+    const settled = await Promise.allSettled([...sent, end()])
+    for (const one of settled) if (one.status === 'rejected') throw one.reason
+    const there = new Map((await sent[1]).map(({ tbl, shape }) => [tbl, shape]))
+    for (const [table, shape] of Object.entries(shapes))
+      if (there.get(table) !== shape) throw new StorageFault('stale', 'The table has another shape by now.')
+    return takeUpTo(await sent[2], bytes)
+  }
+
+  stop(): void {
+    this.#isStopped = true
+    if (this.#number !== undefined) void this.#cancel(this.#number)
+  }
+
+  /** By a connection of its own, for this one is busy. It may be over before it is cancelled: then it was quick enough. */
+  async #cancel(number: number): Promise<void> {
+    const other = await Connection.open(this.#url).catch(() => undefined)
+    await other?.run({ sql: 'SELECT pg_cancel_backend(?)', parameters: [number] }).catch(() => {})
+    await other?.close()
+  }
+
+  async close(): Promise<void> {
+    this.stop()
+    const connection = await this.#connection?.catch(() => undefined)
+    await connection?.close()
+  }
+}
+
+const KNOWN = 'SELECT tbl, shape FROM dossier_tables'
+
+const unwanted = () => new StorageFault('unwanted', 'Nobody waits for this.')

@@ -1,0 +1,37 @@
+import type { Reader } from './reader.ts'
+
+/** How often it is looked whether another node has changed tables. */
+const LOOK_MS = 1000
+const KNOWN = { sql: 'SELECT tbl, shape FROM dossier_tables', parameters: [] }
+
+/** The shapes of tables, as this node knows them. */
+export class Shapes {
+  readonly #reader: Reader
+  #known = new Map<unknown, unknown>()
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(reader: Reader) {
+    this.#reader = reader
+  }
+
+  async begin(): Promise<void> {
+    await this.look()
+    // If it cannot be looked now, it will be later: until then nobody can write anyway.
+    this.#timer = setInterval(() => this.look().catch(() => {}), LOOK_MS).unref()
+  }
+
+  async look(): Promise<void> {
+    const rows = await this.#reader.all(KNOWN)
+    const hasChanged = rows.some(({ tbl, shape }) => this.#known.has(tbl) && this.#known.get(tbl) !== shape)
+    this.#known = new Map(rows.map(({ tbl, shape }) => [tbl, shape]))
+    if (hasChanged) this.#reader.renew()
+  }
+
+  of(table: string): string | undefined {
+    return this.#known.get(table) as string | undefined
+  }
+
+  close(): void {
+    clearInterval(this.#timer)
+  }
+}

@@ -1,0 +1,18 @@
+import { Memo } from '../../lib/memo.ts'
+
+/** Texts that are remembered, and how long they may be for that. */
+const MOST = 5000
+const LONGEST = 20_000
+
+const known = new Memo<string>(MOST, LONGEST)
+
+/** What stands in quotes is left as it is. */
+const PARTS = /'(?:[^']|'')*'|"[^"]*"|\?/g
+
+/** SQL as the house writes it, with `?` for each parameter, as PostgreSQL reads it, with `$1`, `$2` and so on. */
+export function numbered(sql: string): string {
+  return known.of(sql, () => {
+    let count = 0
+    return sql.replace(PARTS, (part) => (part === '?' ? `$${++count}` : part))
+  })
+}

