@@ -17,7 +17,7 @@ async function start() {
   const service = new Service(config, log)
   // SIGHUP is no stop: it reads the models anew, once there is something to read them for.
   let hasStarted = false
-  process.on('SIGHUP', () => hasStarted && service.reload())
+  process.on('SIGHUP', () => hasStarted && service.reload(true))
   const { url } = await service.start(showPassword)
   hasStarted = true
   log.info(`Dossier is listening at ${url}`)

@@ -5,9 +5,8 @@ import { HttpFront } from './http/front.ts'
 import { writesTo } from './http/writes.ts'
 import { Streams } from './journal/streams.ts'
 import { seldom } from './lib/seldom.ts'
-import { watchFolder } from './lib/watch.ts'
 import { loadModels, loadModelsPatiently } from './model/load.ts'
-import { byName, type Model } from './model/model.ts'
+import { byName, fingerprintOf, type Model } from './model/model.ts'
 import { ensureAdmin, type Show } from './people/first-admin.ts'
 import { Standing } from './standing.ts'
 import { openStorage } from './storage/open.ts'
@@ -19,6 +18,7 @@ import type { TablePlan } from './tables/plan.ts'
 import { backupBeforeChange } from './upkeep/backups.ts'
 import { Metrics } from './upkeep/metrics.ts'
 import { beginUpkeep } from './upkeep/upkeep.ts'
+import { wantedModels, watchModels } from './wanted.ts'
 
 type App = Awaited<ReturnType<typeof buildApp>>
 
@@ -31,7 +31,7 @@ export class Service {
   storage!: Storage
   streams!: Streams
   readonly #log: Logger
-  readonly #metrics: Metrics
+  readonly #metrics = new Metrics()
   #app!: App
   #front!: HttpFront
   #fingerprint = ''
@@ -59,7 +59,6 @@ export class Service {
   constructor(config: Config, log: Logger) {
     this.config = config
     this.#log = log
-    this.#metrics = new Metrics()
     this.#standing = new Standing(log, () => this.#tryAgain())
   }
 
@@ -70,9 +69,10 @@ export class Service {
       this.#metrics.commit(units, ms)
       this.streams?.wake()
     })
-    const models = await loadModels(config.MODELS_DIR)
+    const { models, isNew, why } = await wantedModels(this.storage, config.MODELS_DIR)
     await this.#standing.tellPassedOver(config.MODELS_DIR)
-    await this.#prepareTables(models)
+    await this.#prepareTables(models, isNew)
+    this.#standing.agree(why)
     this.streams = new Streams(this.storage, byName(models), this.#tellUntold)
     this.#app = await this.#build(models)
     this.#fingerprint = fingerprintOf(models)
@@ -95,18 +95,18 @@ export class Service {
   }
 
   async #getGoing(config: Config, show: Show): Promise<void> {
-    if (config.WATCH_MODELS) this.#stopWatching = watchFolder(config.MODELS_DIR, () => this.reload())
+    this.#stopWatching = watchModels(this.storage, config, () => this.reload())
     this.#stopUpkeep = beginUpkeep(this.storage, config, this.#log, this.#metrics)
     // The last that can fail: a password that is made up has to be seen.
     await ensureAdmin(this.storage, config, show)
   }
 
-  /** Follows the models folder. A fault anywhere leaves everything as it is. */
-  reload(): Promise<void> {
+  /** Follows the models folder; if it is forced, also where other nodes have gone on. A fault anywhere leaves everything as it is. */
+  reload(isForced = false): Promise<void> {
     this.#reloading = this.#reloading.then(async () => {
       const start = performance.now()
       try {
-        await this.#follow()
+        await this.#follow(isForced)
       } catch (error) {
         if (this.#stopping.signal.aborted) this.#log.info('the service stops: the models folder is not followed')
         else this.#standing.differ(error as Error, performance.now() - start)
@@ -128,26 +128,27 @@ export class Service {
   }
 
   /** At the start nobody waits: what there is to do is looked at here and now. */
-  async #prepareTables(models: Model[]): Promise<void> {
+  async #prepareTables(models: Model[], isNew: boolean): Promise<void> {
     const { db } = this.storage
     const overview = await overviewOf(db, models)
     const there = models.filter((_, index) => overview.plans[index]?.steps.length === 0)
     const miscounted: string[] = []
     for (const model of there) if (await isMiscounted(db, model)) miscounted.push(model.name)
-    if (isNothingToDo(overview) && miscounted.length === 0) return
+    if (isNothingToDo(overview) && miscounted.length === 0 && !isNew) return
     refuse(overview)
     this.#tell(await migrate(this.storage, models, this.#courseOf(overview), miscounted))
-    if (miscounted.length > 0)
-      this.#log.warn({ models: miscounted }, 'records were counted anew: the tables had been changed by hand')
+    const told = { models: miscounted }
+    if (miscounted.length > 0) this.#log.warn(told, 'records were counted anew: the tables had been changed by hand')
   }
 
-  async #follow(): Promise<void> {
-    const models = await loadModelsPatiently(this.config.MODELS_DIR)
-    await this.#standing.tellPassedOver(this.config.MODELS_DIR)
-    this.#following = fingerprintOf(models)
-    const isSame = this.#following === this.#fingerprint
+  async #follow(isForced: boolean): Promise<void> {
+    const { MODELS_DIR: folder } = this.config
+    const { models, isNew, why, ...wanted } = await wantedModels(this.storage, folder, isForced, loadModelsPatiently)
+    await this.#standing.tellPassedOver(folder)
+    this.#following = wanted.fingerprint
+    const isSame = this.#following === this.#fingerprint && !isNew
     // Another process may have changed the tables since.
-    if (isSame && (await areKnown(this.storage.db, models))) return this.#standing.agree()
+    if (isSame && (await areKnown(this.storage.db, models))) return this.#standing.agree(why)
     const overview = await planModels(this.storage, models)
     const next = await this.#build(models)
     const previous = this.#app
@@ -158,14 +159,14 @@ export class Service {
       swapped = this.#front.replace(next)
     }
     try {
-      if (isNothingToDo(overview)) swap()
+      if (isNothingToDo(overview) && !isNew) swap()
       else await this.#change(models, overview, swap)
     } catch (error) {
       await next.close()
       throw error
     }
     this.#fingerprint = this.#following
-    this.#standing.agree()
+    this.#standing.agree(why)
     this.#log.info({ models: models.map(({ name }) => name) }, 'models reloaded')
     void swapped.then(() => previous.close())
   }
@@ -216,5 +217,3 @@ export class Service {
     else this.#standing.lookLater()
   }
 }
-
-const fingerprintOf = (models: Model[]) => models.map(({ name, hash }) => `${name} ${hash}`).join('\n')

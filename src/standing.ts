@@ -22,9 +22,14 @@ export class Standing {
     this.#lookAgain = lookAgain
   }
 
-  agree(): void {
+  /** What is served is what is to be served; if that is not what the folder says, why. */
+  agree(why?: string): void {
     clearTimeout(this.#timer)
-    this.#status = { current: true }
+    if (why === undefined) this.#status = { current: true }
+    else if (this.#status.why?.[0] !== why) {
+      this.#status = { current: false, since: new Date().toISOString(), why: [why] }
+      this.#log.warn(why)
+    }
   }
 
   /** What is in the way of a change may be mended in the data; a faulty file is looked at when it is saved. */

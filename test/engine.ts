@@ -10,6 +10,9 @@ import type { Config } from '../src/config.ts'
 /** Where a server is that databases can be made on. */
 const SERVER = process.env.TEST_POSTGRES ?? ''
 
+/** A database that has the service's own tables already, if somebody has made one. */
+const TEMPLATE = process.env.TEST_TEMPLATE ?? 'template0'
+
 export const isPostgres = process.env.TEST_ENGINE === 'postgres'
 
 /** For what is about SQLite itself. */
@@ -24,9 +27,9 @@ export async function atShell({ DATA_DIR, DATABASE_URL }: Pick<Config, 'DATA_DIR
 }
 
 /** A database of its own on the server, gone after the test. */
-export async function postgresDatabase(t: Test): Promise<string> {
+export async function postgresDatabase(t: Test, template = TEMPLATE): Promise<string> {
   const name = `test_${randomUUID().replaceAll('-', '')}`
-  await onServer(`CREATE DATABASE ${name} TEMPLATE template0 STRATEGY file_copy`)
+  await onServer(`CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY file_copy`)
   t.teardown(() => onServer(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`))
   const url = new URL(SERVER)
   url.pathname = name

@@ -18,7 +18,7 @@ export type Command = (world: World) => Promise<string>
 export class UsageError extends Error {}
 
 /** The words that begin with two dashes, of all commands. */
-const OPTIONS = ['again', 'create', 'days', 'dry-run', 'json', 'read-only', 'roles', 'safe']
+const OPTIONS = ['again', 'create', 'days', 'dry-run', 'json', 'read-only', 'roles', 'safe', 'to']
 
 /** npm takes them for its own unless a "--" stands before them, and says so in the environment only. */
 function refuseForgotten({ args, env }: World): void {

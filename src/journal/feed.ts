@@ -171,6 +171,8 @@ export async function boundsOf(storage: Storage): Promise<{ oldest: number; newe
   return { oldest: row.oldest ?? 1, newest: row.newest ?? 0 }
 }
 
+export const newestOf = async (storage: Storage) => (await boundsOf(storage)).newest
+
 export type Feed = ReturnType<typeof feedOf>
 
 const BOUNDS = `

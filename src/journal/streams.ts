@@ -4,7 +4,7 @@ import { isUnchanged, type Person } from '../model/access.ts'
 import type { Models } from '../model/model.ts'
 import type { Storage } from '../storage/storage.ts'
 import { Behind, type Served } from './behind.ts'
-import { boundsOf, feedOf } from './feed.ts'
+import { feedOf, newestOf } from './feed.ts'
 import { type Listener, mayListen, type Told, tellerOf, tellingOf } from './listeners.ts'
 import { AT_A_TIME, canTake, greeting, LONGEST_PAUSE_MS, mark, type Stream } from './stream.ts'
 
@@ -37,7 +37,7 @@ export class Streams {
   })
   #feed: Served
   /** what was served until lately: changes up to a number are still told by it */
-  #former: { feed: Served; until: Promise<number> } | undefined
+  #former: { feed: Served; until: number } | undefined
   /** what everybody who is live has been told */
   #told = 0
   readonly #times: typeof TIMES
@@ -66,9 +66,13 @@ export class Streams {
 
   /** Other models count from now on; what was committed before is told by those that were there. */
   serve(models: Models): void {
+    const former = { feed: this.#feed, until: Number.MAX_SAFE_INTEGER }
     // If it cannot be found out, those of now tell all of it.
-    const until = newestOf(this.#storage).catch(() => 0)
-    this.#former = { feed: this.#feed, until }
+    void newestOf(this.#storage).then(
+      (newest) => (former.until = newest),
+      () => (former.until = 0),
+    )
+    this.#former = former
     this.#feed = this.#served(models)
     for (const stream of this.#streams) {
       if (!mayListen(this.#feed, stream)) this.#end(stream)
@@ -184,7 +188,7 @@ export class Streams {
 
   /** What is new goes to everybody who has all that came before. */
   async #tellLive(): Promise<void> {
-    const { feed, until } = await this.#teller()
+    const { feed, until } = this.#teller()
     const { changes, next, isFull } = await feed.all(this.#told, AT_A_TIME, until)
     if (next === this.#told) return
     const told = await feed.toldOf(changes)
@@ -207,14 +211,9 @@ export class Streams {
   }
 
   /** By whom the next changes are told: those that were committed before the models changed, by the models of then. */
-  async #teller(): Promise<{ feed: Served; until: number }> {
-    const former = this.#former
-    const until = (await former?.until) ?? 0
-    if (former && this.#told < until) return { feed: former.feed, until }
-    // Other models may have come meanwhile.
-    if (this.#former === former) this.#former = undefined
+  #teller(): { feed: Served; until: number } {
+    if (this.#former && this.#told < this.#former.until) return this.#former
+    this.#former = undefined
     return { feed: this.#feed, until: Number.MAX_SAFE_INTEGER }
   }
 }
-
-const newestOf = async (storage: Storage) => (await boundsOf(storage)).newest

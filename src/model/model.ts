@@ -114,3 +114,6 @@ export function visibleField(model: Model, name: string): Field | undefined {
 }
 
 export const visibleFields = (model: Model) => model.fields.filter((field) => !field.writeOnly)
+
+/** By what it is known whether models are the same. */
+export const fingerprintOf = (models: Model[]) => models.map(({ name, hash }) => `${name} ${hash}`).join('\n')

@@ -70,6 +70,11 @@ export interface TableDialect {
   count(table: string, block: string, by: 1 | -1): string
   /** A statement of a trigger that refuses what would leave something to refer to nothing. */
   refuseIf(condition: string): string
+  /** Several nodes share the database, which holds the models that are served. */
+  readonly isShared: boolean
+  /** A query for the highest number that a column has given away by itself, and how to go on from one. */
+  lastNumber(table: string, column: string): string
+  goOnFrom(table: string, column: string, number: number): string[]
   /** What lets everybody look at the shapes of tables again. */
   readonly tellShapes: readonly string[]
 

@@ -110,6 +110,14 @@ export interface Progress {
   of: number
 }
 
+/** Which models nodes agree to serve. What a model is, is not known here: they are a text. */
+export interface Published {
+  /** grows whenever others are published */
+  generation(): Promise<number>
+  latest(): Promise<{ fingerprint: string; models: string } | undefined>
+  isKnown(fingerprint: string): Promise<boolean>
+}
+
 export interface Sizes {
   database: number
   /** of what is not in the database itself yet */
@@ -164,8 +172,13 @@ export interface Storage {
   /** Up to which number changes are all there: nobody who is still writing can have a lower one. */
   settled(): Soon<number>
 
+  /** Where several nodes share a database: the models that are served. */
+  readonly published?: Published
+
   /** The secret that signs cookies, made when it is first asked for: the same for all who use this database. */
   secret(): Soon<string>
+  /** Takes over the secret of another database. */
+  keepSecret(secret: string): Soon<void>
 
   /** Bytes that are taken. */
   sizes(): Soon<Sizes>

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { type Model, tableOf } from '../model/model.ts'
+import { fingerprintOf, type Model, tableOf } from '../model/model.ts'
 import { type Database, Refused, type TableState, type Trigger } from '../storage/storage.ts'
 import { countTriggers, recount } from './counts.ts'
 import { shapeOf } from './ddl.ts'
@@ -60,6 +60,7 @@ export async function run(db: Database, { models, miscounted, drafts }: Change):
   await rememberRenames(db, plans)
   await rememberSecrets(db, models)
   await rememberShapes(db, models)
+  if (dialect.isShared) await publish(db, models)
   await rememberSteps(db, plans)
   return plans
 }
@@ -123,6 +124,12 @@ async function rememberShapes(db: Database, models: Model[]): Promise<void> {
     hasChanged ||= rows.length > 0
   }
   if (hasChanged) for (const text of db.dialect.tables.tellShapes) await execute(db, text)
+}
+
+/** From now on all nodes serve these models. */
+async function publish(db: Database, models: Model[]): Promise<void> {
+  const row = { fingerprint: fingerprintOf(models), models: JSON.stringify(models), at: new Date().toISOString() }
+  await db.insertInto('dossier_models').values(row).execute()
 }
 
 /** Every applied plan leaves a row: when, what, from which model file. */

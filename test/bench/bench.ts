@@ -8,6 +8,7 @@ import { compareGroups } from './groups.ts'
 import { compareHistories } from './history.ts'
 import { overload } from './overload.ts'
 import { visitPage } from './page.ts'
+import { comparePostgres } from './postgres.ts'
 import { stayQuiet } from './quiet.ts'
 import { pinLoad } from './servers.ts'
 import { compareSizes } from './sizes.ts'
@@ -16,16 +17,27 @@ import { manyStreams } from './streams.ts'
 import { compareWork } from './work.ts'
 
 /**
- * `npm run bench [-- ROUNDS SECONDS]`: the service beside a hand-written server, turn by turn in one run, each on one core
+ * `npm run bench [-- ROUNDS SECONDS] [--engine=postgres]`: the service beside a hand-written server, turn by turn in one run, each on one core
  * with the load on another. What counts is the ratio: it holds on another machine, the numbers do not.
  * Neither logs its requests.
  */
-const given = process.argv.slice(2).map(Number)
+const isPostgres = process.argv.includes('--engine=postgres')
+const given = process.argv
+  .slice(2)
+  .filter((word) => !word.startsWith('--'))
+  .map(Number)
 const [rounds = 5, seconds = 3] = given
 const folder = mkdtempSync(join(tmpdir(), 'dossier-bench-'))
 
-pinLoad()
+if (!isPostgres) pinLoad()
 try {
+  if (isPostgres) await comparePostgres(folder, rounds, seconds)
+  else await compareAll()
+} finally {
+  rmSync(folder, { recursive: true, force: true })
+}
+
+async function compareAll(): Promise<void> {
   const results = await compareWork(folder, rounds, seconds)
   // A short trial is no result.
   if (given.length === 0) writeFileSync(join(import.meta.dirname, 'bench.svg'), chart(results))
@@ -39,6 +51,4 @@ try {
   await compareStarts(folder)
   await stayQuiet(folder, seconds)
   await overload(folder, seconds)
-} finally {
-  rmSync(folder, { recursive: true, force: true })
 }

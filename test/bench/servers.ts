@@ -111,6 +111,19 @@ export async function startHandwritten(folder: string, records: number): Promise
   return { child, startMs, ...newTarget(url, await login(url), records) }
 }
 
+/** Both on a database elsewhere; the server that has it needs a core as well. */
+export async function startDossierOn(folder: string, url: string): Promise<BenchServer> {
+  const env = { DATABASE_URL: url, DATA_DIR: folder, MODELS_DIR: join(ROOT, 'models'), ADMIN_PASSWORD: PASSWORD }
+  const quiet = { LOG_LEVEL: 'warn', WATCH_MODELS: 'false', ALL_CORES: '1' }
+  const { child, url: at, startMs } = await launch('src/start.js', [], { ...env, ...quiet }, START_FLAGS)
+  return { child, startMs, ...newTarget(at, await login(at), 0) }
+}
+
+export async function startHandwrittenOn(url: string): Promise<BenchServer> {
+  const { child, url: at, startMs } = await launch('test/bench/handwritten-postgres.ts', [url], { ALL_CORES: '1' })
+  return { child, startMs, ...newTarget(at, await login(at), 0) }
+}
+
 /** Started the second time, like the service: with what Node had compiled the first time. */
 export async function startBare(folder: string): Promise<{ child: ChildProcess; startMs: number }> {
   const env = { NODE_COMPILE_CACHE: join(folder, 'compiled') }

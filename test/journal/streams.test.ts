@@ -268,6 +268,11 @@ t.test('streams', async (t) => {
       t.strictSame(texts, ['t25', ...['u', 'v', 'w'].map((letter) => `${letter}${told[24].id}`)])
       const read = entriesOf(storage, thing)
       const stateAfter = statesOf(storage, 'a.Thing', read)
+      t.equal(
+        await stateAfter(9_999_999, { change: 1, version: 0 }, () => undefined),
+        undefined,
+        'nothing is known of it',
+      )
       const place = { change: newest, version: 0 }
       await t.rejects(
         stateAfter(told[24].id, place, () => told[74], AbortSignal.abort()),
@@ -323,6 +328,12 @@ t.test('streams', async (t) => {
     await until(() => sink.numbers.length === 1)
     sink.emit('close')
     hub.close()
+  })
+
+  await t.test('who has gone before it was known where to begin', async (t) => {
+    const before = streams.size
+    await listen({ sink: Object.assign(new Reader(), { destroyed: true }) })
+    t.equal(streams.size, before)
   })
 
   await t.test('after the end nobody begins', async (t) => {

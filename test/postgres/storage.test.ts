@@ -52,7 +52,7 @@ const kindOf = (outcome: PromiseSettledResult<unknown>) =>
 
 if (hasServer()) {
   t.test('a database that cannot be used is one sentence', async (t) => {
-    const url = await postgresDatabase(t)
+    const url = await postgresDatabase(t, 'template0')
     const at = (change: (url: URL) => void) => {
       const other = new URL(url)
       change(other)
@@ -83,7 +83,7 @@ if (hasServer()) {
   })
 
   t.test('servers of other versions', async (t) => {
-    const url = await postgresDatabase(t)
+    const url = await postgresDatabase(t, 'template0')
     const connection = await Connection.open(url)
     t.teardown(() => connection.close())
     const asIf = (number: number) =>
@@ -108,7 +108,7 @@ if (hasServer()) {
     const together = ['a', 'b', 'a', 'c'].map((name) => storage.write({ steps: [insert(name)] }))
     t.strictSame((await Promise.allSettled(together)).map(kindOf), ['written', 'written', 'taken', 'written'])
     t.strictSame(await names(), ['a', 'b', 'c'])
-    const sameId = storage.write({ steps: [say('INSERT INTO counter (id) VALUES (1)')] })
+    const sameId = storage.write({ steps: [say('INSERT INTO counter (id) SELECT min(id) FROM counter')] })
     await t.rejects(sameId, fault('taken', { details: { columns: ['id'] } }))
     const pair = await storage.write({
       steps: [
@@ -207,7 +207,11 @@ if (hasServer()) {
     }
     await other.query(CUT)
     t.strictSame((await slow).map(kindOf), ['unsure'])
-    await other.query('DROP TRIGGER linger ON counter')
+    await other.query(`DROP TRIGGER linger ON counter;
+      CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE foreign_key_violation; END $$;
+      CREATE CONSTRAINT TRIGGER refuse AFTER INSERT ON counter DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION refuse()`)
+    await t.rejects(storage.write({ steps: [insert('u')] }), fault('dangling'), 'refused at the commit')
+    await other.query('DROP TRIGGER refuse ON counter')
     t.strictSame(await names(), ['before', 'after'], 'none of it was written')
     const gone = new URL(url)
     gone.pathname = 'nowhere'

@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs'
+import { rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { sql } from 'kysely'
@@ -163,6 +163,14 @@ t.test('another process that holds the lock holds up nobody but who writes', asy
   other.exec('ROLLBACK')
   await storage.write({ steps: [insert('c')] })
   t.strictSame(await names(storage), ['c'])
+})
+
+t.test('how much room it takes', async (t) => {
+  const folder = emptyFolder(t)
+  const storage = await counterTable(t, folder)
+  t.match(await storage.sizes(), { database: Number, log: Number })
+  rmSync(`${databaseFile(join(folder, 'data'))}-wal`)
+  t.match(await storage.sizes(), { log: 0 })
 })
 
 t.test('jobs: one transaction, on another thread; what they throw undoes everything', async (t) => {

@@ -9,21 +9,24 @@ const CHANGE_LOCK = 3_333_000_002
 const LOCK_MS = 2000
 
 /** A job on the tables, in one transaction, on a connection of its own. Of two nodes, one waits for the other. */
-export async function change<Input, Result>(url: string, { module, name }: Job<Input, Result>, input: Input) {
-  const { [name]: run } = await import(module)
-  const connection = await Connection.open(url).catch((error) => {
+export async function change<Input, Result>(url: string, job: Job<Input, Result>, input: Input): Promise<Result> {
+  const work = async () => {
+    const connection = await Connection.open(url)
+    return carryOut(connection, job, input).finally(() => connection.close())
+  }
+  return work().catch((error) => {
     throw faultOf(error)
   })
+}
+
+async function carryOut<Input, Result>(connection: Connection, { module, name }: Job<Input, Result>, input: Input) {
+  const { [name]: run } = await import(module)
   const say = (sql: string) => connection.runOnce({ sql, parameters: [] })
-  try {
-    await say(`BEGIN; SET LOCAL lock_timeout = ${LOCK_MS}; SELECT pg_advisory_xact_lock(${CHANGE_LOCK})`)
-    const db = kyselyOver((query) => connection.runOnce(query))
-    const result: Result = await run(db, input)
-    await say('COMMIT')
-    return result
-  } catch (error) {
-    throw faultOf(error)
-  } finally {
-    await connection.close()
-  }
+  await say(`BEGIN; SET LOCAL lock_timeout = ${LOCK_MS}; SELECT pg_advisory_xact_lock(${CHANGE_LOCK})`)
+  const result: Result = await run(
+    kyselyOver((query) => connection.runOnce(query)),
+    input,
+  )
+  await say('COMMIT')
+  return result
 }

@@ -8,6 +8,7 @@ import type {
   Job,
   Piece,
   Progress,
+  Published,
   Row,
   Seeker,
   Sizes,
@@ -26,6 +27,7 @@ import { explainOpening, faultOf } from './faults.ts'
 import { Groups, type OnCommit } from './groups.ts'
 import { kyselyOver } from './kysely.ts'
 import { layOut } from './layout.ts'
+import { publishedIn } from './published.ts'
 import { Reader } from './reader.ts'
 import { PostgresSearcher } from './searcher.ts'
 import { Shapes } from './shapes.ts'
@@ -76,6 +78,7 @@ const SIZE = 'SELECT pg_database_size(current_database()) AS bytes'
 class PostgresStorage implements Storage {
   readonly db: Database
   readonly dialect = DIALECT
+  readonly published: Published
   readonly #url: string
   readonly #reader: Reader
   readonly #groups: Groups
@@ -90,6 +93,7 @@ class PostgresStorage implements Storage {
     this.#url = url
     this.#reader = new Reader(url)
     this.#shapes = new Shapes(this.#reader)
+    this.published = publishedIn(this.#reader)
     this.#groups = new Groups(url, (units, milliseconds) => {
       // Before anybody is answered: nobody misses what they have written.
       this.#reader.lookAgain()
@@ -146,14 +150,14 @@ class PostgresStorage implements Storage {
 
   /** All nodes have the same: who comes first makes it. */
   async #makeSecret(): Promise<string> {
-    const fresh = randomBytes(32).toString('base64url')
-    const make = {
-      sql: `INSERT INTO dossier_secret SELECT ? WHERE pg_advisory_xact_lock(3333000003) IS NOT NULL AND NOT EXISTS (${SECRET})`,
-      parameters: [fresh],
-    }
-    await this.write({ steps: [make] })
+    await this.keepSecret(randomBytes(32).toString('base64url'))
     const row = await this.readOne({ sql: SECRET, parameters: [] })
     return row?.secret as string
+  }
+
+  async keepSecret(secret: string): Promise<void> {
+    const keep = { sql: `INSERT INTO dossier_secret SELECT ? WHERE NOT EXISTS (${SECRET})`, parameters: [secret] }
+    await this.write({ steps: [keep], alone: 'secret' })
   }
 
   search(statement: Statement, seeker: Seeker): Promise<Found> {

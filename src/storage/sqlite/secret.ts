@@ -13,11 +13,13 @@ export function cookieSecret(dataDir: string): string {
   return secret
 }
 
+export const keepSecret = (dataDir: string, secret: string) => makeSecret(join(dataDir, 'cookie-secret'), secret)
+
 /** Written aside and linked into place: of two processes that start at once one wins, and neither reads half a secret. */
-function makeSecret(file: string): void {
+function makeSecret(file: string, secret = randomBytes(32).toString('base64url')): void {
   const draft = `${file}.${process.pid}`
   try {
-    writeFileSync(draft, randomBytes(32).toString('base64url'), { mode: 0o600 })
+    writeFileSync(draft, secret, { mode: 0o600 })
     linkSync(draft, file)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error

@@ -29,7 +29,7 @@ import { Groups } from './groups.ts'
 import { kyselyOver } from './kysely.ts'
 import { Reader } from './reader.ts'
 import { SearchThread } from './searcher.ts'
-import { cookieSecret } from './secret.ts'
+import { cookieSecret, keepSecret } from './secret.ts'
 import { Statements } from './statements.ts'
 import type { Answer } from './writer-thread.ts'
 
@@ -179,6 +179,10 @@ class SqliteStorage implements Storage {
 
   secret(): string {
     return cookieSecret(dirname(this.#file))
+  }
+
+  keepSecret(secret: string): void {
+    keepSecret(dirname(this.#file), secret)
   }
 
   sizes(): Sizes {

@@ -5,6 +5,7 @@ import { decimalKeySql } from './decimal.ts'
 /** How SQLite makes tables. */
 export const TABLES: TableDialect = {
   altersInPlace: false,
+  isShared: false,
   longestName: Number.POSITIVE_INFINITY,
   mostColumns: 2000,
   // AUTOINCREMENT: an id is never used again, even after a delete and a restart.
@@ -47,6 +48,11 @@ export const TABLES: TableDialect = {
       ? `INSERT INTO dossier_counts VALUES ('${table}', ${block}, 1) ON CONFLICT DO UPDATE SET live = live + 1`
       : `UPDATE dossier_counts SET live = live - 1 WHERE tbl = '${table}' AND block = ${block}`,
   refuseIf: (condition) => `SELECT RAISE(ABORT, '${DANGLING}') WHERE ${condition}`,
+  lastNumber: (table) => `SELECT coalesce(max(seq), 0) AS last FROM sqlite_sequence WHERE name = '${table}'`,
+  goOnFrom: (table, _column, number) => [
+    `DELETE FROM sqlite_sequence WHERE name = '${table}'`,
+    `INSERT INTO sqlite_sequence (name, seq) VALUES ('${table}', ${number})`,
+  ],
   // Readers look again when the schema's number changes, which this does also where no table was touched.
   tellShapes: ['CREATE TABLE dossier_shapes_changed (x)', 'DROP TABLE dossier_shapes_changed'],
 

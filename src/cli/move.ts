@@ -1,0 +1,135 @@
+import { resolve } from 'node:path'
+import { isDeepStrictEqual, parseArgs } from 'node:util'
+import { type Config, loadConfig } from '../config.ts'
+import { loadModels } from '../model/load.ts'
+import type { Model } from '../model/model.ts'
+import { inspect, openStorage, type Place, requireDatabase } from '../storage/open.ts'
+import { type Database, DatabaseError, jobAt, type Row, type Storage } from '../storage/storage.ts'
+import { migrate } from '../tables/migrate.ts'
+import { lastNumberOf, type Moved, type MovedTable, ownTables, portionsOf, tablesOf } from '../tables/moving.ts'
+import { isNothingToDo, overviewOf } from '../tables/overview.ts'
+import { type Command, fileNamed, runCommand, UsageError, type World } from './command.ts'
+import { rateOf } from './rate.ts'
+
+export const HELP = `Usage: npm run move -- --to PLACE
+
+Copies everything from the database that the settings name into an empty one, and compares every row: to PostgreSQL
+(--to postgres://user@host/db), or from there (with DATABASE_URL) into a data folder that has no database yet
+(--to FOLDER). Ids, versions, history, users, sessions, tokens and the secret that signs cookies are the same then.
+Stop the service first; nothing is changed where it comes from. Exit codes: 0 done, 1 refused, 2 wrong usage.
+`
+
+const MOVING = import.meta.resolve('../tables/moving.ts')
+const MAKE = jobAt<MovedTable[], void>(MOVING, 'make')
+const PUT = jobAt<{ table: string; columns: string[]; rows: Row[] }, void>(MOVING, 'put')
+const GO_ON = jobAt<{ table: string; order: string; last: number }[], void>(MOVING, 'goOn')
+
+export const moveCommand: Command = async (world) => {
+  const { values } = parseArgs({ args: world.args, options: { to: { type: 'string' } } })
+  if (values.to === undefined) throw new UsageError('Where to?')
+  const config = loadConfig(world.env, true)
+  const to = placeOf(values.to, config, world)
+  requireDatabase(config)
+  const models = await loadModels(config.MODELS_DIR)
+  const secret = await secretOf(config)
+  const target = await openStorage(to)
+  try {
+    const rows = await inspect(config, (source) => copy(source, target, models, world))
+    await target.keepSecret(secret)
+    return `${rows.toLocaleString('en')} rows are copied and compared. Start the service with ${nameOf(to)}.\n`
+  } finally {
+    await target.close()
+  }
+}
+
+const isUrl = (name: string) => /^postgres(?:ql)?:/.test(name)
+
+function placeOf(name: string, { DATA_DIR, DATABASE_URL }: Config, world: World): Place {
+  if (isUrl(name) === (DATABASE_URL !== undefined))
+    throw new UsageError('One of the two is PostgreSQL, and the other a data folder.')
+  return isUrl(name) ? { DATA_DIR, DATABASE_URL: name } : { DATA_DIR: fileNamed(name, world) }
+}
+
+const nameOf = ({ DATA_DIR, DATABASE_URL }: Place) =>
+  DATABASE_URL === undefined ? `DATA_DIR=${resolve(DATA_DIR)}` : 'this DATABASE_URL'
+
+async function secretOf(place: Place): Promise<string> {
+  const storage = await openStorage(place)
+  try {
+    return await storage.secret()
+  } finally {
+    await storage.close()
+  }
+}
+
+async function copy(source: Database, target: Storage, models: Model[], world: World): Promise<number> {
+  await requireEmpty(target.db)
+  if (!isNothingToDo(await overviewOf(source, models)))
+    throw new DatabaseError('The tables are not what the model files say. Start the service once, and stop it again.')
+  const tables = await tablesOf(source, models)
+  const all: Moved[] = [...tables, ...ownTables()]
+  await target.change(MAKE, tables)
+  const total = await countOf(source, all)
+  const told = { copied: rateOf(world.stderr, 'copied', 'rows'), compared: rateOf(world.stderr, 'compared', 'rows') }
+  let done = 0
+  for (const one of all)
+    for await (const rows of portionsOf(source, one)) {
+      await target.change(PUT, { table: one.table, columns: one.columns, rows })
+      done += rows.length
+      told.copied.tell({ done, of: total })
+    }
+  told.copied.end()
+  const numbers = all.filter(({ isNumbered }) => isNumbered)
+  const lasts = []
+  for (const one of numbers) lasts.push({ table: one.table, order: one.order, last: await lastNumberOf(source, one) })
+  await target.change(GO_ON, lasts)
+  await compare(source, target, all, (compared) => told.compared.tell({ done: compared, of: total }))
+  told.compared.end()
+  // Indexes, triggers, counts, and what refers to what.
+  await migrate(target, models)
+  return done
+}
+
+async function requireEmpty(db: Database): Promise<void> {
+  const user = await db.selectFrom('dossier_users').select('username').limit(1).executeTakeFirst()
+  const tables = await db.dialect.tables.modelTables(db)
+  if (user || tables.length > 0)
+    throw new DatabaseError('There is something already where this is to go. Name an empty place.')
+}
+
+async function countOf(db: Database, all: Moved[]): Promise<number> {
+  let total = 0
+  for (const { table } of all) {
+    const { count } = await db
+      .selectFrom(table)
+      .select((is) => is.fn.countAll<number>().as('count'))
+      .executeTakeFirstOrThrow()
+    total += count
+  }
+  return total
+}
+
+/** Throws if a row is not what it was. */
+export async function compare(
+  source: Database,
+  target: { db: Database },
+  all: Moved[],
+  onCompared: (rows: number) => void,
+): Promise<void> {
+  let compared = 0
+  for (const one of all) {
+    const theirs = portionsOf(target.db, one)
+    for await (const rows of portionsOf(source, one)) {
+      const { value: copied } = await theirs.next()
+      if (!isDeepStrictEqual(rows.map(plain), (copied as Row[]).map(plain)))
+        throw new DatabaseError(`${one.table} is not the same after it was copied. Empty the place, and move again.`)
+      compared += rows.length
+      onCompared(compared)
+    }
+  }
+}
+
+/** Engines make rows in ways of their own. */
+const plain = (row: Row): Row => ({ ...row })
+
+if (import.meta.main) await runCommand(HELP, moveCommand)

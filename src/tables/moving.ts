@@ -1,0 +1,125 @@
+import { sql } from 'kysely'
+import { type Model, tableOf } from '../model/model.ts'
+import type { Column, Database, Row } from '../storage/storage.ts'
+import { createTable } from './ddl.ts'
+import { execute } from './execute.ts'
+import { hiddenColumns } from './plan-renames.ts'
+
+/** What goes from one database to another, whichever engines they are: tables as they are, row by row. */
+export interface Moved {
+  table: string
+  columns: string[]
+  /** by what rows are put in order; a number lets large tables be read in portions */
+  order: string
+  isNumbered: boolean
+}
+
+/** Rows that have no number of their own, but an order in which they came. */
+const ROWID = 'rowid'
+
+/** The service's own tables, those that others refer to first. What follows from records is made anew. */
+const OWN: Moved[] = [
+  own('dossier_users', 'username password roles enabled createdOn lastLogin'),
+  own('dossier_former', 'username'),
+  own('dossier_sessions', 'id username createdOn lastSeen address'),
+  own('dossier_attempts', 'id username address at', true),
+  own('dossier_keys', 'key username hash at tables rows'),
+  own('dossier_tokens', 'id hash username name readOnly createdOn expires lastUsed', true),
+  own('dossier_migrations', 'id at model steps fileHash', true),
+  { ...own('dossier_renames', 'change model earlier later'), order: ROWID },
+  own('dossier_secrets', 'model field upTo done'),
+  own('dossier_changes', 'change model id version operation by at createdBy batch fields was became whole', true),
+]
+
+function own(table: string, names: string, isNumbered = false): Moved {
+  const columns = names.split(' ')
+  return { table, columns, order: columns[0] as string, isNumbered }
+}
+
+/** A table of records, and how it is made elsewhere: also what no field shows any more, and what no file describes. */
+export interface MovedTable extends Moved {
+  model: Model | undefined
+  hidden: Column[]
+}
+
+export async function tablesOf(db: Database, models: Model[]): Promise<MovedTable[]> {
+  const moved: MovedTable[] = []
+  for (const name of await db.dialect.tables.modelTables(db)) {
+    const table = await db.dialect.tables.readTable(db, name)
+    const stored = (table?.columns ?? []).filter(({ generated }) => generated === undefined)
+    const model = models.find((one) => tableOf(one) === name)
+    const hidden = hiddenColumns(model ?? ({ fields: [] } as unknown as Model), stored)
+    moved.push({
+      table: name,
+      columns: stored.map((column) => column.name),
+      order: 'id',
+      isNumbered: true,
+      model,
+      hidden,
+    })
+  }
+  return moved
+}
+
+export const ownTables = (): Moved[] => OWN
+
+/** The job that makes the tables, without indexes and triggers: those come when all is there. */
+export async function make(db: Database, tables: MovedTable[]): Promise<void> {
+  for (const { table, model, hidden } of tables) {
+    const described = model ?? ({ name: table, fields: [] } as unknown as Model)
+    await execute(db, createTable(described, db.dialect.tables, table, hidden))
+  }
+}
+
+/** Values that one statement may have. */
+const MOST_VALUES = 20_000
+
+/** The job that puts some rows into a table. */
+export async function put(db: Database, { table, columns, rows }: { table: string; columns: string[]; rows: Row[] }) {
+  const most = Math.floor(MOST_VALUES / columns.length)
+  for (let from = 0; from < rows.length; from += most)
+    await db
+      .insertInto(table)
+      .values(rows.slice(from, from + most))
+      .execute()
+}
+
+/** The job that lets numbers go on where they were: none is given away twice. */
+export async function goOn(db: Database, numbers: { table: string; order: string; last: number }[]): Promise<void> {
+  for (const { table, order, last } of numbers)
+    for (const text of db.dialect.tables.goOnFrom(table, order, last)) await execute(db, text)
+}
+
+export async function lastNumberOf(db: Database, { table, order }: Moved): Promise<number> {
+  const { rows } = await execute(db, db.dialect.tables.lastNumber(table, order))
+  return (rows[0] as { last: number }).last
+}
+
+/** Rows that are read at a time. */
+const PORTION = 2000
+
+/** All rows of a table, in portions where they have numbers. */
+export async function* portionsOf(db: Database, moved: Moved): AsyncGenerator<Row[]> {
+  if (!moved.isNumbered) return yield await allOf(db, moved)
+  const { table, columns, order } = moved
+  let last = Number.MIN_SAFE_INTEGER
+  for (let size = PORTION; size === PORTION; ) {
+    const { rows } = await sql<Row>`
+      SELECT ${namesOf(columns)} FROM ${sql.table(table)} WHERE ${sql.ref(order)} > ${last}
+      ORDER BY ${sql.ref(order)} LIMIT ${PORTION}`.execute(db)
+    yield rows
+    size = rows.length
+    last = (rows.at(-1)?.[order] as number) ?? last
+  }
+}
+
+/** In an order that is the same to all engines, which do not sort texts alike. */
+async function allOf(db: Database, { table, columns, order }: Moved): Promise<Row[]> {
+  const inOrder = order === ROWID ? sql`ORDER BY rowid` : sql``
+  const { rows } = await sql<Row>`SELECT ${namesOf(columns)} FROM ${sql.table(table)} ${inOrder}`.execute(db)
+  if (order === ROWID) return rows
+  const keyed = rows.map((row) => ({ row, key: JSON.stringify(columns.map((name) => row[name])) }))
+  return keyed.sort((a, b) => (a.key < b.key ? -1 : 1)).map(({ row }) => row)
+}
+
+const namesOf = (columns: string[]) => sql.join(columns.map((name) => sql.ref(name)))

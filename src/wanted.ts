@@ -1,0 +1,62 @@
+import type { Config } from './config.ts'
+import { watchFolder } from './lib/watch.ts'
+import { loadModels } from './model/load.ts'
+import { fingerprintOf, type Model } from './model/model.ts'
+import type { Published, Storage } from './storage/storage.ts'
+
+/** How often it is looked whether another node has published other models. */
+const LOOK_MS = 1000
+
+/** Models that are to be served. */
+export interface Wanted {
+  models: Model[]
+  fingerprint: string
+  /** other nodes do not know of them yet */
+  isNew: boolean
+  /** why they are not those of the folder */
+  why?: string
+}
+
+const BEHIND =
+  'The models folder here was served before, and another node has published a later one, which is served. Bring the folder up to date, or send SIGHUP to publish it again.'
+
+/**
+ * Which models are to be served: those of the folder. Where nodes share a database, it holds the models that are served: a
+ * folder that was never published is published, and one that is older than what is served yields to it.
+ */
+export async function wantedModels(
+  { published }: Pick<Storage, 'published'>,
+  folder: string,
+  isForced = false,
+  load = loadModels,
+): Promise<Wanted> {
+  const models = await load(folder)
+  const fingerprint = fingerprintOf(models)
+  const latest = await published?.latest()
+  if (!published || latest?.fingerprint === fingerprint) return { models, fingerprint, isNew: false }
+  if (!latest || isForced || !(await published.isKnown(fingerprint))) return { models, fingerprint, isNew: true }
+  return { models: JSON.parse(latest.models), fingerprint: latest.fingerprint, isNew: false, why: BEHIND }
+}
+
+/** Calls back when the folder changes, and when another node has published other models. Returns how to stop. */
+export function watchModels(storage: Pick<Storage, 'published'>, config: Config, onChange: () => void): () => void {
+  const stopFolder = config.WATCH_MODELS ? watchFolder(config.MODELS_DIR, onChange) : () => {}
+  const stopPublished = storage.published ? watchPublished(storage.published, onChange) : () => {}
+  return () => {
+    stopFolder()
+    stopPublished()
+  }
+}
+
+function watchPublished(published: Published, onChange: () => void): () => void {
+  let known: number | undefined
+  const look = async () => {
+    const generation = await published.generation()
+    if (known !== undefined && generation !== known) onChange()
+    known = generation
+  }
+  // If it cannot be looked now, it will be later.
+  const timer = setInterval(() => look().catch(() => {}), LOOK_MS)
+  void look().catch(() => {})
+  return () => clearInterval(timer)
+}

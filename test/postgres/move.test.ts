@@ -1,0 +1,97 @@
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { compare, HELP, moveCommand } from '../../src/cli/move.ts'
+import { kyselyOver } from '../../src/storage/postgres/kysely.ts'
+import { postgresDatabase } from '../engine.ts'
+import { CONTACT, commandRunner, PASSWORD, startApp, THING, writeModel } from '../helper.ts'
+import { hasServer } from './run-on-postgres.ts'
+
+const MODELS = {
+  'contacts.Contact.json': CONTACT,
+  'test.Thing.json': THING,
+  'a.Line.json': {
+    type: 'object',
+    properties: { of: { type: 'integer', reference: 'contacts.Contact', onDelete: 'cascade' }, n: { type: 'integer' } },
+  },
+  'a.Gone.json': { type: 'object', properties: { text: { type: 'string' } } },
+}
+
+if (hasServer())
+  t.test('everything goes to PostgreSQL, and back', async (t) => {
+    const app = await startApp(t, { models: MODELS })
+    const admin = await app.login()
+    for (let nth = 0; nth < 5; nth++)
+      await admin.put('/ws/rest/contacts.Contact', { firstName: `N${nth}`, email: `n${nth}@example.org` })
+    await admin.put('/ws/rest/test.Thing', {
+      count: 1,
+      ratio: 0.25,
+      done: true,
+      tags: ['a'],
+      price: '1.50',
+      place: { city: 'x' },
+    })
+    for (let nth = 0; nth < 3; nth++) await admin.put('/ws/rest/a.Line', { of: 1, n: nth })
+    await admin.put('/ws/rest/a.Gone', { text: 'kept' })
+    await admin.post('/ws/rest/contacts.Contact/1', { version: 0, lastName: 'x' })
+    await admin.delete('/ws/rest/contacts.Contact/5')
+    await admin.put('/ws/users', { username: 'Bob', password: PASSWORD, roles: ['sales'] })
+    // A field that is gone is kept, and so is a model without a file.
+    const { email: _, ...properties } = CONTACT.properties
+    writeModel(app.folder, 'contacts.Contact.json', { ...CONTACT, properties, list: ['fullName'] })
+    rmSync(join(app.folder, 'models', 'a.Gone.json'))
+    const { DATA_DIR, MODELS_DIR } = app.config
+    const env = { DATA_DIR, MODELS_DIR }
+    const url = await postgresDatabase(t)
+    const move = (more: object, to: string) => commandRunner(HELP, moveCommand, { ...env, ...more })(`--to ${to}`)
+    t.match(await move({}, url), { code: 1, err: /not what the model files say/ })
+    await app.service.reload()
+    const seen = async (running: typeof app, cookie: string | undefined) => {
+      const client = Object.assign(await running.login(), { cookie })
+      const paths = [
+        'contacts.Contact',
+        'test.Thing',
+        'a.Line',
+        'contacts.Contact/1/history',
+        'contacts.Contact/deleted',
+      ]
+      const answers = [...paths.map((path) => `/ws/rest/${path}`), '/ws/changes', '/ws/users']
+      return Promise.all(answers.map(async (path) => (await client.get(path)).text.replace(/"lastLogin":"[^"]+"/g, '')))
+    }
+    const before = await seen(app, admin.cookie)
+    await app.close()
+    const there = await postgresDatabase(t)
+    t.match(await move({}, there), {
+      code: 0,
+      out: /^\d+ rows are copied and compared\. Start the service with this DATABASE_URL/,
+    })
+    t.match(await move({}, there), { code: 1, err: /There is something already/ })
+    t.match(await move({}, join(app.folder, 'other')), { code: 2, err: /One of the two is PostgreSQL/ })
+    t.match(await commandRunner(HELP, moveCommand, env)(''), { code: 2, err: /Where to/ })
+
+    const moved = await startApp(t, { folder: app.folder, env: { DATABASE_URL: there } })
+    t.strictSame(await seen(moved, admin.cookie), before, 'the session, too')
+    const client = await moved.login()
+    const { body } = await client.put('/ws/rest/contacts.Contact', { firstName: 'New' })
+    t.equal(body.data[0].id, 6, 'an id that was given away is not given away again')
+    await client.delete('/ws/rest/contacts.Contact/6')
+    t.match((await client.get('/ws/rest/contacts.Contact')).body, { total: 4 })
+    const after = await seen(moved, admin.cookie)
+    await moved.close()
+
+    const folder = join(app.folder, 'back')
+    t.match(await move({ DATABASE_URL: there }, folder), { code: 0, out: /Start the service with DATA_DIR=/ })
+    const back = await startApp(t, { folder: app.folder, env: { DATA_DIR: folder } })
+    t.strictSame(await seen(back, admin.cookie), after)
+    t.equal((await (await back.login()).put('/ws/rest/contacts.Contact', { firstName: 'X' })).body.data[0].id, 7)
+    const lines = { table: 'a__Line', columns: ['id', 'n'], order: 'id', isNumbered: true }
+    const wrong = kyselyOver(async () => [{ id: 1, n: 99 }])
+    await t.rejects(
+      compare(back.db, { db: wrong }, [lines], () => {}),
+      /a__Line is not the same after it was copied/,
+    )
+    t.match(await back.db.selectFrom('a__Gone').selectAll().execute(), [{ id: 1, text: 'kept' }])
+    t.match(await back.db.selectFrom('contacts__Contact').select('email').where('id', '=', 1).execute(), [
+      { email: 'n0@example.org' },
+    ])
+  })

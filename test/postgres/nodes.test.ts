@@ -1,0 +1,69 @@
+import { setTimeout } from 'node:timers/promises'
+import t from 'tap'
+import { hasServer } from './run-on-postgres.ts'
+
+const isThere = hasServer()
+process.env.TEST_ENGINE = 'postgres'
+const { CONTACT, makeFolder, startApp, writeModel } = await import('../helper.ts')
+
+const CONTACTS = '/ws/rest/contacts.Contact'
+const withField = (name: string) => ({ ...CONTACT, properties: { ...CONTACT.properties, [name]: { type: 'string' } } })
+
+async function until(isSo: () => Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await setTimeout(50)
+}
+
+if (isThere)
+  t.test('two nodes on one database', async (t) => {
+    const one = await startApp(t)
+    const { DATABASE_URL = '' } = one.config
+    const two = await startApp(t, { folder: makeFolder(t), env: { DATABASE_URL } })
+    const first = await one.login()
+    const second = Object.assign(await two.login(), { cookie: first.cookie })
+    t.equal((await second.get('/ws/me')).status, 200, 'a session of one is known to the other')
+    const { body } = await first.put(CONTACTS, { firstName: 'Ada' })
+    t.match((await second.get(`${CONTACTS}/${body.data[0].id}`)).body.data, [{ firstName: 'Ada' }])
+    t.match((await second.get(CONTACTS)).body, { total: 1 })
+    const health = async (app: typeof one) => (await (app === one ? first : second).get('/health')).body.data[0].models
+    const has = async (app: typeof one, field: string) =>
+      (await (app === one ? first : second).get('/ws/meta/fields/contacts.Contact')).text.includes(`"${field}"`)
+
+    await t.test('a folder that is new is published, and the others follow', async (t) => {
+      writeModel(one.folder, 'contacts.Contact.json', withField('city'))
+      await one.service.reload()
+      t.match(await health(one), { current: true })
+      t.equal((await first.put(CONTACTS, { firstName: 'B', city: 'Bern' })).status, 200)
+      await until(() => has(two, 'city'))
+      t.equal((await second.put(CONTACTS, { firstName: 'C', city: 'Chur' })).status, 200)
+      t.match(await health(two), { current: false, why: [/another node has published a later one/] })
+      await two.service.reload()
+      t.match(await health(two), { current: false }, 'an older folder yields')
+      writeModel(two.folder, 'contacts.Contact.json', withField('city'))
+      await two.service.reload()
+      t.match(await health(two), { current: true })
+    })
+
+    await t.test('a node that starts with an older folder serves what the others serve', async (t) => {
+      const three = await startApp(t, { folder: makeFolder(t), env: { DATABASE_URL } })
+      t.match((await three.stranger.get('/health')).body.data, [{ models: { current: false } }])
+      const third = Object.assign(await three.login(), { cookie: first.cookie })
+      t.match((await third.get('/ws/meta/fields/contacts.Contact')).text, /"city"/)
+    })
+
+    await t.test('who wants an earlier folder back says so', async (t) => {
+      writeModel(one.folder, 'contacts.Contact.json', CONTACT)
+      await one.service.reload()
+      t.match(await health(one), { current: false })
+      t.ok(await has(one, 'city'))
+      await one.service.reload(true)
+      t.match(await health(one), { current: true })
+      t.notOk(await has(one, 'city'))
+      await until(async () => !(await has(two, 'city')))
+    })
+
+    await t.test('what changes on one is told by the other', async (t) => {
+      const { next } = (await second.get('/ws/changes?limit=1000')).body
+      await first.put(CONTACTS, { firstName: 'Eve' })
+      t.match((await second.get(`/ws/changes?since=${next}`)).body.data, [{ operation: 'create', by: 'admin' }])
+    })
+  })
