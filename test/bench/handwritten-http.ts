@@ -50,7 +50,7 @@ export function serve(store: Store): void {
     const now = Date.now()
     return (await store.session(keyOf(id), now - 24 * HOUR, now - HOUR))?.username
   }
-  const server = createServer(async (request, response) => {
+  const handle = async (request: IncomingMessage, response: ServerResponse) => {
     const { method, url = '' } = request
     if (url === '/callback') {
       const id = randomBytes(24).toString('base64url')
@@ -82,6 +82,8 @@ export function serve(store: Store): void {
     return row
       ? answer(response, 200, { status: 0, data: [row] })
       : answer(response, 409, { status: -1, code: 'VERSION_CONFLICT', data: [await store.read(id)] })
-  })
+  }
+  // Who goes away in the middle is nobody to answer.
+  const server = createServer((request, response) => void handle(request, response).catch(() => response.destroy()))
   server.listen(Number(process.env.PORT), '127.0.0.1')
 }
