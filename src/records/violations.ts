@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { Failure } from '../errors.ts'
 import { type Person, type Reach, reachOf, scopeOf } from '../model/access.ts'
-import { type Model, tableOf } from '../model/model.ts'
+import { type Field, type Model, tableOf } from '../model/model.ts'
 import type { Row, StorageFault } from '../storage/storage.ts'
 import { is } from '../tables/condition.ts'
 import { indexesOf, isCalled } from '../tables/ddl.ts'
@@ -20,6 +20,7 @@ export async function explainViolation(
   written: Row | number,
 ): Promise<Error> {
   if (fault.kind === 'taken') return notUnique(fault, model)
+  if (fault.kind === 'long') return tooLong(model, Object(written))
   if (fault.kind !== 'dangling') return fault
   if (typeof written === 'number') return stillReferred(surroundings, model, written, person)
   const missing = await missingAmong(surroundings, referencesIn(model, written), () => EVERYBODY)
@@ -31,6 +32,19 @@ export async function explainViolation(
       'A record that this refers to was not there when this was written; perhaps an earlier operation of the same batch has deleted it.',
     )
   )
+}
+
+/** Shorter texts fit into every index. */
+const SHORT = 500
+
+/** Some engines bound what can be indexed, and do not tell what it was: an indexed text that is long, or is computed. */
+function tooLong(model: Model, written: Row): Failure {
+  const indexed = new Set(indexesOf(model).flatMap(({ fields }) => fields))
+  const isLong = ({ name, computed }: Field) => computed !== undefined || String(written[name]).length > SHORT
+  const fields = model.fields.filter((field) => indexed.has(field.name) && isLong(field)).map(({ name }) => name)
+  return new Failure('VALIDATION_FAILED', `${fields.join(' or ')} is too long to be indexed.`, {
+    errors: Object.fromEntries(fields.map((name) => [name, 'is too long to be indexed'])),
+  })
 }
 
 function notUnique({ details }: StorageFault, model: Model): Failure {

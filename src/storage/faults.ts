@@ -18,6 +18,8 @@ export type FaultKind =
   | 'large'
   /** a search took too long */
   | 'slow'
+  /** a value is too long for its index */
+  | 'long'
   /** nobody waits for the search any more */
   | 'unwanted'
   /** it is not known whether something was written: the connection was lost before that was told */

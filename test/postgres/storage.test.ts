@@ -6,6 +6,7 @@ import { change } from '../../src/storage/postgres/changer.ts'
 import { Connection } from '../../src/storage/postgres/connection.ts'
 import { DIALECT } from '../../src/storage/postgres/dialect.ts'
 import { explainOpening, faultOf } from '../../src/storage/postgres/faults.ts'
+import { foldCounts } from '../../src/storage/postgres/folding.ts'
 import { Groups } from '../../src/storage/postgres/groups.ts'
 import { kyselyOver } from '../../src/storage/postgres/kysely.ts'
 import { layOut } from '../../src/storage/postgres/layout.ts'
@@ -294,6 +295,20 @@ if (hasServer()) {
     await second.close()
     await second.close()
     t.match(await storage.sizes(), { database: Number, log: 0 })
+    await other.query(
+      `INSERT INTO dossier_counts VALUES ('x', 1, 0, 5), ('x', 1, 3, 7), ('x', 1, 4, -2), ('x', 2, 9, 1)`,
+    )
+    const stopFolding = foldCounts((unit) => storage.write(unit), 10)
+    const folded = [
+      { block: 1, slot: 0, live: 10 },
+      { block: 2, slot: 0, live: 1 },
+    ]
+    const counts = () => storage.read(say('SELECT block, slot, live FROM dossier_counts ORDER BY block, slot'))
+    while (JSON.stringify(await counts()) !== JSON.stringify(folded)) await setTimeout(10)
+    stopFolding()
+    const failing = foldCounts(() => Promise.reject(new Error('no')), 5)
+    await setTimeout(20)
+    failing()
     // A transaction that has a number and is not over holds back all that came later.
     t.equal(await storage.settled(), 0)
     await other.query(`BEGIN; SELECT dossier_act('ann', NULL, false); SELECT nextval('dossier_changes_change_seq')`)

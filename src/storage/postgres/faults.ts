@@ -19,6 +19,7 @@ export function faultOf(error: unknown): unknown {
   if (error instanceof StorageFault) return error
   if (code === '23505') return new StorageFault('taken', message, takenIn(String(constraint)))
   if (code === '23503') return new StorageFault('dangling', message)
+  if (code === '54000') return new StorageFault('long', message)
   if (code === STALE) return new StorageFault('stale', 'The table has another shape by now.')
   if (code === '53100') return new StorageFault('full', `There is no room left to store this (${message}).`)
   if (code === '42703' || code === '42P01') return new StorageFault('gone', message)

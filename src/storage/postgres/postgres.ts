@@ -24,6 +24,7 @@ import { Connection } from './connection.ts'
 import { DIALECT } from './dialect.ts'
 import { goesThrough } from './explain.ts'
 import { explainOpening, faultOf } from './faults.ts'
+import { foldCounts } from './folding.ts'
 import { Groups, type OnCommit } from './groups.ts'
 import { kyselyOver } from './kysely.ts'
 import { layOut } from './layout.ts'
@@ -86,6 +87,7 @@ class PostgresStorage implements Storage {
   readonly #walks: Walks
   readonly #asides: Asides
   readonly #shapes: Shapes
+  readonly #stopFolding = foldCounts((unit) => this.write(unit))
   #secret: Promise<string> | undefined
   #closed: Promise<void> | undefined
 
@@ -200,6 +202,7 @@ class PostgresStorage implements Storage {
   }
 
   async #close(): Promise<void> {
+    this.#stopFolding()
     this.#shapes.close()
     await Promise.all([this.#searches.close(), this.#walks.close(), this.#asides.close()])
     await this.#groups.close()
