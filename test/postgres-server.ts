@@ -17,6 +17,8 @@ const NOBODY = 65_534
 
 export interface Server {
   url: string
+  /** ends it in the middle of whatever it does, and starts it again */
+  restart(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -43,15 +45,23 @@ export async function startPostgres(settings: string[] = []): Promise<Server> {
     'fsync=off',
     ...settings,
   ]
-  const server = spawn(join(native, 'bin', 'postgres'), ['-D', data, ...given.flatMap((one) => ['-c', one])], {
-    ...options,
-    stdio: 'ignore',
-  })
-  const ended = new Promise((resolve) => server.once('exit', resolve))
+  const serverWords = ['-D', data, ...given.flatMap((one) => ['-c', one])]
+  const begin = () => spawn(join(native, 'bin', 'postgres'), serverWords, { ...options, stdio: 'ignore' })
+  let server = begin()
   const url = `postgres://postgres@localhost/postgres?host=${encodeURIComponent(data)}`
-  const stop = async () => {
-    server.kill('SIGINT')
+  const end = async (signal: NodeJS.Signals) => {
+    const ended = new Promise((resolve) => server.once('exit', resolve))
+    server.kill(signal)
     await ended
+  }
+  const restart = async () => {
+    // Without a word to anybody.
+    await end('SIGQUIT')
+    server = begin()
+    await untilReady(url)
+  }
+  const stop = async () => {
+    await end('SIGINT')
     rmSync(folder, { recursive: true, force: true })
   }
   process.once('exit', () => {
@@ -59,7 +69,7 @@ export async function startPostgres(settings: string[] = []): Promise<Server> {
     rmSync(folder, { recursive: true, force: true })
   })
   await untilReady(url)
-  return { url, stop }
+  return { url, restart, stop }
 }
 
 /** Packages cannot have links in them: the server looks for its libraries by names that have to be made. */

@@ -7,9 +7,11 @@ import { importedAgain, sentAgain } from './again.ts'
 import { fileOf, Oracle, randomNumbers } from './edits.ts'
 import { followToTheEnd } from './follow.ts'
 import { crashRound, kill, makeCrashFolder, newLedger, startService } from './harness.ts'
+import { crashNodes } from './nodes.ts'
 
-/** `npm run crash [-- ROUNDS]`: kills the service over and over while many clients write, and while models change. */
-const rounds = Number(process.argv[2] ?? 50)
+/** `npm run crash [-- ROUNDS] [--engine=postgres]`: kills the service over and over while many clients write, and while models change. */
+const isPostgres = process.argv.includes('--engine=postgres')
+const rounds = Number(process.argv.slice(2).find((word) => /^\d+$/.test(word)) ?? 50)
 const say = (line: string) => process.stdout.write(`${line}\n`)
 const folder = mkdtempSync(join(tmpdir(), 'dossier-crash-'))
 
@@ -84,8 +86,11 @@ async function whileModelsChange(): Promise<void> {
   }
 }
 
-await whileManyWrite()
-await whileAllIsSentAgain()
-await whileModelsChange()
+if (isPostgres) stopAt(await crashNodes(join(folder, 'nodes'), rounds, say))
+else {
+  await whileManyWrite()
+  await whileAllIsSentAgain()
+  await whileModelsChange()
+}
 rmSync(folder, { recursive: true })
 say('Nothing acknowledged was lost.')
