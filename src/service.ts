@@ -18,10 +18,9 @@ import type { TablePlan } from './tables/plan.ts'
 import { backupBeforeChange } from './upkeep/backups.ts'
 import { Metrics } from './upkeep/metrics.ts'
 import { beginUpkeep } from './upkeep/upkeep.ts'
-import { wantedModels, watchModels } from './wanted.ts'
+import { WantedModels, watchModels } from './wanted.ts'
 
 type App = Awaited<ReturnType<typeof buildApp>>
-
 const TELL_AGAIN_MS = 10_000
 const TELL_PROGRESS_MS = 5000
 
@@ -34,6 +33,7 @@ export class Service {
   readonly #metrics = new Metrics()
   #app!: App
   #front!: HttpFront
+  #wanted!: WantedModels
   #fingerprint = ''
   /** of what was looked at last, whether it could be followed or not */
   #following = ''
@@ -69,7 +69,8 @@ export class Service {
       this.#metrics.commit(units, ms)
       this.streams?.wake()
     })
-    const { models, isNew, why } = await wantedModels(this.storage, config.MODELS_DIR)
+    this.#wanted = new WantedModels(this.storage, config.MODELS_DIR)
+    const { models, isNew, why } = await this.#wanted.look()
     await this.#standing.tellPassedOver(config.MODELS_DIR)
     await this.#prepareTables(models, isNew)
     this.#standing.agree(why)
@@ -142,9 +143,8 @@ export class Service {
   }
 
   async #follow(isForced: boolean): Promise<void> {
-    const { MODELS_DIR: folder } = this.config
-    const { models, isNew, why, ...wanted } = await wantedModels(this.storage, folder, isForced, loadModelsPatiently)
-    await this.#standing.tellPassedOver(folder)
+    const { models, isNew, why, ...wanted } = await this.#wanted.look(isForced, loadModelsPatiently)
+    await this.#standing.tellPassedOver(this.config.MODELS_DIR)
     this.#following = wanted.fingerprint
     const isSame = this.#following === this.#fingerprint && !isNew
     // Another process may have changed the tables since.

@@ -22,20 +22,31 @@ const BEHIND =
 
 /**
  * Which models are to be served: those of the folder. Where nodes share a database, it holds the models that are served: a
- * folder that was never published is published, and one that is older than what is served yields to it.
+ * folder that was never published is published, and so is one that somebody has changed here; another one that is older
+ * than what is served yields to it.
  */
-export async function wantedModels(
-  { published }: Pick<Storage, 'published'>,
-  folder: string,
-  isForced = false,
-  load = loadModels,
-): Promise<Wanted> {
-  const models = await load(folder)
-  const fingerprint = fingerprintOf(models)
-  const latest = await published?.latest()
-  if (!published || latest?.fingerprint === fingerprint) return { models, fingerprint, isNew: false }
-  if (!latest || isForced || !(await published.isKnown(fingerprint))) return { models, fingerprint, isNew: true }
-  return { models: JSON.parse(latest.models), fingerprint: latest.fingerprint, isNew: false, why: BEHIND }
+export class WantedModels {
+  readonly #published: Published | undefined
+  readonly #folder: string
+  /** what was in the folder at the last look */
+  #seen: string | undefined
+
+  constructor({ published }: Pick<Storage, 'published'>, folder: string) {
+    this.#published = published
+    this.#folder = folder
+  }
+
+  async look(isForced = false, load = loadModels): Promise<Wanted> {
+    const models = await load(this.#folder)
+    const fingerprint = fingerprintOf(models)
+    const hasChanged = this.#seen !== undefined && this.#seen !== fingerprint
+    this.#seen = fingerprint
+    const latest = await this.#published?.latest()
+    if (!this.#published || latest?.fingerprint === fingerprint) return { models, fingerprint, isNew: false }
+    const isNew = !latest || isForced || hasChanged || !(await this.#published.isKnown(fingerprint))
+    if (isNew) return { models, fingerprint, isNew }
+    return { models: JSON.parse(latest.models), fingerprint: latest.fingerprint, isNew, why: BEHIND }
+  }
 }
 
 /** Calls back when the folder changes, and when another node has published other models. Returns how to stop. */

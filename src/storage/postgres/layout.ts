@@ -86,9 +86,6 @@ const STEPS: readonly string[] = [
 
 /** Made anew where another version says them otherwise. */
 const FUNCTIONS = (fold: string) => `
-  CREATE OR REPLACE FUNCTION dossier_now() RETURNS text LANGUAGE sql STABLE AS
-    $$ SELECT to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') $$;
-
   -- Letters whose case does not count.
   CREATE OR REPLACE FUNCTION dossier_fold(value text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS
     $$ SELECT replace(lower(replace(value, 'İ', 'i') COLLATE "${fold}"), 'ς', 'σ') COLLATE "C" $$;

@@ -11,6 +11,9 @@ const TYPES: Record<string, string> = {
 
 const literal = (text: string) => `'${text.replaceAll("'", "''")}'`
 
+/** What is set for a unit of work. */
+const setting = (name: string) => `nullif(current_setting('dossier.${name}', true), '')`
+
 function triggerText({ name, when, event, on, body }: TriggerDraft): string {
   const row = event === 'DELETE' ? 'OLD' : 'NEW'
   return `CREATE OR REPLACE FUNCTION "${name}"() RETURNS trigger LANGUAGE plpgsql AS $body$ BEGIN ${body}; RETURN ${row}; END $body$;
@@ -42,17 +45,18 @@ export const TABLES: TableDialect = {
     return `coalesce(to_json(${column})::text, 'null')`
   },
 
-  now: 'dossier_now()',
+  // Said in full: to call a function for each would take longer than all the rest of it.
+  now: `to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`,
   acting: {
-    by: `dossier_setting('by')`,
-    operation: `dossier_setting('operation')`,
-    batch: 'dossier_batch()',
+    by: setting('by'),
+    operation: setting('operation'),
+    batch: `CASE WHEN ${setting('batch')} IS NOT NULL THEN dossier_batch() END`,
   },
   trigger: triggerText,
   // The text that it was made with is kept with it, so that it is known whether it is the one that is wanted.
   createTrigger: ({ name, sql }) => `${sql}; COMMENT ON FUNCTION "${name}"() IS ${literal(sql)}`,
   dropTrigger: ({ name }) => `DROP FUNCTION "${name}"() CASCADE`,
-  beforeNote: 'PERFORM dossier_number(); ',
+  beforeNote: `IF ${setting('numbered')} IS NULL THEN PERFORM dossier_number(); END IF; `,
   count: (table, block, by) =>
     `INSERT INTO dossier_counts AS counted (tbl, block, slot, live) VALUES ('${table}', ${block}, pg_backend_pid() & 31, ${by})
      ON CONFLICT (tbl, block, slot) DO UPDATE SET live = counted.live + ${by}`,
