@@ -32,6 +32,11 @@ const FAULTS: Partial<Record<FaultKind, Failure>> = {
   gone: CHANGING,
   stale: CHANGING,
   slow: new Failure('FIND_TOO_SLOW', 'This took too long and was ended. Ask for less.'),
+  wide: new Failure(
+    'VALIDATION_FAILED',
+    'The record is wider than the database can keep it: too many of its fields have values that are long together.',
+  ),
+  unfit: new Failure('BAD_REQUEST', 'A text has the character U+0000, which the database does not know.'),
   // Nobody is there to read it.
   unwanted: BUSY,
   unsure: unavailable(

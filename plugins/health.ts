@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import fp from 'fastify-plugin'
@@ -5,6 +6,9 @@ import { SuccessOf, success } from '../src/envelope.ts'
 import { ADMIN } from '../src/model/access.ts'
 import { named } from '../src/requests/document.ts'
 import type { Storage } from '../src/storage/storage.ts'
+
+/** Who asks whether all is well does not wait for what may never come. */
+const PATIENCE_MS = 2000
 
 const Health = named(
   'Health',
@@ -47,6 +51,10 @@ const health: FastifyPluginAsyncTypebox = async (app) => {
 
 /** A database that does not answer is what makes a service unready; why, the log of the other requests tells. */
 async function answers(storage: Storage): Promise<boolean> {
+  return Promise.race([answered(storage), setTimeout(PATIENCE_MS, false, { ref: false })])
+}
+
+async function answered(storage: Storage): Promise<boolean> {
   try {
     await storage.readOne({ sql: 'SELECT username FROM dossier_users LIMIT 1', parameters: [] })
     return true

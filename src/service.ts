@@ -23,7 +23,6 @@ import { WantedModels, watchModels } from './wanted.ts'
 type App = Awaited<ReturnType<typeof buildApp>>
 const TELL_AGAIN_MS = 10_000
 const TELL_PROGRESS_MS = 5000
-
 /** Owns the HTTP server and the storage; builds an app from the models, and another one when they change. */
 export class Service {
   readonly config: Config
@@ -96,7 +95,8 @@ export class Service {
   }
 
   async #getGoing(config: Config, show: Show): Promise<void> {
-    this.#stopWatching = watchModels(this.storage, config, () => this.reload())
+    const serving = { reload: () => this.reload(), fingerprint: () => this.#fingerprint }
+    this.#stopWatching = watchModels(this.storage, config, serving)
     this.#stopUpkeep = beginUpkeep(this.storage, config, this.#log, this.#metrics)
     // The last that can fail: a password that is made up has to be seen.
     await ensureAdmin(this.storage, config, show)

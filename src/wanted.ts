@@ -6,6 +6,8 @@ import type { Published, Storage } from './storage/storage.ts'
 
 /** How often it is looked whether another node has published other models. */
 const LOOK_MS = 1000
+/** After so long it is tried again to follow it. */
+const AGAIN_MS = 3000
 
 /** Models that are to be served. */
 export interface Wanted {
@@ -49,25 +51,40 @@ export class WantedModels {
   }
 }
 
-/** Calls back when the folder changes, and when another node has published other models. Returns how to stop. */
-export function watchModels(storage: Pick<Storage, 'published'>, config: Config, onChange: () => void): () => void {
-  const stopFolder = config.WATCH_MODELS ? watchFolder(config.MODELS_DIR, onChange) : () => {}
-  const stopPublished = storage.published ? watchPublished(storage.published, onChange) : () => {}
+/** What is watched needs to know of who serves. */
+interface Serving {
+  /** follows what has changed */
+  reload(): Promise<void>
+  /** of the models that are served now */
+  fingerprint(): string
+}
+
+/** Lets whoever serves follow the folder, and what another node has published. Returns how to stop. */
+export function watchModels(storage: Pick<Storage, 'published'>, config: Config, serving: Serving): () => void {
+  const stopFolder = config.WATCH_MODELS ? watchFolder(config.MODELS_DIR, () => serving.reload()) : () => {}
+  const stopPublished = storage.published ? watchPublished(storage.published, serving) : () => {}
   return () => {
     stopFolder()
     stopPublished()
   }
 }
 
-function watchPublished(published: Published, onChange: () => void): () => void {
-  let known: number | undefined
+/** Until what was published last is served: what could not be followed is tried again. */
+function watchPublished(published: Published, serving: Serving): () => void {
+  let followed: number | undefined
+  let notBefore = 0
   const look = async () => {
     const generation = await published.generation()
-    if (known !== undefined && generation !== known) onChange()
-    known = generation
+    if (generation === followed || performance.now() < notBefore) return
+    const latest = await published.latest()
+    if (latest?.fingerprint === serving.fingerprint()) {
+      followed = generation
+      return
+    }
+    notBefore = performance.now() + AGAIN_MS
+    await serving.reload()
   }
   // If it cannot be looked now, it will be later.
   const timer = setInterval(() => look().catch(() => {}), LOOK_MS)
-  void look().catch(() => {})
   return () => clearInterval(timer)
 }

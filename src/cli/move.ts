@@ -74,7 +74,9 @@ async function copy(source: Database, target: Storage, models: Model[], world: W
   let done = 0
   for (const one of all)
     for await (const rows of portionsOf(source, one)) {
-      await target.change(PUT, { table: one.table, columns: one.columns, rows })
+      await target.change(PUT, { table: one.table, columns: one.columns, rows }).catch((error: Error) => {
+        throw new DatabaseError(`${one.table} cannot be copied: ${error.message}. What is there by now is only a part.`)
+      })
       done += rows.length
       told.copied.tell({ done, of: total })
     }
@@ -94,7 +96,9 @@ async function requireEmpty(db: Database): Promise<void> {
   const user = await db.selectFrom('dossier_users').select('username').limit(1).executeTakeFirst()
   const tables = await db.dialect.tables.modelTables(db)
   if (user || tables.length > 0)
-    throw new DatabaseError('There is something already where this is to go. Name an empty place.')
+    throw new DatabaseError(
+      'There is something already where this is to go. Name an empty place; what a move that failed has left there is to be removed.',
+    )
 }
 
 async function countOf(db: Database, all: Moved[]): Promise<number> {

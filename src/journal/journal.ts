@@ -12,7 +12,7 @@ export const MOST_SINCE = 250
 const POSITION = `
   SELECT max(CASE WHEN version = ? AND operation <> 'delete' THEN change END) AS made,
     min(CASE WHEN operation = 'delete' AND version <> ? THEN NULL WHEN operation <> 'create' THEN change END) AS ended
-  ${OF_RECORD} AND version IN (?, ? + 1)`
+  ${OF_RECORD} AND version IN (?, CAST(? AS BIGINT) + 1)`
 
 /** Who waits for what may have to look at all changes of a record. */
 export type Waiting = Omit<Seeker, 'bytes' | 'shapes'>

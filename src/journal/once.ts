@@ -75,7 +75,9 @@ export class Once {
   async write(unit: Unit): Promise<Row[][]> {
     if (this.kept) return this.kept.rows
     try {
-      const rows = await this.#storage.write({ ...unit, steps: [...unit.steps, this.#keep()] })
+      // What finds nothing to change has not been done: then no key is kept either.
+      const steps = unit.steps.with(-1, { ...(unit.steps.at(-1) as Step), must: true })
+      const rows = await this.#storage.write({ ...unit, steps: [...steps, this.#keep()] })
       return rows.slice(0, -1)
     } catch (error) {
       // What is in the way may be just what another process has done for the same request.

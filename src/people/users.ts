@@ -76,8 +76,10 @@ export async function findUser(db: Database, username: string): Promise<User> {
 }
 
 export async function listUsers(db: Database): Promise<Account[]> {
-  const rows = await db.selectFrom(USERS).select(ACCOUNT).orderBy('username').execute()
-  return rows.map(toAccount)
+  const rows = await db.selectFrom(USERS).select(ACCOUNT).execute()
+  const key = ({ username }: Account) => username.toLowerCase()
+  // In an order that is the same to all engines.
+  return rows.map(toAccount).sort((a, b) => (key(a) < key(b) ? -1 : 1))
 }
 
 export interface NewUser {

@@ -189,6 +189,8 @@ async function at<Result>(index: number, work: () => Soon<Result>): Promise<Resu
 async function explain(error: unknown, planned: Planned[]): Promise<unknown> {
   if (!(error instanceof StorageFault) || error.details.step === undefined) return error
   const index = error.details.step
+  // What is kept beside the operations is none of them.
+  if (!planned[index]) return error
   if (error.kind === 'large') return tooLarge.ofOperation(index)
   const reason = await reasonOf(planned[index] as Planned, error)
   return reason instanceof Failure ? reason.ofOperation(index) : reason

@@ -72,6 +72,8 @@ export interface TableDialect {
   refuseIf(condition: string): string
   /** Several nodes share the database, which holds the models that are served. */
   readonly isShared: boolean
+  /** What keeps others from writing to a table until the end of the transaction. */
+  holdStill(table: string): string[]
   /** A query for the highest number that a column has given away by itself, and how to go on from one. */
   lastNumber(table: string, column: string): string
   goOnFrom(table: string, column: string, number: number): string[]

@@ -20,6 +20,10 @@ export type FaultKind =
   | 'slow'
   /** a value is too long for its index */
   | 'long'
+  /** a row, or a table, would be wider than it can be */
+  | 'wide'
+  /** a text that cannot be kept, nor compared with what is */
+  | 'unfit'
   /** nobody waits for the search any more */
   | 'unwanted'
   /** it is not known whether something was written: the connection was lost before that was told */

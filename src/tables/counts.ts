@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { type Model, tableOf } from '../model/model.ts'
 import type { Database, Statement, Storage, TableDialect, Trigger } from '../storage/storage.ts'
+import { execute } from './execute.ts'
 
 /**
  * How many records live in each block of 1,024 ids, kept by triggers in the very transaction that changes them. The total
@@ -37,6 +38,7 @@ export async function isMiscounted(db: Database, model: Model): Promise<boolean>
 }
 
 export async function recount(db: Database, model: Model): Promise<void> {
+  for (const text of db.dialect.tables.holdStill(tableOf(model))) await execute(db, text)
   await sql`DELETE FROM dossier_counts WHERE tbl = ${tableOf(model)}`.execute(db)
   await sql`INSERT INTO dossier_counts (tbl, block, live) ${actualCounts(tableOf(model))}`.execute(db)
 }

@@ -41,7 +41,7 @@ export function draftOf({ model, steps }: TablePlan, token: string, last: number
 
 /** Whether two drafts are made in the same way: the table may have been changed by hand since. */
 export function isSameDraft(one: Draft, other: Draft): boolean {
-  const key = ({ model, rebuild, renames }: Draft) => JSON.stringify([model.hash, rebuild, renames])
+  const key = ({ model, rebuild, renames }: Draft) => JSON.stringify([model.name, model.hash, rebuild, renames])
   return key(one) === key(other)
 }
 

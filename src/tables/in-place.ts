@@ -1,11 +1,11 @@
 import { sql } from 'kysely'
 import { type Model, tableOf } from '../model/model.ts'
-import { type Database, Refused, type TableState } from '../storage/storage.ts'
+import { type Database, Refused, StorageFault, type TableState } from '../storage/storage.ts'
 import { columnType, encode } from './columns.ts'
 import { convert } from './convert.ts'
 import { columnDefinition, foreignKeyOf, quote, remarkOn, storable } from './ddl.ts'
 import { execute } from './execute.ts'
-import type { TablePlan } from './plan.ts'
+import type { Step, TablePlan } from './plan.ts'
 import type { Rebuild, Source } from './plan-rebuild.ts'
 import { makeUnique } from './unique.ts'
 import { cannotConvert, storedRows } from './verify.ts'
@@ -16,13 +16,21 @@ import { cannotConvert, storedRows } from './verify.ts'
  */
 export async function applyInPlace(db: Database, plans: TablePlan[]): Promise<void> {
   for (const { model, steps } of plans)
-    for (const step of steps) {
-      if (step.kind === 'rebuild') await rebuild(db, model, step.rebuild)
-      else if (step.kind === 'unique') await makeUnique(db, model, step)
-      else if (step.kind !== 'triggers') await execute(db, step.sql)
-    }
+    for (const step of steps)
+      await applyStep(db, model, step).catch((error) => {
+        throw isBound(error) ? new Refused([`${model.name}: ${step.what} is not possible: ${error.message}.`]) : error
+      })
   for (const { model } of plans) await bringReferences(db, model)
 }
+
+async function applyStep(db: Database, model: Model, step: Step): Promise<void> {
+  if (step.kind === 'rebuild') await rebuild(db, model, step.rebuild)
+  else if (step.kind === 'unique') await makeUnique(db, model, step)
+  else if (step.kind !== 'triggers') await execute(db, step.sql)
+}
+
+/** Whether an engine has met a bound of its own. */
+const isBound = (error: unknown) => error instanceof StorageFault && ['long', 'wide'].includes(error.kind)
 
 /** No field has such a name. */
 const NEW = 'dossier__new'

@@ -170,7 +170,11 @@ function refuseLongNames(model: Model, dialect: TableDialect): string[] {
   const { longestName } = dialect
   if (longestName === Number.POSITIVE_INFINITY) return []
   const names = [tableOf(model), ...model.fields.map(({ name }) => name), ...indexesOf(model).map(({ name }) => name)]
-  const long = [...names, ...triggersOf(model, dialect).map(({ name }) => name)].filter(
+  // What is made when its file is gone, and what it refers to.
+  const keys = model.fields
+    .filter(({ reference }) => reference)
+    .map(({ name }) => `${tableOf(model)}__${name}__unserved`)
+  const long = [...names, ...keys, ...triggersOf(model, dialect).map(({ name }) => name)].filter(
     (name) => name.length > longestName,
   )
   return long.map(

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { type Field, type Model, type Reference, tableOf } from '../model/model.ts'
-import type { Database, TableState } from '../storage/storage.ts'
-import { comparable, encode, encodeComparable } from './columns.ts'
+import type { Column, Database, TableState } from '../storage/storage.ts'
+import { columnType, comparable, encode, encodeComparable } from './columns.ts'
 import { convert } from './convert.ts'
 import type { TablePlan } from './plan.ts'
 import type { Source } from './plan-rebuild.ts'
@@ -35,13 +35,15 @@ export async function verifyPlan(
     const ids = source.from === undefined ? [] : await lossy(db, model, source)
     if (ids.length > 0) refusals.push(cannotConvert(source.field, ids))
   }
-  for (const { field, column = '' } of isDrafted ? [] : rebuild.references) {
-    const ids = await referringToNothing(db, model, field.reference as Reference, nameNow(column))
+  for (const { field, column = '', from } of isDrafted ? [] : rebuild.references) {
+    const value = asNumberOf(nameNow(column), from)
+    const ids = await referringToNothing(db, model, field.reference as Reference, value)
     if (ids.length > 0) refusals.push(`"${field.name}" would refer to nothing in the records ${named(ids)}.`)
   }
   for (const { column, for: taken } of rebuild.discarded) {
     const field = model.fields.find(({ name }) => name.toLowerCase() === column.toLowerCase()) as Field
-    const ids = await matching(db, model, isFilled(nameNow(column), field))
+    const { type } = table.columns.find(({ name }) => name === nameNow(column)) as Column
+    const ids = await matching(db, model, isFilled(nameNow(column), field, type))
     if (ids.length === 0) continue
     refusals.push(
       taken === undefined
@@ -58,9 +60,9 @@ const plainSource = (field: Field, table: TableState, nameNow: (name: string) =>
 }
 
 /** A column is empty where nothing is set, or just what its default fills in. */
-function isFilled(column: string, field: Field): RawBuilder<unknown> {
+function isFilled(column: string, field: Field, type: string): RawBuilder<unknown> {
   const name = sql.ref(column)
-  if (field.default === undefined) return sql`${name} IS NOT NULL`
+  if (field.default === undefined || type !== columnType(field)) return sql`${name} IS NOT NULL`
   return sql`${name} IS NOT NULL AND ${name} IS DISTINCT FROM ${encode(field, field.default)}`
 }
 
@@ -76,10 +78,24 @@ async function matching(db: Database, model: Model, condition: RawBuilder<unknow
 }
 
 /** In a table that is still to be made there is nothing to refer to. */
-async function referringToNothing(db: Database, model: Model, { model: name }: Reference, column: string) {
+async function referringToNothing(db: Database, model: Model, { model: name }: Reference, value: Converted) {
   const target = await db.dialect.tables.readTable(db, tableOf({ name }))
-  const isThere = target ? sql`${sql.ref(column)} IN (SELECT "id" FROM ${sql.table(target.name)})` : sql`1 = 0`
-  return matching(db, model, sql`${sql.ref(column)} IS NOT NULL AND NOT ${isThere}`)
+  const id = value.isText ? sql`CAST("id" AS TEXT)` : sql`"id"`
+  const isThere = target ? sql`${value.sql} IN (SELECT ${id} FROM ${sql.table(target.name)})` : sql`1 = 0`
+  return matching(db, model, sql`${value.sql} IS NOT NULL AND NOT ${isThere}`)
+}
+
+interface Converted {
+  sql: RawBuilder<unknown>
+  /** it is compared with ids as texts */
+  isText: boolean
+}
+
+/** What a column of another type would be as an id: engines do not compare texts and truths with numbers. */
+function asNumberOf(column: string, from: string | undefined): Converted {
+  const name = sql.ref(column)
+  if (from === 'BOOLEAN') return { sql: sql`CAST(${name} AS INTEGER)`, isText: false }
+  return from?.endsWith('TEXT') ? { sql: sql`CAST(${name} AS TEXT)`, isText: true } : { sql: name, isText: false }
 }
 
 /** Records that share what is to be unique. A field that is new has its default everywhere, or nothing at all. */

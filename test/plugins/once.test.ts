@@ -236,3 +236,21 @@ t.test('somebody who may see less by now; and other tables', async (t) => {
   })
   t.strictSame(changed.body.data, [{ id: 1, version: 2 }])
 })
+
+const CONTACTS = '/ws/rest/contacts.Contact'
+
+t.test('what could not be done is told again, and not kept', async (t) => {
+  const app = await startApp(t)
+  const admin = await app.login()
+  await admin.put(CONTACTS, { firstName: 'Ada' })
+  await admin.post(`${CONTACTS}/1`, { version: 0, firstName: 'Eve' })
+  const twice = async (method: string, path: string, body?: object) => {
+    const headers = { 'idempotency-key': path + method }
+    const answers = [await admin.send(method, path, body, headers), await admin.send(method, path, body, headers)]
+    return answers.map((answer) => answer.body.code)
+  }
+  const stale = { data: { version: 0, firstName: 'Late' } }
+  t.strictSame(await twice('POST', `${CONTACTS}/1`, stale), ['VERSION_CONFLICT', 'VERSION_CONFLICT'])
+  t.strictSame(await twice('DELETE', `${CONTACTS}/1?version=0`), ['VERSION_CONFLICT', 'VERSION_CONFLICT'])
+  t.strictSame(await twice('POST', `${CONTACTS}/99`, stale), ['RECORD_NOT_FOUND', 'RECORD_NOT_FOUND'])
+})

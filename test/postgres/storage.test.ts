@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import { change } from '../../src/storage/postgres/changer.ts'
 import { Connection } from '../../src/storage/postgres/connection.ts'
 import { DIALECT } from '../../src/storage/postgres/dialect.ts'
-import { explainOpening, faultOf } from '../../src/storage/postgres/faults.ts'
+import { explainOpening, faultOf, isLost, isRefused } from '../../src/storage/postgres/faults.ts'
 import { foldCounts } from '../../src/storage/postgres/folding.ts'
 import { Groups } from '../../src/storage/postgres/groups.ts'
 import { kyselyOver } from '../../src/storage/postgres/kysely.ts'
@@ -168,6 +168,10 @@ if (hasServer()) {
     t.match(await storage.readOne(say('SELECT flaky(?, ?) AS one', '0A000', 1)), { one: 1 })
     await t.rejects(storage.readOne(say('SELECT nothing')) as Promise<Row>, fault('gone'))
     t.match(faultOf(Object.assign(new Error('full'), { code: '53100' })), { kind: 'full' })
+    // Whatever the server has not said itself leaves it open whether something was done.
+    for (const code of ['ETIMEDOUT', 'EHOSTUNREACH', 'EAI_AGAIN', '57P01'])
+      t.strictSame([isLost({ code, message: '' }), isRefused({ code, message: '' })], [true, false], code)
+    t.ok(isRefused({ code: '23505', severity: 'ERROR', message: '' }))
   })
 
   t.test('connections that are cut', async (t) => {
@@ -247,13 +251,15 @@ if (hasServer()) {
     await t.rejects(storage.search(say('SELECT pg_sleep(20)'), { ...SEEKER, seconds: 0.2 }), fault('slow'))
     const gone = new AbortController()
     const unwanted = storage.search(say('SELECT pg_sleep(20)'), { ...SEEKER, gone: gone.signal })
+    const isUnwanted = t.rejects(unwanted, fault('unwanted'))
     await setTimeout(300)
     gone.abort()
-    await t.rejects(unwanted, fault('unwanted'))
+    await isUnwanted
     const cut = storage.search(say('SELECT pg_sleep(20)'), { ...SEEKER, seconds: 20 })
+    const isCut = t.rejects(cut, fault('busy'))
     await setTimeout(300)
     await other.query(CUT)
-    await t.rejects(cut, fault('busy'))
+    await isCut
     let deaths = 0
     const searcher = new PostgresSearcher(url, () => deaths++)
     const early = searcher.run(say('SELECT 1'), 1000, SEEKER)
@@ -261,10 +267,10 @@ if (hasServer()) {
     await t.rejects(early, fault('unwanted'))
     await t.rejects(searcher.run(say('SELECT 1'), 1000, { ...SEEKER, gone: gone.signal }), fault('unwanted'))
     const open = searcher.run(say('SELECT pg_sleep(20)'), 30_000, SEEKER)
+    const isOver = t.rejects(open)
     await setTimeout(200)
-    const closing = searcher.close()
-    await t.rejects(open)
-    await closing
+    await searcher.close()
+    await isOver
     t.equal(deaths > 0, true)
     const nowhere = new URL(url)
     nowhere.pathname = 'nowhere'

@@ -166,18 +166,63 @@ if (isThere) {
       /"to" would refer to nothing in the records 2/,
     )
     await migrateTo(storage, [loop, thing({ x: { type: 'string' } }), other])
+    // Names that mean something in a trigger.
+    const named = ['found', 'old', 'new'].map((name) => [
+      name,
+      { type: 'integer', reference: 'a.Other', onDelete: 'clear' },
+    ])
+    const words = modelOf('a.Words', { type: 'object', properties: Object.fromEntries(named), audit: false })
+    await migrateTo(storage, [loop, thing({ x: { type: 'string' } }), other, words])
+    const made = await db.insertInto('a__Other').values({ x: 'c' }).returning('id').executeTakeFirstOrThrow()
+    await db.insertInto('a__Words').values({ found: made.id, old: made.id, new: made.id }).execute()
+    await db.deleteFrom('a__Other').execute()
+    t.match(await db.selectFrom('a__Words').selectAll().execute(), [{ found: null, old: null, new: null, version: 1 }])
+    // A text and a truth become references.
+    const target = await db.insertInto('a__Other').values({ id: 1, x: 'd' }).returning('id').executeTakeFirstOrThrow()
+    t.equal(target.id, 1)
+    const before = modelOf('a.Later', {
+      type: 'object',
+      properties: { t: { type: 'string' }, b: { type: 'boolean' } },
+      audit: false,
+    })
+    await migrateTo(storage, [other, before])
+    await db.insertInto('a__Later').values({ t: '1', b: 1 }).execute()
+    const refers = { type: 'integer', reference: 'a.Other' }
+    const later = modelOf('a.Later', { type: 'object', properties: { t: refers, b: refers }, audit: false })
+    await migrateTo(storage, [other, later])
+    t.match(await db.selectFrom('a__Later').selectAll().execute(), [{ t: 1, b: 1 }])
+    const odd = modelOf('a.Later', {
+      type: 'object',
+      properties: { b: { type: 'string', default: 'zz', renamedFrom: 't' } },
+      audit: false,
+    })
+    await t.rejects(migrateTo(storage, [other, odd]), /"b" cannot take over the values of "t"/)
+    await db.deleteFrom('a__Later').execute()
     await db.deleteFrom('a__Other').execute()
     t.equal((await db.selectFrom('a__Thing').selectAll().execute()).length, 2, 'what is hidden holds nobody back')
     // Records of a model that is not served any more do.
     await migrateTo(storage, [thing({ x: { type: 'string' } }), other])
     await db.insertInto('a__Loop').values({ on: 1 }).execute()
-    t.match((await planModels(storage, [other])).unserved, [{ name: 'a.Loop', records: 1 }, { name: 'a.Thing' }])
+    t.match((await planModels(storage, [other])).unserved, [
+      { name: 'a.Later' },
+      { name: 'a.Loop', records: 1 },
+      { name: 'a.Thing' },
+      { name: 'a.Words' },
+    ])
   })
 
   t.test('names and numbers of columns have bounds here', async (t) => {
     const storage = await testStorage(t)
     const long = modelOf(`a.${'L'.repeat(61)}`, { type: 'object', properties: { x: { type: 'string' } } })
     await t.rejects(migrateTo(storage, [long]), /"a__L+" has more than 63 characters. Shorten/)
+    const near = modelOf(`a.${'N'.repeat(41)}`, {
+      type: 'object',
+      properties: { fieldname: { type: 'integer', reference: 'a.Thing', onDelete: 'clear' } },
+    })
+    await t.rejects(
+      migrateTo(storage, [thing({ x: { type: 'string' } }), near]),
+      /^a\.N+: "a__N+__fieldname__unserved" has more than 63 characters/,
+    )
     const wide = (letter: string) =>
       thing(Object.fromEntries(Array.from({ length: 900 }, (_, nth) => [`${letter}${nth}`, { type: 'string' }])))
     await migrateTo(storage, [wide('a')])

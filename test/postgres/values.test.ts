@@ -3,7 +3,7 @@ import { hasServer } from './run-on-postgres.ts'
 
 const isThere = hasServer()
 process.env.TEST_ENGINE = 'postgres'
-const { startApp } = await import('../helper.ts')
+const { startApp, writeModel } = await import('../helper.ts')
 
 const THINGS = '/ws/rest/a.Thing'
 const MODEL = {
@@ -29,4 +29,25 @@ if (isThere)
     ]
     t.match((await admin.post('/ws/batch', batch)).body, { ...refused, at: 1 })
     t.match((await admin.get(THINGS)).body, { total: 1 })
+    const odd = { code: 'BAD_REQUEST', message: /U\+0000/ }
+    t.match((await admin.get(`${THINGS}?text=a%00b`)).body, odd)
+    t.match((await app.stranger.send('POST', '/callback', { username: 'a\0b', password: 'x' })).body, odd)
+    const { id } = body.data[0]
+    t.equal((await admin.get(`${THINGS}/${id}?version=2147483647`)).body.code, 'VERSION_NOT_FOUND')
+    writeModel(app.folder, 'a.Thing.json', { ...MODEL, indexes: [['text']] })
+    await app.service.reload()
+    t.match((await admin.get('/health')).body.data, [
+      { models: { current: false, why: [/a\.Thing: index text is not possible: index row/] } },
+    ])
+  })
+
+if (isThere)
+  t.test('a record that is wider than a row can be is refused', async (t) => {
+    const names = Array.from({ length: 600 }, (_, nth) => `f${nth}`)
+    const properties = Object.fromEntries(names.map((name) => [name, { type: 'string' }]))
+    const app = await startApp(t, { models: { 'a.Thing.json': { type: 'object', properties } } })
+    const admin = await app.login()
+    const { body } = await admin.put(THINGS, Object.fromEntries(names.map((name) => [name, 'x'.repeat(20)])))
+    t.match(body, { code: 'VALIDATION_FAILED', message: /wider than the database can keep it/ })
+    t.equal((await admin.put(THINGS, { f1: 'x'.repeat(20) })).status, 200)
   })

@@ -239,3 +239,13 @@ t.test('more of the same: keys that are converted, unset or computed, and what c
   const model = simple('a.B', { x: text })
   await t.rejects(migrateTo(storage, [{ ...model, name: 'a."B' }]), { code: 'SQLITE_ERROR' })
 })
+
+t.test('two tables whose files say the same are made anew at once', async (t) => {
+  const storage = await testStorage(t)
+  const both = (type: string) => ['a.One', 'a.Two'].map((name) => simple(name, { f: { type } }))
+  await migrateTo(storage, both('integer'))
+  for (const name of ['a__One', 'a__Two']) await storage.db.insertInto(name).values({ f: name.length }).execute()
+  await migrateTo(storage, both('string'))
+  for (const name of ['a__One', 'a__Two'])
+    t.match(await storage.db.selectFrom(name).select('f').execute(), [{ f: '6' }], name)
+})

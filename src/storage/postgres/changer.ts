@@ -24,7 +24,11 @@ async function carryOut<Input, Result>(connection: Connection, { module, name }:
   const say = (sql: string) => connection.runOnce({ sql, parameters: [] })
   await say(`BEGIN; SET LOCAL lock_timeout = ${LOCK_MS}; SELECT pg_advisory_xact_lock(${CHANGE_LOCK})`)
   const result: Result = await run(
-    kyselyOver((query) => connection.runOnce(query)),
+    kyselyOver((query) =>
+      connection.runOnce(query).catch((error) => {
+        throw faultOf(error)
+      }),
+    ),
     input,
   )
   await say('COMMIT')

@@ -14,6 +14,14 @@ const types = {
     PARSERS[oid] ?? pg.types.getTypeParser(oid, format as 'text'),
 } as pg.CustomTypesConfig
 
+/** Milliseconds after which something is given up: by the server, and at last by this side. */
+export interface Limits {
+  lock?: number
+  statement?: number
+  idle?: number
+  answer?: number
+}
+
 /** One connection to PostgreSQL. What is sent goes out at once, one after the other, and is answered in that order. */
 export class Connection {
   readonly #client: pg.Client
@@ -21,12 +29,16 @@ export class Connection {
   /** it cannot be used any more */
   isBroken = false
 
-  private constructor(url: string, onEnd: () => void) {
+  private constructor(url: string, onEnd: () => void, { lock, statement, idle, answer }: Limits) {
     const config = {
       connectionString: url,
       application_name: 'dossier',
       connectionTimeoutMillis: CONNECT_MS,
       keepAlive: true,
+      ...(lock && { lock_timeout: lock }),
+      ...(statement && { statement_timeout: statement }),
+      ...(idle && { idle_in_transaction_session_timeout: idle }),
+      ...(answer && { query_timeout: answer }),
       pipeline: true,
       types,
     }
@@ -39,8 +51,8 @@ export class Connection {
     this.#client.on('end', leave)
   }
 
-  static async open(url: string, onEnd: () => void = () => {}): Promise<Connection> {
-    const connection = new Connection(url, onEnd)
+  static async open(url: string, onEnd: () => void = () => {}, limits: Limits = {}): Promise<Connection> {
+    const connection = new Connection(url, onEnd, limits)
     await connection.#client.connect()
     return connection
   }

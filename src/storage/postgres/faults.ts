@@ -3,14 +3,16 @@ import { DatabaseError, StorageFault } from '../storage.ts'
 /** What a function of ours raises where a unit was made for another shape of a table. */
 export const STALE = 'DS001'
 
-/** The connection is gone, or the server is about to go: what was not sent can be sent again. */
-const LOST = ['57P01', '57P02', '57P03', '25006', '08000', '08003', '08006', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE']
-const BUSY = ['55P03', '40001', '40P01', '53300', ...LOST]
+/** The server is about to go, or only reads: what was not sent can be sent to another connection. */
+const GOING = ['57P01', '57P02', '57P03', '25006', '08000', '08003', '08006']
+const BUSY = ['55P03', '40001', '40P01', '53300', ...GOING]
 
 interface PostgresError {
   code?: string
   message: string
   constraint?: string
+  /** of what the server itself has said */
+  severity?: string
 }
 
 /** What PostgreSQL says → what the house says. Any other error as it is. */
@@ -19,7 +21,9 @@ export function faultOf(error: unknown): unknown {
   if (error instanceof StorageFault) return error
   if (code === '23505') return new StorageFault('taken', message, takenIn(String(constraint)))
   if (code === '23503') return new StorageFault('dangling', message)
+  if (code === '54011' || /^row is too big/.test(message)) return new StorageFault('wide', message)
   if (code === '54000') return new StorageFault('long', message)
+  if (code === '22021') return new StorageFault('unfit', message)
   if (code === STALE) return new StorageFault('stale', 'The table has another shape by now.')
   if (code === '53100') return new StorageFault('full', `There is no room left to store this (${message}).`)
   if (code === '42703' || code === '42P01') return new StorageFault('gone', message)
@@ -31,10 +35,16 @@ export function faultOf(error: unknown): unknown {
 
 const takenIn = (constraint: string) => (constraint.endsWith('_pkey') ? { columns: ['id'] } : { index: constraint })
 
-/** Whether the connection is gone. */
-export const isLost = (error: unknown): boolean => {
-  const { code, message } = error as PostgresError
-  return LOST.includes(String(code)) || /^Connection terminated|not queryable|^timeout expired/.test(message)
+/** Whether the connection is gone: the system or the driver says so, or the server that it goes. */
+export function isLost(error: unknown): boolean {
+  const { code = '', message } = error as PostgresError
+  return GOING.includes(code) || /^E[A-Z_]+$/.test(code) || /^Connection terminated|not queryable|timeout/.test(message)
+}
+
+/** Whether the server itself has refused something: then it is known that nothing of it was done. */
+export function isRefused(error: unknown): boolean {
+  const { severity, code = '' } = error as PostgresError
+  return severity !== undefined && !GOING.includes(code)
 }
 
 /** Whether the very same may well succeed when it is tried once more: nothing of it was done. */

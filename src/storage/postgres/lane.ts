@@ -1,11 +1,18 @@
+import { filledIn, isHanded } from '../handed.ts'
 import { sizeOf } from '../size.ts'
-import { type Handed, type HandedAll, type Row, type Step, StorageFault, type Unit } from '../storage.ts'
+import { type Row, type Step, StorageFault, type Unit } from '../storage.ts'
 import type { Connection } from './connection.ts'
-import { faultOf, isLost, isWorthAnotherTry } from './faults.ts'
+import { faultOf, isRefused, isWorthAnotherTry } from './faults.ts'
 import { Shared } from './shared.ts'
 
 /** What became of a unit. */
 export type Outcome = { rows: Row[][] } | { error: unknown }
+
+/**
+ * How long a write waits for a row that somebody holds, how long a statement takes, and how long a transaction that was
+ * left alone stays open; after some more it is known that nobody answers.
+ */
+const LIMITS = { lock: 5000, statement: 60_000, idle: 30_000, answer: 70_000 }
 
 /** How often a unit is tried anew that was in the way of another one. */
 const TRIES = 5
@@ -27,7 +34,7 @@ export class Lane {
   readonly #shapes = new Map<string, string>()
 
   constructor(url: string) {
-    this.#shared = new Shared(url)
+    this.#shared = new Shared(url, LIMITS)
   }
 
   close(): Promise<void> {
@@ -40,7 +47,9 @@ export class Lane {
     try {
       return await this.#together(units)
     } catch (error) {
-      if (isLost(error)) return units.map(() => ({ error: inDoubt(error) }))
+      // What could not even be sent is not sent for each of them.
+      if (error instanceof StorageFault) return units.map(() => ({ error }))
+      if (!isRefused(error)) return units.map(() => ({ error: inDoubt(error) }))
       const outcomes: Outcome[] = []
       for (const unit of units) outcomes.push(await this.#alone(unit))
       return outcomes
@@ -103,7 +112,7 @@ export class Lane {
     try {
       await connection.run(COMMIT)
     } catch (error) {
-      throw isLost(error) ? inDoubt(error) : error
+      throw isRefused(error) ? error : inDoubt(error)
     }
     return silent ? [] : results
   }
@@ -206,12 +215,3 @@ function atStep(error: unknown, step: number): unknown {
   if (!(fault instanceof StorageFault) || isWorthAnotherTry(error)) return error
   return new StorageFault(fault.kind, fault.message, { ...fault.details, step })
 }
-
-const isHanded = (value: unknown): value is Handed | HandedAll => typeof value === 'object' && value !== null
-
-function filledIn(step: Step, earlier: Row[][]): Step {
-  return { ...step, parameters: step.parameters.map((value) => (isHanded(value) ? handed(value, earlier) : value)) }
-}
-
-const handed = (value: Handed | HandedAll, earlier: Row[][]): unknown =>
-  'all' in value ? JSON.stringify(earlier) : earlier[value.step]?.[0]?.[value.column]

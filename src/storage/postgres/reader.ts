@@ -3,20 +3,29 @@ import type { Found, Row, Statement } from '../storage.ts'
 import { faultOf, isLost, isWorthAnotherTry } from './faults.ts'
 import { Shared } from './shared.ts'
 
-/** Connections that bounded looks share: each look goes out at once, and none takes long. */
+/**
+ * Connections that bounded looks share: each look goes out at once, and none takes long. Those at the service's own tables
+ * have one for themselves: a table of records may be locked while it is changed, for which nobody waits.
+ */
 const CONNECTIONS = 2
+const LIMITS = { lock: 100, statement: 5000, answer: 8000 }
+/** Statements that look at nothing but the service's own tables. */
+const OWN = /^[^_]*\bdossier_(?!each)/
+
 /** How long a moment lasts. */
 const MOMENT_MS = 2
 
 /** Bounded looks. One that was lost with its connection is taken once more: nothing has come of it. */
 export class Reader {
+  readonly #own: Shared
   readonly #connections: Shared[]
   #next = 0
   #moment = 0
   #since = Number.NEGATIVE_INFINITY
 
   constructor(url: string) {
-    this.#connections = Array.from({ length: CONNECTIONS }, () => new Shared(url))
+    this.#own = new Shared(url, LIMITS)
+    this.#connections = Array.from({ length: CONNECTIONS }, () => new Shared(url, LIMITS))
   }
 
   async all(statement: Statement): Promise<Row[]> {
@@ -24,7 +33,7 @@ export class Reader {
       return await this.#run(statement)
     } catch (error) {
       if (!isLost(error) && !isWorthAnotherTry(error)) throw faultOf(error)
-      return this.#again(statement)
+      return this.#again(statement, error)
     }
   }
 
@@ -51,21 +60,23 @@ export class Reader {
 
   /** Tables have changed. */
   renew(): void {
-    for (const shared of this.#connections) shared.renew()
+    for (const shared of [this.#own, ...this.#connections]) shared.renew()
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.#connections.map((shared) => shared.close()))
+    await Promise.all([this.#own, ...this.#connections].map((shared) => shared.close()))
   }
 
   async #run(statement: Statement): Promise<Row[]> {
-    const shared = this.#connections[this.#next++ % CONNECTIONS] as Shared
+    const isOwn = OWN.test(statement.sql)
+    const shared = isOwn ? this.#own : (this.#connections[this.#next++ % CONNECTIONS] as Shared)
     return (await shared.get()).run(statement)
   }
 
-  async #again(statement: Statement): Promise<Row[]> {
+  async #again(statement: Statement, lost: unknown): Promise<Row[]> {
     try {
-      this.renew()
+      // What is lost is opened anew by itself.
+      if (!isLost(lost)) this.renew()
       return await this.#run(statement)
     } catch (error) {
       throw faultOf(error)

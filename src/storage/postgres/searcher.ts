@@ -12,6 +12,7 @@ export class PostgresSearcher implements Searcher {
   /** the process on the other side, while it searches */
   #number: number | undefined
   #isStopped = false
+  #cancelling: Promise<void> | undefined
 
   constructor(url: string, onDeath: () => void) {
     this.#url = url
@@ -32,6 +33,8 @@ export class PostgresSearcher implements Searcher {
       throw this.#isStopped ? unwanted() : faultOf(error)
     } finally {
       this.#number = undefined
+      // Else it would end somebody else's search.
+      await this.#cancelling
     }
   }
 
@@ -51,7 +54,7 @@ export class PostgresSearcher implements Searcher {
 
   stop(): void {
     this.#isStopped = true
-    if (this.#number !== undefined) void this.#cancel(this.#number)
+    if (this.#number !== undefined) this.#cancelling = this.#cancel(this.#number)
   }
 
   /** By a connection of its own, for this one is busy. It may be over before it is cancelled: then it was quick enough. */

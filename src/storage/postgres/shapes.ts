@@ -1,7 +1,7 @@
 import type { Reader } from './reader.ts'
 
 /** How often it is looked whether another node has changed tables. */
-const LOOK_MS = 1000
+const LOOK_MS = 200
 const KNOWN = { sql: 'SELECT tbl, shape FROM dossier_tables', parameters: [] }
 
 /** The shapes of tables, as this node knows them. */

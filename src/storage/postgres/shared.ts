@@ -1,12 +1,14 @@
-import { Connection } from './connection.ts'
+import { Connection, type Limits } from './connection.ts'
 
 /** A connection that many use at once. It is opened when it is first needed, and anew when it is lost. */
 export class Shared {
   readonly #url: string
+  readonly #limits: Limits
   #current: Promise<Connection> | undefined
 
-  constructor(url: string) {
+  constructor(url: string, limits: Limits) {
     this.#url = url
+    this.#limits = limits
   }
 
   get(): Promise<Connection> {
@@ -14,7 +16,7 @@ export class Shared {
     const forget = () => {
       if (this.#current === opening) this.#current = undefined
     }
-    const opening = Connection.open(this.#url, forget)
+    const opening = Connection.open(this.#url, forget, this.#limits)
     opening.catch(forget)
     this.#current = opening
     return opening

@@ -16,7 +16,9 @@ const setting = (name: string) => `nullif(current_setting('dossier.${name}', tru
 
 function triggerText({ name, when, event, on, body }: TriggerDraft): string {
   const row = event === 'DELETE' ? 'OLD' : 'NEW'
-  return `CREATE OR REPLACE FUNCTION "${name}"() RETURNS trigger LANGUAGE plpgsql AS $body$ BEGIN ${body}; RETURN ${row}; END $body$;
+  return `CREATE OR REPLACE FUNCTION "${name}"() RETURNS trigger LANGUAGE plpgsql AS $body$
+    #variable_conflict use_column
+    BEGIN ${body}; RETURN ${row}; END $body$;
     CREATE OR REPLACE TRIGGER "${name}" ${when} ${event} ON "${on}" FOR EACH ROW EXECUTE FUNCTION "${name}"()`
 }
 
@@ -61,6 +63,7 @@ export const TABLES: TableDialect = {
     `INSERT INTO dossier_counts AS counted (tbl, block, slot, live) VALUES ('${table}', ${block}, pg_backend_pid() & 31, ${by})
      ON CONFLICT (tbl, block, slot) DO UPDATE SET live = counted.live + ${by}`,
   refuseIf: (condition) => `IF ${condition} THEN RAISE foreign_key_violation USING MESSAGE = '${DANGLING}'; END IF`,
+  holdStill: (table) => [`LOCK TABLE "${table}" IN SHARE ROW EXCLUSIVE MODE`],
   lastNumber: (table, column) =>
     `SELECT coalesce(pg_sequence_last_value(pg_get_serial_sequence('"${table}"', '${column}')::regclass), 0) AS last`,
   goOnFrom: (table, column, number) => [

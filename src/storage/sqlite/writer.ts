@@ -1,7 +1,8 @@
 import type { Database as Sqlite } from 'better-sqlite3'
+import { filledIn } from '../handed.ts'
 import { type Trouble, troubleOf } from '../post.ts'
 import { sizeOf } from '../size.ts'
-import type { Database, Handed, HandedAll, Row, Statement, Unit } from '../storage.ts'
+import type { Database, Row, Statement, Unit } from '../storage.ts'
 import { StorageFault } from '../storage.ts'
 import { faultOf } from './faults.ts'
 import { Statements } from './statements.ts'
@@ -191,14 +192,3 @@ export class Writer {
     return results
   }
 }
-
-/** A statement with what earlier steps hand to it. */
-function filledIn({ sql, parameters }: Statement, earlier: Row[][]): Statement {
-  if (earlier.length === 0) return { sql, parameters }
-  return { sql, parameters: parameters.map((value) => (isHanded(value) ? handed(value, earlier) : value)) }
-}
-
-const isHanded = (value: unknown): value is Handed | HandedAll => typeof value === 'object' && value !== null
-
-const handed = (value: Handed | HandedAll, earlier: Row[][]): unknown =>
-  'all' in value ? JSON.stringify(earlier) : earlier[value.step]?.[0]?.[value.column]
