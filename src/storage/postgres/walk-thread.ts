@@ -1,37 +1,25 @@
-import { once } from 'node:events'
-import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
-import { troubleOf } from '../post.ts'
+import { workerData } from 'node:worker_threads'
 import { type Row, StorageFault } from '../storage.ts'
-import { standBack } from '../threads.ts'
-import type { WalkAnswer, Way } from '../walks.ts'
+import { walk } from '../walking.ts'
+import type { Way } from '../walks.ts'
 import { Connection } from './connection.ts'
 import { faultOf } from './faults.ts'
 
-/** Characters of a piece. */
-const PIECE = 65_536
-/** Pieces that may be on their way, before it is known that they were taken. */
-const AHEAD = 4
 /** Rows that are fetched at a time. */
 const ROWS = 200
 
-standBack()
-const port = parentPort as MessagePort
-const { url, unwanted, task, text: place, input } = workerData as Way & { url: string }
-let left = AHEAD
-// Also when nobody goes on: then the next row finds out.
-port.on('message', () => {
-  left++
-})
+const { url, unwanted, task } = workerData as Way & { url: string }
 
-async function tell(text: string, rows: number): Promise<void> {
-  const bytes = new TextEncoder().encode(text)
-  port.postMessage({ bytes, rows } satisfies WalkAnswer, [bytes.buffer])
-  left--
-  if (left === 0) await once(port, 'message')
+async function* rowsOf(): AsyncGenerator<Row> {
+  const connection = await Connection.open(url)
+  try {
+    yield* ofOneMoment(connection)
+  } finally {
+    await connection.close()
+  }
 }
 
-/** All rows of one moment. */
-async function* rowsOf(connection: Connection): AsyncGenerator<Row> {
+async function* ofOneMoment(connection: Connection): AsyncGenerator<Row> {
   const say = (sql: string, parameters: readonly unknown[] = []) => connection.runOnce({ sql, parameters })
   const ends = performance.now() + task.ms
   await say('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
@@ -51,31 +39,4 @@ async function* rowsOf(connection: Connection): AsyncGenerator<Row> {
   }
 }
 
-async function walk(): Promise<void> {
-  const { [place.name]: makeText } = await import(place.module)
-  const { head, textOf } = makeText(input)
-  const connection = await Connection.open(url)
-  try {
-    let text = head
-    let rows = 0
-    for await (const row of rowsOf(connection)) {
-      text += textOf(row)
-      rows++
-      if (text.length < PIECE) continue
-      await tell(text, rows)
-      text = ''
-      rows = 0
-    }
-    if (text !== '') await tell(text, rows)
-  } finally {
-    await connection.close()
-  }
-}
-
-try {
-  await walk()
-  port.postMessage({ isOver: true } satisfies WalkAnswer)
-} catch (error) {
-  port.postMessage({ trouble: troubleOf(faultOf(error)) } satisfies WalkAnswer)
-}
-port.close()
+await walk(rowsOf, faultOf)

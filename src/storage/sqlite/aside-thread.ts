@@ -1,35 +1,14 @@
-import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
-import type { AsideAnswer, AsideTask } from '../asides.ts'
-import { troubleOf } from '../post.ts'
-import type { Progress } from '../storage.ts'
-import { standBack } from '../threads.ts'
+import { workerData } from 'node:worker_threads'
+import { study } from '../studying.ts'
 import { openReader } from './connections.ts'
 import { faultOf } from './faults.ts'
 import { kyselyOver } from './kysely.ts'
 import { Statements } from './statements.ts'
 
-standBack()
-const port = parentPort as MessagePort
-const tell = (answer: AsideAnswer) => port.postMessage(JSON.stringify(answer))
-
-async function resultOf({ job, input }: AsideTask): Promise<unknown> {
+function open() {
   const sqlite = openReader(workerData.file)
   const statements = new Statements(sqlite)
-  try {
-    const { [job.name]: run } = await import(job.module)
-    const db = kyselyOver((query) => statements.run(query))
-    return (await run(db, input, (progress: Progress) => tell({ progress }))) ?? null
-  } finally {
-    sqlite.close()
-  }
+  return { db: kyselyOver((query) => statements.run(query)), close: () => sqlite.close() }
 }
 
-// One after the other: nobody sends another before there is an answer.
-port.on('message', (task: AsideTask | 'close') => {
-  if (task === 'close') port.close()
-  else
-    resultOf(task).then(
-      (result) => tell({ result }),
-      (error) => tell({ trouble: troubleOf(faultOf(error)) }),
-    )
-})
+study(open, faultOf)
