@@ -35,8 +35,8 @@ async function metrics(app: FastifyInstance) {
       const sessions = await countSessions(app.storage.db, app.config)
       const { newest: changes } = await boundsOf(app.storage)
       const streams = app.streams.size
-      const sizes = await app.storage.sizes()
-      const text = await app.metrics.text({ sessions, records, changes, streams, sizes })
+      const figures = await app.storage.figures()
+      const text = await app.metrics.text({ sessions, records, changes, streams, figures })
       return reply.type(app.metrics.contentType).send(text)
     },
   )

@@ -118,10 +118,16 @@ export interface Published {
   isKnown(fingerprint: string): Promise<boolean>
 }
 
-export interface Sizes {
+/** What there is to count. */
+export interface Figures {
+  /** bytes */
   database: number
   /** of what is not in the database itself yet */
   log: number
+  /** to a database elsewhere, of this process */
+  connections: number
+  /** units that were in the way of others, and were carried out anew */
+  retries: number
 }
 
 export interface Storage {
@@ -180,8 +186,8 @@ export interface Storage {
   /** Takes over the secret of another database. */
   keepSecret(secret: string): Soon<void>
 
-  /** Bytes that are taken. */
-  sizes(): Soon<Sizes>
+  /** What there is to count. */
+  figures(): Soon<Figures>
 
   /** A consistent copy of everything, checked; undefined where backups are somebody else's. */
   backup?(target: string, onProgress?: (progress: Progress) => void): Promise<void>

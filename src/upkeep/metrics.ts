@@ -1,5 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
-import type { Sizes } from '../storage/storage.ts'
+import type { Figures } from '../storage/storage.ts'
 
 /** A request that was answered. */
 export interface Answer {
@@ -16,7 +16,7 @@ export interface Known {
   records: Map<string, number>
   changes: number
   streams: number
-  sizes: Sizes
+  figures: Figures
 }
 
 const BATCH = 500
@@ -38,6 +38,8 @@ export class Metrics {
   readonly #pruned: Counter
   readonly #database: Gauge
   readonly #log: Gauge
+  readonly #connections: Gauge
+  readonly #retries: Gauge
 
   constructor() {
     const registers = [this.#registry]
@@ -87,6 +89,16 @@ export class Metrics {
     })
     this.#database = new Gauge({ name: 'dossier_database_bytes', help: 'Size of the database.', registers })
     this.#log = new Gauge({ name: 'dossier_wal_bytes', help: 'Size of the write-ahead log.', registers })
+    this.#connections = new Gauge({
+      name: 'dossier_database_connections',
+      help: 'Connections to PostgreSQL.',
+      registers,
+    })
+    this.#retries = new Gauge({
+      name: 'dossier_database_retries',
+      help: 'Writes that were in the way of others, and were carried out anew.',
+      registers,
+    })
   }
 
   /** Counting a batch at once takes a fraction of the time that it takes one by one, among all else that a request does. */
@@ -118,13 +130,15 @@ export class Metrics {
   }
 
   /** The numbers as Prometheus reads them; what only others know is handed in. */
-  async text({ sessions, records, changes, streams, sizes }: Known): Promise<string> {
+  async text({ sessions, records, changes, streams, figures }: Known): Promise<string> {
     this.#count()
     this.#sessions.set(sessions)
     this.#changes.set(changes)
     this.#streams.set(streams)
-    this.#database.set(sizes.database)
-    this.#log.set(sizes.log)
+    this.#database.set(figures.database)
+    this.#log.set(figures.log)
+    this.#connections.set(figures.connections)
+    this.#retries.set(figures.retries)
     this.#records.reset()
     for (const [model, count] of records) this.#records.set({ model }, count)
     return this.#registry.metrics()

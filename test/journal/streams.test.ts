@@ -423,7 +423,13 @@ t.test('old changes are dropped in portions, the newest never', async (t) => {
   const metrics = new Metrics()
   metrics.pruned(3)
   t.match(
-    await metrics.text({ sessions: 0, records: new Map(), changes: 7, streams: 2, sizes: { database: 1, log: 0 } }),
+    await metrics.text({
+      sessions: 0,
+      records: new Map(),
+      changes: 7,
+      streams: 2,
+      figures: { database: 1, log: 0, connections: 0, retries: 0 },
+    }),
     /dossier_pruned_changes 3/,
   )
 })

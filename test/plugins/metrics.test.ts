@@ -78,7 +78,7 @@ t.test('a write-ahead log that is not there is empty', async (t) => {
     records: new Map(),
     changes: 0,
     streams: 0,
-    sizes: { database: 1, log: 0 },
+    figures: { database: 1, log: 0, connections: 0, retries: 0 },
   })
   t.match(text, /^dossier_wal_bytes 0$/m)
 })

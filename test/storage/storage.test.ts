@@ -168,9 +168,9 @@ t.test('another process that holds the lock holds up nobody but who writes', asy
 t.test('how much room it takes', async (t) => {
   const folder = emptyFolder(t)
   const storage = await counterTable(t, folder)
-  t.match(await storage.sizes(), { database: Number, log: Number })
+  t.match(await storage.figures(), { database: Number, log: Number })
   rmSync(`${databaseFile(join(folder, 'data'))}-wal`)
-  t.match(await storage.sizes(), { log: 0 })
+  t.match(await storage.figures(), { log: 0 })
 })
 
 t.test('jobs: one transaction, on another thread; what they throw undoes everything', async (t) => {

@@ -24,6 +24,8 @@ export interface Limits {
 
 /** One connection to PostgreSQL. What is sent goes out at once, one after the other, and is answered in that order. */
 export class Connection {
+  /** how many are open in this process */
+  static count = 0
   readonly #client: pg.Client
   readonly #names = new Map<string, string>()
   /** it cannot be used any more */
@@ -54,6 +56,8 @@ export class Connection {
   static async open(url: string, onEnd: () => void = () => {}, limits: Limits = {}): Promise<Connection> {
     const connection = new Connection(url, onEnd, limits)
     await connection.#client.connect()
+    Connection.count++
+    connection.#client.once('end', () => Connection.count--)
     return connection
   }
 

@@ -38,6 +38,7 @@ const takenIn = (constraint: string) => (constraint.endsWith('_pkey') ? { column
 /** Whether the connection is gone: the system or the driver says so, or the server that it goes. */
 export function isLost(error: unknown): boolean {
   const { code = '', message } = error as PostgresError
+  if (error instanceof StorageFault) return false
   return GOING.includes(code) || /^E[A-Z_]+$/.test(code) || /^Connection terminated|not queryable|timeout/.test(message)
 }
 

@@ -60,6 +60,10 @@ export class Groups {
     })
   }
 
+  get retries(): number {
+    return this.#lanes.reduce((sum, lane) => sum + lane.retries, 0)
+  }
+
   /** Writes what waits, and closes. */
   async close(): Promise<void> {
     if (this.#waiting.size > 0 || this.#idle.length < LANES)

@@ -2,8 +2,9 @@ import { filledIn, isHanded } from '../handed.ts'
 import { sizeOf } from '../size.ts'
 import { type Row, type Step, StorageFault, type Unit } from '../storage.ts'
 import type { Connection } from './connection.ts'
-import { faultOf, isRefused, isWorthAnotherTry } from './faults.ts'
+import { faultOf, isLost, isRefused, isWorthAnotherTry } from './faults.ts'
 import { Shared } from './shared.ts'
+import { act, BEGIN, COMMIT, DEFER, HOLD, hold, ROLLBACK, requireShape, waitFor } from './statements.ts'
 
 /** What became of a unit. */
 export type Outcome = { rows: Row[][] } | { error: unknown }
@@ -17,12 +18,6 @@ const LIMITS = { lock: 5000, statement: 60_000, idle: 30_000, answer: 70_000 }
 /** How often a unit is tried anew that was in the way of another one. */
 const TRIES = 5
 
-const BEGIN = { sql: 'BEGIN', parameters: [] }
-const COMMIT = { sql: 'COMMIT', parameters: [] }
-const ROLLBACK = { sql: 'ROLLBACK', parameters: [] }
-const DEFER = { sql: 'SET CONSTRAINTS ALL DEFERRED', parameters: [] }
-const HOLD = { sql: 'SET CONSTRAINTS ALL IMMEDIATE', parameters: [] }
-
 /** Whether a unit can share a transaction with others: one statement that needs nothing of what others return. */
 export const isPlain = ({ steps, batch, most, alone }: Unit) =>
   steps.length === 1 && !batch && most === undefined && alone === undefined
@@ -30,6 +25,7 @@ export const isPlain = ({ steps, batch, most, alone }: Unit) =>
 /** One connection that writes. Units that go together are sent in one go, and share a commit. */
 export class Lane {
   readonly #shared: Shared
+  retries = 0
   /** the shapes that statements were last made for */
   readonly #shapes = new Map<string, string>()
 
@@ -85,16 +81,19 @@ export class Lane {
 
   async #alone(unit: Unit): Promise<Outcome> {
     for (let tries = 1; ; tries++) {
+      const course = { isCommitting: false }
       try {
-        return { rows: await this.#carryOut(unit) }
+        return { rows: await this.#carryOut(unit, course) }
       } catch (error) {
-        if (isWorthAnotherTry(error) && tries < TRIES) continue
-        return { error: faultOf(error) }
+        // What was lost before its commit was sent has not been done.
+        const isUndone = isWorthAnotherTry(error) || (isLost(error) && !course.isCommitting)
+        if (!isUndone || tries === TRIES) return { error: faultOf(error) }
+        this.retries++
       }
     }
   }
 
-  async #carryOut(unit: Unit): Promise<Row[][]> {
+  async #carryOut(unit: Unit, course: { isCommitting: boolean }): Promise<Row[][]> {
     this.#renewFor([unit])
     const connection = await this.#connect()
     const { shapes = {}, steps, most = Number.POSITIVE_INFINITY, silent } = unit
@@ -109,6 +108,7 @@ export class Lane {
     } catch (error) {
       throw await this.#undone(connection, error)
     }
+    course.isCommitting = true
     try {
       await connection.run(COMMIT)
     } catch (error) {
@@ -184,23 +184,6 @@ async function allOf(sent: Promise<Row[]>[]): Promise<Row[][]> {
   })
 }
 
-const requireShape = (table: string, shape: string) => ({
-  sql: 'SELECT dossier_require(?, ?)',
-  parameters: [table, shape],
-})
-
-const act = ({ by, as, batch }: Unit) => ({
-  sql: 'SELECT dossier_act(?, ?, ?)',
-  parameters: [by ?? null, as ?? null, batch ? 1 : 0],
-})
-
-const hold = ({ table, id }: NonNullable<Step['holds']>) => ({
-  sql: `SELECT 1 FROM "${table}" WHERE "id" = ? FOR UPDATE`,
-  parameters: [id],
-})
-
-const waitFor = (name: string) => ({ sql: 'SELECT pg_advisory_xact_lock(hashtext(?))', parameters: [name] })
-
 const missed = (step: number) => new StorageFault('missed', 'A step has found nothing.', { step })
 
 const inDoubt = (error: unknown) =>
@@ -212,6 +195,6 @@ const inDoubt = (error: unknown) =>
 /** A fault tells which step it was. */
 function atStep(error: unknown, step: number): unknown {
   const fault = faultOf(error)
-  if (!(fault instanceof StorageFault) || isWorthAnotherTry(error)) return error
+  if (!(fault instanceof StorageFault) || isWorthAnotherTry(error) || isLost(error)) return error
   return new StorageFault(fault.kind, fault.message, { ...fault.details, step })
 }

@@ -4,6 +4,7 @@ import { isRead } from '../kysely.ts'
 import { Searches } from '../searches.ts'
 import type {
   Database,
+  Figures,
   Found,
   Job,
   Piece,
@@ -11,7 +12,6 @@ import type {
   Published,
   Row,
   Seeker,
-  Sizes,
   Statement,
   Storage,
   TextOf,
@@ -140,9 +140,10 @@ class PostgresStorage implements Storage {
     return row?.settled as number
   }
 
-  async sizes(): Promise<Sizes> {
+  async figures(): Promise<Figures> {
     const row = await this.#reader.first({ sql: SIZE, parameters: [] })
-    return { database: row?.bytes as number, log: 0 }
+    const { retries } = this.#groups
+    return { database: row?.bytes as number, log: 0, connections: Connection.count, retries }
   }
 
   secret(): Promise<string> {

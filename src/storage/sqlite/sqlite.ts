@@ -7,13 +7,13 @@ import { errorOf } from '../post.ts'
 import { Searches } from '../searches.ts'
 import type {
   Database,
+  Figures,
   Found,
   Job,
   Piece,
   Progress,
   Row,
   Seeker,
-  Sizes,
   Statement,
   Storage,
   TextOf,
@@ -185,9 +185,9 @@ class SqliteStorage implements Storage {
     keepSecret(dirname(this.#file), secret)
   }
 
-  sizes(): Sizes {
+  figures(): Figures {
     const bytes = (file: string) => statSync(file, { throwIfNoEntry: false })?.size ?? 0
-    return { database: bytes(this.#file), log: bytes(`${this.#file}-wal`) }
+    return { database: bytes(this.#file), log: bytes(`${this.#file}-wal`), connections: 0, retries: 0 }
   }
 
   backup(target: string, onProgress?: (progress: Progress) => void): Promise<void> {

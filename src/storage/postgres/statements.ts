@@ -1,0 +1,26 @@
+import type { Step, Unit } from '../storage.ts'
+
+/** What is said around the statements of a unit. */
+
+export const BEGIN = { sql: 'BEGIN', parameters: [] }
+export const COMMIT = { sql: 'COMMIT', parameters: [] }
+export const ROLLBACK = { sql: 'ROLLBACK', parameters: [] }
+export const DEFER = { sql: 'SET CONSTRAINTS ALL DEFERRED', parameters: [] }
+export const HOLD = { sql: 'SET CONSTRAINTS ALL IMMEDIATE', parameters: [] }
+
+export const requireShape = (table: string, shape: string) => ({
+  sql: 'SELECT dossier_require(?, ?)',
+  parameters: [table, shape],
+})
+
+export const act = ({ by, as, batch }: Unit) => ({
+  sql: 'SELECT dossier_act(?, ?, ?)',
+  parameters: [by ?? null, as ?? null, batch ? 1 : 0],
+})
+
+export const hold = ({ table, id }: NonNullable<Step['holds']>) => ({
+  sql: `SELECT 1 FROM "${table}" WHERE "id" = ? FOR UPDATE`,
+  parameters: [id],
+})
+
+export const waitFor = (name: string) => ({ sql: 'SELECT pg_advisory_xact_lock(hashtext(?))', parameters: [name] })
