@@ -50,7 +50,7 @@ export class Service {
   /** Overload is told in the log as well, but not for each request: that would add to it. */
   readonly #tellOverload = seldom(TELL_AGAIN_MS, () => this.#log.warn('overload: requests are turned away'))
   readonly #tellUntold = seldom(TELL_AGAIN_MS, (error: unknown) => this.#log.warn(error, 'streams of changes wait'))
-  #stopWatching = () => {}
+  #stopWatching!: () => void
   #stopUpkeep!: () => void
   /** one change after the other */
   #reloading: Promise<void> = Promise.resolve()

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { type Model, tableOf } from '../model/model.ts'
-import type { Column, Database, Row } from '../storage/storage.ts'
+import type { Column, Database, Row, TableState } from '../storage/storage.ts'
 import { createTable } from './ddl.ts'
 import { execute } from './execute.ts'
 import { hiddenColumns } from './plan-renames.ts'
@@ -45,8 +45,8 @@ export interface MovedTable extends Moved {
 export async function tablesOf(db: Database, models: Model[]): Promise<MovedTable[]> {
   const moved: MovedTable[] = []
   for (const name of await db.dialect.tables.modelTables(db)) {
-    const table = await db.dialect.tables.readTable(db, name)
-    const stored = (table?.columns ?? []).filter(({ generated }) => generated === undefined)
+    const table = (await db.dialect.tables.readTable(db, name)) as TableState
+    const stored = table.columns.filter(({ generated }) => generated === undefined)
     const model = models.find((one) => tableOf(one) === name)
     const hidden = hiddenColumns(model ?? ({ fields: [] } as unknown as Model), stored)
     moved.push({

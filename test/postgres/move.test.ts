@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import t from 'tap'
 import { compare, HELP, moveCommand } from '../../src/cli/move.ts'
 import { kyselyOver } from '../../src/storage/postgres/kysely.ts'
-import { postgresDatabase } from '../engine.ts'
-import { CONTACT, commandRunner, PASSWORD, startApp, THING, writeModel } from '../helper.ts'
+import { atShell, postgresDatabase } from '../engine.ts'
+import { CONTACT, commandRunner, PASSWORD, runScript, startApp, THING, writeModel } from '../helper.ts'
 import { hasServer } from './run-on-postgres.ts'
 
 const MODELS = {
@@ -66,8 +66,18 @@ if (hasServer())
       out: /^\d+ rows are copied and compared\. Start the service with this DATABASE_URL/,
     })
     t.match(await move({}, there), { code: 1, err: /There is something already/ })
+    const long = Array.from({ length: 9000 }, (_, nth) => String.fromCharCode(0x4e00 + ((nth * 7919) % 20_000))).join(
+      '',
+    )
+    await atShell(
+      app.config,
+      `INSERT INTO dossier_tokens (id, hash, username, name, "readOnly", "createdOn", expires) VALUES (77, '${long}', 'admin', 'x', 0, 0, 0)`,
+    )
+    t.match(await move({}, await postgresDatabase(t)), { code: 1, err: /dossier_tokens cannot be copied: index row/ })
+    await atShell(app.config, 'DELETE FROM dossier_tokens WHERE id = 77')
     t.match(await move({}, join(app.folder, 'other')), { code: 2, err: /One of the two is PostgreSQL/ })
     t.match(await commandRunner(HELP, moveCommand, env)(''), { code: 2, err: /Where to/ })
+    t.match(await runScript('move.ts', ['--help'], {}), { code: 0, out: HELP })
 
     const moved = await startApp(t, { folder: app.folder, env: { DATABASE_URL: there } })
     t.strictSame(await seen(moved, admin.cookie), before, 'the session, too')

@@ -139,6 +139,9 @@ if (hasServer()) {
       'written',
     ])
     t.strictSame(await names(), ['a', 'b', 'c', 'one'])
+    const both = [storage.write({ steps: [nothing] }), storage.write({ steps: [insert('nine')] })]
+    t.strictSame((await Promise.allSettled(both)).map(kindOf), ['missed', 'written'])
+    await storage.write({ steps: [say('DELETE FROM counter WHERE name = ?', 'nine')] })
     await other.query(`INSERT INTO dossier_tables VALUES ('counter', 'this')`)
     const known = ['six', 'seven'].map((name) => storage.write({ shapes: { counter: 'this' }, steps: [insert(name)] }))
     await Promise.all(known)
@@ -222,7 +225,15 @@ if (hasServer()) {
     const gone = new URL(url)
     gone.pathname = 'nowhere'
     const groups = new Groups(String(gone), () => {})
+    const two = ['v', 'w'].map((name) =>
+      t.rejects(groups.write({ steps: [insert(name)] }), /database "nowhere" does not exist/),
+    )
+    await Promise.all(two)
     await t.rejects(groups.write({ steps: [insert('v')] }), /database "nowhere" does not exist/)
+    const closed = new Groups('postgres://x@127.0.0.1:1/x', () => {})
+    const refused = ['v', 'w'].map((name) => t.rejects(closed.write({ steps: [insert(name)] }), fault('busy')))
+    await Promise.all(refused)
+    await closed.close()
     await groups.close()
   })
 

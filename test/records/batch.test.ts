@@ -8,7 +8,12 @@ t.test('what is about storage and not about an operation stays what it is', asyn
   const model = modelOf('a.Thing', { type: 'object', properties: { text: { type: 'string' } } })
   const planned = { unit: { steps: [{ sql: '', parameters: [] }] }, settle: () => 0, explain: (fault: Error) => fault }
   const records = { plan: { create: () => planned } } as unknown as Records
-  for (const error of [new Error('no'), new StorageFault('busy', 'no'), new StorageFault('full', 'no', { step: 0 })]) {
+  for (const error of [
+    new Error('no'),
+    new StorageFault('busy', 'no'),
+    new StorageFault('full', 'no', { step: 0 }),
+    new StorageFault('busy', 'no', { step: 7 }),
+  ]) {
     const storage = { write: () => Promise.reject(error) } as never
     const parts = { storage, models: new Map([[model.name, model]]), collections: new Map([[model, records]]) }
     const batch = batchOf({ ...parts, missingModel: () => error as never })

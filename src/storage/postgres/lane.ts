@@ -79,18 +79,17 @@ export class Lane {
     )
   }
 
-  async #alone(unit: Unit): Promise<Outcome> {
-    for (let tries = 1; ; tries++) {
-      const course = { isCommitting: false }
-      try {
-        return { rows: await this.#carryOut(unit, course) }
-      } catch (error) {
-        // What was lost before its commit was sent has not been done.
-        const isUndone = isWorthAnotherTry(error) || (isLost(error) && !course.isCommitting)
-        if (!isUndone || tries === TRIES) return { error: faultOf(error) }
-        this.retries++
-      }
+  async #alone(unit: Unit, tries = 1): Promise<Outcome> {
+    const course = { isCommitting: false }
+    try {
+      return { rows: await this.#carryOut(unit, course) }
+    } catch (error) {
+      // What was lost before its commit was sent has not been done.
+      const isUndone = isWorthAnotherTry(error) || (isLost(error) && !course.isCommitting)
+      if (!isUndone || tries === TRIES) return { error: faultOf(error) }
     }
+    this.retries++
+    return this.#alone(unit, tries + 1)
   }
 
   async #carryOut(unit: Unit, course: { isCommitting: boolean }): Promise<Row[][]> {

@@ -21,21 +21,24 @@ export class PostgresSearcher implements Searcher {
 
   async run(statement: Statement, ms: number, { bytes, shapes, gone }: Seeker): Promise<Found> {
     this.#isStopped = gone?.aborted ?? false
-    try {
+    const work = async () => {
       this.#connection ??= Connection.open(this.#url, this.#onDeath)
       const connection = await this.#connection
       const number = await connection.number()
       if (this.#isStopped) throw unwanted()
       this.#number = number
-      return await this.#search(connection, statement, ms, bytes, shapes)
-    } catch (error) {
-      // To be cancelled and to run out of time are the same to the server.
-      throw this.#isStopped ? unwanted() : faultOf(error)
-    } finally {
-      this.#number = undefined
-      // Else it would end somebody else's search.
-      await this.#cancelling
+      return this.#search(connection, statement, ms, bytes, shapes)
     }
+    return work()
+      .catch((error) => {
+        // To be cancelled and to run out of time are the same to the server.
+        throw this.#isStopped ? unwanted() : faultOf(error)
+      })
+      .finally(() => {
+        this.#number = undefined
+        // Else it would end somebody else's search.
+        return this.#cancelling
+      })
   }
 
   async #search(connection: Connection, statement: Statement, ms: number, bytes: number, shapes: Seeker['shapes']) {
