@@ -6,7 +6,7 @@ import type { Model } from '../model/model.ts'
 import { inspect, openStorage, type Place, requireDatabase } from '../storage/open.ts'
 import { type Database, DatabaseError, jobAt, type Row, type Storage } from '../storage/storage.ts'
 import { migrate } from '../tables/migrate.ts'
-import { lastNumberOf, type Moved, type MovedTable, ownTables, portionsOf, tablesOf } from '../tables/moving.ts'
+import { lastNumberOf, type Moved, type MovedTable, OWN_TABLES, portionsOf, tablesOf } from '../tables/moving.ts'
 import { isNothingToDo, overviewOf } from '../tables/overview.ts'
 import { type Command, fileNamed, runCommand, UsageError, type World } from './command.ts'
 import { rateOf } from './rate.ts'
@@ -67,7 +67,7 @@ async function copy(source: Database, target: Storage, models: Model[], world: W
   if (!isNothingToDo(await overviewOf(source, models)))
     throw new DatabaseError('The tables are not what the model files say. Start the service once, and stop it again.')
   const tables = await tablesOf(source, models)
-  const all: Moved[] = [...tables, ...ownTables()]
+  const all: Moved[] = [...tables, ...OWN_TABLES]
   await target.change(MAKE, tables)
   const total = await countOf(source, all)
   const told = { copied: rateOf(world.stderr, 'copied', 'rows'), compared: rateOf(world.stderr, 'compared', 'rows') }

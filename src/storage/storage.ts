@@ -130,6 +130,9 @@ export interface Figures {
   retries: number
 }
 
+/** Told of every group: how many units shared the commit, and how long it took. */
+export type OnCommit = (units: number, milliseconds: number) => void
+
 export interface Storage {
   readonly db: Database
   readonly dialect: Dialect

@@ -105,4 +105,4 @@ async function bringReferences(db: Database, model: Model): Promise<void> {
   }
 }
 
-export const referenceName = (table: string, column: string) => `${table}__${column}__refers`
+const referenceName = (table: string, column: string) => `${table}__${column}__refers`

@@ -18,7 +18,7 @@ export interface Moved {
 const ROWID = 'rowid'
 
 /** The service's own tables, those that others refer to first. What follows from records is made anew. */
-const OWN: Moved[] = [
+export const OWN_TABLES: Moved[] = [
   own('dossier_users', 'username password roles enabled createdOn lastLogin'),
   own('dossier_former', 'username'),
   own('dossier_sessions', 'id username createdOn lastSeen address'),
@@ -60,8 +60,6 @@ export async function tablesOf(db: Database, models: Model[]): Promise<MovedTabl
   }
   return moved
 }
-
-export const ownTables = (): Moved[] => OWN
 
 /** The job that makes the tables, without indexes and triggers: those come when all is there. */
 export async function make(db: Database, tables: MovedTable[]): Promise<void> {

@@ -28,8 +28,6 @@ export class Connection {
   static count = 0
   readonly #client: pg.Client
   readonly #names = new Map<string, string>()
-  /** it cannot be used any more */
-  isBroken = false
 
   private constructor(url: string, onEnd: () => void, { lock, statement, idle, answer }: Limits) {
     const config = {
@@ -45,12 +43,8 @@ export class Connection {
       types,
     }
     this.#client = new pg.Client(config as pg.ClientConfig)
-    const leave = () => {
-      this.isBroken = true
-      onEnd()
-    }
-    this.#client.on('error', leave)
-    this.#client.on('end', leave)
+    this.#client.on('error', onEnd)
+    this.#client.on('end', onEnd)
   }
 
   static async open(url: string, onEnd: () => void = () => {}, limits: Limits = {}): Promise<Connection> {
@@ -79,7 +73,6 @@ export class Connection {
 
   /** What has been sent is answered first. */
   async close(): Promise<void> {
-    this.isBroken = true
     await this.#client.end().catch(() => {})
   }
 

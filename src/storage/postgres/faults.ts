@@ -67,7 +67,7 @@ export function explainOpening(url: string, error: unknown): unknown {
 }
 
 /** Where a database is, without the password. */
-export function placeOf(url: string): string {
+function placeOf(url: string): string {
   const { host, pathname } = new URL(url)
   return `${host}${pathname}`
 }

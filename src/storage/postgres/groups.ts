@@ -1,9 +1,6 @@
 import { FairQueue } from '../../lib/fair-queue.ts'
-import { type Row, StorageFault, type Unit } from '../storage.ts'
+import { type OnCommit, type Row, StorageFault, type Unit } from '../storage.ts'
 import { isPlain, Lane, type Outcome } from './lane.ts'
-
-/** Told of every group: how many units shared the commit, and how long it took. */
-export type OnCommit = (units: number, milliseconds: number) => void
 
 /** Units that share a transaction, at most. */
 const MAX_GROUP = 64

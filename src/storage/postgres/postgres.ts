@@ -7,6 +7,7 @@ import type {
   Figures,
   Found,
   Job,
+  OnCommit,
   Piece,
   Progress,
   Published,
@@ -25,7 +26,7 @@ import { DIALECT } from './dialect.ts'
 import { goesThrough } from './explain.ts'
 import { explainOpening, faultOf } from './faults.ts'
 import { foldCounts } from './folding.ts'
-import { Groups, type OnCommit } from './groups.ts'
+import { Groups } from './groups.ts'
 import { kyselyOver } from './kysely.ts'
 import { layOut } from './layout.ts'
 import { publishedIn } from './published.ts'
@@ -168,8 +169,7 @@ class PostgresStorage implements Storage {
   }
 
   walk<Input>(statement: Statement, text: TextOf<Input>, input: Input, seeker: Seeker): AsyncGenerator<Piece> {
-    const { module, name } = text
-    return this.#walks.walk(statement, { module, name }, input, seeker)
+    return this.#walks.walk(statement, text, input, seeker)
   }
 
   goesThrough(statement: Statement, table: string): Promise<boolean> {
@@ -193,8 +193,7 @@ class PostgresStorage implements Storage {
     input: Input,
     onProgress?: (progress: Progress) => void,
   ): Promise<Result> {
-    const { module, name } = job
-    return this.#asides.run({ module, name }, input, onProgress)
+    return this.#asides.run(job, input, onProgress)
   }
 
   close(): Promise<void> {

@@ -3,6 +3,7 @@ import { takeUpTo } from '../size.ts'
 import { type Found, type Seeker, type Statement, StorageFault } from '../storage.ts'
 import { Connection } from './connection.ts'
 import { faultOf } from './faults.ts'
+import { KNOWN_SHAPES, requireShapes } from './known-shapes.ts'
 
 /** A connection for searches, one at a time. The server ends what takes too long; what nobody waits for is cancelled. */
 export class PostgresSearcher implements Searcher {
@@ -44,14 +45,11 @@ export class PostgresSearcher implements Searcher {
   async #search(connection: Connection, statement: Statement, ms: number, bytes: number, shapes: Seeker['shapes']) {
     const timeout = Math.max(1, Math.ceil(ms))
     const begin = { sql: `BEGIN READ ONLY; SET LOCAL statement_timeout = ${timeout}`, parameters: [] }
-    const known = { sql: KNOWN, parameters: [] }
-    const sent = [connection.runOnce(begin), connection.run(known), connection.runOnce(statement)] as const
+    const sent = [connection.runOnce(begin), connection.run(KNOWN_SHAPES), connection.runOnce(statement)] as const
     const end = () => connection.runOnce({ sql: 'ROLLBACK', parameters: [] })
     const settled = await Promise.allSettled([...sent, end()])
     for (const one of settled) if (one.status === 'rejected') throw one.reason
-    const there = new Map((await sent[1]).map(({ tbl, shape }) => [tbl, shape]))
-    for (const [table, shape] of Object.entries(shapes))
-      if (there.get(table) !== shape) throw new StorageFault('stale', 'The table has another shape by now.')
+    requireShapes(await sent[1], shapes)
     return takeUpTo(await sent[2], bytes)
   }
 
@@ -73,7 +71,5 @@ export class PostgresSearcher implements Searcher {
     await connection?.close()
   }
 }
-
-const KNOWN = 'SELECT tbl, shape FROM dossier_tables'
 
 const unwanted = () => new StorageFault('unwanted', 'Nobody waits for this.')

@@ -1,8 +1,8 @@
+import { KNOWN_SHAPES } from './known-shapes.ts'
 import type { Reader } from './reader.ts'
 
 /** How often it is looked whether another node has changed tables. */
 const LOOK_MS = 200
-const KNOWN = { sql: 'SELECT tbl, shape FROM dossier_tables', parameters: [] }
 
 /** The shapes of tables, as this node knows them. */
 export class Shapes {
@@ -21,7 +21,7 @@ export class Shapes {
   }
 
   async look(): Promise<void> {
-    const rows = await this.#reader.all(KNOWN)
+    const rows = await this.#reader.all(KNOWN_SHAPES)
     const hasChanged = rows.some(({ tbl, shape }) => this.#known.has(tbl) && this.#known.get(tbl) !== shape)
     this.#known = new Map(rows.map(({ tbl, shape }) => [tbl, shape]))
     if (hasChanged) this.#reader.renew()

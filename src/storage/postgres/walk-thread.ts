@@ -4,6 +4,7 @@ import { walk } from '../walking.ts'
 import type { Way } from '../walks.ts'
 import { Connection } from './connection.ts'
 import { faultOf } from './faults.ts'
+import { KNOWN_SHAPES, requireShapes } from './known-shapes.ts'
 
 /** Rows that are fetched at a time. */
 const ROWS = 200
@@ -23,9 +24,7 @@ async function* ofOneMoment(connection: Connection): AsyncGenerator<Row> {
   const say = (sql: string, parameters: readonly unknown[] = []) => connection.runOnce({ sql, parameters })
   const ends = performance.now() + task.ms
   await say('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
-  const known = new Map((await say('SELECT tbl, shape FROM dossier_tables')).map(({ tbl, shape }) => [tbl, shape]))
-  for (const [table, shape] of Object.entries(task.shapes))
-    if (known.get(table) !== shape) throw new StorageFault('stale', 'The table has another shape by now.')
+  requireShapes(await connection.runOnce(KNOWN_SHAPES), task.shapes)
   await say(`SET LOCAL statement_timeout = ${Math.max(1, Math.ceil(task.ms))}`)
   await say(`DECLARE walk NO SCROLL CURSOR FOR ${task.sql}`, task.parameters)
   for (let isOver = false; !isOver; ) {

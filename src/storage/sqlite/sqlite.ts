@@ -10,6 +10,7 @@ import type {
   Figures,
   Found,
   Job,
+  OnCommit,
   Piece,
   Progress,
   Row,
@@ -32,9 +33,6 @@ import { SearchThread } from './searcher.ts'
 import { cookieSecret, keepSecret } from './secret.ts'
 import { Statements } from './statements.ts'
 import type { Answer } from './writer-thread.ts'
-
-/** Told of every group: how many units shared the commit, and how long it took. */
-export type OnCommit = (units: number, milliseconds: number) => void
 
 /** Searches one after the other keep the log from starting over; when it gets larger than this, they make a pause. */
 const MAX_LOG_BYTES = 67_108_864
@@ -140,8 +138,7 @@ class SqliteStorage implements Storage {
   }
 
   walk<Input>(statement: Statement, text: TextOf<Input>, input: Input, seeker: Seeker): AsyncGenerator<Piece> {
-    const { module, name } = text
-    return this.#walks.walk(statement, { module, name }, input, seeker)
+    return this.#walks.walk(statement, text, input, seeker)
   }
 
   goesThrough({ sql, parameters }: Statement, table: string): boolean {
@@ -168,8 +165,7 @@ class SqliteStorage implements Storage {
     input: Input,
     onProgress?: (progress: Progress) => void,
   ): Promise<Result> {
-    const { module, name } = job
-    return this.#asides.run({ module, name }, input, onProgress)
+    return this.#asides.run(job, input, onProgress)
   }
 
   /** Units are committed one after the other, in the order of their numbers. */
