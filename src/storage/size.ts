@@ -1,4 +1,4 @@
-import type { Found, Row } from './storage.ts'
+import type { Found, Row, Unit } from './storage.ts'
 
 /** A page that would be larger ends earlier, with `next`. */
 export const PAGE_BYTES = 1_048_576
@@ -23,4 +23,16 @@ export function takeUpTo(rows: Iterable<Row>, bytes: number): Found {
     taken.push(row)
   }
   return { rows: taken, isCut: false }
+}
+
+/** Characters of what is sent of a unit. */
+export function lengthOf({ steps }: Unit): number {
+  const texts = new Set<string>()
+  let size = 0
+  for (const { sql, parameters } of steps) {
+    if (!texts.has(sql)) size += sql.length
+    texts.add(sql)
+    for (const value of parameters) if (typeof value === 'string') size += value.length
+  }
+  return size
 }

@@ -10,6 +10,7 @@ import { SearchThread } from '../../src/storage/sqlite/searcher.ts'
 import { inspect } from '../../src/storage/sqlite/sqlite.ts'
 import { jobAt } from '../../src/storage/storage.ts'
 import { standBack, startThread } from '../../src/storage/threads.ts'
+import { WaitingRoom } from '../../src/storage/waiting-room.ts'
 import { emptyFolder, testStorage } from '../helper.ts'
 
 t.test('who has waited for the writer for too long is told so', async (t) => {
@@ -28,6 +29,21 @@ t.test('who has waited for the writer for too long is told so', async (t) => {
   await t.rejects(late, { name: 'StorageFault', message: /busy for too long/ })
   thread.emit('message', JSON.stringify({ outcomes: [{ rows: [] }] }))
   t.strictSame(await first, [], 'what was under way is answered')
+})
+
+t.test('what waits to be written has a bound, in number and in size', async (t) => {
+  const room = new WaitingRoom(() => {})
+  const enter = (text: string) => room.enter({ steps: [{ sql: 'x', parameters: [text, 1] }] })
+  const half = 'x'.repeat(32_000_000 - 1)
+  const large = [enter(half), enter(half)]
+  await t.rejects(enter(''), { name: 'StorageFault', message: /Too much is waiting/ }, 'not one character more')
+  room.next()?.resolve([])
+  const small = Array.from({ length: 4999 }, () => enter(''))
+  await t.rejects(enter(''), { name: 'StorageFault', message: /Too much is waiting/ }, 'nor one more of them')
+  const told = Promise.allSettled([...large, ...small])
+  room.close(new Error('closed'))
+  t.strictSame(new Set((await told).map(({ status }) => status)), new Set(['fulfilled', 'rejected']))
+  await t.rejects(enter(''), /closed/)
 })
 
 t.test('where threads have no numbers, all are alike', async (t) => {

@@ -1,8 +1,8 @@
 import type { Worker } from 'node:worker_threads'
-import { FairQueue } from '../../lib/fair-queue.ts'
 import { errorOf, type Trouble, troubleOf } from '../post.ts'
 import { type Job, type Row, StorageFault, type Unit } from '../storage.ts'
-import { lengthOf, pack } from './packed.ts'
+import { type Waiting, WaitingRoom } from '../waiting-room.ts'
+import { pack } from './packed.ts'
 import type { Outcome } from './writer.ts'
 import type { Answer, Question } from './writer-thread.ts'
 
@@ -11,22 +11,9 @@ export type OnGroup = (units: number, milliseconds: number, logBytes: number | u
 
 /** Steps that go into one group; of a unit that has more, all. What they return may be large, and all wait for it. */
 const MAX_GROUP = 128
-/** More than this would fill the memory while the disk, or another process's lock, keeps everybody waiting. */
-const MAX_UNITS = 5000
-const MAX_CHARACTERS = 64_000_000
-/** Who has waited for longer than this to be sent to the writer is told so. */
-const PATIENCE_MS = 10_000
 
 /** Returns whether more answers to the same question will come. */
 type OnAnswer = (answer: Answer) => boolean
-
-interface Waiting {
-  unit: Unit
-  size: number
-  since: number
-  resolve(rows: Row[][]): void
-  reject(error: Error): void
-}
 
 /**
  * The serving thread's end of the writer thread. Units gather while the writer is busy with the group before, so that
@@ -35,23 +22,17 @@ interface Waiting {
 export class Groups {
   readonly #thread: Worker
   readonly #onGroup: OnGroup
-  readonly #patienceMs: number
-  /** whoever writes much waits for those who write little, not the other way round */
-  readonly #lines = new FairQueue<Waiting>()
-  readonly #waiting = new Set<Waiting>()
-  #size = 0
+  readonly #room: WaitingRoom
   /** what the writer is at, told of each answer, and whether more will come; jobs have their turn between groups */
   #underWay: OnAnswer | undefined
   readonly #jobs: (() => void)[] = []
-  #isScheduled = false
-  #impatience: NodeJS.Timeout | undefined
   #idle: (() => void) | undefined
   #isDead = false
 
-  constructor(thread: Worker, onGroup: OnGroup, patienceMs = PATIENCE_MS) {
+  constructor(thread: Worker, onGroup: OnGroup, patienceMs?: number) {
     this.#thread = thread
-    this.#patienceMs = patienceMs
     this.#onGroup = onGroup
+    this.#room = new WaitingRoom(() => this.#goOn(), { patienceMs })
     thread.on('message', (text: string) => {
       if ((this.#underWay as OnAnswer)(JSON.parse(text))) return
       this.#underWay = undefined
@@ -62,23 +43,13 @@ export class Groups {
       this.#isDead = true
       const trouble = troubleOf(new StorageFault('busy', 'The writer has died.'))
       this.#underWay?.({ trouble })
-      for (const { reject } of this.#waiting) reject(errorOf(trouble))
-      this.#waiting.clear()
+      this.#room.close(errorOf(trouble))
       throw error
     })
   }
 
   write(unit: Unit): Promise<Row[][]> {
-    const size = lengthOf(unit)
-    const isFull = this.#waiting.size >= MAX_UNITS || this.#size + size > MAX_CHARACTERS
-    if (isFull || this.#isDead) return Promise.reject(tooMany())
-    this.#size += size
-    return new Promise((resolve, reject) => {
-      const one: Waiting = { unit, size, since: performance.now(), resolve, reject }
-      this.#waiting.add(one)
-      this.#lines.add(lineOf(one), one)
-      this.#schedule()
-    })
+    return this.#room.enter(unit)
   }
 
   /** `beforeCommit` is called when all has been done, and nobody else can change anything any more. */
@@ -106,13 +77,13 @@ export class Groups {
           return false
         }),
       )
-      if (!this.#underWay) this.#next()
+      this.#goOn()
     })
   }
 
   /** Resolves when all is written and answered. */
   async drained(): Promise<void> {
-    if (this.#underWay || this.#waiting.size > 0)
+    if (this.#underWay || this.#room.size > 0)
       await new Promise<void>((resolve) => {
         this.#idle = resolve
       })
@@ -131,21 +102,14 @@ export class Groups {
     this.#thread.postMessage(JSON.stringify(question))
   }
 
-  #schedule() {
-    this.#impatience ??= setTimeout(() => this.#losePatience(), this.#patienceMs).unref()
-    if (this.#isScheduled || this.#underWay) return
-    this.#isScheduled = true
-    // After the poll phase: every request that has arrived by then is in the group.
-    setImmediate(() => {
-      this.#isScheduled = false
-      if (!this.#underWay) this.#next()
-    })
+  #goOn() {
+    if (!this.#underWay) this.#next()
   }
 
   #next() {
     const job = this.#jobs.shift()
     if (job) job()
-    else if (this.#waiting.size > 0) this.#send()
+    else if (this.#room.size > 0) this.#send()
     else this.#idle?.()
   }
 
@@ -167,34 +131,10 @@ export class Groups {
   #nextGroup(): Waiting[] {
     const group: Waiting[] = []
     let steps = 0
-    for (
-      let one = this.#lines.next(() => true);
-      one;
-      one = steps < MAX_GROUP ? this.#lines.next(() => true) : undefined
-    ) {
-      this.#waiting.delete(one)
-      this.#size -= one.size
+    for (let one = this.#room.next(); one; one = steps < MAX_GROUP ? this.#room.next() : undefined) {
       steps += one.unit.steps.length
       group.push(one)
     }
     return group
   }
-
-  #losePatience() {
-    this.#impatience = undefined
-    const now = performance.now()
-    const late = [...this.#waiting].filter(({ since }) => since <= now - this.#patienceMs)
-    for (const one of late) {
-      this.#waiting.delete(one)
-      this.#lines.remove(lineOf(one), one)
-      this.#size -= one.size
-      one.reject(new StorageFault('busy', 'The writer has been busy for too long.'))
-    }
-    if (this.#waiting.size > 0) this.#impatience = setTimeout(() => this.#losePatience(), this.#patienceMs / 10).unref()
-  }
 }
-
-const tooMany = () => new StorageFault('busy', 'Too much is waiting to be written.')
-
-/** Everybody has a line of their own; what nobody in particular wants, too. */
-const lineOf = ({ unit }: Waiting) => unit.by ?? ''

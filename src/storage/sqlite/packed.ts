@@ -31,15 +31,3 @@ export function unpack({ texts, units }: Packed): Unit[] {
   })
   return units.map(({ steps, ...rest }) => ({ ...rest, steps: steps.map(unpackStep) }))
 }
-
-/** Characters of what is sent of a unit. */
-export function lengthOf({ steps }: Unit): number {
-  const texts = new Set<string>()
-  let size = 0
-  for (const { sql, parameters } of steps) {
-    if (!texts.has(sql)) size += sql.length
-    texts.add(sql)
-    for (const value of parameters) if (typeof value === 'string') size += value.length
-  }
-  return size
-}
