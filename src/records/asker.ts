@@ -32,7 +32,8 @@ export class Waiting implements Asker {
     const controller = new AbortController()
     this.#gone = controller
     // An answer that has been sent ends with this as well; then nobody listens any more.
-    this.#response.once('close', () => controller.abort())
+    if (this.#response.closed) controller.abort()
+    else this.#response.once('close', () => controller.abort())
     return controller.signal
   }
 }

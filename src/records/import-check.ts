@@ -3,7 +3,7 @@ import { type FileHandle, open } from 'node:fs/promises'
 import { MOST_FAULTS } from '../errors.ts'
 import type { Person } from '../model/access.ts'
 import { byName, type Model, tableOf } from '../model/model.ts'
-import { type Database, fullOr, type Progress, StorageFault } from '../storage/storage.ts'
+import { anotherShape, type Database, fullOr, type Progress } from '../storage/storage.ts'
 import { shapeOf } from '../tables/ddl.ts'
 import { blockChecker, type Drafted } from './import-block.ts'
 import { FileFault, type FileFormat, type FileRow, rowsOf } from './import-rows.ts'
@@ -100,5 +100,5 @@ async function requireShape(db: Database, model: Model): Promise<void> {
     .select('shape')
     .where('tbl', '=', tableOf(model))
     .executeTakeFirst()
-  if (known?.shape !== shapeOf(model)) throw new StorageFault('stale', 'The table has another shape by now.')
+  if (known?.shape !== shapeOf(model)) throw anotherShape()
 }

@@ -57,6 +57,8 @@ export interface TableDialect {
   asText(column: string, type: string): string
   /** A column as JSON. */
   asJson(column: string, type: string): string
+  /** A JSON list of those for which something holds. */
+  jsonList(items: { when: string; json: string }[]): string
   /** This moment, as the service writes moments. */
   readonly now: string
   /** Who acts, as what, and in which batch: set for every unit. */

@@ -52,6 +52,11 @@ export class StorageFault extends Error {
   }
 }
 
+/** The table is not any more what something was made for: nothing is read or written through an old model. */
+export const anotherShape = () => new StorageFault('stale', 'The table has another shape by now.')
+
+export const nobodyWaits = () => new StorageFault('unwanted', 'Nobody waits for this.')
+
 /** A change that would lose or break data. Nothing has been changed; the message has a line for each reason. */
 export class Refused extends Error {
   readonly reasons: string[]

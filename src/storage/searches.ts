@@ -1,5 +1,5 @@
 import { FairQueue } from '../lib/fair-queue.ts'
-import { type Found, type Seeker, type Statement, StorageFault } from './storage.ts'
+import { type Found, nobodyWaits, type Seeker, type Statement, StorageFault } from './storage.ts'
 
 /** One search, as it is sent to a thread. */
 export interface Task extends Statement {
@@ -88,12 +88,14 @@ class Lane {
 
   search(statement: Statement, seeker: Seeker, ms: number): Promise<Found> {
     const { username, gone } = seeker
+    // Who has gone before is not heard to go.
+    if (gone?.aborted) return Promise.reject(nobodyWaits())
     if (this.#waiting.lengthOf(username) >= MAX_PER_PERSON || this.#waiting.size >= MAX_WAITING)
       return Promise.reject(new StorageFault('busy', 'Too many searches are waiting.'))
     return new Promise((resolve, reject) => {
       const one: Waiting = { statement, seeker, ms, resolve, reject }
       gone?.addEventListener('abort', () => {
-        if (this.#waiting.remove(username, one)) reject(unwanted())
+        if (this.#waiting.remove(username, one)) reject(nobodyWaits())
       })
       this.#waiting.add(username, one)
       this.#serve()
@@ -114,7 +116,7 @@ class Lane {
   }
 
   async close(): Promise<void> {
-    for (let one = this.#waiting.next(() => true); one; one = this.#waiting.next(() => true)) one.reject(unwanted())
+    for (let one = this.#waiting.next(() => true); one; one = this.#waiting.next(() => true)) one.reject(nobodyWaits())
     await Promise.all(this.#all.map((searcher) => searcher.close()))
   }
 
@@ -156,5 +158,3 @@ class Lane {
     this.#serve()
   }
 }
-
-const unwanted = () => new StorageFault('unwanted', 'Nobody waits for this.')

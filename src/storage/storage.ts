@@ -14,6 +14,10 @@ export type Database = Kysely<AnyTables> & { readonly dialect: Dialect }
 
 export type SqlValue = string | number | null
 
+/** A value as it stands in a text of SQL. */
+export const literal = (value: SqlValue) =>
+  typeof value === 'string' ? `'${value.replaceAll("'", "''")}'` : String(value)
+
 export type Row = Record<string, unknown>
 
 /** What an engine may have at once, on the thread that serves, or only after a while. */

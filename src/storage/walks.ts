@@ -1,7 +1,7 @@
 import type { Worker } from 'node:worker_threads'
 import { errorOf, type Trouble, troubleOf } from './post.ts'
 import type { Task } from './searches.ts'
-import { type JobPlace, type Piece, type Seeker, type Statement, StorageFault } from './storage.ts'
+import { type JobPlace, nobodyWaits, type Piece, type Seeker, type Statement, StorageFault } from './storage.ts'
 
 /** What a walk tells: a piece of text with how many rows are in it, that it is over, or why it was not possible. */
 export type WalkAnswer = { bytes: Uint8Array; rows: number } | { isOver: true } | { trouble: Trouble }
@@ -36,6 +36,8 @@ export class Walks {
 
   async *walk(statement: Statement, text: JobPlace, input: unknown, seeker: Seeker): AsyncGenerator<Piece> {
     const { username, seconds, bytes, shapes, gone } = seeker
+    // Who has gone before is not heard to go.
+    if (gone?.aborted) throw nobodyWaits()
     const own = [...this.#all.values()].filter((name) => name === username).length
     if (this.#all.size >= MOST || own >= MOST_PER_PERSON)
       throw new StorageFault('busy', 'Too many are going through everything right now.')

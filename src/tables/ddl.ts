@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { type Field, type Model, type Reference, type Template, tableOf } from '../model/model.ts'
-import type { SqlValue, TableDialect } from '../storage/storage.ts'
+import { literal, type SqlValue, type TableDialect } from '../storage/storage.ts'
 import { columnType, comparable } from './columns.ts'
 
 /** The SQL text that tables are made of. Names come from checked models only; values are written as literals. */
@@ -12,9 +12,6 @@ export interface Index {
 }
 
 export const quote = (name: string) => `"${name}"`
-
-export const literal = (value: SqlValue) =>
-  typeof value === 'string' ? `'${value.replaceAll("'", "''")}'` : String(value)
 
 /** The value of a field, encoded, as it is written into a statement; a truth is one to every engine. */
 export const storable = ({ type }: Field, value: SqlValue) =>

@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
-import { joinedInGroups } from '../lib/in-groups.ts'
 import { AUDIT_FIELDS, type Field, type Model, tableOf } from '../model/model.ts'
-import type { Database, TableDialect, Trigger } from '../storage/storage.ts'
-import { literal, quote } from './ddl.ts'
+import { joined } from '../storage/joined.ts'
+import { type Database, literal, type TableDialect, type Trigger } from '../storage/storage.ts'
+import { quote } from './ddl.ts'
 import { execute } from './execute.ts'
 import type { TablePlan } from './plan.ts'
 
@@ -14,9 +14,6 @@ import type { TablePlan } from './plan.ts'
 
 /** Every so many versions a record is written down as a whole, so that no version is further than this from one. */
 const WHOLE_EVERY = 64
-
-/** Pieces of SQL that are joined at a time: SQLite bounds how deep an expression may be. */
-const JOINED = 50
 
 const EVENTS = ['INSERT', 'UPDATE', 'DELETE'] as const
 type Event = (typeof EVENTS)[number]
@@ -51,7 +48,7 @@ function noteOf(model: Model, event: Event, dialect: TableDialect): string {
     return `${row}.${quote(name)} IS NOT NULL`
   }
   const list = (some: Field[], entry: (field: Field) => string) =>
-    joined(some.map((field) => `CASE WHEN ${hasChanged(field)} THEN ',' || ${entry(field)} ELSE '' END`))
+    dialect.jsonList(some.map((field) => ({ when: hasChanged(field), json: entry(field) })))
   const asJson = (of: string, { name, type }: Field) => dialect.asJson(`${of}.${quote(name)}`, type)
   const values = {
     model: literal(model.name),
@@ -62,9 +59,9 @@ function noteOf(model: Model, event: Event, dialect: TableDialect): string {
     at: dialect.now,
     createdBy: model.audit ? `${row}."createdBy"` : 'NULL',
     batch: dialect.acting.batch,
-    fields: asArray(list(fields, ({ name, writeOnly }) => literal(JSON.stringify(writeOnly ? [name] : name)))),
-    was: event === 'INSERT' ? 'NULL' : asArray(list(open, (field) => asJson('OLD', field))),
-    became: event === 'DELETE' ? 'NULL' : asArray(list(open, (field) => asJson('NEW', field))),
+    fields: list(fields, ({ name, writeOnly }) => literal(JSON.stringify(writeOnly ? [name] : name))),
+    was: event === 'INSERT' ? 'NULL' : list(open, (field) => asJson('OLD', field)),
+    became: event === 'DELETE' ? 'NULL' : list(open, (field) => asJson('NEW', field)),
     whole:
       event === 'UPDATE' ? `CASE WHEN NEW."version" % ${WHOLE_EVERY} = 0 THEN ${wholeOf(open, dialect)} END` : 'NULL',
   }
@@ -77,11 +74,6 @@ const wholeOf = (fields: Field[], dialect: TableDialect) =>
   `'{' || substr(${joined(
     fields.map(({ name, type }) => `${literal(`,"${name}":`)} || ${dialect.asJson(`NEW.${quote(name)}`, type)}`),
   )}, 2) || '}'`
-
-const asArray = (list: string) => `'[' || substr(${list}, 2) || ']'`
-
-const joined = (pieces: string[]) =>
-  joinedInGroups(pieces, JOINED, (some) => some.map((piece) => `(${piece})`).join(' || ') || `''`)
 
 /** What the service writes into every record by itself is not worth a word when somebody asks what has changed. */
 export const isAudit = (model: Model, name: string) => model.audit && AUDIT_FIELDS.some((field) => field.name === name)

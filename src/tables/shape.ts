@@ -1,11 +1,10 @@
 import { type Model, tableOf } from '../model/model.ts'
-import { type Storage, StorageFault } from '../storage/storage.ts'
+import { anotherShape, type Storage } from '../storage/storage.ts'
 import { shapeOf } from './ddl.ts'
 
 /** Nothing is read through an old model either: another process may have changed what a column means. */
 export function requireShape(storage: Storage, model: Model): void {
-  if (storage.shape(tableOf(model)) !== shapeOf(model))
-    throw new StorageFault('stale', 'The table has another shape by now.')
+  if (storage.shape(tableOf(model)) !== shapeOf(model)) throw anotherShape()
 }
 
 /** The same for a search, which looks in its own moment. */

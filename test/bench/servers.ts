@@ -10,8 +10,8 @@ import { PASSWORD } from '../helper.ts'
 import { newTarget, type Target } from './load.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-/** Those of `npm start`. */
-const START_FLAGS = (project.scripts.start.match(/--\S+/g) ?? []) as string[]
+/** What `npm start` does, with this Node. */
+const START = ['sh', '-c', project.scripts.start.replace(' node ', ` ${process.execPath} `)]
 const canPin = spawnSync('taskset', ['--version']).status === 0
 
 export interface BenchServer extends Target {
@@ -34,18 +34,16 @@ interface Launched {
   startMs: number
 }
 
-/** Starts a script on a free port and waits for its first answer; on one core, unless it may have all. */
-async function launch(
-  script: string,
-  words: string[],
-  { ALL_CORES, ...env }: Record<string, string>,
-  flags: string[] = [],
-): Promise<Launched> {
+const launchScript = (script: string, words: string[], env: Record<string, string>) =>
+  launch([process.execPath, join(ROOT, script), ...words], env)
+
+/** Starts a server on a free port and waits for its first answer; on one core, unless it may have all. */
+async function launch(command: string[], { ALL_CORES, ...env }: Record<string, string>): Promise<Launched> {
   const port = await freePort()
-  const command = [process.execPath, ...flags, join(ROOT, script), ...words]
   const [file = '', ...args] = canPin && !ALL_CORES ? ['taskset', '-c', '0', ...command] : command
   const start = performance.now()
   const child = spawn(file, args, {
+    cwd: ROOT,
     env: { ...process.env, ...env, NODE_ENV: 'production', PORT: port },
     stdio: ['ignore', 'ignore', 'inherit'],
   })
@@ -56,7 +54,7 @@ async function launch(
       () => undefined,
     )
     if (answered !== undefined) return { child, url, startMs: performance.now() - start }
-    if (child.exitCode !== null) throw new Error(`${script} ended with ${child.exitCode}`)
+    if (child.exitCode !== null) throw new Error(`${command.join(' ')} ended with ${child.exitCode}`)
     await setTimeout(2)
   }
 }
@@ -96,18 +94,18 @@ export async function startDossier(
     ...more,
   }
   mkdirSync(folder, { recursive: true })
-  const first = await launch('src/start.js', [], env, START_FLAGS)
+  const first = await launch(START, env)
   await stop(first)
   if (records > 0) fill(join(folder, 'data', 'dossier.db'), 'contacts__Contact', records)
-  const { child, url, startMs } = await launch('src/start.js', [], env, START_FLAGS)
+  const { child, url, startMs } = await launch(START, env)
   return { child, startMs, ...newTarget(url, await login(url), records) }
 }
 
 export async function startHandwritten(folder: string, records: number): Promise<BenchServer> {
   mkdirSync(folder, { recursive: true })
-  await stop(await launch('test/bench/handwritten.ts', [folder], {}))
+  await stop(await launchScript('test/bench/handwritten.ts', [folder], {}))
   fill(join(folder, 'handwritten.db'), 'contact', records)
-  const { child, url, startMs } = await launch('test/bench/handwritten.ts', [folder], {})
+  const { child, url, startMs } = await launchScript('test/bench/handwritten.ts', [folder], {})
   return { child, startMs, ...newTarget(url, await login(url), records) }
 }
 
@@ -115,20 +113,24 @@ export async function startHandwritten(folder: string, records: number): Promise
 export async function startDossierOn(folder: string, url: string): Promise<BenchServer> {
   const env = { DATABASE_URL: url, DATA_DIR: folder, MODELS_DIR: join(ROOT, 'models'), ADMIN_PASSWORD: PASSWORD }
   const quiet = { LOG_LEVEL: 'warn', WATCH_MODELS: 'false', ALL_CORES: '1' }
-  const { child, url: at, startMs } = await launch('src/start.js', [], { ...env, ...quiet }, START_FLAGS)
+  const { child, url: at, startMs } = await launch(START, { ...env, ...quiet })
   return { child, startMs, ...newTarget(at, await login(at), 0) }
 }
 
 export async function startHandwrittenOn(url: string): Promise<BenchServer> {
-  const { child, url: at, startMs } = await launch('test/bench/handwritten-postgres.ts', [url], { ALL_CORES: '1' })
+  const {
+    child,
+    url: at,
+    startMs,
+  } = await launchScript('test/bench/handwritten-postgres.ts', [url], { ALL_CORES: '1' })
   return { child, startMs, ...newTarget(at, await login(at), 0) }
 }
 
 /** Started the second time, like the service: with what Node had compiled the first time. */
 export async function startBare(folder: string): Promise<{ child: ChildProcess; startMs: number }> {
   const env = { NODE_COMPILE_CACHE: join(folder, 'compiled') }
-  await stop(await launch('test/bench/bare.ts', [], env))
-  return launch('test/bench/bare.ts', [], env)
+  await stop(await launchScript('test/bench/bare.ts', [], env))
+  return launchScript('test/bench/bare.ts', [], env)
 }
 
 export async function stop({ child }: { child: ChildProcess }): Promise<void> {

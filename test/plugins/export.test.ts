@@ -1,7 +1,9 @@
 import { once } from 'node:events'
+import type { ServerResponse } from 'node:http'
 import { connect } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
+import { Waiting } from '../../src/records/asker.ts'
 import type { Piece } from '../../src/storage/storage.ts'
 import { PASSWORD, playScenarios, type Running, startApp } from '../helper.ts'
 
@@ -187,6 +189,10 @@ t.test('what cannot be gone through', async (t) => {
   t.equal(await kindOf(begin('SELECT 1 AS n', { shapes: { a__Item: 'another' } })), 'stale')
   const endless = 'WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n) SELECT n FROM n'
   t.equal(await kindOf(begin(endless, { seconds: 0.2 })), 'slow')
+  const left = AbortSignal.abort()
+  for (const _ of [1, 2, 3]) t.equal(await kindOf(begin(endless, { gone: left })), 'unwanted', 'and leaves no trace')
+  const response = { closed: true } as ServerResponse
+  t.equal(new Waiting({ username: 'x', roles: [] }, response).gone.aborted, true, 'who has gone already')
   t.equal(await kindOf(begin(endless, {}, 'dies')), 'busy')
   const [one, two] = [begin(endless, { username: 'a' }), begin(endless, { username: 'b' })]
   t.match(await one.next(), { done: false })

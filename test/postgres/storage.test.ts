@@ -7,6 +7,7 @@ import { Connection } from '../../src/storage/postgres/connection.ts'
 import { DIALECT } from '../../src/storage/postgres/dialect.ts'
 import { explainOpening, faultOf, isLost, isRefused } from '../../src/storage/postgres/faults.ts'
 import { foldCounts } from '../../src/storage/postgres/folding.ts'
+import { Exchange } from '../../src/storage/postgres/exchange.ts'
 import { Groups } from '../../src/storage/postgres/groups.ts'
 import { kyselyOver } from '../../src/storage/postgres/kysely.ts'
 import { layOut } from '../../src/storage/postgres/layout.ts'
@@ -235,6 +236,24 @@ if (hasServer()) {
     await Promise.all(refused)
     await closed.close()
     await groups.close()
+  })
+
+  t.test('what was told to be written is, whatever comes after that', async (t) => {
+    const answers: unknown[] = []
+    const exchange = (text: string) => {
+      const call = { name: text, text, parameters: [] }
+      return new Exchange([call], new Map(), String, (...answer) => answers.push(answer))
+    }
+    const gone = new Error('gone')
+    for (const text of ['COMMIT', 'ROLLBACK']) {
+      const one = exchange(text)
+      one.handleCommandComplete({ text })
+      one.handleError(gone)
+    }
+    t.strictSame(answers, [
+      [undefined, [[]]],
+      [gone, [[]]],
+    ])
   })
 
   t.test('who waits for too long is told so, and there is a bound to how many wait', async (t) => {

@@ -6,7 +6,7 @@ import { kyselyOver } from './kysely.ts'
 
 async function open() {
   const connection = await Connection.open(workerData.url)
-  await connection.runOnce({ sql: 'SET default_transaction_read_only = on', parameters: [] })
+  await connection.onlyRead()
   return { db: kyselyOver((query) => connection.run(query)), close: () => connection.close() }
 }
 

@@ -10,11 +10,7 @@ const LOCK_MS = 2000
 
 /** A job on the tables, in one transaction, on a connection of its own. Of two nodes, one waits for the other. */
 export async function change<Input, Result>(url: string, job: Job<Input, Result>, input: Input): Promise<Result> {
-  const work = async () => {
-    const connection = await Connection.open(url)
-    return carryOut(connection, job, input).finally(() => connection.close())
-  }
-  return work().catch((error) => {
+  return Connection.with(url, (connection) => carryOut(connection, job, input)).catch((error) => {
     throw faultOf(error)
   })
 }

@@ -1,6 +1,6 @@
-import { hash } from 'node:crypto'
 import pg from 'pg'
 import type { Row, Statement } from '../storage.ts'
+import { type Call, Exchange, type Ready } from './exchange.ts'
 import { numbered } from './text.ts'
 
 /** Statements that a connection keeps ready; more are parsed whenever they come. */
@@ -22,12 +22,19 @@ export interface Limits {
   answer?: number
 }
 
+/** What has come of some statements. */
+export interface Answered {
+  results: Row[][]
+  error: unknown
+}
+
 /** One connection to PostgreSQL. What is sent goes out at once, one after the other, and is answered in that order. */
 export class Connection {
   /** how many are open in this process */
   static count = 0
   readonly #client: pg.Client
   readonly #names = new Map<string, string>()
+  readonly #ready: Ready = new Map()
 
   private constructor(url: string, onEnd: () => void, { lock, statement, idle, answer }: Limits) {
     const config = {
@@ -55,14 +62,40 @@ export class Connection {
     return connection
   }
 
-  /** A statement that comes again and again. */
-  run({ sql, parameters }: Statement): Promise<Row[]> {
-    return this.#send(numbered(sql), parameters, this.#nameOf(sql))
+  /** One for a single purpose. */
+  static async with<Result>(url: string, use: (connection: Connection) => Promise<Result>): Promise<Result> {
+    const connection = await Connection.open(url)
+    return use(connection).finally(() => connection.close())
   }
 
-  /** One that most likely does not. */
-  runOnce({ sql, parameters }: Statement): Promise<Row[]> {
-    return this.#send(numbered(sql), parameters)
+  /** From here on nothing can be changed. */
+  async onlyRead(): Promise<void> {
+    await this.runOnce({ sql: 'SET default_transaction_read_only = on', parameters: [] })
+  }
+
+  /** Statements that come again and again, in one go: the results of all, or of those before the one that has failed. */
+  runAll(statements: Statement[]): Promise<Answered> {
+    const calls = statements.map(({ sql, parameters }) => this.#callOf(sql, parameters))
+    return new Promise((resolve) => {
+      const callback = (error: unknown, results: Row[][] = []) => resolve({ error, results })
+      this.#client.query(new Exchange(calls, this.#ready, types.getTypeParser, callback) as unknown as pg.Submittable)
+    })
+  }
+
+  /** One of them. */
+  async run(statement: Statement): Promise<Row[]> {
+    const { error, results } = await this.runAll([statement])
+    if (error) throw error
+    return results[0] as Row[]
+  }
+
+  /** One that most likely does not come again, or several in one text. */
+  async runOnce({ sql, parameters }: Statement): Promise<Row[]> {
+    const query = { text: numbered(sql), values: parameters as unknown[] }
+    // A text of several statements has several results.
+    const result = (await this.#client.query(query)) as pg.QueryResult<Row> | pg.QueryResult<Row>[]
+    const last = Array.isArray(result) ? (result.at(-1) as pg.QueryResult<Row>) : result
+    return last.rows
   }
 
   /** The process on the other side. */
@@ -76,19 +109,13 @@ export class Connection {
     await this.#client.end().catch(() => {})
   }
 
-  async #send(text: string, parameters: readonly unknown[], name?: string): Promise<Row[]> {
-    const query = { text, values: parameters as unknown[], ...(name !== undefined && { name }) }
-    // A text of several statements has several results.
-    const result = (await this.#client.query(query)) as pg.QueryResult<Row> | pg.QueryResult<Row>[]
-    const last = Array.isArray(result) ? (result.at(-1) as pg.QueryResult<Row>) : result
-    return last.rows
-  }
-
-  #nameOf(sql: string): string | undefined {
+  #callOf(sql: string, parameters: readonly unknown[]): Call {
+    const text = numbered(sql)
     const known = this.#names.get(sql)
-    if (known !== undefined || this.#names.size >= MOST_NAMED) return known
-    const name = hash('sha256', sql).slice(0, 32)
+    if (known !== undefined) return { name: known, text, parameters }
+    if (this.#names.size >= MOST_NAMED) return { name: '', text, parameters }
+    const name = `s${this.#names.size}`
     this.#names.set(sql, name)
-    return name
+    return { name, text, parameters }
   }
 }

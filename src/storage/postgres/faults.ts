@@ -1,4 +1,4 @@
-import { DatabaseError, StorageFault } from '../storage.ts'
+import { anotherShape, DatabaseError, StorageFault } from '../storage.ts'
 
 /** What a function of ours raises where a unit was made for another shape of a table. */
 export const STALE = 'DS001'
@@ -24,7 +24,7 @@ export function faultOf(error: unknown): unknown {
   if (code === '54011' || /^row is too big/.test(message)) return new StorageFault('wide', message)
   if (code === '54000') return new StorageFault('long', message)
   if (code === '22021') return new StorageFault('unfit', message)
-  if (code === STALE) return new StorageFault('stale', 'The table has another shape by now.')
+  if (code === STALE) return anotherShape()
   if (code === '53100') return new StorageFault('full', `There is no room left to store this (${message}).`)
   if (code === '42703' || code === '42P01') return new StorageFault('gone', message)
   if (code === '57014') return new StorageFault('slow', 'The search took too long.')

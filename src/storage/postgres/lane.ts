@@ -1,10 +1,11 @@
 import { filledIn, isHanded } from '../handed.ts'
 import { sizeOf } from '../size.ts'
-import { type Row, type Step, StorageFault, type Unit } from '../storage.ts'
+import { type Row, type Statement, type Step, StorageFault, type Unit } from '../storage.ts'
 import type { Connection } from './connection.ts'
 import { faultOf, isLost, isRefused, isWorthAnotherTry } from './faults.ts'
+import { Script } from './script.ts'
 import { Shared } from './shared.ts'
-import { act, BEGIN, COMMIT, DEFER, HOLD, hold, ROLLBACK, requireShape, waitFor } from './statements.ts'
+import { act, BEGIN, COMMIT, ROLLBACK, requireShape, waitFor } from './statements.ts'
 
 /** What became of a unit. */
 export type Outcome = { rows: Row[][] } | { error: unknown }
@@ -55,28 +56,25 @@ export class Lane {
   async #together(units: Unit[]): Promise<Outcome[]> {
     this.#renewFor(units)
     const connection = await this.#connect()
-    const before: Promise<unknown>[] = [connection.run(BEGIN)]
     const shapes = new Map(
       units.flatMap((unit) => Object.entries(unit.shapes ?? {})).map((one) => [one.join(' '), one]),
     )
-    for (const [table, shape] of shapes.values()) before.push(connection.run(requireShape(table, shape)))
+    const script = new Script([BEGIN, ...[...shapes.values()].map(([table, shape]) => requireShape(table, shape))])
     let acting: string | undefined
-    const results = units.map((unit) => {
+    for (const unit of units) {
       const { by = null, as = null } = unit
       const actor = JSON.stringify([by, as])
-      if (actor !== acting) before.push(connection.run(act(unit)))
+      if (actor !== acting) script.statements.push(act(unit))
       acting = actor
-      return this.#send(connection, unit.steps[0] as Step)
+      script.add(unit.steps[0] as Step)
+    }
+    script.statements.push(COMMIT)
+    const { results, error } = await connection.runAll(script.statements)
+    if (error) throw await this.#undone(connection, error)
+    return script.rowsOf(results).map((rows, nth) => {
+      const { must } = (units[nth] as Unit).steps[0] as Step
+      return must && rows.length === 0 ? { error: missed(0) } : { rows: [rows] }
     })
-    const settled = await Promise.allSettled([...before, ...results, connection.run(COMMIT)])
-    const failed = settled.find((one) => one.status === 'rejected')
-    if (failed) throw await this.#undone(connection, failed.reason)
-    return Promise.all(
-      units.map(async ({ steps }, index) => {
-        const rows = (await results[index]) as Row[]
-        return (steps[0] as Step).must && rows.length === 0 ? { error: missed(0) } : { rows: [rows] }
-      }),
-    )
   }
 
   async #alone(unit: Unit, tries = 1): Promise<Outcome> {
@@ -96,14 +94,12 @@ export class Lane {
     this.#renewFor([unit])
     const connection = await this.#connect()
     const { shapes = {}, steps, most = Number.POSITIVE_INFINITY, silent } = unit
+    const before: Statement[] = [BEGIN, ...Object.entries(shapes).map(([table, shape]) => requireShape(table, shape))]
+    if (unit.alone !== undefined) before.push(waitFor(unit.alone))
+    before.push(act(unit))
     const results: Row[][] = []
     try {
-      const before = [connection.run(BEGIN)]
-      for (const [table, shape] of Object.entries(shapes)) before.push(connection.run(requireShape(table, shape)))
-      if (unit.alone !== undefined) before.push(connection.run(waitFor(unit.alone)))
-      before.push(connection.run(act(unit)))
-      await allOf(before)
-      await this.#steps(connection, steps, results, most)
+      await this.#steps(connection, before, steps, results, most)
     } catch (error) {
       throw await this.#undone(connection, error)
     }
@@ -117,34 +113,24 @@ export class Lane {
   }
 
   /** As many as need nothing of each other are sent in one go. */
-  async #steps(connection: Connection, steps: Step[], results: Row[][], most: number): Promise<void> {
+  async #steps(connection: Connection, before: Statement[], steps: Step[], results: Row[][], most: number) {
     let left = most
-    for (let from = 0; from < steps.length; ) {
-      let to = from + 1
-      while (to < steps.length && !(steps[to] as Step).parameters.some(isHanded)) to++
-      const sent = steps.slice(from, to).map((step) => this.#send(connection, filledIn(step, results)))
-      const settled = await Promise.allSettled(sent)
-      for (const [index, one] of settled.entries()) {
-        const step = from + index
-        if (one.status === 'rejected') throw atStep(one.reason, step)
-        if ((steps[step] as Step).must && one.value.length === 0) throw missed(step)
-        for (const row of one.value) left -= sizeOf(row)
+    for (let script = new Script(before); results.length < steps.length; script = new Script()) {
+      const from = results.length
+      const isReady = (step: Step, nth: number) => nth === from || !step.parameters.some(isHanded)
+      const to = steps.findIndex((step, nth) => nth >= from && !isReady(step, nth))
+      for (const step of steps.slice(from, to < 0 ? undefined : to)) script.add(filledIn(step, results))
+      const answered = await connection.runAll(script.statements)
+      for (const rows of script.rowsOf(answered.results)) {
+        const step = results.length
+        if ((steps[step] as Step).must && rows.length === 0) throw missed(step)
+        for (const row of rows) left -= sizeOf(row)
         if (left < 0) throw new StorageFault('large', 'What it returns is too large.', { step })
-        results.push(one.value)
+        results.push(rows)
       }
-      from = to
+      if (answered.error)
+        throw script.isBefore(answered.results.length) ? answered.error : atStep(answered.error, results.length)
     }
-  }
-
-  /** What a delete takes along may be in its way until all of it is gone: references are looked at right after it. */
-  async #send(connection: Connection, step: Step): Promise<Row[]> {
-    if (step.holds) {
-      const [, rows] = await allOf([connection.run(hold(step.holds)), connection.run(step)])
-      return rows as Row[]
-    }
-    if (!/^\s*delete/i.test(step.sql)) return connection.run(step)
-    const [, rows] = await allOf([connection.run(DEFER), connection.run(step), connection.run(HOLD)])
-    return rows as Row[]
   }
 
   /** Nothing of it has been done. */
@@ -172,15 +158,6 @@ export class Lane {
       throw faultOf(error)
     }
   }
-}
-
-/** The first fault of some statements, when all have been answered. */
-async function allOf(sent: Promise<Row[]>[]): Promise<Row[][]> {
-  const settled = await Promise.allSettled(sent)
-  return settled.map((one) => {
-    if (one.status === 'rejected') throw one.reason
-    return one.value
-  })
 }
 
 const missed = (step: number) => new StorageFault('missed', 'A step has found nothing.', { step })

@@ -37,12 +37,7 @@ import { Shapes } from './shapes.ts'
 /** Opens a database, and brings the service's own tables in it up to date. */
 export async function openPostgres(url: string, onCommit: OnCommit = () => {}): Promise<Storage> {
   try {
-    const connection = await Connection.open(url)
-    try {
-      await layOut(connection)
-    } finally {
-      await connection.close()
-    }
+    await Connection.with(url, layOut)
     const storage = new PostgresStorage(url, onCommit)
     await storage.begin()
     return storage
@@ -53,17 +48,13 @@ export async function openPostgres(url: string, onCommit: OnCommit = () => {}): 
 
 /** Opens a database to look at it, and closes it again: nothing can be changed. */
 export async function inspectPostgres<Result>(url: string, look: (db: Database) => Promise<Result>): Promise<Result> {
-  try {
-    const connection = await Connection.open(url)
-    try {
-      await connection.runOnce({ sql: 'SET default_transaction_read_only = on', parameters: [] })
-      return await look(kyselyOver((query) => connection.runOnce(query)))
-    } finally {
-      await connection.close()
-    }
-  } catch (error) {
-    throw explainOpening(url, faultOf(error))
+  const work = async (connection: Connection) => {
+    await connection.onlyRead()
+    return look(kyselyOver((query) => connection.runOnce(query)))
   }
+  return Connection.with(url, work).catch((error) => {
+    throw explainOpening(url, faultOf(error))
+  })
 }
 
 /** Searches that go on at once. */

@@ -1,6 +1,6 @@
 import type { Searcher } from '../searches.ts'
 import { takeUpTo } from '../size.ts'
-import { type Found, type Seeker, type Statement, StorageFault } from '../storage.ts'
+import { type Found, nobodyWaits, type Seeker, type Statement } from '../storage.ts'
 import { Connection } from './connection.ts'
 import { faultOf } from './faults.ts'
 import { KNOWN_SHAPES, requireShapes } from './known-shapes.ts'
@@ -20,20 +20,20 @@ export class PostgresSearcher implements Searcher {
     this.#onDeath = onDeath
   }
 
-  async run(statement: Statement, ms: number, { bytes, shapes, gone }: Seeker): Promise<Found> {
-    this.#isStopped = gone?.aborted ?? false
+  async run(statement: Statement, ms: number, { bytes, shapes }: Seeker): Promise<Found> {
+    this.#isStopped = false
     const work = async () => {
       this.#connection ??= Connection.open(this.#url, this.#onDeath)
       const connection = await this.#connection
       const number = await connection.number()
-      if (this.#isStopped) throw unwanted()
+      if (this.#isStopped) throw nobodyWaits()
       this.#number = number
       return this.#search(connection, statement, ms, bytes, shapes)
     }
     return work()
       .catch((error) => {
         // To be cancelled and to run out of time are the same to the server.
-        throw this.#isStopped ? unwanted() : faultOf(error)
+        throw this.#isStopped ? nobodyWaits() : faultOf(error)
       })
       .finally(() => {
         this.#number = undefined
@@ -60,9 +60,8 @@ export class PostgresSearcher implements Searcher {
 
   /** By a connection of its own, for this one is busy. It may be over before it is cancelled: then it was quick enough. */
   async #cancel(number: number): Promise<void> {
-    const other = await Connection.open(this.#url).catch(() => undefined)
-    await other?.run({ sql: 'SELECT pg_cancel_backend(?)', parameters: [number] }).catch(() => {})
-    await other?.close()
+    const cancel = { sql: 'SELECT pg_cancel_backend(?)', parameters: [number] }
+    await Connection.with(this.#url, (other) => other.runOnce(cancel)).catch(() => {})
   }
 
   async close(): Promise<void> {
@@ -71,5 +70,3 @@ export class PostgresSearcher implements Searcher {
     await connection?.close()
   }
 }
-
-const unwanted = () => new StorageFault('unwanted', 'Nobody waits for this.')

@@ -1,4 +1,6 @@
-import { DANGLING, type TableDialect, type TriggerDraft } from '../storage.ts'
+import { joinedInGroups } from '../../lib/in-groups.ts'
+import { JOINED } from '../joined.ts'
+import { DANGLING, literal, type TableDialect, type TriggerDraft } from '../storage.ts'
 import { hasTable, modelTables, readTable, readTriggers } from './catalog.ts'
 
 /** What the house's words are here: its texts are types of their own, so that a column tells what it means. */
@@ -8,8 +10,6 @@ const TYPES: Record<string, string> = {
   BOOLEAN: 'boolean',
   TEXT: 'text COLLATE "C"',
 }
-
-const literal = (text: string) => `'${text.replaceAll("'", "''")}'`
 
 /** What is set for a unit of work. */
 const setting = (name: string) => `nullif(current_setting('dossier.${name}', true), '')`
@@ -45,6 +45,14 @@ export const TABLES: TableDialect = {
   asJson(column, type) {
     if (type === 'array' || type === 'object') return `coalesce(${column}, 'null')`
     return `coalesce(to_json(${column})::text, 'null')`
+  },
+
+  // What is null is left out by itself, in half the time that it takes to put it together by hand.
+  jsonList(items) {
+    const some = items.map(({ when, json }) => `CASE WHEN ${when} THEN ${json} END`)
+    // There may be none.
+    const list = joinedInGroups(['NULL', ...some], JOINED, (few) => `nullif(concat_ws(',', ${few.join(', ')}), '')`)
+    return `concat('[', ${list}, ']')`
   },
 
   // Said in full: to call a function for each would take longer than all the rest of it.

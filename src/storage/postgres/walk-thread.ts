@@ -1,5 +1,5 @@
 import { workerData } from 'node:worker_threads'
-import { type Row, StorageFault } from '../storage.ts'
+import { nobodyWaits, type Row, StorageFault } from '../storage.ts'
 import { walk } from '../walking.ts'
 import type { Way } from '../walks.ts'
 import { Connection } from './connection.ts'
@@ -30,7 +30,7 @@ async function* ofOneMoment(connection: Connection): AsyncGenerator<Row> {
   for (let isOver = false; !isOver; ) {
     const rows = await say(`FETCH ${ROWS} FROM walk`)
     for (const row of rows) {
-      if (Atomics.load(unwanted, 0) === task.id) throw new StorageFault('unwanted', 'Nobody waits for this.')
+      if (Atomics.load(unwanted, 0) === task.id) throw nobodyWaits()
       if (performance.now() > ends) throw new StorageFault('slow', 'It took too long.')
       yield row
     }

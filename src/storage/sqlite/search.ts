@@ -1,7 +1,7 @@
 import type { Database as Sqlite } from 'better-sqlite3'
 import type { Task } from '../searches.ts'
 import { takeUpTo } from '../size.ts'
-import { type Found, type Row, StorageFault } from '../storage.ts'
+import { anotherShape, type Found, nobodyWaits, type Row, StorageFault } from '../storage.ts'
 import { likeMatcher } from './like.ts'
 import { Statements } from './statements.ts'
 
@@ -49,13 +49,12 @@ export class Search {
   /** In the very moment in which is searched. */
   #checkShapes({ shapes }: Task) {
     const known = this.#statements.of('SELECT shape FROM dossier_tables WHERE tbl = ?').pluck()
-    for (const [table, shape] of Object.entries(shapes))
-      if (known.get(table) !== shape) throw new StorageFault('stale', 'The table has another shape by now.')
+    for (const [table, shape] of Object.entries(shapes)) if (known.get(table) !== shape) throw anotherShape()
   }
 
   /** Asked in the middle of a statement: throwing is what ends it. */
   #stayAlive() {
-    if (Atomics.load(this.#unwanted, 0) === this.#task?.id) throw new StorageFault('unwanted', 'Nobody waits for this.')
+    if (Atomics.load(this.#unwanted, 0) === this.#task?.id) throw nobodyWaits()
     if (performance.now() > this.#ends) throw new StorageFault('slow', 'The search took too long.')
   }
 

@@ -23,9 +23,8 @@ export class SearchThread implements Searcher {
     })
   }
 
-  run({ sql, parameters }: Statement, ms: number, { bytes, shapes, gone }: Seeker): Promise<Found> {
+  run({ sql, parameters }: Statement, ms: number, { bytes, shapes }: Seeker): Promise<Found> {
     const task: Task = { id: ++this.#last, sql, parameters, ms, bytes, shapes }
-    if (gone?.aborted) this.stop()
     return new Promise((resolve, reject) => {
       this.#done = (answer) => {
         if ('found' in answer) resolve(answer.found)

@@ -1,3 +1,4 @@
+import { joined } from '../joined.ts'
 import { DANGLING, type TableDialect } from '../storage.ts'
 import { hasTable, modelTables, readTable, readTriggers } from './catalog.ts'
 import { decimalKeySql } from './decimal.ts'
@@ -30,6 +31,11 @@ export const TABLES: TableDialect = {
     if (type === 'boolean') return `iif(${column} IS NULL, 'null', iif(${column}, 'true', 'false'))`
     const plain = `json_quote(iif(typeof(${column}) = 'blob', hex(${column}), ${column}))`
     return type === 'array' || type === 'object' ? `iif(json_valid(${column}), ${column}, ${plain})` : plain
+  },
+
+  jsonList(items) {
+    const list = joined(items.map(({ when, json }) => `CASE WHEN ${when} THEN ',' || ${json} ELSE '' END`))
+    return `'[' || substr(${list}, 2) || ']'`
   },
 
   now: `strftime('%Y-%m-%dT%H:%M:%fZ', 'now')`,

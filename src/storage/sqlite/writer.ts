@@ -3,7 +3,7 @@ import { filledIn } from '../handed.ts'
 import { type Trouble, troubleOf } from '../post.ts'
 import { sizeOf } from '../size.ts'
 import type { Database, Row, Statement, Unit } from '../storage.ts'
-import { StorageFault } from '../storage.ts'
+import { anotherShape, StorageFault } from '../storage.ts'
 import { faultOf } from './faults.ts'
 import { Statements } from './statements.ts'
 
@@ -154,8 +154,7 @@ export class Writer {
 
   /** Nothing is written through an old model. */
   #requireShape(table: string, shape: string) {
-    if (this.#statements.run({ sql: HAS_SHAPE, parameters: [table, shape] }).length === 0)
-      throw new StorageFault('stale', 'The table has another shape by now.')
+    if (this.#statements.run({ sql: HAS_SHAPE, parameters: [table, shape] }).length === 0) throw anotherShape()
   }
 
   /** Tells the triggers. People who write together often are one and the same. */

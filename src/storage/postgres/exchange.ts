@@ -1,0 +1,127 @@
+import pg from 'pg'
+import type { Row } from '../storage.ts'
+
+/** A statement under the name by which a connection keeps it ready; under no name, it is not kept. */
+export interface Call {
+  name: string
+  text: string
+  parameters: readonly unknown[]
+}
+
+/** How the rows of a statement are read. */
+interface Columns {
+  names: string[]
+  parsers: ((text: string) => unknown)[]
+  empty: Row
+}
+
+/** The statements that a connection keeps ready, by name. */
+export type Ready = Map<string, Columns>
+
+/** The driver's connection, as far as it is used here. */
+interface Wire {
+  stream: { cork(): void; uncork(): void }
+  close(statement: { type: 'S'; name: string }): void
+  parse(statement: { name: string; text: string }): void
+  bind(values: { portal: ''; statement: string; values: (string | null)[] }): void
+  describe(portal: { type: 'P'; name: '' }): void
+  execute(portal: { portal: ''; rows: 0 }): void
+  sync(): void
+}
+
+interface Field {
+  name: string
+  dataTypeID: number
+}
+
+type ParserOf = (type: number) => (text: string) => unknown
+
+const NONE: Columns = { names: [], parsers: [], empty: {} }
+
+// It has to be one of the driver's queries; what these do by themselves is done here.
+const Query = pg.Query as unknown as new (text: string) => object
+
+/**
+ * Statements that are sent in one go and answered in one go: the driver alone sends each by itself, and has each of them
+ * described anew. Nothing is carried out that comes after one that has failed.
+ */
+export class Exchange extends Query {
+  /** Called when all has been answered; where there is an error, with the results of the statements before it. */
+  callback: (error: unknown, results: Row[][]) => void
+  readonly #calls: Call[]
+  readonly #ready: Ready
+  readonly #parserOf: ParserOf
+  readonly #results: Row[][] = []
+  readonly #described = new Map<string, Columns>()
+  #rows: Row[] = []
+  #isCommitted = false
+
+  constructor(calls: Call[], ready: Ready, parserOf: ParserOf, callback: Exchange['callback']) {
+    super('')
+    this.#calls = calls
+    this.#ready = ready
+    this.#parserOf = parserOf
+    this.callback = callback
+  }
+
+  submit(wire: Wire): void {
+    const sent = new Set<string>()
+    wire.stream.cork()
+    for (const { name, text, parameters } of this.#calls) {
+      const isNew = name === '' || !(this.#ready.has(name) || sent.has(name))
+      // It may be there from a time that failed, which is no error.
+      if (isNew && name !== '') wire.close({ type: 'S', name })
+      if (isNew) wire.parse({ name, text })
+      wire.bind({ portal: '', statement: name, values: parameters.map(asText) })
+      if (isNew) wire.describe({ type: 'P', name: '' })
+      wire.execute({ portal: '', rows: 0 })
+      sent.add(name)
+    }
+    wire.sync()
+    wire.stream.uncork()
+  }
+
+  handleRowDescription({ fields }: { fields: Field[] }): void {
+    const names = fields.map(({ name }) => name)
+    const parsers = fields.map(({ dataTypeID }) => this.#parserOf(dataTypeID))
+    this.#described.set(this.#name, { names, parsers, empty: Object.fromEntries(names.map((name) => [name, null])) })
+  }
+
+  handleDataRow({ fields }: { fields: (string | null)[] }): void {
+    const { names, parsers, empty } = this.#columns
+    const row = { ...empty }
+    for (let nth = 0; nth < fields.length; nth++) {
+      const text = fields[nth] as string | null
+      if (text !== null) row[names[nth] as string] = (parsers[nth] as (text: string) => unknown)(text)
+    }
+    this.#rows.push(row)
+  }
+
+  handleCommandComplete({ text }: { text: string }): void {
+    const name = this.#name
+    if (name !== '' && !this.#ready.has(name)) this.#ready.set(name, this.#columns)
+    this.#isCommitted ||= text === 'COMMIT'
+    this.#results.push(this.#rows)
+    this.#rows = []
+  }
+
+  handleReadyForQuery(): void {
+    this.callback(undefined, this.#results)
+  }
+
+  handleError(error: unknown): void {
+    // The server has gone, or the connection has, after it was told that all is written.
+    this.callback(this.#isCommitted ? undefined : error, this.#results)
+  }
+
+  /** That of the statement that is being answered. */
+  get #name(): string {
+    return (this.#calls[this.#results.length] as Call).name
+  }
+
+  get #columns(): Columns {
+    return this.#ready.get(this.#name) ?? this.#described.get(this.#name) ?? NONE
+  }
+}
+
+const asText = (value: unknown) => (value === null || value === undefined ? null : String(value))
