@@ -1,43 +1,17 @@
 import { randomUUID } from 'node:crypto'
-import { once } from 'node:events'
-import { mkdirSync } from 'node:fs'
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import pg from 'pg'
 import { Client, login } from '../helper.ts'
 import { startPostgres } from '../postgres-server.ts'
 import { kill, makeCrashFolder, type Running, startService } from './harness.ts'
+import { openProxy } from './proxy.ts'
 
-/** Two nodes on one PostgreSQL: nodes are killed, connections cut, and the server itself ended, while many write. */
-
-/** Stands between the nodes and the database, and can cut them off. */
-async function openProxy(socket: string) {
-  const open = new Set<Socket>()
-  const server = createServer((one) => {
-    const other = connect(socket)
-    const join = (from: Socket, to: Socket) => {
-      open.add(from)
-      from.pipe(to)
-      from.on('error', () => to.destroy())
-      from.on('close', () => {
-        open.delete(from)
-        to.destroy()
-      })
-    }
-    join(one, other)
-    join(other, one)
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const cut = () => {
-    for (const one of open) one.destroy()
-  }
-  const close = () => {
-    server.close()
-    cut()
-  }
-  return { port: (server.address() as AddressInfo).port, cut, close }
-}
+/**
+ * Two nodes on one PostgreSQL: nodes are killed or sleep, connections are cut, and the server itself is ended, while many
+ * write, and in the middle of a change of their model.
+ */
 
 interface Books {
   /** what was answered to have been created or changed: the text that each has now */
@@ -75,6 +49,19 @@ async function work(nodes: () => string[], cookie: string, books: Books, isOver:
   }
 }
 
+/** The model after so many edits: a field is added, and the numbers become texts or the texts numbers. */
+const editOf = (nth: number) => ({
+  type: 'object',
+  properties: {
+    text: { type: 'string' },
+    n: nth % 2 === 0 ? { type: 'integer', default: 7 } : { type: 'string', default: '7' },
+    [`edit${nth}`]: { type: 'string', default: 'new' },
+  },
+})
+
+const saveEdit = (folder: string, nth: number) =>
+  writeFileSync(join(folder, 'models', 'crash.Item.json'), JSON.stringify(editOf(nth)))
+
 export async function crashNodes(folder: string, rounds: number, say: (line: string) => void): Promise<string[]> {
   const server = await startPostgres(['fsync=on'])
   const proxy = await openProxy(`${new URL(server.url).searchParams.get('host')}/.s.PGSQL.5432`)
@@ -83,6 +70,7 @@ export async function crashNodes(folder: string, rounds: number, say: (line: str
   for (const place of folders) {
     mkdirSync(place, { recursive: true })
     makeCrashFolder(place)
+    saveEdit(place, 0)
   }
   // Both at once, on a database that has nothing yet.
   const nodes = await Promise.all(folders.map(startService))
@@ -91,21 +79,48 @@ export async function crashNodes(folder: string, rounds: number, say: (line: str
   let isOver = false
   const urls = () => nodes.map(({ url }) => url)
   const working = Promise.all(Array.from({ length: 12 }, () => work(urls, cookie, books, () => isOver)))
-  const disturb = [
-    async () => proxy.cut(),
-    () => server.restart(),
-    async (round: number) => {
-      const at = round % 2
-      await kill((nodes[at] as Running).child)
-      nodes[at] = await startService(folders[at] as string)
-    },
+  const again = async (at: number) => {
+    await kill((nodes[at] as Running).child)
+    nodes[at] = await startService(folders[at] as string)
+  }
+  let edits = 0
+  const edit = () => {
+    edits++
+    for (const place of folders) saveEdit(place, edits)
+  }
+  // The folder is looked at now and then, and what is found is studied: it is in the middle of that, or of the change.
+  const aWhile = () => setTimeout(Math.random() * 1500)
+  const disturbances: [string, (round: number) => unknown][] = [
+    ['connections are cut', () => proxy.cut()],
+    ['the database is ended', () => server.restart()],
+    ['a node is killed', (round) => again(round % 2)],
+    ['the database is ended in a change of the model', () => (edit(), aWhile().then(() => server.restart()))],
+    ['a node is killed in a change of the model', (round) => (edit(), aWhile().then(() => again(round % 2)))],
+    [
+      'a node sleeps through a change of the model',
+      async (round) => {
+        const sleeper = nodes[round % 2] as Running
+        sleeper.child.kill('SIGSTOP')
+        edit()
+        await untilServed([(nodes[(round + 1) % 2] as Running).url], edits)
+        sleeper.child.kill('SIGCONT')
+      },
+    ],
   ]
-  const names = ['connections are cut', 'the database is ended', 'a node is killed']
+  const untilServed = async (of: string[], nth: number) => {
+    for (const url of of) {
+      const client = Object.assign(new Client(url), { cookie })
+      const isServed = () => client.get('/ws/meta/fields/crash.Item').then(({ text }) => text.includes(`"edit${nth}"`))
+      while (!(await isServed().catch(() => false))) await setTimeout(50)
+    }
+  }
   for (let round = 0; round < rounds; round++) {
+    const [name, disturb] = disturbances[round % disturbances.length] as (typeof disturbances)[number]
     await Promise.race([setTimeout(300 + Math.random() * 700), working])
-    await disturb[round % 3]?.(round)
+    await disturb(round)
+    await Promise.race([untilServed(urls(), edits), working])
     const { acknowledged, again } = books
-    say(`round ${round + 1} of ${rounds}, ${names[round % 3]}: ${acknowledged} acknowledged, ${again} sent again`)
+    say(`round ${round + 1} of ${rounds}, ${name}: ${acknowledged} acknowledged, ${again} sent again`)
   }
   isOver = true
   await working
@@ -121,7 +136,7 @@ export async function crashNodes(folder: string, rounds: number, say: (line: str
 async function audit(url: string, books: Books, node: string, cookie: string): Promise<string[]> {
   const client = new pg.Client(url)
   await client.connect()
-  const { rows } = await client.query('SELECT id::int, text, version::int FROM "crash__Item" ORDER BY id')
+  const { rows } = await client.query('SELECT id::int, text, version::int, n::text FROM "crash__Item" ORDER BY id')
   const changes = await client.query(`SELECT count(*)::int AS count FROM dossier_changes WHERE model = 'crash.Item'`)
   await client.end()
   const faults: string[] = []
@@ -129,6 +144,8 @@ async function audit(url: string, books: Books, node: string, cookie: string): P
   for (const [id, text] of books.texts)
     if (there.get(id)?.text !== text || there.get(id)?.version !== 1)
       faults.push(`${id} is ${JSON.stringify(there.get(id))}`)
+  // Whatever it was at the time, when it was made or became a field.
+  for (const { id, n } of rows) if (n !== '7') faults.push(`${id} has ${n}`)
   if (there.size !== books.texts.size) faults.push(`${there.size} records, of which ${books.texts.size} were answered`)
   if (changes.rows[0].count !== 2 * there.size) faults.push(`${changes.rows[0].count} changes of ${there.size} records`)
   const reader = Object.assign(new Client(node), { cookie })

@@ -5,6 +5,9 @@ import { emptyFolder } from '../helper.ts'
 import { hasServer } from './run-on-postgres.ts'
 
 if (hasServer())
-  t.test('connections are cut, the database is ended and a node is killed, while many write', async (t) => {
-    t.strictSame(await crashNodes(join(emptyFolder(t), 'nodes'), 3, () => {}), [], 'each thing was done once')
-  })
+  t.test(
+    'connections are cut, the database is ended, a node is killed or sleeps, while many write and their model changes',
+    async (t) => {
+      t.strictSame(await crashNodes(join(emptyFolder(t), 'nodes'), 6, () => {}), [], 'each thing was done once')
+    },
+  )

@@ -5,9 +5,9 @@ import t, { type Test } from 'tap'
 import { change } from '../../src/storage/postgres/changer.ts'
 import { Connection } from '../../src/storage/postgres/connection.ts'
 import { DIALECT } from '../../src/storage/postgres/dialect.ts'
+import { Exchange } from '../../src/storage/postgres/exchange.ts'
 import { explainOpening, faultOf, isLost, isRefused } from '../../src/storage/postgres/faults.ts'
 import { foldCounts } from '../../src/storage/postgres/folding.ts'
-import { Exchange } from '../../src/storage/postgres/exchange.ts'
 import { Groups } from '../../src/storage/postgres/groups.ts'
 import { kyselyOver } from '../../src/storage/postgres/kysely.ts'
 import { layOut } from '../../src/storage/postgres/layout.ts'
@@ -242,7 +242,12 @@ if (hasServer()) {
     const answers: unknown[] = []
     const exchange = (text: string) => {
       const call = { name: text, text, parameters: [] }
-      return new Exchange([call], new Map(), String, (...answer) => answers.push(answer))
+      return new Exchange(
+        [call],
+        new Map(),
+        () => String,
+        (...answer) => answers.push(answer),
+      )
     }
     const gone = new Error('gone')
     for (const text of ['COMMIT', 'ROLLBACK']) {
@@ -297,7 +302,7 @@ if (hasServer()) {
     const early = searcher.run(say('SELECT 1'), 1000, SEEKER)
     searcher.stop()
     await t.rejects(early, fault('unwanted'))
-    await t.rejects(searcher.run(say('SELECT 1'), 1000, { ...SEEKER, gone: gone.signal }), fault('unwanted'))
+    await t.rejects(storage.search(say('SELECT 1'), { ...SEEKER, gone: gone.signal }), fault('unwanted'), 'gone before')
     const open = searcher.run(say('SELECT pg_sleep(20)'), 30_000, SEEKER)
     const isOver = t.rejects(open)
     await setTimeout(200)
