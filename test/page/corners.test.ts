@@ -31,7 +31,7 @@ if (browser) {
   t.test('without a history the page compares by itself', async (t) => {
     const { id } = (await admin.put('/ws/rest/a.Plain', { name: 'One', town: 'Rome' })).body.data[0]
     const { page } = await visitAs(t, browser, app, `#/m/a.Plain/${id}/edit`)
-    await page.getByLabel('Name').fill('Two')
+    await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Two')
     await admin.post(`/ws/rest/a.Plain/${id}`, { version: 0, town: 'Paris' })
     await page
       .getByText('Nothing is kept')
@@ -41,7 +41,7 @@ if (browser) {
     await page.getByText('What others had changed was kept: Town').waitFor()
     t.match((await admin.get(`/ws/rest/a.Plain/${id}`)).body.data[0], { name: 'Two', town: 'Paris', version: 2 })
     await page.getByRole('link', { name: 'Edit' }).click()
-    await page.getByLabel('Name').fill('Mine')
+    await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Mine')
     await admin.post(`/ws/rest/a.Plain/${id}`, { version: 2, name: 'Theirs' })
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByRole('dialog').getByLabel('Theirs').check()
@@ -58,7 +58,7 @@ if (browser) {
     await admin.put('/ws/rest/a.Own', { name: 'Of admin' })
     const { page, complaints } = await visitAs(t, browser, app, '#/m/a.Own', { username: 'sue' })
     await page.getByRole('link', { name: 'Create the first one' }).click()
-    await page.getByLabel('Name').fill('Of sue')
+    await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Of sue')
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByRole('heading', { name: 'Of sue' }).waitFor()
     t.equal(await page.getByRole('button', { name: 'Delete' }).count(), 0)
@@ -173,7 +173,7 @@ if (browser) {
     const { page } = await visitAs(t, browser, mortal, '#/m/shop.Company')
     await page.getByRole('link', { name: 'Before' }).waitFor()
     await page.goto(`${mortal.url}/#/m/shop.Company/new`)
-    await page.getByLabel('Name').fill('After')
+    await page.getByRole('textbox', { name: 'Name', exact: true }).fill('After')
     const { port } = new URL(mortal.url)
     await mortal.close()
     // Whatever answers in its place does not speak as it does.

@@ -14,6 +14,7 @@ import { OWN_COMPONENTS } from '../../src/requests/components.ts'
 import { sampleOf } from '../../src/requests/examples.ts'
 import { openStorage } from '../../src/storage/sqlite/sqlite.ts'
 import { Metrics } from '../../src/upkeep/metrics.ts'
+import { sqliteOnly } from '../engine.ts'
 import {
   CONTACT,
   commandRunner,
@@ -144,7 +145,7 @@ console.log(JSON.stringify({ name, always, tag, employerName, after: changed.dat
   })
 })
 
-t.test('linters of others find no error', async (t) => {
+t.test('linters of others find no error', sqliteOnly, async (t) => {
   const service = await startApp(t, { models: MODELS })
   const { text, body } = await (await service.login()).get('/openapi.json')
 
