@@ -2,7 +2,16 @@ import { didYouMean } from '../lib/nearest.ts'
 import { comparisonOf, type Given } from './comparison.ts'
 import { type Asked, BODY_WORDS } from './operators.ts'
 import { followPath, parseExpand, parseFields, parseSort } from './paths.ts'
-import { bad, type Context, DEFAULT_LIMIT, type Filter, MAX_CRITERIA, MAX_VALUES, type Query } from './query.ts'
+import {
+  bad,
+  type Context,
+  DEFAULT_LIMIT,
+  type Filter,
+  MAX_ALL_VALUES,
+  MAX_CRITERIA,
+  MAX_VALUES,
+  type Query,
+} from './query.ts'
 
 /** The body of a search, its shape already checked; the criteria are not. */
 export interface SearchBody {
@@ -40,6 +49,7 @@ export function parseSearch(body: SearchBody, context: Context): Query {
 class CriteriaParser {
   readonly #context: Context
   #count = 0
+  #values = 0
 
   constructor(context: Context) {
     this.#context = context
@@ -81,7 +91,10 @@ class CriteriaParser {
         `${where}.operator must be one of ${[...BODY_WORDS.keys()].join(' ')}.${didYouMean(word, BODY_WORDS.keys())}`,
       )
     const { through, field } = followPath(`${where}.fieldName`, fieldName, this.#context)
-    return comparisonOf(through, field, asked, givenIn(asked, where, value, value2))
+    const given = givenIn(asked, where, value, value2)
+    this.#values += given.values.length
+    if (this.#values > MAX_ALL_VALUES) throw bad(`There are more than ${MAX_ALL_VALUES} values in all criteria.`)
+    return comparisonOf(through, field, asked, given)
   }
 }
 

@@ -47,6 +47,8 @@ export const MAX_LIMIT = 500
 export const MAX_STEPS = 3
 export const MAX_CRITERIA = 200
 export const MAX_VALUES = 500
+/** Of all criteria together: a statement has only so many parameters. */
+export const MAX_ALL_VALUES = 10_000
 /** What a comparison may cost is its length times the text's; more wildcards than this are no search for a text. */
 const MAX_PATTERN = 200
 const MAX_WILDCARDS = 20

@@ -1,9 +1,10 @@
 import { CompiledQuery, sql } from 'kysely'
 import t from 'tap'
 import { indexAdvisor } from '../../src/records/advice.ts'
+import { sqliteOnly } from '../engine.ts'
 import { migrateTo, modelOf, testStorage } from '../helper.ts'
 
-t.test('no more shapes are remembered than there is room for', async (t) => {
+t.test('no more shapes are remembered than there is room for', sqliteOnly, async (t) => {
   const storage = await testStorage(t)
   const { db } = storage
   const model = modelOf('a.B', { type: 'object', properties: { x: { type: 'string' } } })

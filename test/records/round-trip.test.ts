@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
+import { isPostgres } from '../engine.ts'
 import { type Client, startApp } from '../helper.ts'
 
 const FIELDS = {
@@ -96,5 +97,5 @@ t.test('what is exported can be imported again without a difference, to the last
       t.equal((await load('a.One', `${query}&key=id`, file)).data?.[0].unchanged, 90, `${query}: nothing to change`)
     }
   })
-  await fc.assert(property, { numRuns: 2, seed: 17 })
+  await fc.assert(property, { numRuns: isPostgres ? 1 : 2, seed: 17 })
 })
