@@ -109,6 +109,11 @@ if (hasServer()) {
     const { storage, other, names } = await counter(t)
     const together = ['a', 'b', 'a', 'c'].map((name) => storage.write({ steps: [insert(name)] }))
     t.strictSame((await Promise.allSettled(together)).map(kindOf), ['written', 'written', 'taken', 'written'])
+    const many = ['k', 'l', 'k', 'm', 'l', 'n', 'k', 'k', 'k', 'o', 'k', 'l', 'p', 'k']
+    const outcomes = await Promise.allSettled(many.map((name) => storage.write({ steps: [insert(name)] })))
+    const isFirst = many.map((name, nth) => (many.indexOf(name) === nth ? 'written' : 'taken'))
+    t.strictSame(outcomes.map(kindOf), isFirst, 'however many there are that fail')
+    await storage.write({ steps: [say(`DELETE FROM counter WHERE name >= 'k'`)] })
     t.strictSame(await names(), ['a', 'b', 'c'])
     const sameId = storage.write({ steps: [say('INSERT INTO counter (id) SELECT min(id) FROM counter')] })
     await t.rejects(sameId, fault('taken', { details: { columns: ['id'] } }))

@@ -16,6 +16,9 @@ export type Outcome = { rows: Row[][] } | { error: unknown }
  */
 const LIMITS = { lock: 5000, statement: 60_000, idle: 30_000, answer: 70_000 }
 
+/** How often units are tried together, each time without the one that failed. */
+const GROUP_TRIES = 4
+
 /** How often a unit is tried anew that was in the way of another one. */
 const TRIES = 5
 
@@ -38,24 +41,33 @@ export class Lane {
     return this.#shared.close()
   }
 
-  /** Plain units together; if one fails, each by itself, so that it takes no neighbour down. */
-  async group(units: Unit[]): Promise<Outcome[]> {
-    if (units.length === 1) return [await this.#alone(units[0] as Unit)]
+  /** Plain units together. One that fails is tried by itself, and the others without it: it takes no neighbour down. */
+  async group(units: Unit[], left = GROUP_TRIES): Promise<Outcome[]> {
+    if (units.length === 1 || left === 0) return this.#eachAlone(units)
+    this.#renewFor(units)
     try {
-      return await this.#together(units)
+      const { outcomes, failed } = await this.#together(units, await this.#connect())
+      if (outcomes) return outcomes
+      if (failed === undefined) return await this.#eachAlone(units)
+      const others = await this.group(units.toSpliced(failed, 1), left - 1)
+      return others.toSpliced(failed, 0, await this.#alone(units[failed] as Unit))
     } catch (error) {
       // What could not even be sent is not sent for each of them.
-      if (error instanceof StorageFault) return units.map(() => ({ error }))
-      if (!isRefused(error)) return units.map(() => ({ error: inDoubt(error) }))
-      const outcomes: Outcome[] = []
-      for (const unit of units) outcomes.push(await this.#alone(unit))
-      return outcomes
+      return units.map(() => ({ error: error instanceof StorageFault ? error : inDoubt(error) }))
     }
   }
 
-  async #together(units: Unit[]): Promise<Outcome[]> {
-    this.#renewFor(units)
-    const connection = await this.#connect()
+  async #eachAlone(units: Unit[]): Promise<Outcome[]> {
+    const outcomes: Outcome[] = []
+    for (const unit of units) outcomes.push(await this.#alone(unit))
+    return outcomes
+  }
+
+  /** What has become of each; or, where the server has refused it all, because of which, if that is known. */
+  async #together(
+    units: Unit[],
+    connection: Connection,
+  ): Promise<{ outcomes?: Outcome[]; failed?: number | undefined }> {
     const shapes = new Map(
       units.flatMap((unit) => Object.entries(unit.shapes ?? {})).map((one) => [one.join(' '), one]),
     )
@@ -70,11 +82,18 @@ export class Lane {
     }
     script.statements.push(COMMIT)
     const { results, error } = await connection.runAll(script.statements)
-    if (error) throw await this.#undone(connection, error)
-    return script.rowsOf(results).map((rows, nth) => {
+    const returned = script.rowsOf(results)
+    if (error) {
+      await this.#undone(connection, error)
+      if (!isRefused(error)) throw error
+      const isOfOne = !script.isBefore(results.length) && returned.length < units.length
+      return { failed: isOfOne ? returned.length : undefined }
+    }
+    const outcomes = returned.map((rows, nth) => {
       const { must } = (units[nth] as Unit).steps[0] as Step
       return must && rows.length === 0 ? { error: missed(0) } : { rows: [rows] }
     })
+    return { outcomes }
   }
 
   async #alone(unit: Unit, tries = 1): Promise<Outcome> {
