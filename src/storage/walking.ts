@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { troubleOf } from './post.ts'
-import type { Row } from './storage.ts'
+import { nobodyWaits, type Row } from './storage.ts'
 import { standBack } from './threads.ts'
 import type { WalkAnswer, Way } from './walks.ts'
 
@@ -14,7 +14,7 @@ const AHEAD = 4
 export async function walk(rowsOf: () => AsyncIterable<Row> | Iterable<Row>, faultOf: (error: unknown) => unknown) {
   standBack()
   const port = parentPort as MessagePort
-  const { text: place, input } = workerData as Way
+  const { text: place, input, unwanted, task } = workerData as Way
   let left = AHEAD
   // Also when nobody goes on: then the next row finds out.
   port.on('message', () => {
@@ -29,6 +29,7 @@ export async function walk(rowsOf: () => AsyncIterable<Row> | Iterable<Row>, fau
   const tellAll = async () => {
     const { [place.name]: makeText } = await import(place.module)
     const { head, textOf } = makeText(input)
+    if (Atomics.load(unwanted, 0) === task.id) throw nobodyWaits()
     let text = head
     let rows = 0
     for await (const row of rowsOf()) {

@@ -19,14 +19,19 @@ export interface Way {
 const MOST = 10
 const MOST_PER_PERSON = 2
 
+/** How long a thread may go on that is to end. */
+const GRACE_MS = 5000
+
 /** Ways through all rows of a statement, each on a thread of its own that ends with it. */
 export class Walks {
   readonly #start: (way: Way) => Worker
+  readonly #graceMs: number
   /** whose they are, and how to end them */
-  readonly #all = new Map<() => Promise<unknown>, string>()
+  readonly #all = new Map<() => Promise<void>, string>()
 
-  constructor(start: (way: Way) => Worker) {
+  constructor(start: (way: Way) => Worker, graceMs = GRACE_MS) {
     this.#start = start
+    this.#graceMs = graceMs
   }
 
   /** Whether somebody looks at one moment for long. */
@@ -46,14 +51,23 @@ export class Walks {
     const unwanted = new Int32Array(new SharedArrayBuffer(4))
     const thread = this.#start({ unwanted, task, text, input })
     const pieces = answersOf(thread)
-    const exit = new Promise((resolve) => thread.once('exit', resolve))
-    // Whether anybody asks for another piece or not: it ends when nobody waits for it any more.
+    // Whether anybody asks for another piece or not: it ends when nobody waits for it any more, or it is made to.
     const end = () => {
-      this.#all.delete(end)
       Atomics.store(unwanted, 0, task.id)
       thread.postMessage('end')
+      clearTimeout(deadline)
+      deadline = setTimeout(() => void thread.terminate(), this.#graceMs).unref()
       return exit
     }
+    let deadline = setTimeout(end, task.ms + this.#graceMs).unref()
+    const exit = new Promise<void>((resolve) => {
+      thread.once('exit', () => {
+        clearTimeout(deadline)
+        // Only now there is room for another one.
+        this.#all.delete(end)
+        resolve()
+      })
+    })
     this.#all.set(end, username)
     gone?.addEventListener('abort', end)
     try {

@@ -22,9 +22,13 @@ export async function openProxy(socket: string) {
   const cut = () => {
     for (const one of open) one.destroy()
   }
+  /** What is open stays open, and says nothing any more. */
+  const hush = () => {
+    for (const one of open) one.unpipe().pause()
+  }
   const close = () => {
     server.close()
     cut()
   }
-  return { port: (server.address() as AddressInfo).port, cut, close }
+  return { port: (server.address() as AddressInfo).port, cut, hush, close }
 }

@@ -6,7 +6,7 @@ import { change } from '../../src/storage/postgres/changer.ts'
 import { Connection } from '../../src/storage/postgres/connection.ts'
 import { DIALECT } from '../../src/storage/postgres/dialect.ts'
 import { Exchange } from '../../src/storage/postgres/exchange.ts'
-import { explainOpening, faultOf, isLost, isRefused } from '../../src/storage/postgres/faults.ts'
+import { explainOpening, faultOf, isLost, isRefused, isWorthAnotherTry } from '../../src/storage/postgres/faults.ts'
 import { foldCounts } from '../../src/storage/postgres/folding.ts'
 import { Groups } from '../../src/storage/postgres/groups.ts'
 import { kyselyOver } from '../../src/storage/postgres/kysely.ts'
@@ -15,6 +15,7 @@ import { inspectPostgres, openPostgres } from '../../src/storage/postgres/postgr
 import { PostgresSearcher } from '../../src/storage/postgres/searcher.ts'
 import { numbered } from '../../src/storage/postgres/text.ts'
 import { jobAt, type Row, type StorageFault } from '../../src/storage/storage.ts'
+import { openProxy } from '../crash/proxy.ts'
 import { onServer, postgresDatabase } from '../engine.ts'
 import { hasServer } from './run-on-postgres.ts'
 
@@ -264,6 +265,56 @@ if (hasServer()) {
       [undefined, [[]]],
       [gone, [[]]],
     ])
+  })
+
+  t.test('statements that are not ready any more, and a server that says nothing any more', async (t) => {
+    const { url, other } = await counter(t)
+    const proxy = await openProxy(`${new URL(url).searchParams.get('host')}/.s.PGSQL.5432`)
+    t.teardown(() => proxy.close())
+    const through = `postgres://postgres@127.0.0.1:${proxy.port}${new URL(url).pathname}`
+    const connection = await Connection.open(through)
+    const one = say('SELECT 1 AS one')
+    t.strictSame(await connection.run(one), [{ one: 1 }])
+    await connection.runOnce(say('DEALLOCATE ALL'))
+    const lost = await connection.run(one).catch((error) => error)
+    t.equal(isWorthAnotherTry(lost), true)
+    t.strictSame(await connection.run(one), [{ one: 1 }], 'it is made ready anew')
+
+    const [first, second] = [1, 2].map(() => connection.runAll([say('SELECT count(*) AS n FROM counter'), one]))
+    t.match(await Promise.all([first, second]), [{ error: undefined }, { error: undefined }])
+    await other.query('ALTER TABLE counter RENAME TO elsewhere')
+    t.match((await connection.runAll([one, say('SELECT count(*) AS n FROM counter')])).results, [[{ one: 1 }]])
+    await other.query('ALTER TABLE elsewhere RENAME TO counter')
+    t.match(await connection.run(say('SELECT count(*) AS n FROM counter')), [{ n: 0 }])
+
+    let deaths = 0
+    const searcher = new PostgresSearcher(through, () => deaths++, 100)
+    t.match(await searcher.run(one, 1000, SEEKER), { rows: [{ one: 1 }] })
+    proxy.hush()
+    await t.rejects(searcher.run(one, 100, SEEKER), fault('busy'), 'nobody is waited for in vain')
+    t.ok(deaths > 0)
+    await searcher.close()
+    await connection.close()
+  })
+
+  t.test('a row that somebody holds is waited for once', async (t) => {
+    const { storage, other } = await counter(t)
+    const held = say(`UPDATE counter SET name = name || '!' WHERE name = 'held' RETURNING name`)
+    await storage.write({ steps: [insert('held')] })
+    await other.query(`BEGIN; UPDATE counter SET name = name WHERE name = 'held'`)
+    const names = Array.from({ length: 12 }, (_, nth) => `n${nth}`)
+    const units = names.flatMap((name) => [{ steps: [insert(name)] }, { steps: [held] }])
+    const outcomes = await Promise.allSettled(units.map((unit) => storage.write(unit)))
+    t.strictSame(
+      outcomes.map(kindOf),
+      names.flatMap(() => ['written', 'busy']),
+    )
+    t.equal((await storage.figures()).retries, 0)
+    await other.query('ROLLBACK')
+    const timeout = say('INSERT INTO counter (name) SELECT name FROM counter')
+    await other.query('CREATE UNIQUE INDEX timeout ON counter (name)')
+    const step = storage.write({ steps: [insert('x'), timeout] })
+    await t.rejects(step, fault('taken', { details: { step: 1 } }), 'whatever an index is called')
   })
 
   t.test('who waits for too long is told so, and there is a bound to how many wait', async (t) => {

@@ -11,6 +11,7 @@ import { inspect } from '../../src/storage/sqlite/sqlite.ts'
 import { jobAt } from '../../src/storage/storage.ts'
 import { standBack, startThread } from '../../src/storage/threads.ts'
 import { WaitingRoom } from '../../src/storage/waiting-room.ts'
+import { Walks } from '../../src/storage/walks.ts'
 import { emptyFolder, testStorage } from '../helper.ts'
 
 t.test('who has waited for the writer for too long is told so', async (t) => {
@@ -44,6 +45,31 @@ t.test('what waits to be written has a bound, in number and in size', async (t) 
   room.close(new Error('closed'))
   t.strictSame(new Set((await told).map(({ status }) => status)), new Set(['fulfilled', 'rejected']))
   await t.rejects(enter(''), /closed/)
+})
+
+t.test('a way through everything that does not end is made to, and has its place until then', async (t) => {
+  const threads: Worker[] = []
+  const startOne = () => {
+    const thread = new EventEmitter()
+    const terminate = async () => thread.emit('exit', 1)
+    threads.push(Object.assign(thread, { postMessage: () => {}, terminate }) as unknown as Worker)
+    return threads.at(-1) as Worker
+  }
+  const walks = new Walks(startOne, 50)
+  const gone = new AbortController()
+  const seeker = { username: 'ada', seconds: 60, bytes: 0, shapes: {} }
+  const begin = (more = {}) =>
+    walks.walk({ sql: '', parameters: [] }, { module: '', name: '' }, 0, { ...seeker, ...more }).next()
+  const awake = setInterval(() => {}, 1000)
+  t.teardown(() => clearInterval(awake))
+  const unwanted = { name: 'StorageFault', kind: 'unwanted' } as unknown as Error
+  const left = [1, 2].map(() => t.rejects(begin({ gone: gone.signal }), unwanted))
+  gone.abort()
+  await t.rejects(begin(), { name: 'StorageFault', message: /Too many/ }, 'they have gone, but their threads have not')
+  await Promise.all(left)
+  t.equal(walks.isUnderWay, false)
+  await t.rejects(begin({ seconds: 0 }), unwanted, 'nor does one go on for ever that nobody has ended')
+  t.equal(threads.length, 3)
 })
 
 t.test('where threads have no numbers, all are alike', async (t) => {

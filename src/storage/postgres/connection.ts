@@ -1,3 +1,4 @@
+import type { Duplex } from 'node:stream'
 import pg from 'pg'
 import type { Row, Statement } from '../storage.ts'
 import { type Call, Exchange, type Ready } from './exchange.ts'
@@ -6,6 +7,7 @@ import { numbered } from './text.ts'
 /** Statements that a connection keeps ready; more are parsed whenever they come. */
 const MOST_NAMED = 1000
 const CONNECT_MS = 5000
+const CLOSE_MS = 2000
 
 /** Numbers and truth as SQLite has them: whole numbers are safe ones, and true is 1. */
 const PARSERS: Record<number, (text: string) => unknown> = { 16: (text) => (text === 't' ? 1 : 0), 20: Number }
@@ -63,8 +65,12 @@ export class Connection {
   }
 
   /** One for a single purpose. */
-  static async with<Result>(url: string, use: (connection: Connection) => Promise<Result>): Promise<Result> {
-    const connection = await Connection.open(url)
+  static async with<Result>(
+    url: string,
+    use: (connection: Connection) => Promise<Result>,
+    limits: Limits = {},
+  ): Promise<Result> {
+    const connection = await Connection.open(url, () => {}, limits)
     return use(connection).finally(() => connection.close())
   }
 
@@ -75,7 +81,17 @@ export class Connection {
 
   /** Statements that come again and again, in one go: the results of all, or of those before the one that has failed. */
   runAll(statements: Statement[]): Promise<Answered> {
-    const calls = statements.map(({ sql, parameters }) => this.#callOf(sql, parameters))
+    return this.#exchange(
+      statements.map(({ sql, parameters }) => ({ name: this.#nameOf(sql), text: numbered(sql), parameters })),
+    )
+  }
+
+  /** Some that most likely do not come again. */
+  runAllOnce(statements: Statement[]): Promise<Answered> {
+    return this.#exchange(statements.map(({ sql, parameters }) => ({ name: '', text: numbered(sql), parameters })))
+  }
+
+  #exchange(calls: Call[]): Promise<Answered> {
     return new Promise((resolve) => {
       const callback = (error: unknown, results: Row[][] = []) => resolve({ error, results })
       this.#client.query(new Exchange(calls, this.#ready, types.getTypeParser, callback) as unknown as pg.Submittable)
@@ -104,18 +120,25 @@ export class Connection {
     return row?.number as number
   }
 
-  /** What has been sent is answered first. */
+  /** What has been sent is answered first, if anybody answers. */
   async close(): Promise<void> {
+    const deadline = setTimeout(() => this.abandon(), CLOSE_MS).unref()
     await this.#client.end().catch(() => {})
+    clearTimeout(deadline)
   }
 
-  #callOf(sql: string, parameters: readonly unknown[]): Call {
-    const text = numbered(sql)
+  /** Nobody answers: whatever is under way fails. */
+  abandon(): void {
+    const { stream } = (this.#client as unknown as { connection: { stream: Duplex } }).connection
+    stream.destroy()
+  }
+
+  #nameOf(sql: string): string {
     const known = this.#names.get(sql)
-    if (known !== undefined) return { name: known, text, parameters }
-    if (this.#names.size >= MOST_NAMED) return { name: '', text, parameters }
+    if (known !== undefined) return known
+    if (this.#names.size >= MOST_NAMED) return ''
     const name = `s${this.#names.size}`
     this.#names.set(sql, name)
-    return { name, text, parameters }
+    return name
   }
 }

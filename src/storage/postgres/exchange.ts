@@ -110,6 +110,8 @@ export class Exchange extends Query {
   }
 
   handleError(error: unknown): void {
+    // What it was about to make ready may be gone, also if somebody else had made it ready before.
+    for (const { name } of this.#calls) this.#ready.delete(name)
     // The server has gone, or the connection has, after it was told that all is written.
     this.callback(this.#isCommitted ? undefined : error, this.#results)
   }

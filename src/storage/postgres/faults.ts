@@ -37,20 +37,26 @@ const takenIn = (constraint: string) => (constraint.endsWith('_pkey') ? { column
 
 /** Whether the connection is gone: the system or the driver says so, or the server that it goes. */
 export function isLost(error: unknown): boolean {
-  const { code = '', message } = error as PostgresError
+  const { code = '', message, severity } = error as PostgresError
   if (error instanceof StorageFault) return false
-  return GOING.includes(code) || /^E[A-Z_]+$/.test(code) || /^Connection terminated|not queryable|timeout/.test(message)
+  if (GOING.includes(code)) return true
+  // What the server itself says may have any word in it.
+  const isDriver = severity === undefined
+  return isDriver && (/^E[A-Z_]+$/.test(code) || /^Connection terminated|not queryable|timeout/.test(message))
 }
 
 /** Whether the server itself has refused something: then it is known that nothing of it was done. */
 export function isRefused(error: unknown): boolean {
   const { severity, code = '' } = error as PostgresError
-  return severity !== undefined && !GOING.includes(code)
+  return severity === 'ERROR' && !GOING.includes(code)
 }
 
 /** Whether the very same may well succeed when it is tried once more: nothing of it was done. */
 export const isWorthAnotherTry = (error: unknown): boolean =>
-  ['40001', '40P01', '0A000'].includes(String((error as PostgresError).code))
+  ['40001', '40P01', '0A000', '26000'].includes(String((error as PostgresError).code))
+
+/** Whether somebody else has held a row or a table for too long. */
+export const isHeld = (error: unknown): boolean => (error as PostgresError).code === '55P03'
 
 /** What keeps a database from being opened → what an operator can do about it. */
 export function explainOpening(url: string, error: unknown): unknown {

@@ -2,10 +2,10 @@ import { filledIn, isHanded } from '../handed.ts'
 import { sizeOf } from '../size.ts'
 import { type Row, type Statement, type Step, StorageFault, type Unit } from '../storage.ts'
 import type { Connection } from './connection.ts'
-import { faultOf, isLost, isRefused, isWorthAnotherTry } from './faults.ts'
+import { faultOf, isHeld, isLost, isRefused, isWorthAnotherTry } from './faults.ts'
 import { Script } from './script.ts'
 import { Shared } from './shared.ts'
-import { act, BEGIN, COMMIT, ROLLBACK, requireShape, waitFor } from './statements.ts'
+import { act, BEGIN, COMMIT, HURRY, ROLLBACK, requireShape, waitFor } from './statements.ts'
 
 /** What became of a unit. */
 export type Outcome = { rows: Row[][] } | { error: unknown }
@@ -42,24 +42,25 @@ export class Lane {
   }
 
   /** Plain units together. One that fails is tried by itself, and the others without it: it takes no neighbour down. */
-  async group(units: Unit[], left = GROUP_TRIES): Promise<Outcome[]> {
-    if (units.length === 1 || left === 0) return this.#eachAlone(units)
+  async group(units: Unit[], left = GROUP_TRIES, begin = [BEGIN]): Promise<Outcome[]> {
+    if (units.length === 1 || left === 0) return this.#eachAlone(units, begin)
     this.#renewFor(units)
     try {
-      const { outcomes, failed } = await this.#together(units, await this.#connect())
+      const { outcomes, failed, error } = await this.#together(units, await this.#connect(), begin)
       if (outcomes) return outcomes
-      if (failed === undefined) return await this.#eachAlone(units)
-      const others = await this.group(units.toSpliced(failed, 1), left - 1)
-      return others.toSpliced(failed, 0, await this.#alone(units[failed] as Unit))
+      const again = isHeld(error) ? [BEGIN, HURRY] : begin
+      if (failed === undefined) return await this.#eachAlone(units, again)
+      const others = await this.group(units.toSpliced(failed, 1), left - 1, again)
+      return others.toSpliced(failed, 0, await this.#alone(units[failed] as Unit, again))
     } catch (error) {
       // What could not even be sent is not sent for each of them.
       return units.map(() => ({ error: error instanceof StorageFault ? error : inDoubt(error) }))
     }
   }
 
-  async #eachAlone(units: Unit[]): Promise<Outcome[]> {
+  async #eachAlone(units: Unit[], begin: Statement[]): Promise<Outcome[]> {
     const outcomes: Outcome[] = []
-    for (const unit of units) outcomes.push(await this.#alone(unit))
+    for (const unit of units) outcomes.push(await this.#alone(unit, begin))
     return outcomes
   }
 
@@ -67,11 +68,12 @@ export class Lane {
   async #together(
     units: Unit[],
     connection: Connection,
-  ): Promise<{ outcomes?: Outcome[]; failed?: number | undefined }> {
+    begin: Statement[],
+  ): Promise<{ outcomes?: Outcome[]; failed?: number | undefined; error?: unknown }> {
     const shapes = new Map(
       units.flatMap((unit) => Object.entries(unit.shapes ?? {})).map((one) => [one.join(' '), one]),
     )
-    const script = new Script([BEGIN, ...[...shapes.values()].map(([table, shape]) => requireShape(table, shape))])
+    const script = new Script([...begin, ...[...shapes.values()].map(([table, shape]) => requireShape(table, shape))])
     let acting: string | undefined
     for (const unit of units) {
       const { by = null, as = null } = unit
@@ -87,7 +89,7 @@ export class Lane {
       await this.#undone(connection, error)
       if (!isRefused(error)) throw error
       const isOfOne = !script.isBefore(results.length) && returned.length < units.length
-      return { failed: isOfOne ? returned.length : undefined }
+      return { failed: isOfOne ? returned.length : undefined, error }
     }
     const outcomes = returned.map((rows, nth) => {
       const { must } = (units[nth] as Unit).steps[0] as Step
@@ -96,24 +98,27 @@ export class Lane {
     return { outcomes }
   }
 
-  async #alone(unit: Unit, tries = 1): Promise<Outcome> {
+  async #alone(unit: Unit, begin: Statement[], tries = 1): Promise<Outcome> {
     const course = { isCommitting: false }
     try {
-      return { rows: await this.#carryOut(unit, course) }
+      return { rows: await this.#carryOut(unit, begin, course) }
     } catch (error) {
       // What was lost before its commit was sent has not been done.
       const isUndone = isWorthAnotherTry(error) || (isLost(error) && !course.isCommitting)
       if (!isUndone || tries === TRIES) return { error: faultOf(error) }
     }
     this.retries++
-    return this.#alone(unit, tries + 1)
+    return this.#alone(unit, begin, tries + 1)
   }
 
-  async #carryOut(unit: Unit, course: { isCommitting: boolean }): Promise<Row[][]> {
+  async #carryOut(unit: Unit, begin: Statement[], course: { isCommitting: boolean }): Promise<Row[][]> {
     this.#renewFor([unit])
     const connection = await this.#connect()
     const { shapes = {}, steps, most = Number.POSITIVE_INFINITY, silent } = unit
-    const before: Statement[] = [BEGIN, ...Object.entries(shapes).map(([table, shape]) => requireShape(table, shape))]
+    const before: Statement[] = [
+      ...begin,
+      ...Object.entries(shapes).map(([table, shape]) => requireShape(table, shape)),
+    ]
     if (unit.alone !== undefined) before.push(waitFor(unit.alone))
     before.push(act(unit))
     const results: Row[][] = []

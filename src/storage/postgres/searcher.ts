@@ -1,30 +1,39 @@
 import type { Searcher } from '../searches.ts'
 import { takeUpTo } from '../size.ts'
-import { type Found, nobodyWaits, type Seeker, type Statement } from '../storage.ts'
+import { type Found, nobodyWaits, type Row, type Seeker, type Statement } from '../storage.ts'
 import { Connection } from './connection.ts'
 import { faultOf } from './faults.ts'
 import { KNOWN_SHAPES, requireShapes } from './known-shapes.ts'
+import { ROLLBACK } from './statements.ts'
+
+/** How long after its time a search may still be answered. */
+const GRACE_MS = 5000
 
 /** A connection for searches, one at a time. The server ends what takes too long; what nobody waits for is cancelled. */
 export class PostgresSearcher implements Searcher {
   readonly #url: string
   readonly #onDeath: () => void
+  readonly #graceMs: number
   #connection: Promise<Connection> | undefined
   /** the process on the other side, while it searches */
   #number: number | undefined
   #isStopped = false
   #cancelling: Promise<void> | undefined
 
-  constructor(url: string, onDeath: () => void) {
+  constructor(url: string, onDeath: () => void, graceMs = GRACE_MS) {
     this.#url = url
+    this.#graceMs = graceMs
     this.#onDeath = onDeath
   }
 
   async run(statement: Statement, ms: number, { bytes, shapes }: Seeker): Promise<Found> {
     this.#isStopped = false
+    let deadline: NodeJS.Timeout | undefined
     const work = async () => {
       this.#connection ??= Connection.open(this.#url, this.#onDeath)
       const connection = await this.#connection
+      // The server ends it long before; unless nobody is there any more.
+      deadline = setTimeout(() => connection.abandon(), ms + this.#graceMs).unref()
       const number = await connection.number()
       if (this.#isStopped) throw nobodyWaits()
       this.#number = number
@@ -36,6 +45,7 @@ export class PostgresSearcher implements Searcher {
         throw this.#isStopped ? nobodyWaits() : faultOf(error)
       })
       .finally(() => {
+        clearTimeout(deadline)
         this.#number = undefined
         // Else it would end somebody else's search.
         return this.#cancelling
@@ -44,13 +54,15 @@ export class PostgresSearcher implements Searcher {
 
   async #search(connection: Connection, statement: Statement, ms: number, bytes: number, shapes: Seeker['shapes']) {
     const timeout = Math.max(1, Math.ceil(ms))
-    const begin = { sql: `BEGIN READ ONLY; SET LOCAL statement_timeout = ${timeout}`, parameters: [] }
-    const sent = [connection.runOnce(begin), connection.run(KNOWN_SHAPES), connection.runOnce(statement)] as const
-    const end = () => connection.runOnce({ sql: 'ROLLBACK', parameters: [] })
-    const settled = await Promise.allSettled([...sent, end()])
-    for (const one of settled) if (one.status === 'rejected') throw one.reason
-    requireShapes(await sent[1], shapes)
-    return takeUpTo(await sent[2], bytes)
+    const say = (sql: string) => ({ sql, parameters: [] })
+    const limits = [say('BEGIN READ ONLY'), say(`SET LOCAL statement_timeout = ${timeout}`)]
+    const searched = connection.runAllOnce([...limits, KNOWN_SHAPES, statement])
+    await connection.run(ROLLBACK).catch(() => {})
+    const { results, error } = await searched
+    if (error) throw error
+    const [, , known, found] = results as [Row[], Row[], Row[], Row[]]
+    requireShapes(known, shapes)
+    return takeUpTo(found, bytes)
   }
 
   stop(): void {
@@ -61,7 +73,7 @@ export class PostgresSearcher implements Searcher {
   /** By a connection of its own, for this one is busy. It may be over before it is cancelled: then it was quick enough. */
   async #cancel(number: number): Promise<void> {
     const cancel = { sql: 'SELECT pg_cancel_backend(?)', parameters: [number] }
-    await Connection.with(this.#url, (other) => other.runOnce(cancel)).catch(() => {})
+    await Connection.with(this.#url, (other) => other.runOnce(cancel), { answer: this.#graceMs }).catch(() => {})
   }
 
   async close(): Promise<void> {

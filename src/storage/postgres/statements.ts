@@ -3,6 +3,8 @@ import type { Step, Unit } from '../storage.ts'
 /** What is said around the statements of a unit. */
 
 export const BEGIN = { sql: 'BEGIN', parameters: [] }
+/** Who has waited once for what somebody holds does not wait again for each of the others. */
+export const HURRY = { sql: 'SET LOCAL lock_timeout = 100', parameters: [] }
 export const COMMIT = { sql: 'COMMIT', parameters: [] }
 export const ROLLBACK = { sql: 'ROLLBACK', parameters: [] }
 export const DEFER = { sql: 'SET CONSTRAINTS ALL DEFERRED', parameters: [] }
