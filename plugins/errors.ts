@@ -3,7 +3,9 @@ import fp from 'fastify-plugin'
 import { failure } from '../src/envelope.ts'
 import { type Code, Failure, unavailable } from '../src/errors.ts'
 import { explainBody } from '../src/model/explain.ts'
+import { tableOf } from '../src/model/model.ts'
 import { type FaultKind, StorageFault } from '../src/storage/storage.ts'
+import { shapeOf } from '../src/tables/ddl.ts'
 
 /** What Fastify says → what the contract says. Any other error is one of ours to mend: INTERNAL. */
 const KNOWN: Record<string, [Code, string]> = {
@@ -46,10 +48,11 @@ const FAULTS: Partial<Record<FaultKind, Failure>> = {
 
 /** Shapes every failure of a request. (What is not even HTTP, and who is turned away, `src/http/front.ts` answers by hand.) */
 async function errors(app: FastifyInstance) {
-  app.setErrorHandler<FastifyError>((error, request, reply) => {
+  app.setErrorHandler<FastifyError>(async (error, request, reply) => {
     // A method that Fastify wants more from than we do is still a wrong method first.
     const isMissing = request.is404 && error.code?.startsWith('FST_')
-    const answer = isMissing ? app.missingRoute(request) : failureOf(error)
+    const said = isMissing ? app.missingRoute(request) : failureOf(error)
+    const answer = said.code === 'INTERNAL' && (await isBehind(app)) ? CHANGING : said
     if (answer.code === 'INTERNAL' || (error instanceof StorageFault && error.kind === 'full'))
       app.log.error({ reqId: request.id, err: error }, 'unexpected error')
     return reply
@@ -57,6 +60,12 @@ async function errors(app: FastifyInstance) {
       .headers(answer.details.headers ?? {})
       .send(failure(answer, request.id))
   })
+}
+
+/** Whether another node has changed tables, and this app is about to be replaced: then nothing is as it should be. */
+async function isBehind({ storage, collections }: FastifyInstance): Promise<boolean> {
+  await storage.lookAtShapes().catch(() => {})
+  return [...collections.keys()].some((model) => storage.shape(tableOf(model)) !== shapeOf(model))
 }
 
 function failureOf(error: FastifyError): Failure {

@@ -150,6 +150,8 @@ export interface Storage {
 
   /** The shape that a table has now; undefined if none is known. */
   shape(table: string): string | undefined
+  /** Makes sure that this is so in this very moment: others may have changed tables just now. */
+  lookAtShapes(): Promise<void>
 
   /** As long as this number is the same, so is everything that is read. */
   moment(): number

@@ -4,6 +4,7 @@ import { hasServer } from './run-on-postgres.ts'
 const isThere = hasServer()
 process.env.TEST_ENGINE = 'postgres'
 const { startApp, writeModel } = await import('../helper.ts')
+const { onServer } = await import('../engine.ts')
 
 const THINGS = '/ws/rest/a.Thing'
 const MODEL = {
@@ -11,6 +12,23 @@ const MODEL = {
   properties: { text: { type: 'string' }, code: { type: 'string' }, more: { type: 'object' } },
   unique: [['code']],
 }
+
+if (isThere)
+  t.test('a table that another node has just changed is not read through the old model', async (t) => {
+    const n = { type: 'integer' }
+    const app = await startApp(t, { models: { 'a.Thing.json': { type: 'object', properties: { n } } } })
+    const admin = await app.login()
+    const { body } = await admin.put(THINGS, { n: 7 })
+    const { id } = body.data[0]
+    t.equal((await admin.get(`${THINGS}/${id}`)).status, 200)
+    const change = `ALTER TABLE "a__Thing" ALTER COLUMN n TYPE text USING 'number ' || n;
+      UPDATE dossier_tables SET shape = 'other' WHERE tbl = 'a__Thing'`
+    await onServer(change, app.config.DATABASE_URL)
+    // Whether it is known already or not.
+    for (let nth = 0; nth < 5; nth++)
+      t.match((await admin.get(`${THINGS}/${id}`)).body, { code: 'UNAVAILABLE', message: /models are being changed/ })
+    t.match((await admin.get(THINGS)).body, { code: 'UNAVAILABLE' })
+  })
 
 if (isThere)
   t.test('what PostgreSQL cannot index is told by its field', async (t) => {

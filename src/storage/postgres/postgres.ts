@@ -123,6 +123,10 @@ class PostgresStorage implements Storage {
     return this.#shapes.of(table)
   }
 
+  lookAtShapes(): Promise<void> {
+    return this.#shapes.look()
+  }
+
   moment(): number {
     return this.#reader.moment()
   }

@@ -129,6 +129,9 @@ class SqliteStorage implements Storage {
     return this.#reader.shape(table)
   }
 
+  /** They are looked at whenever one is asked for. */
+  async lookAtShapes(): Promise<void> {}
+
   moment(): number {
     return this.#reader.moment()
   }
