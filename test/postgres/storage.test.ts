@@ -280,6 +280,10 @@ if (hasServer()) {
     t.equal(isWorthAnotherTry(lost), true)
     t.strictSame(await connection.run(one), [{ one: 1 }], 'it is made ready anew')
 
+    const many = Array.from({ length: 1001 }, (_, nth) => say(`SELECT ${nth} AS n`))
+    const { results } = await connection.runAll(many)
+    t.strictSame(results[1000], [{ n: 1000 }], 'more than are kept ready')
+    t.match((await connection.runAll(many.slice(-2))).results, [[{ n: 999 }], [{ n: 1000 }]])
     const [first, second] = [1, 2].map(() => connection.runAll([say('SELECT count(*) AS n FROM counter'), one]))
     t.match(await Promise.all([first, second]), [{ error: undefined }, { error: undefined }])
     await other.query('ALTER TABLE counter RENAME TO elsewhere')
