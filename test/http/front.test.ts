@@ -1,5 +1,5 @@
 import { EventEmitter, once } from 'node:events'
-import { request } from 'node:http'
+import { request, type ServerResponse } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
@@ -368,16 +368,19 @@ t.test('who does not read is cut off', async (t) => {
   const timeouts = { ...PATIENT, timeout: 200 }
   const body = 'x'.repeat(50_000_000)
   const front = new HttpFront(
-    { isUrgent: () => false, isStreamed: () => false, routing: (_request, response) => response.end(body) },
+    { isUrgent: () => false, isStreamed: () => false, routing: (_request, response) => answering.resolve(response) },
     UNOBSERVED,
     timeouts,
   )
+  const answering = Promise.withResolvers<ServerResponse>()
   const { port } = new URL(await front.listen('127.0.0.1', 0))
   const socket = connect(Number(port), '127.0.0.1')
   socket.on('error', () => {})
   const closed = once(socket, 'close')
   socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
-  await setTimeout(1000)
+  const response = await answering.promise
+  response.end(body)
+  await once(response, 'close')
   let received = 0
   socket.on('data', (chunk) => {
     received += chunk.length

@@ -8,5 +8,4 @@ await runOnPostgres([
   'plugins/meta',
   'plugins/openapi',
   'plugins/page',
-  'http/front',
 ])
