@@ -28,7 +28,9 @@ async function work(nodes: () => string[], cookie: string, books: Books, isOver:
       const urls = nodes()
       const client = Object.assign(new Client(urls[nth % urls.length] as string), { cookie })
       const answer = await client.send(method, path, { data }, headers).catch(() => undefined)
-      if (answer?.status === 200) {
+      // It was carried out, and the table has changed since: then it is told which record it was.
+      const isDone = answer?.body.code === 'KEY_REUSED' && answer.body.data !== undefined
+      if (answer && (answer.status === 200 || isDone)) {
         if (nth > 0) books.again++
         return answer.body.data[0]
       }
