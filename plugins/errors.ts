@@ -38,7 +38,12 @@ const FAULTS: Partial<Record<FaultKind, Failure>> = {
     'VALIDATION_FAILED',
     'The record is wider than the database can keep it: too many of its fields have values that are long together.',
   ),
+  large: new Failure('BODY_TOO_LARGE', 'This is larger than can be written at once.'),
   unfit: new Failure('BAD_REQUEST', 'A text has the character U+0000, which the database does not know.'),
+  damaged: new Failure(
+    'INTERNAL',
+    'The database is damaged where this is stored. Whoever runs the service has to restore a backup.',
+  ),
   // Nobody is there to read it.
   unwanted: BUSY,
   unsure: unavailable(
@@ -52,9 +57,10 @@ async function errors(app: FastifyInstance) {
     // A method that Fastify wants more from than we do is still a wrong method first.
     const isMissing = request.is404 && error.code?.startsWith('FST_')
     const said = isMissing ? app.missingRoute(request) : failureOf(error)
-    const answer = said.code === 'INTERNAL' && (await isBehind(app)) ? CHANGING : said
-    if (answer.code === 'INTERNAL' || (error instanceof StorageFault && error.kind === 'full'))
-      app.log.error({ reqId: request.id, err: error }, 'unexpected error')
+    const isDamage = app.damage.detect(error)
+    const answer = said.code === 'INTERNAL' && !isDamage && (await isBehind(app)) ? CHANGING : said
+    const isLogged = answer.code === 'INTERNAL' || (error instanceof StorageFault && error.kind === 'full')
+    if (isLogged && !isDamage) app.log.error({ reqId: request.id, err: error }, 'unexpected error')
     return reply
       .code(answer.http)
       .headers(answer.details.headers ?? {})
@@ -64,8 +70,13 @@ async function errors(app: FastifyInstance) {
 
 /** Whether another node has changed tables, and this app is about to be replaced: then nothing is as it should be. */
 async function isBehind({ storage, collections }: FastifyInstance): Promise<boolean> {
-  await storage.lookAtShapes().catch(() => {})
-  return [...collections.keys()].some((model) => storage.shape(tableOf(model)) !== shapeOf(model))
+  try {
+    await storage.lookAtShapes()
+    return [...collections.keys()].some((model) => storage.shape(tableOf(model)) !== shapeOf(model))
+  } catch {
+    // The database cannot tell: then the error itself is the answer.
+    return false
+  }
 }
 
 function failureOf(error: FastifyError): Failure {
@@ -77,4 +88,4 @@ function failureOf(error: FastifyError): Failure {
   return fault || new Failure('INTERNAL', 'Something went wrong here. It has been logged with this requestId.')
 }
 
-export default fp(errors, { name: 'errors' })
+export default fp(errors, { name: 'errors', dependencies: ['ended'] })

@@ -15,6 +15,7 @@ const Health = named(
   Type.Object({
     live: Type.Boolean({ description: 'The process answers.' }),
     ready: Type.Boolean({ description: 'The database answers too.' }),
+    damaged: Type.Optional(Type.String({ description: 'Since when it is known that the database is damaged.' })),
     models: Type.Object(
       {
         current: Type.Boolean({ description: 'What is served is what the models folder says.' }),
@@ -44,7 +45,8 @@ const health: FastifyPluginAsyncTypebox = async (app) => {
       // Faults tell names of files and fields: a stranger need not know them.
       const isAdmin = request.user?.roles.includes(ADMIN)
       const ready = await answers(app.storage)
-      return success({ live: true, ready, models: { current, since, why: isAdmin ? why : undefined } })
+      const damaged = app.damage.since
+      return success({ live: true, ready, damaged, models: { current, since, why: isAdmin ? why : undefined } })
     },
   )
 }

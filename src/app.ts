@@ -2,12 +2,14 @@ import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import autoload from '@fastify/autoload'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyServerOptions, LogController } from 'fastify'
+import type { Logger } from 'pino'
 import { type Config, trustedProxies } from './config.ts'
 import { failure } from './envelope.ts'
 import { Failure } from './errors.ts'
 import { Streams } from './journal/streams.ts'
 import { byName, type Model, type Models } from './model/model.ts'
 import type { Storage } from './storage/storage.ts'
+import { Damage } from './upkeep/damage.ts'
 import type { Metrics } from './upkeep/metrics.ts'
 
 declare module 'fastify' {
@@ -17,6 +19,7 @@ declare module 'fastify' {
     models: Models
     metrics: Metrics
     streams: Streams
+    damage: Damage
     /** how the models that are served and the files in the folder compare */
     modelsStatus(): ModelsStatus
   }
@@ -39,6 +42,7 @@ export interface AppParts {
   metrics: Metrics
   /** those who listen to changes; they stay while apps come and go */
   streams?: Streams
+  damage?: Damage
   /** by default they are the same: an app that nobody changes */
   modelsStatus?(): ModelsStatus
 }
@@ -55,6 +59,7 @@ export async function buildApp({
   logger,
   metrics,
   streams,
+  damage,
   modelsStatus = () => ({ current: true }),
 }: AppParts): Promise<FastifyInstance> {
   const app = Fastify({
@@ -80,6 +85,7 @@ export async function buildApp({
   app.decorate('models', byName(models))
   app.decorate('metrics', metrics)
   app.decorate('streams', streams ?? new Streams(storage, byName(models), app.log.warn.bind(app.log)))
+  app.decorate('damage', damage ?? new Damage(app.log as Logger))
   app.decorate('modelsStatus', modelsStatus)
   app.register(autoload, { dir: PLUGINS })
   await app.ready()

@@ -1,9 +1,14 @@
 import { writeSync } from 'node:fs'
 import closeWithGrace from 'close-with-grace'
+import type { Logger } from 'pino'
 import { loadConfig, unknownSettings } from './config.ts'
 import { isExpected } from './expected.ts'
 import { newLogger } from './logging.ts'
 import { Service } from './service.ts'
+
+const STOPPING = ['SIGINT', 'SIGTERM', 'SIGQUIT', 'SIGUSR2'] as const
+/** A signal to the whole process group arrives twice under npm: directly, and passed on by npm. That is still the first. */
+const SECOND_SIGNAL_MS = 2000
 
 /** At once: what is only on its way may never arrive. */
 function showPassword(username: string, password: string): void {
@@ -22,12 +27,32 @@ async function start() {
   hasStarted = true
   log.info(`Dossier is listening at ${url}`)
   // Some time over the limit for requests: then the process ends, whatever happens.
-  closeWithGrace({ delay: (config.SHUTDOWN_SECONDS + 5) * 1000, skip: ['SIGHUP'] }, async ({ err, signal }) => {
+  const options = {
+    delay: (config.SHUTDOWN_SECONDS + 5) * 1000,
+    skip: [...STOPPING, 'SIGHUP'] satisfies ((typeof STOPPING)[number] | 'SIGHUP')[],
+  }
+  const { close } = closeWithGrace(options, async ({ err }) => {
     if (err) log.fatal(err)
-    else log.info(`Dossier stops: ${signal}`)
     await service.stop()
     log.info('Dossier has stopped')
   })
+  onSignal(log, close)
+}
+
+/** Stops at the first signal; another one, later, ends the process at once. */
+function onSignal(log: Logger, stop: () => void): void {
+  let since: number | undefined
+  for (const name of STOPPING)
+    process.on(name, () => {
+      if (since === undefined) {
+        since = performance.now()
+        log.info(`Dossier stops: ${name}`)
+        stop()
+      } else if (performance.now() - since >= SECOND_SIGNAL_MS) {
+        log.error(`second ${name}, exiting`)
+        process.exit(1)
+      }
+    })
 }
 
 try {

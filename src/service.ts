@@ -10,12 +10,13 @@ import { byName, fingerprintOf, type Model } from './model/model.ts'
 import { ensureAdmin, type Show } from './people/first-admin.ts'
 import { Standing } from './standing.ts'
 import { openStorage } from './storage/open.ts'
-import type { Storage } from './storage/storage.ts'
+import { isAway, type Storage } from './storage/storage.ts'
 import { isMiscounted } from './tables/counts.ts'
 import { type Course, isRisky, migrate, planModels } from './tables/migrate.ts'
 import { areKnown, isNothingToDo, type Overview, overviewOf, refuse } from './tables/overview.ts'
 import type { TablePlan } from './tables/plan.ts'
 import { backupBeforeChange } from './upkeep/backups.ts'
+import { Damage } from './upkeep/damage.ts'
 import { Metrics } from './upkeep/metrics.ts'
 import { beginUpkeep } from './upkeep/upkeep.ts'
 import { WantedModels, watchModels } from './wanted.ts'
@@ -36,6 +37,8 @@ export class Service {
   #fingerprint = ''
   /** of what was looked at last, whether it could be followed or not */
   #following = ''
+  /** the last change could not be followed because the database was away */
+  #isAway = false
   readonly #standing: Standing
   readonly #stopping = new AbortController()
   /** how changes of tables go on beside all else */
@@ -49,7 +52,9 @@ export class Service {
   }
   /** Overload is told in the log as well, but not for each request: that would add to it. */
   readonly #tellOverload = seldom(TELL_AGAIN_MS, () => this.#log.warn('overload: requests are turned away'))
-  readonly #tellUntold = seldom(TELL_AGAIN_MS, (error: unknown) => this.#log.warn(error, 'streams of changes wait'))
+  readonly #damage: Damage
+  /** when a failure of each background task was last logged */
+  readonly #loggedAt = new Map<string, number>()
   #stopWatching!: () => void
   #stopUpkeep!: () => void
   /** one change after the other */
@@ -58,26 +63,46 @@ export class Service {
   constructor(config: Config, log: Logger) {
     this.config = config
     this.#log = log
-    this.#standing = new Standing(log, () => this.#tryAgain())
+    this.#damage = new Damage(log)
+    this.#standing = new Standing(log, () => {
+      const start = performance.now()
+      this.#tryAgain().catch((error) => this.#standing.differ(error, performance.now() - start))
+    })
   }
+
+  /** Background work has failed, and is tried again: that is counted, and logged every now and then. */
+  readonly #failed = (task: string, error: unknown): void => {
+    this.#metrics.taskFailed(task)
+    this.#damage.detect(error)
+    const now = performance.now()
+    if (now < (this.#loggedAt.get(task) ?? Number.NEGATIVE_INFINITY) + TELL_AGAIN_MS) return
+    this.#loggedAt.set(task, now)
+    this.#log.warn(error, `failed, and is tried again: ${task}`)
+  }
+
+  readonly #onFailure = (task: string) => (error: unknown) => this.#failed(task, error)
 
   /** Returns the address. The first admin's password is shown if it had to be made up. */
   async start(show: Show): Promise<{ url: string }> {
     const { config } = this
-    this.storage = await openStorage(config, (units, ms) => {
-      this.#metrics.commit(units, ms)
-      this.streams?.wake()
+    this.storage = await openStorage(config, {
+      onCommit: (units, ms) => {
+        this.#metrics.commit(units, ms)
+        this.streams?.wake()
+      },
+      onError: this.#failed,
     })
     this.#wanted = new WantedModels(this.storage, config.MODELS_DIR)
     const { models, isNew, why } = await this.#wanted.look()
     await this.#standing.tellPassedOver(config.MODELS_DIR)
     await this.#prepareTables(models, isNew)
     this.#standing.agree(why)
-    this.streams = new Streams(this.storage, byName(models), this.#tellUntold)
+    this.streams = new Streams(this.storage, byName(models), this.#onFailure('streams of changes wait'))
     this.#app = await this.#build(models)
     this.#fingerprint = fingerprintOf(models)
     this.#front = new HttpFront(this.#app, {
       waited: (ms) => this.#metrics.waited(ms),
+      dropped: this.#metrics.dropped,
       turnedAway: () => {
         this.#metrics.turnedAway()
         this.#tellOverload()
@@ -95,9 +120,17 @@ export class Service {
   }
 
   async #getGoing(config: Config, show: Show): Promise<void> {
-    const serving = { reload: () => this.reload(), fingerprint: () => this.#fingerprint }
+    const serving = {
+      reload: () => this.reload(),
+      fingerprint: () => this.#fingerprint,
+      onError: this.#onFailure('it is looked what other nodes serve'),
+    }
     this.#stopWatching = watchModels(this.storage, config, serving)
-    this.#stopUpkeep = beginUpkeep(this.storage, config, this.#log, this.#metrics)
+    this.#stopUpkeep = beginUpkeep(this.storage, config, {
+      log: this.#log,
+      metrics: this.#metrics,
+      onError: this.#failed,
+    })
     // The last that can fail: a password that is made up has to be seen.
     await ensureAdmin(this.storage, config, show)
   }
@@ -110,7 +143,7 @@ export class Service {
         await this.#follow(isForced)
       } catch (error) {
         if (this.#stopping.signal.aborted) this.#log.info('the service stops: the models folder is not followed')
-        else this.#standing.differ(error as Error, performance.now() - start)
+        else this.#notFollowed(error as Error, performance.now() - start)
       }
     })
     return this.#reloading
@@ -168,7 +201,7 @@ export class Service {
     this.#fingerprint = this.#following
     this.#standing.agree(why)
     this.#log.info({ models: models.map(({ name }) => name) }, 'models reloaded')
-    void swapped.then(() => previous.close())
+    swapped.then(() => previous.close()).catch(this.#onFailure('models that were served are let go'))
   }
 
   /** Whoever writes to what is changed waits for its last step, and goes on with the new app; all others go on as they are. */
@@ -204,8 +237,15 @@ export class Service {
       logger: this.#log,
       metrics: this.#metrics,
       streams: this.streams,
+      damage: this.#damage,
       modelsStatus: () => this.#standing.statusOf(models, storage),
     })
+  }
+
+  #notFollowed(error: Error, tookMs: number): void {
+    this.#isAway = isAway(error)
+    if (this.#isAway) this.#wanted.takeBack()
+    this.#standing.differ(error, tookMs)
   }
 
   /** What is in the way of a change may be mended in the data: then it is made, if the files are still the same. */
@@ -213,7 +253,7 @@ export class Service {
     const models = await loadModels(this.config.MODELS_DIR).catch(() => [])
     // What another process has changed since is brought back by a SIGHUP only.
     const isAlone = await areKnown(this.storage.db, [...this.#app.models.values()])
-    if (isAlone && fingerprintOf(models) === this.#following) await this.reload()
+    if (isAlone && (this.#isAway || fingerprintOf(models) === this.#following)) await this.reload()
     else this.#standing.lookLater()
   }
 }

@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import type { ModelsStatus } from './app.ts'
 import { explainPassedOver, ModelFaults, passedOver } from './model/load.ts'
 import { type Model, tableOf } from './model/model.ts'
-import { Refused, type Storage } from './storage/storage.ts'
+import { isAway, Refused, type Storage } from './storage/storage.ts'
 import { shapeOf } from './tables/ddl.ts'
 
 /** While a change is refused, it is looked this often whether it still would be; more seldom where a look takes long. */
@@ -34,7 +34,7 @@ export class Standing {
 
   /** What is in the way of a change may be mended in the data; a faulty file is looked at when it is saved. */
   differ(error: Error, tookMs: number): void {
-    const expected = error instanceof ModelFaults || error instanceof Refused
+    const expected = error instanceof ModelFaults || error instanceof Refused || isAway(error)
     const why = expected ? error.message.split('\n') : ['Something unexpected happened; it has been logged.']
     const isKnown = String(this.#status.why) === String(why)
     this.#status = { current: false, since: this.#status.since ?? new Date().toISOString(), why }

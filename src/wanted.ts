@@ -30,8 +30,9 @@ const BEHIND =
 export class WantedModels {
   readonly #published: Published | undefined
   readonly #folder: string
-  /** what was in the folder at the last look */
+  /** what was in the folder at the last look that came to something, and at the one before */
   #seen: string | undefined
+  #before: string | undefined
 
   constructor({ published }: Pick<Storage, 'published'>, folder: string) {
     this.#published = published
@@ -42,12 +43,20 @@ export class WantedModels {
     const models = await load(this.#folder)
     const fingerprint = fingerprintOf(models)
     const hasChanged = this.#seen !== undefined && this.#seen !== fingerprint
-    this.#seen = fingerprint
     const latest = await this.#published?.latest()
+    const isKnown = latest === undefined || (await this.#published?.isKnown(fingerprint))
+    // Only now: what could not be looked up is a change at the next look, too.
+    this.#before = this.#seen
+    this.#seen = fingerprint
     if (!this.#published || latest?.fingerprint === fingerprint) return { models, fingerprint, isNew: false }
-    const isNew = !latest || isForced || hasChanged || !(await this.#published.isKnown(fingerprint))
+    const isNew = !latest || isForced || hasChanged || !isKnown
     if (isNew) return { models, fingerprint, isNew }
     return { models: JSON.parse(latest.models), fingerprint: latest.fingerprint, isNew, why: BEHIND }
+  }
+
+  /** What was found could not be followed, for the database was away: it is a change at the next look, too. */
+  takeBack(): void {
+    this.#seen = this.#before
   }
 }
 
@@ -57,6 +66,8 @@ interface Serving {
   reload(): Promise<void>
   /** of the models that are served now */
   fingerprint(): string
+  /** it could not be looked now, and will be later */
+  onError(error: unknown): void
 }
 
 /** Lets whoever serves follow the folder, and what another node has published. Returns how to stop. */
@@ -84,7 +95,6 @@ function watchPublished(published: Published, serving: Serving): () => void {
     notBefore = performance.now() + AGAIN_MS
     await serving.reload()
   }
-  // If it cannot be looked now, it will be later.
-  const timer = setInterval(() => look().catch(() => {}), LOOK_MS)
+  const timer = setInterval(() => look().catch(serving.onError), LOOK_MS)
   return () => clearInterval(timer)
 }

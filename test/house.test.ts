@@ -107,6 +107,6 @@ t.test('who knows what', async (t) => {
 t.test('files stay short', async (t) => {
   for (const file of files) {
     const lines = readFileSync(join(ROOT, file), 'utf8').split('\n').length
-    t.ok(lines <= 220, `${file} has ${lines} lines`)
+    t.ok(lines <= 300, `${file} has ${lines} lines`)
   }
 })

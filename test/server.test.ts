@@ -185,3 +185,27 @@ t.test('what is not HTTP, and what is hardly', async (t) => {
   })
   t.equal(answer, 200)
 })
+
+t.test('a signal that arrives twice is one; a second one, later, ends the process', async (t) => {
+  const folder = makeFolder(t)
+  const server = spawnServer(t, folder, { SHUTDOWN_SECONDS: '30' })
+  const url = new URL(await listening(server))
+  // A request that is under way holds up the stop.
+  const socket = connect(Number(url.port), url.hostname)
+  socket.on('error', () => {})
+  socket.write('POST /callback HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 60\r\n\r\n{')
+  await once(socket, 'connect')
+  while ((await fetch(`${url}health`)).status !== 200);
+  server.child.kill('SIGTERM')
+  server.child.kill('SIGTERM')
+  server.child.kill('SIGINT')
+  while (!server.output().includes('Dossier stops')) await new Promise((resolve) => setTimeout(resolve, 10))
+  await new Promise((resolve) => setTimeout(resolve, 500))
+  t.equal(server.child.exitCode, null, 'it goes on stopping')
+  t.notMatch(server.output(), /second/)
+  await new Promise((resolve) => setTimeout(resolve, 2000))
+  server.child.kill('SIGTERM')
+  t.strictSame(await once(server.child, 'exit'), [1, null])
+  t.match(server.output(), /second SIGTERM, exiting/)
+  socket.destroy()
+})

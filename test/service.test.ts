@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import fc from 'fast-check'
 import t from 'tap'
+import { StorageFault } from '../src/storage/storage.ts'
 import { isPostgres, sqliteOnly } from './engine.ts'
 import { type Client, CONTACT, logSink, makeFolder, type Running, startApp, writeModel } from './helper.ts'
 
@@ -305,4 +306,33 @@ t.test('a refused change is made when the data is mended, but only of files that
   t.equal((await client.get(`${CONTACTS}/1`)).body.data[0].lastName, 1)
   writeModel(service.folder, 'contacts.Contact.json', withType('boolean'))
   await soon(t, 'a later look', async () => (await client.get(`${CONTACTS}/1`)).body.data?.[0].lastName === true)
+})
+
+t.test('a database that is away while a refused change waits ends nothing: it is tried again', async (t) => {
+  const { lines, stream } = logSink()
+  const app = await startApp(t, { log: stream, env: { LOG_LEVEL: 'warn' } })
+  const admin = await app.login()
+  await admin.put(CONTACTS, { firstName: 'Ada', lastName: 'x' })
+  const { lastName: _, ...properties } = CONTACT.properties
+  writeModel(app.folder, 'contacts.Contact.json', {
+    ...CONTACT,
+    properties: { ...properties, lastName: { type: 'integer' } },
+  })
+  await app.service.reload()
+  const why = async () => (await admin.get('/health')).body.data[0].models.why?.join()
+  t.match(await why(), /cannot become integer/)
+  const { storage } = app.service
+  const away = new StorageFault('busy', 'The database cannot be used now.')
+  app.service.storage = new Proxy(storage, {
+    get: (target, name) => {
+      if (name === 'db') throw away
+      const own = target[name as keyof typeof target]
+      return typeof own === 'function' ? own.bind(target) : own
+    },
+  })
+  await soon(t, 'it is tried, in vain', async () => (await why()) === 'The database cannot be used now.')
+  app.service.storage = storage
+  await admin.post(`${CONTACTS}/1`, { version: 0, lastName: '7' })
+  await soon(t, 'it is tried again', async () => (await admin.get(`${CONTACTS}/1`)).body.data?.[0].lastName === 7)
+  t.notMatch(lines.join(''), /unexpected/)
 })

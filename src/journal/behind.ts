@@ -65,7 +65,7 @@ export class Behind {
     const whole = stuck < 0 ? told : told.slice(0, stuck)
     stream.position = whole.length < changes.length ? (whole.at(-1)?.change ?? stream.position) : next
     if (whole.length > 0) stream.sink.write(whole.map(({ text }) => text).join(''))
-    stream.writtenAt = Date.now()
+    stream.writtenAt = performance.now()
     stream.isLive = stream.position === upTo
     if (stream.isLive) this.remove(stream)
     else this.#awaitRoom(stream)

@@ -93,7 +93,14 @@ export class Streams {
     if (this.#streams.size === 0) this.#begin(newest)
     const position = since ?? this.#told
     const isLive = position === this.#told
-    const stream: Stream = { ...listener, position, isLive, isAwaited: false, writtenAt: Date.now(), notBefore: 0 }
+    const stream: Stream = {
+      ...listener,
+      position,
+      isLive,
+      isAwaited: false,
+      writtenAt: performance.now(),
+      notBefore: 0,
+    }
     this.#streams.add(stream)
     if (!isLive) this.#behind.add(stream)
     stream.sink.once('close', () => this.#forget(stream))
@@ -122,7 +129,7 @@ export class Streams {
     if (!this.#isAtIt) this.#told = newest
     this.#timers = [
       setInterval(() => this.wake(), this.#times.look).unref(),
-      setInterval(() => void this.#mind(), this.#times.ask / PARTS).unref(),
+      setInterval(() => this.#mind().catch(this.#onError), this.#times.ask / PARTS).unref(),
     ]
   }
 
@@ -146,8 +153,8 @@ export class Streams {
       if (!this.#streams.has(stream)) continue
       // Whoever has logged out, or got other roles, is let go; they come back as who they are now.
       if (!isUnchanged(now, stream.person)) this.#end(stream)
-      else if (stream.writtenAt <= Date.now() - this.#times.awake && canTake(stream)) {
-        stream.writtenAt = Date.now()
+      else if (stream.writtenAt <= performance.now() - this.#times.awake && canTake(stream)) {
+        stream.writtenAt = performance.now()
         stream.sink.write(mark(stream))
       }
     }
@@ -202,7 +209,7 @@ export class Streams {
       if (written === undefined) this.#behind.add(stream)
       else {
         stream.position = last
-        if (written > 0) stream.writtenAt = Date.now()
+        if (written > 0) stream.writtenAt = performance.now()
       }
       if (breath.isDue) await breath.take()
     }

@@ -2,8 +2,10 @@
 export function seldom<Words extends unknown[]>(ms: number, act: (...words: Words) => void, last = 0) {
   let then = last
   return (...words: Words) => {
-    if (Date.now() < then + ms) return
-    then = Date.now()
+    const now = Date.now()
+    // A moment that is still to come is none: the clock was set back.
+    if (then <= now && now < then + ms) return
+    then = now
     act(...words)
   }
 }

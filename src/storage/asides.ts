@@ -54,7 +54,12 @@ export class Asides {
       idle.thread.ref()
       return idle.thread
     }
-    return this.#start()
+    const thread = this.#start()
+    // One that dies while it waits for work is not taken again; nobody else hears of it.
+    thread.on('error', () => {
+      this.#idle = this.#idle.filter((one) => one.thread !== thread)
+    })
+    return thread
   }
 
   #putBack(thread: Worker) {

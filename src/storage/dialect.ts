@@ -76,6 +76,8 @@ export interface TableDialect {
   readonly isShared: boolean
   /** What keeps others from writing to a table until the end of the transaction. */
   holdStill(table: string): string[]
+  /** Drops a table with all that hangs on it. */
+  dropTable(table: string): string
   /** A query for the highest number that a column has given away by itself, and how to go on from one. */
   lastNumber(table: string, column: string): string
   goOnFrom(table: string, column: string, number: number): string[]
@@ -88,6 +90,9 @@ export interface TableDialect {
   modelTables(db: Database): Promise<string[]>
   readTriggers(db: Database): Promise<Trigger[]>
   hasTable(db: Database, name: string): Promise<boolean>
+  hasColumn(db: Database, table: string, column: string): Promise<boolean>
+  /** The names and types of the stored columns of a table. Quick, unlike reading all there is to know of it. */
+  readColumns(db: Database, table: string): Promise<{ name: string; type: string }[]>
 }
 
 /** A table as it is in the database. */

@@ -26,6 +26,8 @@ export type FaultKind =
   | 'unfit'
   /** nobody waits for the search any more */
   | 'unwanted'
+  /** the database file itself is broken: what is asked for cannot be read */
+  | 'damaged'
   /** it is not known whether something was written: the connection was lost before that was told */
   | 'unsure'
 
@@ -52,6 +54,10 @@ export class StorageFault extends Error {
   }
 }
 
+/** Whether an error says that the database cannot be used just now: what failed is worth another try. */
+export const isAway = (error: unknown): boolean =>
+  error instanceof StorageFault && (error.kind === 'busy' || error.kind === 'unsure')
+
 /** The table is not any more what something was made for: nothing is read or written through an old model. */
 export const anotherShape = () => new StorageFault('stale', 'The table has another shape by now.')
 
@@ -73,4 +79,9 @@ export class DatabaseError extends Error {}
 
 /** What the system says of a disk, in the house's own words. */
 export const fullOr = (error: unknown): unknown =>
-  (error as NodeJS.ErrnoException).code === 'ENOSPC' ? new StorageFault('full', 'The disk is full.') : error
+  NO_ROOM.includes(String((error as NodeJS.ErrnoException).code))
+    ? new StorageFault('full', 'The disk is full.')
+    : error
+
+/** Also where a quota, or the size of a file, is what is used up. */
+const NO_ROOM = ['ENOSPC', 'EDQUOT', 'EFBIG']

@@ -11,4 +11,12 @@ export function filledIn<Step extends Statement>(step: Step, earlier: Row[][]): 
 }
 
 const handed = (value: Handed | HandedAll, earlier: Row[][]): unknown =>
-  'all' in value ? JSON.stringify(earlier) : earlier[value.step]?.[0]?.[value.column]
+  'all' in value ? allOf(value, earlier) : earlier[value.step]?.[0]?.[value.column]
+
+function allOf({ stubs, stubsIfLong, longest }: HandedAll, earlier: Row[][]): string {
+  const text = JSON.stringify(withStubs(earlier, stubs))
+  return text.length <= longest ? text : JSON.stringify(withStubs(earlier, [...stubs, ...stubsIfLong]))
+}
+
+const withStubs = (results: Row[][], stubs: number[]) =>
+  results.map((rows, step) => (stubs.includes(step) ? rows.map(({ id, version }) => ({ id, version })) : rows))

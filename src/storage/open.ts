@@ -3,7 +3,8 @@ import { inspectPostgres, openPostgres } from './postgres/postgres.ts'
 import { hasDatabase as hasFile, requireDatabase as requireFile } from './sqlite/connections.ts'
 import { DIALECT as SQLITE } from './sqlite/dialect.ts'
 import { inspect as inspectFile, openStorage as openFile } from './sqlite/sqlite.ts'
-import { type Database, DatabaseError, type Dialect, type OnCommit, type Storage } from './storage.ts'
+import { type Database, DatabaseError, type Dialect, type Storage, type StorageEvents } from './storage.ts'
+import { isUnfinished } from './unfinished.ts'
 
 export { backupDatabase } from './sqlite/backup.ts'
 export { restoreDatabase } from './sqlite/restore.ts'
@@ -14,8 +15,19 @@ export interface Place {
   DATABASE_URL?: string | undefined
 }
 
-export const openStorage = ({ DATA_DIR, DATABASE_URL }: Place, onCommit?: OnCommit): Promise<Storage> =>
-  DATABASE_URL === undefined ? openFile(DATA_DIR, onCommit) : openPostgres(DATABASE_URL, onCommit)
+/** Opens a database; one that a move has not finished is refused. */
+export async function openStorage(place: Place, events?: StorageEvents): Promise<Storage> {
+  const storage = await openAny(place, events)
+  if (!(await isUnfinished(storage.db))) return storage
+  await storage.close()
+  throw new DatabaseError(
+    'A move into this database was not finished: only a part of the records is there. Run npm run move again from where they are; it begins anew.',
+  )
+}
+
+/** Opens a database whatever state it is in. */
+export const openAny = ({ DATA_DIR, DATABASE_URL }: Place, events?: StorageEvents): Promise<Storage> =>
+  DATABASE_URL === undefined ? openFile(DATA_DIR, events) : openPostgres(DATABASE_URL, events)
 
 /** Opens a database that exists to look at it, and closes it again: nothing can be changed. */
 export const inspect = <Result>(place: Place, look: (db: Database) => Promise<Result>): Promise<Result> =>

@@ -22,6 +22,8 @@ export type StartSearcher = (onDeath: () => void) => Searcher
 
 /** What takes longer than this is slow: it starts over where only slow searches wait for each other. */
 const QUICK_MS = 50
+/** A quick search ends within this time, with some to spare. */
+const QUICK_PAUSE_MS = 100
 /** Nobody may have more than this wait, nor may all together. */
 const MAX_PER_PERSON = 100
 const MAX_WAITING = 1000
@@ -47,12 +49,18 @@ export class Searches {
     }
   }
 
-  /** Does something while nobody searches: who comes meanwhile waits. */
-  async whileNobody(work: () => Promise<unknown>): Promise<void> {
-    const lanes = [this.#quick, this.#slow]
-    await Promise.all(lanes.map((lane) => lane.pause()))
-    await work()
-    for (const lane of lanes) lane.resume()
+  /**
+   * Does something while no search runs; searches that arrive meanwhile wait. Gives up, and returns false, if the running
+   * searches do not end in time. Quick ones wait last, and only for each other.
+   */
+  async whileIdle(work: () => Promise<unknown>, slowMs: number, quickMs = QUICK_PAUSE_MS): Promise<boolean> {
+    const isIdle = (await this.#slow.pause(slowMs)) && (await this.#quick.pause(quickMs))
+    try {
+      if (isIdle) await work()
+      return isIdle
+    } finally {
+      for (const lane of [this.#quick, this.#slow]) lane.resume()
+    }
   }
 
   /** Ends what is under way. */
@@ -102,10 +110,14 @@ class Lane {
     })
   }
 
-  /** Resolves when nothing runs any more. */
-  pause(): Promise<void> {
+  /** Lets nothing new begin. Resolves with whether all that runs has ended within the time. */
+  pause(ms: number): Promise<boolean> {
     return new Promise((resolve) => {
-      this.#onIdle = resolve
+      const timer = setTimeout(() => resolve(false), ms).unref()
+      this.#onIdle = () => {
+        clearTimeout(timer)
+        resolve(true)
+      }
       this.#serve()
     })
   }
@@ -129,7 +141,15 @@ class Lane {
       // One at a time of each person: however slow they are, others get their turn.
       const one = this.#waiting.next((name) => !this.#running.has(name))
       if (!one) return
-      void this.#run(this.#idle.pop() ?? this.#start(), one)
+      let searcher: Searcher
+      try {
+        searcher = this.#idle.pop() ?? this.#start()
+      } catch (error) {
+        // The system may have no thread left to give.
+        one.reject(error as Error)
+        continue
+      }
+      void this.#run(searcher, one)
     }
   }
 

@@ -53,6 +53,8 @@ export interface Step extends Statement {
   must?: boolean
   /** a record that nobody else may change from before this step until the end of the unit */
   holds?: { table: string; id: number }
+  /** its rows are records; of those that are journalled each version can be looked up again */
+  returns?: 'record' | 'journalled record'
 }
 
 /** In the place of a parameter: a column of the row that an earlier step has returned. */
@@ -61,9 +63,15 @@ export interface Handed {
   column: string
 }
 
-/** In the place of a parameter: the rows of all steps before, as JSON. */
+/**
+ * In the place of a parameter: the rows of all steps before, as JSON. Of some steps only the ids and versions, and of others
+ * where it would have more characters than that.
+ */
 export interface HandedAll {
   all: true
+  stubs: number[]
+  stubsIfLong: number[]
+  longest: number
 }
 
 /** Who waits for a search, and for how long. */
@@ -134,8 +142,13 @@ export interface Figures {
   retries: number
 }
 
-/** Told of every group: how many units shared the commit, and how long it took. */
-export type OnCommit = (units: number, milliseconds: number) => void
+/** What happens in a storage that nobody has asked for. */
+export interface StorageEvents {
+  /** Called after every commit: how many units shared it, and how long it took. */
+  onCommit?(units: number, milliseconds: number): void
+  /** Background work has failed; it is tried again. `what` says which. */
+  onError?(what: string, error: unknown): void
+}
 
 export interface Storage {
   readonly db: Database

@@ -5,34 +5,42 @@ import { type Row, StorageFault, type Unit } from './storage.ts'
 /** More than this would fill the memory while the disk, or somebody's lock, keeps everybody waiting. */
 const MAX_UNITS = 5000
 const MAX_CHARACTERS = 64_000_000
+/** The same of one user, so that one alone cannot keep the others from writing. */
+const MAX_USER_UNITS = 4000
+const MAX_USER_CHARACTERS = 32_000_000
+/** What is larger than this could not be sent to another thread as one text. */
+const MAX_UNIT_CHARACTERS = 200_000_000
 /** Who has waited for longer than this to be written is told so. */
 const PATIENCE_MS = 10_000
 
 export interface Waiting {
   unit: Unit
+  /** characters of what is sent of it */
+  size: number
   resolve(rows: Row[][]): void
   reject(error: unknown): void
 }
 
 interface Guest extends Waiting {
-  size: number
   since: number
 }
 
 export interface Rules {
   /** units of different kinds wait apart */
-  kindOf?(unit: Unit): string
+  kindOf?(unit: Unit, size: number): string
   patienceMs?: number | undefined
 }
 
 /** Units that wait to be written. Whoever writes much waits for those who write little, not the other way round. */
 export class WaitingRoom {
   readonly #onArrival: () => void
-  readonly #kindOf: (unit: Unit) => string
+  readonly #kindOf: (unit: Unit, size: number) => string
   readonly #patienceMs: number
   readonly #queues = new Map<string, FairQueue<Guest>>()
   readonly #guests = new Set<Guest>()
   #characters = 0
+  /** how much of each user waits */
+  readonly #users = new Map<string, { units: number; characters: number }>()
   #closed: { error: unknown } | undefined
   #isScheduled = false
   #impatience: NodeJS.Timeout | undefined
@@ -57,13 +65,20 @@ export class WaitingRoom {
   enter(unit: Unit): Promise<Row[][]> {
     if (this.#closed) return Promise.reject(this.#closed.error)
     const size = lengthOf(unit)
-    if (this.#guests.size >= MAX_UNITS || this.#characters + size > MAX_CHARACTERS)
+    const { units, characters } = this.#users.get(lineOf(unit)) ?? { units: 0, characters: 0 }
+    if (size > MAX_UNIT_CHARACTERS) return Promise.reject(new StorageFault('large', 'This is too large to be written.'))
+    // A single one is written, however large it is.
+    const isTooMuch = this.#guests.size >= MAX_UNITS || this.#characters + size > MAX_CHARACTERS
+    if (this.#guests.size > 0 && isTooMuch)
       return Promise.reject(new StorageFault('busy', 'Too much is waiting to be written.'))
-    this.#characters += size
+    // What the service itself writes is not a user's.
+    const isTooMuchOfOne = units >= MAX_USER_UNITS || characters + size > MAX_USER_CHARACTERS
+    if (unit.by !== undefined && units > 0 && isTooMuchOfOne)
+      return Promise.reject(new StorageFault('busy', 'Too much of yours is waiting to be written.'))
     return new Promise((resolve, reject) => {
       const guest: Guest = { unit, size, since: performance.now(), resolve, reject }
-      this.#guests.add(guest)
-      this.#queueOf(unit).add(lineOf(guest), guest)
+      this.#count(guest, 1)
+      this.#queueOf(guest).add(lineOf(unit), guest)
       this.#impatience ??= setTimeout(() => this.#losePatience(), this.#patienceMs).unref()
       this.#schedule()
     })
@@ -72,7 +87,7 @@ export class WaitingRoom {
   /** Who is to be served next, and leaves. */
   next(kind = ''): Waiting | undefined {
     const guest = this.#queues.get(kind)?.next(() => true)
-    if (guest) this.#leave(guest)
+    if (guest) this.#count(guest, -1)
     return guest
   }
 
@@ -82,6 +97,7 @@ export class WaitingRoom {
     clearTimeout(this.#impatience)
     for (const { reject } of this.#guests) reject(error)
     this.#guests.clear()
+    this.#users.clear()
   }
 
   #schedule() {
@@ -94,16 +110,23 @@ export class WaitingRoom {
     })
   }
 
-  #queueOf(unit: Unit): FairQueue<Guest> {
-    const kind = this.#kindOf(unit)
+  #queueOf({ unit, size }: Guest): FairQueue<Guest> {
+    const kind = this.#kindOf(unit, size)
     const queue = this.#queues.get(kind) ?? new FairQueue<Guest>()
     this.#queues.set(kind, queue)
     return queue
   }
 
-  #leave(guest: Guest) {
-    this.#guests.delete(guest)
-    this.#characters -= guest.size
+  /** Counts a unit in, or out. */
+  #count(guest: Guest, by: 1 | -1) {
+    const { unit, size } = guest
+    const line = lineOf(unit)
+    const { units, characters } = this.#users.get(line) ?? { units: 0, characters: 0 }
+    this.#characters += by * size
+    if (by === 1) this.#guests.add(guest)
+    else this.#guests.delete(guest)
+    if (units + by === 0) this.#users.delete(line)
+    else this.#users.set(line, { units: units + by, characters: characters + by * size })
   }
 
   #losePatience() {
@@ -111,8 +134,8 @@ export class WaitingRoom {
     const late = performance.now() - this.#patienceMs
     for (const guest of this.#guests) {
       if (guest.since > late) break
-      this.#leave(guest)
-      this.#queueOf(guest.unit).remove(lineOf(guest), guest)
+      this.#count(guest, -1)
+      this.#queueOf(guest).remove(lineOf(guest.unit), guest)
       guest.reject(new StorageFault('busy', 'The database has been busy for too long.'))
     }
     if (this.#guests.size > 0) this.#impatience = setTimeout(() => this.#losePatience(), this.#patienceMs / 10).unref()
@@ -120,4 +143,4 @@ export class WaitingRoom {
 }
 
 /** Everybody has a line of their own; what nobody in particular wants, too. */
-const lineOf = ({ unit }: Waiting) => unit.by ?? ''
+const lineOf = ({ by }: Unit) => by ?? ''

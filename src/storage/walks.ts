@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import type { Worker } from 'node:worker_threads'
 import { errorOf, type Trouble, troubleOf } from './post.ts'
 import type { Task } from './searches.ts'
@@ -21,58 +22,110 @@ const MOST_PER_PERSON = 2
 
 /** How long a thread may go on that is to end. */
 const GRACE_MS = 5000
+/** How long a walk waits to begin while the log is being emptied. */
+const HELD_MS = 30_000
+
+/** A walk that is under way, or waits to begin. */
+interface Walk {
+  username: string
+  end(): Promise<void>
+  /** how long it has waited for its reader, in all */
+  readerMs: number
+  /** since when its reader has a piece, and has not asked for another one */
+  handedAt: number | undefined
+}
 
 /** Ways through all rows of a statement, each on a thread of its own that ends with it. */
 export class Walks {
   readonly #start: (way: Way) => Worker
   readonly #graceMs: number
-  /** whose they are, and how to end them */
-  readonly #all = new Map<() => Promise<void>, string>()
+  readonly #heldMs: number
+  readonly #all = new Set<Walk>()
+  /** set while no walk may begin */
+  #held: PromiseWithResolvers<void> | undefined
 
-  constructor(start: (way: Way) => Worker, graceMs = GRACE_MS) {
+  constructor(start: (way: Way) => Worker, graceMs = GRACE_MS, heldMs = HELD_MS) {
     this.#start = start
     this.#graceMs = graceMs
+    this.#heldMs = heldMs
   }
 
   /** Whether somebody looks at one moment for long. */
   get isUnderWay(): boolean {
-    return this.#all.size > 0
+    return [...this.#all].some(({ end }) => end !== NOT_BEGUN)
+  }
+
+  /** Lets walks that are asked for from now on wait. */
+  hold(): void {
+    this.#held ??= Promise.withResolvers()
+  }
+
+  release(): void {
+    this.#held?.resolve()
+    this.#held = undefined
+  }
+
+  /** Ends those that have waited longer than this for whoever reads them. */
+  endSlow(ms: number): void {
+    const now = performance.now()
+    for (const { end, readerMs, handedAt = now } of this.#all) if (readerMs + now - handedAt > ms) void end()
   }
 
   async *walk(statement: Statement, text: JobPlace, input: unknown, seeker: Seeker): AsyncGenerator<Piece> {
     const { username, seconds, bytes, shapes, gone } = seeker
-    // Who has gone before is not heard to go.
+    // A signal that was raised before cannot be listened for.
     if (gone?.aborted) throw nobodyWaits()
-    const own = [...this.#all.values()].filter((name) => name === username).length
+    const own = [...this.#all].filter((walk) => walk.username === username).length
     if (this.#all.size >= MOST || own >= MOST_PER_PERSON)
       throw new StorageFault('busy', 'Too many are going through everything right now.')
+    const walk: Walk = { username, end: NOT_BEGUN, readerMs: 0, handedAt: undefined }
+    this.#all.add(walk)
+    if (this.#held)
+      await this.#untilReleased(this.#held.promise, gone).catch((error) => {
+        this.#all.delete(walk)
+        throw error
+      })
     const { sql, parameters } = statement
     const task: Task = { id: 1, sql, parameters, ms: seconds * 1000, bytes, shapes }
     const unwanted = new Int32Array(new SharedArrayBuffer(4))
-    const thread = this.#start({ unwanted, task, text, input })
+    let thread: Worker
+    try {
+      thread = this.#start({ unwanted, task, text, input })
+    } catch (error) {
+      // The system may have no thread left to give.
+      this.#all.delete(walk)
+      throw error
+    }
     const pieces = answersOf(thread)
+    let isEnding = false
     // Whether anybody asks for another piece or not: it ends when nobody waits for it any more, or it is made to.
     const end = () => {
+      if (isEnding) return exit
+      isEnding = true
       Atomics.store(unwanted, 0, task.id)
       thread.postMessage('end')
       clearTimeout(deadline)
-      deadline = setTimeout(() => void thread.terminate(), this.#graceMs).unref()
+      deadline = globalThis.setTimeout(() => void thread.terminate(), this.#graceMs).unref()
       return exit
     }
-    let deadline = setTimeout(end, task.ms + this.#graceMs).unref()
+    let deadline = globalThis.setTimeout(end, task.ms + this.#graceMs).unref()
     const exit = new Promise<void>((resolve) => {
       thread.once('exit', () => {
         clearTimeout(deadline)
         // Only now there is room for another one.
-        this.#all.delete(end)
+        this.#all.delete(walk)
         resolve()
       })
     })
-    this.#all.set(end, username)
+    walk.end = end
     gone?.addEventListener('abort', end)
     try {
       for await (const piece of pieces) {
+        const handedAt = performance.now()
+        walk.handedAt = handedAt
         yield piece
+        walk.readerMs += performance.now() - handedAt
+        walk.handedAt = undefined
         thread.postMessage('taken')
       }
     } finally {
@@ -81,10 +134,19 @@ export class Walks {
     }
   }
 
+  async #untilReleased(released: Promise<void>, gone: AbortSignal | undefined): Promise<void> {
+    await Promise.race([released, setTimeout(this.#heldMs, undefined, { ref: false })])
+    if (gone?.aborted) throw nobodyWaits()
+    if (this.#held) throw new StorageFault('busy', 'The log of the database is being emptied.')
+  }
+
   async close(): Promise<void> {
-    await Promise.all([...this.#all.keys()].map((end) => end()))
+    this.release()
+    await Promise.all([...this.#all].map(({ end }) => end()))
   }
 }
+
+const NOT_BEGUN = async () => {}
 
 /** What a thread tells, as it comes; it holds back by itself what is not taken. */
 async function* answersOf(thread: Worker): AsyncGenerator<Piece> {

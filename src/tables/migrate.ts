@@ -67,11 +67,11 @@ export async function migrate(
   course: Course = {},
   miscounted: string[] = [],
 ): Promise<TablePlan[]> {
-  const end = Date.now() + (course.patienceMs ?? PATIENCE_MS)
+  const end = performance.now() + (course.patienceMs ?? PATIENCE_MS)
   let begun = 0
   const isWorthAnotherTry = (error: unknown) => {
     if (isFault(error, 'stale')) return ++begun < MOST_BEGINNINGS
-    return isFault(error, 'busy') && Date.now() < end
+    return isFault(error, 'busy') && performance.now() < end
   }
   for (;;) {
     course.signal?.throwIfAborted()

@@ -9,28 +9,33 @@ import type { Storage } from '../storage/storage.ts'
 /** Which occasions there are: of each, so many copies are kept. */
 type Kind = 'automatic' | 'before-change'
 
+interface Parts {
+  log: Pick<Logger, 'info'>
+  onError(task: string, error: unknown): void
+}
+
 /** How often it is looked whether a backup is due. */
 const LOOK_MS = 60_000
 
 /** Makes a backup every so often, and removes the oldest of its own. Returns how to stop. */
-export function scheduleBackups(storage: Storage, config: Config, log: Logger, lookMs = LOOK_MS): () => void {
+export function scheduleBackups(storage: Storage, config: Config, parts: Parts, lookMs = LOOK_MS): () => void {
   if (config.BACKUP_EVERY_HOURS === 0 || !storage.backup) return () => {}
   let isAtIt = false
   const timer = setInterval(async () => {
     if (isAtIt) return
     isAtIt = true
-    await backupIfDue(storage, config, log)
+    await backupIfDue(storage, config, parts)
     isAtIt = false
   }, lookMs)
   timer.unref()
   return () => clearInterval(timer)
 }
 
-export async function backupIfDue(storage: Storage, config: Config, log: Logger): Promise<void> {
+export async function backupIfDue(storage: Storage, config: Config, { log, onError }: Parts): Promise<void> {
   try {
     if (isDue(folderOf(config), config)) log.info({ target: await backUp(storage, config, 'automatic') }, 'backup made')
   } catch (error) {
-    log.error(error, 'the backup failed')
+    onError('the backup', error)
   }
 }
 
@@ -70,10 +75,15 @@ export async function listBackups(config: Config): Promise<Copy[]> {
 
 const folderOf = ({ DATA_DIR }: Config) => join(DATA_DIR, 'backups')
 
-/** By what is there, not by how long the process has run: it may be started anew every night. */
+/**
+ * By what is there, not by how long the process has run: it may be started anew every night. Copies from the future, made
+ * while the clock was wrong, say nothing about the last day.
+ */
 function isDue(folder: string, { BACKUP_EVERY_HOURS }: Config): boolean {
-  const last = existsSync(folder) && own(folder, 'automatic').at(-1)
-  return !last || statSync(join(folder, last)).mtimeMs <= Date.now() - BACKUP_EVERY_HOURS * 3_600_000
+  const now = Date.now()
+  const times = existsSync(folder) ? own(folder, 'automatic').map((name) => statSync(join(folder, name)).mtimeMs) : []
+  const last = Math.max(0, ...times.filter((time) => time <= now))
+  return last <= now - BACKUP_EVERY_HOURS * 3_600_000
 }
 
 /** What a process that was killed had begun: nobody takes a day for a copy. */

@@ -40,6 +40,8 @@ export class Metrics {
   readonly #log: Gauge
   readonly #connections: Gauge
   readonly #retries: Gauge
+  readonly #failures: Counter
+  readonly #dropped: Counter
 
   constructor() {
     const registers = [this.#registry]
@@ -99,7 +101,26 @@ export class Metrics {
       help: 'Writes that were in the way of others, and were carried out anew.',
       registers,
     })
+    this.#failures = new Counter({
+      name: 'dossier_task_failures',
+      help: 'Background tasks that failed and are tried again.',
+      labelNames: ['task'],
+      registers,
+    })
+    this.#dropped = new Counter({
+      name: 'dossier_dropped_requests',
+      help: 'Requests whose clients left before they were answered.',
+      registers,
+    })
   }
+
+  /** Background work has failed, and is tried again. */
+  taskFailed(task: string): void {
+    this.#failures.inc({ task })
+  }
+
+  /** A client has left before it was answered. */
+  readonly dropped = (): void => this.#dropped.inc()
 
   /** Counting a batch at once takes a fraction of the time that it takes one by one, among all else that a request does. */
   answered(answer: Answer): void {

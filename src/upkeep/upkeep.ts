@@ -13,10 +13,17 @@ import { sweepKeys } from './sweep.ts'
 const LOOK_MS = 60_000
 const DAY_MS = 86_400_000
 
+interface Parts {
+  log: Logger
+  metrics: Pick<Metrics, 'pruned'>
+  /** a task has failed, and will be tried again */
+  onError(task: string, error: unknown): void
+}
+
 /** Begins all that goes on without anybody asking. Returns how to stop. */
-export function beginUpkeep(storage: Storage, config: Config, log: Logger, metrics: Metrics): () => void {
-  const stopBackups = scheduleBackups(storage, config, log)
-  const stopTending = tendJournal(storage, config, log, metrics)
+export function beginUpkeep(storage: Storage, config: Config, parts: Parts): () => void {
+  const stopBackups = scheduleBackups(storage, config, parts)
+  const stopTending = tendJournal(storage, config, parts)
   return () => {
     stopBackups()
     stopTending()
@@ -27,8 +34,7 @@ export function beginUpkeep(storage: Storage, config: Config, log: Logger, metri
 export function tendJournal(
   storage: Storage,
   config: Config,
-  log: Logger,
-  metrics: Pick<Metrics, 'pruned'>,
+  { metrics, onError }: Pick<Parts, 'metrics' | 'onError'>,
   lookMs = LOOK_MS,
 ): () => void {
   let isOver = false
@@ -44,7 +50,7 @@ export function tendJournal(
       const count = (changes: number) => metrics.pruned(changes)
       if (config.HISTORY_DAYS > 0) await prune(storage, before, count, () => isOver)
     } catch (error) {
-      if (!isOver) log.warn(error, 'the history could not be looked after')
+      if (!isOver) onError('the history is looked after', error)
     }
     isAtIt = false
   }

@@ -400,7 +400,8 @@ t.test('old changes are dropped in portions, the newest never', async (t) => {
   const { lines, stream } = logSink()
   const config = configOf(emptyFolder(t), { HISTORY_DAYS: '1', LOG_LEVEL: 'info' })
   const log = newLogger(config, false, stream)
-  const tend = (on: typeof storage) => tendJournal(on, config, log, { pruned: count }, 5)
+  const onError = (task: string, error: unknown) => log.warn(error, task)
+  const tend = (on: typeof storage) => tendJournal(on, config, { metrics: { pruned: count }, onError }, 5)
   const stop = tend(storage)
   while ((await numbers()).length > 1) await setTimeout(5)
   t.strictSame(await numbers(), [304])
@@ -415,7 +416,7 @@ t.test('old changes are dropped in portions, the newest never', async (t) => {
   const stopFailing = tend(failing)
   while (lines.length === 0) await setTimeout(5)
   stopFailing()
-  t.match(lines[0], /the history could not be looked after/)
+  t.match(lines[0], /the history is looked after/)
   const { length } = lines
   tend(failing)()
   await setTimeout(40)
@@ -459,7 +460,8 @@ t.test('what becomes a secret is taken out of what was written down before', asy
     { fields: '["a",["b"],"c"]', was: '["a1","c1"]', became: null, whole: null },
     { fields: '["a",["d"]]', was: null, became: '["a2"]', whole: null },
   ])
-  const secrets = () => storage.read({ sql: 'SELECT field, upTo, done FROM dossier_secrets', parameters: [] })
+  const secrets = () =>
+    storage.read({ sql: 'SELECT field, upTo, done FROM dossier_secrets WHERE isOpen = 0', parameters: [] })
   t.strictSame(secrets(), [{ field: 'd', upTo: 4, done: 4 }])
   await migrateTo(storage, [
     modelOf('a.Thing', { type: 'object', properties: { a: properties.a, d: properties.b }, audit: false }),

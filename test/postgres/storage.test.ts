@@ -121,7 +121,11 @@ if (hasServer()) {
     const pair = await storage.write({
       steps: [
         insert('one'),
-        say('SELECT ?::bigint + 1 AS next, ? AS all', { step: 0, column: 'id' }, { all: true }),
+        say(
+          'SELECT ?::bigint + 1 AS next, ? AS all',
+          { step: 0, column: 'id' },
+          { all: true, stubs: [], stubsIfLong: [], longest: 100 },
+        ),
         insert('two'),
       ],
     })
@@ -155,6 +159,8 @@ if (hasServer()) {
     await other.query(`UPDATE dossier_tables SET shape = 'that'`)
     await storage.write({ shapes: { counter: 'that' }, steps: [insert('eight')] })
     t.equal((await names()).length, 7)
+    const stale = ['x', 'y'].map((name) => storage.write({ shapes: { counter: 'this' }, steps: [insert(name)] }))
+    t.strictSame((await Promise.allSettled(stale)).map(kindOf), ['stale', 'stale'], 'refused before any of them')
   })
 
   t.test('what was in the way of another one is tried again', async (t) => {
@@ -237,6 +243,12 @@ if (hasServer()) {
     )
     await Promise.all(two)
     await t.rejects(groups.write({ steps: [insert('v')] }), /database "nowhere" does not exist/)
+    const odd = new Groups(url, () => {
+      throw new Error('whoever listens has failed')
+    })
+    await t.rejects(odd.write({ steps: [say('SELECT 1')] }), /whoever listens/, 'nobody waits for ever')
+    await odd.close()
+    t.match(faultOf({ code: 'XX001', message: 'invalid page' }), { kind: 'damaged' })
     const closed = new Groups('postgres://x@127.0.0.1:1/x', () => {})
     const refused = ['v', 'w'].map((name) => t.rejects(closed.write({ steps: [insert(name)] }), fault('busy')))
     await Promise.all(refused)
@@ -401,7 +413,11 @@ if (hasServer()) {
     await other.query(
       `INSERT INTO dossier_counts VALUES ('x', 1, 0, 5), ('x', 1, 3, 7), ('x', 1, 4, -2), ('x', 2, 9, 1)`,
     )
-    const stopFolding = foldCounts((unit) => storage.write(unit), 10)
+    const stopFolding = foldCounts(
+      (unit) => storage.write(unit),
+      () => {},
+      10,
+    )
     const folded = [
       { block: 1, slot: 0, live: 10 },
       { block: 2, slot: 0, live: 1 },
@@ -409,8 +425,13 @@ if (hasServer()) {
     const counts = () => storage.read(say('SELECT block, slot, live FROM dossier_counts ORDER BY block, slot'))
     while (JSON.stringify(await counts()) !== JSON.stringify(folded)) await setTimeout(10)
     stopFolding()
-    const failing = foldCounts(() => Promise.reject(new Error('no')), 5)
-    await setTimeout(20)
+    let failures = 0
+    const failing = foldCounts(
+      () => Promise.reject(new Error('no')),
+      () => failures++,
+      5,
+    )
+    while (failures < 2) await setTimeout(5)
     failing()
     // A transaction that has a number and is not over holds back all that came later.
     t.equal(await storage.settled(), 0)

@@ -1,4 +1,5 @@
-import { statSync } from 'node:fs'
+import { renameSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import fc from 'fast-check'
 import t from 'tap'
 import { databaseFile } from '../../src/storage/sqlite/connections.ts'
@@ -144,7 +145,7 @@ t.test('both ways of saying LIKE in SQL are one', async (t) => {
 
 t.test('searches that overlap all the time do not keep the log from starting over', async (t) => {
   const folder = emptyFolder(t)
-  const storage = await openStorage(folder, () => {}, 1_000_000)
+  const storage = await openStorage(folder, {}, 1_000_000)
   t.teardown(() => storage.close())
   await storage.write({ steps: [{ sql: 'CREATE TABLE page (text TEXT)', parameters: [] }] })
   // Each looks at the table, and goes on for a while.
@@ -166,4 +167,19 @@ t.test('searches that overlap all the time do not keep the log from starting ove
   isOn = false
   await Promise.all(searching)
   t.pass('it has started over, twice')
+})
+
+t.test('a log that cannot be emptied is told, and everything goes on', async (t) => {
+  const folder = emptyFolder(t)
+  const failed: string[] = []
+  const storage = await openStorage(folder, { onError: (task) => void failed.push(task) }, 100_000)
+  t.teardown(() => storage.close())
+  await storage.write({ steps: [{ sql: 'CREATE TABLE page (text TEXT)', parameters: [] }] })
+  // Nobody can open it anew.
+  renameSync(databaseFile(folder), join(folder, 'away'))
+  const write = { sql: 'INSERT INTO page VALUES (?)', parameters: ['x'.repeat(4000)] }
+  while (failed.length === 0) await storage.write({ steps: [write] })
+  t.match(failed, [/write-ahead log could not be emptied/])
+  renameSync(join(folder, 'away'), databaseFile(folder))
+  await storage.write({ steps: [write] })
 })

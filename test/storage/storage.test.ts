@@ -101,7 +101,7 @@ t.test('reading all the time does not keep the log from starting over', async (t
   const look = { sql: 'SELECT text FROM page LIMIT 1', parameters: [] }
   let isReading = true
   const reading = (async () => {
-    for (; isReading; await new Promise(setImmediate)) storage.read(look)
+    for (; isReading; await new Promise(setImmediate)) await storage.read(look)
   })()
   for (let round = 0; round < 100; round++)
     await Promise.all(Array.from({ length: 100 }, () => storage.write({ steps: [write] })))
@@ -196,7 +196,7 @@ t.test('jobs: one transaction, on another thread; what they throw undoes everyth
 
 t.test('many different statements do not fill the memory', async (t) => {
   const storage = await counterTable(t)
-  for (let i = 0; i < 300; i++) storage.read({ sql: `SELECT ${i}${' + 1'.repeat(500)} AS n`, parameters: [] })
+  for (let i = 0; i < 300; i++) await storage.read({ sql: `SELECT ${i}${' + 1'.repeat(500)} AS n`, parameters: [] })
   t.strictSame(await names(storage), [])
 })
 
@@ -225,6 +225,8 @@ t.test('a database of an earlier layout is brought up to date, and keeps what it
   const old = new Sqlite(databaseFile(folder))
   old.exec(`DROP TABLE dossier_tables; DROP TABLE dossier_actor; DROP TABLE dossier_changes; DROP TABLE dossier_renames; DROP TABLE dossier_secrets; DROP TABLE dossier_migrations;
     DROP TABLE dossier_drafts; DROP TABLE dossier_marks; DROP TABLE dossier_former; DROP TABLE dossier_keys; DROP TABLE dossier_tokens;
+    DROP TABLE dossier_restores; DROP TABLE dossier_state; ALTER TABLE dossier_users DROP COLUMN lastAddress;
+    DROP INDEX dossier_sessions_used; CREATE INDEX dossier_sessions_username ON dossier_sessions (username);
     DROP INDEX dossier_attempts_at; DROP INDEX dossier_sessions_created; DROP INDEX dossier_sessions_seen;
     INSERT INTO dossier_users VALUES ('ada', 'x', '[]', 1, 0, NULL); PRAGMA user_version = 1`)
   old.close()

@@ -6,6 +6,7 @@ import t from 'tap'
 import { Asides } from '../../src/storage/asides.ts'
 import { Searches } from '../../src/storage/searches.ts'
 import { Groups } from '../../src/storage/sqlite/groups.ts'
+import { Reader } from '../../src/storage/sqlite/reader.ts'
 import { SearchThread } from '../../src/storage/sqlite/searcher.ts'
 import { inspect } from '../../src/storage/sqlite/sqlite.ts'
 import { jobAt } from '../../src/storage/storage.ts'
@@ -140,4 +141,131 @@ t.test('a group that returns more than one message holds', async (t) => {
   const units = Array.from({ length: 150 }, () => storage.write({ steps: [big] }))
   const texts = (await Promise.all(units)).map(([rows]) => rows?.[0]?.text as string)
   t.ok(texts.every((text) => text.length === 300_000))
+})
+
+t.test('while the log is emptied, exports wait to begin, and those that nobody reads are ended', async (t) => {
+  const threads: (EventEmitter & { told: unknown[] })[] = []
+  const startOne = () => {
+    const thread = Object.assign(new EventEmitter(), { told: [] as unknown[], terminate: async () => 0 })
+    const postMessage = (message: unknown) => {
+      thread.told.push(message)
+      if (message === 'end') setImmediate(() => thread.emit('exit', 0))
+    }
+    threads.push(thread)
+    return Object.assign(thread, { postMessage }) as unknown as Worker
+  }
+  const walks = new Walks(startOne, 60_000)
+  const seeker = (more = {}) => ({ username: 'ada', seconds: 60, bytes: 0, shapes: {}, ...more })
+  const begin = (more = {}) => walks.walk({ sql: '', parameters: [] }, { module: '', name: '' }, 0, seeker(more))
+  const awake = setInterval(() => {}, 1000)
+  t.teardown(() => clearInterval(awake))
+
+  walks.hold()
+  walks.hold()
+  const held = begin().next()
+  const gone = new AbortController()
+  const left = begin({ username: 'bob', gone: gone.signal }).next()
+  await new Promise(setImmediate)
+  t.equal(threads.length, 0, 'none has begun')
+  t.equal(walks.isUnderWay, false)
+  gone.abort()
+  walks.release()
+  await t.rejects(left, { name: 'StorageFault', kind: 'unwanted' } as unknown as Error)
+  while (threads.length === 0) await new Promise(setImmediate)
+  t.equal(walks.isUnderWay, true)
+  walks.endSlow(1000)
+  threads[0]?.emit('message', { bytes: new Uint8Array(1), rows: 1 })
+  await held
+  await setTimeout(20)
+  walks.endSlow(60_000)
+  t.strictSame(threads[0]?.told, [])
+  walks.endSlow(5)
+  t.strictSame(threads[0]?.told, ['end'], 'its reader has let it wait')
+  while (walks.isUnderWay) await new Promise(setImmediate)
+  await walks.close()
+  const closing = new Walks(startOne, 60_000)
+  closing.hold()
+  const waiting = closing.walk({ sql: '', parameters: [] }, { module: '', name: '' }, 0, seeker({ gone: gone.signal }))
+  await t.rejects(waiting.next(), { kind: 'unwanted' } as unknown as Error)
+  const held2 = closing.walk({ sql: '', parameters: [] }, { module: '', name: '' }, 0, seeker()).next()
+  await closing.close()
+  while (threads.length < 2) await new Promise(setImmediate)
+  threads[1]?.emit('exit', 0)
+  await t.rejects(held2, { kind: 'unwanted' } as unknown as Error)
+  const impatient = new Walks(startOne, 60_000, 5)
+  impatient.hold()
+  const one = impatient.walk({ sql: '', parameters: [] }, { module: '', name: '' }, 0, seeker())
+  await t.rejects(one.next(), { name: 'StorageFault', message: /is being emptied/ })
+})
+
+t.test('what one user has waiting is bounded, and a single unit is written however large it is', async (t) => {
+  const room = new WaitingRoom(() => {})
+  const enter = (by: string, text: string) => room.enter({ by, steps: [{ sql: 'x', parameters: [text] }] })
+  const large = enter('ada', 'x'.repeat(100_000_000))
+  await t.rejects(enter('ada', ''), { message: /Too much/ })
+  room.next()?.resolve([])
+  await large
+  const half = enter('ada', 'x'.repeat(31_000_000))
+  await t.rejects(enter('ada', 'x'.repeat(2_000_000)), { message: /Too much of yours/ })
+  const other = enter('bob', 'x'.repeat(2_000_000))
+  await t.rejects(enter('ada', 'x'.repeat(200_000_001)), { name: 'StorageFault', message: /too large to be written/ })
+  room.close(new Error('closed'))
+  await Promise.allSettled([half, other])
+})
+
+t.test('a thread that dies while it waits for work is not taken again', async (t) => {
+  let started = 0
+  const threads: EventEmitter[] = []
+  const asides = new Asides(() => {
+    started++
+    const thread = new EventEmitter()
+    const postMessage = (message: unknown) => {
+      if (message === 'close') thread.emit('exit', 0)
+      else setImmediate(() => thread.emit('message', JSON.stringify({ result: 'done' })))
+    }
+    threads.push(thread)
+    return Object.assign(thread, { postMessage, ref: () => {}, unref: () => {} }) as unknown as Worker
+  })
+  const job = { module: '', name: '' }
+  t.equal(await asides.run(job, 1), 'done')
+  t.equal(await asides.run(job, 2), 'done')
+  t.equal(started, 1)
+  threads[0]?.emit('error', new Error('dead'))
+  t.equal(await asides.run(job, 3), 'done')
+  t.equal(started, 2)
+})
+
+t.test('where no thread can be started, an export keeps no place', async (t) => {
+  const walks = new Walks(() => {
+    throw new Error('no thread left')
+  })
+  const seeker = { username: 'ada', seconds: 60, bytes: 0, shapes: {} }
+  const begin = () => walks.walk({ sql: '', parameters: [] }, { module: '', name: '' }, 0, seeker).next()
+  for (let nth = 0; nth < 4; nth++) await t.rejects(begin(), /no thread left/)
+  t.equal(walks.isUnderWay, false)
+})
+
+t.test('a reader whose connection fails tells who reads, and nobody else', async (t) => {
+  const statement = { run: () => {}, raw: () => ({ get: () => [1], all: () => [] }), iterate: () => [] }
+  const state = { isOpen: true, inTransaction: false }
+  const sqlite = {
+    prepare: () => {
+      if (!state.isOpen) throw new Error('not open')
+      return statement
+    },
+    get inTransaction() {
+      return state.inTransaction
+    },
+    exec: () => {
+      throw new Error('cannot end')
+    },
+  }
+  const reader = new Reader(sqlite as unknown as ConstructorParameters<typeof Reader>[0])
+  t.type(reader.moment(), 'number')
+  state.inTransaction = true
+  reader.lookAgain()
+  t.throws(() => reader.moment(), /cannot end/, 'the next one is told that it could not be ended')
+  state.inTransaction = false
+  state.isOpen = false
+  t.throws(() => reader.upTo({ sql: 'another', parameters: [] }, 1), /not open/)
 })

@@ -4,6 +4,7 @@ import { html } from '../basics/html.ts'
 import { useKeys } from '../basics/use-keys.ts'
 import { isTouched, leftOver } from '../logic/draft.ts'
 import type { Model, Row } from '../logic/model.ts'
+import { complain } from '../parts/notices.ts'
 import { Conflict } from './conflict.ts'
 import { FieldInput } from './field-input.ts'
 import { LeftOver } from './left-over.ts'
@@ -52,7 +53,7 @@ export function Form({ model, record, start = {} }: FormProperties) {
   }, [isKept.value])
 
   const save = () => {
-    if (element.current) writing.save(unreadableIn(element.current))
+    if (element.current) writing.save(unreadableIn(element.current)).catch(complain)
   }
   useKeys(
     { keys: 'Ctrl+S', does: 'save', press: save },

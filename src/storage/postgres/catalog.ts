@@ -81,3 +81,14 @@ export async function hasTable(db: Database, name: string): Promise<boolean> {
   const { rows } = await sql`SELECT 1 WHERE to_regclass(${`"${name}"`}) IS NOT NULL`.execute(db)
   return rows.length > 0
 }
+
+export async function hasColumn(db: Database, table: string, column: string): Promise<boolean> {
+  return (await readColumns(db, table)).some(({ name }) => name === column)
+}
+
+export async function readColumns(db: Database, table: string): Promise<{ name: string; type: string }[]> {
+  const { rows } = await sql<{ name: string; type: string }>`
+    SELECT attname::text AS name, format_type(atttypid, NULL) AS type FROM pg_attribute
+    WHERE attrelid = to_regclass(${`"${table}"`}) AND attnum > 0 AND NOT attisdropped AND attgenerated = ''`.execute(db)
+  return rows.map(({ name, type }) => ({ name, type: wordOf(type) }))
+}

@@ -7,6 +7,9 @@ export const STALE = 'DS001'
 const GOING = ['57P01', '57P02', '57P03', '25006', '08000', '08003', '08006']
 const BUSY = ['55P03', '40001', '40P01', '53300', ...GOING]
 
+/** data_corrupted, index_corrupted */
+const DAMAGED = ['XX001', 'XX002']
+
 interface PostgresError {
   code?: string
   message: string
@@ -25,6 +28,7 @@ export function faultOf(error: unknown): unknown {
   if (code === '54000') return new StorageFault('long', message)
   if (code === '22021') return new StorageFault('unfit', message)
   if (code === STALE) return anotherShape()
+  if (DAMAGED.includes(code)) return new StorageFault('damaged', message)
   if (code === '53100') return new StorageFault('full', `There is no room left to store this (${message}).`)
   if (code === '42703' || code === '42P01') return new StorageFault('gone', message)
   if (code === '57014') return new StorageFault('slow', 'The search took too long.')

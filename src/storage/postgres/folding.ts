@@ -16,9 +16,13 @@ const FOLD = `
   ON CONFLICT (tbl, block, slot) DO UPDATE SET live = counted.live + excluded.live`
 
 /** Folds counts every now and then. Returns how to stop. */
-export function foldCounts(write: (unit: Unit) => Promise<unknown>, foldMs = FOLD_MS): () => void {
+export function foldCounts(
+  write: (unit: Unit) => Promise<unknown>,
+  onError: (error: unknown) => void,
+  foldMs = FOLD_MS,
+): () => void {
   // If it does not work now, it will later: totals are right in any case.
-  const fold = () => write({ steps: [{ sql: FOLD, parameters: [AT_A_TIME] }] }).catch(() => {})
+  const fold = () => write({ steps: [{ sql: FOLD, parameters: [AT_A_TIME] }] }).catch(onError)
   const timer = setInterval(fold, foldMs).unref()
   return () => clearInterval(timer)
 }

@@ -1,10 +1,14 @@
-import { type OnCommit, type Row, StorageFault, type Unit } from '../storage.ts'
+import { type Row, type StorageEvents, StorageFault, type Unit } from '../storage.ts'
 import { type Waiting, WaitingRoom } from '../waiting-room.ts'
 import { isPlain, Lane, type Outcome } from './lane.ts'
 
 /** Units that share a transaction, at most. */
 const MAX_GROUP = 64
 const LANES = 2
+/** Characters of what goes into one group, about. */
+const MAX_GROUP_CHARACTERS = 1_000_000
+
+type OnCommit = NonNullable<StorageEvents['onCommit']>
 
 /** Units that share commits, and those that are alone. */
 type Kind = 'plain' | 'alone'
@@ -54,12 +58,17 @@ export class Groups {
 
   async #run(lane: Lane, group: Waiting[]) {
     const start = performance.now()
-    const outcomes = await lane.group(group.map(({ unit }) => unit))
-    this.#onCommit(group.length, performance.now() - start)
-    for (const [index, { resolve, reject }] of group.entries()) {
-      const outcome = outcomes[index] as Outcome
-      if ('rows' in outcome) resolve(outcome.rows)
-      else reject(outcome.error)
+    try {
+      const outcomes = await lane.group(group.map(({ unit }) => unit))
+      this.#onCommit(group.length, performance.now() - start)
+      for (const [index, { resolve, reject }] of group.entries()) {
+        const outcome = outcomes[index] as Outcome
+        if ('rows' in outcome) resolve(outcome.rows)
+        else reject(outcome.error)
+      }
+    } catch (error) {
+      // Nobody waits for ever, whatever went wrong.
+      for (const { reject } of group) reject(error)
     }
     this.#idle.push(lane)
     this.#serve()
@@ -68,9 +77,15 @@ export class Groups {
   /** The kinds take turns. */
   #nextGroup(): Waiting[] {
     if (this.#room.sizeOf(other(this.#turn)) > 0) this.#turn = other(this.#turn)
+    const most = this.#turn === 'alone' ? 1 : MAX_GROUP
     const group: Waiting[] = []
-    for (let count = this.#turn === 'alone' ? 1 : MAX_GROUP; count > 0 && this.#room.sizeOf(this.#turn) > 0; count--)
-      group.push(this.#room.next(this.#turn) as Waiting)
+    let characters = 0
+    while (group.length < most && characters < MAX_GROUP_CHARACTERS) {
+      const one = this.#room.next(this.#turn)
+      if (!one) break
+      characters += one.size
+      group.push(one)
+    }
     return group
   }
 }

@@ -23,8 +23,8 @@ const GROUP_TRIES = 4
 const TRIES = 5
 
 /** Whether a unit can share a transaction with others: one statement that needs nothing of what others return. */
-export const isPlain = ({ steps, batch, most, alone }: Unit) =>
-  steps.length === 1 && !batch && most === undefined && alone === undefined
+export const isPlain = ({ steps, batch, most, alone, silent }: Unit) =>
+  steps.length === 1 && !(steps[0] as Step).must && !batch && !silent && most === undefined && alone === undefined
 
 /** One connection that writes. Units that go together are sent in one go, and share a commit. */
 export class Lane {
@@ -91,11 +91,7 @@ export class Lane {
       const isOfOne = !script.isBefore(results.length) && returned.length < units.length
       return { failed: isOfOne ? returned.length : undefined, error }
     }
-    const outcomes = returned.map((rows, nth) => {
-      const { must } = (units[nth] as Unit).steps[0] as Step
-      return must && rows.length === 0 ? { error: missed(0) } : { rows: [rows] }
-    })
-    return { outcomes }
+    return { outcomes: returned.map((rows) => ({ rows: [rows] })) }
   }
 
   async #alone(unit: Unit, begin: Statement[], tries = 1): Promise<Outcome> {

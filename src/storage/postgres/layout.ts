@@ -82,6 +82,13 @@ const STEPS: readonly string[] = [
    CREATE TABLE dossier_secrets (
      model text NOT NULL, field text NOT NULL, "upTo" bigint NOT NULL, done bigint NOT NULL, PRIMARY KEY (model, field)
    );`,
+  // As the seventh step of the other engine has it.
+  `ALTER TABLE dossier_users ADD COLUMN "lastAddress" text;
+   DROP INDEX dossier_sessions_username;
+   CREATE INDEX dossier_sessions_used ON dossier_sessions (username, "lastSeen");
+   ALTER TABLE dossier_secrets ADD COLUMN "isOpen" bigint NOT NULL DEFAULT 0;
+   CREATE TABLE dossier_restores (change bigint NOT NULL, gap bigint NOT NULL);
+   CREATE TABLE dossier_state (name text PRIMARY KEY, value text NOT NULL);`,
 ]
 
 /** Made anew where another version says them otherwise. */
@@ -102,9 +109,22 @@ const FUNCTIONS = (fold: string) => `
       ELSE '1' || lpad(split_part(ltrim(value, '-'), '.', 1), 40, '0')
         || rtrim(split_part(ltrim(value, '-'), '.', 2), '0') END) COLLATE "C" $$;
 
-  -- Fifteen digits: 5 and not 5.0, 0.1 and not 0.1000000000000000055.
+  -- Columns of earlier versions are computed with this, until their tables are brought up to date.
   CREATE OR REPLACE FUNCTION dossier_number_text(value double precision) RETURNS text LANGUAGE sql IMMUTABLE
     SET extra_float_digits = 0 AS $$ SELECT value::text $$;
+
+  -- A number as JSON writes it: all its digits and no more; 1e+21 and 1e-7 only where JavaScript writes them so.
+  CREATE OR REPLACE FUNCTION dossier_json_number(value double precision) RETURNS text LANGUAGE sql IMMUTABLE
+    SET extra_float_digits = 1 AS $$
+    SELECT CASE WHEN value = 0 THEN '0'
+      -- Whole numbers that are not exact: as few digits as tell them apart, and zeros.
+      WHEN abs(value) >= 9007199254740992 AND abs(value) < 1e21 THEN (
+        SELECT rounded::text FROM (
+          SELECT place, round(value::text::numeric, place - length(trunc(abs(value::text::numeric))::text)) AS rounded
+          FROM generate_series(1, 17) AS place
+        ) AS shorter WHERE rounded::double precision = value ORDER BY place LIMIT 1)
+      WHEN abs(value) >= 1e21 OR abs(value) < 1e-6 THEN regexp_replace(value::text, 'e([+-])0*', 'e\\1')
+      ELSE value::text::numeric::text END $$;
 
   -- What is set for a unit of work: who acts, as what, and in which batch.
   CREATE OR REPLACE FUNCTION dossier_setting(name text) RETURNS text LANGUAGE sql STABLE AS

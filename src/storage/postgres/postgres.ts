@@ -7,7 +7,6 @@ import type {
   Figures,
   Found,
   Job,
-  OnCommit,
   Piece,
   Progress,
   Published,
@@ -15,6 +14,7 @@ import type {
   Seeker,
   Statement,
   Storage,
+  StorageEvents,
   TextOf,
   Unit,
 } from '../storage.ts'
@@ -35,10 +35,10 @@ import { PostgresSearcher } from './searcher.ts'
 import { Shapes } from './shapes.ts'
 
 /** Opens a database, and brings the service's own tables in it up to date. */
-export async function openPostgres(url: string, onCommit: OnCommit = () => {}): Promise<Storage> {
+export async function openPostgres(url: string, events: StorageEvents = {}): Promise<Storage> {
   try {
     await Connection.with(url, layOut)
-    const storage = new PostgresStorage(url, onCommit)
+    const storage = new PostgresStorage(url, events)
     await storage.begin()
     return storage
   } catch (error) {
@@ -79,19 +79,25 @@ class PostgresStorage implements Storage {
   readonly #walks: Walks
   readonly #asides: Asides
   readonly #shapes: Shapes
-  readonly #stopFolding = foldCounts((unit) => this.write(unit))
+  readonly #events: StorageEvents
+  readonly #stopFolding: () => void
   #secret: Promise<string> | undefined
   #closed: Promise<void> | undefined
 
-  constructor(url: string, onCommit: OnCommit) {
+  constructor(url: string, events: StorageEvents) {
     this.#url = url
+    this.#events = events
+    this.#stopFolding = foldCounts(
+      (unit) => this.write(unit),
+      (error) => events.onError?.('counts of records are folded', error),
+    )
     this.#reader = new Reader(url)
     this.#shapes = new Shapes(this.#reader)
     this.published = publishedIn(this.#reader)
     this.#groups = new Groups(url, (units, milliseconds) => {
       // Before anybody is answered: nobody misses what they have written.
       this.#reader.lookAgain()
-      onCommit(units, milliseconds)
+      events.onCommit?.(units, milliseconds)
     })
     this.#searches = new Searches((onDeath) => new PostgresSearcher(url, onDeath), QUICK, SLOW)
     this.#walks = new Walks((way) => startThread(import.meta.resolve('./walk-thread.ts'), { url, ...way }))
@@ -104,7 +110,7 @@ class PostgresStorage implements Storage {
   }
 
   begin(): Promise<void> {
-    return this.#shapes.begin()
+    return this.#shapes.begin((error) => this.#events.onError?.('it is looked how tables have changed', error))
   }
 
   read(statement: Statement): Promise<Row[]> {

@@ -14,10 +14,10 @@ export class Shapes {
     this.#reader = reader
   }
 
-  async begin(): Promise<void> {
+  async begin(onError: (error: unknown) => void): Promise<void> {
     await this.look()
     // If it cannot be looked now, it will be later: until then nobody can write anyway.
-    this.#timer = setInterval(() => this.look().catch(() => {}), LOOK_MS).unref()
+    this.#timer = setInterval(() => this.look().catch(onError), LOOK_MS).unref()
   }
 
   async look(): Promise<void> {

@@ -1,7 +1,7 @@
 import { joinedInGroups } from '../../lib/in-groups.ts'
 import { JOINED } from '../joined.ts'
 import { DANGLING, literal, type TableDialect, type TriggerDraft } from '../storage.ts'
-import { hasTable, modelTables, readTable, readTriggers } from './catalog.ts'
+import { hasColumn, hasTable, modelTables, readColumns, readTable, readTriggers } from './catalog.ts'
 
 /** What the house's words are here: its texts are types of their own, so that a column tells what it means. */
 const TYPES: Record<string, string> = {
@@ -38,7 +38,7 @@ export const TABLES: TableDialect = {
 
   asText(column, type) {
     if (type === 'boolean') return `CASE WHEN ${column} THEN 'true' WHEN NOT ${column} THEN 'false' END`
-    if (type === 'number') return `dossier_number_text(${column})`
+    if (type === 'number') return `dossier_json_number(${column})`
     return type === 'integer' ? `${column}::text` : column
   },
 
@@ -71,6 +71,7 @@ export const TABLES: TableDialect = {
     `INSERT INTO dossier_counts AS counted (tbl, block, slot, live) VALUES ('${table}', ${block}, pg_backend_pid() & 31, ${by})
      ON CONFLICT (tbl, block, slot) DO UPDATE SET live = counted.live + ${by}`,
   refuseIf: (condition) => `IF ${condition} THEN RAISE foreign_key_violation USING MESSAGE = '${DANGLING}'; END IF`,
+  dropTable: (table) => `DROP TABLE "${table}" CASCADE`,
   holdStill: (table) => [`LOCK TABLE "${table}" IN SHARE ROW EXCLUSIVE MODE`],
   lastNumber: (table, column) =>
     `SELECT coalesce(pg_sequence_last_value(pg_get_serial_sequence('"${table}"', '${column}')::regclass), 0) AS last`,
@@ -83,4 +84,6 @@ export const TABLES: TableDialect = {
   modelTables,
   readTriggers,
   hasTable,
+  hasColumn,
+  readColumns,
 }

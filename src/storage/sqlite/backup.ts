@@ -1,6 +1,7 @@
+import { randomUUID } from 'node:crypto'
 import { renameSync, rmSync } from 'node:fs'
 import Sqlite from 'better-sqlite3'
-import { type Database, DRAFT, type Progress } from '../storage.ts'
+import { type Database, DRAFT, type Progress, StorageFault } from '../storage.ts'
 import { keepPrivate } from './private.ts'
 
 /** Pages copied at a time: a few milliseconds, between which others get their turn. */
@@ -11,7 +12,7 @@ const PAGES = 500
  * writers nor has to start over when they write. The copy is checked before it gets its name: there is never half a one.
  */
 export async function backupDatabase(file: string, target: string, onProgress?: (progress: Progress) => void) {
-  const draft = `${target}.${process.pid}.part`
+  const draft = `${target}.${randomUUID()}.part`
   keepPrivate(draft)
   const source = new Sqlite(file, { readonly: true, fileMustExist: true })
   try {
@@ -40,6 +41,8 @@ export function run(
   return backupDatabase(file, target, onProgress)
 }
 
+const damaged = (message: string) => new StorageFault('damaged', message)
+
 /** Throws if a file is not a whole and healthy database. */
 export function checkCopy(file: string): void {
   const copy = new Sqlite(file, { readonly: true, fileMustExist: true })
@@ -48,10 +51,10 @@ export function checkCopy(file: string): void {
     const users = copy.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'dossier_users'").get()
     if (!users) throw new Error(`${file} is no database of Dossier`)
     const found = copy.pragma('integrity_check', { simple: true })
-    if (found !== 'ok') throw new Error(`${file} is damaged: ${found}`)
+    if (found !== 'ok') throw damaged(`${file} is damaged: ${found}`)
     const references = copy.pragma('foreign_key_check') as { table: string }[]
     const dangling = references.filter(({ table }) => !table.startsWith(DRAFT))
-    if (dangling.length > 0) throw new Error(`${file} is damaged: ${dangling.length} references lead nowhere.`)
+    if (dangling.length > 0) throw damaged(`${file} is damaged: ${dangling.length} references lead nowhere.`)
   } finally {
     copy.close()
   }

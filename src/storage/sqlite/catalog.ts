@@ -50,3 +50,13 @@ export async function hasTable(db: Database, name: string): Promise<boolean> {
   const { rows } = await sql`SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ${name}`.execute(db)
   return rows.length > 0
 }
+
+export async function hasColumn(db: Database, table: string, column: string): Promise<boolean> {
+  return (await readColumns(db, table)).some(({ name }) => name === column)
+}
+
+export async function readColumns(db: Database, table: string): Promise<{ name: string; type: string }[]> {
+  const { rows } = await sql<{ name: string; type: string }>`
+    SELECT name, type FROM pragma_table_xinfo(${table}) WHERE hidden = 0`.execute(db)
+  return rows
+}

@@ -40,7 +40,7 @@ export function openReader(file: string): Sqlite.Database {
   return sqlite
 }
 
-const tooNew = (file: string) =>
+export const tooNew = (file: string) =>
   new DatabaseError(
     `${file} was written by a newer version of Dossier. Start that version, or restore an earlier backup.`,
   )

@@ -7,6 +7,7 @@ export function faultOf(error: unknown): unknown {
   if (code === 'SQLITE_CONSTRAINT_UNIQUE' || code === 'SQLITE_CONSTRAINT_PRIMARYKEY')
     return new StorageFault('taken', message, takenIn(message))
   if (code === 'SQLITE_CONSTRAINT_FOREIGNKEY' || message === DANGLING) return new StorageFault('dangling', message)
+  if (isDamage(code)) return new StorageFault('damaged', message)
   if (code === 'SQLITE_FULL') return new StorageFault('full', `There is no room left to store this (${message}).`)
   if (code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED'))
     return new StorageFault('busy', `Another process is changing the database (${message}). Try again when it is done.`)
@@ -21,10 +22,12 @@ function takenIn(message: string): FaultDetails {
   return index ? { index } : { columns: [...message.matchAll(/\.(\w+)/g)].map(([, name]) => name as string) }
 }
 
+export const isDamage = (code: string) => code === 'SQLITE_NOTADB' || code.startsWith('SQLITE_CORRUPT')
+
 /** What SQLite says when it opens a file → what an operator can do about it. */
 export function explainOpening(file: string, error: unknown): unknown {
   const { code = '', message } = error as { code?: string; message: string }
-  if (code === 'SQLITE_NOTADB' || code.startsWith('SQLITE_CORRUPT'))
+  if (isDamage(code))
     return new DatabaseError(
       `${file} is damaged (${message}). Restore a backup: npm run restore -- FILE. Nothing was changed.`,
     )

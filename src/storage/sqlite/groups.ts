@@ -11,6 +11,10 @@ export type OnGroup = (units: number, milliseconds: number, logBytes: number | u
 
 /** Steps that go into one group; of a unit that has more, all. What they return may be large, and all wait for it. */
 const MAX_GROUP = 128
+/** Characters of what goes into one group, about: the writer takes some twenty milliseconds for a million. */
+const MAX_GROUP_CHARACTERS = 1_000_000
+/** A unit that is larger than this has a group of its own; groups of small ones and large ones take turns. */
+const LARGE = 65_536
 
 /** Returns whether more answers to the same question will come. */
 type OnAnswer = (answer: Answer) => boolean
@@ -28,11 +32,13 @@ export class Groups {
   readonly #jobs: (() => void)[] = []
   #idle: (() => void) | undefined
   #isDead = false
+  #isLargeTurn = false
 
   constructor(thread: Worker, onGroup: OnGroup, patienceMs?: number) {
     this.#thread = thread
     this.#onGroup = onGroup
-    this.#room = new WaitingRoom(() => this.#goOn(), { patienceMs })
+    const kindOf = (_unit: Unit, size: number) => (size > LARGE ? 'large' : 'small')
+    this.#room = new WaitingRoom(() => this.#goOn(), { kindOf, patienceMs })
     thread.on('message', (text: string) => {
       if ((this.#underWay as OnAnswer)(JSON.parse(text))) return
       this.#underWay = undefined
@@ -129,10 +135,22 @@ export class Groups {
   }
 
   #nextGroup(): Waiting[] {
+    const large = this.#isLargeTurn ? this.#room.next('large') : undefined
+    this.#isLargeTurn = !large
+    if (large) return [large]
+    const small = this.#smallGroup()
+    return small.length > 0 ? small : [this.#room.next('large') as Waiting]
+  }
+
+  #smallGroup(): Waiting[] {
     const group: Waiting[] = []
     let steps = 0
-    for (let one = this.#room.next(); one; one = steps < MAX_GROUP ? this.#room.next() : undefined) {
+    let characters = 0
+    while (steps < MAX_GROUP && characters < MAX_GROUP_CHARACTERS) {
+      const one = this.#room.next('small')
+      if (!one) break
       steps += one.unit.steps.length
+      characters += one.size
       group.push(one)
     }
     return group

@@ -74,6 +74,15 @@ const STEPS: readonly string[] = [
    );
    CREATE INDEX dossier_tokens_username ON dossier_tokens (username);
    CREATE INDEX dossier_tokens_expires ON dossier_tokens (expires);`,
+  // Where somebody logged in last, so that a flood of logins from elsewhere does not hold them up. Sessions of a user by
+  // their last use, of which the oldest end when there are too many. Whether a field that was a secret is one no more.
+  // After which changes a backup was restored: versions go on with a gap there. Facts about the database as a whole.
+  `ALTER TABLE dossier_users ADD COLUMN lastAddress TEXT;
+   DROP INDEX dossier_sessions_username;
+   CREATE INDEX dossier_sessions_used ON dossier_sessions (username, lastSeen);
+   ALTER TABLE dossier_secrets ADD COLUMN isOpen INTEGER NOT NULL DEFAULT 0;
+   CREATE TABLE dossier_restores (change INTEGER NOT NULL, gap INTEGER NOT NULL);
+   CREATE TABLE dossier_state (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;`,
 ]
 
 /** The layout of today. A file of a later one is not touched. */

@@ -1,21 +1,29 @@
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync, readdirSync, statSync } from 'node:fs'
+import { chmodSync, closeSync, existsSync, openSync, readdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { giveToOwner, makeFolder } from '../../lib/file-owner.ts'
 
 /** What only the service's own user may read, whatever the umask says. */
 
 const FOR_OTHERS = 0o077
 /** All that a data folder has in it. */
-const OURS = /^(?:dossier\.db|cookie-secret|backups$|\.git)/
+const OURS = /^(?:dossier\.db|cookie-secret|backups$|imports$|\.git)/
 
 /** Makes a file that is to hold records, empty, if it is not there. SQLite gives its `-wal` and `-shm` the same mode. */
 export function keepPrivate(file: string): void {
   makeFolder(dirname(file))
-  closeSync(openSync(file, 'a', 0o600))
+  makeFile(file)
   // Earlier versions made them as the umask said.
   for (const name of [file, `${file}-wal`, `${file}-shm`]) close(name, 0o600)
 }
 
-export const makeFolder = (folder: string) => mkdirSync(folder, { recursive: true, mode: 0o700 })
+function makeFile(file: string): void {
+  try {
+    closeSync(openSync(file, 'ax', 0o600))
+    giveToOwner(file)
+  } catch {
+    // It is there already; else whoever opens it is told why it cannot be made.
+  }
+}
 
 /** A data folder that is there already. One with other things in it is somebody else's as well. */
 export function closeDataFolder(folder: string): void {

@@ -2,7 +2,7 @@ import type { Database as Sqlite } from 'better-sqlite3'
 import { takeUpTo } from '../size.ts'
 import type { Found, Row, Statement } from '../storage.ts'
 import { faultOf } from './faults.ts'
-import { Statements } from './statements.ts'
+import { endRead, Statements } from './statements.ts'
 
 /** How long a moment lasts. */
 const MOMENT_MS = 2
@@ -51,27 +51,34 @@ export class Reader {
 
   /** The shape of a table, as whoever changed it last has left it, in this process or another. */
   shape(table: string): string | undefined {
-    this.#look()
+    this.#lookOrFail()
     return this.#shapes.get(table) as string | undefined
   }
 
   /** Another number for every moment. */
   moment(): number {
-    this.#look()
+    this.#lookOrFail()
     return this.#moment
   }
 
   /** Its rows one by one, which takes twice as long, until they get too large. */
   upTo({ sql, parameters }: Statement, bytes: number): Found {
-    this.#look()
-    return takeUpTo(this.#statements.of(sql).iterate(parameters) as Iterable<Row>, bytes)
+    try {
+      this.#look()
+      return takeUpTo(this.#statements.of(sql).iterate(parameters) as Iterable<Row>, bytes)
+    } catch (error) {
+      throw faultOf(error)
+    }
   }
 
   lookAgain(): void {
     if (!this.#isLooking || this.#isHeld) return
     this.#isLooking = false
-    // SQLite itself ends it on an I/O error.
-    if (this.#sqlite.inTransaction) this.#statements.of('commit').run()
+    try {
+      endRead(this.#sqlite)
+    } catch {
+      // Called from where nobody could be told: the next read finds the transaction open, and fails if it cannot end it.
+    }
   }
 
   /** Stays at the moment that it is now, whatever is committed, until it is let go. */
@@ -99,11 +106,20 @@ export class Reader {
     this.#sqlite.close()
   }
 
+  #lookOrFail() {
+    try {
+      this.#look()
+    } catch (error) {
+      throw faultOf(error)
+    }
+  }
+
   #look() {
     if (this.#isHeld) return
     const now = performance.now()
     if (this.#isLooking && now - this.#since < MOMENT_MS) return
     this.lookAgain()
+    endRead(this.#sqlite)
     this.#since = now
     this.#moment++
     this.#statements.of('begin').run()

@@ -1,6 +1,7 @@
 import {
   chmodSync,
   closeSync,
+  constants,
   copyFileSync,
   existsSync,
   fsyncSync,
@@ -12,10 +13,12 @@ import {
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { backupName } from '../../lib/backup-name.ts'
+import { giveToOwner, makeFolder } from '../../lib/file-owner.ts'
 import { DatabaseError } from '../storage.ts'
 import { checkCopy } from './backup.ts'
-import { databaseFile } from './connections.ts'
-import { makeFolder } from './private.ts'
+import { databaseFile, tooNew } from './connections.ts'
+import { isDamage } from './faults.ts'
+import { LAYOUT, layOut } from './layout.ts'
 
 /**
  * Puts a checked copy in the place of the database. Whenever it is cut short, the database is either the old one or the
@@ -30,10 +33,12 @@ export function restoreDatabase(dataDir: string, copy: string): string | undefin
     makeFolder(dataDir)
     // Looked at where it will be: SQLite wants to write beside it, and where the backup is nothing may be writable.
     rmSync(draft, { force: true })
-    copyFileSync(copy, draft)
+    copyFileSync(copy, draft, constants.COPYFILE_EXCL)
     // A copy takes over the mode of what it is made from.
     chmodSync(draft, 0o600)
+    giveToOwner(draft)
     check(copy, draft)
+    refuseNewer(copy, draft)
     goOnAfter(draft, file)
     syncFile(draft)
     const kept = existsSync(file) ? keep(dataDir, file) : undefined
@@ -55,6 +60,13 @@ function check(copy: string, draft: string): void {
   }
 }
 
+function refuseNewer(copy: string, draft: string): void {
+  const database = new Sqlite(draft, { readonly: true })
+  const layout = database.pragma('user_version', { simple: true }) as number
+  database.close()
+  if (layout > LAYOUT) throw tooNew(copy)
+}
+
 function keep(dataDir: string, file: string): string {
   const kept = join(dataDir, 'backups', backupName('replaced'))
   makeFolder(join(dataDir, 'backups'))
@@ -62,21 +74,91 @@ function keep(dataDir: string, file: string): string {
   return kept
 }
 
-/** Further than anybody has come since a copy was made, where there is no telling how far that was. */
-const FAR = 1_000_000_000
+/**
+ * How far numbers go on where there is no telling which were given: the milliseconds since 1970. Nothing is counted faster
+ * than that, and another restore, at another time, goes on elsewhere.
+ */
+const gapNow = () => Date.now()
 
 /**
- * Numbers of changes that were made after the copy are not given again: whoever comes back with one of them must not be
- * told what happened after another change of the same number.
+ * Numbers that were given after the copy was made are not given again: whoever comes back with one of them would meet another
+ * change, another record, or another version of it. Changes and ids go on after a gap. The versions of records that were
+ * changed in what is replaced are raised above all that were given there; where that cannot be told, those of all records.
  */
 function goOnAfter(draft: string, file: string): void {
   const copy = new Sqlite(draft)
-  const own = lastChange(copy)
-  const there = existsSync(file) ? numbersIn(file, own) : { last: 0, isLater: false }
-  const next = Math.max(own?.change ?? 0, there.last) + (there.isLater ? 1 : FAR)
-  copy.prepare(`DELETE FROM sqlite_sequence WHERE name = 'dossier_changes'`).run()
-  copy.prepare(`INSERT INTO sqlite_sequence (name, seq) VALUES ('dossier_changes', ?)`).run(next)
-  copy.close()
+  try {
+    layOut(copy)
+    const own = lastChange(copy)
+    const lost = existsSync(file) ? numbersIn(file, own) : { last: 0, isLater: false }
+    if (lost.isLater) copy.prepare('ATTACH DATABASE ? AS lost').run(file)
+    const gap = gapNow()
+    const goOn = copy.transaction(() => {
+      const given = Math.max(own?.change ?? 0, lost.last, sequenceOf(copy, 'main', 'dossier_changes'))
+      setSequence(copy, 'dossier_changes', given + (lost.isLater ? 1 : gap))
+      copy.prepare('INSERT INTO dossier_restores (change, gap) VALUES (?, ?)').run(own?.change ?? 0, gap)
+      for (const table of recordTables(copy)) {
+        const last = sequenceOf(copy, 'main', table)
+        const isThere = lost.isLater && hasTable(copy, table)
+        setSequence(copy, table, isThere ? Math.max(last, sequenceOf(copy, 'lost', table)) : last + gap)
+        withoutTriggers(copy, table, () => raiseVersions(copy, table, isThere ? own?.change : undefined, gap))
+      }
+    })
+    goOn.immediate()
+  } finally {
+    copy.close()
+  }
+}
+
+/** `last` is the last change that both have; undefined where what is replaced tells nothing. */
+function raiseVersions(copy: Sqlite.Database, table: string, last: number | undefined, gap: number): void {
+  if (last === undefined) {
+    copy.exec(`UPDATE "${table}" SET "version" = "version" + ${gap}`)
+    return
+  }
+  const model = table.replaceAll('__', '.')
+  const now = `(SELECT "version" FROM lost."${table}" AS later WHERE later."id" = "${table}"."id")`
+  const noted = `(SELECT max(version) FROM lost.dossier_changes WHERE model = ? AND id = "${table}"."id" AND change > ?)`
+  // What is gone without a trace may have had any version.
+  copy
+    .prepare(
+      `UPDATE "${table}" SET "version" = coalesce(1 + max(coalesce(${now}, ${noted}), coalesce(${noted}, ${now})), "version" + ${gap})
+       WHERE ${now} IS NULL OR ${now} > "version" OR ${noted} > "version"`,
+    )
+    .run(...Array(3).fill([model, last]).flat())
+}
+
+/** The journal's triggers would write each of them down as a change. */
+function withoutTriggers(copy: Sqlite.Database, table: string, work: () => void): void {
+  const triggers = copy
+    .prepare(`SELECT name, sql FROM main.sqlite_schema WHERE type = 'trigger' AND tbl_name = ?`)
+    .all(table) as { name: string; sql: string }[]
+  for (const { name } of triggers) copy.exec(`DROP TRIGGER "${name.replaceAll('"', '""')}"`)
+  work()
+  for (const { sql } of triggers) copy.exec(sql)
+}
+
+const recordTables = (copy: Sqlite.Database) =>
+  copy
+    .prepare(
+      `SELECT name FROM main.sqlite_schema AS tbl WHERE type = 'table' AND name GLOB '?*__[A-Z]*' AND name NOT GLOB 'dossier_*'
+       AND (SELECT count(*) FROM pragma_table_info(tbl.name) WHERE name IN ('id', 'version')) = 2`,
+    )
+    .pluck()
+    .all() as string[]
+
+const hasTable = (copy: Sqlite.Database, name: string) =>
+  copy.prepare(`SELECT 1 FROM lost.sqlite_schema WHERE type = 'table' AND name = ?`).get(name) !== undefined
+
+const sequenceOf = (database: Sqlite.Database, schema: 'main' | 'lost', table: string) =>
+  database
+    .prepare(`SELECT coalesce(max(seq), 0) FROM ${schema}.sqlite_sequence WHERE name = ?`)
+    .pluck()
+    .get(table) as number
+
+function setSequence(copy: Sqlite.Database, table: string, last: number): void {
+  copy.prepare('DELETE FROM main.sqlite_sequence WHERE name = ?').run(table)
+  copy.prepare('INSERT INTO main.sqlite_sequence (name, seq) VALUES (?, ?)').run(table, last)
 }
 
 interface LastChange {
@@ -89,7 +171,7 @@ function numbersIn(file: string, own: LastChange | undefined): { last: number; i
   const database = new Sqlite(file, { readonly: true })
   const numbers = { last: 0, isLater: false }
   try {
-    numbers.last = lastChange(database)?.change ?? 0
+    numbers.last = Math.max(lastChange(database)?.change ?? 0, sequenceOf(database, 'main', 'dossier_changes'))
     const same = database.prepare('SELECT 1 FROM dossier_changes WHERE change = ? AND at = ?').get(own?.change, own?.at)
     numbers.isLater = same !== undefined
   } catch {
@@ -99,13 +181,10 @@ function numbersIn(file: string, own: LastChange | undefined): { last: number; i
   return numbers
 }
 
-function lastChange(database: Sqlite.Database): LastChange | undefined {
-  const isThere = database.prepare(`SELECT 1 FROM sqlite_schema WHERE name = 'dossier_changes'`).get()
-  if (!isThere) return undefined
-  return database.prepare('SELECT change, at FROM dossier_changes ORDER BY change DESC LIMIT 1').get() as
+const lastChange = (database: Sqlite.Database) =>
+  database.prepare('SELECT change, at FROM dossier_changes ORDER BY change DESC LIMIT 1').get() as
     | LastChange
     | undefined
-}
 
 /** Nobody else has it open, and all that was in the write-ahead log is in the file. A damaged one is kept as it is. */
 function takeAlone(file: string): void {
@@ -118,7 +197,7 @@ function takeAlone(file: string): void {
   } catch (error) {
     const { code = '' } = error as { code?: string }
     if (code === 'SQLITE_BUSY') throw new DatabaseError('The service is running. Stop it first.')
-    if (code !== 'SQLITE_NOTADB' && !code.startsWith('SQLITE_CORRUPT')) throw error
+    if (!isDamage(code)) throw error
   } finally {
     database?.close()
   }

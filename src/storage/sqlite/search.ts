@@ -3,10 +3,11 @@ import type { Task } from '../searches.ts'
 import { takeUpTo } from '../size.ts'
 import { anotherShape, type Found, nobodyWaits, type Row, StorageFault } from '../storage.ts'
 import { likeMatcher } from './like.ts'
-import { Statements } from './statements.ts'
+import { endRead, Statements } from './statements.ts'
 
 /** What a search thread does: one statement at a time, which ends from the inside. */
 export class Search {
+  readonly #sqlite: Sqlite
   readonly #statements: Statements
   readonly #unwanted: Int32Array
   #task: Task | undefined
@@ -14,6 +15,7 @@ export class Search {
   #like: { pattern: string; matches: (text: string) => boolean } | undefined
 
   constructor(sqlite: Sqlite, unwanted: Int32Array) {
+    this.#sqlite = sqlite
     this.#statements = new Statements(sqlite)
     this.#unwanted = unwanted
     sqlite.function('dossier_alive', () => {
@@ -42,7 +44,7 @@ export class Search {
         this.#stayAlive()
       }
     } finally {
-      this.#statements.of('commit').run()
+      endRead(this.#sqlite)
     }
   }
 

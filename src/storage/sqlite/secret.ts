@@ -1,6 +1,7 @@
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { giveToOwner } from '../../lib/file-owner.ts'
 import { DatabaseError } from '../storage.ts'
 
 /** The secret that signs cookies: made at first start and kept, so that sessions survive a restart. */
@@ -17,9 +18,10 @@ export const keepSecret = (dataDir: string, secret: string) => makeSecret(join(d
 
 /** Written aside and linked into place: of two processes that start at once one wins, and neither reads half a secret. */
 function makeSecret(file: string, secret = randomBytes(32).toString('base64url')): void {
-  const draft = `${file}.${process.pid}`
+  const draft = `${file}.${randomUUID()}`
   try {
-    writeFileSync(draft, secret, { mode: 0o600 })
+    writeFileSync(draft, secret, { mode: 0o600, flag: 'wx' })
+    giveToOwner(draft)
     linkSync(draft, file)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error

@@ -10,19 +10,20 @@ import type {
   Figures,
   Found,
   Job,
-  OnCommit,
   Piece,
   Progress,
   Row,
   Seeker,
   Statement,
   Storage,
+  StorageEvents,
   TextOf,
   Unit,
 } from '../storage.ts'
 import { jobAt } from '../storage.ts'
 import { startThread } from '../threads.ts'
 import { Walks } from '../walks.ts'
+import { Checkpointer } from './checkpointer.ts'
 import { databaseFile, openReader, requireDatabase } from './connections.ts'
 import { DIALECT } from './dialect.ts'
 import { explainOpening } from './faults.ts'
@@ -34,17 +35,11 @@ import { cookieSecret, keepSecret } from './secret.ts'
 import { Statements } from './statements.ts'
 import type { Answer } from './writer-thread.ts'
 
-/** Searches one after the other keep the log from starting over; when it gets larger than this, they make a pause. */
-const MAX_LOG_BYTES = 67_108_864
-
 const BACKUP = jobAt(import.meta.resolve('./backup.ts'))
+const CHECKPOINT = jobAt<{ file: string }, void>(import.meta.resolve('./checkpoint.ts'))
 
 /** Opens (or makes) the one database file of a data folder. */
-export async function openStorage(
-  dataDir: string,
-  onCommit: OnCommit = () => {},
-  maxLogBytes = MAX_LOG_BYTES,
-): Promise<Storage> {
+export async function openStorage(dataDir: string, events: StorageEvents = {}, maxLogBytes?: number): Promise<Storage> {
   const file = databaseFile(dataDir)
   const writer = startThread(import.meta.resolve('./writer-thread.ts'), { file })
   const [text] = await once(writer, 'message')
@@ -53,19 +48,18 @@ export async function openStorage(
   const reader = new Reader(openReader(file))
   const searches = new Searches((onDeath) => new SearchThread(file, onDeath))
   const walks = new Walks((way) => startThread(import.meta.resolve('./walk-thread.ts'), { file, ...way }))
-  let isEmptying = false
-  const emptyLog = async () => {
-    isEmptying = true
-    await searches.whileNobody(() => groups.emptyLog())
-    isEmptying = false
-  }
+  const asides = new Asides(() => startThread(import.meta.resolve('./aside-thread.ts'), { file }))
   const groups = new Groups(writer, (units, milliseconds, logBytes = 0) => {
     // Before anybody is answered: nobody misses what they have written.
     reader.lookAgain()
-    onCommit(units, milliseconds)
-    if (logBytes > maxLogBytes && !isEmptying && !walks.isUnderWay) void emptyLog()
+    events.onCommit?.(units, milliseconds)
+    checkpointer.logSize(logBytes)
   })
-  return new SqliteStorage(file, reader, groups, searches, walks)
+  const copyLog = () => asides.run(CHECKPOINT, { file })
+  const truncateLog = () => groups.emptyLog()
+  const onError = (error: unknown) => events.onError?.('the write-ahead log could not be emptied', error)
+  const checkpointer = new Checkpointer({ searches, walks, copyLog, truncateLog, onError }, maxLogBytes)
+  return new SqliteStorage({ file, reader, groups, searches, walks, asides, checkpointer })
 }
 
 /** Opens a database that exists to look at it, and closes it again: nothing can be changed. */
@@ -84,6 +78,16 @@ export async function inspect<Result>(dataDir: string, look: (db: Database) => P
   }
 }
 
+interface Parts {
+  file: string
+  reader: Reader
+  groups: Groups
+  searches: Searches
+  walks: Walks
+  asides: Asides
+  checkpointer: Checkpointer
+}
+
 /**
  * SQLite behind the storage interface. The serving thread keeps a connection for bounded reads; a writer thread owns the
  * one that writes, with its fsyncs and lock waits; searches, studies and backups have threads of their own.
@@ -97,15 +101,17 @@ class SqliteStorage implements Storage {
   readonly #searches: Searches
   readonly #walks: Walks
   readonly #asides: Asides
+  readonly #checkpointer: Checkpointer
   #closed: Promise<void> | undefined
 
-  constructor(file: string, reader: Reader, groups: Groups, searches: Searches, walks: Walks) {
+  constructor({ file, reader, groups, searches, walks, asides, checkpointer }: Parts) {
     this.#file = file
     this.#reader = reader
     this.#groups = groups
     this.#searches = searches
     this.#walks = walks
-    this.#asides = new Asides(() => startThread(import.meta.resolve('./aside-thread.ts'), { file }))
+    this.#asides = asides
+    this.#checkpointer = checkpointer
     this.db = kyselyOver(async (query) => {
       if (isRead(query)) return reader.all(query)
       const [rows] = await this.write({ steps: [query] })
@@ -200,6 +206,7 @@ class SqliteStorage implements Storage {
   }
 
   async #close(): Promise<void> {
+    this.#checkpointer.close()
     await Promise.all([this.#searches.close(), this.#walks.close(), this.#asides.close()])
     await this.#groups.drained()
     this.#reader.close()

@@ -1,7 +1,8 @@
 import { joined } from '../joined.ts'
 import { DANGLING, type TableDialect } from '../storage.ts'
-import { hasTable, modelTables, readTable, readTriggers } from './catalog.ts'
+import { hasColumn, hasTable, modelTables, readColumns, readTable, readTriggers } from './catalog.ts'
 import { decimalKeySql } from './decimal.ts'
+import { numberTextSql } from './number-text.ts'
 
 /** How SQLite makes tables. */
 export const TABLES: TableDialect = {
@@ -21,8 +22,7 @@ export const TABLES: TableDialect = {
 
   asText(column, type) {
     if (type === 'boolean') return `iif(${column}, 'true', iif(${column} IS NULL, NULL, 'false'))`
-    // %.15g: 5 and not 5.0, 0.1 and not 0.1000000000000000055.
-    if (type === 'number') return `iif(${column} IS NULL, NULL, printf('%.15g', ${column}))`
+    if (type === 'number') return numberTextSql(column)
     return column
   },
 
@@ -54,6 +54,7 @@ export const TABLES: TableDialect = {
       ? `INSERT INTO dossier_counts VALUES ('${table}', ${block}, 1) ON CONFLICT DO UPDATE SET live = live + 1`
       : `UPDATE dossier_counts SET live = live - 1 WHERE tbl = '${table}' AND block = ${block}`,
   refuseIf: (condition) => `SELECT RAISE(ABORT, '${DANGLING}') WHERE ${condition}`,
+  dropTable: (table) => `DROP TABLE "${table}"`,
   // Who changes tables is alone.
   holdStill: () => [],
   lastNumber: (table) => `SELECT coalesce(max(seq), 0) AS last FROM sqlite_sequence WHERE name = '${table}'`,
@@ -68,4 +69,6 @@ export const TABLES: TableDialect = {
   modelTables,
   readTriggers,
   hasTable,
+  hasColumn,
+  readColumns,
 }

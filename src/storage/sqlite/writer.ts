@@ -110,11 +110,11 @@ export class Writer {
       const outcomes = units.map((unit) => this.#outcomeOf(unit))
       // What somebody does at a shell afterwards is nobody's.
       this.#act({})
+      // Before the commit: what fails afterwards would be told of units that are written.
+      const log = ++this.#groups % LOOK_EVERY === 0 ? { logBytes: this.#logSize() } : {}
       const start = performance.now()
       this.#statements.of('commit').run()
-      const commitMs = performance.now() - start
-      if (++this.#groups % LOOK_EVERY > 0) return { outcomes, commitMs }
-      return { outcomes, commitMs, logBytes: this.#logSize() }
+      return { outcomes, commitMs: performance.now() - start, ...log }
     } finally {
       this.#rollBack()
     }
@@ -138,18 +138,24 @@ export class Writer {
     for (const table in shapes) this.#requireShape(table, shapes[table] as string)
     // Not among the steps: it has to stay when they are undone.
     this.#act({ by, as, batch })
-    // A statement that fails undoes itself.
-    if (steps.length === 1) return this.#steps(steps, most)
+    // A single statement that fails undoes itself; but not if it is refused afterwards, for what it has returned.
+    const undoesItself = steps.length === 1 && most === undefined && !steps[0]?.must
+    if (undoesItself) return this.#results(steps, { most, silent })
     this.#statements.of('savepoint unit').run()
     try {
-      const results = this.#steps(steps, most)
+      const results = this.#results(steps, { most, silent })
       this.#statements.of('release unit').run()
-      return silent ? [] : results
+      return results
     } catch (error) {
       // A full disk has ended the whole transaction.
       if (this.#sqlite.inTransaction) this.#sqlite.exec('ROLLBACK TO unit; RELEASE unit')
       throw error
     }
+  }
+
+  #results(steps: Unit['steps'], { most, silent }: Pick<Unit, 'most' | 'silent'>): Row[][] {
+    const results = this.#steps(steps, most)
+    return silent ? [] : results
   }
 
   /** Nothing is written through an old model. */

@@ -1,0 +1,151 @@
+import { setTimeout } from 'node:timers/promises'
+import t from 'tap'
+import { Searches } from '../../src/storage/searches.ts'
+import { Checkpointer } from '../../src/storage/sqlite/checkpointer.ts'
+import { endRead } from '../../src/storage/sqlite/statements.ts'
+import type { Found } from '../../src/storage/storage.ts'
+
+/** Parts that note what is done with them. */
+function parts({ walks = () => 0, truncate = async () => {} }: { walks?(): number; truncate?(): Promise<void> } = {}) {
+  const done: string[] = []
+  const errors: unknown[] = []
+  return {
+    done,
+    errors,
+    searches: {
+      whileIdle: async (work: () => Promise<unknown>, slowMs: number) => {
+        done.push(slowMs > 1000 ? 'pause for long' : 'pause')
+        await work()
+        return true
+      },
+    },
+    walks: {
+      hold: () => void done.push('hold'),
+      release: () => void done.push('release'),
+      endSlow: () => void done.push('end slow'),
+      get isUnderWay() {
+        return walks() > 0
+      },
+    },
+    copyLog: async (): Promise<void> => void done.push('copy'),
+    truncateLog: async () => {
+      done.push('truncate')
+      await truncate()
+    },
+    onError: (error: unknown) => void errors.push(error),
+  }
+}
+
+const settled = async (holds: () => boolean) => {
+  while (!holds()) await setTimeout(5)
+}
+
+t.test('a log that is too large is copied, and starts over while nobody reads from it', async (t) => {
+  const one = parts()
+  const checkpointer = new Checkpointer(one, 1000)
+  checkpointer.logSize(1000)
+  t.strictSame(one.done, [], 'not yet')
+  checkpointer.logSize(1001)
+  checkpointer.logSize(2000)
+  await settled(() => one.done.includes('release'))
+  t.strictSame(one.done, ['copy', 'pause', 'truncate', 'release'])
+  checkpointer.logSize(2000)
+  t.equal(one.done.length, 4, 'and not again at once')
+  const far = parts()
+  new Checkpointer(far, 1000).logSize(4001)
+  await settled(() => far.done.includes('release'))
+  t.ok(far.done.includes('pause for long'), 'slow searches wait when it is far too large')
+})
+
+t.test(
+  'exports end first, when it is far too large: new ones wait, and those that nobody reads are ended',
+  async (t) => {
+    const before = parts({ walks: () => 1 })
+    new Checkpointer(before, 1000).logSize(4000)
+    await settled(() => before.done.includes('release'))
+    t.strictSame(before.done, ['copy', 'release'], 'before that they go on')
+    let left = 3
+    const one = parts({ walks: () => left-- })
+    new Checkpointer(one, 1000).logSize(4001)
+    await settled(() => one.done.includes('release'))
+    t.strictSame(one.done, [
+      'hold',
+      'end slow',
+      'end slow',
+      'end slow',
+      'copy',
+      'pause for long',
+      'truncate',
+      'release',
+    ])
+  },
+)
+
+t.test('a full disk is told, and nobody is held up by it', async (t) => {
+  const one = parts({ truncate: () => Promise.reject(new Error('no room')) })
+  const checkpointer = new Checkpointer(one, 1000)
+  checkpointer.logSize(1001)
+  await settled(() => one.done.includes('release'))
+  t.match(one.errors, [{ message: 'no room' }])
+  const closed = parts({ walks: () => 1, truncate: () => Promise.reject(new Error('closed')) })
+  const closing = new Checkpointer(closed, 1000)
+  closing.logSize(4001)
+  closing.close()
+  await settled(() => closed.done.includes('release'))
+  t.strictSame(closed.done, ['hold', 'end slow', 'release'], 'what is closed goes no further')
+  const late = parts({ truncate: () => Promise.reject(new Error('closed')) })
+  const ending = new Checkpointer(late, 1000)
+  late.copyLog = async () => ending.close()
+  ending.logSize(1001)
+  await settled(() => late.done.includes('release'))
+  t.strictSame(late.errors, [], 'nor is it told what fails while all is closed')
+})
+
+t.test('searches go on, whatever becomes of the pause', async (t) => {
+  let end: (found: Found) => void = () => {}
+  const nothing: Found = { rows: [], isCut: false }
+  const searcher = {
+    run: () =>
+      new Promise<Found>((resolve) => {
+        end = resolve
+      }),
+    stop: () => {},
+    close: async () => {},
+  }
+  const searches = new Searches(() => searcher, 1, 1)
+  const seeker = { username: 'ada', seconds: 0.01, bytes: 0, shapes: {} }
+  const statement = { sql: '', parameters: [] }
+  const awake = setInterval(() => {}, 1000)
+  t.teardown(() => clearInterval(awake))
+  const first = searches.search(statement, seeker)
+  let isDone = false
+  const work = async () => {
+    isDone = true
+  }
+  t.equal(await searches.whileIdle(work, 10, 10), false, 'one that does not end is not waited for')
+  t.notOk(isDone)
+  end(nothing)
+  await first
+  await t.rejects(
+    searches.whileIdle(() => Promise.reject(new Error('full')), 10, 10),
+    /full/,
+  )
+  const second = searches.search(statement, { ...seeker, username: 'bob' })
+  await setTimeout(5)
+  end(nothing)
+  t.strictSame(await second, nothing, 'also after work that failed')
+  t.equal(await searches.whileIdle(work, 10, 10), true)
+  t.ok(isDone)
+  const failing = new Searches(() => {
+    throw new Error('no thread left')
+  })
+  await t.rejects(failing.search(statement, seeker), /no thread left/)
+})
+
+t.test('a read that cannot be ended is told to who reads next', async (t) => {
+  const exec = () => {
+    throw new Error('busy')
+  }
+  t.throws(() => endRead({ inTransaction: true, exec }), /busy/)
+  endRead({ inTransaction: false, exec })
+})
