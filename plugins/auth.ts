@@ -33,6 +33,8 @@ declare module 'fastify' {
 /** Under this name wrong tokens count; no user can have it. */
 const A_TOKEN = '(token)'
 const LOGIN_PATHS = { login: '/callback', loginJsp: '/login.jsp' }
+/** Anybody can send one. */
+const MAX_LOGIN_BODY = 8192
 /** What goes into the trail when somebody cannot prove who they are. Any other error is about the service. */
 const TOLD: Partial<Record<Code, string>> = { TOO_MANY_ATTEMPTS: 'login locked', LOGIN_INCORRECT: 'login failed' }
 const Credentials = Type.Object({ username: Type.String(), password: Type.String() })
@@ -50,7 +52,7 @@ const auth: FastifyPluginAsyncTypebox = async (app) => {
   app.decorateRequest('prove', function (username, password, ifWrong) {
     const { db } = app.storage
     return telling(this, username, async () => {
-      const check = () => authenticate(db, username, password)
+      const check = () => authenticate(db, username, password, this.ip)
       const proven = await guardAttempts(db, app.config, username, this.ip, check)
       if (!proven) throw new Failure('LOGIN_INCORRECT', ifWrong)
       return proven
@@ -71,6 +73,7 @@ const auth: FastifyPluginAsyncTypebox = async (app) => {
     }
     request.user = request.session.user as User
     if (request.user || request.routeOptions.config.public) done()
+    else if (request.session.fault) done(request.session.fault)
     else
       done(new Failure('LOGIN_REQUIRED', 'Log in first: POST /callback with username and password; or send a token.'))
   })
@@ -98,6 +101,7 @@ const auth: FastifyPluginAsyncTypebox = async (app) => {
     app.route({
       method: 'POST',
       url,
+      bodyLimit: MAX_LOGIN_BODY,
       config: { public: true, failures: ['LOGIN_INCORRECT', 'TOO_MANY_ATTEMPTS', 'FORBIDDEN'] },
       schema: { tags, operationId, summary: 'Log in', body: Credentials, response: { 200: SuccessOf(Person) } },
       handler: async (request) => {

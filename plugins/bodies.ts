@@ -4,6 +4,7 @@ import fastJson from 'fast-json-stringify'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { Failure, MOST_FAULTS } from '../src/errors.ts'
+import { addressGroup } from '../src/lib/address-group.ts'
 import { isTooDeep, MAX_DEPTH } from '../src/lib/depth.ts'
 import { hasLoneEscape, LONE_ESCAPE_FAULT } from '../src/lib/json-keys.ts'
 import { inexactNumbers } from '../src/lib/json-numbers.ts'
@@ -11,6 +12,17 @@ import { newAjv, withinBounds } from '../src/model/ajv.ts'
 import { invalid } from '../src/model/explain.ts'
 import type { JsonSchema } from '../src/model/model.ts'
 import { typesOnly } from '../src/requests/answers.ts'
+import { BodyLimits, LARGE_BODY } from '../src/requests/body-limits.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** the body has arrived, and makes place for another one */
+    bodyArrived: (() => void) | undefined
+  }
+}
+
+/** Nobody is there to read it. */
+const LEFT = new Failure('BAD_REQUEST', 'The client has left.')
 
 /** Of a batch: its operations, and each of them. */
 const BATCH_LEVELS = 2
@@ -18,6 +30,29 @@ const INEXACT = 'is a number that cannot be kept exactly'
 
 /** How bodies are read and checked: JSON only, nothing coerced, nothing rounded, every fault reported. */
 async function bodies(app: FastifyInstance) {
+  const limits = new BodyLimits(app.config.BODY_LIMIT_BYTES)
+  app.decorateRequest('bodyArrived', undefined)
+
+  app.addHook('preParsing', (request, _reply, payload, done) => {
+    const { 'content-length': length, 'transfer-encoding': encoding } = request.headers
+    const { bodyLimit, config } = request.routeOptions
+    if ((length === undefined && encoding === undefined) || config.streamed) return done()
+    // What is too large is refused without being read.
+    if (Number(length) > bodyLimit) return done()
+    // Its stream would never end.
+    if (request.ending.isClosed) return done(LEFT)
+    const bytes = length === undefined ? bodyLimit : Number(length)
+    const drop = () => request.raw.destroy()
+    const proceed = (arrived: () => void) => {
+      request.bodyArrived = arrived
+      request.whenClosed(arrived)
+      done(request.ending.isClosed ? LEFT : null, payload)
+    }
+    if (!request.user) proceed(limits.awaitStranger(addressGroup(request.ip), drop))
+    else if (bytes <= LARGE_BODY) proceed(limits.reserve(request.user.username, bytes))
+    else limits.receive(request.user.username, bytes, drop).then(proceed, done)
+  })
+
   // "__proto__" is a key like any other here: it ends up as an unknown field, never as a prototype.
   const parse = app.getDefaultJsonParser('ignore', 'ignore')
   const ajv = newAjv({ verbose: true })
@@ -26,9 +61,20 @@ async function bodies(app: FastifyInstance) {
   app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (request, bytes, done) => {
     // Many clients name a content type even where they send nothing; and where nothing is, no body is looked at.
     if ((bytes.length === 0 && request.method === 'DELETE') || request.is404) return done(null)
-    if (!isUtf8(bytes)) return done(new Failure('BAD_REQUEST', 'The body is not UTF-8 text.'))
-    const text = bytes.toString()
-    parse(request, text, (error, body) => done(error ?? faultOf(request, text, body) ?? null, body))
+    const read = () => {
+      if (!isUtf8(bytes)) return done(new Failure('BAD_REQUEST', 'The body is not UTF-8 text.'))
+      const text = bytes.toString()
+      void parse(request, text, (error, body) => done(error ?? faultOf(request, text, body) ?? null, body))
+    }
+    const { user, bodyArrived } = request
+    // A user's small body counts until it is answered; a stranger's only until it is here.
+    if (!user) bodyArrived?.()
+    if (bytes.length <= LARGE_BODY || !user) return read()
+    limits.process(user.username).then((processed) => {
+      bodyArrived?.()
+      request.whenAnswered(processed)
+      read()
+    }, done)
   })
 
   // Paths and query strings are read by hand: they arrive as text, and their faults want other words.
@@ -49,7 +95,7 @@ function faultOf({ routeOptions }: FastifyRequest, text: string, body: unknown):
   if (text.length > 2 * MAX_DEPTH && isTooDeep(body, MAX_DEPTH + (isBatch ? BATCH_LEVELS : 0)))
     return new Failure('BAD_REQUEST', `The body is nested deeper than ${MAX_DEPTH} levels.`)
   if (hasLoneEscape(text)) return new Failure('BAD_REQUEST', `The body ${LONE_ESCAPE_FAULT}.`)
-  const inexact = inexactNumbers(text).slice(0, MOST_FAULTS)
+  const inexact = inexactNumbers(text, MOST_FAULTS)
   if (inexact.length === 0) return undefined
   // A fault is that of one operation, and named as if it had come alone.
   if (isBatch) {
@@ -77,4 +123,4 @@ function compiledLate(ajv: Ajv, schema: object): Validate {
 
 type Validate = ((body: unknown) => boolean) & { errors?: ValidateFunction['errors'] }
 
-export default fp(bodies, { name: 'bodies' })
+export default fp(bodies, { name: 'bodies', dependencies: ['ended'] })

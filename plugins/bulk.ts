@@ -9,7 +9,7 @@ import { requireUnchanged } from '../src/model/access.ts'
 import type { Model } from '../src/model/model.ts'
 import { Waiting } from '../src/records/asker.ts'
 import type { Place } from '../src/records/import-failures.ts'
-import { inTurn, takePlace } from '../src/records/import-places.ts'
+import { countUpload, inTurn, takePlace } from '../src/records/import-places.ts'
 import type { Records } from '../src/records/records.ts'
 import { spool } from '../src/records/spool.ts'
 import { ExportParameters, exportIn, ImportParameters, importIn } from '../src/requests/bulk.ts'
@@ -75,6 +75,7 @@ async function routes(app: FastifyInstance, { model, records }: { model: Model; 
     },
     config: {
       streamed: true,
+      readsBody: true,
       failures: ['NOT_UNIQUE', 'REFERENCE_VIOLATION', 'RECORD_NOT_FOUND', 'VERSION_CONFLICT'],
       described: { content: CONTENT, answer: SuccessOf(Counts) },
     },
@@ -96,7 +97,9 @@ async function routes(app: FastifyInstance, { model, records }: { model: Model; 
       const work = async () => {
         if (key !== undefined) ending.push(begin(storage, { username, key }))
         ending.push(takePlace(storage, username))
-        const spooled = await spool(request.body, config.DATA_DIR, config.IMPORT_LIMIT_BYTES)
+        const upload = countUpload(storage, config.IMPORT_LIMIT_BYTES)
+        ending.push(upload.clear)
+        const spooled = await spool(request.body, config.DATA_DIR, config.IMPORT_LIMIT_BYTES, upload.add)
         ending.push(spooled.clear)
         const sent = key !== undefined && {
           username,

@@ -4,18 +4,16 @@ import fp from 'fastify-plugin'
 /** Above these levels the line would be put together only to be thrown away. */
 const WORTH_A_LINE = ['trace', 'debug', 'info']
 
-/** One line per answered request: never a header, a cookie or a body. */
+/** One line per request, answered or dropped by its client: never a header, a cookie or a body. */
 async function log(app: FastifyInstance) {
   if (!WORTH_A_LINE.includes(app.config.LOG_LEVEL)) return
-  app.addHook('onResponse', (request, reply, done) => {
+  app.onEnded((request, reply, isDropped) => {
     const { id: reqId, method, url, ip } = request
     const username = request.user?.username
-    app.log.info(
-      { reqId, method, url, status: reply.statusCode, ms: Math.round(reply.elapsedTime * 10) / 10, ip, username },
-      'answered',
-    )
-    done()
+    const status = isDropped ? undefined : reply.statusCode
+    const ms = Math.round(reply.elapsedTime * 10) / 10
+    app.log.info({ reqId, method, url, status, ms, ip, username }, isDropped ? 'dropped' : 'answered')
   })
 }
 
-export default fp(log, { name: 'log', dependencies: ['session'] })
+export default fp(log, { name: 'log', dependencies: ['ended', 'session'] })

@@ -4,7 +4,7 @@ import fp from 'fastify-plugin'
 import { SuccessOf, success } from '../src/envelope.ts'
 import { Failure } from '../src/errors.ts'
 import { onceOnly } from '../src/journal/once.ts'
-import { endSession, listSessions, type SessionView, sessionExpires, sessionKey } from '../src/people/sessions.ts'
+import { endSession, listSessions, type SessionTimes, sessionExpires, sessionKey } from '../src/people/sessions.ts'
 import { changeUser } from '../src/people/users.ts'
 import { named } from '../src/requests/document.ts'
 
@@ -40,9 +40,7 @@ const me: FastifyPluginAsyncTypebox = async (app) => {
     async ({ user: { username, roles }, session, bearer }) => {
       const user = { username, roles }
       if (bearer) return success({ ...user, sessionExpires: bearer.expires })
-      const sessions = await listSessions(db, username, sessionKey(session.sessionId))
-      const current = sessions.find((view) => view.current) as SessionView
-      return success({ ...user, sessionExpires: sessionExpires(config, current) })
+      return success({ ...user, sessionExpires: sessionExpires(config, session.times as SessionTimes) })
     },
   )
 

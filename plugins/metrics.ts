@@ -8,14 +8,14 @@ import { countSessions } from '../src/people/sessions.ts'
 import { countsOf } from '../src/tables/counts.ts'
 
 const TEXT = { type: 'string' }
+/** In the place of the status of a request whose client left before it was answered, as nginx has it. */
+const DROPPED = 499
 
 /** Numbers for Prometheus: for admins, and for whoever has the token. */
 async function metrics(app: FastifyInstance) {
-  app.addHook('onResponse', (request, reply, done) => {
-    const { method, routeOptions } = request
-    const { statusCode: status, elapsedTime: ms } = reply
-    app.metrics.answered({ method, route: routeOptions.url ?? 'none', status, ms })
-    done()
+  app.onEnded(({ method, routeOptions }, { statusCode, elapsedTime: ms }, isDropped) => {
+    app.metrics.answered({ method, route: routeOptions.url ?? 'none', status: isDropped ? DROPPED : statusCode, ms })
+    if (isDropped) app.metrics.dropped()
   })
 
   app.get(
@@ -55,4 +55,4 @@ function hasToken({ headers }: FastifyRequest, token: string | undefined): boole
   return timingSafeEqual(digest(headers.authorization ?? ''), digest(`Bearer ${token}`))
 }
 
-export default fp(metrics, { name: 'metrics', dependencies: ['routes', 'auth', 'openapi'] })
+export default fp(metrics, { name: 'metrics', dependencies: ['ended', 'routes', 'auth', 'openapi'] })

@@ -14,10 +14,6 @@ declare module 'fastify' {
     /** by what a request is known again */
     hashOfRequest(...sent: unknown[]): string
   }
-  interface FastifyRequest {
-    /** what is done under a key has ended */
-    doneOnce: (() => void) | undefined
-  }
 }
 
 /** What a request depends on, beside who sends it, its address and its body. */
@@ -25,7 +21,6 @@ const HEADERS = ['if-match']
 
 /** `Idempotency-Key`: what is sent again is not done again. Whoever writes something finds the key with the user. */
 async function once(app: FastifyInstance) {
-  app.decorateRequest('doneOnce', undefined)
   const secret = await app.storage.secret()
   // There may be a password in it: without the secret nobody finds out which by trying.
   app.decorate('hashOfRequest', (...sent) => createHmac('sha256', secret).update(JSON.stringify(sent)).digest('hex'))
@@ -43,17 +38,13 @@ async function once(app: FastifyInstance) {
     const key = isOurs ? keyIn(headers) : undefined
     if (key === undefined) return done()
     const { username } = user
-    request.doneOnce = begin(app.storage, { username, key })
+    // Also if the client leaves before it is answered: what it sends again finds out from the database what was done.
+    request.whenClosed(begin(app.storage, { username, key }))
     const tell = () => void reply.header('idempotency-replayed', 'true')
     Once.begin(app.storage, { username, key, hash: hashOf(request) }, tell).then((doing) => {
       request.user = { ...user, once: doing }
       done()
     }, done)
-  })
-
-  app.addHook('onResponse', (request, _reply, done) => {
-    request.doneOnce?.()
-    done()
   })
 }
 

@@ -11,7 +11,16 @@ import { Waiting } from '../src/records/asker.ts'
 import type { Records } from '../src/records/records.ts'
 import { idIn, modelIn } from '../src/requests/address.ts'
 import { parseSearch, type SearchBody } from '../src/requests/criteria.ts'
-import { agreeing, CONFLICTS, isKnown, matching, tagOf, versionIn } from '../src/requests/matching.ts'
+import {
+  agreeing,
+  CONFLICTS,
+  type DeleteBody,
+  isKnown,
+  matching,
+  tagOf,
+  versionIn,
+  versionInBody,
+} from '../src/requests/matching.ts'
 import {
   findParametersOf,
   IdParameter,
@@ -36,6 +45,8 @@ const envelopeOf = (properties: TProperties): FastifySchemaCompiler<unknown> => 
   const check = newAjv({ verbose: true }).compile(Type.Object(properties, { additionalProperties: false }))
   return ({ httpPart }) => (httpPart === 'body' ? check : () => true)
 }
+/** Where the version of a delete may stand, beside the address. */
+const BODY = 'The body'
 const createEnvelope = envelopeOf({ data })
 const updateEnvelope = envelopeOf({ data, merge })
 
@@ -76,7 +87,7 @@ async function modelRoutes(app: FastifyInstance, { model, records }: { model: Mo
   app.route<{ Querystring: Parameters }>({
     method: 'GET',
     url: '',
-    config: { ...to('read'), failures: ['FIND_TOO_SLOW'], described: described.find },
+    config: { ...to('read'), failures: ['FIND_TOO_SLOW', 'BODY_TOO_LARGE'], described: described.find },
     schema: {
       tags,
       operationId: operationId('find'),
@@ -93,7 +104,7 @@ async function modelRoutes(app: FastifyInstance, { model, records }: { model: Mo
   app.route<{ Body: SearchBody }>({
     method: 'POST',
     url: '/search',
-    config: { ...to('read'), failures: ['FIND_TOO_SLOW'], described: described.find },
+    config: { ...to('read'), failures: ['FIND_TOO_SLOW', 'BODY_TOO_LARGE'], described: described.find },
     schema: {
       tags,
       operationId: operationId('search'),
@@ -112,7 +123,7 @@ async function modelRoutes(app: FastifyInstance, { model, records }: { model: Mo
     url: '/:id',
     config: {
       ...to('read'),
-      failures: ['RECORD_NOT_FOUND', 'VERSION_NOT_FOUND', 'FIND_TOO_SLOW'],
+      failures: ['RECORD_NOT_FOUND', 'VERSION_NOT_FOUND', 'FIND_TOO_SLOW', 'BODY_TOO_LARGE'],
       described: described.read,
     },
     schema: {
@@ -188,11 +199,12 @@ async function modelRoutes(app: FastifyInstance, { model, records }: { model: Mo
     },
   })
 
-  app.route<{ Params: Parameters; Querystring: Parameters }>({
+  app.route<{ Params: Parameters; Querystring: Parameters; Body: DeleteBody | undefined }>({
     method: 'DELETE',
     url: '/:id',
     config: {
       ...to('delete'),
+      readsBody: true,
       failures: ['RECORD_NOT_FOUND', 'REFERENCE_VIOLATION', ...CONFLICTS],
     },
     schema: {
@@ -204,11 +216,13 @@ async function modelRoutes(app: FastifyInstance, { model, records }: { model: Mo
       querystring: VersionParameter,
       response: { 200: SuccessOf(Type.Integer()) },
     },
-    handler: async ({ params, query, user, headers }) => {
+    handler: async ({ params, query, user, headers, body }) => {
       allowOnly(['version'], query)
+      const id = idIn(params)
       const matched = versionIn(headers['if-match'])
-      const expected = agreeing(matched, wholeNumber(query, 'version', Number.MAX_SAFE_INTEGER))
-      return success(await matching(matched, () => records.remove(idIn(params), expected, user)))
+      const named = agreeing(wholeNumber(query, 'version', Number.MAX_SAFE_INTEGER), versionInBody(body, id), BODY)
+      const expected = agreeing(matched, named)
+      return success(await matching(matched, () => records.remove(id, expected, user)))
     },
   })
 }

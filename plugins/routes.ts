@@ -1,9 +1,13 @@
 import type { FastifyInstance, preValidationHookHandler } from 'fastify'
 import fp from 'fastify-plugin'
 import { Failure } from '../src/errors.ts'
-import { allowOnly } from '../src/requests/query.ts'
+import { allowOnly, bad } from '../src/requests/query.ts'
 
 declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** it has no schema for its body, but reads it */
+    readsBody?: boolean
+  }
   interface FastifyInstance {
     /** why no route answers this request: the path is unknown, or known with other methods */
     missingRoute(request: FastifyRequest): Failure
@@ -28,7 +32,12 @@ async function routes(app: FastifyInstance) {
   app.addHook('onRoute', (route) => {
     known.push({ pattern: route.url.split('/'), methods: [route.method].flat() })
     // What a route does not read is refused rather than passed over; those that read parameters check them themselves.
-    if (!route.schema?.querystring) route.preValidation = [refuseParameters, route.preValidation ?? []].flat()
+    const refused = [
+      requireDecodable,
+      ...(route.schema?.querystring ? [] : [refuseParameters]),
+      ...(route.schema?.body || route.config?.readsBody ? [] : [refuseBody]),
+    ]
+    route.preValidation = [...refused, route.preValidation ?? []].flat()
   })
 
   app.setNotFoundHandler((request) => {
@@ -40,6 +49,23 @@ const refuseParameters: preValidationHookHandler = ({ query }, _reply, done) => 
   allowOnly([], query as Record<string, unknown>)
   done()
 }
+
+/** The parser of the query string would take a wrong escape for the characters that it is written with. */
+const requireDecodable: preValidationHookHandler = ({ raw: { url = '' } }, _reply, done) => {
+  const query = url.indexOf('?')
+  if (query < 0 || !url.includes('%', query)) return done()
+  try {
+    decodeURIComponent(url.slice(query))
+    done()
+  } catch {
+    done(
+      bad('The query string has a "%" that is no escape of UTF-8 text, such as %C3%9F for "ß". A "%" itself is %25.'),
+    )
+  }
+}
+
+const refuseBody: preValidationHookHandler = ({ body, method }, _reply, done) =>
+  done(body === undefined || body === null ? undefined : bad(`${method} takes no body here.`))
 
 function matches(pattern: string[], steps: string[]): boolean {
   return (

@@ -24,6 +24,8 @@ export interface Handler {
 export interface Observer {
   waited(ms: number): void
   turnedAway(): void
+  /** the client has left before the request was taken up */
+  dropped(): void
 }
 
 /** Whether a request has to wait for something that is being changed. */
@@ -121,7 +123,7 @@ export class HttpFront {
     this.#mostHeld = mostHeld
     try {
       const hasBegun = () => [...this.#underWay.keys()].some(({ request }) => concerns(request))
-      for (const end = Date.now() + DRAIN_MS; hasBegun() && Date.now() < end; ) await setTimeout(2)
+      for (const end = performance.now() + DRAIN_MS; hasBegun() && performance.now() < end; ) await setTimeout(2)
       return await work()
     } finally {
       this.#concerns = () => false
@@ -154,7 +156,7 @@ export class HttpFront {
 
   #take(exchange: Exchange) {
     const { request, response } = exchange
-    if (!this.#isWaitedFor(response)) return
+    if (!this.#isWaitedFor(response)) return this.#observer.dropped()
     if (this.#concerns(request)) {
       if (this.#held.length < this.#mostHeld) this.#held.push(exchange)
       else this.#turnAway(exchange)
@@ -173,7 +175,7 @@ export class HttpFront {
 
   /** By hand, for it has to be quick: the more there are to turn away, the less time there is. */
   #turnAway({ request, response }: Exchange) {
-    if (!this.#isWaitedFor(response)) return
+    if (!this.#isWaitedFor(response)) return this.#observer.dropped()
     this.#observer.turnedAway()
     const body = JSON.stringify(failure(OVERLOADED, randomUUID()))
     const head = { 'content-type': 'application/json', 'content-length': body.length, 'cache-control': 'no-store' }

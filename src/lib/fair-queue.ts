@@ -19,9 +19,9 @@ export class FairQueue<Item> {
   }
 
   /** The first of the line that was not served for the longest time, of those that may be served now. */
-  next(mayBeServed: (name: string) => boolean): Item | undefined {
+  next(mayBeServed: (name: string, first: Item) => boolean): Item | undefined {
     for (const [name, line] of this.#lines) {
-      if (!mayBeServed(name)) continue
+      if (!mayBeServed(name, line[0] as Item)) continue
       const item = line.shift() as Item
       this.#size--
       // A map keeps the order in which names were set: this one goes to the end.

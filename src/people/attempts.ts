@@ -37,13 +37,16 @@ export async function guardAttempts<Result>(
 export const forgive = (db: Database, username: string): Step =>
   db.deleteFrom(ATTEMPTS).where('username', '=', username.toLowerCase()).compile()
 
+/** What was counted while the clock was far ahead does not count: it would lock somebody out until that day. */
 async function failuresOf(db: Database, config: Config, username: string, address: string): Promise<Row[]> {
+  const now = Date.now()
   return db
     .selectFrom(ATTEMPTS)
     .select('at')
     .where('username', '=', username)
     .where('address', '=', address)
-    .where('at', '>', Date.now() - windowMs(config))
+    .where('at', '>', now - windowMs(config))
+    .where('at', '<', now + windowMs(config))
     .orderBy('at')
     .limit(config.LOGIN_ATTEMPTS)
     .execute()
@@ -52,19 +55,19 @@ async function failuresOf(db: Database, config: Config, username: string, addres
 async function countFailure(db: Database, config: Config, username: string, address: string): Promise<void> {
   const now = Date.now()
   await db.insertInto(ATTEMPTS).values({ username, address, at: now }).execute()
-  const old = db
-    .selectFrom(ATTEMPTS)
-    .select('id')
-    .where('at', '<=', now - windowMs(config))
-    .orderBy('at')
-    .limit(SWEEP)
-  await db.deleteFrom(ATTEMPTS).where('id', 'in', old).execute()
+  const some = db.selectFrom(ATTEMPTS).select('id').orderBy('at').limit(SWEEP)
+  for (const useless of [
+    some.where('at', '<=', now - windowMs(config)),
+    some.where('at', '>=', now + windowMs(config)),
+  ])
+    await db.deleteFrom(ATTEMPTS).where('id', 'in', useless).execute()
 }
 
 const windowMs = ({ LOGIN_WINDOW_MINUTES }: Config) => LOGIN_WINDOW_MINUTES * 60_000
 
 function tooMany(config: Config, [first]: Row[]): Failure {
-  const seconds = Math.max(1, Math.ceil(((first?.at as number) + windowMs(config) - Date.now()) / 1000))
+  const left = Math.min((first?.at as number) + windowMs(config) - Date.now(), windowMs(config))
+  const seconds = Math.max(1, Math.ceil(left / 1000))
   return new Failure('TOO_MANY_ATTEMPTS', `Too many failed logins. Try again in ${seconds} seconds.`, {
     headers: { 'retry-after': String(seconds) },
   })

@@ -1,26 +1,19 @@
 import { randomBytes } from 'node:crypto'
 import { type Algorithm, hash, verify } from '@node-rs/argon2'
-import { Turnstile } from '../lib/turnstile.ts'
+import { KNOWN, type LoginSource, PasswordQueue } from './password-queue.ts'
 
 /** OWASP's recommendation for argon2id. */
 const OPTIONS = { algorithm: 2 as Algorithm.Argon2id, memoryCost: 19_456, timeCost: 2, parallelism: 1 }
 
-/**
- * Hashing runs on other threads. More than one at once would take the processor from the requests that only read;
- * past two hundred in line a login would wait for seconds, and it is better to say so at once.
- */
-const turnstile = new Turnstile(1, {
-  most: 200,
-  tooMany: 'Too many people are logging in right now. Try again in a few seconds.',
-  seconds: 5,
-})
+const queue = new PasswordQueue()
 
-export const hashPassword = (password: string) => turnstile.pass(() => hash(password, OPTIONS))
+/** Of somebody who is logged in, or at the command line. */
+export const hashPassword = (password: string) => queue.run(KNOWN, () => hash(password, OPTIONS))
 
 /** Against no hash (an unknown user) the same work is done, so that the time taken tells nothing. */
-export async function checkPassword(password: string, stored: string | undefined): Promise<boolean> {
+export async function checkPassword(password: string, stored: string | undefined, from: LoginSource): Promise<boolean> {
   const against = stored ?? (await dummyHash())
-  const matches = await turnstile.pass(() => verify(against, password))
+  const matches = await queue.run(from, () => verify(against, password))
   return matches && stored !== undefined
 }
 

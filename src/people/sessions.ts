@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import type { Config } from '../config.ts'
 import { Failure } from '../errors.ts'
 import { Memo } from '../lib/memo.ts'
-import type { Database, Soon, Step, Storage } from '../storage/storage.ts'
+import { type Database, type Soon, type Step, type Storage, StorageFault } from '../storage/storage.ts'
 import { missedOf } from './missed.ts'
 import type { User } from './users.ts'
 
@@ -19,18 +19,27 @@ export interface SessionView {
   current: boolean
 }
 
+/** Moments in milliseconds. */
+export interface SessionTimes {
+  createdOn: number
+  lastSeen: number
+}
+
 /** What @fastify/session keeps per session: who it is, and from where they logged in. */
 export interface SessionData {
   user?: User
   address?: string
   /** the password's hash, by which the login was found right */
   proof?: string
+  /** of one that was restored */
+  times?: SessionTimes
+  /** why it could not be looked up */
+  fault?: StorageFault
 }
 
-interface SessionRow {
+interface SessionRow extends SessionTimes {
   username: string
   roles: string
-  lastSeen: number
 }
 
 /**
@@ -47,11 +56,13 @@ const keys = new Memo<string>(10_000)
 export const sessionKey = (sessionId: string) => keys.of(sessionId, (id) => hash('sha256', id))
 
 const LOOK_UP = `
-  SELECT u.username, u.roles, s."lastSeen" FROM dossier_sessions s JOIN dossier_users u ON u.username = s.username
-  WHERE s.id = ? AND s."createdOn" > ? AND s."lastSeen" > ? AND u.enabled = 1`
+  SELECT u.username, u.roles, s."createdOn", s."lastSeen" FROM dossier_sessions s JOIN dossier_users u ON u.username = s.username
+  WHERE s.id = ? AND s."createdOn" > ? AND s."createdOn" < ? AND s."lastSeen" > ? AND u.enabled = 1`
 
 function lookUp(storage: Storage, { idleMs, lifeMs }: Limits, id: string, now: number): Soon<SessionRow | undefined> {
-  return storage.readOne({ sql: LOOK_UP, parameters: [id, now - lifeMs, now - idleMs] }) as Soon<SessionRow | undefined>
+  return storage.readOne({ sql: LOOK_UP, parameters: [id, now - lifeMs, now + lifeMs, now - idleMs] }) as Soon<
+    SessionRow | undefined
+  >
 }
 
 const userIn = ({ username, roles }: SessionRow): User => ({ username, roles: JSON.parse(roles) })
@@ -66,6 +77,12 @@ type Limits = ReturnType<typeof limitsOf>
 
 /** Old sessions are swept away in portions: nobody who logs in waits for more. */
 const SWEEP = 100
+
+/** More sessions of one user end those that were not used for the longest time. */
+export const MAX_SESSIONS = 1000
+const TOO_MANY = `
+  DELETE FROM dossier_sessions WHERE id IN (
+    SELECT id FROM dossier_sessions WHERE username = ? ORDER BY "lastSeen" DESC LIMIT ${SWEEP} OFFSET ?)`
 
 /** The store behind @fastify/session. Sessions live in the database, so that they survive a restart. */
 export class SessionStore {
@@ -84,7 +101,11 @@ export class SessionStore {
   }
 
   get(sessionId: string, done: Done<SessionData | null>): void {
-    this.#atThisMoment(sessionKey(sessionId)).then((session) => done(null, session), done)
+    this.#atThisMoment(sessionKey(sessionId)).then(
+      (session) => done(null, session),
+      // Some routes are answered also where nobody can tell who asks.
+      (fault) => (fault instanceof StorageFault ? done(null, { fault, ...UNCHANGING }) : done(fault)),
+    )
   }
 
   /** A session is written once, at login; before that there is nothing worth keeping. */
@@ -116,7 +137,8 @@ export class SessionStore {
     const row = await lookUp(this.#storage, this.#limits, id, now)
     if (!row) return null
     if (row.lastSeen <= now - touchMs && this.#touchFailed <= now - TOUCH_MS) this.#touch(id, now)
-    return { user: userIn(row), ...UNCHANGING }
+    const { createdOn, lastSeen } = row
+    return { user: userIn(row), times: { createdOn, lastSeen }, ...UNCHANGING }
   }
 
   /** Nobody waits for this. If it fails, it is tried again a minute later: the disk may be full. */
@@ -143,7 +165,11 @@ export class SessionStore {
             SELECT ?, username, ?, ?, ? FROM dossier_users WHERE username = ? AND enabled = 1 AND password = ? RETURNING id`,
           parameters: [id, now, now, address, username, proof],
         },
-        { sql: 'UPDATE dossier_users SET "lastLogin" = ? WHERE username = ?', parameters: [now, username] },
+        {
+          sql: 'UPDATE dossier_users SET "lastLogin" = ?, "lastAddress" = ? WHERE username = ?',
+          parameters: [now, address, username],
+        },
+        { sql: TOO_MANY, parameters: [username, MAX_SESSIONS] },
         // Whoever logs in sweeps the floor: expired sessions are of no use to anybody.
         old('createdOn', lifeMs),
         old('lastSeen', idleMs),
@@ -170,9 +196,9 @@ export async function listSessions(db: Database, username: string, current: stri
 }
 
 /** When a session ends if it is not used again. */
-export function sessionExpires(config: Config, { createdOn, lastSeen }: SessionView): string {
+export function sessionExpires(config: Config, { createdOn, lastSeen }: SessionTimes): string {
   const { idleMs, lifeMs } = limitsOf(config)
-  return new Date(Math.min(Date.parse(lastSeen) + idleMs, Date.parse(createdOn) + lifeMs)).toISOString()
+  return new Date(Math.min(lastSeen + idleMs, createdOn + lifeMs)).toISOString()
 }
 
 /** Ends one session of a person. */

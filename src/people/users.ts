@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { Failure } from '../errors.ts'
+import { addressGroup } from '../lib/address-group.ts'
 import type { Database, Storage } from '../storage/storage.ts'
 import { forgive } from './attempts.ts'
 import { keepingAnAdmin } from './last-admin.ts'
@@ -50,14 +51,23 @@ export interface Proven {
 }
 
 /** The user, if the password is theirs and they are enabled. It takes as long if they are unknown. */
-export async function authenticate(db: Database, username: string, password: string): Promise<Proven | undefined> {
+export async function authenticate(
+  db: Database,
+  username: string,
+  password: string,
+  address: string,
+): Promise<Proven | undefined> {
   const row = await db
     .selectFrom(USERS)
-    .select(['username', 'password', 'roles'])
+    .select(['username', 'password', 'roles', 'lastAddress'])
     .where('username', '=', username)
     .where('enabled', '=', 1)
     .executeTakeFirst()
-  const matches = await checkPassword(password, (row?.password as string | undefined) || undefined)
+  const isKnown = typeof row?.lastAddress === 'string' && addressGroup(row.lastAddress) === addressGroup(address)
+  const matches = await checkPassword(password, (row?.password as string | undefined) || undefined, {
+    address,
+    isKnown,
+  })
   if (!row || !matches) return undefined
   const user = { username: row.username as string, roles: JSON.parse(row.roles as string) }
   return { user, proof: row.password as string }

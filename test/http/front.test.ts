@@ -15,7 +15,7 @@ const slow = (name: string, ms = 150): Handler => ({
   routing: (_request, response) => void setTimeout(ms).then(() => response.end(name)),
 })
 
-const UNOBSERVED: Observer = { waited: () => {}, turnedAway: () => {} }
+const UNOBSERVED: Observer = { waited: () => {}, turnedAway: () => {}, dropped: () => {} }
 const newFront = (handler: Handler) => new HttpFront(handler, UNOBSERVED)
 
 const PATIENT = {
@@ -249,7 +249,11 @@ t.test(
         response.end('served')
       },
     }
-    const front = new HttpFront(busy, { waited: (ms) => waits.push(ms), turnedAway: () => turnedAway++ })
+    const front = new HttpFront(busy, {
+      waited: (ms) => waits.push(ms),
+      turnedAway: () => turnedAway++,
+      dropped: () => {},
+    })
     const url = await front.listen('127.0.0.1', 0)
     const { port } = new URL(url)
     const kept = Array.from({ length: 160 }, () => connect(Number(port), '127.0.0.1'))

@@ -176,4 +176,11 @@ t.test('sessions that cannot be looked up are nobody’s fault but ours', async 
   const client = await service.login()
   await service.db.schema.dropTable('dossier_sessions').execute()
   t.equal((await client.get(CONTACTS)).status, 503)
+  t.equal((await client.get('/health')).status, 200, 'what anybody may ask is answered')
+  Object.assign(service.storage, {
+    readOne: () => {
+      throw new Error('something else')
+    },
+  })
+  t.equal((await client.get(CONTACTS)).status, 500)
 })

@@ -86,3 +86,17 @@ t.test('a database that another process keeps for itself is 503, and later all i
   other.exec('ROLLBACK')
   t.equal((await client.put('/ws/rest/contacts.Contact', { firstName: 'y' })).status, 200)
 })
+
+t.test('a database that cannot even tell its shapes: the answer is shaped all the same', sqliteOnly, async (t) => {
+  const service = await startApp(t)
+  const client = await service.login()
+  Object.assign(service.storage, {
+    shape: () => {
+      throw new Error('secret detail')
+    },
+  })
+  const { status, body, text } = await client.get('/ws/rest/contacts.Contact/1')
+  t.equal(status, 500)
+  t.match(body, { code: 'INTERNAL', requestId: String })
+  t.notMatch(text, /secret detail/)
+})

@@ -71,3 +71,51 @@ t.test('a tag tells nobody of what they do not reach', async (t) => {
   t.strictSame([status, headers.get('etag')], [404, null])
   t.equal((await bob.send('POST', `${CONTACTS}/1`, { data: {} }, { 'if-match': '"0"' })).status, 403)
 })
+
+t.test('a delete may name its version in the body', async (t) => {
+  const service = await startApp(t)
+  const client = await service.login()
+  const { body } = await client.put(CONTACTS, { firstName: 'Ada' })
+  const { id } = body.data[0]
+  await client.post(`${CONTACTS}/${id}`, { version: 0, lastName: 'L' })
+  const remove = (sent: unknown, query = '', headers = {}) =>
+    client.send('DELETE', `${CONTACTS}/${id}${query}`, sent, headers)
+  for (const wrong of [{ version: 0 }, { data: { version: 0 } }, { data: { id, version: 0 } }])
+    t.match(await remove(wrong), { status: 409, body: { code: 'VERSION_CONFLICT' } }, JSON.stringify(wrong))
+  for (const odd of [
+    { versoin: 1 },
+    { version: '1' },
+    { version: -1 },
+    { data: { version: 1, force: true } },
+    { data: { version: 1 }, version: 1 },
+    { data: { id: id + 1, version: 1 } },
+    { data: 7 },
+    [1],
+    'null and void',
+    7,
+  ])
+    t.match(await remove(odd), { status: 400, body: { code: 'BAD_REQUEST' } }, JSON.stringify(odd))
+  t.match(await remove({ version: 1 }, '?version=0'), { status: 400, body: { message: /names the version/ } })
+  t.match(await remove({ version: 1 }, '', { 'if-match': '"0"' }), { status: 400, body: { message: /If-Match/ } })
+  t.match(await client.get(`${CONTACTS}/${id}`), { status: 200 }, 'nothing of that has deleted it')
+  t.match(await remove({ data: { id, version: 1 } }, '?version=1'), { status: 200, body: { data: [id] } })
+  const again = (await client.put(CONTACTS, { firstName: 'Bob' })).body.data[0]
+  for (const nothing of ['', 'null', '{}'])
+    t.match(await client.send('DELETE', `${CONTACTS}/99`, nothing, { 'content-type': 'application/json' }), {
+      status: 404,
+    })
+  t.match(await client.delete(`${CONTACTS}/${again.id}`), { status: 200 })
+  t.match(await client.send('DELETE', '/ws/me/sessions/x', { data: {} }), {
+    status: 400,
+    body: { message: /takes no body/ },
+  })
+})
+
+t.test('what is not UTF-8 in an address is refused, not searched for', async (t) => {
+  const service = await startApp(t)
+  const client = await service.login()
+  for (const query of ['firstName=%', 'firstName=%DF', 'firstName=%zz', '%=1', 'firstName=a%C3%9', 'limit=%31%'])
+    t.match(await client.get(`${CONTACTS}?${query}`), { status: 400, body: { code: 'BAD_REQUEST' } }, query)
+  t.match(await client.get(`${CONTACTS}?firstName=%25%C3%9F+%2B`), { status: 200 })
+  t.match(await service.stranger.get(`${CONTACTS}?firstName=%`), { status: 401 }, 'a stranger learns nothing')
+})

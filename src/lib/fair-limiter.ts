@@ -1,0 +1,81 @@
+import { unavailable } from '../errors.ts'
+import { FairQueue } from './fair-queue.ts'
+
+interface Limits {
+  /** how much may be inside at once, of one holder and in all; one entry always fits */
+  perHolder: number
+  total: number
+  /** who has waited for longer than this is told to come back */
+  patienceMs: number
+  tooLong: string
+}
+
+interface Waiting {
+  weight: number
+  enter(): void
+}
+
+/** Lets so much of each holder in at once, and so much in all. The others wait; holders take turns. */
+export class FairLimiter {
+  readonly #limits: Limits
+  readonly #waiting = new FairQueue<Waiting>()
+  readonly #inside = new Map<string, { entries: number; weight: number }>()
+  #total = 0
+
+  constructor(limits: Limits) {
+    this.#limits = limits
+  }
+
+  /** Whether there is no room left for anybody. */
+  get isFull(): boolean {
+    return this.#waiting.size > 0 && this.#total >= this.#limits.total
+  }
+
+  /** Resolves with how to leave, which may be called more than once. */
+  enter(holder: string, weight = 1): Promise<() => void> {
+    const { patienceMs, tooLong } = this.#limits
+    return new Promise((resolve, reject) => {
+      const waiting: Waiting = {
+        weight,
+        enter: () => {
+          clearTimeout(timer)
+          resolve(this.#enter(holder, weight))
+        },
+      }
+      const giveUp = () => {
+        if (this.#waiting.remove(holder, waiting)) reject(unavailable(tooLong))
+      }
+      const timer = setTimeout(giveUp, patienceMs).unref()
+      this.#waiting.add(holder, waiting)
+      this.#serve()
+    })
+  }
+
+  #enter(holder: string, weight: number): () => void {
+    this.#add(holder, 1, weight)
+    let isInside = true
+    return () => {
+      if (!isInside) return
+      isInside = false
+      this.#add(holder, -1, -weight)
+      this.#serve()
+    }
+  }
+
+  #add(holder: string, entries: number, weight: number) {
+    const now = this.#inside.get(holder) ?? { entries: 0, weight: 0 }
+    const next = { entries: now.entries + entries, weight: now.weight + weight }
+    if (next.entries === 0) this.#inside.delete(holder)
+    else this.#inside.set(holder, next)
+    this.#total += weight
+  }
+
+  #serve() {
+    const { perHolder, total } = this.#limits
+    const fits = (holder: string, { weight }: Waiting) => {
+      const own = this.#inside.get(holder)
+      return (!own || own.weight + weight <= perHolder) && (this.#total === 0 || this.#total + weight <= total)
+    }
+    for (let next = this.#waiting.next(fits); next; next = this.#waiting.next(fits)) next.enter()
+  }
+}
