@@ -1,6 +1,7 @@
 import { CompiledQuery } from 'kysely'
 import type { Model } from '../model/model.ts'
 import type { Database, Row, Storage } from '../storage/storage.ts'
+import { formerName } from '../tables/journal.ts'
 
 /** One row of the journal, as it is stored. */
 export interface ChangeRow {
@@ -50,18 +51,26 @@ const RENAMES = 'SELECT change, earlier, later FROM dossier_renames WHERE model 
 export const readRenames = async (db: Database, model: string): Promise<Rename[]> =>
   (await db.executeQuery(CompiledQuery.raw(RENAMES, [model]))).rows as Rename[]
 
-/** Reads rows of a model's journal. A field that has been renamed since is called by its name of today. */
+const SECRETS = 'SELECT field, "upTo" FROM dossier_secrets WHERE model = ?'
+
+/**
+ * Reads rows of a model's journal. A field that has been renamed since is called by its name of today. What a field held
+ * before it became a secret is not shown, whether it has been taken out already or not, and whatever the field is now.
+ */
 export function entriesOf(storage: Storage, model: Model) {
   const secrets = new Set(model.fields.filter(({ writeOnly }) => writeOnly).map(({ name }) => name))
 
   return async function entries(rows: Row[]): Promise<Entry[]> {
     const renames = (await storage.read({ sql: RENAMES, parameters: [model.name] })) as unknown as Rename[]
-    return (rows as unknown as ChangeRow[]).map((row) => entryOf(row, renames))
+    const known = await storage.read({ sql: SECRETS, parameters: [model.name] })
+    const secretUpTo = new Map(known.map(({ field, upTo }) => [field as string, upTo as number]))
+    return (rows as unknown as ChangeRow[]).map((row) => entryOf(row, renames, secretUpTo))
   }
 
-  function entryOf(row: ChangeRow, renames: Rename[]): Entry {
+  function entryOf(row: ChangeRow, renames: Rename[], secretUpTo: Map<string, number>): Entry {
     const { change, version, operation, by, at, batch, was, became, whole } = row
     const nameNow = (name: string) => todaysName(name, change, renames)
+    const isSecret = (name: string) => secrets.has(name) || change <= (secretUpTo.get(name) ?? -1)
     const isForgotten = was === null && became === null && operation !== 'forget'
     const values = new Map<string, Values>()
     const from = parsed(was)
@@ -70,12 +79,16 @@ export function entriesOf(storage: Storage, model: Model) {
     for (const name of JSON.parse(row.fields) as (string | [string])[]) {
       if (typeof name !== 'string') values.set(nameNow(name[0]), undefined)
       else {
-        const isKept = !isForgotten && !secrets.has(nameNow(name))
+        const isKept = !isForgotten && !isSecret(nameNow(name))
         values.set(nameNow(name), isKept ? { from: from[index] ?? null, to: to[index] ?? null } : undefined)
         index++
       }
     }
-    const record = whole ? Object.entries(JSON.parse(whole)).map(([name, value]) => [nameNow(name), value]) : undefined
+    const record = whole
+      ? Object.entries(JSON.parse(whole))
+          .map(([name, value]): [string, unknown] => [nameNow(name), value])
+          .filter(([name]) => !isSecret(name))
+      : undefined
     return {
       change,
       version,
@@ -97,6 +110,6 @@ export function todaysName(name: string, change: number, renames: Rename[]): str
   return renames.reduce((now, rename) => {
     if (rename.change < change) return now
     if (rename.earlier === now) return rename.later
-    return rename.later === now ? `${now} (before ${rename.change + 1})` : now
+    return rename.later === now ? formerName(now, rename.change) : now
   }, name)
 }

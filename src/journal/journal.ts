@@ -14,6 +14,11 @@ const POSITION = `
     min(CASE WHEN operation = 'delete' AND version <> ? THEN NULL WHEN operation <> 'create' THEN change END) AS ended
   ${OF_RECORD} AND version IN (?, CAST(? AS BIGINT) + 1)`
 
+/** The change that made a version, if it is one of the last: most often it is. */
+const LATELY = `
+  SELECT change FROM (SELECT change, version, operation ${OF_RECORD} ORDER BY change DESC LIMIT ${MOST_SINCE}) AS last
+  WHERE version = ? AND operation <> 'delete' ORDER BY change DESC LIMIT 1`
+
 /** Who waits for what may have to look at all changes of a record. */
 export type Waiting = Omit<Seeker, 'bytes' | 'shapes'>
 
@@ -87,6 +92,8 @@ export function journalOf(storage: Storage, model: Model) {
 
   /** The number of the change that made a version, or, where that is not kept, one before that which ended it. */
   async function positionOf(id: number, version: number, waiting: Waiting): Promise<number | undefined> {
+    const lately = await storage.readOne({ sql: LATELY, parameters: [model.name, id, version] })
+    if (lately) return lately.change as number
     // The one statement here that may have to go through all changes of a record.
     const [row] = await look(POSITION, [version, version, model.name, id, version, version], waiting)
     const { made, ended } = row as { made: number | null; ended: number | null }

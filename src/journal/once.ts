@@ -1,5 +1,5 @@
 import { Failure } from '../errors.ts'
-import type { Row, Step, Storage, Unit } from '../storage/storage.ts'
+import type { HandedAll, Row, Step, Storage, Unit } from '../storage/storage.ts'
 
 /** How long a key is kept. */
 export const KEPT_MS = 86_400_000
@@ -11,12 +11,15 @@ export interface Sent {
   hash: string
 }
 
-/** What the first request of a key came to. */
+/** What the first request of a key came to: the rows of each step, of most records only the id and the version. */
 export interface Kept {
   rows: Row[][]
   /** no table has been changed since: the rows are what they would be today */
   isCurrent: boolean
 }
+
+/** Characters up to which records are kept whole whose versions are not kept elsewhere. */
+const MAX_WHOLE = 8192
 
 /** Which change of the tables was the last. */
 const TABLES = '(SELECT coalesce(max(id), 0) FROM dossier_migrations)'
@@ -77,7 +80,7 @@ export class Once {
     try {
       // What finds nothing to change has not been done: then no key is kept either.
       const steps = unit.steps.with(-1, { ...(unit.steps.at(-1) as Step), must: true })
-      const rows = await this.#storage.write({ ...unit, steps: [...steps, this.#keep()] })
+      const rows = await this.#storage.write({ ...unit, steps: [...steps, this.#keep(steps)] })
       return rows.slice(0, -1)
     } catch (error) {
       // What is in the way may be just what another process has done for the same request.
@@ -87,10 +90,13 @@ export class Once {
     }
   }
 
-  #keep(): Step {
+  #keep(steps: Step[]): Step {
     const { username, key, hash } = this.#sent
     const now = Date.now()
-    return { sql: KEEP, parameters: [username, key, hash, now, { all: true }, now - KEPT_MS], must: true }
+    const returning = (what: Step['returns']) => steps.flatMap(({ returns }, step) => (returns === what ? step : []))
+    const [stubs, stubsIfLong] = [returning('journalled record'), returning('record')]
+    const rows: HandedAll = { all: true, stubs, stubsIfLong, longest: MAX_WHOLE }
+    return { sql: KEEP, parameters: [username, key, hash, now, rows, now - KEPT_MS], must: true }
   }
 
   async #look(): Promise<void> {

@@ -1,6 +1,7 @@
 import { PAGE_BYTES } from '../storage/size.ts'
 import { type Row, type Soon, type Storage, StorageFault } from '../storage/storage.ts'
 import { ENTRY_COLUMNS, type Entry, OF_RECORD } from './entry.ts'
+import { type Restores, readRestores } from './restores.ts'
 
 /** Right after a change, and which version a record had then. */
 export interface Place {
@@ -29,16 +30,17 @@ export function statesOf(storage: Storage, model: string, entries: (rows: Row[])
     current: () => Soon<Row | undefined>,
     gone?: AbortSignal,
   ): Promise<Row | undefined> {
-    let { state, from } = await beginning(id, place, current)
+    const restores = await readRestores(storage)
+    let { state, from } = await beginning(id, place, current, restores)
     let undone: Entry | undefined
     for await (const entry of backwards(id, from, place.change)) {
       if (gone?.aborted) throw new StorageFault('unwanted', 'Nobody waits for it any more.')
       // What happened while nothing was written down cannot be undone.
-      if (undone && !follows(undone, entry)) state = undefined
+      if (undone && !follows(undone, entry, restores)) state = undefined
       state = before(entry, state)
       undone = entry
     }
-    return !undone || follows(undone, place) ? state : undefined
+    return !undone || follows(undone, place, restores) ? state : undefined
   }
 
   /** Where to begin: before the next change that tells all, or now. */
@@ -46,16 +48,20 @@ export function statesOf(storage: Storage, model: string, entries: (rows: Row[])
     id: number,
     { change }: Place,
     current: () => Soon<Row | undefined>,
+    { isBetween }: Restores,
   ): Promise<{ state?: Row | undefined; from: number }> {
     const whole = await storage.readOne({ sql: WHOLE, parameters: [model, id, change] })
     if (whole) return { from: whole.change as number }
     let state: Row | undefined
     let newest: Place
     let looks = 0
+    const isOfOneMoment = () =>
+      state?.version === newest.version ||
+      (isBetween(newest.change, Number.POSITIVE_INFINITY) && Number(state?.version) > newest.version)
     do {
       state = await current()
       newest = ((await storage.readOne({ sql: NEWEST, parameters: [model, id] })) ?? NOWHERE) as Place
-    } while (state?.version !== newest.version && ++looks < MOST_LOOKS)
+    } while (!isOfOneMoment() && ++looks < MOST_LOOKS)
     return { state: looks < MOST_LOOKS ? state : undefined, from: newest.change }
   }
 
@@ -76,7 +82,8 @@ export function statesOf(storage: Storage, model: string, entries: (rows: Row[])
 }
 
 /** Whether nothing is missing between two changes. A delete has the version that it ended; a shell may leave it alone. */
-function follows({ operation, version }: Entry, previous: { version: number }): boolean {
+function follows({ change, operation, version }: Entry, previous: Place, { isBetween }: Restores): boolean {
+  if (version > previous.version && isBetween(previous.change, change)) return true
   if (operation === 'delete') return version === previous.version
   return version === previous.version + 1 || version === previous.version
 }
@@ -98,13 +105,14 @@ export function asDeleted({ values, version, isForgotten }: Entry): Row | undefi
 function undo(record: Row, { values, isForgotten }: Entry): Row | undefined {
   if (isForgotten) return undefined
   const earlier = { ...record }
-  for (const [name, value] of values) if (value) earlier[name] = value.from
+  // Undefined where that is not kept, of a field that was a secret then.
+  for (const [name, value] of values) earlier[name] = value?.from
   return earlier
 }
 
 /** What a record became by a change. */
 export function redo(record: Row, { values }: Entry): Row {
   const later = { ...record }
-  for (const [name, value] of values) if (value) later[name] = value.to
+  for (const [name, value] of values) later[name] = value?.to
   return later
 }

@@ -13,8 +13,11 @@ export interface Merged {
   merged: string[]
 }
 
+/** A record as it was at a version; undefined if that is not kept. */
+type Rebuild = (id: number, version: number, person: Person) => Promise<Stored | undefined>
+
 /** What is answered to who has written a record: from the rows of the unit, or from what was kept of an earlier one. */
-export function answersOf(model: Model) {
+export function answersOf(model: Model, rebuild: Rebuild) {
   const decode = rowDecoder(model) as (row: Row) => Stored
   const shown = ['id', 'version', ...visibleFields(model).map(({ name }) => name)]
 
@@ -29,24 +32,39 @@ export function answersOf(model: Model) {
   /** The step before tells what others had changed. */
   function merged(rows: Row[][], person: Person): Merged {
     const record = decode(rows.at(-1)?.[0] as Row)
-    const names = mayRead(person, record) ? mergedFields(model, rows[0]?.[0]?.merged as string) : []
-    return { record: asSeenBy(person, record), merged: names }
+    return { record: asSeenBy(person, record), merged: mergedIn(rows, record, person) }
   }
 
-  /** The same once more, as far as it may still be seen. */
+  const mergedIn = (rows: Row[][], record: Stored, person: Person) =>
+    mayRead(person, record) ? mergedFields(model, rows[0]?.[0]?.merged as string) : []
+
+  /** The same once more, as far as it may still be seen. Of a key most often only ids and versions are kept. */
   const replay = {
-    written: (kept: Kept, person: Person) => written(known(kept), person),
-    merged: (kept: Kept, person: Person) => merged(known(kept), person),
-    removed: ({ rows }: Kept): number => rows.at(-1)?.[0]?.id as number,
+    written: async (kept: Kept, person: Person) => asSeenBy(person, await recordOf(kept, person)),
+    merged: async (kept: Kept, person: Person): Promise<Merged> => {
+      const record = await recordOf(kept, person)
+      return { record: asSeenBy(person, record), merged: mergedIn(kept.rows, record, person) }
+    },
+    removed: async ({ rows }: Kept): Promise<number> => rows.at(-1)?.[0]?.id as number,
+    /** among others, which are answered in any case: where it is not kept, its id and version */
+    writtenOrStub: async (kept: Kept, person: Person) =>
+      asSeenBy(person, (await findRecord(kept, person)) ?? stubOf(kept.rows.at(-1)?.[0] as Stored)),
   }
 
-  /** What is shown today of the rows of then. */
-  function known({ rows, isCurrent }: Kept): Row[][] {
+  async function findRecord({ rows, isCurrent }: Kept, person: Person): Promise<Stored | undefined> {
     const row = rows.at(-1)?.[0] as Stored
-    if (isCurrent) return [...rows.slice(0, -1), [Object.fromEntries(shown.map((name) => [name, row[name]]))]]
+    const isWhole = Object.keys(row).length > 2
+    if (isWhole && isCurrent) return decode(Object.fromEntries(shown.map((name) => [name, row[name]])))
+    return rebuild(row.id, row.version, person)
+  }
+
+  async function recordOf(kept: Kept, person: Person): Promise<Stored> {
+    const record = await findRecord(kept, person)
+    if (record) return record
+    const row = kept.rows.at(-1)?.[0] as Stored
     throw new Failure(
       'KEY_REUSED',
-      `This request was carried out, but tables have been changed since, and what it was answered cannot be told again. Read ${model.name} ${row.id}.`,
+      `This request was carried out, but what it was answered is not kept any more. Read ${model.name} ${row.id}.`,
       { data: [stubOf(row)] },
     )
   }

@@ -32,6 +32,9 @@ const MOST_ANSWERED = 16_777_216
 /** How long others may have to wait while it is planned. */
 const PLANNED_MS = 5
 
+/** Records that are looked up at once, where a batch is answered again. */
+const LOOKED_UP = 20
+
 /** What a batch needs to know. */
 interface Parts {
   storage: Storage
@@ -90,13 +93,22 @@ export function batchOf({ storage, models, collections, missingModel }: Parts) {
   }
 
   /** What the same batch came to before: each operation was one step, the last ones of the unit. */
-  function replay(operations: BatchOperation[], doer: Doer, { rows, isCurrent }: Kept): unknown[] {
+  async function replay(operations: BatchOperation[], doer: Doer, { rows, isCurrent }: Kept): Promise<unknown[]> {
     const steps = rows.slice(-operations.length)
-    return operations.map((operation, index) => {
-      const { replay: again } = collections.get(modelOf(operation, doer)) as Records
-      const kept = { rows: [steps[index] as Row[]], isCurrent }
-      return 'delete' in operation ? again.removed(kept) : again.written(kept, doer)
-    })
+    const answers: unknown[] = []
+    const answer = (operation: BatchOperation, index: number) =>
+      at<unknown>(index, () => {
+        const { replay: again } = collections.get(modelOf(operation, doer)) as Records
+        const kept = { rows: [steps[index] as Row[]], isCurrent }
+        return 'delete' in operation ? again.removed(kept) : again.writtenOrStub(kept, doer)
+      })
+    const breath = new Breath(PLANNED_MS)
+    for (let from = 0; from < operations.length; from += LOOKED_UP) {
+      const some = operations.slice(from, from + LOOKED_UP)
+      answers.push(...(await Promise.all(some.map((operation, index) => answer(operation, from + index)))))
+      if (breath.isDue) await breath.take()
+    }
+    return answers
   }
 
   function modelOf(operation: BatchOperation, person: Person): Model {

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { type Person, type Reach, reachOf, scopeOf } from '../model/access.ts'
 import { type Model, tableOf, visibleFields } from '../model/model.ts'
-import type { Handed, Row, Statement, Step, Unit } from '../storage/storage.ts'
+import type { Handed, Row, Step, Unit } from '../storage/storage.ts'
 import { encode, encodeSent } from '../tables/columns.ts'
 import { is } from '../tables/condition.ts'
 import { shapesOf } from '../tables/shape.ts'
@@ -21,6 +21,17 @@ interface Given {
   reach: Reach
 }
 
+/** A record that comes back. */
+interface Recreated {
+  id: number
+  version: number
+  data: Row
+  /** what columns hold that no field has any more */
+  hidden: Row
+  /** the change that deleted it */
+  deletion: number
+}
+
 /** What is written of one model's records, as units of work: what belongs together is one, whoever asked for it. */
 export function changesOf({ storage: { db } }: Surroundings, model: Model) {
   const table = tableOf(model)
@@ -29,6 +40,7 @@ export function changesOf({ storage: { db } }: Surroundings, model: Model) {
   const writable = model.fields.filter((field) => !field.readOnly)
   const shown = ['id', 'version', ...visibleFields(model).map((field) => field.name)]
   const shapes = shapesOf([model])
+  const returns = model.history ? 'journalled record' : 'record'
   const valuesFor = (names: string[]) =>
     Object.fromEntries(names.map((name) => [name, hole<Given>(({ values }) => values[name])]))
 
@@ -58,22 +70,25 @@ export function changesOf({ storage: { db } }: Surroundings, model: Model) {
   }
 
   /** A record that was deleted comes back under its own id, if nothing has happened to it since that delete. */
-  function recreate(id: number, version: number, data: Row, { username }: Person, deletion: number): Unit {
+  function recreate({ id, version, data, hidden, deletion }: Recreated, { username }: Person): Unit {
     const audit = { updatedOn: new Date().toISOString(), updatedBy: username }
-    const values: Row = { id, version }
+    const values: Row = { id, version, ...hidden }
     for (const field of stored) values[field.name] = encode(field, data[field.name])
     if (model.audit) Object.assign(values, audit)
     const isLast: Step = { sql: IS_LAST, parameters: [model.name, id, deletion], must: true }
-    return { shapes, steps: [isLast, insert('recreate', values)], by: username, as: 'restore' }
+    const restored = insert(`recreate ${Object.keys(hidden)}`, values)
+    return { shapes, steps: [isLast, restored], by: username, as: 'restore' }
   }
 
-  const insert = (shape: string, values: Row) =>
-    prepared(shape, { id: 0, values, reach: NOBODY }, () =>
+  const insert = (shape: string, values: Row): Step => ({
+    ...prepared(shape, { id: 0, values, reach: NOBODY }, () =>
       db
         .insertInto(table)
         .values(valuesFor(Object.keys(values)))
         .returning(shown),
-    )
+    ),
+    returns,
+  })
 
   /** The compare-and-swap: this one statement decides who wins. */
   function update(id: number, version: number, data: Row, person: Person): Unit {
@@ -97,7 +112,7 @@ export function changesOf({ storage: { db } }: Surroundings, model: Model) {
     return { shapes, steps: [{ ...look, must: true, holds: { table, id } }, swap], by: person.username }
   }
 
-  function compareAndSwap(id: number, version: number | Handed, data: Row, person: Person): Statement {
+  function compareAndSwap(id: number, version: number | Handed, data: Row, person: Person): Step {
     const audit = { updatedOn: new Date().toISOString(), updatedBy: person.username }
     const values: Row = { ...encodeSent(writable, data), ...(model.audit && audit) }
     const reach = reachOf(model, 'update', person)
@@ -105,13 +120,14 @@ export function changesOf({ storage: { db } }: Surroundings, model: Model) {
     const isUsual = usual.has(names.join()) || usual.size < MOST_USUAL
     if (isUsual) usual.add(names.join())
     const shape = isUsual ? names.join() : 'any'
-    return prepared(`update ${reach.scope} ${shape}`, { id, version, values, reach }, () =>
+    const statement = prepared(`update ${reach.scope} ${shape}`, { id, version, values, reach }, () =>
       db
         .updateTable(table)
         .set({ ...(isUsual ? valuesFor(names) : anyOf(stored.map(({ name }) => name))), version: sql`version + 1` })
         .where(within(reach, OWNER, is`"id" = ${ID} AND "version" = ${VERSION}`))
         .returning(shown),
     )
+    return { ...statement, returns }
   }
 
   /** With a version, a compare-and-swap as well. */

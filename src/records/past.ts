@@ -1,11 +1,12 @@
 import { Failure } from '../errors.ts'
 import type { ChangeRow, Entry, Values } from '../journal/entry.ts'
 import type { Journal } from '../journal/journal.ts'
+import { versionAfter } from '../journal/restores.ts'
 import { InTurn } from '../lib/in-turn.ts'
 import { type Person, reaches, reachOf } from '../model/access.ts'
-import { type Model, visibleFields } from '../model/model.ts'
+import { type Field, isOfType, type Model, visibleFields } from '../model/model.ts'
 import { bad, type View } from '../requests/query.ts'
-import type { Row } from '../storage/storage.ts'
+import type { Row, Soon } from '../storage/storage.ts'
 import type { Asker } from './asker.ts'
 import type { Stored, Surroundings } from './surroundings.ts'
 
@@ -49,7 +50,7 @@ export type LookUp = (id: number, person: Person) => Promise<Stored | undefined>
 
 /** What the records of a model were, for those who may read what they are. */
 export function pastOf(surroundings: Surroundings, model: Model, journal: Journal, lookUp: LookUp) {
-  const { findSeconds } = surroundings
+  const { storage, findSeconds } = surroundings
   const names = visibleFields(model).map(({ name }) => name)
   const waiting = ({ username, gone }: Asker) => ({ username, gone, seconds: findSeconds })
 
@@ -102,7 +103,19 @@ export function pastOf(surroundings: Surroundings, model: Model, journal: Journa
     throw new Failure('VERSION_NOT_FOUND', `Version ${number} of ${model.name} ${id} is not kept.`)
   }
 
-  return { history, version, stateAt, deletion, notThere }
+  /** A record with all that is shown of it; undefined if that version is not kept, or has values of other types. */
+  async function recordAt(id: number, number: number, asker: Asker, current: () => Soon<Stored | undefined>) {
+    const now = await current()
+    if (now?.version === number) return now
+    const state = await journal.stateAt(id, number, current, waiting(asker))
+    const fits = (field: Field) =>
+      isOfType(field, state?.[field.name] ?? null) || (state?.[field.name] ?? null) === null
+    return state && visibleFields(model).every(fits) ? journal.recordOf(state, id, number) : undefined
+  }
+
+  const nextVersion = (deletion: ChangeRow) => versionAfter(storage, deletion)
+
+  return { history, version, stateAt, recordAt, deletion, versionAfter: nextVersion, notThere }
 }
 
 export type Past = ReturnType<typeof pastOf>

@@ -55,7 +55,9 @@ export function recordsOf(surroundings: Surroundings, model: Model) {
   const checks: Checks = checksOf(model)
   const changes = changesOf(surroundings, model)
   const journal = journalOf(storage, model)
-  const { mayRead, asSeenBy, written, merged, replay } = answersOf(model)
+  const { mayRead, asSeenBy, written, merged, replay } = answersOf(model, (id, version, person) =>
+    past.recordAt(id, version, person, () => lookUp(id, EVERYTHING)),
+  )
   const shown = visibleFields(model).map((field) => field.name)
   const lost = lostOf({ model, journal, look, answers: { mayRead, asSeenBy } })
   const past = pastOf(surroundings, model, journal, (id, person) => lookUp(id, reachOf(model, 'read', person)))
@@ -115,7 +117,7 @@ export function recordsOf(surroundings: Surroundings, model: Model) {
    */
   async function perform<Result>(
     doer: Doer,
-    replay: (kept: Kept, doer: Doer) => Result,
+    replay: (kept: Kept, doer: Doer) => Promise<Result>,
     plan: () => Soon<Planned<Result>>,
   ): Promise<Result> {
     const { once } = doer
@@ -148,7 +150,14 @@ export function recordsOf(surroundings: Surroundings, model: Model) {
     const { id: named = id, version } = data as { id?: number; version: number }
     if (named !== id) throw new Failure('BAD_REQUEST', `The body names the id ${named}, but the path names ${id}.`)
     const sent = { ...data, ...handed }
-    await refuseUnreachable(surroundings, model, sent, person, id)
+    try {
+      await refuseUnreachable(surroundings, model, sent, person, id)
+    } catch (error) {
+      // What was read earlier may refer to what others have changed since: then that is what is told.
+      const current = await lookUp(id, reachOf(model, 'read', person))
+      if (current && current.version !== version) await lost(id, version, 'update', person, sent)
+      throw error
+    }
     return { version, sent }
   }
 
@@ -202,5 +211,6 @@ export function recordsOf(surroundings: Surroundings, model: Model) {
 export type Records = ReturnType<typeof recordsOf>
 
 const WHOLE: View = { expand: [] }
+const EVERYTHING: Reach = { scope: 'all', username: '' }
 const ID = hole<Given>(({ id }) => id)
 const OWNER = hole<Given>(({ reach }) => reach.username)

@@ -3,6 +3,7 @@ import type { ChangeRow } from '../journal/entry.ts'
 import { forbidden, type Operation, type Person, type Reach, reachOf, scopeOf } from '../model/access.ts'
 import { type Field, isOfType, type Model } from '../model/model.ts'
 import type { Row, Unit } from '../storage/storage.ts'
+import { hiddenValues } from '../tables/hidden.ts'
 import type { Asker, Doer } from './asker.ts'
 import type { changesOf } from './changes.ts'
 import type { Past } from './past.ts'
@@ -39,6 +40,9 @@ export function restorerOf(parts: Parts) {
     requireRight('update', asker)
     const reach = reachOf(model, 'update', asker)
     if (!(await lookUp(id, reach))) throw await past.notThere(id, asker)
+    // What is wrong with the values of then is told: whoever may not read them would learn them by that.
+    requireRight('read', asker)
+    if (!(await lookUp(id, reachOf(model, 'read', asker)))) throw await past.notThere(id, asker)
     if (version === undefined)
       throw new Failure('VERSION_REQUIRED', `${model.name} ${id} is not deleted: send the "version" that you read.`)
     if (to === undefined)
@@ -62,15 +66,20 @@ export function restorerOf(parts: Parts) {
     const data = written(state)
     checks.recreate(data)
     await refuseUnreachable(surroundings, model, data, asker)
+    const hidden = await hiddenValues(surroundings.storage.db, model, state)
+    const next = await past.versionAfter(deletion)
     // What a client cannot set comes back as it was, unless it is of another type by now.
-    const unit = changes.recreate(id, last + 1, { ...readOnly(state), ...data }, asker, deletion.change)
+    const recreated = { id, version: next, data: { ...readOnly(state), ...data }, hidden, deletion: deletion.change }
+    const unit = changes.recreate(recreated, asker)
     return carryOut(unit, asker, data, { id, version: last, operation: 'read' })
   }
 
   /** What is sent to bring a state back. A field that is newer than the state is unset, if it may be. */
   function written(state: Row): Row {
+    // What a field held while it was a secret is not known: then it stays as it is.
+    const isKnown = (name: string) => !Object.hasOwn(state, name) || state[name] !== undefined
     const isRestored = ({ name, readOnly, writeOnly, required }: Field) =>
-      !readOnly && !writeOnly && (Object.hasOwn(state, name) || !required)
+      !readOnly && !writeOnly && isKnown(name) && (Object.hasOwn(state, name) || !required)
     return Object.fromEntries(model.fields.filter(isRestored).map(({ name }) => [name, state[name] ?? null]))
   }
 

@@ -15,7 +15,7 @@ import {
 } from './draft.ts'
 import { execute } from './execute.ts'
 import { applyInPlace } from './in-place.ts'
-import { rememberRenames, rememberSecrets } from './journal.ts'
+import { recoverSecrets, rememberRenames, rememberSecrets } from './journal.ts'
 import { setAside } from './made-by-hand.ts'
 import type { Change } from './migrate.ts'
 import { overviewOf, refuse, wantedTriggers } from './overview.ts'
@@ -31,6 +31,7 @@ export async function run(db: Database, { models, miscounted, drafts }: Change):
     await fillDraft(db, draft, Number.MAX_SAFE_INTEGER)
     await requireWhole(db, draft)
   }
+  await recoverSecrets(db, models)
   // Planned inside the transaction: of two processes, the second finds nothing left to do.
   const overview = await overviewOf(
     db,
@@ -40,13 +41,17 @@ export async function run(db: Database, { models, miscounted, drafts }: Change):
   refuse(overview)
   const plans = overview.plans.filter(({ steps }) => steps.length > 0)
   const rebuilt = plans.filter(({ steps }) => steps.some(({ kind }) => kind === 'rebuild'))
-  const isRenaming = plans.some(({ steps }) => steps.some(({ kind }) => kind === 'rename'))
+  const renamed = plans.filter(({ steps }) => steps.some(({ kind }) => kind === 'rename'))
   const existing = await readTriggers(db)
   const dialect = db.dialect.tables
-  const wanted = wantedTriggers(models, overview.unserved, existing, dialect)
-  // Triggers name tables and columns that are about to change: then they all go, and are made anew at the end. To rename
-  // a column, SQLite would read each of them, whatever table it is on.
-  const kept = await dropTriggers(db, existing, rebuilt.length > 0 || isRenaming ? [] : wanted)
+  const wanted = wantedTriggers(overview.plans, overview.unserved, existing, dialect)
+  // Triggers name tables and columns that are about to change: they go, and are made anew at the end. Where columns are
+  // changed in place those of other tables stay, for dropping one locks its table; else all go: to rename a column, SQLite
+  // would read each of them, whatever table it is on.
+  const changed = [...rebuilt, ...renamed].map(({ model }) => `${tableOf(model)}__`)
+  const stays = ({ name }: Trigger) =>
+    changed.length === 0 || (dialect.altersInPlace && !changed.some((start) => name.startsWith(start)))
+  const kept = await dropTriggers(db, existing, wanted.filter(stays))
   if (dialect.altersInPlace) await applyInPlace(db, plans)
   else await applyWithDrafts(db, plans, drafts)
   for (const trigger of wanted) if (!kept.includes(trigger.name)) await execute(db, dialect.createTrigger(trigger))

@@ -48,7 +48,7 @@ function toDocument(value: string | number, from: string, type: string): string 
   try {
     const document = JSON.parse(text)
     const fits = typeof document === 'object' && document !== null && Array.isArray(document) === (type === 'array')
-    if (!fits || inexactNumbers(text).length > 0 || repeatedKey(text) !== undefined) return undefined
+    if (!fits || inexactNumbers(text, 1).length > 0 || repeatedKey(text) !== undefined) return undefined
     return JSON.stringify(document)
   } catch {
     // A text that is not JSON is no document.

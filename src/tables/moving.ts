@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { type Model, tableOf } from '../model/model.ts'
-import type { Column, Database, Row, TableState } from '../storage/storage.ts'
+import { type Column, type Database, DatabaseError, type Row, type TableState } from '../storage/storage.ts'
+import { isUnfinished, markFinished, markUnfinished, requireMover } from '../storage/unfinished.ts'
 import { createTable } from './ddl.ts'
 import { execute } from './execute.ts'
 import { hiddenColumns } from './plan-renames.ts'
@@ -19,7 +20,7 @@ const ROWID = 'rowid'
 
 /** The service's own tables, those that others refer to first. What follows from records is made anew. */
 export const OWN_TABLES: Moved[] = [
-  own('dossier_users', 'username password roles enabled createdOn lastLogin'),
+  own('dossier_users', 'username password roles enabled createdOn lastLogin lastAddress'),
   own('dossier_former', 'username'),
   own('dossier_sessions', 'id username createdOn lastSeen address'),
   own('dossier_attempts', 'id username address at', true),
@@ -27,7 +28,8 @@ export const OWN_TABLES: Moved[] = [
   own('dossier_tokens', 'id hash username name readOnly createdOn expires lastUsed', true),
   own('dossier_migrations', 'id at model steps fileHash', true),
   { ...own('dossier_renames', 'change model earlier later'), order: ROWID },
-  own('dossier_secrets', 'model field upTo done'),
+  own('dossier_secrets', 'model field upTo done isOpen'),
+  own('dossier_restores', 'change gap'),
   own('dossier_changes', 'change model id version operation by at createdBy batch fields was became whole', true),
 ]
 
@@ -61,8 +63,33 @@ export async function tablesOf(db: Database, models: Model[]): Promise<MovedTabl
   return moved
 }
 
+/** The job that begins a move: from then on the database is marked. What another one has left there goes. */
+export async function begin(db: Database, token: string): Promise<void> {
+  if (!(await isUnfinished(db))) {
+    await requireEmpty(db)
+    await markUnfinished(db, token)
+    return
+  }
+  await markUnfinished(db, token)
+  for (const table of await db.dialect.tables.modelTables(db)) await execute(db, db.dialect.tables.dropTable(table))
+  const made = ['dossier_counts', 'dossier_tables', ...(db.dialect.tables.isShared ? ['dossier_models'] : [])]
+  for (const table of [...OWN_TABLES.map((one) => one.table).reverse(), ...made])
+    await execute(db, `DELETE FROM ${table}`)
+}
+
+async function requireEmpty(db: Database): Promise<void> {
+  const user = await db.selectFrom('dossier_users').select('username').limit(1).executeTakeFirst()
+  const tables = await db.dialect.tables.modelTables(db)
+  if (user || tables.length > 0)
+    throw new DatabaseError('There is something already where this is to go. Name an empty place.')
+}
+
+/** The job that ends a move. */
+export const finish = (db: Database, token: string): Promise<void> => markFinished(db, token)
+
 /** The job that makes the tables, without indexes and triggers: those come when all is there. */
-export async function make(db: Database, tables: MovedTable[]): Promise<void> {
+export async function make(db: Database, { tables, token }: { tables: MovedTable[]; token: string }): Promise<void> {
+  await requireMover(db, token)
   for (const { table, model, hidden } of tables) {
     const described = model ?? ({ name: table, fields: [] } as unknown as Model)
     await execute(db, createTable(described, db.dialect.tables, table, hidden))
@@ -72,8 +99,16 @@ export async function make(db: Database, tables: MovedTable[]): Promise<void> {
 /** Values that one statement may have. */
 const MOST_VALUES = 20_000
 
+export interface Put {
+  table: string
+  columns: string[]
+  rows: Row[]
+  token: string
+}
+
 /** The job that puts some rows into a table. */
-export async function put(db: Database, { table, columns, rows }: { table: string; columns: string[]; rows: Row[] }) {
+export async function put(db: Database, { table, columns, rows, token }: Put) {
+  await requireMover(db, token)
   const most = Math.floor(MOST_VALUES / columns.length)
   for (let from = 0; from < rows.length; from += most)
     await db

@@ -2,7 +2,7 @@ import { type Model, tableOf } from '../model/model.ts'
 import { type Database, Refused, type TableDialect, type TableState, type Trigger } from '../storage/storage.ts'
 import { countTriggerNames } from './counts.ts'
 import { shapeOf } from './ddl.ts'
-import { journalTriggerNames } from './journal.ts'
+import { journalTriggerNames, readSecrets } from './journal.ts'
 import { planTable, type TablePlan } from './plan.ts'
 import { isAmong, readTriggers, triggersOf, unservedTriggers } from './triggers.ts'
 import { verifyPlan } from './verify.ts'
@@ -31,16 +31,17 @@ export interface Unserved {
 export async function overviewOf(db: Database, models: Model[], drafted: string[] = []): Promise<Overview> {
   const dialect = db.dialect.tables
   const triggers = await readTriggers(db)
+  const secrets = await readSecrets(db)
   const plans: TablePlan[] = []
   for (const model of models) {
     const table = await dialect.readTable(db, tableOf(model))
-    const plan = planTable(model, table, triggers, dialect)
+    const plan = planTable(model, table, triggers, dialect, secrets.get(model.name))
     const isDrafted = drafted.includes(model.name)
     const refusals = table && plan.refusals.length === 0 ? await verifyPlan(db, plan, table, isDrafted) : []
     plans.push({ ...plan, refusals: [...plan.refusals, ...refusals] })
   }
   const unserved = await unservedAmong(db, models, triggers)
-  const wanted = new Set(wantedTriggers(models, unserved, triggers, dialect).map(({ name }) => name))
+  const wanted = new Set(wantedTriggers(plans, unserved, triggers, dialect).map(({ name }) => name))
   const stale = triggers.filter(({ name }) => !wanted.has(name)).map(({ name }) => name)
   const drafts = dialect.altersInPlace ? [] : await readDrafts(db)
   return { plans, unserved, isKnown: await areKnown(db, models), stale: [...stale, ...drafts] }
@@ -66,7 +67,7 @@ async function unservedAmong(db: Database, models: Model[], existing: Trigger[])
 
 /** Of all models, and of those that are not served: these go on counting and writing down, and hold up deletes. */
 export function wantedTriggers(
-  models: Model[],
+  plans: TablePlan[],
   unserved: Unserved[],
   existing: Trigger[],
   dialect: TableDialect,
@@ -76,7 +77,7 @@ export function wantedTriggers(
     return [...countTriggerNames(table), ...journalTriggerNames(table)]
   })
   return [
-    ...models.flatMap((model) => triggersOf(model, dialect)),
+    ...plans.flatMap(({ model, hidden }) => triggersOf(model, dialect, hidden)),
     ...unserved.flatMap(({ triggers }) => triggers),
     ...existing.filter(({ name }) => kept.includes(name)),
   ]

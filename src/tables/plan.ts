@@ -12,6 +12,7 @@ import {
   remarkOn,
   storable,
 } from './ddl.ts'
+import type { HiddenColumn } from './journal.ts'
 import { planRebuild, type Rebuild } from './plan-rebuild.ts'
 import { columnOf, hiddenColumns, planRenames, type Rename } from './plan-renames.ts'
 import { isAmong, triggersOf } from './triggers.ts'
@@ -23,7 +24,7 @@ export interface TablePlan {
   /** why the change cannot be made; then no step is carried out */
   refusals: string[]
   /** columns with data that no field shows any more */
-  hidden: string[]
+  hidden: HiddenColumn[]
 }
 
 export type Step = { what: string } & (
@@ -45,6 +46,7 @@ export function planTable(
   table: TableState | undefined,
   triggers: Trigger[],
   dialect: TableDialect,
+  secrets: string[] = [],
 ): TablePlan {
   if (!table) {
     const create: Step = { kind: 'create', what: 'create the table', sql: createTable(model, dialect) }
@@ -60,7 +62,9 @@ export function planTable(
   const additions = model.fields.filter((field) => !columnOf(field, columns))
   const fills = table.rows > FILLED_AT_ONCE ? additions.filter((field) => field.default !== undefined) : []
   const rebuild = planRebuild(model, table, columns, { takeovers, fills, dialect })
-  const hidden = hiddenColumns(model, columns).filter(({ name }) => !takeovers.some(({ from }) => from === name))
+  const hidden = hiddenColumns(model, columns)
+    .filter(({ name }) => !takeovers.some(({ from }) => from === name))
+    .map(({ name, type }) => ({ name, type, isSecret: secrets.includes(name) }))
   const steps: Step[] = [
     ...renames.map((rename) => renameColumn(rename, model)),
     // A rebuilt table has all new columns from the start.
@@ -72,14 +76,14 @@ export function planTable(
   return {
     model,
     // Whatever else is changed, triggers are looked at as well.
-    steps: steps.length > 0 ? steps : planTriggers(model, triggers, dialect),
+    steps: steps.length > 0 ? steps : planTriggers(model, triggers, dialect, hidden),
     refusals: [
       ...refuseAdditions(additions, model, table),
       ...refuseSpellings(model, table, columns),
       ...refuseTooMany(model, hidden, dialect),
       ...refuseLongNames(model, dialect),
     ],
-    hidden: hidden.map(({ name }) => name),
+    hidden,
   }
 }
 
@@ -130,8 +134,8 @@ function planIndexes(model: Model, existing: string[], dialect: TableDialect): S
 }
 
 /** A model that was away comes back without some; a file that says something else about deletes wants others. */
-function planTriggers(model: Model, existing: Trigger[], dialect: TableDialect): Step[] {
-  if (triggersOf(model, dialect).every((wanted) => isAmong(wanted, existing))) return []
+function planTriggers(model: Model, existing: Trigger[], dialect: TableDialect, hidden: HiddenColumn[]): Step[] {
+  if (triggersOf(model, dialect, hidden).every((wanted) => isAmong(wanted, existing))) return []
   return [{ kind: 'triggers', what: 'renew what happens when records change' }]
 }
 
@@ -157,7 +161,7 @@ function refuseSpellings(model: Model, table: TableState, columns: Column[]): st
   return [`The name differs from that of ${earlier}, whose table is there, only in case. Keep the earlier spelling.`]
 }
 
-function refuseTooMany(model: Model, hidden: Column[], { mostColumns }: TableDialect): string[] {
+function refuseTooMany(model: Model, hidden: HiddenColumn[], { mostColumns }: TableDialect): string[] {
   const count = 2 + model.fields.length + hidden.length
   if (count <= mostColumns) return []
   return [

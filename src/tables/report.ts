@@ -43,5 +43,13 @@ export function reportOf({ model, steps, refusals, hidden }: TablePlan, rules: R
   const access = Object.fromEntries(OPERATIONS.map((operation) => [operation, whoMay(model, operation)]))
   const broken = mapValues(rules, ({ records }) => records)
   const brokenIn = mapValues(rules, ({ ids }) => ids)
-  return { model: model.name, steps: steps.map(({ what }) => what), refusals, hidden, broken, brokenIn, access }
+  return {
+    model: model.name,
+    steps: steps.map(({ what }) => what),
+    refusals,
+    hidden: hidden.map(({ name }) => name),
+    broken,
+    brokenIn,
+    access,
+  }
 }

@@ -2,7 +2,7 @@ import { type Model, type Reference, tableOf } from '../model/model.ts'
 import type { Database, TableDialect, TableState, Trigger } from '../storage/storage.ts'
 import { countTriggers } from './counts.ts'
 import { quote } from './ddl.ts'
-import { journalTriggers } from './journal.ts'
+import { type HiddenColumn, journalTriggers } from './journal.ts'
 
 /** The names of ours end in these words. */
 const OURS = ['count', 'clear', 'unserved', 'journal']
@@ -12,10 +12,10 @@ export const isAmong = (wanted: Trigger, others: Trigger[]) =>
   others.some(({ name, sql: text }) => name === wanted.name && text === wanted.sql)
 
 /** Every trigger that a model wants. */
-export const triggersOf = (model: Model, dialect: TableDialect): Trigger[] => [
+export const triggersOf = (model: Model, dialect: TableDialect, hidden: HiddenColumn[] = []): Trigger[] => [
   ...countTriggers(tableOf(model), dialect),
   ...clearTriggers(model, dialect),
-  ...journalTriggers(model, dialect),
+  ...journalTriggers(model, dialect, hidden),
 ]
 
 /**

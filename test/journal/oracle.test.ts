@@ -1,25 +1,27 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { hasLoneEscape } from '../../src/lib/json-keys.ts'
-import { type Client, PASSWORD, startApp } from '../helper.ts'
+import { type Client, PASSWORD, startApp, writeModel } from '../helper.ts'
 
 /** Random things happen to records, beside an oracle that remembers every state; then the history must tell the same. */
 
+const LIST = { list: { type: 'array' } }
+const child = (more: object) => ({
+  type: 'object',
+  properties: {
+    text: { type: 'string' },
+    whole: { type: 'integer' },
+    ratio: { type: 'number' },
+    flag: { type: 'boolean' },
+    ...more,
+    label: { type: 'string', computed: '{text}/{whole}/{ratio}/{flag}' },
+    cleared: { type: 'integer', reference: 'a.Parent', onDelete: 'clear' },
+    owner: { type: 'integer', reference: 'a.Parent', onDelete: 'cascade' },
+  },
+})
 const MODELS = {
   'a.Parent.json': { type: 'object', properties: { name: { type: 'string' } } },
-  'a.Child.json': {
-    type: 'object',
-    properties: {
-      text: { type: 'string' },
-      whole: { type: 'integer' },
-      ratio: { type: 'number' },
-      flag: { type: 'boolean' },
-      list: { type: 'array' },
-      label: { type: 'string', computed: '{text}/{whole}/{ratio}/{flag}' },
-      cleared: { type: 'integer', reference: 'a.Parent', onDelete: 'clear' },
-      owner: { type: 'integer', reference: 'a.Parent', onDelete: 'cascade' },
-    },
-  },
+  'a.Child.json': child(LIST),
 }
 
 const value = {
@@ -48,6 +50,8 @@ const step = fc.oneof(
   { arbitrary: fc.record({ do: fc.constant('delete' as const), at: pick }), weight: 1 },
   { arbitrary: fc.record({ do: fc.constant('deleteParent' as const), at: pick }), weight: 1 },
   { arbitrary: fc.record({ do: fc.constant('restore' as const), at: pick, to: pick }), weight: 2 },
+  // One field leaves the file, or comes back to it.
+  { arbitrary: fc.record({ do: fc.constant('away' as const) }), weight: 1 },
 )
 
 type Data = Record<string, unknown>
@@ -67,6 +71,7 @@ t.test('history is what happened', async (t) => {
   await admin.put('/ws/users', { username: 'ann', password: PASSWORD, roles: [] })
   const people = [admin, await app.login('ann')]
   const CHILD = '/ws/rest/a.Child'
+  let keys = 0
   const read = async (id: number): Promise<Data | undefined> => (await admin.get(`${CHILD}/${id}`)).body.data?.[0]
 
   await fc.assert(
@@ -75,8 +80,25 @@ t.test('history is what happened', async (t) => {
       for (let nth = 0; nth < 4; nth++)
         parents.push((await admin.put('/ws/rest/a.Parent', { name: 'p' })).body.data[0].id)
       const children: Known[] = []
-      const note = async (child: Known, operation: string) => {
+      let isAway = false
+      const serve = async (away: boolean) => {
+        if (isAway === away) return
+        isAway = away
+        writeModel(app.folder, 'a.Child.json', child(away ? {} : LIST))
+        await app.service.reload()
+      }
+      /** What can be sent again: it must be answered in the same way, whatever has happened since. */
+      const sent: { client: Client; words: Parameters<Client['send']>; text: string }[] = []
+      const write = async (client: Client, method: string, path: string, body?: object) => {
+        const words: Parameters<Client['send']> = [method, path, body, { 'idempotency-key': `key ${++keys}` }]
+        const answer = await client.send(...words)
+        if (answer.status === 200 && !isAway) sent.push({ client, words, text: answer.text })
+        return answer
+      }
+      const note = async (child: Known, operation: string, from: Data = {}) => {
         const now = await read(child.id)
+        // What is away is kept as it was; of a record that comes back, as it was then.
+        if (now && isAway) now.list = (child.isThere ? child.states.at(-1) : from)?.list ?? null
         if (now) {
           const version = now.version as number
           const before = child.states[version - 1] ?? {}
@@ -91,13 +113,18 @@ t.test('history is what happened', async (t) => {
       let turn = 0
       for (const one of steps) {
         const client = people[turn++ % 2] as Client
+        if (one.do === 'away') {
+          await serve(!isAway)
+          continue
+        }
+        if (isAway && 'data' in one) delete one.data.list
         if (one.do === 'create') {
           const given = {
             ...one.data,
             cleared: parents.slice(0, 2)[one.cleared % 3] ?? null,
             owner: parents.slice(2)[one.owner % 4] ?? null,
           }
-          const { body } = await client.put(CHILD, given)
+          const { body } = await write(client, 'PUT', CHILD, { data: given })
           const child: Known = { id: body.data[0].id, states: [], touched: [], isThere: true, operations: [] }
           children.push(child)
           await note(child, 'create')
@@ -121,25 +148,25 @@ t.test('history is what happened', async (t) => {
         if (!child) continue
         const last = child.states.length - 1
         if (one.do === 'delete') {
-          const { status } = await client.delete(`${CHILD}/${child.id}`)
+          const { status } = await write(client, 'DELETE', `${CHILD}/${child.id}`)
           t.equal(status, child.isThere ? 200 : 404)
           if (child.isThere) await note(child, 'delete')
         } else if (one.do === 'restore') {
           const to = one.to % (last + 1)
-          const { status, body } = await client.post(
-            `${CHILD}/${child.id}/restore`,
-            child.isThere ? { version: last, to } : { to },
-          )
+          const { status, body } = await write(client, 'POST', `${CHILD}/${child.id}/restore`, {
+            data: child.isThere ? { version: last, to } : { to },
+          })
           if (status === 409) t.equal(body.code, 'REFERENCE_VIOLATION')
           else {
             t.equal(status, 200)
-            t.strictSame(withoutStamp(body.data[0]), withoutStamp(child.states[to] as Data))
+            const { list, ...state } = withoutStamp(child.states[to] as Data)
+            t.strictSame(withoutStamp(body.data[0]), isAway ? state : { ...state, list })
             t.equal(body.data[0].version, last + 1)
-            await note(child, 'restore')
+            await note(child, 'restore', { list })
           }
         } else {
           const since = Math.max(0, last - one.back)
-          const { status, body } = await client.send('POST', `${CHILD}/${child.id}`, {
+          const { status, body } = await write(client, 'POST', `${CHILD}/${child.id}`, {
             data: { version: since, ...one.data },
             merge: one.merge,
           })
@@ -157,15 +184,18 @@ t.test('history is what happened', async (t) => {
           )
           if (since === last || (one.merge && clashes.length === 0)) {
             t.equal(status, 200)
-            if (one.merge) t.ok(changed.every((name) => body.merged.includes(name)))
+            if (one.merge) t.ok(changed.every((name) => body.merged.includes(name) || (isAway && name === 'list')))
             await note(child, 'update')
             t.match(child.states[last + 1], { ...one.data, updatedBy: turn % 2 ? 'admin' : 'ann' })
           } else if (status === 409) {
             t.ok(clashes.every((name) => body.conflict.clashes.includes(name)))
-            for (const name of changed) t.match(body.conflict.fields[name], { theirs: current[name], base: base[name] })
+            for (const name of changed.filter((one) => !isAway || one !== 'list'))
+              t.match(body.conflict.fields[name], { theirs: current[name], base: base[name] })
           } else t.fail(String(status))
         }
       }
+      await serve(false)
+      for (const { client, words, text } of sent) t.equal((await client.send(...words)).text, text, words.join(' '))
       for (const { id, states, operations, isThere } of children) {
         const { body } = await admin.get(`${CHILD}/${id}/history?limit=500`)
         t.strictSame(

@@ -314,3 +314,17 @@ t.test('large answers, many sets of fields, deep documents', async (t) => {
     t.equal((await admin.post('/ws/batch', [{ create: 'a.Doc', data }])).status, status, `${levels} in a batch`)
   }
 })
+
+t.test('a refused batch of one operation has changed nothing', async (t) => {
+  const models = {
+    'shop.Text.json': { type: 'object', properties: { text: { type: 'string' }, mark: { type: 'string' } } },
+  }
+  const app = await startApp(t, { models, env: { BODY_LIMIT_BYTES: '20000000' } })
+  const admin = await app.login()
+  const path = '/ws/rest/shop.Text'
+  t.equal((await admin.put(path, { text: 'x'.repeat(17_000_000) })).status, 200)
+  const update = { update: 'shop.Text', data: { id: 1, version: 0, mark: 'changed' } }
+  t.match(await admin.post('/ws/batch', [update]), { status: 413, body: { code: 'BODY_TOO_LARGE', at: 0 } })
+  t.match((await admin.get(`${path}/1?fields=mark`)).body.data, [{ version: 0, mark: null }])
+  t.equal((await admin.get(`${path}/1/history`)).body.total, 1)
+})

@@ -227,14 +227,66 @@ t.test('somebody who may see less by now; and other tables', async (t) => {
     { id: 1, text: undefined, createdBy: 'ann' },
   ])
 
+  await admin.put(ITEMS, { name: 'typed' })
+  const typed = () => under(admin, 'typed')('POST', `${ITEMS}/2`, { data: { version: 0, tags: ['array'] } })
+  t.equal((await typed()).status, 200)
+  await admin.post(`${ITEMS}/2`, { version: 1, tags: null })
+  t.match((await typed()).body.data, [{ version: 1, tags: ['array'] }])
   writeModel(app.folder, 'a.Item.json', { ...ITEM, properties: { ...ITEM.properties, tags: { type: 'string' } } })
   await app.service.reload()
   const changed = await merge()
-  t.match(changed, {
-    status: 422,
-    body: { code: 'KEY_REUSED', message: /was carried out, but tables have been changed/ },
-  })
-  t.strictSame(changed.body.data, [{ id: 1, version: 2 }])
+  t.match(changed, { status: 200, body: { merged: ['done'], data: [{ id: 1, version: 2, tags: '["a"]' }] } })
+  const past = await typed()
+  t.match(past, { status: 422, body: { code: 'KEY_REUSED', message: /was carried out, but .* is not kept/ } })
+  t.strictSame(past.body.data, [{ id: 2, version: 1 }], 'what was of another type then cannot be told in today’s')
+})
+
+t.test('what is kept under a key is small, and the answer is rebuilt from it', async (t) => {
+  const app = await startApp(t, { models: { ...MODELS, 'a.Plain.json': { ...ITEM, history: false } } })
+  const admin = await app.login()
+  const name = (n: number) => `${n} ${'x'.repeat(5000)}`
+  const creates = Array.from({ length: 50 }, (_, n) => ({ create: 'a.Item', data: { name: name(n) } }))
+  const first = await under(admin, 'batch')('POST', '/ws/batch', { data: creates })
+  t.equal(first.status, 200)
+  const updates = {
+    data: Array.from({ length: 50 }, (_, n) => ({ update: 'a.Item', data: { id: n + 1, version: 0, done: true } })),
+  }
+  const second = await under(admin, 'updates')('POST', '/ws/batch', updates)
+  t.equal(second.status, 200)
+  const [{ bytes }] = (await app.storage.read({
+    sql: 'SELECT max(length(rows)) AS bytes FROM dossier_keys',
+    parameters: [],
+  })) as unknown as [{ bytes: number }]
+  t.ok(bytes < 3000, `${bytes} characters are kept of ${second.text.length}`)
+  await admin.post(`${ITEMS}/7`, { version: 1, name: 'later' })
+  await admin.delete(`${ITEMS}/8`)
+  const again = await under(admin, 'batch')('POST', '/ws/batch', { data: creates })
+  t.equal(again.text, first.text, 'also of what was changed or deleted since')
+  t.equal((await under(admin, 'updates')('POST', '/ws/batch', updates)).text, second.text)
+  const plain = () => under(admin, 'plain')('PUT', '/ws/rest/a.Plain', { data: { name: 'p' } })
+  const made = await plain()
+  t.equal((await plain()).text, made.text)
+  await admin.post('/ws/rest/a.Plain/1', { version: 0, name: 'q' })
+  t.equal((await plain()).text, made.text, 'what is kept nowhere else is kept with the key, if it is small')
+  const large = () => under(admin, 'large')('PUT', '/ws/rest/a.Plain', { data: { name: name(0), tags: [name(1)] } })
+  const { body } = await large()
+  const [{ id }] = body.data
+  t.strictSame((await large()).body, body)
+  await admin.post(`/ws/rest/a.Plain/${id}`, { version: 0, name: 'q2' })
+  t.match(await large(), { status: 422, body: { code: 'KEY_REUSED', data: [{ id, version: 0 }] } })
+  const mixed = {
+    data: [
+      { create: 'a.Plain', data: { name: 'r', tags: [name(2), name(3)] } },
+      { create: 'a.Item', data: { name: 'mixed' } },
+      { delete: 'a.Plain', id: 1 },
+    ],
+  }
+  const done = await under(admin, 'mixed')('POST', '/ws/batch', mixed)
+  t.equal((await under(admin, 'mixed')('POST', '/ws/batch', mixed)).text, done.text)
+  await admin.delete(`/ws/rest/a.Plain/${done.body.data[0].id}`)
+  const brief = await under(admin, 'mixed')('POST', '/ws/batch', mixed)
+  const [{ id: gone }, item] = done.body.data
+  t.strictSame(brief.body.data, [{ id: gone, version: 0 }, item, 1], 'of one that is not kept there is the id')
 })
 
 const CONTACTS = '/ws/rest/contacts.Contact'

@@ -8,4 +8,6 @@ await runOnPostgres([
   'plugins/conflicts',
   'plugins/batch',
   'plugins/once',
+  'plugins/ended',
+  'storage/number-text',
 ])
