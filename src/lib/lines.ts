@@ -1,5 +1,3 @@
-import { createReadStream } from 'node:fs'
-
 /** A line is longer than it may be. */
 export class TooLong extends Error {}
 
@@ -25,10 +23,4 @@ export async function* linesOf(pieces: AsyncIterable<string>, longest = Number.P
     if (length > longest) throw new TooLong('is too long')
   }
   yield begun.join('')
-}
-
-/** The lines of a file that ends with one. */
-export async function* fileLines(file: string): AsyncGenerator<string> {
-  const text = createReadStream(file, { encoding: 'utf8', highWaterMark: 262_144 }) as AsyncIterable<string>
-  for await (const line of linesOf(text)) if (line !== '') yield line
 }

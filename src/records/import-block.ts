@@ -39,6 +39,8 @@ export function blockChecker(db: Database, checking: Checking, complain: Complai
   }))
   const seenIds = new Seen()
   const whole = wholeOf(db, model, person)
+  const readable = reachOf(model, 'read', person)
+  const mayKnow = (stored: Row) => reaches(readable, stored)
   const mayCreate = scopeOf(model, 'create', person) !== 'none'
 
   return async function check(rows: FileRow[]): Promise<Drafted[]> {
@@ -118,10 +120,12 @@ export function blockChecker(db: Database, checking: Checking, complain: Complai
   async function checkReferences(drafts: Draft[]): Promise<void> {
     for (const { name, reference } of references) {
       const target = models.get((reference as Reference).model) as Model
-      const asked = drafts.filter(
-        ({ whole: now, stored, isWrong }) =>
-          !isWrong && typeof now?.[name] === 'number' && now[name] !== stored?.[name],
-      )
+      const asked = drafts.filter(({ whole: now, data, stored, isWrong }) => {
+        if (isWrong || typeof now?.[name] !== 'number') return false
+        // What the record refers to already may be sent back, but only by who may read it: others would learn it by trying.
+        const isSent = Object.hasOwn(data, name)
+        return stored && mayKnow(stored) ? now[name] !== stored[name] : !stored || isSent
+      })
       const values = asked.map((one) => [one.whole?.[name] as number])
       const found = await lookUp(target, [ID], reachOf(target, 'read', person), ['id'], values)
       for (const [index, draft] of asked.entries())
@@ -166,11 +170,10 @@ export function blockChecker(db: Database, checking: Checking, complain: Complai
   function outcomeOf({ line, data, stored, version }: Draft): Drafted {
     if (!stored) return { line, kind: 'created', data }
     // Who may not read it does not learn what it is by guessing.
-    const mayKnow = reaches(reachOf(model, 'read', person), stored)
     const isSame = (field: Field) =>
       !Object.hasOwn(data, field.name) || (!field.writeOnly && encode(field, data[field.name]) === stored[field.name])
     const { id, version: current } = stored as { id: number; version: number }
-    if (mayKnow && writable.every(isSame)) return { line, kind: 'unchanged', data: {} }
+    if (mayKnow(stored) && writable.every(isSame)) return { line, kind: 'unchanged', data: {} }
     return { line, kind: 'updated', data, id, version: current, isStrict: version !== null }
   }
 

@@ -76,6 +76,6 @@ export function documentOf(text: string): unknown {
   }
   if (isTooDeep(value)) return new Fault(`is nested deeper than ${MAX_DEPTH} levels`)
   if (hasLoneEscape(text)) return new Fault(LONE_ESCAPE_FAULT)
-  const [inexact] = inexactNumbers(text)
+  const [inexact] = inexactNumbers(text, 1)
   return inexact ? new Fault(`${inexact.join('.')} ${INEXACT}`.trim()) : value
 }

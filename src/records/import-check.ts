@@ -1,16 +1,16 @@
 import { statSync } from 'node:fs'
-import { type FileHandle, open } from 'node:fs/promises'
 import { MOST_FAULTS } from '../errors.ts'
 import type { Person } from '../model/access.ts'
 import { byName, type Model, tableOf } from '../model/model.ts'
-import { anotherShape, type Database, fullOr, type Progress } from '../storage/storage.ts'
+import { anotherShape, type Database, type Progress } from '../storage/storage.ts'
 import { shapeOf } from '../tables/ddl.ts'
-import { blockChecker, type Drafted } from './import-block.ts'
+import { CheckedRows } from './checked-rows.ts'
+import { blockChecker } from './import-block.ts'
 import { FileFault, type FileFormat, type FileRow, rowsOf } from './import-rows.ts'
 
 export interface CheckInput extends FileFormat {
   file: string
-  /** where the rows go that are right, as lines of JSON */
+  /** where the rows go that are right */
   target: string
   model: Model
   models: Model[]
@@ -46,7 +46,7 @@ export async function check(
 ): Promise<Checked> {
   await requireShape(db, input.model)
   const { size } = statSync(input.file)
-  const target = await open(input.target, 'w', 0o600)
+  const target = new CheckedRows(input.target)
   const errors = new Map<string, string>()
   const complain = (line: number, field: string, why: string) => {
     if (errors.size < MOST_FAULTS) errors.set(field === '' ? `${line}` : `${line}.${field}`, why)
@@ -57,12 +57,11 @@ export async function check(
   let bytes = 0
   let settled = 0
   const settle = async () => {
-    const first = checked.rows - block.length
     const drafted = await checkBlock(block)
     block = []
     settled = bytes
     for (const { kind } of drafted) checked[kind]++
-    await write(target, drafted, first)
+    await target.write(drafted)
     onProgress({ done: Math.min(bytes, size), of: size })
   }
   try {
@@ -84,14 +83,6 @@ export async function check(
     await target.close()
   }
   return { ...checked, errors: Object.fromEntries(errors) }
-}
-
-/** One line per row: its number, where it stands in the file, and what is to be done. */
-async function write(target: FileHandle, drafted: Drafted[], first: number): Promise<void> {
-  const lines = drafted.map((one, index) => `${JSON.stringify({ ...one, number: first + index + 1 })}\n`)
-  await target.appendFile(lines.join('')).catch((error) => {
-    throw fullOr(error)
-  })
 }
 
 async function requireShape(db: Database, model: Model): Promise<void> {

@@ -3,7 +3,6 @@ import { Failure } from '../errors.ts'
 import { keyInUse } from '../journal/once.ts'
 import type { Resumed } from '../journal/resumed.ts'
 import { Breath } from '../lib/breath.ts'
-import { fileLines } from '../lib/lines.ts'
 import { nextPortion } from '../lib/portions.ts'
 import { forbidden, type Person, reachOf, requireUnchanged, scopeOf } from '../model/access.ts'
 import { type Field, ID_FIELD as ID, type Model } from '../model/model.ts'
@@ -11,7 +10,7 @@ import { bad } from '../requests/query.ts'
 import { jobAt, type Progress, type Soon, type Step, StorageFault } from '../storage/storage.ts'
 import { encodeComparable } from '../tables/columns.ts'
 import { shapesOf } from '../tables/shape.ts'
-import type { Drafted } from './import-block.ts'
+import { type CheckedRow, readCheckedRows } from './checked-rows.ts'
 import type { Checked, CheckInput } from './import-check.ts'
 import { countsOf, type Imported, interrupted, ofLine, type Place, refused } from './import-failures.ts'
 import type { FileFormat } from './import-rows.ts'
@@ -34,9 +33,6 @@ export interface Importing extends FileFormat {
   isGuest?: boolean
   onProgress?: ((phase: 'checked' | 'written', progress: Progress) => void) | undefined
 }
-
-/** A row that was found right, with its number in the file. */
-type Numbered = Drafted & { number: number }
 
 interface Parts {
   surroundings: Surroundings
@@ -102,7 +98,7 @@ export function importerOf({ surroundings, model, plan }: Parts) {
     const run: Run = { person, key, resumed, done }
     try {
       let size = FIRST_PORTION
-      for await (const rows of portionsOf(target, () => size)) {
+      for await (const rows of portionsOf(target, done.row, () => size)) {
         requireUnchanged(await whoNow(), person)
         const start = performance.now()
         await write(rows, run)
@@ -119,7 +115,7 @@ export function importerOf({ surroundings, model, plan }: Parts) {
   }
 
   /** All rows of a portion, or none of them. Where others were faster, what is in the way is looked at anew. */
-  async function write(rows: Numbered[], run: Run): Promise<void> {
+  async function write(rows: CheckedRow[], run: Run): Promise<void> {
     for (let tries = 1; ; tries++) {
       const changing = rows.filter(({ kind }) => kind !== 'unchanged')
       const planned = await planAll(changing, run.person)
@@ -151,7 +147,7 @@ export function importerOf({ surroundings, model, plan }: Parts) {
     Object.assign(done, next)
   }
 
-  async function planAll(rows: Numbered[], person: Person): Promise<Planned[]> {
+  async function planAll(rows: CheckedRow[], person: Person): Promise<Planned[]> {
     const planned: Planned[] = []
     const breath = new Breath(PLANNED_MS)
     for (const { line, kind, data, id, version } of rows) {
@@ -168,7 +164,7 @@ export function importerOf({ surroundings, model, plan }: Parts) {
   }
 
   /** Which record a row is about by now. */
-  async function lookAgain(row: Numbered, key: Field, person: Person): Promise<void> {
+  async function lookAgain(row: CheckedRow, key: Field, person: Person): Promise<void> {
     const values = [[encodeComparable(key, key === ID ? row.id : row.data[key.name])]]
     const reach = reachOf(model, 'update', person)
     const statement = matchingRows(storage.db, model, { reach, by: [key], values, columns: ['id', 'version'] })
@@ -201,12 +197,12 @@ export function importerOf({ surroundings, model, plan }: Parts) {
 const NOTHING_DONE: Place = { row: 0, created: 0, updated: 0, unchanged: 0, isOver: false }
 
 /** Rows that have been found right, as many at a time as are wanted. */
-async function* portionsOf(file: string, size: () => number): AsyncGenerator<Numbered[]> {
-  let rows: Numbered[] = []
+async function* portionsOf(file: string, before: number, size: () => number): AsyncGenerator<CheckedRow[]> {
+  let rows: CheckedRow[] = []
   let characters = 0
-  for await (const line of fileLines(file)) {
-    rows.push(JSON.parse(line))
-    characters += line.length
+  for await (const { row, size: length } of readCheckedRows(file, before)) {
+    rows.push(row)
+    characters += length
     if (rows.length < size() && characters < MOST_CHARACTERS) continue
     yield rows
     rows = []

@@ -1,9 +1,10 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { createWriteStream, mkdirSync, rmSync } from 'node:fs'
+import { createWriteStream, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { Failure } from '../errors.ts'
+import { makeFolder } from '../lib/file-owner.ts'
 import { fullOr } from '../storage/storage.ts'
 
 /** What has been sent, on disk: it is gone through more than once, and may be larger than the memory. */
@@ -19,9 +20,14 @@ export interface Spooled {
 export const spoolFolder = (dataDir: string) => join(dataDir, 'imports')
 
 /** Writes all that comes to a file of its own; too much of it is refused. */
-export async function spool(source: Readable, dataDir: string, most: number): Promise<Spooled> {
+export async function spool(
+  source: Readable,
+  dataDir: string,
+  most: number,
+  onBytes: (bytes: number) => void = () => {},
+): Promise<Spooled> {
   const folder = spoolFolder(dataDir)
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  makeFolder(folder)
   // The number of the process tells whether it is still there.
   const file = join(folder, `${process.pid}-${randomUUID()}`)
   const checked = `${file}.checked`
@@ -40,6 +46,7 @@ export async function spool(source: Readable, dataDir: string, most: number): Pr
     for await (const chunk of source.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       size += chunk.length
       if (size > most) throw tooLarge(most)
+      onBytes(chunk.length)
       hash.update(chunk)
       if (!target.write(chunk)) await Promise.race([once(target, 'drain'), failed])
     }

@@ -114,15 +114,18 @@ export async function refuseUnreachable(
   if (missing) throw missing
 }
 
-/** Only of a record that they may update: else it would tell what others' records refer to. */
-function refersAlready(
+/** Only of a record that they may update and read: else it would tell, by trying, what others' records refer to. */
+async function refersAlready(
   surroundings: Surroundings,
   model: Model,
   record: number,
   { name, id }: Referring,
   person: Person,
 ): Promise<boolean> {
-  return isThere(surroundings, model.name, reachOf(model, 'update', person), { id: record, refers: { name, id } })
+  const sought = { id: record, refers: { name, id } }
+  for (const operation of ['update', 'read'] as const)
+    if (!(await isThere(surroundings, model.name, reachOf(model, operation, person), sought))) return false
+  return true
 }
 
 /** Which of the records that a write refers to are not there, as far as somebody reaches. */

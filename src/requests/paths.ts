@@ -1,7 +1,7 @@
 import { didYouMean } from '../lib/nearest.ts'
 import { formatOf } from '../model/formats.ts'
 import { type Field, type Model, SYSTEM_FIELDS, visibleField, visibleFields } from '../model/model.ts'
-import { bad, type Context, MAX_STEPS, type SortKey } from './query.ts'
+import { bad, type Context, MAX_EXPAND, MAX_STEPS, type SortKey } from './query.ts'
 
 /** The names that a client may use of a model. */
 const namesOf = (model: Model) => [...SYSTEM_FIELDS, ...visibleFields(model)].map((field) => field.name)
@@ -65,6 +65,7 @@ export function parseFields(where: string, names: string[], model: Model): strin
 /** Paths of references to expand; the way to each is expanded as well. */
 export function parseExpand(where: string, paths: string[] | undefined, context: Context): string[] {
   if (!paths) return []
+  if (paths.length > MAX_EXPAND) throw bad(`${where} has more than ${MAX_EXPAND} paths.`)
   const wanted = paths.flatMap((path) => {
     const names = path.split('.')
     if (names.length > MAX_STEPS) throw bad(`${where}: "${path}" follows more than ${MAX_STEPS} references.`)

@@ -45,6 +45,8 @@ export interface Context {
 export const DEFAULT_LIMIT = 40
 export const MAX_LIMIT = 500
 export const MAX_STEPS = 3
+/** Paths in `expand`: each is a statement of its own. */
+export const MAX_EXPAND = 30
 export const MAX_CRITERIA = 200
 export const MAX_VALUES = 500
 /** Of all criteria together: a statement has only so many parameters. */

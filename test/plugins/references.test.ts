@@ -200,8 +200,8 @@ t.test('the rules of the model referred to hold on the way there', async (t) => 
   const file = async (client: Client, query: string) => (await client.get(`${path('File')}?${query}`)).body
   t.match(await file(admin, 'expand=secret'), { data: [{ secret: { name: 'plan' } }] })
   t.match(await file(agent, 'expand=secret'), { data: [{ secret: { name: 'plan' } }] })
-  t.match(await file(other, 'expand=secret'), { data: [{ secret: null }] })
-  t.match(await file(nobody, 'expand=secret'), { data: [{ secret: null }] })
+  t.match(await file(other, 'expand=secret'), { data: [{ secret: 1 }] })
+  t.match(await file(nobody, 'expand=secret'), { data: [{ secret: 1 }] })
   t.equal((await file(agent, 'secret.name=plan')).total, 1)
   t.equal((await file(other, 'secret.name=plan')).total, 0, 'what one may not see one cannot find by')
   t.match(await file(nobody, 'secret.name=plan'), { code: 'FORBIDDEN' })
@@ -304,4 +304,154 @@ t.test('a table that refers to others is made anew, after a backup that is found
   t.equal((await client.put('/ws/rest/a.Log', { n: 1.5, of: 1 })).status, 200)
   if (!isPostgres)
     t.equal(readdirSync(join(service.config.DATA_DIR, 'backups')).filter((name) => name.endsWith('.db')).length, 1)
+})
+
+t.test('expand is bounded', async (t) => {
+  const text = { type: 'string' }
+  const references = Object.fromEntries(Array.from({ length: 8 }, (_, n) => [`r${n}`, refersTo('big.Node')]))
+  const service = await startApp(t, { models: { 'big.Node.json': model({ text, ...references }) } })
+  const client = await service.login()
+  const nodes = '/ws/rest/big.Node'
+  await client.put(nodes, { name: 'root', text: 'x'.repeat(900_000) })
+  const all = Object.fromEntries(Object.keys(references).map((name) => [name, 1]))
+  for (let n = 0; n < 5; n++) await client.put(nodes, { name: `node ${n}`, ...all })
+  for (let n = 0; n < 5; n++) await client.put(nodes, { name: `leaf ${n}`, r0: 2, r1: 3, r2: 4 })
+  const paths = ['r0', 'r1', 'r2'].flatMap((first) => Object.keys(references).map((second) => `${first}.${second}`))
+  t.match(await client.get(`${nodes}?expand=${[...paths, ...paths].join()}`), {
+    status: 400,
+    body: { message: /more than 30 paths/ },
+  })
+  const search = { expand: [...paths, ...paths], data: {} }
+  t.match(await client.send('POST', `${nodes}/search`, search), { status: 400 })
+  t.match(
+    await client.get(`${nodes}/7?expand=${paths.join()}`),
+    { status: 413, body: { code: 'BODY_TOO_LARGE', message: /fewer paths/ } },
+    'one record that leads to megabytes by 24 paths',
+  )
+  const found = await client.get(`${nodes}?sort=-id&limit=500&expand=r0.r0,r1`)
+  t.equal(found.status, 200)
+  t.ok(found.text.length < 6_000_000, 'a page ends when it is large enough')
+  t.ok(found.body.data.length >= 1)
+  t.ok(found.body.next, 'and goes on')
+  // However many pages that are, all records come, each complete.
+  const seen: number[] = []
+  for (let after = ''; ; ) {
+    const { body } = await client.get(`${nodes}?limit=500&expand=r0,r1&fields=name${after}`)
+    for (const { id, r0 } of body.data) {
+      seen.push(id)
+      if (id > 1) t.type(r0, 'object', `the reference of ${id} is expanded`)
+    }
+    if (!body.next) break
+    after = `&after=${body.next}`
+  }
+  t.strictSame(
+    seen,
+    Array.from({ length: 11 }, (_, n) => n + 1),
+  )
+})
+
+t.test('whatever was read can be sent back, and nothing is changed by that', async (t) => {
+  const { service, client } = await (async () => {
+    const service = await startApp(t, { models: MODELS })
+    return { service, client: await service.login() }
+  })()
+  await client.put('/ws/rest/geo.Country', { name: 'Norway' })
+  await client.put(path('Company'), { name: 'Acme', country: 1 })
+  await client.put(path('Person'), { name: 'Ada', company: 1 })
+  await client.put(path('Secret'), { name: 'hidden', owner: 1 })
+  await client.put(path('File'), { name: 'file', secret: 1 })
+  await client.put('/ws/users', { username: 'reader', password: PASSWORD, roles: [] })
+  const reader = await service.login('reader')
+  const stored = async () => {
+    const { id, version, name, secret, cover } = (await client.get(path('File', 1))).body.data[0]
+    return { id, version, name, secret, cover }
+  }
+  const expected = { id: 1, version: 0, name: 'file', secret: 1, cover: null }
+  const sendBack = async (what: string, record: Record<string, unknown>) => {
+    expected.version++
+    const answer = await reader.post(path('File', 1), record)
+    t.equal(answer.status, 200, `${what}: ${answer.text}`)
+    t.strictSame(await stored(), expected, what)
+    return answer.body.data[0]
+  }
+  const one = async (address: string) => (await reader.get(address)).body.data[0]
+  const read = await one(`${path('File', 1)}?expand=secret,cover`)
+  t.equal(read.secret, 1, 'of what may not be read there is the id')
+  await sendBack('a read with expand', read)
+  await sendBack('a read', await one(path('File', 1)))
+  await sendBack('deeper', await one(`${path('File', 1)}?expand=secret.owner.company`))
+  const written = await sendBack('one of a find', await one(`${path('File')}?expand=secret&fields=secret,cover`))
+  await sendBack('what a write was answered', written)
+  const conflict = await reader.post(path('File', 1), { version: 0, name: 'other' })
+  t.equal(conflict.status, 409)
+  await sendBack('the record of a conflict', conflict.body.data[0])
+  const { version } = await stored()
+  const batch = await reader.post('/ws/batch', [{ update: 'crm.File', data: { id: 1, version } }])
+  expected.version++
+  await sendBack('the result of a batch', batch.body.data[0])
+  const merge = await reader.send('POST', path('File', 1), { merge: true, data: { version: 0, cover: null } })
+  t.equal(merge.status, 200)
+  expected.version++
+  await sendBack('what was merged', merge.body.data[0])
+  const restored = await reader.post(`${path('File', 1)}/restore`, { version: (await stored()).version, to: 0 })
+  expected.version++
+  await sendBack('what was restored', restored.body.data[0])
+  const past = await one(`${path('File', 1)}?version=2`)
+  await sendBack('the record as it was', { ...past, version: (await stored()).version })
+})
+
+t.test('who may update but not read learns nothing by trying', async (t) => {
+  const access = { read: ['chief'], create: ['*'], update: ['*'], delete: ['*'] }
+  const models = {
+    'b.Hidden.json': model({}, { access }),
+    'b.File.json': model({ hidden: refersTo('b.Hidden'), code: { type: 'string', unique: true } }, { access }),
+  }
+  const service = await startApp(t, { models })
+  const admin = await service.login()
+  for (const name of ['one', 'two']) await admin.put('/ws/rest/b.Hidden', { name })
+  await admin.put('/ws/rest/b.File', { name: 'file', code: 'c', hidden: 2 })
+  await admin.put('/ws/users', { username: 'blind', password: PASSWORD, roles: [] })
+  const blind = await service.login('blind')
+  const outcomes = async (hidden: number) => {
+    const { version } = (await admin.get('/ws/rest/b.File/1')).body.data[0]
+    const told = ({ status, body }: { status: number; body: { code?: string; errors?: object } }) =>
+      JSON.stringify([status, body.code, body.errors]).replaceAll(`id ${hidden}`, 'id N')
+    const rows = (text: string) =>
+      blind.send('POST', '/ws/rest/b.File/import?key=code&dryRun=true', text, { 'content-type': 'text/csv' })
+    return [
+      told(await blind.post('/ws/rest/b.File/1', { version, hidden })),
+      told(await blind.send('POST', '/ws/rest/b.File/1', { merge: true, data: { version, hidden } })),
+      told(await blind.post('/ws/batch', [{ update: 'b.File', data: { id: 1, version, hidden } }])),
+      told(await rows(`code,hidden\nc,${hidden}\n`)),
+    ]
+  }
+  t.strictSame(await outcomes(2), await outcomes(1), 'what it refers to looks like what it does not')
+  t.strictSame(await outcomes(2), await outcomes(9), 'and like what is not there')
+})
+
+t.test('what was read before others changed a hidden reference is a conflict', async (t) => {
+  const models = {
+    'b.Hidden.json': model({}, { access: { read: ['chief'], create: ['*'], update: ['*'], delete: ['*'] } }),
+    'b.File.json': model({ hidden: refersTo('b.Hidden') }),
+    'b.Own.json': model(
+      { hidden: refersTo('b.Hidden') },
+      { access: { read: [{ role: '*', where: 'own' }], create: ['*'], update: ['*'], delete: ['*'] } },
+    ),
+  }
+  const service = await startApp(t, { models })
+  const admin = await service.login()
+  for (const name of ['one', 'two']) await admin.put('/ws/rest/b.Hidden', { name })
+  await admin.put('/ws/rest/b.File', { name: 'file', hidden: 1 })
+  await admin.put('/ws/rest/b.Own', { name: 'own', hidden: 1 })
+  await admin.put('/ws/users', { username: 'clerk', password: PASSWORD, roles: [] })
+  const clerk = await service.login('clerk')
+  const [read] = (await clerk.get('/ws/rest/b.File/1')).body.data
+  await admin.post('/ws/rest/b.File/1', { version: 0, hidden: 2 })
+  t.match(await clerk.post('/ws/rest/b.File/1', read), {
+    status: 409,
+    body: { code: 'VERSION_CONFLICT', data: [{ version: 1, hidden: 2 }], conflict: { clashes: ['hidden'] } },
+  })
+  t.match(await clerk.post('/ws/rest/b.File/1', { version: 1, hidden: 1 }), { body: { code: 'REFERENCE_VIOLATION' } })
+  await admin.post('/ws/rest/b.Own/1', { version: 0, hidden: 2 })
+  t.match(await clerk.post('/ws/rest/b.Own/1/restore', { version: 1, to: 0 }), { status: 404 }, 'nor by a restore')
 })

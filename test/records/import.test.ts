@@ -5,7 +5,7 @@ import t from 'tap'
 import { Resumed } from '../../src/journal/resumed.ts'
 import { byName } from '../../src/model/model.ts'
 import type { Place } from '../../src/records/import-failures.ts'
-import { inTurn, takePlace } from '../../src/records/import-places.ts'
+import { countUpload, inTurn, takePlace } from '../../src/records/import-places.ts'
 import { rowsOf } from '../../src/records/import-rows.ts'
 import { recordsOf } from '../../src/records/records.ts'
 import { Cursors } from '../../src/requests/cursor.ts'
@@ -265,4 +265,16 @@ t.test('who may not create does not, whatever others do meanwhile', async (t) =>
   t.match(await load('code\nnew\n', key), { updated: 1 })
   const [[stored] = []] = await run(`SELECT n, level FROM "a__Item" WHERE code = 'new'`)
   t.strictSame(stored, { n: 7, level: 9 }, 'what is not in the file is not touched, defaults least of all')
+})
+
+t.test('uploads are bounded in sum', async (t) => {
+  const storage = await testStorage(t)
+  const [one, two] = [countUpload(storage, 100), countUpload(storage, 100)]
+  one.add(100)
+  two.add(300)
+  t.throws(() => one.add(1), { code: 'UNAVAILABLE' })
+  two.clear()
+  one.add(1)
+  one.clear()
+  two.clear()
 })
