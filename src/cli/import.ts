@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { mkdirSync, rmSync, statSync } from 'node:fs'
+import { rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { parseArgs } from 'node:util'
 import { Failure } from '../errors.ts'
+import { makeFolder } from '../lib/file-owner.ts'
 import { spool, spoolFolder } from '../records/spool.ts'
 import { fileIn, formatOfFile } from '../requests/bulk.ts'
 import { DatabaseError, type Progress } from '../storage/storage.ts'
@@ -67,7 +68,7 @@ async function sourceOf(name: string, world: World, dataDir: string) {
   if (name === '-') return spool(world.stdin as Readable, dataDir, Number.POSITIVE_INFINITY)
   const file = fileNamed(name, world)
   if (!statSync(file, { throwIfNoEntry: false })?.isFile()) throw new DatabaseError(`There is no file ${file}.`)
-  mkdirSync(spoolFolder(dataDir), { recursive: true, mode: 0o700 })
+  makeFolder(spoolFolder(dataDir))
   const checked = join(spoolFolder(dataDir), `${process.pid}-${randomUUID()}`)
   return { file, checked, clear: () => rmSync(checked, { force: true }) }
 }

@@ -1,12 +1,21 @@
+import { randomUUID } from 'node:crypto'
 import { resolve } from 'node:path'
 import { isDeepStrictEqual, parseArgs } from 'node:util'
 import { type Config, loadConfig } from '../config.ts'
 import { loadModels } from '../model/load.ts'
 import type { Model } from '../model/model.ts'
-import { inspect, openStorage, type Place, requireDatabase } from '../storage/open.ts'
+import { inspect, openAny, openStorage, type Place, requireDatabase } from '../storage/open.ts'
 import { type Database, DatabaseError, jobAt, type Row, type Storage } from '../storage/storage.ts'
 import { migrate } from '../tables/migrate.ts'
-import { lastNumberOf, type Moved, type MovedTable, OWN_TABLES, portionsOf, tablesOf } from '../tables/moving.ts'
+import {
+  lastNumberOf,
+  type Moved,
+  type MovedTable,
+  OWN_TABLES,
+  type Put,
+  portionsOf,
+  tablesOf,
+} from '../tables/moving.ts'
 import { isNothingToDo, overviewOf } from '../tables/overview.ts'
 import { type Command, fileNamed, runCommand, UsageError, type World } from './command.ts'
 import { rateOf } from './rate.ts'
@@ -16,12 +25,15 @@ export const HELP = `Usage: npm run move -- --to PLACE
 Copies everything from the database that the settings name into an empty one, and compares every row: to PostgreSQL
 (--to postgres://user@host/db), or from there (with DATABASE_URL) into a data folder that has no database yet
 (--to FOLDER). Ids, versions, history, users, sessions, tokens and the secret that signs cookies are the same then.
-Stop the service first; nothing is changed where it comes from. Exit codes: 0 done, 1 refused, 2 wrong usage.
+Stop the service first; nothing is changed where it comes from. If it is cut short, run it again: it
+begins anew. Exit codes: 0 done, 1 refused, 2 wrong usage.
 `
 
 const MOVING = import.meta.resolve('../tables/moving.ts')
-const MAKE = jobAt<MovedTable[], void>(MOVING, 'make')
-const PUT = jobAt<{ table: string; columns: string[]; rows: Row[] }, void>(MOVING, 'put')
+const BEGIN = jobAt<string, void>(MOVING, 'begin')
+const FINISH = jobAt<string, void>(MOVING, 'finish')
+const MAKE = jobAt<{ tables: MovedTable[]; token: string }, void>(MOVING, 'make')
+const PUT = jobAt<Put, void>(MOVING, 'put')
 const GO_ON = jobAt<{ table: string; order: string; last: number }[], void>(MOVING, 'goOn')
 
 export const moveCommand: Command = async (world) => {
@@ -32,10 +44,13 @@ export const moveCommand: Command = async (world) => {
   requireDatabase(config)
   const models = await loadModels(config.MODELS_DIR)
   const secret = await secretOf(config)
-  const target = await openStorage(to)
+  const target = await openAny(to)
   try {
-    const rows = await inspect(config, (source) => copy(source, target, models, world))
+    const token = randomUUID()
+    await target.change(BEGIN, token)
+    const rows = await inspect(config, (source) => copy(source, target, models, world, token))
     await target.keepSecret(secret)
+    await target.change(FINISH, token)
     return `${rows.toLocaleString('en')} rows are copied and compared. Start the service with ${nameOf(to)}.\n`
   } finally {
     await target.close()
@@ -62,20 +77,19 @@ async function secretOf(place: Place): Promise<string> {
   }
 }
 
-async function copy(source: Database, target: Storage, models: Model[], world: World): Promise<number> {
-  await requireEmpty(target.db)
+async function copy(source: Database, target: Storage, models: Model[], world: World, token: string): Promise<number> {
   if (!isNothingToDo(await overviewOf(source, models)))
     throw new DatabaseError('The tables are not what the model files say. Start the service once, and stop it again.')
   const tables = await tablesOf(source, models)
   const all: Moved[] = [...tables, ...OWN_TABLES]
-  await target.change(MAKE, tables)
+  await target.change(MAKE, { tables, token })
   const total = await countOf(source, all)
   const told = { copied: rateOf(world.stderr, 'copied', 'rows'), compared: rateOf(world.stderr, 'compared', 'rows') }
   let done = 0
   for (const one of all)
     for await (const rows of portionsOf(source, one)) {
-      await target.change(PUT, { table: one.table, columns: one.columns, rows }).catch((error: Error) => {
-        throw new DatabaseError(`${one.table} cannot be copied: ${error.message}. What is there by now is only a part.`)
+      await target.change(PUT, { table: one.table, columns: one.columns, rows, token }).catch((error: Error) => {
+        throw new DatabaseError(`${one.table} cannot be copied: ${error.message}. Move again when that is mended.`)
       })
       done += rows.length
       told.copied.tell({ done, of: total })
@@ -90,15 +104,6 @@ async function copy(source: Database, target: Storage, models: Model[], world: W
   // Indexes, triggers, counts, and what refers to what.
   await migrate(target, models)
   return done
-}
-
-async function requireEmpty(db: Database): Promise<void> {
-  const user = await db.selectFrom('dossier_users').select('username').limit(1).executeTakeFirst()
-  const tables = await db.dialect.tables.modelTables(db)
-  if (user || tables.length > 0)
-    throw new DatabaseError(
-      'There is something already where this is to go. Name an empty place; what a move that failed has left there is to be removed.',
-    )
 }
 
 async function countOf(db: Database, all: Moved[]): Promise<number> {
@@ -126,7 +131,7 @@ export async function compare(
     for await (const rows of portionsOf(source, one)) {
       const { value: copied } = await theirs.next()
       if (!isDeepStrictEqual(rows.map(plain), (copied as Row[]).map(plain)))
-        throw new DatabaseError(`${one.table} is not the same after it was copied. Empty the place, and move again.`)
+        throw new DatabaseError(`${one.table} is not the same after it was copied. Move again.`)
       compared += rows.length
       onCompared(compared)
     }

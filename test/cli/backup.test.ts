@@ -1,21 +1,36 @@
-import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { basename, join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import Sqlite from 'better-sqlite3'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { HELP as BACKUP_HELP, backupCommand } from '../../src/cli/backup.ts'
 import { progressBar } from '../../src/cli/progress.ts'
 import { HELP as RESTORE_HELP, restoreCommand } from '../../src/cli/restore.ts'
+import { giveToOwner, makeFolder as makePrivateFolder } from '../../src/lib/file-owner.ts'
 import { newLogger } from '../../src/logging.ts'
 import { restoreDatabase } from '../../src/storage/open.ts'
 import { openStorage } from '../../src/storage/sqlite/sqlite.ts'
 import { backupIfDue, scheduleBackups } from '../../src/upkeep/backups.ts'
 import {
+  CONTACT,
   commandRunner,
   configOf,
   emptyFolder,
   logSink,
   makeFolder,
+  type Running,
   runScript,
   startApp,
   testStorage,
@@ -147,7 +162,12 @@ t.test('restoring where there is nothing, or something damaged', async (t) => {
   writeFileSync(join(folder, 'data', 'dossier.db'), 'no longer a database '.repeat(300))
   const kept = restoreDatabase(join(folder, 'data'), copy) as string
   const older = new Sqlite(copy)
-  older.exec('DROP TABLE dossier_changes; PRAGMA user_version = 4')
+  // As a version before the history made it.
+  older.exec(`DROP TABLE dossier_changes; DROP TABLE dossier_renames; DROP TABLE dossier_secrets; DROP TABLE dossier_keys;
+    DROP TABLE dossier_tokens; DROP TABLE dossier_restores; DROP TABLE dossier_state; DROP INDEX dossier_sessions_used;
+    ALTER TABLE dossier_actor DROP COLUMN operation; ALTER TABLE dossier_actor DROP COLUMN batch;
+    ALTER TABLE dossier_users DROP COLUMN lastAddress;
+    CREATE INDEX dossier_sessions_username ON dossier_sessions (username); PRAGMA user_version = 4`)
   older.close()
   restoreDatabase(join(folder, 'data'), copy)
   t.ok(existsSync(kept), 'even that is kept')
@@ -162,25 +182,26 @@ t.test('backups by themselves: so many are kept, and never is the only good one 
   const { lines, stream } = logSink()
   const config = configOf(folder, { BACKUP_KEEP: '2', LOG_LEVEL: 'info' })
   const log = newLogger(config, false, stream)
+  const parts = { log, onError: (task: string, error: unknown) => log.warn(error, `failed: ${task}`) }
   const often = { ...config, BACKUP_EVERY_HOURS: 0.000001 }
   for (let i = 0; i < 4; i++) {
-    await backupIfDue(storage, often, log)
+    await backupIfDue(storage, often, parts)
     await new Promise((resolve) => setTimeout(resolve, 10))
   }
   const names = () => readdirSync(join(folder, 'data', 'backups')).filter((name) => name.endsWith('.db'))
   t.equal(names().length, 2)
   const made = lines.length
-  await backupIfDue(storage, { ...config, BACKUP_EVERY_HOURS: 8760 }, log)
+  await backupIfDue(storage, { ...config, BACKUP_EVERY_HOURS: 8760 }, parts)
   t.equal(lines.length, made, 'not due')
   const broken = { ...config, DATA_DIR: join(folder, 'nowhere') }
   mkdirSync(broken.DATA_DIR)
   writeFileSync(join(broken.DATA_DIR, 'backups'), 'a file in the way')
-  await backupIfDue(storage, broken, log)
-  t.match(lines.at(-1), /the backup failed/)
+  await backupIfDue(storage, broken, parts)
+  t.match(lines.at(-1), /failed: the backup/)
   t.equal(names().length, 2)
-  scheduleBackups(storage, config, log)()
-  scheduleBackups(storage, { ...config, BACKUP_EVERY_HOURS: 0 }, log)()
-  const stop = scheduleBackups(storage, often, log, 1)
+  scheduleBackups(storage, config, parts)()
+  scheduleBackups(storage, { ...config, BACKUP_EVERY_HOURS: 0 }, parts)()
+  const stop = scheduleBackups(storage, often, parts, 1)
   const before = lines.length
   for (const end = Date.now() + 60_000; lines.length < before + 3 && Date.now() < end; )
     await new Promise((resolve) => setTimeout(resolve, 20))
@@ -215,4 +236,138 @@ t.test('a bar on a terminal', async (t) => {
   draw?.({ done: 10, of: 10 })
   t.equal(output.read().toString(), `\r[${'#'.repeat(15)}${'.'.repeat(15)}] 50 %\r[${'#'.repeat(30)}] 100 %\n`)
   t.equal(progressBar(new PassThrough()), undefined)
+})
+
+t.test('after a restore nothing that was given since the backup is given again', async (t) => {
+  const folder = makeFolder(t, {
+    'contacts.Contact.json': CONTACT,
+    'a.Plain.json': { type: 'object', history: false, properties: { text: { type: 'string' } } },
+  })
+  const run = runner(folder)
+  const [plain, contact] = ['/ws/rest/a.Plain', CONTACTS]
+  const first = await startApp(t, { folder })
+  const before = await first.login()
+  for (const firstName of ['same', 'changed', 'deleted', 'gone', 'back'])
+    for (const path of [contact, plain]) await before.put(path, path === contact ? { firstName } : { text: firstName })
+  await before.post(`${contact}/2`, { version: 0, lastName: 'first' })
+  await before.delete(`${contact}/5`)
+  const copy = (await run('backup')).out.trim()
+  // What is lost: ids, versions, and numbers of changes that clients know.
+  const lost = new Map<string, number[]>()
+  const know = (path: string, record: { id: number; version: number }) =>
+    lost.set(`${path}/${record.id}`, [...(lost.get(`${path}/${record.id}`) ?? []), record.version])
+  for (const path of [contact, plain]) {
+    const field = path === contact ? 'lastName' : 'text'
+    for (let nth = 0; nth < 3; nth++) {
+      const { version } = (await before.get(`${path}/2`)).body.data[0]
+      know(path, (await before.post(`${path}/2`, { version, [field]: `lost ${nth}` })).body.data[0])
+    }
+    know(path, (await before.post(`${path}/3`, { version: 0, [field]: 'lost' })).body.data[0])
+    for (const id of [3, 4]) await before.delete(`${path}/${id}`)
+    for (let nth = 0; nth < 3; nth++)
+      know(path, (await before.put(path, path === contact ? { firstName: 'lost' } : { text: 'lost' })).body.data[0])
+  }
+  know(contact, (await before.post(`${contact}/5/restore`, {})).body.data[0])
+  await first.close()
+
+  /** Nothing that was known of what is lost fits what is there, now or later. */
+  const holds = async (t: Test, app: Running) => {
+    const client = await app.login()
+    t.match((await client.get(`${contact}/2?version=0`)).body.data, [{ firstName: 'changed', lastName: null }])
+    t.match((await client.get(`${contact}/2?version=1`)).body.data, [{ lastName: 'first' }], 'the past is there')
+    t.match((await client.get(`${contact}/2`)).body.data, [{ firstName: 'changed', lastName: 'first' }])
+    for (let round = 0; round < 4; round++) {
+      for (const [address, versions] of lost)
+        for (const version of versions) {
+          const field = address.startsWith(contact) ? 'lastName' : 'text'
+          const late = await client.post(address, { version, [field]: 'late' })
+          t.ok([404, 409].includes(late.status), `${address} version ${version}: ${late.status}`)
+          const tag = { 'if-none-match': `"${version}"` }
+          t.not((await client.send('GET', address, undefined, tag)).status, 304)
+        }
+      for (const path of [contact, plain]) {
+        const field = path === contact ? 'lastName' : 'text'
+        for (const id of [2, 3]) {
+          const { version } = (await client.get(`${path}/${id}`)).body.data[0]
+          t.equal((await client.post(`${path}/${id}`, { version, [field]: `new ${round}` })).status, 200)
+        }
+        const made = await client.put(path, path === contact ? { firstName: 'new' } : { text: 'new' })
+        t.notOk(lost.has(`${path}/${made.body.data[0].id}`), 'another id')
+      }
+      if (round === 0) t.equal((await client.post(`${contact}/5/restore`, {})).status, 200)
+    }
+    const { body } = await client.get(`${contact}/2/history?limit=500`)
+    const versions = body.data.map(({ version }: { version: number }) => version)
+    for (const version of versions)
+      t.equal((await client.get(`${contact}/2?version=${version}`)).status, 200, `version ${version} is kept`)
+  }
+
+  await t.test('where what is replaced is there to look at', async (t) => {
+    t.match(await run('restore', [copy]), { code: 0 })
+    const app = await startApp(t, { folder })
+    const client = await app.login()
+    t.match((await client.get(`${contact}/1`)).body.data, [{ version: 0 }], 'what nobody has changed stays as it was')
+    await holds(t, app)
+    await app.close()
+  })
+
+  await t.test('and where it is not', async (t) => {
+    const elsewhere = makeFolder(t, {
+      'contacts.Contact.json': CONTACT,
+      'a.Plain.json': { type: 'object', history: false, properties: { text: { type: 'string' } } },
+    })
+    t.match(await runner(elsewhere)('restore', [copy, '--create']), { code: 0 })
+    const app = await startApp(t, { folder: elsewhere })
+    await holds(t, app)
+    await app.close()
+  })
+
+  await t.test('a copy of a later version is refused', async (t) => {
+    const newer = join(folder, 'newer.db')
+    copyFileSync(copy, newer)
+    const database = new Sqlite(newer)
+    database.pragma('user_version = 999')
+    database.close()
+    t.match(await run('restore', [newer]), { code: 1, err: /newer version of Dossier/ })
+  })
+})
+
+t.test('what root makes belongs to whom the data folder belongs', async (t) => {
+  const folder = emptyFolder(t)
+  const owned = join(folder, 'owned')
+  makePrivateFolder(join(owned, 'a', 'b'))
+  t.ok(existsSync(join(owned, 'a', 'b')))
+  const { uid } = statSync(owned)
+  writeFileSync(join(owned, 'file'), '')
+  giveToOwner(join(owned, 'file'), 0)
+  giveToOwner(join(owned, 'nowhere'), 4711)
+  t.equal(statSync(join(owned, 'file')).uid, uid)
+  if (process.getuid?.() !== 0) return
+  const data = join(folder, 'data')
+  await (await testStorage(t, folder)).close()
+  for (const name of ['.', 'dossier.db']) chownSync(join(data, name), 4711, 4712)
+  const copy = (await runner(folder)('backup')).out.trim()
+  t.match(statSync(copy), { uid: 4711, gid: 4712 })
+  t.match(statSync(join(data, 'backups')), { uid: 4711, gid: 4712 })
+  t.match(await runner(folder)('restore', [copy]), { code: 0 })
+  t.match(statSync(join(data, 'dossier.db')), { uid: 4711, gid: 4712 })
+})
+
+t.test('copies from the future say nothing about the last day', async (t) => {
+  const folder = emptyFolder(t)
+  const storage = await testStorage(t, folder)
+  const config = configOf(folder, { BACKUP_EVERY_HOURS: '24' })
+  const told: string[] = []
+  const parts = { log: { info: () => void told.push('made') }, onError: (task: string) => void told.push(task) }
+  await backupIfDue(storage, config, parts)
+  t.strictSame(told, ['made'])
+  const backups = join(folder, 'data', 'backups')
+  const [name = ''] = readdirSync(backups)
+  const later = join(backups, 'automatic-2999-01-01T00-00-00.000Z.db')
+  renameSync(join(backups, name), later)
+  utimesSync(later, new Date('2999-01-01'), new Date('2999-01-01'))
+  await backupIfDue(storage, config, parts)
+  t.strictSame(told, ['made', 'made'], 'it is due')
+  await backupIfDue(storage, config, parts)
+  t.strictSame(told, ['made', 'made'], 'once')
 })

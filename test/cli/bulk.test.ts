@@ -46,7 +46,8 @@ t.test('import and export at the command line, beside a running service and with
   const wrong = await load('a.Item -', 'nme\nx\n')
   t.equal(wrong.code, 1)
   t.equal(
-    wrong.err,
+    // On a busy machine there is time to tell how far it is.
+    wrong.err.replace(/^checked: .*\n/gm, ''),
     'Nothing was written. There is one fault, by line and field.\n  1, nme: is not a known field. Did you mean "name"?\n',
   )
   t.strictSame(left(), [])

@@ -1,8 +1,13 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { CompiledQuery } from 'kysely'
 import t from 'tap'
 import { compare, HELP, moveCommand } from '../../src/cli/move.ts'
+import { addUser } from '../../src/people/users.ts'
+import { openAny, openStorage } from '../../src/storage/open.ts'
 import { kyselyOver } from '../../src/storage/postgres/kysely.ts'
+import { markUnfinished } from '../../src/storage/unfinished.ts'
+import { put } from '../../src/tables/moving.ts'
 import { atShell, postgresDatabase } from '../engine.ts'
 import { CONTACT, commandRunner, PASSWORD, runScript, startApp, THING, writeModel } from '../helper.ts'
 import { hasServer } from './run-on-postgres.ts'
@@ -73,8 +78,17 @@ if (hasServer())
       app.config,
       `INSERT INTO dossier_tokens (id, hash, username, name, "readOnly", "createdOn", expires) VALUES (77, '${long}', 'admin', 'x', 0, 0, 0)`,
     )
-    t.match(await move({}, await postgresDatabase(t)), { code: 1, err: /dossier_tokens cannot be copied: index row/ })
+    const partly = await postgresDatabase(t)
+    t.match(await move({}, partly), { code: 1, err: /dossier_tokens cannot be copied: index row/ })
+    const refused = { message: /A move into this database was not finished/ }
+    await t.rejects(openStorage({ ...app.config, DATABASE_URL: partly }), refused, 'a part of it is not served')
     await atShell(app.config, 'DELETE FROM dossier_tokens WHERE id = 77')
+    t.match(await move({}, partly), { code: 0 }, 'and a move that was cut short begins anew')
+    const taken = { table: 'a__Line', columns: ['id'], rows: [], token: 'of another move' }
+    const served = await openStorage({ ...app.config, DATABASE_URL: partly })
+    await t.rejects(put(served.db, taken), { message: /Another move into the same place/ })
+    await served.close()
+    await (await openStorage({ ...app.config, DATABASE_URL: partly })).close()
     t.match(await move({}, join(app.folder, 'other')), { code: 2, err: /One of the two is PostgreSQL/ })
     t.match(await commandRunner(HELP, moveCommand, env)(''), { code: 2, err: /Where to/ })
     t.match(await runScript('move.ts', ['--help'], {}), { code: 0, out: HELP })
@@ -90,6 +104,12 @@ if (hasServer())
     await moved.close()
 
     const folder = join(app.folder, 'back')
+    const begun = await openAny({ DATA_DIR: folder })
+    await markUnfinished(begun.db, 'somebody else’s')
+    await addUser(begun, { username: 'half', roles: [] })
+    await begun.db.executeQuery(CompiledQuery.raw('CREATE TABLE a__Half (id INTEGER PRIMARY KEY, version INTEGER)'))
+    await begun.close()
+    await t.rejects(openStorage({ DATA_DIR: folder }), refused)
     t.match(await move({ DATABASE_URL: there }, folder), { code: 0, out: /Start the service with DATA_DIR=/ })
     const back = await startApp(t, { folder: app.folder, env: { DATA_DIR: folder } })
     t.strictSame(await seen(back, admin.cookie), after)
