@@ -15,6 +15,12 @@ const OWN = {
 }
 const BOX = { title: 'Box', type: 'object', properties: { text: { type: 'string' } }, access: { create: ['*'] } }
 
+const line = (onDelete: string) => ({
+  title: onDelete === 'clear' ? 'Note' : 'Line',
+  type: 'object',
+  properties: { text: { type: 'string' }, plain: { type: 'integer', title: 'Plain', reference: 'a.Plain', onDelete } },
+})
+
 const browser = await startBrowser(t)
 if (browser) {
   const models = {
@@ -23,6 +29,8 @@ if (browser) {
     'a.Plain.json': PLAIN,
     'a.Own.json': OWN,
     'a.Box.json': BOX,
+    'a.Line.json': line('cascade'),
+    'a.Note.json': line('clear'),
   }
   const app = await startApp(t, { models })
   const admin = await app.login()
@@ -52,6 +60,28 @@ if (browser) {
       { name: 'Theirs', version: 3 },
       'nothing was sent',
     )
+  })
+
+  t.test('before something is deleted it is said what goes along', async (t) => {
+    const { id } = (await admin.put('/ws/rest/a.Plain', { name: 'Whole' })).body.data[0]
+    const { page } = await visitAs(t, browser, app, `#/m/a.Plain/${id}`)
+    const dialog = page.getByRole('dialog')
+    await page.getByRole('button', { name: 'Delete' }).click()
+    await dialog.getByText('It cannot be brought back: no history is kept of these records.').waitFor()
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+    for (let nth = 0; nth < 3; nth++) await admin.put('/ws/rest/a.Line', { plain: id })
+    await admin.put('/ws/rest/a.Note', { plain: id })
+    await page.getByRole('button', { name: 'Delete' }).click()
+    await dialog.getByText('3 Line records are deleted as well, with what belongs to them.').waitFor()
+    await dialog.getByText('1 Note record loses its Plain.').waitFor()
+    await dialog.getByRole('button', { name: 'Delete' }).click()
+    await page.getByText('Whole is deleted').waitFor()
+    t.equal((await admin.get('/ws/rest/a.Line?limit=0')).body.total, 0)
+    const company = (await admin.put('/ws/rest/shop.Company', { name: 'Kept' })).body.data[0]
+    await page.goto(`${app.url}/#/m/shop.Company/${company.id}`)
+    await page.getByRole('button', { name: 'Delete' }).click()
+    await dialog.getByText('What is deleted here can be brought back, as long as its history is kept.').waitFor()
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
   })
 
   t.test('somebody who sees only their own, and may not delete', async (t) => {

@@ -27,6 +27,8 @@ export interface Field extends Schema {
   unique: boolean
   /** the model that it refers to */
   reference?: string
+  /** what happens to it when the record is deleted that it refers to */
+  onDelete?: 'restrict' | 'clear' | 'cascade'
   default?: unknown
 }
 

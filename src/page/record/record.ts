@@ -16,6 +16,7 @@ import { isStamp, type Model, nameOf, type Row, shownFields } from '../logic/mod
 import { momentIn } from '../logic/values.ts'
 import { Curl } from '../parts/curl.ts'
 import { Confirm } from '../parts/dialog.ts'
+import { GoingAlong } from '../parts/going-along.ts'
 import { Heading } from '../parts/heading.ts'
 import { shown } from '../parts/message.ts'
 import { complain, tell } from '../parts/notices.ts'
@@ -160,9 +161,7 @@ function Shown({ model, record, latest }: { model: Model; record: Row; latest: C
     removing.value &&
       h(Confirm, {
         title: `Delete ${nameOf(record, model)}?`,
-        text: model.history
-          ? 'It can be brought back, as long as its history is kept.'
-          : 'It cannot be brought back: no history is kept of these records.',
+        text: h(GoingAlong, { model, ids: [record.id] }),
         action: 'Delete',
         onConfirm: () => remove(removing.value as Row),
         onClose: close,

@@ -1,25 +1,14 @@
 import { h } from 'preact'
 import { to } from '../basics/address.ts'
-import { ask } from '../basics/api.ts'
 import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
-import { modelNamed, modelNames, pathOf } from '../basics/models.ts'
-import type { Field, Model, Row } from '../logic/model.ts'
+import { countReferring, type Way, waysTo } from '../basics/referring.ts'
+import type { Model, Row } from '../logic/model.ts'
 import { countOf } from '../logic/values.ts'
-
-interface Way {
-  model: Model
-  field: Field
-}
 
 /** What refers to a record: a customer's orders, an order's lines. */
 export function Referring({ model, record }: { model: Model; record: Row }) {
-  const { value: ways = [] } = useLoaded(async () => {
-    const models = await Promise.all((await modelNames()).map((name) => modelNamed(name)))
-    return models.flatMap((other): Way[] =>
-      other.fields.filter(({ reference }) => reference === model.model).map((field) => ({ model: other, field })),
-    )
-  }, [model.model])
+  const { value: ways = [] } = useLoaded(() => waysTo(model.model), [model.model])
   if (ways.length === 0) return null
   return html.section(
     { class: 'part' },
@@ -33,8 +22,7 @@ export function Referring({ model, record }: { model: Model; record: Row }) {
 
 function Line({ model, field, id }: Way & { id: number }) {
   const { value: total } = useLoaded(
-    async () =>
-      model.allowed.read ? (await ask('GET', `${pathOf(model.model)}?${field.name}=${id}&limit=0`)).total : undefined,
+    async () => (model.allowed.read ? countReferring({ model, field }, [id]) : undefined),
     [model.model, field.name, id],
   )
   const query = `?${field.name}=${id}`

@@ -4,6 +4,7 @@ import { zone } from '../basics/zone.ts'
 import { type Draft, rawIn, readAll } from '../logic/draft.ts'
 import { askedFields, type Field, type Model, nameOf, type Row } from '../logic/model.ts'
 import { plural, textOf } from '../logic/values.ts'
+import { GoingAlong } from '../parts/going-along.ts'
 import { Input } from '../parts/input.ts'
 
 interface ChooseProperties {
@@ -99,6 +100,7 @@ export function Choose({ model, rows, what, draft, onDraft, onGo, onClose }: Cho
       ),
       rows.length > SHOWN && html.li({ class: 'hint' }, `and ${plural(rows.length - SHOWN, 'more record')}`),
     ),
+    what === 'delete' && html.p(null, h(GoingAlong, { model, ids: rows.map(({ id }) => id) })),
     html.footer(
       null,
       html.button({ type: 'button', onClick: onClose }, 'Cancel'),

@@ -1,0 +1,33 @@
+import type { Field, Model } from '../logic/model.ts'
+import { ask } from './api.ts'
+import { modelNamed, modelNames, pathOf } from './models.ts'
+
+/** A field of a model that refers to another model. */
+export interface Way {
+  model: Model
+  field: Field
+}
+
+/** The fields of all models one may read that refer to a model. */
+export async function waysTo(name: string): Promise<Way[]> {
+  const models = await Promise.all((await modelNames()).map((other) => modelNamed(other)))
+  return models.flatMap((model): Way[] =>
+    model.fields.filter(({ reference }) => reference === name).map((field) => ({ model, field })),
+  )
+}
+
+/** Ids that one address names. */
+const AT_ONCE = 500
+
+/** How many records refer to some by a field. */
+export async function countReferring({ model, field }: Way, ids: number[], signal?: AbortSignal): Promise<number> {
+  let count = 0
+  for (let from = 0; from < ids.length; from += AT_ONCE) {
+    const some = ids.slice(from, from + AT_ONCE).join()
+    const { total } = await ask('GET', `${pathOf(model.model)}?${field.name}[in]=${some}&limit=0`, {
+      ...(signal && { signal }),
+    })
+    count += total as number
+  }
+  return count
+}
