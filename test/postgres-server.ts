@@ -21,6 +21,10 @@ export interface Server {
   url: string
   /** ends it in the middle of whatever it does, and starts it again */
   restart(): Promise<void>
+  /** the first half of that */
+  end(): Promise<void>
+  /** the other half */
+  begin(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -48,22 +52,23 @@ export async function startPostgres(settings: string[] = []): Promise<Server> {
     ...settings,
   ]
   const serverWords = ['-D', data, ...given.flatMap((one) => ['-c', one])]
-  const begin = () => spawn(join(native, 'bin', 'postgres'), serverWords, { ...options, stdio: 'ignore' })
-  let server = begin()
+  const run = () => spawn(join(native, 'bin', 'postgres'), serverWords, { ...options, stdio: 'ignore' })
+  let server = run()
   const url = `postgres://postgres@localhost/postgres?host=${encodeURIComponent(data)}`
-  const end = async (signal: NodeJS.Signals) => {
+  const endBy = async (signal: NodeJS.Signals) => {
     const ended = new Promise((resolve) => server.once('exit', resolve))
     server.kill(signal)
     await ended
   }
-  const restart = async () => {
-    // Without a word to anybody.
-    await end('SIGQUIT')
-    server = begin()
-    await untilReady(url)
+  // Without a word to anybody.
+  const end = () => endBy('SIGQUIT')
+  const begin = () => {
+    server = run()
+    return untilReady(url)
   }
+  const restart = () => end().then(begin)
   const stop = async () => {
-    await end('SIGINT')
+    await endBy('SIGINT')
     rmSync(folder, { recursive: true, force: true })
   }
   process.once('exit', () => {
@@ -71,7 +76,7 @@ export async function startPostgres(settings: string[] = []): Promise<Server> {
     rmSync(folder, { recursive: true, force: true })
   })
   await untilReady(url)
-  return { url, restart, stop }
+  return { url, restart, end, begin, stop }
 }
 
 /** Packages cannot have links in them: the server looks for its libraries by names that have to be made. */

@@ -31,11 +31,15 @@ export interface Running {
   url: string
 }
 
-export function spawnScript(folder: string, script: string, words: string[] = []): ChildProcess {
-  // As an operator starts it: without what the test runner adds to measure coverage, which would make it slow.
+/** As an operator starts it: without what the test runner adds to measure coverage, which would make it slow. */
+export function plainEnvironment(): NodeJS.ProcessEnv {
   const { NODE_OPTIONS, NODE_V8_COVERAGE, NODE_DISABLE_COMPILE_CACHE, ...ours } = process.env
+  return ours
+}
+
+export function spawnScript(folder: string, script: string, words: string[] = []): ChildProcess {
   const env = {
-    ...ours,
+    ...plainEnvironment(),
     PORT: '0',
     ADMIN_PASSWORD: PASSWORD,
     LOG_LEVEL: 'info',
@@ -65,6 +69,17 @@ export async function kill(child: ChildProcess, signal: NodeJS.Signals = 'SIGKIL
   if (child.exitCode !== null || child.signalCode !== null) return
   child.kill(signal)
   await once(child, 'exit')
+}
+
+/** What is told of a service that should have stayed. */
+export const exitOf = ({ exitCode, signalCode }: ChildProcess): string[] =>
+  exitCode === null && signalCode === null ? [] : [`the service has ended: ${exitCode ?? signalCode}`]
+
+/** Waits until something is so. What never comes is a fault, and not a test that hangs. */
+export async function until(what: string, isSo: () => boolean | Promise<boolean>, seconds = 60): Promise<string[]> {
+  for (const end = performance.now() + seconds * 1000; performance.now() < end; await setTimeout(10))
+    if (await isSo()) return []
+  return [`after ${seconds} seconds it is still not so that ${what}`]
 }
 
 /** What clients know: what was acknowledged, and what was under way when the service died. */

@@ -3,13 +3,21 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { login } from '../helper.ts'
+import { startPostgres } from '../postgres-server.ts'
 import { importedAgain, sentAgain } from './again.ts'
+import { changeModelsWhileAway } from './away.ts'
+import { damagedPage } from './broken.ts'
 import { fileOf, Oracle, randomNumbers } from './edits.ts'
 import { followToTheEnd } from './follow.ts'
+import { type FullDisk, fullWhileManyWrite, fullWhileTheLogIsLarge } from './full.ts'
 import { crashRound, kill, makeCrashFolder, newLedger, startService } from './harness.ts'
+import { leftAlone } from './leave.ts'
 import { crashNodes } from './nodes.ts'
 
-/** `npm run crash [-- ROUNDS] [--engine=postgres]`: kills the service over and over while many clients write, and while models change. */
+/**
+ * `npm run crash [-- ROUNDS] [--engine=postgres]`: kills the service over and over while many clients write, and while models
+ * change; fills its disk, breaks a page of its database, leaves it before it has answered, and takes its database away.
+ */
 const isPostgres = process.argv.includes('--engine=postgres')
 const rounds = Number(process.argv.slice(2).find((word) => /^\d+$/.test(word)) ?? 50)
 const say = (line: string) => process.stdout.write(`${line}\n`)
@@ -86,11 +94,53 @@ async function whileModelsChange(): Promise<void> {
   }
 }
 
-if (isPostgres) stopAt(await crashNodes(join(folder, 'nodes'), rounds, say))
+/** Who leaves before they are answered, and comes back with the same key, has each thing done once. */
+async function whileManyLeave(): Promise<void> {
+  const place = join(folder, 'leave')
+  makeCrashFolder(place)
+  const { faults, left, replayed, things } = await leftAlone(place, 32, 2 * rounds)
+  say(`${things} things were asked for and left alone ${left} times, ${replayed} had been done before: each once`)
+  stopAt(faults)
+}
+
+async function whileTheDiskIsFull(): Promise<void> {
+  const told = (what: string, { faults, why }: FullDisk) => {
+    say(why === undefined ? `${what}: ${faults.length} faults` : `${what} is left out, for there is none (${why})`)
+    stopAt(faults)
+  }
+  const times = Math.min(rounds, 20)
+  told(`a disk that was full ${times} times`, await fullWhileManyWrite(join(folder, 'full'), times))
+  told('a full disk and a large log', await fullWhileTheLogIsLarge(join(folder, 'log'), true))
+}
+
+async function whileAPageIsDamaged(): Promise<void> {
+  for (let round = 1; round <= Math.ceil(rounds / 5); round++) {
+    const model = round % 2 === 0 ? 'Item' : 'Part'
+    const where = Math.random()
+    const faults = await damagedPage(join(folder, `damaged${round}`), model, where)
+    say(`a damaged page of ${model}, at ${where.toFixed(2)} of it: ${faults.length} faults`)
+    stopAt(faults)
+  }
+}
+
+/** The nodes keep all in a database that is gone afterwards. */
+async function onPostgres(): Promise<void> {
+  stopAt(await crashNodes(join(folder, 'nodes'), rounds, say))
+  stopAt(await changeModelsWhileAway(join(folder, 'away'), rounds, say))
+  const server = await startPostgres()
+  process.env.DATABASE_URL = server.url
+  await whileManyLeave()
+  await server.stop()
+}
+
+if (isPostgres) await onPostgres()
 else {
   await whileManyWrite()
   await whileAllIsSentAgain()
+  await whileManyLeave()
   await whileModelsChange()
+  await whileTheDiskIsFull()
+  await whileAPageIsDamaged()
 }
 rmSync(folder, { recursive: true })
 say('Nothing acknowledged was lost.')

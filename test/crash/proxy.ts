@@ -4,7 +4,9 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 /** Stands between the nodes and the database, and can cut them off. */
 export async function openProxy(socket: string) {
   const open = new Set<Socket>()
+  let isAway = false
   const server = createServer((one) => {
+    if (isAway) return void one.destroy()
     const other = connect(socket)
     const join = (from: Socket, to: Socket) => {
       open.add(from)
@@ -26,9 +28,17 @@ export async function openProxy(socket: string) {
   const hush = () => {
     for (const one of open) one.unpipe().pause()
   }
+  /** All are cut off, and nobody is let in until it is back. */
+  const leave = () => {
+    isAway = true
+    cut()
+  }
+  const comeBack = () => {
+    isAway = false
+  }
   const close = () => {
     server.close()
     cut()
   }
-  return { port: (server.address() as AddressInfo).port, cut, hush, close }
+  return { port: (server.address() as AddressInfo).port, cut, hush, leave, comeBack, close }
 }
