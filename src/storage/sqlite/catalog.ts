@@ -32,12 +32,13 @@ export async function readTable(db: Database, wanted: string): Promise<TableStat
   }
 }
 
+/** The tables of models: those of all that were ever served. */
+export const MODEL_TABLES = `
+  SELECT name FROM sqlite_schema AS tbl WHERE type = 'table' AND name GLOB '?*__[A-Z]*' AND name NOT GLOB 'dossier_*'
+  AND (SELECT count(*) FROM pragma_table_info(tbl.name) WHERE name IN ('id', 'version')) = 2 ORDER BY name`
+
 export async function modelTables(db: Database): Promise<string[]> {
-  const { rows } = await sql<{ name: string }>`
-    SELECT name FROM sqlite_schema AS tbl WHERE type = 'table' AND name GLOB '?*__[A-Z]*' AND name NOT GLOB 'dossier_*'
-    AND (SELECT count(*) FROM pragma_table_info(tbl.name) WHERE name IN ('id', 'version')) = 2 ORDER BY name`.execute(
-    db,
-  )
+  const { rows } = await sql<{ name: string }>`${sql.raw(MODEL_TABLES)}`.execute(db)
   return rows.map(({ name }) => name)
 }
 

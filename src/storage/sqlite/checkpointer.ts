@@ -14,6 +14,7 @@ const PAUSE_MS = 100
 /** An export whose reader has let it wait for longer than this, in all, is ended: its snapshot keeps the log alive. */
 const SLOW_READER_MS = 10_000
 const LOOK_MS = 200
+const LATE = Symbol('late')
 /** Longer than any search may take. */
 const LONGEST_MS = 2 ** 31 - 1
 /** How long until the next attempt, after one that has done what it could, and after one that has failed. */
@@ -75,7 +76,7 @@ export class Checkpointer {
   }
 
   async #startOver(bytes: number): Promise<void> {
-    const { searches, walks, copyLog, truncateLog } = this.#parts
+    const { searches, walks, copyLog, truncateLog, onError } = this.#parts
     const isFarTooLarge = bytes > FAR_TOO_LARGE * this.#maxBytes
     if (isFarTooLarge) walks.hold()
     while (isFarTooLarge && walks.isUnderWay && !this.#isClosed) {
@@ -86,8 +87,12 @@ export class Checkpointer {
     // First the large part, without anybody waiting: only a little is left for the moment in which searches pause.
     await copyLog()
     if (walks.isUnderWay) return
-    // The writer may be busy with something else: then searches go on, and it is tried again.
-    const soon = () => Promise.race([truncateLog(), setTimeout(PAUSE_MS, undefined, { ref: false })])
-    await searches.whileIdle(soon, isFarTooLarge ? LONGEST_MS : PAUSE_MS)
+    const truncate = async () => {
+      const truncated = truncateLog()
+      const outcome = await Promise.race([truncated, setTimeout(PAUSE_MS, LATE, { ref: false })])
+      // The writer is busy with something else: searches go on, and a failure that comes later is reported all the same.
+      if (outcome === LATE) truncated.catch(onError)
+    }
+    await searches.whileIdle(truncate, isFarTooLarge ? LONGEST_MS : PAUSE_MS)
   }
 }

@@ -16,6 +16,7 @@ import { backupName } from '../../lib/backup-name.ts'
 import { giveToOwner, makeFolder } from '../../lib/file-owner.ts'
 import { DatabaseError } from '../storage.ts'
 import { checkCopy } from './backup.ts'
+import { MODEL_TABLES } from './catalog.ts'
 import { databaseFile, tooNew } from './connections.ts'
 import { isDamage } from './faults.ts'
 import { LAYOUT, layOut } from './layout.ts'
@@ -97,7 +98,7 @@ function goOnAfter(draft: string, file: string): void {
       const given = Math.max(own?.change ?? 0, lost.last, sequenceOf(copy, 'main', 'dossier_changes'))
       setSequence(copy, 'dossier_changes', given + (lost.isLater ? 1 : gap))
       copy.prepare('INSERT INTO dossier_restores (change, gap) VALUES (?, ?)').run(own?.change ?? 0, gap)
-      for (const table of recordTables(copy)) {
+      for (const table of copy.prepare(MODEL_TABLES).pluck().all() as string[]) {
         const last = sequenceOf(copy, 'main', table)
         const isThere = lost.isLater && hasTable(copy, table)
         setSequence(copy, table, isThere ? Math.max(last, sequenceOf(copy, 'lost', table)) : last + gap)
@@ -137,15 +138,6 @@ function withoutTriggers(copy: Sqlite.Database, table: string, work: () => void)
   work()
   for (const { sql } of triggers) copy.exec(sql)
 }
-
-const recordTables = (copy: Sqlite.Database) =>
-  copy
-    .prepare(
-      `SELECT name FROM main.sqlite_schema AS tbl WHERE type = 'table' AND name GLOB '?*__[A-Z]*' AND name NOT GLOB 'dossier_*'
-       AND (SELECT count(*) FROM pragma_table_info(tbl.name) WHERE name IN ('id', 'version')) = 2`,
-    )
-    .pluck()
-    .all() as string[]
 
 const hasTable = (copy: Sqlite.Database, name: string) =>
   copy.prepare(`SELECT 1 FROM lost.sqlite_schema WHERE type = 'table' AND name = ?`).get(name) !== undefined
