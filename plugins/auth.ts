@@ -8,10 +8,10 @@ import { guardAttempts } from '../src/people/attempts.ts'
 import { sessionKey, userOf } from '../src/people/sessions.ts'
 import { type Bearer, Tokens } from '../src/people/tokens.ts'
 import { authenticate, type Proven, type User } from '../src/people/users.ts'
-import type { Doer } from '../src/records/asker.ts'
+import type { Doer } from '../src/records/caller.ts'
 import { bearerIn } from '../src/requests/bearer.ts'
 import { mayChange } from '../src/requests/changing.ts'
-import { named } from '../src/requests/document.ts'
+import { named } from '../src/openapi/document.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {

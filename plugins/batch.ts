@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox'
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { SuccessOf, success } from '../src/envelope.ts'
-import { type BatchOperation, batchOf } from '../src/records/batch.ts'
+import { type BatchOperation, batchOf } from '../src/records/write/batch.ts'
 import { BatchBody, MOST_OPERATIONS } from '../src/requests/batch-schemas.ts'
 
 /** The operations are checked by the records, one by one, so that a fault is that of one: here only that there are some. */

@@ -11,7 +11,7 @@ import { inexactNumbers } from '../src/lib/json-numbers.ts'
 import { newAjv, withinBounds } from '../src/model/ajv.ts'
 import { invalid } from '../src/model/explain.ts'
 import type { JsonSchema } from '../src/model/model.ts'
-import { typesOnly } from '../src/requests/answers.ts'
+import { typesOnly } from '../src/openapi/answers.ts'
 import { BodyLimits, LARGE_BODY } from '../src/requests/body-limits.ts'
 
 declare module 'fastify' {

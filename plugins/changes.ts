@@ -6,7 +6,7 @@ import { boundsOf, feedOf, type Wanted } from '../src/journal/feed.ts'
 import { MOST_PER_PERSON, MOST_STREAMS } from '../src/journal/stream.ts'
 import { forbidden, type Person, scopeOf } from '../src/model/access.ts'
 import { ChangeProperties } from '../src/requests/change-schemas.ts'
-import { named } from '../src/requests/document.ts'
+import { named } from '../src/openapi/document.ts'
 import type { Parameters } from '../src/requests/parameters.ts'
 import { allowOnly, bad, wholeNumber } from '../src/requests/query.ts'
 

@@ -4,7 +4,7 @@ import { Type } from '@sinclair/typebox'
 import fp from 'fastify-plugin'
 import { SuccessOf, success } from '../src/envelope.ts'
 import { ADMIN } from '../src/model/access.ts'
-import { named } from '../src/requests/document.ts'
+import { named } from '../src/openapi/document.ts'
 import type { Storage } from '../src/storage/storage.ts'
 
 /** Who asks whether all is well does not wait for what may never come. */

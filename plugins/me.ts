@@ -3,10 +3,10 @@ import { Type } from '@sinclair/typebox'
 import fp from 'fastify-plugin'
 import { SuccessOf, success } from '../src/envelope.ts'
 import { Failure } from '../src/errors.ts'
-import { onceOnly } from '../src/journal/once.ts'
+import { onceOnly } from '../src/journal/idempotency.ts'
 import { endSession, listSessions, type SessionTimes, sessionExpires, sessionKey } from '../src/people/sessions.ts'
 import { changeUser } from '../src/people/users.ts'
-import { named } from '../src/requests/document.ts'
+import { named } from '../src/openapi/document.ts'
 
 const Me = named(
   'Me',

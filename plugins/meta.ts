@@ -4,7 +4,7 @@ import fp from 'fastify-plugin'
 import { SuccessOf, success } from '../src/envelope.ts'
 import { OPERATIONS, type Operation, scopeOf } from '../src/model/access.ts'
 import { type Field, type Model, SYSTEM_FIELDS, visibleFields } from '../src/model/model.ts'
-import { named } from '../src/requests/document.ts'
+import { named } from '../src/openapi/document.ts'
 import { allowOnly, bad } from '../src/requests/query.ts'
 
 /** Of the fields that every record has. */

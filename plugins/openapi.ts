@@ -1,12 +1,12 @@
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Code } from '../src/errors.ts'
-import { Breath } from '../src/lib/breath.ts'
+import { Breath } from '../src/lib/yielder.ts'
 import { mayChange } from '../src/requests/changing.ts'
-import { componentsOf, STUB, shortNames } from '../src/requests/components.ts'
-import { documentPieces } from '../src/requests/document.ts'
-import type { Answerable, Route } from '../src/requests/operation.ts'
-import type { Described } from '../src/requests/schemas.ts'
+import { componentsOf, STUB, shortNames } from '../src/openapi/components.ts'
+import { documentPieces } from '../src/openapi/document.ts'
+import type { Answerable, Route } from '../src/openapi/operation.ts'
+import type { Described } from '../src/openapi/schemas.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {

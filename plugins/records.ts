@@ -7,7 +7,7 @@ import type { Operation } from '../src/model/access.ts'
 import { newAjv } from '../src/model/ajv.ts'
 import type { Model } from '../src/model/model.ts'
 import { VIEW_PARAMETERS } from '../src/model/names.ts'
-import { Waiting } from '../src/records/asker.ts'
+import { Waiting } from '../src/records/caller.ts'
 import type { Records } from '../src/records/records.ts'
 import { idIn, modelIn } from '../src/requests/address.ts'
 import { parseSearch, type SearchBody } from '../src/requests/criteria.ts'
@@ -32,7 +32,7 @@ import {
 } from '../src/requests/parameter-schemas.ts'
 import { type Parameters, parseParameters, parseView } from '../src/requests/parameters.ts'
 import { allowOnly, type Query, wholeNumber } from '../src/requests/query.ts'
-import { describedRoutes, rowOf } from '../src/requests/schemas.ts'
+import { describedRoutes, rowOf } from '../src/openapi/schemas.ts'
 
 /** Queries that are remembered, and how long an address may be for that. */
 const MAX_QUERIES = 500

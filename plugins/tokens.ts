@@ -4,11 +4,11 @@ import type { FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { SuccessOf, success } from '../src/envelope.ts'
 import { Failure } from '../src/errors.ts'
-import { onceOnly } from '../src/journal/once.ts'
+import { onceOnly } from '../src/journal/idempotency.ts'
 import { ADMIN } from '../src/model/access.ts'
 import { endToken, listTokens, makeToken, type NewToken } from '../src/people/tokens.ts'
 import { idIn } from '../src/requests/address.ts'
-import { named } from '../src/requests/document.ts'
+import { named } from '../src/openapi/document.ts'
 
 const VIEW = {
   id: Type.Integer(),

@@ -2,10 +2,10 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
 import fp from 'fastify-plugin'
 import { SuccessOf, success } from '../src/envelope.ts'
-import { onceOnly } from '../src/journal/once.ts'
+import { onceOnly } from '../src/journal/idempotency.ts'
 import { ADMIN } from '../src/model/access.ts'
 import { addUser, changeUser, listUsers, removeUser } from '../src/people/users.ts'
-import { named } from '../src/requests/document.ts'
+import { named } from '../src/openapi/document.ts'
 
 const Roles = Type.Array(Type.String(), { uniqueItems: true, maxItems: 100 })
 const Account = named(

@@ -15,7 +15,7 @@ import {
   type Put,
   portionsOf,
   tablesOf,
-} from '../tables/moving.ts'
+} from '../tables/copy-tables.ts'
 import { isNothingToDo, overviewOf } from '../tables/overview.ts'
 import { type Command, fileNamed, runCommand, UsageError, type World } from './command.ts'
 import { rateOf } from './rate.ts'
@@ -29,7 +29,7 @@ Stop the service first; nothing is changed where it comes from. If it is cut sho
 begins anew. Exit codes: 0 done, 1 refused, 2 wrong usage.
 `
 
-const MOVING = import.meta.resolve('../tables/moving.ts')
+const MOVING = import.meta.resolve('../tables/copy-tables.ts')
 const BEGIN = jobAt<string, void>(MOVING, 'begin')
 const FINISH = jobAt<string, void>(MOVING, 'finish')
 const MAKE = jobAt<{ tables: MovedTable[]; token: string }, void>(MOVING, 'make')

@@ -1,4 +1,4 @@
-import { seldom } from '../lib/seldom.ts'
+import { seldom } from '../lib/throttle.ts'
 import type { Progress } from '../storage/storage.ts'
 
 const WIDTH = 30

@@ -8,7 +8,7 @@ import { rowDecoder } from '../tables/columns.ts'
 import { any, is } from '../tables/condition.ts'
 import { quote } from '../tables/ddl.ts'
 import { requireShape } from '../tables/shape.ts'
-import { within } from '../tables/within.ts'
+import { within } from '../tables/access-filter.ts'
 import type { ChangeRow, Operation } from './entry.ts'
 import { type Journal, journalOf, type Known } from './journal.ts'
 

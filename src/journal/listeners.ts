@@ -1,4 +1,4 @@
-import { Breath } from '../lib/breath.ts'
+import { Breath } from '../lib/yielder.ts'
 import { type Person, scopeOf } from '../model/access.ts'
 import type { Model } from '../model/model.ts'
 import { PAGE_BYTES } from '../storage/size.ts'

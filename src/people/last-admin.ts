@@ -1,6 +1,6 @@
 import { Failure } from '../errors.ts'
 import type { Step, Storage } from '../storage/storage.ts'
-import { missedOf } from './missed.ts'
+import { missedOf } from './write-or-explain.ts'
 
 /** There was an enabled admin who can log in before, and there is none now; the first step tells what was before. */
 const ADMINS = `SELECT count(*) AS admins FROM dossier_users

@@ -3,7 +3,7 @@ import type { Config } from '../config.ts'
 import { Failure } from '../errors.ts'
 import { Memo } from '../lib/memo.ts'
 import { type Database, type Soon, type Step, type Storage, StorageFault } from '../storage/storage.ts'
-import { missedOf } from './missed.ts'
+import { missedOf } from './write-or-explain.ts'
 import type { User } from './users.ts'
 
 const SESSIONS = 'dossier_sessions'

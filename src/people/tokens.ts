@@ -1,7 +1,7 @@
 import { createHmac, hash, randomBytes } from 'node:crypto'
 import { Failure } from '../errors.ts'
 import type { Database, Row, Soon, Step, Storage } from '../storage/storage.ts'
-import { missedOf } from './missed.ts'
+import { missedOf } from './write-or-explain.ts'
 import { refuseFaults } from './rules.ts'
 import { noSuchUser, type User } from './users.ts'
 

@@ -1,8 +1,8 @@
 import { DIALECT as POSTGRES } from './postgres/dialect.ts'
-import { inspectPostgres, openPostgres } from './postgres/postgres.ts'
+import { inspectPostgres, openPostgres } from './postgres/engine.ts'
 import { hasDatabase as hasFile, requireDatabase as requireFile } from './sqlite/connections.ts'
 import { DIALECT as SQLITE } from './sqlite/dialect.ts'
-import { inspect as inspectFile, openStorage as openFile } from './sqlite/sqlite.ts'
+import { inspect as inspectFile, openStorage as openFile } from './sqlite/engine.ts'
 import { type Database, DatabaseError, type Dialect, type Storage, type StorageEvents } from './storage.ts'
 import { isUnfinished } from './unfinished.ts'
 

@@ -3,8 +3,8 @@ import { setTimeout } from 'node:timers/promises'
 import { nextPortion } from '../lib/portions.ts'
 import type { Model } from '../model/model.ts'
 import { jobAt, Refused, type Storage, StorageFault } from '../storage/storage.ts'
-import type { Draft } from './draft.ts'
-import type { Portion } from './drafts.ts'
+import type { Draft } from './rebuild/draft.ts'
+import type { Portion } from './rebuild/drafts.ts'
 import { type Overview, refuse } from './overview.ts'
 import type { TablePlan } from './plan.ts'
 
@@ -44,12 +44,12 @@ export interface Course {
 }
 
 const STUDY = jobAt<Model[], Overview>(import.meta.resolve('./overview.ts'))
-const DRAFTS = import.meta.resolve('./drafts.ts')
+const DRAFTS = import.meta.resolve('./rebuild/drafts.ts')
 const BEGIN = jobAt<{ models: Model[]; token: string }, Draft[]>(DRAFTS, 'begin')
 const FILL = jobAt<{ draft: Draft; rows: number }, Portion>(DRAFTS, 'fill')
 const REFUSE_SHARED = jobAt<Draft[], void>(DRAFTS, 'refuseShared')
 const DISCARD = jobAt<string, void>(DRAFTS, 'discard')
-const CARRY_OUT = jobAt<Change, TablePlan[]>(import.meta.resolve('./carry-out.ts'))
+const CARRY_OUT = jobAt<Change, TablePlan[]>(import.meta.resolve('./apply.ts'))
 
 /** What the models ask for, and whether it can be done; nothing is changed, and nobody waits for it. */
 export const planModels = (storage: Storage, models: Model[]): Promise<Overview> => storage.study(STUDY, models)

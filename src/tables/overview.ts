@@ -6,7 +6,7 @@ import { journalTriggerNames, readSecrets } from './journal.ts'
 import { planTable, type TablePlan } from './plan.ts'
 import { isAmong, readTriggers, triggersOf, unservedTriggers } from './triggers.ts'
 import { verifyPlan } from './verify.ts'
-import { readDrafts } from './watched.ts'
+import { readDrafts } from './rebuild/watched.ts'
 
 /** What the models ask for, and what is there beside them. */
 export interface Overview {

@@ -1,4 +1,4 @@
-import { KEPT_MS } from '../journal/once.ts'
+import { KEPT_MS } from '../journal/idempotency.ts'
 import type { Storage } from '../storage/storage.ts'
 import { dropInPortions } from './in-portions.ts'
 

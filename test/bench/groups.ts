@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'kysely'
-import { openStorage } from '../../src/storage/sqlite/sqlite.ts'
+import { openStorage } from '../../src/storage/sqlite/engine.ts'
 import { median, say, table } from './report.ts'
 import { pinLoad, useCores } from './servers.ts'
 

@@ -21,7 +21,7 @@ import { HELP as RESTORE_HELP, restoreCommand } from '../../src/cli/restore.ts'
 import { giveToOwner, makeFolder as makePrivateFolder } from '../../src/lib/file-owner.ts'
 import { newLogger } from '../../src/logging.ts'
 import { restoreDatabase } from '../../src/storage/open.ts'
-import { openStorage } from '../../src/storage/sqlite/sqlite.ts'
+import { openStorage } from '../../src/storage/sqlite/engine.ts'
 import { backupIfDue, scheduleBackups } from '../../src/upkeep/backups.ts'
 import {
   CONTACT,

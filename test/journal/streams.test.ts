@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
-import { Behind, type Served } from '../../src/journal/behind.ts'
+import { Behind, type Served } from '../../src/journal/catch-up.ts'
 import { entriesOf } from '../../src/journal/entry.ts'
 import { boundsOf, type ChangePage, feedOf } from '../../src/journal/feed.ts'
 import type { Listener } from '../../src/journal/listeners.ts'

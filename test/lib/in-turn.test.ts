@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
-import { InTurn } from '../../src/lib/in-turn.ts'
+import { InTurn } from '../../src/lib/keyed-mutex.ts'
 
 t.test('one after the other for each name, whatever becomes of it', async (t) => {
   const turns = new InTurn()

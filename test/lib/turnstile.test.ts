@@ -1,5 +1,5 @@
 import t from 'tap'
-import { Turnstile } from '../../src/lib/turnstile.ts'
+import { Turnstile } from '../../src/lib/limiter.ts'
 
 t.test('so many at once, the others in line', async (t) => {
   const turnstile = new Turnstile(2)

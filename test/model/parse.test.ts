@@ -2,9 +2,9 @@ import fc from 'fast-check'
 import fastJson from 'fast-json-stringify'
 import t from 'tap'
 import { parseModel } from '../../src/model/parse.ts'
-import { checksOf } from '../../src/records/validate.ts'
-import { typesOnly } from '../../src/requests/answers.ts'
-import { rowOf } from '../../src/requests/schemas.ts'
+import { checksOf } from '../../src/records/write/validate.ts'
+import { typesOnly } from '../../src/openapi/answers.ts'
+import { rowOf } from '../../src/openapi/schemas.ts'
 import { CONTACT, modelOf, THING } from '../helper.ts'
 
 const field = (content: object, more: object = {}) => ({ type: 'object', properties: { x: content }, ...more })

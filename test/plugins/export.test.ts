@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http'
 import { connect } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
-import { Waiting } from '../../src/records/asker.ts'
+import { Waiting } from '../../src/records/caller.ts'
 import type { Piece } from '../../src/storage/storage.ts'
 import { PASSWORD, playScenarios, type Running, startApp } from '../helper.ts'
 

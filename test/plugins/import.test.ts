@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
-import { begin } from '../../src/journal/once.ts'
+import { begin } from '../../src/journal/idempotency.ts'
 import { clearLeftovers } from '../../src/upkeep/leftovers.ts'
 import { type Answer, type Client, makeFolder, PASSWORD, type Running, receivedBy, startApp } from '../helper.ts'
 

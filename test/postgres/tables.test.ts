@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import t from 'tap'
 import type { Model } from '../../src/model/model.ts'
-import { applyInPlace } from '../../src/tables/in-place.ts'
+import { applyInPlace } from '../../src/tables/rebuild/in-place.ts'
 import { planModels } from '../../src/tables/migrate.ts'
 import { planTable } from '../../src/tables/plan.ts'
 import { hasServer } from './run-on-postgres.ts'

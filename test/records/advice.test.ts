@@ -1,6 +1,6 @@
 import { CompiledQuery, sql } from 'kysely'
 import t from 'tap'
-import { indexAdvisor } from '../../src/records/advice.ts'
+import { indexAdvisor } from '../../src/records/find/index-advice.ts'
 import { sqliteOnly } from '../engine.ts'
 import { migrateTo, modelOf, testStorage } from '../helper.ts'
 

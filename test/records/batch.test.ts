@@ -1,5 +1,5 @@
 import t from 'tap'
-import { batchOf } from '../../src/records/batch.ts'
+import { batchOf } from '../../src/records/write/batch.ts'
 import type { Records } from '../../src/records/records.ts'
 import { StorageFault } from '../../src/storage/storage.ts'
 import { modelOf } from '../helper.ts'

@@ -1,8 +1,8 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { CheckedRows, readCheckedRows } from '../../src/records/checked-rows.ts'
-import type { Drafted } from '../../src/records/import-block.ts'
+import { CheckedRows, readCheckedRows } from '../../src/records/import/checked-rows.ts'
+import type { Drafted } from '../../src/records/import/check-block.ts'
 import { emptyFolder } from '../helper.ts'
 
 async function writtenTo(file: string, rows: Drafted[]): Promise<void> {

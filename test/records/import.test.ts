@@ -3,11 +3,11 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import t from 'tap'
 import type { Failure } from '../../src/errors.ts'
-import { Resumed } from '../../src/journal/resumed.ts'
+import { Resumed } from '../../src/journal/resumable-import.ts'
 import { byName } from '../../src/model/model.ts'
-import type { Place } from '../../src/records/import-failures.ts'
-import { countUpload, inTurn, takePlace } from '../../src/records/import-places.ts'
-import { rowsOf } from '../../src/records/import-rows.ts'
+import type { Place } from '../../src/records/import/failures.ts'
+import { countUpload, inTurn, takePlace } from '../../src/records/import/limits.ts'
+import { rowsOf } from '../../src/records/import/read-rows.ts'
 import { recordsOf } from '../../src/records/records.ts'
 import { Cursors } from '../../src/requests/cursor.ts'
 import { type Storage, StorageFault } from '../../src/storage/storage.ts'
@@ -211,7 +211,7 @@ t.test('a file that cannot be read, and one that has no end', async (t) => {
 
 t.test('a disk that is full', async (t) => {
   const fs = await import('node:fs')
-  const { spool } = await t.mockImport<typeof import('../../src/records/spool.ts')>('../../src/records/spool.ts', {
+  const { spool } = await t.mockImport<typeof import('../../src/records/import/spool.ts')>('../../src/records/import/spool.ts', {
     'node:fs': { ...fs, createWriteStream: () => fs.createWriteStream('/dev/full') },
   })
   const folder = emptyFolder(t)

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { forgetterOf } from '../../src/records/forget.ts'
-import { preparedOnce } from '../../src/records/prepared.ts'
+import { forgetterOf } from '../../src/records/history/forget.ts'
+import { preparedOnce } from '../../src/records/find/cached-statements.ts'
 import { recordsOf } from '../../src/records/records.ts'
 import { Cursors } from '../../src/requests/cursor.ts'
 import { type Storage, StorageFault } from '../../src/storage/storage.ts'

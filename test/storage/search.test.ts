@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { databaseFile } from '../../src/storage/sqlite/connections.ts'
 import { likeMatcher } from '../../src/storage/sqlite/like.ts'
-import { openStorage } from '../../src/storage/sqlite/sqlite.ts'
+import { openStorage } from '../../src/storage/sqlite/engine.ts'
 import { type Seeker, type Storage, StorageFault } from '../../src/storage/storage.ts'
 import { emptyFolder, testStorage } from '../helper.ts'
 

@@ -4,7 +4,7 @@ import Sqlite from 'better-sqlite3'
 import { sql } from 'kysely'
 import t from 'tap'
 import { databaseFile } from '../../src/storage/sqlite/connections.ts'
-import { openStorage } from '../../src/storage/sqlite/sqlite.ts'
+import { openStorage } from '../../src/storage/sqlite/engine.ts'
 import { jobAt, type Row, type Storage } from '../../src/storage/storage.ts'
 import { block, emptyFolder, testStorage } from '../helper.ts'
 

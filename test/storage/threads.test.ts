@@ -3,16 +3,16 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import type { Worker } from 'node:worker_threads'
 import t from 'tap'
-import { Asides } from '../../src/storage/asides.ts'
+import { Asides } from '../../src/storage/job-pool.ts'
 import { Searches } from '../../src/storage/searches.ts'
-import { Groups } from '../../src/storage/sqlite/groups.ts'
+import { Groups } from '../../src/storage/sqlite/write-queue.ts'
 import { Reader } from '../../src/storage/sqlite/reader.ts'
 import { SearchThread } from '../../src/storage/sqlite/searcher.ts'
-import { inspect } from '../../src/storage/sqlite/sqlite.ts'
+import { inspect } from '../../src/storage/sqlite/engine.ts'
 import { jobAt } from '../../src/storage/storage.ts'
 import { standBack, startThread } from '../../src/storage/threads.ts'
-import { WaitingRoom } from '../../src/storage/waiting-room.ts'
-import { Walks } from '../../src/storage/walks.ts'
+import { WaitingRoom } from '../../src/storage/pending-units.ts'
+import { Walks } from '../../src/storage/row-streams.ts'
 import { emptyFolder, testStorage } from '../helper.ts'
 
 t.test('who has waited for the writer for too long is told so', async (t) => {
@@ -120,7 +120,7 @@ t.test('threads that cannot start', async (t) => {
   await search.close()
   const asides = new Asides(
     () =>
-      startThread(import.meta.resolve('../../src/storage/sqlite/aside-thread.ts'), {
+      startThread(import.meta.resolve('../../src/storage/sqlite/job-thread.ts'), {
         file: join(folder, 'nowhere.db'),
       }),
     1,

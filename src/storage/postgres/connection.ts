@@ -1,8 +1,8 @@
 import type { Duplex } from 'node:stream'
 import pg from 'pg'
 import type { Row, Statement } from '../storage.ts'
-import { type Call, Exchange, type Ready } from './exchange.ts'
-import { numbered } from './text.ts'
+import { type Call, Exchange, type Ready } from './pipelined-query.ts'
+import { numbered } from './placeholders.ts'
 
 /** Statements that a connection keeps ready; more are parsed whenever they come. */
 const MOST_NAMED = 1000

@@ -1,7 +1,7 @@
 import { takeUpTo } from '../size.ts'
 import type { Found, Row, Statement } from '../storage.ts'
 import { faultOf, isLost, isWorthAnotherTry } from './faults.ts'
-import { Shared } from './shared.ts'
+import { Shared } from './shared-connection.ts'
 
 /**
  * Connections that bounded looks share: each look goes out at once, and none takes long. Those at the service's own tables

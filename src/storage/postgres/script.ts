@@ -1,5 +1,5 @@
 import type { Row, Statement, Step } from '../storage.ts'
-import { DEFER, HOLD, hold } from './statements.ts'
+import { DEFER, HOLD, hold } from './transaction.ts'
 
 /** What is sent in one go for some steps: what each of them needs around it, and what comes before all. */
 export class Script {

@@ -4,7 +4,7 @@ import { type Found, nobodyWaits, type Row, type Seeker, type Statement } from '
 import { Connection } from './connection.ts'
 import { faultOf } from './faults.ts'
 import { KNOWN_SHAPES, requireShapes } from './known-shapes.ts'
-import { ROLLBACK } from './statements.ts'
+import { ROLLBACK } from './transaction.ts'
 
 /** How long after its time a search may still be answered. */
 const GRACE_MS = 5000

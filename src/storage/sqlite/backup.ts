@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { renameSync, rmSync } from 'node:fs'
 import Sqlite from 'better-sqlite3'
 import { type Database, DRAFT, type Progress, StorageFault } from '../storage.ts'
-import { keepPrivate } from './private.ts'
+import { keepPrivate } from './file-modes.ts'
 
 /** Pages copied at a time: a few milliseconds, between which others get their turn. */
 const PAGES = 500

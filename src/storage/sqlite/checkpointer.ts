@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import type { Searches } from '../searches.ts'
-import type { Walks } from '../walks.ts'
+import type { Walks } from '../row-streams.ts'
 
 /** The write-ahead log starts over when nobody reads from it. Past this size, a moment is made in which nobody does. */
 const MAX_LOG_BYTES = 67_108_864

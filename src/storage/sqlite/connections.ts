@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { DatabaseError } from '../storage.ts'
-import { LAYOUT, layOut } from './layout.ts'
-import { closeDataFolder, keepPrivate } from './private.ts'
+import { LAYOUT, layOut } from './schema.ts'
+import { closeDataFolder, keepPrivate } from './file-modes.ts'
 
 export const databaseFile = (dataDir: string) => join(dataDir, 'dossier.db')
 

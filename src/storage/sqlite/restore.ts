@@ -19,7 +19,7 @@ import { checkCopy } from './backup.ts'
 import { MODEL_TABLES } from './catalog.ts'
 import { databaseFile, tooNew } from './connections.ts'
 import { isDamage } from './faults.ts'
-import { LAYOUT, layOut } from './layout.ts'
+import { LAYOUT, layOut } from './schema.ts'
 
 /**
  * Puts a checked copy in the place of the database. Whenever it is cut short, the database is either the old one or the

@@ -1,5 +1,5 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
-import { type Trouble, troubleOf } from '../post.ts'
+import { type Trouble, troubleOf } from '../thread-errors.ts'
 import type { Task } from '../searches.ts'
 import type { Found } from '../storage.ts'
 import { standBack } from '../threads.ts'

@@ -1,5 +1,5 @@
 import type { Worker } from 'node:worker_threads'
-import { errorOf, troubleOf } from '../post.ts'
+import { errorOf, troubleOf } from '../thread-errors.ts'
 import type { Searcher, Task } from '../searches.ts'
 import { type Found, type Seeker, type Statement, StorageFault } from '../storage.ts'
 import { startThread } from '../threads.ts'

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
-import { type Trouble, troubleOf } from '../post.ts'
+import { type Trouble, troubleOf } from '../thread-errors.ts'
 import type { JobPlace } from '../storage.ts'
 import { openWriter } from './connections.ts'
 import { explainOpening, faultOf } from './faults.ts'

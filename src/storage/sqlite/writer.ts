@@ -1,6 +1,6 @@
 import type { Database as Sqlite } from 'better-sqlite3'
-import { filledIn } from '../handed.ts'
-import { type Trouble, troubleOf } from '../post.ts'
+import { filledIn } from '../step-refs.ts'
+import { type Trouble, troubleOf } from '../thread-errors.ts'
 import { sizeOf } from '../size.ts'
 import type { Database, Row, Statement, Unit } from '../storage.ts'
 import { anotherShape, StorageFault } from '../storage.ts'

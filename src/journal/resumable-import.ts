@@ -1,0 +1,59 @@
+import type { Row, Soon, Step, Storage } from '../storage/storage.ts'
+import { KEEP, KEPT_MS, keyReused, type Sent } from './idempotency.ts'
+
+const LOOK_UP = 'SELECT hash, rows FROM dossier_keys WHERE username = ? AND key = ? AND at > ?'
+
+const GO_ON = 'UPDATE dossier_keys SET rows = ?, at = ? WHERE username = ? AND key = ? AND rows = ? RETURNING key'
+
+/**
+ * What is done in many units and goes on where it was, however often it is begun: how far it has come is written down in
+ * the very unit that does a part of it. Who finds another place than they left has been overtaken by somebody else.
+ */
+export class Resumed<Place> {
+  readonly #storage: Storage
+  readonly #sent: Sent
+  /** as it is stored; undefined before the first part */
+  #stored: string | undefined
+  #next = ''
+  place: Place | undefined
+
+  private constructor(storage: Storage, sent: Sent) {
+    this.#storage = storage
+    this.#sent = sent
+  }
+
+  static async begin<Place>(storage: Storage, sent: Sent): Promise<Resumed<Place>> {
+    const resumed = new Resumed<Place>(storage, sent)
+    const row = await resumed.#lookUp()
+    if (!row) return resumed
+    if (row.hash !== sent.hash) throw keyReused()
+    resumed.#stored = row.rows as string
+    resumed.place = JSON.parse(resumed.#stored)
+    return resumed
+  }
+
+  /** The last step of a unit: how far it has come with it. It misses if somebody else was faster. */
+  step(place: Place): Step {
+    const { username, key, hash } = this.#sent
+    const now = Date.now()
+    this.#next = JSON.stringify(place)
+    if (this.#stored === undefined)
+      return { sql: KEEP, parameters: [username, key, hash, now, this.#next, now - KEPT_MS], must: true }
+    return { sql: GO_ON, parameters: [this.#next, now, username, key, this.#stored], must: true }
+  }
+
+  /** Whether somebody else has gone on from where it was: what is in the way may be just what they have done. */
+  async isOvertaken(): Promise<boolean> {
+    return (await this.#lookUp())?.rows !== this.#stored
+  }
+
+  #lookUp(): Soon<Row | undefined> {
+    const { username, key } = this.#sent
+    return this.#storage.readOne({ sql: LOOK_UP, parameters: [username, key, Date.now() - KEPT_MS] })
+  }
+
+  /** The unit has been written. */
+  written(): void {
+    this.#stored = this.#next
+  }
+}

@@ -1,0 +1,78 @@
+import { sql } from 'kysely'
+import { type Model, tableOf } from '../../model/model.ts'
+import type { Position } from '../../requests/cursor.ts'
+import type { Query } from '../../requests/query.ts'
+import { PAGE_BYTES, sizeOf } from '../../storage/size.ts'
+import type { Found, Row, Storage } from '../../storage/storage.ts'
+import type { countsOf } from '../../tables/counts.ts'
+import { requireShape } from '../../tables/shape.ts'
+import { columnsOf } from './expand.ts'
+import { hole, preparedOnce } from './cached-statements.ts'
+
+interface Start {
+  from: number
+  skip: number
+  count: number
+}
+
+/** What is larger than this is a large row; of rows that are not, so many are read at a time. */
+const LARGE = 16_384
+const AT_A_TIME = 64
+
+/** All records in the order of their ids: one statement for every page, compiled once, started where the counts say. */
+export function plainPages(storage: Storage, model: Model, counts: ReturnType<typeof countsOf>) {
+  const prepared = preparedOnce<Start>()
+  /** Once a large row has been seen, rows are read one by one. That is only for speed: all are measured in any case. */
+  let hasLarge = false
+
+  return async (query: Query, position: Position | undefined): Promise<Found> => {
+    requireShape(storage, model)
+    const wanted = query.limit + 1
+    const rows: Row[] = []
+    let left = PAGE_BYTES
+    let start = await startOf(query, position)
+    let isLast = false
+    while (!isLast) {
+      const count = hasLarge ? wanted - rows.length : Math.min(AT_A_TIME, wanted - rows.length)
+      const statement = statementOf(query, { ...start, count })
+      const some = hasLarge
+        ? await storage.readUpTo(statement, left)
+        : { rows: await storage.read(statement), isCut: false }
+      for (const row of some.rows) {
+        const size = sizeOf(row)
+        hasLarge ||= size > LARGE
+        left -= size
+        if (left < 0 && rows.length > 0) return { rows, isCut: true }
+        rows.push(row)
+      }
+      if (some.isCut) return { rows, isCut: true }
+      isLast = some.rows.length < count || rows.length === wanted
+      start = after(rows)
+    }
+    return { rows, isCut: false }
+  }
+
+  async function startOf({ offset }: Query, position: Position | undefined): Promise<{ from: number; skip: number }> {
+    if (position) return { from: position.id + 1, skip: 0 }
+    return offset > 0 ? counts.locate(offset) : { from: 0, skip: 0 }
+  }
+
+  function statementOf(query: Query, start: Start) {
+    return prepared(`${query.fields ?? '*'} ${query.expand}`, start, () =>
+      storage.db
+        .selectFrom(tableOf(model))
+        .select(columnsOf(model, query))
+        .where(
+          'id',
+          '>=',
+          hole<Start>(({ from }) => from),
+        )
+        .orderBy('id')
+        // With a bare parameter SQLite would plan the statement anew for every value.
+        .limit(sql<number>`${hole<Start>(({ count }) => count)} + 0`)
+        .offset(hole<Start>(({ skip }) => skip)),
+    )
+  }
+}
+
+const after = (rows: Row[]) => ({ from: (rows.at(-1)?.id as number) + 1, skip: 0 })

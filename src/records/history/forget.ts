@@ -1,0 +1,46 @@
+import { writeOnce } from '../../journal/idempotency.ts'
+import type { Model } from '../../model/model.ts'
+import { StorageFault } from '../../storage/storage.ts'
+import type { Doer } from '../caller.ts'
+import type { Past } from './history.ts'
+import type { Surroundings } from '../context.ts'
+
+/** Changes that are emptied at a time, so that others' writes do not wait. */
+const PORTION = 200
+const ALL = Number.MAX_SAFE_INTEGER
+
+const EMPTY = `
+  UPDATE dossier_changes SET was = NULL, became = NULL, whole = NULL WHERE change IN (
+    SELECT change FROM dossier_changes WHERE model = ? AND id = ? AND change > ? ORDER BY change LIMIT ?
+  ) RETURNING change`
+
+const NOTE = `
+  INSERT INTO dossier_changes (model, id, version, operation, "by", at, "createdBy", fields)
+  SELECT model, id, version, 'forget', ?, ?, "createdBy", '[]' FROM dossier_changes WHERE model = ? AND id = ?
+  ORDER BY change DESC LIMIT 1 RETURNING change`
+
+/** For those who have a right to be forgotten: nothing is left of what a record was, but that there was something. */
+export function forgetterOf({ storage }: Surroundings, model: Model, past: Past) {
+  return async function forget(id: number, doer: Doer): Promise<number> {
+    if (doer.once?.kept) return id
+    const empty = (after: number, most = PORTION) => ({ sql: EMPTY, parameters: [model.name, id, after, most] })
+    const emptied = async (after: number): Promise<number[]> => {
+      const [rows = []] = await storage.write({ steps: [empty(after)] })
+      return rows.map(({ change }) => change as number)
+    }
+    let last = 0
+    for (let isAll = false; !isAll; ) {
+      const changes = await emptied(last)
+      last = Math.max(last, ...changes)
+      isAll = changes.length < PORTION
+    }
+    // What has come meanwhile, which is little, goes together with the note that says so.
+    const note = { sql: NOTE, parameters: [doer.username, new Date().toISOString(), model.name, id], must: true }
+    try {
+      await writeOnce(storage, { steps: [empty(last, ALL), note] }, doer.once)
+    } catch (error) {
+      throw error instanceof StorageFault && error.kind === 'missed' ? await past.notThere(id, doer) : error
+    }
+    return id
+  }
+}

@@ -1,0 +1,186 @@
+import type { Failure } from '../../errors.ts'
+import { Seen } from '../../lib/seen.ts'
+import { type Reach, reaches, reachOf, scopeOf } from '../../model/access.ts'
+import { type Field, ID_FIELD as ID, isOfType, type Model, type Reference } from '../../model/model.ts'
+import type { Database, Row, SqlValue } from '../../storage/storage.ts'
+import { encode, encodeComparable } from '../../tables/columns.ts'
+import type { Column } from './columns.ts'
+import { type Checking, type Complain, type Draft, drafterOf, withValue } from './parse-row.ts'
+import type { FileRow } from './read-rows.ts'
+import { uniqueValues, wholeOf } from './whole-record.ts'
+import { matchingRows } from '../find/matching-rows.ts'
+import { type Checks, checksOf } from '../write/validate.ts'
+
+/** A row that was found right, and what it comes to. */
+export interface Drafted {
+  line: number
+  kind: 'created' | 'updated' | 'unchanged'
+  data: Row
+  /** of a record that is there: which, and the version that the row was compared with */
+  id?: number
+  version?: number
+  /** the row itself names the version: then only that one is changed */
+  isStrict?: boolean
+}
+
+const ALL: Reach = { scope: 'all', username: '' }
+
+/** Checks rows some hundred at a time, as a create or an update would, and against each other. */
+export function blockChecker(db: Database, checking: Checking, complain: Complain) {
+  const { model, models, person, key } = checking
+  const checks: Checks = checksOf(model)
+  const { draft, wrong } = drafterOf(checking, complain)
+  const keyField = key === undefined ? undefined : [ID, ...model.fields].find(({ name }) => name === key)
+  const writable = model.fields.filter(({ readOnly }) => !readOnly)
+  const references = writable.filter(({ reference }) => reference)
+  const unique = model.unique.map((names) => ({
+    fields: names.map((name) => model.fields.find((field) => field.name === name) as Field),
+    seen: new Seen(),
+  }))
+  const seenIds = new Seen()
+  const whole = wholeOf(db, model, person)
+  const readable = reachOf(model, 'read', person)
+  const mayKnow = (stored: Row) => reaches(readable, stored)
+  const mayCreate = scopeOf(model, 'create', person) !== 'none'
+
+  return async function check(rows: FileRow[]): Promise<Drafted[]> {
+    const drafts = rows.map(draft)
+    await resolveNames(drafts)
+    await findStored(drafts)
+    for (const draft of drafts) await checkRules(draft)
+    await checkReferences(drafts)
+    await checkUnique(drafts)
+    return drafts.filter(({ isWrong }) => !isWrong).map(outcomeOf)
+  }
+
+  /** `company.name` becomes the id of the company that is called so, as far as it may be read. */
+  async function resolveNames(drafts: Draft[]): Promise<void> {
+    const all = drafts.flatMap((draft) => draft.named.map((one) => ({ draft, ...one })))
+    for (const [column, some] of Map.groupBy(all, (one) => one.column)) {
+      const { field, target, by } = column as Extract<Column, { target: Model }>
+      const reach = reachOf(target, 'read', person)
+      const found = await lookUp(
+        target,
+        [by],
+        reach,
+        ['id'],
+        some.map(({ value }) => [encodeComparable(by, value)]),
+      )
+      for (const [index, { draft, value }] of some.entries()) {
+        const id = found.get(index)?.id
+        if (id === undefined)
+          wrong(draft, `${field.name}.${by.name}`, withValue(`there is no ${target.name} of this name`, value))
+        draft.data[field.name] = id
+      }
+    }
+  }
+
+  /** The records that rows with a key are about. */
+  async function findStored(drafts: Draft[]): Promise<void> {
+    if (!keyField) return
+    const keyed = drafts.flatMap((draft) => {
+      const value = keyField === ID ? draft.id : draft.data[keyField.name]
+      return isOfType(keyField, value) && !draft.isWrong ? [{ draft, value }] : []
+    })
+    const names = ['id', 'version', ...model.fields.filter((field) => !field.computed).map(({ name }) => name)]
+    const values = keyed.map(({ value }) => [encodeComparable(keyField, value)])
+    const found = await lookUp(model, [keyField], reachOf(model, 'update', person), names, values)
+    for (const [index, { draft, value }] of keyed.entries()) {
+      const stored = found.get(index)
+      if (stored) draft.stored = stored
+      else if (keyField === ID) wrong(draft, 'id', withValue(`there is no ${model.name} with this id`, value))
+      if (stored && draft.version !== null && draft.version !== stored.version)
+        wrong(draft, 'version', `is ${stored.version} by now, and not ${draft.version}`)
+    }
+    for (const draft of drafts)
+      if (!draft.stored && !draft.isWrong && !mayCreate)
+        wrong(draft, keyField.name, `there is no such record, and you may not create ${model.name} records`)
+  }
+
+  /** What is written later is what was sent: defaults are for a record that is new then. */
+  async function checkRules(draft: Draft): Promise<void> {
+    if (draft.isWrong) return
+    const { data, stored } = draft
+    // Of a new record what is not there is missing, rather than nothing.
+    if (!stored) for (const { name, required } of writable) if (required && data[name] === null) delete data[name]
+    const filled = structuredClone(data)
+    try {
+      if (stored) checks.update(Object.assign(filled, { version: stored.version }))
+      else checks.create(filled)
+    } catch (error) {
+      // What is not right is all that a check can throw.
+      const { errors } = (error as Failure).details
+      for (const [name, why] of Object.entries(errors as Record<string, string>))
+        wrong(draft, name, Object.hasOwn(data, name) ? withValue(why, data[name]) : why)
+      return
+    }
+    draft.whole = await whole(filled, stored)
+  }
+
+  async function checkReferences(drafts: Draft[]): Promise<void> {
+    for (const { name, reference } of references) {
+      const target = models.get((reference as Reference).model) as Model
+      const asked = drafts.filter(({ whole: now, data, stored, isWrong }) => {
+        if (isWrong || typeof now?.[name] !== 'number') return false
+        // What the record refers to already may be sent back, but only by who may read it: others would learn it by trying.
+        const isSent = Object.hasOwn(data, name)
+        return stored && mayKnow(stored) ? now[name] !== stored[name] : !stored || isSent
+      })
+      const values = asked.map((one) => [one.whole?.[name] as number])
+      const found = await lookUp(target, [ID], reachOf(target, 'read', person), ['id'], values)
+      for (const [index, draft] of asked.entries())
+        if (!found.has(index)) wrong(draft, name, `there is no ${target.name} with the id ${draft.whole?.[name]}`)
+    }
+  }
+
+  /** What is taken by another record, or by another row. */
+  async function checkUnique(drafts: Draft[]): Promise<void> {
+    for (const draft of drafts) {
+      const first = draft.stored && seenIds.add(String(draft.stored.id), draft.line)
+      if (first !== undefined) wrong(draft, key as string, `is the same record as in line ${first}`)
+    }
+    for (const { fields, seen } of unique) {
+      const asked = drafts.flatMap((draft) => {
+        const values = draft.isWrong ? [null] : uniqueValues(draft.whole as Row, fields)
+        return values.includes(null) ? [] : [{ draft, values }]
+      })
+      const found = await lookUp(
+        model,
+        fields,
+        ALL,
+        ['id'],
+        asked.map(({ values }) => values),
+      )
+      const names = fields.map(({ name }) => name)
+      for (const [index, { draft, values }] of asked.entries()) {
+        const first = seen.add(JSON.stringify(values), draft.line)
+        const other = found.get(index)?.id
+        const isTaken = other !== undefined && other !== draft.stored?.id
+        const word = names.length > 1 ? `the combination of ${names.join(' and ')} is` : 'is'
+        for (const name of names) {
+          // What is stored is nobody's business here: only what was sent is told.
+          const told = (why: string) => (Object.hasOwn(draft.data, name) ? withValue(why, draft.data[name]) : why)
+          if (first !== undefined) wrong(draft, name, told(`${word} the same as in line ${first}`))
+          else if (isTaken) wrong(draft, name, told(`${word} taken`))
+        }
+      }
+    }
+  }
+
+  function outcomeOf({ line, data, stored, version }: Draft): Drafted {
+    if (!stored) return { line, kind: 'created', data }
+    // Who may not read it does not learn what it is by guessing.
+    const isSame = (field: Field) =>
+      !Object.hasOwn(data, field.name) || (!field.writeOnly && encode(field, data[field.name]) === stored[field.name])
+    const { id, version: current } = stored as { id: number; version: number }
+    if (mayKnow(stored) && writable.every(isSame)) return { line, kind: 'unchanged', data: {} }
+    return { line, kind: 'updated', data, id, version: current, isStrict: version !== null }
+  }
+
+  /** By the place among the values. */
+  async function lookUp(of: Model, by: Field[], reach: Reach, names: string[], values: SqlValue[][]) {
+    if (values.length === 0) return new Map<number, Row>()
+    const { rows } = await db.executeQuery<Row>(matchingRows(db, of, { reach, by, values, columns: names }))
+    return new Map(rows.map((row) => [row.wanted__key as number, row]))
+  }
+}

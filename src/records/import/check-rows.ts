@@ -1,0 +1,95 @@
+import { statSync } from 'node:fs'
+import { MOST_FAULTS } from '../../errors.ts'
+import type { Person } from '../../model/access.ts'
+import { byName, type Model, tableOf } from '../../model/model.ts'
+import { anotherShape, type Database, type Progress } from '../../storage/storage.ts'
+import { shapeOf } from '../../tables/ddl.ts'
+import { CheckedRows } from './checked-rows.ts'
+import { blockChecker } from './check-block.ts'
+import { FileFault, type FileFormat, type FileRow, rowsOf } from './read-rows.ts'
+
+export interface CheckInput extends FileFormat {
+  file: string
+  /** where the rows go that are right */
+  target: string
+  model: Model
+  models: Model[]
+  person: Person
+  /** the field by which a row finds the record that it changes */
+  key?: string | undefined
+  /** so many rows have been written before */
+  skip: number
+  /** characters of a row, at most */
+  longest: number
+}
+
+/** What came of the rows. */
+export interface Checked {
+  rows: number
+  created: number
+  updated: number
+  unchanged: number
+  /** by line and field */
+  errors: Record<string, string>
+}
+
+/** Rows that are looked at together: what they are compared with is read in a few statements. */
+const BLOCK = 250
+/** Characters of them, about. */
+const BLOCK_CHARACTERS = 2_000_000
+
+/** Checks every row of a file, on a thread of its own. Nothing is written but to the target. */
+export async function check(
+  db: Database,
+  input: CheckInput,
+  onProgress: (progress: Progress) => void,
+): Promise<Checked> {
+  await requireShape(db, input.model)
+  const { size } = statSync(input.file)
+  const target = new CheckedRows(input.target)
+  const errors = new Map<string, string>()
+  const complain = (line: number, field: string, why: string) => {
+    if (errors.size < MOST_FAULTS) errors.set(field === '' ? `${line}` : `${line}.${field}`, why)
+  }
+  const checkBlock = blockChecker(db, { ...input, models: byName(input.models) }, complain)
+  const checked = { rows: 0, created: 0, updated: 0, unchanged: 0 }
+  let block: FileRow[] = []
+  let bytes = 0
+  let settled = 0
+  const settle = async () => {
+    const drafted = await checkBlock(block)
+    block = []
+    settled = bytes
+    for (const { kind } of drafted) checked[kind]++
+    await target.write(drafted)
+    onProgress({ done: Math.min(bytes, size), of: size })
+  }
+  try {
+    const onBytes = (count: number) => {
+      bytes += count
+    }
+    for await (const row of rowsOf(input.file, input, onBytes, input.longest)) {
+      if (++checked.rows <= input.skip) continue
+      block.push(row)
+      if (block.length === BLOCK || bytes - settled > BLOCK_CHARACTERS) await settle()
+      if (errors.size >= MOST_FAULTS) break
+    }
+    await settle()
+  } catch (error) {
+    if (!(error instanceof FileFault)) throw error
+    await settle()
+    complain(error.line, '', error.message)
+  } finally {
+    await target.close()
+  }
+  return { ...checked, errors: Object.fromEntries(errors) }
+}
+
+async function requireShape(db: Database, model: Model): Promise<void> {
+  const known = await db
+    .selectFrom('dossier_tables')
+    .select('shape')
+    .where('tbl', '=', tableOf(model))
+    .executeTakeFirst()
+  if (known?.shape !== shapeOf(model)) throw anotherShape()
+}

@@ -1,0 +1,80 @@
+import { once } from 'node:events'
+import { createReadStream, createWriteStream } from 'node:fs'
+import { pipeline } from 'node:stream'
+import { pipeline as pipelinePromise } from 'node:stream/promises'
+import { createGunzip, createGzip, type Gzip } from 'node:zlib'
+import { linesOf } from '../../lib/lines.ts'
+import { fullOr } from '../../storage/storage.ts'
+import type { Drafted } from './check-block.ts'
+
+/** A row that was found right, with its number in the file. */
+export type CheckedRow = Drafted & { number: number }
+
+/** What is not said of a row: it is the next one, in the next line, and creates a record. Names are said once. */
+interface Written extends Partial<Pick<Drafted, 'line' | 'kind' | 'id' | 'version' | 'isStrict'>> {
+  /** the names of its fields, where they are others than those of the row before */
+  names?: string[]
+  values: unknown[]
+}
+
+/**
+ * The file between the two passes of an import: the rows that were found right, as compressed lines of JSON. A row of two
+ * bytes becomes fifty otherwise, and an upload would fill the disk many times over.
+ */
+export class CheckedRows {
+  readonly #gzip: Gzip = createGzip({ level: 1 })
+  readonly #written: Promise<void>
+  #line = 0
+  #names = ''
+
+  constructor(file: string) {
+    this.#written = pipelinePromise(this.#gzip, createWriteStream(file, { mode: 0o600 }))
+    // Whoever writes or closes hears of it.
+    this.#written.catch(() => {})
+  }
+
+  async write(rows: Drafted[]): Promise<void> {
+    const lines = rows.map((row) => `${JSON.stringify(this.#brief(row))}\n`)
+    try {
+      if (!this.#gzip.write(lines.join(''))) await Promise.race([once(this.#gzip, 'drain'), this.#written])
+    } catch (error) {
+      throw fullOr(error)
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#gzip.end()
+    await this.#written.catch((error) => {
+      throw fullOr(error)
+    })
+  }
+
+  #brief({ line, kind, data, ...row }: Drafted): Written {
+    const isNext = line === this.#line + 1
+    this.#line = line
+    const names = Object.keys(data)
+    const isSame = this.#names === JSON.stringify(names)
+    this.#names = JSON.stringify(names)
+    const told = { ...(!isNext && { line }), ...(kind !== 'created' && { kind }), ...(!isSame && { names }) }
+    return { ...told, ...row, values: Object.values(data) }
+  }
+}
+
+/** The rows of such a file, numbered on from those that were written before. */
+export async function* readCheckedRows(
+  file: string,
+  before: number,
+): AsyncGenerator<{ row: CheckedRow; size: number }> {
+  const text = pipeline(createReadStream(file), createGunzip(), () => {}).setEncoding('utf8') as AsyncIterable<string>
+  let number = before
+  let line = 0
+  let names: string[] = []
+  for await (const json of linesOf(text)) {
+    if (json === '') continue
+    const { names: others, values, ...written } = JSON.parse(json) as Written
+    line = written.line ?? line + 1
+    names = others ?? names
+    const data = Object.fromEntries(names.map((name, index) => [name, values[index]]))
+    yield { row: { kind: 'created', ...written, data, line, number: ++number }, size: json.length }
+  }
+}

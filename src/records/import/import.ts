@@ -1,0 +1,212 @@
+import { setTimeout } from 'node:timers/promises'
+import { Failure } from '../../errors.ts'
+import { keyInUse } from '../../journal/idempotency.ts'
+import type { Resumed } from '../../journal/resumable-import.ts'
+import { Breath } from '../../lib/yielder.ts'
+import { nextPortion } from '../../lib/portions.ts'
+import { forbidden, type Person, reachOf, requireUnchanged, scopeOf } from '../../model/access.ts'
+import { type Field, ID_FIELD as ID, type Model } from '../../model/model.ts'
+import { bad } from '../../requests/query.ts'
+import { jobAt, type Progress, type Soon, type Step, StorageFault } from '../../storage/storage.ts'
+import { encodeComparable } from '../../tables/columns.ts'
+import { shapesOf } from '../../tables/shape.ts'
+import { type CheckedRow, readCheckedRows } from './checked-rows.ts'
+import type { Checked, CheckInput } from './check-rows.ts'
+import { countsOf, type Imported, interrupted, ofLine, type Place, refused } from './failures.ts'
+import type { FileFormat } from './read-rows.ts'
+import { matchingRows } from '../find/matching-rows.ts'
+import { reasonOf } from '../write/reason.ts'
+import type { Planned } from '../records.ts'
+import type { Surroundings } from '../context.ts'
+
+export interface Importing extends FileFormat {
+  file: string
+  /** where the rows go that have been found right */
+  checked: string
+  key?: string | undefined
+  dryRun: boolean
+  /** how far it has come before, and is to be written down */
+  resumed?: Resumed<Place> | undefined
+  /** who it is by now: rights may be taken away meanwhile */
+  whoNow?: (() => Soon<Person | undefined>) | undefined
+  /** in a process of its own, whose lock others have to wait for: it makes pauses */
+  isGuest?: boolean
+  onProgress?: ((phase: 'checked' | 'written', progress: Progress) => void) | undefined
+}
+
+interface Parts {
+  surroundings: Surroundings
+  model: Model
+  plan: {
+    create(data: unknown, person: Person): Promise<Planned>
+    update(id: number, data: unknown, person: Person): Promise<Planned>
+  }
+}
+
+const CHECK = jobAt<CheckInput, Checked>(import.meta.resolve('./check-rows.ts'), 'check')
+/** How long others' writes may have to wait for a portion, about; its rows and its characters at most. */
+const PORTION_MS = 20
+const FIRST_PORTION = 50
+const MOST_ROWS = 500
+const MOST_CHARACTERS = 1_000_000
+/** How long others may have to wait while a portion is planned. */
+const PLANNED_MS = 5
+/** How long a guest pauses after a portion, as a part of what it took. */
+const GUEST_PAUSE = 0.25
+/** How often a portion is tried anew, when others change the same records meanwhile or keep the writer busy. */
+const TRIES = 10
+
+/** What is the same for all portions of an import, and how far it is. */
+interface Run {
+  person: Person
+  key: Field | undefined
+  resumed: Resumed<Place> | undefined
+  done: Place
+}
+
+/** Takes in a file of rows: first all are checked, then they are written in portions, so that others go on meanwhile. */
+export function importerOf({ surroundings, model, plan }: Parts) {
+  const { storage, models, longestRecord } = surroundings
+  const shapes = shapesOf([model])
+
+  async function importAll(importing: Importing, person: Person): Promise<Imported> {
+    const { file, checked: target, format, delimiter, columns } = importing
+    const { dryRun, resumed, isGuest, onProgress = () => {} } = importing
+    const { whoNow = () => person } = importing
+    requireUnchanged(await whoNow(), person)
+    const key = keyFieldOf(importing.key, person)
+    const done: Place = { ...NOTHING_DONE, ...resumed?.place }
+    if (done.isOver) return countsOf(done)
+    const who = { username: person.username, roles: person.roles }
+    const input = {
+      file,
+      target,
+      format,
+      delimiter,
+      columns,
+      model,
+      models: [...models.values()],
+      person: who,
+      key: key?.name,
+    }
+    const checked = await storage.study(CHECK, { ...input, skip: done.row, longest: longestRecord }, (progress) =>
+      onProgress('checked', progress),
+    )
+    if (Object.keys(checked.errors).length > 0)
+      throw (await resumed?.isOvertaken()) ? keyInUse() : refused(checked.errors, done)
+    if (dryRun) return countsOf(checked)
+    const run: Run = { person, key, resumed, done }
+    try {
+      let size = FIRST_PORTION
+      for await (const rows of portionsOf(target, done.row, () => size)) {
+        requireUnchanged(await whoNow(), person)
+        const start = performance.now()
+        await write(rows, run)
+        const took = performance.now() - start
+        size = nextPortion(rows.length, took, PORTION_MS, MOST_ROWS)
+        if (isGuest) await setTimeout(took * GUEST_PAUSE)
+        onProgress('written', { done: done.row, of: checked.rows })
+      }
+      if (resumed) await put([], { ...done, isOver: true }, run)
+    } catch (error) {
+      throw interrupted(error, done)
+    }
+    return countsOf(done)
+  }
+
+  /** All rows of a portion, or none of them. Where others were faster, what is in the way is looked at anew. */
+  async function write(rows: CheckedRow[], run: Run): Promise<void> {
+    for (let tries = 1; ; tries++) {
+      const changing = rows.filter(({ kind }) => kind !== 'unchanged')
+      const planned = await planAll(changing, run.person)
+      const next = { ...run.done, row: rows.at(-1)?.number as number }
+      for (const { kind } of rows) next[kind]++
+      try {
+        await put(planned, next, run)
+        return
+      } catch (error) {
+        if (!(error instanceof StorageFault)) throw error
+        const at = error.details.step ?? Number.POSITIVE_INFINITY
+        const row = changing[at]
+        if (row && run.key && !row.isStrict && tries < TRIES) await lookAgain(row, run.key, run.person)
+        else if (row) throw ofLine(row.line, await reasonOf(planned[at] as Planned, error))
+        else if (error.kind !== 'busy' || tries === TRIES) throw error
+      }
+    }
+  }
+
+  async function put(planned: Planned[], next: Place, { person, resumed, done }: Run): Promise<void> {
+    const steps: Step[] = planned.map(({ unit }) => ({ ...(unit.steps[0] as Step), must: true }))
+    if (resumed) steps.push(resumed.step(next))
+    try {
+      if (steps.length > 0) await storage.write({ shapes, steps, by: person.username, silent: true })
+    } catch (error) {
+      throw (await resumed?.isOvertaken()) ? keyInUse() : error
+    }
+    resumed?.written()
+    Object.assign(done, next)
+  }
+
+  async function planAll(rows: CheckedRow[], person: Person): Promise<Planned[]> {
+    const planned: Planned[] = []
+    const breath = new Breath(PLANNED_MS)
+    for (const { line, kind, data, id, version } of rows) {
+      try {
+        const isNew = kind === 'created'
+        const one = isNew ? plan.create({ ...data }, person) : plan.update(id as number, { ...data, version }, person)
+        planned.push(await one)
+      } catch (error) {
+        throw ofLine(line, error)
+      }
+      if (breath.isDue) await breath.take()
+    }
+    return planned
+  }
+
+  /** Which record a row is about by now. */
+  async function lookAgain(row: CheckedRow, key: Field, person: Person): Promise<void> {
+    const values = [[encodeComparable(key, key === ID ? row.id : row.data[key.name])]]
+    const reach = reachOf(model, 'update', person)
+    const statement = matchingRows(storage.db, model, { reach, by: [key], values, columns: ['id', 'version'] })
+    const { id, version } = ((await storage.readOne(statement)) ?? {}) as { id?: number; version?: number }
+    const mayMake = key !== ID && scopeOf(model, 'create', person) !== 'none'
+    if (id === undefined && !mayMake)
+      throw ofLine(
+        row.line,
+        new Failure('RECORD_NOT_FOUND', `The ${model.name} that it is about is not there any more.`),
+      )
+    Object.assign(row, id === undefined ? { kind: 'created' } : { kind: 'updated', id, version })
+  }
+
+  /** The field by which rows find records; who may not do what is asked for is told so here. */
+  function keyFieldOf(name: string | undefined, person: Person): Field | undefined {
+    const operation = name === undefined ? 'create' : 'update'
+    if (scopeOf(model, operation, person) === 'none') throw forbidden(model, operation)
+    if (name === undefined) return undefined
+    const singles = model.unique.flatMap((names) => (names.length === 1 ? names : []))
+    const mayBeKey = ({ name: one, writeOnly, readOnly }: Field) => singles.includes(one) && !writeOnly && !readOnly
+    const known = [ID, ...model.fields.filter(mayBeKey)]
+    const field = known.find((one) => one.name === name)
+    if (field) return field
+    throw bad(`"key" must be a unique field of ${model.name}: ${known.map((one) => one.name).join(', ')}.`)
+  }
+
+  return { importAll, requireRight: keyFieldOf }
+}
+
+const NOTHING_DONE: Place = { row: 0, created: 0, updated: 0, unchanged: 0, isOver: false }
+
+/** Rows that have been found right, as many at a time as are wanted. */
+async function* portionsOf(file: string, before: number, size: () => number): AsyncGenerator<CheckedRow[]> {
+  let rows: CheckedRow[] = []
+  let characters = 0
+  for await (const { row, size: length } of readCheckedRows(file, before)) {
+    rows.push(row)
+    characters += length
+    if (rows.length < size() && characters < MOST_CHARACTERS) continue
+    yield rows
+    rows = []
+    characters = 0
+  }
+  if (rows.length > 0) yield rows
+}

@@ -1,0 +1,81 @@
+import { isTooDeep, MAX_DEPTH } from '../../lib/depth.ts'
+import { hasLoneEscape, LONE_ESCAPE_FAULT } from '../../lib/json-keys.ts'
+import { inexactNumbers, isExact } from '../../lib/json-numbers.ts'
+import type { Field } from '../../model/model.ts'
+
+/** Why a cell is no value of its field. */
+export class Fault {
+  readonly why: string
+
+  constructor(why: string) {
+    this.why = why
+  }
+}
+
+/** In the place of a cell that is empty, but in quotes: a text without letters. */
+export const EMPTY_TEXT = Symbol('empty text')
+
+export type Cell = string | typeof EMPTY_TEXT
+
+const TRUE = ['true', 'yes', 'y', 't', '1']
+const FALSE = ['false', 'no', 'n', 'f', '0']
+const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?$/
+
+/** A cell of a table as a value of a field; whether that is right, the model's own rules say. An empty one is null. */
+export function cellValue(field: Field, cell: Cell): unknown {
+  const { type } = field
+  if (type === 'string' && cell === EMPTY_TEXT) return mayBeEmpty(field) ? '' : null
+  if (type === 'string') return cell === '' ? null : cell
+  if (cell === EMPTY_TEXT || cell.trim() === '') return null
+  const text = cell.trim()
+  if (type === 'boolean') return booleanOf(text)
+  if (type === 'array' || type === 'object') return documentOf(text)
+  return numberOf(text)
+}
+
+/** Some programs put all cells in quotes: where no text without letters may stand, nothing is meant. */
+function mayBeEmpty({ schema }: Field): boolean {
+  const { format, minLength = 0, enum: values = [''], pattern } = schema as TextRules
+  return (
+    format === undefined && minLength === 0 && values.includes('') && (!pattern || new RegExp(pattern, 'u').test(''))
+  )
+}
+
+interface TextRules {
+  format?: string
+  minLength?: number
+  enum?: unknown[]
+  pattern?: string
+}
+
+function booleanOf(text: string): boolean | Fault {
+  const word = text.toLowerCase()
+  if (TRUE.includes(word)) return true
+  return FALSE.includes(word) ? false : new Fault('must be true or false')
+}
+
+/** With a point: what a comma means depends on who has written it. */
+function numberOf(text: string): number | Fault {
+  if (!NUMBER.test(text)) return new Fault('must be a number such as 1234.5')
+  const plain = text
+    .replace(/^\+/, '')
+    .replace(/^(-?)\./, '$10.')
+    .replace(/\.(?=e|E|$)/, '')
+  return isExact(plain) ? Number(plain) : new Fault(INEXACT)
+}
+
+const INEXACT = 'is a number that cannot be kept exactly'
+
+/** JSON as it is; else why not. */
+export function documentOf(text: string): unknown {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    return new Fault('is not valid JSON')
+  }
+  if (isTooDeep(value)) return new Fault(`is nested deeper than ${MAX_DEPTH} levels`)
+  if (hasLoneEscape(text)) return new Fault(LONE_ESCAPE_FAULT)
+  const [inexact] = inexactNumbers(text, 1)
+  return inexact ? new Fault(`${inexact.join('.')} ${INEXACT}`.trim()) : value
+}

@@ -1,0 +1,148 @@
+import { createReadStream } from 'node:fs'
+import { pipeline, Readable } from 'node:stream'
+import { CsvError, parse as parseCsv } from 'csv-parse'
+import { linesOf, TooLong } from '../../lib/lines.ts'
+import type { Format } from '../../requests/bulk.ts'
+import { type Cell, documentOf, EMPTY_TEXT, Fault } from './parse-cell.ts'
+
+/** One row of a file, with the line that it begins in. */
+export interface FileRow {
+  line: number
+  /** by the names of the columns; of JSON the values themselves */
+  values: Record<string, unknown> | Fault
+}
+
+/** A file cannot be read on from a line. */
+export class FileFault extends Error {
+  readonly line: number
+
+  constructor(line: number, why: string) {
+    super(why)
+    this.line = line
+  }
+}
+
+/** Wider than any model. */
+const MOST_COLUMNS = 5000
+const NOT_UTF8 = 'is not UTF-8 text. A spreadsheet writes that as "CSV UTF-8"'
+
+export interface FileFormat {
+  format: Format
+  delimiter: string
+  /** what the columns are, whatever the first line says; nothing passes one over */
+  columns?: string[] | undefined
+}
+
+type OnBytes = (count: number) => void
+
+export const rowsOf = (file: string, how: FileFormat, onBytes: OnBytes, longest: number) =>
+  how.format === 'csv' ? csvRows(file, how, onBytes, longest) : jsonRows(file, onBytes, longest)
+
+/** As spreadsheets write it: with or without a byte order mark, any ends of lines, line breaks in quotes. */
+async function* csvRows(
+  file: string,
+  { delimiter, columns }: FileFormat,
+  onBytes: OnBytes,
+  longest: number,
+): AsyncGenerator<FileRow> {
+  const parser = parseCsv({
+    delimiter,
+    info: true,
+    relax_column_count: true,
+    skip_empty_lines: true,
+    record_delimiter: ['\r\n', '\n', '\r'],
+    max_record_size: longest,
+    cast: (value, { quoting }) => (quoting && value === '' ? EMPTY_TEXT : value) as string,
+  })
+  // What is wrong with the source, or with what is in it, comes out of the parser.
+  pipeline(Readable.from(textOf(file, onBytes)), parser, () => {})
+  let header: Header | undefined
+  /** where the next record begins */
+  let line = 1
+  let empty = 0
+  try {
+    for await (const { record, info } of parser as AsyncIterable<Parsed>) {
+      line += info.empty_lines - empty
+      empty = info.empty_lines
+      if (header) yield { line, values: byName(header, record) }
+      else header = namesIn(record, columns)
+      line += 1 + breaksIn(record)
+    }
+  } catch (error) {
+    throw error instanceof CsvError ? new FileFault(line, `is not right: ${error.message}`) : error
+  }
+  if (!header) throw new FileFault(1, 'is empty: the names of the columns are missing')
+}
+
+interface Parsed {
+  record: Cell[]
+  info: { empty_lines: number }
+}
+
+/** How many cells there are, and which of them have a name. */
+interface Header {
+  cells: number
+  names: { name: string; index: number }[]
+}
+
+function namesIn(record: Cell[], columns: string[] | undefined): Header {
+  const cells = record.length
+  if (cells > MOST_COLUMNS) throw new FileFault(1, `has more than ${MOST_COLUMNS} columns`)
+  if (columns && columns.length !== cells)
+    throw new FileFault(1, `has ${cells} columns, but "columns" names ${columns.length}`)
+  const all = columns ?? record.map((name) => (name === EMPTY_TEXT ? '' : name))
+  const names = all.map((name, index) => ({ name: name.trim(), index })).filter(({ name }) => !columns || name !== '')
+  const seen = new Set<string>()
+  const twice = names.find(({ name }) => seen.size === seen.add(name).size)
+  if (twice) throw new FileFault(1, `has the column "${twice.name}" twice`)
+  return { cells, names }
+}
+
+function byName({ cells, names }: Header, record: Cell[]): Record<string, unknown> | Fault {
+  if (record.length !== cells) return new Fault(`has ${record.length} cells, but there are ${cells} columns`)
+  return Object.fromEntries(names.map(({ name, index }) => [name, record[index]]))
+}
+
+/** Line breaks within cells, however they are written. */
+const breaksIn = (record: Cell[]) =>
+  record.reduce((sum, cell) => sum + (typeof cell === 'string' ? (cell.match(/\r\n|\n|\r/g)?.length ?? 0) : 0), 0)
+
+/** A record per line; empty lines are passed over. */
+async function* jsonRows(file: string, onBytes: OnBytes, longest: number): AsyncGenerator<FileRow> {
+  let line = 0
+  try {
+    for await (const text of linesOf(textOf(file, onBytes), longest)) {
+      line++
+      if (text.trim() === '') continue
+      const value = documentOf(text)
+      if (value instanceof Fault) yield { line, values: value }
+      else yield { line, values: isObject(value) ? value : new Fault('must be an object') }
+    }
+  } catch (error) {
+    throw error instanceof TooLong ? new FileFault(line + 1, error.message) : error
+  }
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Without a byte order mark. */
+async function* textOf(file: string, onBytes: OnBytes): AsyncGenerator<string> {
+  const decoder = new TextDecoder('utf-8', { fatal: true })
+  let line = 1
+  for await (const chunk of createReadStream(file, { highWaterMark: 262_144 }) as AsyncIterable<Uint8Array>) {
+    const text = decoded(() => decoder.decode(chunk, { stream: true }), line)
+    onBytes(chunk.length)
+    line += text.split('\n').length - 1
+    yield text
+  }
+  yield decoded(() => decoder.decode(), line)
+}
+
+function decoded(decode: () => string, line: number): string {
+  try {
+    return decode()
+  } catch {
+    throw new FileFault(line, NOT_UTF8)
+  }
+}

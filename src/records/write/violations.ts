@@ -1,0 +1,186 @@
+import { sql } from 'kysely'
+import { Failure } from '../../errors.ts'
+import { type Person, type Reach, reachOf, scopeOf } from '../../model/access.ts'
+import { type Field, type Model, tableOf } from '../../model/model.ts'
+import type { Row, StorageFault } from '../../storage/storage.ts'
+import { is } from '../../tables/condition.ts'
+import { indexesOf, isCalled } from '../../tables/ddl.ts'
+import { within } from '../../tables/access-filter.ts'
+import { hole, preparedOnce } from '../find/cached-statements.ts'
+import type { Surroundings } from '../context.ts'
+
+const EVERYBODY: Reach = { scope: 'all', username: '' }
+
+/** What storage found wrong with a write, in the words of the models; any other fault as it is. */
+export async function explainViolation(
+  fault: StorageFault,
+  surroundings: Surroundings,
+  model: Model,
+  person: Person,
+  written: Row | number,
+): Promise<Error> {
+  if (fault.kind === 'taken') return notUnique(fault, model)
+  if (fault.kind === 'long') return tooLong(model, Object(written))
+  if (fault.kind !== 'dangling') return fault
+  if (typeof written === 'number') return stillReferred(surroundings, model, written, person)
+  const missing = await missingAmong(surroundings, referencesIn(model, written), () => EVERYBODY)
+  // By now it is there: somebody has made it since, or what was in the way has been undone as well.
+  return (
+    missing ??
+    new Failure(
+      'REFERENCE_VIOLATION',
+      'A record that this refers to was not there when this was written; perhaps an earlier operation of the same batch has deleted it.',
+    )
+  )
+}
+
+/** Shorter texts fit into every index. */
+const SHORT = 500
+
+/** Some engines bound what can be indexed, and do not tell what it was: an indexed text that is long, or is computed. */
+function tooLong(model: Model, written: Row): Failure {
+  const indexed = new Set(indexesOf(model).flatMap(({ fields }) => fields))
+  const isLong = ({ name, computed }: Field) => computed !== undefined || String(written[name]).length > SHORT
+  const fields = model.fields.filter((field) => indexed.has(field.name) && isLong(field)).map(({ name }) => name)
+  return new Failure('VALIDATION_FAILED', `${fields.join(' or ')} is too long to be indexed.`, {
+    errors: Object.fromEntries(fields.map((name) => [name, 'is too long to be indexed'])),
+  })
+}
+
+function notUnique({ details }: StorageFault, model: Model): Failure {
+  const fields =
+    indexesOf(model).find((index) => isCalled(index, details.index))?.fields ?? (details.columns as string[])
+  const reason = fields.length > 1 ? `the combination of ${fields.join(' and ')} is taken` : 'is taken'
+  return new Failure(
+    'NOT_UNIQUE',
+    `Another ${model.name} has the same ${fields.join(' and ')}. Choose another value.`,
+    { errors: Object.fromEntries(fields.map((field) => [field, reason])) },
+  )
+}
+
+/** A delete would leave references without a target: whose? What somebody may not read is not named. */
+async function stillReferred(surroundings: Surroundings, model: Model, id: number, person: Person): Promise<Failure> {
+  const referring: string[] = []
+  for (const other of surroundings.models.values()) {
+    const reach = reachOf(other, 'read', person)
+    for (const { name, reference } of other.fields) {
+      if (reference?.model !== model.name || reference.onDelete !== 'restrict') continue
+      if (await isThere(surroundings, other.name, reach, { refers: { name, id } }))
+        referring.push(`${other.name} (${name})`)
+    }
+  }
+  const who =
+    referring.join(', ') ||
+    'Records that you do not see, that the same batch has made, or that would be deleted with it,'
+  return new Failure(
+    'REFERENCE_VIOLATION',
+    `${who} still refer to ${model.name} ${id}. Change or delete those records first.`,
+  )
+}
+
+interface Referring {
+  name: string
+  model: string
+  id: number
+}
+
+/** The references that a write sets. */
+function referencesIn(model: Model, written: Row): Referring[] {
+  return model.fields.flatMap(({ name, reference, readOnly }) => {
+    const id = written[name]
+    return reference && !readOnly && typeof id === 'number' ? [{ name, model: reference.model, id }] : []
+  })
+}
+
+/**
+ * A record that somebody may not read is not there for them: they cannot refer to it, nor find out that it exists. What
+ * the record refers to already may be sent back as it was read.
+ */
+export async function refuseUnreachable(
+  surroundings: Surroundings,
+  model: Model,
+  written: Row,
+  person: Person,
+  current?: number,
+): Promise<void> {
+  const { models } = surroundings
+  const asked: Referring[] = []
+  for (const reference of referencesIn(model, written)) {
+    const isLimited = scopeOf(models.get(reference.model) as Model, 'read', person) !== 'all'
+    if (isLimited && !(current !== undefined && (await refersAlready(surroundings, model, current, reference, person))))
+      asked.push(reference)
+  }
+  const missing = await missingAmong(surroundings, asked, (name) => reachOf(models.get(name) as Model, 'read', person))
+  if (missing) throw missing
+}
+
+/** Only of a record that they may update and read: else it would tell, by trying, what others' records refer to. */
+async function refersAlready(
+  surroundings: Surroundings,
+  model: Model,
+  record: number,
+  { name, id }: Referring,
+  person: Person,
+): Promise<boolean> {
+  const sought = { id: record, refers: { name, id } }
+  for (const operation of ['update', 'read'] as const)
+    if (!(await isThere(surroundings, model.name, reachOf(model, operation, person), sought))) return false
+  return true
+}
+
+/** Which of the records that a write refers to are not there, as far as somebody reaches. */
+async function missingAmong(surroundings: Surroundings, references: Referring[], reachFor: (model: string) => Reach) {
+  const errors: Record<string, string> = {}
+  for (const { name, model, id } of references) {
+    if (!(await isThere(surroundings, model, reachFor(model), { id })))
+      errors[name] = `there is no ${model} with the id ${id}`
+  }
+  const sentences = Object.entries(errors).map(([name, text]) => `${name}: ${text}`)
+  if (sentences.length === 0) return undefined
+  return new Failure('REFERENCE_VIOLATION', `${sentences.join('; ')}.`, { errors })
+}
+
+/** What has to be the case: the id, what it refers to by a field, or both. */
+interface Sought {
+  id?: number
+  refers?: { name: string; id: number }
+}
+
+interface Given {
+  id: number | undefined
+  refersTo: number | undefined
+  username: string
+}
+
+/** Statements are remembered for as long as the models are the same. */
+const prepared = new WeakMap<Surroundings, ReturnType<typeof preparedOnce<Given>>>()
+
+async function isThere(
+  surroundings: Surroundings,
+  model: string,
+  reach: Reach,
+  { id, refers }: Sought,
+): Promise<boolean> {
+  const { storage } = surroundings
+  const remembered = prepared.get(surroundings) ?? preparedOnce<Given>()
+  prepared.set(surroundings, remembered)
+  const conditions = [
+    ...(id === undefined ? [] : [is`"id" = ${ID}`]),
+    ...(refers === undefined ? [] : [is`${sql.ref(refers.name)} = ${REFERS_TO}`]),
+  ]
+  const statement = remembered(
+    `${model} ${reach.scope} ${id === undefined} ${refers?.name}`,
+    { id, refersTo: refers?.id, username: reach.username },
+    () =>
+      storage.db
+        .selectFrom(tableOf({ name: model }))
+        .select('id')
+        .where(within(reach, OWNER, ...conditions))
+        .limit(sql.lit(1)),
+  )
+  return (await storage.readOne(statement)) !== undefined
+}
+
+const ID = hole<Given>(({ id }) => id)
+const REFERS_TO = hole<Given>(({ refersTo }) => refersTo)
+const OWNER = hole<Given>(({ username }) => username)

@@ -1,0 +1,93 @@
+import type { Worker } from 'node:worker_threads'
+import { errorOf, type Trouble } from './thread-errors.ts'
+import type { JobPlace, Progress } from './storage.ts'
+
+export interface AsideTask {
+  job: JobPlace
+  input: unknown
+}
+export type AsideAnswer = { result: unknown } | { trouble: Trouble } | { progress: Progress }
+
+/** To start a thread takes longer than many a job: one that has done its work waits for another for so long. */
+const IDLE_MS = 5000
+
+/** Runs jobs on threads of their own that only read: for what takes seconds and nobody waits for. */
+export class Asides {
+  readonly #start: () => Worker
+  readonly #idleMs: number
+  #isClosed = false
+  #idle: { thread: Worker; timer: NodeJS.Timeout }[] = []
+
+  constructor(start: () => Worker, idleMs = IDLE_MS) {
+    this.#start = start
+    this.#idleMs = idleMs
+  }
+
+  async run<Result>(
+    job: JobPlace,
+    input: unknown,
+    onProgress: (progress: Progress) => void = () => {},
+  ): Promise<Result> {
+    const thread = this.#take()
+    const answer = await ask(thread, { job, input }, onProgress)
+    this.#putBack(thread)
+    if ('trouble' in answer) throw errorOf(answer.trouble)
+    return (answer as { result: Result }).result
+  }
+
+  /** Ends those that wait. Whoever works is not waited for: it ends with its work. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    const ending = this.#idle.splice(0).map(({ thread, timer }) => {
+      clearTimeout(timer)
+      thread.ref()
+      thread.postMessage('close')
+      return new Promise((resolve) => thread.once('exit', resolve))
+    })
+    await Promise.all(ending)
+  }
+
+  #take(): Worker {
+    const idle = this.#idle.pop()
+    if (idle) {
+      clearTimeout(idle.timer)
+      idle.thread.ref()
+      return idle.thread
+    }
+    const thread = this.#start()
+    // One that dies while it waits for work is not taken again; nobody else hears of it.
+    thread.on('error', () => {
+      this.#idle = this.#idle.filter((one) => one.thread !== thread)
+    })
+    return thread
+  }
+
+  #putBack(thread: Worker) {
+    if (this.#isClosed) {
+      thread.postMessage('close')
+      return
+    }
+    thread.unref()
+    // First it is out of reach, then it ends: nobody hands work to one that does not take it any more.
+    const end = () => {
+      this.#idle = this.#idle.filter((one) => one.thread !== thread)
+      thread.postMessage('close')
+    }
+    this.#idle.push({ thread, timer: setTimeout(end, this.#idleMs).unref() })
+  }
+}
+
+function ask(thread: Worker, task: AsideTask, onProgress: (progress: Progress) => void): Promise<AsideAnswer> {
+  return new Promise((resolve, reject) => {
+    const onMessage = (text: string) => {
+      const told: AsideAnswer = JSON.parse(text)
+      if ('progress' in told) return onProgress(told.progress)
+      thread.off('message', onMessage)
+      thread.off('error', reject)
+      resolve(told)
+    }
+    thread.on('message', onMessage)
+    thread.once('error', reject)
+    thread.postMessage(task)
+  })
+}

@@ -1,0 +1,212 @@
+import { randomBytes } from 'node:crypto'
+import { Asides } from '../job-pool.ts'
+import { isRead } from '../kysely.ts'
+import { Searches } from '../searches.ts'
+import type {
+  Database,
+  Figures,
+  Found,
+  Job,
+  Piece,
+  Progress,
+  Published,
+  Row,
+  Seeker,
+  Statement,
+  Storage,
+  StorageEvents,
+  TextOf,
+  Unit,
+} from '../storage.ts'
+import { startThread } from '../threads.ts'
+import { Walks } from '../row-streams.ts'
+import { change } from './changer.ts'
+import { Connection } from './connection.ts'
+import { DIALECT } from './dialect.ts'
+import { goesThrough } from './explain.ts'
+import { explainOpening, faultOf } from './faults.ts'
+import { foldCounts } from './fold-counts.ts'
+import { Groups } from './write-queue.ts'
+import { kyselyOver } from './kysely.ts'
+import { layOut } from './schema.ts'
+import { publishedIn } from './published.ts'
+import { Reader } from './reader.ts'
+import { PostgresSearcher } from './searcher.ts'
+import { Shapes } from './shapes.ts'
+
+/** Opens a database, and brings the service's own tables in it up to date. */
+export async function openPostgres(url: string, events: StorageEvents = {}): Promise<Storage> {
+  try {
+    await Connection.with(url, layOut)
+    const storage = new PostgresStorage(url, events)
+    await storage.begin()
+    return storage
+  } catch (error) {
+    throw explainOpening(url, error)
+  }
+}
+
+/** Opens a database to look at it, and closes it again: nothing can be changed. */
+export async function inspectPostgres<Result>(url: string, look: (db: Database) => Promise<Result>): Promise<Result> {
+  const work = async (connection: Connection) => {
+    await connection.onlyRead()
+    return look(kyselyOver((query) => connection.runOnce(query)))
+  }
+  return Connection.with(url, work).catch((error) => {
+    throw explainOpening(url, faultOf(error))
+  })
+}
+
+/** Searches that go on at once. */
+const QUICK = 3
+const SLOW = 3
+
+const SECRET = 'SELECT secret FROM dossier_secret'
+const SIZE = 'SELECT pg_database_size(current_database()) AS bytes'
+
+/**
+ * PostgreSQL behind the storage interface. Bounded looks share two connections, writes have two that share commits; searches
+ * have some of their own, and studies and walks one each, on threads of their own.
+ */
+class PostgresStorage implements Storage {
+  readonly db: Database
+  readonly dialect = DIALECT
+  readonly published: Published
+  readonly #url: string
+  readonly #reader: Reader
+  readonly #groups: Groups
+  readonly #searches: Searches
+  readonly #walks: Walks
+  readonly #asides: Asides
+  readonly #shapes: Shapes
+  readonly #events: StorageEvents
+  readonly #stopFolding: () => void
+  #secret: Promise<string> | undefined
+  #closed: Promise<void> | undefined
+
+  constructor(url: string, events: StorageEvents) {
+    this.#url = url
+    this.#events = events
+    this.#stopFolding = foldCounts(
+      (unit) => this.write(unit),
+      (error) => events.onError?.('counts of records are folded', error),
+    )
+    this.#reader = new Reader(url)
+    this.#shapes = new Shapes(this.#reader)
+    this.published = publishedIn(this.#reader)
+    this.#groups = new Groups(url, (units, milliseconds) => {
+      // Before anybody is answered: nobody misses what they have written.
+      this.#reader.lookAgain()
+      events.onCommit?.(units, milliseconds)
+    })
+    this.#searches = new Searches((onDeath) => new PostgresSearcher(url, onDeath), QUICK, SLOW)
+    this.#walks = new Walks((way) => startThread(import.meta.resolve('./row-stream-thread.ts'), { url, ...way }))
+    this.#asides = new Asides(() => startThread(import.meta.resolve('./job-thread.ts'), { url }))
+    this.db = kyselyOver(async (query) => {
+      if (isRead(query)) return this.#reader.all(query)
+      const [rows] = await this.write({ steps: [query] })
+      return rows as Row[]
+    })
+  }
+
+  begin(): Promise<void> {
+    return this.#shapes.begin((error) => this.#events.onError?.('it is looked how tables have changed', error))
+  }
+
+  read(statement: Statement): Promise<Row[]> {
+    return this.#reader.all(statement)
+  }
+
+  readOne(statement: Statement): Promise<Row | undefined> {
+    return this.#reader.first(statement)
+  }
+
+  readUpTo(statement: Statement, bytes: number): Promise<Found> {
+    return this.#reader.upTo(statement, bytes)
+  }
+
+  shape(table: string): string | undefined {
+    return this.#shapes.of(table)
+  }
+
+  lookAtShapes(): Promise<void> {
+    return this.#shapes.look()
+  }
+
+  moment(): number {
+    return this.#reader.moment()
+  }
+
+  async settled(): Promise<number> {
+    const row = await this.#reader.first({ sql: 'SELECT dossier_settled() AS settled', parameters: [] })
+    return row?.settled as number
+  }
+
+  async figures(): Promise<Figures> {
+    const row = await this.#reader.first({ sql: SIZE, parameters: [] })
+    const { retries } = this.#groups
+    return { database: row?.bytes as number, log: 0, connections: Connection.count, retries }
+  }
+
+  secret(): Promise<string> {
+    this.#secret ??= this.#makeSecret()
+    return this.#secret
+  }
+
+  /** All nodes have the same: who comes first makes it. */
+  async #makeSecret(): Promise<string> {
+    await this.keepSecret(randomBytes(32).toString('base64url'))
+    const row = await this.readOne({ sql: SECRET, parameters: [] })
+    return row?.secret as string
+  }
+
+  async keepSecret(secret: string): Promise<void> {
+    const keep = { sql: `INSERT INTO dossier_secret SELECT ? WHERE NOT EXISTS (${SECRET})`, parameters: [secret] }
+    await this.write({ steps: [keep], alone: 'secret' })
+  }
+
+  search(statement: Statement, seeker: Seeker): Promise<Found> {
+    return this.#searches.search(statement, seeker)
+  }
+
+  walk<Input>(statement: Statement, text: TextOf<Input>, input: Input, seeker: Seeker): AsyncGenerator<Piece> {
+    return this.#walks.walk(statement, text, input, seeker)
+  }
+
+  goesThrough(statement: Statement, table: string): Promise<boolean> {
+    return goesThrough(this.#url, statement, table)
+  }
+
+  write(unit: Unit): Promise<Row[][]> {
+    return this.#groups.write(unit)
+  }
+
+  async change<Input, Result>(job: Job<Input, Result>, input: Input, swap?: () => void): Promise<Result> {
+    const result = await change(this.#url, job, input)
+    await this.#shapes.look()
+    this.#reader.lookAgain()
+    swap?.()
+    return result
+  }
+
+  study<Input, Result>(
+    job: Job<Input, Result>,
+    input: Input,
+    onProgress?: (progress: Progress) => void,
+  ): Promise<Result> {
+    return this.#asides.run(job, input, onProgress)
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#close()
+    return this.#closed
+  }
+
+  async #close(): Promise<void> {
+    this.#stopFolding()
+    this.#shapes.close()
+    await Promise.all([this.#searches.close(), this.#walks.close(), this.#asides.close()])
+    await this.#groups.close()
+    await this.#reader.close()
+  }
+}

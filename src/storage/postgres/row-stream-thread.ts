@@ -1,0 +1,41 @@
+import { workerData } from 'node:worker_threads'
+import { nobodyWaits, type Row, StorageFault } from '../storage.ts'
+import { walk } from '../row-stream-worker.ts'
+import type { Way } from '../row-streams.ts'
+import { Connection } from './connection.ts'
+import { faultOf } from './faults.ts'
+import { KNOWN_SHAPES, requireShapes } from './known-shapes.ts'
+
+/** Rows that are fetched at a time. */
+const ROWS = 200
+
+const { url, unwanted, task } = workerData as Way & { url: string }
+
+async function* rowsOf(): AsyncGenerator<Row> {
+  const connection = await Connection.open(url)
+  try {
+    yield* ofOneMoment(connection)
+  } finally {
+    await connection.close()
+  }
+}
+
+async function* ofOneMoment(connection: Connection): AsyncGenerator<Row> {
+  const say = (sql: string, parameters: readonly unknown[] = []) => connection.runOnce({ sql, parameters })
+  const ends = performance.now() + task.ms
+  await say('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
+  requireShapes(await connection.runOnce(KNOWN_SHAPES), task.shapes)
+  await say(`SET LOCAL statement_timeout = ${Math.max(1, Math.ceil(task.ms))}`)
+  await say(`DECLARE walk NO SCROLL CURSOR FOR ${task.sql}`, task.parameters)
+  for (let isOver = false; !isOver; ) {
+    const rows = await say(`FETCH ${ROWS} FROM walk`)
+    for (const row of rows) {
+      if (Atomics.load(unwanted, 0) === task.id) throw nobodyWaits()
+      if (performance.now() > ends) throw new StorageFault('slow', 'It took too long.')
+      yield row
+    }
+    isOver = rows.length < ROWS
+  }
+}
+
+await walk(rowsOf, faultOf)

@@ -1,0 +1,94 @@
+import { type Row, type StorageEvents, StorageFault, type Unit } from '../storage.ts'
+import { type Waiting, WaitingRoom } from '../pending-units.ts'
+import { isPlain, Lane, type Outcome } from './write-connection.ts'
+
+/** Units that share a transaction, at most. */
+const MAX_GROUP = 64
+const LANES = 2
+/** Characters of what goes into one group, about. */
+const MAX_GROUP_CHARACTERS = 1_000_000
+
+type OnCommit = NonNullable<StorageEvents['onCommit']>
+
+/** Units that share commits, and those that are alone. */
+type Kind = 'plain' | 'alone'
+
+/** Writes: units gather while the lanes are busy, so that groups grow as the database gets slower. */
+export class Groups {
+  readonly #room: WaitingRoom
+  #turn: Kind = 'alone'
+  readonly #idle: Lane[]
+  readonly #lanes: Lane[]
+  readonly #onCommit: OnCommit
+  #onIdle: (() => void) | undefined
+
+  constructor(url: string, onCommit: OnCommit, patienceMs?: number) {
+    this.#room = new WaitingRoom(() => this.#serve(), { kindOf, patienceMs })
+    this.#lanes = Array.from({ length: LANES }, () => new Lane(url))
+    this.#idle = [...this.#lanes]
+    this.#onCommit = onCommit
+  }
+
+  write(unit: Unit): Promise<Row[][]> {
+    return this.#room.enter(unit)
+  }
+
+  get retries(): number {
+    return this.#lanes.reduce((sum, lane) => sum + lane.retries, 0)
+  }
+
+  /** Writes what waits, and closes. */
+  async close(): Promise<void> {
+    if (this.#room.size > 0 || this.#idle.length < LANES)
+      await new Promise<void>((resolve) => {
+        this.#onIdle = resolve
+      })
+    this.#room.close(new StorageFault('busy', 'The database is closed.'))
+    await Promise.all(this.#lanes.map((lane) => lane.close()))
+  }
+
+  #serve() {
+    while (this.#idle.length > 0) {
+      const group = this.#nextGroup()
+      if (group.length === 0) break
+      void this.#run(this.#idle.pop() as Lane, group)
+    }
+    if (this.#room.size === 0 && this.#idle.length === LANES) this.#onIdle?.()
+  }
+
+  async #run(lane: Lane, group: Waiting[]) {
+    const start = performance.now()
+    try {
+      const outcomes = await lane.group(group.map(({ unit }) => unit))
+      this.#onCommit(group.length, performance.now() - start)
+      for (const [index, { resolve, reject }] of group.entries()) {
+        const outcome = outcomes[index] as Outcome
+        if ('rows' in outcome) resolve(outcome.rows)
+        else reject(outcome.error)
+      }
+    } catch (error) {
+      // Nobody waits for ever, whatever went wrong.
+      for (const { reject } of group) reject(error)
+    }
+    this.#idle.push(lane)
+    this.#serve()
+  }
+
+  /** The kinds take turns. */
+  #nextGroup(): Waiting[] {
+    if (this.#room.sizeOf(other(this.#turn)) > 0) this.#turn = other(this.#turn)
+    const most = this.#turn === 'alone' ? 1 : MAX_GROUP
+    const group: Waiting[] = []
+    let characters = 0
+    while (group.length < most && characters < MAX_GROUP_CHARACTERS) {
+      const one = this.#room.next(this.#turn)
+      if (!one) break
+      characters += one.size
+      group.push(one)
+    }
+    return group
+  }
+}
+
+const other = (kind: Kind): Kind => (kind === 'alone' ? 'plain' : 'alone')
+const kindOf = (unit: Unit): Kind => (isPlain(unit) ? 'plain' : 'alone')

@@ -1,0 +1,215 @@
+import { once } from 'node:events'
+import { statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { Asides } from '../job-pool.ts'
+import { isRead } from '../kysely.ts'
+import { errorOf } from '../thread-errors.ts'
+import { Searches } from '../searches.ts'
+import type {
+  Database,
+  Figures,
+  Found,
+  Job,
+  Piece,
+  Progress,
+  Row,
+  Seeker,
+  Statement,
+  Storage,
+  StorageEvents,
+  TextOf,
+  Unit,
+} from '../storage.ts'
+import { jobAt } from '../storage.ts'
+import { startThread } from '../threads.ts'
+import { Walks } from '../row-streams.ts'
+import { Checkpointer } from './checkpointer.ts'
+import { databaseFile, openReader, requireDatabase } from './connections.ts'
+import { DIALECT } from './dialect.ts'
+import { explainOpening } from './faults.ts'
+import { Groups } from './write-queue.ts'
+import { kyselyOver } from './kysely.ts'
+import { Reader } from './reader.ts'
+import { SearchThread } from './searcher.ts'
+import { cookieSecret, keepSecret } from './secret.ts'
+import { Statements } from './statements.ts'
+import type { Answer } from './writer-thread.ts'
+
+const BACKUP = jobAt(import.meta.resolve('./backup.ts'))
+const CHECKPOINT = jobAt<{ file: string }, void>(import.meta.resolve('./checkpoint.ts'))
+
+/** Opens (or makes) the one database file of a data folder. */
+export async function openStorage(dataDir: string, events: StorageEvents = {}, maxLogBytes?: number): Promise<Storage> {
+  const file = databaseFile(dataDir)
+  const writer = startThread(import.meta.resolve('./writer-thread.ts'), { file })
+  const [text] = await once(writer, 'message')
+  const answer: Answer = JSON.parse(text)
+  if ('trouble' in answer) throw errorOf(answer.trouble)
+  const reader = new Reader(openReader(file))
+  const searches = new Searches((onDeath) => new SearchThread(file, onDeath))
+  const walks = new Walks((way) => startThread(import.meta.resolve('./row-stream-thread.ts'), { file, ...way }))
+  const asides = new Asides(() => startThread(import.meta.resolve('./job-thread.ts'), { file }))
+  const groups = new Groups(writer, (units, milliseconds, logBytes = 0) => {
+    // Before anybody is answered: nobody misses what they have written.
+    reader.lookAgain()
+    events.onCommit?.(units, milliseconds)
+    checkpointer.logSize(logBytes)
+  })
+  const copyLog = () => asides.run(CHECKPOINT, { file })
+  const truncateLog = () => groups.emptyLog()
+  const onError = (error: unknown) => events.onError?.('the write-ahead log could not be emptied', error)
+  const checkpointer = new Checkpointer({ searches, walks, copyLog, truncateLog, onError }, maxLogBytes)
+  return new SqliteStorage({ file, reader, groups, searches, walks, asides, checkpointer })
+}
+
+/** Opens a database that exists to look at it, and closes it again: nothing can be changed. */
+export async function inspect<Result>(dataDir: string, look: (db: Database) => Promise<Result>): Promise<Result> {
+  const file = requireDatabase(dataDir)
+  try {
+    const sqlite = openReader(file)
+    const statements = new Statements(sqlite)
+    try {
+      return await look(kyselyOver((query) => statements.run(query)))
+    } finally {
+      sqlite.close()
+    }
+  } catch (error) {
+    throw explainOpening(file, error)
+  }
+}
+
+interface Parts {
+  file: string
+  reader: Reader
+  groups: Groups
+  searches: Searches
+  walks: Walks
+  asides: Asides
+  checkpointer: Checkpointer
+}
+
+/**
+ * SQLite behind the storage interface. The serving thread keeps a connection for bounded reads; a writer thread owns the
+ * one that writes, with its fsyncs and lock waits; searches, studies and backups have threads of their own.
+ */
+class SqliteStorage implements Storage {
+  readonly db: Database
+  readonly dialect = DIALECT
+  readonly #file: string
+  readonly #reader: Reader
+  readonly #groups: Groups
+  readonly #searches: Searches
+  readonly #walks: Walks
+  readonly #asides: Asides
+  readonly #checkpointer: Checkpointer
+  #closed: Promise<void> | undefined
+
+  constructor({ file, reader, groups, searches, walks, asides, checkpointer }: Parts) {
+    this.#file = file
+    this.#reader = reader
+    this.#groups = groups
+    this.#searches = searches
+    this.#walks = walks
+    this.#asides = asides
+    this.#checkpointer = checkpointer
+    this.db = kyselyOver(async (query) => {
+      if (isRead(query)) return reader.all(query)
+      const [rows] = await this.write({ steps: [query] })
+      return rows as Row[]
+    })
+  }
+
+  read(statement: Statement): Row[] {
+    return this.#reader.all(statement)
+  }
+
+  readOne(statement: Statement): Row | undefined {
+    return this.#reader.first(statement)
+  }
+
+  readUpTo(statement: Statement, bytes: number): Found {
+    return this.#reader.upTo(statement, bytes)
+  }
+
+  shape(table: string): string | undefined {
+    return this.#reader.shape(table)
+  }
+
+  /** They are looked at whenever one is asked for. */
+  async lookAtShapes(): Promise<void> {}
+
+  moment(): number {
+    return this.#reader.moment()
+  }
+
+  search(statement: Statement, seeker: Seeker): Promise<Found> {
+    return this.#searches.search(statement, seeker)
+  }
+
+  walk<Input>(statement: Statement, text: TextOf<Input>, input: Input, seeker: Seeker): AsyncGenerator<Piece> {
+    return this.#walks.walk(statement, text, input, seeker)
+  }
+
+  goesThrough({ sql, parameters }: Statement, table: string): boolean {
+    const plan = this.#reader.all({ sql: `EXPLAIN QUERY PLAN ${sql}`, parameters }) as { detail: string }[]
+    return plan.some(({ detail }) => detail === `SCAN ${table}` || detail.includes('TEMP B-TREE FOR ORDER BY'))
+  }
+
+  async write(unit: Unit): Promise<Row[][]> {
+    return this.#groups.write(unit)
+  }
+
+  async change<Input, Result>(job: Job<Input, Result>, input: Input, swap?: () => void): Promise<Result> {
+    try {
+      const result = await this.#groups.change(job, input, () => this.#reader.hold())
+      swap?.()
+      return result
+    } finally {
+      this.#reader.letGo()
+    }
+  }
+
+  study<Input, Result>(
+    job: Job<Input, Result>,
+    input: Input,
+    onProgress?: (progress: Progress) => void,
+  ): Promise<Result> {
+    return this.#asides.run(job, input, onProgress)
+  }
+
+  /** Units are committed one after the other, in the order of their numbers. */
+  settled(): number {
+    return Number.MAX_SAFE_INTEGER
+  }
+
+  secret(): string {
+    return cookieSecret(dirname(this.#file))
+  }
+
+  keepSecret(secret: string): void {
+    keepSecret(dirname(this.#file), secret)
+  }
+
+  figures(): Figures {
+    const bytes = (file: string) => statSync(file, { throwIfNoEntry: false })?.size ?? 0
+    return { database: bytes(this.#file), log: bytes(`${this.#file}-wal`), connections: 0, retries: 0 }
+  }
+
+  backup(target: string, onProgress?: (progress: Progress) => void): Promise<void> {
+    return this.#asides.run(BACKUP, { file: this.#file, target }, onProgress)
+  }
+
+  /** The writer is the last to close its connection: then all that is in the log goes into the file. */
+  close(): Promise<void> {
+    this.#closed ??= this.#close()
+    return this.#closed
+  }
+
+  async #close(): Promise<void> {
+    this.#checkpointer.close()
+    await Promise.all([this.#searches.close(), this.#walks.close(), this.#asides.close()])
+    await this.#groups.drained()
+    this.#reader.close()
+    await this.#groups.close()
+  }
+}

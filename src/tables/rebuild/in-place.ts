@@ -1,0 +1,108 @@
+import { sql } from 'kysely'
+import { type Model, tableOf } from '../../model/model.ts'
+import { type Database, Refused, StorageFault, type TableState } from '../../storage/storage.ts'
+import { columnType, encode } from '../columns.ts'
+import { convert } from '../convert.ts'
+import { columnDefinition, foreignKeyOf, quote, remarkOn, storable } from '../ddl.ts'
+import { execute } from '../execute.ts'
+import type { Step, TablePlan } from '../plan.ts'
+import type { Rebuild, Source } from '../plan-rebuild.ts'
+import { makeUnique } from '../unique.ts'
+import { cannotConvert, storedRows } from '../verify.ts'
+
+/**
+ * Changes tables where they are, for engines that can change columns: all in one transaction, in which nobody else writes to
+ * them. What refers to what is said at the end, when all tables are there.
+ */
+export async function applyInPlace(db: Database, plans: TablePlan[]): Promise<void> {
+  for (const { model, steps } of plans)
+    for (const step of steps)
+      await applyStep(db, model, step).catch((error) => {
+        throw isBound(error) ? new Refused([`${model.name}: ${step.what} is not possible: ${error.message}.`]) : error
+      })
+  for (const { model } of plans) await bringReferences(db, model)
+}
+
+async function applyStep(db: Database, model: Model, step: Step): Promise<void> {
+  if (step.kind === 'rebuild') await rebuild(db, model, step.rebuild)
+  else if (step.kind === 'unique') await makeUnique(db, model, step)
+  else if (step.kind !== 'triggers') await execute(db, step.sql)
+}
+
+/** Whether an engine has met a bound of its own. */
+const isBound = (error: unknown) => error instanceof StorageFault && ['long', 'wide'].includes(error.kind)
+
+/** No field has such a name. */
+const NEW = 'dossier__new'
+
+async function rebuild(db: Database, model: Model, { sources, discarded, hidden }: Rebuild): Promise<void> {
+  const table = (await db.dialect.tables.readTable(db, tableOf(model))) as TableState
+  const alter = (what: string) => execute(db, `ALTER TABLE ${quote(table.name)} ${what}`)
+  for (const { name } of table.indexes)
+    if (name.startsWith(`${table.name}__`)) await execute(db, `DROP INDEX ${quote(name)}`)
+  // What is computed goes first, for it hangs on what is about to change; but what is to be stored from now on stays.
+  const kept = sources.map(({ column }) => column)
+  for (const { name, generated } of table.columns)
+    if (generated !== undefined)
+      await alter(kept.includes(name) ? `ALTER COLUMN ${quote(name)} DROP EXPRESSION` : `DROP COLUMN ${quote(name)}`)
+  for (const { column } of discarded) await alter(`DROP COLUMN ${quote(column)}`)
+  for (const source of sources) await bring(db, model, source)
+  for (const { name, hasDefault } of hidden) if (hasDefault) await alter(`ALTER COLUMN ${quote(name)} DROP DEFAULT`)
+  for (const field of model.fields.filter(({ computed }) => computed)) {
+    await alter(`ADD COLUMN ${columnDefinition(field, model, db.dialect.tables)}`)
+    for (const remark of remarkOn(field, model, db.dialect.tables)) await execute(db, remark)
+  }
+}
+
+/** Lets a field have its values: from a column of its own, from another one, or from its default. */
+async function bring(db: Database, model: Model, { field, column, from }: Source): Promise<void> {
+  const table = quote(tableOf(model))
+  const name = quote(field.name)
+  const type = db.dialect.tables.typeOf(columnType(field))
+  if (column === undefined) {
+    await execute(db, `ALTER TABLE ${table} ADD COLUMN ${name} ${type}`)
+    const value = encode(field, field.default)
+    if (value !== null) await execute(db, `UPDATE ${table} SET ${name} = ${storable(field, value)}`)
+  } else if (from !== undefined) {
+    await execute(db, `ALTER TABLE ${table} ADD COLUMN ${quote(NEW)} ${type}`)
+    await fillConverted(db, model, { field, column, from })
+    await execute(db, `ALTER TABLE ${table} DROP COLUMN ${quote(column)}`)
+    await execute(db, `ALTER TABLE ${table} RENAME COLUMN ${quote(NEW)} TO ${name}`)
+  } else if (column !== field.name) await execute(db, `ALTER TABLE ${table} RENAME COLUMN ${quote(column)} TO ${name}`)
+}
+
+/** A thousand records at a time, so that memory stays flat. */
+async function fillConverted(db: Database, model: Model, { field, column, from }: Required<Source>): Promise<void> {
+  const table = sql.table(tableOf(model))
+  for await (const rows of storedRows(db, tableOf(model), [column as string])) {
+    const given = rows.flatMap(({ id, [column as string]: value }) => {
+      if (value === null) return []
+      const converted = convert(value as string | number, from as string, field)
+      if (converted === undefined) throw new Refused([`${model.name}: ${cannotConvert(field, [id])}`])
+      return [[id, converted]]
+    })
+    const value = db.dialect.at(sql`given.value`, 1, columnType(field))
+    const id = db.dialect.at(sql`given.value`, 0, 'INTEGER')
+    await sql`
+      UPDATE ${table} SET ${sql.ref(NEW)} = ${value} FROM ${db.dialect.each(JSON.stringify(given))} AS given
+      WHERE ${table}."id" = ${id}`.execute(db)
+  }
+}
+
+/** Lets columns refer to what their fields refer to, and to nothing else. */
+async function bringReferences(db: Database, model: Model): Promise<void> {
+  const { name: table, columns } = (await db.dialect.tables.readTable(db, tableOf(model))) as TableState
+  for (const { name, foreignKey } of columns) {
+    const reference = model.fields.find((field) => field.name === name)?.reference
+    const wanted = reference && foreignKeyOf(reference)
+    if (wanted?.table === foreignKey?.table && wanted?.onDelete === foreignKey?.onDelete) continue
+    const key = quote(referenceName(table, name))
+    await execute(db, `ALTER TABLE ${quote(table)} DROP CONSTRAINT IF EXISTS ${key}`)
+    if (!wanted) continue
+    const refers = `FOREIGN KEY (${quote(name)}) REFERENCES ${quote(wanted.table)} ("id") ON DELETE ${wanted.onDelete}`
+    // Checked after each statement of ours, when all that it takes along is gone.
+    await execute(db, `ALTER TABLE ${quote(table)} ADD CONSTRAINT ${key} ${refers} DEFERRABLE INITIALLY IMMEDIATE`)
+  }
+}
+
+const referenceName = (table: string, column: string) => `${table}__${column}__refers`
