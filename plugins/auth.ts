@@ -2,16 +2,17 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import { SuccessOf, success } from '../src/envelope.ts'
+import { SuccessSchema, success } from '../src/envelope.ts'
 import { type Code, Failure } from '../src/errors.ts'
+import type { User } from '../src/model/access.ts'
+import { named } from '../src/openapi/document.ts'
 import { guardAttempts } from '../src/people/attempts.ts'
-import { sessionKey, userOf } from '../src/people/sessions.ts'
+import { findSessionUser, sessionKey } from '../src/people/sessions.ts'
 import { type Bearer, Tokens } from '../src/people/tokens.ts'
-import { authenticate, type Proven, type User } from '../src/people/users.ts'
-import type { Doer } from '../src/records/caller.ts'
+import { authenticate, type Proven } from '../src/people/users.ts'
+import type { Caller } from '../src/records/caller.ts'
 import { bearerIn } from '../src/requests/bearer.ts'
 import { mayChange } from '../src/requests/changing.ts'
-import { named } from '../src/openapi/document.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -24,7 +25,7 @@ declare module 'fastify' {
     /** who this is by now, for what goes on for long; undefined if they may not come in any more */
     whoNow(): Promise<User | undefined>
     /** who is logged in; on public routes nobody may be */
-    user: User & Doer
+    user: User & Caller
     /** proves by their password who somebody is; wrong ones are counted and written down */
     prove(username: string, password: string, ifWrong: string): Promise<Proven>
   }
@@ -51,7 +52,7 @@ const auth: FastifyPluginAsyncTypebox = async (app) => {
 
   app.decorateRequest('prove', function (username, password, ifWrong) {
     const { db } = app.storage
-    return telling(this, username, async () => {
+    return withTrail(this, username, async () => {
       const check = () => authenticate(db, username, password, this.ip)
       const proven = await guardAttempts(db, app.config, username, this.ip, check)
       if (!proven) throw new Failure('LOGIN_INCORRECT', ifWrong)
@@ -61,7 +62,7 @@ const auth: FastifyPluginAsyncTypebox = async (app) => {
 
   app.decorateRequest('whoNow', function () {
     if (this.bearer) return tokens.userOf(this.bearer)
-    return userOf(app.storage, app.config, sessionKey(this.session.sessionId))
+    return findSessionUser(app.storage, app.config, sessionKey(this.session.sessionId))
   })
 
   // Before the body is read and before "unknown model": a stranger learns nothing.
@@ -90,7 +91,7 @@ const auth: FastifyPluginAsyncTypebox = async (app) => {
 
   /** A wrong token counts as a failed login of its address; it keeps nobody else out, for there is nothing to guess. */
   async function refuseToken(request: FastifyRequest): Promise<never> {
-    return telling(request, A_TOKEN, async () => {
+    return withTrail(request, A_TOKEN, async () => {
       await guardAttempts(app.storage.db, app.config, A_TOKEN, request.ip, async () => undefined)
       throw new Failure('LOGIN_INCORRECT', 'This token is not right, or it has ended.')
     })
@@ -103,7 +104,7 @@ const auth: FastifyPluginAsyncTypebox = async (app) => {
       url,
       bodyLimit: MAX_LOGIN_BODY,
       config: { public: true, failures: ['LOGIN_INCORRECT', 'TOO_MANY_ATTEMPTS', 'FORBIDDEN'] },
-      schema: { tags, operationId, summary: 'Log in', body: Credentials, response: { 200: SuccessOf(Person) } },
+      schema: { tags, operationId, summary: 'Log in', body: Credentials, response: { 200: SuccessSchema(Person) } },
       handler: async (request) => {
         const { username, password } = request.body
         const { user, proof } = await request.prove(username, password, 'The username or the password is not right.')
@@ -126,7 +127,7 @@ const auth: FastifyPluginAsyncTypebox = async (app) => {
     method: 'GET',
     url: '/logout',
     config: { public: true, changes: true, failures: ['FORBIDDEN'] },
-    schema: { tags, operationId: 'logout', summary: 'Log out', response: { 200: SuccessOf(Type.Never()) } },
+    schema: { tags, operationId: 'logout', summary: 'Log out', response: { 200: SuccessSchema(Type.Never()) } },
     handler: async (request, reply) => {
       if (request.user) request.trail('logout')
       await request.session.destroy()
@@ -137,7 +138,7 @@ const auth: FastifyPluginAsyncTypebox = async (app) => {
 }
 
 /** Writes down that somebody could not prove who they are. */
-async function telling<Result>(request: FastifyRequest, who: string, prove: () => Promise<Result>): Promise<Result> {
+async function withTrail<Result>(request: FastifyRequest, who: string, prove: () => Promise<Result>): Promise<Result> {
   try {
     return await prove()
   } catch (error) {

@@ -1,20 +1,20 @@
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import { SuccessOf, success } from '../src/envelope.ts'
-import { type BatchOperation, batchOf } from '../src/records/write/batch.ts'
-import { BatchBody, MOST_OPERATIONS } from '../src/requests/batch-schemas.ts'
+import { SuccessSchema, success } from '../src/envelope.ts'
+import { type BatchOperation, createBatch } from '../src/records/write/batch.ts'
+import { BatchBody, MAX_OPERATIONS } from '../src/requests/batch-schemas.ts'
 
 /** The operations are checked by the records, one by one, so that a fault is that of one: here only that there are some. */
 const Operations = Type.Object(
-  { data: Type.Array(Type.Unsafe<BatchOperation>({ type: 'object' }), { minItems: 1, maxItems: MOST_OPERATIONS }) },
+  { data: Type.Array(Type.Unsafe<BatchOperation>({ type: 'object' }), { minItems: 1, maxItems: MAX_OPERATIONS }) },
   { additionalProperties: false },
 )
 
 /** Several changes at once: all of them, or none. */
 async function batch(app: FastifyInstance) {
   const { storage, models, collections } = app
-  const carryOut = batchOf({ storage, models, collections, missingModel: app.missingModel })
+  const carryOut = createBatch({ storage, models, collections, missingModel: app.missingModel })
 
   app.route<{ Body: { data: BatchOperation[] } }>({
     method: 'POST',
@@ -28,17 +28,20 @@ async function batch(app: FastifyInstance) {
         'NOT_UNIQUE',
         'REFERENCE_VIOLATION',
       ],
-      described: { body: BatchBody, answer: SuccessOf(Type.Unknown()) },
+      described: { body: BatchBody, answer: SuccessSchema(Type.Unknown()) },
     },
     schema: {
       tags: ['batch'],
       operationId: 'batch',
       summary: 'Create, update and delete records of any models: all of it, or nothing',
       body: Operations,
-      response: { 200: SuccessOf(Type.Unknown()) },
+      response: { 200: SuccessSchema(Type.Unknown()) },
     },
     handler: async ({ body, user }) => success(...(await carryOut(body.data, user))),
   })
 }
 
-export default fp(batch, { name: 'batch', dependencies: ['collections', 'once', 'models', 'records', 'openapi'] })
+export default fp(batch, {
+  name: 'batch',
+  dependencies: ['collections', 'idempotency', 'models', 'records', 'openapi'],
+})

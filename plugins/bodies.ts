@@ -3,7 +3,7 @@ import type { Ajv, ValidateFunction } from 'ajv'
 import fastJson from 'fast-json-stringify'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import { Failure, MOST_FAULTS } from '../src/errors.ts'
+import { Failure, MAX_FAULTS } from '../src/errors.ts'
 import { addressGroup } from '../src/lib/address-group.ts'
 import { isTooDeep, MAX_DEPTH } from '../src/lib/depth.ts'
 import { hasLoneEscape, LONE_ESCAPE_FAULT } from '../src/lib/json-keys.ts'
@@ -64,7 +64,7 @@ async function bodies(app: FastifyInstance) {
     const read = () => {
       if (!isUtf8(bytes)) return done(new Failure('BAD_REQUEST', 'The body is not UTF-8 text.'))
       const text = bytes.toString()
-      void parse(request, text, (error, body) => done(error ?? faultOf(request, text, body) ?? null, body))
+      void parse(request, text, (error, body) => done(error ?? findFault(request, text, body) ?? null, body))
     }
     const { user, bodyArrived } = request
     // A user's small body counts until it is answered; a stranger's only until it is here.
@@ -89,21 +89,21 @@ async function bodies(app: FastifyInstance) {
 }
 
 /** What is wrong with a body whatever it is for. */
-function faultOf({ routeOptions }: FastifyRequest, text: string, body: unknown): Failure | undefined {
+function findFault({ routeOptions }: FastifyRequest, text: string, body: unknown): Failure | undefined {
   const isBatch = routeOptions.url === '/ws/batch'
   // Each level takes two characters at least.
   if (text.length > 2 * MAX_DEPTH && isTooDeep(body, MAX_DEPTH + (isBatch ? BATCH_LEVELS : 0)))
     return new Failure('BAD_REQUEST', `The body is nested deeper than ${MAX_DEPTH} levels.`)
   if (hasLoneEscape(text)) return new Failure('BAD_REQUEST', `The body ${LONE_ESCAPE_FAULT}.`)
-  const inexact = inexactNumbers(text, MOST_FAULTS)
+  const inexact = inexactNumbers(text, MAX_FAULTS)
   if (inexact.length === 0) return undefined
   // A fault is that of one operation, and named as if it had come alone.
   if (isBatch) {
     const [, at, ...path] = inexact[0] as string[]
     return invalid({ [path.slice(1).join('.')]: INEXACT }).ofOperation(Number(at))
   }
-  const nameOf = (path: string[]) => (path[0] === 'data' ? path.slice(1) : path).join('.')
-  const errors = Object.fromEntries(inexact.map((path) => [nameOf(path), INEXACT]))
+  const fieldPath = (path: string[]) => (path[0] === 'data' ? path.slice(1) : path).join('.')
+  const errors = Object.fromEntries(inexact.map((path) => [fieldPath(path), INEXACT]))
   // What is searched for is no data.
   if (routeOptions.url?.endsWith('/search')) return new Failure('BAD_REQUEST', `${Object.keys(errors)[0]} ${INEXACT}.`)
   return invalid(errors)

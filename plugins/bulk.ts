@@ -2,21 +2,21 @@ import { Readable } from 'node:stream'
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import { SuccessOf, success } from '../src/envelope.ts'
-import { begin } from '../src/journal/idempotency.ts'
-import { Resumed } from '../src/journal/resumable-import.ts'
+import { SuccessSchema, success } from '../src/envelope.ts'
+import { claimKey } from '../src/journal/idempotency.ts'
+import { ResumableImport } from '../src/journal/resumable-import.ts'
 import { requireUnchanged } from '../src/model/access.ts'
 import type { Model } from '../src/model/model.ts'
-import { Waiting } from '../src/records/caller.ts'
-import type { Place } from '../src/records/import/failures.ts'
-import { countUpload, inTurn, takePlace } from '../src/records/import/limits.ts'
-import type { Records } from '../src/records/records.ts'
+import { HttpCaller } from '../src/records/caller.ts'
+import type { ImportProgress } from '../src/records/import/failures.ts'
+import { claimImport, countUpload, runInTurn } from '../src/records/import/limits.ts'
 import { spool } from '../src/records/import/spool.ts'
+import type { Records } from '../src/records/records.ts'
 import { ExportParameters, exportIn, ImportParameters, importIn } from '../src/requests/bulk.ts'
 import { keyIn } from '../src/requests/key.ts'
-import { findParametersOf } from '../src/requests/parameter-schemas.ts'
+import { findParameters } from '../src/requests/parameter-schemas.ts'
 import type { Parameters } from '../src/requests/parameters.ts'
-import type { Piece } from '../src/storage/storage.ts'
+import type { Chunk } from '../src/storage/storage.ts'
 
 const TEXT = { type: 'string' }
 const CONTENT = { 'text/csv': { schema: TEXT }, 'application/x-ndjson': { schema: TEXT } }
@@ -52,16 +52,16 @@ async function routes(app: FastifyInstance, { model, records }: { model: Model; 
       tags,
       operationId: operationId('export'),
       summary: `Export ${model.title} records`,
-      querystring: ExportParameters(findParametersOf(model)),
+      querystring: ExportParameters(findParameters(model)),
     },
     handler: async (request, reply) => {
       const exporting = exportIn(request.query, { model, models })
-      const pieces = records.exportAll(exporting, new Waiting(request.user, reply.raw))
+      const pieces = records.exportAll(exporting, new HttpCaller(request.user, reply.raw))
       // What cannot be begun is answered as such.
       const first = await pieces.next()
       reply.type(TYPES[exporting.format])
       reply.header('content-disposition', `attachment; filename="${model.name}.${exporting.format}"`)
-      return reply.send(Readable.from(bytesOf(request, first, pieces)))
+      return reply.send(Readable.from(toBytes(request, first, pieces)))
     },
   })
 
@@ -77,14 +77,14 @@ async function routes(app: FastifyInstance, { model, records }: { model: Model; 
       streamed: true,
       readsBody: true,
       failures: ['NOT_UNIQUE', 'REFERENCE_VIOLATION', 'RECORD_NOT_FOUND', 'VERSION_CONFLICT'],
-      described: { content: CONTENT, answer: SuccessOf(Counts) },
+      described: { content: CONTENT, answer: SuccessSchema(Counts) },
     },
     schema: {
       tags,
       operationId: operationId('import'),
       summary: `Import ${model.title} records`,
       querystring: ImportParameters,
-      response: { 200: SuccessOf(Counts) },
+      response: { 200: SuccessSchema(Counts) },
     },
     handler: async (request, reply) => {
       const importing = importIn(request.query)
@@ -95,8 +95,8 @@ async function routes(app: FastifyInstance, { model, records }: { model: Model; 
       records.requireRight(importing.key, user)
       const ending: (() => void)[] = []
       const work = async () => {
-        if (key !== undefined) ending.push(begin(storage, { username, key }))
-        ending.push(takePlace(storage, username))
+        if (key !== undefined) ending.push(claimKey(storage, { username, key }))
+        ending.push(claimImport(storage, username))
         const upload = countUpload(storage, config.IMPORT_LIMIT_BYTES)
         ending.push(upload.clear)
         const spooled = await spool(request.body, config.DATA_DIR, config.IMPORT_LIMIT_BYTES, upload.add)
@@ -106,10 +106,10 @@ async function routes(app: FastifyInstance, { model, records }: { model: Model; 
           key,
           hash: app.hashOfRequest(request.method, request.url, spooled.hash),
         }
-        const resumed = sent ? await Resumed.begin<Place>(storage, sent) : undefined
+        const resumed = sent ? await ResumableImport.begin<ImportProgress>(storage, sent) : undefined
         if (resumed?.place?.isOver) reply.header('idempotency-replayed', 'true')
         const asked = { ...importing, ...spooled, resumed, whoNow: () => request.whoNow() }
-        return success(await inTurn(storage, () => records.importAll(asked, user)))
+        return success(await runInTurn(storage, () => records.importAll(asked, user)))
       }
       return work().finally(() => {
         for (const end of ending) end()
@@ -119,10 +119,10 @@ async function routes(app: FastifyInstance, { model, records }: { model: Model; 
 }
 
 /** It ends with its client, and with the client's rights: then the connection breaks off. */
-async function* bytesOf(
+async function* toBytes(
   request: FastifyRequest,
-  first: IteratorResult<Piece>,
-  others: AsyncGenerator<Piece>,
+  first: IteratorResult<Chunk>,
+  others: AsyncGenerator<Chunk>,
 ): AsyncGenerator<Uint8Array> {
   if (first.done) return
   yield first.value.bytes
@@ -132,4 +132,4 @@ async function* bytesOf(
   }
 }
 
-export default fp(bulk, { name: 'bulk', dependencies: ['collections', 'once', 'records', 'openapi'] })
+export default fp(bulk, { name: 'bulk', dependencies: ['collections', 'idempotency', 'records', 'openapi'] })

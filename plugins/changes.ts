@@ -2,11 +2,11 @@ import { Type } from '@sinclair/typebox'
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { unavailable } from '../src/errors.ts'
-import { boundsOf, feedOf, type Wanted } from '../src/journal/feed.ts'
-import { MOST_PER_PERSON, MOST_STREAMS } from '../src/journal/stream.ts'
-import { forbidden, type Person, scopeOf } from '../src/model/access.ts'
-import { ChangeProperties } from '../src/requests/change-schemas.ts'
+import { createFeed, type ModelFilter, readBounds } from '../src/journal/feed.ts'
+import { MAX_PER_USER, MAX_STREAMS } from '../src/journal/stream.ts'
+import { forbidden, scopeFor, type User } from '../src/model/access.ts'
 import { named } from '../src/openapi/document.ts'
+import { ChangeProperties } from '../src/requests/change-schemas.ts'
 import type { Parameters } from '../src/requests/parameters.ts'
 import { allowOnly, bad, wholeNumber } from '../src/requests/query.ts'
 
@@ -43,7 +43,7 @@ const EVENTS = { description: 'Server-sent events', content: { 'text/event-strea
 
 /** The changes of all records, in the order in which they were committed: a page of them, or as they happen. */
 async function changes(app: FastifyInstance) {
-  const feed = feedOf(app.storage, app.models)
+  const feed = createFeed(app.storage, app.models)
 
   app.route<{ Querystring: Parameters }>({
     method: 'GET',
@@ -65,7 +65,7 @@ async function changes(app: FastifyInstance) {
     handler: async ({ query, user }) => {
       allowOnly(['since', 'models', 'limit'], query)
       const limit = wholeNumber(query, 'limit', MAX_LIMIT) ?? DEFAULT_LIMIT
-      const since = numberIn(query) ?? (await boundsOf(app.storage)).oldest - 1
+      const since = numberIn(query) ?? (await readBounds(app.storage)).oldest - 1
       await feed.requireKnown(since)
       const { changes: found, next } = await feed.page(user, modelsIn(query, user), since, limit)
       return { status: 0, next, data: found }
@@ -103,12 +103,12 @@ async function changes(app: FastifyInstance) {
       raw.setHeader('content-type', 'text/event-stream')
       // Proxies hold back what they do not know to be a stream.
       raw.setHeader('x-accel-buffering', 'no')
-      await app.streams.open({ person: user, wanted, sink: raw, ask: () => request.whoNow() }, since)
+      await app.streams.open({ user: user, wanted, sink: raw, ask: () => request.whoNow() }, since)
       reply.hijack()
     },
   })
 
-  function modelsIn({ models }: Parameters, user: Person): Wanted {
+  function modelsIn({ models }: Parameters, user: User): ModelFilter {
     if (models === undefined) return undefined
     if (typeof models !== 'string')
       throw bad('The query parameter "models" must be given once, as names separated by commas.')
@@ -116,20 +116,20 @@ async function changes(app: FastifyInstance) {
     for (const name of names) {
       const model = app.models.get(name)
       if (!model) throw app.missingModel(name, user)
-      if (scopeOf(model, 'read', user) === 'none') throw forbidden(model, 'read')
+      if (scopeFor(model, 'read', user) === 'none') throw forbidden(model, 'read')
     }
     return new Set(names)
   }
 
-  function requireRoom({ username }: Person): void {
+  function requireRoom({ username }: User): void {
     const { streams } = app
-    if (streams.size >= MOST_STREAMS) throw unavailable('There are too many streams. Try again in a while.', 10)
-    if (streams.countOf(username) >= MOST_PER_PERSON)
-      throw unavailable(`You have ${MOST_PER_PERSON} streams already. Close some of them.`, 10)
+    if (streams.size >= MAX_STREAMS) throw unavailable('There are too many streams. Try again in a while.', 10)
+    if (streams.countOf(username) >= MAX_PER_USER)
+      throw unavailable(`You have ${MAX_PER_USER} streams already. Close some of them.`, 10)
   }
 }
 
-const MOST = Number.MAX_SAFE_INTEGER
+const MAX_CHANGE = Number.MAX_SAFE_INTEGER
 
 function lastEvent(text: string | string[]): number {
   const number = /^\d{1,16}$/.test(String(text)) ? Number(text) : Number.NaN
@@ -137,7 +137,7 @@ function lastEvent(text: string | string[]): number {
   throw bad('The header "Last-Event-ID" must be the number of a change.')
 }
 
-const numberIn = (query: Parameters) => wholeNumber(query, 'since', MOST)
+const numberIn = (query: Parameters) => wholeNumber(query, 'since', MAX_CHANGE)
 
 export default fp(changes, {
   name: 'changes',

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Model } from '../src/model/model.ts'
-import { type Records, recordsOf } from '../src/records/records.ts'
+import { createRecords, type Records } from '../src/records/records.ts'
 import { Cursors } from '../src/requests/cursor.ts'
 
 declare module 'fastify' {
@@ -14,7 +14,7 @@ declare module 'fastify' {
 /** The records of all models, once: whatever route asks for them, they are the same. */
 async function collections(app: FastifyInstance) {
   const { storage, models, config } = app
-  const surroundings = {
+  const context = {
     storage,
     models,
     cursors: new Cursors(await storage.secret()),
@@ -25,7 +25,7 @@ async function collections(app: FastifyInstance) {
   }
   const all = new Map<Model, Records>()
   for (const model of models.values()) {
-    all.set(model, recordsOf(surroundings, model))
+    all.set(model, createRecords(context, model))
     // While an app is built from many models, another one answers requests.
     await new Promise(setImmediate)
   }

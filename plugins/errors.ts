@@ -3,9 +3,9 @@ import fp from 'fastify-plugin'
 import { failure } from '../src/envelope.ts'
 import { type Code, Failure, unavailable } from '../src/errors.ts'
 import { explainBody } from '../src/model/explain.ts'
-import { tableOf } from '../src/model/model.ts'
+import { tableName } from '../src/model/model.ts'
 import { type FaultKind, StorageFault } from '../src/storage/storage.ts'
-import { shapeOf } from '../src/tables/ddl.ts'
+import { tableShape } from '../src/tables/ddl.ts'
 
 /** What Fastify says → what the contract says. Any other error is one of ours to mend: INTERNAL. */
 const KNOWN: Record<string, [Code, string]> = {
@@ -31,10 +31,10 @@ const FAULTS: Partial<Record<FaultKind, Failure>> = {
   full: new Failure('STORAGE_FULL', 'There is no room left to store this. Nothing was changed.'),
   busy: BUSY,
   // The tables have been changed, and this app has not been replaced yet.
-  gone: CHANGING,
+  'missing-table': CHANGING,
   stale: CHANGING,
   slow: new Failure('FIND_TOO_SLOW', 'This took too long and was ended. Ask for less.'),
-  wide: new Failure(
+  'row-too-wide': new Failure(
     'VALIDATION_FAILED',
     'The record is wider than the database can keep it: too many of its fields have values that are long together.',
   ),
@@ -45,8 +45,8 @@ const FAULTS: Partial<Record<FaultKind, Failure>> = {
     'The database is damaged where this is stored. Whoever runs the service has to restore a backup.',
   ),
   // Nobody is there to read it.
-  unwanted: BUSY,
-  unsure: unavailable(
+  cancelled: BUSY,
+  'commit-unknown': unavailable(
     'The database was lost before it told whether this was written. Look before you send it again; with an Idempotency-Key it is done once, however often it is sent.',
   ),
 }
@@ -56,7 +56,7 @@ async function errors(app: FastifyInstance) {
   app.setErrorHandler<FastifyError>(async (error, request, reply) => {
     // A method that Fastify wants more from than we do is still a wrong method first.
     const isMissing = request.is404 && error.code?.startsWith('FST_')
-    const said = isMissing ? app.missingRoute(request) : failureOf(error)
+    const said = isMissing ? app.missingRoute(request) : toFailure(error)
     const isDamage = app.damage.detect(error)
     const answer = said.code === 'INTERNAL' && !isDamage && (await isBehind(app)) ? CHANGING : said
     const isLogged = answer.code === 'INTERNAL' || (error instanceof StorageFault && error.kind === 'full')
@@ -71,15 +71,15 @@ async function errors(app: FastifyInstance) {
 /** Whether another node has changed tables, and this app is about to be replaced: then nothing is as it should be. */
 async function isBehind({ storage, collections }: FastifyInstance): Promise<boolean> {
   try {
-    await storage.lookAtShapes()
-    return [...collections.keys()].some((model) => storage.shape(tableOf(model)) !== shapeOf(model))
+    await storage.refreshShapes()
+    return [...collections.keys()].some((model) => storage.shape(tableName(model)) !== tableShape(model))
   } catch {
     // The database cannot tell: then the error itself is the answer.
     return false
   }
 }
 
-function failureOf(error: FastifyError): Failure {
+function toFailure(error: FastifyError): Failure {
   if (error instanceof Failure) return error
   if (error.validation) return explainBody(error.validation as Parameters<typeof explainBody>[0])
   const known = KNOWN[error.code]

@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import fp from 'fastify-plugin'
-import { SuccessOf, success } from '../src/envelope.ts'
+import { SuccessSchema, success } from '../src/envelope.ts'
 import { ADMIN } from '../src/model/access.ts'
 import { named } from '../src/openapi/document.ts'
 import type { Storage } from '../src/storage/storage.ts'
@@ -37,7 +37,7 @@ const health: FastifyPluginAsyncTypebox = async (app) => {
         tags: ['health'],
         operationId: 'health',
         summary: 'Whether the service is up',
-        response: { 200: SuccessOf(Health) },
+        response: { 200: SuccessSchema(Health) },
       },
     },
     async (request) => {

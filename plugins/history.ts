@@ -1,20 +1,20 @@
 import { type TSchema, Type } from '@sinclair/typebox'
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import { PageOf, SuccessOf, success } from '../src/envelope.ts'
+import { PageSchema, SuccessSchema, success } from '../src/envelope.ts'
 import { ADMIN } from '../src/model/access.ts'
 import type { Model } from '../src/model/model.ts'
-import { Waiting } from '../src/records/caller.ts'
-import type { Records } from '../src/records/records.ts'
+import { named } from '../src/openapi/document.ts'
+import { describedRoutes, rowSchema } from '../src/openapi/schemas.ts'
+import { HttpCaller } from '../src/records/caller.ts'
 import type { Restoring } from '../src/records/history/restore.ts'
+import type { Records } from '../src/records/records.ts'
 import { idIn } from '../src/requests/address.ts'
 import { By, ChangeProperties } from '../src/requests/change-schemas.ts'
-import { named } from '../src/openapi/document.ts'
 import { CONFLICTS } from '../src/requests/matching.ts'
 import { IdParameter, PastParameters } from '../src/requests/parameter-schemas.ts'
 import type { Parameters } from '../src/requests/parameters.ts'
 import { allowOnly, DEFAULT_LIMIT, MAX_LIMIT, wholeNumber } from '../src/requests/query.ts'
-import { describedRoutes, rowOf } from '../src/openapi/schemas.ts'
 
 const HistoryEntry = named(
   'HistoryEntry',
@@ -59,7 +59,7 @@ async function routes(app: FastifyInstance, { model, records }: { model: Model; 
   const described = describedRoutes(model, app.shortNames)
   const operationId = (verb: string, after = '') => `${verb}${app.shortNames.get(model.name)}${after}`
   const read = { access: { model, operation: 'read' as const } }
-  const page = (item: TSchema) => ({ 200: PageOf(item) })
+  const page = (item: TSchema) => ({ 200: PageSchema(item) })
 
   app.route<{ Params: Parameters; Querystring: Parameters }>({
     method: 'GET',
@@ -75,7 +75,7 @@ async function routes(app: FastifyInstance, { model, records }: { model: Model; 
     },
     handler: async ({ params, query, user }, reply) => {
       const { limit, after } = pageIn(query)
-      return { status: 0, ...(await records.history(idIn(params), limit, after, new Waiting(user, reply.raw))) }
+      return { status: 0, ...(await records.history(idIn(params), limit, after, new HttpCaller(user, reply.raw))) }
     },
   })
 
@@ -100,10 +100,10 @@ async function routes(app: FastifyInstance, { model, records }: { model: Model; 
       summary: `Bring back what a ${model.title} was, or one that was deleted`,
       params: IdParameter,
       body: RestoreBody,
-      response: { 200: SuccessOf(rowOf(model)) },
+      response: { 200: SuccessSchema(rowSchema(model)) },
     },
     handler: async ({ params, body, user }, reply) =>
-      success(await records.restore(idIn(params), body.data, new Waiting(user, reply.raw))),
+      success(await records.restore(idIn(params), body.data, new HttpCaller(user, reply.raw))),
   })
 
   app.route<{ Querystring: Parameters }>({
@@ -119,7 +119,7 @@ async function routes(app: FastifyInstance, { model, records }: { model: Model; 
     },
     handler: async ({ query, user }, reply) => {
       const { limit, after } = pageIn(query)
-      return { status: 0, ...(await records.deleted(limit, after, new Waiting(user, reply.raw))) }
+      return { status: 0, ...(await records.deleted(limit, after, new HttpCaller(user, reply.raw))) }
     },
   })
 
@@ -132,7 +132,7 @@ async function routes(app: FastifyInstance, { model, records }: { model: Model; 
       operationId: operationId('forget'),
       summary: `Forget what a ${model.title} was`,
       params: IdParameter,
-      response: { 200: SuccessOf(Type.Integer()) },
+      response: { 200: SuccessSchema(Type.Integer()) },
     },
     handler: async (request) => {
       const id = idIn(request.params)
@@ -150,4 +150,4 @@ function pageIn(query: Parameters): { limit: number; after: number | undefined }
   return { limit, after: wholeNumber(query, 'after', Number.MAX_SAFE_INTEGER) }
 }
 
-export default fp(history, { name: 'history', dependencies: ['collections', 'once', 'records', 'trail'] })
+export default fp(history, { name: 'history', dependencies: ['collections', 'idempotency', 'records', 'trail'] })

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import { begin, Once } from '../src/journal/idempotency.ts'
+import { claimKey, IdempotentRequest } from '../src/journal/idempotency.ts'
 import { mayChange } from '../src/requests/changing.ts'
 import { keyIn } from '../src/requests/key.ts'
 
@@ -20,11 +20,11 @@ declare module 'fastify' {
 const HEADERS = ['if-match']
 
 /** `Idempotency-Key`: what is sent again is not done again. Whoever writes something finds the key with the user. */
-async function once(app: FastifyInstance) {
+async function idempotency(app: FastifyInstance) {
   const secret = await app.storage.secret()
   // There may be a password in it: without the secret nobody finds out which by trying.
   app.decorate('hashOfRequest', (...sent) => createHmac('sha256', secret).update(JSON.stringify(sent)).digest('hex'))
-  const hashOf = ({ method, url, headers, body }: FastifyRequest) =>
+  const requestHash = ({ method, url, headers, body }: FastifyRequest) =>
     app.hashOfRequest(
       method,
       url,
@@ -39,13 +39,13 @@ async function once(app: FastifyInstance) {
     if (key === undefined) return done()
     const { username } = user
     // Also if the client leaves before it is answered: what it sends again finds out from the database what was done.
-    request.whenClosed(begin(app.storage, { username, key }))
+    request.whenClosed(claimKey(app.storage, { username, key }))
     const tell = () => void reply.header('idempotency-replayed', 'true')
-    Once.begin(app.storage, { username, key, hash: hashOf(request) }, tell).then((doing) => {
-      request.user = { ...user, once: doing }
+    IdempotentRequest.begin(app.storage, { username, key, hash: requestHash(request) }, tell).then((doing) => {
+      request.user = { ...user, idempotency: doing }
       done()
     }, done)
   })
 }
 
-export default fp(once, { name: 'once', dependencies: ['auth', 'bodies', 'errors'] })
+export default fp(idempotency, { name: 'idempotency', dependencies: ['auth', 'bodies', 'errors'] })

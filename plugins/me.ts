@@ -1,12 +1,12 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import fp from 'fastify-plugin'
-import { SuccessOf, success } from '../src/envelope.ts'
+import { SuccessSchema, success } from '../src/envelope.ts'
 import { Failure } from '../src/errors.ts'
-import { onceOnly } from '../src/journal/idempotency.ts'
+import { idempotentStorage } from '../src/journal/idempotency.ts'
+import { named } from '../src/openapi/document.ts'
 import { endSession, listSessions, type SessionTimes, sessionExpires, sessionKey } from '../src/people/sessions.ts'
 import { changeUser } from '../src/people/users.ts'
-import { named } from '../src/openapi/document.ts'
 
 const Me = named(
   'Me',
@@ -31,12 +31,12 @@ const NewPassword = Type.Object(
 const me: FastifyPluginAsyncTypebox = async (app) => {
   const { config, storage } = app
   const { db } = storage
-  const nothing = { 200: SuccessOf(Type.Never()) }
+  const nothing = { 200: SuccessSchema(Type.Never()) }
   const tags = ['me']
 
   app.get(
     '/ws/me',
-    { schema: { tags, operationId: 'whoAmI', summary: 'Who is logged in', response: { 200: SuccessOf(Me) } } },
+    { schema: { tags, operationId: 'whoAmI', summary: 'Who is logged in', response: { 200: SuccessSchema(Me) } } },
     async ({ user: { username, roles }, session, bearer }) => {
       const user = { username, roles }
       if (bearer) return success({ ...user, sessionExpires: bearer.expires })
@@ -57,12 +57,14 @@ const me: FastifyPluginAsyncTypebox = async (app) => {
       },
     },
     async (request) => {
-      const { username, once } = request.user
-      if (once?.kept) return success()
+      const { username, idempotency } = request.user
+      if (idempotency?.stored) return success()
       const { current, next } = request.body.data
       const { proof } = await request.prove(username, current, 'The current password is not right.')
       const kept = sessionKey(request.session.sessionId)
-      await changeUser(onceOnly(storage, once), username, { password: next }, { kept, proof }).catch(namingNext)
+      await changeUser(idempotentStorage(storage, idempotency), username, { password: next }, { kept, proof }).catch(
+        namingNext,
+      )
       request.trail('password changed', { subject: username })
       return success()
     },
@@ -70,7 +72,14 @@ const me: FastifyPluginAsyncTypebox = async (app) => {
 
   app.get(
     '/ws/me/sessions',
-    { schema: { tags, operationId: 'listMySessions', summary: 'Own sessions', response: { 200: SuccessOf(Session) } } },
+    {
+      schema: {
+        tags,
+        operationId: 'listMySessions',
+        summary: 'Own sessions',
+        response: { 200: SuccessSchema(Session) },
+      },
+    },
     async ({ user, session }) => success(...(await listSessions(db, user.username, sessionKey(session.sessionId)))),
   )
 
@@ -83,11 +92,11 @@ const me: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'endMySession',
         summary: 'End one of the own sessions',
         params: Type.Object({ id: Type.String() }),
-        response: { 200: SuccessOf(Type.String()) },
+        response: { 200: SuccessSchema(Type.String()) },
       },
     },
-    async ({ user: { username, once }, params: { id } }) =>
-      success(await endSession(onceOnly(storage, once), username, id)),
+    async ({ user: { username, idempotency }, params: { id } }) =>
+      success(await endSession(idempotentStorage(storage, idempotency), username, id)),
   )
 }
 
@@ -97,4 +106,4 @@ function namingNext(error: unknown): never {
   throw new Failure(error.code, error.message, { errors: { next: error.details.errors.password } })
 }
 
-export default fp(me, { name: 'me', dependencies: ['routes', 'bodies', 'auth', 'once', 'trail', 'openapi'] })
+export default fp(me, { name: 'me', dependencies: ['routes', 'bodies', 'auth', 'idempotency', 'trail', 'openapi'] })

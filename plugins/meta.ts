@@ -1,8 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import fp from 'fastify-plugin'
-import { SuccessOf, success } from '../src/envelope.ts'
-import { OPERATIONS, type Operation, scopeOf } from '../src/model/access.ts'
+import { SuccessSchema, success } from '../src/envelope.ts'
+import { OPERATIONS, type Operation, scopeFor } from '../src/model/access.ts'
 import { type Field, type Model, SYSTEM_FIELDS, visibleFields } from '../src/model/model.ts'
 import { named } from '../src/openapi/document.ts'
 import { allowOnly, bad } from '../src/requests/query.ts'
@@ -71,7 +71,7 @@ const meta: FastifyPluginAsyncTypebox = async (app) => {
       const { allowed: wanted = 'read' } = query as { allowed?: string }
       const operation = OPERATIONS.find((one) => one === wanted)
       if (!operation) throw bad(`"allowed" must be one of ${OPERATIONS.join(', ')}.`)
-      const names = [...app.models.values()].filter((model) => scopeOf(model, operation, user) !== 'none')
+      const names = [...app.models.values()].filter((model) => scopeFor(model, operation, user) !== 'none')
       return { status: 0 as const, total: names.length, data: names.map(({ name }) => name) }
     },
   )
@@ -85,12 +85,12 @@ const meta: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'describeModel',
         summary: 'What a model consists of',
         params: Type.Object({ model: Type.String() }),
-        response: { 200: SuccessOf(ModelMeta) },
+        response: { 200: SuccessSchema(ModelMeta) },
       },
     },
     async ({ params, user }) => {
       const model = app.models.get(params.model)
-      const may = (operation: Operation) => model !== undefined && scopeOf(model, operation, user) !== 'none'
+      const may = (operation: Operation) => model !== undefined && scopeFor(model, operation, user) !== 'none'
       // A model with which somebody may do nothing at all is not there for them.
       if (!model || !OPERATIONS.some(may)) throw app.missingModel(params.model, user)
       const { name, title, description, nameField, list, history } = model

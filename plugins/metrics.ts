@@ -2,10 +2,10 @@ import { hash, timingSafeEqual } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { Failure } from '../src/errors.ts'
-import { boundsOf } from '../src/journal/feed.ts'
+import { readBounds } from '../src/journal/feed.ts'
 import { ADMIN } from '../src/model/access.ts'
 import { countSessions } from '../src/people/sessions.ts'
-import { countsOf } from '../src/tables/counts.ts'
+import { createCounter } from '../src/tables/counts.ts'
 
 const TEXT = { type: 'string' }
 /** In the place of the status of a request whose client left before it was answered, as nginx has it. */
@@ -31,11 +31,11 @@ async function metrics(app: FastifyInstance) {
     async (request, reply) => {
       if (!hasToken(request, app.config.METRICS_TOKEN)) requireAdmin(request)
       const records = new Map<string, number>()
-      for (const model of app.models.values()) records.set(model.name, await countsOf(app.storage, model).total())
+      for (const model of app.models.values()) records.set(model.name, await createCounter(app.storage, model).total())
       const sessions = await countSessions(app.storage.db, app.config)
-      const { newest: changes } = await boundsOf(app.storage)
+      const { newest: changes } = await readBounds(app.storage)
       const streams = app.streams.size
-      const figures = await app.storage.figures()
+      const figures = await app.storage.stats()
       const text = await app.metrics.text({ sessions, records, changes, streams, figures })
       return reply.type(app.metrics.contentType).send(text)
     },

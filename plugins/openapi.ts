@@ -1,12 +1,12 @@
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Code } from '../src/errors.ts'
-import { Breath } from '../src/lib/yielder.ts'
-import { mayChange } from '../src/requests/changing.ts'
-import { componentsOf, STUB, shortNames } from '../src/openapi/components.ts'
+import { Yielder } from '../src/lib/yielder.ts'
+import { modelComponents, STUB, shortNames } from '../src/openapi/components.ts'
 import { documentPieces } from '../src/openapi/document.ts'
 import type { Answerable, Route } from '../src/openapi/operation.ts'
 import type { Described } from '../src/openapi/schemas.ts'
+import { mayChange } from '../src/requests/changing.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -77,13 +77,13 @@ async function openapi(app: FastifyInstance) {
   const pieces = () => documentPieces(head, routes, components())
   function* components() {
     yield STUB
-    for (const model of models) yield componentsOf(model, app.models, names)
+    for (const model of models) yield modelComponents(model, app.models, names)
   }
   app.decorate('shortNames', names)
   app.decorate('document', () => JSON.parse([...pieces()].join('')))
 
   app.addHook('onRoute', (route) => {
-    if (route.method !== 'HEAD' && route.method !== 'OPTIONS' && !route.config?.page) routes.push(routeOf(route))
+    if (route.method !== 'HEAD' && route.method !== 'OPTIONS' && !route.config?.page) routes.push(toRoute(route))
   })
 
   // With many models it is megabytes: put together once, a little at a time.
@@ -97,10 +97,10 @@ async function openapi(app: FastifyInstance) {
 
 async function joined(pieces: Iterable<string>): Promise<Buffer> {
   const bytes: Buffer[] = []
-  const breath = new Breath(PORTION_MS)
+  const yielder = new Yielder(PORTION_MS)
   for (const piece of pieces) {
     bytes.push(Buffer.from(piece))
-    if (breath.isDue) await breath.take()
+    if (yielder.isDue) await yielder.yield()
   }
   return Buffer.concat(bytes)
 }
@@ -116,7 +116,7 @@ const KEY = {
 const headersIn = (schema: RouteOptions['schema']) =>
   (schema?.headers as { properties?: object } | undefined)?.properties
 
-function routeOf({ method, url, schema, config = {} }: RouteOptions): Route {
+function toRoute({ method, url, schema, config = {} }: RouteOptions): Route {
   const isOnce = !config.public && mayChange(method as string, config)
   const headers = { properties: { ...headersIn(schema), ...(isOnce && KEY) } }
   const codes = new Set<Answerable>([

@@ -1,28 +1,29 @@
 import { type TProperties, Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifySchemaCompiler, preValidationHookHandler } from 'fastify'
 import fp from 'fastify-plugin'
-import { MergedOf, PageOf, SuccessOf, success } from '../src/envelope.ts'
+import { MergedSchema, PageSchema, SuccessSchema, success } from '../src/envelope.ts'
 import { Memo } from '../src/lib/memo.ts'
 import type { Operation } from '../src/model/access.ts'
 import { newAjv } from '../src/model/ajv.ts'
 import type { Model } from '../src/model/model.ts'
 import { VIEW_PARAMETERS } from '../src/model/names.ts'
-import { Waiting } from '../src/records/caller.ts'
+import { describedRoutes, rowSchema } from '../src/openapi/schemas.ts'
+import { HttpCaller } from '../src/records/caller.ts'
 import type { Records } from '../src/records/records.ts'
 import { idIn, modelIn } from '../src/requests/address.ts'
 import { parseSearch, type SearchBody } from '../src/requests/criteria.ts'
 import {
   agreeing,
+  asPreconditionFailed,
   CONFLICTS,
   type DeleteBody,
   isKnown,
-  matching,
-  tagOf,
+  toETag,
   versionIn,
   versionInBody,
 } from '../src/requests/matching.ts'
 import {
-  findParametersOf,
+  findParameters,
   IdParameter,
   KnownHeaders,
   MatchHeaders,
@@ -32,7 +33,6 @@ import {
 } from '../src/requests/parameter-schemas.ts'
 import { type Parameters, parseParameters, parseView } from '../src/requests/parameters.ts'
 import { allowOnly, type Query, wholeNumber } from '../src/requests/query.ts'
-import { describedRoutes, rowOf } from '../src/openapi/schemas.ts'
 
 /** Queries that are remembered, and how long an address may be for that. */
 const MAX_QUERIES = 500
@@ -41,14 +41,14 @@ const MAX_URL = 300
 /** The data itself is checked by the records: here only that there is some. */
 const data = Type.Object({})
 const merge = Type.Optional(Type.Boolean())
-const envelopeOf = (properties: TProperties): FastifySchemaCompiler<unknown> => {
+const envelopeSchema = (properties: TProperties): FastifySchemaCompiler<unknown> => {
   const check = newAjv({ verbose: true }).compile(Type.Object(properties, { additionalProperties: false }))
   return ({ httpPart }) => (httpPart === 'body' ? check : () => true)
 }
 /** Where the version of a delete may stand, beside the address. */
 const BODY = 'The body'
-const createEnvelope = envelopeOf({ data })
-const updateEnvelope = envelopeOf({ data, merge })
+const createEnvelope = envelopeSchema({ data })
+const updateEnvelope = envelopeSchema({ data, merge })
 
 /** Find, search, read, create, update and delete: one encapsulated route set per model. */
 async function records(app: FastifyInstance) {
@@ -69,14 +69,15 @@ async function records(app: FastifyInstance) {
 async function modelRoutes(app: FastifyInstance, { model, records }: { model: Model; records: Records }) {
   await new Promise(setImmediate)
   const context = { model, models: app.models }
-  const one = { 200: SuccessOf(rowOf(model)) }
-  const merging = { 200: MergedOf(rowOf(model)) }
-  const page = { 200: PageOf(rowOf(model)) }
+  const one = { 200: SuccessSchema(rowSchema(model)) }
+  const merging = { 200: MergedSchema(rowSchema(model)) }
+  const page = { 200: PageSchema(rowSchema(model)) }
   const tags = [model.name]
   const described = describedRoutes(model, app.shortNames)
   const operationId = (verb: string) => `${verb}${app.shortNames.get(model.name)}`
   const queries = new Memo<Query>(MAX_QUERIES, MAX_URL)
-  const queryOf = (url: string, parameters: Parameters) => queries.of(url, () => parseParameters(parameters, context))
+  const parseQuery = (url: string, parameters: Parameters) =>
+    queries.of(url, () => parseParameters(parameters, context))
   const to = (operation: Operation) => ({ access: { model, operation } })
   // Before anything is written: what cannot be checked is not begun.
   const preValidation: preValidationHookHandler = (_request, _reply, done) => {
@@ -92,12 +93,12 @@ async function modelRoutes(app: FastifyInstance, { model, records }: { model: Mo
       tags,
       operationId: operationId('find'),
       summary: `Find ${model.title} records`,
-      querystring: findParametersOf(model),
+      querystring: findParameters(model),
       response: page,
     },
     handler: async (request, reply) => {
       const { url, query } = request
-      return { status: 0, ...(await records.find(queryOf(url, query), new Waiting(request.user, reply.raw))) }
+      return { status: 0, ...(await records.find(parseQuery(url, query), new HttpCaller(request.user, reply.raw))) }
     },
   })
 
@@ -114,7 +115,7 @@ async function modelRoutes(app: FastifyInstance, { model, records }: { model: Mo
     },
     handler: async (request, reply) => {
       const query = parseSearch(request.body, context)
-      return { status: 0, ...(await records.find(query, new Waiting(request.user, reply.raw))) }
+      return { status: 0, ...(await records.find(query, new HttpCaller(request.user, reply.raw))) }
     },
   })
 
@@ -141,13 +142,13 @@ async function modelRoutes(app: FastifyInstance, { model, records }: { model: Mo
       const number = wholeNumber({ version }, 'version', Number.MAX_SAFE_INTEGER)
       // What it was then may be of other types than now.
       if (number !== undefined) {
-        const past = await records.version(idIn(params), number, view, new Waiting(user, reply.raw))
+        const past = await records.version(idIn(params), number, view, new HttpCaller(user, reply.raw))
         return reply.type('application/json').serializer(JSON.stringify).send(success(past))
       }
       const record = await records.read(idIn(params), user, view)
       // What is referred to has versions of its own.
       if (view.expand.length > 0) return success(record)
-      reply.header('etag', tagOf(record.version))
+      reply.header('etag', toETag(record.version))
       if (isKnown(record.version, headers['if-none-match'])) return reply.code(304).send()
       return success(record)
     },
@@ -193,8 +194,8 @@ async function modelRoutes(app: FastifyInstance, { model, records }: { model: Mo
       const matched = versionIn(headers['if-match'])
       agreeing(matched, data.version)
       const named = matched === undefined ? data : { ...data, version: matched }
-      if (!merge) return success(await matching(matched, () => records.update(id, named, user)))
-      const { record, merged } = await matching(matched, () => records.merge(id, named, user))
+      if (!merge) return success(await asPreconditionFailed(matched, () => records.update(id, named, user)))
+      const { record, merged } = await asPreconditionFailed(matched, () => records.merge(id, named, user))
       return { ...success(record), merged }
     },
   })
@@ -214,7 +215,7 @@ async function modelRoutes(app: FastifyInstance, { model, records }: { model: Mo
       params: IdParameter,
       headers: MatchHeaders,
       querystring: VersionParameter,
-      response: { 200: SuccessOf(Type.Integer()) },
+      response: { 200: SuccessSchema(Type.Integer()) },
     },
     handler: async ({ params, query, user, headers, body }) => {
       allowOnly(['version'], query)
@@ -222,12 +223,12 @@ async function modelRoutes(app: FastifyInstance, { model, records }: { model: Mo
       const matched = versionIn(headers['if-match'])
       const named = agreeing(wholeNumber(query, 'version', Number.MAX_SAFE_INTEGER), versionInBody(body, id), BODY)
       const expected = agreeing(matched, named)
-      return success(await matching(matched, () => records.remove(id, expected, user)))
+      return success(await asPreconditionFailed(matched, () => records.remove(id, expected, user)))
     },
   })
 }
 
 export default fp(records, {
   name: 'records',
-  dependencies: ['collections', 'once', 'models', 'access', 'bodies', 'openapi', 'metrics', 'log'],
+  dependencies: ['collections', 'idempotency', 'models', 'access', 'bodies', 'openapi', 'metrics', 'log'],
 })

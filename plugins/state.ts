@@ -1,13 +1,13 @@
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import { SuccessOf, success } from '../src/envelope.ts'
+import { SuccessSchema, success } from '../src/envelope.ts'
 import { ADMIN } from '../src/model/access.ts'
 import { loadModels, passedOver } from '../src/model/load.ts'
 import type { Model } from '../src/model/model.ts'
 import { named } from '../src/openapi/document.ts'
-import { jobAt } from '../src/storage/storage.ts'
-import type { reportsOf } from '../src/tables/report.ts'
+import { defineJob } from '../src/storage/storage.ts'
+import type { createReports } from '../src/tables/report.ts'
 import { listBackups } from '../src/upkeep/backups.ts'
 
 const texts = Type.Array(Type.String())
@@ -37,9 +37,9 @@ const ModelsFolder = named(
 )
 const Backup = named('Backup', Type.Object({ name: Type.String(), bytes: Type.Integer(), at: Type.String() }))
 
-const REPORT = jobAt<Parameters<typeof reportsOf>[1], Awaited<ReturnType<typeof reportsOf>>>(
+const REPORT = defineJob<Parameters<typeof createReports>[1], Awaited<ReturnType<typeof createReports>>>(
   import.meta.resolve('../src/tables/report.ts'),
-  'reportsOf',
+  'createReports',
 )
 
 const isText = (one: unknown): one is string => typeof one === 'string'
@@ -57,7 +57,7 @@ async function state(app: FastifyInstance) {
       tags,
       operationId: 'readModelsFolder',
       summary: 'What the files in the models folder would do to the data, as models:check tells',
-      response: { 200: SuccessOf(ModelsFolder) },
+      response: { 200: SuccessSchema(ModelsFolder) },
     },
     handler: async () => {
       const { current } = app.modelsStatus()
@@ -65,7 +65,7 @@ async function state(app: FastifyInstance) {
       const loaded = await loadModels(config.MODELS_DIR).catch((error: Error) => error.message.split('\n'))
       const common = { current, faults: loaded.filter(isText), passedOver: strange }
       if (common.faults.length > 0) return success({ ...common, models: [], unserved: [] })
-      const { reports, unserved } = await storage.study(REPORT, loaded as Model[])
+      const { reports, unserved } = await storage.runReadJob(REPORT, loaded as Model[])
       return success({ ...common, models: reports, unserved })
     },
   })
@@ -78,7 +78,7 @@ async function state(app: FastifyInstance) {
       tags,
       operationId: 'listBackups',
       summary: 'The copies of the database that there are, the newest first',
-      response: { 200: SuccessOf(Backup) },
+      response: { 200: SuccessSchema(Backup) },
     },
     handler: async () => success(...(await listBackups(config))),
   })

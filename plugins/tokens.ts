@@ -2,13 +2,13 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type TProperties, Type } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import { SuccessOf, success } from '../src/envelope.ts'
+import { SuccessSchema, success } from '../src/envelope.ts'
 import { Failure } from '../src/errors.ts'
-import { onceOnly } from '../src/journal/idempotency.ts'
+import { idempotentStorage } from '../src/journal/idempotency.ts'
 import { ADMIN } from '../src/model/access.ts'
+import { named } from '../src/openapi/document.ts'
 import { endToken, listTokens, makeToken, type NewToken } from '../src/people/tokens.ts'
 import { idIn } from '../src/requests/address.ts'
-import { named } from '../src/openapi/document.ts'
 
 const VIEW = {
   id: Type.Integer(),
@@ -66,7 +66,7 @@ const tokens: FastifyPluginAsyncTypebox = async (app) => {
   ]
   for (const { prefix, tag, idOf, words, role, whoIn } of ways) {
     const access = { ...(role !== undefined && { role }) }
-    const person: TProperties = { ...(role !== undefined && { username: Type.String() }) }
+    const user: TProperties = { ...(role !== undefined && { username: Type.String() }) }
     const tags = [tag]
 
     app.route({
@@ -77,15 +77,15 @@ const tokens: FastifyPluginAsyncTypebox = async (app) => {
         tags,
         operationId: idOf('makeToken'),
         summary: `Make one of ${words} tokens`,
-        params: Type.Object(person),
+        params: Type.Object(user),
         body: Body,
-        response: { 200: SuccessOf(MadeToken) },
+        response: { 200: SuccessSchema(MadeToken) },
       },
       handler: async (request) => {
         // Else a token could outlive its own end.
         if (request.bearer) throw new Failure('FORBIDDEN', 'A token cannot make another one. Log in for that.')
         const { data } = request.body as { data: NewToken }
-        const writing = onceOnly(storage, request.user.once)
+        const writing = idempotentStorage(storage, request.user.idempotency)
         const made = await makeToken(writing, await storage.secret(), whoIn(request), data)
         request.trail('token made', { subject: whoIn(request) })
         return success(made)
@@ -100,8 +100,8 @@ const tokens: FastifyPluginAsyncTypebox = async (app) => {
         tags,
         operationId: idOf('listTokens'),
         summary: `Which tokens there are of ${words}`,
-        params: Type.Object(person),
-        response: { 200: SuccessOf(Token) },
+        params: Type.Object(user),
+        response: { 200: SuccessSchema(Token) },
       },
       handler: async (request) => success(...(await listTokens(storage.db, whoIn(request)))),
     })
@@ -114,12 +114,12 @@ const tokens: FastifyPluginAsyncTypebox = async (app) => {
         tags,
         operationId: idOf('endToken'),
         summary: `End one of ${words} tokens`,
-        params: Type.Object({ ...person, ...Id }),
-        response: { 200: SuccessOf(Type.Integer()) },
+        params: Type.Object({ ...user, ...Id }),
+        response: { 200: SuccessSchema(Type.Integer()) },
       },
       handler: async (request) => {
         const id = idIn(request.params as unknown as { id: string })
-        const ended = await endToken(onceOnly(storage, request.user.once), whoIn(request), id)
+        const ended = await endToken(idempotentStorage(storage, request.user.idempotency), whoIn(request), id)
         request.trail('token ended', { subject: whoIn(request) })
         return success(ended)
       },
@@ -127,4 +127,7 @@ const tokens: FastifyPluginAsyncTypebox = async (app) => {
   }
 }
 
-export default fp(tokens, { name: 'tokens', dependencies: ['routes', 'bodies', 'access', 'once', 'trail', 'openapi'] })
+export default fp(tokens, {
+  name: 'tokens',
+  dependencies: ['routes', 'bodies', 'access', 'idempotency', 'trail', 'openapi'],
+})

@@ -15,7 +15,7 @@ const WARNINGS = ['login failed', 'login locked', 'cross-site request refused']
 async function trail(app: FastifyInstance) {
   app.decorateRequest('trail', function (event, details = {}) {
     // What is told once more has not happened once more.
-    if (this.user?.once?.kept) return
+    if (this.user?.idempotency?.stored) return
     // What is refused at the door has no user yet.
     const { username } = this.user ?? this.session?.user ?? {}
     const line = { reqId: this.id, event, username: username ?? details.subject, address: this.ip, ...details }

@@ -1,11 +1,11 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
 import fp from 'fastify-plugin'
-import { SuccessOf, success } from '../src/envelope.ts'
-import { onceOnly } from '../src/journal/idempotency.ts'
+import { SuccessSchema, success } from '../src/envelope.ts'
+import { idempotentStorage } from '../src/journal/idempotency.ts'
 import { ADMIN } from '../src/model/access.ts'
-import { addUser, changeUser, listUsers, removeUser } from '../src/people/users.ts'
 import { named } from '../src/openapi/document.ts'
+import { addUser, changeUser, listUsers, removeUser } from '../src/people/users.ts'
 
 const Roles = Type.Array(Type.String(), { uniqueItems: true, maxItems: 100 })
 const Account = named(
@@ -44,7 +44,7 @@ const users: FastifyPluginAsyncTypebox = async (app) => {
   const tags = ['users']
   const config = { role: ADMIN }
   const changing = { role: ADMIN, failures: ['RECORD_NOT_FOUND' as const, 'LAST_ADMIN' as const] }
-  const one = { 200: SuccessOf(Account) }
+  const one = { 200: SuccessSchema(Account) }
 
   app.get(
     '/ws/users',
@@ -60,7 +60,7 @@ const users: FastifyPluginAsyncTypebox = async (app) => {
     },
     async (request) => {
       const { roles = [], ...others } = request.body.data
-      const added = await addUser(onceOnly(storage, request.user.once), { ...others, roles })
+      const added = await addUser(idempotentStorage(storage, request.user.idempotency), { ...others, roles })
       request.trail('user added', { subject: added.username, roles })
       return success(added)
     },
@@ -81,8 +81,12 @@ const users: FastifyPluginAsyncTypebox = async (app) => {
     },
     async (request) => {
       const { data } = request.body
-      const changed = await changeUser(onceOnly(storage, request.user.once), request.params.username, data)
-      for (const event of eventsOf(data)) request.trail(event, { subject: changed.username, roles: data.roles })
+      const changed = await changeUser(
+        idempotentStorage(storage, request.user.idempotency),
+        request.params.username,
+        data,
+      )
+      for (const event of auditEvents(data)) request.trail(event, { subject: changed.username, roles: data.roles })
       return success(changed)
     },
   )
@@ -97,18 +101,18 @@ const users: FastifyPluginAsyncTypebox = async (app) => {
         summary: 'Remove a user',
         description: 'Records go on naming them, so the name is given away again only with `again`.',
         params: Name,
-        response: { 200: SuccessOf(Type.String()) },
+        response: { 200: SuccessSchema(Type.String()) },
       },
     },
     async (request) => {
-      const removed = await removeUser(onceOnly(storage, request.user.once), request.params.username)
+      const removed = await removeUser(idempotentStorage(storage, request.user.idempotency), request.params.username)
       request.trail('user removed', { subject: removed })
       return success(removed)
     },
   )
 }
 
-function eventsOf({ roles, enabled, password }: Static<typeof Change>): string[] {
+function auditEvents({ roles, enabled, password }: Static<typeof Change>): string[] {
   return [
     ...(roles ? ['roles changed'] : []),
     ...(enabled === undefined ? [] : [enabled ? 'user enabled' : 'user disabled']),
@@ -116,4 +120,7 @@ function eventsOf({ roles, enabled, password }: Static<typeof Change>): string[]
   ]
 }
 
-export default fp(users, { name: 'users', dependencies: ['routes', 'bodies', 'access', 'once', 'trail', 'openapi'] })
+export default fp(users, {
+  name: 'users',
+  dependencies: ['routes', 'bodies', 'access', 'idempotency', 'trail', 'openapi'],
+})

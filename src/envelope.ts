@@ -24,18 +24,18 @@ export function failure(failure: Failure, requestId: string) {
   }
 }
 
-export const SuccessOf = <Item extends TSchema>(item: Item) =>
+export const SuccessSchema = <Item extends TSchema>(item: Item) =>
   Type.Object({ status: Type.Literal(0), data: Type.Array(item) })
 
 /** Of an update on top of what others had changed, with the names of those fields. */
-export const MergedOf = <Item extends TSchema>(item: Item) =>
+export const MergedSchema = <Item extends TSchema>(item: Item) =>
   Type.Object({
     status: Type.Literal(0),
     data: Type.Array(item),
     merged: Type.Optional(Type.Array(Type.String(), { description: 'With "merge": what others had changed.' })),
   })
 
-export const PageOf = <Item extends TSchema>(item: Item) =>
+export const PageSchema = <Item extends TSchema>(item: Item) =>
   Type.Object({
     status: Type.Literal(0),
     offset: Type.Optional(Type.Integer()),

@@ -79,11 +79,11 @@ export class Failure extends Error {
 const LONGEST_MESSAGE = 2000
 const LONGEST_NAME = 200
 /** One body may have more faults than this; nobody reads them. */
-export const MOST_FAULTS = 100
+export const MAX_FAULTS = 100
 
 /** `fromEntries` defines own properties, so that even "__proto__" is only a name. */
 function bounded(errors: Record<string, string>): Record<string, string> {
-  const some = Object.entries(errors).slice(0, MOST_FAULTS)
+  const some = Object.entries(errors).slice(0, MAX_FAULTS)
   return Object.fromEntries(some.map(([name, fault]) => [name.slice(0, LONGEST_NAME), fault.slice(0, LONGEST_MESSAGE)]))
 }
 

@@ -1,8 +1,8 @@
 import type { Config } from './config.ts'
 import { watchFolder } from './lib/watch.ts'
 import { loadModels } from './model/load.ts'
-import { fingerprintOf, type Model } from './model/model.ts'
-import type { Published, Storage } from './storage/storage.ts'
+import { type Model, modelsFingerprint } from './model/model.ts'
+import type { PublishedModels, Storage } from './storage/storage.ts'
 
 /** How often it is looked whether another node has published other models. */
 const LOOK_MS = 1000
@@ -10,7 +10,7 @@ const LOOK_MS = 1000
 const AGAIN_MS = 3000
 
 /** Models that are to be served. */
-export interface Wanted {
+export interface ModelsToServe {
   models: Model[]
   fingerprint: string
   /** other nodes do not know of them yet */
@@ -27,8 +27,8 @@ const BEHIND =
  * folder that was never published is published, and so is one that somebody has changed here; another one that is older
  * than what is served yields to it.
  */
-export class WantedModels {
-  readonly #published: Published | undefined
+export class ModelSource {
+  readonly #published: PublishedModels | undefined
   readonly #folder: string
   /** what was in the folder at the last look that came to something, and at the one before */
   #seen: string | undefined
@@ -39,9 +39,9 @@ export class WantedModels {
     this.#folder = folder
   }
 
-  async look(isForced = false, load = loadModels): Promise<Wanted> {
+  async look(isForced = false, load = loadModels): Promise<ModelsToServe> {
     const models = await load(this.#folder)
-    const fingerprint = fingerprintOf(models)
+    const fingerprint = modelsFingerprint(models)
     const hasChanged = this.#seen !== undefined && this.#seen !== fingerprint
     const latest = await this.#published?.latest()
     const isKnown = latest === undefined || (await this.#published?.isKnown(fingerprint))
@@ -81,7 +81,7 @@ export function watchModels(storage: Pick<Storage, 'published'>, config: Config,
 }
 
 /** Until what was published last is served: what could not be followed is tried again. */
-function watchPublished(published: Published, serving: Serving): () => void {
+function watchPublished(published: PublishedModels, serving: Serving): () => void {
   let followed: number | undefined
   let notBefore = 0
   const look = async () => {

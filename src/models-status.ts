@@ -1,16 +1,16 @@
 import type { Logger } from 'pino'
 import type { ModelsStatus } from './app.ts'
 import { explainPassedOver, ModelFaults, passedOver } from './model/load.ts'
-import { type Model, tableOf } from './model/model.ts'
-import { isAway, Refused, type Storage } from './storage/storage.ts'
-import { shapeOf } from './tables/ddl.ts'
+import { type Model, tableName } from './model/model.ts'
+import { isUnavailable, Refused, type Storage } from './storage/storage.ts'
+import { tableShape } from './tables/ddl.ts'
 
 /** While a change is refused, it is looked this often whether it still would be; more seldom where a look takes long. */
 const LOOK_AGAIN_MS = 5000
 const LOOK_SHARE = 3
 
 /** Whether what is served is what the models folder says; and if not, why, and when it is looked at again. */
-export class Standing {
+export class ModelsStatusTracker {
   readonly #log: Logger
   readonly #lookAgain: () => void
   #status: ModelsStatus = { current: true }
@@ -34,7 +34,7 @@ export class Standing {
 
   /** What is in the way of a change may be mended in the data; a faulty file is looked at when it is saved. */
   differ(error: Error, tookMs: number): void {
-    const expected = error instanceof ModelFaults || error instanceof Refused || isAway(error)
+    const expected = error instanceof ModelFaults || error instanceof Refused || isUnavailable(error)
     const why = expected ? error.message.split('\n') : ['Something unexpected happened; it has been logged.']
     const isKnown = String(this.#status.why) === String(why)
     this.#status = { current: false, since: this.#status.since ?? new Date().toISOString(), why }
@@ -52,9 +52,9 @@ export class Standing {
   }
 
   /** Also whether another process, with other files, has changed the tables since. */
-  statusOf(models: Model[], storage: Storage): ModelsStatus {
+  status(models: Model[], storage: Storage): ModelsStatus {
     if (!this.#status.current) return this.#status
-    const others = models.filter((model) => storage.shape(tableOf(model)) !== shapeOf(model))
+    const others = models.filter((model) => storage.shape(tableName(model)) !== tableShape(model))
     if (others.length === 0) return this.#status
     const names = others.map(({ name }) => name).join(', ')
     const why = `Another process has changed the tables of ${names}. Send SIGHUP to bring them back to the files here.`

@@ -4,22 +4,22 @@ import type { Config } from './config.ts'
 import { HttpFront } from './http/front.ts'
 import { writesTo } from './http/writes.ts'
 import { Streams } from './journal/streams.ts'
-import { seldom } from './lib/throttle.ts'
+import { throttle } from './lib/throttle.ts'
 import { loadModels, loadModelsPatiently } from './model/load.ts'
-import { byName, fingerprintOf, type Model } from './model/model.ts'
+import { byName, type Model, modelsFingerprint } from './model/model.ts'
+import { ModelSource, watchModels } from './model-source.ts'
+import { ModelsStatusTracker } from './models-status.ts'
 import { ensureAdmin, type Show } from './people/first-admin.ts'
-import { Standing } from './models-status.ts'
 import { openStorage } from './storage/open.ts'
-import { isAway, type Storage } from './storage/storage.ts'
+import { isUnavailable, type Storage } from './storage/storage.ts'
 import { isMiscounted } from './tables/counts.ts'
-import { type Course, isRisky, migrate, planModels } from './tables/migrate.ts'
-import { areKnown, isNothingToDo, type Overview, overviewOf, refuse } from './tables/overview.ts'
+import { isRisky, type MigrateOptions, migrate, planModels } from './tables/migrate.ts'
+import { areKnown, createOverview, isNothingToDo, type Overview, refuse } from './tables/overview.ts'
 import type { TablePlan } from './tables/plan.ts'
 import { backupBeforeChange } from './upkeep/backups.ts'
 import { Damage } from './upkeep/damage.ts'
 import { Metrics } from './upkeep/metrics.ts'
 import { beginUpkeep } from './upkeep/upkeep.ts'
-import { WantedModels, watchModels } from './model-source.ts'
 
 type App = Awaited<ReturnType<typeof buildApp>>
 const TELL_AGAIN_MS = 10_000
@@ -33,25 +33,25 @@ export class Service {
   readonly #metrics = new Metrics()
   #app!: App
   #front!: HttpFront
-  #wanted!: WantedModels
+  #wanted!: ModelSource
   #fingerprint = ''
   /** of what was looked at last, whether it could be followed or not */
   #following = ''
   /** the last change could not be followed because the database was away */
   #isAway = false
-  readonly #standing: Standing
+  readonly #standing: ModelsStatusTracker
   readonly #stopping = new AbortController()
   /** how changes of tables go on beside all else */
-  readonly #course: Course = {
+  readonly #course: MigrateOptions = {
     signal: this.#stopping.signal,
-    onProgress: seldom(
+    onProgress: throttle(
       TELL_PROGRESS_MS,
       (model: string, percent: number) => this.#log.info({ model, percent }, 'a table is being made anew'),
       Date.now(),
     ),
   }
   /** Overload is told in the log as well, but not for each request: that would add to it. */
-  readonly #tellOverload = seldom(TELL_AGAIN_MS, () => this.#log.warn('overload: requests are turned away'))
+  readonly #tellOverload = throttle(TELL_AGAIN_MS, () => this.#log.warn('overload: requests are turned away'))
   readonly #damage: Damage
   /** when a failure of each background task was last logged */
   readonly #loggedAt = new Map<string, number>()
@@ -64,7 +64,7 @@ export class Service {
     this.config = config
     this.#log = log
     this.#damage = new Damage(log)
-    this.#standing = new Standing(log, () => {
+    this.#standing = new ModelsStatusTracker(log, () => {
       const start = performance.now()
       this.#tryAgain().catch((error) => this.#standing.differ(error, performance.now() - start))
     })
@@ -92,14 +92,14 @@ export class Service {
       },
       onError: this.#failed,
     })
-    this.#wanted = new WantedModels(this.storage, config.MODELS_DIR)
+    this.#wanted = new ModelSource(this.storage, config.MODELS_DIR)
     const { models, isNew, why } = await this.#wanted.look()
     await this.#standing.tellPassedOver(config.MODELS_DIR)
     await this.#prepareTables(models, isNew)
     this.#standing.agree(why)
     this.streams = new Streams(this.storage, byName(models), this.#onFailure('streams of changes wait'))
     this.#app = await this.#build(models)
-    this.#fingerprint = fingerprintOf(models)
+    this.#fingerprint = modelsFingerprint(models)
     this.#front = new HttpFront(this.#app, {
       waited: (ms) => this.#metrics.waited(ms),
       dropped: this.#metrics.dropped,
@@ -164,7 +164,7 @@ export class Service {
   /** At the start nobody waits: what there is to do is looked at here and now. */
   async #prepareTables(models: Model[], isNew: boolean): Promise<void> {
     const { db } = this.storage
-    const overview = await overviewOf(db, models)
+    const overview = await createOverview(db, models)
     const there = models.filter((_, index) => overview.plans[index]?.steps.length === 0)
     const miscounted: string[] = []
     for (const model of there) if (await isMiscounted(db, model)) miscounted.push(model.name)
@@ -208,12 +208,13 @@ export class Service {
   async #change(models: Model[], overview: Overview, swap: () => void): Promise<void> {
     refuse(overview)
     const changing = overview.plans.filter(({ steps }) => steps.length > 0).map(({ model }) => model.name)
-    const hold: Course['hold'] = (lastStep) => this.#front.holdBack((request) => writesTo(request, changing), lastStep)
+    const hold: MigrateOptions['hold'] = (lastStep) =>
+      this.#front.holdBack((request) => writesTo(request, changing), lastStep)
     this.#tell(await migrate(this.storage, models, { ...this.#courseOf(overview), swap, hold }))
   }
 
   /** A copy is due before anything risky, when it is known that it can be done: refused ones are tried again and again. */
-  #courseOf({ plans }: Overview): Course {
+  #courseOf({ plans }: Overview): MigrateOptions {
     // Where backups are somebody else's, there is none to wait for.
     if (!plans.some(isRisky) || !this.storage.backup) return this.#course
     const beforeLastStep = async () => {
@@ -238,12 +239,12 @@ export class Service {
       metrics: this.#metrics,
       streams: this.streams,
       damage: this.#damage,
-      modelsStatus: () => this.#standing.statusOf(models, storage),
+      modelsStatus: () => this.#standing.status(models, storage),
     })
   }
 
   #notFollowed(error: Error, tookMs: number): void {
-    this.#isAway = isAway(error)
+    this.#isAway = isUnavailable(error)
     if (this.#isAway) this.#wanted.takeBack()
     this.#standing.differ(error, tookMs)
   }
@@ -253,7 +254,7 @@ export class Service {
     const models = await loadModels(this.config.MODELS_DIR).catch(() => [])
     // What another process has changed since is brought back by a SIGHUP only.
     const isAlone = await areKnown(this.storage.db, [...this.#app.models.values()])
-    if (isAlone && (this.#isAway || fingerprintOf(models) === this.#following)) await this.reload()
+    if (isAlone && (this.#isAway || modelsFingerprint(models) === this.#following)) await this.reload()
     else this.#standing.lookLater()
   }
 }

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { loadConfig } from '../config.ts'
 import { backupName } from '../lib/backup-name.ts'
-import { backupDatabase, requireFileOf } from '../storage/open.ts'
+import { backupDatabase, requireFile } from '../storage/open.ts'
 import { DatabaseError } from '../storage/storage.ts'
 import { type Command, fileNamed, runCommand, UsageError } from './command.ts'
 import { progressBar } from './progress.ts'
@@ -17,7 +17,7 @@ export const backupCommand: Command = async (world) => {
   const { args, env, stderr } = world
   if (args.length > 1 || args[0]?.startsWith('-')) throw new UsageError('One file, or none.')
   const config = loadConfig(env, true)
-  const file = requireFileOf(config)
+  const file = requireFile(config)
   const target =
     args[0] === undefined ? resolve(config.DATA_DIR, 'backups', backupName('backup')) : fileNamed(args[0], world)
   if (existsSync(target)) throw new DatabaseError(`${target} is there already. Choose another name.`)

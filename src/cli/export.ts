@@ -3,10 +3,10 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { parseArgs } from 'node:util'
 import { exportIn, formatOfFile } from '../requests/bulk.ts'
-import type { Piece } from '../storage/storage.ts'
-import { countsOf } from '../tables/counts.ts'
+import type { Chunk } from '../storage/storage.ts'
+import { createCounter } from '../tables/counts.ts'
 import { type Command, fileNamed, runCommand, UsageError } from './command.ts'
-import { rateOf } from './rate.ts'
+import { createRate } from './rate.ts'
 import { withRecords } from './with-records.ts'
 
 export const HELP = `Usage: npm run -s export -- MODEL [FILE] [OPTIONS]
@@ -39,13 +39,13 @@ export const exportCommand: Command = async (world) => {
   const [name, file = '-', ...more] = positionals
   if (name === undefined || more.length > 0) throw new UsageError('A model, and a file or none.')
   const { format = formatOfFile(file), delimiter, safe } = values
-  return withRecords(world, name, values.as, async ({ storage, models, model, records, person }) => {
+  return withRecords(world, name, values.as, async ({ storage, models, model, records, user }) => {
     const query = Object.fromEntries(new URLSearchParams(values.query))
     const asked = exportIn({ ...query, format, delimiter, safe: String(safe) }, { model, models })
-    const total = await countsOf(storage, model).total()
-    const progress = rateOf(world.stderr, 'written', 'rows')
+    const total = await createCounter(storage, model).total()
+    const progress = createRate(world.stderr, 'written', 'rows')
     let rows = 0
-    const pieces = counted(records.exportAll(asked, person), (some) => {
+    const pieces = counted(records.exportAll(asked, user), (some) => {
       rows += some
       progress.tell({ done: rows, of: Math.max(rows, total) })
     })
@@ -60,7 +60,7 @@ export const exportCommand: Command = async (world) => {
   })
 }
 
-async function* counted(pieces: AsyncIterable<Piece>, onRows: (rows: number) => void): AsyncGenerator<Uint8Array> {
+async function* counted(pieces: AsyncIterable<Chunk>, onRows: (rows: number) => void): AsyncGenerator<Uint8Array> {
   for await (const { bytes, rows } of pieces) {
     onRows(rows)
     yield bytes

@@ -9,7 +9,7 @@ import { spool, spoolFolder } from '../records/import/spool.ts'
 import { fileIn, formatOfFile } from '../requests/bulk.ts'
 import { DatabaseError, type Progress } from '../storage/storage.ts'
 import { type Command, fileNamed, runCommand, UsageError, type World } from './command.ts'
-import { rateOf } from './rate.ts'
+import { createRate } from './rate.ts'
 import { withRecords } from './with-records.ts'
 
 export const HELP = `Usage: npm run import -- MODEL FILE [OPTIONS]
@@ -41,16 +41,16 @@ export const importCommand: Command = async (world) => {
   const [name, file, ...more] = positionals
   if (name === undefined || file === undefined || more.length > 0) throw new UsageError('A model and a file.')
   const { key, 'dry-run': dryRun, delimiter, format = formatOfFile(file) } = values
-  return withRecords(world, name, values.as, async ({ config, records, person }) => {
+  return withRecords(world, name, values.as, async ({ config, records, user }) => {
     const how = { ...fileIn({ format, delimiter }), key, dryRun, isGuest: true }
-    const source = await sourceOf(file, world, config.DATA_DIR)
+    const source = await openSource(file, world, config.DATA_DIR)
     const phases = {
-      checked: rateOf(world.stderr, 'checked', 'KB'),
-      written: rateOf(world.stderr, 'written', 'rows'),
+      checked: createRate(world.stderr, 'checked', 'KB'),
+      written: createRate(world.stderr, 'written', 'rows'),
     }
     const onProgress = (phase: keyof typeof phases, progress: Progress) => phases[phase].tell(progress)
     const { created, updated, unchanged } = await records
-      .importAll({ ...source, ...how, onProgress }, person)
+      .importAll({ ...source, ...how, onProgress }, user)
       .catch((error) => {
         throw inFull(error)
       })
@@ -64,7 +64,7 @@ export const importCommand: Command = async (world) => {
 }
 
 /** The file itself, or what comes from standard input; and where to put what is made of it. */
-async function sourceOf(name: string, world: World, dataDir: string) {
+async function openSource(name: string, world: World, dataDir: string) {
   if (name === '-') return spool(world.stdin as Readable, dataDir, Number.POSITIVE_INFINITY)
   const file = fileNamed(name, world)
   if (!statSync(file, { throwIfNoEntry: false })?.isFile()) throw new DatabaseError(`There is no file ${file}.`)

@@ -3,9 +3,9 @@ import { parseArgs, styleText } from 'node:util'
 import { loadConfig } from '../config.ts'
 import type { Fault } from '../model/file.ts'
 import { explainPassedOver, loadModels, ModelFaults, passedOver } from '../model/load.ts'
-import { dialectOf, hasDatabase, inspect } from '../storage/open.ts'
+import { dialectFor, hasDatabase, inspect } from '../storage/open.ts'
 import { planTable } from '../tables/plan.ts'
-import { type Gone, type Report, reportOf, reportsOf } from '../tables/report.ts'
+import { createReport, createReports, type Report, type UnservedModel } from '../tables/report.ts'
 import { type Command, fileNamed, runCommand, UsageError, type World } from './command.ts'
 
 export const HELP = `Usage: npm run models:check [-- [FOLDER] [--json]]
@@ -17,7 +17,7 @@ served, and who may do what. Changes nothing; works while the service runs. Exit
 interface Answer {
   faults: Fault[]
   models: Report[]
-  unserved: Gone[]
+  unserved: UnservedModel[]
   /** names of what is no model file */
   passedOver: string[]
 }
@@ -42,9 +42,9 @@ export const modelsCheck: Command = async (world) => {
     const isThere = hasDatabase(config)
     if (!isThere) world.stderr.write(`There is no database in ${resolve(config.DATA_DIR)} yet: all would be new.\n`)
     const { reports, unserved } = isThere
-      ? await inspect(config, (db) => reportsOf(db, models))
+      ? await inspect(config, (db) => createReports(db, models))
       : {
-          reports: models.map((model) => reportOf(planTable(model, undefined, [], dialectOf(config).tables))),
+          reports: models.map((model) => createReport(planTable(model, undefined, [], dialectFor(config).tables))),
           unserved: [],
         }
     if (reports.some(({ refusals }) => refusals.length > 0)) world.exitCode = 1

@@ -4,21 +4,21 @@ import { isDeepStrictEqual, parseArgs } from 'node:util'
 import { type Config, loadConfig } from '../config.ts'
 import { loadModels } from '../model/load.ts'
 import type { Model } from '../model/model.ts'
-import { inspect, openAny, openStorage, type Place, requireDatabase } from '../storage/open.ts'
-import { type Database, DatabaseError, jobAt, type Row, type Storage } from '../storage/storage.ts'
-import { migrate } from '../tables/migrate.ts'
+import { type DatabaseLocation, inspect, openAny, openStorage, requireDatabase } from '../storage/open.ts'
+import { type Database, DatabaseError, defineJob, type Row, type Storage } from '../storage/storage.ts'
 import {
-  lastNumberOf,
-  type Moved,
-  type MovedTable,
+  type CopiedModelTable,
+  type CopiedTable,
   OWN_TABLES,
-  type Put,
-  portionsOf,
-  tablesOf,
+  type RowsToInsert,
+  readLastNumber,
+  readPortions,
+  tablesToCopy,
 } from '../tables/copy-tables.ts'
-import { isNothingToDo, overviewOf } from '../tables/overview.ts'
+import { migrate } from '../tables/migrate.ts'
+import { createOverview, isNothingToDo } from '../tables/overview.ts'
 import { type Command, fileNamed, runCommand, UsageError, type World } from './command.ts'
-import { rateOf } from './rate.ts'
+import { createRate } from './rate.ts'
 
 export const HELP = `Usage: npm run move -- --to PLACE
 
@@ -29,29 +29,29 @@ Stop the service first; nothing is changed where it comes from. If it is cut sho
 begins anew. Exit codes: 0 done, 1 refused, 2 wrong usage.
 `
 
-const MOVING = import.meta.resolve('../tables/copy-tables.ts')
-const BEGIN = jobAt<string, void>(MOVING, 'begin')
-const FINISH = jobAt<string, void>(MOVING, 'finish')
-const MAKE = jobAt<{ tables: MovedTable[]; token: string }, void>(MOVING, 'make')
-const PUT = jobAt<Put, void>(MOVING, 'put')
-const GO_ON = jobAt<{ table: string; order: string; last: number }[], void>(MOVING, 'goOn')
+const COPY_TABLES = import.meta.resolve('../tables/copy-tables.ts')
+const BEGIN = defineJob<string, void>(COPY_TABLES, 'prepareTarget')
+const FINISH = defineJob<string, void>(COPY_TABLES, 'finish')
+const MAKE = defineJob<{ tables: CopiedModelTable[]; token: string }, void>(COPY_TABLES, 'createTables')
+const PUT = defineJob<RowsToInsert, void>(COPY_TABLES, 'insertRows')
+const GO_ON = defineJob<{ table: string; order: string; last: number }[], void>(COPY_TABLES, 'setLastNumbers')
 
 export const moveCommand: Command = async (world) => {
   const { values } = parseArgs({ args: world.args, options: { to: { type: 'string' } } })
   if (values.to === undefined) throw new UsageError('Where to?')
   const config = loadConfig(world.env, true)
-  const to = placeOf(values.to, config, world)
+  const to = parseLocation(values.to, config, world)
   requireDatabase(config)
   const models = await loadModels(config.MODELS_DIR)
-  const secret = await secretOf(config)
+  const secret = await readSecret(config)
   const target = await openAny(to)
   try {
     const token = randomUUID()
     await target.change(BEGIN, token)
     const rows = await inspect(config, (source) => copy(source, target, models, world, token))
-    await target.keepSecret(secret)
+    await target.setSecret(secret)
     await target.change(FINISH, token)
-    return `${rows.toLocaleString('en')} rows are copied and compared. Start the service with ${nameOf(to)}.\n`
+    return `${rows.toLocaleString('en')} rows are copied and compared. Start the service with ${locationName(to)}.\n`
   } finally {
     await target.close()
   }
@@ -59,16 +59,16 @@ export const moveCommand: Command = async (world) => {
 
 const isUrl = (name: string) => /^postgres(?:ql)?:/.test(name)
 
-function placeOf(name: string, { DATA_DIR, DATABASE_URL }: Config, world: World): Place {
+function parseLocation(name: string, { DATA_DIR, DATABASE_URL }: Config, world: World): DatabaseLocation {
   if (isUrl(name) === (DATABASE_URL !== undefined))
     throw new UsageError('One of the two is PostgreSQL, and the other a data folder.')
   return isUrl(name) ? { DATA_DIR, DATABASE_URL: name } : { DATA_DIR: fileNamed(name, world) }
 }
 
-const nameOf = ({ DATA_DIR, DATABASE_URL }: Place) =>
+const locationName = ({ DATA_DIR, DATABASE_URL }: DatabaseLocation) =>
   DATABASE_URL === undefined ? `DATA_DIR=${resolve(DATA_DIR)}` : 'this DATABASE_URL'
 
-async function secretOf(place: Place): Promise<string> {
+async function readSecret(place: DatabaseLocation): Promise<string> {
   const storage = await openStorage(place)
   try {
     return await storage.secret()
@@ -78,16 +78,19 @@ async function secretOf(place: Place): Promise<string> {
 }
 
 async function copy(source: Database, target: Storage, models: Model[], world: World, token: string): Promise<number> {
-  if (!isNothingToDo(await overviewOf(source, models)))
+  if (!isNothingToDo(await createOverview(source, models)))
     throw new DatabaseError('The tables are not what the model files say. Start the service once, and stop it again.')
-  const tables = await tablesOf(source, models)
-  const all: Moved[] = [...tables, ...OWN_TABLES]
+  const tables = await tablesToCopy(source, models)
+  const all: CopiedTable[] = [...tables, ...OWN_TABLES]
   await target.change(MAKE, { tables, token })
-  const total = await countOf(source, all)
-  const told = { copied: rateOf(world.stderr, 'copied', 'rows'), compared: rateOf(world.stderr, 'compared', 'rows') }
+  const total = await countRows(source, all)
+  const told = {
+    copied: createRate(world.stderr, 'copied', 'rows'),
+    compared: createRate(world.stderr, 'compared', 'rows'),
+  }
   let done = 0
   for (const one of all)
-    for await (const rows of portionsOf(source, one)) {
+    for await (const rows of readPortions(source, one)) {
       await target.change(PUT, { table: one.table, columns: one.columns, rows, token }).catch((error: Error) => {
         throw new DatabaseError(`${one.table} cannot be copied: ${error.message}. Move again when that is mended.`)
       })
@@ -97,7 +100,7 @@ async function copy(source: Database, target: Storage, models: Model[], world: W
   told.copied.end()
   const numbers = all.filter(({ isNumbered }) => isNumbered)
   const lasts = []
-  for (const one of numbers) lasts.push({ table: one.table, order: one.order, last: await lastNumberOf(source, one) })
+  for (const one of numbers) lasts.push({ table: one.table, order: one.order, last: await readLastNumber(source, one) })
   await target.change(GO_ON, lasts)
   await compare(source, target, all, (compared) => told.compared.tell({ done: compared, of: total }))
   told.compared.end()
@@ -106,7 +109,7 @@ async function copy(source: Database, target: Storage, models: Model[], world: W
   return done
 }
 
-async function countOf(db: Database, all: Moved[]): Promise<number> {
+async function countRows(db: Database, all: CopiedTable[]): Promise<number> {
   let total = 0
   for (const { table } of all) {
     const { count } = await db
@@ -122,13 +125,13 @@ async function countOf(db: Database, all: Moved[]): Promise<number> {
 export async function compare(
   source: Database,
   target: { db: Database },
-  all: Moved[],
+  all: CopiedTable[],
   onCompared: (rows: number) => void,
 ): Promise<void> {
   let compared = 0
   for (const one of all) {
-    const theirs = portionsOf(target.db, one)
-    for await (const rows of portionsOf(source, one)) {
+    const theirs = readPortions(target.db, one)
+    for await (const rows of readPortions(source, one)) {
       const { value: copied } = await theirs.next()
       if (!isDeepStrictEqual(rows.map(plain), (copied as Row[]).map(plain)))
         throw new DatabaseError(`${one.table} is not the same after it was copied. Move again.`)

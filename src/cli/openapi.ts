@@ -18,7 +18,7 @@ its data. Exit codes: 0 done, 1 a fault in a model file, 2 wrong usage.
 export const openapiCommand: Command = async (world) => {
   const [name, ...more] = world.args
   if (more.length > 0 || name?.startsWith('-')) throw new UsageError('One file, or none.')
-  const text = `${JSON.stringify(await documentOf(world.env), null, 2)}\n`
+  const text = `${JSON.stringify(await fetchDocument(world.env), null, 2)}\n`
   if (name === undefined) return text
   const file = fileNamed(name, world)
   writeFileSync(file, text)
@@ -26,7 +26,7 @@ export const openapiCommand: Command = async (world) => {
 }
 
 /** The app itself tells what it serves; it is built on a database of its own that is thrown away. */
-async function documentOf(env: NodeJS.ProcessEnv): Promise<object> {
+async function fetchDocument(env: NodeJS.ProcessEnv): Promise<object> {
   const folder = mkdtempSync(join(tmpdir(), 'dossier-openapi-'))
   try {
     const config = { ...loadConfig(env, true), DATA_DIR: folder }

@@ -1,10 +1,10 @@
 import type { Progress } from '../storage/storage.ts'
-import { barOf } from './rate.ts'
+import { drawBar } from './rate.ts'
 
 /** Draws a bar on a terminal; elsewhere there is nothing to draw on. */
 export function progressBar(output: NodeJS.WritableStream & { isTTY?: boolean }) {
   if (!output.isTTY) return undefined
   return ({ done, of }: Progress) => {
-    output.write(`\r${barOf(done / Math.max(of, 1))}${done === of ? '\n' : ''}`)
+    output.write(`\r${drawBar(done / Math.max(of, 1))}${done === of ? '\n' : ''}`)
   }
 }

@@ -1,4 +1,4 @@
-import { seldom } from '../lib/throttle.ts'
+import { throttle } from '../lib/throttle.ts'
 import type { Progress } from '../storage/storage.ts'
 
 const WIDTH = 30
@@ -13,17 +13,17 @@ type Unit = keyof typeof SIZES
 type Output = NodeJS.WritableStream & { isTTY?: boolean }
 
 /** Tells how far it has come, how fast, and how long it will take: a bar on a terminal, else a line now and then. */
-export function rateOf(output: Output, doing: string, unit: Unit, tellMs = output.isTTY ? DRAW_MS : TELL_MS) {
+export function createRate(output: Output, doing: string, unit: Unit, tellMs = output.isTTY ? DRAW_MS : TELL_MS) {
   const counted = (count: number) => `${Math.round(count / SIZES[unit]).toLocaleString('en')} ${unit}`
   const start = performance.now()
   const tell = ({ done, of }: Progress) => {
     const perMs = done / (performance.now() - start)
     const left = Math.ceil((of - done) / perMs / 1000)
     const words = `${counted(perMs * 1000)}/s, ${left} s left`
-    if (output.isTTY) output.write(`\r${doing} ${barOf(done / of)} ${words}   `)
+    if (output.isTTY) output.write(`\r${doing} ${drawBar(done / of)} ${words}   `)
     else output.write(`${doing}: ${counted(done)} of ${counted(of)}, ${words}\n`)
   }
-  const tellSeldom = seldom(tellMs, tell, Date.now())
+  const tellSeldom = throttle(tellMs, tell, Date.now())
   return {
     tell: (progress: Progress) => {
       if (progress.done > 0 && progress.of > 0) tellSeldom(progress)
@@ -33,6 +33,6 @@ export function rateOf(output: Output, doing: string, unit: Unit, tellMs = outpu
   }
 }
 
-export function barOf(part: number): string {
+export function drawBar(part: number): string {
   return `[${'#'.repeat(Math.round(part * WIDTH)).padEnd(WIDTH, '.')}] ${Math.round(part * 100)} %`
 }

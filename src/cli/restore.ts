@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import { loadConfig } from '../config.ts'
-import { requireFileOf, restoreDatabase } from '../storage/open.ts'
+import { requireFile, restoreDatabase } from '../storage/open.ts'
 import { type Command, fileNamed, runCommand, UsageError } from './command.ts'
 
 export const HELP = `Usage: npm run restore -- FILE [--create]
@@ -19,7 +19,7 @@ export const restoreCommand: Command = async (world) => {
   const [name, ...more] = positionals
   if (name === undefined || more.length > 0) throw new UsageError('Which file?')
   const config = loadConfig(world.env, true)
-  if (config.DATABASE_URL !== undefined || !values.create) requireFileOf(config, ', or say --create')
+  if (config.DATABASE_URL !== undefined || !values.create) requireFile(config, ', or say --create')
   const file = fileNamed(name, world)
   const kept = restoreDatabase(config.DATA_DIR, file)
   return `${file} is restored.${kept === undefined ? '' : ` What was there is kept as ${kept}.`}\n`

@@ -1,11 +1,11 @@
 import { type Config, loadConfig } from '../config.ts'
 import { Failure } from '../errors.ts'
 import { didYouMean } from '../lib/nearest.ts'
-import { ADMIN, type Person } from '../model/access.ts'
+import { ADMIN, type User } from '../model/access.ts'
 import { loadModels } from '../model/load.ts'
 import { byName, type Model, type Models } from '../model/model.ts'
 import { findUser } from '../people/users.ts'
-import { type Records, recordsOf } from '../records/records.ts'
+import { createRecords, type Records } from '../records/records.ts'
 import { Cursors } from '../requests/cursor.ts'
 import { openStorage, requireDatabase } from '../storage/open.ts'
 import type { Storage, StorageFault } from '../storage/storage.ts'
@@ -19,7 +19,7 @@ export interface Opened {
   model: Model
   records: Records
   /** in whose name it is done */
-  person: Person
+  user: User
 }
 
 /** Long enough for any file: nobody waits for it. */
@@ -38,7 +38,7 @@ export async function withRecords<Result>(
   const model = models.get(name)
   if (!model) throw new Failure('MODEL_NOT_FOUND', `There is no model "${name}".${didYouMean(name, models.keys())}`)
   const storage = await openStorage(config)
-  const surroundings = {
+  const context = {
     storage,
     models,
     // Nothing here is continued from a page.
@@ -51,8 +51,8 @@ export async function withRecords<Result>(
   }
   const admin = { username: config.ADMIN_USERNAME, roles: [ADMIN] }
   const begin = async () => {
-    const person = as === undefined ? admin : await findUser(storage.db, as)
-    return work({ config, storage, models, model, records: recordsOf(surroundings, model), person })
+    const user = as === undefined ? admin : await findUser(storage.db, as)
+    return work({ config, storage, models, model, records: createRecords(context, model), user })
   }
   return begin()
     .catch((error: Partial<StorageFault>) => {

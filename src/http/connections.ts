@@ -2,16 +2,16 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
 /** A request and what answers it. */
-export interface Exchange {
+export interface HttpExchange {
   request: IncomingMessage
   response: ServerResponse
 }
 
 interface Connection {
   /** requests that have arrived before the one under way was answered */
-  waiting: Exchange[]
+  waiting: HttpExchange[]
   /** what is under way */
-  current: Exchange | undefined
+  current: HttpExchange | undefined
   /** since when */
   since: number
   /** what came last is not HTTP: why not, in the parser's word */
@@ -21,8 +21,8 @@ interface Connection {
 /** What happens on connections, to whoever minds them. */
 export interface Minder {
   /** the next request of a connection, when the one before has been answered */
-  take(exchange: Exchange): void
-  answered(exchange: Exchange): void
+  take(exchange: HttpExchange): void
+  answered(exchange: HttpExchange): void
   /** whether a request may take as long as it needs to arrive */
   isStreamed(request: IncomingMessage): boolean
   /** nothing more can be understood of what is sent; all that was before has been answered */
@@ -63,7 +63,7 @@ export class Connections {
     socket.once('close', () => this.#all.delete(socket))
   }
 
-  arrived(exchange: Exchange): void {
+  arrived(exchange: HttpExchange): void {
     const { socket } = exchange.request
     const connection = this.#all.get(socket) as Connection
     exchange.response.once('close', () => {
@@ -76,7 +76,7 @@ export class Connections {
   }
 
   /** What is whole is answered first; what did not arrive whole never will. */
-  isBroken(socket: Socket, why: string): void {
+  onParseError(socket: Socket, why: string): void {
     const connection = this.#all.get(socket)
     const { request, response } = connection?.current ?? {}
     if (connection && request?.complete) connection.broken = why
@@ -91,7 +91,7 @@ export class Connections {
   }
 
   /** Nothing was sent or received for a while: there is nothing to wait for, or somebody does not read. */
-  isStill(socket: Socket): void {
+  onIdle(socket: Socket): void {
     const current = this.#all.get(socket)?.current
     const isUploading = current && !current.request.complete && this.#minder.isStreamed(current.request)
     if (!current || isUploading || socket.writableLength > 0) socket.destroy()
@@ -116,7 +116,7 @@ export class Connections {
     const before = performance.now() - this.#bodyMs
     for (const [socket, { current, since }] of this.#all)
       if (current && !current.request.complete && since < before - this.#patience(current.request))
-        this.isBroken(socket, 'ERR_HTTP_REQUEST_TIMEOUT')
+        this.onParseError(socket, 'ERR_HTTP_REQUEST_TIMEOUT')
   }
 
   #next(socket: Socket, connection: Connection) {

@@ -5,7 +5,7 @@ import { setTimeout } from 'node:timers/promises'
 import { failure } from '../envelope.ts'
 import { Failure, OVERLOADED } from '../errors.ts'
 import { explainListening } from './address.ts'
-import { Connections, type Exchange } from './connections.ts'
+import { Connections, type HttpExchange } from './connections.ts'
 import { Turns } from './turns.ts'
 
 // An import of node:http would load its HTTP client and WebSockets as well: 16 MB that nobody here uses.
@@ -54,9 +54,9 @@ export class HttpFront {
   readonly #server: Server
   #handler: Handler
   /** requests under way, by the handler that answers them */
-  readonly #underWay = new Map<Exchange, Handler>()
+  readonly #underWay = new Map<HttpExchange, Handler>()
   readonly #connections: Connections
-  readonly #turns = new Turns<Exchange>({
+  readonly #turns = new Turns<HttpExchange>({
     take: (exchange, waitedMs) => {
       if (waitedMs > 0) this.#observer.waited(waitedMs)
       this.#take(exchange)
@@ -66,7 +66,7 @@ export class HttpFront {
   })
   readonly #observer: Observer
   #concerns: Concerns = () => false
-  #held: Exchange[] = []
+  #held: HttpExchange[] = []
   #mostHeld = MAX_HELD
   #stopping = false
 
@@ -90,9 +90,9 @@ export class HttpFront {
     this.#server = createServer({ ...timeouts, requestTimeout: 0 }, (request, response) =>
       this.#connections.arrived({ request, response }),
     )
-    this.#server.setTimeout(timeouts.timeout, (socket) => this.#connections.isStill(socket))
+    this.#server.setTimeout(timeouts.timeout, (socket) => this.#connections.onIdle(socket))
     this.#server.on('clientError', (error: NodeJS.ErrnoException, socket) =>
-      this.#connections.isBroken(socket as Socket, String(error.code)),
+      this.#connections.onParseError(socket as Socket, String(error.code)),
     )
     this.#server.on('connection', (socket) => {
       this.#turns.newConnection()
@@ -113,7 +113,7 @@ export class HttpFront {
   async replace(handler: Handler): Promise<void> {
     const earlier = this.#handler
     this.#handler = handler
-    const isAtIt = ([exchange, by]: [Exchange, Handler]) => by === earlier && !isLasting(exchange)
+    const isAtIt = ([exchange, by]: [HttpExchange, Handler]) => by === earlier && !isLasting(exchange)
     while ([...this.#underWay].some(isAtIt)) await setTimeout(5)
   }
 
@@ -149,12 +149,12 @@ export class HttpFront {
 
   /** Node takes a connection for idle whose answer is still on its way: then it is too early. */
   #closeIdle() {
-    const isEnding = (exchange: Exchange) => exchange.response.writableEnded && !isLasting(exchange)
+    const isEnding = (exchange: HttpExchange) => exchange.response.writableEnded && !isLasting(exchange)
     const isSending = [...this.#underWay.keys()].some(isEnding)
     if (!isSending) this.#server.closeIdleConnections()
   }
 
-  #take(exchange: Exchange) {
+  #take(exchange: HttpExchange) {
     const { request, response } = exchange
     if (!this.#isWaitedFor(response)) return this.#observer.dropped()
     if (this.#concerns(request)) {
@@ -174,7 +174,7 @@ export class HttpFront {
   }
 
   /** By hand, for it has to be quick: the more there are to turn away, the less time there is. */
-  #turnAway({ request, response }: Exchange) {
+  #turnAway({ request, response }: HttpExchange) {
     if (!this.#isWaitedFor(response)) return this.#observer.dropped()
     this.#observer.turnedAway()
     const body = JSON.stringify(failure(OVERLOADED, randomUUID()))
@@ -185,7 +185,7 @@ export class HttpFront {
 }
 
 /** A stream of events goes on until somebody ends it: nothing waits for it. */
-const isLasting = ({ response }: Exchange) => response.getHeader('content-type') === 'text/event-stream'
+const isLasting = ({ response }: HttpExchange) => response.getHeader('content-type') === 'text/event-stream'
 
 const BAD_ADDRESS =
   'An address has only ASCII characters and no spaces. Escape all others, as encodeURIComponent does: "straße" is "stra%C3%9Fe".'

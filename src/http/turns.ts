@@ -6,9 +6,9 @@ const MAX_WAIT_MS = 1000
 /** … if many more wait behind: after a single slow request nobody is turned away. */
 const MANY = 50
 /** More than this would fill the memory; somebody may send requests without waiting for answers. */
-const MOST = 5000
+const MAX_WAITING = 5000
 /** So many of those who wait are taken up in one turn, if there is time for them. */
-const MOST_PER_TURN = 64
+const MAX_PER_TURN = 64
 /** What is urgent does not wait, but for so many per turn: else everybody would call it urgent. */
 const URGENT_PER_TURN = 20
 
@@ -42,7 +42,7 @@ export class Turns<Item> {
     this.#ends ??= this.#begin(now)
     const isFree = this.#waiting.length === 0 && !this.#isPaused && now < this.#ends
     if (isFree || (this.#actions.isUrgent(item) && this.#urgentLeft-- > 0)) this.#actions.take(item, 0)
-    else if (this.#waiting.length < MOST) this.#waiting.push({ item, since: now })
+    else if (this.#waiting.length < MAX_WAITING) this.#waiting.push({ item, since: now })
     else this.#actions.turnAway(item)
   }
 
@@ -77,7 +77,7 @@ export class Turns<Item> {
     if (this.#waiting.length === 0 || this.#isPaused) return
     this.#ends = this.#begin(performance.now())
     // Each in a callback of its own: all that can be done for one at once is done before the next one is taken up.
-    for (let count = Math.min(this.#waiting.length, MOST_PER_TURN); count > 0; count--)
+    for (let count = Math.min(this.#waiting.length, MAX_PER_TURN); count > 0; count--)
       setImmediate(() => this.#takeNext())
   }
 

@@ -1,9 +1,9 @@
 import type { ChangePage, Feed } from './feed.ts'
-import type { tellingOf } from './listeners.ts'
-import { AT_A_TIME, canBeTold, canTake, LONGEST_PAUSE_MS, type Stream } from './stream.ts'
+import type { createRenderer } from './listeners.ts'
+import { AT_A_TIME, canBeTold, canTake, MAX_PAUSE_MS, type Stream } from './stream.ts'
 
 /** A feed, and how what is in it is told. */
-export type Served = Feed & { toldOf: ReturnType<typeof tellingOf> }
+export type Served = Feed & { render: ReturnType<typeof createRenderer> }
 
 /** What those that are behind need of all the others. */
 interface Streams {
@@ -16,7 +16,7 @@ interface Streams {
 const CATCH_UP_MS = 8
 
 /** Streams that have to catch up, a page at a time in turn. What they have not read is in the journal. */
-export class Behind {
+export class CatchUp {
   readonly #streams: Streams
   #all: Stream[] = []
   /** pages that more than one of them asks for, in one round */
@@ -58,10 +58,10 @@ export class Behind {
     // What it has not read may have been dropped meanwhile: when it comes back it is told so.
     if (!(await feed.isKnown(stream.position))) return this.#streams.end(stream)
     const { changes, next } = await this.#pageFor(stream, feed, upTo)
-    const told = await feed.toldOf(changes)
+    const told = await feed.render(changes)
     if (!this.#streams.isOpen(stream)) return
     const stuck = told.findIndex(({ text }) => text === undefined)
-    if (stuck >= 0) stream.notBefore = performance.now() + LONGEST_PAUSE_MS
+    if (stuck >= 0) stream.notBefore = performance.now() + MAX_PAUSE_MS
     const whole = stuck < 0 ? told : told.slice(0, stuck)
     stream.position = whole.length < changes.length ? (whole.at(-1)?.change ?? stream.position) : next
     if (whole.length > 0) stream.sink.write(whole.map(({ text }) => text).join(''))
@@ -72,9 +72,9 @@ export class Behind {
   }
 
   /** Many come back at once after a restart, and ask for the same. */
-  #pageFor({ person, wanted, position }: Stream, feed: Served, upTo: number): Promise<ChangePage> {
-    const key = JSON.stringify([position, person.username, wanted && [...wanted]])
-    const page = this.#pages.get(key) ?? feed.page(person, wanted, position, AT_A_TIME, upTo)
+  #pageFor({ user, wanted, position }: Stream, feed: Served, upTo: number): Promise<ChangePage> {
+    const key = JSON.stringify([position, user.username, wanted && [...wanted]])
+    const page = this.#pages.get(key) ?? feed.page(user, wanted, position, AT_A_TIME, upTo)
     this.#pages.set(key, page)
     return page
   }

@@ -20,7 +20,7 @@ interface Theirs {
 }
 
 /** Undefined where the history of a record does not tell. */
-export async function conflictOf(
+export async function describeConflict(
   journal: Journal,
   model: Model,
   since: number,

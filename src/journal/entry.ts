@@ -1,14 +1,14 @@
 import { CompiledQuery } from 'kysely'
 import type { Model } from '../model/model.ts'
 import type { Database, Row, Storage } from '../storage/storage.ts'
-import { formerName } from '../tables/journal.ts'
+import { formerName } from '../tables/renames-and-secrets.ts'
 
 /** One row of the journal, as it is stored. */
 export interface ChangeRow {
   change: number
   id: number
   version: number
-  operation: Operation
+  operation: JournalOperation
   by: string | null
   at: string
   createdBy: string | null
@@ -21,7 +21,7 @@ export interface ChangeRow {
   whole?: string | null
 }
 
-export type Operation = 'create' | 'update' | 'delete' | 'restore' | 'forget'
+export type JournalOperation = 'create' | 'update' | 'delete' | 'restore' | 'forget'
 
 /** What a field was and what it became; undefined if that is not kept: of a secret, or of what was forgotten. */
 export type Values = { from: unknown; to: unknown } | undefined
@@ -57,17 +57,17 @@ const SECRETS = 'SELECT field, "upTo" FROM dossier_secrets WHERE model = ?'
  * Reads rows of a model's journal. A field that has been renamed since is called by its name of today. What a field held
  * before it became a secret is not shown, whether it has been taken out already or not, and whatever the field is now.
  */
-export function entriesOf(storage: Storage, model: Model) {
+export function createEntryReader(storage: Storage, model: Model) {
   const secrets = new Set(model.fields.filter(({ writeOnly }) => writeOnly).map(({ name }) => name))
 
   return async function entries(rows: Row[]): Promise<Entry[]> {
     const renames = (await storage.read({ sql: RENAMES, parameters: [model.name] })) as unknown as Rename[]
     const known = await storage.read({ sql: SECRETS, parameters: [model.name] })
     const secretUpTo = new Map(known.map(({ field, upTo }) => [field as string, upTo as number]))
-    return (rows as unknown as ChangeRow[]).map((row) => entryOf(row, renames, secretUpTo))
+    return (rows as unknown as ChangeRow[]).map((row) => decodeEntry(row, renames, secretUpTo))
   }
 
-  function entryOf(row: ChangeRow, renames: Rename[], secretUpTo: Map<string, number>): Entry {
+  function decodeEntry(row: ChangeRow, renames: Rename[], secretUpTo: Map<string, number>): Entry {
     const { change, version, operation, by, at, batch, was, became, whole } = row
     const nameNow = (name: string) => todaysName(name, change, renames)
     const isSecret = (name: string) => secrets.has(name) || change <= (secretUpTo.get(name) ?? -1)

@@ -1,16 +1,16 @@
 import { sql } from 'kysely'
 import { Failure } from '../errors.ts'
-import { type Person, reaches, reachOf } from '../model/access.ts'
-import { type Model, type Models, tableOf, visibleFields } from '../model/model.ts'
+import { reaches, reachFor, type User } from '../model/access.ts'
+import { type Model, type Models, tableName, visibleFields } from '../model/model.ts'
 import { PAGE_BYTES } from '../storage/size.ts'
 import type { Row, Storage } from '../storage/storage.ts'
+import { withReach } from '../tables/access-filter.ts'
 import { rowDecoder } from '../tables/columns.ts'
 import { any, is } from '../tables/condition.ts'
 import { quote } from '../tables/ddl.ts'
-import { requireShape } from '../tables/shape.ts'
-import { within } from '../tables/access-filter.ts'
-import type { ChangeRow, Operation } from './entry.ts'
-import { type Journal, journalOf, type Known } from './journal.ts'
+import { requireCurrentShape } from '../tables/shape.ts'
+import type { ChangeRow, JournalOperation } from './entry.ts'
+import { createJournal, type Journal, type Known } from './journal.ts'
 
 /** One change of a record of any model. */
 export interface Change {
@@ -18,7 +18,7 @@ export interface Change {
   model: string
   id: number
   version: number
-  operation: Operation
+  operation: JournalOperation
   by: string | null
   at: string
   batch?: number
@@ -38,23 +38,23 @@ export interface ChangePage {
 }
 
 /** How many changes are looked at for one page: of what somebody may not see, there may be any number. */
-const MOST_LOOKED_AT = 10_000
+const MAX_LOOKED_AT = 10_000
 
 /** Records whose state is remembered for the change that comes next. */
-const MOST_PAST = 20
+const MAX_PAST = 20
 
 const COLUMNS =
   'change, model, id, version, operation, "by", at, "createdBy", batch, fields, NULL AS was, NULL AS became'
 
 /** Models of which somebody sees changes: those that were asked for, or all. */
-export type Wanted = ReadonlySet<string> | undefined
+export type ModelFilter = ReadonlySet<string> | undefined
 
 /** The changes of all models, in the order in which they were committed. */
-export function feedOf(storage: Storage, models: Models) {
+export function createFeed(storage: Storage, models: Models) {
   const readers = new Map<string, Reader>()
   /** what records were after changes that were told, by model and id */
   const past = new Map<string, Known>()
-  const readerOf = (model: Model): Reader => {
+  const createReader = (model: Model): Reader => {
     const known = readers.get(model.name) ?? newReader(storage, model)
     readers.set(model.name, known)
     return known
@@ -63,12 +63,12 @@ export function feedOf(storage: Storage, models: Models) {
   /** Whether nothing has been dropped, or come otherwise, between a number and what is kept. */
   async function isKnown(since: number): Promise<boolean> {
     const row = await storage.readOne({ sql: 'SELECT 1 FROM dossier_changes WHERE change = ?', parameters: [since] })
-    return row !== undefined || since + 1 === (await boundsOf(storage)).oldest
+    return row !== undefined || since + 1 === (await readBounds(storage)).oldest
   }
 
   async function requireKnown(since: number): Promise<void> {
     if (await isKnown(since)) return
-    const { oldest } = await boundsOf(storage)
+    const { oldest } = await readBounds(storage)
     throw new Failure(
       'CHANGES_GONE',
       `The change ${since} is not kept. The oldest that is has the number ${oldest}: read the records anew, and go on from now.`,
@@ -78,19 +78,19 @@ export function feedOf(storage: Storage, models: Models) {
 
   /** What somebody may see of what came after a number, oldest first. */
   async function page(
-    person: Person,
-    wanted: Wanted,
+    user: User,
+    wanted: ModelFilter,
     since: number,
     limit: number,
     until = Number.MAX_SAFE_INTEGER,
   ): Promise<ChangePage> {
     const some = [...models.values()].filter(({ name }) => !wanted || wanted.has(name))
-    const conditions = [...Map.groupBy(some, (model) => reachOf(model, 'read', person).scope)].map(([scope, group]) =>
+    const conditions = [...Map.groupBy(some, (model) => reachFor(model, 'read', user).scope)].map(([scope, group]) =>
       // As an expression, so that no index makes anybody go through all changes of a model rather than on from a number.
-      within({ scope }, person.username, is`"model" || '' IN (${sql.join(group.map(({ name }) => name))})`),
+      withReach({ scope }, user.username, is`"model" || '' IN (${sql.join(group.map(({ name }) => name))})`),
     )
     const settled = await storage.settled()
-    const last = await storage.readOne({ sql: LOOKED_AT, parameters: [since, settled, MOST_LOOKED_AT] })
+    const last = await storage.readOne({ sql: LOOKED_AT, parameters: [since, settled, MAX_LOOKED_AT] })
     const upTo = Math.max(since, Math.min((last?.last as number | null) ?? since, until))
     const { rows, isCut } = await storage.readUpTo(
       sql`SELECT ${sql.raw(COLUMNS)} FROM dossier_changes WHERE ${is`"change" > ${since} AND "change" <= ${upTo}`}
@@ -113,13 +113,13 @@ export function feedOf(storage: Storage, models: Models) {
   /** Models that are not served any more have no names of today, and nobody who may read them. */
   async function changesIn(rows: Row[]): Promise<Owned[]> {
     const byModel = Map.groupBy(rows as unknown as (ChangeRow & { model: string })[], ({ model }) => model)
-    const changes = await Promise.all([...byModel].map(([name, group]) => changesOf(models.get(name), group)))
+    const changes = await Promise.all([...byModel].map(([name, group]) => decodeChanges(models.get(name), group)))
     return changes.flat().sort((a, b) => a.change - b.change)
   }
 
-  async function changesOf(model: Model | undefined, group: ChangeRow[]): Promise<Owned[]> {
+  async function decodeChanges(model: Model | undefined, group: ChangeRow[]): Promise<Owned[]> {
     if (!model) return []
-    const { journal } = readerOf(model)
+    const { journal } = createReader(model)
     const entries = await journal.entries(group as unknown as Row[])
     return entries.map((entry, index): Owned => {
       const { change, version, operation, by, at, batch } = entry
@@ -135,34 +135,34 @@ export function feedOf(storage: Storage, models: Models) {
    * their order: most often the record is what it has become, or follows from what it was after the change before.
    */
   async function recordAfter({ model: name, id, change, version, operation }: Change): Promise<Row | null | undefined> {
-    const { look, journal } = readerOf(models.get(name) as Model)
+    const { look, journal } = createReader(models.get(name) as Model)
     const now = operation === 'delete' ? undefined : await look(id)
     if (!now && (operation === 'delete' || operation === 'forget')) return null
     if (now?.version === version) return now
     const key = `${name} ${id}`
     const state = await journal.stateFollowing(id, change, version, past.get(key), () => look(id))
     remember(key, state && { change, version, state })
-    return state && journal.recordOf(state, id, version)
+    return state && journal.toRecord(state, id, version)
   }
 
   function remember(key: string, known: Known | undefined) {
     past.delete(key)
     if (known) past.set(key, known)
     for (const oldest of past.keys()) {
-      if (past.size <= MOST_PAST) return
+      if (past.size <= MAX_PAST) return
       past.delete(oldest)
     }
   }
 
   /** Whether somebody may see a change now. */
-  const isSeenBy = (person: Person, { model, createdBy }: Owned): boolean =>
-    reaches(reachOf(models.get(model) as Model, 'read', person), { createdBy })
+  const isSeenBy = (user: User, { model, createdBy }: Owned): boolean =>
+    reaches(reachFor(models.get(model) as Model, 'read', user), { createdBy })
 
   return { isKnown, requireKnown, page, all, recordAfter, isSeenBy, models }
 }
 
 /** The numbers of the oldest change that is kept, and of the newest. */
-export async function boundsOf(storage: Storage): Promise<{ oldest: number; newest: number }> {
+export async function readBounds(storage: Storage): Promise<{ oldest: number; newest: number }> {
   const settled = await storage.settled()
   const row = (await storage.readOne({ sql: BOUNDS, parameters: [settled] })) as {
     oldest: number | null
@@ -171,9 +171,9 @@ export async function boundsOf(storage: Storage): Promise<{ oldest: number; newe
   return { oldest: row.oldest ?? 1, newest: row.newest ?? 0 }
 }
 
-export const newestOf = async (storage: Storage) => (await boundsOf(storage)).newest
+export const readNewest = async (storage: Storage) => (await readBounds(storage)).newest
 
-export type Feed = ReturnType<typeof feedOf>
+export type Feed = ReturnType<typeof createFeed>
 
 const BOUNDS = `
   SELECT (SELECT min(change) FROM dossier_changes) AS oldest, (SELECT max(change) FROM dossier_changes WHERE change <= ?) AS newest`
@@ -190,11 +190,11 @@ interface Reader {
 function newReader(storage: Storage, model: Model): Reader {
   const decode = rowDecoder(model)
   const columns = ['id', 'version', ...visibleFields(model).map(({ name }) => name)].map(quote).join(', ')
-  const text = `SELECT ${columns} FROM ${quote(tableOf(model))} WHERE "id" = ?`
+  const text = `SELECT ${columns} FROM ${quote(tableName(model))} WHERE "id" = ?`
   return {
-    journal: journalOf(storage, model),
+    journal: createJournal(storage, model),
     look: async (id) => {
-      requireShape(storage, model)
+      requireCurrentShape(storage, model)
       const row = await storage.readOne({ sql: text, parameters: [id] })
       return row && decode(row)
     },

@@ -1,18 +1,18 @@
 import { Failure } from '../errors.ts'
-import type { HandedAll, Row, Step, Storage, Unit } from '../storage/storage.ts'
+import type { PriorRowsRef, Row, Step, Storage, Unit } from '../storage/storage.ts'
 
 /** How long a key is kept. */
-export const KEPT_MS = 86_400_000
+export const KEY_LIFETIME_MS = 86_400_000
 
 /** What was sent: the same key with another hash is another request. */
-export interface Sent {
+export interface KeyedRequest {
   username: string
   key: string
   hash: string
 }
 
 /** What the first request of a key came to: the rows of each step, of most records only the id and the version. */
-export interface Kept {
+export interface StoredResult {
   rows: Row[][]
   /** no table has been changed since: the rows are what they would be today */
   isCurrent: boolean
@@ -25,7 +25,7 @@ const MAX_WHOLE = 8192
 const TABLES = '(SELECT coalesce(max(id), 0) FROM dossier_migrations)'
 
 /** Writes a key down. What is too old does not count, whether it has been swept away or not. */
-export const KEEP = `
+export const STORE_KEY = `
   INSERT INTO dossier_keys (username, key, hash, at, tables, rows) VALUES (?, ?, ?, ?, ${TABLES}, ?)
   ON CONFLICT (username, key) DO UPDATE SET hash = excluded.hash, at = excluded.at, tables = excluded.tables, rows = excluded.rows
   WHERE dossier_keys.at <= ? RETURNING key`
@@ -37,7 +37,7 @@ const LOOK_UP = `
 const underWay = new WeakMap<Storage, Set<string>>()
 
 /** Nobody else may do the same until it has ended. Returns how to say so. */
-export function begin(storage: Storage, { username, key }: Pick<Sent, 'username' | 'key'>): () => void {
+export function claimKey(storage: Storage, { username, key }: Pick<KeyedRequest, 'username' | 'key'>): () => void {
   const all = underWay.get(storage) ?? new Set()
   underWay.set(storage, all)
   const name = `${username.toLowerCase()} ${key}`
@@ -55,28 +55,28 @@ export const keyReused = () =>
   new Failure('KEY_REUSED', 'This Idempotency-Key was sent with another request. Make up a new one for each.')
 
 /** A request that is carried out once, however often it is sent. */
-export class Once {
+export class IdempotentRequest {
   readonly #storage: Storage
-  readonly #sent: Sent
+  readonly #sent: KeyedRequest
   readonly #onReplay: () => void
   /** set where this is not the first time */
-  kept: Kept | undefined
+  stored: StoredResult | undefined
 
-  private constructor(storage: Storage, sent: Sent, onReplay: () => void) {
+  private constructor(storage: Storage, sent: KeyedRequest, onReplay: () => void) {
     this.#storage = storage
     this.#sent = sent
     this.#onReplay = onReplay
   }
 
-  static async begin(storage: Storage, sent: Sent, onReplay: () => void): Promise<Once> {
-    const once = new Once(storage, sent, onReplay)
+  static async begin(storage: Storage, sent: KeyedRequest, onReplay: () => void): Promise<IdempotentRequest> {
+    const once = new IdempotentRequest(storage, sent, onReplay)
     await once.#look()
     return once
   }
 
   /** Key and change are one unit: both are there, or neither. If it is done already, the rows are those of then. */
   async write(unit: Unit): Promise<Row[][]> {
-    if (this.kept) return this.kept.rows
+    if (this.stored) return this.stored.rows
     try {
       // What finds nothing to change has not been done: then no key is kept either.
       const steps = unit.steps.with(-1, { ...(unit.steps.at(-1) as Step), must: true })
@@ -85,8 +85,8 @@ export class Once {
     } catch (error) {
       // What is in the way may be just what another process has done for the same request.
       await this.#look()
-      if (!this.kept) throw error
-      return (this.kept as Kept).rows
+      if (!this.stored) throw error
+      return (this.stored as StoredResult).rows
     }
   }
 
@@ -95,26 +95,29 @@ export class Once {
     const now = Date.now()
     const returning = (what: Step['returns']) => steps.flatMap(({ returns }, step) => (returns === what ? step : []))
     const [stubs, stubsIfLong] = [returning('journalled record'), returning('record')]
-    const rows: HandedAll = { all: true, stubs, stubsIfLong, longest: MAX_WHOLE }
-    return { sql: KEEP, parameters: [username, key, hash, now, rows, now - KEPT_MS], must: true }
+    const rows: PriorRowsRef = { all: true, stubs, stubsIfLong, longest: MAX_WHOLE }
+    return { sql: STORE_KEY, parameters: [username, key, hash, now, rows, now - KEY_LIFETIME_MS], must: true }
   }
 
   async #look(): Promise<void> {
     const { username, key, hash } = this.#sent
-    const row = await this.#storage.readOne({ sql: LOOK_UP, parameters: [username, key, Date.now() - KEPT_MS] })
+    const row = await this.#storage.readOne({ sql: LOOK_UP, parameters: [username, key, Date.now() - KEY_LIFETIME_MS] })
     if (!row) return
     if (row.hash !== hash) throw keyReused()
-    this.kept = { rows: JSON.parse(row.rows as string), isCurrent: row.isCurrent === 1 }
+    this.stored = { rows: JSON.parse(row.rows as string), isCurrent: row.isCurrent === 1 }
     this.#onReplay()
   }
 }
 
 /** Carries a unit out, once if that was asked for. */
-export const writeOnce = (storage: Storage, unit: Unit, once: Once | undefined): Promise<Row[][]> =>
+export const writeIdempotent = (storage: Storage, unit: Unit, once: IdempotentRequest | undefined): Promise<Row[][]> =>
   once ? once.write(unit) : storage.write(unit)
 
 /** The same for those who know nothing of it. */
-export const onceOnly = (storage: Storage, once: Once | undefined): Pick<Storage, 'db' | 'write'> => ({
+export const idempotentStorage = (
+  storage: Storage,
+  once: IdempotentRequest | undefined,
+): Pick<Storage, 'db' | 'write'> => ({
   db: storage.db,
-  write: (unit) => writeOnce(storage, unit, once),
+  write: (unit) => writeIdempotent(storage, unit, once),
 })

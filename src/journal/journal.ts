@@ -1,13 +1,13 @@
 import { type Model, visibleFields } from '../model/model.ts'
 import { PAGE_BYTES } from '../storage/size.ts'
-import type { Row, Seeker, Soon, Storage } from '../storage/storage.ts'
-import { computerOf } from '../tables/computed.ts'
+import type { MaybePromise, Row, SearchOptions, Storage } from '../storage/storage.ts'
+import { createComputer } from '../tables/computed.ts'
 import { isAudit } from '../tables/journal.ts'
-import { type ChangeRow, ENTRY_COLUMNS, type Entry, entriesOf, OF_RECORD, type Values } from './entry.ts'
-import { redo, statesOf } from './states.ts'
+import { type ChangeRow, createEntryReader, ENTRY_COLUMNS, type Entry, OF_RECORD, type Values } from './entry.ts'
+import { createStateReader, redo } from './states.ts'
 
 /** How many changes a conflict or a merge looks back at most: both are one bounded look. */
-export const MOST_SINCE = 250
+export const MAX_SINCE = 250
 
 const POSITION = `
   SELECT max(CASE WHEN version = ? AND operation <> 'delete' THEN change END) AS made,
@@ -16,11 +16,11 @@ const POSITION = `
 
 /** The change that made a version, if it is one of the last: most often it is. */
 const LATELY = `
-  SELECT change FROM (SELECT change, version, operation ${OF_RECORD} ORDER BY change DESC LIMIT ${MOST_SINCE}) AS last
+  SELECT change FROM (SELECT change, version, operation ${OF_RECORD} ORDER BY change DESC LIMIT ${MAX_SINCE}) AS last
   WHERE version = ? AND operation <> 'delete' ORDER BY change DESC LIMIT 1`
 
 /** Who waits for what may have to look at all changes of a record. */
-export type Waiting = Omit<Seeker, 'bytes' | 'shapes'>
+export type LookupOptions = Omit<SearchOptions, 'bytes' | 'shapes'>
 
 export interface HistoryPage {
   entries: Entry[]
@@ -28,9 +28,9 @@ export interface HistoryPage {
 }
 
 /** What has happened to the records of one model. */
-export function journalOf(storage: Storage, model: Model) {
-  const entries = entriesOf(storage, model)
-  const stateAfter = statesOf(storage, model.name, entries)
+export function createJournal(storage: Storage, model: Model) {
+  const entries = createEntryReader(storage, model)
+  const stateAfter = createStateReader(storage, model.name, entries)
   const read = (sql: string, parameters: unknown[]) => storage.readUpTo({ sql, parameters }, PAGE_BYTES)
 
   /** The newest first, before a change if one is named; a page that would be too large ends earlier. */
@@ -40,7 +40,7 @@ export function journalOf(storage: Storage, model: Model) {
     return { entries: await entries(rows.slice(0, limit)), hasMore: isCut || rows.length > limit }
   }
 
-  async function total(id: number, waiting: Waiting): Promise<number> {
+  async function total(id: number, waiting: LookupOptions): Promise<number> {
     const [row] = await look(`SELECT count(*) AS total ${OF_RECORD}`, [model.name, id], waiting)
     return row?.total as number
   }
@@ -61,14 +61,14 @@ export function journalOf(storage: Storage, model: Model) {
   async function stateAt(
     id: number,
     version: number,
-    current: () => Soon<Row | undefined>,
-    waiting: Waiting,
+    current: () => MaybePromise<Row | undefined>,
+    waiting: LookupOptions,
   ): Promise<Row | undefined> {
     const present = await current()
     if (present?.version === version) return present
-    const position = await positionOf(id, version, waiting)
+    const position = await findPosition(id, version, waiting)
     if (position === undefined) return undefined
-    return stateAfter(id, { change: position, version }, current, waiting.gone)
+    return stateAfter(id, { change: position, version }, current, waiting.signal)
   }
 
   /**
@@ -80,7 +80,7 @@ export function journalOf(storage: Storage, model: Model) {
     change: number,
     version: number,
     known: Known | undefined,
-    current: () => Soon<Row | undefined>,
+    current: () => MaybePromise<Row | undefined>,
   ): Promise<Row | undefined> {
     const sql = `SELECT ${ENTRY_COLUMNS} ${OF_RECORD} AND change <= ? ORDER BY change DESC LIMIT 2`
     const { rows } = await read(sql, [model.name, id, change])
@@ -91,7 +91,7 @@ export function journalOf(storage: Storage, model: Model) {
   }
 
   /** The number of the change that made a version, or, where that is not kept, one before that which ended it. */
-  async function positionOf(id: number, version: number, waiting: Waiting): Promise<number | undefined> {
+  async function findPosition(id: number, version: number, waiting: LookupOptions): Promise<number | undefined> {
     const lately = await storage.readOne({ sql: LATELY, parameters: [model.name, id, version] })
     if (lately) return lately.change as number
     // The one statement here that may have to go through all changes of a record.
@@ -109,7 +109,7 @@ export function journalOf(storage: Storage, model: Model) {
     if (version > now) return undefined
     const sql = `SELECT ${ENTRY_COLUMNS} ${OF_RECORD} ORDER BY change DESC LIMIT ?`
     // What is done at a shell may leave the version alone.
-    const { rows } = await read(sql, [model.name, id, Math.min(MOST_SINCE, 2 * (now - version) + 10)])
+    const { rows } = await read(sql, [model.name, id, Math.min(MAX_SINCE, 2 * (now - version) + 10)])
     // A delete has the version that it ended.
     const isNewer = (entry: Entry) =>
       entry.version > version || (entry.version === version && entry.operation === 'delete')
@@ -119,22 +119,22 @@ export function journalOf(storage: Storage, model: Model) {
     return versions.size === now - version ? newer : undefined
   }
 
-  const look = async (sql: string, parameters: unknown[], waiting: Waiting): Promise<Row[]> =>
+  const look = async (sql: string, parameters: unknown[], waiting: LookupOptions): Promise<Row[]> =>
     (await storage.search({ sql, parameters }, { ...waiting, bytes: PAGE_BYTES, shapes: {} })).rows
 
   /** What changed, but for what the service writes into every record. */
   const shownValues = ({ values }: Entry): [string, Values][] => [...values].filter(([name]) => !isAudit(model, name))
 
-  const computed = computerOf(storage, model)
+  const computed = createComputer(storage, model)
   const shown = visibleFields(model).map(({ name }) => name)
 
   /** A state of today's fields, with what is computed from them. */
-  async function recordOf(state: Row, id: number, version: number): Promise<Row & { id: number; version: number }> {
+  async function toRecord(state: Row, id: number, version: number): Promise<Row & { id: number; version: number }> {
     const stored = Object.fromEntries(shown.map((name) => [name, state[name] ?? null]))
     return { id, version, ...(await computed(stored)) }
   }
 
-  return { page, total, deletion, entries, stateAt, stateFollowing, since, shownValues, recordOf }
+  return { page, total, deletion, entries, stateAt, stateFollowing, since, shownValues, toRecord }
 }
 
 /** What a record was after a change. */
@@ -144,4 +144,4 @@ export interface Known {
   state: Row
 }
 
-export type Journal = ReturnType<typeof journalOf>
+export type Journal = ReturnType<typeof createJournal>

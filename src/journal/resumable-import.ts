@@ -1,5 +1,5 @@
-import type { Row, Soon, Step, Storage } from '../storage/storage.ts'
-import { KEEP, KEPT_MS, keyReused, type Sent } from './idempotency.ts'
+import type { MaybePromise, Row, Step, Storage } from '../storage/storage.ts'
+import { KEY_LIFETIME_MS, type KeyedRequest, keyReused, STORE_KEY } from './idempotency.ts'
 
 const LOOK_UP = 'SELECT hash, rows FROM dossier_keys WHERE username = ? AND key = ? AND at > ?'
 
@@ -9,21 +9,21 @@ const GO_ON = 'UPDATE dossier_keys SET rows = ?, at = ? WHERE username = ? AND k
  * What is done in many units and goes on where it was, however often it is begun: how far it has come is written down in
  * the very unit that does a part of it. Who finds another place than they left has been overtaken by somebody else.
  */
-export class Resumed<Place> {
+export class ResumableImport<Place> {
   readonly #storage: Storage
-  readonly #sent: Sent
+  readonly #sent: KeyedRequest
   /** as it is stored; undefined before the first part */
   #stored: string | undefined
   #next = ''
   place: Place | undefined
 
-  private constructor(storage: Storage, sent: Sent) {
+  private constructor(storage: Storage, sent: KeyedRequest) {
     this.#storage = storage
     this.#sent = sent
   }
 
-  static async begin<Place>(storage: Storage, sent: Sent): Promise<Resumed<Place>> {
-    const resumed = new Resumed<Place>(storage, sent)
+  static async begin<Place>(storage: Storage, sent: KeyedRequest): Promise<ResumableImport<Place>> {
+    const resumed = new ResumableImport<Place>(storage, sent)
     const row = await resumed.#lookUp()
     if (!row) return resumed
     if (row.hash !== sent.hash) throw keyReused()
@@ -38,7 +38,7 @@ export class Resumed<Place> {
     const now = Date.now()
     this.#next = JSON.stringify(place)
     if (this.#stored === undefined)
-      return { sql: KEEP, parameters: [username, key, hash, now, this.#next, now - KEPT_MS], must: true }
+      return { sql: STORE_KEY, parameters: [username, key, hash, now, this.#next, now - KEY_LIFETIME_MS], must: true }
     return { sql: GO_ON, parameters: [this.#next, now, username, key, this.#stored], must: true }
   }
 
@@ -47,9 +47,9 @@ export class Resumed<Place> {
     return (await this.#lookUp())?.rows !== this.#stored
   }
 
-  #lookUp(): Soon<Row | undefined> {
+  #lookUp(): MaybePromise<Row | undefined> {
     const { username, key } = this.#sent
-    return this.#storage.readOne({ sql: LOOK_UP, parameters: [username, key, Date.now() - KEPT_MS] })
+    return this.#storage.readOne({ sql: LOOK_UP, parameters: [username, key, Date.now() - KEY_LIFETIME_MS] })
   }
 
   /** The unit has been written. */

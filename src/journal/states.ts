@@ -1,19 +1,19 @@
 import { PAGE_BYTES } from '../storage/size.ts'
-import { type Row, type Soon, type Storage, StorageFault } from '../storage/storage.ts'
+import { type MaybePromise, type Row, type Storage, StorageFault } from '../storage/storage.ts'
 import { ENTRY_COLUMNS, type Entry, OF_RECORD } from './entry.ts'
 import { type Restores, readRestores } from './restores.ts'
 
 /** Right after a change, and which version a record had then. */
-export interface Place {
+export interface JournalPosition {
   change: number
   version: number
 }
 
-const NOWHERE: Place = { change: 0, version: -1 }
+const NOWHERE: JournalPosition = { change: 0, version: -1 }
 /** Rows that are read at a time on the way back. */
 const AT_A_TIME = 100
 /** A record may change between two looks: so often it is looked again. */
-const MOST_LOOKS = 5
+const MAX_LOOKS = 5
 
 const NEWEST = `SELECT change, version ${OF_RECORD} ORDER BY change DESC LIMIT 1`
 const WHOLE = `
@@ -23,18 +23,18 @@ const WHOLE = `
  * What a record was at some place: undone from what it is now, or from the next change that tells all of it. Undefined where
  * that is not kept. However large the changes are, one page of them is in memory at a time.
  */
-export function statesOf(storage: Storage, model: string, entries: (rows: Row[]) => Promise<Entry[]>) {
+export function createStateReader(storage: Storage, model: string, entries: (rows: Row[]) => Promise<Entry[]>) {
   return async function stateAfter(
     id: number,
-    place: Place,
-    current: () => Soon<Row | undefined>,
-    gone?: AbortSignal,
+    place: JournalPosition,
+    current: () => MaybePromise<Row | undefined>,
+    signal?: AbortSignal,
   ): Promise<Row | undefined> {
     const restores = await readRestores(storage)
     let { state, from } = await beginning(id, place, current, restores)
     let undone: Entry | undefined
     for await (const entry of backwards(id, from, place.change)) {
-      if (gone?.aborted) throw new StorageFault('unwanted', 'Nobody waits for it any more.')
+      if (signal?.aborted) throw new StorageFault('cancelled', 'Nobody waits for it any more.')
       // What happened while nothing was written down cannot be undone.
       if (undone && !follows(undone, entry, restores)) state = undefined
       state = before(entry, state)
@@ -46,23 +46,23 @@ export function statesOf(storage: Storage, model: string, entries: (rows: Row[])
   /** Where to begin: before the next change that tells all, or now. */
   async function beginning(
     id: number,
-    { change }: Place,
-    current: () => Soon<Row | undefined>,
+    { change }: JournalPosition,
+    current: () => MaybePromise<Row | undefined>,
     { isBetween }: Restores,
   ): Promise<{ state?: Row | undefined; from: number }> {
     const whole = await storage.readOne({ sql: WHOLE, parameters: [model, id, change] })
     if (whole) return { from: whole.change as number }
     let state: Row | undefined
-    let newest: Place
+    let newest: JournalPosition
     let looks = 0
     const isOfOneMoment = () =>
       state?.version === newest.version ||
       (isBetween(newest.change, Number.POSITIVE_INFINITY) && Number(state?.version) > newest.version)
     do {
       state = await current()
-      newest = ((await storage.readOne({ sql: NEWEST, parameters: [model, id] })) ?? NOWHERE) as Place
-    } while (!isOfOneMoment() && ++looks < MOST_LOOKS)
-    return { state: looks < MOST_LOOKS ? state : undefined, from: newest.change }
+      newest = ((await storage.readOne({ sql: NEWEST, parameters: [model, id] })) ?? NOWHERE) as JournalPosition
+    } while (!isOfOneMoment() && ++looks < MAX_LOOKS)
+    return { state: looks < MAX_LOOKS ? state : undefined, from: newest.change }
   }
 
   async function* backwards(id: number, from: number, until: number): AsyncGenerator<Entry> {
@@ -82,7 +82,7 @@ export function statesOf(storage: Storage, model: string, entries: (rows: Row[])
 }
 
 /** Whether nothing is missing between two changes. A delete has the version that it ended; a shell may leave it alone. */
-function follows({ change, operation, version }: Entry, previous: Place, { isBetween }: Restores): boolean {
+function follows({ change, operation, version }: Entry, previous: JournalPosition, { isBetween }: Restores): boolean {
   if (version > previous.version && isBetween(previous.change, change)) return true
   if (operation === 'delete') return version === previous.version
   return version === previous.version + 1 || version === previous.version

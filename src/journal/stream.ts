@@ -16,16 +16,16 @@ export interface Stream extends Listener {
 /** Changes that are read at a time. */
 export const AT_A_TIME = 500
 /** After so long something is tried again at the latest. */
-export const LONGEST_PAUSE_MS = 250
+export const MAX_PAUSE_MS = 250
 /** How many there may be, in all and of one person. */
-export const MOST_STREAMS = 5000
-export const MOST_PER_PERSON = 1000
+export const MAX_STREAMS = 5000
+export const MAX_PER_USER = 1000
 /** Whoever has this much left to read is told no more for now: the rest is in the journal. */
-const MOST_UNREAD = 262_144
+const MAX_UNREAD = 262_144
 /** When somebody is cut off, their client waits for this long before it comes back. */
 const RETRY_MS = 2000
 
-export const canTake = ({ sink }: Stream) => sink.writableLength <= MOST_UNREAD
+export const canTake = ({ sink }: Stream) => sink.writableLength <= MAX_UNREAD
 
 export const canBeTold = (stream: Stream) => canTake(stream) && stream.notBefore <= performance.now()
 

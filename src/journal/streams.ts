@@ -1,12 +1,12 @@
 import { setTimeout } from 'node:timers/promises'
-import { Breath } from '../lib/yielder.ts'
-import { isUnchanged, type Person } from '../model/access.ts'
+import { Yielder } from '../lib/yielder.ts'
+import { isUnchanged, type User } from '../model/access.ts'
 import type { Models } from '../model/model.ts'
 import type { Storage } from '../storage/storage.ts'
-import { Behind, type Served } from './catch-up.ts'
-import { feedOf, newestOf } from './feed.ts'
-import { type Listener, mayListen, type Told, tellerOf, tellingOf } from './listeners.ts'
-import { AT_A_TIME, canTake, greeting, LONGEST_PAUSE_MS, mark, type Stream } from './stream.ts'
+import { CatchUp, type Served } from './catch-up.ts'
+import { createFeed, readNewest } from './feed.ts'
+import { createBroadcast, createRenderer, type Listener, mayListen, type RenderedChange } from './listeners.ts'
+import { AT_A_TIME, canTake, greeting, MAX_PAUSE_MS, mark, type Stream } from './stream.ts'
 
 const TIMES = {
   /** how often it is looked whether another process has changed something */
@@ -30,7 +30,7 @@ export class Streams {
   readonly #storage: Storage
   readonly #onError: (error: unknown) => void
   readonly #streams = new Set<Stream>()
-  readonly #behind = new Behind({
+  readonly #behind = new CatchUp({
     wake: () => this.wake(),
     isOpen: (stream) => this.#streams.has(stream),
     end: (stream) => this.#end(stream),
@@ -61,14 +61,14 @@ export class Streams {
   }
 
   countOf(username: string): number {
-    return [...this.#streams].filter(({ person }) => person.username === username).length
+    return [...this.#streams].filter(({ user }) => user.username === username).length
   }
 
   /** Other models count from now on; what was committed before is told by those that were there. */
   serve(models: Models): void {
     const former = { feed: this.#feed, until: Number.MAX_SAFE_INTEGER }
     // If it cannot be found out, those of now tell all of it.
-    void newestOf(this.#storage).then(
+    void readNewest(this.#storage).then(
       (newest) => (former.until = newest),
       () => (former.until = 0),
     )
@@ -82,13 +82,13 @@ export class Streams {
   }
 
   #served(models: Models): Served {
-    const feed = feedOf(this.#storage, models)
-    return { ...feed, toldOf: tellingOf(feed, this.#onError) }
+    const feed = createFeed(this.#storage, models)
+    return { ...feed, render: createRenderer(feed, this.#onError) }
   }
 
   /** Goes on after a change, or from now. */
   async open(listener: Listener, since?: number): Promise<void> {
-    const newest = await newestOf(this.#storage)
+    const newest = await readNewest(this.#storage)
     if (listener.sink.destroyed) return
     if (this.#streams.size === 0) this.#begin(newest)
     const position = since ?? this.#told
@@ -152,7 +152,7 @@ export class Streams {
       const now = await this.#ask(stream)
       if (!this.#streams.has(stream)) continue
       // Whoever has logged out, or got other roles, is let go; they come back as who they are now.
-      if (!isUnchanged(now, stream.person)) this.#end(stream)
+      if (!isUnchanged(now, stream.user)) this.#end(stream)
       else if (stream.writtenAt <= performance.now() - this.#times.awake && canTake(stream)) {
         stream.writtenAt = performance.now()
         stream.sink.write(mark(stream))
@@ -161,12 +161,12 @@ export class Streams {
   }
 
   /** Who somebody is by now; if that cannot be found out, as they were. */
-  async #ask(stream: Stream): Promise<Person | undefined> {
+  async #ask(stream: Stream): Promise<User | undefined> {
     try {
       return await stream.ask()
     } catch (error) {
       this.#onError(error)
-      return stream.person
+      return stream.user
     }
   }
 
@@ -184,11 +184,11 @@ export class Streams {
       } catch (error) {
         // Nothing can be read now: everybody is told later.
         this.#onError(error)
-        this.#notBefore = performance.now() + LONGEST_PAUSE_MS
+        this.#notBefore = performance.now() + MAX_PAUSE_MS
         continue
       }
       const took = performance.now() - start
-      this.#notBefore = performance.now() + Math.min(LONGEST_PAUSE_MS, Math.max(SHORTEST_PAUSE_MS, took))
+      this.#notBefore = performance.now() + Math.min(MAX_PAUSE_MS, Math.max(SHORTEST_PAUSE_MS, took))
     }
     this.#isAtIt = false
   }
@@ -198,11 +198,11 @@ export class Streams {
     const { feed, until } = this.#teller()
     const { changes, next, isFull } = await feed.all(this.#told, AT_A_TIME, until)
     if (next === this.#told) return
-    const told = await feed.toldOf(changes)
+    const told = await feed.render(changes)
     const isCut = told.length < changes.length
-    const last = isCut ? (told.at(-1) as Told).change : next
-    const tell = tellerOf(feed, told)
-    const breath = new Breath(IN_ONE_GO_MS)
+    const last = isCut ? (told.at(-1) as RenderedChange).change : next
+    const tell = createBroadcast(feed, told)
+    const yielder = new Yielder(IN_ONE_GO_MS)
     for (const stream of this.#streams) {
       if (!stream.isLive) continue
       const written = canTake(stream) ? tell(stream) : undefined
@@ -211,7 +211,7 @@ export class Streams {
         stream.position = last
         if (written > 0) stream.writtenAt = performance.now()
       }
-      if (breath.isDue) await breath.take()
+      if (yielder.isDue) await yielder.yield()
     }
     this.#told = last
     if (isCut || isFull || this.#former) this.#isWoken = true

@@ -65,9 +65,9 @@ function scan(json: string, { number, key, open, close }: Listener): void {
   const levels: Level[] = []
   let level: Level | undefined
   let [textStart, textEnd] = [0, 0]
-  const keyOf = ({ place, keyStart, keyEnd }: Level) =>
+  const keyText = ({ place, keyStart, keyEnd }: Level) =>
     place >= 0 ? String(place) : (JSON.parse(json.slice(keyStart, keyEnd)) as string)
-  const path = () => levels.map(keyOf)
+  const path = () => levels.map(keyText)
   for (let at = 0; at < json.length; at++) {
     const code = json.charCodeAt(at)
     if (code === QUOTE) {
@@ -84,7 +84,7 @@ function scan(json: string, { number, key, open, close }: Listener): void {
       const object = level as Level
       object.keyStart = textStart
       object.keyEnd = textEnd
-      if (key?.(() => keyOf(object), path) === false) return
+      if (key?.(() => keyText(object), path) === false) return
     } else if (code === BRACKET || code === BRACE) {
       level = { place: code === BRACKET ? 0 : -1, keyStart: 0, keyEnd: 0 }
       levels.push(level)
@@ -141,11 +141,11 @@ export function isExact(source: string): boolean {
   const number = Number(source)
   // As most are written: then there is nothing to compare.
   if (String(number) === source) return true
-  return Number.isFinite(number) && digitsOf(source) === digitsOf(String(number))
+  return Number.isFinite(number) && significantDigits(source) === significantDigits(String(number))
 }
 
 /** A number as its digits without zeros around them, and the place of the point: the same number has the same. */
-function digitsOf(source: string): string {
+function significantDigits(source: string): string {
   const e = source.search(/[eE]/)
   const mantissa = e < 0 ? source : source.slice(0, e)
   const exponent = e < 0 ? 0 : Number(source.slice(e + 1))

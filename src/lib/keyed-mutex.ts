@@ -1,5 +1,5 @@
 /** One after the other for each name; other names go on meanwhile. */
-export class InTurn {
+export class KeyedMutex {
   readonly #last = new Map<string, Promise<unknown>>()
 
   async run<Result>(name: string, work: () => Promise<Result>): Promise<Result> {

@@ -1,5 +1,5 @@
 /** Lets so many through at once; the others wait in line. */
-export class Turnstile {
+export class Limiter {
   readonly #concurrent: number
   readonly #waiting: (() => void)[] = []
   #running = 0
@@ -8,7 +8,7 @@ export class Turnstile {
     this.#concurrent = concurrent
   }
 
-  async pass<Result>(work: () => Promise<Result>): Promise<Result> {
+  async run<Result>(work: () => Promise<Result>): Promise<Result> {
     // Whoever leaves hands their place to the first in line.
     if (this.#running < this.#concurrent) this.#running++
     else await new Promise<void>((resolve) => this.#waiting.push(resolve))

@@ -5,7 +5,7 @@ export class TooLong extends Error {}
  * The lines of a text that comes in pieces, without their ends. Only a line feed ends one: other characters that some take
  * for an end may stand in a text.
  */
-export async function* linesOf(pieces: AsyncIterable<string>, longest = Number.POSITIVE_INFINITY) {
+export async function* splitLines(pieces: AsyncIterable<string>, longest = Number.POSITIVE_INFINITY) {
   let begun: string[] = []
   let length = 0
   for await (const piece of pieces) {

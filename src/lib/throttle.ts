@@ -1,5 +1,5 @@
 /** A function that does something at most every so many milliseconds, and else nothing. */
-export function seldom<Words extends unknown[]>(ms: number, act: (...words: Words) => void, last = 0) {
+export function throttle<Words extends unknown[]>(ms: number, act: (...words: Words) => void, last = 0) {
   let then = last
   return (...words: Words) => {
     const now = Date.now()

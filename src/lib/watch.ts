@@ -39,7 +39,7 @@ export function watchFolder(
   }
 
   const look = async () => {
-    const { identity, content } = await snapshotOf(folder)
+    const { identity, content } = await readSnapshot(folder)
     if (isStopped) return
     rewatch(identity)
     const now = `${identity} ${content}`
@@ -60,7 +60,7 @@ export function watchFolder(
 }
 
 /** Which folder it is, and what is in it: names, sizes and times. Nothing, if it cannot be read. */
-async function snapshotOf(folder: string): Promise<{ identity: string; content: string }> {
+async function readSnapshot(folder: string): Promise<{ identity: string; content: string }> {
   try {
     const { dev, ino } = await stat(folder)
     const names = (await readdir(folder)).sort()

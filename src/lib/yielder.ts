@@ -1,5 +1,5 @@
 /** Long work on the thread that serves everybody makes pauses in which others have their turn. */
-export class Breath {
+export class Yielder {
   readonly #ms: number
   #since = performance.now()
 
@@ -12,7 +12,7 @@ export class Breath {
     return performance.now() - this.#since >= this.#ms
   }
 
-  async take(): Promise<void> {
+  async yield(): Promise<void> {
     await new Promise(setImmediate)
     this.#since = performance.now()
   }

@@ -1,30 +1,23 @@
 import { Failure } from '../errors.ts'
-import type { Model } from './model.ts'
+import type { Model, Operation } from './model.ts'
 
-export const OPERATIONS = ['read', 'create', 'update', 'delete'] as const
-export type Operation = (typeof OPERATIONS)[number]
+export { type AccessRule, OPERATIONS, type Operation } from './model.ts'
 
 /** For which records somebody may do something. */
 export type Scope = 'all' | 'own' | 'none'
 
-/** One entry of a model's `access`: a role, or `*` for anybody who is logged in; perhaps only for their own records. */
-export interface AccessRule {
-  role: string
-  own: boolean
-}
-
 /** Who asks. */
-export interface Person {
+export interface User {
   username: string
   roles: string[]
 }
 
 /** Whether somebody is still who they were: there, and with the same roles. */
-export const isUnchanged = (now: Person | undefined, then: Person): boolean =>
+export const isUnchanged = (now: User | undefined, then: User): boolean =>
   now?.roles.toSorted().join() === then.roles.toSorted().join()
 
 /** Whoever has been shut out meanwhile, or has got other roles, does not go on. */
-export function requireUnchanged(now: Person | undefined, then: Person): void {
+export function requireUnchanged(now: User | undefined, then: User): void {
   if (!isUnchanged(now, then)) throw new Failure('FORBIDDEN', 'Your rights have been changed meanwhile.')
 }
 
@@ -39,9 +32,9 @@ export interface Reach {
 export const ADMIN = 'admin'
 
 /** The one place that decides. */
-export function scopeOf(model: Model, operation: Operation, person: Person): Scope {
-  if (person.roles.includes(ADMIN)) return 'all'
-  const rules = model.access[operation].filter(({ role }) => role === '*' || person.roles.includes(role))
+export function scopeFor(model: Model, operation: Operation, user: User): Scope {
+  if (user.roles.includes(ADMIN)) return 'all'
+  const rules = model.access[operation].filter(({ role }) => role === '*' || user.roles.includes(role))
   // What is created is one's own from then on.
   if (rules.some(({ own }) => !own || operation === 'create')) return 'all'
   return rules.length > 0 ? 'own' : 'none'
@@ -63,9 +56,9 @@ export function whoMay(model: Model, operation: Operation): string {
   return [...new Set([...names.filter((name) => name !== ADMIN), ADMIN])].join(', ')
 }
 
-export const reachOf = (model: Model, operation: Operation, person: Person): Reach => ({
-  scope: scopeOf(model, operation, person),
-  username: person.username,
+export const reachFor = (model: Model, operation: Operation, user: User): Reach => ({
+  scope: scopeFor(model, operation, user),
+  username: user.username,
 })
 
 /** Whether a record that is known is within reach. */

@@ -1,6 +1,6 @@
 import { Ajv, type AnySchemaObject, type ErrorObject, type FuncKeywordDefinition, type Options } from 'ajv'
 import addFormats from 'ajv-formats'
-import { MOST_FAULTS } from '../errors.ts'
+import { MAX_FAULTS } from '../errors.ts'
 import { isMultipleOf } from '../lib/decimal-numbers.ts'
 import { FORMATS } from './formats.ts'
 import type { JsonSchema } from './model.ts'
@@ -51,7 +51,7 @@ const KEYWORDS: FuncKeywordDefinition[] = [
     type: 'array',
     schemaType: 'boolean',
     validate: (wanted: boolean, items: unknown[], schema?: AnySchemaObject) =>
-      !wanted || isTooLong(items.length, schema?.maxItems) || new Set(items.map(keyOf)).size === items.length,
+      !wanted || isTooLong(items.length, schema?.maxItems) || new Set(items.map(canonicalKey)).size === items.length,
     error: { message: 'must NOT have the same item twice' },
   },
   {
@@ -69,8 +69,8 @@ const KEYWORDS: FuncKeywordDefinition[] = [
         for (const [index, item] of items.entries()) {
           const place = { ...context, instancePath: `${context?.instancePath}/${index}`, parentData: items }
           if (!inner(item, { ...place, parentDataProperty: index } as never))
-            found.push(...(inner.errors as ErrorObject[]).slice(0, MOST_FAULTS))
-          if (found.length >= MOST_FAULTS) break
+            found.push(...(inner.errors as ErrorObject[]).slice(0, MAX_FAULTS))
+          if (found.length >= MAX_FAULTS) break
         }
         return found.length === 0
       }
@@ -120,7 +120,7 @@ const KEYWORDS: FuncKeywordDefinition[] = [
         const unknown: string[] = []
         for (const name of Object.keys(object)) {
           if (!known.has(name)) unknown.push(name)
-          if (unknown.length >= MOST_FAULTS) break
+          if (unknown.length >= MAX_FAULTS) break
         }
         validate.errors = unknown.map((additionalProperty) => ({
           keyword: 'additionalProperties',
@@ -148,7 +148,7 @@ const KEYWORDS: FuncKeywordDefinition[] = [
 export const isStorableText = (text: string) => text.isWellFormed() && !text.includes('\0')
 
 /** The same key for the same value, in whatever order the properties of an object are. */
-export function keyOf(value: unknown): string {
+export function canonicalKey(value: unknown): string {
   return JSON.stringify(value, (_key, inner) =>
     typeof inner === 'object' && inner !== null && !Array.isArray(inner)
       ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))

@@ -1,5 +1,5 @@
 import type { ValidateFunction } from 'ajv'
-import { isStorableText, keyOf, newAjv } from './ajv.ts'
+import { canonicalKey, isStorableText, newAjv } from './ajv.ts'
 import type { Complaint } from './file.ts'
 import type { JsonSchema } from './model.ts'
 
@@ -32,7 +32,7 @@ export function checkValue(schema: JsonSchema, pointer: string): Complaint[] {
   }
   const values = (schema.enum ?? []) as unknown[]
   for (const [index, value] of values.entries())
-    if (values.findIndex((other) => keyOf(other) === keyOf(value)) < index)
+    if (values.findIndex((other) => canonicalKey(other) === canonicalKey(value)) < index)
       complaints.push({ pointer: `${pointer}/enum/${index}`, message: 'stands there twice.' })
   for (const keyword of ['default', 'enum', 'const', 'computed'])
     if (keyword in schema && !isStorable(schema[keyword]))

@@ -3,7 +3,7 @@ import { checkValue } from './check-value.ts'
 import type { Complaint, FieldFile, ModelFile } from './file.ts'
 import { AUDIT_FIELDS } from './model.ts'
 import { FIND_PARAMETERS } from './names.ts'
-import { fieldsOf, parseTemplate } from './template.ts'
+import { parseTemplate, templateFields } from './template.ts'
 
 const FIELD_NAME = /^[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)*$/
 const MAX_NAME = 64
@@ -84,7 +84,7 @@ function checkField(name: string, field: FieldFile, model: ModelFile): Complaint
   if (field.default !== undefined) return complain('default', 'has no meaning on a computed field.')
   const template = parseTemplate(field.computed)
   if (!template) return complain('computed', 'must be text with fields in braces, such as "{firstName} {lastName}".')
-  const parts = fieldsOf(template)
+  const parts = templateFields(template)
   if (parts.length === 0) return complain('computed', 'must name at least one field in braces.')
   return parts.flatMap((part) => {
     const source = Object.hasOwn(model.properties, part) ? model.properties[part] : undefined

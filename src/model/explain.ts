@@ -1,10 +1,10 @@
 import type { ErrorObject } from 'ajv'
-import { Failure, MOST_FAULTS } from '../errors.ts'
+import { Failure, MAX_FAULTS } from '../errors.ts'
 import { didYouMean } from '../lib/nearest.ts'
 
 /** What is wrong with the body of a request: as such, or else with the data in it. */
 export function explainBody(found: ErrorObject[]): Failure {
-  const ofRequest = found.filter((error) => pathOf(error)[0] !== 'data' || pathOf(error).length < 2)
+  const ofRequest = found.filter((error) => errorPath(error)[0] !== 'data' || errorPath(error).length < 2)
   if (ofRequest.length === 0)
     return invalid(
       messages(found.map((error) => ({ ...error, instancePath: error.instancePath.replace('/data', '') }))),
@@ -34,7 +34,7 @@ export function invalid(errors: Record<string, string>): Failure {
 type Located = ErrorObject & { path: string[] }
 
 /** Where the fault lies: for a missing or an unknown property, the property itself. */
-function pathOf({ instancePath, params }: ErrorObject): string[] {
+function errorPath({ instancePath, params }: ErrorObject): string[] {
   const steps = instancePath
     .split('/')
     .slice(1)
@@ -45,8 +45,8 @@ function pathOf({ instancePath, params }: ErrorObject): string[] {
 
 function messages(found: ErrorObject[]): Record<string, string> {
   const byField = new Map<string, string[]>()
-  for (const error of found.slice(0, MOST_FAULTS)) {
-    const fault = { ...error, path: pathOf(error) }
+  for (const error of found.slice(0, MAX_FAULTS)) {
+    const fault = { ...error, path: errorPath(error) }
     const name = fault.path.join('.') || 'body'
     byField.set(name, [...(byField.get(name) ?? []), sentence(fault)])
   }

@@ -49,7 +49,7 @@ export const FORMATS: Readonly<Record<string, Format>> = {
   },
 }
 
-export const formatOf = (name: string | undefined): Format | undefined =>
+export const findFormat = (name: string | undefined): Format | undefined =>
   name !== undefined && Object.hasOwn(FORMATS, name) ? FORMATS[name] : undefined
 
 /** In UTC with milliseconds; undefined for a day that does not exist or a year outside 0000 to 9999. */

@@ -7,7 +7,7 @@ import { pathToFileURL } from 'node:url'
 import { repeatedKey } from '../lib/json-numbers.ts'
 import { didYouMean } from '../lib/nearest.ts'
 import type { Fault, RawModel } from './file.ts'
-import { type Model, tableOf } from './model.ts'
+import { type Model, tableName } from './model.ts'
 import { parseModel } from './parse.ts'
 
 const EXTENSIONS = ['.json', '.ts', '.js']
@@ -86,7 +86,7 @@ export const explainPassedOver = (name: string) =>
 function nameClashes(files: string[]): Fault[] {
   const seen = new Map<string, string>()
   return files.flatMap((file) => {
-    const table = tableOf({ name: nameOf(file) }).toLowerCase()
+    const table = tableName({ name: modelName(file) }).toLowerCase()
     const other = seen.get(table)
     seen.set(table, file)
     if (other === undefined) return []
@@ -102,7 +102,7 @@ function nameClashes(files: string[]): Fault[] {
 
 /** References to models that no file describes. A faulty file describes one all the same, and may have some itself. */
 function brokenReferences({ file, raw }: RawModel, files: string[]): Fault[] {
-  const names = files.map(nameOf)
+  const names = files.map(modelName)
   const { properties } = (raw ?? {}) as { properties?: unknown }
   return Object.entries(Object(properties)).flatMap(([field, schema]) => {
     const { reference } = Object(schema) as { reference?: unknown }
@@ -112,10 +112,10 @@ function brokenReferences({ file, raw }: RawModel, files: string[]): Fault[] {
   })
 }
 
-const nameOf = (file: string) => file.slice(0, -extname(file).length)
+const modelName = (file: string) => file.slice(0, -extname(file).length)
 
 async function readModel(folder: string, file: string): Promise<RawModel> {
-  const name = nameOf(file)
+  const name = modelName(file)
   if (!MODEL_NAME.test(name))
     throw new Error(
       'A model file is named <package>.<Model>: words of letters, digits and single "_", the last with a capital, such as contacts.Contact.json.',

@@ -1,4 +1,11 @@
-import type { AccessRule, Operation } from './access.ts'
+export const OPERATIONS = ['read', 'create', 'update', 'delete'] as const
+export type Operation = (typeof OPERATIONS)[number]
+
+/** One entry of a model's `access`: a role, or `*` for anybody who is logged in; perhaps only for their own records. */
+export interface AccessRule {
+  role: string
+  own: boolean
+}
 
 /** What a model is, once its file has been read and found right. */
 export interface Model {
@@ -102,7 +109,7 @@ export type Models = ReadonlyMap<string, Model>
 export const byName = (models: Model[]): Models => new Map(models.map((model) => [model.name, model]))
 
 /** Dots would have to be quoted in every SQL shell. No word of a name has `__`, so the result is unambiguous. */
-export function tableOf(model: { name: string }): string {
+export function tableName(model: { name: string }): string {
   return model.name.replaceAll('.', '__')
 }
 
@@ -116,4 +123,4 @@ export function visibleField(model: Model, name: string): Field | undefined {
 export const visibleFields = (model: Model) => model.fields.filter((field) => !field.writeOnly)
 
 /** By what it is known whether models are the same. */
-export const fingerprintOf = (models: Model[]) => models.map(({ name, hash }) => `${name} ${hash}`).join('\n')
+export const modelsFingerprint = (models: Model[]) => models.map(({ name, hash }) => `${name} ${hash}`).join('\n')

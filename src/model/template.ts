@@ -14,5 +14,5 @@ export function parseTemplate(source: string): Template | undefined {
   return parts
 }
 
-export const fieldsOf = (template: Template): string[] =>
+export const templateFields = (template: Template): string[] =>
   template.flatMap((part) => ('field' in part ? [part.field] : []))

@@ -60,7 +60,7 @@ export function shortNames(models: Models): Map<string, string> {
 const lastWord = (name: string) => name.split('.').at(-1) as string
 
 /** A model's components, by name. */
-export function componentsOf(model: Model, models: Models, names: Map<string, string>): Record<string, JsonSchema> {
+export function modelComponents(model: Model, models: Models, names: Map<string, string>): Record<string, JsonSchema> {
   const { title, description } = model
   const { record, row, create, update } = componentsNamed(names.get(model.name) as string)
   const fields = visibleFields(model)

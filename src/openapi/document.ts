@@ -1,6 +1,6 @@
 import { mapValues } from '../lib/map-values.ts'
 import type { JsonSchema } from '../model/model.ts'
-import { type Operation, operationOf, type Route } from './operation.ts'
+import { createOperation, type OpenApiOperation, type Route } from './operation.ts'
 
 /** Puts the OpenAPI document together: the operations, and components that are described once, under a name. */
 
@@ -26,7 +26,10 @@ export function* documentPieces(
   yield `${JSON.stringify(rest).slice(0, -1)},"paths":{`
   let comma = ''
   for (const [path, group] of Map.groupBy(routes, ({ url }) => url.replace(/:(\w+)/g, '{$1}'))) {
-    const operations = group.map((route): [string, Operation] => [route.method.toLowerCase(), operationOf(route)])
+    const operations = group.map((route): [string, OpenApiOperation] => [
+      route.method.toLowerCase(),
+      createOperation(route),
+    ])
     yield `${comma}${JSON.stringify(path)}:${JSON.stringify(referring(Object.fromEntries(operations), schemas))}`
     comma = ','
   }

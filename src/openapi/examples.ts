@@ -1,4 +1,4 @@
-import { formatOf } from '../model/formats.ts'
+import { findFormat } from '../model/formats.ts'
 import type { Field, FieldType, JsonSchema, Model } from '../model/model.ts'
 import { parseValue } from '../requests/values.ts'
 
@@ -21,11 +21,11 @@ function numberWithin({ minimum, maximum, exclusiveMinimum, exclusiveMaximum, mu
 }
 
 /** A value that keeps the rules of its field: what the model gives as an example, or else something of the right kind. */
-export function sampleOf(field: Field): unknown {
+export function fieldExample(field: Field): unknown {
   const { schema, default: fallback, format, type } = field
   const given = [schema.examples, schema.enum].map((values) => (values as unknown[] | undefined)?.[0])
   const made = SAMPLES[type](schema)
-  return [...given, schema.const, fallback, formatOf(format)?.sample, made].find(
+  return [...given, schema.const, fallback, findFormat(format)?.sample, made].find(
     (value) => value !== undefined && keepsRules(value, schema) && isOfType(value, field),
   )
 }
@@ -60,19 +60,19 @@ function keepsRules(value: unknown, schema: JsonSchema): boolean {
 }
 
 /** Fields for which nothing fitting can be made up are left out; if they are required, so is the whole. */
-function samplesOf(fields: Field[]): Record<string, unknown> | undefined {
-  const samples = fields.map((field) => [field, sampleOf(field)] as const)
+function exampleFields(fields: Field[]): Record<string, unknown> | undefined {
+  const samples = fields.map((field) => [field, fieldExample(field)] as const)
   if (samples.some(([field, sample]) => field.required && sample === undefined)) return undefined
   const there = samples.filter(([, sample]) => sample !== undefined)
   return Object.fromEntries(there.map(([field, sample]) => [field.name, sample]))
 }
 
 /** What a client might send to create a record. */
-export const exampleData = (model: Model) => samplesOf(model.fields.filter((field) => !field.readOnly))
+export const exampleData = (model: Model) => exampleFields(model.fields.filter((field) => !field.readOnly))
 
 /** What a client might get. */
 export function exampleRecord(model: Model): Record<string, unknown> | undefined {
-  const samples = samplesOf(model.fields.filter((field) => !field.writeOnly))
+  const samples = exampleFields(model.fields.filter((field) => !field.writeOnly))
   const missing = model.fields.filter((field) => !field.writeOnly && samples && !(field.name in samples))
   return samples && { id: 1, version: 0, ...samples, ...Object.fromEntries(missing.map(({ name }) => [name, null])) }
 }

@@ -22,12 +22,12 @@ export interface Route {
   described?: Described | undefined
 }
 
-export type Operation = Record<string, unknown>
+export type OpenApiOperation = Record<string, unknown>
 
 const REQUEST_ID = '39bd917f-9161-4752-8862-9495db19adce'
 const UNCHANGED = { description: 'The client has this version already.' }
 
-export function operationOf({ url, schema, isPublic, failures, described }: Route): Operation {
+export function createOperation({ url, schema, isPublic, failures, described }: Route): OpenApiOperation {
   const { params, headers, querystring, body, response, ...words } = schema
   const sent = described?.body ?? body
   const answer = described?.answer ?? (response as Record<number, JsonSchema> | undefined)?.[200]
@@ -37,14 +37,14 @@ export function operationOf({ url, schema, isPublic, failures, described }: Rout
     ...(sent !== undefined && { requestBody: { required: true, ...asJson(sent) } }),
     ...(described?.content !== undefined && { requestBody: { required: true, content: described.content } }),
     parameters: [
-      ...parametersIn('path', params ?? paramsOf(url)),
+      ...parametersIn('path', params ?? pathParameters(url)),
       ...parametersIn('header', headers),
       ...parametersIn('query', querystring),
     ],
     responses: {
-      200: answerOf(answer),
+      200: answerSchema(answer),
       ...(described?.unchanged && { 304: UNCHANGED }),
-      ...failuresOf(failures),
+      ...failureResponses(failures),
     },
   }
 }
@@ -52,12 +52,12 @@ export function operationOf({ url, schema, isPublic, failures, described }: Rout
 const asJson = (schema: unknown, more: object = {}) => ({ content: { 'application/json': { schema, ...more } } })
 
 /** What has a content of its own is not JSON. */
-function answerOf(answer: JsonSchema | undefined): object {
+function answerSchema(answer: JsonSchema | undefined): object {
   if (answer && 'content' in answer) return answer
   return { description: 'Done.', ...(answer && asJson(answer)) }
 }
 
-const paramsOf = (url: string) => ({
+const pathParameters = (url: string) => ({
   properties: Object.fromEntries([...url.matchAll(/:(\w+)/g)].map(([, name]) => [name, { type: 'string' }])),
 })
 
@@ -73,7 +73,7 @@ function parametersIn(place: 'path' | 'header' | 'query', schema: unknown): obje
 }
 
 /** One answer per HTTP status, with an example of each code that it may carry. */
-function failuresOf(failures: Answerable[]): Record<string, object> {
+function failureResponses(failures: Answerable[]): Record<string, object> {
   const all = failures.map((one) => (typeof one === 'string' ? { code: one, http: CODES[one].http } : one))
   const value = (code: Code) => failure(new Failure(code, 'One sentence that says what to do.'), REQUEST_ID)
   return Object.fromEntries(

@@ -1,10 +1,10 @@
 import { type TProperties, type TSchema, Type } from '@sinclair/typebox'
-import { MergedOf, PageOf, SuccessOf } from '../envelope.ts'
+import { MergedSchema, PageSchema, SuccessSchema } from '../envelope.ts'
 import { type Field, type JsonSchema, type Model, visibleFields } from '../model/model.ts'
 import { component, componentsNamed, mayBeUnread } from './components.ts'
 
 /** What a record's answers are serialised by: which fields it has depends on what was asked for. */
-export function rowOf(model: Model): TSchema {
+export function rowSchema(model: Model): TSchema {
   const fields = visibleFields(model).map((field) => [field.name, Type.Optional(Type.Unsafe(serialised(field)))])
   return Type.Object({ id: Type.Integer(), version: Type.Integer(), ...Object.fromEntries(fields) })
 }
@@ -35,8 +35,8 @@ const Merge = Type.Optional(
 
 export function describedRoutes(model: Model, names: Map<string, string>) {
   const { record, row, create, update } = componentsNamed(names.get(model.name) as string)
-  const page = PageOf(Type.Unsafe(component(row)))
-  const one = SuccessOf(Type.Unsafe(component(record)))
+  const page = PageSchema(Type.Unsafe(component(row)))
+  const one = SuccessSchema(Type.Unsafe(component(record)))
   const written = Type.Unsafe(
     mayBeUnread(model) ? { anyOf: [component(record), component('Stub')] } : component(record),
   )
@@ -45,7 +45,7 @@ export function describedRoutes(model: Model, names: Map<string, string>) {
   return {
     find: { answer: page },
     read: { answer: one, unchanged: true },
-    create: { body: data(create), answer: SuccessOf(written) },
-    update: { body: data(update, { merge: Merge }), answer: MergedOf(written), written: SuccessOf(written) },
+    create: { body: data(create), answer: SuccessSchema(written) },
+    update: { body: data(update, { merge: Merge }), answer: MergedSchema(written), written: SuccessSchema(written) },
   } satisfies Record<string, Described>
 }

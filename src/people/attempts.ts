@@ -23,7 +23,7 @@ export async function guardAttempts<Result>(
   // Longer names exist for nobody; what they would fill is the disk.
   const username = name.slice(0, 64).toLowerCase()
   return inLine(`${username} ${address}`, async () => {
-    const failures = await failuresOf(db, config, username, address)
+    const failures = await readFailures(db, config, username, address)
     if (failures.length >= config.LOGIN_ATTEMPTS) throw tooMany(config, failures)
     const result = await check()
     if (result === undefined) await countFailure(db, config, username, address)
@@ -38,7 +38,7 @@ export const forgive = (db: Database, username: string): Step =>
   db.deleteFrom(ATTEMPTS).where('username', '=', username.toLowerCase()).compile()
 
 /** What was counted while the clock was far ahead does not count: it would lock somebody out until that day. */
-async function failuresOf(db: Database, config: Config, username: string, address: string): Promise<Row[]> {
+async function readFailures(db: Database, config: Config, username: string, address: string): Promise<Row[]> {
   const now = Date.now()
   return db
     .selectFrom(ATTEMPTS)

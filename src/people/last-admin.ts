@@ -1,6 +1,6 @@
 import { Failure } from '../errors.ts'
 import type { Step, Storage } from '../storage/storage.ts'
-import { missedOf } from './write-or-explain.ts'
+import { writeOrExplain } from './write-or-explain.ts'
 
 /** There was an enabled admin who can log in before, and there is none now; the first step tells what was before. */
 const ADMINS = `SELECT count(*) AS admins FROM dossier_users
@@ -14,7 +14,7 @@ export async function keepingAnAdmin(storage: Pick<Storage, 'write'>, missed: Fa
     ...others,
     { sql: `SELECT 1 WHERE ? = 0 OR (${ADMINS}) > 0`, parameters: [{ step: 0, column: 'admins' }], must: true },
   ]
-  const rows = await missedOf(
+  const rows = await writeOrExplain(
     () => storage.write({ steps, alone: 'admins' }),
     (step) =>
       step === 1

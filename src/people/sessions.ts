@@ -2,9 +2,9 @@ import { hash } from 'node:crypto'
 import type { Config } from '../config.ts'
 import { Failure } from '../errors.ts'
 import { Memo } from '../lib/memo.ts'
-import { type Database, type Soon, type Step, type Storage, StorageFault } from '../storage/storage.ts'
-import { missedOf } from './write-or-explain.ts'
-import type { User } from './users.ts'
+import type { User } from '../model/access.ts'
+import { type Database, type MaybePromise, type Step, type Storage, StorageFault } from '../storage/storage.ts'
+import { writeOrExplain } from './write-or-explain.ts'
 
 const SESSIONS = 'dossier_sessions'
 /** A session's last use is written down at most this often, so that reading does not write. */
@@ -59,8 +59,13 @@ const LOOK_UP = `
   SELECT u.username, u.roles, s."createdOn", s."lastSeen" FROM dossier_sessions s JOIN dossier_users u ON u.username = s.username
   WHERE s.id = ? AND s."createdOn" > ? AND s."createdOn" < ? AND s."lastSeen" > ? AND u.enabled = 1`
 
-function lookUp(storage: Storage, { idleMs, lifeMs }: Limits, id: string, now: number): Soon<SessionRow | undefined> {
-  return storage.readOne({ sql: LOOK_UP, parameters: [id, now - lifeMs, now + lifeMs, now - idleMs] }) as Soon<
+function lookUp(
+  storage: Storage,
+  { idleMs, lifeMs }: Limits,
+  id: string,
+  now: number,
+): MaybePromise<SessionRow | undefined> {
+  return storage.readOne({ sql: LOOK_UP, parameters: [id, now - lifeMs, now + lifeMs, now - idleMs] }) as MaybePromise<
     SessionRow | undefined
   >
 }
@@ -68,12 +73,12 @@ function lookUp(storage: Storage, { idleMs, lifeMs }: Limits, id: string, now: n
 const userIn = ({ username, roles }: SessionRow): User => ({ username, roles: JSON.parse(roles) })
 
 /** Whose session it is, by its key; undefined if it has ended. To look is no use of it. */
-export async function userOf(storage: Storage, config: Config, id: string): Promise<User | undefined> {
-  const row = await lookUp(storage, limitsOf(config), id, Date.now())
+export async function findSessionUser(storage: Storage, config: Config, id: string): Promise<User | undefined> {
+  const row = await lookUp(storage, sessionLimits(config), id, Date.now())
   return row && userIn(row)
 }
 
-type Limits = ReturnType<typeof limitsOf>
+type Limits = ReturnType<typeof sessionLimits>
 
 /** Old sessions are swept away in portions: nobody who logs in waits for more. */
 const SWEEP = 100
@@ -97,7 +102,7 @@ export class SessionStore {
     this.#storage = storage
     this.#db = storage.db
     this.#onTouchFailed = onTouchFailed
-    this.#limits = limitsOf(config)
+    this.#limits = sessionLimits(config)
   }
 
   get(sessionId: string, done: Done<SessionData | null>): void {
@@ -121,7 +126,7 @@ export class SessionStore {
 
   /** Requests that come together, as a page sends them, share one look at their session. */
   #atThisMoment(id: string): Promise<SessionData | null> {
-    const moment = this.#storage.moment()
+    const moment = this.#storage.snapshotId()
     if (this.#seen.moment !== moment) this.#seen = { moment, sessions: new Map() }
     const { sessions } = this.#seen
     const known = sessions.get(id)
@@ -197,14 +202,14 @@ export async function listSessions(db: Database, username: string, current: stri
 
 /** When a session ends if it is not used again. */
 export function sessionExpires(config: Config, { createdOn, lastSeen }: SessionTimes): string {
-  const { idleMs, lifeMs } = limitsOf(config)
+  const { idleMs, lifeMs } = sessionLimits(config)
   return new Date(Math.min(lastSeen + idleMs, createdOn + lifeMs)).toISOString()
 }
 
 /** Ends one session of a person. */
 export async function endSession(storage: Pick<Storage, 'write'>, username: string, id: string): Promise<string> {
   const end = { sql: `DELETE FROM ${SESSIONS} WHERE username = ? AND id = ? RETURNING id`, parameters: [username, id] }
-  await missedOf(
+  await writeOrExplain(
     () => storage.write({ steps: [{ ...end, must: true }] }),
     () => new Failure('RECORD_NOT_FOUND', 'You have no such session.'),
   )
@@ -216,13 +221,13 @@ export function endSessions(db: Database, username: string, kept: string): Step 
   return db.deleteFrom(SESSIONS).where('username', '=', username).where('id', '!=', kept).compile()
 }
 
-function limitsOf(config: Config) {
+function sessionLimits(config: Config) {
   const idleMs = config.SESSION_IDLE_MINUTES * 60_000
   return { idleMs, lifeMs: config.SESSION_MAX_HOURS * 3_600_000, touchMs: Math.min(TOUCH_MS, idleMs / 10) }
 }
 
 export async function countSessions(db: Database, config: Config): Promise<number> {
-  const { idleMs, lifeMs } = limitsOf(config)
+  const { idleMs, lifeMs } = sessionLimits(config)
   const now = Date.now()
   const { count } = await db
     .selectFrom(SESSIONS)

@@ -1,17 +1,18 @@
 import { createHmac, hash, randomBytes } from 'node:crypto'
 import { Failure } from '../errors.ts'
-import type { Database, Row, Soon, Step, Storage } from '../storage/storage.ts'
-import { missedOf } from './write-or-explain.ts'
+import type { User } from '../model/access.ts'
+import type { Database, MaybePromise, Row, Step, Storage } from '../storage/storage.ts'
 import { refuseFaults } from './rules.ts'
-import { noSuchUser, type User } from './users.ts'
+import { noSuchUser } from './users.ts'
+import { writeOrExplain } from './write-or-explain.ts'
 
 const TOKENS = 'dossier_tokens'
 /** By this secret scanners know them. */
 const PREFIX = 'dos_'
-const MOST_DAYS = 365
+const MAX_DAYS = 365
 const DAY_MS = 86_400_000
 /** Nobody needs more, and each takes room. */
-const MOST_TOKENS = 100
+const MAX_TOKENS = 100
 const LONGEST_NAME = 100
 /** The last use is written down at most this often, so that reading does not write. */
 const TOUCH_MS = 60_000
@@ -42,7 +43,7 @@ export interface Bearer {
 
 const COLUMNS = ['id', 'name', 'readOnly', 'createdOn', 'expires', 'lastUsed']
 const VIEW = COLUMNS.map((name) => `"${name}"`).join(', ')
-const hashOf = (token: string) => hash('sha256', token)
+const hashToken = (token: string) => hash('sha256', token)
 
 /**
  * Makes a token, which is only shown now. It follows from a number that is drawn and from the service's secret: so it can
@@ -52,12 +53,12 @@ export async function makeToken(
   storage: Pick<Storage, 'db' | 'write'>,
   secret: string,
   username: string,
-  { name, days = MOST_DAYS, readOnly = false }: NewToken,
+  { name, days = MAX_DAYS, readOnly = false }: NewToken,
 ): Promise<TokenView & { token: string }> {
   checkRules({ name, days })
   const now = Date.now()
   const drawn = randomBytes(32).toString('base64url')
-  const tokenOf = (number: string) =>
+  const selectToken = (number: string) =>
     PREFIX + createHmac('sha256', secret).update(`token ${number}`).digest('base64url')
   const sweep: Step = { sql: `DELETE FROM ${TOKENS} WHERE username = ? AND expires <= ?`, parameters: [username, now] }
   const insert: Step = {
@@ -66,18 +67,18 @@ export async function makeToken(
       WHERE username = ? AND (SELECT count(*) FROM ${TOKENS} AS other WHERE other.username = dossier_users.username) < ?
       RETURNING ${VIEW}, ? AS drawn`,
     parameters: [
-      hashOf(tokenOf(drawn)),
+      hashToken(selectToken(drawn)),
       name,
       readOnly ? 1 : 0,
       now,
       now + days * DAY_MS,
       username,
-      MOST_TOKENS,
+      MAX_TOKENS,
       drawn,
     ],
     must: true,
   }
-  const rows = await missedOf(
+  const rows = await writeOrExplain(
     () => storage.write({ steps: [sweep, insert] }),
     async () => {
       const isThere = await storage.db
@@ -85,12 +86,12 @@ export async function makeToken(
         .select('username')
         .where('username', '=', username)
         .executeTakeFirst()
-      if (isThere) refuseFaults({ name: `is one too many: there are ${MOST_TOKENS} already. End some of them` })
+      if (isThere) refuseFaults({ name: `is one too many: there are ${MAX_TOKENS} already. End some of them` })
       return noSuchUser(username)
     },
   )
   const made = rows[1]?.[0] as Row
-  return { ...toView(made), token: tokenOf(made.drawn as string) }
+  return { ...toView(made), token: selectToken(made.drawn as string) }
 }
 
 export async function listTokens(db: Database, username: string): Promise<TokenView[]> {
@@ -101,7 +102,7 @@ export async function listTokens(db: Database, username: string): Promise<TokenV
 /** Ends a token of a person. */
 export async function endToken(storage: Pick<Storage, 'write'>, username: string, id: number): Promise<number> {
   const end = { sql: `DELETE FROM ${TOKENS} WHERE username = ? AND id = ? RETURNING id`, parameters: [username, id] }
-  await missedOf(
+  await writeOrExplain(
     () => storage.write({ steps: [{ ...end, must: true }] }),
     () => new Failure('RECORD_NOT_FOUND', `${username} has no such token.`),
   )
@@ -127,7 +128,7 @@ export class Tokens {
   /** Whose token it is; undefined if it is nobody's, or has ended. */
   async bearerOf(token: string): Promise<Bearer | undefined> {
     const now = Date.now()
-    const row = await this.#lookUp(hashOf(token), now)
+    const row = await this.#lookUp(hashToken(token), now)
     if (!row) return undefined
     if ((row.lastUsed ?? 0) <= now - TOUCH_MS && this.#touchFailed <= now - TOUCH_MS) this.#touch(row.id, now)
     const expires = new Date(row.expires).toISOString()
@@ -140,8 +141,8 @@ export class Tokens {
     return row && userIn(row)
   }
 
-  #lookUp(known: string, now: number): Soon<TokenRow | undefined> {
-    return this.#storage.readOne({ sql: LOOK_UP, parameters: [known, now] }) as Soon<TokenRow | undefined>
+  #lookUp(known: string, now: number): MaybePromise<TokenRow | undefined> {
+    return this.#storage.readOne({ sql: LOOK_UP, parameters: [known, now] }) as MaybePromise<TokenRow | undefined>
   }
 
   /** Nobody waits for this. If it fails, it is tried again a minute later: the disk may be full. */
@@ -181,6 +182,6 @@ function toView({ id, name, readOnly, createdOn, expires, lastUsed }: Row): Toke
 function checkRules({ name, days }: { name: string; days: number }): void {
   const errors: Record<string, string> = {}
   if (name.length < 1 || name.length > LONGEST_NAME) errors.name = `must have 1 to ${LONGEST_NAME} characters`
-  if (!Number.isInteger(days) || days < 1 || days > MOST_DAYS) errors.days = `must be 1 to ${MOST_DAYS}`
+  if (!Number.isInteger(days) || days < 1 || days > MAX_DAYS) errors.days = `must be 1 to ${MAX_DAYS}`
   refuseFaults(errors)
 }

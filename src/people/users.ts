@@ -1,19 +1,14 @@
 import { sql } from 'kysely'
 import { Failure } from '../errors.ts'
 import { addressGroup } from '../lib/address-group.ts'
+import type { User } from '../model/access.ts'
 import type { Database, Storage } from '../storage/storage.ts'
 import { forgive } from './attempts.ts'
 import { keepingAnAdmin } from './last-admin.ts'
-import { missedOf } from './write-or-explain.ts'
 import { checkPassword, hashPassword } from './password.ts'
 import { refuseFaults } from './rules.ts'
 import { endSessions } from './sessions.ts'
-
-/** Who makes a request. */
-export interface User {
-  username: string
-  roles: string[]
-}
+import { writeOrExplain } from './write-or-explain.ts'
 
 /** What an admin sees of a user: never the hash. */
 export interface Account extends User {
@@ -113,7 +108,7 @@ export async function addUser(
     SELECT ${username}, ${hash}, ${JSON.stringify(roles)}, ${Date.now()}
     WHERE ${again ? 1 : 0} = 1 OR NOT EXISTS (SELECT 1 FROM dossier_former WHERE username = ${username})
     ON CONFLICT DO NOTHING RETURNING username, roles, enabled, "createdOn", "lastLogin", password <> '' AS "hasPassword"`
-  const [[added] = []] = await missedOf(
+  const [[added] = []] = await writeOrExplain(
     () => storage.write({ steps: [{ ...insert.compile(storage.db), must: true }] }),
     () => notFree(storage.db, username),
   )

@@ -1,37 +1,35 @@
 import type { ServerResponse } from 'node:http'
-import type { Once } from '../journal/idempotency.ts'
-import type { Person } from '../model/access.ts'
+import type { IdempotentRequest } from '../journal/idempotency.ts'
+import type { User } from '../model/access.ts'
 
-/** Who changes something; perhaps once, however often they ask for it. */
-export interface Doer extends Person {
-  once?: Once | undefined
+/** The user that an operation runs for, and what belongs to this one request of theirs. */
+export interface Caller extends User {
+  /** set if the request carries an `Idempotency-Key` */
+  idempotency?: IdempotentRequest | undefined
+  /** aborted when the client is gone: searches end then */
+  signal?: AbortSignal | undefined
 }
 
-/** Who asks, and whether they still wait for the answer. */
-export interface Asker extends Doer {
-  gone?: AbortSignal | undefined
-}
-
-/** Somebody who waits for a response; whether they still do is only found out for searches. */
-export class Waiting implements Asker {
+/** The caller of an HTTP request. The abort signal is only created when an operation asks for it: most never do. */
+export class HttpCaller implements Caller {
   readonly username: string
   readonly roles: string[]
-  readonly once: Once | undefined
+  readonly idempotency: IdempotentRequest | undefined
   readonly #response: ServerResponse
-  #gone: AbortController | undefined
+  #controller: AbortController | undefined
 
-  constructor({ username, roles, once }: Doer, response: ServerResponse) {
+  constructor({ username, roles, idempotency }: Caller, response: ServerResponse) {
     this.username = username
     this.roles = roles
-    this.once = once
+    this.idempotency = idempotency
     this.#response = response
   }
 
-  get gone(): AbortSignal {
-    if (this.#gone) return this.#gone.signal
+  get signal(): AbortSignal {
+    if (this.#controller) return this.#controller.signal
     const controller = new AbortController()
-    this.#gone = controller
-    // An answer that has been sent ends with this as well; then nobody listens any more.
+    this.#controller = controller
+    // `close` is also emitted after a complete answer; by then nothing listens to the signal.
     if (this.#response.closed) controller.abort()
     else this.#response.once('close', () => controller.abort())
     return controller.signal

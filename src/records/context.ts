@@ -5,7 +5,7 @@ import type { Row, Storage } from '../storage/storage.ts'
 export type Stored = Row & { id: number; version: number }
 
 /** What the records of a model need to know beside the model. */
-export interface Surroundings {
+export interface RecordsContext {
   storage: Storage
   models: Models
   cursors: Cursors

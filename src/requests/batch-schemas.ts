@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 
 /** At most so many operations in one batch. */
-export const MOST_OPERATIONS = 1000
+export const MAX_OPERATIONS = 1000
 
 const closed = { additionalProperties: false }
 const ModelName = Type.String({ description: 'The name of a model.' })
@@ -12,7 +12,7 @@ const Data = Type.Unsafe<Record<string, unknown>>({
     'As alone. A reference may be `{"$ref": NAME}`: the record that an earlier operation of that name creates.',
 })
 /** One operation; which of its parts belong together is told apart by `records/batch.ts`. */
-export const Operation = Type.Object(
+export const BatchOperationSchema = Type.Object(
   {
     create: Type.Optional(ModelName),
     update: Type.Optional(ModelName),
@@ -32,6 +32,6 @@ export const Operation = Type.Object(
 )
 /** A batch, for people and generated clients. */
 export const BatchBody = Type.Object(
-  { data: Type.Array(Operation, { minItems: 1, maxItems: MOST_OPERATIONS }) },
+  { data: Type.Array(BatchOperationSchema, { minItems: 1, maxItems: MAX_OPERATIONS }) },
   closed,
 )

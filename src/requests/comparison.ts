@@ -13,18 +13,18 @@ export interface Given {
 }
 
 /** A field, an operator and some values → a filter. Every fault names its place. */
-export function comparisonOf(through: Field[], field: Field, { operator, not }: Asked, given: Given): Filter {
-  const filter: Filter = { through, field, operator: operator.name, values: valuesOf(operator.takes, field, given) }
+export function createComparison(through: Field[], field: Field, { operator, not }: Asked, given: Given): Filter {
+  const filter: Filter = { through, field, operator: operator.name, values: parseValues(operator.takes, field, given) }
   return not ? { not: filter } : filter
 }
 
-function valuesOf(takes: Asked['operator']['takes'], field: Field, { where, values, isText }: Given) {
+function parseValues(takes: Asked['operator']['takes'], field: Field, { where, values, isText }: Given) {
   if (takes === 'none') return []
   if (field.type === 'array' || field.type === 'object')
     throw bad(`${where}: "${field.name}" is an ${field.type}; it can only be asked whether it is set.`)
   if (takes === 'many' && (values.length === 0 || values.length > MAX_VALUES))
     throw bad(`${where} takes 1 to ${MAX_VALUES} values.`)
-  if (takes === 'pattern') return [patternOf(where, field, values[0]?.value)]
+  if (takes === 'pattern') return [parsePattern(where, field, values[0]?.value)]
   return values.map(({ name, value }) => {
     const parsed: Parsed = isText ? parseText(field, value as string) : parseValue(field, value)
     if ('value' in parsed) return parsed.value
@@ -40,7 +40,7 @@ function hintFor(value: unknown): string {
   return ''
 }
 
-function patternOf(where: string, field: Field, pattern: unknown): string {
+function parsePattern(where: string, field: Field, pattern: unknown): string {
   if (field.type !== 'string') throw bad(`${where}: "like" is for texts, and "${field.name}" is not one.`)
   if (typeof pattern !== 'string') throw bad(`${where}.value must be a text.`)
   return likePattern(where, pattern)

@@ -1,5 +1,5 @@
 import { didYouMean } from '../lib/nearest.ts'
-import { comparisonOf, type Given } from './comparison.ts'
+import { createComparison, type Given } from './comparison.ts'
 import { type Asked, BODY_WORDS } from './operators.ts'
 import { followPath, parseExpand, parseFields, parseSort } from './paths.ts'
 import {
@@ -94,7 +94,7 @@ class CriteriaParser {
     const given = givenIn(asked, where, value, value2)
     this.#values += given.values.length
     if (this.#values > MAX_ALL_VALUES) throw bad(`There are more than ${MAX_ALL_VALUES} values in all criteria.`)
-    return comparisonOf(through, field, asked, given)
+    return createComparison(through, field, asked, given)
   }
 }
 

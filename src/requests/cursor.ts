@@ -34,7 +34,7 @@ export class Cursors {
 
   make(model: Model, sort: SortKey[], { values, id }: Position): string {
     const short = values.map((value) =>
-      typeof value === 'string' && value.length > MAX_TEXT ? { hash: hashOf(value) } : value,
+      typeof value === 'string' && value.length > MAX_TEXT ? { hash: sha256(value) } : value,
     )
     const position = JSON.stringify([...short, id])
     return this.#made.of(`${model.name} ${nameOfOrder(sort)} ${position}`, () => {
@@ -62,7 +62,7 @@ export class Cursors {
   }
 }
 
-export const hashOf = (text: string) => hash('sha256', text, 'base64url')
+export const sha256 = (text: string) => hash('sha256', text, 'base64url')
 
 const nameOfOrder = (sort: SortKey[]) =>
   sort.map(({ field, descending }) => `${descending ? '-' : ''}${field.name}`).join(',')

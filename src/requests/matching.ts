@@ -2,13 +2,13 @@ import { Failure } from '../errors.ts'
 import { bad } from './query.ts'
 
 /** HTTP's own way to name a version: the tag of a record is its version. */
-export const tagOf = (version: number) => `"${version}"`
+export const toETag = (version: number) => `"${version}"`
 
 /** Whether a client has this version already, by its `If-None-Match`. */
 export function isKnown(version: number, ifNoneMatch: string | undefined): boolean {
   if (ifNoneMatch === undefined) return false
   const tags = ifNoneMatch.split(',').map((tag) => tag.trim().replace(/^W\//, ''))
-  return tags.includes(tagOf(version)) || tags.includes('*')
+  return tags.includes(toETag(version)) || tags.includes('*')
 }
 
 /** The version that `If-Match` names; undefined without one. */
@@ -53,7 +53,10 @@ const isVersion = (value: unknown) => Number.isSafeInteger(value) && (value as n
 export const CONFLICTS = ['VERSION_CONFLICT' as const, { code: 'VERSION_CONFLICT' as const, http: 412 }]
 
 /** Carries out what depends on a version: a conflict is answered in the way in which the version was named. */
-export async function matching<Result>(matched: number | undefined, work: () => Promise<Result>): Promise<Result> {
+export async function asPreconditionFailed<Result>(
+  matched: number | undefined,
+  work: () => Promise<Result>,
+): Promise<Result> {
   try {
     return await work()
   } catch (error) {

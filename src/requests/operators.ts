@@ -96,10 +96,10 @@ export interface Asked {
 }
 
 /** The words of query strings, and of bodies, with what they mean. */
-export const PARAMETER_WORDS = wordsOf((operator) => operator.parameter)
-export const BODY_WORDS = wordsOf((operator) => operator.body)
+export const PARAMETER_WORDS = operatorWords((operator) => operator.parameter)
+export const BODY_WORDS = operatorWords((operator) => operator.body)
 
-function wordsOf(words: (operator: Operator) => { is?: string; not?: string }): ReadonlyMap<string, Asked> {
+function operatorWords(words: (operator: Operator) => { is?: string; not?: string }): ReadonlyMap<string, Asked> {
   return new Map(
     OPERATORS.flatMap((operator): [string, Asked][] => {
       const { is, not } = words(operator)

@@ -59,7 +59,7 @@ export const PastParameters = Type.Partial(
   }),
 )
 
-export function findParametersOf(model: Model): TSchema {
+export function findParameters(model: Model): TSchema {
   const fields = [...SYSTEM_FIELDS, ...visibleFields(model)]
   const filters = fields.flatMap((field) => [
     ...(isScalar(field) ? [[field.name, Type.Unsafe({ type: field.type, description: 'Equals.' })] as const] : []),

@@ -1,6 +1,6 @@
 import { didYouMean } from '../lib/nearest.ts'
 import { FIND_PARAMETERS } from '../model/names.ts'
-import { comparisonOf } from './comparison.ts'
+import { createComparison } from './comparison.ts'
 import { type Asked, operatorNamed, PARAMETER_WORDS } from './operators.ts'
 import { followPath, parseExpand, parseFields, parseSort, textFields } from './paths.ts'
 import {
@@ -64,7 +64,7 @@ function list(parameters: Parameters, name: string): string[] | undefined {
 
 function anywhere(where: string, text: string, { model }: Context): Filter {
   const given = { where, values: [{ name: '', value: text }], isText: true }
-  return { any: textFields(where, model).map((field) => comparisonOf([], field, CONTAINS, given)) }
+  return { any: textFields(where, model).map((field) => createComparison([], field, CONTAINS, given)) }
 }
 
 /** `lastName=Smith`, `age[gte]=18`, `company.name[like]=acme`. */
@@ -80,11 +80,11 @@ function parseFilter(name: string, text: string, context: Context): Filter {
   const { takes } = asked.operator
   if (takes === 'none') {
     if (text !== 'true' && text !== 'false') throw bad(`${where} must be true or false.`)
-    return comparisonOf(through, field, { ...asked, not: text === 'true' }, { where, values: [], isText: true })
+    return createComparison(through, field, { ...asked, not: text === 'true' }, { where, values: [], isText: true })
   }
   const isList = takes === 'many' || takes === 'two'
   const texts = isList && text !== '' ? text.split(',') : isList ? [] : [text]
   const values = texts.map((value) => ({ name: '', value }))
   if (takes === 'two' && values.length !== 2) throw bad(`${where} takes two values, separated by a comma.`)
-  return comparisonOf(through, field, asked, { where, values, isText: true })
+  return createComparison(through, field, asked, { where, values, isText: true })
 }

@@ -1,23 +1,23 @@
 import { didYouMean } from '../lib/nearest.ts'
-import { formatOf } from '../model/formats.ts'
+import { findFormat } from '../model/formats.ts'
 import { type Field, type Model, SYSTEM_FIELDS, visibleField, visibleFields } from '../model/model.ts'
 import { bad, type Context, MAX_EXPAND, MAX_STEPS, type SortKey } from './query.ts'
 
 /** The names that a client may use of a model. */
-const namesOf = (model: Model) => [...SYSTEM_FIELDS, ...visibleFields(model)].map((field) => field.name)
+const fieldNames = (model: Model) => [...SYSTEM_FIELDS, ...visibleFields(model)].map((field) => field.name)
 
 /** A field of the model itself; `where` is what the client called the place. */
 export function ownField(where: string, name: string, model: Model, alsoKnown: string[] = []): Field {
   const field = visibleField(model, name)
   if (field) return field
-  throw bad(`${where}: ${model.name} has no field "${name}".${didYouMean(name, [...namesOf(model), ...alsoKnown])}`)
+  throw bad(`${where}: ${model.name} has no field "${name}".${didYouMean(name, [...fieldNames(model), ...alsoKnown])}`)
 }
 
 /** What people read of a record in a list: its texts, but no dates and numbers that are written as one. */
 export function textFields(where: string, model: Model): Field[] {
   const listed = [...model.list, model.nameField]
   const fields = visibleFields(model).filter(
-    ({ name, type, format }) => listed.includes(name) && type === 'string' && !formatOf(format)?.column,
+    ({ name, type, format }) => listed.includes(name) && type === 'string' && !findFormat(format)?.column,
   )
   if (fields.length === 0) throw bad(`${where}: ${model.name} has no text in its list.`)
   return fields

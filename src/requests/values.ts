@@ -1,5 +1,5 @@
 import { isExact } from '../lib/json-numbers.ts'
-import { formatOf } from '../model/formats.ts'
+import { findFormat } from '../model/formats.ts'
 import type { Field, FieldType } from '../model/model.ts'
 
 /** What may stand on the right of a comparison with a field, in words. */
@@ -25,7 +25,7 @@ export function parseText(field: Field, text: string): Parsed {
 
 /** A value from a JSON body: it must have the field's type already. */
 export function parseValue(field: Field, value: unknown): Parsed {
-  const format = formatOf(field.format)
+  const format = findFormat(field.format)
   const fits =
     (field.type === 'integer' && Number.isSafeInteger(value)) ||
     (field.type === 'number' && Number.isFinite(value)) ||

@@ -48,7 +48,7 @@ async function make(): Promise<Site> {
   ])
   const list = await browserFiles(Object.fromEntries([...libraries, ...own]))
   const files = new Map(list.map((file) => [file.name, file]))
-  const hash = hashOf(list)
+  const hash = contentHash(list)
   const at = (name: string) => `/page/${hash}/${name}`
   const importMap = JSON.stringify({
     imports: Object.fromEntries(Object.entries(LIBRARIES).map(([name, file]) => [name, at(`library/${file}`)])),
@@ -99,18 +99,18 @@ function neededBy(entry: string, files: Map<string, BrowserFile>): string[] {
   const follow = (name: string) => {
     if (needed.has(name)) return
     needed.add(name)
-    for (const target of (files.get(name) as BrowserFile).imports) follow(nameOf(target, name))
+    for (const target of (files.get(name) as BrowserFile).imports) follow(moduleName(target, name))
   }
   follow(entry)
   return [...needed]
 }
 
-function nameOf(target: string, from: string): string {
+function moduleName(target: string, from: string): string {
   if (target.startsWith('.')) return posix.join(posix.dirname(from), target)
   return `library/${LIBRARIES[target as keyof typeof LIBRARIES]}`
 }
 
-function hashOf(files: BrowserFile[]): string {
+function contentHash(files: BrowserFile[]): string {
   const hash = createHash('sha256')
   for (const { name, bytes } of files) hash.update(`${name}\0${bytes.length}\0`).update(bytes)
   return hash.digest('hex').slice(0, 16)

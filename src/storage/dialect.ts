@@ -1,5 +1,10 @@
-import type { RawBuilder, SqlBool } from 'kysely'
-import type { Database } from './storage.ts'
+import type { Kysely, RawBuilder, SqlBool } from 'kysely'
+
+/** Tables are made from models at run time, so their columns are only known then. */
+export type AnyTables = Record<string, Record<string, unknown>>
+
+/** Puts statements together. What it selects is a bounded look; what it changes is a unit of its own. */
+export type Database = Kysely<AnyTables> & { readonly dialect: Dialect }
 
 /** How an engine says what others say otherwise. */
 export interface Dialect {
@@ -17,7 +22,7 @@ export interface Dialect {
 }
 
 /** What a trigger does, and when. */
-export interface TriggerDraft {
+export interface TriggerDefinition {
   name: string
   when: 'BEFORE' | 'AFTER'
   event: 'INSERT' | 'UPDATE' | 'DELETE'
@@ -37,16 +42,16 @@ export interface TableDialect {
   /** Columns are changed where they are; else another table is made, and takes the place of the one that is served. */
   readonly altersInPlace: boolean
   /** Bytes that a name may have. */
-  readonly longestName: number
+  readonly maxNameBytes: number
   /** Columns that a table may have. */
-  readonly mostColumns: number
+  readonly maxColumns: number
   /** The columns that every table has. */
   readonly systemColumns: readonly string[]
   /** The type of a column, by the house's word for it. */
-  typeOf(word: string): string
+  columnType(word: string): string
   generated(expression: string): string
   /** A statement that writes down with what a computed column was made, where the engine does not. */
-  remark(table: string, column: string, definition: string): string[]
+  comment(table: string, column: string, definition: string): string[]
   /** What a column refers to, and what happens when that is deleted. */
   refersTo(table: string, onDelete: string): string
   /** What an index sorts by. */
@@ -62,12 +67,12 @@ export interface TableDialect {
   /** This moment, as the service writes moments. */
   readonly now: string
   /** Who acts, as what, and in which batch: set for every unit. */
-  readonly acting: { readonly by: string; readonly operation: string; readonly batch: string }
-  trigger(draft: TriggerDraft): string
+  readonly actor: { readonly by: string; readonly operation: string; readonly batch: string }
+  trigger(draft: TriggerDefinition): string
   createTrigger(trigger: Trigger): string
   dropTrigger(trigger: Trigger): string
   /** What comes before a change is written down by a trigger. */
-  readonly beforeNote: string
+  readonly beforeJournal: string
   /** A statement of a trigger that counts a record of a block in or out. */
   count(table: string, block: string, by: 1 | -1): string
   /** A statement of a trigger that refuses what would leave something to refer to nothing. */
@@ -75,14 +80,14 @@ export interface TableDialect {
   /** Several nodes share the database, which holds the models that are served. */
   readonly isShared: boolean
   /** What keeps others from writing to a table until the end of the transaction. */
-  holdStill(table: string): string[]
+  lockTable(table: string): string[]
   /** Drops a table with all that hangs on it. */
   dropTable(table: string): string
   /** A query for the highest number that a column has given away by itself, and how to go on from one. */
   lastNumber(table: string, column: string): string
-  goOnFrom(table: string, column: string, number: number): string[]
+  setLastNumber(table: string, column: string, number: number): string[]
   /** What lets everybody look at the shapes of tables again. */
-  readonly tellShapes: readonly string[]
+  readonly notifyShapes: readonly string[]
 
   /** A table by its name; the case of letters does not count. */
   readTable(db: Database, name: string): Promise<TableState | undefined>
@@ -99,12 +104,12 @@ export interface TableDialect {
 export interface TableState {
   /** as it is spelt there */
   name: string
-  columns: Column[]
+  columns: TableColumn[]
   indexes: { name: string; sql: string }[]
   rows: number
 }
 
-export interface Column {
+export interface TableColumn {
   name: string
   /** the house's word for it */
   type: string

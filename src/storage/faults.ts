@@ -9,27 +9,27 @@ export type FaultKind =
   /** somebody else is changing the data */
   | 'busy'
   /** a table or a column is not there any more */
-  | 'gone'
+  | 'missing-table'
   /** a unit was made for another shape of a table */
   | 'stale'
   /** a step that must return a row has not */
-  | 'missed'
+  | 'no-row'
   /** what a unit would return is larger than it may be */
   | 'large'
   /** a search took too long */
   | 'slow'
   /** a value is too long for its index */
-  | 'long'
+  | 'index-too-long'
   /** a row, or a table, would be wider than it can be */
-  | 'wide'
+  | 'row-too-wide'
   /** a text that cannot be kept, nor compared with what is */
   | 'unfit'
   /** nobody waits for the search any more */
-  | 'unwanted'
+  | 'cancelled'
   /** the database file itself is broken: what is asked for cannot be read */
   | 'damaged'
   /** it is not known whether something was written: the connection was lost before that was told */
-  | 'unsure'
+  | 'commit-unknown'
 
 /** What a trigger raises where a foreign key would not hold: the same fault. */
 export const DANGLING = 'records that are not served refer to this'
@@ -55,13 +55,13 @@ export class StorageFault extends Error {
 }
 
 /** Whether an error says that the database cannot be used just now: what failed is worth another try. */
-export const isAway = (error: unknown): boolean =>
-  error instanceof StorageFault && (error.kind === 'busy' || error.kind === 'unsure')
+export const isUnavailable = (error: unknown): boolean =>
+  error instanceof StorageFault && (error.kind === 'busy' || error.kind === 'commit-unknown')
 
 /** The table is not any more what something was made for: nothing is read or written through an old model. */
-export const anotherShape = () => new StorageFault('stale', 'The table has another shape by now.')
+export const staleShape = () => new StorageFault('stale', 'The table has another shape by now.')
 
-export const nobodyWaits = () => new StorageFault('unwanted', 'Nobody waits for this.')
+export const cancelled = () => new StorageFault('cancelled', 'Nobody waits for this.')
 
 /** A change that would lose or break data. Nothing has been changed; the message has a line for each reason. */
 export class Refused extends Error {
@@ -78,7 +78,7 @@ export class Refused extends Error {
 export class DatabaseError extends Error {}
 
 /** What the system says of a disk, in the house's own words. */
-export const fullOr = (error: unknown): unknown =>
+export const asDiskFull = (error: unknown): unknown =>
   NO_ROOM.includes(String((error as NodeJS.ErrnoException).code))
     ? new StorageFault('full', 'The disk is full.')
     : error

@@ -1,18 +1,18 @@
 import type { Worker } from 'node:worker_threads'
-import { errorOf, type Trouble } from './thread-errors.ts'
-import type { JobPlace, Progress } from './storage.ts'
+import type { JobModule, Progress } from './storage.ts'
+import { deserializeError, type SerializedError } from './thread-errors.ts'
 
-export interface AsideTask {
-  job: JobPlace
+export interface JobTask {
+  job: JobModule
   input: unknown
 }
-export type AsideAnswer = { result: unknown } | { trouble: Trouble } | { progress: Progress }
+export type JobAnswer = { result: unknown } | { trouble: SerializedError } | { progress: Progress }
 
 /** To start a thread takes longer than many a job: one that has done its work waits for another for so long. */
 const IDLE_MS = 5000
 
 /** Runs jobs on threads of their own that only read: for what takes seconds and nobody waits for. */
-export class Asides {
+export class JobPool {
   readonly #start: () => Worker
   readonly #idleMs: number
   #isClosed = false
@@ -24,14 +24,14 @@ export class Asides {
   }
 
   async run<Result>(
-    job: JobPlace,
+    job: JobModule,
     input: unknown,
     onProgress: (progress: Progress) => void = () => {},
   ): Promise<Result> {
     const thread = this.#take()
     const answer = await ask(thread, { job, input }, onProgress)
     this.#putBack(thread)
-    if ('trouble' in answer) throw errorOf(answer.trouble)
+    if ('trouble' in answer) throw deserializeError(answer.trouble)
     return (answer as { result: Result }).result
   }
 
@@ -77,10 +77,10 @@ export class Asides {
   }
 }
 
-function ask(thread: Worker, task: AsideTask, onProgress: (progress: Progress) => void): Promise<AsideAnswer> {
+function ask(thread: Worker, task: JobTask, onProgress: (progress: Progress) => void): Promise<JobAnswer> {
   return new Promise((resolve, reject) => {
     const onMessage = (text: string) => {
-      const told: AsideAnswer = JSON.parse(text)
+      const told: JobAnswer = JSON.parse(text)
       if ('progress' in told) return onProgress(told.progress)
       thread.off('message', onMessage)
       thread.off('error', reject)

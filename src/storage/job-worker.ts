@@ -1,21 +1,21 @@
 import { type MessagePort, parentPort } from 'node:worker_threads'
-import type { AsideAnswer, AsideTask } from './job-pool.ts'
-import { troubleOf } from './thread-errors.ts'
+import type { JobAnswer, JobTask } from './job-pool.ts'
 import type { Database, Progress } from './storage.ts'
-import { standBack } from './threads.ts'
+import { serializeError } from './thread-errors.ts'
+import { lowerPriority } from './threads.ts'
 
 /** What a job works with, and how that is closed. */
-interface Opened {
+interface OpenDatabase {
   db: Database
   close(): unknown
 }
 
 /** What a thread does that runs jobs, one after the other: nobody sends another before there is an answer. */
-export function study(open: () => Opened | Promise<Opened>, faultOf: (error: unknown) => unknown): void {
-  standBack()
+export function runJobs(open: () => OpenDatabase | Promise<OpenDatabase>, faultOf: (error: unknown) => unknown): void {
+  lowerPriority()
   const port = parentPort as MessagePort
-  const tell = (answer: AsideAnswer) => port.postMessage(JSON.stringify(answer))
-  const resultOf = async ({ job, input }: AsideTask): Promise<unknown> => {
+  const tell = (answer: JobAnswer) => port.postMessage(JSON.stringify(answer))
+  const runJob = async ({ job, input }: JobTask): Promise<unknown> => {
     const { db, close } = await open()
     try {
       const { [job.name]: run } = await import(job.module)
@@ -24,12 +24,12 @@ export function study(open: () => Opened | Promise<Opened>, faultOf: (error: unk
       await close()
     }
   }
-  port.on('message', (task: AsideTask | 'close') => {
+  port.on('message', (task: JobTask | 'close') => {
     if (task === 'close') port.close()
     else
-      resultOf(task).then(
+      runJob(task).then(
         (result) => tell({ result }),
-        (error) => tell({ trouble: troubleOf(faultOf(error)) }),
+        (error) => tell({ trouble: serializeError(faultOf(error)) }),
       )
   })
 }

@@ -12,10 +12,10 @@ import type { AnyTables, Database, Dialect, Row } from './storage.ts'
 export type Execute = (query: CompiledQuery) => Row[] | Promise<Row[]>
 
 /** How Kysely speaks to an engine, but for carrying out statements. */
-export type Speech = Omit<KyselyDialect, 'createDriver'>
+export type KyselyParts = Omit<KyselyDialect, 'createDriver'>
 
 /** Kysely over whatever carries out its statements, one by one. What belongs together is a unit of work, or a job. */
-export function kyselyWith(speech: Speech, dialect: Dialect, execute: Execute): Database {
+export function createKysely(speech: KyselyParts, dialect: Dialect, execute: Execute): Database {
   const db = new Kysely<AnyTables>({ dialect: { ...speech, createDriver: () => new OneByOne(execute) } })
   return Object.assign(db, { dialect })
 }

@@ -1,23 +1,57 @@
 import { DIALECT as POSTGRES } from './postgres/dialect.ts'
-import { inspectPostgres, openPostgres } from './postgres/engine.ts'
-import { hasDatabase as hasFile, requireDatabase as requireFile } from './sqlite/connections.ts'
+import * as postgres from './postgres/engine.ts'
+import { hasDatabase as hasFile, requireDatabase as requireDatabaseFile } from './sqlite/connections.ts'
 import { DIALECT as SQLITE } from './sqlite/dialect.ts'
-import { inspect as inspectFile, openStorage as openFile } from './sqlite/engine.ts'
+import * as sqlite from './sqlite/engine.ts'
 import { type Database, DatabaseError, type Dialect, type Storage, type StorageEvents } from './storage.ts'
 import { isUnfinished } from './unfinished.ts'
 
 export { backupDatabase } from './sqlite/backup.ts'
 export { restoreDatabase } from './sqlite/restore.ts'
 
-/** The one place that says which engine there is: a database elsewhere if one is named, else a file in the data folder. */
-export interface Place {
+/** A database: at `DATABASE_URL` if that is set, else the SQLite file in the data folder. */
+export interface DatabaseLocation {
   DATA_DIR: string
   DATABASE_URL?: string | undefined
 }
 
-/** Opens a database; one that a move has not finished is refused. */
-export async function openStorage(place: Place, events?: StorageEvents): Promise<Storage> {
-  const storage = await openAny(place, events)
+interface Engine {
+  readonly dialect: Dialect
+  open(events?: StorageEvents): Promise<Storage>
+  inspect<Result>(look: (db: Database) => Promise<Result>): Promise<Result>
+  exists(): boolean
+  /** Path of the database file; throws a `DatabaseError` if there is none, or if the engine keeps no file here. */
+  requireFile(orElse: string): string
+  /** Throws a `DatabaseError` if there is no database. */
+  require(orElse: string): void
+}
+
+/** The only place that chooses an engine. */
+const engineAt = ({ DATA_DIR, DATABASE_URL }: DatabaseLocation): Engine =>
+  DATABASE_URL === undefined
+    ? {
+        dialect: SQLITE,
+        open: (events) => sqlite.openStorage(DATA_DIR, events),
+        inspect: (look) => sqlite.inspect(DATA_DIR, look),
+        exists: () => hasFile(DATA_DIR),
+        requireFile: (orElse) => requireDatabaseFile(DATA_DIR, orElse),
+        require: (orElse) => void requireDatabaseFile(DATA_DIR, orElse),
+      }
+    : {
+        dialect: POSTGRES,
+        open: (events) => postgres.openStorage(DATABASE_URL, events),
+        inspect: (look) => postgres.inspect(DATABASE_URL, look),
+        // A server's database is assumed to exist; opening it fails with a clear message if it does not.
+        exists: () => true,
+        requireFile: () => {
+          throw new DatabaseError('Backups of a database elsewhere are made there, with pg_dump and pg_restore.')
+        },
+        require: () => {},
+      }
+
+/** Opens a database. One that `npm run move` has not finished filling is refused. */
+export async function openStorage(location: DatabaseLocation, events?: StorageEvents): Promise<Storage> {
+  const storage = await openAny(location, events)
   if (!(await isUnfinished(storage.db))) return storage
   await storage.close()
   throw new DatabaseError(
@@ -25,27 +59,20 @@ export async function openStorage(place: Place, events?: StorageEvents): Promise
   )
 }
 
-/** Opens a database whatever state it is in. */
-export const openAny = ({ DATA_DIR, DATABASE_URL }: Place, events?: StorageEvents): Promise<Storage> =>
-  DATABASE_URL === undefined ? openFile(DATA_DIR, events) : openPostgres(DATABASE_URL, events)
+/** Opens a database, finished or not. */
+export const openAny = (location: DatabaseLocation, events?: StorageEvents): Promise<Storage> =>
+  engineAt(location).open(events)
 
-/** Opens a database that exists to look at it, and closes it again: nothing can be changed. */
-export const inspect = <Result>(place: Place, look: (db: Database) => Promise<Result>): Promise<Result> =>
-  place.DATABASE_URL === undefined ? inspectFile(place.DATA_DIR, look) : inspectPostgres(place.DATABASE_URL, look)
+/** Opens an existing database read-only for one look, and closes it again. */
+export const inspect = <Result>(location: DatabaseLocation, look: (db: Database) => Promise<Result>): Promise<Result> =>
+  engineAt(location).inspect(look)
 
-/** What is elsewhere is there, or cannot be opened. */
-export const hasDatabase = ({ DATA_DIR, DATABASE_URL }: Place): boolean =>
-  DATABASE_URL !== undefined || hasFile(DATA_DIR)
+export const hasDatabase = (location: DatabaseLocation): boolean => engineAt(location).exists()
 
-/** The database has to be there: a wrong setting must not make a new one. */
-export function requireDatabase({ DATA_DIR, DATABASE_URL }: Place, orElse = ''): void {
-  if (DATABASE_URL === undefined) requireFile(DATA_DIR, orElse)
-}
+/** Throws unless the database exists: a wrong setting must not create a new one. `orElse` ends the message. */
+export const requireDatabase = (location: DatabaseLocation, orElse = ''): void => engineAt(location).require(orElse)
 
-export const dialectOf = ({ DATABASE_URL }: Place): Dialect => (DATABASE_URL === undefined ? SQLITE : POSTGRES)
+export const dialectFor = (location: DatabaseLocation): Dialect => engineAt(location).dialect
 
-/** The file of an embedded database, for what is done to it as a whole. */
-export function requireFileOf({ DATA_DIR, DATABASE_URL }: Place, orElse = ''): string {
-  if (DATABASE_URL === undefined) return requireFile(DATA_DIR, orElse)
-  throw new DatabaseError('Backups of a database elsewhere are made there, with pg_dump and pg_restore.')
-}
+/** Path of the embedded database's file, for backups and restores. */
+export const requireFile = (location: DatabaseLocation, orElse = ''): string => engineAt(location).requireFile(orElse)

@@ -1,5 +1,5 @@
 import { FairQueue } from '../lib/fair-queue.ts'
-import { lengthOf } from './size.ts'
+import { unitCharacters } from './size.ts'
 import { type Row, StorageFault, type Unit } from './storage.ts'
 
 /** More than this would fill the memory while the disk, or somebody's lock, keeps everybody waiting. */
@@ -13,7 +13,7 @@ const MAX_UNIT_CHARACTERS = 200_000_000
 /** Who has waited for longer than this to be written is told so. */
 const PATIENCE_MS = 10_000
 
-export interface Waiting {
+export interface PendingUnit {
   unit: Unit
   /** characters of what is sent of it */
   size: number
@@ -21,23 +21,23 @@ export interface Waiting {
   reject(error: unknown): void
 }
 
-interface Guest extends Waiting {
+interface TimedUnit extends PendingUnit {
   since: number
 }
 
-export interface Rules {
+export interface PendingOptions {
   /** units of different kinds wait apart */
-  kindOf?(unit: Unit, size: number): string
+  unitKind?(unit: Unit, size: number): string
   patienceMs?: number | undefined
 }
 
 /** Units that wait to be written. Whoever writes much waits for those who write little, not the other way round. */
-export class WaitingRoom {
+export class PendingUnits {
   readonly #onArrival: () => void
-  readonly #kindOf: (unit: Unit, size: number) => string
+  readonly #unitKind: (unit: Unit, size: number) => string
   readonly #patienceMs: number
-  readonly #queues = new Map<string, FairQueue<Guest>>()
-  readonly #guests = new Set<Guest>()
+  readonly #queues = new Map<string, FairQueue<TimedUnit>>()
+  readonly #guests = new Set<TimedUnit>()
   #characters = 0
   /** how much of each user waits */
   readonly #users = new Map<string, { units: number; characters: number }>()
@@ -46,9 +46,9 @@ export class WaitingRoom {
   #impatience: NodeJS.Timeout | undefined
 
   /** `onArrival` is called when some have come in. */
-  constructor(onArrival: () => void, { kindOf = () => '', patienceMs = PATIENCE_MS }: Rules = {}) {
+  constructor(onArrival: () => void, { unitKind = () => '', patienceMs = PATIENCE_MS }: PendingOptions = {}) {
     this.#onArrival = onArrival
-    this.#kindOf = kindOf
+    this.#unitKind = unitKind
     this.#patienceMs = patienceMs
   }
 
@@ -64,8 +64,8 @@ export class WaitingRoom {
   /** Resolves when the unit has been written. */
   enter(unit: Unit): Promise<Row[][]> {
     if (this.#closed) return Promise.reject(this.#closed.error)
-    const size = lengthOf(unit)
-    const { units, characters } = this.#users.get(lineOf(unit)) ?? { units: 0, characters: 0 }
+    const size = unitCharacters(unit)
+    const { units, characters } = this.#users.get(queueKey(unit)) ?? { units: 0, characters: 0 }
     if (size > MAX_UNIT_CHARACTERS) return Promise.reject(new StorageFault('large', 'This is too large to be written.'))
     // A single one is written, however large it is.
     const isTooMuch = this.#guests.size >= MAX_UNITS || this.#characters + size > MAX_CHARACTERS
@@ -76,16 +76,16 @@ export class WaitingRoom {
     if (unit.by !== undefined && units > 0 && isTooMuchOfOne)
       return Promise.reject(new StorageFault('busy', 'Too much of yours is waiting to be written.'))
     return new Promise((resolve, reject) => {
-      const guest: Guest = { unit, size, since: performance.now(), resolve, reject }
+      const guest: TimedUnit = { unit, size, since: performance.now(), resolve, reject }
       this.#count(guest, 1)
-      this.#queueOf(guest).add(lineOf(unit), guest)
+      this.#queueOf(guest).add(queueKey(unit), guest)
       this.#impatience ??= setTimeout(() => this.#losePatience(), this.#patienceMs).unref()
       this.#schedule()
     })
   }
 
   /** Who is to be served next, and leaves. */
-  next(kind = ''): Waiting | undefined {
+  next(kind = ''): PendingUnit | undefined {
     const guest = this.#queues.get(kind)?.next(() => true)
     if (guest) this.#count(guest, -1)
     return guest
@@ -110,17 +110,17 @@ export class WaitingRoom {
     })
   }
 
-  #queueOf({ unit, size }: Guest): FairQueue<Guest> {
-    const kind = this.#kindOf(unit, size)
-    const queue = this.#queues.get(kind) ?? new FairQueue<Guest>()
+  #queueOf({ unit, size }: TimedUnit): FairQueue<TimedUnit> {
+    const kind = this.#unitKind(unit, size)
+    const queue = this.#queues.get(kind) ?? new FairQueue<TimedUnit>()
     this.#queues.set(kind, queue)
     return queue
   }
 
   /** Counts a unit in, or out. */
-  #count(guest: Guest, by: 1 | -1) {
+  #count(guest: TimedUnit, by: 1 | -1) {
     const { unit, size } = guest
-    const line = lineOf(unit)
+    const line = queueKey(unit)
     const { units, characters } = this.#users.get(line) ?? { units: 0, characters: 0 }
     this.#characters += by * size
     if (by === 1) this.#guests.add(guest)
@@ -135,7 +135,7 @@ export class WaitingRoom {
     for (const guest of this.#guests) {
       if (guest.since > late) break
       this.#count(guest, -1)
-      this.#queueOf(guest).remove(lineOf(guest.unit), guest)
+      this.#queueOf(guest).remove(queueKey(guest.unit), guest)
       guest.reject(new StorageFault('busy', 'The database has been busy for too long.'))
     }
     if (this.#guests.size > 0) this.#impatience = setTimeout(() => this.#losePatience(), this.#patienceMs / 10).unref()
@@ -143,4 +143,4 @@ export class WaitingRoom {
 }
 
 /** Everybody has a line of their own; what nobody in particular wants, too. */
-const lineOf = ({ by }: Unit) => by ?? ''
+const queueKey = ({ by }: Unit) => by ?? ''

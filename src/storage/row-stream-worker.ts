@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
-import { troubleOf } from './thread-errors.ts'
-import { nobodyWaits, type Row } from './storage.ts'
-import { standBack } from './threads.ts'
-import type { WalkAnswer, Way } from './row-streams.ts'
+import type { RowStreamAnswer, RowStreamTask } from './row-streams.ts'
+import { cancelled, type Row } from './storage.ts'
+import { serializeError } from './thread-errors.ts'
+import { lowerPriority } from './threads.ts'
 
 /** Characters of a piece. */
 const PIECE = 65_536
@@ -11,10 +11,13 @@ const PIECE = 65_536
 const AHEAD = 4
 
 /** What a thread does that walks: it makes rows into text, and tells it in pieces, as fast as they are taken. */
-export async function walk(rowsOf: () => AsyncIterable<Row> | Iterable<Row>, faultOf: (error: unknown) => unknown) {
-  standBack()
+export async function streamRows(
+  rowsOf: () => AsyncIterable<Row> | Iterable<Row>,
+  faultOf: (error: unknown) => unknown,
+) {
+  lowerPriority()
   const port = parentPort as MessagePort
-  const { text: place, input, unwanted, task } = workerData as Way
+  const { text: place, input, unwanted, task } = workerData as RowStreamTask
   let left = AHEAD
   // Also when nobody goes on: then the next row finds out.
   port.on('message', () => {
@@ -22,14 +25,14 @@ export async function walk(rowsOf: () => AsyncIterable<Row> | Iterable<Row>, fau
   })
   const tell = async (text: string, rows: number) => {
     const bytes = new TextEncoder().encode(text)
-    port.postMessage({ bytes, rows } satisfies WalkAnswer, [bytes.buffer])
+    port.postMessage({ bytes, rows } satisfies RowStreamAnswer, [bytes.buffer])
     left--
     if (left === 0) await once(port, 'message')
   }
   const tellAll = async () => {
     const { [place.name]: makeText } = await import(place.module)
     const { head, textOf } = makeText(input)
-    if (Atomics.load(unwanted, 0) === task.id) throw nobodyWaits()
+    if (Atomics.load(unwanted, 0) === task.id) throw cancelled()
     let text = head
     let rows = 0
     for await (const row of rowsOf()) {
@@ -44,9 +47,9 @@ export async function walk(rowsOf: () => AsyncIterable<Row> | Iterable<Row>, fau
   }
   try {
     await tellAll()
-    port.postMessage({ isOver: true } satisfies WalkAnswer)
+    port.postMessage({ isOver: true } satisfies RowStreamAnswer)
   } catch (error) {
-    port.postMessage({ trouble: troubleOf(faultOf(error)) } satisfies WalkAnswer)
+    port.postMessage({ trouble: serializeError(faultOf(error)) } satisfies RowStreamAnswer)
   }
   port.close()
 }

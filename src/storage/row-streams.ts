@@ -1,24 +1,24 @@
 import { setTimeout } from 'node:timers/promises'
 import type { Worker } from 'node:worker_threads'
-import { errorOf, type Trouble, troubleOf } from './thread-errors.ts'
-import type { Task } from './searches.ts'
-import { type JobPlace, nobodyWaits, type Piece, type Seeker, type Statement, StorageFault } from './storage.ts'
+import type { SearchTask } from './searches.ts'
+import { type Chunk, cancelled, type JobModule, type SearchOptions, type Statement, StorageFault } from './storage.ts'
+import { deserializeError, type SerializedError, serializeError } from './thread-errors.ts'
 
 /** What a walk tells: a piece of text with how many rows are in it, that it is over, or why it was not possible. */
-export type WalkAnswer = { bytes: Uint8Array; rows: number } | { isOver: true } | { trouble: Trouble }
+export type RowStreamAnswer = { bytes: Uint8Array; rows: number } | { isOver: true } | { trouble: SerializedError }
 
 /** What a thread is started with that walks. */
-export interface Way {
+export interface RowStreamTask {
   /** where it looks whether it is to end */
   unwanted: Int32Array
-  task: Task
-  text: JobPlace
+  task: SearchTask
+  text: JobModule
   input: unknown
 }
 
 /** How many there may be at once, in all and of one person: each has a thread, and keeps the log from starting over. */
-const MOST = 10
-const MOST_PER_PERSON = 2
+const MAX_STREAMS = 10
+const MAX_PER_USER = 2
 
 /** How long a thread may go on that is to end. */
 const GRACE_MS = 5000
@@ -26,7 +26,7 @@ const GRACE_MS = 5000
 const HELD_MS = 30_000
 
 /** A walk that is under way, or waits to begin. */
-interface Walk {
+interface RowStream {
   username: string
   end(): Promise<void>
   /** how long it has waited for its reader, in all */
@@ -36,15 +36,15 @@ interface Walk {
 }
 
 /** Ways through all rows of a statement, each on a thread of its own that ends with it. */
-export class Walks {
-  readonly #start: (way: Way) => Worker
+export class RowStreams {
+  readonly #start: (way: RowStreamTask) => Worker
   readonly #graceMs: number
   readonly #heldMs: number
-  readonly #all = new Set<Walk>()
+  readonly #all = new Set<RowStream>()
   /** set while no walk may begin */
   #held: PromiseWithResolvers<void> | undefined
 
-  constructor(start: (way: Way) => Worker, graceMs = GRACE_MS, heldMs = HELD_MS) {
+  constructor(start: (way: RowStreamTask) => Worker, graceMs = GRACE_MS, heldMs = HELD_MS) {
     this.#start = start
     this.#graceMs = graceMs
     this.#heldMs = heldMs
@@ -71,22 +71,22 @@ export class Walks {
     for (const { end, readerMs, handedAt = now } of this.#all) if (readerMs + now - handedAt > ms) void end()
   }
 
-  async *walk(statement: Statement, text: JobPlace, input: unknown, seeker: Seeker): AsyncGenerator<Piece> {
-    const { username, seconds, bytes, shapes, gone } = seeker
+  async *stream(statement: Statement, text: JobModule, input: unknown, seeker: SearchOptions): AsyncGenerator<Chunk> {
+    const { username, seconds, bytes, shapes, signal } = seeker
     // A signal that was raised before cannot be listened for.
-    if (gone?.aborted) throw nobodyWaits()
+    if (signal?.aborted) throw cancelled()
     const own = [...this.#all].filter((walk) => walk.username === username).length
-    if (this.#all.size >= MOST || own >= MOST_PER_PERSON)
+    if (this.#all.size >= MAX_STREAMS || own >= MAX_PER_USER)
       throw new StorageFault('busy', 'Too many are going through everything right now.')
-    const walk: Walk = { username, end: NOT_BEGUN, readerMs: 0, handedAt: undefined }
+    const walk: RowStream = { username, end: NOT_BEGUN, readerMs: 0, handedAt: undefined }
     this.#all.add(walk)
     if (this.#held)
-      await this.#untilReleased(this.#held.promise, gone).catch((error) => {
+      await this.#untilReleased(this.#held.promise, signal).catch((error) => {
         this.#all.delete(walk)
         throw error
       })
     const { sql, parameters } = statement
-    const task: Task = { id: 1, sql, parameters, ms: seconds * 1000, bytes, shapes }
+    const task: SearchTask = { id: 1, sql, parameters, ms: seconds * 1000, bytes, shapes }
     const unwanted = new Int32Array(new SharedArrayBuffer(4))
     let thread: Worker
     try {
@@ -96,7 +96,7 @@ export class Walks {
       this.#all.delete(walk)
       throw error
     }
-    const pieces = answersOf(thread)
+    const pieces = chunksFrom(thread)
     let isEnding = false
     // Whether anybody asks for another piece or not: it ends when nobody waits for it any more, or it is made to.
     const end = () => {
@@ -118,7 +118,7 @@ export class Walks {
       })
     })
     walk.end = end
-    gone?.addEventListener('abort', end)
+    signal?.addEventListener('abort', end)
     try {
       for await (const piece of pieces) {
         const handedAt = performance.now()
@@ -129,14 +129,14 @@ export class Walks {
         thread.postMessage('taken')
       }
     } finally {
-      gone?.removeEventListener('abort', end)
+      signal?.removeEventListener('abort', end)
       await end()
     }
   }
 
-  async #untilReleased(released: Promise<void>, gone: AbortSignal | undefined): Promise<void> {
+  async #untilReleased(released: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
     await Promise.race([released, setTimeout(this.#heldMs, undefined, { ref: false })])
-    if (gone?.aborted) throw nobodyWaits()
+    if (signal?.aborted) throw cancelled()
     if (this.#held) throw new StorageFault('busy', 'The log of the database is being emptied.')
   }
 
@@ -149,23 +149,23 @@ export class Walks {
 const NOT_BEGUN = async () => {}
 
 /** What a thread tells, as it comes; it holds back by itself what is not taken. */
-async function* answersOf(thread: Worker): AsyncGenerator<Piece> {
-  const told: WalkAnswer[] = []
+async function* chunksFrom(thread: Worker): AsyncGenerator<Chunk> {
+  const told: RowStreamAnswer[] = []
   let isTold = Promise.withResolvers<void>()
-  const tell = (answer: WalkAnswer) => {
+  const tell = (answer: RowStreamAnswer) => {
     told.push(answer)
     isTold.resolve()
   }
   thread.on('message', tell)
-  thread.once('error', () => tell({ trouble: troubleOf(new StorageFault('busy', 'The thread has died.')) }))
+  thread.once('error', () => tell({ trouble: serializeError(new StorageFault('busy', 'The thread has died.')) }))
   // The last, also of one that was ended from outside.
-  thread.once('exit', () => tell({ trouble: troubleOf(new StorageFault('unwanted', 'It was ended.')) }))
+  thread.once('exit', () => tell({ trouble: serializeError(new StorageFault('cancelled', 'It was ended.')) }))
   for (;;) {
     const answer = told.shift()
     if (!answer) {
       await isTold.promise
       isTold = Promise.withResolvers()
-    } else if ('trouble' in answer) throw errorOf(answer.trouble)
+    } else if ('trouble' in answer) throw deserializeError(answer.trouble)
     else if ('isOver' in answer) return
     else yield answer
   }

@@ -1,8 +1,8 @@
 import { FairQueue } from '../lib/fair-queue.ts'
-import { type Found, nobodyWaits, type Seeker, type Statement, StorageFault } from './storage.ts'
+import { cancelled, type SearchOptions, type SearchResult, type Statement, StorageFault } from './storage.ts'
 
 /** One search, as it is sent to a thread. */
-export interface Task extends Statement {
+export interface SearchTask extends Statement {
   /** from 1 upwards; whoever wants it to end writes this number where the thread looks */
   id: number
   ms: number
@@ -12,7 +12,7 @@ export interface Task extends Statement {
 
 /** What carries out one search at a time, and can be stopped in the middle. */
 export interface Searcher {
-  run(statement: Statement, ms: number, seeker: Seeker): Promise<Found>
+  run(statement: Statement, ms: number, seeker: SearchOptions): Promise<SearchResult>
   stop(): void
   close(): Promise<void>
 }
@@ -38,7 +38,7 @@ export class Searches {
     this.#slow = new Lane(start, slow)
   }
 
-  async search(statement: Statement, seeker: Seeker): Promise<Found> {
+  async search(statement: Statement, seeker: SearchOptions): Promise<SearchResult> {
     const ms = seeker.seconds * 1000
     try {
       return await this.#quick.search(statement, seeker, Math.min(ms, QUICK_MS))
@@ -71,9 +71,9 @@ export class Searches {
 
 interface Waiting {
   statement: Statement
-  seeker: Seeker
+  seeker: SearchOptions
   ms: number
-  resolve(found: Found): void
+  resolve(found: SearchResult): void
   reject(error: Error): void
 }
 
@@ -94,16 +94,16 @@ class Lane {
     this.#most = most
   }
 
-  search(statement: Statement, seeker: Seeker, ms: number): Promise<Found> {
-    const { username, gone } = seeker
+  search(statement: Statement, seeker: SearchOptions, ms: number): Promise<SearchResult> {
+    const { username, signal } = seeker
     // Who has gone before is not heard to go.
-    if (gone?.aborted) return Promise.reject(nobodyWaits())
+    if (signal?.aborted) return Promise.reject(cancelled())
     if (this.#waiting.lengthOf(username) >= MAX_PER_PERSON || this.#waiting.size >= MAX_WAITING)
       return Promise.reject(new StorageFault('busy', 'Too many searches are waiting.'))
     return new Promise((resolve, reject) => {
       const one: Waiting = { statement, seeker, ms, resolve, reject }
-      gone?.addEventListener('abort', () => {
-        if (this.#waiting.remove(username, one)) reject(nobodyWaits())
+      signal?.addEventListener('abort', () => {
+        if (this.#waiting.remove(username, one)) reject(cancelled())
       })
       this.#waiting.add(username, one)
       this.#serve()
@@ -128,7 +128,7 @@ class Lane {
   }
 
   async close(): Promise<void> {
-    for (let one = this.#waiting.next(() => true); one; one = this.#waiting.next(() => true)) one.reject(nobodyWaits())
+    for (let one = this.#waiting.next(() => true); one; one = this.#waiting.next(() => true)) one.reject(cancelled())
     await Promise.all(this.#all.map((searcher) => searcher.close()))
   }
 
@@ -163,16 +163,16 @@ class Lane {
   }
 
   async #run(searcher: Searcher, { statement, seeker, ms, resolve, reject }: Waiting) {
-    const { username, gone } = seeker
+    const { username, signal } = seeker
     this.#running.add(username)
     const stop = () => searcher.stop()
-    gone?.addEventListener('abort', stop)
+    signal?.addEventListener('abort', stop)
     try {
       resolve(await searcher.run(statement, ms, seeker))
     } catch (error) {
       reject(error as Error)
     }
-    gone?.removeEventListener('abort', stop)
+    signal?.removeEventListener('abort', stop)
     this.#running.delete(username)
     if (this.#all.includes(searcher)) this.#idle.push(searcher)
     this.#serve()

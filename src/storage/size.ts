@@ -1,10 +1,10 @@
-import type { Found, Row, Unit } from './storage.ts'
+import type { Row, SearchResult, Unit } from './storage.ts'
 
 /** A page that would be larger ends earlier, with `next`. */
 export const PAGE_BYTES = 1_048_576
 
 /** Roughly what a row takes: the characters of its texts, and a little for all else. */
-export function sizeOf(row: Row): number {
+export function rowBytes(row: Row): number {
   let size = 0
   for (const name in row) {
     const value = row[name]
@@ -14,11 +14,11 @@ export function sizeOf(row: Row): number {
 }
 
 /** Rows as they come, until they get too large; the first always. */
-export function takeUpTo(rows: Iterable<Row>, bytes: number): Found {
+export function takeUpTo(rows: Iterable<Row>, bytes: number): SearchResult {
   const taken: Row[] = []
   let left = bytes
   for (const row of rows) {
-    left -= sizeOf(row)
+    left -= rowBytes(row)
     if (left < 0 && taken.length > 0) return { rows: taken, isCut: true }
     taken.push(row)
   }
@@ -26,7 +26,7 @@ export function takeUpTo(rows: Iterable<Row>, bytes: number): Found {
 }
 
 /** Characters of what is sent of a unit. */
-export function lengthOf({ steps }: Unit): number {
+export function unitCharacters({ steps }: Unit): number {
   const texts = new Set<string>()
   let size = 0
   for (const { sql, parameters } of steps) {

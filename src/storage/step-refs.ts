@@ -1,19 +1,23 @@
-import type { Handed, HandedAll, Row, Statement } from './storage.ts'
+import type { PriorRowsRef, Row, Statement, StepRef } from './storage.ts'
 
 /** What earlier steps of a unit hand to later ones. */
 
-export const isHanded = (value: unknown): value is Handed | HandedAll => typeof value === 'object' && value !== null
+export const isStepRef = (value: unknown): value is StepRef | PriorRowsRef =>
+  typeof value === 'object' && value !== null
 
 /** A statement with what earlier steps hand to it. */
-export function filledIn<Step extends Statement>(step: Step, earlier: Row[][]): Step {
+export function resolveRefs<Step extends Statement>(step: Step, earlier: Row[][]): Step {
   if (earlier.length === 0) return step
-  return { ...step, parameters: step.parameters.map((value) => (isHanded(value) ? handed(value, earlier) : value)) }
+  return {
+    ...step,
+    parameters: step.parameters.map((value) => (isStepRef(value) ? resolveRef(value, earlier) : value)),
+  }
 }
 
-const handed = (value: Handed | HandedAll, earlier: Row[][]): unknown =>
-  'all' in value ? allOf(value, earlier) : earlier[value.step]?.[0]?.[value.column]
+const resolveRef = (value: StepRef | PriorRowsRef, earlier: Row[][]): unknown =>
+  'all' in value ? priorRows(value, earlier) : earlier[value.step]?.[0]?.[value.column]
 
-function allOf({ stubs, stubsIfLong, longest }: HandedAll, earlier: Row[][]): string {
+function priorRows({ stubs, stubsIfLong, longest }: PriorRowsRef, earlier: Row[][]): string {
   const text = JSON.stringify(withStubs(earlier, stubs))
   return text.length <= longest ? text : JSON.stringify(withStubs(earlier, [...stubs, ...stubsIfLong]))
 }

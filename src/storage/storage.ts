@@ -1,16 +1,9 @@
-import type { Kysely } from 'kysely'
-import type { Dialect } from './dialect.ts'
+import type { Database, Dialect } from './dialect.ts'
 
 export * from './dialect.ts'
 export * from './faults.ts'
 
 /** What the house asks of an engine. Nothing outside this folder names one. */
-
-/** Tables are made from models at run time, so their columns are only known then. */
-export type AnyTables = Record<string, Record<string, unknown>>
-
-/** Puts statements together. What it selects is a bounded look; what it changes is a unit of its own. */
-export type Database = Kysely<AnyTables> & { readonly dialect: Dialect }
 
 export type SqlValue = string | number | null
 
@@ -21,7 +14,7 @@ export const literal = (value: SqlValue) =>
 export type Row = Record<string, unknown>
 
 /** What an engine may have at once, on the thread that serves, or only after a while. */
-export type Soon<Value> = Value | Promise<Value>
+export type MaybePromise<Value> = Value | Promise<Value>
 
 export interface Statement {
   readonly sql: string
@@ -42,7 +35,7 @@ export interface Unit {
   /** units of the same name are carried out one after the other, whoever writes them */
   alone?: string
   /** its rows may have so many bytes; else it is undone */
-  most?: number
+  maxBytes?: number
   /** nobody wants to know what its steps return */
   silent?: true
 }
@@ -52,13 +45,13 @@ export interface Step extends Statement {
   /** if it returns no row, it has missed, and the unit is undone */
   must?: boolean
   /** a record that nobody else may change from before this step until the end of the unit */
-  holds?: { table: string; id: number }
+  locks?: { table: string; id: number }
   /** its rows are records; of those that are journalled each version can be looked up again */
   returns?: 'record' | 'journalled record'
 }
 
 /** In the place of a parameter: a column of the row that an earlier step has returned. */
-export interface Handed {
+export interface StepRef {
   step: number
   column: string
 }
@@ -67,7 +60,7 @@ export interface Handed {
  * In the place of a parameter: the rows of all steps before, as JSON. Of some steps only the ids and versions, and of others
  * where it would have more characters than that.
  */
-export interface HandedAll {
+export interface PriorRowsRef {
   all: true
   stubs: number[]
   stubsIfLong: number[]
@@ -75,44 +68,44 @@ export interface HandedAll {
 }
 
 /** Who waits for a search, and for how long. */
-export interface Seeker {
+export interface SearchOptions {
   /** one person's slow searches take turns among themselves */
   username: string
   seconds: number
   /** more than this is not read: the rows end earlier */
   bytes: number
   /** nobody waits any more */
-  gone?: AbortSignal | undefined
+  signal?: AbortSignal | undefined
   /** the shapes that the statement was made for; if one is another by now, the search is stale */
   shapes: Record<string, string>
 }
 
-export interface Found {
+export interface SearchResult {
   rows: Row[]
   /** there was more than the seeker's bytes */
   isCut: boolean
 }
 
-export interface JobPlace {
+export interface JobModule {
   module: string
   name: string
 }
 
 /** Work on the tables that is done elsewhere: a function `(db, input)` that a module exports, all plain values. */
-export interface Job<Input, Result> extends JobPlace {
+export interface Job<Input, Result> extends JobModule {
   /** never set; it lets the compiler know what goes in and comes out */
   types?: (input: Input) => Result
 }
 
-export const jobAt = <Input, Result>(module: string, name = 'run'): Job<Input, Result> => ({ module, name })
+export const defineJob = <Input, Result>(module: string, name = 'run'): Job<Input, Result> => ({ module, name })
 
 /** How rows become text, where they are gone through. */
-export interface TextOf<Input> extends JobPlace {
-  types?: (input: Input) => { head: string; textOf(row: Row): string }
+export interface RowFormatter<Input> extends JobModule {
+  types?: (input: Input) => { head: string; format(row: Row): string }
 }
 
 /** Some text, and how many rows are in it. */
-export interface Piece {
+export interface Chunk {
   bytes: Uint8Array
   rows: number
 }
@@ -123,7 +116,7 @@ export interface Progress {
 }
 
 /** Which models nodes agree to serve. What a model is, is not known here: they are a text. */
-export interface Published {
+export interface PublishedModels {
   /** grows whenever others are published */
   generation(): Promise<number>
   latest(): Promise<{ fingerprint: string; models: string } | undefined>
@@ -131,7 +124,7 @@ export interface Published {
 }
 
 /** What there is to count. */
-export interface Figures {
+export interface StorageStats {
   /** bytes */
   database: number
   /** of what is not in the database itself yet */
@@ -155,31 +148,36 @@ export interface Storage {
   readonly dialect: Dialect
 
   /** A bounded look, never a scan. */
-  read(statement: Statement): Soon<Row[]>
-  readOne(statement: Statement): Soon<Row | undefined>
+  read(statement: Statement): MaybePromise<Row[]>
+  readOne(statement: Statement): MaybePromise<Row | undefined>
 
   /** The same, but no more than so many bytes: the rows end earlier, after the first. */
-  readUpTo(statement: Statement, bytes: number): Soon<Found>
+  readUpTo(statement: Statement, bytes: number): MaybePromise<SearchResult>
 
   /** The shape that a table has now; undefined if none is known. */
   shape(table: string): string | undefined
   /** Makes sure that this is so in this very moment: others may have changed tables just now. */
-  lookAtShapes(): Promise<void>
+  refreshShapes(): Promise<void>
 
   /** As long as this number is the same, so is everything that is read. */
-  moment(): number
+  snapshotId(): number
 
   /** What may have to go through many rows, on another thread, until the time is over or nobody waits any more. */
-  search(statement: Statement, seeker: Seeker): Promise<Found>
+  search(statement: Statement, seeker: SearchOptions): Promise<SearchResult>
 
   /**
    * Goes through all rows of a statement, of one moment, on a thread of its own, as fast as the pieces are taken. `text`
    * is a function `(input) => { head, textOf(row) }` that a module exports. Ends with a fault, or when nobody goes on.
    */
-  walk<Input>(statement: Statement, text: TextOf<Input>, input: Input, seeker: Seeker): AsyncGenerator<Piece>
+  streamRows<Input>(
+    statement: Statement,
+    text: RowFormatter<Input>,
+    input: Input,
+    seeker: SearchOptions,
+  ): AsyncGenerator<Chunk>
 
   /** Whether a statement would go through a whole table, or sort it. */
-  goesThrough(statement: Statement, table: string): Soon<boolean>
+  needsScan(statement: Statement, table: string): MaybePromise<boolean>
 
   /** Resolves with the rows of each step when the unit is on disk. Units that arrive together share a commit. */
   write(unit: Unit): Promise<Row[][]>
@@ -191,25 +189,25 @@ export interface Storage {
   change<Input, Result>(job: Job<Input, Result>, input: Input, swap?: () => void): Promise<Result>
 
   /** Looks at tables for as long as it takes, on another thread, and changes nothing. */
-  study<Input, Result>(
+  runReadJob<Input, Result>(
     job: Job<Input, Result>,
     input: Input,
     onProgress?: (progress: Progress) => void,
   ): Promise<Result>
 
   /** Up to which number changes are all there: nobody who is still writing can have a lower one. */
-  settled(): Soon<number>
+  settled(): MaybePromise<number>
 
   /** Where several nodes share a database: the models that are served. */
-  readonly published?: Published
+  readonly published?: PublishedModels
 
   /** The secret that signs cookies, made when it is first asked for: the same for all who use this database. */
-  secret(): Soon<string>
+  secret(): MaybePromise<string>
   /** Takes over the secret of another database. */
-  keepSecret(secret: string): Soon<void>
+  setSecret(secret: string): MaybePromise<void>
 
   /** What there is to count. */
-  figures(): Soon<Figures>
+  stats(): MaybePromise<StorageStats>
 
   /** A consistent copy of everything, checked; undefined where backups are somebody else's. */
   backup?(target: string, onProgress?: (progress: Progress) => void): Promise<void>
@@ -219,4 +217,4 @@ export interface Storage {
 }
 
 /** Tables that are being made anew begin with this: what they refer to is not there yet. */
-export const DRAFT = 'dossier_draft__'
+export const DRAFT_PREFIX = 'dossier_draft__'

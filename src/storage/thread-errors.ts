@@ -4,13 +4,13 @@ import { DatabaseError, type FaultDetails, Refused, StorageFault } from './stora
  * How threads tell each other that something went wrong: an error as a plain value, and back. Messages are JSON texts,
  * which cost half of what objects cost to send.
  */
-export type Trouble =
+export type SerializedError =
   | { kind: 'fault'; fault: StorageFault['kind']; message: string; details: FaultDetails }
   | { kind: 'refused'; reasons: string[] }
   | { kind: 'database'; message: string }
   | { kind: 'other'; message: string; stack: string | undefined; code: string | undefined }
 
-export function troubleOf(error: unknown): Trouble {
+export function serializeError(error: unknown): SerializedError {
   if (error instanceof StorageFault) {
     const { kind: fault, message, details } = error
     return { kind: 'fault', fault, message, details }
@@ -21,7 +21,7 @@ export function troubleOf(error: unknown): Trouble {
   return { kind: 'other', message, stack, code }
 }
 
-export function errorOf(trouble: Trouble): Error {
+export function deserializeError(trouble: SerializedError): Error {
   if (trouble.kind === 'fault') return new StorageFault(trouble.fault, trouble.message, trouble.details)
   if (trouble.kind === 'refused') return new Refused(trouble.reasons)
   if (trouble.kind === 'database') return new DatabaseError(trouble.message)

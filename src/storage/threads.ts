@@ -11,7 +11,7 @@ export function startThread(module: string, workerData: object): Worker {
 const NICE = 10
 
 /** Lets the thread that serves everybody go first, where the system knows threads by number. */
-export function standBack(self = '/proc/thread-self'): void {
+export function lowerPriority(self = '/proc/thread-self'): void {
   try {
     setPriority(Number(readlinkSync(self).split('/').at(-1)), NICE)
   } catch {

@@ -5,12 +5,12 @@ import { type Database, DatabaseError } from './storage.ts'
 const NAME = 'unfinished move'
 
 /** Whose move it is; undefined if none is under way. */
-async function moverOf(db: Database): Promise<string | undefined> {
+async function readMover(db: Database): Promise<string | undefined> {
   const row = await db.selectFrom('dossier_state').select('value').where('name', '=', NAME).executeTakeFirst()
   return row?.value as string | undefined
 }
 
-export const isUnfinished = async (db: Database): Promise<boolean> => (await moverOf(db)) !== undefined
+export const isUnfinished = async (db: Database): Promise<boolean> => (await readMover(db)) !== undefined
 
 /** Marks it as one's own, whoever's it was before. */
 export async function markUnfinished(db: Database, token: string): Promise<void> {
@@ -20,7 +20,7 @@ export async function markUnfinished(db: Database, token: string): Promise<void>
 
 /** Somebody may have begun another move into the same place. */
 export async function requireMover(db: Database, token: string): Promise<void> {
-  if ((await moverOf(db)) !== token)
+  if ((await readMover(db)) !== token)
     throw new DatabaseError('Another move into the same place has begun meanwhile. Let that one come to its end.')
 }
 

@@ -5,7 +5,7 @@ import { all, type Condition, EVERYTHING, is, NOTHING } from './condition.ts'
  * What every statement on records is limited by: first what somebody reaches, then what else is asked. The one function
  * that joins them. `owner` is the name that is bound: a remembered statement has a hole there.
  */
-export function within({ scope }: Pick<Reach, 'scope'>, owner: unknown, ...conditions: Condition[]): Condition {
+export function withReach({ scope }: Pick<Reach, 'scope'>, owner: unknown, ...conditions: Condition[]): Condition {
   const reach = scope === 'own' ? is`"createdBy" = ${owner}` : scope === 'all' ? EVERYTHING : NOTHING
   return all([reach, ...conditions])
 }

@@ -1,6 +1,6 @@
 import { newAjv } from '../model/ajv.ts'
 import type { Field, Model } from '../model/model.ts'
-import { tableOf } from '../model/model.ts'
+import { tableName } from '../model/model.ts'
 import { createRules } from '../model/rules.ts'
 import type { Database, Row, TableState } from '../storage/storage.ts'
 import { columnType, rowDecoder } from './columns.ts'
@@ -37,7 +37,7 @@ export async function countBrokenRules(db: Database, model: Model, table: TableS
       broken.set(field, { records: records + 1, ids: records < NAMED ? [...ids, row.id as number] : ids })
     }
   }
-  for await (const rows of storedRows(db, tableOf(model), columns)) rows.forEach(look)
+  for await (const rows of storedRows(db, tableName(model), columns)) rows.forEach(look)
   return broken
 }
 

@@ -1,4 +1,4 @@
-import { formatOf } from '../model/formats.ts'
+import { findFormat } from '../model/formats.ts'
 import type { Field, Model } from '../model/model.ts'
 import { decimalKey } from '../storage/decimal.ts'
 import type { Row, SqlValue, TableDialect } from '../storage/storage.ts'
@@ -12,7 +12,7 @@ export function columnType(field: Field): string {
   if (field.type === 'number') return 'REAL'
   if (field.type === 'boolean') return 'BOOLEAN'
   if (field.type === 'array' || field.type === 'object') return `${field.type.toUpperCase()}_TEXT`
-  const meaning = formatOf(field.format)?.column
+  const meaning = findFormat(field.format)?.column
   return meaning ? `${meaning}_TEXT` : 'TEXT'
 }
 
@@ -21,7 +21,7 @@ export function encode(field: Field, value: unknown): SqlValue {
   if (value === null || value === undefined) return null
   if (field.type === 'boolean') return value === true ? 1 : 0
   if (field.type === 'array' || field.type === 'object') return JSON.stringify(value)
-  if (field.type === 'string') return formatOf(field.format)?.canonical?.(value as string) ?? (value as string)
+  if (field.type === 'string') return findFormat(field.format)?.canonical?.(value as string) ?? (value as string)
   return value as number
 }
 

@@ -1,5 +1,5 @@
 import type { Field, Model, Template } from '../model/model.ts'
-import { fieldsOf } from '../model/template.ts'
+import { templateFields } from '../model/template.ts'
 import type { Row, SqlValue, Statement, Storage, TableDialect } from '../storage/storage.ts'
 import { encode } from './columns.ts'
 import { computedExpression, quote } from './ddl.ts'
@@ -12,14 +12,14 @@ const CAST: Partial<Record<Field['type'], string>> = {
 }
 
 /** Computes the fields of a record that is not in its table, by the very expressions that the table has. */
-export function computerOf(storage: Storage, model: Model): (record: Row) => Promise<Row> {
+export function createComputer(storage: Storage, model: Model): (record: Row) => Promise<Row> {
   const isAny = model.fields.some((field) => field.computed)
-  const computing = computingOf(model, storage.dialect.tables)
+  const computing = createComputeStatement(model, storage.dialect.tables)
   return async (record) => (isAny ? { ...record, ...(await storage.readOne(computing(record))) } : record)
 }
 
 /** The statement that computes them, of a model that has some. */
-export function computingOf(model: Model, dialect: TableDialect): (record: Row) => Statement {
+export function createComputeStatement(model: Model, dialect: TableDialect): (record: Row) => Statement {
   const computed = model.fields.filter((field) => field.computed)
   let prepared: ReturnType<typeof prepare> | undefined
   return (record) => {
@@ -38,7 +38,7 @@ function bindable(field: Field, value: unknown): SqlValue {
 }
 
 function prepare(model: Model, computed: Field[], dialect: TableDialect) {
-  const names = new Set(computed.flatMap(({ computed: template }) => fieldsOf(template as Template)))
+  const names = new Set(computed.flatMap(({ computed: template }) => templateFields(template as Template)))
   const sources = model.fields.filter(({ name }) => names.has(name))
   const given = sources.map(({ name, type }) => `${CAST[type] ?? '?'} AS ${quote(name)}`)
   const wanted = computed.map(

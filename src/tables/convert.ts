@@ -1,5 +1,5 @@
 import { inexactNumbers, isExact, repeatedKey } from '../lib/json-numbers.ts'
-import { formatOf } from '../model/formats.ts'
+import { findFormat } from '../model/formats.ts'
 import type { Field } from '../model/model.ts'
 import { decimalKey } from '../storage/decimal.ts'
 
@@ -16,7 +16,7 @@ function toText(value: string | number, from: string, { format: name }: Field): 
   const text = from === 'BOOLEAN' ? String(value === 1) : String(value)
   // Midnight is what a day becomes; any other time would be lost.
   const plain = from === 'DATETIME_TEXT' && name === 'date' ? text.replace('T00:00:00.000Z', '') : text
-  const format = formatOf(name)
+  const format = findFormat(name)
   if (!format?.validate) return plain
   // Moments are stored to the millisecond.
   if (!format.validate(plain) || /\.\d{3}\d*[1-9]/.test(format.canonical ? plain : '')) return undefined
@@ -31,7 +31,7 @@ function toInteger(value: string | number): number | undefined {
 /** A text becomes a number if it means the same number: "1.50" does, "0.10000000000000000001" does not. */
 function toNumber(value: string | number): number | undefined {
   if (typeof value === 'number') return value
-  const isDecimal = formatOf('decimal')?.validate as (text: string) => boolean
+  const isDecimal = findFormat('decimal')?.validate as (text: string) => boolean
   const number = Number(value)
   if (!isDecimal(value) || !isDecimal(String(number))) return undefined
   return decimalKey(String(number)) === decimalKey(value) && isExact(value) ? number : undefined

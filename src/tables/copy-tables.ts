@@ -1,13 +1,13 @@
 import { sql } from 'kysely'
-import { type Model, tableOf } from '../model/model.ts'
-import { type Column, type Database, DatabaseError, type Row, type TableState } from '../storage/storage.ts'
+import { type Model, tableName } from '../model/model.ts'
+import { type Database, DatabaseError, type Row, type TableColumn, type TableState } from '../storage/storage.ts'
 import { isUnfinished, markFinished, markUnfinished, requireMover } from '../storage/unfinished.ts'
 import { createTable } from './ddl.ts'
 import { execute } from './execute.ts'
 import { hiddenColumns } from './plan-renames.ts'
 
 /** What goes from one database to another, whichever engines they are: tables as they are, row by row. */
-export interface Moved {
+export interface CopiedTable {
   table: string
   columns: string[]
   /** by what rows are put in order; a number lets large tables be read in portions */
@@ -19,7 +19,7 @@ export interface Moved {
 const ROWID = 'rowid'
 
 /** The service's own tables, those that others refer to first. What follows from records is made anew. */
-export const OWN_TABLES: Moved[] = [
+export const OWN_TABLES: CopiedTable[] = [
   own('dossier_users', 'username password roles enabled createdOn lastLogin lastAddress'),
   own('dossier_former', 'username'),
   own('dossier_sessions', 'id username createdOn lastSeen address'),
@@ -33,23 +33,23 @@ export const OWN_TABLES: Moved[] = [
   own('dossier_changes', 'change model id version operation by at createdBy batch fields was became whole', true),
 ]
 
-function own(table: string, names: string, isNumbered = false): Moved {
+function own(table: string, names: string, isNumbered = false): CopiedTable {
   const columns = names.split(' ')
   return { table, columns, order: columns[0] as string, isNumbered }
 }
 
 /** A table of records, and how it is made elsewhere: also what no field shows any more, and what no file describes. */
-export interface MovedTable extends Moved {
+export interface CopiedModelTable extends CopiedTable {
   model: Model | undefined
-  hidden: Column[]
+  hidden: TableColumn[]
 }
 
-export async function tablesOf(db: Database, models: Model[]): Promise<MovedTable[]> {
-  const moved: MovedTable[] = []
+export async function tablesToCopy(db: Database, models: Model[]): Promise<CopiedModelTable[]> {
+  const moved: CopiedModelTable[] = []
   for (const name of await db.dialect.tables.modelTables(db)) {
     const table = (await db.dialect.tables.readTable(db, name)) as TableState
     const stored = table.columns.filter(({ generated }) => generated === undefined)
-    const model = models.find((one) => tableOf(one) === name)
+    const model = models.find((one) => tableName(one) === name)
     const hidden = hiddenColumns(model ?? ({ fields: [] } as unknown as Model), stored)
     moved.push({
       table: name,
@@ -64,7 +64,7 @@ export async function tablesOf(db: Database, models: Model[]): Promise<MovedTabl
 }
 
 /** The job that begins a move: from then on the database is marked. What another one has left there goes. */
-export async function begin(db: Database, token: string): Promise<void> {
+export async function prepareTarget(db: Database, token: string): Promise<void> {
   if (!(await isUnfinished(db))) {
     await requireEmpty(db)
     await markUnfinished(db, token)
@@ -88,7 +88,10 @@ async function requireEmpty(db: Database): Promise<void> {
 export const finish = (db: Database, token: string): Promise<void> => markFinished(db, token)
 
 /** The job that makes the tables, without indexes and triggers: those come when all is there. */
-export async function make(db: Database, { tables, token }: { tables: MovedTable[]; token: string }): Promise<void> {
+export async function createTables(
+  db: Database,
+  { tables, token }: { tables: CopiedModelTable[]; token: string },
+): Promise<void> {
   await requireMover(db, token)
   for (const { table, model, hidden } of tables) {
     const described = model ?? ({ name: table, fields: [] } as unknown as Model)
@@ -97,9 +100,9 @@ export async function make(db: Database, { tables, token }: { tables: MovedTable
 }
 
 /** Values that one statement may have. */
-const MOST_VALUES = 20_000
+const MAX_VALUES = 20_000
 
-export interface Put {
+export interface RowsToInsert {
   table: string
   columns: string[]
   rows: Row[]
@@ -107,9 +110,9 @@ export interface Put {
 }
 
 /** The job that puts some rows into a table. */
-export async function put(db: Database, { table, columns, rows, token }: Put) {
+export async function insertRows(db: Database, { table, columns, rows, token }: RowsToInsert) {
   await requireMover(db, token)
-  const most = Math.floor(MOST_VALUES / columns.length)
+  const most = Math.floor(MAX_VALUES / columns.length)
   for (let from = 0; from < rows.length; from += most)
     await db
       .insertInto(table)
@@ -118,12 +121,15 @@ export async function put(db: Database, { table, columns, rows, token }: Put) {
 }
 
 /** The job that lets numbers go on where they were: none is given away twice. */
-export async function goOn(db: Database, numbers: { table: string; order: string; last: number }[]): Promise<void> {
+export async function setLastNumbers(
+  db: Database,
+  numbers: { table: string; order: string; last: number }[],
+): Promise<void> {
   for (const { table, order, last } of numbers)
-    for (const text of db.dialect.tables.goOnFrom(table, order, last)) await execute(db, text)
+    for (const text of db.dialect.tables.setLastNumber(table, order, last)) await execute(db, text)
 }
 
-export async function lastNumberOf(db: Database, { table, order }: Moved): Promise<number> {
+export async function readLastNumber(db: Database, { table, order }: CopiedTable): Promise<number> {
   const { rows } = await execute(db, db.dialect.tables.lastNumber(table, order))
   return (rows[0] as { last: number }).last
 }
@@ -132,13 +138,13 @@ export async function lastNumberOf(db: Database, { table, order }: Moved): Promi
 const PORTION = 2000
 
 /** All rows of a table, in portions where they have numbers. */
-export async function* portionsOf(db: Database, moved: Moved): AsyncGenerator<Row[]> {
-  if (!moved.isNumbered) return yield await allOf(db, moved)
+export async function* readPortions(db: Database, moved: CopiedTable): AsyncGenerator<Row[]> {
+  if (!moved.isNumbered) return yield await readAll(db, moved)
   const { table, columns, order } = moved
   let last = Number.MIN_SAFE_INTEGER
   for (let size = PORTION; size === PORTION; ) {
     const { rows } = await sql<Row>`
-      SELECT ${namesOf(columns)} FROM ${sql.table(table)} WHERE ${sql.ref(order)} > ${last}
+      SELECT ${columnList(columns)} FROM ${sql.table(table)} WHERE ${sql.ref(order)} > ${last}
       ORDER BY ${sql.ref(order)} LIMIT ${PORTION}`.execute(db)
     yield rows
     size = rows.length
@@ -147,12 +153,12 @@ export async function* portionsOf(db: Database, moved: Moved): AsyncGenerator<Ro
 }
 
 /** In an order that is the same to all engines, which do not sort texts alike. */
-async function allOf(db: Database, { table, columns, order }: Moved): Promise<Row[]> {
+async function readAll(db: Database, { table, columns, order }: CopiedTable): Promise<Row[]> {
   const inOrder = order === ROWID ? sql`ORDER BY rowid` : sql``
-  const { rows } = await sql<Row>`SELECT ${namesOf(columns)} FROM ${sql.table(table)} ${inOrder}`.execute(db)
+  const { rows } = await sql<Row>`SELECT ${columnList(columns)} FROM ${sql.table(table)} ${inOrder}`.execute(db)
   if (order === ROWID) return rows
   const keyed = rows.map((row) => ({ row, key: JSON.stringify(columns.map((name) => row[name])) }))
   return keyed.sort((a, b) => (a.key < b.key ? -1 : 1)).map(({ row }) => row)
 }
 
-const namesOf = (columns: string[]) => sql.join(columns.map((name) => sql.ref(name)))
+const columnList = (columns: string[]) => sql.join(columns.map((name) => sql.ref(name)))

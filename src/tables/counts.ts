@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { type Model, tableOf } from '../model/model.ts'
+import { type Model, tableName } from '../model/model.ts'
 import type { Database, Statement, Storage, TableDialect, Trigger } from '../storage/storage.ts'
 import { execute } from './execute.ts'
 
@@ -28,9 +28,9 @@ const actualCounts = (table: string) =>
 
 /** Whether what was kept is not what there is: somebody has changed the table by hand, without the triggers. */
 export async function isMiscounted(db: Database, model: Model): Promise<boolean> {
-  const actual = actualCounts(tableOf(model))
+  const actual = actualCounts(tableName(model))
   const kept = sql`
-    SELECT tbl, block, sum(live) AS live FROM dossier_counts WHERE tbl = ${tableOf(model)}
+    SELECT tbl, block, sum(live) AS live FROM dossier_counts WHERE tbl = ${tableName(model)}
     GROUP BY tbl, block HAVING sum(live) <> 0`
   const { rows } = await sql<{ wrong: number }>`
     SELECT EXISTS (${actual} EXCEPT ${kept}) OR EXISTS (${kept} EXCEPT ${actual}) AS wrong`.execute(db)
@@ -38,14 +38,14 @@ export async function isMiscounted(db: Database, model: Model): Promise<boolean>
 }
 
 export async function recount(db: Database, model: Model): Promise<void> {
-  for (const text of db.dialect.tables.holdStill(tableOf(model))) await execute(db, text)
-  await sql`DELETE FROM dossier_counts WHERE tbl = ${tableOf(model)}`.execute(db)
-  await sql`INSERT INTO dossier_counts (tbl, block, live) ${actualCounts(tableOf(model))}`.execute(db)
+  for (const text of db.dialect.tables.lockTable(tableName(model))) await execute(db, text)
+  await sql`DELETE FROM dossier_counts WHERE tbl = ${tableName(model)}`.execute(db)
+  await sql`INSERT INTO dossier_counts (tbl, block, live) ${actualCounts(tableName(model))}`.execute(db)
 }
 
 /** The counts of one model, as finds use them. */
-export function countsOf(storage: Storage, model: Model) {
-  const table = tableOf(model)
+export function createCounter(storage: Storage, model: Model) {
+  const table = tableName(model)
   const blocks: Statement = {
     sql: 'SELECT block, CAST(sum(live) AS BIGINT) AS live FROM dossier_counts WHERE tbl = ? GROUP BY block ORDER BY block',
     parameters: [table],
@@ -59,7 +59,7 @@ export function countsOf(storage: Storage, model: Model) {
 
   /** Finds of one moment share it. */
   function total(): Promise<number> {
-    const moment = storage.moment()
+    const moment = storage.snapshotId()
     if (known.moment !== moment) known = { moment, total: readTotal() }
     return known.total
   }

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { type Field, type Model, type Reference, type Template, tableOf } from '../model/model.ts'
+import { type Field, type Model, type Reference, type Template, tableName } from '../model/model.ts'
 import { literal, type SqlValue, type TableDialect } from '../storage/storage.ts'
 import { columnType, comparable } from './columns.ts'
 
@@ -23,42 +23,42 @@ const itself = (table: string) => table
 export function createTable(
   model: Model,
   dialect: TableDialect,
-  name = tableOf(model),
+  name = tableName(model),
   hidden: { name: string; type: string }[] = [],
   parentName = itself,
 ): string {
   const columns = [
     ...dialect.systemColumns,
     ...model.fields.map((field) => columnDefinition(field, model, dialect, parentName)),
-    ...hidden.map((column) => `${quote(column.name)} ${dialect.typeOf(column.type)}`),
+    ...hidden.map((column) => `${quote(column.name)} ${dialect.columnType(column.type)}`),
   ]
-  const remarks = model.fields.flatMap((field) => remarkOn(field, model, dialect, name))
+  const remarks = model.fields.flatMap((field) => commentsOn(field, model, dialect, name))
   return [`CREATE TABLE ${quote(name)} (${columns.join(', ')})`, ...remarks].join('; ')
 }
 
 /** What is kept beside a computed column. */
-export function remarkOn(field: Field, model: Model, dialect: TableDialect, table = tableOf(model)): string[] {
-  return field.computed ? dialect.remark(table, field.name, columnDefinition(field, model, dialect)) : []
+export function commentsOn(field: Field, model: Model, dialect: TableDialect, table = tableName(model)): string[] {
+  return field.computed ? dialect.comment(table, field.name, columnDefinition(field, model, dialect)) : []
 }
 
 /** Without a default: what a field starts with is what its file says now, and is written with every record. */
 export function columnDefinition(field: Field, model: Model, dialect: TableDialect, parentName = itself): string {
-  const start = `${quote(field.name)} ${dialect.typeOf(columnType(field))}`
+  const start = `${quote(field.name)} ${dialect.columnType(columnType(field))}`
   if (field.computed) return `${start} ${dialect.generated(computedExpression(field.computed, model, dialect))}`
   if (!field.reference) return start
-  const { table, onDelete } = foreignKeyOf(field.reference)
+  const { table, onDelete } = foreignKeyFor(field.reference)
   return `${start} ${dialect.refersTo(parentName(table), onDelete)}`
 }
 
 /** A restrict is checked at the end of the statement, so that a cascade may take both records at once. */
 const ON_DELETE = { restrict: 'NO ACTION', clear: 'SET NULL', cascade: 'CASCADE' }
 
-export function foreignKeyOf({ model, onDelete }: Reference): { table: string; onDelete: string } {
-  return { table: tableOf({ name: model }), onDelete: ON_DELETE[onDelete] }
+export function foreignKeyFor({ model, onDelete }: Reference): { table: string; onDelete: string } {
+  return { table: tableName({ name: model }), onDelete: ON_DELETE[onDelete] }
 }
 
 /** What a write has to know of a table: which columns there are, and what they hold. Every write is guarded by it. */
-export function shapeOf(model: Model): string {
+export function tableShape(model: Model): string {
   const known = shapes.get(model)
   if (known !== undefined) return known
   const columns = model.fields.filter((field) => !field.computed).map((field) => `${field.name} ${columnType(field)}`)
@@ -70,20 +70,21 @@ export function shapeOf(model: Model): string {
 const shapes = new WeakMap<Model, string>()
 
 /** Of an index that is made while one of its name is still there. */
-export const twinOf = (index: Index): Index => ({ ...index, name: `${index.name}__again` })
+export const twinIndex = (index: Index): Index => ({ ...index, name: `${index.name}__again` })
 
-export const isCalled = (index: Index, name: string | undefined) => name === index.name || name === twinOf(index).name
+export const isCalled = (index: Index, name: string | undefined) =>
+  name === index.name || name === twinIndex(index).name
 
-export function createIndex(index: Index, model: Model, dialect: TableDialect, table = tableOf(model)): string {
+export function createIndex(index: Index, model: Model, dialect: TableDialect, table = tableName(model)): string {
   const fields = index.fields.map((name) => model.fields.find((field) => field.name === name) as Field)
   const columns = fields.map((field) => dialect.indexed(comparable(field, dialect))).join(', ')
   return `CREATE ${index.unique ? 'UNIQUE ' : ''}INDEX ${quote(index.name)} ON ${quote(table)} (${columns})`
 }
 
 /** Every index a model wants. Field names have no `__`, so a name tells which fields it covers. */
-export function indexesOf(model: Model): Index[] {
+export function modelIndexes(model: Model): Index[] {
   const named = (fields: string[], unique: boolean): Index => ({
-    name: [tableOf(model), ...fields, unique ? 'unique' : 'index'].join('__'),
+    name: [tableName(model), ...fields, unique ? 'unique' : 'index'].join('__'),
     unique,
     fields,
   })

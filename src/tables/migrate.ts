@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
 import { nextPortion } from '../lib/portions.ts'
 import type { Model } from '../model/model.ts'
-import { jobAt, Refused, type Storage, StorageFault } from '../storage/storage.ts'
-import type { Draft } from './rebuild/draft.ts'
-import type { Portion } from './rebuild/drafts.ts'
+import { defineJob, Refused, type Storage, StorageFault } from '../storage/storage.ts'
 import { type Overview, refuse } from './overview.ts'
 import type { TablePlan } from './plan.ts'
+import type { Draft } from './rebuild/draft.ts'
+import type { Portion } from './rebuild/drafts.ts'
 
 /** How long to wait for another process that is changing the same tables. */
 const PATIENCE_MS = 600_000
@@ -14,13 +14,13 @@ const PATIENCE_MS = 600_000
 const PORTION_MS = 30
 const LONGEST_PAUSE_MS = 200
 /** How often a draft is begun again because of what others did to its table. */
-const MOST_BEGINNINGS = 5
+const MAX_ATTEMPTS = 5
 const FIRST_PORTION = 100
 const TOUCH_MS = 1000
 const LARGEST_PORTION = 10_000
 
 /** What is carried out. */
-export interface Change {
+export interface MigrationInput {
   models: Model[]
   /** names of models whose records have to be counted anew */
   miscounted: string[]
@@ -29,7 +29,7 @@ export interface Change {
 }
 
 /** How a change goes together with all else. */
-export interface Course {
+export interface MigrateOptions {
   /** called right after the commit, before anybody sees what has changed */
   swap?: () => void
   /** when all is prepared, and before anything that is there is changed: for a backup */
@@ -43,16 +43,16 @@ export interface Course {
   patienceMs?: number
 }
 
-const STUDY = jobAt<Model[], Overview>(import.meta.resolve('./overview.ts'))
+const OVERVIEW = defineJob<Model[], Overview>(import.meta.resolve('./overview.ts'))
 const DRAFTS = import.meta.resolve('./rebuild/drafts.ts')
-const BEGIN = jobAt<{ models: Model[]; token: string }, Draft[]>(DRAFTS, 'begin')
-const FILL = jobAt<{ draft: Draft; rows: number }, Portion>(DRAFTS, 'fill')
-const REFUSE_SHARED = jobAt<Draft[], void>(DRAFTS, 'refuseShared')
-const DISCARD = jobAt<string, void>(DRAFTS, 'discard')
-const CARRY_OUT = jobAt<Change, TablePlan[]>(import.meta.resolve('./apply.ts'))
+const BEGIN = defineJob<{ models: Model[]; token: string }, Draft[]>(DRAFTS, 'beginDrafts')
+const FILL = defineJob<{ draft: Draft; rows: number }, Portion>(DRAFTS, 'fillPortion')
+const REFUSE_SHARED = defineJob<Draft[], void>(DRAFTS, 'refuseShared')
+const DISCARD = defineJob<string, void>(DRAFTS, 'discardOwn')
+const APPLY = defineJob<MigrationInput, TablePlan[]>(import.meta.resolve('./apply.ts'))
 
 /** What the models ask for, and whether it can be done; nothing is changed, and nobody waits for it. */
-export const planModels = (storage: Storage, models: Model[]): Promise<Overview> => storage.study(STUDY, models)
+export const planModels = (storage: Storage, models: Model[]): Promise<Overview> => storage.runReadJob(OVERVIEW, models)
 
 /** A plan that changes or moves data that is there, and so wants a backup first. */
 export const isRisky = ({ steps }: TablePlan) => steps.some(({ kind }) => kind === 'rename' || kind === 'rebuild')
@@ -64,13 +64,13 @@ export const isRisky = ({ steps }: TablePlan) => steps.some(({ kind }) => kind =
 export async function migrate(
   storage: Storage,
   models: Model[],
-  course: Course = {},
+  course: MigrateOptions = {},
   miscounted: string[] = [],
 ): Promise<TablePlan[]> {
   const end = performance.now() + (course.patienceMs ?? PATIENCE_MS)
   let begun = 0
   const isWorthAnotherTry = (error: unknown) => {
-    if (isFault(error, 'stale')) return ++begun < MOST_BEGINNINGS
+    if (isFault(error, 'stale')) return ++begun < MAX_ATTEMPTS
     return isFault(error, 'busy') && performance.now() < end
   }
   for (;;) {
@@ -84,10 +84,10 @@ export async function migrate(
   }
 }
 
-async function attempt(storage: Storage, models: Model[], course: Course, miscounted: string[]) {
+async function attempt(storage: Storage, models: Model[], course: MigrateOptions, miscounted: string[]) {
   const token = randomUUID()
   const drafts = await storage.change(BEGIN, { models, token })
-  const lastStep = () => storage.change(CARRY_OUT, { models, miscounted, drafts }, course.swap)
+  const lastStep = () => storage.change(APPLY, { models, miscounted, drafts }, course.swap)
   try {
     for (const draft of drafts) await fillUp(storage, draft, course)
     await stayingThere(storage, drafts, course.beforeLastStep)
@@ -115,7 +115,7 @@ async function stayingThere(storage: Storage, [draft]: Draft[], work?: () => Pro
 }
 
 /** Portions grow until they take as long as somebody may have to wait for one. */
-async function fillUp(storage: Storage, draft: Draft, { signal, onProgress }: Course): Promise<void> {
+async function fillUp(storage: Storage, draft: Draft, { signal, onProgress }: MigrateOptions): Promise<void> {
   let rows = FIRST_PORTION
   for (let isFull = false; !isFull; ) {
     signal?.throwIfAborted()

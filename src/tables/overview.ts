@@ -1,12 +1,13 @@
-import { type Model, tableOf } from '../model/model.ts'
+import { type Model, tableName } from '../model/model.ts'
 import { type Database, Refused, type TableDialect, type TableState, type Trigger } from '../storage/storage.ts'
 import { countTriggerNames } from './counts.ts'
-import { shapeOf } from './ddl.ts'
-import { journalTriggerNames, readSecrets } from './journal.ts'
+import { tableShape } from './ddl.ts'
+import { journalTriggerNames } from './journal.ts'
 import { planTable, type TablePlan } from './plan.ts'
-import { isAmong, readTriggers, triggersOf, unservedTriggers } from './triggers.ts'
-import { verifyPlan } from './verify.ts'
 import { readDrafts } from './rebuild/watched.ts'
+import { readSecrets } from './renames-and-secrets.ts'
+import { createTriggers, isAmong, readTriggers, unservedTriggers } from './triggers.ts'
+import { verifyPlan } from './verify.ts'
 
 /** What the models ask for, and what is there beside them. */
 export interface Overview {
@@ -28,13 +29,13 @@ export interface Unserved {
 }
 
 /** What there is to do, and whether it can be done; nothing is changed. `drafted`: tables that have been made anew. */
-export async function overviewOf(db: Database, models: Model[], drafted: string[] = []): Promise<Overview> {
+export async function createOverview(db: Database, models: Model[], drafted: string[] = []): Promise<Overview> {
   const dialect = db.dialect.tables
   const triggers = await readTriggers(db)
   const secrets = await readSecrets(db)
   const plans: TablePlan[] = []
   for (const model of models) {
-    const table = await dialect.readTable(db, tableOf(model))
+    const table = await dialect.readTable(db, tableName(model))
     const plan = planTable(model, table, triggers, dialect, secrets.get(model.name))
     const isDrafted = drafted.includes(model.name)
     const refusals = table && plan.refusals.length === 0 ? await verifyPlan(db, plan, table, isDrafted) : []
@@ -48,7 +49,7 @@ export async function overviewOf(db: Database, models: Model[], drafted: string[
 }
 
 async function unservedAmong(db: Database, models: Model[], existing: Trigger[]): Promise<Unserved[]> {
-  const served = new Set(models.map((model) => tableOf(model).toLowerCase()))
+  const served = new Set(models.map((model) => tableName(model).toLowerCase()))
   const unserved: Unserved[] = []
   const dialect = db.dialect.tables
   for (const name of await dialect.modelTables(db)) {
@@ -73,11 +74,11 @@ export function wantedTriggers(
   dialect: TableDialect,
 ): Trigger[] {
   const kept = unserved.flatMap(({ name }) => {
-    const table = tableOf({ name })
+    const table = tableName({ name })
     return [...countTriggerNames(table), ...journalTriggerNames(table)]
   })
   return [
-    ...plans.flatMap(({ model, hidden }) => triggersOf(model, dialect, hidden)),
+    ...plans.flatMap(({ model, hidden }) => createTriggers(model, dialect, hidden)),
     ...unserved.flatMap(({ triggers }) => triggers),
     ...existing.filter(({ name }) => kept.includes(name)),
   ]
@@ -88,7 +89,7 @@ export async function areKnown(db: Database, models: Model[]): Promise<boolean> 
   if (!(await db.dialect.tables.hasTable(db, 'dossier_tables'))) return false
   const rows = await db.selectFrom('dossier_tables').select(['tbl', 'shape']).execute()
   const shapes = new Map(rows.map(({ tbl, shape }) => [tbl, shape]))
-  return models.every((model) => shapes.get(tableOf(model)) === shapeOf(model))
+  return models.every((model) => shapes.get(tableName(model)) === tableShape(model))
 }
 
 /** Throws if anything of it cannot be done. */
@@ -105,4 +106,4 @@ export const isNothingToDo = ({ plans, unserved, isKnown, stale }: Overview) =>
   unserved.every(({ isNew }) => !isNew)
 
 /** As a job, whose third argument is another one. */
-export const run = (db: Database, models: Model[]) => overviewOf(db, models)
+export const run = (db: Database, models: Model[]) => createOverview(db, models)

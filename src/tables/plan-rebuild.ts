@@ -1,8 +1,8 @@
 import type { Field, Model } from '../model/model.ts'
-import type { Column, TableDialect, TableState } from '../storage/storage.ts'
+import type { TableColumn, TableDialect, TableState } from '../storage/storage.ts'
 import { columnType } from './columns.ts'
-import { columnDefinition, foreignKeyOf } from './ddl.ts'
-import { columnOf, hiddenColumns, type Takeover } from './plan-renames.ts'
+import { columnDefinition, foreignKeyFor } from './ddl.ts'
+import { findColumn, hiddenColumns, type Takeover } from './plan-renames.ts'
 
 /** A table made anew: what each column of it comes from. */
 export interface Rebuild {
@@ -12,7 +12,7 @@ export interface Rebuild {
   /** stored columns that become computed, or make place for a takeover: they must be empty */
   discarded: { column: string; for?: string }[]
   /** columns without a field, kept with their data */
-  hidden: Column[]
+  hidden: TableColumn[]
 }
 
 /** Where a stored field's values come from: a column, perhaps of another type; or nowhere, then from its default. */
@@ -32,19 +32,19 @@ export interface Occasions {
 }
 
 /** Another type, template or reference needs a new table: SQLite cannot change a column in place. */
-export function planRebuild(model: Model, table: TableState, columns: Column[], occasions: Occasions) {
+export function planRebuild(model: Model, table: TableState, columns: TableColumn[], occasions: Occasions) {
   const { takeovers, fills, dialect } = occasions
   const stored = model.fields.filter((field) => !field.computed)
-  const sources = stored.map((field) => sourceOf(field, columns, takeovers))
+  const sources = stored.map((field) => findSource(field, columns, takeovers))
   const conversions = sources.filter(({ from }) => from !== undefined)
   const there = stored.flatMap((field) => {
-    const column = columnOf(field, columns)
+    const column = findColumn(field, columns)
     return column && !takeovers.some((takeover) => takeover.field === field) ? [{ field, column }] : []
   })
   const references = there.filter(({ field, column }) => !isSameKey(field, column))
   const wasComputed = there.filter(({ column }) => column.generated)
   const templates = model.fields.filter((field) => {
-    const column = field.computed && columnOf(field, columns)
+    const column = field.computed && findColumn(field, columns)
     return column && !column.generated?.includes(columnDefinition(field, model, dialect))
   })
   const hidden = hiddenColumns(model, columns).filter(({ name }) => !takeovers.some(({ from }) => from === name))
@@ -73,11 +73,11 @@ export function planRebuild(model: Model, table: TableState, columns: Column[], 
     }),
     discarded: [
       ...templates.flatMap((field) => {
-        const column = columnOf(field, columns) as Column
+        const column = findColumn(field, columns) as TableColumn
         return column.generated ? [] : [{ column: column.name }]
       }),
       ...takeovers.flatMap(({ field, from }) => {
-        const column = columnOf(field, columns) as Column
+        const column = findColumn(field, columns) as TableColumn
         return column.generated ? [] : [{ column: column.name, for: from }]
       }),
     ],
@@ -87,14 +87,14 @@ export function planRebuild(model: Model, table: TableState, columns: Column[], 
 }
 
 /** What was computed is stored as it was, if it is of the same type; nothing of it would be lost otherwise either. */
-function sourceOf(field: Field, columns: Column[], takeovers: Takeover[]): Source {
+function findSource(field: Field, columns: TableColumn[], takeovers: Takeover[]): Source {
   const from = takeovers.find((takeover) => takeover.field === field)?.from
-  const column = from === undefined ? columnOf(field, columns) : columns.find(({ name }) => name === from)
+  const column = from === undefined ? findColumn(field, columns) : columns.find(({ name }) => name === from)
   if (!column || (column.generated && column.type !== columnType(field))) return { field }
   return { field, column: column.name, ...(column.type !== columnType(field) && { from: column.type }) }
 }
 
-function isSameKey(field: Field, { foreignKey }: Column): boolean {
-  const wanted = field.reference && foreignKeyOf(field.reference)
+function isSameKey(field: Field, { foreignKey }: TableColumn): boolean {
+  const wanted = field.reference && foreignKeyFor(field.reference)
   return wanted?.table === foreignKey?.table && wanted?.onDelete === foreignKey?.onDelete
 }

@@ -1,5 +1,5 @@
 import type { Field, Model } from '../model/model.ts'
-import type { Column, TableState } from '../storage/storage.ts'
+import type { TableColumn, TableState } from '../storage/storage.ts'
 
 export interface Rename {
   from: string
@@ -12,11 +12,11 @@ export interface Takeover {
   from: string
 }
 
-export const columnOf = (field: Field, columns: Column[]) =>
+export const findColumn = (field: Field, columns: TableColumn[]) =>
   columns.find(({ name }) => name.toLowerCase() === field.name.toLowerCase())
 
 /** Generated columns hold no data: hidden ones are not worth a word. */
-export function hiddenColumns(model: Model, columns: Column[]): Column[] {
+export function hiddenColumns(model: Model, columns: TableColumn[]): TableColumn[] {
   const known = new Set(['id', 'version', ...model.fields.map(({ name }) => name)].map((name) => name.toLowerCase()))
   return columns.filter(({ name, generated }) => !generated && !known.has(name.toLowerCase()))
 }
@@ -31,7 +31,7 @@ export function planRenames(model: Model, table: TableState): { renames: Rename[
   for (const field of model.fields) {
     const earlier = table.columns.find(({ name, generated }) => name === field.renamedFrom && !generated)
     if (!earlier) continue
-    const there = columnOf(field, table.columns)
+    const there = findColumn(field, table.columns)
     if (!there || there === earlier) renames.push({ from: earlier.name, to: field.name })
     else takeovers.push({ field, from: earlier.name })
   }

@@ -1,33 +1,33 @@
-import { type Field, type Model, tableOf } from '../model/model.ts'
-import type { Column, TableDialect, TableState, Trigger } from '../storage/storage.ts'
+import { type Field, type Model, tableName } from '../model/model.ts'
+import type { TableColumn, TableDialect, TableState, Trigger } from '../storage/storage.ts'
 import { encode } from './columns.ts'
 import {
   columnDefinition,
+  commentsOn,
   createIndex,
   createTable,
   type Index,
-  indexesOf,
   isCalled,
+  modelIndexes,
   quote,
-  remarkOn,
   storable,
 } from './ddl.ts'
 import type { HiddenColumn } from './journal.ts'
 import { planRebuild, type Rebuild } from './plan-rebuild.ts'
-import { columnOf, hiddenColumns, planRenames, type Rename } from './plan-renames.ts'
-import { isAmong, triggersOf } from './triggers.ts'
+import { findColumn, hiddenColumns, planRenames, type Rename } from './plan-renames.ts'
+import { createTriggers, isAmong } from './triggers.ts'
 
 /** What has to happen to one model's table so that it fits the model. */
 export interface TablePlan {
   model: Model
-  steps: Step[]
+  steps: PlanStep[]
   /** why the change cannot be made; then no step is carried out */
   refusals: string[]
   /** columns with data that no field shows any more */
   hidden: HiddenColumn[]
 }
 
-export type Step = { what: string } & (
+export type PlanStep = { what: string } & (
   | { kind: 'create' | 'add' | 'index' | 'unindex'; sql: string }
   | { kind: 'unique'; sql: string; index: Index }
   | { kind: 'rename'; sql: string; from: string; to: string }
@@ -49,7 +49,7 @@ export function planTable(
   secrets: string[] = [],
 ): TablePlan {
   if (!table) {
-    const create: Step = { kind: 'create', what: 'create the table', sql: createTable(model, dialect) }
+    const create: PlanStep = { kind: 'create', what: 'create the table', sql: createTable(model, dialect) }
     return {
       model,
       steps: [create, ...planIndexes(model, [], dialect)],
@@ -59,13 +59,13 @@ export function planTable(
   }
   const { renames, takeovers } = planRenames(model, table)
   const columns = renamed(table.columns, renames)
-  const additions = model.fields.filter((field) => !columnOf(field, columns))
+  const additions = model.fields.filter((field) => !findColumn(field, columns))
   const fills = table.rows > FILLED_AT_ONCE ? additions.filter((field) => field.default !== undefined) : []
   const rebuild = planRebuild(model, table, columns, { takeovers, fills, dialect })
   const hidden = hiddenColumns(model, columns)
     .filter(({ name }) => !takeovers.some(({ from }) => from === name))
     .map(({ name, type }) => ({ name, type, isSecret: secrets.includes(name) }))
-  const steps: Step[] = [
+  const steps: PlanStep[] = [
     ...renames.map((rename) => renameColumn(rename, model)),
     // A rebuilt table has all new columns from the start.
     ...(rebuild
@@ -87,24 +87,24 @@ export function planTable(
   }
 }
 
-function renamed(columns: Column[], renames: Rename[]): Column[] {
+function renamed(columns: TableColumn[], renames: Rename[]): TableColumn[] {
   return columns.map((column) => ({
     ...column,
     name: renames.find(({ from }) => from === column.name)?.to ?? column.name,
   }))
 }
 
-function renameColumn({ from, to }: Rename, model: Model): Step {
-  const sql = `ALTER TABLE ${quote(tableOf(model))} RENAME COLUMN ${quote(from)} TO ${quote(to)}`
+function renameColumn({ from, to }: Rename, model: Model): PlanStep {
+  const sql = `ALTER TABLE ${quote(tableName(model))} RENAME COLUMN ${quote(from)} TO ${quote(to)}`
   return { kind: 'rename', what: `rename ${from} to ${to}`, from, to, sql }
 }
 
 /** Records that exist get the default, once: the column itself has none that would go on when the field is gone. */
-function addColumn(field: Field, model: Model, rows: number, dialect: TableDialect): Step[] {
-  const table = quote(tableOf(model))
+function addColumn(field: Field, model: Model, rows: number, dialect: TableDialect): PlanStep[] {
+  const table = quote(tableName(model))
   const added = `ALTER TABLE ${table} ADD COLUMN ${columnDefinition(field, model, dialect)}`
-  const sql = [added, ...remarkOn(field, model, dialect)].join('; ')
-  const add: Step = { kind: 'add', what: `add the column ${field.name}`, sql }
+  const sql = [added, ...commentsOn(field, model, dialect)].join('; ')
+  const add: PlanStep = { kind: 'add', what: `add the column ${field.name}`, sql }
   if (field.default === undefined || rows === 0) return [add]
   const value = storable(field, encode(field, field.default))
   const fill = `UPDATE ${table} SET ${quote(field.name)} = ${value}`
@@ -112,18 +112,18 @@ function addColumn(field: Field, model: Model, rows: number, dialect: TableDiale
 }
 
 /** Only indexes that carry our naming are ours to drop; one made by hand stays. */
-function planIndexes(model: Model, existing: string[], dialect: TableDialect): Step[] {
-  const wanted = indexesOf(model)
+function planIndexes(model: Model, existing: string[], dialect: TableDialect): PlanStep[] {
+  const wanted = modelIndexes(model)
   const stale = existing.filter(
-    (name) => name.startsWith(`${tableOf(model)}__`) && !wanted.some((index) => isCalled(index, name)),
+    (name) => name.startsWith(`${tableName(model)}__`) && !wanted.some((index) => isCalled(index, name)),
   )
   return [
     ...stale.map(
-      (name): Step => ({ kind: 'unindex', what: `drop the index ${name}`, sql: `DROP INDEX ${quote(name)}` }),
+      (name): PlanStep => ({ kind: 'unindex', what: `drop the index ${name}`, sql: `DROP INDEX ${quote(name)}` }),
     ),
     ...wanted
       .filter((index) => !existing.some((name) => isCalled(index, name)))
-      .map((index): Step => {
+      .map((index): PlanStep => {
         const sql = createIndex(index, model, dialect)
         const names = index.fields.join(', ')
         return index.unique
@@ -134,8 +134,8 @@ function planIndexes(model: Model, existing: string[], dialect: TableDialect): S
 }
 
 /** A model that was away comes back without some; a file that says something else about deletes wants others. */
-function planTriggers(model: Model, existing: Trigger[], dialect: TableDialect, hidden: HiddenColumn[]): Step[] {
-  if (triggersOf(model, dialect, hidden).every((wanted) => isAmong(wanted, existing))) return []
+function planTriggers(model: Model, existing: Trigger[], dialect: TableDialect, hidden: HiddenColumn[]): PlanStep[] {
+  if (createTriggers(model, dialect, hidden).every((wanted) => isAmong(wanted, existing))) return []
   return [{ kind: 'triggers', what: 'renew what happens when records change' }]
 }
 
@@ -148,40 +148,42 @@ function refuseAdditions(additions: Field[], model: Model, { rows }: TableState)
     )
 }
 
-function refuseSpellings(model: Model, table: TableState, columns: Column[]): string[] {
+function refuseSpellings(model: Model, table: TableState, columns: TableColumn[]): string[] {
   const fields = model.fields.flatMap((field) => {
-    const column = columnOf(field, columns)
+    const column = findColumn(field, columns)
     if (!column || column.name === field.name) return []
     return [
       `The field "${field.name}" differs from its column "${column.name}" only in case. Keep the earlier spelling, or say "renamedFrom": "${column.name}".`,
     ]
   })
-  if (table.name === tableOf(model)) return fields
+  if (table.name === tableName(model)) return fields
   const earlier = table.name.replaceAll('__', '.')
   return [`The name differs from that of ${earlier}, whose table is there, only in case. Keep the earlier spelling.`]
 }
 
-function refuseTooMany(model: Model, hidden: HiddenColumn[], { mostColumns }: TableDialect): string[] {
+function refuseTooMany(model: Model, hidden: HiddenColumn[], { maxColumns }: TableDialect): string[] {
   const count = 2 + model.fields.length + hidden.length
-  if (count <= mostColumns) return []
-  return [
-    `With its ${hidden.length} hidden columns the table would have ${count}; at most ${mostColumns} are possible.`,
-  ]
+  if (count <= maxColumns) return []
+  return [`With its ${hidden.length} hidden columns the table would have ${count}; at most ${maxColumns} are possible.`]
 }
 
 /** Some engines would cut a name off, and take two for one. */
 function refuseLongNames(model: Model, dialect: TableDialect): string[] {
-  const { longestName } = dialect
-  if (longestName === Number.POSITIVE_INFINITY) return []
-  const names = [tableOf(model), ...model.fields.map(({ name }) => name), ...indexesOf(model).map(({ name }) => name)]
+  const { maxNameBytes } = dialect
+  if (maxNameBytes === Number.POSITIVE_INFINITY) return []
+  const names = [
+    tableName(model),
+    ...model.fields.map(({ name }) => name),
+    ...modelIndexes(model).map(({ name }) => name),
+  ]
   // What is made when its file is gone, and what it refers to.
   const keys = model.fields
     .filter(({ reference }) => reference)
-    .map(({ name }) => `${tableOf(model)}__${name}__unserved`)
-  const long = [...names, ...keys, ...triggersOf(model, dialect).map(({ name }) => name)].filter(
-    (name) => name.length > longestName,
+    .map(({ name }) => `${tableName(model)}__${name}__unserved`)
+  const long = [...names, ...keys, ...createTriggers(model, dialect).map(({ name }) => name)].filter(
+    (name) => name.length > maxNameBytes,
   )
   return long.map(
-    (name) => `"${name}" has more than ${longestName} characters. Shorten the model's or the fields' names.`,
+    (name) => `"${name}" has more than ${maxNameBytes} characters. Shorten the model's or the fields' names.`,
   )
 }

@@ -1,9 +1,9 @@
 import { mapValues } from '../lib/map-values.ts'
 import { OPERATIONS, whoMay } from '../model/access.ts'
-import { type Model, tableOf } from '../model/model.ts'
+import { type Model, tableName } from '../model/model.ts'
 import type { Database } from '../storage/storage.ts'
 import { type Broken, countBrokenRules } from './broken-rules.ts'
-import { overviewOf } from './overview.ts'
+import { createOverview } from './overview.ts'
 import type { TablePlan } from './plan.ts'
 
 /** What would happen to one model, for people. */
@@ -22,24 +22,30 @@ export interface Report {
 }
 
 /** A model whose file is gone. */
-export interface Gone {
+export interface UnservedModel {
   model: string
   records: number
 }
 
 /** What the service would do to the data if these models were served. Changes nothing; a job, for it may take long. */
-export async function reportsOf(db: Database, models: Model[]): Promise<{ reports: Report[]; unserved: Gone[] }> {
+export async function createReports(
+  db: Database,
+  models: Model[],
+): Promise<{ reports: Report[]; unserved: UnservedModel[] }> {
   const reports: Report[] = []
-  const { plans, unserved } = await overviewOf(db, models)
+  const { plans, unserved } = await createOverview(db, models)
   for (const plan of plans) {
-    const table = await db.dialect.tables.readTable(db, tableOf(plan.model))
+    const table = await db.dialect.tables.readTable(db, tableName(plan.model))
     const broken = table ? await countBrokenRules(db, plan.model, table) : new Map<string, Broken>()
-    reports.push(reportOf(plan, Object.fromEntries(broken)))
+    reports.push(createReport(plan, Object.fromEntries(broken)))
   }
   return { reports, unserved: unserved.map(({ name, records }) => ({ model: name, records })) }
 }
 
-export function reportOf({ model, steps, refusals, hidden }: TablePlan, rules: Record<string, Broken> = {}): Report {
+export function createReport(
+  { model, steps, refusals, hidden }: TablePlan,
+  rules: Record<string, Broken> = {},
+): Report {
   const access = Object.fromEntries(OPERATIONS.map((operation) => [operation, whoMay(model, operation)]))
   const broken = mapValues(rules, ({ records }) => records)
   const brokenIn = mapValues(rules, ({ ids }) => ids)

@@ -1,4 +1,4 @@
-import { type Model, type Reference, tableOf } from '../model/model.ts'
+import { type Model, type Reference, tableName } from '../model/model.ts'
 import type { Database, TableDialect, TableState, Trigger } from '../storage/storage.ts'
 import { countTriggers } from './counts.ts'
 import { quote } from './ddl.ts'
@@ -12,8 +12,8 @@ export const isAmong = (wanted: Trigger, others: Trigger[]) =>
   others.some(({ name, sql: text }) => name === wanted.name && text === wanted.sql)
 
 /** Every trigger that a model wants. */
-export const triggersOf = (model: Model, dialect: TableDialect, hidden: HiddenColumn[] = []): Trigger[] => [
-  ...countTriggers(tableOf(model), dialect),
+export const createTriggers = (model: Model, dialect: TableDialect, hidden: HiddenColumn[] = []): Trigger[] => [
+  ...countTriggers(tableName(model), dialect),
   ...clearTriggers(model, dialect),
   ...journalTriggers(model, dialect, hidden),
 ]
@@ -24,14 +24,14 @@ export const triggersOf = (model: Model, dialect: TableDialect, hidden: HiddenCo
  */
 function clearTriggers(model: Model, dialect: TableDialect): Trigger[] {
   const fields = model.fields.filter((field) => field.reference?.onDelete === 'clear')
-  const byTarget = Map.groupBy(fields, (field) => tableOf({ name: (field.reference as Reference).model }))
+  const byTarget = Map.groupBy(fields, (field) => tableName({ name: (field.reference as Reference).model }))
   return [...byTarget].map(([target, group]) => {
-    const table = tableOf(model)
+    const table = tableName(model)
     const columns = group.map(({ name }) => quote(name))
     const set = [
       ...columns.map((column) => `${column} = nullif(${column}, OLD."id")`),
       '"version" = "version" + 1',
-      ...(model.audit ? [`"updatedOn" = ${dialect.now}`, `"updatedBy" = ${dialect.acting.by}`] : []),
+      ...(model.audit ? [`"updatedOn" = ${dialect.now}`, `"updatedBy" = ${dialect.actor.by}`] : []),
     ]
     const isConcerned = columns.map((column) => `${column} = OLD."id"`).join(' OR ')
     // A record that refers to itself goes: it must not be changed while it does.

@@ -1,13 +1,13 @@
 import { type RawBuilder, sql } from 'kysely'
-import { type Field, type Model, type Reference, tableOf } from '../model/model.ts'
-import type { Column, Database, TableState } from '../storage/storage.ts'
+import { type Field, type Model, type Reference, tableName } from '../model/model.ts'
+import type { Database, TableColumn, TableState } from '../storage/storage.ts'
 import { columnType, comparable, encode, encodeComparable } from './columns.ts'
 import { convert } from './convert.ts'
 import type { TablePlan } from './plan.ts'
 import type { Source } from './plan-rebuild.ts'
 
 /** How many records at fault are named. */
-const MOST = 10
+const MAX_NAMED = 10
 const BATCH = 1000
 
 /**
@@ -36,13 +36,13 @@ export async function verifyPlan(
     if (ids.length > 0) refusals.push(cannotConvert(source.field, ids))
   }
   for (const { field, column = '', from } of isDrafted ? [] : rebuild.references) {
-    const value = asNumberOf(nameNow(column), from)
+    const value = asNumber(nameNow(column), from)
     const ids = await referringToNothing(db, model, field.reference as Reference, value)
     if (ids.length > 0) refusals.push(`"${field.name}" would refer to nothing in the records ${named(ids)}.`)
   }
   for (const { column, for: taken } of rebuild.discarded) {
     const field = model.fields.find(({ name }) => name.toLowerCase() === column.toLowerCase()) as Field
-    const { type } = table.columns.find(({ name }) => name === nameNow(column)) as Column
+    const { type } = table.columns.find(({ name }) => name === nameNow(column)) as TableColumn
     const ids = await matching(db, model, isFilled(nameNow(column), field, type))
     if (ids.length === 0) continue
     refusals.push(
@@ -69,17 +69,17 @@ function isFilled(column: string, field: Field, type: string): RawBuilder<unknow
 export const cannotConvert = ({ name, format, type }: Field, ids: number[]) =>
   `"${name}" cannot become ${format ?? type} without loss in the records ${named(ids)}.`
 
-const named = (ids: number[]) => `${ids.slice(0, MOST).join(', ')}${ids.length > MOST ? ' and more' : ''}`
+const named = (ids: number[]) => `${ids.slice(0, MAX_NAMED).join(', ')}${ids.length > MAX_NAMED ? ' and more' : ''}`
 
 async function matching(db: Database, model: Model, condition: RawBuilder<unknown>): Promise<number[]> {
   const { rows } = await sql<{ id: number }>`
-    SELECT "id" FROM ${sql.table(tableOf(model))} WHERE ${condition} ORDER BY "id" LIMIT ${MOST + 1}`.execute(db)
+    SELECT "id" FROM ${sql.table(tableName(model))} WHERE ${condition} ORDER BY "id" LIMIT ${MAX_NAMED + 1}`.execute(db)
   return rows.map(({ id }) => id)
 }
 
 /** In a table that is still to be made there is nothing to refer to. */
 async function referringToNothing(db: Database, model: Model, { model: name }: Reference, value: Converted) {
-  const target = await db.dialect.tables.readTable(db, tableOf({ name }))
+  const target = await db.dialect.tables.readTable(db, tableName({ name }))
   const id = value.isText ? sql`CAST("id" AS TEXT)` : sql`"id"`
   const isThere = target ? sql`${value.sql} IN (SELECT ${id} FROM ${sql.table(target.name)})` : sql`1 = 0`
   return matching(db, model, sql`${value.sql} IS NOT NULL AND NOT ${isThere}`)
@@ -92,7 +92,7 @@ interface Converted {
 }
 
 /** What a column of another type would be as an id: engines do not compare texts and truths with numbers. */
-function asNumberOf(column: string, from: string | undefined): Converted {
+function asNumber(column: string, from: string | undefined): Converted {
   const name = sql.ref(column)
   if (from === 'BOOLEAN') return { sql: sql`CAST(${name} AS INTEGER)`, isText: false }
   return from?.endsWith('TEXT') ? { sql: sql`CAST(${name} AS TEXT)`, isText: true } : { sql: name, isText: false }
@@ -120,13 +120,18 @@ async function storedDuplicates(db: Database, model: Model, sources: Source[]): 
   const keys = sources.map(({ field, column = '' }) =>
     sql.raw(comparable({ ...field, name: column }, db.dialect.tables)),
   )
-  return duplicatesOf(db, tableOf(model), keys)
+  return findDuplicates(db, tableName(model), keys)
 }
 
 /** Where the data is as it will be: whatever shares a value there, shares it. */
-export async function sharing(db: Database, model: Model, names: string[], table = tableOf(model)): Promise<string[]> {
+export async function sharing(
+  db: Database,
+  model: Model,
+  names: string[],
+  table = tableName(model),
+): Promise<string[]> {
   const fields = names.map((name) => model.fields.find((field) => field.name === name) as Field)
-  const groups = await duplicatesOf(
+  const groups = await findDuplicates(
     db,
     table,
     fields.map((field) => sql.raw(comparable(field, db.dialect.tables))),
@@ -135,7 +140,7 @@ export async function sharing(db: Database, model: Model, names: string[], table
 }
 
 /** The first groups of records that have the same keys, none of them unset. */
-async function duplicatesOf(db: Database, table: string, keys: RawBuilder<unknown>[]): Promise<number[][]> {
+async function findDuplicates(db: Database, table: string, keys: RawBuilder<unknown>[]): Promise<number[][]> {
   const all = keys.length > 0 ? keys : [sql`1 + 0`]
   const isSet = sql.join(
     all.map((key) => sql`${key} IS NOT NULL`),
@@ -143,15 +148,15 @@ async function duplicatesOf(db: Database, table: string, keys: RawBuilder<unknow
   )
   const { rows } = await sql<{ ids: string }>`
     SELECT ${db.dialect.list(sql`"id"`)} AS ids FROM ${sql.table(table)} WHERE ${isSet}
-    GROUP BY ${sql.join(all)} HAVING count(*) > 1 LIMIT ${MOST}`.execute(db)
-  return rows.map(({ ids }) => JSON.parse(ids).slice(0, MOST + 1))
+    GROUP BY ${sql.join(all)} HAVING count(*) > 1 LIMIT ${MAX_NAMED}`.execute(db)
+  return rows.map(({ ids }) => JSON.parse(ids).slice(0, MAX_NAMED + 1))
 }
 
 /** The same of values that are still to be converted. */
 async function convertedDuplicates(db: Database, model: Model, sources: Source[]): Promise<number[][]> {
   const seen = new Map<string, number[]>()
   const columns = sources.map(({ column = '' }) => column)
-  for await (const rows of storedRows(db, tableOf(model), columns)) {
+  for await (const rows of storedRows(db, tableName(model), columns)) {
     for (const { id, ...row } of rows) {
       const values = sources.map(({ field, column = '', from }) => {
         const value = row[column] as string | number
@@ -159,19 +164,19 @@ async function convertedDuplicates(db: Database, model: Model, sources: Source[]
       })
       if (values.includes(null)) continue
       const key = JSON.stringify(values)
-      seen.set(key, [...(seen.get(key) ?? []), id].slice(0, MOST + 1))
+      seen.set(key, [...(seen.get(key) ?? []), id].slice(0, MAX_NAMED + 1))
     }
   }
-  return [...seen.values()].filter((ids) => ids.length > 1).slice(0, MOST)
+  return [...seen.values()].filter((ids) => ids.length > 1).slice(0, MAX_NAMED)
 }
 
 /** Records whose value does not convert. */
 async function lossy(db: Database, model: Model, { field, column = '', from = '' }: Source): Promise<number[]> {
   const ids: number[] = []
-  for await (const rows of storedRows(db, tableOf(model), [column])) {
+  for await (const rows of storedRows(db, tableName(model), [column])) {
     for (const { id, [column]: value } of rows)
       if (value !== null && convert(value as string | number, from, field) === undefined) ids.push(id)
-    if (ids.length > MOST) break
+    if (ids.length > MAX_NAMED) break
   }
   return ids
 }

@@ -33,7 +33,8 @@ export function scheduleBackups(storage: Storage, config: Config, parts: Parts, 
 
 export async function backupIfDue(storage: Storage, config: Config, { log, onError }: Parts): Promise<void> {
   try {
-    if (isDue(folderOf(config), config)) log.info({ target: await backUp(storage, config, 'automatic') }, 'backup made')
+    if (isDue(backupFolder(config), config))
+      log.info({ target: await backUp(storage, config, 'automatic') }, 'backup made')
   } catch (error) {
     onError('the backup', error)
   }
@@ -43,7 +44,7 @@ export async function backupIfDue(storage: Storage, config: Config, { log, onErr
 export const backupBeforeChange = (storage: Storage, config: Config) => backUp(storage, config, 'before-change')
 
 async function backUp(storage: Storage, config: Config, kind: Kind): Promise<string> {
-  const folder = folderOf(config)
+  const folder = backupFolder(config)
   const target = join(folder, backupName(kind))
   await storage.backup?.(target)
   // Only after a new one has been made and checked: nothing ever removes the only good copy.
@@ -62,7 +63,7 @@ export interface Copy {
 
 /** The copies that there are, the newest first. What is being made has no name of its own yet. */
 export async function listBackups(config: Config): Promise<Copy[]> {
-  const folder = folderOf(config)
+  const folder = backupFolder(config)
   const names = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith('.db'))
   const copies = await Promise.all(
     names.map(async (name) => {
@@ -73,7 +74,7 @@ export async function listBackups(config: Config): Promise<Copy[]> {
   return copies.sort((a, b) => b.at.localeCompare(a.at))
 }
 
-const folderOf = ({ DATA_DIR }: Config) => join(DATA_DIR, 'backups')
+const backupFolder = ({ DATA_DIR }: Config) => join(DATA_DIR, 'backups')
 
 /**
  * By what is there, not by how long the process has run: it may be started anew every night. Copies from the future, made

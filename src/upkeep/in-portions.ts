@@ -5,7 +5,7 @@ import type { Step, Storage } from '../storage/storage.ts'
 /** How long others' writes may have to wait for a portion, about. */
 const PORTION_MS = 20
 const FIRST_PORTION = 50
-const MOST_AT_ONCE = 1000
+const MAX_AT_ONCE = 1000
 
 /** Drops what is old, in portions; `drop` says how to drop so many, and returns a row for each. What is cut short is taken up at the next look. */
 export async function dropInPortions(
@@ -22,7 +22,7 @@ export async function dropInPortions(
     const took = performance.now() - start
     onDropped(rows.length)
     isAll = rows.length < portion
-    portion = nextPortion(portion, took, PORTION_MS, MOST_AT_ONCE)
+    portion = nextPortion(portion, took, PORTION_MS, MAX_AT_ONCE)
     await setTimeout(took, undefined, { ref: false })
   } while (!isAll && !isOver())
 }

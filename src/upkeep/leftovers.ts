@@ -9,7 +9,7 @@ export async function clearLeftovers(folder: string, now = Date.now()): Promise<
   const names = await readdir(folder).catch(() => [])
   for (const name of names) {
     const file = join(folder, name)
-    const isLeft = !isRunning(Number.parseInt(name, 10)) || (await ageOf(file, now)) > OLD_MS
+    const isLeft = !isRunning(Number.parseInt(name, 10)) || (await fileAge(file, now)) > OLD_MS
     if (isLeft) await rm(file, { force: true })
   }
 }
@@ -24,7 +24,7 @@ function isRunning(pid: number): boolean {
 }
 
 /** Whoever made it may remove it just now. */
-const ageOf = (file: string, now: number) =>
+const fileAge = (file: string, now: number) =>
   stat(file).then(
     ({ mtimeMs }) => now - mtimeMs,
     () => 0,

@@ -1,8 +1,8 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
-import type { Figures } from '../storage/storage.ts'
+import type { StorageStats } from '../storage/storage.ts'
 
 /** A request that was answered. */
-export interface Answer {
+export interface AnswerLabels {
   method: string
   /** the pattern, not the address: else every record would have numbers of its own */
   route: string
@@ -16,7 +16,7 @@ export interface Known {
   records: Map<string, number>
   changes: number
   streams: number
-  figures: Figures
+  figures: StorageStats
 }
 
 const BATCH = 500
@@ -26,7 +26,7 @@ export class Metrics {
   readonly #registry = new Registry()
   readonly #requests: Histogram
   /** answered, but not counted yet */
-  #answered: Answer[] = []
+  #answered: AnswerLabels[] = []
   readonly #waits: Histogram
   readonly #groups: Histogram
   readonly #commits: Histogram
@@ -123,7 +123,7 @@ export class Metrics {
   readonly dropped = (): void => this.#dropped.inc()
 
   /** Counting a batch at once takes a fraction of the time that it takes one by one, among all else that a request does. */
-  answered(answer: Answer): void {
+  answered(answer: AnswerLabels): void {
     if (this.#answered.push(answer) >= BATCH) this.#count()
   }
 

@@ -1,8 +1,8 @@
 import { setTimeout } from 'node:timers/promises'
 import type { Secret } from '../journal/scrub.ts'
-import { jobAt, type Storage } from '../storage/storage.ts'
+import { defineJob, type Storage } from '../storage/storage.ts'
 
-const SCRUB = jobAt<Secret, number>(import.meta.resolve('../journal/scrub.ts'))
+const SCRUB = defineJob<Secret, number>(import.meta.resolve('../journal/scrub.ts'))
 
 /**
  * A field that has become a secret is taken out of what was written down before, in portions. Which those are was noted

@@ -1,4 +1,4 @@
-import { KEPT_MS } from '../journal/idempotency.ts'
+import { KEY_LIFETIME_MS } from '../journal/idempotency.ts'
 import type { Storage } from '../storage/storage.ts'
 import { dropInPortions } from './in-portions.ts'
 
@@ -8,7 +8,7 @@ const SWEEP = `
 
 /** Sweeps away the keys of requests that nobody sends again any more. */
 export function sweepKeys(storage: Storage, isOver: () => boolean): Promise<void> {
-  const before = Date.now() - KEPT_MS
+  const before = Date.now() - KEY_LIFETIME_MS
   const drop = (portion: number) => ({ sql: SWEEP, parameters: [before, portion] })
   return dropInPortions(storage, drop, () => {}, isOver)
 }

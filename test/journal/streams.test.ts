@@ -1,15 +1,15 @@
 import { EventEmitter } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
-import { Behind, type Served } from '../../src/journal/catch-up.ts'
-import { entriesOf } from '../../src/journal/entry.ts'
-import { boundsOf, type ChangePage, feedOf } from '../../src/journal/feed.ts'
+import { CatchUp, type Served } from '../../src/journal/catch-up.ts'
+import { createEntryReader } from '../../src/journal/entry.ts'
+import { type ChangePage, createFeed, readBounds } from '../../src/journal/feed.ts'
 import type { Listener } from '../../src/journal/listeners.ts'
-import { statesOf } from '../../src/journal/states.ts'
-import { MOST_PER_PERSON } from '../../src/journal/stream.ts'
+import { createStateReader } from '../../src/journal/states.ts'
+import { MAX_PER_USER } from '../../src/journal/stream.ts'
 import { Streams } from '../../src/journal/streams.ts'
 import { newLogger } from '../../src/logging.ts'
-import type { Person } from '../../src/model/access.ts'
+import type { User } from '../../src/model/access.ts'
 import { byName } from '../../src/model/model.ts'
 import { Metrics } from '../../src/upkeep/metrics.ts'
 import { prune } from '../../src/upkeep/prune.ts'
@@ -38,7 +38,7 @@ class Reader extends EventEmitter {
   }
 }
 
-const ADMIN: Person = { username: 'admin', roles: ['admin'] }
+const ADMIN: User = { username: 'admin', roles: ['admin'] }
 const thing = modelOf('a.Thing', { type: 'object', properties: { text: { type: 'string' } } })
 
 t.test('who has gone while it was looked up is told nothing', async (t) => {
@@ -47,11 +47,11 @@ t.test('who has gone while it was looked up is told nothing', async (t) => {
   const feed = {
     isKnown: async () => true,
     page: async () => ({ changes: [change], next: 1 }),
-    toldOf: async () => [{ change: 1, text: 'told' }],
+    render: async () => [{ change: 1, text: 'told' }],
   }
   const isOpen = { now: true }
-  const behind = new Behind({ wake: () => {}, isOpen: () => isOpen.now, end: () => {} })
-  const listener = { person: ADMIN, wanted: undefined, sink, ask: () => ADMIN }
+  const behind = new CatchUp({ wake: () => {}, isOpen: () => isOpen.now, end: () => {} })
+  const listener = { user: ADMIN, wanted: undefined, sink, ask: () => ADMIN }
   const stream = { ...listener, position: 0, isLive: false, isAwaited: false, writtenAt: 0, notBefore: 0 }
   behind.add(stream)
   isOpen.now = false
@@ -70,7 +70,7 @@ t.test('streams', async (t) => {
   t.teardown(() => streams.close())
   const listen = async (more: Partial<Listener> = {}, since?: number) => {
     const sink = new Reader()
-    await streams.open({ person: ADMIN, wanted: undefined, sink, ask: () => ADMIN, ...more }, since)
+    await streams.open({ user: ADMIN, wanted: undefined, sink, ask: () => ADMIN, ...more }, since)
     return sink
   }
   const write = (sql: string) => storage.write({ steps: [{ sql, parameters: [] }] })
@@ -139,8 +139,8 @@ t.test('streams', async (t) => {
     streams.wake()
     await until(() => errors.length > 0)
     t.strictSame(reader.numbers, [])
-    const { shapeOf } = await import('../../src/tables/ddl.ts')
-    await write(`UPDATE dossier_tables SET shape = '${shapeOf(thing)}'`)
+    const { tableShape } = await import('../../src/tables/ddl.ts')
+    await write(`UPDATE dossier_tables SET shape = '${tableShape(thing)}'`)
     await write('DROP TABLE dossier_x')
     await until(() => reader.numbers.length === 1)
     reader.emit('close')
@@ -166,7 +166,7 @@ t.test('streams', async (t) => {
         parameters: ['x'.repeat(900_000)],
       })),
     })
-    const { newest } = await boundsOf(storage)
+    const { newest } = await readBounds(storage)
     const second = await listen({}, newest)
     first.emit('close')
     second.emit('close')
@@ -201,7 +201,7 @@ t.test('streams', async (t) => {
   })
 
   await t.test('a change that was forgotten, and one of a model that is not served', async (t) => {
-    const last = (await boundsOf(storage)).newest
+    const last = (await readBounds(storage)).newest
     await make('6')
     await write(`UPDATE "a__Thing" SET text = '7', version = version + 1 WHERE text = '6'`)
     await write('UPDATE dossier_changes SET was = NULL, became = NULL')
@@ -222,7 +222,7 @@ t.test('streams', async (t) => {
   })
 
   await t.test('what is large is told in pieces, to who is live and to who is not', async (t) => {
-    const { newest } = await boundsOf(storage)
+    const { newest } = await readBounds(storage)
     const live = await listen()
     await storage.write({
       steps: Array.from({ length: 30 }, () => ({
@@ -244,7 +244,7 @@ t.test('streams', async (t) => {
       await write('DELETE FROM "a__Thing"')
       await write(`WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 25)
       INSERT INTO "a__Thing" (text) SELECT 't' || n FROM n`)
-      const { newest } = await boundsOf(storage)
+      const { newest } = await readBounds(storage)
       const live = await listen()
       await until(() => live.text !== '')
       for (const text of ['u', 'v', 'w'])
@@ -260,14 +260,14 @@ t.test('streams', async (t) => {
       t.strictSame(records(live.text.replace('event: models\ndata: {}\n\n', '')), told)
       live.emit('close')
       late.emit('close')
-      const feed = feedOf(storage, byName([thing]))
+      const feed = createFeed(storage, byName([thing]))
       const { changes } = await feed.page(ADMIN, undefined, newest - 25, 500)
       const own = changes.filter(({ id }) => id === told[24].id)
       const texts: unknown[] = []
       for (const change of own) texts.push((await feed.recordAfter(change))?.text)
       t.strictSame(texts, ['t25', ...['u', 'v', 'w'].map((letter) => `${letter}${told[24].id}`)])
-      const read = entriesOf(storage, thing)
-      const stateAfter = statesOf(storage, 'a.Thing', read)
+      const read = createEntryReader(storage, thing)
+      const stateAfter = createStateReader(storage, 'a.Thing', read)
       t.equal(
         await stateAfter(9_999_999, { change: 1, version: 0 }, () => undefined),
         undefined,
@@ -295,7 +295,7 @@ t.test('streams', async (t) => {
     const still = { look: 60_000, ask: 60_000, awake: 60_000 }
     const hub = new Streams(watched, byName([thing]), (error) => told.push(error), still)
     const sink = new Reader()
-    await hub.open({ person: ADMIN, wanted: undefined, sink, ask: () => ADMIN })
+    await hub.open({ user: ADMIN, wanted: undefined, sink, ask: () => ADMIN })
     return { state, told, hub, sink }
   }
 
@@ -348,14 +348,14 @@ t.test('there is a bound to how many listen', async (t) => {
   const app = await startApp(t)
   const admin = await app.login()
   const { streams } = app.service as unknown as { streams: Streams }
-  const sinks = Array.from({ length: MOST_PER_PERSON }, () => new Reader())
-  for (const sink of sinks) await streams.open({ person: ADMIN, wanted: undefined, sink, ask: () => ADMIN }, undefined)
+  const sinks = Array.from({ length: MAX_PER_USER }, () => new Reader())
+  for (const sink of sinks) await streams.open({ user: ADMIN, wanted: undefined, sink, ask: () => ADMIN }, undefined)
   const { status, body } = await admin.get('/ws/changes/stream')
   t.equal(status, 503)
   t.match(body.message, /You have 1000 streams already/)
   for (let nth = 0; nth < 4000; nth++)
     await streams.open(
-      { person: { ...ADMIN, username: 'x' }, wanted: undefined, sink: new Reader(), ask: () => ADMIN },
+      { user: { ...ADMIN, username: 'x' }, wanted: undefined, sink: new Reader(), ask: () => ADMIN },
       undefined,
     )
   t.match((await admin.get('/ws/changes/stream')).body.message, /too many streams/)

@@ -1,9 +1,9 @@
 import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
-import { InTurn } from '../../src/lib/keyed-mutex.ts'
+import { KeyedMutex } from '../../src/lib/keyed-mutex.ts'
 
 t.test('one after the other for each name, whatever becomes of it', async (t) => {
-  const turns = new InTurn()
+  const turns = new KeyedMutex()
   const order: string[] = []
   const work = (name: string, ms: number) => async () => {
     order.push(`${name} begins`)

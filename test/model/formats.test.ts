@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { newAjv } from '../../src/model/ajv.ts'
-import { formatOf } from '../../src/model/formats.ts'
+import { findFormat } from '../../src/model/formats.ts'
 
-const canonical = (format: string | undefined, text: string) => formatOf(format)?.canonical?.(text) ?? text
+const canonical = (format: string | undefined, text: string) => findFormat(format)?.canonical?.(text) ?? text
 const check = (format: string, value: string) => newAjv().compile({ type: 'string', format })(value)
 
 const RIGHT: Record<string, string[]> = {

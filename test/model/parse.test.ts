@@ -2,9 +2,9 @@ import fc from 'fast-check'
 import fastJson from 'fast-json-stringify'
 import t from 'tap'
 import { parseModel } from '../../src/model/parse.ts'
-import { checksOf } from '../../src/records/write/validate.ts'
 import { typesOnly } from '../../src/openapi/answers.ts'
-import { rowOf } from '../../src/openapi/schemas.ts'
+import { rowSchema } from '../../src/openapi/schemas.ts'
+import { createChecks } from '../../src/records/write/validate.ts'
 import { CONTACT, modelOf, THING } from '../helper.ts'
 
 const field = (content: object, more: object = {}) => ({ type: 'object', properties: { x: content }, ...more })
@@ -298,8 +298,8 @@ t.test('what is compiled from a model that was found right cannot fail', async (
         const model = parseModel({ file: 'f', name: 'a.B', hash: '', raw: { type: 'object', properties } })
         if (Array.isArray(model)) return
         right++
-        checksOf(model).prepare()
-        fastJson(typesOnly(rowOf(model)) as object)
+        createChecks(model).prepare()
+        fastJson(typesOnly(rowSchema(model)) as object)
       },
     ),
     { seed: 9, numRuns: 150 },

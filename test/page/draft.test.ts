@@ -3,7 +3,7 @@ import t from 'tap'
 import { hasLoneEscape } from '../../src/lib/json-keys.ts'
 import * as drafts from '../../src/page/logic/draft.ts'
 import type { Field, Model, Row, Schema } from '../../src/page/logic/model.ts'
-import { fits, kindOf, type Raw, rawOf, readRaw } from '../../src/page/logic/raw.ts'
+import { fits, inputKind, type Raw, readRaw, toRaw } from '../../src/page/logic/raw.ts'
 
 const ZONE = 'Europe/Berlin'
 
@@ -42,7 +42,7 @@ const fields: Field[] = Object.entries(SCHEMAS).map(([name, schema]) => ({
 const fieldNamed = (name: string) => fields.find((field) => field.name === name) as Field
 
 t.test('which input for which value', async (t) => {
-  t.strictSame(Object.fromEntries(Object.entries(SCHEMAS).map(([name, schema]) => [name, kindOf(schema)])), {
+  t.strictSame(Object.fromEntries(Object.entries(SCHEMAS).map(([name, schema]) => [name, inputKind(schema)])), {
     text: 'text',
     long: 'long',
     mail: 'text',
@@ -115,7 +115,7 @@ t.test('what is typed becomes a value', async (t) => {
   t.strictSame(readRaw({ ...SCHEMAS.tags, isRequired: true }, [], ZONE), { value: [] })
   t.strictSame(readRaw({ ...SCHEMAS.place, isRequired: true }, {}, ZONE), { value: {} })
   t.strictSame(readRaw({ type: 'array' }, '[]', ZONE), { value: [] })
-  t.strictSame(rawOf({ type: 'integer', reference: 'a.B' }, { id: 4, version: 1 }, ZONE), '4')
+  t.strictSame(toRaw({ type: 'integer', reference: 'a.B' }, { id: 4, version: 1 }, ZONE), '4')
 })
 
 t.test('a value survives its way through an input', async () => {
@@ -138,7 +138,7 @@ t.test('a value survives its way through an input', async () => {
     const schema = SCHEMAS[name] as Schema
     fc.assert(
       fc.property(values, (one) => {
-        const read = readRaw(schema, rawOf(schema, one, ZONE), ZONE)
+        const read = readRaw(schema, toRaw(schema, one, ZONE), ZONE)
         return 'value' in read && JSON.stringify(read.value) === JSON.stringify(one)
       }),
       { numRuns: 60, seed: 3 },
@@ -156,7 +156,7 @@ t.test('what an input cannot show of a value stays', async (t) => {
     },
   }
   const before = { city: 'Rome', at: '2026-10-25T00:30:00.000Z', more: [1], nothing: null }
-  const raw = rawOf(place, before, ZONE) as Record<string, Raw>
+  const raw = toRaw(place, before, ZONE) as Record<string, Raw>
   t.equal(raw.constructor, '', 'a name that every object knows is only a name')
   t.strictSame(readRaw(place, raw, ZONE, before), { value: before })
   t.strictSame(readRaw(place, { ...raw, city: 'Oslo' }, ZONE, before), { value: { ...before, city: 'Oslo' } })
@@ -211,24 +211,28 @@ t.test('a draft has only what was touched', async (t) => {
   type('text', 'new')
   type('count', 'x')
   t.ok(drafts.isTouched(draft))
-  t.strictSame(drafts.sentOf(draft, fields), {
+  t.strictSame(drafts.changedValues(draft, fields), {
     values: { text: 'new' },
     faults: { count: 'is not a number; write it as 1234.5' },
   })
   type('count', '5')
   type('tags', [])
-  t.strictSame(drafts.sentOf(draft, fields), { values: { text: 'new', tags: null }, faults: {} })
+  t.strictSame(drafts.changedValues(draft, fields), { values: { text: 'new', tags: null }, faults: {} })
   type('text', 'old')
   type('tags', ['x'])
   t.notOk(drafts.isTouched(draft), 'what is typed back was never changed')
-  t.strictSame(drafts.sentOf({ base, typed: { count: '5' }, zone: ZONE }, fields).values, {}, 'nor what was kept')
+  t.strictSame(
+    drafts.changedValues({ base, typed: { count: '5' }, zone: ZONE }, fields).values,
+    {},
+    'nor what was kept',
+  )
 })
 
 t.test('a new record', async (t) => {
   const withDefault = fields.map((field) => (field.name === 'count' ? { ...field, default: 9 } : field))
-  t.strictSame(drafts.sentOf({ typed: { text: 'a' }, zone: ZONE }, withDefault).values, { text: 'a', count: 9 })
+  t.strictSame(drafts.changedValues({ typed: { text: 'a' }, zone: ZONE }, withDefault).values, { text: 'a', count: 9 })
   t.strictSame(
-    drafts.sentOf({ typed: { text: 'a', count: '' }, zone: ZONE }, withDefault).values,
+    drafts.changedValues({ typed: { text: 'a', count: '' }, zone: ZONE }, withDefault).values,
     { text: 'a', count: null },
     'a default that was taken away is not wanted',
   )

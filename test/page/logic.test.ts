@@ -7,7 +7,7 @@ import * as filters from '../../src/page/logic/filters.ts'
 import { decided, isSame, merge, withHidden } from '../../src/page/logic/merge.ts'
 import * as models from '../../src/page/logic/model.ts'
 import { type Document, operationsIn } from '../../src/page/logic/openapi.ts'
-import { bucketsOf, quantile, samplesIn, sumOf } from '../../src/page/logic/prometheus.ts'
+import { quantile, readBuckets, samplesIn, sumSamples } from '../../src/page/logic/prometheus.ts'
 import * as scrolling from '../../src/page/logic/scroll.ts'
 import * as values from '../../src/page/logic/values.ts'
 
@@ -62,20 +62,20 @@ t.test('values for people', async (t) => {
     [{ a: 1 }, { type: 'object' }, '{"a":1}'],
     [12.5, {}, '12.5'],
   ]
-  for (const [value, schema, text] of scenarios) t.equal(values.textOf(schema, value, BERLIN), text)
-  t.equal(values.localOf('2026-07-01T10:30:00.000Z', BERLIN), '2026-07-01T12:30:00')
-  t.equal(values.localOf('2026-07-01T10:30:00.070Z', BERLIN), '2026-07-01T12:30:00.070')
-  t.equal(values.utcOf('2026-07-01T12:30', BERLIN), '2026-07-01T10:30:00.000Z')
-  t.equal(values.utcOf('2026-03-29T02:30', BERLIN), '2026-03-29T01:30:00.000Z', 'an hour that there was not')
-  t.equal(values.utcOf('never', BERLIN), 'never')
+  for (const [value, schema, text] of scenarios) t.equal(values.formatValue(schema, value, BERLIN), text)
+  t.equal(values.toLocal('2026-07-01T10:30:00.000Z', BERLIN), '2026-07-01T12:30:00')
+  t.equal(values.toLocal('2026-07-01T10:30:00.070Z', BERLIN), '2026-07-01T12:30:00.070')
+  t.equal(values.toUtc('2026-07-01T12:30', BERLIN), '2026-07-01T10:30:00.000Z')
+  t.equal(values.toUtc('2026-03-29T02:30', BERLIN), '2026-03-29T01:30:00.000Z', 'an hour that there was not')
+  t.equal(values.toUtc('never', BERLIN), 'never')
   const now = Date.parse('2026-11-15T12:00:00Z')
-  t.equal(values.ageOf('2026-11-15T11:59:59Z', now), '1 second ago')
-  t.equal(values.ageOf('2026-11-15T10:00:00Z', now), '2 hours ago')
-  t.equal(values.ageOf('2026-11-16T10:00:00Z', now), '0 seconds ago')
-  t.equal(values.ageOf('2020-11-01T10:00:00Z', now), '6 years ago')
-  t.equal(values.sizeOf(0), '0 bytes')
-  t.equal(values.sizeOf(1_234_567), '1.2 MB')
-  t.equal(values.countOf(1_234_567), '1\u202f234\u202f567')
+  t.equal(values.formatAge('2026-11-15T11:59:59Z', now), '1 second ago')
+  t.equal(values.formatAge('2026-11-15T10:00:00Z', now), '2 hours ago')
+  t.equal(values.formatAge('2026-11-16T10:00:00Z', now), '0 seconds ago')
+  t.equal(values.formatAge('2020-11-01T10:00:00Z', now), '6 years ago')
+  t.equal(values.formatSize(0), '0 bytes')
+  t.equal(values.formatSize(1_234_567), '1.2 MB')
+  t.equal(values.formatCount(1_234_567), '1\u202f234\u202f567')
   t.equal(values.plural(1, 'record'), '1 record')
   t.equal(values.plural(2, 'entry', 'entries'), '2 entries')
 })
@@ -85,20 +85,20 @@ t.test('a moment survives its way through an input, in any zone', async () => {
   const moments = fc.date({ min: new Date('1950-01-01'), max: new Date('2100-01-01'), noInvalidDate: true })
   fc.assert(
     fc.property(moments, zones, (moment, zone) => {
-      const back = values.utcOf(values.localOf(moment.toISOString(), zone), zone)
+      const back = values.toUtc(values.toLocal(moment.toISOString(), zone), zone)
       // Where the clock is turned back an hour comes twice, and its text means either.
-      return values.localOf(back, zone) === values.localOf(moment.toISOString(), zone)
+      return values.toLocal(back, zone) === values.toLocal(moment.toISOString(), zone)
     }),
     { numRuns: 300, seed: 2 },
   )
 })
 
 t.test('what a model is called, and its records', async (t) => {
-  t.equal(models.nameOf({ id: 1, version: 0, name: 'Ada' }, MODEL), 'Ada')
-  t.equal(models.nameOf({ id: 1, version: 0, name: '' }, MODEL), '#1')
-  t.equal(models.nameOf({ id: 1, version: 0, title: 'X' }), 'X')
+  t.equal(models.displayName({ id: 1, version: 0, name: 'Ada' }, MODEL), 'Ada')
+  t.equal(models.displayName({ id: 1, version: 0, name: '' }, MODEL), '#1')
+  t.equal(models.displayName({ id: 1, version: 0, title: 'X' }), 'X')
   const { nameField, ...unnamed } = MODEL
-  t.equal(models.nameOf({ id: 2, version: 0, name: null, company: { id: 1 } }, unnamed), '#2')
+  t.equal(models.displayName({ id: 2, version: 0, name: null, company: { id: 1 } }, unnamed), '#2')
   t.notOk(models.shownFields(MODEL).some(({ name }) => name === 'secret'))
   t.notOk(models.askedFields(MODEL).some(({ name }) => name === 'id'))
   t.ok(models.isStamp({ name: 'createdOn' }))
@@ -117,10 +117,10 @@ t.test('filters, order and columns are in the address', async (t) => {
     { parameter: 'count[gte]', path: 'count', operator: 'gte', value: '3' },
     { parameter: 'company.name', path: 'company.name', operator: '', value: 'Acme' },
   ])
-  t.strictSame(filters.conditionOf('count', '', ['1']), { parameter: 'count', value: '1' })
-  t.strictSame(filters.conditionOf('count', 'between', ['1', '2']), { parameter: 'count[between]', value: '1,2' })
-  t.strictSame(filters.conditionOf('count', 'unset', []), { parameter: 'count[null]', value: 'true' })
-  t.strictSame(filters.conditionOf('count', 'set', []), { parameter: 'count[null]', value: 'false' })
+  t.strictSame(filters.createCondition('count', '', ['1']), { parameter: 'count', value: '1' })
+  t.strictSame(filters.createCondition('count', 'between', ['1', '2']), { parameter: 'count[between]', value: '1,2' })
+  t.strictSame(filters.createCondition('count', 'unset', []), { parameter: 'count[null]', value: 'true' })
+  t.strictSame(filters.createCondition('count', 'set', []), { parameter: 'count[null]', value: 'false' })
   t.equal(String(filters.withFilter(new URLSearchParams('a=1'), 'a', '2')), 'a=2')
   t.equal(String(filters.withoutFilter(new URLSearchParams('a=1&b=2'), 'a')), 'b=2')
   t.equal(String(filters.withoutFilters(query)), 'sort=-name%2Ccount&fields=name%2Csecret%2Ccompany&limit=3')
@@ -142,23 +142,23 @@ t.test('filters, order and columns are in the address', async (t) => {
   t.equal(sort('sort=name', 'count'), 'count')
   t.equal(sort('sort=name,count', 'count', true), 'name,-count')
   const names = (fields: models.Field[]) => fields.map(({ name }) => name)
-  t.strictSame(names(filters.columnsOf(query, MODEL)), ['name', 'company'], 'what is never shown is no column')
-  t.strictSame(names(filters.columnsOf(new URLSearchParams(), MODEL)), MODEL.list)
-  t.strictSame(names(filters.columnsOf(new URLSearchParams('fields=gone,__proto__'), MODEL)), MODEL.list)
-  t.equal(filters.wordOf('constructor'), 'constructor')
-  t.equal(filters.comparisonOf({ parameter: '', path: '', operator: 'gt', value: '1' }), 'gt')
-  t.equal(filters.comparisonsOf(field('odd', { enum: ['a,b'] }))[0], '', 'choices with commas cannot be listed')
+  t.strictSame(names(filters.shownColumns(query, MODEL)), ['name', 'company'], 'what is never shown is no column')
+  t.strictSame(names(filters.shownColumns(new URLSearchParams(), MODEL)), MODEL.list)
+  t.strictSame(names(filters.shownColumns(new URLSearchParams('fields=gone,__proto__'), MODEL)), MODEL.list)
+  t.equal(filters.comparisonWord('constructor'), 'constructor')
+  t.equal(filters.filterComparison({ parameter: '', path: '', operator: 'gt', value: '1' }), 'gt')
+  t.equal(filters.fieldComparisons(field('odd', { enum: ['a,b'] }))[0], '', 'choices with commas cannot be listed')
   t.equal(filters.plainly(filters.literally('50% of a_b\\')), '50% of a_b\\')
   t.equal(filters.literally('50%'), '50\\%')
-  const find = filters.findOf(new URLSearchParams('count=1'), filters.columnsOf(query, MODEL), ['a.Company'])
+  const find = filters.findQuery(new URLSearchParams('count=1'), filters.shownColumns(query, MODEL), ['a.Company'])
   t.notOk(
-    filters.findOf(query, filters.columnsOf(query, MODEL), []).has('expand'),
+    filters.findQuery(query, filters.shownColumns(query, MODEL), []).has('expand'),
     'who may not read it sees its number',
   )
   t.equal(String(find), 'count=1&fields=name%2Ccompany&expand=company')
-  t.equal(String(filters.findOf(new URLSearchParams(), [], [])), 'fields=id')
+  t.equal(String(filters.findQuery(new URLSearchParams(), [], [])), 'fields=id')
   const word = (parameter: string, value: string, name?: string) =>
-    filters.labelOf(
+    filters.filterLabel(
       filters.filtersIn(new URLSearchParams([[parameter, value]]))[0] as filters.Filter,
       MODEL,
       BERLIN,
@@ -177,7 +177,7 @@ t.test('filters, order and columns are in the address', async (t) => {
   t.equal(word('gone[odd]', 'x'), 'gone odd x')
   t.equal(word('odd[', 'x'), 'odd[ is x')
   t.equal(word('moment[gt]', '2026-07-01T10:30:00.000Z'), 'MOMENT > 2026-07-01 12:30:00')
-  const first = (name: string) => filters.comparisonsOf(models.fieldOf(MODEL, name) as models.Field)[0]
+  const first = (name: string) => filters.fieldComparisons(models.findField(MODEL, name) as models.Field)[0]
   t.strictSame(['tags', 'done', 'company', 'level', 'count', 'day', 'name'].map(first), [
     'unset',
     '',
@@ -269,11 +269,11 @@ t.test('the difference of two texts', async (t) => {
 })
 
 t.test('a scroll bar over any number of rows', async (t) => {
-  const { heightOf, moved, revealing, rowsInView, settled } = scrolling
+  const { scrollHeight, moved, revealing, rowsInView, settled } = scrolling
   const small = { rows: 100, rowHeight: 40, view: 400 }
   const huge = { rows: 1_000_000, rowHeight: 40, view: 400 }
-  t.equal(heightOf(small), 4000)
-  t.equal(heightOf(huge), 8_000_000)
+  t.equal(scrollHeight(small), 4000)
+  t.equal(scrollHeight(huge), 8_000_000)
   t.strictSame(moved({ position: 0, bar: 0 }, 100, small), { position: 100, bar: 100 })
   t.equal(moved({ position: 0, bar: 0 }, 5000, small).position, 3600)
   t.equal(moved({ position: 0, bar: 0 }, 100, huge).position, 100, 'the wheel moves by pixels')
@@ -341,12 +341,12 @@ t.test('numbers of the service', async (t) => {
     '',
   ].join('\n')
   const samples = samplesIn(text)
-  t.equal(sumOf(samples, 'a'), 3.5)
+  t.equal(sumSamples(samples, 'a'), 3.5)
   t.equal(
-    sumOf(samples, 'a', ({ x }) => x === '1'),
+    sumSamples(samples, 'a', ({ x }) => x === '1'),
     2.5,
   )
-  const buckets = bucketsOf(samples, 'h')
+  const buckets = readBuckets(samples, 'h')
   t.equal(buckets.get(0.1), 4)
   t.equal(quantile(new Map(), buckets, 0.3), 0.1)
   t.equal(quantile(new Map(), buckets, 0.9), 1)

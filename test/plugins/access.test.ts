@@ -1,6 +1,6 @@
 import t from 'tap'
-import { OPERATIONS, scopeOf } from '../../src/model/access.ts'
-import { indexesOf } from '../../src/tables/ddl.ts'
+import { OPERATIONS, scopeFor } from '../../src/model/access.ts'
+import { modelIndexes } from '../../src/tables/ddl.ts'
 import { sqliteOnly } from '../engine.ts'
 import { type Client, migrateTo, modelOf, PASSWORD, startApp, testStorage } from '../helper.ts'
 
@@ -144,11 +144,11 @@ t.test('every operation by everybody', async (t) => {
   const { people } = await withPeople(t)
   let number = 0
   for (const [operation, expected] of Object.entries(EXPECTED)) {
-    for (const [person, answer] of Object.entries(expected)) {
+    for (const [user, answer] of Object.entries(expected)) {
       const name = `${SECRET} ${++number}.`
       const deal = await aDeal(people, name)
-      const { status, text } = await deal[operation as keyof typeof deal](people[person] as Client)
-      t.equal(`${status}${text.includes(name) ? ' seen' : ''}`, answer, `${operation} by ${person}: ${text}`)
+      const { status, text } = await deal[operation as keyof typeof deal](people[user] as Client)
+      t.equal(`${status}${text.includes(name) ? ' seen' : ''}`, answer, `${operation} by ${user}: ${text}`)
       if (answer === '403') t.notMatch(text, /name|nmae/, 'a closed model does not tell its fields')
       await (people.admin as Client).delete(`${DEALS}/${number}`)
     }
@@ -182,14 +182,14 @@ t.test('the rules', async (t) => {
   })
   const nobody = { username: 'n', roles: [] }
   const seller = { username: 's', roles: ['sales'] }
-  for (const operation of OPERATIONS) t.equal(scopeOf(open, operation, nobody), 'all')
-  t.equal(scopeOf(closed, 'read', seller), 'none')
-  t.equal(scopeOf(closed, 'read', { username: 'a', roles: ['admin'] }), 'all')
-  t.equal(scopeOf(closed, 'create', seller), 'all', 'what one creates is one’s own')
-  t.equal(scopeOf(closed, 'create', nobody), 'none')
-  t.equal(scopeOf(closed, 'update', seller), 'own')
-  t.equal(scopeOf(closed, 'update', { username: 'c', roles: ['sales', 'chief'] }), 'all')
-  t.equal(scopeOf(closed, 'delete', nobody), 'all')
+  for (const operation of OPERATIONS) t.equal(scopeFor(open, operation, nobody), 'all')
+  t.equal(scopeFor(closed, 'read', seller), 'none')
+  t.equal(scopeFor(closed, 'read', { username: 'a', roles: ['admin'] }), 'all')
+  t.equal(scopeFor(closed, 'create', seller), 'all', 'what one creates is one’s own')
+  t.equal(scopeFor(closed, 'create', nobody), 'none')
+  t.equal(scopeFor(closed, 'update', seller), 'own')
+  t.equal(scopeFor(closed, 'update', { username: 'c', roles: ['sales', 'chief'] }), 'all')
+  t.equal(scopeFor(closed, 'delete', nobody), 'all')
 })
 
 t.test('what is left out of access is for admins; without access everything is open', async (t) => {
@@ -254,9 +254,9 @@ t.test('who reaches only their own records finds them by an index', sqliteOnly, 
     properties: { x: { type: 'string' } },
     access: { read: [{ role: '*', where: 'own' }] },
   })
-  t.match(indexesOf(own), [{ name: 'a__Own__createdBy__index', unique: false, fields: ['createdBy'] }])
+  t.match(modelIndexes(own), [{ name: 'a__Own__createdBy__index', unique: false, fields: ['createdBy'] }])
   const storage = await testStorage(t)
   await migrateTo(storage, [own])
   const plain = storage.db.selectFrom('a__Own').select('id').where('createdBy', '=', 'bob').orderBy('id').limit(41)
-  t.notOk(storage.goesThrough(plain.compile(), 'a__Own'))
+  t.notOk(storage.needsScan(plain.compile(), 'a__Own'))
 })

@@ -3,8 +3,8 @@ import type { ServerResponse } from 'node:http'
 import { connect } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
-import { Waiting } from '../../src/records/caller.ts'
-import type { Piece } from '../../src/storage/storage.ts'
+import { HttpCaller } from '../../src/records/caller.ts'
+import type { Chunk } from '../../src/storage/storage.ts'
 import { PASSWORD, playScenarios, type Running, startApp } from '../helper.ts'
 
 const ITEM = {
@@ -177,22 +177,22 @@ t.test('what cannot be gone through', async (t) => {
   const text = { module: new URL('../storage/text.ts', import.meta.url).href, name: 'numbers' }
   const seeker = { username: 'x', seconds: 60, bytes: 0, shapes: {} }
   const begin = (sql: string, more = {}, name = 'numbers') =>
-    app.storage.walk({ sql, parameters: [] }, { ...text, name }, undefined, { ...seeker, ...more })
-  const through = async (walk: AsyncGenerator<Piece>) => {
+    app.storage.streamRows({ sql, parameters: [] }, { ...text, name }, undefined, { ...seeker, ...more })
+  const through = async (walk: AsyncGenerator<Chunk>) => {
     let rows = 0
     for await (const piece of walk) rows += piece.rows
     return rows
   }
-  const kindOf = (walk: AsyncGenerator<Piece>) => through(walk).catch(({ kind }) => kind)
+  const kindOf = (walk: AsyncGenerator<Chunk>) => through(walk).catch(({ kind }) => kind)
   t.equal(await through(begin('SELECT 1 AS n UNION SELECT 2')), 2)
-  t.equal(await kindOf(begin('SELECT * FROM nowhere')), 'gone')
+  t.equal(await kindOf(begin('SELECT * FROM nowhere')), 'missing-table')
   t.equal(await kindOf(begin('SELECT 1 AS n', { shapes: { a__Item: 'another' } })), 'stale')
   const endless = 'WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n) SELECT n FROM n'
   t.equal(await kindOf(begin(endless, { seconds: 0.2 })), 'slow')
   const left = AbortSignal.abort()
-  for (const _ of [1, 2, 3]) t.equal(await kindOf(begin(endless, { gone: left })), 'unwanted', 'and leaves no trace')
+  for (const _ of [1, 2, 3]) t.equal(await kindOf(begin(endless, { signal: left })), 'cancelled', 'and leaves no trace')
   const response = { closed: true } as ServerResponse
-  t.equal(new Waiting({ username: 'x', roles: [] }, response).gone.aborted, true, 'who has gone already')
+  t.equal(new HttpCaller({ username: 'x', roles: [] }, response).signal.aborted, true, 'who has gone already')
   t.equal(await kindOf(begin(endless, {}, 'dies')), 'busy')
   const [one, two] = [begin(endless, { username: 'a' }), begin(endless, { username: 'b' })]
   t.match(await one.next(), { done: false })
@@ -201,5 +201,5 @@ t.test('what cannot be gone through', async (t) => {
   await one.return(undefined)
   t.equal((await admin.get('/ws/rest/a.Item')).status, 200)
   await app.close()
-  t.equal(await ended, 'unwanted')
+  t.equal(await ended, 'cancelled')
 })

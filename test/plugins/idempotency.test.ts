@@ -1,5 +1,5 @@
 import t from 'tap'
-import { KEPT_MS } from '../../src/journal/idempotency.ts'
+import { KEY_LIFETIME_MS } from '../../src/journal/idempotency.ts'
 import { sweepKeys } from '../../src/upkeep/sweep.ts'
 import { type Client, makeFolder, PASSWORD, startApp, writeModel } from '../helper.ts'
 
@@ -147,7 +147,7 @@ t.test('what is sent again is not done again', async (t) => {
     t.equal((await send('PUT', ITEMS, body)).status, 200)
     await app.db
       .updateTable('dossier_keys')
-      .set({ at: Date.now() - KEPT_MS })
+      .set({ at: Date.now() - KEY_LIFETIME_MS })
       .where('key', '=', 'old')
       .execute()
     t.equal((await send('PUT', ITEMS, body)).body.code, 'NOT_UNIQUE')
@@ -156,7 +156,7 @@ t.test('what is sent again is not done again', async (t) => {
     const before = await count()
     await app.db
       .updateTable('dossier_keys')
-      .set({ at: Date.now() - KEPT_MS })
+      .set({ at: Date.now() - KEY_LIFETIME_MS })
       .where('key', '=', 'shared')
       .execute()
     await sweepKeys(app.storage, () => false)

@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
-import { begin } from '../../src/journal/idempotency.ts'
+import { claimKey } from '../../src/journal/idempotency.ts'
 import { clearLeftovers } from '../../src/upkeep/leftovers.ts'
 import { type Answer, type Client, makeFolder, PASSWORD, type Running, receivedBy, startApp } from '../helper.ts'
 
@@ -79,7 +79,7 @@ t.test('import', async (t) => {
   const admin = await app.login()
   const load = (query: string, body: string | Buffer, headers = {}) => send(admin, 'a.Person', query, body, headers)
   const counts = (answer: Answer) => answer.body.data?.[0] ?? answer.body
-  const person = async (id: number) => (await admin.get(`${PEOPLE}/${id}`)).body.data[0]
+  const user = async (id: number) => (await admin.get(`${PEOPLE}/${id}`)).body.data[0]
   const total = async () => (await admin.get(`${PEOPLE}?limit=0`)).body.total
   for (const [name, code] of [
     ['Acme', 7],
@@ -94,7 +94,7 @@ t.test('import', async (t) => {
       '"Bob ""the"" second\nof two lines, or more",,,1e3,0,,,,,,,,,\r\n\r\n' +
       'Cy,"", 007 ,2.,,,,,, x,,,,\r\n'
     t.strictSame(counts(await load('', csv)), { created: 3, updated: 0, unchanged: 0 })
-    t.match(await person(1), {
+    t.match(await user(1), {
       version: 0,
       name: 'Ada',
       age: 36,
@@ -108,13 +108,13 @@ t.test('import', async (t) => {
       price: '12.50',
       createdBy: 'admin',
     })
-    t.match(await person(2), {
+    t.match(await user(2), {
       name: 'Bob "the" second\nof two lines, or more',
       email: null,
       ratio: 1000,
       active: false,
     })
-    t.match(await person(3), { email: null, age: 7, ratio: 2, active: null }, 'no address is no address')
+    t.match(await user(3), { email: null, age: 7, ratio: 2, active: null }, 'no address is no address')
     t.match((await admin.get(`${PEOPLE}/1/history`)).body.data, [{ operation: 'create', by: 'admin' }])
     t.strictSame(counts(await load('delimiter=semicolon', 'name;age\nDo;1\n')), {
       created: 1,
@@ -168,7 +168,7 @@ t.test('import', async (t) => {
     t.equal(await total(), before, 'nothing is done')
     t.strictSame(counts(await load('key=email', csv)), { created: 1, updated: 1, unchanged: 0 })
     t.strictSame(counts(await load('key=email', csv)), { created: 0, updated: 0, unchanged: 2 })
-    t.match(await person(1), { version: 1, age: 37, ratio: 0.5, tags: ['x', 'y'] }, 'columns that are not there stay')
+    t.match(await user(1), { version: 1, age: 37, ratio: 0.5, tags: ['x', 'y'] }, 'columns that are not there stay')
     t.strictSame(counts(await load('key=id', 'id,age\n1,38\n2,\n')), { created: 0, updated: 1, unchanged: 1 })
     t.strictSame(counts(await load('key=id', 'id,name\n1,Ada\n,Fresh\n')), { created: 1, updated: 0, unchanged: 1 })
     t.strictSame(
@@ -483,7 +483,7 @@ t.test('sent again; too large; at once; and in the middle', async (t) => {
   })
 
   await t.test('a key that is in use leaves no place taken; and nothing is taken in from who may not', async (t) => {
-    const end = begin(app.storage, { username: 'admin', key: 'held' })
+    const end = claimKey(app.storage, { username: 'admin', key: 'held' })
     t.equal((await send(admin, 'a.Person', '', rows(1, 8000), key('held'))).body.code, 'KEY_IN_USE')
     end()
     t.match((await send(admin, 'a.Person', '', rows(1, 8000), key('held'))).body.data, [{ created: 1 }])

@@ -11,7 +11,7 @@ import { HELP, openapiCommand } from '../../src/cli/openapi.ts'
 import { newLogger } from '../../src/logging.ts'
 import type { Field } from '../../src/model/model.ts'
 import { OWN_COMPONENTS } from '../../src/openapi/components.ts'
-import { sampleOf } from '../../src/openapi/examples.ts'
+import { fieldExample } from '../../src/openapi/examples.ts'
 import { openStorage } from '../../src/storage/sqlite/engine.ts'
 import { Metrics } from '../../src/upkeep/metrics.ts'
 import { sqliteOnly } from '../engine.ts'
@@ -270,10 +270,10 @@ t.test('an example that is none is passed over', async (t) => {
     properties: { x: { type: 'string', enum: ['red'], examples: ['green'] } },
     audit: false,
   })
-  t.strictSame(model.fields.map(sampleOf), ['red'])
+  t.strictSame(model.fields.map(fieldExample), ['red'])
   const sample = (schema: object) => {
     const { fields } = modelOf('a.B', { type: 'object', properties: { x: schema }, audit: false })
-    return sampleOf(fields[0] as Field)
+    return fieldExample(fields[0] as Field)
   }
   t.strictSame(sample({ type: 'array', examples: [['a', 'b']] }), ['a', 'b'])
   t.strictSame(sample({ type: 'array', examples: ['a'] }), [])

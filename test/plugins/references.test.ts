@@ -19,7 +19,7 @@ const MODELS = {
   ),
   'crm.Person.json': model({ company: refersTo('crm.Company'), mentor: refersTo('crm.Person', { onDelete: 'clear' }) }),
   'crm.Note.json': model(
-    { person: refersTo('crm.Person', { onDelete: 'cascade' }), about: refersTo('crm.Company', { onDelete: 'clear' }) },
+    { user: refersTo('crm.Person', { onDelete: 'cascade' }), about: refersTo('crm.Company', { onDelete: 'clear' }) },
     { audit: false },
   ),
   'crm.Secret.json': model(
@@ -39,7 +39,7 @@ async function withRecords(t: Parameters<typeof startApp>[0], logger?: Parameter
   await client.put(path('Person'), { name: 'Ada', company: 1 })
   await client.put(path('Person'), { name: 'Bob', company: 2, mentor: 1 })
   await client.put(path('Person'), { name: 'Cy' })
-  await client.put(path('Note'), { name: 'n1', person: 2, about: 1 })
+  await client.put(path('Note'), { name: 'n1', user: 2, about: 1 })
   return { service, client }
 }
 
@@ -131,14 +131,14 @@ t.test('a cascade that meets a restrict', async (t) => {
 
 t.test('expand: records instead of ids, one statement per step', async (t) => {
   const { client } = await withRecords(t)
-  const person = async (query: string) => (await client.get(`${path('Person')}?id=2&${query}`)).body.data[0]
-  t.match(await person('expand=company'), { company: { id: 2, version: 0, name: 'Bolt' }, mentor: 1 })
-  t.notOk('country' in (await person('expand=company')).company, 'the list form')
-  t.match(await person('expand=company.country,mentor.company'), {
+  const user = async (query: string) => (await client.get(`${path('Person')}?id=2&${query}`)).body.data[0]
+  t.match(await user('expand=company'), { company: { id: 2, version: 0, name: 'Bolt' }, mentor: 1 })
+  t.notOk('country' in (await user('expand=company')).company, 'the list form')
+  t.match(await user('expand=company.country,mentor.company'), {
     company: { name: 'Bolt', country: { id: 2, name: 'Chile' } },
     mentor: { name: 'Ada', company: { name: 'Acme' } },
   })
-  t.strictSame((await person('fields=name&expand=company')).company.name, 'Bolt', 'what is expanded is returned')
+  t.strictSame((await user('fields=name&expand=company')).company.name, 'Bolt', 'what is expanded is returned')
   t.equal((await client.get(`${path('Person')}?id=3&expand=company`)).body.data[0].company, null)
   t.match((await client.get(`${path('Person', 2)}?expand=company`)).body.data[0], {
     company: { name: 'Bolt' },

@@ -6,7 +6,7 @@ import { HELP as EXPORT_HELP, exportCommand } from '../../src/cli/export.ts'
 import { HELP as CHECK_HELP, modelsCheck } from '../../src/cli/models-check.ts'
 import { HELP as RESTORE_HELP, restoreCommand } from '../../src/cli/restore.ts'
 import { HELP as USER_HELP, userCommand } from '../../src/cli/user.ts'
-import { dialectOf } from '../../src/storage/open.ts'
+import { dialectFor } from '../../src/storage/open.ts'
 import { hasServer } from './run-on-postgres.ts'
 
 const isThere = hasServer()
@@ -38,5 +38,5 @@ if (isThere)
     t.match(await commandRunner(BACKUP_HELP, backupCommand, env)(''), { code: 1, err: elsewhere })
     t.match(await commandRunner(RESTORE_HELP, restoreCommand, env)('x.db --create'), { code: 1, err: elsewhere })
     t.notOk(existsSync(join(DATA_DIR, 'dossier.db')), 'nothing is kept here')
-    t.equal(dialectOf(app.config).tables.altersInPlace, true)
+    t.equal(dialectFor(app.config).tables.altersInPlace, true)
   })

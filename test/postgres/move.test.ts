@@ -5,9 +5,9 @@ import t from 'tap'
 import { compare, HELP, moveCommand } from '../../src/cli/move.ts'
 import { addUser } from '../../src/people/users.ts'
 import { openAny, openStorage } from '../../src/storage/open.ts'
-import { kyselyOver } from '../../src/storage/postgres/kysely.ts'
+import { createDatabase } from '../../src/storage/postgres/kysely.ts'
 import { markUnfinished } from '../../src/storage/unfinished.ts'
-import { put } from '../../src/tables/copy-tables.ts'
+import { insertRows } from '../../src/tables/copy-tables.ts'
 import { atShell, postgresDatabase } from '../engine.ts'
 import { CONTACT, commandRunner, PASSWORD, runScript, startApp, THING, writeModel } from '../helper.ts'
 import { hasServer } from './run-on-postgres.ts'
@@ -86,7 +86,7 @@ if (hasServer())
     t.match(await move({}, partly), { code: 0 }, 'and a move that was cut short begins anew')
     const taken = { table: 'a__Line', columns: ['id'], rows: [], token: 'of another move' }
     const served = await openStorage({ ...app.config, DATABASE_URL: partly })
-    await t.rejects(put(served.db, taken), { message: /Another move into the same place/ })
+    await t.rejects(insertRows(served.db, taken), { message: /Another move into the same place/ })
     await served.close()
     await (await openStorage({ ...app.config, DATABASE_URL: partly })).close()
     t.match(await move({}, join(app.folder, 'other')), { code: 2, err: /One of the two is PostgreSQL/ })
@@ -115,7 +115,7 @@ if (hasServer())
     t.strictSame(await seen(back, admin.cookie), after)
     t.equal((await (await back.login()).put('/ws/rest/contacts.Contact', { firstName: 'X' })).body.data[0].id, 7)
     const lines = { table: 'a__Line', columns: ['id', 'n'], order: 'id', isNumbered: true }
-    const wrong = kyselyOver(async () => [{ id: 1, n: 99 }])
+    const wrong = createDatabase(async () => [{ id: 1, n: 99 }])
     await t.rejects(
       compare(back.db, { db: wrong }, [lines], () => {}),
       /a__Line is not the same after it was copied/,

@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
 import t from 'tap'
 import type { Model } from '../../src/model/model.ts'
-import { applyInPlace } from '../../src/tables/rebuild/in-place.ts'
 import { planModels } from '../../src/tables/migrate.ts'
 import { planTable } from '../../src/tables/plan.ts'
+import { applyInPlace } from '../../src/tables/rebuild/in-place.ts'
 import { hasServer } from './run-on-postgres.ts'
 
 const isThere = hasServer()

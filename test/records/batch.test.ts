@@ -1,6 +1,6 @@
 import t from 'tap'
-import { batchOf } from '../../src/records/write/batch.ts'
 import type { Records } from '../../src/records/records.ts'
+import { createBatch } from '../../src/records/write/batch.ts'
 import { StorageFault } from '../../src/storage/storage.ts'
 import { modelOf } from '../helper.ts'
 
@@ -16,7 +16,7 @@ t.test('what is about storage and not about an operation stays what it is', asyn
   ]) {
     const storage = { write: () => Promise.reject(error) } as never
     const parts = { storage, models: new Map([[model.name, model]]), collections: new Map([[model, records]]) }
-    const batch = batchOf({ ...parts, missingModel: () => error as never })
+    const batch = createBatch({ ...parts, missingModel: () => error as never })
     await t.rejects(batch([{ create: 'a.Thing', data: {} }], { username: 'admin', roles: ['admin'] }), error)
     const planning = {
       ...records,
@@ -26,7 +26,11 @@ t.test('what is about storage and not about an operation stays what it is', asyn
         },
       },
     } as unknown as Records
-    const early = batchOf({ ...parts, collections: new Map([[model, planning]]), missingModel: () => error as never })
+    const early = createBatch({
+      ...parts,
+      collections: new Map([[model, planning]]),
+      missingModel: () => error as never,
+    })
     await t.rejects(early([{ create: 'a.Thing', data: {} }], { username: 'admin', roles: ['admin'] }), error)
   }
 })

@@ -1,11 +1,11 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import type { CheckedOutcome } from '../../src/records/import/check-block.ts'
 import { CheckedRows, readCheckedRows } from '../../src/records/import/checked-rows.ts'
-import type { Drafted } from '../../src/records/import/check-block.ts'
 import { emptyFolder } from '../helper.ts'
 
-async function writtenTo(file: string, rows: Drafted[]): Promise<void> {
+async function writtenTo(file: string, rows: CheckedOutcome[]): Promise<void> {
   const checked = new CheckedRows(file)
   for (let from = 0; from < rows.length; from += 250) await checked.write(rows.slice(from, from + 250))
   await checked.close()
@@ -19,7 +19,7 @@ async function readFrom(file: string, before = 0) {
 
 t.test('rows come back as they were found', async (t) => {
   const file = join(emptyFolder(t), 'checked')
-  const rows: Drafted[] = [
+  const rows: CheckedOutcome[] = [
     { line: 2, kind: 'created', data: { text: 'a\nb' } },
     { line: 4, kind: 'created', data: {} },
     { line: 5, kind: 'updated', data: { n: 1 }, id: 7, version: 3, isStrict: true },
@@ -52,7 +52,7 @@ t.test('it takes no more room than what was uploaded, however small the rows', a
         data: Object.fromEntries(Array.from({ length: 50 }, (_, c) => [`column${c}`, null])),
       }),
     ],
-  ] as [string, (n: number) => Drafted][]) {
+  ] as [string, (n: number) => CheckedOutcome][]) {
     const rows = Array.from({ length: 20_000 }, (_, n) => make(n))
     await writtenTo(file, rows)
     const upload = rows.reduce(
@@ -73,7 +73,7 @@ t.test('it takes no more room than what was uploaded, however small the rows', a
 t.test('a full disk says so', async (t) => {
   const rows = Array.from(
     { length: 1000 },
-    (_, line): Drafted => ({ line, kind: 'created', data: { x: Math.random() } }),
+    (_, line): CheckedOutcome => ({ line, kind: 'created', data: { x: Math.random() } }),
   )
   const full = { name: 'StorageFault', kind: 'full' } as unknown as Error
   await t.rejects(writtenTo('/dev/full', rows), full)

@@ -3,12 +3,12 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import t from 'tap'
 import type { Failure } from '../../src/errors.ts'
-import { Resumed } from '../../src/journal/resumable-import.ts'
+import { ResumableImport } from '../../src/journal/resumable-import.ts'
 import { byName } from '../../src/model/model.ts'
-import type { Place } from '../../src/records/import/failures.ts'
-import { countUpload, inTurn, takePlace } from '../../src/records/import/limits.ts'
-import { rowsOf } from '../../src/records/import/read-rows.ts'
-import { recordsOf } from '../../src/records/records.ts'
+import type { ImportProgress } from '../../src/records/import/failures.ts'
+import { claimImport, countUpload, runInTurn } from '../../src/records/import/limits.ts'
+import { readRows } from '../../src/records/import/read-rows.ts'
+import { createRecords } from '../../src/records/records.ts'
 import { Cursors } from '../../src/requests/cursor.ts'
 import { type Storage, StorageFault } from '../../src/storage/storage.ts'
 import { emptyFolder, migrateTo, modelOf, testStorage } from '../helper.ts'
@@ -38,8 +38,8 @@ async function withRecords(t: Parameters<typeof testStorage>[0]) {
       await before.shift()?.()
       return storage.write(unit)
     },
-    study: async (...words) => {
-      const result = await storage.study(...words)
+    runReadJob: async (...words) => {
+      const result = await storage.runReadJob(...words)
       await after.shift()?.()
       return result
     },
@@ -50,7 +50,7 @@ async function withRecords(t: Parameters<typeof testStorage>[0]) {
       return typeof own === 'function' ? own.bind(target) : own
     },
   })
-  const surroundings = {
+  const context = {
     storage: watched,
     models: byName([item]),
     cursors: new Cursors('secret'),
@@ -59,13 +59,13 @@ async function withRecords(t: Parameters<typeof testStorage>[0]) {
     longestRecord: 1_000_000,
     advise: () => {},
   }
-  const records = recordsOf(surroundings, item)
+  const records = createRecords(context, item)
   const folder = emptyFolder(t)
   const file = join(folder, 'file')
-  const load = (text: string, more = {}, person = ADMIN) => {
+  const load = (text: string, more = {}, user = ADMIN) => {
     writeFileSync(file, text)
     const how = { file, checked: `${file}.checked`, format: 'csv' as const, delimiter: ',', dryRun: false }
-    return records.importAll({ ...how, ...more }, person)
+    return records.importAll({ ...how, ...more }, user)
   }
   const run = (sql: string) => storage.write({ steps: [{ sql, parameters: [] }] })
   const rows = () => storage.read({ sql: 'SELECT code, n, version FROM "a__Item" ORDER BY id', parameters: [] })
@@ -142,13 +142,16 @@ t.test('what comes in between says how far it was', async (t) => {
     () => {},
     () => run(`INSERT INTO "a__Item" (code) VALUES ('c60')`),
   )
-  await t.rejects(load(many, { resumed: await Resumed.begin<Place>(storage, sent) }), rejects('NOT_UNIQUE', /^Line 62/))
   await t.rejects(
-    load(many, { resumed: await Resumed.begin<Place>(storage, sent) }),
+    load(many, { resumed: await ResumableImport.begin<ImportProgress>(storage, sent) }),
+    rejects('NOT_UNIQUE', /^Line 62/),
+  )
+  await t.rejects(
+    load(many, { resumed: await ResumableImport.begin<ImportProgress>(storage, sent) }),
     rejects('VALIDATION_FAILED', /^Nothing was written but the 5\d rows of before\. There is one fault/),
   )
   await run(`DELETE FROM "a__Item" WHERE code = 'c60'`)
-  const rest = await load(many, { resumed: await Resumed.begin<Place>(storage, sent) })
+  const rest = await load(many, { resumed: await ResumableImport.begin<ImportProgress>(storage, sent) })
   t.strictSame(rest, { created: 70, updated: 0, unchanged: 0 }, 'it goes on where it was')
   t.equal((await rows()).length, 70)
   const fails = (kind: 'busy' | 'full') => () => {
@@ -182,17 +185,25 @@ t.test('what comes in between says how far it was', async (t) => {
 t.test('of two who go on with the same, one is overtaken', async (t) => {
   const { storage, after, load, rows } = await withRecords(t)
   const sent = { username: 'admin', key: 'k', hash: 'h' }
-  const [one, two] = [await Resumed.begin<Place>(storage, sent), await Resumed.begin<Place>(storage, sent)]
+  const [one, two] = [
+    await ResumableImport.begin<ImportProgress>(storage, sent),
+    await ResumableImport.begin<ImportProgress>(storage, sent),
+  ]
   t.match(await load('code\na\n', { resumed: one }), { created: 1 })
   await t.rejects(load('code\na\n', { resumed: two }), { code: 'KEY_IN_USE' }, 'what is taken was taken by the same')
-  const late = await Resumed.begin<Place>(storage, { ...sent, key: 'l' })
-  after.push(async () => load('code\nb\n', { resumed: await Resumed.begin<Place>(storage, { ...sent, key: 'l' }) }))
+  const late = await ResumableImport.begin<ImportProgress>(storage, { ...sent, key: 'l' })
+  after.push(async () =>
+    load('code\nb\n', { resumed: await ResumableImport.begin<ImportProgress>(storage, { ...sent, key: 'l' }) }),
+  )
   await t.rejects(load('code\nb\n', { resumed: late }), { code: 'KEY_IN_USE' })
   t.equal((await rows()).length, 2)
-  t.match(await load('code\nb\n', { resumed: await Resumed.begin<Place>(storage, { ...sent, key: 'l' }) }), {
-    created: 1,
-  })
-  await t.rejects(Resumed.begin<Place>(storage, { ...sent, hash: 'other' }), { code: 'KEY_REUSED' })
+  t.match(
+    await load('code\nb\n', { resumed: await ResumableImport.begin<ImportProgress>(storage, { ...sent, key: 'l' }) }),
+    {
+      created: 1,
+    },
+  )
+  await t.rejects(ResumableImport.begin<ImportProgress>(storage, { ...sent, hash: 'other' }), { code: 'KEY_REUSED' })
 })
 
 t.test('a file that cannot be read, and one that has no end', async (t) => {
@@ -203,7 +214,7 @@ t.test('a file that cannot be read, and one that has no end', async (t) => {
   writeFileSync(file, `code\n${'x'.repeat(1000)}\n{"code":"${'x'.repeat(1000)}`)
   for (const format of ['csv', 'ndjson'] as const) {
     const through = async () => {
-      for await (const _ of rowsOf(file, { format, delimiter: ',' }, () => {}, 500));
+      for await (const _ of readRows(file, { format, delimiter: ',' }, () => {}, 500));
     }
     await t.rejects(through(), { message: /is not right: Max Record Size|is too long/ }, format)
   }
@@ -211,9 +222,12 @@ t.test('a file that cannot be read, and one that has no end', async (t) => {
 
 t.test('a disk that is full', async (t) => {
   const fs = await import('node:fs')
-  const { spool } = await t.mockImport<typeof import('../../src/records/import/spool.ts')>('../../src/records/import/spool.ts', {
-    'node:fs': { ...fs, createWriteStream: () => fs.createWriteStream('/dev/full') },
-  })
+  const { spool } = await t.mockImport<typeof import('../../src/records/import/spool.ts')>(
+    '../../src/records/import/spool.ts',
+    {
+      'node:fs': { ...fs, createWriteStream: () => fs.createWriteStream('/dev/full') },
+    },
+  )
   const folder = emptyFolder(t)
   for (const chunks of [['x'], Array.from({ length: 50 }, () => 'x'.repeat(100_000))])
     await t.rejects(spool(Readable.from(chunks.map((text) => Buffer.from(text))), folder, 1e9), {
@@ -224,15 +238,15 @@ t.test('a disk that is full', async (t) => {
 
 t.test('one of each person, and only so many at once', async (t) => {
   const { storage } = await withRecords(t)
-  const giveBack = takePlace(storage, 'a')
-  t.throws(() => takePlace(storage, 'a'), { code: 'UNAVAILABLE', message: /You have an import/ })
-  takePlace(storage, 'b')
+  const giveBack = claimImport(storage, 'a')
+  t.throws(() => claimImport(storage, 'a'), { code: 'UNAVAILABLE', message: /You have an import/ })
+  claimImport(storage, 'b')
   giveBack()
-  takePlace(storage, 'a')
+  claimImport(storage, 'a')
   const begun: number[] = []
   const ends: (() => void)[] = []
   const works = Array.from({ length: 6 }, (_, nth) =>
-    inTurn(storage, () => {
+    runInTurn(storage, () => {
       begun.push(nth)
       return new Promise<void>((resolve) => ends.push(resolve))
     }),

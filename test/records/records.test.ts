@@ -1,7 +1,7 @@
 import t from 'tap'
-import { forgetterOf } from '../../src/records/history/forget.ts'
-import { preparedOnce } from '../../src/records/find/cached-statements.ts'
-import { recordsOf } from '../../src/records/records.ts'
+import { cachedStatements } from '../../src/records/find/cached-statements.ts'
+import { createForgetter } from '../../src/records/history/forget.ts'
+import { createRecords } from '../../src/records/records.ts'
 import { Cursors } from '../../src/requests/cursor.ts'
 import { type Storage, StorageFault } from '../../src/storage/storage.ts'
 import { migrateTo, modelOf, testStorage } from '../helper.ts'
@@ -14,7 +14,7 @@ t.test('who may not reach anything finds nothing, even past the plugins', async 
     access: { read: [], create: ['*'], update: [], delete: [] },
   })
   await migrateTo(storage, [model])
-  const records = recordsOf(
+  const records = createRecords(
     {
       storage,
       models: new Map(),
@@ -44,7 +44,7 @@ t.test('a record that is made in the same group, but later, was not there', asyn
   const two = modelOf('a.Two', { type: 'object', properties: { one: { type: 'integer', reference: 'a.One' } } })
   await migrateTo(storage, [one, two])
   const models = new Map([one, two].map((model) => [model.name, model]))
-  const surroundings = {
+  const context = {
     storage,
     models,
     cursors: new Cursors('secret'),
@@ -54,8 +54,8 @@ t.test('a record that is made in the same group, but later, was not there', asyn
     advise: () => {},
   }
   const somebody = { username: 's', roles: [] }
-  const early = recordsOf(surroundings, two).create({ one: 1 }, somebody)
-  const late = recordsOf(surroundings, one).create({ x: 'late' }, somebody)
+  const early = createRecords(context, two).create({ one: 1 }, somebody)
+  const late = createRecords(context, one).create({ x: 'late' }, somebody)
   await t.rejects(early, {
     code: 'REFERENCE_VIOLATION',
     message: /was not there when this was written/,
@@ -65,7 +65,7 @@ t.test('a record that is made in the same group, but later, was not there', asyn
 
 t.test('a remembered statement holds no values', async (t) => {
   const { db } = await testStorage(t)
-  const prepared = preparedOnce<number>()
+  const prepared = cachedStatements<number>()
   t.throws(() => prepared('x', 1, () => db.selectFrom('x').where('id', '=', 5)), /binds a value: select from "x"/)
 })
 
@@ -76,5 +76,5 @@ t.test('what is forgotten is forgotten, or it is told why not', async (t) => {
   const late = { write: async () => (writes++ === 0 ? [[]] : storage.write({ steps: [] })) } as unknown as Storage
   const past = { notThere: () => new Error('not there') } as never
   for (const one of [storage, late])
-    await t.rejects(forgetterOf({ storage: one } as never, model, past)(1, { username: 'x', roles: [] }), /no room/)
+    await t.rejects(createForgetter({ storage: one } as never, model, past)(1, { username: 'x', roles: [] }), /no room/)
 })

@@ -3,7 +3,7 @@ import t from 'tap'
 import { Searches } from '../../src/storage/searches.ts'
 import { Checkpointer } from '../../src/storage/sqlite/checkpointer.ts'
 import { endRead } from '../../src/storage/sqlite/statements.ts'
-import type { Found } from '../../src/storage/storage.ts'
+import type { SearchResult } from '../../src/storage/storage.ts'
 
 /** Parts that note what is done with them. */
 function parts({ walks = () => 0, truncate = async () => {} }: { walks?(): number; truncate?(): Promise<void> } = {}) {
@@ -108,11 +108,11 @@ t.test('a full disk is told, and nobody is held up by it', async (t) => {
 })
 
 t.test('searches go on, whatever becomes of the pause', async (t) => {
-  let end: (found: Found) => void = () => {}
-  const nothing: Found = { rows: [], isCut: false }
+  let end: (found: SearchResult) => void = () => {}
+  const nothing: SearchResult = { rows: [], isCut: false }
   const searcher = {
     run: () =>
-      new Promise<Found>((resolve) => {
+      new Promise<SearchResult>((resolve) => {
         end = resolve
       }),
     stop: () => {},

@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import t from 'tap'
 import { databaseFile } from '../../src/storage/sqlite/connections.ts'
-import { likeMatcher } from '../../src/storage/sqlite/like.ts'
 import { openStorage } from '../../src/storage/sqlite/engine.ts'
-import { type Seeker, type Storage, StorageFault } from '../../src/storage/storage.ts'
+import { likeMatcher } from '../../src/storage/sqlite/like.ts'
+import { type SearchOptions, type Storage, StorageFault } from '../../src/storage/storage.ts'
 import { emptyFolder, testStorage } from '../helper.ts'
 
 /** Goes on until it is ended from the inside. */
@@ -14,7 +14,7 @@ const ENDLESS = {
   parameters: [],
 }
 const QUICK = { sql: 'SELECT 7 AS n', parameters: [] }
-const seeker = (more: Partial<Seeker> = {}): Seeker => ({
+const seeker = (more: Partial<SearchOptions> = {}): SearchOptions => ({
   username: 'ada',
   seconds: 3600,
   bytes: 1e9,
@@ -33,29 +33,29 @@ t.test('a search ends at its limit, and when nobody waits for it any more', asyn
   t.equal(await kindOf(storage.search(ENDLESS, seeker({ seconds: 0.02 }))), 'slow')
   t.equal(await kindOf(storage.search(ENDLESS, seeker({ seconds: 0.3 }))), 'slow')
   const gone = new AbortController()
-  const search = kindOf(storage.search(ENDLESS, seeker({ gone: gone.signal })))
+  const search = kindOf(storage.search(ENDLESS, seeker({ signal: gone.signal })))
   t.strictSame(await storage.search(QUICK, seeker()), { rows: [{ n: 7 }], isCut: false }, 'others go on')
   gone.abort()
-  t.equal(await search, 'unwanted')
-  t.equal(await kindOf(storage.search(ENDLESS, seeker({ gone: gone.signal }))), 'unwanted', 'who has left before')
-  t.equal(await kindOf(storage.search({ sql: 'SELECT * FROM nowhere', parameters: [] }, seeker())), 'gone')
+  t.equal(await search, 'cancelled')
+  t.equal(await kindOf(storage.search(ENDLESS, seeker({ signal: gone.signal }))), 'cancelled', 'who has left before')
+  t.equal(await kindOf(storage.search({ sql: 'SELECT * FROM nowhere', parameters: [] }, seeker())), 'missing-table')
   t.equal(await kindOf(storage.search(QUICK, seeker({ shapes: { a__B: 'other' } }))), 'stale')
 })
 
 t.test('one person’s slow searches take turns among themselves', async (t) => {
   const storage = await testStorage(t)
   const [first, waiting] = [new AbortController(), new AbortController()]
-  const searches = [first, waiting].map(({ signal }) => kindOf(storage.search(ENDLESS, seeker({ gone: signal }))))
+  const searches = [first, waiting].map(({ signal }) => kindOf(storage.search(ENDLESS, seeker({ signal: signal }))))
   const other = new AbortController()
-  const theirs = kindOf(storage.search(ENDLESS, seeker({ username: 'bob', gone: other.signal })))
+  const theirs = kindOf(storage.search(ENDLESS, seeker({ username: 'bob', signal: other.signal })))
   // Until all of them are where the slow ones are.
   for (let i = 0; i < 5; i++) await kindOf(storage.search(ENDLESS, seeker({ username: 'eve', seconds: 0.05 })))
   waiting.abort()
-  t.equal(await searches[1], 'unwanted', 'who waits in line can leave it')
+  t.equal(await searches[1], 'cancelled', 'who waits in line can leave it')
   other.abort()
-  t.equal(await theirs, 'unwanted')
+  t.equal(await theirs, 'cancelled')
   first.abort()
-  t.equal(await searches[0], 'unwanted')
+  t.equal(await searches[0], 'cancelled')
   t.match(await storage.search(QUICK, seeker()), { rows: [{ n: 7 }] })
 })
 
@@ -65,7 +65,7 @@ t.test('no more wait than there is room for, and a close ends them all', async (
   const full = await Promise.race(kinds)
   t.equal(full, 'busy')
   await storage.close()
-  t.strictSame([...new Set(await Promise.all(kinds))].sort(), ['busy', 'unwanted'])
+  t.strictSame([...new Set(await Promise.all(kinds))].sort(), ['busy', 'cancelled'])
 })
 
 t.test('more bytes than are wanted are not read', async (t) => {

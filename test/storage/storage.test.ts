@@ -5,7 +5,7 @@ import { sql } from 'kysely'
 import t from 'tap'
 import { databaseFile } from '../../src/storage/sqlite/connections.ts'
 import { openStorage } from '../../src/storage/sqlite/engine.ts'
-import { jobAt, type Row, type Storage } from '../../src/storage/storage.ts'
+import { defineJob, type Row, type Storage } from '../../src/storage/storage.ts'
 import { block, emptyFolder, testStorage } from '../helper.ts'
 
 async function counterTable(t: Parameters<typeof testStorage>[0], folder?: string): Promise<Storage> {
@@ -56,7 +56,7 @@ t.test('a unit is carried out whole or not at all, and hands on what it has foun
   const results = await Promise.allSettled(units.map((unit) => storage.write(unit)))
   t.match(results, [
     { reason: { kind: 'taken' } },
-    { reason: { kind: 'missed', details: { step: 1 } } },
+    { reason: { kind: 'no-row', details: { step: 1 } } },
     { reason: { kind: 'stale' } },
     { status: 'fulfilled' },
   ])
@@ -129,7 +129,7 @@ t.test('a unit that ends the transaction of its group does not take its neighbou
       { sql: 'SELECT * FROM nowhere', parameters: [] },
     ],
   })
-  await t.rejects(odd, fault('gone'))
+  await t.rejects(odd, fault('missing-table'))
   t.strictSame(await first, [[{ id: 1 }]])
 })
 
@@ -159,7 +159,7 @@ t.test('another process that holds the lock holds up nobody but who writes', asy
   const refused = [storage.write({ steps: [insert('a')] }), storage.write({ steps: [insert('b')] })]
   t.strictSame(storage.read({ sql: 'SELECT 1 AS one', parameters: [] }), [{ one: 1 }], 'reads go on')
   for (const write of refused) await t.rejects(write, fault('busy'))
-  await t.rejects(storage.change(jobAt(import.meta.resolve('./job.ts')), 'x'), fault('busy'))
+  await t.rejects(storage.change(defineJob(import.meta.resolve('./job.ts')), 'x'), fault('busy'))
   other.exec('ROLLBACK')
   await storage.write({ steps: [insert('c')] })
   t.strictSame(await names(storage), ['c'])
@@ -168,14 +168,14 @@ t.test('another process that holds the lock holds up nobody but who writes', asy
 t.test('how much room it takes', async (t) => {
   const folder = emptyFolder(t)
   const storage = await counterTable(t, folder)
-  t.match(await storage.figures(), { database: Number, log: Number })
+  t.match(await storage.stats(), { database: Number, log: Number })
   rmSync(`${databaseFile(join(folder, 'data'))}-wal`)
-  t.match(await storage.figures(), { log: 0 })
+  t.match(await storage.stats(), { log: 0 })
 })
 
 t.test('jobs: one transaction, on another thread; what they throw undoes everything', async (t) => {
   const storage = await counterTable(t)
-  const job = jobAt<string, string[]>(import.meta.resolve('./job.ts'))
+  const job = defineJob<string, string[]>(import.meta.resolve('./job.ts'))
   t.strictSame(await storage.change(job, 'hello'), ['hello'])
   let swapped: unknown[] = []
   const read = () =>
@@ -187,11 +187,11 @@ t.test('jobs: one transaction, on another thread; what they throw undoes everyth
   t.strictSame(read(), ['hello', 'there'])
   await t.rejects(storage.change(job, 'refused'), { name: 'Refused', reasons: ['it cannot be', 'nor that'] })
   await t.rejects(storage.change(job, 'broken'), { message: 'out of the blue' })
-  await t.rejects(storage.study(job, 'hello'), { code: 'SQLITE_READONLY' })
+  await t.rejects(storage.runReadJob(job, 'hello'), { code: 'SQLITE_READONLY' })
   t.strictSame(read(), ['hello', 'there'])
-  const look = jobAt<string, string[]>(import.meta.resolve('./look.ts'))
-  t.strictSame(await storage.study(look, 'counter'), ['hello', 'there'])
-  await t.rejects(storage.study(look, 'nowhere'), fault('gone'))
+  const look = defineJob<string, string[]>(import.meta.resolve('./look.ts'))
+  t.strictSame(await storage.runReadJob(look, 'counter'), ['hello', 'there'])
+  await t.rejects(storage.runReadJob(look, 'nowhere'), fault('missing-table'))
 })
 
 t.test('many different statements do not fill the memory', async (t) => {

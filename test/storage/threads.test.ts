@@ -3,21 +3,21 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import type { Worker } from 'node:worker_threads'
 import t from 'tap'
-import { Asides } from '../../src/storage/job-pool.ts'
+import { JobPool } from '../../src/storage/job-pool.ts'
+import { PendingUnits } from '../../src/storage/pending-units.ts'
+import { RowStreams } from '../../src/storage/row-streams.ts'
 import { Searches } from '../../src/storage/searches.ts'
-import { Groups } from '../../src/storage/sqlite/write-queue.ts'
+import { inspect } from '../../src/storage/sqlite/engine.ts'
 import { Reader } from '../../src/storage/sqlite/reader.ts'
 import { SearchThread } from '../../src/storage/sqlite/searcher.ts'
-import { inspect } from '../../src/storage/sqlite/engine.ts'
-import { jobAt } from '../../src/storage/storage.ts'
-import { standBack, startThread } from '../../src/storage/threads.ts'
-import { WaitingRoom } from '../../src/storage/pending-units.ts'
-import { Walks } from '../../src/storage/row-streams.ts'
+import { WriteQueue } from '../../src/storage/sqlite/write-queue.ts'
+import { defineJob } from '../../src/storage/storage.ts'
+import { lowerPriority, startThread } from '../../src/storage/threads.ts'
 import { emptyFolder, testStorage } from '../helper.ts'
 
 t.test('who has waited for the writer for too long is told so', async (t) => {
   const thread = Object.assign(new EventEmitter(), { postMessage: () => {} }) as unknown as Worker
-  const groups = new Groups(thread, () => {}, 100)
+  const groups = new WriteQueue(thread, () => {}, 100)
   const write = (name: string) => groups.write({ steps: [{ sql: name, parameters: [] }] })
   // The clock of impatience keeps no process alive.
   const awake = setInterval(() => {}, 1000)
@@ -34,7 +34,7 @@ t.test('who has waited for the writer for too long is told so', async (t) => {
 })
 
 t.test('what waits to be written has a bound, in number and in size', async (t) => {
-  const room = new WaitingRoom(() => {})
+  const room = new PendingUnits(() => {})
   const enter = (text: string) => room.enter({ steps: [{ sql: 'x', parameters: [text, 1] }] })
   const half = 'x'.repeat(32_000_000 - 1)
   const large = [enter(half), enter(half)]
@@ -56,15 +56,15 @@ t.test('a way through everything that does not end is made to, and has its place
     threads.push(Object.assign(thread, { postMessage: () => {}, terminate }) as unknown as Worker)
     return threads.at(-1) as Worker
   }
-  const walks = new Walks(startOne, 50)
+  const walks = new RowStreams(startOne, 50)
   const gone = new AbortController()
   const seeker = { username: 'ada', seconds: 60, bytes: 0, shapes: {} }
   const begin = (more = {}) =>
-    walks.walk({ sql: '', parameters: [] }, { module: '', name: '' }, 0, { ...seeker, ...more }).next()
+    walks.stream({ sql: '', parameters: [] }, { module: '', name: '' }, 0, { ...seeker, ...more }).next()
   const awake = setInterval(() => {}, 1000)
   t.teardown(() => clearInterval(awake))
-  const unwanted = { name: 'StorageFault', kind: 'unwanted' } as unknown as Error
-  const left = [1, 2].map(() => t.rejects(begin({ gone: gone.signal }), unwanted))
+  const unwanted = { name: 'StorageFault', kind: 'cancelled' } as unknown as Error
+  const left = [1, 2].map(() => t.rejects(begin({ signal: gone.signal }), unwanted))
   gone.abort()
   await t.rejects(begin(), { name: 'StorageFault', message: /Too many/ }, 'they have gone, but their threads have not')
   await Promise.all(left)
@@ -74,7 +74,7 @@ t.test('a way through everything that does not end is made to, and has its place
 })
 
 t.test('where threads have no numbers, all are alike', async (t) => {
-  standBack('/nowhere')
+  lowerPriority('/nowhere')
   t.pass('nothing happened')
 })
 
@@ -95,7 +95,7 @@ t.test('a look at what is not there says so', async (t) => {
 
 t.test('a writer that dies takes nobody’s answer with it', async (t) => {
   const thread = Object.assign(new EventEmitter(), { postMessage: () => {} }) as unknown as Worker
-  const groups = new Groups(thread, () => {})
+  const groups = new WriteQueue(thread, () => {})
   const write = () => groups.write({ steps: [{ sql: 'x', parameters: [] }] })
   const underWay = [write(), write()]
   await new Promise(setImmediate)
@@ -118,7 +118,7 @@ t.test('threads that cannot start', async (t) => {
   await t.rejects(look(), { name: 'StorageFault', message: /has died/ })
   await t.rejects(look(), { name: 'StorageFault', message: /has died/ }, 'another one is tried')
   await search.close()
-  const asides = new Asides(
+  const asides = new JobPool(
     () =>
       startThread(import.meta.resolve('../../src/storage/sqlite/job-thread.ts'), {
         file: join(folder, 'nowhere.db'),
@@ -130,7 +130,7 @@ t.test('threads that cannot start', async (t) => {
   await setTimeout(100)
   await asides.close()
   const storage = await testStorage(t)
-  const slow = storage.study(jobAt<undefined, string>(import.meta.resolve('./job.ts'), 'slow'), undefined)
+  const slow = storage.runReadJob(defineJob<undefined, string>(import.meta.resolve('./job.ts'), 'slow'), undefined)
   await storage.close()
   t.equal(await slow, 'done', 'who works is not waited for, and ends with its work')
 })
@@ -154,9 +154,9 @@ t.test('while the log is emptied, exports wait to begin, and those that nobody r
     threads.push(thread)
     return Object.assign(thread, { postMessage }) as unknown as Worker
   }
-  const walks = new Walks(startOne, 60_000)
+  const walks = new RowStreams(startOne, 60_000)
   const seeker = (more = {}) => ({ username: 'ada', seconds: 60, bytes: 0, shapes: {}, ...more })
-  const begin = (more = {}) => walks.walk({ sql: '', parameters: [] }, { module: '', name: '' }, 0, seeker(more))
+  const begin = (more = {}) => walks.stream({ sql: '', parameters: [] }, { module: '', name: '' }, 0, seeker(more))
   const awake = setInterval(() => {}, 1000)
   t.teardown(() => clearInterval(awake))
 
@@ -164,13 +164,13 @@ t.test('while the log is emptied, exports wait to begin, and those that nobody r
   walks.hold()
   const held = begin().next()
   const gone = new AbortController()
-  const left = begin({ username: 'bob', gone: gone.signal }).next()
+  const left = begin({ username: 'bob', signal: gone.signal }).next()
   await new Promise(setImmediate)
   t.equal(threads.length, 0, 'none has begun')
   t.equal(walks.isUnderWay, false)
   gone.abort()
   walks.release()
-  await t.rejects(left, { name: 'StorageFault', kind: 'unwanted' } as unknown as Error)
+  await t.rejects(left, { name: 'StorageFault', kind: 'cancelled' } as unknown as Error)
   while (threads.length === 0) await new Promise(setImmediate)
   t.equal(walks.isUnderWay, true)
   walks.endSlow(1000)
@@ -183,23 +183,28 @@ t.test('while the log is emptied, exports wait to begin, and those that nobody r
   t.strictSame(threads[0]?.told, ['end'], 'its reader has let it wait')
   while (walks.isUnderWay) await new Promise(setImmediate)
   await walks.close()
-  const closing = new Walks(startOne, 60_000)
+  const closing = new RowStreams(startOne, 60_000)
   closing.hold()
-  const waiting = closing.walk({ sql: '', parameters: [] }, { module: '', name: '' }, 0, seeker({ gone: gone.signal }))
-  await t.rejects(waiting.next(), { kind: 'unwanted' } as unknown as Error)
-  const held2 = closing.walk({ sql: '', parameters: [] }, { module: '', name: '' }, 0, seeker()).next()
+  const waiting = closing.stream(
+    { sql: '', parameters: [] },
+    { module: '', name: '' },
+    0,
+    seeker({ signal: gone.signal }),
+  )
+  await t.rejects(waiting.next(), { kind: 'cancelled' } as unknown as Error)
+  const held2 = closing.stream({ sql: '', parameters: [] }, { module: '', name: '' }, 0, seeker()).next()
   await closing.close()
   while (threads.length < 2) await new Promise(setImmediate)
   threads[1]?.emit('exit', 0)
-  await t.rejects(held2, { kind: 'unwanted' } as unknown as Error)
-  const impatient = new Walks(startOne, 60_000, 5)
+  await t.rejects(held2, { kind: 'cancelled' } as unknown as Error)
+  const impatient = new RowStreams(startOne, 60_000, 5)
   impatient.hold()
-  const one = impatient.walk({ sql: '', parameters: [] }, { module: '', name: '' }, 0, seeker())
+  const one = impatient.stream({ sql: '', parameters: [] }, { module: '', name: '' }, 0, seeker())
   await t.rejects(one.next(), { name: 'StorageFault', message: /is being emptied/ })
 })
 
 t.test('what one user has waiting is bounded, and a single unit is written however large it is', async (t) => {
-  const room = new WaitingRoom(() => {})
+  const room = new PendingUnits(() => {})
   const enter = (by: string, text: string) => room.enter({ by, steps: [{ sql: 'x', parameters: [text] }] })
   const large = enter('ada', 'x'.repeat(100_000_000))
   await t.rejects(enter('ada', ''), { message: /Too much/ })
@@ -216,7 +221,7 @@ t.test('what one user has waiting is bounded, and a single unit is written howev
 t.test('a thread that dies while it waits for work is not taken again', async (t) => {
   let started = 0
   const threads: EventEmitter[] = []
-  const asides = new Asides(() => {
+  const asides = new JobPool(() => {
     started++
     const thread = new EventEmitter()
     const postMessage = (message: unknown) => {
@@ -236,11 +241,11 @@ t.test('a thread that dies while it waits for work is not taken again', async (t
 })
 
 t.test('where no thread can be started, an export keeps no place', async (t) => {
-  const walks = new Walks(() => {
+  const walks = new RowStreams(() => {
     throw new Error('no thread left')
   })
   const seeker = { username: 'ada', seconds: 60, bytes: 0, shapes: {} }
-  const begin = () => walks.walk({ sql: '', parameters: [] }, { module: '', name: '' }, 0, seeker).next()
+  const begin = () => walks.stream({ sql: '', parameters: [] }, { module: '', name: '' }, 0, seeker).next()
   for (let nth = 0; nth < 4; nth++) await t.rejects(begin(), /no thread left/)
   t.equal(walks.isUnderWay, false)
 })

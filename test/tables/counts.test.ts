@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { sql } from 'kysely'
 import t from 'tap'
-import { countsOf, isMiscounted } from '../../src/tables/counts.ts'
+import { createCounter, isMiscounted } from '../../src/tables/counts.ts'
 import { migrate } from '../../src/tables/migrate.ts'
 import { CONTACT, logSink, makeFolder, migrateTo, modelOf, startApp, testStorage } from '../helper.ts'
 
@@ -16,7 +16,7 @@ t.test('exact after thousands of random operations, cascades and rollbacks', asy
   const storage = await testStorage(t)
   const { db } = storage
   await migrateTo(storage, MODELS)
-  const { total, locate } = countsOf(storage, MODELS[1] as (typeof MODELS)[0])
+  const { total, locate } = createCounter(storage, MODELS[1] as (typeof MODELS)[0])
   const operation = fc.tuple(
     fc.constantFrom('parent', 'child', 'child', 'jump', 'delete', 'cascade', 'undo'),
     fc.nat(5000),
@@ -65,7 +65,7 @@ t.test('a table that was changed by hand, or made before anybody counted, is cou
     .insertInto('a__Parent')
     .values([{ x: '1' }, { x: '2' }])
     .execute()
-  const { total } = countsOf(storage, MODELS[0] as (typeof MODELS)[0])
+  const { total } = createCounter(storage, MODELS[0] as (typeof MODELS)[0])
   t.equal(await total(), 0)
   await migrateTo(storage, MODELS)
   t.equal(await total(), 2, 'the trigger is back, and what it missed is counted')

@@ -4,19 +4,19 @@ import fc from 'fast-check'
 import { sql } from 'kysely'
 import t from 'tap'
 import { databaseFile } from '../../src/storage/sqlite/connections.ts'
-import { jobAt, type Storage } from '../../src/storage/storage.ts'
+import { defineJob, type Storage } from '../../src/storage/storage.ts'
 import type { run as carryOut } from '../../src/tables/apply.ts'
-import type { Draft } from '../../src/tables/rebuild/draft.ts'
-import type { begin, fill, refuseShared } from '../../src/tables/rebuild/drafts.ts'
 import { migrate, planModels } from '../../src/tables/migrate.ts'
 import { FILLED_AT_ONCE } from '../../src/tables/plan.ts'
+import type { Draft } from '../../src/tables/rebuild/draft.ts'
+import type { beginDrafts, fillPortion, refuseShared } from '../../src/tables/rebuild/drafts.ts'
 import { emptyFolder, makeFolder, migrateTo, modelOf, startApp, testStorage, writeModel } from '../helper.ts'
 
 const DRAFTS = import.meta.resolve('../../src/tables/rebuild/drafts.ts')
-const BEGIN = jobAt<Parameters<typeof begin>[1], Awaited<ReturnType<typeof begin>>>(DRAFTS, 'begin')
-const FILL = jobAt<Parameters<typeof fill>[1], Awaited<ReturnType<typeof fill>>>(DRAFTS, 'fill')
-const REFUSE_SHARED = jobAt<Parameters<typeof refuseShared>[1], void>(DRAFTS, 'refuseShared')
-const CARRY_OUT = jobAt<Parameters<typeof carryOut>[1], unknown>(import.meta.resolve('../../src/tables/apply.ts'))
+const BEGIN = defineJob<Parameters<typeof beginDrafts>[1], Awaited<ReturnType<typeof beginDrafts>>>(DRAFTS, 'beginDrafts')
+const FILL = defineJob<Parameters<typeof fillPortion>[1], Awaited<ReturnType<typeof fillPortion>>>(DRAFTS, 'fillPortion')
+const REFUSE_SHARED = defineJob<Parameters<typeof refuseShared>[1], void>(DRAFTS, 'refuseShared')
+const CARRY_OUT = defineJob<Parameters<typeof carryOut>[1], unknown>(import.meta.resolve('../../src/tables/apply.ts'))
 
 const company = modelOf('a.Company', { type: 'object', properties: { name: { type: 'string' } }, audit: false })
 const thing = (type: string, onDelete: string, more: object = {}) =>

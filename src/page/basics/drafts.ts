@@ -5,10 +5,10 @@ import { DRAFTS, person } from './session.ts'
 
 /** What was typed survives a reload, in this window, for this person. */
 
-const keyOf = (model: string, id: string) => `${DRAFTS}${person.value?.username}/${model}/${id}`
+const draftKey = (model: string, id: string) => `${DRAFTS}${person.value?.username}/${model}/${id}`
 
 export function keptDraft(model: string, id: string): Draft | undefined {
-  return parsed<Draft>(sessionStorage.getItem(keyOf(model, id)))
+  return parsed<Draft>(sessionStorage.getItem(draftKey(model, id)))
 }
 
 /** Secrets are not written down. Returns whether it could be kept: there is a limit to what a browser does. */
@@ -17,7 +17,7 @@ export function keepDraft(model: Model, id: string, { typed, ...draft }: Draft):
   const open = Object.fromEntries(Object.entries(typed).filter(([name]) => !isSecret(name)))
   try {
     if (Object.keys(open).length === 0) forgetDraft(model.model, id)
-    else sessionStorage.setItem(keyOf(model.model, id), JSON.stringify({ ...draft, typed: open }))
+    else sessionStorage.setItem(draftKey(model.model, id), JSON.stringify({ ...draft, typed: open }))
     return true
   } catch {
     // An earlier one would be mistaken for this.
@@ -26,4 +26,4 @@ export function keepDraft(model: Model, id: string, { typed, ...draft }: Draft):
   }
 }
 
-export const forgetDraft = (model: string, id: string): void => sessionStorage.removeItem(keyOf(model, id))
+export const forgetDraft = (model: string, id: string): void => sessionStorage.removeItem(draftKey(model, id))

@@ -15,13 +15,13 @@ export function rememberList(model: string, query: URLSearchParams): void {
 }
 
 /** The address of the list, with the filters of the last time. */
-export const listOf = (model: string) => withQuery(to('m', model), new URLSearchParams(queries.get(model) ?? ''))
+export const listPath = (model: string) => withQuery(to('m', model), new URLSearchParams(queries.get(model) ?? ''))
 
-const keyOf = (model: string, query: URLSearchParams) => `${model}?${query}`
+const listKey = (model: string, query: URLSearchParams) => `${model}?${query}`
 
 export function rememberSpot(model: string, query: URLSearchParams, spot: Spot): void {
-  spots.set(keyOf(model, query), spot)
+  spots.set(listKey(model, query), spot)
 }
 
 export const spotIn = (model: string, query: URLSearchParams): Spot =>
-  spots.get(keyOf(model, query)) ?? { position: 0, active: 0 }
+  spots.get(listKey(model, query)) ?? { position: 0, active: 0 }

@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals'
 import { ANYWHERE, literally } from '../logic/filters.ts'
-import { fieldOf, isText, type Model, nameOf, type Row } from '../logic/model.ts'
+import { displayName, findField, isText, type Model, type Row } from '../logic/model.ts'
 import { ask, askOne } from './api.ts'
 import { onModels } from './feed.ts'
 
@@ -53,18 +53,18 @@ export async function modelNames(): Promise<string[]> {
   return [...new Set([...readables, ...creatable.data])].sort()
 }
 
-export const pathOf = (model: string, ...steps: (string | number)[]) =>
+export const recordPath = (model: string, ...steps: (string | number)[]) =>
   ['/ws/rest', encodeURIComponent(model), ...steps].join('/')
 
-export async function totalOf(model: string): Promise<number> {
-  const { total = 0 } = await ask('GET', `${pathOf(model)}?limit=0`)
+export async function fetchTotal(model: string): Promise<number> {
+  const { total = 0 } = await ask('GET', `${recordPath(model)}?limit=0`)
   return total
 }
 
 /** What a person calls the record that an id leads to. */
 export async function recordName(model: string, id: string | number): Promise<string> {
-  const [about, row] = await Promise.all([modelNamed(model), askOne<Row>('GET', pathOf(model, id))])
-  return nameOf(row, about)
+  const [about, row] = await Promise.all([modelNamed(model), askOne<Row>('GET', recordPath(model, id))])
+  return displayName(row, about)
 }
 
 /** Brings a record back: one that is deleted, or with `version` and `to` an earlier version. */
@@ -72,18 +72,20 @@ export const restore = (
   model: string,
   id: string | number,
   data: { version?: number; to?: number } = {},
-): Promise<Row> => askOne<Row>('POST', pathOf(model, id, 'restore'), { body: { data } })
+): Promise<Row> => askOne<Row>('POST', recordPath(model, id, 'restore'), { body: { data } })
 
 /** Records by what people know of them: a text of the list, or the id. */
 export async function recordsLike(model: Model, text: string, limit: number, stop?: AbortSignal): Promise<Row[]> {
   const asking = stop ? { signal: stop } : {}
   const query = new URLSearchParams({ limit: String(limit), fields: shortList(model).join(',') })
-  const hasText = model.list.some((name) => isText(fieldOf(model, name)))
+  const hasText = model.list.some((name) => isText(findField(model, name)))
   if (text !== '' && hasText) query.set(ANYWHERE, literally(text))
   const [found, byId] = await Promise.all([
-    text !== '' && !hasText ? [] : ask<Row>('GET', `${pathOf(model.model)}?${query}`, asking).then(({ data }) => data),
+    text !== '' && !hasText
+      ? []
+      : ask<Row>('GET', `${recordPath(model.model)}?${query}`, asking).then(({ data }) => data),
     /^[1-9]\d{0,14}$/.test(text)
-      ? ask<Row>('GET', `${pathOf(model.model)}?id=${text}`, asking).then(({ data }) => data)
+      ? ask<Row>('GET', `${recordPath(model.model)}?id=${text}`, asking).then(({ data }) => data)
       : [],
   ])
   return [...byId, ...found.filter(({ id }) => !byId.some((row) => row.id === id))].slice(0, limit)

@@ -1,6 +1,6 @@
 import type { Field, Model } from '../logic/model.ts'
 import { ask } from './api.ts'
-import { modelNamed, modelNames, pathOf } from './models.ts'
+import { modelNamed, modelNames, recordPath } from './models.ts'
 
 /** A field of a model that refers to another model. */
 export interface Way {
@@ -24,7 +24,7 @@ export async function countReferring({ model, field }: Way, ids: number[], signa
   let count = 0
   for (let from = 0; from < ids.length; from += AT_ONCE) {
     const some = ids.slice(from, from + AT_ONCE).join()
-    const { total } = await ask('GET', `${pathOf(model.model)}?${field.name}[in]=${some}&limit=0`, {
+    const { total } = await ask('GET', `${recordPath(model.model)}?${field.name}[in]=${some}&limit=0`, {
       ...(signal && { signal }),
     })
     count += total as number

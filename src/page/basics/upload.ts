@@ -4,7 +4,7 @@ import { loginAgain } from './session.ts'
 /** The same file with the same wishes is the same request, however often it is sent: nothing is there twice. */
 const keys = new WeakMap<Blob, Map<string, string | undefined>>()
 
-function keyOf(file: Blob, path: string): string | undefined {
+function uploadKey(file: Blob, path: string): string | undefined {
   const known = keys.get(file) ?? new Map<string, string | undefined>()
   keys.set(file, known)
   if (!known.has(path)) known.set(path, newKey())
@@ -16,7 +16,7 @@ const IN_USE_MS = 2000
 /** Sends a file, and tells how far it is: that only the older way of asking can do. */
 export async function upload<Item>(path: string, file: Blob, onSent: (bytes: number) => void): Promise<Item> {
   for (;;) {
-    const { status, body } = await post(path, file, keyOf(file, path), onSent)
+    const { status, body } = await post(path, file, uploadKey(file, path), onSent)
     if (status === 200) {
       keys.get(file)?.delete(path)
       return (body.data as Item[])[0] as Item

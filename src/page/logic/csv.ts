@@ -12,13 +12,13 @@ export function peekAt(text: string, most: number): Peek {
   const start = text.replace(/^\uFEFF/, '')
   const candidates = Object.entries(DELIMITERS) as [Peek['delimiter'], string][]
   const [first, ...others] = candidates.map(([delimiter, sign]): Peek => {
-    const [header = [], ...rows] = linesOf(start, sign, most + 1)
+    const [header = [], ...rows] = splitLines(start, sign, most + 1)
     return { delimiter, header: header.map((name) => name.trim()), rows }
   })
   return others.reduce((best, one) => (one.header.length > best.header.length ? one : best), first as Peek)
 }
 
-function linesOf(text: string, delimiter: string, most: number): string[][] {
+function splitLines(text: string, delimiter: string, most: number): string[][] {
   const lines: string[][] = []
   let cells: string[] = []
   let cell = ''

@@ -5,11 +5,11 @@ export interface Piece {
 }
 
 /** Comparing takes their product: beyond it the whole text counts as changed. */
-const MOST_STEPS = 250_000
+const MAX_STEPS = 250_000
 
 /** What has to be taken out of one text, and put in, to make it the other: by words, for people read words. */
 export function difference(before: string, after: string): Piece[] {
-  const [from, into] = [wordsOf(before), wordsOf(after)]
+  const [from, into] = [splitWords(before), splitWords(after)]
   const same = (list: string[], other: string[], turn: (list: string[], at: number) => string | undefined) => {
     let count = 0
     while (count < Math.min(list.length, other.length) && turn(list, count) === turn(other, count)) count++
@@ -27,11 +27,11 @@ export function difference(before: string, after: string): Piece[] {
   return joined(pieces)
 }
 
-const wordsOf = (text: string) => text.match(/\s+|[\p{L}\p{N}_]+|[^\s\p{L}\p{N}_]/gu) ?? []
+const splitWords = (text: string) => text.match(/\s+|[\p{L}\p{N}_]+|[^\s\p{L}\p{N}_]/gu) ?? []
 
 /** The longest common run of words stays; the rest is taken out or put in. */
 function changesBetween(from: string[], into: string[]): Piece[] {
-  if (from.length * into.length > MOST_STEPS)
+  if (from.length * into.length > MAX_STEPS)
     return [
       { kind: 'removed', text: from.join('') },
       { kind: 'added', text: into.join('') },

@@ -1,5 +1,5 @@
 import { type Field, isStamp, type Model, type Row } from './model.ts'
-import { fits, isUnchanged, type Raw, rawOf, readRaw } from './raw.ts'
+import { fits, isUnchanged, type Raw, readRaw, toRaw } from './raw.ts'
 
 /** What somebody has typed into a form and not saved yet. */
 export interface Draft {
@@ -16,16 +16,16 @@ export interface Draft {
 /** What stands in the input of a field. */
 export function rawIn({ base, typed, zone }: Draft, field: Field): Raw {
   const raw = Object.hasOwn(typed, field.name) ? typed[field.name] : undefined
-  return raw !== undefined && fits(field, raw) ? raw : rawOf(field, startOf(base, field), zone)
+  return raw !== undefined && fits(field, raw) ? raw : toRaw(field, initialValue(base, field), zone)
 }
 
 /** A new record begins with the model's defaults, so that one sees them. */
-const startOf = (base: Row | undefined, field: Field) => (base ? base[field.name] : field.default)
+const initialValue = (base: Row | undefined, field: Field) => (base ? base[field.name] : field.default)
 
 /** What is typed back to what it was counts as untouched. */
 export function typing(draft: Draft, field: Field, raw: Raw): Draft {
   const { [field.name]: _before, ...others } = draft.typed
-  const isBack = isUnchanged(field, raw, startOf(draft.base, field), draft.zone)
+  const isBack = isUnchanged(field, raw, initialValue(draft.base, field), draft.zone)
   return { ...draft, typed: isBack ? others : { ...others, [field.name]: raw } }
 }
 
@@ -49,7 +49,7 @@ export function readAll(draft: Draft, fields: Field[]): Sent {
   const sent: Sent = { values: {}, faults: {} }
   for (const field of fields) {
     const schema = { ...field, isRequired: field.required }
-    const read = readRaw(schema, rawIn(draft, field), draft.zone, startOf(draft.base, field))
+    const read = readRaw(schema, rawIn(draft, field), draft.zone, initialValue(draft.base, field))
     if ('fault' in read) sent.faults[field.name] = read.fault
     else sent.values[field.name] = read.value
   }
@@ -57,7 +57,7 @@ export function readAll(draft: Draft, fields: Field[]): Sent {
 }
 
 /** What is to be sent: of a change what was touched, of a new record all that is set. */
-export function sentOf(draft: Draft, fields: Field[]): Sent {
+export function changedValues(draft: Draft, fields: Field[]): Sent {
   const { base, typed, zone } = draft
   const isTyped = ({ name }: Field) => Object.hasOwn(typed, name)
   if (base) {

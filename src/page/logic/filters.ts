@@ -1,5 +1,5 @@
-import { type Field, fieldOf, isText, type Model } from './model.ts'
-import { textOf } from './values.ts'
+import { type Field, findField, isText, type Model } from './model.ts'
+import { formatValue } from './values.ts'
 
 /** One condition of a find, as it stands in an address: `age[gte]=18`. */
 export interface Filter {
@@ -58,7 +58,7 @@ const WORDS: Record<string, string> = {
   set: 'is set',
 }
 
-export const wordOf = (comparison: string) =>
+export const comparisonWord = (comparison: string) =>
   Object.hasOwn(WORDS, comparison) ? String(WORDS[comparison]) : comparison
 
 /** A text that is looked for as it is: `%` and `_` would stand for others. */
@@ -69,17 +69,17 @@ const WHETHER = ['unset', 'set']
 const ORDERED = ['', 'gte', 'lte', 'gt', 'lt', 'between', 'ne', ...WHETHER]
 
 /** What people choose from: an operator, but that it is set and that it is not are two things. */
-export const comparisonOf = ({ operator, value }: Filter) =>
+export const filterComparison = ({ operator, value }: Filter) =>
   operator === 'null' ? (value === 'true' ? 'unset' : 'set') : operator
 
 /** The other way round. */
-export const conditionOf = (path: string, comparison: string, values: string[]) =>
+export const createCondition = (path: string, comparison: string, values: string[]) =>
   WHETHER.includes(comparison)
     ? { parameter: `${path}[null]`, value: String(comparison === 'unset') }
     : { parameter: comparison === '' ? path : `${path}[${comparison}]`, value: values.join(',') }
 
 /** The comparisons that make sense for a field, the most useful first. */
-export function comparisonsOf(field: Field): string[] {
+export function fieldComparisons(field: Field): string[] {
   if (field.type === 'array' || field.type === 'object') return WHETHER
   if (field.type === 'boolean') return ['', ...WHETHER]
   if (field.reference !== undefined) return ['', 'ne', ...WHETHER]
@@ -90,17 +90,17 @@ export function comparisonsOf(field: Field): string[] {
 }
 
 /** A condition in words: `Age ≥ 18`. A name is put in the place of a reference's id where it is known. */
-export function labelOf(filter: Filter, model: Model, zone: string, name?: string): string {
+export function filterLabel(filter: Filter, model: Model, zone: string, name?: string): string {
   const { path, operator, value } = filter
   const [first = '', ...more] = path.split('.')
-  const field = fieldOf(model, first)
+  const field = findField(model, first)
   const title = [field?.title ?? first, ...more].join(' › ')
-  if (operator === 'null') return `${title} ${wordOf(comparisonOf(filter))}`
+  if (operator === 'null') return `${title} ${comparisonWord(filterComparison(filter))}`
   const isList = operator === 'in' || operator === 'between'
   const texts = (isList ? value.split(',') : [operator === 'like' ? plainly(value) : value]).map((text) =>
-    field?.type === 'boolean' ? (text === 'true' ? 'yes' : 'no') : textOf(field ?? {}, text, zone),
+    field?.type === 'boolean' ? (text === 'true' ? 'yes' : 'no') : formatValue(field ?? {}, text, zone),
   )
-  return `${title} ${wordOf(operator)} ${name ?? texts.join(operator === 'between' ? ' and ' : ', ')}`
+  return `${title} ${comparisonWord(operator)} ${name ?? texts.join(operator === 'between' ? ' and ' : ', ')}`
 }
 
 /** `lastName,-age` → which field, and whether it goes down. */
@@ -123,10 +123,10 @@ export function sortedBy(query: URLSearchParams, field: string, more: boolean): 
 }
 
 /** The columns of a table: those that the address names, else those of the model's list. */
-export function columnsOf(query: URLSearchParams, model: Model): Field[] {
+export function shownColumns(query: URLSearchParams, model: Model): Field[] {
   const shown = (names: string[]) =>
     names.flatMap((name) => {
-      const field = fieldOf(model, name)
+      const field = findField(model, name)
       return field && !field.writeOnly ? [field] : []
     })
   const asked = shown(query.get('fields')?.split(',') ?? [])
@@ -134,7 +134,7 @@ export function columnsOf(query: URLSearchParams, model: Model): Field[] {
 }
 
 /** What is asked of the service: what stands in the address, with the records behind references that one may read. */
-export function findOf(query: URLSearchParams, columns: Field[], readable: string[]): URLSearchParams {
+export function findQuery(query: URLSearchParams, columns: Field[], readable: string[]): URLSearchParams {
   const asked = new URLSearchParams(query)
   asked.set('fields', columns.map(({ name }) => name).join(',') || 'id')
   const references = columns.filter(({ reference }) => reference !== undefined && readable.includes(reference))

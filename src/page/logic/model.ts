@@ -51,7 +51,7 @@ export interface Row {
   [field: string]: unknown
 }
 
-export const fieldOf = (model: Model, name: string) => model.fields.find((field) => field.name === name)
+export const findField = (model: Model, name: string) => model.fields.find((field) => field.name === name)
 
 /** Fields that can be shown. */
 export const shownFields = (model: Model) => model.fields.filter(({ writeOnly }) => !writeOnly)
@@ -72,10 +72,10 @@ export const isText = (field: Field | undefined) =>
   field?.type === 'string' && !['date', 'date-time', 'time', 'decimal'].includes(field.format ?? '')
 
 /** What a person calls a record. */
-export function nameOf(row: Row, model?: Model): string {
+export function displayName(row: Row, model?: Model): string {
   const named = model?.nameField === undefined ? undefined : row[model.nameField]
   if (typeof named === 'string' && named !== '') return named
-  const fields = model ? model.list.filter((name) => isText(fieldOf(model, name))) : Object.keys(row)
+  const fields = model ? model.list.filter((name) => isText(findField(model, name))) : Object.keys(row)
   const text = fields.map((name) => row[name]).find((value) => typeof value === 'string' && value !== '')
   return text === undefined ? `#${row.id}` : String(text)
 }

@@ -34,7 +34,7 @@ export function operationsIn({ paths, components }: Document): Operation[] {
   return Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, described]) => {
       const content = described.requestBody?.content?.['application/json']
-      const example = content && (content.example ?? exampleOf(content.schema ?? {}, components?.schemas ?? {}, 0))
+      const example = content && (content.example ?? schemaExample(content.schema ?? {}, components?.schemas ?? {}, 0))
       return {
         method: method.toUpperCase(),
         path,
@@ -54,15 +54,15 @@ export function operationsIn({ paths, components }: Document): Operation[] {
 const DEEPEST = 6
 
 /** Something that such a schema would take: enough to see its shape. */
-function exampleOf(schema: Json, schemas: Record<string, Json>, depth: number): unknown {
+function schemaExample(schema: Json, schemas: Record<string, Json>, depth: number): unknown {
   if (depth > DEEPEST) return null
   const name = typeof schema.$ref === 'string' ? schema.$ref.split('/').at(-1) : undefined
-  if (name !== undefined) return exampleOf(schemas[name] ?? {}, schemas, depth + 1)
+  if (name !== undefined) return schemaExample(schemas[name] ?? {}, schemas, depth + 1)
   if (Array.isArray(schema.examples) && schema.examples.length > 0) return schema.examples[0]
   if (schema.const !== undefined) return schema.const
   if (Array.isArray(schema.enum)) return schema.enum[0]
   const [choice] = [schema.anyOf, schema.oneOf, schema.allOf].flatMap((some) => (Array.isArray(some) ? some : []))
-  if (choice !== undefined) return exampleOf(choice as Json, schemas, depth + 1)
+  if (choice !== undefined) return schemaExample(choice as Json, schemas, depth + 1)
   const type = [schema.type].flat()[0]
   if (type === 'object') {
     const required = (schema.required ?? Object.keys(schema.properties ?? {})) as string[]
@@ -70,9 +70,9 @@ function exampleOf(schema: Json, schemas: Record<string, Json>, depth: number): 
     return Object.fromEntries(
       properties
         .filter(([key]) => required.includes(key))
-        .map(([key, one]) => [key, exampleOf(one, schemas, depth + 1)]),
+        .map(([key, one]) => [key, schemaExample(one, schemas, depth + 1)]),
     )
   }
-  if (type === 'array') return [exampleOf((schema.items ?? {}) as Json, schemas, depth + 1)]
+  if (type === 'array') return [schemaExample((schema.items ?? {}) as Json, schemas, depth + 1)]
   return { string: 'text', integer: 1, number: 1.5, boolean: true }[String(type)] ?? null
 }

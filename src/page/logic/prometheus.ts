@@ -15,14 +15,14 @@ export function samplesIn(text: string): Sample[] {
   })
 }
 
-export const sumOf = (
+export const sumSamples = (
   samples: Sample[],
   name: string,
   where: (labels: Record<string, string>) => boolean = () => true,
 ) => samples.reduce((sum, one) => (one.name === name && where(one.labels) ? sum + one.value : sum), 0)
 
 /** How many requests took up to so many seconds, by the bounds of a histogram. */
-export function bucketsOf(samples: Sample[], name: string): Map<number, number> {
+export function readBuckets(samples: Sample[], name: string): Map<number, number> {
   const buckets = new Map<number, number>()
   for (const { name: one, labels, value } of samples) {
     if (one !== `${name}_bucket`) continue

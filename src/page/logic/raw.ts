@@ -1,6 +1,6 @@
 import { isSame } from './merge.ts'
 import type { Row, Schema } from './model.ts'
-import { localOf, utcOf } from './values.ts'
+import { toLocal, toUtc } from './values.ts'
 
 /** What stands in the inputs of a form, as it was typed: it becomes a value only when it is sent. */
 export type Raw = string | string[] | { [name: string]: Raw }
@@ -26,19 +26,19 @@ type Parts = Record<string, Schema>
 const LINE = 200
 
 /** Which input is right for a value. */
-export function kindOf(schema: Asked): Kind {
+export function inputKind(schema: Asked): Kind {
   if (schema.reference !== undefined) return 'reference'
   if (schema.enum || schema.const !== undefined) return 'choice'
   if (schema.type === 'boolean') return 'yes-no'
   if (schema.type === 'integer' || schema.type === 'number') return 'number'
-  if (schema.type === 'array') return listKindOf(schema.items ?? {})
+  if (schema.type === 'array') return listKind(schema.items ?? {})
   if (schema.type === 'object') return isFlat(schema) ? 'group' : 'json'
   if (schema.format === 'date') return 'date'
   if (schema.format === 'date-time') return 'moment'
   return schema.format === undefined && (schema.maxLength ?? 0) > LINE ? 'long' : 'text'
 }
 
-function listKindOf(items: Schema): Kind {
+function listKind(items: Schema): Kind {
   if (items.enum) return 'choices'
   return items.type === 'string' || items.type === 'integer' || items.type === 'number' ? 'list' : 'json'
 }
@@ -46,13 +46,13 @@ function listKindOf(items: Schema): Kind {
 /** Only an object whose parts are all known and plain can be asked for part by part. */
 const isFlat = ({ properties }: Schema) =>
   properties !== undefined &&
-  Object.values(properties).every((part) => !['json', 'group', 'list', 'choices'].includes(kindOf(part)))
+  Object.values(properties).every((part) => !['json', 'group', 'list', 'choices'].includes(inputKind(part)))
 
-export const choicesOf = (schema: Schema): unknown[] => schema.enum ?? [schema.const]
+export const choices = (schema: Schema): unknown[] => schema.enum ?? [schema.const]
 
 /** Whether what was typed can stand in such an input: the model may have changed meanwhile. */
 export function fits(schema: Asked, raw: Raw): boolean {
-  const kind = kindOf(schema)
+  const kind = inputKind(schema)
   if (kind === 'list' || kind === 'choices') return Array.isArray(raw)
   if (kind === 'group')
     return (
@@ -60,17 +60,17 @@ export function fits(schema: Asked, raw: Raw): boolean {
       !Array.isArray(raw) &&
       Object.keys(raw).every((name) => Object.hasOwn(schema.properties as Parts, name))
     )
-  if (kind === 'choice') return raw === '' || choicesOf(schema).some((value) => JSON.stringify(value) === raw)
+  if (kind === 'choice') return raw === '' || choices(schema).some((value) => JSON.stringify(value) === raw)
   if (kind === 'yes-no') return raw === '' || raw === 'true' || raw === 'false'
   return typeof raw === 'string'
 }
 
 /** A value → what stands in its input. */
-export function rawOf(schema: Asked, value: unknown, zone: string): Raw {
-  const kind = kindOf(schema)
+export function toRaw(schema: Asked, value: unknown, zone: string): Raw {
+  const kind = inputKind(schema)
   if (kind === 'group') {
     return Object.fromEntries(
-      Object.entries(schema.properties as Parts).map(([name, part]) => [name, rawOf(part, partOf(value, name), zone)]),
+      Object.entries(schema.properties as Parts).map(([name, part]) => [name, toRaw(part, rawPart(value, name), zone)]),
     )
   }
   if (kind === 'list' || kind === 'choices')
@@ -78,13 +78,13 @@ export function rawOf(schema: Asked, value: unknown, zone: string): Raw {
   if (value === null || value === undefined) return ''
   if (kind === 'choice') return JSON.stringify(value)
   if (kind === 'json') return JSON.stringify(value, null, 2)
-  if (kind === 'moment') return localOf(String(value), zone)
+  if (kind === 'moment') return toLocal(String(value), zone)
   if (kind === 'reference' && typeof value === 'object') return String((value as Row).id)
   return String(value)
 }
 
 /** A name may also be that of something that every object has. */
-const partOf = (value: unknown, name: string) =>
+const rawPart = (value: unknown, name: string) =>
   typeof value === 'object' && value !== null && Object.hasOwn(value, name)
     ? (value as Record<string, unknown>)[name]
     : undefined
@@ -96,18 +96,18 @@ export type Read = { value: unknown } | { fault: string }
  * was there before, what the input cannot show of it stays.
  */
 export function readRaw(schema: Asked & { isRequired?: boolean }, raw: Raw, zone: string, before?: unknown): Read {
-  const kind = kindOf(schema)
-  if (kind === 'group') return groupOf(schema, raw as Record<string, Raw>, zone, before)
-  if (kind === 'list' || kind === 'choices') return listOf(schema, raw as string[], kind, zone)
+  const kind = inputKind(schema)
+  if (kind === 'group') return parseGroup(schema, raw as Record<string, Raw>, zone, before)
+  if (kind === 'list' || kind === 'choices') return parseList(schema, raw as string[], kind, zone)
   const text = raw as string
   if (text === '') return { value: null }
   if (kind === 'choice') return { value: JSON.parse(text) }
   if (kind === 'yes-no') return { value: text === 'true' }
-  if (kind === 'number' || kind === 'reference') return numberOf(text.trim(), schema.type === 'number')
-  if (kind === 'moment') return { value: utcOf(text, zone) }
+  if (kind === 'number' || kind === 'reference') return parseNumber(text.trim(), schema.type === 'number')
+  if (kind === 'moment') return { value: toUtc(text, zone) }
   if (schema.format === 'decimal' && !/^-?\d+(?:\.\d+)?$/.test(text))
     return { fault: 'is no decimal number; write it as 12.50' }
-  if (kind !== 'json') return { value: withLineEndsOf(before, text) }
+  if (kind !== 'json') return { value: keepLineEnds(before, text) }
   try {
     return { value: JSON.parse(text) }
   } catch (error) {
@@ -116,7 +116,7 @@ export function readRaw(schema: Asked & { isRequired?: boolean }, raw: Raw, zone
 }
 
 /** Parts that nobody has touched stay as they were, whether the model knows them or not. */
-function groupOf(
+function parseGroup(
   schema: Asked & { isRequired?: boolean },
   raw: Record<string, Raw>,
   zone: string,
@@ -125,8 +125,8 @@ function groupOf(
   const value: Record<string, unknown> = { ...(before as object | undefined) }
   for (const [name, part] of Object.entries(schema.properties as Parts)) {
     const typed = Object.hasOwn(raw, name) ? (raw[name] as Raw) : ''
-    if (isUnchanged(part, typed, partOf(before, name), zone)) continue
-    const read = readRaw(part, typed, zone, partOf(before, name))
+    if (isUnchanged(part, typed, rawPart(before, name), zone)) continue
+    const read = readRaw(part, typed, zone, rawPart(before, name))
     if ('fault' in read) return { fault: `${part.title ?? name} ${read.fault}` }
     if (read.value === null) delete value[name]
     else value[name] = read.value
@@ -135,13 +135,13 @@ function groupOf(
 }
 
 /** Browsers know only one end of lines; a text that was written with another keeps it. */
-const withLineEndsOf = (before: unknown, text: string) =>
+const keepLineEnds = (before: unknown, text: string) =>
   typeof before === 'string' && before.includes('\r\n') ? text.replace(/\r?\n/g, '\r\n') : text
 
-function listOf(schema: Schema & { isRequired?: boolean }, raw: string[], kind: Kind, zone: string): Read {
+function parseList(schema: Schema & { isRequired?: boolean }, raw: string[], kind: Kind, zone: string): Read {
   const items: unknown[] = []
   for (const [index, text] of raw.entries()) {
-    const read = kind === 'choices' ? { value: JSON.parse(text) } : itemOf(schema.items as Schema, text, zone)
+    const read = kind === 'choices' ? { value: JSON.parse(text) } : parseItem(schema.items as Schema, text, zone)
     if ('fault' in read) return { fault: `${read.fault} (in line ${index + 1})` }
     items.push(read.value)
   }
@@ -149,20 +149,20 @@ function listOf(schema: Schema & { isRequired?: boolean }, raw: string[], kind: 
 }
 
 /** An empty line of a list of texts is an empty text: it stands among others. */
-const itemOf = (items: Schema, text: string, zone: string): Read =>
+const parseItem = (items: Schema, text: string, zone: string): Read =>
   items.type === 'string' ? { value: text } : text === '' ? { fault: 'is missing' } : readRaw(items, text, zone)
 
-function numberOf(text: string, isReal: boolean): Read {
+function parseNumber(text: string, isReal: boolean): Read {
   const number = Number(text)
   if (!/^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/.test(text) || !Number.isFinite(number))
     return { fault: 'is not a number; write it as 1234.5' }
   if (!isReal && !Number.isInteger(number)) return { fault: 'is not a whole number' }
-  if (digitsOf(text) !== digitsOf(String(number))) return { fault: 'has more digits than can be kept exactly' }
+  if (plainDigits(text) !== plainDigits(String(number))) return { fault: 'has more digits than can be kept exactly' }
   return { value: number }
 }
 
 /** `1.50e3` and `1500` are the same: their digits without the zeros around them, and where the point is. */
-function digitsOf(text: string): string {
+function plainDigits(text: string): string {
   const [mantissa = '', exponent = '0'] = text.toLowerCase().replace(/^[+-]/, '').split('e')
   const [whole = '', fraction = ''] = mantissa.split('.')
   const digits = (whole + fraction).replace(/^0+/, '')
@@ -173,7 +173,7 @@ function digitsOf(text: string): string {
 
 /** Whether what stands in an input is what the record had; ends of lines are the browser's own. */
 export const isUnchanged = (schema: Asked, raw: Raw, before: unknown, zone: string): boolean =>
-  isSame(plainLines(raw), plainLines(rawOf(schema, before, zone)))
+  isSame(plainLines(raw), plainLines(toRaw(schema, before, zone)))
 
 function plainLines(raw: Raw): Raw {
   if (typeof raw === 'string') return raw.replace(/\r\n?/g, '\n')

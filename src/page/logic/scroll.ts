@@ -17,12 +17,12 @@ export interface Extent {
 }
 
 /** Every browser can make an element as tall as this. */
-const MOST = 8_000_000
+const MAX_HEIGHT = 8_000_000
 
-export const heightOf = ({ rows, rowHeight }: Extent) => Math.min(MOST, rows * rowHeight)
+export const scrollHeight = ({ rows, rowHeight }: Extent) => Math.min(MAX_HEIGHT, rows * rowHeight)
 
 const furthest = (extent: Extent) => Math.max(0, extent.rows * extent.rowHeight - extent.view)
-const furthestBar = (extent: Extent) => Math.max(0, heightOf(extent) - extent.view)
+const furthestBar = (extent: Extent) => Math.max(0, scrollHeight(extent) - extent.view)
 const clamp = (value: number, most: number) => Math.min(most, Math.max(0, value))
 
 /** The bar has been moved to `bar`: by a step, or by hand to somewhere else. */

@@ -4,7 +4,7 @@ import type { Schema } from './model.ts'
 
 export const NOTHING = '–'
 
-export function textOf(schema: Schema, value: unknown, zone: string): string {
+export function formatValue(schema: Schema, value: unknown, zone: string): string {
   if (value === null || value === undefined) return NOTHING
   if (typeof value === 'boolean') return value ? 'yes' : 'no'
   if (schema.format === 'date-time') return momentIn(String(value), zone)
@@ -12,7 +12,7 @@ export function textOf(schema: Schema, value: unknown, zone: string): string {
   if (Array.isArray(value) && value.every((item) => typeof item !== 'object'))
     return value.length === 0
       ? 'none'
-      : value.map((item) => (item === '' ? '""' : textOf(schema.items ?? {}, item, zone))).join(', ')
+      : value.map((item) => (item === '' ? '""' : formatValue(schema.items ?? {}, item, zone))).join(', ')
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
 
@@ -43,13 +43,13 @@ function partsIn(moment: Date, zone: string): Record<string, string> {
 const timeIn = (text: string) => `${text.replace(/(?:\.000)?Z$/, '')} UTC`
 
 /** As an input of the kind `datetime-local` takes it; the milliseconds only if there are some. */
-export function localOf(iso: string, zone: string): string {
+export function toLocal(iso: string, zone: string): string {
   const ms = new Date(iso).getUTCMilliseconds()
   return momentIn(iso, zone).replace(' ', 'T') + (ms > 0 ? `.${String(ms).padStart(3, '0')}` : '')
 }
 
 /** What such an input gives → UTC. Where the clock is turned, the earlier of two moments. */
-export function utcOf(local: string, zone: string): string {
+export function toUtc(local: string, zone: string): string {
   const asUtc = new Date(`${local}Z`)
   if (Number.isNaN(asUtc.getTime())) return local
   /** what a clock there shows, as if it were UTC */
@@ -64,7 +64,7 @@ export function utcOf(local: string, zone: string): string {
 }
 
 /** How long ago, roughly: what counts is whether it was minutes or months. */
-export function ageOf(iso: string, now: number): string {
+export function formatAge(iso: string, now: number): string {
   const seconds = Math.max(0, (now - Date.parse(iso)) / 1000)
   const [size, unit] = UNITS.find(([length]) => seconds >= length) ?? [1, 'second']
   const count = Math.floor(seconds / size)
@@ -79,13 +79,14 @@ const UNITS: [seconds: number, unit: string][] = [
   [60, 'minute'],
 ]
 
-export function sizeOf(bytes: number): string {
+export function formatSize(bytes: number): string {
   const units = ['bytes', 'KB', 'MB', 'GB', 'TB']
   const step = Math.min(units.length - 1, Math.floor(Math.log10(Math.max(1, bytes)) / 3))
   return `${(bytes / 1000 ** step).toFixed(step === 0 ? 0 : 1)} ${units[step]}`
 }
 
 /** With a thin space between thousands, whatever the language. */
-export const countOf = (count: number) => String(count).replace(/\B(?=(\d{3})+$)/g, '\u202f')
+export const formatCount = (count: number) => String(count).replace(/\B(?=(\d{3})+$)/g, '\u202f')
 
-export const plural = (count: number, one: string, many = `${one}s`) => `${countOf(count)} ${count === 1 ? one : many}`
+export const plural = (count: number, one: string, many = `${one}s`) =>
+  `${formatCount(count)} ${count === 1 ? one : many}`

@@ -6,7 +6,7 @@ import { classes, html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
 import { modelNamed, modelNames, recordsLike } from '../basics/models.ts'
 import { isAdmin } from '../basics/session.ts'
-import { type Model, nameOf } from '../logic/model.ts'
+import { displayName, type Model } from '../logic/model.ts'
 import { Dialog } from '../parts/dialog.ts'
 
 interface Target {
@@ -50,7 +50,7 @@ export function Palette({ onClose }: { onClose(): void }) {
           recordsLike(model, wanted, RECORDS, control.signal).then(
             (rows) =>
               rows.map((row) => ({
-                title: nameOf(row, model),
+                title: displayName(row, model),
                 about: `${model.title} #${row.id}`,
                 href: to('m', model.model, row.id),
               })),
@@ -66,7 +66,7 @@ export function Palette({ onClose }: { onClose(): void }) {
     }
   }, [text.value, models])
 
-  const matching = [...targetsOf(models)].filter(({ title, about }) =>
+  const matching = [...findTargets(models)].filter(({ title, about }) =>
     `${title} ${about}`.toLowerCase().includes(text.value.trim().toLowerCase()),
   )
   const targets = [...matching, ...records.value].slice(0, SHOWN)
@@ -123,7 +123,7 @@ export function Palette({ onClose }: { onClose(): void }) {
   )
 }
 
-function* targetsOf(models: Model[]): Generator<Target> {
+function* findTargets(models: Model[]): Generator<Target> {
   for (const { model, title } of models) yield { title, about: model, href: to('m', model) }
   yield { title: 'You', about: 'password, sessions, tokens', href: to('me') }
   if (isAdmin.value) yield { title: 'People', about: 'users, roles, tokens', href: to('people') }

@@ -4,8 +4,8 @@ import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
 import { modelNamed } from '../basics/models.ts'
 import { zone } from '../basics/zone.ts'
-import { type Field, nameOf, type Row } from '../logic/model.ts'
-import { NOTHING, textOf } from '../logic/values.ts'
+import { displayName, type Field, type Row } from '../logic/model.ts'
+import { formatValue, NOTHING } from '../logic/values.ts'
 
 interface CellProperties {
   field: Field
@@ -21,7 +21,7 @@ export function Cell({ field, value, plain }: CellProperties) {
   // Of a record that one may not read only the number is known.
   if (field.reference !== undefined && typeof value === 'number')
     return html.span({ title: 'out of your reach' }, `#${value}`)
-  const text = textOf(field, value, zone.value)
+  const text = formatValue(field, value, zone.value)
   if (text === NOTHING) return html.span({ class: 'nothing', 'aria-label': 'nothing' }, NOTHING)
   if (!plain && field.format === 'email') return html.a({ href: `mailto:${encodeURI(text)}` }, text)
   // Only what leads to another page: a script may be written as an address, too.
@@ -39,6 +39,6 @@ interface ReferredProperties {
 /** A record that another one refers to. */
 export function Referred({ model: name, row, plain }: ReferredProperties) {
   const { value: model } = useLoaded(() => modelNamed(name), [name])
-  const text = nameOf(row, model)
+  const text = displayName(row, model)
   return plain ? html.span(null, text) : html.a({ href: to('m', name, row.id) }, text)
 }

@@ -1,8 +1,8 @@
 import { h, type JSX } from 'preact'
 import { html } from '../basics/html.ts'
 import type { Schema } from '../logic/model.ts'
-import { choicesOf, kindOf, type Raw } from '../logic/raw.ts'
-import { textOf } from '../logic/values.ts'
+import { choices, inputKind, type Raw } from '../logic/raw.ts'
+import { formatValue } from '../logic/values.ts'
 import { Picker } from './picker.ts'
 
 export interface InputProperties {
@@ -20,7 +20,7 @@ export interface InputProperties {
 /** The input for a value, by what the model says of it. The browser checks nothing: the service does, and says why. */
 export function Input(properties: InputProperties): JSX.Element {
   const { schema, raw, id, label, isRequired, isSecret, isInvalid, describedBy, onRaw } = properties
-  const kind = kindOf(schema)
+  const kind = inputKind(schema)
   const common = { id, 'aria-invalid': isInvalid, 'aria-describedby': describedBy, 'aria-required': isRequired }
   const text = raw as string
   const onInput = ({ currentTarget }: { currentTarget: { value: string } }) => onRaw(currentTarget.value)
@@ -39,7 +39,7 @@ export function Input(properties: InputProperties): JSX.Element {
       common,
       text,
       onRaw,
-      choicesOf(schema).map((choice) => [JSON.stringify(choice), textOf({}, choice, 'UTC')]),
+      choices(schema).map((choice) => [JSON.stringify(choice), formatValue({}, choice, 'UTC')]),
     )
   if (kind === 'yes-no')
     return select(common, text, onRaw, [
@@ -106,7 +106,7 @@ const checks = (schema: Schema, raw: string[], { id, label, onRaw }: InputProper
           checked: isChosen,
           onChange: () => onRaw(isChosen ? raw.filter((other) => other !== one) : [...raw, one]),
         }),
-        ` ${textOf({}, JSON.parse(one), 'UTC')}`,
+        ` ${formatValue({}, JSON.parse(one), 'UTC')}`,
       )
     }),
   )
@@ -176,7 +176,7 @@ function group({ schema, raw, id, label, onRaw }: InputProperties) {
 }
 
 /** What cannot be seen from an input itself. */
-export function hintOf(schema: Schema, zone: string): string | undefined {
+export function inputHint(schema: Schema, zone: string): string | undefined {
   if (schema.format === 'date-time') return `in ${zone}`
-  return kindOf(schema) === 'json' ? 'as JSON' : undefined
+  return inputKind(schema) === 'json' ? 'as JSON' : undefined
 }

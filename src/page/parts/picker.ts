@@ -3,7 +3,7 @@ import { useEffect, useId } from 'preact/hooks'
 import { classes, html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
 import { modelNamed, recordName, recordsLike } from '../basics/models.ts'
-import { nameOf, type Row } from '../logic/model.ts'
+import { displayName, type Row } from '../logic/model.ts'
 
 interface PickerProperties {
   /** the model that is referred to */
@@ -132,7 +132,7 @@ export function Picker({ model: name, value, label, id, describedBy, isInvalid, 
                 choose(row)
               },
             },
-            html.span(null, nameOf(row, model.value)),
+            html.span(null, displayName(row, model.value)),
             html.span({ class: 'hint' }, ` #${row.id}`),
           ),
         ),

@@ -5,7 +5,7 @@ import { recordName } from '../basics/models.ts'
 import { zone } from '../basics/zone.ts'
 import { difference } from '../logic/difference.ts'
 import { type Field, isText } from '../logic/model.ts'
-import { NOTHING, textOf } from '../logic/values.ts'
+import { formatValue, NOTHING } from '../logic/values.ts'
 
 interface ValueProperties {
   field: Field | undefined
@@ -16,7 +16,7 @@ interface ValueProperties {
 export function Value({ field, value }: ValueProperties) {
   if (field?.reference !== undefined && typeof value === 'number')
     return h(Named, { model: field.reference, id: value })
-  return html.span(null, textOf(field ?? {}, value, zone.value))
+  return html.span(null, formatValue(field ?? {}, value, zone.value))
 }
 
 function Named({ model, id }: { model: string; id: number }) {

@@ -1,13 +1,13 @@
 import { h } from 'preact'
 import { go, to } from '../basics/address.ts'
 import { html } from '../basics/html.ts'
-import { listOf } from '../basics/lists.ts'
-import { pathOf, restore } from '../basics/models.ts'
+import { listPath } from '../basics/lists.ts'
+import { recordPath, restore } from '../basics/models.ts'
 import { usePages } from '../basics/pages.ts'
 import { useKeys } from '../basics/use-keys.ts'
 import { zone } from '../basics/zone.ts'
-import { fieldOf, type Model, nameOf, type Row } from '../logic/model.ts'
-import { countOf, momentIn } from '../logic/values.ts'
+import { displayName, findField, type Model, type Row } from '../logic/model.ts'
+import { formatCount, momentIn } from '../logic/values.ts'
 import { Action } from '../parts/action.ts'
 import { Cell } from '../parts/cell.ts'
 import { Heading } from '../parts/heading.ts'
@@ -23,25 +23,25 @@ const PORTION = 40
 
 /** The model's deleted records: each can be brought back. */
 export function Deleted({ model }: { model: Model }) {
-  const pages = usePages<Deletion>(pathOf(model.model, 'deleted'), PORTION)
-  useKeys({ keys: 'Esc', does: 'back to the list', press: () => go(listOf(model.model)) })
+  const pages = usePages<Deletion>(recordPath(model.model, 'deleted'), PORTION)
+  useKeys({ keys: 'Esc', does: 'back to the list', press: () => go(listPath(model.model)) })
   const bringBack = async (row: Deletion) => {
     try {
       await restore(model.model, row.id)
-      tell(`${nameOf(row, model)} is back.`, { label: 'Show it', run: () => go(to('m', model.model, row.id)) })
+      tell(`${displayName(row, model)} is back.`, { label: 'Show it', run: () => go(to('m', model.model, row.id)) })
       pages.again()
     } catch (error) {
       complain(error)
     }
   }
-  const columns = model.list.flatMap((name) => fieldOf(model, name) ?? []).slice(0, 4)
+  const columns = model.list.flatMap((name) => findField(model, name) ?? []).slice(0, 4)
   return shown(pages, ({ items, total }) =>
     html.section(
       null,
       h(Heading, {
         title: `Deleted ${model.title} records`,
-        about: countOf(total),
-        back: { href: listOf(model.model), text: model.title },
+        about: formatCount(total),
+        back: { href: listPath(model.model), text: model.title },
       }),
       items.length === 0
         ? EmptyPart('Nothing was deleted', html.p(null, 'Or it is longer ago than the history goes back.'))

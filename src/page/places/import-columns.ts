@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals'
 import { html } from '../basics/html.ts'
 import type { Peek } from '../logic/csv.ts'
 import type { Field } from '../logic/model.ts'
-import { plural, sizeOf } from '../logic/values.ts'
+import { formatSize, plural } from '../logic/values.ts'
 
 /** A file with what a look at it tells, and what its columns are. */
 export interface Chosen {
@@ -51,7 +51,7 @@ export const Columns = ({ chosen: { file, peek, columns }, fields, onColumns }: 
     { class: 'scrolls', tabIndex: 0, role: 'region', 'aria-label': 'Columns of the file' },
     html.p(
       { class: 'hint' },
-      `${file.name}, ${sizeOf(file.size)}, ${plural(peek.header.length, 'column')}, cells set apart by ${peek.delimiter}`,
+      `${file.name}, ${formatSize(file.size)}, ${plural(peek.header.length, 'column')}, cells set apart by ${peek.delimiter}`,
     ),
     html.table(
       null,

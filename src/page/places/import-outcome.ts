@@ -2,7 +2,7 @@ import { to } from '../basics/address.ts'
 import { Refusal } from '../basics/api.ts'
 import { html } from '../basics/html.ts'
 import type { Model } from '../logic/model.ts'
-import { countOf, plural, sizeOf } from '../logic/values.ts'
+import { formatCount, formatSize, plural } from '../logic/values.ts'
 import { Fault } from '../parts/message.ts'
 
 export interface Counts {
@@ -31,7 +31,7 @@ export const Progress = ({
     html.p(
       { class: 'hint' },
       sent < size
-        ? `${sizeOf(sent)} of ${sizeOf(size)} sent`
+        ? `${formatSize(sent)} of ${formatSize(size)} sent`
         : isDry || written === 0
           ? 'Every row is being checked…'
           : `${plural(written, 'record')} written…`,
@@ -61,7 +61,7 @@ export const Result = ({ counts, isDry, model }: { counts: Counts; isDry: boolea
     html.p(
       null,
       isDry ? 'Nothing is wrong with it. It would make ' : 'Done: ',
-      `${plural(counts.created, 'new record')}, change ${countOf(counts.updated)}, and leave ${countOf(counts.unchanged)} as they are.`,
+      `${plural(counts.created, 'new record')}, change ${formatCount(counts.updated)}, and leave ${formatCount(counts.unchanged)} as they are.`,
     ),
     !isDry && html.p(null, html.a({ href: to('m', model.model) }, 'Show the records')),
   )

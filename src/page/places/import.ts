@@ -4,8 +4,8 @@ import { useEffect, useRef } from 'preact/hooks'
 import { go } from '../basics/address.ts'
 import { onChange } from '../basics/feed.ts'
 import { html } from '../basics/html.ts'
-import { listOf } from '../basics/lists.ts'
-import { pathOf } from '../basics/models.ts'
+import { listPath } from '../basics/lists.ts'
+import { recordPath } from '../basics/models.ts'
 import { person } from '../basics/session.ts'
 import { upload } from '../basics/upload.ts'
 import { useKeys } from '../basics/use-keys.ts'
@@ -34,7 +34,7 @@ export function Import({ model }: { model: Model }) {
   const progress = useSignal<{ sent: number; written: number; isDry: boolean } | undefined>(undefined)
   const fields = [...MORE, ...askedFields(model)]
   const keys = [...MORE.slice(0, 1), ...askedFields(model).filter(({ unique }) => unique)]
-  useKeys({ keys: 'Esc', does: 'back to the list', press: () => go(listOf(model.model)) })
+  useKeys({ keys: 'Esc', does: 'back to the list', press: () => go(listPath(model.model)) })
 
   const isLeft = useRef(false)
   useEffect(
@@ -70,7 +70,7 @@ export function Import({ model }: { model: Model }) {
     progress.value = { sent: 0, written: 0, isDry }
     fault.value = undefined
     try {
-      const counts = await upload<Counts>(`${pathOf(model.model, 'import')}?${query}`, file, (sent) => {
+      const counts = await upload<Counts>(`${recordPath(model.model, 'import')}?${query}`, file, (sent) => {
         if (progress.value) progress.value = { ...progress.value, sent }
       })
       // Another file may have been chosen meanwhile.
@@ -90,7 +90,7 @@ export function Import({ model }: { model: Model }) {
     { class: 'record' },
     h(Heading, {
       title: `Import ${model.title} records`,
-      back: { href: listOf(model.model), text: model.title },
+      back: { href: listPath(model.model), text: model.title },
     }),
     h(Drop, { onFile: take }),
     chosen.value && [

@@ -2,9 +2,9 @@ import { h } from 'preact'
 import { to } from '../basics/address.ts'
 import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
-import { modelNamed, modelNames, totalOf } from '../basics/models.ts'
+import { fetchTotal, modelNamed, modelNames } from '../basics/models.ts'
 import { isAdmin } from '../basics/session.ts'
-import { countOf } from '../logic/values.ts'
+import { formatCount } from '../logic/values.ts'
 import { Copyable } from '../parts/curl.ts'
 import { Heading } from '../parts/heading.ts'
 import { Empty, shown } from '../parts/message.ts'
@@ -48,7 +48,7 @@ const nothing = () =>
 function Card({ name }: { name: string }) {
   const { value: model } = useLoaded(() => modelNamed(name), [name])
   const { value: total } = useLoaded(
-    async () => ((await modelNamed(name)).allowed.read ? totalOf(name) : undefined),
+    async () => ((await modelNamed(name)).allowed.read ? fetchTotal(name) : undefined),
     [name],
   )
   const rights = Object.entries(model?.allowed ?? {}).filter(([, may]) => may)
@@ -59,7 +59,7 @@ function Card({ name }: { name: string }) {
     model?.description !== undefined && html.p(null, model.description),
     html.p(
       { class: 'facts' },
-      total !== undefined && html.strong(null, `${countOf(total)} ${total === 1 ? 'record' : 'records'}`),
+      total !== undefined && html.strong(null, `${formatCount(total)} ${total === 1 ? 'record' : 'records'}`),
       html.span({ class: 'hint' }, rights.length > 0 && `You may ${rights.map(([right]) => right).join(', ')}.`),
     ),
   )

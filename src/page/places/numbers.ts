@@ -2,8 +2,8 @@ import { useSignal } from '@preact/signals'
 import { h } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { html } from '../basics/html.ts'
-import { bucketsOf, quantile, type Sample, samplesIn, sumOf } from '../logic/prometheus.ts'
-import { countOf, sizeOf } from '../logic/values.ts'
+import { quantile, readBuckets, type Sample, samplesIn, sumSamples } from '../logic/prometheus.ts'
+import { formatCount, formatSize } from '../logic/values.ts'
 import { Chart } from '../parts/chart.ts'
 
 interface Look {
@@ -34,14 +34,15 @@ export function Numbers() {
     looks.value.slice(1).map((after, index) => make(looks.value[index] as Look, after))
   const rate = (name: string) =>
     between(
-      (before, after) => ((sumOf(after.samples, name) - sumOf(before.samples, name)) * 1000) / (after.at - before.at),
+      (before, after) =>
+        ((sumSamples(after.samples, name) - sumSamples(before.samples, name)) * 1000) / (after.at - before.at),
     )
   const took = (name: string, share: number) =>
-    between((before, after) => quantile(bucketsOf(before.samples, name), bucketsOf(after.samples, name), share))
-  const level = (name: string) => looks.value.map(({ samples }) => sumOf(samples, name))
+    between((before, after) => quantile(readBuckets(before.samples, name), readBuckets(after.samples, name), share))
+  const level = (name: string) => looks.value.map(({ samples }) => sumSamples(samples, name))
   const perSecond = (value: number) => `${value.toFixed(1)}/s`
   const milliseconds = (value: number) => `≤ ${Number((value * 1000).toFixed(1))} ms`
-  const whole = (value: number) => countOf(Math.round(value))
+  const whole = (value: number) => formatCount(Math.round(value))
   return html.div(
     { class: 'charts' },
     [
@@ -51,9 +52,9 @@ export function Numbers() {
       { title: 'Changes', values: rate('dossier_changes'), format: perSecond },
       { title: 'Commits within', values: took('dossier_commit_seconds', 0.99), format: milliseconds },
       { title: 'Records', values: level('dossier_records'), format: whole },
-      { title: 'Database', values: level('dossier_database_bytes'), format: sizeOf },
-      { title: 'Log', values: level('dossier_wal_bytes'), format: sizeOf },
-      { title: 'Memory', values: level('process_resident_memory_bytes'), format: sizeOf },
+      { title: 'Database', values: level('dossier_database_bytes'), format: formatSize },
+      { title: 'Log', values: level('dossier_wal_bytes'), format: formatSize },
+      { title: 'Memory', values: level('process_resident_memory_bytes'), format: formatSize },
       { title: 'Sessions', values: level('dossier_sessions'), format: whole },
       { title: 'Open streams', values: level('dossier_streams'), format: whole },
       { title: 'Turned away', values: rate('dossier_shed_requests'), format: perSecond },

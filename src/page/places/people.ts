@@ -23,7 +23,7 @@ export interface User {
   hasPassword: boolean
 }
 
-const pathOf = (username: string) => `/ws/users/${encodeURIComponent(username)}`
+const userPath = (username: string) => `/ws/users/${encodeURIComponent(username)}`
 const rolesIn = (text: string) => text.split(',').flatMap((role) => role.trim() || [])
 
 /** The people, for admins. */
@@ -136,12 +136,12 @@ function Change({ user, onClose }: { user: User; onClose(): void }) {
   const password = useSignal('')
   const isRemoving = useSignal(false)
   const change = async (data: object, done: string) => {
-    await ask('POST', pathOf(user.username), { body: { data } }).catch(explained)
+    await ask('POST', userPath(user.username), { body: { data } }).catch(explained)
     tell(done)
     onClose()
   }
   const remove = () =>
-    ask('DELETE', pathOf(user.username))
+    ask('DELETE', userPath(user.username))
       .catch(explained)
       .then(() => {
         tell(`${user.username} is removed. Records go on naming them.`)
@@ -182,7 +182,7 @@ function Change({ user, onClose }: { user: User; onClose(): void }) {
       ),
     ),
     html.h3(null, 'Tokens'),
-    h(Tokens, { path: isOneself ? '/ws/me/tokens' : `${pathOf(user.username)}/tokens` }),
+    h(Tokens, { path: isOneself ? '/ws/me/tokens' : `${userPath(user.username)}/tokens` }),
     html.footer(
       null,
       h(

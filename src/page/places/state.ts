@@ -7,7 +7,7 @@ import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
 import { modelsRound } from '../basics/models.ts'
 import { zone } from '../basics/zone.ts'
-import { ageOf, momentIn, sizeOf } from '../logic/values.ts'
+import { formatAge, formatSize, momentIn } from '../logic/values.ts'
 import { Heading } from '../parts/heading.ts'
 import { shown } from '../parts/message.ts'
 import { Folder } from './folder.ts'
@@ -88,8 +88,8 @@ function Backups() {
           backups.map(({ name, bytes, at }) =>
             html.li(
               { key: name },
-              html.strong(null, ageOf(at, Date.now())),
-              html.span({ class: 'hint' }, ` ${momentIn(at, zone.value)}, ${sizeOf(bytes)}, ${name}`),
+              html.strong(null, formatAge(at, Date.now())),
+              html.span({ class: 'hint' }, ` ${momentIn(at, zone.value)}, ${formatSize(bytes)}, ${name}`),
             ),
           ),
         ),

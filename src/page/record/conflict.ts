@@ -3,7 +3,7 @@ import { h } from 'preact'
 import { html } from '../basics/html.ts'
 import { zone } from '../basics/zone.ts'
 import type { Clash } from '../logic/merge.ts'
-import { type Field, fieldOf, type Model } from '../logic/model.ts'
+import { type Field, findField, type Model } from '../logic/model.ts'
 import { momentIn } from '../logic/values.ts'
 import { Dialog } from '../parts/dialog.ts'
 import { Difference, Value } from '../parts/value.ts'
@@ -21,7 +21,7 @@ interface ConflictProperties {
 export function Conflict({ model, clashes, theirs, onDecided, onClose }: ConflictProperties) {
   const choice = useSignal<Record<string, 'mine' | 'theirs'>>({})
   const isReady = clashes.every(({ field }) => choice.value[field] !== undefined)
-  const titleOf = (name: string) => fieldOf(model, name)?.title ?? name
+  const fieldTitle = (name: string) => findField(model, name)?.title ?? name
   const [first] = clashes
   return h(
     Dialog,
@@ -33,13 +33,13 @@ export function Conflict({ model, clashes, theirs, onDecided, onClose }: Conflic
       '. Nothing has been saved yet: choose what each is to be.',
     ),
     theirs.length > 0 &&
-      html.p({ class: 'hint' }, `Taken over from them without a clash: ${theirs.map(titleOf).join(', ')}.`),
+      html.p({ class: 'hint' }, `Taken over from them without a clash: ${theirs.map(fieldTitle).join(', ')}.`),
     clashes.map((clash, index) =>
       h(Choice, {
         key: clash.field,
         clash,
         isFirst: index === 0,
-        field: fieldOf(model, clash.field) as Field,
+        field: findField(model, clash.field) as Field,
         chosen: choice.value[clash.field],
         onChoice: (side) => {
           choice.value = { ...choice.value, [clash.field]: side }

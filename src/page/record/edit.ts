@@ -5,14 +5,14 @@ import { askOne, isRefusal } from '../basics/api.ts'
 import { keptDraft } from '../basics/drafts.ts'
 import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
-import { modelsRound, pathOf } from '../basics/models.ts'
-import { type Model, nameOf, type Row, shownFields } from '../logic/model.ts'
+import { modelsRound, recordPath } from '../basics/models.ts'
+import { displayName, type Model, type Row, shownFields } from '../logic/model.ts'
 import { Heading } from '../parts/heading.ts'
 import { Empty, shown } from '../parts/message.ts'
 import { Form } from './form.ts'
 
 const AGAIN_MS = 300
-const MOST_TRIES = 20
+const MAX_TRIES = 20
 
 /** A record being changed. If it is gone by now, what was typed is not. */
 export function Edit({ model, id }: { model: Model; id: string }) {
@@ -21,7 +21,7 @@ export function Edit({ model, id }: { model: Model; id: string }) {
       // In the words of the model as it is now.
       modelsRound.value
       try {
-        return await askOne<Row>('GET', pathOf(model.model, encodeURIComponent(id)), { signal: stop })
+        return await askOne<Row>('GET', recordPath(model.model, encodeURIComponent(id)), { signal: stop })
       } catch (error) {
         const base = keptDraft(model.model, id)?.base
         if (base && isRefusal(error, 'RECORD_NOT_FOUND')) return base
@@ -35,7 +35,7 @@ export function Edit({ model, id }: { model: Model; id: string }) {
   const isBehind = record && shownFields(model).some(({ name }) => !Object.hasOwn(record, name))
   const tries = useRef(0)
   useEffect(() => {
-    if (!isBehind || ++tries.current > MOST_TRIES) return
+    if (!isBehind || ++tries.current > MAX_TRIES) return
     const timer = setTimeout(again, AGAIN_MS)
     return () => clearTimeout(timer)
   }, [record, isBehind])
@@ -44,7 +44,7 @@ export function Edit({ model, id }: { model: Model; id: string }) {
     html.article(
       { class: 'record' },
       h(Heading, {
-        title: nameOf(record, model),
+        title: displayName(record, model),
         about: `#${record.id}, version ${record.version}`,
         back: { href: to('m', model.model, record.id), text: model.title },
       }),

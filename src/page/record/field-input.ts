@@ -2,8 +2,8 @@ import { h } from 'preact'
 import { classes, html } from '../basics/html.ts'
 import { type Draft, rawIn } from '../logic/draft.ts'
 import type { Field, Row } from '../logic/model.ts'
-import { kindOf, type Raw } from '../logic/raw.ts'
-import { hintOf, Input } from '../parts/input.ts'
+import { inputKind, type Raw } from '../logic/raw.ts'
+import { Input, inputHint } from '../parts/input.ts'
 import { Value } from '../parts/value.ts'
 
 interface FieldInputProperties {
@@ -24,9 +24,9 @@ export function FieldInput({ field, draft, fault, theirs, author, onRaw }: Field
   const hint =
     isSecret && draft.base
       ? 'Never shown; what stands there now stays if you leave this empty.'
-      : (field.description ?? hintOf(field, draft.zone))
+      : (field.description ?? inputHint(field, draft.zone))
   const noteIds = [hint && `${id}-hint`, fault && `${id}-fault`, theirs && `${id}-theirs`].filter(Boolean).join(' ')
-  const kind = kindOf(field)
+  const kind = inputKind(field)
   const hasLabel = !['group', 'choices', 'list'].includes(kind)
   const name = classes('name', field.required && 'required')
   return html.div(

@@ -1,7 +1,7 @@
 import { h } from 'preact'
 import { classes, html } from '../basics/html.ts'
 import type { Field, Row } from '../logic/model.ts'
-import { textOf } from '../logic/values.ts'
+import { formatValue } from '../logic/values.ts'
 import { Cell } from '../parts/cell.ts'
 
 interface FieldsProperties {
@@ -37,6 +37,6 @@ function shownValue(field: Field, value: unknown) {
   const named = Object.entries(value).map(([name, part]): [string, unknown] => [properties[name]?.title ?? name, part])
   return html.dl(
     { class: 'keys' },
-    named.map(([title, part]) => [html.dt({ key: title }, title), html.dd(null, textOf({}, part, 'UTC'))]),
+    named.map(([title, part]) => [html.dt({ key: title }, title), html.dd(null, formatValue({}, part, 'UTC'))]),
   )
 }

@@ -1,7 +1,7 @@
 import { h } from 'preact'
 import type { Refusal } from '../basics/api.ts'
 import { html } from '../basics/html.ts'
-import { listOf } from '../basics/lists.ts'
+import { listPath } from '../basics/lists.ts'
 import { restore } from '../basics/models.ts'
 import { zone } from '../basics/zone.ts'
 import type { Model, Row } from '../logic/model.ts'
@@ -45,7 +45,7 @@ export function Gone({ model, id, refusal, onBack }: GoneProperties) {
           model.allowed.create &&
           html.button({ type: 'button', class: 'main', onClick: bringBack }, 'Bring it back'),
         ' ',
-        html.a({ href: listOf(model.model) }, `All ${model.title} records`),
+        html.a({ href: listPath(model.model) }, `All ${model.title} records`),
       ),
     ),
     wasThere && html.h2(null, 'History'),

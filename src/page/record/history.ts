@@ -1,9 +1,9 @@
 import { h } from 'preact'
 import { html } from '../basics/html.ts'
-import { pathOf, restore } from '../basics/models.ts'
+import { recordPath, restore } from '../basics/models.ts'
 import { usePages } from '../basics/pages.ts'
 import { zone } from '../basics/zone.ts'
-import { fieldOf, type Model, type Row } from '../logic/model.ts'
+import { findField, type Model, type Row } from '../logic/model.ts'
 import { momentIn } from '../logic/values.ts'
 import { Action } from '../parts/action.ts'
 import { shown } from '../parts/message.ts'
@@ -38,7 +38,7 @@ const WORDS: Record<string, string> = {
 
 /** Who did what, and when; any version can be brought back. */
 export function History({ model, record, round }: HistoryProperties) {
-  const pages = usePages<Entry>(pathOf(model.model, record.id, 'history'), PORTION, round)
+  const pages = usePages<Entry>(recordPath(model.model, record.id, 'history'), PORTION, round)
   return shown(pages, ({ items }) =>
     html.div(
       { class: 'history' },
@@ -78,7 +78,7 @@ function Item({ entry, model, record }: { entry: Entry; model: Model; record: Ro
     html.dl(
       null,
       Object.entries(changes).map(([name, change]) => {
-        const field = fieldOf(model, name)
+        const field = findField(model, name)
         return [
           html.dt({ key: name }, field?.title ?? name),
           html.dd(

@@ -1,6 +1,6 @@
 import { h } from 'preact'
 import { html } from '../basics/html.ts'
-import { listOf } from '../basics/lists.ts'
+import { listPath } from '../basics/lists.ts'
 import { askedFields, type Model } from '../logic/model.ts'
 import { Heading } from '../parts/heading.ts'
 import { Empty } from '../parts/message.ts'
@@ -14,7 +14,7 @@ export const New = ({ model, query }: { model: Model; query: URLSearchParams }) 
   model.allowed.create
     ? html.article(
         { class: 'record' },
-        h(Heading, { title: `New ${model.title}`, back: { href: listOf(model.model), text: model.title } }),
+        h(Heading, { title: `New ${model.title}`, back: { href: listPath(model.model), text: model.title } }),
         h(Form, { model, start: startIn(query, model) }),
       )
     : Empty(`You may not create ${model.title} records`)

@@ -24,14 +24,18 @@ export function explain(error: unknown, fields: Field[]): { text: string; faults
 export function Problems({ text, faults, fields }: ProblemsProperties) {
   if (text === undefined) return null
   const wrong = Object.entries(faults)
-  const titleOf = (name: string) => fields.find((field) => field.name === name)?.title ?? name
+  const fieldTitle = (name: string) => fields.find((field) => field.name === name)?.title ?? name
   return Fault([
     html.p(null, text),
     wrong.length > 0 &&
       html.ul(
         null,
         wrong.map(([name, message]) =>
-          html.li({ key: name }, html.a({ href: location.hash, onClick: jumpTo(name) }, titleOf(name)), ` ${message}`),
+          html.li(
+            { key: name },
+            html.a({ href: location.hash, onClick: jumpTo(name) }, fieldTitle(name)),
+            ` ${message}`,
+          ),
         ),
       ),
   ])

@@ -6,13 +6,13 @@ import { ask, askOne, isRefusal, type Refusal } from '../basics/api.ts'
 import { keptDraft } from '../basics/drafts.ts'
 import { type Change, onChange, onMissed } from '../basics/feed.ts'
 import { html } from '../basics/html.ts'
-import { listOf } from '../basics/lists.ts'
+import { listPath } from '../basics/lists.ts'
 import { useLoaded } from '../basics/loading.ts'
-import { pathOf, restore } from '../basics/models.ts'
+import { recordPath, restore } from '../basics/models.ts'
 import { useKeys } from '../basics/use-keys.ts'
 import { zone } from '../basics/zone.ts'
 import { curlFor } from '../logic/curl.ts'
-import { isStamp, type Model, nameOf, type Row, shownFields } from '../logic/model.ts'
+import { displayName, isStamp, type Model, type Row, shownFields } from '../logic/model.ts'
 import { momentIn } from '../logic/values.ts'
 import { Curl } from '../parts/curl.ts'
 import { Confirm } from '../parts/dialog.ts'
@@ -41,7 +41,7 @@ async function readRecord({ model, id, readable }: RecordProperties, stop: Abort
   )
   const query = references.length > 0 ? `?expand=${references.map(({ name }) => name).join(',')}` : ''
   try {
-    return await askOne<Row>('GET', pathOf(model.model, encodeURIComponent(id)) + query, { signal: stop })
+    return await askOne<Row>('GET', recordPath(model.model, encodeURIComponent(id)) + query, { signal: stop })
   } catch (error) {
     if (isRefusal(error, 'RECORD_NOT_FOUND', 'BAD_REQUEST')) return error
     throw error
@@ -72,7 +72,7 @@ export function Record(properties: RecordProperties) {
       for (const stop of stops) stop()
     }
   }, [model.model, id])
-  useKeys({ keys: 'Esc', does: 'back to the list', press: () => go(listOf(model.model)) })
+  useKeys({ keys: 'Esc', does: 'back to the list', press: () => go(listPath(model.model)) })
   return shown(loaded, (found) =>
     found instanceof Error
       ? h(Gone, { model, id, refusal: found, onBack: loaded.again })
@@ -92,12 +92,12 @@ function Shown({ model, record, latest }: { model: Model; record: Row; latest: C
   const remove = async ({ version }: Row) => {
     close()
     try {
-      await ask('DELETE', `${pathOf(model.model, record.id)}?version=${version}`)
-      go(listOf(model.model))
+      await ask('DELETE', `${recordPath(model.model, record.id)}?version=${version}`)
+      go(listPath(model.model))
       const undo = () => {
         restore(model.model, record.id).then(() => go(to('m', model.model, record.id)), complain)
       }
-      tell(`${nameOf(record, model)} is deleted.`, model.history ? { label: 'Undo', run: undo } : undefined)
+      tell(`${displayName(record, model)} is deleted.`, model.history ? { label: 'Undo', run: undo } : undefined)
     } catch (error) {
       complain(error)
     }
@@ -113,9 +113,9 @@ function Shown({ model, record, latest }: { model: Model; record: Row; latest: C
     h(
       Heading,
       {
-        title: nameOf(record, model),
+        title: displayName(record, model),
         about: `#${record.id}, version ${record.version}`,
-        back: { href: listOf(model.model), text: model.title },
+        back: { href: listPath(model.model), text: model.title },
       },
       html.button(
         {
@@ -157,10 +157,10 @@ function Shown({ model, record, latest }: { model: Model; record: Row; latest: C
     model.history && html.h2(null, 'History'),
     model.history && h(History, { model, record, round: record.version }),
     asking.value === 'curl' &&
-      h(Curl, { command: curlFor(location.origin, pathOf(model.model, record.id)), onClose: close }),
+      h(Curl, { command: curlFor(location.origin, recordPath(model.model, record.id)), onClose: close }),
     removing.value &&
       h(Confirm, {
-        title: `Delete ${nameOf(record, model)}?`,
+        title: `Delete ${displayName(record, model)}?`,
         text: h(GoingAlong, { model, ids: [record.id] }),
         action: 'Delete',
         onConfirm: () => remove(removing.value as Row),

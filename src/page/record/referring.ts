@@ -4,7 +4,7 @@ import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
 import { countReferring, type Way, waysTo } from '../basics/referring.ts'
 import type { Model, Row } from '../logic/model.ts'
-import { countOf } from '../logic/values.ts'
+import { formatCount } from '../logic/values.ts'
 
 /** What refers to a record: a customer's orders, an order's lines. */
 export function Referring({ model, record }: { model: Model; record: Row }) {
@@ -31,7 +31,7 @@ function Line({ model, field, id }: Way & { id: number }) {
     html.span(
       null,
       model.allowed.read ? html.a({ href: to('m', model.model) + query }, model.title) : model.title,
-      html.span({ class: 'hint' }, ` as ${field.title}${total === undefined ? '' : `: ${countOf(total)}`}`),
+      html.span({ class: 'hint' }, ` as ${field.title}${total === undefined ? '' : `: ${formatCount(total)}`}`),
     ),
     model.allowed.create &&
       !field.readOnly &&

@@ -1,6 +1,6 @@
 import { ask, askOne, isRefusal } from '../basics/api.ts'
 import { type Change, onChange, onMissed } from '../basics/feed.ts'
-import { pathOf } from '../basics/models.ts'
+import { recordPath } from '../basics/models.ts'
 import { merge } from '../logic/merge.ts'
 import type { Row } from '../logic/model.ts'
 
@@ -31,7 +31,7 @@ export function followRecord(model: string, id: number, look: Look): () => void 
 }
 
 const readAgain = (model: string, id: number): Promise<Row | null> =>
-  askOne<Row>('GET', pathOf(model, id)).catch((error) => {
+  askOne<Row>('GET', recordPath(model, id)).catch((error) => {
     if (isRefusal(error, 'RECORD_NOT_FOUND')) return null
     throw error
   })
@@ -39,7 +39,7 @@ const readAgain = (model: string, id: number): Promise<Row | null> =>
 /** Sent again after a lost connection, it is still created once. */
 export async function create(model: string, values: Record<string, unknown>, key: string | undefined): Promise<Saved> {
   const asking = { body: { data: values }, ...(key !== undefined && { key }) }
-  return { row: await askOne<Row>('PUT', pathOf(model), asking), merged: [] }
+  return { row: await askOne<Row>('PUT', recordPath(model), asking), merged: [] }
 }
 
 /** On top of what others have changed meanwhile, where nothing clashes; `fields` are those that can be compared. */
@@ -49,7 +49,7 @@ export async function update(
   values: Record<string, unknown>,
   fields: string[],
 ): Promise<Saved> {
-  const path = pathOf(model, base.id)
+  const path = recordPath(model, base.id)
   try {
     const body = { merge: true, data: { ...values, version: base.version } }
     const { data, merged = [] } = await ask<Row>('POST', path, { body })

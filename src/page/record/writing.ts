@@ -3,11 +3,11 @@ import { go, goInstead, to } from '../basics/address.ts'
 import { isRefusal, newKey, type Refusal } from '../basics/api.ts'
 import { forgetDraft, keepDraft, keptDraft } from '../basics/drafts.ts'
 import type { Change } from '../basics/feed.ts'
-import { listOf } from '../basics/lists.ts'
+import { listPath } from '../basics/lists.ts'
 import { zone } from '../basics/zone.ts'
-import { asNew, type Draft, leftOver, type Sent, sentOf, typing } from '../logic/draft.ts'
+import { asNew, changedValues, type Draft, leftOver, type Sent, typing } from '../logic/draft.ts'
 import { type Clash, decided, type Merged, merge, withHidden } from '../logic/merge.ts'
-import { askedFields, type Field, type Model, nameOf, type Row } from '../logic/model.ts'
+import { askedFields, displayName, type Field, type Model, type Row } from '../logic/model.ts'
 import type { Raw } from '../logic/raw.ts'
 import { complain, tell } from '../parts/notices.ts'
 import { explain } from './problems.ts'
@@ -54,7 +54,7 @@ export class Writing {
   }
 
   get sent(): Sent {
-    return sentOf(this.draft.value, this.fields)
+    return changedValues(this.draft.value, this.fields)
   }
 
   /** What others have done to it since one began. */
@@ -100,7 +100,7 @@ export class Writing {
   }
 
   leave(): void {
-    go(this.id === 'new' ? listOf(this.#model.model) : to('m', this.#model.model, this.id))
+    go(this.id === 'new' ? listPath(this.#model.model) : to('m', this.#model.model, this.id))
   }
 
   discard(): void {
@@ -184,7 +184,7 @@ export class Writing {
     if (this.id === 'new') this.draft.value = { ...rest, key: newKey() }
     const titles = merged.map((name) => this.fields.find((field) => field.name === name)?.title ?? name)
     const also = titles.length > 0 ? ` What others had changed was kept: ${titles.join(', ')}.` : ''
-    tell(`${nameOf(row, this.#model)} is saved.${also}`)
+    tell(`${displayName(row, this.#model)} is saved.${also}`)
     // Whoever is elsewhere by now is not called back.
     if (this.isLeft) return
     if (this.id !== 'new') this.leave()

@@ -2,8 +2,8 @@ import { h } from 'preact'
 import { html } from '../basics/html.ts'
 import { zone } from '../basics/zone.ts'
 import { type Draft, rawIn, readAll } from '../logic/draft.ts'
-import { askedFields, type Field, type Model, nameOf, type Row } from '../logic/model.ts'
-import { plural, textOf } from '../logic/values.ts'
+import { askedFields, displayName, type Field, type Model, type Row } from '../logic/model.ts'
+import { formatValue, plural } from '../logic/values.ts'
 import { GoingAlong } from '../parts/going-along.ts'
 import { Input } from '../parts/input.ts'
 
@@ -35,8 +35,8 @@ export function Choose({ model, rows, what, draft, onDraft, onGo, onClose }: Cho
     field.writeOnly
       ? 'not shown'
       : field.reference !== undefined && typeof value === 'object' && value !== null
-        ? nameOf(value as Row)
-        : textOf(field, value, zone.value)
+        ? displayName(value as Row)
+        : formatValue(field, value, zone.value)
   return html.form(
     {
       class: 'form',
@@ -87,7 +87,7 @@ export function Choose({ model, rows, what, draft, onDraft, onGo, onClose }: Cho
       rows.slice(0, SHOWN).map((row) =>
         html.li(
           { key: row.id },
-          html.strong(null, nameOf(row, model)),
+          html.strong(null, displayName(row, model)),
           html.span({ class: 'hint' }, ` #${row.id} `),
           what === 'delete'
             ? 'is deleted'

@@ -8,17 +8,17 @@ import { recordName } from '../basics/models.ts'
 import { zone } from '../basics/zone.ts'
 import {
   ANYWHERE,
-  comparisonOf,
-  comparisonsOf,
   type Filter,
+  fieldComparisons,
+  filterComparison,
+  filterLabel,
   filtersIn,
-  labelOf,
   literally,
   plainly,
   withFilter,
   withoutFilter,
 } from '../logic/filters.ts'
-import { fieldOf, type Model } from '../logic/model.ts'
+import { findField, type Model } from '../logic/model.ts'
 import { later } from '../parts/later.ts'
 
 const FilterDialog = later(async () => (await import('./filter-dialog.ts')).FilterDialog)
@@ -53,7 +53,7 @@ export function FilterBar({ model, query }: BarProperties) {
     }, TYPED_MS)
     return () => clearTimeout(timer)
   }, [text.value])
-  const canSearch = model.list.some((name) => fieldOf(model, name)?.type === 'string')
+  const canSearch = model.list.some((name) => findField(model, name)?.type === 'string')
   return html.div(
     { class: 'filters', role: 'search' },
     canSearch &&
@@ -87,7 +87,7 @@ export function FilterBar({ model, query }: BarProperties) {
           {
             type: 'button',
             class: 'quiet icon',
-            'aria-label': `Remove the filter ${labelOf(filter, model, zone.value)}`,
+            'aria-label': `Remove the filter ${filterLabel(filter, model, zone.value)}`,
             onClick: () => step(withoutFilter(query, filter.parameter)),
           },
           '×',
@@ -121,19 +121,23 @@ export function FilterBar({ model, query }: BarProperties) {
 
 /** What the dialog cannot say is written by hand, in the address. */
 function canEdit(filter: Filter, model: Model): boolean {
-  const field = fieldOf(model, filter.path)
+  const field = findField(model, filter.path)
   const isText = (choice: unknown) => typeof choice === 'string'
-  return field !== undefined && comparisonsOf(field).includes(comparisonOf(filter)) && (field.enum ?? []).every(isText)
+  return (
+    field !== undefined &&
+    fieldComparisons(field).includes(filterComparison(filter)) &&
+    (field.enum ?? []).every(isText)
+  )
 }
 
 /** A reference is named, not numbered. */
 function Label({ filter, model }: { filter: Filter; model: Model }) {
-  const field = fieldOf(model, filter.path)
+  const field = findField(model, filter.path)
   const target = field?.reference
   const isOne = target !== undefined && /^\d+$/.test(filter.value) && filter.operator !== 'null'
   const { value: name } = useLoaded(
     async () => (isOne ? recordName(target, filter.value) : undefined),
     [target, filter.value],
   )
-  return html.span(null, labelOf(filter, model, zone.value, name))
+  return html.span(null, filterLabel(filter, model, zone.value, name))
 }

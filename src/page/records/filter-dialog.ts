@@ -2,9 +2,17 @@ import { useSignal } from '@preact/signals'
 import { h } from 'preact'
 import { html } from '../basics/html.ts'
 import { zone } from '../basics/zone.ts'
-import { comparisonOf, comparisonsOf, conditionOf, type Filter, literally, plainly, wordOf } from '../logic/filters.ts'
-import { type Field, fieldOf, type Model, shownFields } from '../logic/model.ts'
-import { type Raw, rawOf, readRaw } from '../logic/raw.ts'
+import {
+  comparisonWord,
+  createCondition,
+  type Filter,
+  fieldComparisons,
+  filterComparison,
+  literally,
+  plainly,
+} from '../logic/filters.ts'
+import { type Field, findField, type Model, shownFields } from '../logic/model.ts'
+import { type Raw, readRaw, toRaw } from '../logic/raw.ts'
 import { Dialog } from '../parts/dialog.ts'
 import { Input } from '../parts/input.ts'
 
@@ -20,16 +28,16 @@ const TAKES: Record<string, number> = { unset: 0, set: 0, between: 2 }
 
 /** Asks for one condition: a field, how it compares, and with what. */
 export function FilterDialog({ model, filter, onApply, onClose }: DialogProperties) {
-  const chosen = useSignal(fieldOf(model, filter?.path ?? '')?.name ?? model.list[0] ?? 'id')
-  const field = fieldOf(model, chosen.value) as Field
-  const comparisons = comparisonsOf(field)
-  const wanted = useSignal(filter ? comparisonOf(filter) : '')
+  const chosen = useSignal(findField(model, filter?.path ?? '')?.name ?? model.list[0] ?? 'id')
+  const field = findField(model, chosen.value) as Field
+  const comparisons = fieldComparisons(field)
+  const wanted = useSignal(filter ? filterComparison(filter) : '')
   const comparison = comparisons.includes(wanted.value) ? wanted.value : (comparisons[0] ?? '')
   const schema = schemaFor(field, comparison)
   const raws = useSignal<Raw[]>(filter ? rawsIn(filter, schema) : [])
   const inputs = Array.from(
     { length: TAKES[comparison] ?? 1 },
-    (_, at) => raws.value[at] ?? rawOf(schema, null, zone.value),
+    (_, at) => raws.value[at] ?? toRaw(schema, null, zone.value),
   )
   const read = inputs.map((raw) => readRaw(schema, raw, zone.value))
   const faults = read.map((one) => ('fault' in one ? one.fault : undefined))
@@ -39,7 +47,7 @@ export function FilterDialog({ model, filter, onApply, onClose }: DialogProperti
     event.preventDefault()
     if (!isReady) return
     const texts = values.flat().map(String)
-    const { parameter, value } = conditionOf(
+    const { parameter, value } = createCondition(
       field.name,
       comparison,
       comparison === 'like' ? texts.map(literally) : texts,
@@ -78,7 +86,7 @@ export function FilterDialog({ model, filter, onApply, onClose }: DialogProperti
             },
           },
           comparisons.map((word) =>
-            html.option({ key: word, value: word, selected: word === comparison }, wordOf(word)),
+            html.option({ key: word, value: word, selected: word === comparison }, comparisonWord(word)),
           ),
         ),
       ),
@@ -118,5 +126,5 @@ function schemaFor(field: Field, comparison: string) {
 function rawsIn({ operator, value }: Filter, schema: ReturnType<typeof schemaFor>): Raw[] {
   if (operator === 'in') return [value.split(',').map((text) => JSON.stringify(text))]
   const texts = operator === 'between' ? value.split(',') : [operator === 'like' ? plainly(value) : value]
-  return texts.map((text) => rawOf(schema, text, zone.value))
+  return texts.map((text) => toRaw(schema, text, zone.value))
 }

@@ -1,7 +1,7 @@
 import { h } from 'preact'
 import { go, to } from '../basics/address.ts'
 import { classes, html } from '../basics/html.ts'
-import { type Field, isNumeric, type Model, nameOf, type Row } from '../logic/model.ts'
+import { displayName, type Field, isNumeric, type Model, type Row } from '../logic/model.ts'
 import { Cell } from '../parts/cell.ts'
 
 interface LineProperties {
@@ -36,7 +36,7 @@ export function Line({ index, row, model, columns, isActive, isSelected, isFresh
         html.input({
           type: 'checkbox',
           tabIndex: -1,
-          'aria-label': `Select ${nameOf(row, model)}`,
+          'aria-label': `Select ${displayName(row, model)}`,
           checked: isSelected,
           onClick: (event: MouseEvent) => onSelect(event.shiftKey),
         }),

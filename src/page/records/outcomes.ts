@@ -1,6 +1,6 @@
 import { to } from '../basics/address.ts'
 import { html } from '../basics/html.ts'
-import { type Model, nameOf, type Row } from '../logic/model.ts'
+import { displayName, type Model, type Row } from '../logic/model.ts'
 import { plural } from '../logic/values.ts'
 
 /** What came of one record. */
@@ -41,7 +41,7 @@ export function Outcomes({ model, outcomes, total, onUndo, onClose }: OutcomesPr
       wrong.map(({ row, fault }) =>
         html.li(
           { key: row.id },
-          html.a({ href: to('m', model.model, row.id), target: '_blank' }, nameOf(row, model)),
+          html.a({ href: to('m', model.model, row.id), target: '_blank' }, displayName(row, model)),
           html.span({ class: 'why' }, ` ${fault}`),
         ),
       ),

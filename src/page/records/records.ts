@@ -7,16 +7,16 @@ import { html } from '../basics/html.ts'
 import { rememberList } from '../basics/lists.ts'
 import { isAdmin } from '../basics/session.ts'
 import { useKeys } from '../basics/use-keys.ts'
-import { columnsOf, findOf, hasFilters, withoutFilters } from '../logic/filters.ts'
+import { findQuery, hasFilters, shownColumns, withoutFilters } from '../logic/filters.ts'
 import type { Model } from '../logic/model.ts'
-import { countOf } from '../logic/values.ts'
+import { formatCount } from '../logic/values.ts'
 import { Heading } from '../parts/heading.ts'
 import { later } from '../parts/later.ts'
 import { EmptyPart, Fault } from '../parts/message.ts'
 import { complain } from '../parts/notices.ts'
 import { FilterBar } from './filter-bar.ts'
 import { Rows } from './rows.ts'
-import { MOST, Selection } from './selection.ts'
+import { MAX_SELECTED, Selection } from './selection.ts'
 import { Table } from './table.ts'
 import { Tools } from './tools.ts'
 
@@ -36,8 +36,8 @@ interface RecordsProperties {
 
 /** The records of a model: a table of them, and what can be done with them. */
 export function Records({ model, query, readable }: RecordsProperties) {
-  const columns = columnsOf(query, model)
-  const asked = String(findOf(query, columns, readable))
+  const columns = shownColumns(query, model)
+  const asked = String(findQuery(query, columns, readable))
   const rows = useMemo(() => new Rows(model.model, new URLSearchParams(asked)), [model.model, asked])
   const selection = useMemo(() => new Selection(), [model.model])
   const fresh = useSignal<ReadonlySet<number>>(new Set())
@@ -67,7 +67,7 @@ export function Records({ model, query, readable }: RecordsProperties) {
   const found = last.current
   const total = found.total.value
   const selectAll = async () => {
-    const some = await found.first(MOST).catch(complain)
+    const some = await found.first(MAX_SELECTED).catch(complain)
     // Something else may be looked for by now.
     if (some && last.current === found) selection.take(some)
   }
@@ -75,7 +75,7 @@ export function Records({ model, query, readable }: RecordsProperties) {
     { class: 'records' },
     h(
       Heading,
-      { title: model.title, about: total === undefined ? undefined : countOf(total) },
+      { title: model.title, about: total === undefined ? undefined : formatCount(total) },
       h(Tools, {
         model,
         query,

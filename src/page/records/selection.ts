@@ -3,7 +3,7 @@ import type { Row } from '../logic/model.ts'
 import { tell } from '../parts/notices.ts'
 
 /** Records that can be changed together; for more there is import. */
-export const MOST = 1000
+export const MAX_SELECTED = 1000
 
 /** Records that something is to be done with: as they were when they were chosen, so that their version counts. */
 export class Selection {
@@ -18,15 +18,15 @@ export class Selection {
   async toggle(index: number, between: boolean, rowsIn: (first: number, end: number) => Promise<Row[]>): Promise<void> {
     const from = between && this.#last >= 0 ? this.#last : index
     const first = Math.min(from, index)
-    const end = Math.min(Math.max(from, index) + 1, first + MOST)
+    const end = Math.min(Math.max(from, index) + 1, first + MAX_SELECTED)
     const [rows, [row]] = await Promise.all([rowsIn(first, end), rowsIn(index, index + 1)])
     if (!row) return
     const next = new Map(this.rows.value)
     const isChosen = !next.has(row.id)
     for (const one of rows) {
       if (!isChosen) next.delete(one.id)
-      else if (next.size < MOST) next.set(one.id, one)
-      else tell(`At most ${MOST} records can be selected.`)
+      else if (next.size < MAX_SELECTED) next.set(one.id, one)
+      else tell(`At most ${MAX_SELECTED} records can be selected.`)
     }
     this.#last = index
     this.rows.value = next
@@ -34,7 +34,7 @@ export class Selection {
 
   /** As many as can be. */
   take(rows: Row[]): void {
-    this.rows.value = new Map(rows.slice(0, MOST).map((row) => [row.id, row]))
+    this.rows.value = new Map(rows.slice(0, MAX_SELECTED).map((row) => [row.id, row]))
   }
 
   clear(): void {

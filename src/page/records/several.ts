@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals'
 import { h } from 'preact'
 import { ask, isRefusal } from '../basics/api.ts'
 import { html } from '../basics/html.ts'
-import { pathOf, restore } from '../basics/models.ts'
+import { recordPath, restore } from '../basics/models.ts'
 import { zone } from '../basics/zone.ts'
 import { type Draft, readAll } from '../logic/draft.ts'
 import type { Model, Row } from '../logic/model.ts'
@@ -57,13 +57,13 @@ export function Several({ model, selection, rowsNow, onDone }: SeveralProperties
     const { values } = readAll(draft.value, chosenIn(draft.value, model))
     return each(rows, async (row) => {
       const body = { data: { ...values, version: row.version } }
-      const { data } = await ask<Row>('POST', pathOf(model.model, row.id), { body })
+      const { data } = await ask<Row>('POST', recordPath(model.model, row.id), { body })
       return { row, now: data[0] as Row }
     })
   }
   const remove = () =>
     each(rows, async (row) => {
-      await ask('DELETE', `${pathOf(model.model, row.id)}?version=${row.version}`)
+      await ask('DELETE', `${recordPath(model.model, row.id)}?version=${row.version}`)
       return { row, now: undefined }
     })
   const undo = (done: Outcome[], failed: Outcome[]) =>

@@ -5,14 +5,14 @@ import { go, to } from '../basics/address.ts'
 import { html } from '../basics/html.ts'
 import { rememberSpot, spotIn } from '../basics/lists.ts'
 import type { Field, Model } from '../logic/model.ts'
-import { type Extent, heightOf, moved, revealing, rowsInView, type Scroll, settled } from '../logic/scroll.ts'
+import { type Extent, moved, revealing, rowsInView, type Scroll, scrollHeight, settled } from '../logic/scroll.ts'
 import { isNarrow } from '../parts/narrow.ts'
 import { complain } from '../parts/notices.ts'
 import { Head } from './head.ts'
 import { Line } from './line.ts'
 import type { Rows } from './rows.ts'
 import type { Selection } from './selection.ts'
-import { widthsOf } from './widths.ts'
+import { columnWidths } from './widths.ts'
 
 interface TableProperties {
   model: Model
@@ -148,7 +148,7 @@ export function Table({ model, columns, query, rows, selection, fresh }: TablePr
     {
       ref: element,
       class: 'table',
-      style: widthsOf(columns),
+      style: columnWidths(columns),
       role: 'grid',
       tabIndex: 0,
       'aria-label': `${model.title} records`,
@@ -161,7 +161,7 @@ export function Table({ model, columns, query, rows, selection, fresh }: TablePr
     },
     h(Head, { model, columns, query }),
     html.div(
-      { class: 'rows', role: 'rowgroup', style: { height: `${heightOf(extent.value)}px` } },
+      { class: 'rows', role: 'rowgroup', style: { height: `${scrollHeight(extent.value)}px` } },
       html.div(
         {
           class: 'slice',

@@ -2,13 +2,13 @@ import { useSignal } from '@preact/signals'
 import { Fragment, h } from 'preact'
 import { goInstead, to, withQuery } from '../basics/address.ts'
 import { html } from '../basics/html.ts'
-import { pathOf } from '../basics/models.ts'
+import { recordPath } from '../basics/models.ts'
 import { curlFor } from '../logic/curl.ts'
 import { sortedBy, sortIn } from '../logic/filters.ts'
 import { type Field, type Model, shownFields } from '../logic/model.ts'
 import { Curl } from '../parts/curl.ts'
 import { Menu } from '../parts/menu.ts'
-import { MOST } from './selection.ts'
+import { MAX_SELECTED } from './selection.ts'
 import { Views } from './views.ts'
 
 interface ShownProperties {
@@ -33,7 +33,7 @@ export function Tools({ model, query, columns, onSelectAll }: ToolsProperties) {
     )
     asked.set('fields', columns.map(({ name }) => name).join(',') || 'id')
     asked.set('format', format)
-    return `${pathOf(model.model, 'export')}?${asked}`
+    return `${recordPath(model.model, 'export')}?${asked}`
   }
   return h(
     Fragment,
@@ -44,7 +44,7 @@ export function Tools({ model, query, columns, onSelectAll }: ToolsProperties) {
     h(
       Menu,
       { label: 'More' },
-      html.button({ type: 'button', class: 'quiet closes', onClick: onSelectAll }, `Select all, up to ${MOST}`),
+      html.button({ type: 'button', class: 'quiet closes', onClick: onSelectAll }, `Select all, up to ${MAX_SELECTED}`),
       model.allowed.read && html.a({ href: exported('csv'), download: '' }, 'Export these as CSV'),
       model.allowed.read && html.a({ href: exported('ndjson'), download: '' }, 'Export these as JSON lines'),
       model.allowed.create && html.a({ href: to('m', model.model, 'import') }, 'Import a file'),
@@ -63,7 +63,7 @@ export function Tools({ model, query, columns, onSelectAll }: ToolsProperties) {
     model.allowed.create && html.a({ class: 'button main', href: to('m', model.model, 'new') }, 'New'),
     isCurlOpen.value &&
       h(Curl, {
-        command: curlFor(location.origin, withQuery(pathOf(model.model), query)),
+        command: curlFor(location.origin, withQuery(recordPath(model.model), query)),
         onClose: () => {
           isCurlOpen.value = false
         },

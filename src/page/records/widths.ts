@@ -1,7 +1,7 @@
 import type { Field } from '../logic/model.ts'
 
 /** How wide a column is at least, in rem, and which share it has of what is left. */
-function widthOf({ type, format, reference, enum: choices }: Field): [least: number, share: number] {
+function columnWidth({ type, format, reference, enum: choices }: Field): [least: number, share: number] {
   if (reference !== undefined) return [9, 1.5]
   if (type === 'boolean') return [5, 0]
   if (type === 'integer' || type === 'number' || format === 'decimal') return [6, 0.5]
@@ -11,8 +11,8 @@ function widthOf({ type, format, reference, enum: choices }: Field): [least: num
 }
 
 /** For the style of a table: the columns, after the one for selecting, and what all of them need at least. */
-export function widthsOf(columns: Field[]): { '--template': string; '--least': string } {
-  const widths = columns.map(widthOf)
+export function columnWidths(columns: Field[]): { '--template': string; '--least': string } {
+  const widths = columns.map(columnWidth)
   const template = widths.map(([least, share]) => (share === 0 ? `${least}rem` : `minmax(${least}rem, ${share}fr)`))
   const hasShare = widths.some(([, share]) => share > 0)
   return {

@@ -1,40 +1,40 @@
-import { reachOf } from '../../model/access.ts'
-import { type Model, tableOf, visibleFields } from '../../model/model.ts'
+import { reachFor } from '../../model/access.ts'
+import { type Model, tableName, visibleFields } from '../../model/model.ts'
 import type { ExportAsked, Format } from '../../requests/bulk.ts'
-import type { Piece, TextOf } from '../../storage/storage.ts'
-import { shapesOf } from '../../tables/shape.ts'
-import { within } from '../../tables/access-filter.ts'
-import type { Asker } from '../caller.ts'
-import { columnsOf } from '../find/expand.ts'
-import type { TextInput } from './format.ts'
+import type { Chunk, RowFormatter } from '../../storage/storage.ts'
+import { withReach } from '../../tables/access-filter.ts'
+import { tableShapes } from '../../tables/shape.ts'
+import type { Caller } from '../caller.ts'
+import type { RecordsContext } from '../context.ts'
+import { selectedColumns } from '../find/expand.ts'
 import { orderBy } from '../find/order.ts'
-import type { Surroundings } from '../context.ts'
-import { aliveIn, conditionOf, modelsIn } from '../find/where.ts'
+import { aliveIn, modelsIn, toCondition } from '../find/where.ts'
+import type { TextInput } from './format.ts'
 
-const textOf = (name: Format): TextOf<TextInput> => ({ module: import.meta.resolve('./format.ts'), name })
+const formatter = (name: Format): RowFormatter<TextInput> => ({ module: import.meta.resolve('./format.ts'), name })
 
 /** All records of a model that somebody may read and asks for, as text, of one moment; as fast as they are taken. */
-export function exporterOf(surroundings: Surroundings, model: Model) {
-  const { storage, models, exportSeconds } = surroundings
+export function createExporter(context: RecordsContext, model: Model) {
+  const { storage, models, exportSeconds } = context
   const shown = visibleFields(model).map(({ name }) => name)
 
-  return function exportAll({ query, format, delimiter, safe }: ExportAsked, asker: Asker): AsyncGenerator<Piece> {
+  return function exportAll({ query, format, delimiter, safe }: ExportAsked, caller: Caller): AsyncGenerator<Chunk> {
     const { fields = shown, filter, sort } = query
-    const reach = reachOf(model, 'read', asker)
+    const reach = reachFor(model, 'read', caller)
     const matching = [
       aliveIn(filter, storage.dialect),
-      ...(filter ? [conditionOf(filter, { models, person: asker, dialect: storage.dialect })] : []),
+      ...(filter ? [toCondition(filter, { models, user: caller, dialect: storage.dialect })] : []),
     ]
-    const columns = columnsOf(model, { fields, expand: [] })
+    const columns = selectedColumns(model, { fields, expand: [] })
     const statement = storage.db
-      .selectFrom(tableOf(model))
+      .selectFrom(tableName(model))
       .select(columns)
-      .where(within(reach, reach.username, ...matching))
+      .where(withReach(reach, reach.username, ...matching))
       .orderBy(orderBy(sort, storage.dialect))
       .compile()
-    const shapes = shapesOf([model, ...modelsIn(filter, models)])
+    const shapes = tableShapes([model, ...modelsIn(filter, models)])
     const { sql, parameters } = statement
-    const seeker = { username: asker.username, gone: asker.gone, seconds: exportSeconds, bytes: 0, shapes }
-    return storage.walk({ sql, parameters }, textOf(format), { model, columns, delimiter, safe }, seeker)
+    const seeker = { username: caller.username, signal: caller.signal, seconds: exportSeconds, bytes: 0, shapes }
+    return storage.streamRows({ sql, parameters }, formatter(format), { model, columns, delimiter, safe }, seeker)
   }
 }

@@ -29,17 +29,17 @@ const FORMULA = /^[=+\-@\t\r]/
  * as they were. By hand, for it is a line, and a library took four times as long.
  */
 export function csv({ model, columns, delimiter, safe }: TextInput) {
-  const typeOf = new Map(model.fields.map(({ name, type }) => [name, type]))
+  const types = new Map(model.fields.map(({ name, type }) => [name, type]))
   const special = new RegExp(`["\\r\\n\\uFEFF${delimiter === '\t' ? '\\t' : delimiter}]`)
   const quoted = (text: string) =>
     text === '' || special.test(text) || text !== text.trim() ? `"${text.replaceAll('"', '""')}"` : text
   const ofText = (text: string) => quoted(safe && FORMULA.test(text) ? `'${text}` : text)
-  const cellOf = (name: string): ((value: unknown) => string) => {
-    if (typeOf.get(name) === 'boolean') return (value) => (value === 1 ? 'true' : 'false')
-    if (typeOf.get(name) === 'string') return (value) => ofText(value as string)
+  const createCellFormatter = (name: string): ((value: unknown) => string) => {
+    if (types.get(name) === 'boolean') return (value) => (value === 1 ? 'true' : 'false')
+    if (types.get(name) === 'string') return (value) => ofText(value as string)
     return (value) => quoted(String(value))
   }
-  const cells = columns.map((name) => ({ name, cell: cellOf(name) }))
+  const cells = columns.map((name) => ({ name, cell: createCellFormatter(name) }))
   return {
     head: columns.join(delimiter) + END,
     textOf: (row: Row) =>

@@ -1,24 +1,24 @@
 import { sql } from 'kysely'
 import { Failure } from '../../errors.ts'
-import { type Reach, reachOf } from '../../model/access.ts'
-import { type Model, tableOf } from '../../model/model.ts'
+import { type Reach, reachFor } from '../../model/access.ts'
+import { type Model, tableName } from '../../model/model.ts'
 import type { Position } from '../../requests/cursor.ts'
 import type { Query } from '../../requests/query.ts'
 import { PAGE_BYTES } from '../../storage/size.ts'
-import { type Found, type Statement, StorageFault } from '../../storage/storage.ts'
+import { type SearchResult, type Statement, StorageFault } from '../../storage/storage.ts'
+import { withReach } from '../../tables/access-filter.ts'
 import { rowDecoder } from '../../tables/columns.ts'
 import type { Condition } from '../../tables/condition.ts'
-import { countsOf } from '../../tables/counts.ts'
-import { requireShape, shapesOf } from '../../tables/shape.ts'
-import { within } from '../../tables/access-filter.ts'
+import { createCounter } from '../../tables/counts.ts'
+import { requireCurrentShape, tableShapes } from '../../tables/shape.ts'
+import type { Caller } from '../caller.ts'
+import type { RecordsContext, Stored } from '../context.ts'
+import { expand, selectedColumns } from './expand.ts'
 import { helpfulIndex, indexAdvisor } from './index-advice.ts'
-import type { Asker } from '../caller.ts'
-import { columnsOf, expand } from './expand.ts'
-import { afterPosition, lookUpLong, orderBy, positionOf, removeSortColumns, sortColumns } from './order.ts'
-import { pinsOne } from './unique-lookup.ts'
+import { afterPosition, cursorPosition, lookUpLong, orderBy, removeSortColumns, sortColumns } from './order.ts'
 import { plainPages } from './plain-pages.ts'
-import type { Stored, Surroundings } from '../context.ts'
-import { aliveIn, conditionOf, modelsIn } from './where.ts'
+import { pinsOne } from './unique-lookup.ts'
+import { aliveIn, modelsIn, toCondition } from './where.ts'
 
 export interface Page {
   offset?: number
@@ -29,27 +29,27 @@ export interface Page {
 }
 
 /** Finds records of one model: a page of them, how many there are, and where the next page begins. */
-export function finderOf(surroundings: Surroundings, model: Model) {
-  const { storage, models, cursors, advise, findSeconds } = surroundings
-  const table = tableOf(model)
+export function createFinder(context: RecordsContext, model: Model) {
+  const { storage, models, cursors, advise, findSeconds } = context
+  const table = tableName(model)
   const decode = rowDecoder(model)
   const considerIndex = indexAdvisor(storage, model, advise)
-  const counts = countsOf(storage, model)
+  const counts = createCounter(storage, model)
   const plain = plainPages(storage, model, counts)
 
-  return async function find(query: Query, asker: Asker): Promise<Page> {
+  return async function find(query: Query, caller: Caller): Promise<Page> {
     const { limit, offset, sort, after } = query
     const position = after === undefined ? undefined : cursors.read(model, sort, after)
-    const way = wayFor(query, reachOf(model, 'read', asker), asker)
+    const way = wayFor(query, reachFor(model, 'read', caller), caller)
     const beyond = position && (await lookUpLong(storage, model, sort, position))
     const { rows, isCut } = limit === 0 ? { rows: [], isCut: false } : await way.page(beyond)
     // One more than asked for tells that there is a next page.
     const kept = rows.slice(0, limit)
     for (const row of kept) decode(row)
-    const expanded = await expand({ storage, models, person: asker }, model, kept, query.expand)
+    const expanded = await expand({ storage, models, user: caller }, model, kept, query.expand)
     const hasMore = isCut || rows.length > limit || expanded < kept.length
     const data = kept.slice(0, expanded) as Stored[]
-    const next = hasMore ? cursors.make(model, sort, positionOf(data.at(-1) as Stored, sort)) : undefined
+    const next = hasMore ? cursors.make(model, sort, cursorPosition(data.at(-1) as Stored, sort)) : undefined
     if (sort.length > 0) for (const row of data) removeSortColumns(row, sort)
     // A page that is not full is the last one: then the total is known.
     const isLast = limit > 0 && !hasMore && !position && (data.length > 0 || offset === 0)
@@ -58,37 +58,37 @@ export function finderOf(surroundings: Surroundings, model: Model) {
   }
 
   /** How a page and the total are got at: at once where that is a bounded look, else by a search. */
-  function wayFor(query: Query, reach: Reach, asker: Asker): Way {
+  function wayFor(query: Query, reach: Reach, caller: Caller): Way {
     if (!query.filter && query.sort.length === 0 && reach.scope === 'all')
       return { page: (position) => plain(query, position), total: () => counts.total() }
     const isOne = pinsOne(query.filter, model)
     const ends = performance.now() + findSeconds * 1000
-    const shapes = shapesOf([model, ...modelsIn(query.filter, models)])
+    const shapes = tableShapes([model, ...modelsIn(query.filter, models)])
     const search = async (statement: Statement) => {
       if (isOne) {
-        requireShape(storage, model)
+        requireCurrentShape(storage, model)
         return { rows: await storage.read(statement), isCut: false }
       }
       const seconds = Math.max(0.001, (ends - performance.now()) / 1000)
-      const { username, gone } = asker
-      return storage.search(statement, { username, seconds, bytes: PAGE_BYTES, gone, shapes })
+      const { username, signal } = caller
+      return storage.search(statement, { username, seconds, bytes: PAGE_BYTES, signal, shapes })
     }
     const matching = [
       ...(isOne ? [] : [aliveIn(query.filter, storage.dialect)]),
-      ...(query.filter ? [conditionOf(query.filter, { models, person: asker, dialect: storage.dialect })] : []),
+      ...(query.filter ? [toCondition(query.filter, { models, user: caller, dialect: storage.dialect })] : []),
     ]
     return {
       page: async (position) => {
         const beyond = position ? [afterPosition(query.sort, position, storage.dialect)] : []
-        const page = pageStatement(query, within(reach, reach.username, ...matching, ...beyond))
-        const found = await tooSlow(query, () => search(page))
+        const page = pageStatement(query, withReach(reach, reach.username, ...matching, ...beyond))
+        const found = await withIndexHint(query, () => search(page))
         if (!isOne) await considerIndex(query, page)
         return found
       },
       total: async () => {
-        const where = within(reach, reach.username, ...matching)
+        const where = withReach(reach, reach.username, ...matching)
         const count = storage.db.selectFrom(table).select(sql<number>`count(*)`.as('total')).where(where).compile()
-        const { rows } = await tooSlow(query, () => search(count))
+        const { rows } = await withIndexHint(query, () => search(count))
         return (rows[0] as { total: number }).total
       },
     }
@@ -97,7 +97,7 @@ export function finderOf(surroundings: Surroundings, model: Model) {
   function pageStatement(query: Query, where: Condition): Statement {
     return storage.db
       .selectFrom(table)
-      .select(columnsOf(model, query))
+      .select(selectedColumns(model, query))
       .select(sortColumns(query.sort, storage.dialect))
       .where(where)
       .orderBy(orderBy(query.sort, storage.dialect))
@@ -106,7 +106,7 @@ export function finderOf(surroundings: Surroundings, model: Model) {
       .compile()
   }
 
-  async function tooSlow(query: Query, search: () => Promise<Found>): Promise<Found> {
+  async function withIndexHint(query: Query, search: () => Promise<SearchResult>): Promise<SearchResult> {
     try {
       return await search()
     } catch (error) {
@@ -122,6 +122,6 @@ export function finderOf(surroundings: Surroundings, model: Model) {
 }
 
 interface Way {
-  page(position: Position | undefined): Promise<Found>
+  page(position: Position | undefined): Promise<SearchResult>
   total(): Promise<number>
 }

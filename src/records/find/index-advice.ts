@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto'
 import { sql } from 'kysely'
-import { type Model, tableOf } from '../../model/model.ts'
+import { type Model, tableName } from '../../model/model.ts'
 import { operatorNamed } from '../../requests/operators.ts'
 import type { Comparison, Filter, Query } from '../../requests/query.ts'
 import type { Statement, Storage } from '../../storage/storage.ts'
-import { indexesOf } from '../../tables/ddl.ts'
+import { modelIndexes } from '../../tables/ddl.ts'
 
 /** Up to here a scan is quick. */
 const MANY = 10_000
@@ -15,8 +15,8 @@ const MAX_SHAPES = 1000
 export function indexAdvisor(storage: Storage, model: Model, advise: (advice: string) => void) {
   const seen = new Set<string>()
   // An order by id alone needs no index of its own.
-  const existing = [[], ...indexesOf(model).map((index) => index.fields)]
-  const highest = storage.db.selectFrom(tableOf(model)).select(sql<number>`max("id")`.as('id')).compile()
+  const existing = [[], ...modelIndexes(model).map((index) => index.fields)]
+  const highest = storage.db.selectFrom(tableName(model)).select(sql<number>`max("id")`.as('id')).compile()
 
   return async (query: Query, statement: Statement): Promise<void> => {
     const fields = helpfulIndex(query)
@@ -27,7 +27,7 @@ export function indexAdvisor(storage: Storage, model: Model, advise: (advice: st
     const isKnown = () => seen.has(shape) || seen.size >= MAX_SHAPES
     if (isKnown() || !(await hasMany()) || isKnown()) return
     seen.add(shape)
-    if (!(await storage.goesThrough(statement, tableOf(model)))) return
+    if (!(await storage.needsScan(statement, tableName(model)))) return
     const index = JSON.stringify([fields])
     advise(
       `A find of ${model.name} goes through more than ${MANY} records. In its model file, add ${index} to "indexes".`,
@@ -42,7 +42,7 @@ export function indexAdvisor(storage: Storage, model: Model, advise: (advice: st
 
 /** Fields asked for by value come first, then those of the order, or else one asked for by range. */
 export function helpfulIndex({ filter, sort }: Query): string[] {
-  const asked = comparisonsOf(filter)
+  const asked = comparisonsIn(filter)
   const named = ({ through, field }: Comparison) => (through[0] ?? field).name
   const finds = ({ operator }: Comparison) => operatorNamed(operator).finds
   const byValue = asked.filter((comparison) => finds(comparison) === 'value' || comparison.through.length > 0)
@@ -52,7 +52,7 @@ export function helpfulIndex({ filter, sort }: Query): string[] {
 }
 
 /** What every record found has to meet; the parts of an "or" and of a "not" do not count. */
-function comparisonsOf(filter: Filter | undefined): Comparison[] {
+function comparisonsIn(filter: Filter | undefined): Comparison[] {
   if (!filter || 'any' in filter || 'not' in filter) return []
-  return 'all' in filter ? filter.all.flatMap(comparisonsOf) : [filter]
+  return 'all' in filter ? filter.all.flatMap(comparisonsIn) : [filter]
 }

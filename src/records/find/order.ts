@@ -1,17 +1,17 @@
 import { type RawBuilder, sql } from 'kysely'
-import { type Model, tableOf } from '../../model/model.ts'
-import { hashOf, isLong, type Position } from '../../requests/cursor.ts'
+import { type Model, tableName } from '../../model/model.ts'
+import { isLong, type Position, sha256 } from '../../requests/cursor.ts'
 import { bad, type SortKey } from '../../requests/query.ts'
 import type { Dialect, Row, SqlValue, Storage } from '../../storage/storage.ts'
 import { type Condition, is } from '../../tables/condition.ts'
-import { keyOf } from './where.ts'
+import { comparisonKey } from './where.ts'
 
 const sortColumn = (index: number) => `sort__${index}`
 
 /** The order of a sort, `id` always last, so that pages are stable. */
 export function orderBy(sort: SortKey[], dialect: Dialect): RawBuilder<unknown> {
   const keys = sort.map(({ field, descending }) => {
-    const key = keyOf(field, dialect)
+    const key = comparisonKey(field, dialect)
     // What is not set comes before all else.
     return descending ? sql`${key} DESC NULLS LAST` : sql`${key} NULLS FIRST`
   })
@@ -20,9 +20,9 @@ export function orderBy(sort: SortKey[], dialect: Dialect): RawBuilder<unknown> 
 
 /** What the records of a page are sorted by is selected too, to make a cursor from. */
 export const sortColumns = (sort: SortKey[], dialect: Dialect) =>
-  sort.map(({ field }, index) => keyOf(field, dialect).as(sortColumn(index)))
+  sort.map(({ field }, index) => comparisonKey(field, dialect).as(sortColumn(index)))
 
-export const positionOf = (row: Row, sort: SortKey[]): Position => ({
+export const cursorPosition = (row: Row, sort: SortKey[]): Position => ({
   values: sort.map((_, index) => row[sortColumn(index)] as SqlValue),
   id: row.id as number,
 })
@@ -40,10 +40,10 @@ export async function lookUpLong(
 ): Promise<Position> {
   if (!values.some(isLong)) return { values, id }
   const row = await storage.readOne(
-    storage.db.selectFrom(tableOf(model)).select(sortColumns(sort, storage.dialect)).where('id', '=', id).compile(),
+    storage.db.selectFrom(tableName(model)).select(sortColumns(sort, storage.dialect)).where('id', '=', id).compile(),
   )
   const found = sort.map((_, index) => row?.[sortColumn(index)] as SqlValue)
-  const isSame = values.every((value, index) => !isLong(value) || value.hash === hashOf(String(found[index])))
+  const isSame = values.every((value, index) => !isLong(value) || value.hash === sha256(String(found[index])))
   if (!isSame)
     throw bad(`"after": the record ${id}, where the page ended, has been changed since. Start from the first page.`)
   return { values: values.map((value, index) => (isLong(value) ? (found[index] as SqlValue) : value)), id }
@@ -52,7 +52,7 @@ export async function lookUpLong(
 /** What comes after a position in that order. Nothing stored sorts before everything else. */
 export function afterPosition(sort: SortKey[], { values, id }: Position, dialect: Dialect): Condition {
   return sort.reduceRight<Condition>((rest, { field, descending }, index) => {
-    const key = keyOf(field, dialect)
+    const key = comparisonKey(field, dialect)
     const value = values[index] as SqlValue
     if (value === null) return descending ? is`${key} IS NULL AND ${rest}` : is`${key} IS NOT NULL OR ${rest}`
     // The first part is implied by the second; it lets SQLite start in the middle of an index.

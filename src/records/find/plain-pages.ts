@@ -1,13 +1,13 @@
 import { sql } from 'kysely'
-import { type Model, tableOf } from '../../model/model.ts'
+import { type Model, tableName } from '../../model/model.ts'
 import type { Position } from '../../requests/cursor.ts'
 import type { Query } from '../../requests/query.ts'
-import { PAGE_BYTES, sizeOf } from '../../storage/size.ts'
-import type { Found, Row, Storage } from '../../storage/storage.ts'
-import type { countsOf } from '../../tables/counts.ts'
-import { requireShape } from '../../tables/shape.ts'
-import { columnsOf } from './expand.ts'
-import { hole, preparedOnce } from './cached-statements.ts'
+import { PAGE_BYTES, rowBytes } from '../../storage/size.ts'
+import type { Row, SearchResult, Storage } from '../../storage/storage.ts'
+import type { createCounter } from '../../tables/counts.ts'
+import { requireCurrentShape } from '../../tables/shape.ts'
+import { cachedStatements, placeholder } from './cached-statements.ts'
+import { selectedColumns } from './expand.ts'
 
 interface Start {
   from: number
@@ -20,26 +20,26 @@ const LARGE = 16_384
 const AT_A_TIME = 64
 
 /** All records in the order of their ids: one statement for every page, compiled once, started where the counts say. */
-export function plainPages(storage: Storage, model: Model, counts: ReturnType<typeof countsOf>) {
-  const prepared = preparedOnce<Start>()
+export function plainPages(storage: Storage, model: Model, counts: ReturnType<typeof createCounter>) {
+  const prepared = cachedStatements<Start>()
   /** Once a large row has been seen, rows are read one by one. That is only for speed: all are measured in any case. */
   let hasLarge = false
 
-  return async (query: Query, position: Position | undefined): Promise<Found> => {
-    requireShape(storage, model)
+  return async (query: Query, position: Position | undefined): Promise<SearchResult> => {
+    requireCurrentShape(storage, model)
     const wanted = query.limit + 1
     const rows: Row[] = []
     let left = PAGE_BYTES
-    let start = await startOf(query, position)
+    let start = await findStart(query, position)
     let isLast = false
     while (!isLast) {
       const count = hasLarge ? wanted - rows.length : Math.min(AT_A_TIME, wanted - rows.length)
-      const statement = statementOf(query, { ...start, count })
+      const statement = pageStatement(query, { ...start, count })
       const some = hasLarge
         ? await storage.readUpTo(statement, left)
         : { rows: await storage.read(statement), isCut: false }
       for (const row of some.rows) {
-        const size = sizeOf(row)
+        const size = rowBytes(row)
         hasLarge ||= size > LARGE
         left -= size
         if (left < 0 && rows.length > 0) return { rows, isCut: true }
@@ -52,25 +52,25 @@ export function plainPages(storage: Storage, model: Model, counts: ReturnType<ty
     return { rows, isCut: false }
   }
 
-  async function startOf({ offset }: Query, position: Position | undefined): Promise<{ from: number; skip: number }> {
+  async function findStart({ offset }: Query, position: Position | undefined): Promise<{ from: number; skip: number }> {
     if (position) return { from: position.id + 1, skip: 0 }
     return offset > 0 ? counts.locate(offset) : { from: 0, skip: 0 }
   }
 
-  function statementOf(query: Query, start: Start) {
+  function pageStatement(query: Query, start: Start) {
     return prepared(`${query.fields ?? '*'} ${query.expand}`, start, () =>
       storage.db
-        .selectFrom(tableOf(model))
-        .select(columnsOf(model, query))
+        .selectFrom(tableName(model))
+        .select(selectedColumns(model, query))
         .where(
           'id',
           '>=',
-          hole<Start>(({ from }) => from),
+          placeholder<Start>(({ from }) => from),
         )
         .orderBy('id')
         // With a bare parameter SQLite would plan the statement anew for every value.
-        .limit(sql<number>`${hole<Start>(({ count }) => count)} + 0`)
-        .offset(hole<Start>(({ skip }) => skip)),
+        .limit(sql<number>`${placeholder<Start>(({ count }) => count)} + 0`)
+        .offset(placeholder<Start>(({ skip }) => skip)),
     )
   }
 }

@@ -1,37 +1,38 @@
 import { type RawBuilder, sql } from 'kysely'
-import { forbidden, type Person, reachOf } from '../../model/access.ts'
-import { type Field, type Model, type Models, type Reference, tableOf } from '../../model/model.ts'
+import { forbidden, reachFor, type User } from '../../model/access.ts'
+import { type Field, type Model, type Models, type Reference, tableName } from '../../model/model.ts'
 import type { OperatorName } from '../../requests/operators.ts'
 import type { Comparison, Filter } from '../../requests/query.ts'
 import type { Dialect, SqlValue } from '../../storage/storage.ts'
+import { withReach } from '../../tables/access-filter.ts'
 import { comparable, encodeComparable } from '../../tables/columns.ts'
 import { all, any, type Condition, is, not } from '../../tables/condition.ts'
-import { within } from '../../tables/access-filter.ts'
 
 /** What a field is compared and sorted by. Identifiers come from the model; values are always bound. */
-export const keyOf = (field: Field, dialect: Dialect) => sql<SqlValue>`${sql.raw(comparable(field, dialect.tables))}`
+export const comparisonKey = (field: Field, dialect: Dialect) =>
+  sql<SqlValue>`${sql.raw(comparable(field, dialect.tables))}`
 
 /** What a filter needs to know beside itself. */
 export interface Asking {
   models: Models
-  person: Person
+  user: User
   dialect: Dialect
 }
 
 /** A filter as somebody may ask it: references are followed only to records that they may read. */
-export function conditionOf(filter: Filter, asking: Asking): Condition {
-  const each = (filters: Filter[]) => filters.map((inner) => conditionOf(inner, asking))
+export function toCondition(filter: Filter, asking: Asking): Condition {
+  const each = (filters: Filter[]) => filters.map((inner) => toCondition(inner, asking))
   if ('all' in filter) return all(each(filter.all))
   if ('any' in filter) return any(each(filter.any))
-  if ('not' in filter) return not(conditionOf(filter.not, asking))
+  if ('not' in filter) return not(toCondition(filter.not, asking))
   return filter.through.reduceRight<Condition>(
     (inner, reference) => {
       const model = asking.models.get((reference.reference as Reference).model) as Model
-      const reach = reachOf(model, 'read', asking.person)
+      const reach = reachFor(model, 'read', asking.user)
       if (reach.scope === 'none') throw forbidden(model, 'read')
       const alive = aliveIn(filter, asking.dialect)
-      const referred = within(reach, reach.username, alive, inner)
-      return is`${keyOf(reference, asking.dialect)} IN (SELECT "id" FROM ${sql.table(tableOf(model))} WHERE ${referred})`
+      const referred = withReach(reach, reach.username, alive, inner)
+      return is`${comparisonKey(reference, asking.dialect)} IN (SELECT "id" FROM ${sql.table(tableName(model))} WHERE ${referred})`
     },
     compare(filter, asking.dialect),
   )
@@ -39,17 +40,17 @@ export function conditionOf(filter: Filter, asking: Asking): Condition {
 
 /** The models that a filter's references lead to. */
 export function modelsIn(filter: Filter | undefined, models: Models): Model[] {
-  return comparisonsOf(filter).flatMap(({ through }) =>
+  return comparisonsIn(filter).flatMap(({ through }) =>
     through.map(({ reference }) => models.get((reference as Reference).model) as Model),
   )
 }
 
 /** All comparisons of a filter, however deep. */
-function comparisonsOf(filter: Filter | undefined): Comparison[] {
+function comparisonsIn(filter: Filter | undefined): Comparison[] {
   if (!filter) return []
-  if ('all' in filter) return filter.all.flatMap(comparisonsOf)
-  if ('any' in filter) return filter.any.flatMap(comparisonsOf)
-  return 'not' in filter ? comparisonsOf(filter.not) : [filter]
+  if ('all' in filter) return filter.all.flatMap(comparisonsIn)
+  if ('any' in filter) return filter.any.flatMap(comparisonsIn)
+  return 'not' in filter ? comparisonsIn(filter.not) : [filter]
 }
 
 /** How many rows a search goes through between two questions whether it should end: the more a row costs, the fewer. */
@@ -58,14 +59,14 @@ const COST_OF_LIKE = 8
 
 /** The condition that ends a search. */
 export function aliveIn(filter: Filter | undefined, dialect: Dialect): Condition {
-  const rows = Math.floor(ROWS_BETWEEN / (1 + COST_OF_LIKE * costOf(filter)))
+  const rows = Math.floor(ROWS_BETWEEN / (1 + COST_OF_LIKE * estimateCost(filter)))
   return is`${dialect.alive(rows)}`
 }
 
 /** How many comparisons there are that cost more than a look. */
-function costOf(filter: Filter | undefined): number {
+function estimateCost(filter: Filter | undefined): number {
   const isDear = ({ operator, field }: Comparison) => operator === 'like' || field.format === 'decimal'
-  return comparisonsOf(filter).reduce((sum, comparison) => sum + (isDear(comparison) ? 1 : 0.05), 0)
+  return comparisonsIn(filter).reduce((sum, comparison) => sum + (isDear(comparison) ? 1 : 0.05), 0)
 }
 
 /** How each operator is said in SQL. */
@@ -84,7 +85,7 @@ function compare({ field, operator, values }: Comparison, dialect: Dialect): Con
   // Of the text as it is seen, also where it is sorted by something else.
   if (operator === 'like') return is`${dialect.like(sql.ref(field.name), values[0] as string)}`
   return SAID[operator](
-    keyOf(field, dialect),
+    comparisonKey(field, dialect),
     values.map((value) => encodeComparable(field, value)),
   )
 }

@@ -1,9 +1,9 @@
-import { writeOnce } from '../../journal/idempotency.ts'
+import { writeIdempotent } from '../../journal/idempotency.ts'
 import type { Model } from '../../model/model.ts'
 import { StorageFault } from '../../storage/storage.ts'
-import type { Doer } from '../caller.ts'
-import type { Past } from './history.ts'
-import type { Surroundings } from '../context.ts'
+import type { Caller } from '../caller.ts'
+import type { RecordsContext } from '../context.ts'
+import type { History } from './history.ts'
 
 /** Changes that are emptied at a time, so that others' writes do not wait. */
 const PORTION = 200
@@ -20,9 +20,9 @@ const NOTE = `
   ORDER BY change DESC LIMIT 1 RETURNING change`
 
 /** For those who have a right to be forgotten: nothing is left of what a record was, but that there was something. */
-export function forgetterOf({ storage }: Surroundings, model: Model, past: Past) {
-  return async function forget(id: number, doer: Doer): Promise<number> {
-    if (doer.once?.kept) return id
+export function createForgetter({ storage }: RecordsContext, model: Model, past: History) {
+  return async function forget(id: number, caller: Caller): Promise<number> {
+    if (caller.idempotency?.stored) return id
     const empty = (after: number, most = PORTION) => ({ sql: EMPTY, parameters: [model.name, id, after, most] })
     const emptied = async (after: number): Promise<number[]> => {
       const [rows = []] = await storage.write({ steps: [empty(after)] })
@@ -35,11 +35,11 @@ export function forgetterOf({ storage }: Surroundings, model: Model, past: Past)
       isAll = changes.length < PORTION
     }
     // What has come meanwhile, which is little, goes together with the note that says so.
-    const note = { sql: NOTE, parameters: [doer.username, new Date().toISOString(), model.name, id], must: true }
+    const note = { sql: NOTE, parameters: [caller.username, new Date().toISOString(), model.name, id], must: true }
     try {
-      await writeOnce(storage, { steps: [empty(last, ALL), note] }, doer.once)
+      await writeIdempotent(storage, { steps: [empty(last, ALL), note] }, caller.idempotency)
     } catch (error) {
-      throw error instanceof StorageFault && error.kind === 'missed' ? await past.notThere(id, doer) : error
+      throw error instanceof StorageFault && error.kind === 'no-row' ? await past.notThere(id, caller) : error
     }
     return id
   }

@@ -1,26 +1,26 @@
 import { Failure } from '../../errors.ts'
 import type { ChangeRow } from '../../journal/entry.ts'
-import { forbidden, type Operation, type Person, type Reach, reachOf, scopeOf } from '../../model/access.ts'
+import { forbidden, type Operation, type Reach, reachFor, scopeFor, type User } from '../../model/access.ts'
 import { type Field, isOfType, type Model } from '../../model/model.ts'
 import type { Row, Unit } from '../../storage/storage.ts'
 import { hiddenValues } from '../../tables/hidden.ts'
-import type { Asker, Doer } from '../caller.ts'
-import type { changesOf } from '../write/changes.ts'
-import type { Past } from './history.ts'
-import type { Sought } from '../records.ts'
-import type { Stored, Surroundings } from '../context.ts'
+import type { Caller } from '../caller.ts'
+import type { RecordsContext, Stored } from '../context.ts'
+import type { Sought } from '../planned.ts'
+import type { createChanges } from '../write/changes.ts'
 import type { Checks } from '../write/validate.ts'
 import { refuseUnreachable } from '../write/violations.ts'
+import type { History } from './history.ts'
 
 /** What restoring needs of the records that it is a part of. */
 interface Parts {
-  surroundings: Surroundings
+  context: RecordsContext
   model: Model
   checks: Checks
-  changes: ReturnType<typeof changesOf>
-  past: Past
+  changes: ReturnType<typeof createChanges>
+  past: History
   lookUp(id: number, reach: Reach): Promise<Stored | undefined>
-  carryOut(unit: Unit, doer: Doer, sent: Row, sought: Sought): Promise<Stored>
+  carryOut(unit: Unit, caller: Caller, sent: Row, sought: Sought): Promise<Stored>
 }
 
 /** What a restore asks for: of a record that is there, the version that was read, too. */
@@ -30,48 +30,53 @@ export interface Restoring {
 }
 
 /** Brings back what a record was. */
-export function restorerOf(parts: Parts) {
-  const { surroundings, model, changes, past, lookUp, carryOut } = parts
+export function createRestorer(parts: Parts) {
+  const { context, model, changes, past, lookUp, carryOut } = parts
   const checks: Checks = parts.checks
 
-  return async function restore(id: number, { version, to }: Restoring, asker: Asker): Promise<Stored> {
-    const deletion = await past.deletion(id, asker)
-    if (deletion && !(await isThere(id))) return bringBack(id, deletion, { version, to }, asker)
-    requireRight('update', asker)
-    const reach = reachOf(model, 'update', asker)
-    if (!(await lookUp(id, reach))) throw await past.notThere(id, asker)
+  return async function restore(id: number, { version, to }: Restoring, caller: Caller): Promise<Stored> {
+    const deletion = await past.deletion(id, caller)
+    if (deletion && !(await isThere(id))) return bringBack(id, deletion, { version, to }, caller)
+    requireRight('update', caller)
+    const reach = reachFor(model, 'update', caller)
+    if (!(await lookUp(id, reach))) throw await past.notThere(id, caller)
     // What is wrong with the values of then is told: whoever may not read them would learn them by that.
-    requireRight('read', asker)
-    if (!(await lookUp(id, reachOf(model, 'read', asker)))) throw await past.notThere(id, asker)
+    requireRight('read', caller)
+    if (!(await lookUp(id, reachFor(model, 'read', caller)))) throw await past.notThere(id, caller)
     if (version === undefined)
       throw new Failure('VERSION_REQUIRED', `${model.name} ${id} is not deleted: send the "version" that you read.`)
     if (to === undefined)
       throw new Failure('VALIDATION_FAILED', 'Send the version to go back to.', { errors: { to: 'is required' } })
-    const state = await past.stateAt(id, to, asker, () => lookUp(id, reach))
+    const state = await past.stateAt(id, to, caller, () => lookUp(id, reach))
     const data = { ...written(state), version }
     checks.update(data)
-    await refuseUnreachable(surroundings, model, data, asker, id)
-    const unit: Unit = { ...changes.update(id, version, data, asker), as: 'restore' }
-    return carryOut(unit, asker, data, { id, version, operation: 'update' })
+    await refuseUnreachable(context, model, data, caller, id)
+    const unit: Unit = { ...changes.update(id, version, data, caller), as: 'restore' }
+    return carryOut(unit, caller, data, { id, version, operation: 'update' })
   }
 
   /** A record that was deleted: all of it but its secrets, which nobody has kept. */
-  async function bringBack(id: number, deletion: ChangeRow, { version, to }: Restoring, asker: Asker): Promise<Stored> {
-    requireRight('create', asker)
+  async function bringBack(
+    id: number,
+    deletion: ChangeRow,
+    { version, to }: Restoring,
+    caller: Caller,
+  ): Promise<Stored> {
+    requireRight('create', caller)
     if (!model.history) throw new Failure('VERSION_NOT_FOUND', `No history is kept of ${model.name}.`)
     const last = deletion.version
     if (version !== undefined && version !== last)
       throw new Failure('VERSION_CONFLICT', `The last version of ${model.name} ${id} was ${last}, not ${version}.`)
-    const state = await past.stateAt(id, to ?? last, asker)
+    const state = await past.stateAt(id, to ?? last, caller)
     const data = written(state)
     checks.recreate(data)
-    await refuseUnreachable(surroundings, model, data, asker)
-    const hidden = await hiddenValues(surroundings.storage.db, model, state)
+    await refuseUnreachable(context, model, data, caller)
+    const hidden = await hiddenValues(context.storage.db, model, state)
     const next = await past.versionAfter(deletion)
     // What a client cannot set comes back as it was, unless it is of another type by now.
     const recreated = { id, version: next, data: { ...readOnly(state), ...data }, hidden, deletion: deletion.change }
-    const unit = changes.recreate(recreated, asker)
-    return carryOut(unit, asker, data, { id, version: last, operation: 'read' })
+    const unit = changes.recreate(recreated, caller)
+    return carryOut(unit, caller, data, { id, version: last, operation: 'read' })
   }
 
   /** What is sent to bring a state back. A field that is newer than the state is unset, if it may be. */
@@ -94,7 +99,7 @@ export function restorerOf(parts: Parts) {
     return (await lookUp(id, { scope: 'all', username: '' })) !== undefined
   }
 
-  function requireRight(operation: Operation, person: Person) {
-    if (scopeOf(model, operation, person) === 'none') throw forbidden(model, operation)
+  function requireRight(operation: Operation, user: User) {
+    if (scopeFor(model, operation, user) === 'none') throw forbidden(model, operation)
   }
 }

@@ -1,18 +1,18 @@
 import type { Failure } from '../../errors.ts'
 import { Seen } from '../../lib/seen.ts'
-import { type Reach, reaches, reachOf, scopeOf } from '../../model/access.ts'
+import { type Reach, reaches, reachFor, scopeFor } from '../../model/access.ts'
 import { type Field, ID_FIELD as ID, isOfType, type Model, type Reference } from '../../model/model.ts'
 import type { Database, Row, SqlValue } from '../../storage/storage.ts'
 import { encode, encodeComparable } from '../../tables/columns.ts'
-import type { Column } from './columns.ts'
-import { type Checking, type Complain, type Draft, drafterOf, withValue } from './parse-row.ts'
-import type { FileRow } from './read-rows.ts'
-import { uniqueValues, wholeOf } from './whole-record.ts'
 import { matchingRows } from '../find/matching-rows.ts'
-import { type Checks, checksOf } from '../write/validate.ts'
+import { type Checks, createChecks } from '../write/validate.ts'
+import type { ImportColumn } from './columns.ts'
+import { type Checking, type Complain, createRowParser, type ParsedRow, withValue } from './parse-row.ts'
+import type { FileRow } from './read-rows.ts'
+import { createWholeReader, uniqueValues } from './whole-record.ts'
 
 /** A row that was found right, and what it comes to. */
-export interface Drafted {
+export interface CheckedOutcome {
   line: number
   kind: 'created' | 'updated' | 'unchanged'
   data: Row
@@ -27,9 +27,9 @@ const ALL: Reach = { scope: 'all', username: '' }
 
 /** Checks rows some hundred at a time, as a create or an update would, and against each other. */
 export function blockChecker(db: Database, checking: Checking, complain: Complain) {
-  const { model, models, person, key } = checking
-  const checks: Checks = checksOf(model)
-  const { draft, wrong } = drafterOf(checking, complain)
+  const { model, models, user, key } = checking
+  const checks: Checks = createChecks(model)
+  const { draft, wrong } = createRowParser(checking, complain)
   const keyField = key === undefined ? undefined : [ID, ...model.fields].find(({ name }) => name === key)
   const writable = model.fields.filter(({ readOnly }) => !readOnly)
   const references = writable.filter(({ reference }) => reference)
@@ -38,27 +38,27 @@ export function blockChecker(db: Database, checking: Checking, complain: Complai
     seen: new Seen(),
   }))
   const seenIds = new Seen()
-  const whole = wholeOf(db, model, person)
-  const readable = reachOf(model, 'read', person)
+  const whole = createWholeReader(db, model, user)
+  const readable = reachFor(model, 'read', user)
   const mayKnow = (stored: Row) => reaches(readable, stored)
-  const mayCreate = scopeOf(model, 'create', person) !== 'none'
+  const mayCreate = scopeFor(model, 'create', user) !== 'none'
 
-  return async function check(rows: FileRow[]): Promise<Drafted[]> {
+  return async function check(rows: FileRow[]): Promise<CheckedOutcome[]> {
     const drafts = rows.map(draft)
     await resolveNames(drafts)
     await findStored(drafts)
     for (const draft of drafts) await checkRules(draft)
     await checkReferences(drafts)
     await checkUnique(drafts)
-    return drafts.filter(({ isWrong }) => !isWrong).map(outcomeOf)
+    return drafts.filter(({ isWrong }) => !isWrong).map(rowOutcome)
   }
 
   /** `company.name` becomes the id of the company that is called so, as far as it may be read. */
-  async function resolveNames(drafts: Draft[]): Promise<void> {
+  async function resolveNames(drafts: ParsedRow[]): Promise<void> {
     const all = drafts.flatMap((draft) => draft.named.map((one) => ({ draft, ...one })))
     for (const [column, some] of Map.groupBy(all, (one) => one.column)) {
-      const { field, target, by } = column as Extract<Column, { target: Model }>
-      const reach = reachOf(target, 'read', person)
+      const { field, target, by } = column as Extract<ImportColumn, { target: Model }>
+      const reach = reachFor(target, 'read', user)
       const found = await lookUp(
         target,
         [by],
@@ -76,7 +76,7 @@ export function blockChecker(db: Database, checking: Checking, complain: Complai
   }
 
   /** The records that rows with a key are about. */
-  async function findStored(drafts: Draft[]): Promise<void> {
+  async function findStored(drafts: ParsedRow[]): Promise<void> {
     if (!keyField) return
     const keyed = drafts.flatMap((draft) => {
       const value = keyField === ID ? draft.id : draft.data[keyField.name]
@@ -84,7 +84,7 @@ export function blockChecker(db: Database, checking: Checking, complain: Complai
     })
     const names = ['id', 'version', ...model.fields.filter((field) => !field.computed).map(({ name }) => name)]
     const values = keyed.map(({ value }) => [encodeComparable(keyField, value)])
-    const found = await lookUp(model, [keyField], reachOf(model, 'update', person), names, values)
+    const found = await lookUp(model, [keyField], reachFor(model, 'update', user), names, values)
     for (const [index, { draft, value }] of keyed.entries()) {
       const stored = found.get(index)
       if (stored) draft.stored = stored
@@ -98,7 +98,7 @@ export function blockChecker(db: Database, checking: Checking, complain: Complai
   }
 
   /** What is written later is what was sent: defaults are for a record that is new then. */
-  async function checkRules(draft: Draft): Promise<void> {
+  async function checkRules(draft: ParsedRow): Promise<void> {
     if (draft.isWrong) return
     const { data, stored } = draft
     // Of a new record what is not there is missing, rather than nothing.
@@ -117,7 +117,7 @@ export function blockChecker(db: Database, checking: Checking, complain: Complai
     draft.whole = await whole(filled, stored)
   }
 
-  async function checkReferences(drafts: Draft[]): Promise<void> {
+  async function checkReferences(drafts: ParsedRow[]): Promise<void> {
     for (const { name, reference } of references) {
       const target = models.get((reference as Reference).model) as Model
       const asked = drafts.filter(({ whole: now, data, stored, isWrong }) => {
@@ -127,14 +127,14 @@ export function blockChecker(db: Database, checking: Checking, complain: Complai
         return stored && mayKnow(stored) ? now[name] !== stored[name] : !stored || isSent
       })
       const values = asked.map((one) => [one.whole?.[name] as number])
-      const found = await lookUp(target, [ID], reachOf(target, 'read', person), ['id'], values)
+      const found = await lookUp(target, [ID], reachFor(target, 'read', user), ['id'], values)
       for (const [index, draft] of asked.entries())
         if (!found.has(index)) wrong(draft, name, `there is no ${target.name} with the id ${draft.whole?.[name]}`)
     }
   }
 
   /** What is taken by another record, or by another row. */
-  async function checkUnique(drafts: Draft[]): Promise<void> {
+  async function checkUnique(drafts: ParsedRow[]): Promise<void> {
     for (const draft of drafts) {
       const first = draft.stored && seenIds.add(String(draft.stored.id), draft.line)
       if (first !== undefined) wrong(draft, key as string, `is the same record as in line ${first}`)
@@ -167,7 +167,7 @@ export function blockChecker(db: Database, checking: Checking, complain: Complai
     }
   }
 
-  function outcomeOf({ line, data, stored, version }: Draft): Drafted {
+  function rowOutcome({ line, data, stored, version }: ParsedRow): CheckedOutcome {
     if (!stored) return { line, kind: 'created', data }
     // Who may not read it does not learn what it is by guessing.
     const isSame = (field: Field) =>

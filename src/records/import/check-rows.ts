@@ -1,12 +1,12 @@
 import { statSync } from 'node:fs'
-import { MOST_FAULTS } from '../../errors.ts'
-import type { Person } from '../../model/access.ts'
-import { byName, type Model, tableOf } from '../../model/model.ts'
-import { anotherShape, type Database, type Progress } from '../../storage/storage.ts'
-import { shapeOf } from '../../tables/ddl.ts'
-import { CheckedRows } from './checked-rows.ts'
+import { MAX_FAULTS } from '../../errors.ts'
+import type { User } from '../../model/access.ts'
+import { byName, type Model, tableName } from '../../model/model.ts'
+import { type Database, type Progress, staleShape } from '../../storage/storage.ts'
+import { tableShape } from '../../tables/ddl.ts'
 import { blockChecker } from './check-block.ts'
-import { FileFault, type FileFormat, type FileRow, rowsOf } from './read-rows.ts'
+import { CheckedRows } from './checked-rows.ts'
+import { FileFault, type FileFormat, type FileRow, readRows } from './read-rows.ts'
 
 export interface CheckInput extends FileFormat {
   file: string
@@ -14,7 +14,7 @@ export interface CheckInput extends FileFormat {
   target: string
   model: Model
   models: Model[]
-  person: Person
+  user: User
   /** the field by which a row finds the record that it changes */
   key?: string | undefined
   /** so many rows have been written before */
@@ -49,7 +49,7 @@ export async function check(
   const target = new CheckedRows(input.target)
   const errors = new Map<string, string>()
   const complain = (line: number, field: string, why: string) => {
-    if (errors.size < MOST_FAULTS) errors.set(field === '' ? `${line}` : `${line}.${field}`, why)
+    if (errors.size < MAX_FAULTS) errors.set(field === '' ? `${line}` : `${line}.${field}`, why)
   }
   const checkBlock = blockChecker(db, { ...input, models: byName(input.models) }, complain)
   const checked = { rows: 0, created: 0, updated: 0, unchanged: 0 }
@@ -68,11 +68,11 @@ export async function check(
     const onBytes = (count: number) => {
       bytes += count
     }
-    for await (const row of rowsOf(input.file, input, onBytes, input.longest)) {
+    for await (const row of readRows(input.file, input, onBytes, input.longest)) {
       if (++checked.rows <= input.skip) continue
       block.push(row)
       if (block.length === BLOCK || bytes - settled > BLOCK_CHARACTERS) await settle()
-      if (errors.size >= MOST_FAULTS) break
+      if (errors.size >= MAX_FAULTS) break
     }
     await settle()
   } catch (error) {
@@ -89,7 +89,7 @@ async function requireShape(db: Database, model: Model): Promise<void> {
   const known = await db
     .selectFrom('dossier_tables')
     .select('shape')
-    .where('tbl', '=', tableOf(model))
+    .where('tbl', '=', tableName(model))
     .executeTakeFirst()
-  if (known?.shape !== shapeOf(model)) throw anotherShape()
+  if (known?.shape !== tableShape(model)) throw staleShape()
 }

@@ -3,15 +3,15 @@ import { createReadStream, createWriteStream } from 'node:fs'
 import { pipeline } from 'node:stream'
 import { pipeline as pipelinePromise } from 'node:stream/promises'
 import { createGunzip, createGzip, type Gzip } from 'node:zlib'
-import { linesOf } from '../../lib/lines.ts'
-import { fullOr } from '../../storage/storage.ts'
-import type { Drafted } from './check-block.ts'
+import { splitLines } from '../../lib/lines.ts'
+import { asDiskFull } from '../../storage/storage.ts'
+import type { CheckedOutcome } from './check-block.ts'
 
 /** A row that was found right, with its number in the file. */
-export type CheckedRow = Drafted & { number: number }
+export type CheckedRow = CheckedOutcome & { number: number }
 
 /** What is not said of a row: it is the next one, in the next line, and creates a record. Names are said once. */
-interface Written extends Partial<Pick<Drafted, 'line' | 'kind' | 'id' | 'version' | 'isStrict'>> {
+interface Written extends Partial<Pick<CheckedOutcome, 'line' | 'kind' | 'id' | 'version' | 'isStrict'>> {
   /** the names of its fields, where they are others than those of the row before */
   names?: string[]
   values: unknown[]
@@ -33,23 +33,23 @@ export class CheckedRows {
     this.#written.catch(() => {})
   }
 
-  async write(rows: Drafted[]): Promise<void> {
+  async write(rows: CheckedOutcome[]): Promise<void> {
     const lines = rows.map((row) => `${JSON.stringify(this.#brief(row))}\n`)
     try {
       if (!this.#gzip.write(lines.join(''))) await Promise.race([once(this.#gzip, 'drain'), this.#written])
     } catch (error) {
-      throw fullOr(error)
+      throw asDiskFull(error)
     }
   }
 
   async close(): Promise<void> {
     this.#gzip.end()
     await this.#written.catch((error) => {
-      throw fullOr(error)
+      throw asDiskFull(error)
     })
   }
 
-  #brief({ line, kind, data, ...row }: Drafted): Written {
+  #brief({ line, kind, data, ...row }: CheckedOutcome): Written {
     const isNext = line === this.#line + 1
     this.#line = line
     const names = Object.keys(data)
@@ -69,7 +69,7 @@ export async function* readCheckedRows(
   let number = before
   let line = 0
   let names: string[] = []
-  for await (const json of linesOf(text)) {
+  for await (const json of splitLines(text)) {
     if (json === '') continue
     const { names: others, values, ...written } = JSON.parse(json) as Written
     line = written.line ?? line + 1

@@ -1,9 +1,9 @@
 import { didYouMean } from '../../lib/nearest.ts'
 import { type Field, type Model, type Models, type Reference, SYSTEM_FIELDS } from '../../model/model.ts'
-import { Fault } from './parse-cell.ts'
+import { CellFault } from './parse-cell.ts'
 
 /** What a column of an import is about. */
-export type Column =
+export type ImportColumn =
   | { field: Field; target?: never; by?: never }
   /** the record that a reference leads to, by a unique field of it */
   | { field: Field; target: Model; by: Field }
@@ -11,23 +11,23 @@ export type Column =
   | { ignored: true }
 
 /** What the name of a column means: a field, or `company.name` for a reference by a unique field of its model. */
-export function columnOf(name: string, model: Model, models: Models): Column | Fault {
+export function parseColumn(name: string, model: Model, models: Models): ImportColumn | CellFault {
   const [first = '', second, ...more] = name.split('.')
   const field = [...SYSTEM_FIELDS, ...model.fields].find((one) => one.name === first)
   if (!field || more.length > 0) {
     const known = ['id', 'version', ...model.fields.map((one) => one.name)]
-    return new Fault(`is not a known field.${didYouMean(first, known)}`)
+    return new CellFault(`is not a known field.${didYouMean(first, known)}`)
   }
   if (second !== undefined) return named(field, second, models)
   return field.readOnly && !SYSTEM_FIELDS.includes(field) ? { ignored: true } : { field }
 }
 
-function named(field: Field, second: string, models: Models): Column | Fault {
-  if (!field.reference) return new Fault(`"${field.name}" is no reference, so there is nothing after a point`)
+function named(field: Field, second: string, models: Models): ImportColumn | CellFault {
+  if (!field.reference) return new CellFault(`"${field.name}" is no reference, so there is nothing after a point`)
   const target = models.get((field.reference as Reference).model) as Model
   const by = target.fields.find(({ name }) => name === second)
   const isUnique = target.unique.some((names) => names.length === 1 && names[0] === second)
   if (!by || by.writeOnly || !isUnique)
-    return new Fault(`"${second}" is no unique field of ${target.name}: which record is meant is not clear`)
+    return new CellFault(`"${second}" is no unique field of ${target.name}: which record is meant is not clear`)
   return { field, target, by }
 }

@@ -1,23 +1,23 @@
 import { setTimeout } from 'node:timers/promises'
 import { Failure } from '../../errors.ts'
 import { keyInUse } from '../../journal/idempotency.ts'
-import type { Resumed } from '../../journal/resumable-import.ts'
-import { Breath } from '../../lib/yielder.ts'
+import type { ResumableImport } from '../../journal/resumable-import.ts'
 import { nextPortion } from '../../lib/portions.ts'
-import { forbidden, type Person, reachOf, requireUnchanged, scopeOf } from '../../model/access.ts'
+import { Yielder } from '../../lib/yielder.ts'
+import { forbidden, reachFor, requireUnchanged, scopeFor, type User } from '../../model/access.ts'
 import { type Field, ID_FIELD as ID, type Model } from '../../model/model.ts'
 import { bad } from '../../requests/query.ts'
-import { jobAt, type Progress, type Soon, type Step, StorageFault } from '../../storage/storage.ts'
+import { defineJob, type MaybePromise, type Progress, type Step, StorageFault } from '../../storage/storage.ts'
 import { encodeComparable } from '../../tables/columns.ts'
-import { shapesOf } from '../../tables/shape.ts'
-import { type CheckedRow, readCheckedRows } from './checked-rows.ts'
-import type { Checked, CheckInput } from './check-rows.ts'
-import { countsOf, type Imported, interrupted, ofLine, type Place, refused } from './failures.ts'
-import type { FileFormat } from './read-rows.ts'
+import { tableShapes } from '../../tables/shape.ts'
+import type { RecordsContext } from '../context.ts'
 import { matchingRows } from '../find/matching-rows.ts'
-import { reasonOf } from '../write/reason.ts'
-import type { Planned } from '../records.ts'
-import type { Surroundings } from '../context.ts'
+import type { Planned } from '../planned.ts'
+import { explainFault } from '../write/reason.ts'
+import type { Checked, CheckInput } from './check-rows.ts'
+import { type CheckedRow, readCheckedRows } from './checked-rows.ts'
+import { type Imported, type ImportProgress, importCounts, interrupted, ofLine, refused } from './failures.ts'
+import type { FileFormat } from './read-rows.ts'
 
 export interface Importing extends FileFormat {
   file: string
@@ -26,29 +26,29 @@ export interface Importing extends FileFormat {
   key?: string | undefined
   dryRun: boolean
   /** how far it has come before, and is to be written down */
-  resumed?: Resumed<Place> | undefined
+  resumed?: ResumableImport<ImportProgress> | undefined
   /** who it is by now: rights may be taken away meanwhile */
-  whoNow?: (() => Soon<Person | undefined>) | undefined
+  whoNow?: (() => MaybePromise<User | undefined>) | undefined
   /** in a process of its own, whose lock others have to wait for: it makes pauses */
   isGuest?: boolean
   onProgress?: ((phase: 'checked' | 'written', progress: Progress) => void) | undefined
 }
 
 interface Parts {
-  surroundings: Surroundings
+  context: RecordsContext
   model: Model
   plan: {
-    create(data: unknown, person: Person): Promise<Planned>
-    update(id: number, data: unknown, person: Person): Promise<Planned>
+    create(data: unknown, user: User): Promise<Planned>
+    update(id: number, data: unknown, user: User): Promise<Planned>
   }
 }
 
-const CHECK = jobAt<CheckInput, Checked>(import.meta.resolve('./check-rows.ts'), 'check')
+const CHECK = defineJob<CheckInput, Checked>(import.meta.resolve('./check-rows.ts'), 'check')
 /** How long others' writes may have to wait for a portion, about; its rows and its characters at most. */
 const PORTION_MS = 20
 const FIRST_PORTION = 50
-const MOST_ROWS = 500
-const MOST_CHARACTERS = 1_000_000
+const MAX_ROWS = 500
+const MAX_CHARACTERS = 1_000_000
 /** How long others may have to wait while a portion is planned. */
 const PLANNED_MS = 5
 /** How long a guest pauses after a portion, as a part of what it took. */
@@ -58,26 +58,26 @@ const TRIES = 10
 
 /** What is the same for all portions of an import, and how far it is. */
 interface Run {
-  person: Person
+  user: User
   key: Field | undefined
-  resumed: Resumed<Place> | undefined
-  done: Place
+  resumed: ResumableImport<ImportProgress> | undefined
+  done: ImportProgress
 }
 
 /** Takes in a file of rows: first all are checked, then they are written in portions, so that others go on meanwhile. */
-export function importerOf({ surroundings, model, plan }: Parts) {
-  const { storage, models, longestRecord } = surroundings
-  const shapes = shapesOf([model])
+export function createImporter({ context, model, plan }: Parts) {
+  const { storage, models, longestRecord } = context
+  const shapes = tableShapes([model])
 
-  async function importAll(importing: Importing, person: Person): Promise<Imported> {
+  async function importAll(importing: Importing, user: User): Promise<Imported> {
     const { file, checked: target, format, delimiter, columns } = importing
     const { dryRun, resumed, isGuest, onProgress = () => {} } = importing
-    const { whoNow = () => person } = importing
-    requireUnchanged(await whoNow(), person)
-    const key = keyFieldOf(importing.key, person)
-    const done: Place = { ...NOTHING_DONE, ...resumed?.place }
-    if (done.isOver) return countsOf(done)
-    const who = { username: person.username, roles: person.roles }
+    const { whoNow = () => user } = importing
+    requireUnchanged(await whoNow(), user)
+    const key = findKeyField(importing.key, user)
+    const done: ImportProgress = { ...NOTHING_DONE, ...resumed?.place }
+    if (done.isOver) return importCounts(done)
+    const who = { username: user.username, roles: user.roles }
     const input = {
       file,
       target,
@@ -86,24 +86,24 @@ export function importerOf({ surroundings, model, plan }: Parts) {
       columns,
       model,
       models: [...models.values()],
-      person: who,
+      user: who,
       key: key?.name,
     }
-    const checked = await storage.study(CHECK, { ...input, skip: done.row, longest: longestRecord }, (progress) =>
+    const checked = await storage.runReadJob(CHECK, { ...input, skip: done.row, longest: longestRecord }, (progress) =>
       onProgress('checked', progress),
     )
     if (Object.keys(checked.errors).length > 0)
       throw (await resumed?.isOvertaken()) ? keyInUse() : refused(checked.errors, done)
-    if (dryRun) return countsOf(checked)
-    const run: Run = { person, key, resumed, done }
+    if (dryRun) return importCounts(checked)
+    const run: Run = { user, key, resumed, done }
     try {
       let size = FIRST_PORTION
-      for await (const rows of portionsOf(target, done.row, () => size)) {
-        requireUnchanged(await whoNow(), person)
+      for await (const rows of readPortions(target, done.row, () => size)) {
+        requireUnchanged(await whoNow(), user)
         const start = performance.now()
         await write(rows, run)
         const took = performance.now() - start
-        size = nextPortion(rows.length, took, PORTION_MS, MOST_ROWS)
+        size = nextPortion(rows.length, took, PORTION_MS, MAX_ROWS)
         if (isGuest) await setTimeout(took * GUEST_PAUSE)
         onProgress('written', { done: done.row, of: checked.rows })
       }
@@ -111,14 +111,14 @@ export function importerOf({ surroundings, model, plan }: Parts) {
     } catch (error) {
       throw interrupted(error, done)
     }
-    return countsOf(done)
+    return importCounts(done)
   }
 
   /** All rows of a portion, or none of them. Where others were faster, what is in the way is looked at anew. */
   async function write(rows: CheckedRow[], run: Run): Promise<void> {
     for (let tries = 1; ; tries++) {
       const changing = rows.filter(({ kind }) => kind !== 'unchanged')
-      const planned = await planAll(changing, run.person)
+      const planned = await planAll(changing, run.user)
       const next = { ...run.done, row: rows.at(-1)?.number as number }
       for (const { kind } of rows) next[kind]++
       try {
@@ -128,18 +128,18 @@ export function importerOf({ surroundings, model, plan }: Parts) {
         if (!(error instanceof StorageFault)) throw error
         const at = error.details.step ?? Number.POSITIVE_INFINITY
         const row = changing[at]
-        if (row && run.key && !row.isStrict && tries < TRIES) await lookAgain(row, run.key, run.person)
-        else if (row) throw ofLine(row.line, await reasonOf(planned[at] as Planned, error))
+        if (row && run.key && !row.isStrict && tries < TRIES) await lookAgain(row, run.key, run.user)
+        else if (row) throw ofLine(row.line, await explainFault(planned[at] as Planned, error))
         else if (error.kind !== 'busy' || tries === TRIES) throw error
       }
     }
   }
 
-  async function put(planned: Planned[], next: Place, { person, resumed, done }: Run): Promise<void> {
+  async function put(planned: Planned[], next: ImportProgress, { user, resumed, done }: Run): Promise<void> {
     const steps: Step[] = planned.map(({ unit }) => ({ ...(unit.steps[0] as Step), must: true }))
     if (resumed) steps.push(resumed.step(next))
     try {
-      if (steps.length > 0) await storage.write({ shapes, steps, by: person.username, silent: true })
+      if (steps.length > 0) await storage.write({ shapes, steps, by: user.username, silent: true })
     } catch (error) {
       throw (await resumed?.isOvertaken()) ? keyInUse() : error
     }
@@ -147,29 +147,29 @@ export function importerOf({ surroundings, model, plan }: Parts) {
     Object.assign(done, next)
   }
 
-  async function planAll(rows: CheckedRow[], person: Person): Promise<Planned[]> {
+  async function planAll(rows: CheckedRow[], user: User): Promise<Planned[]> {
     const planned: Planned[] = []
-    const breath = new Breath(PLANNED_MS)
+    const yielder = new Yielder(PLANNED_MS)
     for (const { line, kind, data, id, version } of rows) {
       try {
         const isNew = kind === 'created'
-        const one = isNew ? plan.create({ ...data }, person) : plan.update(id as number, { ...data, version }, person)
+        const one = isNew ? plan.create({ ...data }, user) : plan.update(id as number, { ...data, version }, user)
         planned.push(await one)
       } catch (error) {
         throw ofLine(line, error)
       }
-      if (breath.isDue) await breath.take()
+      if (yielder.isDue) await yielder.yield()
     }
     return planned
   }
 
   /** Which record a row is about by now. */
-  async function lookAgain(row: CheckedRow, key: Field, person: Person): Promise<void> {
+  async function lookAgain(row: CheckedRow, key: Field, user: User): Promise<void> {
     const values = [[encodeComparable(key, key === ID ? row.id : row.data[key.name])]]
-    const reach = reachOf(model, 'update', person)
+    const reach = reachFor(model, 'update', user)
     const statement = matchingRows(storage.db, model, { reach, by: [key], values, columns: ['id', 'version'] })
     const { id, version } = ((await storage.readOne(statement)) ?? {}) as { id?: number; version?: number }
-    const mayMake = key !== ID && scopeOf(model, 'create', person) !== 'none'
+    const mayMake = key !== ID && scopeFor(model, 'create', user) !== 'none'
     if (id === undefined && !mayMake)
       throw ofLine(
         row.line,
@@ -179,9 +179,9 @@ export function importerOf({ surroundings, model, plan }: Parts) {
   }
 
   /** The field by which rows find records; who may not do what is asked for is told so here. */
-  function keyFieldOf(name: string | undefined, person: Person): Field | undefined {
+  function findKeyField(name: string | undefined, user: User): Field | undefined {
     const operation = name === undefined ? 'create' : 'update'
-    if (scopeOf(model, operation, person) === 'none') throw forbidden(model, operation)
+    if (scopeFor(model, operation, user) === 'none') throw forbidden(model, operation)
     if (name === undefined) return undefined
     const singles = model.unique.flatMap((names) => (names.length === 1 ? names : []))
     const mayBeKey = ({ name: one, writeOnly, readOnly }: Field) => singles.includes(one) && !writeOnly && !readOnly
@@ -191,19 +191,19 @@ export function importerOf({ surroundings, model, plan }: Parts) {
     throw bad(`"key" must be a unique field of ${model.name}: ${known.map((one) => one.name).join(', ')}.`)
   }
 
-  return { importAll, requireRight: keyFieldOf }
+  return { importAll, requireRight: findKeyField }
 }
 
-const NOTHING_DONE: Place = { row: 0, created: 0, updated: 0, unchanged: 0, isOver: false }
+const NOTHING_DONE: ImportProgress = { row: 0, created: 0, updated: 0, unchanged: 0, isOver: false }
 
 /** Rows that have been found right, as many at a time as are wanted. */
-async function* portionsOf(file: string, before: number, size: () => number): AsyncGenerator<CheckedRow[]> {
+async function* readPortions(file: string, before: number, size: () => number): AsyncGenerator<CheckedRow[]> {
   let rows: CheckedRow[] = []
   let characters = 0
   for await (const { row, size: length } of readCheckedRows(file, before)) {
     rows.push(row)
     characters += length
-    if (rows.length < size() && characters < MOST_CHARACTERS) continue
+    if (rows.length < size() && characters < MAX_CHARACTERS) continue
     yield rows
     rows = []
     characters = 0

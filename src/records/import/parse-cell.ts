@@ -4,7 +4,7 @@ import { inexactNumbers, isExact } from '../../lib/json-numbers.ts'
 import type { Field } from '../../model/model.ts'
 
 /** Why a cell is no value of its field. */
-export class Fault {
+export class CellFault {
   readonly why: string
 
   constructor(why: string) {
@@ -28,9 +28,9 @@ export function cellValue(field: Field, cell: Cell): unknown {
   if (type === 'string') return cell === '' ? null : cell
   if (cell === EMPTY_TEXT || cell.trim() === '') return null
   const text = cell.trim()
-  if (type === 'boolean') return booleanOf(text)
-  if (type === 'array' || type === 'object') return documentOf(text)
-  return numberOf(text)
+  if (type === 'boolean') return parseBoolean(text)
+  if (type === 'array' || type === 'object') return parseDocument(text)
+  return parseNumber(text)
 }
 
 /** Some programs put all cells in quotes: where no text without letters may stand, nothing is meant. */
@@ -48,34 +48,34 @@ interface TextRules {
   pattern?: string
 }
 
-function booleanOf(text: string): boolean | Fault {
+function parseBoolean(text: string): boolean | CellFault {
   const word = text.toLowerCase()
   if (TRUE.includes(word)) return true
-  return FALSE.includes(word) ? false : new Fault('must be true or false')
+  return FALSE.includes(word) ? false : new CellFault('must be true or false')
 }
 
 /** With a point: what a comma means depends on who has written it. */
-function numberOf(text: string): number | Fault {
-  if (!NUMBER.test(text)) return new Fault('must be a number such as 1234.5')
+function parseNumber(text: string): number | CellFault {
+  if (!NUMBER.test(text)) return new CellFault('must be a number such as 1234.5')
   const plain = text
     .replace(/^\+/, '')
     .replace(/^(-?)\./, '$10.')
     .replace(/\.(?=e|E|$)/, '')
-  return isExact(plain) ? Number(plain) : new Fault(INEXACT)
+  return isExact(plain) ? Number(plain) : new CellFault(INEXACT)
 }
 
 const INEXACT = 'is a number that cannot be kept exactly'
 
 /** JSON as it is; else why not. */
-export function documentOf(text: string): unknown {
+export function parseDocument(text: string): unknown {
   let value: unknown
   try {
     value = JSON.parse(text)
   } catch {
-    return new Fault('is not valid JSON')
+    return new CellFault('is not valid JSON')
   }
-  if (isTooDeep(value)) return new Fault(`is nested deeper than ${MAX_DEPTH} levels`)
-  if (hasLoneEscape(text)) return new Fault(LONE_ESCAPE_FAULT)
+  if (isTooDeep(value)) return new CellFault(`is nested deeper than ${MAX_DEPTH} levels`)
+  if (hasLoneEscape(text)) return new CellFault(LONE_ESCAPE_FAULT)
   const [inexact] = inexactNumbers(text, 1)
-  return inexact ? new Fault(`${inexact.join('.')} ${INEXACT}`.trim()) : value
+  return inexact ? new CellFault(`${inexact.join('.')} ${INEXACT}`.trim()) : value
 }

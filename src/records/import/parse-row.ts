@@ -1,15 +1,15 @@
-import type { Person } from '../../model/access.ts'
+import type { User } from '../../model/access.ts'
 import { ID_FIELD as ID, isOfType, type Model, type Models, VERSION_FIELD as VERSION } from '../../model/model.ts'
 import type { Format } from '../../requests/bulk.ts'
 import type { Row } from '../../storage/storage.ts'
-import { type Cell, cellValue, Fault } from './parse-cell.ts'
-import { type Column, columnOf } from './columns.ts'
+import { type ImportColumn, parseColumn } from './columns.ts'
+import { type Cell, CellFault, cellValue } from './parse-cell.ts'
 import type { FileRow } from './read-rows.ts'
 
 export interface Checking {
   model: Model
   models: Models
-  person: Person
+  user: User
   key?: string | undefined
   format: Format
 }
@@ -18,11 +18,11 @@ export interface Checking {
 export type Complain = (line: number, field: string, why: string) => void
 
 /** A row with values under the names of fields, on the way to being right. */
-export interface Draft {
+export interface ParsedRow {
   line: number
   data: Row
   /** references that are named by another field than the id */
-  named: { column: Column & { target: Model }; value: unknown }[]
+  named: { column: ImportColumn & { target: Model }; value: unknown }[]
   id: number | null
   version: number | null
   /** the record that it changes */
@@ -33,32 +33,32 @@ export interface Draft {
 }
 
 /** Reads rows: which column is which field, and which cell which value. */
-export function drafterOf({ model, models, format }: Checking, complain: Complain) {
-  const columns = new Map<string, Column | Fault>()
+export function createRowParser({ model, models, format }: Checking, complain: Complain) {
+  const columns = new Map<string, ImportColumn | CellFault>()
 
-  function draft({ line, values }: FileRow): Draft {
-    const made: Draft = { line, data: {}, named: [], id: null, version: null, isWrong: false }
-    if (values instanceof Fault) wrong(made, '', values.why)
+  function draft({ line, values }: FileRow): ParsedRow {
+    const made: ParsedRow = { line, data: {}, named: [], id: null, version: null, isWrong: false }
+    if (values instanceof CellFault) wrong(made, '', values.why)
     else for (const [name, given] of Object.entries(values)) take(made, name, given)
     return made
   }
 
-  function take(into: Draft, name: string, given: unknown): void {
-    const column = columns.get(name) ?? columnOf(name, model, models)
+  function take(into: ParsedRow, name: string, given: unknown): void {
+    const column = columns.get(name) ?? parseColumn(name, model, models)
     columns.set(name, column)
-    if (column instanceof Fault) {
+    if (column instanceof CellFault) {
       // A wrong name of a column stands in the first line, once.
       wrong(into, name, column.why, format === 'csv' ? 1 : into.line)
       return
     }
     if ('ignored' in column) return
     const value = format === 'csv' ? cellValue(column.target ? column.by : column.field, given as Cell) : given
-    const fault = value instanceof Fault ? value.why : faultIn(into, column, value)
+    const fault = value instanceof CellFault ? value.why : faultIn(into, column, value)
     if (fault) wrong(into, name, withValue(fault, given))
     else put(into, column, value)
   }
 
-  function faultIn({ data }: Draft, { field, target, by }: NamedColumn, value: unknown): string | undefined {
+  function faultIn({ data }: ParsedRow, { field, target, by }: NamedColumn, value: unknown): string | undefined {
     if (Object.hasOwn(data, field.name)) return `"${field.name}" stands there twice`
     if (value === null) return undefined
     if (target && !isOfType(by, value)) return `must be of the type ${by.type}`
@@ -66,7 +66,7 @@ export function drafterOf({ model, models, format }: Checking, complain: Complai
     return isNumbered && !Number.isSafeInteger(value) ? 'must be an integer' : undefined
   }
 
-  function put(into: Draft, column: NamedColumn, value: unknown): void {
+  function put(into: ParsedRow, column: NamedColumn, value: unknown): void {
     const { field, target } = column
     if (field === ID) into.id = value as number | null
     else if (field === VERSION) into.version = value as number | null
@@ -74,7 +74,7 @@ export function drafterOf({ model, models, format }: Checking, complain: Complai
     if (target && value !== null) into.named.push({ column, value })
   }
 
-  function wrong(one: Draft, name: string, why: string, line = one.line): void {
+  function wrong(one: ParsedRow, name: string, why: string, line = one.line): void {
     one.isWrong = true
     complain(line, name, why)
   }
@@ -82,7 +82,7 @@ export function drafterOf({ model, models, format }: Checking, complain: Complai
   return { draft, wrong }
 }
 
-type NamedColumn = Exclude<Column, { ignored: true }>
+type NamedColumn = Exclude<ImportColumn, { ignored: true }>
 
 /** What is wrong, and with what. */
 export function withValue(why: string, value: unknown): string {

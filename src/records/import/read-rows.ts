@@ -1,15 +1,15 @@
 import { createReadStream } from 'node:fs'
 import { pipeline, Readable } from 'node:stream'
 import { CsvError, parse as parseCsv } from 'csv-parse'
-import { linesOf, TooLong } from '../../lib/lines.ts'
+import { splitLines, TooLong } from '../../lib/lines.ts'
 import type { Format } from '../../requests/bulk.ts'
-import { type Cell, documentOf, EMPTY_TEXT, Fault } from './parse-cell.ts'
+import { type Cell, CellFault, EMPTY_TEXT, parseDocument } from './parse-cell.ts'
 
 /** One row of a file, with the line that it begins in. */
 export interface FileRow {
   line: number
   /** by the names of the columns; of JSON the values themselves */
-  values: Record<string, unknown> | Fault
+  values: Record<string, unknown> | CellFault
 }
 
 /** A file cannot be read on from a line. */
@@ -23,7 +23,7 @@ export class FileFault extends Error {
 }
 
 /** Wider than any model. */
-const MOST_COLUMNS = 5000
+const MAX_COLUMNS = 5000
 const NOT_UTF8 = 'is not UTF-8 text. A spreadsheet writes that as "CSV UTF-8"'
 
 export interface FileFormat {
@@ -35,7 +35,7 @@ export interface FileFormat {
 
 type OnBytes = (count: number) => void
 
-export const rowsOf = (file: string, how: FileFormat, onBytes: OnBytes, longest: number) =>
+export const readRows = (file: string, how: FileFormat, onBytes: OnBytes, longest: number) =>
   how.format === 'csv' ? csvRows(file, how, onBytes, longest) : jsonRows(file, onBytes, longest)
 
 /** As spreadsheets write it: with or without a byte order mark, any ends of lines, line breaks in quotes. */
@@ -55,7 +55,7 @@ async function* csvRows(
     cast: (value, { quoting }) => (quoting && value === '' ? EMPTY_TEXT : value) as string,
   })
   // What is wrong with the source, or with what is in it, comes out of the parser.
-  pipeline(Readable.from(textOf(file, onBytes)), parser, () => {})
+  pipeline(Readable.from(readText(file, onBytes)), parser, () => {})
   let header: Header | undefined
   /** where the next record begins */
   let line = 1
@@ -87,7 +87,7 @@ interface Header {
 
 function namesIn(record: Cell[], columns: string[] | undefined): Header {
   const cells = record.length
-  if (cells > MOST_COLUMNS) throw new FileFault(1, `has more than ${MOST_COLUMNS} columns`)
+  if (cells > MAX_COLUMNS) throw new FileFault(1, `has more than ${MAX_COLUMNS} columns`)
   if (columns && columns.length !== cells)
     throw new FileFault(1, `has ${cells} columns, but "columns" names ${columns.length}`)
   const all = columns ?? record.map((name) => (name === EMPTY_TEXT ? '' : name))
@@ -98,8 +98,8 @@ function namesIn(record: Cell[], columns: string[] | undefined): Header {
   return { cells, names }
 }
 
-function byName({ cells, names }: Header, record: Cell[]): Record<string, unknown> | Fault {
-  if (record.length !== cells) return new Fault(`has ${record.length} cells, but there are ${cells} columns`)
+function byName({ cells, names }: Header, record: Cell[]): Record<string, unknown> | CellFault {
+  if (record.length !== cells) return new CellFault(`has ${record.length} cells, but there are ${cells} columns`)
   return Object.fromEntries(names.map(({ name, index }) => [name, record[index]]))
 }
 
@@ -111,12 +111,12 @@ const breaksIn = (record: Cell[]) =>
 async function* jsonRows(file: string, onBytes: OnBytes, longest: number): AsyncGenerator<FileRow> {
   let line = 0
   try {
-    for await (const text of linesOf(textOf(file, onBytes), longest)) {
+    for await (const text of splitLines(readText(file, onBytes), longest)) {
       line++
       if (text.trim() === '') continue
-      const value = documentOf(text)
-      if (value instanceof Fault) yield { line, values: value }
-      else yield { line, values: isObject(value) ? value : new Fault('must be an object') }
+      const value = parseDocument(text)
+      if (value instanceof CellFault) yield { line, values: value }
+      else yield { line, values: isObject(value) ? value : new CellFault('must be an object') }
     }
   } catch (error) {
     throw error instanceof TooLong ? new FileFault(line + 1, error.message) : error
@@ -127,7 +127,7 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Without a byte order mark. */
-async function* textOf(file: string, onBytes: OnBytes): AsyncGenerator<string> {
+async function* readText(file: string, onBytes: OnBytes): AsyncGenerator<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true })
   let line = 1
   for await (const chunk of createReadStream(file, { highWaterMark: 262_144 }) as AsyncIterable<Uint8Array>) {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { Failure } from '../../errors.ts'
 import { makeFolder } from '../../lib/file-owner.ts'
-import { fullOr } from '../../storage/storage.ts'
+import { asDiskFull } from '../../storage/storage.ts'
 
 /** What has been sent, on disk: it is gone through more than once, and may be larger than the memory. */
 export interface Spooled {
@@ -58,7 +58,7 @@ export async function spool(
     target.destroy()
     if (!target.closed) await once(target, 'close').catch(() => {})
     clear()
-    throw fullOr(error)
+    throw asDiskFull(error)
   }
   return { file, checked, hash: hash.digest('hex'), clear }
 }

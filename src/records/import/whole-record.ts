@@ -1,17 +1,17 @@
 import { CompiledQuery } from 'kysely'
-import type { Person } from '../../model/access.ts'
+import type { User } from '../../model/access.ts'
 import type { Field, Model } from '../../model/model.ts'
 import type { Database, Row, SqlValue } from '../../storage/storage.ts'
 import { encodeComparable, rowDecoder } from '../../tables/columns.ts'
-import { computingOf } from '../../tables/computed.ts'
+import { createComputeStatement } from '../../tables/computed.ts'
 
 /** When it will be written is not known yet. */
 const MOMENTS = ['createdOn', 'updatedOn']
 
 /** What a record will be when a row has been written, with all that the service sets by itself. */
-export function wholeOf(db: Database, model: Model, person: Person) {
+export function createWholeReader(db: Database, model: Model, user: User) {
   const decode = rowDecoder(model)
-  const computing = computingOf(model, db.dialect.tables)
+  const computing = createComputeStatement(model, db.dialect.tables)
   const set = model.fields.filter((field) => field.readOnly && !field.computed)
   const isUnique = (field: Field) => model.unique.some((names) => names.includes(field.name))
   const needsComputing = model.fields.some((field) => field.computed && isUnique(field))
@@ -21,7 +21,7 @@ export function wholeOf(db: Database, model: Model, person: Person) {
     const before = stored
       ? decode({ ...stored })
       : Object.fromEntries(set.map(({ name, default: given }) => [name, given]))
-    const own = model.audit ? { updatedBy: person.username, ...(!stored && { createdBy: person.username }) } : {}
+    const own = model.audit ? { updatedBy: user.username, ...(!stored && { createdBy: user.username }) } : {}
     const record = { ...before, ...sent, ...own }
     if (!needsComputing) return record
     const { sql, parameters } = computing(record)

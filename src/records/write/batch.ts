@@ -1,25 +1,26 @@
 import type { ErrorObject } from 'ajv'
 import { Failure } from '../../errors.ts'
-import { type Kept, writeOnce } from '../../journal/idempotency.ts'
-import { Breath } from '../../lib/yielder.ts'
-import { forbidden, type Operation, type Person, scopeOf } from '../../model/access.ts'
+import { type StoredResult, writeIdempotent } from '../../journal/idempotency.ts'
+import { Yielder } from '../../lib/yielder.ts'
+import { forbidden, type Operation, scopeFor, type User } from '../../model/access.ts'
 import { newAjv } from '../../model/ajv.ts'
 import { explainData } from '../../model/explain.ts'
 import type { Model, Models } from '../../model/model.ts'
-import { Operation as OperationSchema } from '../../requests/batch-schemas.ts'
+import { BatchOperationSchema as OperationSchema } from '../../requests/batch-schemas.ts'
 import {
-  type Handed,
+  type MaybePromise,
   type Row,
-  type Soon,
   type Step,
+  type StepRef,
   type Storage,
   StorageFault,
   type Unit,
 } from '../../storage/storage.ts'
-import { shapesOf } from '../../tables/shape.ts'
-import type { Doer } from '../caller.ts'
-import { reasonOf } from './reason.ts'
-import type { Planned, Records } from '../records.ts'
+import { tableShapes } from '../../tables/shape.ts'
+import type { Caller } from '../caller.ts'
+import type { Planned } from '../planned.ts'
+import type { Records } from '../records.ts'
+import { explainFault } from './reason.ts'
 
 /** One operation of a batch. */
 export type BatchOperation =
@@ -28,7 +29,7 @@ export type BatchOperation =
   | { delete: string; id: number; version?: number }
 
 /** Bytes of all results together: who changes a letter of many large records would else be sent them all. */
-const MOST_ANSWERED = 16_777_216
+const MAX_ANSWER_BYTES = 16_777_216
 /** How long others may have to wait while it is planned. */
 const PLANNED_MS = 5
 
@@ -41,24 +42,24 @@ interface Parts {
   models: Models
   collections: ReadonlyMap<Model, Records>
   /** why there is no such model */
-  missingModel(name: string, person: Person): Failure
+  missingModel(name: string, user: User): Failure
 }
 
 /** A record that an earlier operation creates, by the name that it has in the batch. */
 interface Made {
   model: string
-  handed: Handed
+  handed: StepRef
 }
 
 /** Several changes of any models in one unit: all of them, or none. Each is checked just as if it came alone. */
-export function batchOf({ storage, models, collections, missingModel }: Parts) {
-  return async function batch(operations: BatchOperation[], doer: Doer): Promise<unknown[]> {
-    if (doer.once?.kept) return replay(operations, doer, doer.once.kept)
-    const { shapes, steps, planned } = await plan(operations, doer)
+export function createBatch({ storage, models, collections, missingModel }: Parts) {
+  return async function batch(operations: BatchOperation[], caller: Caller): Promise<unknown[]> {
+    if (caller.idempotency?.stored) return replay(operations, caller, caller.idempotency.stored)
+    const { shapes, steps, planned } = await plan(operations, caller)
     try {
-      const unit: Unit = { shapes, steps, by: doer.username, batch: true, most: MOST_ANSWERED }
-      const rows = await writeOnce(storage, unit, doer.once)
-      if (doer.once?.kept) return replay(operations, doer, doer.once.kept)
+      const unit: Unit = { shapes, steps, by: caller.username, batch: true, maxBytes: MAX_ANSWER_BYTES }
+      const rows = await writeIdempotent(storage, unit, caller.idempotency)
+      if (caller.idempotency?.stored) return replay(operations, caller, caller.idempotency.stored)
       const settled = planned.map((one, index) => one.settle(rows.slice(index, index + 1)))
       return await Promise.all(settled)
     } catch (error) {
@@ -67,13 +68,13 @@ export function batchOf({ storage, models, collections, missingModel }: Parts) {
   }
 
   /** There may be much to plan: others have their turn meanwhile. */
-  async function plan(operations: BatchOperation[], person: Person) {
+  async function plan(operations: BatchOperation[], user: User) {
     const concerned: Model[] = []
     for (const [index, operation] of operations.entries())
-      concerned.push(await at(index, () => modelOf(operation, person)))
+      concerned.push(await at(index, () => requireModel(operation, user)))
     const made = new Map<string, Made>()
     const planned: Planned[] = []
-    const breath = new Breath(PLANNED_MS)
+    const yielder = new Yielder(PLANNED_MS)
     for (const [index, operation] of operations.entries()) {
       const model = concerned[index] as Model
       const one = await at(index, () => {
@@ -82,40 +83,44 @@ export function batchOf({ storage, models, collections, missingModel }: Parts) {
           if (made.has(operation.as)) throw invalid('as', `"${operation.as}" is the name of an earlier operation`)
           made.set(operation.as, { model: model.name, handed: { step: index, column: 'id' } })
         }
-        return planOne(operation, collections.get(model) as Records, person, handed)
+        return planOne(operation, collections.get(model) as Records, user, handed)
       })
       planned.push(one)
-      if (breath.isDue) await breath.take()
+      if (yielder.isDue) await yielder.yield()
     }
     // Each operation is one step.
     const steps = planned.map(({ unit }): Step => ({ ...(unit.steps[0] as Step), must: true }))
-    return { shapes: shapesOf(concerned), steps, planned }
+    return { shapes: tableShapes(concerned), steps, planned }
   }
 
   /** What the same batch came to before: each operation was one step, the last ones of the unit. */
-  async function replay(operations: BatchOperation[], doer: Doer, { rows, isCurrent }: Kept): Promise<unknown[]> {
+  async function replay(
+    operations: BatchOperation[],
+    caller: Caller,
+    { rows, isCurrent }: StoredResult,
+  ): Promise<unknown[]> {
     const steps = rows.slice(-operations.length)
     const answers: unknown[] = []
     const answer = (operation: BatchOperation, index: number) =>
       at<unknown>(index, () => {
-        const { replay: again } = collections.get(modelOf(operation, doer)) as Records
+        const { replay: again } = collections.get(requireModel(operation, caller)) as Records
         const kept = { rows: [steps[index] as Row[]], isCurrent }
-        return 'delete' in operation ? again.removed(kept) : again.writtenOrStub(kept, doer)
+        return 'delete' in operation ? again.removed(kept) : again.writtenOrStub(kept, caller)
       })
-    const breath = new Breath(PLANNED_MS)
+    const yielder = new Yielder(PLANNED_MS)
     for (let from = 0; from < operations.length; from += LOOKED_UP) {
       const some = operations.slice(from, from + LOOKED_UP)
       answers.push(...(await Promise.all(some.map((operation, index) => answer(operation, from + index)))))
-      if (breath.isDue) await breath.take()
+      if (yielder.isDue) await yielder.yield()
     }
     return answers
   }
 
-  function modelOf(operation: BatchOperation, person: Person): Model {
-    const { kind, name } = kindOf(operation)
+  function requireModel(operation: BatchOperation, user: User): Model {
+    const { kind, name } = operationKind(operation)
     const model = models.get(name)
-    if (!model) throw missingModel(name, person)
-    if (scopeOf(model, kind, person) === 'none') throw forbidden(model, kind)
+    if (!model) throw missingModel(name, user)
+    if (scopeFor(model, kind, user) === 'none') throw forbidden(model, kind)
     return model
   }
 }
@@ -130,7 +135,7 @@ const KINDS: Record<'create' | 'update' | 'delete', { must: string[]; may: strin
 const isOperation = newAjv({ verbose: true }).compile(OperationSchema)
 
 /** Which kind of operation it is: just one, with just what belongs to it. */
-function kindOf(operation: BatchOperation): { kind: Operation; name: string } {
+function operationKind(operation: BatchOperation): { kind: Operation; name: string } {
   if (!isOperation(operation)) throw explainData(isOperation.errors as ErrorObject[])
   const given = Object.keys(operation)
   for (const [kind, { must, may }] of Object.entries(KINDS)) {
@@ -146,10 +151,10 @@ function kindOf(operation: BatchOperation): { kind: Operation; name: string } {
   )
 }
 
-function planOne(operation: BatchOperation, records: Records, person: Person, handed: Row): Promise<Planned> {
-  if ('create' in operation) return records.plan.create(operation.data, person, handed)
-  if ('update' in operation) return records.plan.update(operation.data.id, operation.data, person, handed)
-  return records.plan.remove(operation.id, operation.version, person)
+function planOne(operation: BatchOperation, records: Records, user: User, handed: Row): Promise<Planned> {
+  if ('create' in operation) return records.plan.create(operation.data, user, handed)
+  if ('update' in operation) return records.plan.update(operation.data.id, operation.data, user, handed)
+  return records.plan.remove(operation.id, operation.version, user)
 }
 
 /** What says nothing about which ids are right. */
@@ -182,14 +187,14 @@ function handedTo(data: Row, model: Model, made: Map<string, Made>): Row {
 
 const tooLarge = new Failure(
   'BODY_TOO_LARGE',
-  `What these operations would be answered has more than ${MOST_ANSWERED / 1_048_576} MiB. Send fewer of them at once.`,
+  `What these operations would be answered has more than ${MAX_ANSWER_BYTES / 1_048_576} MiB. Send fewer of them at once.`,
 )
 
 const invalid = (field: string, why: string) =>
   new Failure('VALIDATION_FAILED', `${field}: ${why}.`, { errors: { [field]: why } })
 
 /** A failure is that of one operation, and says which. */
-async function at<Result>(index: number, work: () => Soon<Result>): Promise<Result> {
+async function at<Result>(index: number, work: () => MaybePromise<Result>): Promise<Result> {
   try {
     return await work()
   } catch (error) {
@@ -204,6 +209,6 @@ async function explain(error: unknown, planned: Planned[]): Promise<unknown> {
   // What is kept beside the operations is none of them.
   if (!planned[index]) return error
   if (error.kind === 'large') return tooLarge.ofOperation(index)
-  const reason = await reasonOf(planned[index] as Planned, error)
+  const reason = await explainFault(planned[index] as Planned, error)
   return reason instanceof Failure ? reason.ofOperation(index) : reason
 }

@@ -1,22 +1,22 @@
 import { sql } from 'kysely'
-import { type Person, type Reach, reachOf, scopeOf } from '../../model/access.ts'
-import { type Model, tableOf, visibleFields } from '../../model/model.ts'
-import type { Handed, Row, Step, Unit } from '../../storage/storage.ts'
+import { type Reach, reachFor, scopeFor, type User } from '../../model/access.ts'
+import { type Model, tableName, visibleFields } from '../../model/model.ts'
+import type { Row, Step, StepRef, Unit } from '../../storage/storage.ts'
+import { withReach } from '../../tables/access-filter.ts'
 import { encode, encodeSent } from '../../tables/columns.ts'
 import { is } from '../../tables/condition.ts'
-import { shapesOf } from '../../tables/shape.ts'
-import { within } from '../../tables/access-filter.ts'
+import { tableShapes } from '../../tables/shape.ts'
+import type { RecordsContext } from '../context.ts'
+import { cachedStatements, placeholder } from '../find/cached-statements.ts'
 import { mergeable } from './merge.ts'
-import { hole, preparedOnce } from '../find/cached-statements.ts'
-import type { Surroundings } from '../context.ts'
 
 /** To prepare a statement of a wide table takes long: beyond so many sets of fields, one statement is for all. */
-const MOST_USUAL = 40
+const MAX_USUAL = 40
 
 interface Given {
   id: number
   /** a number, or what an earlier step hands on */
-  version?: number | Handed | undefined
+  version?: number | StepRef | undefined
   values: Row
   reach: Reach
 }
@@ -33,31 +33,31 @@ interface Recreated {
 }
 
 /** What is written of one model's records, as units of work: what belongs together is one, whoever asked for it. */
-export function changesOf({ storage: { db } }: Surroundings, model: Model) {
-  const table = tableOf(model)
-  const prepared = preparedOnce<Given>()
+export function createChanges({ storage: { db } }: RecordsContext, model: Model) {
+  const table = tableName(model)
+  const prepared = cachedStatements<Given>()
   const stored = model.fields.filter((field) => !field.computed)
   const writable = model.fields.filter((field) => !field.readOnly)
   const shown = ['id', 'version', ...visibleFields(model).map((field) => field.name)]
-  const shapes = shapesOf([model])
+  const shapes = tableShapes([model])
   const returns = model.history ? 'journalled record' : 'record'
   const valuesFor = (names: string[]) =>
-    Object.fromEntries(names.map((name) => [name, hole<Given>(({ values }) => values[name])]))
+    Object.fromEntries(names.map((name) => [name, placeholder<Given>(({ values }) => values[name])]))
 
   /** Sets of fields that have been updated; each is a statement of its own. */
   const usual = new Set<string>()
   /** The same for any of them: what is not sent stays. */
-  const anyOf = (names: string[]) =>
+  const anyColumn = (names: string[]) =>
     Object.fromEntries(
       names.map((name) => {
-        const isSent = hole<Given>(({ values }) => (Object.hasOwn(values, name) ? 1 : 0))
-        const value = hole<Given>(({ values }) => values[name] ?? null)
+        const isSent = placeholder<Given>(({ values }) => (Object.hasOwn(values, name) ? 1 : 0))
+        const value = placeholder<Given>(({ values }) => values[name] ?? null)
         return [name, sql`CASE WHEN ${isSent} = 1 THEN ${value} ELSE ${sql.ref(name)} END`]
       }),
     )
 
   /** Every column is written: what a record starts with is what its file says now, not what a column remembers. */
-  function create(data: Row, { username }: Person): Unit {
+  function create(data: Row, { username }: User): Unit {
     const now = new Date().toISOString()
     const audit = { createdOn: now, createdBy: username, updatedOn: now, updatedBy: username }
     const values: Row = { version: 0 }
@@ -70,7 +70,7 @@ export function changesOf({ storage: { db } }: Surroundings, model: Model) {
   }
 
   /** A record that was deleted comes back under its own id, if nothing has happened to it since that delete. */
-  function recreate({ id, version, data, hidden, deletion }: Recreated, { username }: Person): Unit {
+  function recreate({ id, version, data, hidden, deletion }: Recreated, { username }: User): Unit {
     const audit = { updatedOn: new Date().toISOString(), updatedBy: username }
     const values: Row = { id, version, ...hidden }
     for (const field of stored) values[field.name] = encode(field, data[field.name])
@@ -91,48 +91,48 @@ export function changesOf({ storage: { db } }: Surroundings, model: Model) {
   })
 
   /** The compare-and-swap: this one statement decides who wins. */
-  function update(id: number, version: number, data: Row, person: Person): Unit {
-    return { shapes, steps: [compareAndSwap(id, version, data, person)], by: person.username }
+  function update(id: number, version: number, data: Row, user: User): Unit {
+    return { shapes, steps: [compareAndSwap(id, version, data, user)], by: user.username }
   }
 
   /** The same on the version as it is, where others have changed nothing of what is sent. */
-  function merge(id: number, version: number, data: Row, person: Person): Unit {
-    const reach = reachOf(model, 'update', person)
+  function merge(id: number, version: number, data: Row, user: User): Unit {
+    const reach = reachFor(model, 'update', user)
     const values = encodeSent(writable, data)
     const names = Object.keys(values)
-    const reads = scopeOf(model, 'read', person)
+    const reads = scopeFor(model, 'read', user)
     const look = prepared(`merge ${reach.scope} ${reads} ${names}`, { id, version, values, reach }, () => {
-      const sent = (name: string) => hole<Given>(({ values: given }) => given[name])
-      const reached = within(reach, OWNER, is`"id" = ${ID}`)
-      const isRead = within({ scope: reads }, OWNER)
+      const sent = (name: string) => placeholder<Given>(({ values: given }) => given[name])
+      const reached = withReach(reach, OWNER, is`"id" = ${ID}`)
+      const isRead = withReach({ scope: reads }, OWNER)
       const text = mergeable(model, names, { reached, isRead }, { id: ID, version: VERSION, sent }, db.dialect)
       return { compile: () => text.compile(db) }
     })
-    const swap = compareAndSwap(id, { step: 0, column: 'version' }, data, person)
-    return { shapes, steps: [{ ...look, must: true, holds: { table, id } }, swap], by: person.username }
+    const swap = compareAndSwap(id, { step: 0, column: 'version' }, data, user)
+    return { shapes, steps: [{ ...look, must: true, locks: { table, id } }, swap], by: user.username }
   }
 
-  function compareAndSwap(id: number, version: number | Handed, data: Row, person: Person): Step {
-    const audit = { updatedOn: new Date().toISOString(), updatedBy: person.username }
+  function compareAndSwap(id: number, version: number | StepRef, data: Row, user: User): Step {
+    const audit = { updatedOn: new Date().toISOString(), updatedBy: user.username }
     const values: Row = { ...encodeSent(writable, data), ...(model.audit && audit) }
-    const reach = reachOf(model, 'update', person)
+    const reach = reachFor(model, 'update', user)
     const names = Object.keys(values)
-    const isUsual = usual.has(names.join()) || usual.size < MOST_USUAL
+    const isUsual = usual.has(names.join()) || usual.size < MAX_USUAL
     if (isUsual) usual.add(names.join())
     const shape = isUsual ? names.join() : 'any'
     const statement = prepared(`update ${reach.scope} ${shape}`, { id, version, values, reach }, () =>
       db
         .updateTable(table)
-        .set({ ...(isUsual ? valuesFor(names) : anyOf(stored.map(({ name }) => name))), version: sql`version + 1` })
-        .where(within(reach, OWNER, is`"id" = ${ID} AND "version" = ${VERSION}`))
+        .set({ ...(isUsual ? valuesFor(names) : anyColumn(stored.map(({ name }) => name))), version: sql`version + 1` })
+        .where(withReach(reach, OWNER, is`"id" = ${ID} AND "version" = ${VERSION}`))
         .returning(shown),
     )
     return { ...statement, returns }
   }
 
   /** With a version, a compare-and-swap as well. */
-  function remove(id: number, version: number | undefined, person: Person): Unit {
-    const reach = reachOf(model, 'delete', person)
+  function remove(id: number, version: number | undefined, user: User): Unit {
+    const reach = reachFor(model, 'delete', user)
     const isThat = version === undefined ? is`"id" = ${ID}` : is`"id" = ${ID} AND "version" = ${VERSION}`
     const statement = prepared(
       `delete ${reach.scope} ${version === undefined}`,
@@ -140,10 +140,10 @@ export function changesOf({ storage: { db } }: Surroundings, model: Model) {
       () =>
         db
           .deleteFrom(table)
-          .where(within(reach, OWNER, isThat))
+          .where(withReach(reach, OWNER, isThat))
           .returning('id'),
     )
-    return { shapes, steps: [statement], by: person.username }
+    return { shapes, steps: [statement], by: user.username }
   }
 
   return { create, recreate, update, merge, remove }
@@ -156,6 +156,6 @@ const IS_LAST = `
   ) AS last WHERE change = ?`
 
 const NOBODY: Reach = { scope: 'none', username: '' }
-const ID = hole<Given>(({ id }) => id)
-const VERSION = hole<Given>(({ version }) => version)
-const OWNER = hole<Given>(({ reach }) => reach.username)
+const ID = placeholder<Given>(({ id }) => id)
+const VERSION = placeholder<Given>(({ version }) => version)
+const OWNER = placeholder<Given>(({ reach }) => reach.username)

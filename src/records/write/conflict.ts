@@ -1,44 +1,44 @@
 import { Failure } from '../../errors.ts'
-import { conflictOf } from '../../journal/conflict.ts'
+import { describeConflict } from '../../journal/conflict.ts'
 import type { Journal } from '../../journal/journal.ts'
-import type { Operation, Person } from '../../model/access.ts'
+import type { Operation, User } from '../../model/access.ts'
 import type { Model } from '../../model/model.ts'
 import type { View } from '../../requests/query.ts'
 import type { Row } from '../../storage/storage.ts'
-import type { answersOf } from './answers.ts'
 import type { Stored } from '../context.ts'
+import type { createAnswers } from './answers.ts'
 
 interface Parts {
   model: Model
   journal: Journal
   /** a record that somebody reaches; else why there is none is thrown */
-  look(id: number, operation: Operation, person: Person, view: View): Promise<Stored>
-  answers: Pick<ReturnType<typeof answersOf>, 'mayRead' | 'asSeenBy'>
+  look(id: number, operation: Operation, user: User, view: View): Promise<Stored>
+  answers: Pick<ReturnType<typeof createAnswers>, 'mayRead' | 'asSeenBy'>
 }
 
 const WHOLE: View = { expand: [] }
 
 /** Why no row had this id and version: either there is no such record, or somebody else was first. */
-export function lostOf({ model, journal, look, answers: { mayRead, asSeenBy } }: Parts) {
-  return async function lost(
+export function createConflictThrower({ model, journal, look, answers: { mayRead, asSeenBy } }: Parts) {
+  return async function throwConflict(
     id: number,
     version: number | undefined,
     operation: Operation,
-    person: Person,
+    user: User,
     sent: Row,
   ): Promise<never> {
-    const current = await look(id, operation, person, WHOLE)
+    const current = await look(id, operation, user, WHOLE)
     // By now nothing is wrong with it: it was undone together with what was in the way.
     if (version === undefined || version === current.version)
       throw new Failure(
         'VERSION_CONFLICT',
         `${model.name} ${id} was changed or deleted right before, by an earlier operation of the same batch or by somebody else.`,
       )
-    const conflict = mayRead(person, current) ? await conflictOf(journal, model, version, current, sent) : undefined
+    const conflict = mayRead(user, current) ? await describeConflict(journal, model, version, current, sent) : undefined
     throw new Failure(
       'VERSION_CONFLICT',
       `Version ${version} of ${model.name} ${id} is not the current one, which is ${current.version}. Merge your change into the current record and try again.`,
-      { data: [asSeenBy(person, current)], conflict },
+      { data: [asSeenBy(user, current)], conflict },
     )
   }
 }

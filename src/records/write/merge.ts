@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
-import { MOST_SINCE } from '../../journal/journal.ts'
-import { type Model, tableOf } from '../../model/model.ts'
+import { MAX_SINCE } from '../../journal/journal.ts'
+import { type Model, tableName } from '../../model/model.ts'
 import type { Dialect } from '../../storage/storage.ts'
 import { any, type Condition, is } from '../../tables/condition.ts'
 
@@ -44,14 +44,14 @@ export function mergeable(
     WITH since AS MATERIALIZED (
       SELECT version, fields FROM (
         SELECT change, version, operation, fields FROM dossier_changes WHERE model = ${sql.lit(model.name)} AND id = ${id}
-        ORDER BY change DESC LIMIT ${sql.lit(MOST_SINCE)}
+        ORDER BY change DESC LIMIT ${sql.lit(MAX_SINCE)}
       ) AS last WHERE (version > ${version} OR (version = ${version} AND operation = 'delete'))
       AND change > (SELECT coalesce(max(change), 0) FROM dossier_renames WHERE model = ${sql.lit(model.name)})
     ), changed AS MATERIALIZED (
       SELECT DISTINCT named.value AS name FROM since, ${dialect.each(sql`since.fields`)} AS named
     )
     SELECT record."version" AS version, (SELECT ${dialect.list(sql`name`)} FROM changed) AS merged
-    FROM ${sql.table(tableOf(model))} AS record WHERE ${reached}
+    FROM ${sql.table(tableName(model))} AS record WHERE ${reached}
     AND record."version" - ${version} = (SELECT count(DISTINCT nullif(since.version, ${version})) FROM since)
     AND NOT ${any(clashes)}`
 }

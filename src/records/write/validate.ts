@@ -18,7 +18,7 @@ export interface Checks {
 type Check = (data: unknown) => asserts data is Row
 
 /** What is checked before anything of a model is written, whoever wants it. */
-export function checksOf(model: Model): Checks {
+export function createChecks(model: Model): Checks {
   const references = model.fields.filter((field) => field.reference).map(({ name }) => name)
   let compiled: { create: ValidateFunction; update: ValidateFunction } | undefined
   let recreate: ValidateFunction | undefined

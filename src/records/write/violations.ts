@@ -1,29 +1,29 @@
 import { sql } from 'kysely'
 import { Failure } from '../../errors.ts'
-import { type Person, type Reach, reachOf, scopeOf } from '../../model/access.ts'
-import { type Field, type Model, tableOf } from '../../model/model.ts'
+import { type Reach, reachFor, scopeFor, type User } from '../../model/access.ts'
+import { type Field, type Model, tableName } from '../../model/model.ts'
 import type { Row, StorageFault } from '../../storage/storage.ts'
+import { withReach } from '../../tables/access-filter.ts'
 import { is } from '../../tables/condition.ts'
-import { indexesOf, isCalled } from '../../tables/ddl.ts'
-import { within } from '../../tables/access-filter.ts'
-import { hole, preparedOnce } from '../find/cached-statements.ts'
-import type { Surroundings } from '../context.ts'
+import { isCalled, modelIndexes } from '../../tables/ddl.ts'
+import type { RecordsContext } from '../context.ts'
+import { cachedStatements, placeholder } from '../find/cached-statements.ts'
 
 const EVERYBODY: Reach = { scope: 'all', username: '' }
 
 /** What storage found wrong with a write, in the words of the models; any other fault as it is. */
 export async function explainViolation(
   fault: StorageFault,
-  surroundings: Surroundings,
+  context: RecordsContext,
   model: Model,
-  person: Person,
+  user: User,
   written: Row | number,
 ): Promise<Error> {
   if (fault.kind === 'taken') return notUnique(fault, model)
-  if (fault.kind === 'long') return tooLong(model, Object(written))
+  if (fault.kind === 'index-too-long') return tooLong(model, Object(written))
   if (fault.kind !== 'dangling') return fault
-  if (typeof written === 'number') return stillReferred(surroundings, model, written, person)
-  const missing = await missingAmong(surroundings, referencesIn(model, written), () => EVERYBODY)
+  if (typeof written === 'number') return stillReferred(context, model, written, user)
+  const missing = await missingAmong(context, referencesIn(model, written), () => EVERYBODY)
   // By now it is there: somebody has made it since, or what was in the way has been undone as well.
   return (
     missing ??
@@ -39,7 +39,7 @@ const SHORT = 500
 
 /** Some engines bound what can be indexed, and do not tell what it was: an indexed text that is long, or is computed. */
 function tooLong(model: Model, written: Row): Failure {
-  const indexed = new Set(indexesOf(model).flatMap(({ fields }) => fields))
+  const indexed = new Set(modelIndexes(model).flatMap(({ fields }) => fields))
   const isLong = ({ name, computed }: Field) => computed !== undefined || String(written[name]).length > SHORT
   const fields = model.fields.filter((field) => indexed.has(field.name) && isLong(field)).map(({ name }) => name)
   return new Failure('VALIDATION_FAILED', `${fields.join(' or ')} is too long to be indexed.`, {
@@ -49,7 +49,7 @@ function tooLong(model: Model, written: Row): Failure {
 
 function notUnique({ details }: StorageFault, model: Model): Failure {
   const fields =
-    indexesOf(model).find((index) => isCalled(index, details.index))?.fields ?? (details.columns as string[])
+    modelIndexes(model).find((index) => isCalled(index, details.index))?.fields ?? (details.columns as string[])
   const reason = fields.length > 1 ? `the combination of ${fields.join(' and ')} is taken` : 'is taken'
   return new Failure(
     'NOT_UNIQUE',
@@ -59,14 +59,13 @@ function notUnique({ details }: StorageFault, model: Model): Failure {
 }
 
 /** A delete would leave references without a target: whose? What somebody may not read is not named. */
-async function stillReferred(surroundings: Surroundings, model: Model, id: number, person: Person): Promise<Failure> {
+async function stillReferred(context: RecordsContext, model: Model, id: number, user: User): Promise<Failure> {
   const referring: string[] = []
-  for (const other of surroundings.models.values()) {
-    const reach = reachOf(other, 'read', person)
+  for (const other of context.models.values()) {
+    const reach = reachFor(other, 'read', user)
     for (const { name, reference } of other.fields) {
       if (reference?.model !== model.name || reference.onDelete !== 'restrict') continue
-      if (await isThere(surroundings, other.name, reach, { refers: { name, id } }))
-        referring.push(`${other.name} (${name})`)
+      if (await isThere(context, other.name, reach, { refers: { name, id } })) referring.push(`${other.name} (${name})`)
     }
   }
   const who =
@@ -97,42 +96,42 @@ function referencesIn(model: Model, written: Row): Referring[] {
  * the record refers to already may be sent back as it was read.
  */
 export async function refuseUnreachable(
-  surroundings: Surroundings,
+  context: RecordsContext,
   model: Model,
   written: Row,
-  person: Person,
+  user: User,
   current?: number,
 ): Promise<void> {
-  const { models } = surroundings
+  const { models } = context
   const asked: Referring[] = []
   for (const reference of referencesIn(model, written)) {
-    const isLimited = scopeOf(models.get(reference.model) as Model, 'read', person) !== 'all'
-    if (isLimited && !(current !== undefined && (await refersAlready(surroundings, model, current, reference, person))))
+    const isLimited = scopeFor(models.get(reference.model) as Model, 'read', user) !== 'all'
+    if (isLimited && !(current !== undefined && (await refersAlready(context, model, current, reference, user))))
       asked.push(reference)
   }
-  const missing = await missingAmong(surroundings, asked, (name) => reachOf(models.get(name) as Model, 'read', person))
+  const missing = await missingAmong(context, asked, (name) => reachFor(models.get(name) as Model, 'read', user))
   if (missing) throw missing
 }
 
 /** Only of a record that they may update and read: else it would tell, by trying, what others' records refer to. */
 async function refersAlready(
-  surroundings: Surroundings,
+  context: RecordsContext,
   model: Model,
   record: number,
   { name, id }: Referring,
-  person: Person,
+  user: User,
 ): Promise<boolean> {
   const sought = { id: record, refers: { name, id } }
   for (const operation of ['update', 'read'] as const)
-    if (!(await isThere(surroundings, model.name, reachOf(model, operation, person), sought))) return false
+    if (!(await isThere(context, model.name, reachFor(model, operation, user), sought))) return false
   return true
 }
 
 /** Which of the records that a write refers to are not there, as far as somebody reaches. */
-async function missingAmong(surroundings: Surroundings, references: Referring[], reachFor: (model: string) => Reach) {
+async function missingAmong(context: RecordsContext, references: Referring[], reachFor: (model: string) => Reach) {
   const errors: Record<string, string> = {}
   for (const { name, model, id } of references) {
-    if (!(await isThere(surroundings, model, reachFor(model), { id })))
+    if (!(await isThere(context, model, reachFor(model), { id })))
       errors[name] = `there is no ${model} with the id ${id}`
   }
   const sentences = Object.entries(errors).map(([name, text]) => `${name}: ${text}`)
@@ -153,17 +152,12 @@ interface Given {
 }
 
 /** Statements are remembered for as long as the models are the same. */
-const prepared = new WeakMap<Surroundings, ReturnType<typeof preparedOnce<Given>>>()
+const prepared = new WeakMap<RecordsContext, ReturnType<typeof cachedStatements<Given>>>()
 
-async function isThere(
-  surroundings: Surroundings,
-  model: string,
-  reach: Reach,
-  { id, refers }: Sought,
-): Promise<boolean> {
-  const { storage } = surroundings
-  const remembered = prepared.get(surroundings) ?? preparedOnce<Given>()
-  prepared.set(surroundings, remembered)
+async function isThere(context: RecordsContext, model: string, reach: Reach, { id, refers }: Sought): Promise<boolean> {
+  const { storage } = context
+  const remembered = prepared.get(context) ?? cachedStatements<Given>()
+  prepared.set(context, remembered)
   const conditions = [
     ...(id === undefined ? [] : [is`"id" = ${ID}`]),
     ...(refers === undefined ? [] : [is`${sql.ref(refers.name)} = ${REFERS_TO}`]),
@@ -173,14 +167,14 @@ async function isThere(
     { id, refersTo: refers?.id, username: reach.username },
     () =>
       storage.db
-        .selectFrom(tableOf({ name: model }))
+        .selectFrom(tableName({ name: model }))
         .select('id')
-        .where(within(reach, OWNER, ...conditions))
+        .where(withReach(reach, OWNER, ...conditions))
         .limit(sql.lit(1)),
   )
   return (await storage.readOne(statement)) !== undefined
 }
 
-const ID = hole<Given>(({ id }) => id)
-const REFERS_TO = hole<Given>(({ refersTo }) => refersTo)
-const OWNER = hole<Given>(({ username }) => username)
+const ID = placeholder<Given>(({ id }) => id)
+const REFERS_TO = placeholder<Given>(({ refersTo }) => refersTo)
+const OWNER = placeholder<Given>(({ username }) => username)

@@ -9,7 +9,7 @@ const WORDS: Record<string, string> = {
   boolean: 'BOOLEAN',
   text: 'TEXT',
 }
-const wordOf = (type: string) => WORDS[type] ?? type.replace('dossier_', '').toUpperCase()
+const typeWord = (type: string) => WORDS[type] ?? type.replace('dossier_', '').toUpperCase()
 
 const ON_DELETE: Record<string, string> = { a: 'NO ACTION', n: 'SET NULL', c: 'CASCADE' }
 
@@ -48,7 +48,7 @@ export async function readTable(db: Database, wanted: string): Promise<TableStat
     name: table.name,
     columns: columns.map(({ name, type, isGenerated, hasDefault, remark, refersTo, onDelete }) => ({
       name,
-      type: wordOf(type),
+      type: typeWord(type),
       generated: isGenerated === 1 ? String(remark) : undefined,
       hasDefault: hasDefault === 1,
       foreignKey: refersTo === null ? undefined : { table: refersTo, onDelete: ON_DELETE[String(onDelete)] as string },
@@ -90,5 +90,5 @@ export async function readColumns(db: Database, table: string): Promise<{ name: 
   const { rows } = await sql<{ name: string; type: string }>`
     SELECT attname::text AS name, format_type(atttypid, NULL) AS type FROM pg_attribute
     WHERE attrelid = to_regclass(${`"${table}"`}) AND attnum > 0 AND NOT attisdropped AND attgenerated = ''`.execute(db)
-  return rows.map(({ name, type }) => ({ name, type: wordOf(type) }))
+  return rows.map(({ name, type }) => ({ name, type: typeWord(type) }))
 }

@@ -1,11 +1,11 @@
 import type { Duplex } from 'node:stream'
 import pg from 'pg'
 import type { Row, Statement } from '../storage.ts'
-import { type Call, Exchange, type Ready } from './pipelined-query.ts'
+import { type Call, PipelinedQuery, type Ready } from './pipelined-query.ts'
 import { numbered } from './placeholders.ts'
 
 /** Statements that a connection keeps ready; more are parsed whenever they come. */
-const MOST_NAMED = 1000
+const MAX_NAMED = 1000
 const CONNECT_MS = 5000
 const CLOSE_MS = 2000
 
@@ -94,7 +94,9 @@ export class Connection {
   #exchange(calls: Call[]): Promise<Answered> {
     return new Promise((resolve) => {
       const callback = (error: unknown, results: Row[][] = []) => resolve({ error, results })
-      this.#client.query(new Exchange(calls, this.#ready, types.getTypeParser, callback) as unknown as pg.Submittable)
+      this.#client.query(
+        new PipelinedQuery(calls, this.#ready, types.getTypeParser, callback) as unknown as pg.Submittable,
+      )
     })
   }
 
@@ -136,7 +138,7 @@ export class Connection {
   #nameOf(sql: string): string {
     const known = this.#names.get(sql)
     if (known !== undefined) return known
-    if (this.#names.size >= MOST_NAMED) return ''
+    if (this.#names.size >= MAX_NAMED) return ''
     const name = `s${this.#names.size}`
     this.#names.set(sql, name)
     return name

@@ -17,9 +17,9 @@ export const DIALECT: Dialect = {
     const isLong = sql`octet_length(${key}) > ${sql.lit(SHORT)}`
     // biome-ignore lint/suspicious/noControlCharactersInRegex: the whole of ASCII is meant
     if (/^[\x00-\x7f]*$/.test(pattern))
-      return sql`CASE WHEN ${isLong} THEN ${text} ~* ${expressionOf(pattern)} ELSE ${text} ILIKE ${pattern} END`
+      return sql`CASE WHEN ${isLong} THEN ${text} ~* ${toRegExp(pattern)} ELSE ${text} ILIKE ${pattern} END`
     const folded = sql`dossier_fold(${key})`
-    return sql`CASE WHEN ${isLong} THEN ${folded} ~ dossier_fold(${expressionOf(pattern)})
+    return sql`CASE WHEN ${isLong} THEN ${folded} ~ dossier_fold(${toRegExp(pattern)})
       ELSE ${folded} LIKE dossier_fold(${pattern}) END`
   },
 
@@ -41,7 +41,7 @@ export const DIALECT: Dialect = {
 }
 
 /** A pattern as a regular expression: `%` is any text, `_` any one character, `\\` takes what follows literally. */
-function expressionOf(pattern: string): string {
+function toRegExp(pattern: string): string {
   const parts = [...pattern.matchAll(/\\([\s\S])|([\s\S])/gu)].map(([, escaped, plain]) => {
     if (plain === '%') return '.*'
     return plain === '_' ? '.' : ((escaped ?? plain) as string).replace(/[^\p{L}\p{N}\s]/u, '\\$&')

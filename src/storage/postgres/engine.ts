@@ -1,43 +1,43 @@
 import { randomBytes } from 'node:crypto'
-import { Asides } from '../job-pool.ts'
+import { JobPool } from '../job-pool.ts'
 import { isRead } from '../kysely.ts'
+import { RowStreams } from '../row-streams.ts'
 import { Searches } from '../searches.ts'
 import type {
+  Chunk,
   Database,
-  Figures,
-  Found,
   Job,
-  Piece,
   Progress,
-  Published,
+  PublishedModels,
   Row,
-  Seeker,
+  RowFormatter,
+  SearchOptions,
+  SearchResult,
   Statement,
   Storage,
   StorageEvents,
-  TextOf,
+  StorageStats,
   Unit,
 } from '../storage.ts'
 import { startThread } from '../threads.ts'
-import { Walks } from '../row-streams.ts'
 import { change } from './changer.ts'
 import { Connection } from './connection.ts'
 import { DIALECT } from './dialect.ts'
-import { goesThrough } from './explain.ts'
-import { explainOpening, faultOf } from './faults.ts'
+import { needsScan } from './explain.ts'
+import { explainOpening, toFault } from './faults.ts'
 import { foldCounts } from './fold-counts.ts'
-import { Groups } from './write-queue.ts'
-import { kyselyOver } from './kysely.ts'
-import { layOut } from './schema.ts'
-import { publishedIn } from './published.ts'
+import { createDatabase } from './kysely.ts'
+import { createPublished } from './published.ts'
 import { Reader } from './reader.ts'
+import { migrateSchema } from './schema.ts'
 import { PostgresSearcher } from './searcher.ts'
 import { Shapes } from './shapes.ts'
+import { WriteQueue } from './write-queue.ts'
 
 /** Opens a database, and brings the service's own tables in it up to date. */
-export async function openPostgres(url: string, events: StorageEvents = {}): Promise<Storage> {
+export async function openStorage(url: string, events: StorageEvents = {}): Promise<Storage> {
   try {
-    await Connection.with(url, layOut)
+    await Connection.with(url, migrateSchema)
     const storage = new PostgresStorage(url, events)
     await storage.begin()
     return storage
@@ -47,13 +47,13 @@ export async function openPostgres(url: string, events: StorageEvents = {}): Pro
 }
 
 /** Opens a database to look at it, and closes it again: nothing can be changed. */
-export async function inspectPostgres<Result>(url: string, look: (db: Database) => Promise<Result>): Promise<Result> {
+export async function inspect<Result>(url: string, look: (db: Database) => Promise<Result>): Promise<Result> {
   const work = async (connection: Connection) => {
     await connection.onlyRead()
-    return look(kyselyOver((query) => connection.runOnce(query)))
+    return look(createDatabase((query) => connection.runOnce(query)))
   }
   return Connection.with(url, work).catch((error) => {
-    throw explainOpening(url, faultOf(error))
+    throw explainOpening(url, toFault(error))
   })
 }
 
@@ -71,13 +71,13 @@ const SIZE = 'SELECT pg_database_size(current_database()) AS bytes'
 class PostgresStorage implements Storage {
   readonly db: Database
   readonly dialect = DIALECT
-  readonly published: Published
+  readonly published: PublishedModels
   readonly #url: string
   readonly #reader: Reader
-  readonly #groups: Groups
+  readonly #groups: WriteQueue
   readonly #searches: Searches
-  readonly #walks: Walks
-  readonly #asides: Asides
+  readonly #walks: RowStreams
+  readonly #asides: JobPool
   readonly #shapes: Shapes
   readonly #events: StorageEvents
   readonly #stopFolding: () => void
@@ -93,16 +93,16 @@ class PostgresStorage implements Storage {
     )
     this.#reader = new Reader(url)
     this.#shapes = new Shapes(this.#reader)
-    this.published = publishedIn(this.#reader)
-    this.#groups = new Groups(url, (units, milliseconds) => {
+    this.published = createPublished(this.#reader)
+    this.#groups = new WriteQueue(url, (units, milliseconds) => {
       // Before anybody is answered: nobody misses what they have written.
       this.#reader.lookAgain()
       events.onCommit?.(units, milliseconds)
     })
     this.#searches = new Searches((onDeath) => new PostgresSearcher(url, onDeath), QUICK, SLOW)
-    this.#walks = new Walks((way) => startThread(import.meta.resolve('./row-stream-thread.ts'), { url, ...way }))
-    this.#asides = new Asides(() => startThread(import.meta.resolve('./job-thread.ts'), { url }))
-    this.db = kyselyOver(async (query) => {
+    this.#walks = new RowStreams((way) => startThread(import.meta.resolve('./row-stream-thread.ts'), { url, ...way }))
+    this.#asides = new JobPool(() => startThread(import.meta.resolve('./job-thread.ts'), { url }))
+    this.db = createDatabase(async (query) => {
       if (isRead(query)) return this.#reader.all(query)
       const [rows] = await this.write({ steps: [query] })
       return rows as Row[]
@@ -121,7 +121,7 @@ class PostgresStorage implements Storage {
     return this.#reader.first(statement)
   }
 
-  readUpTo(statement: Statement, bytes: number): Promise<Found> {
+  readUpTo(statement: Statement, bytes: number): Promise<SearchResult> {
     return this.#reader.upTo(statement, bytes)
   }
 
@@ -129,11 +129,11 @@ class PostgresStorage implements Storage {
     return this.#shapes.of(table)
   }
 
-  lookAtShapes(): Promise<void> {
+  refreshShapes(): Promise<void> {
     return this.#shapes.look()
   }
 
-  moment(): number {
+  snapshotId(): number {
     return this.#reader.moment()
   }
 
@@ -142,7 +142,7 @@ class PostgresStorage implements Storage {
     return row?.settled as number
   }
 
-  async figures(): Promise<Figures> {
+  async stats(): Promise<StorageStats> {
     const row = await this.#reader.first({ sql: SIZE, parameters: [] })
     const { retries } = this.#groups
     return { database: row?.bytes as number, log: 0, connections: Connection.count, retries }
@@ -155,26 +155,31 @@ class PostgresStorage implements Storage {
 
   /** All nodes have the same: who comes first makes it. */
   async #makeSecret(): Promise<string> {
-    await this.keepSecret(randomBytes(32).toString('base64url'))
+    await this.setSecret(randomBytes(32).toString('base64url'))
     const row = await this.readOne({ sql: SECRET, parameters: [] })
     return row?.secret as string
   }
 
-  async keepSecret(secret: string): Promise<void> {
+  async setSecret(secret: string): Promise<void> {
     const keep = { sql: `INSERT INTO dossier_secret SELECT ? WHERE NOT EXISTS (${SECRET})`, parameters: [secret] }
     await this.write({ steps: [keep], alone: 'secret' })
   }
 
-  search(statement: Statement, seeker: Seeker): Promise<Found> {
+  search(statement: Statement, seeker: SearchOptions): Promise<SearchResult> {
     return this.#searches.search(statement, seeker)
   }
 
-  walk<Input>(statement: Statement, text: TextOf<Input>, input: Input, seeker: Seeker): AsyncGenerator<Piece> {
-    return this.#walks.walk(statement, text, input, seeker)
+  streamRows<Input>(
+    statement: Statement,
+    text: RowFormatter<Input>,
+    input: Input,
+    seeker: SearchOptions,
+  ): AsyncGenerator<Chunk> {
+    return this.#walks.stream(statement, text, input, seeker)
   }
 
-  goesThrough(statement: Statement, table: string): Promise<boolean> {
-    return goesThrough(this.#url, statement, table)
+  needsScan(statement: Statement, table: string): Promise<boolean> {
+    return needsScan(this.#url, statement, table)
   }
 
   write(unit: Unit): Promise<Row[][]> {
@@ -189,7 +194,7 @@ class PostgresStorage implements Storage {
     return result
   }
 
-  study<Input, Result>(
+  runReadJob<Input, Result>(
     job: Job<Input, Result>,
     input: Input,
     onProgress?: (progress: Progress) => void,

@@ -15,12 +15,12 @@ interface Node {
 const AS_IF_LARGE = 'SET enable_seqscan = off; SET enable_bitmapscan = off'
 
 /** Whether a statement has to go through a whole table, or sort it, whatever the planner thinks of its size. */
-export function goesThrough(url: string, { sql, parameters }: Statement, table: string): Promise<boolean> {
+export function needsScan(url: string, { sql, parameters }: Statement, table: string): Promise<boolean> {
   return Connection.with(url, async (connection) => {
     await connection.runOnce({ sql: AS_IF_LARGE, parameters: [] })
     const rows = await connection.runOnce({ sql: `EXPLAIN (FORMAT JSON) ${sql}`, parameters })
     const [{ 'QUERY PLAN': plans }] = rows as unknown as [{ 'QUERY PLAN': [{ Plan: Node }] }]
-    return nodesOf(plans[0].Plan).some((node) => isThrough(node, table))
+    return allNodes(plans[0].Plan).some((node) => isThrough(node, table))
   })
 }
 
@@ -31,4 +31,4 @@ function isThrough(node: Node, table: string): boolean {
   return node['Node Type'] === 'Seq Scan' || (node['Index Cond'] === undefined && node.Filter !== undefined)
 }
 
-const nodesOf = (node: Node): Node[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)]
+const allNodes = (node: Node): Node[] => [node, ...(node.Plans ?? []).flatMap(allNodes)]

@@ -1,4 +1,4 @@
-import { anotherShape, DatabaseError, StorageFault } from '../storage.ts'
+import { DatabaseError, StorageFault, staleShape } from '../storage.ts'
 
 /** What a function of ours raises where a unit was made for another shape of a table. */
 export const STALE = 'DS001'
@@ -19,18 +19,18 @@ interface PostgresError {
 }
 
 /** What PostgreSQL says → what the house says. Any other error as it is. */
-export function faultOf(error: unknown): unknown {
+export function toFault(error: unknown): unknown {
   const { code = '', message, constraint } = error as PostgresError
   if (error instanceof StorageFault) return error
   if (code === '23505') return new StorageFault('taken', message, takenIn(String(constraint)))
   if (code === '23503') return new StorageFault('dangling', message)
-  if (code === '54011' || /^row is too big/.test(message)) return new StorageFault('wide', message)
-  if (code === '54000') return new StorageFault('long', message)
+  if (code === '54011' || /^row is too big/.test(message)) return new StorageFault('row-too-wide', message)
+  if (code === '54000') return new StorageFault('index-too-long', message)
   if (code === '22021') return new StorageFault('unfit', message)
-  if (code === STALE) return anotherShape()
+  if (code === STALE) return staleShape()
   if (DAMAGED.includes(code)) return new StorageFault('damaged', message)
   if (code === '53100') return new StorageFault('full', `There is no room left to store this (${message}).`)
-  if (code === '42703' || code === '42P01') return new StorageFault('gone', message)
+  if (code === '42703' || code === '42P01') return new StorageFault('missing-table', message)
   if (code === '57014') return new StorageFault('slow', 'The search took too long.')
   if (BUSY.includes(code) || isLost(error))
     return new StorageFault('busy', `The database cannot be used now (${message}).`)
@@ -66,7 +66,7 @@ export const isHeld = (error: unknown): boolean => (error as PostgresError).code
 export function explainOpening(url: string, error: unknown): unknown {
   if (error instanceof DatabaseError) return error
   const { code = '', message } = error as PostgresError
-  const place = placeOf(url)
+  const place = hostAndName(url)
   const cannot = (why: string) => new DatabaseError(`The database at ${place} cannot be used: ${why}`)
   if (code === '28P01' || code === '28000') return cannot(`the user is not let in (${message}). Check DATABASE_URL.`)
   if (code === '3D000') return cannot(`there is no such database (${message}). Create it, or check DATABASE_URL.`)
@@ -77,7 +77,7 @@ export function explainOpening(url: string, error: unknown): unknown {
 }
 
 /** Where a database is, without the password. */
-function placeOf(url: string): string {
+function hostAndName(url: string): string {
   const { host, pathname } = new URL(url)
   return `${host}${pathname}`
 }

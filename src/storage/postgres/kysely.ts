@@ -1,11 +1,11 @@
 import { PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler } from 'kysely'
-import { type Execute, kyselyWith, type Speech } from '../kysely.ts'
+import { createKysely, type Execute, type KyselyParts } from '../kysely.ts'
 import { DIALECT } from './dialect.ts'
 
-const SPEECH: Speech = {
+const SPEECH: KyselyParts = {
   createAdapter: () => new PostgresAdapter(),
   createIntrospector: (db) => new PostgresIntrospector(db),
   createQueryCompiler: () => new PostgresQueryCompiler(),
 }
 
-export const kyselyOver = (execute: Execute) => kyselyWith(SPEECH, DIALECT, execute)
+export const createDatabase = (execute: Execute) => createKysely(SPEECH, DIALECT, execute)

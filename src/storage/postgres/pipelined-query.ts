@@ -45,7 +45,7 @@ const Query = pg.Query as unknown as new (text: string) => object
  * Statements that are sent in one go and answered in one go: the driver alone sends each by itself, and has each of them
  * described anew. Nothing is carried out that comes after one that has failed.
  */
-export class Exchange extends Query {
+export class PipelinedQuery extends Query {
   /** Called when all has been answered; where there is an error, with the results of the statements before it. */
   callback: (error: unknown, results: Row[][]) => void
   readonly #calls: Call[]
@@ -56,7 +56,7 @@ export class Exchange extends Query {
   #rows: Row[] = []
   #isCommitted = false
 
-  constructor(calls: Call[], ready: Ready, parserOf: ParserOf, callback: Exchange['callback']) {
+  constructor(calls: Call[], ready: Ready, parserOf: ParserOf, callback: PipelinedQuery['callback']) {
     super('')
     this.#calls = calls
     this.#ready = ready

@@ -1,10 +1,10 @@
 import { Memo } from '../../lib/memo.ts'
 
 /** Texts that are remembered, and how long they may be for that. */
-const MOST = 5000
+const MAX_REMEMBERED = 5000
 const LONGEST = 20_000
 
-const known = new Memo<string>(MOST, LONGEST)
+const known = new Memo<string>(MAX_REMEMBERED, LONGEST)
 
 /** What stands in quotes is left as it is. */
 const PARTS = /'(?:[^']|'')*'|"[^"]*"|\?/g

@@ -1,4 +1,4 @@
-import type { Published } from '../storage.ts'
+import type { PublishedModels } from '../storage.ts'
 import type { Reader } from './reader.ts'
 
 const GENERATION = 'SELECT coalesce(max(generation), 0) AS generation FROM dossier_models'
@@ -6,7 +6,7 @@ const LATEST = 'SELECT fingerprint, models FROM dossier_models ORDER BY generati
 const KNOWN = 'SELECT 1 FROM dossier_models WHERE fingerprint = ? LIMIT 1'
 
 /** The models that nodes have published. Whoever changes tables writes them down in the same transaction. */
-export const publishedIn = (reader: Reader): Published => ({
+export const createPublished = (reader: Reader): PublishedModels => ({
   generation: async () => (await reader.first({ sql: GENERATION, parameters: [] }))?.generation as number,
   latest: async () =>
     (await reader.first({ sql: LATEST, parameters: [] })) as { fingerprint: string; models: string } | undefined,

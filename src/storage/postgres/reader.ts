@@ -1,7 +1,7 @@
 import { takeUpTo } from '../size.ts'
-import type { Found, Row, Statement } from '../storage.ts'
-import { faultOf, isLost, isWorthAnotherTry } from './faults.ts'
-import { Shared } from './shared-connection.ts'
+import type { Row, SearchResult, Statement } from '../storage.ts'
+import { isLost, isWorthAnotherTry, toFault } from './faults.ts'
+import { SharedConnection } from './shared-connection.ts'
 
 /**
  * Connections that bounded looks share: each look goes out at once, and none takes long. Those at the service's own tables
@@ -17,22 +17,22 @@ const MOMENT_MS = 2
 
 /** Bounded looks. One that was lost with its connection is taken once more: nothing has come of it. */
 export class Reader {
-  readonly #own: Shared
-  readonly #connections: Shared[]
+  readonly #own: SharedConnection
+  readonly #connections: SharedConnection[]
   #next = 0
   #moment = 0
   #since = Number.NEGATIVE_INFINITY
 
   constructor(url: string) {
-    this.#own = new Shared(url, LIMITS)
-    this.#connections = Array.from({ length: CONNECTIONS }, () => new Shared(url, LIMITS))
+    this.#own = new SharedConnection(url, LIMITS)
+    this.#connections = Array.from({ length: CONNECTIONS }, () => new SharedConnection(url, LIMITS))
   }
 
   async all(statement: Statement): Promise<Row[]> {
     try {
       return await this.#run(statement)
     } catch (error) {
-      if (!isLost(error) && !isWorthAnotherTry(error)) throw faultOf(error)
+      if (!isLost(error) && !isWorthAnotherTry(error)) throw toFault(error)
       return this.#again(statement, error)
     }
   }
@@ -42,7 +42,7 @@ export class Reader {
     return row
   }
 
-  async upTo(statement: Statement, bytes: number): Promise<Found> {
+  async upTo(statement: Statement, bytes: number): Promise<SearchResult> {
     return takeUpTo(await this.all(statement), bytes)
   }
 
@@ -69,7 +69,7 @@ export class Reader {
 
   async #run(statement: Statement): Promise<Row[]> {
     const isOwn = OWN.test(statement.sql)
-    const shared = isOwn ? this.#own : (this.#connections[this.#next++ % CONNECTIONS] as Shared)
+    const shared = isOwn ? this.#own : (this.#connections[this.#next++ % CONNECTIONS] as SharedConnection)
     return (await shared.get()).run(statement)
   }
 
@@ -79,7 +79,7 @@ export class Reader {
       if (!isLost(lost)) this.renew()
       return await this.#run(statement)
     } catch (error) {
-      throw faultOf(error)
+      throw toFault(error)
     }
   }
 }

@@ -1,17 +1,17 @@
 import { workerData } from 'node:worker_threads'
-import { nobodyWaits, type Row, StorageFault } from '../storage.ts'
-import { walk } from '../row-stream-worker.ts'
-import type { Way } from '../row-streams.ts'
+import { streamRows } from '../row-stream-worker.ts'
+import type { RowStreamTask } from '../row-streams.ts'
+import { cancelled, type Row, StorageFault } from '../storage.ts'
 import { Connection } from './connection.ts'
-import { faultOf } from './faults.ts'
-import { KNOWN_SHAPES, requireShapes } from './known-shapes.ts'
+import { toFault } from './faults.ts'
+import { KNOWN_SHAPES, requireShapesSql } from './known-shapes.ts'
 
 /** Rows that are fetched at a time. */
 const ROWS = 200
 
-const { url, unwanted, task } = workerData as Way & { url: string }
+const { url, unwanted, task } = workerData as RowStreamTask & { url: string }
 
-async function* rowsOf(): AsyncGenerator<Row> {
+async function* readRows(): AsyncGenerator<Row> {
   const connection = await Connection.open(url)
   try {
     yield* ofOneMoment(connection)
@@ -24,13 +24,13 @@ async function* ofOneMoment(connection: Connection): AsyncGenerator<Row> {
   const say = (sql: string, parameters: readonly unknown[] = []) => connection.runOnce({ sql, parameters })
   const ends = performance.now() + task.ms
   await say('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
-  requireShapes(await connection.runOnce(KNOWN_SHAPES), task.shapes)
+  requireShapesSql(await connection.runOnce(KNOWN_SHAPES), task.shapes)
   await say(`SET LOCAL statement_timeout = ${Math.max(1, Math.ceil(task.ms))}`)
   await say(`DECLARE walk NO SCROLL CURSOR FOR ${task.sql}`, task.parameters)
   for (let isOver = false; !isOver; ) {
     const rows = await say(`FETCH ${ROWS} FROM walk`)
     for (const row of rows) {
-      if (Atomics.load(unwanted, 0) === task.id) throw nobodyWaits()
+      if (Atomics.load(unwanted, 0) === task.id) throw cancelled()
       if (performance.now() > ends) throw new StorageFault('slow', 'It took too long.')
       yield row
     }
@@ -38,4 +38,4 @@ async function* ofOneMoment(connection: Connection): AsyncGenerator<Row> {
   }
 }
 
-await walk(rowsOf, faultOf)
+await streamRows(readRows, toFault)

@@ -180,10 +180,10 @@ const FUNCTIONS = (fold: string) => `
 const LAYOUT = STEPS.length
 const OLDEST_SERVER = 150_000
 /** Whoever changes the service's own tables holds this lock. */
-export const LAYOUT_LOCK = 3_333_000_001
+export const SCHEMA_LOCK = 3_333_000_001
 
 /** Brings the service's own tables up to date, in one transaction: of two nodes, the second finds nothing left to do. */
-export async function layOut(connection: Connection): Promise<void> {
+export async function migrateSchema(connection: Connection): Promise<void> {
   const run = async (sql: string, parameters: unknown[] = []) => connection.runOnce({ sql, parameters })
   const [server] = await run(`SELECT current_setting('server_version_num')::bigint AS number, version() AS name`)
   const number = server?.number as number
@@ -191,7 +191,7 @@ export async function layOut(connection: Connection): Promise<void> {
     throw new DatabaseError(`PostgreSQL 15 or later is needed, and this is ${String(server?.name).split(' on ')[0]}.`)
   await run('BEGIN')
   try {
-    await run(`SELECT pg_advisory_xact_lock(${LAYOUT_LOCK})`)
+    await run(`SELECT pg_advisory_xact_lock(${SCHEMA_LOCK})`)
     await run('CREATE TABLE IF NOT EXISTS dossier_layout (layout bigint NOT NULL, functions text NOT NULL)')
     const [known] = await run('SELECT layout, functions FROM dossier_layout')
     const layout = (known?.layout as number | undefined) ?? 0

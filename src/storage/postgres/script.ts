@@ -33,6 +33,6 @@ export class Script {
 
 /** What a delete takes along may be in its way until all of it is gone: references are looked at right after it. */
 function around(step: Step): [Statement[], Statement[]] {
-  if (step.holds) return [[hold(step.holds)], []]
+  if (step.locks) return [[hold(step.locks)], []]
   return /^\s*delete/i.test(step.sql) ? [[DEFER], [HOLD]] : [[], []]
 }

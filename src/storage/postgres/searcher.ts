@@ -1,9 +1,9 @@
 import type { Searcher } from '../searches.ts'
 import { takeUpTo } from '../size.ts'
-import { type Found, nobodyWaits, type Row, type Seeker, type Statement } from '../storage.ts'
+import { cancelled, type Row, type SearchOptions, type SearchResult, type Statement } from '../storage.ts'
 import { Connection } from './connection.ts'
-import { faultOf } from './faults.ts'
-import { KNOWN_SHAPES, requireShapes } from './known-shapes.ts'
+import { toFault } from './faults.ts'
+import { KNOWN_SHAPES, requireShapesSql } from './known-shapes.ts'
 import { ROLLBACK } from './transaction.ts'
 
 /** How long after its time a search may still be answered. */
@@ -26,7 +26,7 @@ export class PostgresSearcher implements Searcher {
     this.#onDeath = onDeath
   }
 
-  async run(statement: Statement, ms: number, { bytes, shapes }: Seeker): Promise<Found> {
+  async run(statement: Statement, ms: number, { bytes, shapes }: SearchOptions): Promise<SearchResult> {
     this.#isStopped = false
     let deadline: NodeJS.Timeout | undefined
     const work = async () => {
@@ -35,14 +35,14 @@ export class PostgresSearcher implements Searcher {
       // The server ends it long before; unless nobody is there any more.
       deadline = setTimeout(() => connection.abandon(), ms + this.#graceMs).unref()
       const number = await connection.number()
-      if (this.#isStopped) throw nobodyWaits()
+      if (this.#isStopped) throw cancelled()
       this.#number = number
       return this.#search(connection, statement, ms, bytes, shapes)
     }
     return work()
       .catch((error) => {
         // To be cancelled and to run out of time are the same to the server.
-        throw this.#isStopped ? nobodyWaits() : faultOf(error)
+        throw this.#isStopped ? cancelled() : toFault(error)
       })
       .finally(() => {
         clearTimeout(deadline)
@@ -52,7 +52,13 @@ export class PostgresSearcher implements Searcher {
       })
   }
 
-  async #search(connection: Connection, statement: Statement, ms: number, bytes: number, shapes: Seeker['shapes']) {
+  async #search(
+    connection: Connection,
+    statement: Statement,
+    ms: number,
+    bytes: number,
+    shapes: SearchOptions['shapes'],
+  ) {
     const timeout = Math.max(1, Math.ceil(ms))
     const say = (sql: string) => ({ sql, parameters: [] })
     const limits = [say('BEGIN READ ONLY'), say(`SET LOCAL statement_timeout = ${timeout}`)]
@@ -61,7 +67,7 @@ export class PostgresSearcher implements Searcher {
     const { results, error } = await searched
     if (error) throw error
     const [, , known, found] = results as [Row[], Row[], Row[], Row[]]
-    requireShapes(known, shapes)
+    requireShapesSql(known, shapes)
     return takeUpTo(found, bytes)
   }
 

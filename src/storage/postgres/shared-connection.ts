@@ -1,7 +1,7 @@
 import { Connection, type Limits } from './connection.ts'
 
 /** A connection that many use at once. It is opened when it is first needed, and anew when it is lost. */
-export class Shared {
+export class SharedConnection {
   readonly #url: string
   readonly #limits: Limits
   #current: Promise<Connection> | undefined

@@ -10,17 +10,17 @@ export const ROLLBACK = { sql: 'ROLLBACK', parameters: [] }
 export const DEFER = { sql: 'SET CONSTRAINTS ALL DEFERRED', parameters: [] }
 export const HOLD = { sql: 'SET CONSTRAINTS ALL IMMEDIATE', parameters: [] }
 
-export const requireShape = (table: string, shape: string) => ({
+export const requireShapeStatement = (table: string, shape: string) => ({
   sql: 'SELECT dossier_require(?, ?)',
   parameters: [table, shape],
 })
 
-export const act = ({ by, as, batch }: Unit) => ({
+export const setActor = ({ by, as, batch }: Unit) => ({
   sql: 'SELECT dossier_act(?, ?, ?)',
   parameters: [by ?? null, as ?? null, batch ? 1 : 0],
 })
 
-export const hold = ({ table, id }: NonNullable<Step['holds']>) => ({
+export const hold = ({ table, id }: NonNullable<Step['locks']>) => ({
   sql: `SELECT 1 FROM "${table}" WHERE "id" = ? FOR UPDATE`,
   parameters: [id],
 })

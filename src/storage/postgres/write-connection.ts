@@ -1,14 +1,14 @@
-import { filledIn, isHanded } from '../step-refs.ts'
-import { sizeOf } from '../size.ts'
+import { rowBytes } from '../size.ts'
+import { isStepRef, resolveRefs } from '../step-refs.ts'
 import { type Row, type Statement, type Step, StorageFault, type Unit } from '../storage.ts'
 import type { Connection } from './connection.ts'
-import { faultOf, isHeld, isLost, isRefused, isWorthAnotherTry } from './faults.ts'
+import { isHeld, isLost, isRefused, isWorthAnotherTry, toFault } from './faults.ts'
 import { Script } from './script.ts'
-import { Shared } from './shared-connection.ts'
-import { act, BEGIN, COMMIT, HURRY, ROLLBACK, requireShape, waitFor } from './transaction.ts'
+import { SharedConnection } from './shared-connection.ts'
+import { BEGIN, COMMIT, HURRY, ROLLBACK, requireShapeStatement, setActor, waitFor } from './transaction.ts'
 
 /** What became of a unit. */
-export type Outcome = { rows: Row[][] } | { error: unknown }
+export type UnitOutcome = { rows: Row[][] } | { error: unknown }
 
 /**
  * How long a write waits for a row that somebody holds, how long a statement takes, and how long a transaction that was
@@ -23,18 +23,18 @@ const GROUP_TRIES = 4
 const TRIES = 5
 
 /** Whether a unit can share a transaction with others: one statement that needs nothing of what others return. */
-export const isPlain = ({ steps, batch, most, alone, silent }: Unit) =>
-  steps.length === 1 && !(steps[0] as Step).must && !batch && !silent && most === undefined && alone === undefined
+export const isPlain = ({ steps, batch, maxBytes, alone, silent }: Unit) =>
+  steps.length === 1 && !(steps[0] as Step).must && !batch && !silent && maxBytes === undefined && alone === undefined
 
 /** One connection that writes. Units that go together are sent in one go, and share a commit. */
-export class Lane {
-  readonly #shared: Shared
+export class WriteConnection {
+  readonly #shared: SharedConnection
   retries = 0
   /** the shapes that statements were last made for */
   readonly #shapes = new Map<string, string>()
 
   constructor(url: string) {
-    this.#shared = new Shared(url, LIMITS)
+    this.#shared = new SharedConnection(url, LIMITS)
   }
 
   close(): Promise<void> {
@@ -42,7 +42,7 @@ export class Lane {
   }
 
   /** Plain units together. One that fails is tried by itself, and the others without it: it takes no neighbour down. */
-  async group(units: Unit[], left = GROUP_TRIES, begin = [BEGIN]): Promise<Outcome[]> {
+  async group(units: Unit[], left = GROUP_TRIES, begin = [BEGIN]): Promise<UnitOutcome[]> {
     if (units.length === 1 || left === 0) return this.#eachAlone(units, begin)
     this.#renewFor(units)
     try {
@@ -58,8 +58,8 @@ export class Lane {
     }
   }
 
-  async #eachAlone(units: Unit[], begin: Statement[]): Promise<Outcome[]> {
-    const outcomes: Outcome[] = []
+  async #eachAlone(units: Unit[], begin: Statement[]): Promise<UnitOutcome[]> {
+    const outcomes: UnitOutcome[] = []
     for (const unit of units) outcomes.push(await this.#alone(unit, begin))
     return outcomes
   }
@@ -69,16 +69,19 @@ export class Lane {
     units: Unit[],
     connection: Connection,
     begin: Statement[],
-  ): Promise<{ outcomes?: Outcome[]; failed?: number | undefined; error?: unknown }> {
+  ): Promise<{ outcomes?: UnitOutcome[]; failed?: number | undefined; error?: unknown }> {
     const shapes = new Map(
       units.flatMap((unit) => Object.entries(unit.shapes ?? {})).map((one) => [one.join(' '), one]),
     )
-    const script = new Script([...begin, ...[...shapes.values()].map(([table, shape]) => requireShape(table, shape))])
+    const script = new Script([
+      ...begin,
+      ...[...shapes.values()].map(([table, shape]) => requireShapeStatement(table, shape)),
+    ])
     let acting: string | undefined
     for (const unit of units) {
       const { by = null, as = null } = unit
       const actor = JSON.stringify([by, as])
-      if (actor !== acting) script.statements.push(act(unit))
+      if (actor !== acting) script.statements.push(setActor(unit))
       acting = actor
       script.add(unit.steps[0] as Step)
     }
@@ -94,14 +97,14 @@ export class Lane {
     return { outcomes: returned.map((rows) => ({ rows: [rows] })) }
   }
 
-  async #alone(unit: Unit, begin: Statement[], tries = 1): Promise<Outcome> {
+  async #alone(unit: Unit, begin: Statement[], tries = 1): Promise<UnitOutcome> {
     const course = { isCommitting: false }
     try {
       return { rows: await this.#carryOut(unit, begin, course) }
     } catch (error) {
       // What was lost before its commit was sent has not been done.
       const isUndone = isWorthAnotherTry(error) || (isLost(error) && !course.isCommitting)
-      if (!isUndone || tries === TRIES) return { error: faultOf(error) }
+      if (!isUndone || tries === TRIES) return { error: toFault(error) }
     }
     this.retries++
     return this.#alone(unit, begin, tries + 1)
@@ -110,16 +113,16 @@ export class Lane {
   async #carryOut(unit: Unit, begin: Statement[], course: { isCommitting: boolean }): Promise<Row[][]> {
     this.#renewFor([unit])
     const connection = await this.#connect()
-    const { shapes = {}, steps, most = Number.POSITIVE_INFINITY, silent } = unit
+    const { shapes = {}, steps, maxBytes = Number.POSITIVE_INFINITY, silent } = unit
     const before: Statement[] = [
       ...begin,
-      ...Object.entries(shapes).map(([table, shape]) => requireShape(table, shape)),
+      ...Object.entries(shapes).map(([table, shape]) => requireShapeStatement(table, shape)),
     ]
     if (unit.alone !== undefined) before.push(waitFor(unit.alone))
-    before.push(act(unit))
+    before.push(setActor(unit))
     const results: Row[][] = []
     try {
-      await this.#steps(connection, before, steps, results, most)
+      await this.#steps(connection, before, steps, results, maxBytes)
     } catch (error) {
       throw await this.#undone(connection, error)
     }
@@ -137,14 +140,14 @@ export class Lane {
     let left = most
     for (let script = new Script(before); results.length < steps.length; script = new Script()) {
       const from = results.length
-      const isReady = (step: Step, nth: number) => nth === from || !step.parameters.some(isHanded)
+      const isReady = (step: Step, nth: number) => nth === from || !step.parameters.some(isStepRef)
       const to = steps.findIndex((step, nth) => nth >= from && !isReady(step, nth))
-      for (const step of steps.slice(from, to < 0 ? undefined : to)) script.add(filledIn(step, results))
+      for (const step of steps.slice(from, to < 0 ? undefined : to)) script.add(resolveRefs(step, results))
       const answered = await connection.runAll(script.statements)
       for (const rows of script.rowsOf(answered.results)) {
         const step = results.length
         if ((steps[step] as Step).must && rows.length === 0) throw missed(step)
-        for (const row of rows) left -= sizeOf(row)
+        for (const row of rows) left -= rowBytes(row)
         if (left < 0) throw new StorageFault('large', 'What it returns is too large.', { step })
         results.push(rows)
       }
@@ -175,22 +178,22 @@ export class Lane {
     try {
       return await this.#shared.get()
     } catch (error) {
-      throw faultOf(error)
+      throw toFault(error)
     }
   }
 }
 
-const missed = (step: number) => new StorageFault('missed', 'A step has found nothing.', { step })
+const missed = (step: number) => new StorageFault('no-row', 'A step has found nothing.', { step })
 
 const inDoubt = (error: unknown) =>
   new StorageFault(
-    'unsure',
+    'commit-unknown',
     `The connection was lost before it was known whether this was written (${(error as Error).message}).`,
   )
 
 /** A fault tells which step it was. */
 function atStep(error: unknown, step: number): unknown {
-  const fault = faultOf(error)
+  const fault = toFault(error)
   if (!(fault instanceof StorageFault) || isWorthAnotherTry(error) || isLost(error)) return error
   return new StorageFault(fault.kind, fault.message, { ...fault.details, step })
 }

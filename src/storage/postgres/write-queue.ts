@@ -1,6 +1,6 @@
+import { type PendingUnit, PendingUnits } from '../pending-units.ts'
 import { type Row, type StorageEvents, StorageFault, type Unit } from '../storage.ts'
-import { type Waiting, WaitingRoom } from '../pending-units.ts'
-import { isPlain, Lane, type Outcome } from './write-connection.ts'
+import { isPlain, type UnitOutcome, WriteConnection } from './write-connection.ts'
 
 /** Units that share a transaction, at most. */
 const MAX_GROUP = 64
@@ -14,17 +14,17 @@ type OnCommit = NonNullable<StorageEvents['onCommit']>
 type Kind = 'plain' | 'alone'
 
 /** Writes: units gather while the lanes are busy, so that groups grow as the database gets slower. */
-export class Groups {
-  readonly #room: WaitingRoom
+export class WriteQueue {
+  readonly #room: PendingUnits
   #turn: Kind = 'alone'
-  readonly #idle: Lane[]
-  readonly #lanes: Lane[]
+  readonly #idle: WriteConnection[]
+  readonly #lanes: WriteConnection[]
   readonly #onCommit: OnCommit
   #onIdle: (() => void) | undefined
 
   constructor(url: string, onCommit: OnCommit, patienceMs?: number) {
-    this.#room = new WaitingRoom(() => this.#serve(), { kindOf, patienceMs })
-    this.#lanes = Array.from({ length: LANES }, () => new Lane(url))
+    this.#room = new PendingUnits(() => this.#serve(), { unitKind, patienceMs })
+    this.#lanes = Array.from({ length: LANES }, () => new WriteConnection(url))
     this.#idle = [...this.#lanes]
     this.#onCommit = onCommit
   }
@@ -51,18 +51,18 @@ export class Groups {
     while (this.#idle.length > 0) {
       const group = this.#nextGroup()
       if (group.length === 0) break
-      void this.#run(this.#idle.pop() as Lane, group)
+      void this.#run(this.#idle.pop() as WriteConnection, group)
     }
     if (this.#room.size === 0 && this.#idle.length === LANES) this.#onIdle?.()
   }
 
-  async #run(lane: Lane, group: Waiting[]) {
+  async #run(lane: WriteConnection, group: PendingUnit[]) {
     const start = performance.now()
     try {
       const outcomes = await lane.group(group.map(({ unit }) => unit))
       this.#onCommit(group.length, performance.now() - start)
       for (const [index, { resolve, reject }] of group.entries()) {
-        const outcome = outcomes[index] as Outcome
+        const outcome = outcomes[index] as UnitOutcome
         if ('rows' in outcome) resolve(outcome.rows)
         else reject(outcome.error)
       }
@@ -75,10 +75,10 @@ export class Groups {
   }
 
   /** The kinds take turns. */
-  #nextGroup(): Waiting[] {
+  #nextGroup(): PendingUnit[] {
     if (this.#room.sizeOf(other(this.#turn)) > 0) this.#turn = other(this.#turn)
     const most = this.#turn === 'alone' ? 1 : MAX_GROUP
-    const group: Waiting[] = []
+    const group: PendingUnit[] = []
     let characters = 0
     while (group.length < most && characters < MAX_GROUP_CHARACTERS) {
       const one = this.#room.next(this.#turn)
@@ -91,4 +91,4 @@ export class Groups {
 }
 
 const other = (kind: Kind): Kind => (kind === 'alone' ? 'plain' : 'alone')
-const kindOf = (unit: Unit): Kind => (isPlain(unit) ? 'plain' : 'alone')
+const unitKind = (unit: Unit): Kind => (isPlain(unit) ? 'plain' : 'alone')

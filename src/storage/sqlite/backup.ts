@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { renameSync, rmSync } from 'node:fs'
 import Sqlite from 'better-sqlite3'
-import { type Database, DRAFT, type Progress, StorageFault } from '../storage.ts'
-import { keepPrivate } from './file-modes.ts'
+import { type Database, DRAFT_PREFIX, type Progress, StorageFault } from '../storage.ts'
+import { makePrivate } from './file-modes.ts'
 
 /** Pages copied at a time: a few milliseconds, between which others get their turn. */
 const PAGES = 500
@@ -13,7 +13,7 @@ const PAGES = 500
  */
 export async function backupDatabase(file: string, target: string, onProgress?: (progress: Progress) => void) {
   const draft = `${target}.${randomUUID()}.part`
-  keepPrivate(draft)
+  makePrivate(draft)
   const source = new Sqlite(file, { readonly: true, fileMustExist: true })
   try {
     source.exec('BEGIN')
@@ -53,7 +53,7 @@ export function checkCopy(file: string): void {
     const found = copy.pragma('integrity_check', { simple: true })
     if (found !== 'ok') throw damaged(`${file} is damaged: ${found}`)
     const references = copy.pragma('foreign_key_check') as { table: string }[]
-    const dangling = references.filter(({ table }) => !table.startsWith(DRAFT))
+    const dangling = references.filter(({ table }) => !table.startsWith(DRAFT_PREFIX))
     if (dangling.length > 0) throw damaged(`${file} is damaged: ${dangling.length} references lead nowhere.`)
   } finally {
     copy.close()

@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
+import type { RowStreams } from '../row-streams.ts'
 import type { Searches } from '../searches.ts'
-import type { Walks } from '../row-streams.ts'
 
 /** The write-ahead log starts over when nobody reads from it. Past this size, a moment is made in which nobody does. */
 const MAX_LOG_BYTES = 67_108_864
@@ -23,7 +23,7 @@ const AFTER_FAILURE_MS = 10_000
 
 interface Parts {
   searches: Pick<Searches, 'whileIdle'>
-  walks: Pick<Walks, 'hold' | 'release' | 'endSlow' | 'isUnderWay'>
+  walks: Pick<RowStreams, 'hold' | 'release' | 'endSlow' | 'isUnderWay'>
   /** Copies what is in the log into the database, as far as no reader is in the way; nobody waits for it. */
   copyLog(): Promise<unknown>
   /** Copies the rest, and starts the log over. */

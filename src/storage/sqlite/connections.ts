@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { DatabaseError } from '../storage.ts'
-import { LAYOUT, layOut } from './schema.ts'
-import { closeDataFolder, keepPrivate } from './file-modes.ts'
+import { makePrivate, restrictDataFolder } from './file-modes.ts'
+import { migrateSchema, SCHEMA_VERSION } from './schema.ts'
 
 export const databaseFile = (dataDir: string) => join(dataDir, 'dossier.db')
 
@@ -20,15 +20,15 @@ export function requireDatabase(dataDir: string, orElse = ''): string {
 
 /** The one connection that writes. It makes the file if there is none, and brings the service's own tables up to date. */
 export function openWriter(file: string): Sqlite.Database {
-  keepPrivate(file)
-  closeDataFolder(dirname(file))
+  makePrivate(file)
+  restrictDataFolder(dirname(file))
   const sqlite = new Sqlite(file)
-  if ((sqlite.pragma('user_version', { simple: true }) as number) > LAYOUT) throw tooNew(file)
+  if ((sqlite.pragma('user_version', { simple: true }) as number) > SCHEMA_VERSION) throw tooNew(file)
   sqlite.pragma('journal_mode = wal')
   // FULL: an answered write is on disk and survives a power cut.
   sqlite.pragma('synchronous = full')
   sqlite.pragma('foreign_keys = on')
-  layOut(sqlite)
+  migrateSchema(sqlite)
   return sqlite
 }
 

@@ -1,55 +1,55 @@
 import { once } from 'node:events'
 import { statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { Asides } from '../job-pool.ts'
+import { JobPool } from '../job-pool.ts'
 import { isRead } from '../kysely.ts'
-import { errorOf } from '../thread-errors.ts'
+import { RowStreams } from '../row-streams.ts'
 import { Searches } from '../searches.ts'
 import type {
+  Chunk,
   Database,
-  Figures,
-  Found,
   Job,
-  Piece,
   Progress,
   Row,
-  Seeker,
+  RowFormatter,
+  SearchOptions,
+  SearchResult,
   Statement,
   Storage,
   StorageEvents,
-  TextOf,
+  StorageStats,
   Unit,
 } from '../storage.ts'
-import { jobAt } from '../storage.ts'
+import { defineJob } from '../storage.ts'
+import { deserializeError } from '../thread-errors.ts'
 import { startThread } from '../threads.ts'
-import { Walks } from '../row-streams.ts'
 import { Checkpointer } from './checkpointer.ts'
 import { databaseFile, openReader, requireDatabase } from './connections.ts'
 import { DIALECT } from './dialect.ts'
 import { explainOpening } from './faults.ts'
-import { Groups } from './write-queue.ts'
-import { kyselyOver } from './kysely.ts'
+import { createDatabase } from './kysely.ts'
 import { Reader } from './reader.ts'
 import { SearchThread } from './searcher.ts'
-import { cookieSecret, keepSecret } from './secret.ts'
+import { cookieSecret, storeSecret } from './secret.ts'
 import { Statements } from './statements.ts'
-import type { Answer } from './writer-thread.ts'
+import { WriteQueue } from './write-queue.ts'
+import type { WriterAnswer } from './writer-thread.ts'
 
-const BACKUP = jobAt(import.meta.resolve('./backup.ts'))
-const CHECKPOINT = jobAt<{ file: string }, void>(import.meta.resolve('./checkpoint.ts'))
+const BACKUP = defineJob(import.meta.resolve('./backup.ts'))
+const CHECKPOINT = defineJob<{ file: string }, void>(import.meta.resolve('./checkpoint.ts'))
 
 /** Opens (or makes) the one database file of a data folder. */
 export async function openStorage(dataDir: string, events: StorageEvents = {}, maxLogBytes?: number): Promise<Storage> {
   const file = databaseFile(dataDir)
   const writer = startThread(import.meta.resolve('./writer-thread.ts'), { file })
   const [text] = await once(writer, 'message')
-  const answer: Answer = JSON.parse(text)
-  if ('trouble' in answer) throw errorOf(answer.trouble)
+  const answer: WriterAnswer = JSON.parse(text)
+  if ('trouble' in answer) throw deserializeError(answer.trouble)
   const reader = new Reader(openReader(file))
   const searches = new Searches((onDeath) => new SearchThread(file, onDeath))
-  const walks = new Walks((way) => startThread(import.meta.resolve('./row-stream-thread.ts'), { file, ...way }))
-  const asides = new Asides(() => startThread(import.meta.resolve('./job-thread.ts'), { file }))
-  const groups = new Groups(writer, (units, milliseconds, logBytes = 0) => {
+  const walks = new RowStreams((way) => startThread(import.meta.resolve('./row-stream-thread.ts'), { file, ...way }))
+  const asides = new JobPool(() => startThread(import.meta.resolve('./job-thread.ts'), { file }))
+  const groups = new WriteQueue(writer, (units, milliseconds, logBytes = 0) => {
     // Before anybody is answered: nobody misses what they have written.
     reader.lookAgain()
     events.onCommit?.(units, milliseconds)
@@ -69,7 +69,7 @@ export async function inspect<Result>(dataDir: string, look: (db: Database) => P
     const sqlite = openReader(file)
     const statements = new Statements(sqlite)
     try {
-      return await look(kyselyOver((query) => statements.run(query)))
+      return await look(createDatabase((query) => statements.run(query)))
     } finally {
       sqlite.close()
     }
@@ -81,10 +81,10 @@ export async function inspect<Result>(dataDir: string, look: (db: Database) => P
 interface Parts {
   file: string
   reader: Reader
-  groups: Groups
+  groups: WriteQueue
   searches: Searches
-  walks: Walks
-  asides: Asides
+  walks: RowStreams
+  asides: JobPool
   checkpointer: Checkpointer
 }
 
@@ -97,10 +97,10 @@ class SqliteStorage implements Storage {
   readonly dialect = DIALECT
   readonly #file: string
   readonly #reader: Reader
-  readonly #groups: Groups
+  readonly #groups: WriteQueue
   readonly #searches: Searches
-  readonly #walks: Walks
-  readonly #asides: Asides
+  readonly #walks: RowStreams
+  readonly #asides: JobPool
   readonly #checkpointer: Checkpointer
   #closed: Promise<void> | undefined
 
@@ -112,7 +112,7 @@ class SqliteStorage implements Storage {
     this.#walks = walks
     this.#asides = asides
     this.#checkpointer = checkpointer
-    this.db = kyselyOver(async (query) => {
+    this.db = createDatabase(async (query) => {
       if (isRead(query)) return reader.all(query)
       const [rows] = await this.write({ steps: [query] })
       return rows as Row[]
@@ -127,7 +127,7 @@ class SqliteStorage implements Storage {
     return this.#reader.first(statement)
   }
 
-  readUpTo(statement: Statement, bytes: number): Found {
+  readUpTo(statement: Statement, bytes: number): SearchResult {
     return this.#reader.upTo(statement, bytes)
   }
 
@@ -136,21 +136,26 @@ class SqliteStorage implements Storage {
   }
 
   /** They are looked at whenever one is asked for. */
-  async lookAtShapes(): Promise<void> {}
+  async refreshShapes(): Promise<void> {}
 
-  moment(): number {
+  snapshotId(): number {
     return this.#reader.moment()
   }
 
-  search(statement: Statement, seeker: Seeker): Promise<Found> {
+  search(statement: Statement, seeker: SearchOptions): Promise<SearchResult> {
     return this.#searches.search(statement, seeker)
   }
 
-  walk<Input>(statement: Statement, text: TextOf<Input>, input: Input, seeker: Seeker): AsyncGenerator<Piece> {
-    return this.#walks.walk(statement, text, input, seeker)
+  streamRows<Input>(
+    statement: Statement,
+    text: RowFormatter<Input>,
+    input: Input,
+    seeker: SearchOptions,
+  ): AsyncGenerator<Chunk> {
+    return this.#walks.stream(statement, text, input, seeker)
   }
 
-  goesThrough({ sql, parameters }: Statement, table: string): boolean {
+  needsScan({ sql, parameters }: Statement, table: string): boolean {
     const plan = this.#reader.all({ sql: `EXPLAIN QUERY PLAN ${sql}`, parameters }) as { detail: string }[]
     return plan.some(({ detail }) => detail === `SCAN ${table}` || detail.includes('TEMP B-TREE FOR ORDER BY'))
   }
@@ -169,7 +174,7 @@ class SqliteStorage implements Storage {
     }
   }
 
-  study<Input, Result>(
+  runReadJob<Input, Result>(
     job: Job<Input, Result>,
     input: Input,
     onProgress?: (progress: Progress) => void,
@@ -186,11 +191,11 @@ class SqliteStorage implements Storage {
     return cookieSecret(dirname(this.#file))
   }
 
-  keepSecret(secret: string): void {
-    keepSecret(dirname(this.#file), secret)
+  setSecret(secret: string): void {
+    storeSecret(dirname(this.#file), secret)
   }
 
-  figures(): Figures {
+  stats(): StorageStats {
     const bytes = (file: string) => statSync(file, { throwIfNoEntry: false })?.size ?? 0
     return { database: bytes(this.#file), log: bytes(`${this.#file}-wal`), connections: 0, retries: 0 }
   }

@@ -1,7 +1,7 @@
 import { DANGLING, DatabaseError, type FaultDetails, StorageFault } from '../storage.ts'
 
 /** What SQLite says → what the house says. Any other error as it is. */
-export function faultOf(error: unknown): unknown {
+export function toFault(error: unknown): unknown {
   const { code = '', message } = error as { code?: string; message: string }
   if (error instanceof StorageFault) return error
   if (code === 'SQLITE_CONSTRAINT_UNIQUE' || code === 'SQLITE_CONSTRAINT_PRIMARYKEY')
@@ -12,7 +12,7 @@ export function faultOf(error: unknown): unknown {
   if (code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED'))
     return new StorageFault('busy', `Another process is changing the database (${message}). Try again when it is done.`)
   if (code === 'SQLITE_ERROR' && /no such (column|table)|has no column/.test(message))
-    return new StorageFault('gone', message)
+    return new StorageFault('missing-table', message)
   return error
 }
 

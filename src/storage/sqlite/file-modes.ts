@@ -9,7 +9,7 @@ const FOR_OTHERS = 0o077
 const OURS = /^(?:dossier\.db|cookie-secret|backups$|imports$|\.git)/
 
 /** Makes a file that is to hold records, empty, if it is not there. SQLite gives its `-wal` and `-shm` the same mode. */
-export function keepPrivate(file: string): void {
+export function makePrivate(file: string): void {
   makeFolder(dirname(file))
   makeFile(file)
   // Earlier versions made them as the umask said.
@@ -26,7 +26,7 @@ function makeFile(file: string): void {
 }
 
 /** A data folder that is there already. One with other things in it is somebody else's as well. */
-export function closeDataFolder(folder: string): void {
+export function restrictDataFolder(folder: string): void {
   if (!readdirSync(folder).every((name) => OURS.test(name))) return
   for (const name of ['.', 'backups']) close(join(folder, name), 0o700)
   close(join(folder, 'cookie-secret'), 0o600)

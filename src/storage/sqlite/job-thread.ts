@@ -1,14 +1,14 @@
 import { workerData } from 'node:worker_threads'
-import { study } from '../job-worker.ts'
+import { runJobs } from '../job-worker.ts'
 import { openReader } from './connections.ts'
-import { faultOf } from './faults.ts'
-import { kyselyOver } from './kysely.ts'
+import { toFault } from './faults.ts'
+import { createDatabase } from './kysely.ts'
 import { Statements } from './statements.ts'
 
 function open() {
   const sqlite = openReader(workerData.file)
   const statements = new Statements(sqlite)
-  return { db: kyselyOver((query) => statements.run(query)), close: () => sqlite.close() }
+  return { db: createDatabase((query) => statements.run(query)), close: () => sqlite.close() }
 }
 
-study(open, faultOf)
+runJobs(open, toFault)

@@ -1,5 +1,5 @@
 import { SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from 'kysely'
-import { type Execute, kyselyWith, type Speech } from '../kysely.ts'
+import { createKysely, type Execute, type KyselyParts } from '../kysely.ts'
 import { DIALECT } from './dialect.ts'
 
 /** Kysely would serialise all queries of a one-connection dialect. */
@@ -9,10 +9,10 @@ class ManyConnections extends SqliteAdapter {
   }
 }
 
-const SPEECH: Speech = {
+const SPEECH: KyselyParts = {
   createAdapter: () => new ManyConnections(),
   createIntrospector: (db) => new SqliteIntrospector(db),
   createQueryCompiler: () => new SqliteQueryCompiler(),
 }
 
-export const kyselyOver = (execute: Execute) => kyselyWith(SPEECH, DIALECT, execute)
+export const createDatabase = (execute: Execute) => createKysely(SPEECH, DIALECT, execute)

@@ -9,7 +9,7 @@ const WINDOW = 65_536
 export function likeMatcher(pattern: string, alive: () => void): (text: string) => boolean {
   const fold = isAscii(pattern) ? foldAscii : foldAll
   const pieces = splitAtPercent(fold(pattern))
-  const [first, ...others] = pieces.map(sourceOf) as [string, ...string[]]
+  const [first, ...others] = pieces.map(patternSource) as [string, ...string[]]
   const last = others.pop()
   const start = new RegExp(`^(?:${first})${last === undefined ? '$' : ''}`, 'su')
   const middles = others.filter((source) => source !== '').map((source) => new RegExp(source, 'su'))
@@ -70,7 +70,7 @@ function splitAtPercent(pattern: string): string[] {
   return pieces
 }
 
-function sourceOf(piece: string): string {
+function patternSource(piece: string): string {
   return [...piece.matchAll(/\\([\s\S])|([\s\S])/gu)]
     .map(([, escaped, plain]) => (plain === '_' ? '.' : RegExp.escape((escaped ?? plain) as string)))
     .join('')

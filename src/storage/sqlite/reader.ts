@@ -1,7 +1,7 @@
 import type { Database as Sqlite } from 'better-sqlite3'
 import { takeUpTo } from '../size.ts'
-import type { Found, Row, Statement } from '../storage.ts'
-import { faultOf } from './faults.ts'
+import type { Row, SearchResult, Statement } from '../storage.ts'
+import { toFault } from './faults.ts'
 import { endRead, Statements } from './statements.ts'
 
 /** How long a moment lasts. */
@@ -35,7 +35,7 @@ export class Reader {
       this.#look()
       return this.#statements.of(sql).all(parameters) as Row[]
     } catch (error) {
-      throw faultOf(error)
+      throw toFault(error)
     }
   }
 
@@ -45,7 +45,7 @@ export class Reader {
       this.#look()
       return this.#statements.of(sql).get(parameters) as Row | undefined
     } catch (error) {
-      throw faultOf(error)
+      throw toFault(error)
     }
   }
 
@@ -62,12 +62,12 @@ export class Reader {
   }
 
   /** Its rows one by one, which takes twice as long, until they get too large. */
-  upTo({ sql, parameters }: Statement, bytes: number): Found {
+  upTo({ sql, parameters }: Statement, bytes: number): SearchResult {
     try {
       this.#look()
       return takeUpTo(this.#statements.of(sql).iterate(parameters) as Iterable<Row>, bytes)
     } catch (error) {
-      throw faultOf(error)
+      throw toFault(error)
     }
   }
 
@@ -110,7 +110,7 @@ export class Reader {
     try {
       this.#look()
     } catch (error) {
-      throw faultOf(error)
+      throw toFault(error)
     }
   }
 

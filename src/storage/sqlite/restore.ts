@@ -19,7 +19,7 @@ import { checkCopy } from './backup.ts'
 import { MODEL_TABLES } from './catalog.ts'
 import { databaseFile, tooNew } from './connections.ts'
 import { isDamage } from './faults.ts'
-import { LAYOUT, layOut } from './schema.ts'
+import { migrateSchema, SCHEMA_VERSION } from './schema.ts'
 
 /**
  * Puts a checked copy in the place of the database. Whenever it is cut short, the database is either the old one or the
@@ -65,7 +65,7 @@ function refuseNewer(copy: string, draft: string): void {
   const database = new Sqlite(draft, { readonly: true })
   const layout = database.pragma('user_version', { simple: true }) as number
   database.close()
-  if (layout > LAYOUT) throw tooNew(copy)
+  if (layout > SCHEMA_VERSION) throw tooNew(copy)
 }
 
 function keep(dataDir: string, file: string): string {
@@ -89,19 +89,19 @@ const gapNow = () => Date.now()
 function goOnAfter(draft: string, file: string): void {
   const copy = new Sqlite(draft)
   try {
-    layOut(copy)
+    migrateSchema(copy)
     const own = lastChange(copy)
     const lost = existsSync(file) ? numbersIn(file, own) : { last: 0, isLater: false }
     if (lost.isLater) copy.prepare('ATTACH DATABASE ? AS lost').run(file)
     const gap = gapNow()
     const goOn = copy.transaction(() => {
-      const given = Math.max(own?.change ?? 0, lost.last, sequenceOf(copy, 'main', 'dossier_changes'))
+      const given = Math.max(own?.change ?? 0, lost.last, readSequence(copy, 'main', 'dossier_changes'))
       setSequence(copy, 'dossier_changes', given + (lost.isLater ? 1 : gap))
       copy.prepare('INSERT INTO dossier_restores (change, gap) VALUES (?, ?)').run(own?.change ?? 0, gap)
       for (const table of copy.prepare(MODEL_TABLES).pluck().all() as string[]) {
-        const last = sequenceOf(copy, 'main', table)
+        const last = readSequence(copy, 'main', table)
         const isThere = lost.isLater && hasTable(copy, table)
-        setSequence(copy, table, isThere ? Math.max(last, sequenceOf(copy, 'lost', table)) : last + gap)
+        setSequence(copy, table, isThere ? Math.max(last, readSequence(copy, 'lost', table)) : last + gap)
         withoutTriggers(copy, table, () => raiseVersions(copy, table, isThere ? own?.change : undefined, gap))
       }
     })
@@ -142,7 +142,7 @@ function withoutTriggers(copy: Sqlite.Database, table: string, work: () => void)
 const hasTable = (copy: Sqlite.Database, name: string) =>
   copy.prepare(`SELECT 1 FROM lost.sqlite_schema WHERE type = 'table' AND name = ?`).get(name) !== undefined
 
-const sequenceOf = (database: Sqlite.Database, schema: 'main' | 'lost', table: string) =>
+const readSequence = (database: Sqlite.Database, schema: 'main' | 'lost', table: string) =>
   database
     .prepare(`SELECT coalesce(max(seq), 0) FROM ${schema}.sqlite_sequence WHERE name = ?`)
     .pluck()
@@ -163,7 +163,7 @@ function numbersIn(file: string, own: LastChange | undefined): { last: number; i
   const database = new Sqlite(file, { readonly: true })
   const numbers = { last: 0, isLater: false }
   try {
-    numbers.last = Math.max(lastChange(database)?.change ?? 0, sequenceOf(database, 'main', 'dossier_changes'))
+    numbers.last = Math.max(lastChange(database)?.change ?? 0, readSequence(database, 'main', 'dossier_changes'))
     const same = database.prepare('SELECT 1 FROM dossier_changes WHERE change = ? AND at = ?').get(own?.change, own?.at)
     numbers.isLater = same !== undefined
   } catch {

@@ -1,13 +1,13 @@
 import { workerData } from 'node:worker_threads'
+import { streamRows } from '../row-stream-worker.ts'
 import type { Row } from '../storage.ts'
-import { walk } from '../row-stream-worker.ts'
 import { openReader } from './connections.ts'
-import { faultOf } from './faults.ts'
+import { toFault } from './faults.ts'
 import { Search } from './search.ts'
 
 const { file, unwanted, task } = workerData
 
-function* rowsOf(): Generator<Row> {
+function* readRows(): Generator<Row> {
   const sqlite = openReader(file)
   try {
     yield* new Search(sqlite, unwanted).rows(task)
@@ -16,4 +16,4 @@ function* rowsOf(): Generator<Row> {
   }
 }
 
-await walk(rowsOf, faultOf)
+await streamRows(readRows, toFault)

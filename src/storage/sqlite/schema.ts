@@ -86,16 +86,16 @@ const STEPS: readonly string[] = [
 ]
 
 /** The layout of today. A file of a later one is not touched. */
-export const LAYOUT = STEPS.length
+export const SCHEMA_VERSION = STEPS.length
 
 /** Brings the tables up to date, in one transaction: of two processes, the second finds nothing left to do. */
-export function layOut(sqlite: Sqlite): void {
+export function migrateSchema(sqlite: Sqlite): void {
   const layout = () => sqlite.pragma('user_version', { simple: true }) as number
-  if (layout() === LAYOUT) return
+  if (layout() === SCHEMA_VERSION) return
   const catchUp = sqlite.transaction(() => {
     // A file of the first layout may lack tables that came with it later: that step is for all.
     for (const step of [STEPS[0] as string, ...STEPS.slice(Math.max(1, layout()))]) sqlite.exec(step)
-    sqlite.pragma(`user_version = ${LAYOUT}`)
+    sqlite.pragma(`user_version = ${SCHEMA_VERSION}`)
   })
   catchUp.immediate()
 }

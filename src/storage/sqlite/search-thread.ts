@@ -1,24 +1,24 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
-import { type Trouble, troubleOf } from '../thread-errors.ts'
-import type { Task } from '../searches.ts'
-import type { Found } from '../storage.ts'
-import { standBack } from '../threads.ts'
+import type { SearchTask } from '../searches.ts'
+import type { SearchResult } from '../storage.ts'
+import { type SerializedError, serializeError } from '../thread-errors.ts'
+import { lowerPriority } from '../threads.ts'
 import { openReader } from './connections.ts'
-import { faultOf } from './faults.ts'
+import { toFault } from './faults.ts'
 import { Search } from './search.ts'
 
-export type SearchAnswer = { found: Found } | { trouble: Trouble }
+export type SearchAnswer = { found: SearchResult } | { trouble: SerializedError }
 
-standBack()
+lowerPriority()
 const port = parentPort as MessagePort
 const sqlite = openReader(workerData.file)
 const search = new Search(sqlite, workerData.unwanted)
 
-function answerTo(task: Task): SearchAnswer {
+function answerTo(task: SearchTask): SearchAnswer {
   try {
     return { found: search.run(task) }
   } catch (error) {
-    return { trouble: troubleOf(faultOf(error)) }
+    return { trouble: serializeError(toFault(error)) }
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Database as Sqlite } from 'better-sqlite3'
-import type { Task } from '../searches.ts'
+import type { SearchTask } from '../searches.ts'
 import { takeUpTo } from '../size.ts'
-import { anotherShape, type Found, nobodyWaits, type Row, StorageFault } from '../storage.ts'
+import { cancelled, type Row, type SearchResult, StorageFault, staleShape } from '../storage.ts'
 import { likeMatcher } from './like.ts'
 import { endRead, Statements } from './statements.ts'
 
@@ -10,7 +10,7 @@ export class Search {
   readonly #sqlite: Sqlite
   readonly #statements: Statements
   readonly #unwanted: Int32Array
-  #task: Task | undefined
+  #task: SearchTask | undefined
   #ends = 0
   #like: { pattern: string; matches: (text: string) => boolean } | undefined
 
@@ -27,12 +27,12 @@ export class Search {
     )
   }
 
-  run(task: Task): Found {
+  run(task: SearchTask): SearchResult {
     return takeUpTo(this.rows(task), task.bytes)
   }
 
   /** All of them, of one moment, as they are asked for. */
-  *rows(task: Task): Generator<Row> {
+  *rows(task: SearchTask): Generator<Row> {
     this.#task = task
     this.#ends = performance.now() + task.ms
     this.#stayAlive()
@@ -49,14 +49,14 @@ export class Search {
   }
 
   /** In the very moment in which is searched. */
-  #checkShapes({ shapes }: Task) {
+  #checkShapes({ shapes }: SearchTask) {
     const known = this.#statements.of('SELECT shape FROM dossier_tables WHERE tbl = ?').pluck()
-    for (const [table, shape] of Object.entries(shapes)) if (known.get(table) !== shape) throw anotherShape()
+    for (const [table, shape] of Object.entries(shapes)) if (known.get(table) !== shape) throw staleShape()
   }
 
   /** Asked in the middle of a statement: throwing is what ends it. */
   #stayAlive() {
-    if (Atomics.load(this.#unwanted, 0) === this.#task?.id) throw nobodyWaits()
+    if (Atomics.load(this.#unwanted, 0) === this.#task?.id) throw cancelled()
     if (performance.now() > this.#ends) throw new StorageFault('slow', 'The search took too long.')
   }
 

@@ -1,7 +1,7 @@
 import type { Worker } from 'node:worker_threads'
-import { errorOf, troubleOf } from '../thread-errors.ts'
-import type { Searcher, Task } from '../searches.ts'
-import { type Found, type Seeker, type Statement, StorageFault } from '../storage.ts'
+import type { Searcher, SearchTask } from '../searches.ts'
+import { type SearchOptions, type SearchResult, type Statement, StorageFault } from '../storage.ts'
+import { deserializeError, serializeError } from '../thread-errors.ts'
 import { startThread } from '../threads.ts'
 import type { SearchAnswer } from './search-thread.ts'
 
@@ -19,16 +19,16 @@ export class SearchThread implements Searcher {
     this.#thread.on('message', (text: string) => this.#done?.(JSON.parse(text)))
     this.#thread.on('error', () => {
       onDeath()
-      this.#done?.({ trouble: troubleOf(new StorageFault('busy', 'A search thread has died.')) })
+      this.#done?.({ trouble: serializeError(new StorageFault('busy', 'A search thread has died.')) })
     })
   }
 
-  run({ sql, parameters }: Statement, ms: number, { bytes, shapes }: Seeker): Promise<Found> {
-    const task: Task = { id: ++this.#last, sql, parameters, ms, bytes, shapes }
+  run({ sql, parameters }: Statement, ms: number, { bytes, shapes }: SearchOptions): Promise<SearchResult> {
+    const task: SearchTask = { id: ++this.#last, sql, parameters, ms, bytes, shapes }
     return new Promise((resolve, reject) => {
       this.#done = (answer) => {
         if ('found' in answer) resolve(answer.found)
-        else reject(errorOf(answer.trouble))
+        else reject(deserializeError(answer.trouble))
       }
       this.#thread.postMessage(JSON.stringify(task))
     })

@@ -14,7 +14,7 @@ export function cookieSecret(dataDir: string): string {
   return secret
 }
 
-export const keepSecret = (dataDir: string, secret: string) => makeSecret(join(dataDir, 'cookie-secret'), secret)
+export const storeSecret = (dataDir: string, secret: string) => makeSecret(join(dataDir, 'cookie-secret'), secret)
 
 /** Written aside and linked into place: of two processes that start at once one wins, and neither reads half a secret. */
 function makeSecret(file: string, secret = randomBytes(32).toString('base64url')): void {

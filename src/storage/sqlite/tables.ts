@@ -1,4 +1,4 @@
-import { joined } from '../joined.ts'
+import { concatSql } from '../joined.ts'
 import { DANGLING, type TableDialect } from '../storage.ts'
 import { hasColumn, hasTable, modelTables, readColumns, readTable, readTriggers } from './catalog.ts'
 import { decimalKeySql } from './decimal.ts'
@@ -8,14 +8,14 @@ import { numberTextSql } from './number-text.ts'
 export const TABLES: TableDialect = {
   altersInPlace: false,
   isShared: false,
-  longestName: Number.POSITIVE_INFINITY,
-  mostColumns: 2000,
+  maxNameBytes: Number.POSITIVE_INFINITY,
+  maxColumns: 2000,
   // AUTOINCREMENT: an id is never used again, even after a delete and a restart.
   systemColumns: ['"id" INTEGER PRIMARY KEY AUTOINCREMENT', '"version" INTEGER NOT NULL DEFAULT 0'],
   // SQLite only derives an affinity from it: the house's words say what a column means, also to a person at the shell.
-  typeOf: (word) => word,
+  columnType: (word) => word,
   generated: (expression) => `GENERATED ALWAYS AS (${expression}) VIRTUAL`,
-  remark: () => [],
+  comment: () => [],
   refersTo: (table, onDelete) => `REFERENCES "${table}" ("id") ON DELETE ${onDelete}`,
   indexed: (key) => key,
   decimalKey: decimalKeySql,
@@ -34,12 +34,12 @@ export const TABLES: TableDialect = {
   },
 
   jsonList(items) {
-    const list = joined(items.map(({ when, json }) => `CASE WHEN ${when} THEN ',' || ${json} ELSE '' END`))
+    const list = concatSql(items.map(({ when, json }) => `CASE WHEN ${when} THEN ',' || ${json} ELSE '' END`))
     return `'[' || substr(${list}, 2) || ']'`
   },
 
   now: `strftime('%Y-%m-%dT%H:%M:%fZ', 'now')`,
-  acting: {
+  actor: {
     by: '(SELECT username FROM dossier_actor)',
     operation: '(SELECT operation FROM dossier_actor)',
     batch: '(SELECT batch FROM dossier_actor)',
@@ -48,7 +48,7 @@ export const TABLES: TableDialect = {
     `CREATE TRIGGER "${name}" ${when} ${event} ON "${on}" BEGIN ${body}; END`,
   createTrigger: ({ sql }) => sql,
   dropTrigger: ({ name }) => `DROP TRIGGER "${name}"`,
-  beforeNote: '',
+  beforeJournal: '',
   count: (table, block, by) =>
     by === 1
       ? `INSERT INTO dossier_counts VALUES ('${table}', ${block}, 1) ON CONFLICT DO UPDATE SET live = live + 1`
@@ -56,14 +56,14 @@ export const TABLES: TableDialect = {
   refuseIf: (condition) => `SELECT RAISE(ABORT, '${DANGLING}') WHERE ${condition}`,
   dropTable: (table) => `DROP TABLE "${table}"`,
   // Who changes tables is alone.
-  holdStill: () => [],
+  lockTable: () => [],
   lastNumber: (table) => `SELECT coalesce(max(seq), 0) AS last FROM sqlite_sequence WHERE name = '${table}'`,
-  goOnFrom: (table, _column, number) => [
+  setLastNumber: (table, _column, number) => [
     `DELETE FROM sqlite_sequence WHERE name = '${table}'`,
     `INSERT INTO sqlite_sequence (name, seq) VALUES ('${table}', ${number})`,
   ],
   // Readers look again when the schema's number changes, which this does also where no table was touched.
-  tellShapes: ['CREATE TABLE dossier_shapes_changed (x)', 'DROP TABLE dossier_shapes_changed'],
+  notifyShapes: ['CREATE TABLE dossier_shapes_changed (x)', 'DROP TABLE dossier_shapes_changed'],
 
   readTable,
   modelTables,

@@ -1,10 +1,10 @@
 import type { Worker } from 'node:worker_threads'
-import { errorOf, type Trouble, troubleOf } from '../thread-errors.ts'
+import { type PendingUnit, PendingUnits } from '../pending-units.ts'
 import { type Job, type Row, StorageFault, type Unit } from '../storage.ts'
-import { type Waiting, WaitingRoom } from '../pending-units.ts'
+import { deserializeError, type SerializedError, serializeError } from '../thread-errors.ts'
 import { pack } from './packed.ts'
-import type { Outcome } from './writer.ts'
-import type { Answer, Question } from './writer-thread.ts'
+import type { UnitOutcome } from './writer.ts'
+import type { WriterAnswer, WriterRequest } from './writer-thread.ts'
 
 /** Told of every group: how many units shared the commit, how long it took, and at times how large the log is. */
 export type OnGroup = (units: number, milliseconds: number, logBytes: number | undefined) => void
@@ -17,16 +17,16 @@ const MAX_GROUP_CHARACTERS = 1_000_000
 const LARGE = 65_536
 
 /** Returns whether more answers to the same question will come. */
-type OnAnswer = (answer: Answer) => boolean
+type OnAnswer = (answer: WriterAnswer) => boolean
 
 /**
  * The serving thread's end of the writer thread. Units gather while the writer is busy with the group before, so that
  * groups grow as the disk gets slower; nobody here ever waits for the disk.
  */
-export class Groups {
+export class WriteQueue {
   readonly #thread: Worker
   readonly #onGroup: OnGroup
-  readonly #room: WaitingRoom
+  readonly #room: PendingUnits
   /** what the writer is at, told of each answer, and whether more will come; jobs have their turn between groups */
   #underWay: OnAnswer | undefined
   readonly #jobs: (() => void)[] = []
@@ -37,8 +37,8 @@ export class Groups {
   constructor(thread: Worker, onGroup: OnGroup, patienceMs?: number) {
     this.#thread = thread
     this.#onGroup = onGroup
-    const kindOf = (_unit: Unit, size: number) => (size > LARGE ? 'large' : 'small')
-    this.#room = new WaitingRoom(() => this.#goOn(), { kindOf, patienceMs })
+    const unitKind = (_unit: Unit, size: number) => (size > LARGE ? 'large' : 'small')
+    this.#room = new PendingUnits(() => this.#goOn(), { unitKind, patienceMs })
     thread.on('message', (text: string) => {
       if ((this.#underWay as OnAnswer)(JSON.parse(text))) return
       this.#underWay = undefined
@@ -47,9 +47,9 @@ export class Groups {
     // Nothing can be written any more: all are told, and whoever watches the process starts another one.
     thread.on('error', (error) => {
       this.#isDead = true
-      const trouble = troubleOf(new StorageFault('busy', 'The writer has died.'))
+      const trouble = serializeError(new StorageFault('busy', 'The writer has died.'))
       this.#underWay?.({ trouble })
-      this.#room.close(errorOf(trouble))
+      this.#room.close(deserializeError(trouble))
       throw error
     })
   }
@@ -69,7 +69,7 @@ export class Groups {
   }
 
   /** Something that has its turn between two groups. */
-  #between<Result>(question: Question, beforeCommit?: () => void): Promise<Result> {
+  #between<Result>(question: WriterRequest, beforeCommit?: () => void): Promise<Result> {
     return new Promise((resolve, reject) => {
       this.#jobs.push(() =>
         this.#ask(question, (answer) => {
@@ -78,7 +78,7 @@ export class Groups {
             this.#thread.postMessage('commit')
             return true
           }
-          if ('trouble' in answer) reject(errorOf(answer.trouble))
+          if ('trouble' in answer) reject(deserializeError(answer.trouble))
           else resolve((answer as { result: Result }).result)
           return false
         }),
@@ -99,11 +99,11 @@ export class Groups {
   async close(): Promise<void> {
     if (this.#isDead) return
     const ended = new Promise((resolve) => this.#thread.once('exit', resolve))
-    this.#thread.postMessage(JSON.stringify({ close: true } satisfies Question))
+    this.#thread.postMessage(JSON.stringify({ close: true } satisfies WriterRequest))
     await ended
   }
 
-  #ask(question: Question, onAnswer: OnAnswer) {
+  #ask(question: WriterRequest, onAnswer: OnAnswer) {
     this.#underWay = onAnswer
     this.#thread.postMessage(JSON.stringify(question))
   }
@@ -122,28 +122,31 @@ export class Groups {
   #send() {
     const group = this.#nextGroup()
     let next = 0
-    const settle = ({ resolve, reject }: Waiting, outcome: Outcome) => {
+    const settle = ({ resolve, reject }: PendingUnit, outcome: UnitOutcome) => {
       if ('rows' in outcome) resolve(outcome.rows)
-      else reject(errorOf(outcome.trouble))
+      else reject(deserializeError(outcome.trouble))
     }
     this.#ask({ group: pack(group.map(({ unit }) => unit)) }, (answer) => {
       if ('committed' in answer) this.#onGroup(group.length, answer.committed.commitMs, answer.committed.logBytes)
-      else if ('outcomes' in answer) for (const outcome of answer.outcomes) settle(group[next++] as Waiting, outcome)
-      else for (const one of group.slice(next)) one.reject(errorOf((answer as { trouble: Trouble }).trouble))
+      else if ('outcomes' in answer)
+        for (const outcome of answer.outcomes) settle(group[next++] as PendingUnit, outcome)
+      else
+        for (const one of group.slice(next))
+          one.reject(deserializeError((answer as { trouble: SerializedError }).trouble))
       return next < group.length && !('trouble' in answer)
     })
   }
 
-  #nextGroup(): Waiting[] {
+  #nextGroup(): PendingUnit[] {
     const large = this.#isLargeTurn ? this.#room.next('large') : undefined
     this.#isLargeTurn = !large
     if (large) return [large]
     const small = this.#smallGroup()
-    return small.length > 0 ? small : [this.#room.next('large') as Waiting]
+    return small.length > 0 ? small : [this.#room.next('large') as PendingUnit]
   }
 
-  #smallGroup(): Waiting[] {
-    const group: Waiting[] = []
+  #smallGroup(): PendingUnit[] {
+    const group: PendingUnit[] = []
     let steps = 0
     let characters = 0
     while (steps < MAX_GROUP && characters < MAX_GROUP_CHARACTERS) {

@@ -1,30 +1,34 @@
 import { statSync } from 'node:fs'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
-import { type Trouble, troubleOf } from '../thread-errors.ts'
-import type { JobPlace } from '../storage.ts'
+import type { JobModule } from '../storage.ts'
+import { type SerializedError, serializeError } from '../thread-errors.ts'
 import { openWriter } from './connections.ts'
-import { explainOpening, faultOf } from './faults.ts'
+import { explainOpening, toFault } from './faults.ts'
 import { type Packed, unpack } from './packed.ts'
-import { type GroupOutcome, type Outcome, Writer } from './writer.ts'
+import { type GroupOutcome, type UnitOutcome, Writer } from './writer.ts'
 
 /** What the writer thread is asked, and what it answers, in order. */
-export type Question = { group: Packed } | { job: JobPlace; input: unknown } | { emptyLog: true } | { close: true }
-export type Answer =
+export type WriterRequest =
+  | { group: Packed }
+  | { job: JobModule; input: unknown }
+  | { emptyLog: true }
+  | { close: true }
+export type WriterAnswer =
   | { ready: true }
   /** a group: first this, then the outcomes in portions */
   | { committed: Omit<GroupOutcome, 'outcomes'> }
-  | { outcomes: Outcome[] }
+  | { outcomes: UnitOutcome[] }
   /** a job has done its work, and waits to be told to commit */
   | { isAboutToCommit: true }
   | { result: unknown }
-  | { trouble: Trouble }
+  | { trouble: SerializedError }
 
 /** Characters of a portion: the serving thread has to read it in one go. */
 const PORTION = 500_000
 
 const port = parentPort as MessagePort
 let commit: () => void
-const answer = (given: Answer) => port.postMessage(JSON.stringify(given))
+const answer = (given: WriterAnswer) => port.postMessage(JSON.stringify(given))
 
 function open(file: string): Writer {
   try {
@@ -50,7 +54,7 @@ function answerGroup({ outcomes, ...committed }: GroupOutcome): void {
   if (portion.length > 0) port.postMessage(`{"outcomes":[${portion.join(',')}]}`)
 }
 
-async function answerTo(writer: Writer, question: Question): Promise<void> {
+async function answerTo(writer: Writer, question: WriterRequest): Promise<void> {
   if ('group' in question) answerGroup(writer.group(unpack(question.group)))
   else if ('job' in question) {
     const { [question.job.name]: run } = await import(question.job.module)
@@ -76,9 +80,9 @@ try {
     if (text === 'commit') return commit()
     last = last
       .then(() => answerTo(writer, JSON.parse(text)))
-      .catch((error) => answer({ trouble: troubleOf(faultOf(error)) }))
+      .catch((error) => answer({ trouble: serializeError(toFault(error)) }))
   })
   answer({ ready: true })
 } catch (error) {
-  answer({ trouble: troubleOf(faultOf(error)) })
+  answer({ trouble: serializeError(toFault(error)) })
 }

@@ -1,17 +1,17 @@
 import type { Database as Sqlite } from 'better-sqlite3'
-import { filledIn } from '../step-refs.ts'
-import { type Trouble, troubleOf } from '../thread-errors.ts'
-import { sizeOf } from '../size.ts'
+import { rowBytes } from '../size.ts'
+import { resolveRefs } from '../step-refs.ts'
 import type { Database, Row, Statement, Unit } from '../storage.ts'
-import { anotherShape, StorageFault } from '../storage.ts'
-import { faultOf } from './faults.ts'
+import { StorageFault, staleShape } from '../storage.ts'
+import { type SerializedError, serializeError } from '../thread-errors.ts'
+import { toFault } from './faults.ts'
 import { Statements } from './statements.ts'
 
 /** What became of a unit: the rows of each step, or why it was not carried out. */
-export type Outcome = { rows: Row[][] } | { trouble: Trouble }
+export type UnitOutcome = { rows: Row[][] } | { trouble: SerializedError }
 
 export interface GroupOutcome {
-  outcomes: Outcome[]
+  outcomes: UnitOutcome[]
   /** how long the commit took */
   commitMs: number
   /** how large the log is by now, every so often */
@@ -52,7 +52,7 @@ export class Writer {
     try {
       return this.#together(units)
     } catch (error) {
-      const trouble = troubleOf(faultOf(error))
+      const trouble = serializeError(toFault(error))
       const isAlone = units.length === 1 || (trouble.kind === 'fault' && trouble.fault === 'busy')
       if (isAlone) return { outcomes: units.map(() => ({ trouble })), commitMs: 0 }
       // A full disk ends the whole transaction: it may have been one unit that was too large.
@@ -67,8 +67,8 @@ export class Writer {
     beforeCommit: () => Promise<void>,
   ): Promise<unknown> {
     // Only when it is needed: it is large.
-    const { kyselyOver } = await import('./kysely.ts')
-    const db = kyselyOver((query) => this.#statements.run(query))
+    const { createDatabase } = await import('./kysely.ts')
+    const db = createDatabase((query) => this.#statements.run(query))
     // Inside a transaction SQLite ignores this.
     this.#sqlite.pragma('foreign_keys = off')
     try {
@@ -125,25 +125,25 @@ export class Writer {
     if (this.#sqlite.inTransaction) this.#statements.of('rollback').run()
   }
 
-  #outcomeOf(unit: Unit): Outcome {
+  #outcomeOf(unit: Unit): UnitOutcome {
     try {
       return { rows: this.#carryOut(unit) }
     } catch (error) {
       if (!this.#sqlite.inTransaction) throw error
-      return { trouble: troubleOf(faultOf(error)) }
+      return { trouble: serializeError(toFault(error)) }
     }
   }
 
-  #carryOut({ shapes, steps, by, as, batch, most, silent }: Unit): Row[][] {
+  #carryOut({ shapes, steps, by, as, batch, maxBytes, silent }: Unit): Row[][] {
     for (const table in shapes) this.#requireShape(table, shapes[table] as string)
     // Not among the steps: it has to stay when they are undone.
     this.#act({ by, as, batch })
     // A single statement that fails undoes itself; but not if it is refused afterwards, for what it has returned.
-    const undoesItself = steps.length === 1 && most === undefined && !steps[0]?.must
-    if (undoesItself) return this.#results(steps, { most, silent })
+    const undoesItself = steps.length === 1 && maxBytes === undefined && !steps[0]?.must
+    if (undoesItself) return this.#results(steps, { maxBytes, silent })
     this.#statements.of('savepoint unit').run()
     try {
-      const results = this.#results(steps, { most, silent })
+      const results = this.#results(steps, { maxBytes, silent })
       this.#statements.of('release unit').run()
       return results
     } catch (error) {
@@ -153,14 +153,14 @@ export class Writer {
     }
   }
 
-  #results(steps: Unit['steps'], { most, silent }: Pick<Unit, 'most' | 'silent'>): Row[][] {
-    const results = this.#steps(steps, most)
+  #results(steps: Unit['steps'], { maxBytes, silent }: Pick<Unit, 'maxBytes' | 'silent'>): Row[][] {
+    const results = this.#steps(steps, maxBytes)
     return silent ? [] : results
   }
 
   /** Nothing is written through an old model. */
   #requireShape(table: string, shape: string) {
-    if (this.#statements.run({ sql: HAS_SHAPE, parameters: [table, shape] }).length === 0) throw anotherShape()
+    if (this.#statements.run({ sql: HAS_SHAPE, parameters: [table, shape] }).length === 0) throw staleShape()
   }
 
   /** Tells the triggers. People who write together often are one and the same. */
@@ -177,7 +177,7 @@ export class Writer {
     try {
       return this.#statements.run(statement)
     } catch (error) {
-      const fault = faultOf(error)
+      const fault = toFault(error)
       throw fault instanceof StorageFault
         ? new StorageFault(fault.kind, fault.message, { ...fault.details, step: index })
         : fault
@@ -188,9 +188,9 @@ export class Writer {
     const results: Row[][] = []
     let left = most
     for (const [index, step] of steps.entries()) {
-      const rows = this.#step(filledIn(step, results), index)
-      if (step.must && rows.length === 0) throw new StorageFault('missed', 'A step has found nothing.', { step: index })
-      for (const row of rows) left -= sizeOf(row)
+      const rows = this.#step(resolveRefs(step, results), index)
+      if (step.must && rows.length === 0) throw new StorageFault('no-row', 'A step has found nothing.', { step: index })
+      for (const row of rows) left -= rowBytes(row)
       if (left < 0) throw new StorageFault('large', 'What it returns is too large.', { step: index })
       results.push(rows)
     }

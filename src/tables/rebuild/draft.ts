@@ -1,15 +1,15 @@
 import { sql } from 'kysely'
-import { type Model, tableOf } from '../../model/model.ts'
+import { type Model, tableName } from '../../model/model.ts'
 import { type Database, literal, Refused, type Row, StorageFault, type TableState } from '../../storage/storage.ts'
 import { encode } from '../columns.ts'
 import { convert } from '../convert.ts'
-import { createIndex, createTable, type Index, indexesOf, quote, twinOf } from '../ddl.ts'
+import { createIndex, createTable, type Index, modelIndexes, quote, twinIndex } from '../ddl.ts'
 import { execute } from '../execute.ts'
-import { makeAgain } from './made-by-hand.ts'
-import { parentName } from './parents.ts'
 import type { TablePlan } from '../plan.ts'
 import type { Rebuild, Source } from '../plan-rebuild.ts'
 import { cannotConvert, type Selection, storedRows } from '../verify.ts'
+import { makeAgain } from './made-by-hand.ts'
+import { parentName } from './parents.ts'
 import { draftName, readDrafts, unwatch, watch } from './watched.ts'
 
 /**
@@ -32,7 +32,7 @@ export interface Draft {
 const ABANDONED_MS = 2000
 
 /** What a plan's draft is made from; undefined if its table can stay. */
-export function draftOf({ model, steps }: TablePlan, token: string, last: number): Draft | undefined {
+export function createDraft({ model, steps }: TablePlan, token: string, last: number): Draft | undefined {
   const rebuild = steps.find((step) => step.kind === 'rebuild')?.rebuild
   if (!rebuild) return undefined
   const renames = steps.flatMap((step) => (step.kind === 'rename' ? [[step.to, step.from] as const] : []))
@@ -49,14 +49,14 @@ export function isSameDraft(one: Draft, other: Draft): boolean {
 export async function beginDraft(db: Database, { model, token, rebuild }: Draft, table: TableState): Promise<void> {
   await execute(db, createTable(model, db.dialect.tables, draftName(model), rebuild.hidden, parentName))
   // From the start, for an index over a full table is made in one go; and under a name that is free.
-  const freeName = (index: Index) => (table.indexes.some(({ name }) => name === index.name) ? twinOf(index) : index)
-  for (const index of indexesOf(model)) {
+  const freeName = (index: Index) => (table.indexes.some(({ name }) => name === index.name) ? twinIndex(index) : index)
+  for (const index of modelIndexes(model)) {
     await execute(db, createIndex(freeName(index), model, db.dialect.tables, draftName(model)))
   }
   await watch(db, model)
   await sql`
     INSERT INTO dossier_drafts (tbl, token, filled, touched)
-    VALUES (${tableOf(model)}, ${token}, ${Number.MIN_SAFE_INTEGER}, ${Date.now()})`.execute(db)
+    VALUES (${tableName(model)}, ${token}, ${Number.MIN_SAFE_INTEGER}, ${Date.now()})`.execute(db)
 }
 
 /** Whether somebody else is making tables anew. A moment that is still to come is none: the clock was set back. */
@@ -71,7 +71,7 @@ export async function othersAreAtIt(db: Database): Promise<boolean> {
 
 /** Brings a draft up to date, and some records further. */
 export async function fillDraft(db: Database, draft: Draft, rows: number): Promise<Filled> {
-  const table = tableOf(draft.model)
+  const table = tableName(draft.model)
   const into = sql.table(draftName(draft.model))
   const filled = await filledSoFar(db, draft)
   // All that is marked goes first: what a record gives up, another one may have by now.
@@ -98,13 +98,13 @@ export interface Filled {
 
 async function filledSoFar(db: Database, { model, token }: Draft): Promise<number> {
   const { rows } = await sql<{ filled: number }>`
-    SELECT filled FROM dossier_drafts WHERE tbl = ${tableOf(model)} AND token = ${token}`.execute(db)
-  if (!rows[0]) throw startOver('Another process has begun to make the same tables anew.')
+    SELECT filled FROM dossier_drafts WHERE tbl = ${tableName(model)} AND token = ${token}`.execute(db)
+  if (!rows[0]) throw draftOutdated('Another process has begun to make the same tables anew.')
   return rows[0].filled
 }
 
 /** Whoever migrates begins again. */
-export const startOver = (message: string) => new StorageFault('stale', message)
+export const draftOutdated = (message: string) => new StorageFault('stale', message)
 
 /** Takes over some records, with what has to be converted. */
 async function copy(db: Database, { model, rebuild, renames }: Draft, selection: Selection): Promise<void> {
@@ -119,7 +119,7 @@ async function copy(db: Database, { model, rebuild, renames }: Draft, selection:
   const into = [...kept, ...[...plain, ...converted].map(({ field }) => quote(field.name))]
   const from = [...kept.map((name) => `old.${name}`), ...values]
   const insert = `INSERT INTO ${quote(draftName(model))} (${into.join(', ')}) SELECT ${from.join(', ')}`
-  const old = `${quote(tableOf(model))} AS old`
+  const old = `${quote(tableName(model))} AS old`
   if (converted.length === 0)
     return void (await sql`
       ${sql.raw(`${insert} FROM ${old}`)} WHERE "id" > ${selection.after} AND ${selection.condition}`.execute(db))
@@ -128,7 +128,7 @@ async function copy(db: Database, { model, rebuild, renames }: Draft, selection:
     ${insert}, ${converted.map((_, index) => `given.value ->> ${index + 1}`).join(', ')}
     FROM json_each(?) AS given JOIN ${old} ON old."id" = given.value ->> 0`
   const columns = converted.map(nameNow)
-  for await (const rows of storedRows(db, tableOf(model), columns, selection)) {
+  for await (const rows of storedRows(db, tableName(model), columns, selection)) {
     const given = rows.map((row) => [row.id, ...convertRow(model, converted, columns, row)])
     await execute(db, insertConverted, [JSON.stringify(given)])
   }
@@ -145,18 +145,18 @@ function convertRow(model: Model, sources: Source[], columns: string[], row: { i
 
 /** Throws if the draft does not have as many records: REPLACE in a shell deletes what is in its way, unheard by triggers. */
 export async function requireWhole(db: Database, { model }: Draft): Promise<void> {
-  const [table, draft] = [sql.table(tableOf(model)), sql.table(draftName(model))]
+  const [table, draft] = [sql.table(tableName(model)), sql.table(draftName(model))]
   const { rows } = await sql<{ isWhole: number }>`
     SELECT (SELECT count(*) FROM ${table}) = (SELECT count(*) FROM ${draft}) AS isWhole`.execute(db)
-  if (rows[0]?.isWhole !== 1) throw startOver('The table was changed in a way that no trigger hears of.')
+  if (rows[0]?.isWhole !== 1) throw draftOutdated('The table was changed in a way that no trigger hears of.')
 }
 
 /**
  * Puts the draft in the table's place. It has to happen with foreign keys off, or dropping the old table would delete what
  * refers to it; and without triggers, for they name what is about to change.
  */
-export async function takePlace(db: Database, { model }: Draft, table: TableState): Promise<void> {
-  const name = tableOf(model)
+export async function swapIn(db: Database, { model }: Draft, table: TableState): Promise<void> {
+  const name = tableName(model)
   const { rows } = await sql<{ seq: number }>`SELECT seq FROM sqlite_sequence WHERE name = ${name}`.execute(db)
   await execute(db, `DROP TABLE ${quote(name)}`)
   await execute(db, `ALTER TABLE ${quote(draftName(model))} RENAME TO ${quote(name)}`)

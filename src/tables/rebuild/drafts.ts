@@ -1,39 +1,42 @@
 import { sql } from 'kysely'
-import { type Model, tableOf } from '../../model/model.ts'
+import { type Model, tableName } from '../../model/model.ts'
 import { type Database, Refused, StorageFault, type TableState } from '../../storage/storage.ts'
-import { indexesOf, isCalled, quote } from '../ddl.ts'
+import { isCalled, modelIndexes, quote } from '../ddl.ts'
+import { execute } from '../execute.ts'
+import { planTable } from '../plan.ts'
+import { sharing } from '../verify.ts'
 import {
   beginDraft,
+  createDraft,
   type Draft,
   discardDrafts,
-  draftOf,
+  draftOutdated,
   type Filled,
   fillDraft,
   othersAreAtIt,
   requireWhole,
-  startOver,
 } from './draft.ts'
-import { execute } from '../execute.ts'
-import { planTable } from '../plan.ts'
-import { sharing } from '../verify.ts'
 import { draftName } from './watched.ts'
 
 /** The jobs that make tables anew beside the ones that are served. Each is a short transaction. */
 
 /** Begins a draft of every table that has to be made anew. What is left over from a process that died goes. */
-export async function begin(db: Database, { models, token }: { models: Model[]; token: string }): Promise<Draft[]> {
+export async function beginDrafts(
+  db: Database,
+  { models, token }: { models: Model[]; token: string },
+): Promise<Draft[]> {
   if (db.dialect.tables.altersInPlace) return []
   if (await othersAreAtIt(db)) throw new StorageFault('busy', 'Another process is making tables anew.')
   await discardDrafts(db)
   const drafts: Draft[] = []
   for (const model of models) {
-    const table = await db.dialect.tables.readTable(db, tableOf(model))
+    const table = await db.dialect.tables.readTable(db, tableName(model))
     const plan = planTable(model, table, [], db.dialect.tables)
     if (!table || plan.refusals.length > 0) continue
     const { rows } = await sql<{ last: number | null }>`SELECT max("id") AS last FROM ${sql.table(table.name)}`.execute(
       db,
     )
-    const draft = draftOf(plan, token, rows[0]?.last ?? 0)
+    const draft = createDraft(plan, token, rows[0]?.last ?? 0)
     if (!draft) continue
     await beginDraft(db, draft, table)
     drafts.push(draft)
@@ -44,7 +47,7 @@ export async function begin(db: Database, { models, token }: { models: Model[]; 
 export type Portion = Filled & { milliseconds: number }
 
 /** Takes a draft some records further. */
-export async function fill(db: Database, { draft, rows }: { draft: Draft; rows: number }): Promise<Portion> {
+export async function fillPortion(db: Database, { draft, rows }: { draft: Draft; rows: number }): Promise<Portion> {
   const start = performance.now()
   const filled = await fillDraft(db, draft, rows)
   return { ...filled, milliseconds: performance.now() - start }
@@ -54,13 +57,13 @@ export async function fill(db: Database, { draft, rows }: { draft: Draft; rows: 
 export async function refuseShared(db: Database, drafts: Draft[]): Promise<void> {
   const reasons: string[] = []
   for (const draft of drafts) reasons.push(...(await sharedIn(db, draft)))
-  throw reasons.length > 0 ? new Refused(reasons) : startOver('What was not unique is so again.')
+  throw reasons.length > 0 ? new Refused(reasons) : draftOutdated('What was not unique is so again.')
 }
 
 async function sharedIn(db: Database, draft: Draft): Promise<string[]> {
   const { model } = draft
   const table = draftName(model)
-  const uniques = indexesOf(model).filter(({ unique }) => unique)
+  const uniques = modelIndexes(model).filter(({ unique }) => unique)
   const { indexes } = (await db.dialect.tables.readTable(db, table)) as TableState
   for (const { name } of indexes)
     if (uniques.some((index) => isCalled(index, name))) await execute(db, `DROP INDEX ${quote(name)}`)
@@ -72,7 +75,7 @@ async function sharedIn(db: Database, draft: Draft): Promise<string[]> {
 }
 
 /** Clears away what somebody has begun, unless it is another one's by now. */
-export async function discard(db: Database, token: string): Promise<void> {
+export async function discardOwn(db: Database, token: string): Promise<void> {
   const { rows } = await sql`SELECT 1 FROM dossier_drafts WHERE token = ${token} LIMIT 1`.execute(db)
   if (rows.length > 0) await discardDrafts(db)
 }

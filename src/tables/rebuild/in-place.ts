@@ -1,11 +1,11 @@
 import { sql } from 'kysely'
-import { type Model, tableOf } from '../../model/model.ts'
+import { type Model, tableName } from '../../model/model.ts'
 import { type Database, Refused, StorageFault, type TableState } from '../../storage/storage.ts'
 import { columnType, encode } from '../columns.ts'
 import { convert } from '../convert.ts'
-import { columnDefinition, foreignKeyOf, quote, remarkOn, storable } from '../ddl.ts'
+import { columnDefinition, commentsOn, foreignKeyFor, quote, storable } from '../ddl.ts'
 import { execute } from '../execute.ts'
-import type { Step, TablePlan } from '../plan.ts'
+import type { PlanStep, TablePlan } from '../plan.ts'
 import type { Rebuild, Source } from '../plan-rebuild.ts'
 import { makeUnique } from '../unique.ts'
 import { cannotConvert, storedRows } from '../verify.ts'
@@ -23,20 +23,21 @@ export async function applyInPlace(db: Database, plans: TablePlan[]): Promise<vo
   for (const { model } of plans) await bringReferences(db, model)
 }
 
-async function applyStep(db: Database, model: Model, step: Step): Promise<void> {
+async function applyStep(db: Database, model: Model, step: PlanStep): Promise<void> {
   if (step.kind === 'rebuild') await rebuild(db, model, step.rebuild)
   else if (step.kind === 'unique') await makeUnique(db, model, step)
   else if (step.kind !== 'triggers') await execute(db, step.sql)
 }
 
 /** Whether an engine has met a bound of its own. */
-const isBound = (error: unknown) => error instanceof StorageFault && ['long', 'wide'].includes(error.kind)
+const isBound = (error: unknown) =>
+  error instanceof StorageFault && ['index-too-long', 'row-too-wide'].includes(error.kind)
 
 /** No field has such a name. */
 const NEW = 'dossier__new'
 
 async function rebuild(db: Database, model: Model, { sources, discarded, hidden }: Rebuild): Promise<void> {
-  const table = (await db.dialect.tables.readTable(db, tableOf(model))) as TableState
+  const table = (await db.dialect.tables.readTable(db, tableName(model))) as TableState
   const alter = (what: string) => execute(db, `ALTER TABLE ${quote(table.name)} ${what}`)
   for (const { name } of table.indexes)
     if (name.startsWith(`${table.name}__`)) await execute(db, `DROP INDEX ${quote(name)}`)
@@ -50,15 +51,15 @@ async function rebuild(db: Database, model: Model, { sources, discarded, hidden 
   for (const { name, hasDefault } of hidden) if (hasDefault) await alter(`ALTER COLUMN ${quote(name)} DROP DEFAULT`)
   for (const field of model.fields.filter(({ computed }) => computed)) {
     await alter(`ADD COLUMN ${columnDefinition(field, model, db.dialect.tables)}`)
-    for (const remark of remarkOn(field, model, db.dialect.tables)) await execute(db, remark)
+    for (const remark of commentsOn(field, model, db.dialect.tables)) await execute(db, remark)
   }
 }
 
 /** Lets a field have its values: from a column of its own, from another one, or from its default. */
 async function bring(db: Database, model: Model, { field, column, from }: Source): Promise<void> {
-  const table = quote(tableOf(model))
+  const table = quote(tableName(model))
   const name = quote(field.name)
-  const type = db.dialect.tables.typeOf(columnType(field))
+  const type = db.dialect.tables.columnType(columnType(field))
   if (column === undefined) {
     await execute(db, `ALTER TABLE ${table} ADD COLUMN ${name} ${type}`)
     const value = encode(field, field.default)
@@ -73,8 +74,8 @@ async function bring(db: Database, model: Model, { field, column, from }: Source
 
 /** A thousand records at a time, so that memory stays flat. */
 async function fillConverted(db: Database, model: Model, { field, column, from }: Required<Source>): Promise<void> {
-  const table = sql.table(tableOf(model))
-  for await (const rows of storedRows(db, tableOf(model), [column as string])) {
+  const table = sql.table(tableName(model))
+  for await (const rows of storedRows(db, tableName(model), [column as string])) {
     const given = rows.flatMap(({ id, [column as string]: value }) => {
       if (value === null) return []
       const converted = convert(value as string | number, from as string, field)
@@ -91,10 +92,10 @@ async function fillConverted(db: Database, model: Model, { field, column, from }
 
 /** Lets columns refer to what their fields refer to, and to nothing else. */
 async function bringReferences(db: Database, model: Model): Promise<void> {
-  const { name: table, columns } = (await db.dialect.tables.readTable(db, tableOf(model))) as TableState
+  const { name: table, columns } = (await db.dialect.tables.readTable(db, tableName(model))) as TableState
   for (const { name, foreignKey } of columns) {
     const reference = model.fields.find((field) => field.name === name)?.reference
-    const wanted = reference && foreignKeyOf(reference)
+    const wanted = reference && foreignKeyFor(reference)
     if (wanted?.table === foreignKey?.table && wanted?.onDelete === foreignKey?.onDelete) continue
     const key = quote(referenceName(table, name))
     await execute(db, `ALTER TABLE ${quote(table)} DROP CONSTRAINT IF EXISTS ${key}`)

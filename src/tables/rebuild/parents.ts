@@ -1,4 +1,4 @@
-import { type Model, tableOf } from '../../model/model.ts'
+import { type Model, tableName } from '../../model/model.ts'
 import type { Database } from '../../storage/storage.ts'
 import { quote } from '../ddl.ts'
 import { execute } from '../execute.ts'
@@ -13,7 +13,7 @@ export const parentName = (table: string) => `dossier_parent__${table}`
  */
 export async function nameParents(db: Database, models: Model[]): Promise<void> {
   const targets = models.flatMap(({ fields }) => fields.flatMap(({ reference }) => reference?.model ?? []))
-  for (const table of new Set(targets.map((name) => tableOf({ name })))) {
+  for (const table of new Set(targets.map((name) => tableName({ name })))) {
     const [name, aside, parent] = [table, `dossier_aside__${table}`, parentName(table)].map(quote)
     await execute(db, 'PRAGMA legacy_alter_table = on')
     await execute(db, `ALTER TABLE ${name} RENAME TO ${aside}`)
