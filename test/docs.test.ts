@@ -1,8 +1,8 @@
-import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import Fastify from 'fastify'
 import fp from 'fastify-plugin'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { Settings } from '../src/config.ts'
 import { CODES } from '../src/errors.ts'
 import metaSchema from '../src/model/model.schema.json' with { type: 'json' }
@@ -11,6 +11,31 @@ import { type Client, emptyFolder, PASSWORD, runTool, startApp } from './helper.
 const ROOT = join(import.meta.dirname, '..')
 const read = (name: string) => readFileSync(join(ROOT, name), 'utf8')
 const readme = read('README.md')
+const api = read('plugins/API.md')
+const operating = read('src/cli/README.md')
+
+/** Every page of documentation, by its path. */
+const pages = new Map(
+  ['.', 'models', 'plugins', 'src', 'test'].flatMap((folder) =>
+    readdirSync(join(ROOT, folder), { recursive: folder !== '.', encoding: 'utf8' })
+      .filter((name) => name.endsWith('.md'))
+      .map((name) => join(folder, name))
+      .map((path): [string, string] => [path, read(path)]),
+  ),
+)
+
+/** Pages that still have long lines: take a page off the list when it is rewritten. */
+const LONG_LINES = ['src/README.md', 'src/page/README.md']
+
+/** The lines of a page that are text: no code blocks, neither fenced nor indented. */
+const proseLines = (text: string) =>
+  text
+    .replace(/^```[\s\S]*?^```/gm, '')
+    .split('\n')
+    .filter((line) => !line.startsWith('    '))
+
+/** The longest bullet, table cell or line of text, in characters. */
+const MAX_PART = 300
 
 /** The first cells of the table below a heading, without their backticks. */
 function firstCells(text: string, heading: string): string[] {
@@ -21,39 +46,68 @@ function firstCells(text: string, heading: string): string[] {
   )
 }
 
-t.test('the README lists every error code with its HTTP status, and no other', async (t) => {
-  t.strictSame(firstCells(readme, 'Errors').sort(), Object.keys(CODES).sort())
+t.test('API.md lists every error code with its HTTP status, and no other', async (t) => {
+  t.strictSame(firstCells(api, 'Errors').sort(), Object.keys(CODES).sort())
   for (const [code, { http, status }] of Object.entries(CODES))
-    t.match(readme, new RegExp(`\\| \`${code}\` \\| ${http} \\| ${status} \\|`), code)
+    t.match(api, new RegExp(`\\| \`${code}\` \\| ${http} \\| ${status} \\|`), code)
 })
 
-t.test('the README lists every setting with its default, and no other', async (t) => {
-  t.strictSame(firstCells(readme, 'Settings').sort(), Object.keys(Settings.properties).sort())
+t.test('src/cli/README.md lists every setting with its default, and no other', async (t) => {
+  t.strictSame(firstCells(operating, 'Settings').sort(), Object.keys(Settings.properties).sort())
   for (const [name, schema] of Object.entries(Settings.properties)) {
     const fallback = 'default' in schema ? `\`${schema.default}\`` : 'none'
-    t.ok(readme.includes(`| \`${name}\` | ${fallback} |`), `${name} defaults to ${fallback}`)
+    t.ok(operating.includes(`| \`${name}\` | ${fallback} |`), `${name} defaults to ${fallback}`)
   }
 })
 
-t.test('the README lists every npm script, and no other', async (t) => {
+t.test('src/cli/README.md lists every npm script, and no other', async (t) => {
   const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
-  const listed = firstCells(readme, 'Commands').map((command) => /^npm (?:run )?([\w:]+)/.exec(command)?.[1])
+  const listed = firstCells(operating, 'Commands').map((command) => /^npm (?:run )?([\w:]+)/.exec(command)?.[1])
   t.strictSame([...new Set(listed)].sort(), Object.keys(scripts).sort())
 })
 
-t.test('the sessions in the README are what really happens', async (t) => {
-  const sessions = [...readme.matchAll(/```console\n([\s\S]*?)```/g)].map(([, session]) => session as string)
-  t.equal(sessions.length, 6)
+t.test('API.md lists every request, and no other', async (t) => {
+  const service = await startApp(t, { folder: ROOT, env: { DATA_DIR: join(emptyFolder(t), 'data') } })
+  const { paths } = (await (await service.login()).get('/openapi.json')).body as { paths: Record<string, object> }
+  const served = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.keys(methods)
+      .filter((method) => /^(?:get|put|post|delete)$/.test(method))
+      .map((method) => `${method.toUpperCase()} ${path.replace('contacts.Contact', ':model')}`),
+  )
+  const listed = firstCells(api, 'All requests').map((request) => request.replace(/:(?!model\/|model$)(\w+)/g, '{$1}'))
+  t.strictSame(listed.sort(), served.map((request) => request.replace('{model}', ':model')).sort())
+})
+
+/** Each page's sessions run in order, on a fresh service. */
+for (const [page, text] of pages) {
+  const sessions = [...text.matchAll(/```console\n([\s\S]*?)```/g)].map(([, session]) => session as string)
+  if (sessions.length === 0) continue
+  t.test(`the sessions in ${page} are what really happens`, (t) => runSessions(t, sessions))
+}
+
+t.test('the pages with sessions are known', async (t) => {
+  const withSessions = [...pages].filter(([, text]) => text.includes('```console\n')).map(([page]) => page)
+  t.strictSame(withSessions.sort(), ['README.md', 'plugins/API.md'])
+})
+
+/** Values that differ from run to run, masked. */
+const mask = (text: string) => text.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z|[0-9a-f]{8}-[0-9a-f-]{27}|dos_[\w-]{43}/g, '*')
+
+/** An answer in comparable form: the pages wrap JSON to make it readable. */
+function comparable(answer: string): string {
+  const text = mask(answer.trim().replaceAll('\r\n', '\n'))
+  return text.startsWith('{') ? JSON.stringify(JSON.parse(text)) : text
+}
+
+async function runSessions(t: Test, sessions: string[]) {
   const service = await startApp(t, { folder: ROOT, env: { DATA_DIR: join(emptyFolder(t), 'data') } })
   let client = service.stranger
   let token = ''
-  /** What differs from run to run. */
-  const mask = (text: string) => text.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z|[0-9a-f]{8}-[0-9a-f-]{27}|dos_[\w-]{43}/g, '*')
   for (const step of sessions
     .join('\n')
     .trim()
     .split(/\n\n(?=\$)/)) {
-    const [command, answer] = step.split(/\n([\s\S]*)/) as [string, string]
+    const [command, answer] = step.replace(/ \\\n +/g, ' ').split(/\n([\s\S]*)/) as [string, string]
     const body = / -d '([^']+)'/.exec(command)?.[1]?.replace('nrjsk98u6iivigy6t2w9', PASSWORD)
     const file = /^\$ printf '([^']+)' \|/.exec(command)?.[1]?.replaceAll('\\n', '\n')
     const method = / -X (\w+)/.exec(command)?.[1] ?? (body || file ? 'POST' : 'GET')
@@ -73,11 +127,11 @@ t.test('the sessions in the README are what really happens', async (t) => {
           ).text()
         : (await client.send(method, path, body, headers)).text
     token = /dos_[\w-]{43}/.exec(text)?.[0] ?? token
-    t.equal(mask(text.trim().replaceAll('\r\n', '\n')), mask(answer.trim()), `${method} ${path}`)
-    // Each session begins with somebody who is logged in.
+    t.equal(comparable(text), comparable(answer), `${method} ${path}`)
+    // The next session starts logged in.
     if (path === '/logout') client = await service.login()
   }
-})
+}
 
 /** What a stream sends first. */
 async function beginningOf({ url, cookie }: Client, path: string, length: number): Promise<string> {
@@ -149,7 +203,47 @@ t.test('the example model points to the published schema', async (t) => {
   t.strictSame(JSON.parse(read(join('models', $schema))), metaSchema)
 })
 
-t.test('CI runs the README test command', async (t) => {
+t.test('CI runs the documented test command', async (t) => {
   t.match(read('.ci/run'), /^npm ci && npm test$/m)
-  t.match(readme, /npm ci && npm test/)
+  t.match(read('test/README.md'), /npm ci && npm test/)
+})
+
+/** The anchor that GitHub makes of a heading. */
+const anchorOf = (heading: string) =>
+  heading
+    .toLowerCase()
+    .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+    .replace(/[^\p{L}\p{N} _-]/gu, '')
+    .trim()
+    .replaceAll(' ', '-')
+
+const anchorsOf = (text: string) =>
+  proseLines(text)
+    .filter((line) => /^#+ /.test(line))
+    .map((line) => anchorOf(line.replace(/^#+ /, '')))
+
+t.test('every link and anchor of every page resolves', async (t) => {
+  let links = 0
+  for (const [page, text] of pages)
+    for (const [, target = ''] of proseLines(text)
+      .join('\n')
+      .matchAll(/\]\(([^)\s]+)\)/g)) {
+      if (/^[a-z]+:/.test(target)) continue
+      links++
+      const [file = '', anchor] = target.split('#')
+      const path = file === '' ? page : join(dirname(page), file)
+      t.ok(existsSync(join(ROOT, path)), `${page}: ${target}`)
+      if (anchor !== undefined) t.ok(anchorsOf(pages.get(path) ?? '').includes(anchor), `${page}: ${target}`)
+    }
+  t.ok(links > 50)
+})
+
+t.test('pages are easy to read: short lines, bullets and cells', async (t) => {
+  t.ok(readme.trimEnd().split('\n').length <= 200, 'README.md has at most 200 lines')
+  for (const [page, text] of pages) {
+    if (LONG_LINES.includes(page)) continue
+    for (const line of proseLines(text))
+      for (const part of line.startsWith('|') ? line.split(' | ') : [line])
+        if (part.length > MAX_PART) t.fail(`${page}: ${part.length} characters: ${part.slice(0, 80)}`)
+  }
 })
