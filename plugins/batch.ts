@@ -20,6 +20,7 @@ async function batch(app: FastifyInstance) {
     method: 'POST',
     url: '/ws/batch',
     config: {
+      body: 'batch',
       failures: [
         'MODEL_NOT_FOUND',
         'RECORD_NOT_FOUND',

@@ -15,6 +15,10 @@ import { typesOnly } from '../src/openapi/answers.ts'
 import { BodyLimits, LARGE_BODY } from '../src/requests/body-limits.ts'
 
 declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** what the body holds, where that is not one record's data: faults are named accordingly */
+    body?: 'batch' | 'search'
+  }
   interface FastifyRequest {
     /** the body has arrived, and makes place for another one */
     bodyArrived: (() => void) | undefined
@@ -90,7 +94,8 @@ async function bodies(app: FastifyInstance) {
 
 /** What is wrong with a body whatever it is for. */
 function findFault({ routeOptions }: FastifyRequest, text: string, body: unknown): Failure | undefined {
-  const isBatch = routeOptions.url === '/ws/batch'
+  const { body: kind } = routeOptions.config
+  const isBatch = kind === 'batch'
   // Each level takes two characters at least.
   if (text.length > 2 * MAX_DEPTH && isTooDeep(body, MAX_DEPTH + (isBatch ? BATCH_LEVELS : 0)))
     return new Failure('BAD_REQUEST', `The body is nested deeper than ${MAX_DEPTH} levels.`)
@@ -105,7 +110,7 @@ function findFault({ routeOptions }: FastifyRequest, text: string, body: unknown
   const fieldPath = (path: string[]) => (path[0] === 'data' ? path.slice(1) : path).join('.')
   const errors = Object.fromEntries(inexact.map((path) => [fieldPath(path), INEXACT]))
   // What is searched for is no data.
-  if (routeOptions.url?.endsWith('/search')) return new Failure('BAD_REQUEST', `${Object.keys(errors)[0]} ${INEXACT}.`)
+  if (kind === 'search') return new Failure('BAD_REQUEST', `${Object.keys(errors)[0]} ${INEXACT}.`)
   return invalid(errors)
 }
 

@@ -3,13 +3,11 @@ import { Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { SuccessSchema, success } from '../src/envelope.ts'
-import { claimKey } from '../src/journal/idempotency.ts'
 import { ResumableImport } from '../src/journal/resumable-import.ts'
 import { requireUnchanged } from '../src/model/access.ts'
 import type { Model } from '../src/model/model.ts'
 import { HttpCaller } from '../src/records/caller.ts'
 import type { ImportProgress } from '../src/records/import/failures.ts'
-import { claimImport, countUpload, runInTurn } from '../src/records/import/limits.ts'
 import { spool } from '../src/records/import/spool.ts'
 import type { Records } from '../src/records/records.ts'
 import { ExportParameters, exportIn, ImportParameters, importIn } from '../src/requests/bulk.ts'
@@ -31,7 +29,7 @@ async function bulk(app: FastifyInstance) {
 
 async function routes(app: FastifyInstance, { model, records }: { model: Model; records: Records }) {
   await new Promise(setImmediate)
-  const { storage, models, config } = app
+  const { storage, models, config, limits } = app
   const tags = [model.name]
   const operationId = (verb: string) => `${verb}${app.shortNames.get(model.name)}`
   // Whatever it is called: it is not read as a whole.
@@ -95,9 +93,9 @@ async function routes(app: FastifyInstance, { model, records }: { model: Model; 
       records.requireRight(importing.key, user)
       const ending: (() => void)[] = []
       const work = async () => {
-        if (key !== undefined) ending.push(claimKey(storage, { username, key }))
-        ending.push(claimImport(storage, username))
-        const upload = countUpload(storage, config.IMPORT_LIMIT_BYTES)
+        if (key !== undefined) ending.push(limits.keys.claim({ username, key }))
+        ending.push(limits.imports.claim(username))
+        const upload = limits.imports.countUpload(config.IMPORT_LIMIT_BYTES)
         ending.push(upload.clear)
         const spooled = await spool(request.body, config.DATA_DIR, config.IMPORT_LIMIT_BYTES, upload.add)
         ending.push(spooled.clear)
@@ -106,10 +104,10 @@ async function routes(app: FastifyInstance, { model, records }: { model: Model; 
           key,
           hash: app.hashOfRequest(request.method, request.url, spooled.hash),
         }
-        const resumed = sent ? await ResumableImport.begin<ImportProgress>(storage, sent) : undefined
-        if (resumed?.place?.isOver) reply.header('idempotency-replayed', 'true')
-        const asked = { ...importing, ...spooled, resumed, whoNow: () => request.whoNow() }
-        return success(await runInTurn(storage, () => records.importAll(asked, user)))
+        const resumable = sent ? await ResumableImport.begin<ImportProgress>(storage, sent) : undefined
+        if (resumable?.progress?.isOver) reply.header('idempotency-replayed', 'true')
+        const asked = { ...importing, ...spooled, resumable, whoNow: () => request.whoNow() }
+        return success(await limits.imports.run(() => records.importAll(asked, user)))
       }
       return work().finally(() => {
         for (const end of ending) end()

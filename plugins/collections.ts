@@ -13,10 +13,11 @@ declare module 'fastify' {
 
 /** The records of all models, once: whatever route asks for them, they are the same. */
 async function collections(app: FastifyInstance) {
-  const { storage, models, config } = app
+  const { storage, models, config, limits } = app
   const context = {
     storage,
     models,
+    limits,
     cursors: new Cursors(await storage.secret()),
     findSeconds: config.FIND_SECONDS,
     exportSeconds: config.EXPORT_MINUTES * 60,

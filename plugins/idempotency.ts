@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import { claimKey, IdempotentRequest } from '../src/journal/idempotency.ts'
+import { IdempotentRequest } from '../src/journal/idempotency.ts'
 import { mayChange } from '../src/requests/changing.ts'
 import { keyIn } from '../src/requests/key.ts'
 
@@ -39,7 +39,7 @@ async function idempotency(app: FastifyInstance) {
     if (key === undefined) return done()
     const { username } = user
     // Also if the client leaves before it is answered: what it sends again finds out from the database what was done.
-    request.whenClosed(claimKey(app.storage, { username, key }))
+    request.whenClosed(app.limits.keys.claim({ username, key }))
     const tell = () => void reply.header('idempotency-replayed', 'true')
     IdempotentRequest.begin(app.storage, { username, key, hash: requestHash(request) }, tell).then((doing) => {
       request.user = { ...user, idempotency: doing }

@@ -105,7 +105,7 @@ async function modelRoutes(app: FastifyInstance, { model, records }: { model: Mo
   app.route<{ Body: SearchBody }>({
     method: 'POST',
     url: '/search',
-    config: { ...to('read'), failures: ['FIND_TOO_SLOW', 'BODY_TOO_LARGE'], described: described.find },
+    config: { ...to('read'), body: 'search', failures: ['FIND_TOO_SLOW', 'BODY_TOO_LARGE'], described: described.find },
     schema: {
       tags,
       operationId: operationId('search'),

@@ -8,6 +8,7 @@ import { failure } from './envelope.ts'
 import { Failure } from './errors.ts'
 import { Streams } from './journal/streams.ts'
 import { byName, type Model, type Models } from './model/model.ts'
+import { UserLimits } from './records/user-limits.ts'
 import type { Storage } from './storage/storage.ts'
 import { Damage } from './upkeep/damage.ts'
 import type { Metrics } from './upkeep/metrics.ts'
@@ -20,6 +21,7 @@ declare module 'fastify' {
     metrics: Metrics
     streams: Streams
     damage: Damage
+    limits: UserLimits
     /** how the models that are served and the files in the folder compare */
     modelsStatus(): ModelsStatus
   }
@@ -43,6 +45,7 @@ export interface AppParts {
   /** those who listen to changes; they stay while apps come and go */
   streams?: Streams
   damage?: Damage
+  limits?: UserLimits
   /** by default they are the same: an app that nobody changes */
   modelsStatus?(): ModelsStatus
 }
@@ -60,6 +63,7 @@ export async function buildApp({
   metrics,
   streams,
   damage,
+  limits = new UserLimits(),
   modelsStatus = () => ({ current: true }),
 }: AppParts): Promise<FastifyInstance> {
   const app = Fastify({
@@ -86,6 +90,7 @@ export async function buildApp({
   app.decorate('metrics', metrics)
   app.decorate('streams', streams ?? new Streams(storage, byName(models), app.log.warn.bind(app.log)))
   app.decorate('damage', damage ?? new Damage(app.log as Logger))
+  app.decorate('limits', limits)
   app.decorate('modelsStatus', modelsStatus)
   app.register(autoload, { dir: PLUGINS })
   await app.ready()

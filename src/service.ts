@@ -10,6 +10,7 @@ import { byName, type Model, modelsFingerprint } from './model/model.ts'
 import { ModelSource, watchModels } from './model-source.ts'
 import { ModelsStatusTracker } from './models-status.ts'
 import { ensureAdmin, type Show } from './people/first-admin.ts'
+import { UserLimits } from './records/user-limits.ts'
 import { openStorage } from './storage/open.ts'
 import { isUnavailable, type Storage } from './storage/storage.ts'
 import { isMiscounted } from './tables/counts.ts'
@@ -53,6 +54,7 @@ export class Service {
   /** Overload is told in the log as well, but not for each request: that would add to it. */
   readonly #tellOverload = throttle(TELL_AGAIN_MS, () => this.#log.warn('overload: requests are turned away'))
   readonly #damage: Damage
+  readonly limits = new UserLimits()
   /** when a failure of each background task was last logged */
   readonly #loggedAt = new Map<string, number>()
   #stopWatching!: () => void
@@ -239,6 +241,7 @@ export class Service {
       metrics: this.#metrics,
       streams: this.streams,
       damage: this.#damage,
+      limits: this.limits,
       modelsStatus: () => this.#standing.status(models, storage),
     })
   }

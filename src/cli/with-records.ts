@@ -6,6 +6,7 @@ import { loadModels } from '../model/load.ts'
 import { byName, type Model, type Models } from '../model/model.ts'
 import { findUser } from '../people/users.ts'
 import { createRecords, type Records } from '../records/records.ts'
+import { UserLimits } from '../records/user-limits.ts'
 import { Cursors } from '../requests/cursor.ts'
 import { openStorage, requireDatabase } from '../storage/open.ts'
 import type { Storage, StorageFault } from '../storage/storage.ts'
@@ -41,6 +42,7 @@ export async function withRecords<Result>(
   const context = {
     storage,
     models,
+    limits: new UserLimits(),
     // Nothing here is continued from a page.
     cursors: new Cursors(''),
     findSeconds: A_DAY,

@@ -27,7 +27,6 @@ export interface Actions<Item> {
 export class Turns<Item> {
   readonly #actions: Actions<Item>
   #waiting: { item: Item; since: number }[] = []
-  #isPaused = false
   #hasNewConnections = false
   #urgentLeft = URGENT_PER_TURN
   /** until when this turn lasts; undefined between turns */
@@ -40,7 +39,7 @@ export class Turns<Item> {
   add(item: Item): void {
     const now = performance.now()
     this.#ends ??= this.#begin(now)
-    const isFree = this.#waiting.length === 0 && !this.#isPaused && now < this.#ends
+    const isFree = this.#waiting.length === 0 && now < this.#ends
     if (isFree || (this.#actions.isUrgent(item) && this.#urgentLeft-- > 0)) this.#actions.take(item, 0)
     else if (this.#waiting.length < MAX_WAITING) this.#waiting.push({ item, since: now })
     else this.#actions.turnAway(item)
@@ -49,19 +48,6 @@ export class Turns<Item> {
   /** There is a new connection, and perhaps more behind it: the next turn should come soon. */
   newConnection(): void {
     this.#hasNewConnections = true
-  }
-
-  /** What comes from now on waits. */
-  pause(): void {
-    this.#isPaused = true
-  }
-
-  /** Takes up what has waited; that it had to is nobody's overload. */
-  resume(): void {
-    const since = performance.now()
-    this.#waiting = this.#waiting.map(({ item }) => ({ item, since }))
-    this.#isPaused = false
-    this.#ends ??= this.#begin(since)
   }
 
   #begin(now: number): number {
@@ -74,7 +60,7 @@ export class Turns<Item> {
 
   #next() {
     this.#ends = undefined
-    if (this.#waiting.length === 0 || this.#isPaused) return
+    if (this.#waiting.length === 0) return
     this.#ends = this.#begin(performance.now())
     // Each in a callback of its own: all that can be done for one at once is done before the next one is taken up.
     for (let count = Math.min(this.#waiting.length, MAX_PER_TURN); count > 0; count--)
@@ -83,7 +69,7 @@ export class Turns<Item> {
 
   #takeNext() {
     const now = performance.now()
-    if (this.#isPaused || now >= (this.#ends ?? 0)) return
+    if (now >= (this.#ends ?? 0)) return
     const first = this.#waiting.shift()
     if (!first) return
     const waited = now - first.since

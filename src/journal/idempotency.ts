@@ -33,17 +33,17 @@ export const STORE_KEY = `
 const LOOK_UP = `
   SELECT hash, rows, tables = ${TABLES} AS "isCurrent" FROM dossier_keys WHERE username = ? AND key = ? AND at > ?`
 
-/** What is being done right now in this process; of two processes the database tells who was first. */
-const underWay = new WeakMap<Storage, Set<string>>()
+/** Keys of requests that are running in this process. Between two processes the database decides which was first. */
+export class KeysInUse {
+  readonly #names = new Set<string>()
 
-/** Nobody else may do the same until it has ended. Returns how to say so. */
-export function claimKey(storage: Storage, { username, key }: Pick<KeyedRequest, 'username' | 'key'>): () => void {
-  const all = underWay.get(storage) ?? new Set()
-  underWay.set(storage, all)
-  const name = `${username.toLowerCase()} ${key}`
-  if (all.has(name)) throw keyInUse()
-  all.add(name)
-  return () => all.delete(name)
+  /** Claims a key until the returned function is called; throws `KEY_IN_USE` if another request holds it. */
+  claim({ username, key }: Pick<KeyedRequest, 'username' | 'key'>): () => void {
+    const name = `${username.toLowerCase()} ${key}`
+    if (this.#names.has(name)) throw keyInUse()
+    this.#names.add(name)
+    return () => this.#names.delete(name)
+  }
 }
 
 export const keyInUse = () =>
@@ -69,9 +69,9 @@ export class IdempotentRequest {
   }
 
   static async begin(storage: Storage, sent: KeyedRequest, onReplay: () => void): Promise<IdempotentRequest> {
-    const once = new IdempotentRequest(storage, sent, onReplay)
-    await once.#look()
-    return once
+    const request = new IdempotentRequest(storage, sent, onReplay)
+    await request.#look()
+    return request
   }
 
   /** Key and change are one unit: both are there, or neither. If it is done already, the rows are those of then. */
@@ -109,15 +109,18 @@ export class IdempotentRequest {
   }
 }
 
-/** Carries a unit out, once if that was asked for. */
-export const writeIdempotent = (storage: Storage, unit: Unit, once: IdempotentRequest | undefined): Promise<Row[][]> =>
-  once ? once.write(unit) : storage.write(unit)
+/** Writes a unit; if the request has an `Idempotency-Key`, once however often it is sent. */
+export const writeIdempotent = (
+  storage: Storage,
+  unit: Unit,
+  request: IdempotentRequest | undefined,
+): Promise<Row[][]> => (request ? request.write(unit) : storage.write(unit))
 
-/** The same for those who know nothing of it. */
+/** A storage whose `write` is idempotent, for functions that know nothing of idempotency keys. */
 export const idempotentStorage = (
   storage: Storage,
-  once: IdempotentRequest | undefined,
+  request: IdempotentRequest | undefined,
 ): Pick<Storage, 'db' | 'write'> => ({
   db: storage.db,
-  write: (unit) => writeIdempotent(storage, unit, once),
+  write: (unit) => writeIdempotent(storage, unit, request),
 })

@@ -9,34 +9,34 @@ const GO_ON = 'UPDATE dossier_keys SET rows = ?, at = ? WHERE username = ? AND k
  * What is done in many units and goes on where it was, however often it is begun: how far it has come is written down in
  * the very unit that does a part of it. Who finds another place than they left has been overtaken by somebody else.
  */
-export class ResumableImport<Place> {
+export class ResumableImport<Progress> {
   readonly #storage: Storage
   readonly #sent: KeyedRequest
   /** as it is stored; undefined before the first part */
   #stored: string | undefined
   #next = ''
-  place: Place | undefined
+  progress: Progress | undefined
 
   private constructor(storage: Storage, sent: KeyedRequest) {
     this.#storage = storage
     this.#sent = sent
   }
 
-  static async begin<Place>(storage: Storage, sent: KeyedRequest): Promise<ResumableImport<Place>> {
-    const resumed = new ResumableImport<Place>(storage, sent)
-    const row = await resumed.#lookUp()
-    if (!row) return resumed
+  static async begin<Progress>(storage: Storage, sent: KeyedRequest): Promise<ResumableImport<Progress>> {
+    const resumable = new ResumableImport<Progress>(storage, sent)
+    const row = await resumable.#lookUp()
+    if (!row) return resumable
     if (row.hash !== sent.hash) throw keyReused()
-    resumed.#stored = row.rows as string
-    resumed.place = JSON.parse(resumed.#stored)
-    return resumed
+    resumable.#stored = row.rows as string
+    resumable.progress = JSON.parse(resumable.#stored)
+    return resumable
   }
 
   /** The last step of a unit: how far it has come with it. It misses if somebody else was faster. */
-  step(place: Place): Step {
+  step(progress: Progress): Step {
     const { username, key, hash } = this.#sent
     const now = Date.now()
-    this.#next = JSON.stringify(place)
+    this.#next = JSON.stringify(progress)
     if (this.#stored === undefined)
       return { sql: STORE_KEY, parameters: [username, key, hash, now, this.#next, now - KEY_LIFETIME_MS], must: true }
     return { sql: GO_ON, parameters: [this.#next, now, username, key, this.#stored], must: true }

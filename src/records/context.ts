@@ -1,6 +1,7 @@
 import type { Models } from '../model/model.ts'
 import type { Cursors } from '../requests/cursor.ts'
 import type { Row, Storage } from '../storage/storage.ts'
+import type { UserLimits } from './user-limits.ts'
 
 export type Stored = Row & { id: number; version: number }
 
@@ -9,6 +10,7 @@ export interface RecordsContext {
   storage: Storage
   models: Models
   cursors: Cursors
+  limits: Pick<UserLimits, 'history'>
   /** how long a find may take */
   findSeconds: number
   /** how long an export may take */

@@ -25,7 +25,7 @@ import { createAnswers, type Merged } from './write/answers.ts'
 import { createChanges } from './write/changes.ts'
 import { createConflictThrower } from './write/conflict.ts'
 import { type Checks, createChecks } from './write/validate.ts'
-import { explainViolation, refuseUnreachable } from './write/violations.ts'
+import { createViolationChecks } from './write/violations.ts'
 
 interface Given {
   id: number
@@ -39,6 +39,7 @@ export function createRecords(context: RecordsContext, model: Model) {
   const prepared = cachedStatements<Given>()
   const checks: Checks = createChecks(model)
   const changes = createChanges(context, model)
+  const violations = createViolationChecks(context, model)
   const journal = createJournal(storage, model)
   const { mayRead, asSeenBy, written, merged, replay } = createAnswers(model, (id, version, user) =>
     past.recordAt(id, version, user, () => lookUp(id, EVERYTHING)),
@@ -58,7 +59,7 @@ export function createRecords(context: RecordsContext, model: Model) {
     async create(data: unknown, user: User, handed: Row = {}): Promise<Planned<Stored>> {
       checks.create(data)
       const sent = { ...data, ...handed }
-      await refuseUnreachable(context, model, sent, user)
+      await violations.refuseUnreachable(sent, user)
       return planned(changes.create(sent, user), user, sent, (rows) => written(rows, user))
     },
 
@@ -93,7 +94,7 @@ export function createRecords(context: RecordsContext, model: Model) {
   ): Planned<Result> => ({
     unit,
     settle,
-    explain: (fault) => explainViolation(fault, context, model, user, written),
+    explain: (fault) => violations.explainViolation(fault, user, written),
   })
 
   /**
@@ -136,7 +137,7 @@ export function createRecords(context: RecordsContext, model: Model) {
     if (named !== id) throw new Failure('BAD_REQUEST', `The body names the id ${named}, but the path names ${id}.`)
     const sent = { ...data, ...handed }
     try {
-      await refuseUnreachable(context, model, sent, user, id)
+      await violations.refuseUnreachable(sent, user, id)
     } catch (error) {
       // What was read earlier may refer to what others have changed since: then that is what is told.
       const current = await lookUp(id, reachFor(model, 'read', user))
@@ -169,7 +170,7 @@ export function createRecords(context: RecordsContext, model: Model) {
     return row && decode(row)
   }
 
-  const restore = createRestorer({ context, model, checks, changes, past, lookUp, carryOut })
+  const restore = createRestorer({ context, model, violations, checks, changes, past, lookUp, carryOut })
 
   return {
     find: createFinder(context, model),

@@ -1,4 +1,4 @@
-import { hash, timingSafeEqual } from 'node:crypto'
+import { createHmac, hash, timingSafeEqual } from 'node:crypto'
 import { Memo } from '../lib/memo.ts'
 import type { Model } from '../model/model.ts'
 import type { SqlValue } from '../storage/storage.ts'
@@ -56,9 +56,8 @@ export class Cursors {
 
   /** A cursor holds for one model and one order. */
   #sign(model: Model, sort: SortKey[], payload: string): string {
-    // Hashed twice with the secret in front, as an HMAC does it, but several times as quick.
-    const inner = hash('sha256', `${this.#secret} cursor ${model.name} ${nameOfOrder(sort)} ${payload}`)
-    return hash('sha256', `${this.#secret} ${inner}`, 'base64url')
+    const signed = `cursor ${model.name} ${nameOfOrder(sort)} ${payload}`
+    return createHmac('sha256', this.#secret).update(signed).digest('base64url')
   }
 }
 

@@ -39,8 +39,8 @@ export interface Trigger {
 
 /** How an engine makes tables, and what it tells of those that are there. Texts are SQL; names in them are quoted. */
 export interface TableDialect {
-  /** Columns are changed where they are; else another table is made, and takes the place of the one that is served. */
-  readonly altersInPlace: boolean
+  /** How a table is rewritten when a column changes. */
+  readonly rebuild: ShadowCopyDialect | InPlaceDialect
   /** Bytes that a name may have. */
   readonly maxNameBytes: number
   /** Columns that a table may have. */
@@ -98,6 +98,35 @@ export interface TableDialect {
   hasColumn(db: Database, table: string, column: string): Promise<boolean>
   /** The names and types of the stored columns of a table. Quick, unlike reading all there is to know of it. */
   readColumns(db: Database, table: string): Promise<{ name: string; type: string }[]>
+}
+
+/** SQL of an engine whose ALTER TABLE cannot change a column: a new table is filled and takes the old one's place. */
+export interface ShadowCopyDialect {
+  readonly strategy: 'shadow-copy'
+  /** Names of the tables that begin with `prefix`. */
+  readTables(db: Database, prefix: string): Promise<string[]>
+  /** All views and triggers, also those that an operator created. */
+  readViewsAndTriggers(db: Database): Promise<StoredObject[]>
+  /** Statements that rename a table while the foreign keys of other tables keep the old name. */
+  renameOnly(table: string, to: string): string[]
+  /** Some rows of a table that refer to nothing. */
+  readDangling(db: Database, table: string): Promise<{ id: number; target: string }[]>
+}
+
+/** SQL of an engine that changes columns in place. */
+export interface InPlaceDialect {
+  readonly strategy: 'in-place'
+  /** Clause of ALTER TABLE: a computed column keeps its values as an ordinary one. */
+  keepComputedValues(column: string): string
+  dropReference(table: string, column: string): string
+  addReference(table: string, column: string, target: string, onDelete: string): string
+}
+
+/** A view, trigger or index with the statement that creates it. */
+export interface StoredObject {
+  type: string
+  name: string
+  sql: string
 }
 
 /** A table as it is in the database. */

@@ -6,7 +6,7 @@ import { defineJob, Refused, type Storage, StorageFault } from '../storage/stora
 import { type Overview, refuse } from './overview.ts'
 import type { TablePlan } from './plan.ts'
 import type { Draft } from './rebuild/draft.ts'
-import type { Portion } from './rebuild/drafts.ts'
+import type { Portion } from './rebuild/draft-jobs.ts'
 
 /** How long to wait for another process that is changing the same tables. */
 const PATIENCE_MS = 600_000
@@ -44,7 +44,7 @@ export interface MigrateOptions {
 }
 
 const OVERVIEW = defineJob<Model[], Overview>(import.meta.resolve('./overview.ts'))
-const DRAFTS = import.meta.resolve('./rebuild/drafts.ts')
+const DRAFTS = import.meta.resolve('./rebuild/draft-jobs.ts')
 const BEGIN = defineJob<{ models: Model[]; token: string }, Draft[]>(DRAFTS, 'beginDrafts')
 const FILL = defineJob<{ draft: Draft; rows: number }, Portion>(DRAFTS, 'fillPortion')
 const REFUSE_SHARED = defineJob<Draft[], void>(DRAFTS, 'refuseShared')

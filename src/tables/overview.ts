@@ -4,7 +4,7 @@ import { countTriggerNames } from './counts.ts'
 import { tableShape } from './ddl.ts'
 import { journalTriggerNames } from './journal.ts'
 import { planTable, type TablePlan } from './plan.ts'
-import { readDrafts } from './rebuild/watched.ts'
+import { rebuilderFor } from './rebuild/strategies.ts'
 import { readSecrets } from './renames-and-secrets.ts'
 import { createTriggers, isAmong, readTriggers, unservedTriggers } from './triggers.ts'
 import { verifyPlan } from './verify.ts'
@@ -44,7 +44,7 @@ export async function createOverview(db: Database, models: Model[], drafted: str
   const unserved = await unservedAmong(db, models, triggers)
   const wanted = new Set(wantedTriggers(plans, unserved, triggers, dialect).map(({ name }) => name))
   const stale = triggers.filter(({ name }) => !wanted.has(name)).map(({ name }) => name)
-  const drafts = dialect.altersInPlace ? [] : await readDrafts(db)
+  const drafts = await rebuilderFor(dialect).readLeftovers(db)
   return { plans, unserved, isKnown: await areKnown(db, models), stale: [...stale, ...drafts] }
 }
 

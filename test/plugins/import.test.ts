@@ -3,7 +3,6 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
-import { claimKey } from '../../src/journal/idempotency.ts'
 import { clearLeftovers } from '../../src/upkeep/leftovers.ts'
 import { type Answer, type Client, makeFolder, PASSWORD, type Running, receivedBy, startApp } from '../helper.ts'
 
@@ -483,7 +482,7 @@ t.test('sent again; too large; at once; and in the middle', async (t) => {
   })
 
   await t.test('a key that is in use leaves no place taken; and nothing is taken in from who may not', async (t) => {
-    const end = claimKey(app.storage, { username: 'admin', key: 'held' })
+    const end = app.service.limits.keys.claim({ username: 'admin', key: 'held' })
     t.equal((await send(admin, 'a.Person', '', rows(1, 8000), key('held'))).body.code, 'KEY_IN_USE')
     end()
     t.match((await send(admin, 'a.Person', '', rows(1, 8000), key('held'))).body.data, [{ created: 1 }])

@@ -3,7 +3,7 @@ import t from 'tap'
 import type { Model } from '../../src/model/model.ts'
 import { planModels } from '../../src/tables/migrate.ts'
 import { planTable } from '../../src/tables/plan.ts'
-import { applyInPlace } from '../../src/tables/rebuild/in-place.ts'
+import { rebuilderFor } from '../../src/tables/rebuild/strategies.ts'
 import { hasServer } from './run-on-postgres.ts'
 
 const isThere = hasServer()
@@ -125,7 +125,7 @@ if (isThere) {
     await db.updateTable('a__Thing').set({ count: 'x' }).where('id', '=', 1).execute()
     const table = await tables.readTable(db, 'a__Thing')
     await t.rejects(
-      applyInPlace(db, [planTable(model, table, [], tables)]),
+      rebuilderFor(tables).apply(db, [planTable(model, table, [], tables)], []),
       /cannot become integer without loss in the records 1/,
     )
   })

@@ -6,9 +6,10 @@ import type { Failure } from '../../src/errors.ts'
 import { ResumableImport } from '../../src/journal/resumable-import.ts'
 import { byName } from '../../src/model/model.ts'
 import type { ImportProgress } from '../../src/records/import/failures.ts'
-import { claimImport, countUpload, runInTurn } from '../../src/records/import/limits.ts'
+import { ImportLimits } from '../../src/records/import/limits.ts'
 import { readRows } from '../../src/records/import/read-rows.ts'
 import { createRecords } from '../../src/records/records.ts'
+import { UserLimits } from '../../src/records/user-limits.ts'
 import { Cursors } from '../../src/requests/cursor.ts'
 import { type Storage, StorageFault } from '../../src/storage/storage.ts'
 import { emptyFolder, migrateTo, modelOf, testStorage } from '../helper.ts'
@@ -54,6 +55,7 @@ async function withRecords(t: Parameters<typeof testStorage>[0]) {
     storage: watched,
     models: byName([item]),
     cursors: new Cursors('secret'),
+    limits: new UserLimits(),
     findSeconds: 1,
     exportSeconds: 1,
     longestRecord: 1_000_000,
@@ -143,15 +145,15 @@ t.test('what comes in between says how far it was', async (t) => {
     () => run(`INSERT INTO "a__Item" (code) VALUES ('c60')`),
   )
   await t.rejects(
-    load(many, { resumed: await ResumableImport.begin<ImportProgress>(storage, sent) }),
+    load(many, { resumable: await ResumableImport.begin<ImportProgress>(storage, sent) }),
     rejects('NOT_UNIQUE', /^Line 62/),
   )
   await t.rejects(
-    load(many, { resumed: await ResumableImport.begin<ImportProgress>(storage, sent) }),
+    load(many, { resumable: await ResumableImport.begin<ImportProgress>(storage, sent) }),
     rejects('VALIDATION_FAILED', /^Nothing was written but the 5\d rows of before\. There is one fault/),
   )
   await run(`DELETE FROM "a__Item" WHERE code = 'c60'`)
-  const rest = await load(many, { resumed: await ResumableImport.begin<ImportProgress>(storage, sent) })
+  const rest = await load(many, { resumable: await ResumableImport.begin<ImportProgress>(storage, sent) })
   t.strictSame(rest, { created: 70, updated: 0, unchanged: 0 }, 'it goes on where it was')
   t.equal((await rows()).length, 70)
   const fails = (kind: 'busy' | 'full') => () => {
@@ -189,16 +191,16 @@ t.test('of two who go on with the same, one is overtaken', async (t) => {
     await ResumableImport.begin<ImportProgress>(storage, sent),
     await ResumableImport.begin<ImportProgress>(storage, sent),
   ]
-  t.match(await load('code\na\n', { resumed: one }), { created: 1 })
-  await t.rejects(load('code\na\n', { resumed: two }), { code: 'KEY_IN_USE' }, 'what is taken was taken by the same')
+  t.match(await load('code\na\n', { resumable: one }), { created: 1 })
+  await t.rejects(load('code\na\n', { resumable: two }), { code: 'KEY_IN_USE' }, 'what is taken was taken by the same')
   const late = await ResumableImport.begin<ImportProgress>(storage, { ...sent, key: 'l' })
   after.push(async () =>
-    load('code\nb\n', { resumed: await ResumableImport.begin<ImportProgress>(storage, { ...sent, key: 'l' }) }),
+    load('code\nb\n', { resumable: await ResumableImport.begin<ImportProgress>(storage, { ...sent, key: 'l' }) }),
   )
-  await t.rejects(load('code\nb\n', { resumed: late }), { code: 'KEY_IN_USE' })
+  await t.rejects(load('code\nb\n', { resumable: late }), { code: 'KEY_IN_USE' })
   t.equal((await rows()).length, 2)
   t.match(
-    await load('code\nb\n', { resumed: await ResumableImport.begin<ImportProgress>(storage, { ...sent, key: 'l' }) }),
+    await load('code\nb\n', { resumable: await ResumableImport.begin<ImportProgress>(storage, { ...sent, key: 'l' }) }),
     {
       created: 1,
     },
@@ -237,16 +239,16 @@ t.test('a disk that is full', async (t) => {
 })
 
 t.test('one of each person, and only so many at once', async (t) => {
-  const { storage } = await withRecords(t)
-  const giveBack = claimImport(storage, 'a')
-  t.throws(() => claimImport(storage, 'a'), { code: 'UNAVAILABLE', message: /You have an import/ })
-  claimImport(storage, 'b')
+  const limits = new ImportLimits()
+  const giveBack = limits.claim('a')
+  t.throws(() => limits.claim('a'), { code: 'UNAVAILABLE', message: /You have an import/ })
+  limits.claim('b')
   giveBack()
-  claimImport(storage, 'a')
+  limits.claim('a')
   const begun: number[] = []
   const ends: (() => void)[] = []
   const works = Array.from({ length: 6 }, (_, nth) =>
-    runInTurn(storage, () => {
+    limits.run(() => {
       begun.push(nth)
       return new Promise<void>((resolve) => ends.push(resolve))
     }),
@@ -291,8 +293,8 @@ t.test('who may not create does not, whatever others do meanwhile', async (t) =>
 })
 
 t.test('uploads are bounded in sum', async (t) => {
-  const storage = await testStorage(t)
-  const [one, two] = [countUpload(storage, 100), countUpload(storage, 100)]
+  const limits = new ImportLimits()
+  const [one, two] = [limits.countUpload(100), limits.countUpload(100)]
   one.add(100)
   two.add(300)
   t.throws(() => one.add(1), { code: 'UNAVAILABLE' })

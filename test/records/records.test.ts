@@ -2,6 +2,7 @@ import t from 'tap'
 import { cachedStatements } from '../../src/records/find/cached-statements.ts'
 import { createForgetter } from '../../src/records/history/forget.ts'
 import { createRecords } from '../../src/records/records.ts'
+import { UserLimits } from '../../src/records/user-limits.ts'
 import { Cursors } from '../../src/requests/cursor.ts'
 import { type Storage, StorageFault } from '../../src/storage/storage.ts'
 import { migrateTo, modelOf, testStorage } from '../helper.ts'
@@ -19,6 +20,7 @@ t.test('who may not reach anything finds nothing, even past the plugins', async 
       storage,
       models: new Map(),
       cursors: new Cursors('secret'),
+      limits: new UserLimits(),
       findSeconds: 1,
       exportSeconds: 1,
       longestRecord: 1_000_000,
@@ -48,6 +50,7 @@ t.test('a record that is made in the same group, but later, was not there', asyn
     storage,
     models,
     cursors: new Cursors('secret'),
+    limits: new UserLimits(),
     findSeconds: 1,
     exportSeconds: 1,
     longestRecord: 1_000_000,

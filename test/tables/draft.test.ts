@@ -9,12 +9,18 @@ import type { run as carryOut } from '../../src/tables/apply.ts'
 import { migrate, planModels } from '../../src/tables/migrate.ts'
 import { FILLED_AT_ONCE } from '../../src/tables/plan.ts'
 import type { Draft } from '../../src/tables/rebuild/draft.ts'
-import type { beginDrafts, fillPortion, refuseShared } from '../../src/tables/rebuild/drafts.ts'
+import type { beginDrafts, fillPortion, refuseShared } from '../../src/tables/rebuild/draft-jobs.ts'
 import { emptyFolder, makeFolder, migrateTo, modelOf, startApp, testStorage, writeModel } from '../helper.ts'
 
-const DRAFTS = import.meta.resolve('../../src/tables/rebuild/drafts.ts')
-const BEGIN = defineJob<Parameters<typeof beginDrafts>[1], Awaited<ReturnType<typeof beginDrafts>>>(DRAFTS, 'beginDrafts')
-const FILL = defineJob<Parameters<typeof fillPortion>[1], Awaited<ReturnType<typeof fillPortion>>>(DRAFTS, 'fillPortion')
+const DRAFTS = import.meta.resolve('../../src/tables/rebuild/draft-jobs.ts')
+const BEGIN = defineJob<Parameters<typeof beginDrafts>[1], Awaited<ReturnType<typeof beginDrafts>>>(
+  DRAFTS,
+  'beginDrafts',
+)
+const FILL = defineJob<Parameters<typeof fillPortion>[1], Awaited<ReturnType<typeof fillPortion>>>(
+  DRAFTS,
+  'fillPortion',
+)
 const REFUSE_SHARED = defineJob<Parameters<typeof refuseShared>[1], void>(DRAFTS, 'refuseShared')
 const CARRY_OUT = defineJob<Parameters<typeof carryOut>[1], unknown>(import.meta.resolve('../../src/tables/apply.ts'))
 

@@ -2,7 +2,6 @@ import { Failure } from '../../errors.ts'
 import type { ChangeRow, Entry, Values } from '../../journal/entry.ts'
 import type { Journal } from '../../journal/journal.ts'
 import { versionAfter } from '../../journal/restores.ts'
-import { KeyedMutex } from '../../lib/keyed-mutex.ts'
 import { reaches, reachFor, type User } from '../../model/access.ts'
 import { type Field, isOfType, type Model, visibleFields } from '../../model/model.ts'
 import { bad, type View } from '../../requests/query.ts'
@@ -43,14 +42,12 @@ export async function createPage<Item>(
   return { total, ...(hasMore && last !== undefined && { next: String(last) }), data }
 }
 
-const turns = new KeyedMutex()
-
 /** How a record is looked up: undefined if it is not there, or out of reach. */
 export type LookUp = (id: number, user: User) => Promise<Stored | undefined>
 
 /** What the records of a model were, for those who may read what they are. */
 export function createHistory(context: RecordsContext, model: Model, journal: Journal, lookUp: LookUp) {
-  const { storage, findSeconds } = context
+  const { storage, findSeconds, limits } = context
   const names = visibleFields(model).map(({ name }) => name)
   const waiting = ({ username, signal }: Caller) => ({ username, signal, seconds: findSeconds })
 
@@ -103,7 +100,7 @@ export function createHistory(context: RecordsContext, model: Model, journal: Jo
 
   async function stateAt(id: number, number: number, caller: Caller, current = () => lookUp(id, caller)): Promise<Row> {
     // It may be a long way back: one person's take turns among themselves.
-    const state = await turns.run(caller.username, () => journal.stateAt(id, number, current, waiting(caller)))
+    const state = await limits.history.run(caller.username, () => journal.stateAt(id, number, current, waiting(caller)))
     if (state) return state
     throw new Failure('VERSION_NOT_FOUND', `Version ${number} of ${model.name} ${id} is not kept.`)
   }

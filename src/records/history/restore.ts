@@ -9,12 +9,13 @@ import type { RecordsContext, Stored } from '../context.ts'
 import type { Sought } from '../planned.ts'
 import type { createChanges } from '../write/changes.ts'
 import type { Checks } from '../write/validate.ts'
-import { refuseUnreachable } from '../write/violations.ts'
+import type { ViolationChecks } from '../write/violations.ts'
 import type { History } from './history.ts'
 
 /** What restoring needs of the records that it is a part of. */
 interface Parts {
   context: RecordsContext
+  violations: ViolationChecks
   model: Model
   checks: Checks
   changes: ReturnType<typeof createChanges>
@@ -31,7 +32,7 @@ export interface Restoring {
 
 /** Brings back what a record was. */
 export function createRestorer(parts: Parts) {
-  const { context, model, changes, past, lookUp, carryOut } = parts
+  const { context, model, violations, changes, past, lookUp, carryOut } = parts
   const checks: Checks = parts.checks
 
   return async function restore(id: number, { version, to }: Restoring, caller: Caller): Promise<Stored> {
@@ -50,7 +51,7 @@ export function createRestorer(parts: Parts) {
     const state = await past.stateAt(id, to, caller, () => lookUp(id, reach))
     const data = { ...written(state), version }
     checks.update(data)
-    await refuseUnreachable(context, model, data, caller, id)
+    await violations.refuseUnreachable(data, caller, id)
     const unit: Unit = { ...changes.update(id, version, data, caller), as: 'restore' }
     return carryOut(unit, caller, data, { id, version, operation: 'update' })
   }
@@ -70,7 +71,7 @@ export function createRestorer(parts: Parts) {
     const state = await past.stateAt(id, to ?? last, caller)
     const data = written(state)
     checks.recreate(data)
-    await refuseUnreachable(context, model, data, caller)
+    await violations.refuseUnreachable(data, caller)
     const hidden = await hiddenValues(context.storage.db, model, state)
     const next = await past.versionAfter(deletion)
     // What a client cannot set comes back as it was, unless it is of another type by now.

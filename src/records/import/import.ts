@@ -26,7 +26,7 @@ export interface Importing extends FileFormat {
   key?: string | undefined
   dryRun: boolean
   /** how far it has come before, and is to be written down */
-  resumed?: ResumableImport<ImportProgress> | undefined
+  resumable?: ResumableImport<ImportProgress> | undefined
   /** who it is by now: rights may be taken away meanwhile */
   whoNow?: (() => MaybePromise<User | undefined>) | undefined
   /** in a process of its own, whose lock others have to wait for: it makes pauses */
@@ -60,7 +60,7 @@ const TRIES = 10
 interface Run {
   user: User
   key: Field | undefined
-  resumed: ResumableImport<ImportProgress> | undefined
+  resumable: ResumableImport<ImportProgress> | undefined
   done: ImportProgress
 }
 
@@ -71,11 +71,11 @@ export function createImporter({ context, model, plan }: Parts) {
 
   async function importAll(importing: Importing, user: User): Promise<Imported> {
     const { file, checked: target, format, delimiter, columns } = importing
-    const { dryRun, resumed, isGuest, onProgress = () => {} } = importing
+    const { dryRun, resumable, isGuest, onProgress = () => {} } = importing
     const { whoNow = () => user } = importing
     requireUnchanged(await whoNow(), user)
     const key = findKeyField(importing.key, user)
-    const done: ImportProgress = { ...NOTHING_DONE, ...resumed?.place }
+    const done: ImportProgress = { ...NOTHING_DONE, ...resumable?.progress }
     if (done.isOver) return importCounts(done)
     const who = { username: user.username, roles: user.roles }
     const input = {
@@ -93,9 +93,9 @@ export function createImporter({ context, model, plan }: Parts) {
       onProgress('checked', progress),
     )
     if (Object.keys(checked.errors).length > 0)
-      throw (await resumed?.isOvertaken()) ? keyInUse() : refused(checked.errors, done)
+      throw (await resumable?.isOvertaken()) ? keyInUse() : refused(checked.errors, done)
     if (dryRun) return importCounts(checked)
-    const run: Run = { user, key, resumed, done }
+    const run: Run = { user, key, resumable, done }
     try {
       let size = FIRST_PORTION
       for await (const rows of readPortions(target, done.row, () => size)) {
@@ -107,7 +107,7 @@ export function createImporter({ context, model, plan }: Parts) {
         if (isGuest) await setTimeout(took * GUEST_PAUSE)
         onProgress('written', { done: done.row, of: checked.rows })
       }
-      if (resumed) await put([], { ...done, isOver: true }, run)
+      if (resumable) await put([], { ...done, isOver: true }, run)
     } catch (error) {
       throw interrupted(error, done)
     }
@@ -135,15 +135,15 @@ export function createImporter({ context, model, plan }: Parts) {
     }
   }
 
-  async function put(planned: Planned[], next: ImportProgress, { user, resumed, done }: Run): Promise<void> {
+  async function put(planned: Planned[], next: ImportProgress, { user, resumable, done }: Run): Promise<void> {
     const steps: Step[] = planned.map(({ unit }) => ({ ...(unit.steps[0] as Step), must: true }))
-    if (resumed) steps.push(resumed.step(next))
+    if (resumable) steps.push(resumable.step(next))
     try {
       if (steps.length > 0) await storage.write({ shapes, steps, by: user.username, silent: true })
     } catch (error) {
-      throw (await resumed?.isOvertaken()) ? keyInUse() : error
+      throw (await resumable?.isOvertaken()) ? keyInUse() : error
     }
-    resumed?.written()
+    resumable?.written()
     Object.assign(done, next)
   }
 

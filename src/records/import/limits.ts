@@ -1,55 +1,47 @@
 import { unavailable } from '../../errors.ts'
 import { Limiter } from '../../lib/limiter.ts'
-import type { Storage } from '../../storage/storage.ts'
 
-/** Imports that are worked at at once; the others wait in line. Each has a thread. */
+/** Imports that run at the same time; further ones wait in line. Each has a thread. */
 const MAX_IMPORTS = 4
 
-/** Bytes of uploads on the disk, as so many of the largest. */
+/** All uploads on disk together may have this many times `IMPORT_LIMIT_BYTES`. */
 const MAX_UPLOADS = 4
 
-interface Places {
-  /** who has one under way, from the first byte on: there is no more than one of each in line */
-  people: Set<string>
-  turns: Limiter
-  /** bytes of all uploads that are on the disk */
-  bytes: number
-}
+/** Limits of the imports of one process. */
+export class ImportLimits {
+  /** users with an import in progress, from its first byte: each may have one */
+  readonly #users = new Set<string>()
+  readonly #running = new Limiter(MAX_IMPORTS)
+  /** bytes of all uploads on disk */
+  #bytes = 0
 
-const known = new WeakMap<Storage, Places>()
+  /** Claims the one import that a user may have, since each takes room on the disk. Returns the release function. */
+  claim(username: string): () => void {
+    if (this.#users.has(username))
+      throw unavailable('You have an import under way already. Try again when it is done.', 10)
+    this.#users.add(username)
+    return () => this.#users.delete(username)
+  }
 
-function limitsFor(storage: Storage): Places {
-  const places = known.get(storage) ?? { people: new Set(), turns: new Limiter(MAX_IMPORTS), bytes: 0 }
-  known.set(storage, places)
-  return places
-}
+  /** Runs an import when one of `MAX_IMPORTS` places is free. Uploading needs no place, so a slow client blocks nobody. */
+  run<Result>(work: () => Promise<Result>): Promise<Result> {
+    return this.#running.run(work)
+  }
 
-/** One of each person at a time, for it takes room on the disk. Returns how to give the place back. */
-export function claimImport(storage: Storage, username: string): () => void {
-  const { people } = limitsFor(storage)
-  if (people.has(username)) throw unavailable('You have an import under way already. Try again when it is done.', 10)
-  people.add(username)
-  return () => people.delete(username)
-}
-
-/** Waits for a turn, and does it: who sends slowly keeps nobody from working. */
-export const runInTurn = <Result>(storage: Storage, work: () => Promise<Result>): Promise<Result> =>
-  limitsFor(storage).turns.run(work)
-
-/** Counts what one upload writes to the disk; too much of all together is refused. Returns how to count it out. */
-export function countUpload(storage: Storage, limit: number): { add(bytes: number): void; clear(): void } {
-  const places = limitsFor(storage)
-  let own = 0
-  return {
-    add: (bytes) => {
-      if (places.bytes + bytes > MAX_UPLOADS * limit)
-        throw unavailable('Too much is being imported right now. Try again when some of it is done.', 30)
-      places.bytes += bytes
-      own += bytes
-    },
-    clear: () => {
-      places.bytes -= own
-      own = 0
-    },
+  /** Counts the bytes that one upload writes to disk; refuses when all uploads together have too many. */
+  countUpload(limit: number): { add(bytes: number): void; clear(): void } {
+    let own = 0
+    return {
+      add: (bytes) => {
+        if (this.#bytes + bytes > MAX_UPLOADS * limit)
+          throw unavailable('Too much is being imported right now. Try again when some of it is done.', 30)
+        this.#bytes += bytes
+        own += bytes
+      },
+      clear: () => {
+        this.#bytes -= own
+        own = 0
+      },
+    }
   }
 }

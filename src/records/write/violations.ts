@@ -11,10 +11,25 @@ import { cachedStatements, placeholder } from '../find/cached-statements.ts'
 
 const EVERYBODY: Reach = { scope: 'all', username: '' }
 
+type Looking = RecordsContext & { statements: ReturnType<typeof cachedStatements<Given>> }
+
+/** Checks of the references and unique values of one model's records. */
+export function createViolationChecks(context: RecordsContext, model: Model) {
+  const looking: Looking = { ...context, statements: cachedStatements<Given>() }
+  return {
+    explainViolation: (fault: StorageFault, user: User, written: Row | number) =>
+      explainViolation(fault, looking, model, user, written),
+    refuseUnreachable: (written: Row, user: User, current?: number) =>
+      refuseUnreachable(looking, model, written, user, current),
+  }
+}
+
+export type ViolationChecks = ReturnType<typeof createViolationChecks>
+
 /** What storage found wrong with a write, in the words of the models; any other fault as it is. */
-export async function explainViolation(
+async function explainViolation(
   fault: StorageFault,
-  context: RecordsContext,
+  context: Looking,
   model: Model,
   user: User,
   written: Row | number,
@@ -59,7 +74,7 @@ function notUnique({ details }: StorageFault, model: Model): Failure {
 }
 
 /** A delete would leave references without a target: whose? What somebody may not read is not named. */
-async function stillReferred(context: RecordsContext, model: Model, id: number, user: User): Promise<Failure> {
+async function stillReferred(context: Looking, model: Model, id: number, user: User): Promise<Failure> {
   const referring: string[] = []
   for (const other of context.models.values()) {
     const reach = reachFor(other, 'read', user)
@@ -95,8 +110,8 @@ function referencesIn(model: Model, written: Row): Referring[] {
  * A record that somebody may not read is not there for them: they cannot refer to it, nor find out that it exists. What
  * the record refers to already may be sent back as it was read.
  */
-export async function refuseUnreachable(
-  context: RecordsContext,
+async function refuseUnreachable(
+  context: Looking,
   model: Model,
   written: Row,
   user: User,
@@ -115,7 +130,7 @@ export async function refuseUnreachable(
 
 /** Only of a record that they may update and read: else it would tell, by trying, what others' records refer to. */
 async function refersAlready(
-  context: RecordsContext,
+  context: Looking,
   model: Model,
   record: number,
   { name, id }: Referring,
@@ -128,7 +143,7 @@ async function refersAlready(
 }
 
 /** Which of the records that a write refers to are not there, as far as somebody reaches. */
-async function missingAmong(context: RecordsContext, references: Referring[], reachFor: (model: string) => Reach) {
+async function missingAmong(context: Looking, references: Referring[], reachFor: (model: string) => Reach) {
   const errors: Record<string, string> = {}
   for (const { name, model, id } of references) {
     if (!(await isThere(context, model, reachFor(model), { id })))
@@ -151,18 +166,13 @@ interface Given {
   username: string
 }
 
-/** Statements are remembered for as long as the models are the same. */
-const prepared = new WeakMap<RecordsContext, ReturnType<typeof cachedStatements<Given>>>()
-
-async function isThere(context: RecordsContext, model: string, reach: Reach, { id, refers }: Sought): Promise<boolean> {
-  const { storage } = context
-  const remembered = prepared.get(context) ?? cachedStatements<Given>()
-  prepared.set(context, remembered)
+async function isThere(context: Looking, model: string, reach: Reach, { id, refers }: Sought): Promise<boolean> {
+  const { storage, statements } = context
   const conditions = [
     ...(id === undefined ? [] : [is`"id" = ${ID}`]),
     ...(refers === undefined ? [] : [is`${sql.ref(refers.name)} = ${REFERS_TO}`]),
   ]
-  const statement = remembered(
+  const statement = statements(
     `${model} ${reach.scope} ${id === undefined} ${refers?.name}`,
     { id, refersTo: refers?.id, username: reach.username },
     () =>

@@ -22,8 +22,19 @@ function triggerText({ name, when, event, on, body }: TriggerDefinition): string
     CREATE OR REPLACE TRIGGER "${name}" ${when} ${event} ON "${on}" FOR EACH ROW EXECUTE FUNCTION "${name}"()`
 }
 
+const referenceName = (table: string, column: string) => `"${table}__${column}__refers"`
+
 export const TABLES: TableDialect = {
-  altersInPlace: true,
+  rebuild: {
+    strategy: 'in-place',
+    keepComputedValues: (column) => `ALTER COLUMN "${column}" DROP EXPRESSION`,
+    dropReference: (table, column) =>
+      `ALTER TABLE "${table}" DROP CONSTRAINT IF EXISTS ${referenceName(table, column)}`,
+    // Checked at the end of each statement, after the rows that a delete takes along are gone too.
+    addReference: (table, column, target, onDelete) =>
+      `ALTER TABLE "${table}" ADD CONSTRAINT ${referenceName(table, column)}
+       FOREIGN KEY ("${column}") REFERENCES "${target}" ("id") ON DELETE ${onDelete} DEFERRABLE INITIALLY IMMEDIATE`,
+  },
   isShared: true,
   maxNameBytes: 63,
   maxColumns: 1600,

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Database, TableState, Trigger } from '../storage.ts'
+import type { Database, StoredObject, TableState, Trigger } from '../storage.ts'
 
 /** What SQLite tells of the tables that are there. */
 
@@ -59,5 +59,23 @@ export async function hasColumn(db: Database, table: string, column: string): Pr
 export async function readColumns(db: Database, table: string): Promise<{ name: string; type: string }[]> {
   const { rows } = await sql<{ name: string; type: string }>`
     SELECT name, type FROM pragma_table_xinfo(${table}) WHERE hidden = 0`.execute(db)
+  return rows
+}
+
+export async function readTables(db: Database, prefix: string): Promise<string[]> {
+  const { rows } = await sql<{ name: string }>`
+    SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB ${`${prefix}*`}`.execute(db)
+  return rows.map(({ name }) => name)
+}
+
+export async function readViewsAndTriggers(db: Database): Promise<StoredObject[]> {
+  const { rows } = await sql<StoredObject>`
+    SELECT type, name, sql FROM sqlite_schema WHERE type IN ('view', 'trigger')`.execute(db)
+  return rows
+}
+
+export async function readDangling(db: Database, table: string): Promise<{ id: number; target: string }[]> {
+  const { rows } = await sql<{ id: number; target: string }>`
+    SELECT rowid AS id, parent AS target FROM pragma_foreign_key_check(${table}) LIMIT 10`.execute(db)
   return rows
 }

@@ -1,12 +1,33 @@
 import { concatSql } from '../joined.ts'
 import { DANGLING, type TableDialect } from '../storage.ts'
-import { hasColumn, hasTable, modelTables, readColumns, readTable, readTriggers } from './catalog.ts'
+import {
+  hasColumn,
+  hasTable,
+  modelTables,
+  readColumns,
+  readDangling,
+  readTable,
+  readTables,
+  readTriggers,
+  readViewsAndTriggers,
+} from './catalog.ts'
 import { decimalKeySql } from './decimal.ts'
 import { numberTextSql } from './number-text.ts'
 
 /** How SQLite makes tables. */
 export const TABLES: TableDialect = {
-  altersInPlace: false,
+  rebuild: {
+    strategy: 'shadow-copy',
+    readTables,
+    readViewsAndTriggers,
+    readDangling,
+    // With legacy_alter_table, SQLite does not rewrite the foreign keys of other tables.
+    renameOnly: (table, to) => [
+      'PRAGMA legacy_alter_table = on',
+      `ALTER TABLE "${table}" RENAME TO "${to}"`,
+      'PRAGMA legacy_alter_table = off',
+    ],
+  },
   isShared: false,
   maxNameBytes: Number.POSITIVE_INFINITY,
   maxColumns: 2000,

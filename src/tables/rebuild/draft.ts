@@ -1,16 +1,25 @@
 import { sql } from 'kysely'
 import { type Model, tableName } from '../../model/model.ts'
-import { type Database, literal, Refused, type Row, StorageFault, type TableState } from '../../storage/storage.ts'
-import { encode } from '../columns.ts'
+import {
+  type Database,
+  DRAFT_PREFIX,
+  literal,
+  Refused,
+  type Row,
+  type ShadowCopyDialect,
+  StorageFault,
+  type TableState,
+} from '../../storage/storage.ts'
+import { columnType, encode } from '../columns.ts'
 import { convert } from '../convert.ts'
 import { createIndex, createTable, type Index, modelIndexes, quote, twinIndex } from '../ddl.ts'
 import { execute } from '../execute.ts'
 import type { TablePlan } from '../plan.ts'
 import type { Rebuild, Source } from '../plan-rebuild.ts'
 import { cannotConvert, type Selection, storedRows } from '../verify.ts'
+import { draftName, unwatch, watch } from './change-marks.ts'
 import { makeAgain } from './made-by-hand.ts'
-import { parentName } from './parents.ts'
-import { draftName, readDrafts, unwatch, watch } from './watched.ts'
+import { parentName } from './parent-names.ts'
 
 /**
  * A table made anew. ALTER TABLE cannot change a column, so another table is filled beside the one that is served, in
@@ -123,14 +132,18 @@ async function copy(db: Database, { model, rebuild, renames }: Draft, selection:
   if (converted.length === 0)
     return void (await sql`
       ${sql.raw(`${insert} FROM ${old}`)} WHERE "id" > ${selection.after} AND ${selection.condition}`.execute(db))
-  // A statement for a thousand records at a time: one for each would take twenty times as long.
-  const insertConverted = `
-    ${insert}, ${converted.map((_, index) => `given.value ->> ${index + 1}`).join(', ')}
-    FROM json_each(?) AS given JOIN ${old} ON old."id" = given.value ->> 0`
+  // One statement inserts a thousand records: one statement each would take twenty times as long.
+  const { each, at } = db.dialect
+  const value = (index: number, type: string) => at(sql`given.value`, index, type)
+  const convertedValues = converted.map(({ field }, index) => value(index + 1, columnType(field)))
   const columns = converted.map(nameNow)
   for await (const rows of storedRows(db, tableName(model), columns, selection)) {
     const given = rows.map((row) => [row.id, ...convertRow(model, converted, columns, row)])
-    await execute(db, insertConverted, [JSON.stringify(given)])
+    await sql`
+      ${sql.raw(insert)}, ${sql.join(convertedValues)}
+      FROM ${each(JSON.stringify(given))} AS given JOIN ${sql.raw(old)} ON old."id" = ${value(0, 'INTEGER')}`.execute(
+      db,
+    )
   }
 }
 
@@ -157,21 +170,22 @@ export async function requireWhole(db: Database, { model }: Draft): Promise<void
  */
 export async function swapIn(db: Database, { model }: Draft, table: TableState): Promise<void> {
   const name = tableName(model)
-  const { rows } = await sql<{ seq: number }>`SELECT seq FROM sqlite_sequence WHERE name = ${name}`.execute(db)
+  const { lastNumber, setLastNumber } = db.dialect.tables
+  const { rows } = await execute(db, lastNumber(name, 'id'))
   await execute(db, `DROP TABLE ${quote(name)}`)
   await execute(db, `ALTER TABLE ${quote(draftName(model))} RENAME TO ${quote(name)}`)
-  // The highest id ever given away: none is used again, even if its record is gone.
-  await sql`DELETE FROM sqlite_sequence WHERE name = ${name}`.execute(db)
-  await sql`INSERT INTO sqlite_sequence (name, seq) VALUES (${name}, ${rows[0]?.seq ?? 0})`.execute(db)
+  // The highest id ever assigned: no id is used again, even if its record is deleted.
+  const { last } = rows[0] as { last: number }
+  for (const text of setLastNumber(name, 'id', last)) await execute(db, text)
   // Those that somebody made went with the old table.
   for (const index of table.indexes)
     if (!index.name.startsWith(`${name}__`)) await makeAgain(db, { type: 'index', ...index })
 }
 
 /** Clears away every draft, its marks and what marks them. */
-export async function discardDrafts(db: Database): Promise<void> {
+export async function discardDrafts(db: Database, dialect: ShadowCopyDialect): Promise<void> {
   await unwatch(db)
-  for (const name of await readDrafts(db)) await execute(db, `DROP TABLE ${quote(name)}`)
+  for (const name of await dialect.readTables(db, DRAFT_PREFIX)) await execute(db, `DROP TABLE ${quote(name)}`)
   await sql`DELETE FROM dossier_drafts`.execute(db)
   await sql`DELETE FROM dossier_marks`.execute(db)
 }

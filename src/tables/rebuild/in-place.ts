@@ -1,30 +1,41 @@
 import { sql } from 'kysely'
 import { type Model, tableName } from '../../model/model.ts'
-import { type Database, Refused, StorageFault, type TableState } from '../../storage/storage.ts'
+import { type Database, type InPlaceDialect, Refused, StorageFault, type TableState } from '../../storage/storage.ts'
 import { columnType, encode } from '../columns.ts'
 import { convert } from '../convert.ts'
 import { columnDefinition, commentsOn, foreignKeyFor, quote, storable } from '../ddl.ts'
 import { execute } from '../execute.ts'
-import type { PlanStep, TablePlan } from '../plan.ts'
+import type { PlanStep } from '../plan.ts'
 import type { Rebuild, Source } from '../plan-rebuild.ts'
 import { makeUnique } from '../unique.ts'
 import { cannotConvert, storedRows } from '../verify.ts'
+import type { Rebuilder } from './rebuilder.ts'
 
 /**
- * Changes tables where they are, for engines that can change columns: all in one transaction, in which nobody else writes to
- * them. What refers to what is said at the end, when all tables are there.
+ * Changes columns where they are, in the one transaction that also holds everything else; writes to these tables wait for
+ * it. Foreign keys come last, when all tables exist.
  */
-export async function applyInPlace(db: Database, plans: TablePlan[]): Promise<void> {
-  for (const { model, steps } of plans)
-    for (const step of steps)
-      await applyStep(db, model, step).catch((error) => {
-        throw isBound(error) ? new Refused([`${model.name}: ${step.what} is not possible: ${error.message}.`]) : error
-      })
-  for (const { model } of plans) await bringReferences(db, model)
-}
+export const createInPlace = (dialect: InPlaceDialect): Rebuilder => ({
+  // Dropping a trigger locks its table: those of tables that do not change stay.
+  keepsOtherTriggers: true,
+  begin: async () => [],
+  readLeftovers: async () => [],
 
-async function applyStep(db: Database, model: Model, step: PlanStep): Promise<void> {
-  if (step.kind === 'rebuild') await rebuild(db, model, step.rebuild)
+  async apply(db, plans) {
+    for (const { model, steps } of plans)
+      for (const step of steps)
+        await applyStep(db, model, step, dialect).catch((error) => {
+          throw isBound(error) ? new Refused([`${model.name}: ${step.what} is not possible: ${error.message}.`]) : error
+        })
+    for (const { model } of plans) await bringReferences(db, model, dialect)
+  },
+
+  // The engine checks foreign keys at all times.
+  refuseDangling: async () => {},
+})
+
+async function applyStep(db: Database, model: Model, step: PlanStep, dialect: InPlaceDialect): Promise<void> {
+  if (step.kind === 'rebuild') await rebuild(db, model, step.rebuild, dialect)
   else if (step.kind === 'unique') await makeUnique(db, model, step)
   else if (step.kind !== 'triggers') await execute(db, step.sql)
 }
@@ -36,7 +47,12 @@ const isBound = (error: unknown) =>
 /** No field has such a name. */
 const NEW = 'dossier__new'
 
-async function rebuild(db: Database, model: Model, { sources, discarded, hidden }: Rebuild): Promise<void> {
+async function rebuild(
+  db: Database,
+  model: Model,
+  { sources, discarded, hidden }: Rebuild,
+  dialect: InPlaceDialect,
+): Promise<void> {
   const table = (await db.dialect.tables.readTable(db, tableName(model))) as TableState
   const alter = (what: string) => execute(db, `ALTER TABLE ${quote(table.name)} ${what}`)
   for (const { name } of table.indexes)
@@ -45,7 +61,7 @@ async function rebuild(db: Database, model: Model, { sources, discarded, hidden 
   const kept = sources.map(({ column }) => column)
   for (const { name, generated } of table.columns)
     if (generated !== undefined)
-      await alter(kept.includes(name) ? `ALTER COLUMN ${quote(name)} DROP EXPRESSION` : `DROP COLUMN ${quote(name)}`)
+      await alter(kept.includes(name) ? dialect.keepComputedValues(name) : `DROP COLUMN ${quote(name)}`)
   for (const { column } of discarded) await alter(`DROP COLUMN ${quote(column)}`)
   for (const source of sources) await bring(db, model, source)
   for (const { name, hasDefault } of hidden) if (hasDefault) await alter(`ALTER COLUMN ${quote(name)} DROP DEFAULT`)
@@ -91,19 +107,13 @@ async function fillConverted(db: Database, model: Model, { field, column, from }
 }
 
 /** Lets columns refer to what their fields refer to, and to nothing else. */
-async function bringReferences(db: Database, model: Model): Promise<void> {
+async function bringReferences(db: Database, model: Model, dialect: InPlaceDialect): Promise<void> {
   const { name: table, columns } = (await db.dialect.tables.readTable(db, tableName(model))) as TableState
   for (const { name, foreignKey } of columns) {
     const reference = model.fields.find((field) => field.name === name)?.reference
     const wanted = reference && foreignKeyFor(reference)
     if (wanted?.table === foreignKey?.table && wanted?.onDelete === foreignKey?.onDelete) continue
-    const key = quote(referenceName(table, name))
-    await execute(db, `ALTER TABLE ${quote(table)} DROP CONSTRAINT IF EXISTS ${key}`)
-    if (!wanted) continue
-    const refers = `FOREIGN KEY (${quote(name)}) REFERENCES ${quote(wanted.table)} ("id") ON DELETE ${wanted.onDelete}`
-    // Checked after each statement of ours, when all that it takes along is gone.
-    await execute(db, `ALTER TABLE ${quote(table)} ADD CONSTRAINT ${key} ${refers} DEFERRABLE INITIALLY IMMEDIATE`)
+    await execute(db, dialect.dropReference(table, name))
+    if (wanted) await execute(db, dialect.addReference(table, name, wanted.table, wanted.onDelete))
   }
 }
-
-const referenceName = (table: string, column: string) => `${table}__${column}__refers`

@@ -1,48 +1,18 @@
 import { sql } from 'kysely'
-import { type Model, tableName } from '../../model/model.ts'
-import { type Database, Refused, StorageFault, type TableState } from '../../storage/storage.ts'
+import type { Model } from '../../model/model.ts'
+import { type Database, Refused, type TableState } from '../../storage/storage.ts'
 import { isCalled, modelIndexes, quote } from '../ddl.ts'
 import { execute } from '../execute.ts'
-import { planTable } from '../plan.ts'
 import { sharing } from '../verify.ts'
-import {
-  beginDraft,
-  createDraft,
-  type Draft,
-  discardDrafts,
-  draftOutdated,
-  type Filled,
-  fillDraft,
-  othersAreAtIt,
-  requireWhole,
-} from './draft.ts'
-import { draftName } from './watched.ts'
+import { draftName } from './change-marks.ts'
+import { type Draft, draftOutdated, type Filled, fillDraft, requireWhole } from './draft.ts'
+import { rebuilderFor } from './strategies.ts'
 
-/** The jobs that make tables anew beside the ones that are served. Each is a short transaction. */
+/** Jobs that copy tables beside the ones that are served. Each is a short transaction. */
 
-/** Begins a draft of every table that has to be made anew. What is left over from a process that died goes. */
-export async function beginDrafts(
-  db: Database,
-  { models, token }: { models: Model[]; token: string },
-): Promise<Draft[]> {
-  if (db.dialect.tables.altersInPlace) return []
-  if (await othersAreAtIt(db)) throw new StorageFault('busy', 'Another process is making tables anew.')
-  await discardDrafts(db)
-  const drafts: Draft[] = []
-  for (const model of models) {
-    const table = await db.dialect.tables.readTable(db, tableName(model))
-    const plan = planTable(model, table, [], db.dialect.tables)
-    if (!table || plan.refusals.length > 0) continue
-    const { rows } = await sql<{ last: number | null }>`SELECT max("id") AS last FROM ${sql.table(table.name)}`.execute(
-      db,
-    )
-    const draft = createDraft(plan, token, rows[0]?.last ?? 0)
-    if (!draft) continue
-    await beginDraft(db, draft, table)
-    drafts.push(draft)
-  }
-  return drafts
-}
+/** Begins the drafts of all tables that have to be copied. */
+export const beginDrafts = (db: Database, { models, token }: { models: Model[]; token: string }): Promise<Draft[]> =>
+  rebuilderFor(db.dialect.tables).begin(db, models, token)
 
 export type Portion = Filled & { milliseconds: number }
 
@@ -77,5 +47,5 @@ async function sharedIn(db: Database, draft: Draft): Promise<string[]> {
 /** Clears away what somebody has begun, unless it is another one's by now. */
 export async function discardOwn(db: Database, token: string): Promise<void> {
   const { rows } = await sql`SELECT 1 FROM dossier_drafts WHERE token = ${token} LIMIT 1`.execute(db)
-  if (rows.length > 0) await discardDrafts(db)
+  if (rows.length > 0) await rebuilderFor(db.dialect.tables).discard?.(db)
 }
