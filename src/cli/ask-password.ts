@@ -3,10 +3,10 @@ import { Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { UsageError, type World } from './command.ts'
 
-/** On a terminal, asked for twice and not shown; otherwise what comes on standard input, up to the end of its line. */
+/** On a terminal, asks twice and does not echo; otherwise returns the first line of standard input. */
 export async function askPassword({ stdin: input, stderr: output }: Pick<World, 'stdin' | 'stderr'>): Promise<string> {
   if (!input.isTTY) return (await text(input)).replace(/\r?\n[\s\S]*$/, '')
-  // Readline echoes what is typed to its output; this one swallows it.
+  // Readline echoes the typed characters to its output; this output discards them.
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() })
   const lines = createInterface({ input, output: silent, terminal: true })
   const ask = async (question: string) => {

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { isExpected } from '../expected.ts'
 
-/** What a command sees of the world. */
+/** Arguments, environment and streams of a command: the process, or stand-ins in tests. */
 export interface World {
   args: string[]
   env: NodeJS.ProcessEnv
@@ -11,16 +11,16 @@ export interface World {
   exitCode?: number | string | null | undefined
 }
 
-/** Does the work and returns what to print; a refusal is an exit code of 1 beside it. */
+/** Runs the command and returns the text for stdout. A command that prints and yet refuses sets `exitCode` to 1. */
 export type Command = (world: World) => Promise<string>
 
-/** The words after the command are not right. */
+/** The arguments are wrong. */
 export class UsageError extends Error {}
 
-/** The words that begin with two dashes, of all commands. */
+/** Options that `refuseForgotten` looks for. */
 const OPTIONS = ['again', 'create', 'days', 'dry-run', 'json', 'read-only', 'roles', 'safe', 'to']
 
-/** npm takes them for its own unless a "--" stands before them, and says so in the environment only. */
+/** Without a preceding "--", npm takes options for its own; only the `npm_config_…` variables show that. */
 function refuseForgotten({ args, env }: World): void {
   const taken = OPTIONS.filter(
     (name) => env[`npm_config_${name.replaceAll('-', '_')}`] && !args.some((arg) => arg.startsWith(`--${name}`)),
@@ -30,10 +30,10 @@ function refuseForgotten({ args, env }: World): void {
   throw new UsageError(`npm has taken --${taken.join(', --')} for itself. Put "--" before all words: ${command} -- …`)
 }
 
-/** A file as it is named by somebody who stands elsewhere: npm changes to the project's folder. */
+/** Resolves a file name in the folder from which npm was called (`INIT_CWD`): npm changes to the project's folder. */
 export const fileNamed = (name: string, { env }: World) => resolve(env.INIT_CWD ?? '.', name)
 
-/** Runs a command for operators: help, output, and exit codes that scripts can use. */
+/** Runs a command: prints its help or output, and sets the exit code that its help describes. */
 export async function runCommand(help: string, command: Command, world: World = thisProcess()): Promise<void> {
   if (world.args.includes('--help')) {
     world.stdout.write(help)

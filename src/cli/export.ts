@@ -67,7 +67,7 @@ async function* counted(pieces: AsyncIterable<Chunk>, onRows: (rows: number) => 
   }
 }
 
-/** Under another name until it is whole. */
+/** Writes to a temporary name and renames the file when it is complete. */
 async function writeWhole(target: string, pieces: AsyncIterable<Uint8Array>): Promise<void> {
   const part = `${target}.${process.pid}.part`
   try {
@@ -78,7 +78,7 @@ async function writeWhole(target: string, pieces: AsyncIterable<Uint8Array>): Pr
   }
 }
 
-/** Whoever reads may have enough, as `head` has. */
+/** Ignores `EPIPE`: the reader may close the pipe early, as `head` does. */
 function unlessEnough(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE') throw error
 }

@@ -63,7 +63,7 @@ export const importCommand: Command = async (world) => {
   })
 }
 
-/** The file itself, or what comes from standard input; and where to put what is made of it. */
+/** Returns the file, or standard input copied to a file, with a path for the checked rows. */
 async function openSource(name: string, world: World, dataDir: string) {
   if (name === '-') return spool(world.stdin as Readable, dataDir, Number.POSITIVE_INFINITY)
   const file = fileNamed(name, world)
@@ -73,7 +73,7 @@ async function openSource(name: string, world: World, dataDir: string) {
   return { file, checked, clear: () => rmSync(checked, { force: true }) }
 }
 
-/** With every fault. */
+/** Adds the faults to the message. Its length stays below the limit of a `Failure`, so the end may be cut off. */
 function inFull(error: unknown): unknown {
   const { code, message, details } = error as Failure
   const errors = details?.errors

@@ -18,7 +18,7 @@ interface Answer {
   faults: Fault[]
   models: Report[]
   unserved: UnservedModel[]
-  /** names of what is no model file */
+  /** names of files that are not model files */
   passedOver: string[]
 }
 
@@ -56,7 +56,7 @@ export const modelsCheck: Command = async (world) => {
   }
 }
 
-/** Colours where a terminal shows them; elsewhere the same words. */
+/** Formats the report for reading, with colours on a terminal. */
 function forPeople({ faults, models, unserved, passedOver: strange }: Answer, { stdout }: World): string {
   const paint = (colour: 'red' | 'green' | 'yellow' | 'gray', text: string) =>
     stdout.isTTY ? styleText(colour, text, { validateStream: false }) : text
@@ -82,7 +82,7 @@ function forPeople({ faults, models, unserved, passedOver: strange }: Answer, { 
   return `${lines.join('\n')}\n`
 }
 
-/** `read, create: everybody; update, delete: admin` */
+/** Groups operations with the same access: `read, create: everybody; update, delete: admin`. */
 function sameTogether(access: Record<string, string>): string {
   const groups = Map.groupBy(Object.keys(access), (operation) => access[operation])
   return [...groups].map(([who, operations]) => `${operations.join(', ')}: ${who}`).join('; ')

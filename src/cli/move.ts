@@ -104,7 +104,7 @@ async function copy(source: Database, target: Storage, models: Model[], world: W
   await target.change(GO_ON, lasts)
   await compare(source, target, all, (compared) => told.compared.tell({ done: compared, of: total }))
   told.compared.end()
-  // Indexes, triggers, counts, and what refers to what.
+  // Adds indexes, triggers and counts, and in PostgreSQL the foreign keys.
   await migrate(target, models)
   return done
 }
@@ -121,7 +121,7 @@ async function countRows(db: Database, all: CopiedTable[]): Promise<number> {
   return total
 }
 
-/** Throws if a row is not what it was. */
+/** Throws if a copied row differs from its source. */
 export async function compare(
   source: Database,
   target: { db: Database },
@@ -141,7 +141,7 @@ export async function compare(
   }
 }
 
-/** Engines make rows in ways of their own. */
+/** Drivers create rows with different prototypes, which `isDeepStrictEqual` would report as a difference. */
 const plain = (row: Row): Row => ({ ...row })
 
 if (import.meta.main) await runCommand(HELP, moveCommand)

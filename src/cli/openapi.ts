@@ -25,7 +25,7 @@ export const openapiCommand: Command = async (world) => {
   return `${file}\n`
 }
 
-/** The app itself tells what it serves; it is built on a database of its own that is thrown away. */
+/** Builds the app on a temporary database and asks it for its OpenAPI document. */
 async function fetchDocument(env: NodeJS.ProcessEnv): Promise<object> {
   const folder = mkdtempSync(join(tmpdir(), 'dossier-openapi-'))
   try {

@@ -1,7 +1,7 @@
 import type { Progress } from '../storage/storage.ts'
 import { drawBar } from './rate.ts'
 
-/** Draws a bar on a terminal; elsewhere there is nothing to draw on. */
+/** Returns a function that draws a progress bar; undefined if `output` is not a terminal. */
 export function progressBar(output: NodeJS.WritableStream & { isTTY?: boolean }) {
   if (!output.isTTY) return undefined
   return ({ done, of }: Progress) => {

@@ -2,17 +2,17 @@ import { throttle } from '../lib/throttle.ts'
 import type { Progress } from '../storage/storage.ts'
 
 const WIDTH = 30
-/** How often it is told where there is no terminal to draw on, and how often it is drawn on one. */
+/** Interval between two lines of output, and between two updates of the bar on a terminal. */
 const TELL_MS = 5000
 const DRAW_MS = 100
 
-/** What is counted, and how many of it are one. */
+/** The units of display, and how many counted items one unit has. */
 const SIZES = { rows: 1, KB: 1000 }
 type Unit = keyof typeof SIZES
 
 type Output = NodeJS.WritableStream & { isTTY?: boolean }
 
-/** Tells how far it has come, how fast, and how long it will take: a bar on a terminal, else a line now and then. */
+/** Shows progress, rate and remaining time: as a bar on a terminal, otherwise as a line every few seconds. */
 export function createRate(output: Output, doing: string, unit: Unit, tellMs = output.isTTY ? DRAW_MS : TELL_MS) {
   const counted = (count: number) => `${Math.round(count / SIZES[unit]).toLocaleString('en')} ${unit}`
   const start = performance.now()
@@ -28,7 +28,7 @@ export function createRate(output: Output, doing: string, unit: Unit, tellMs = o
     tell: (progress: Progress) => {
       if (progress.done > 0 && progress.of > 0) tellSeldom(progress)
     },
-    /** Leaves the bar as it is; what comes next begins a line of its own. */
+    /** Ends the line of the bar, so that further output begins on a new line. */
     end: () => void (output.isTTY && output.write('\n')),
   }
 }

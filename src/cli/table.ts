@@ -1,4 +1,4 @@
-/** Rows under a heading, in columns as wide as they need to be. */
+/** Formats rows under a heading; each column is as wide as its longest cell. */
 export function formatTable(heading: string[], rows: string[][]): string {
   const all = [heading, ...rows]
   const widths = heading.map((_, column) => Math.max(...all.map((row) => (row[column] as string).length)))

@@ -42,7 +42,7 @@ interface Options {
   for: string
 }
 
-/** Each command: how many words it takes after its own, and what it does. */
+/** The subcommands; `words` is the number of arguments after the name of the subcommand. */
 const COMMANDS: Record<
   string,
   { words: number; run(storage: Storage, words: string[], world: World, options: Options): Promise<Answer> }

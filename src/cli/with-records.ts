@@ -12,21 +12,21 @@ import { openStorage, requireDatabase } from '../storage/open.ts'
 import type { Storage, StorageFault } from '../storage/storage.ts'
 import type { World } from './command.ts'
 
-/** What a command has that works on the records of a model. */
+/** What a command needs to work on the records of a model. */
 export interface Opened {
   config: Config
   storage: Storage
   models: Models
   model: Model
   records: Records
-  /** in whose name it is done */
+  /** the user on whose behalf the command runs */
   user: User
 }
 
-/** Long enough for any file: nobody waits for it. */
+/** Time limit in seconds, long enough for any file: no client waits for the answer. */
 const A_DAY = 86_400
 
-/** Opens the records of a model, beside a running service or without one. Somebody at the host may do what an admin may. */
+/** Opens the records of a model, with or without a running service. Without `as`, the command has admin rights. */
 export async function withRecords<Result>(
   world: World,
   name: string,
@@ -43,12 +43,12 @@ export async function withRecords<Result>(
     storage,
     models,
     limits: new UserLimits(),
-    // Nothing here is continued from a page.
+    // Only `find` uses cursors, and no command calls it.
     cursors: new Cursors(''),
     findSeconds: A_DAY,
     exportSeconds: A_DAY,
     longestRecord: config.BODY_LIMIT_BYTES,
-    // Nothing is found here that an index would help.
+    // Only `find` advises indexes.
     advise: String,
   }
   const admin = { username: config.ADMIN_USERNAME, roles: [ADMIN] }

@@ -2,15 +2,15 @@ import type { ServerResponse } from 'node:http'
 import type { IdempotentRequest } from '../journal/idempotency.ts'
 import type { User } from '../model/access.ts'
 
-/** The user that an operation runs for, and what belongs to this one request of theirs. */
+/** The user that an operation runs for, with the idempotency key and the abort signal of the request. */
 export interface Caller extends User {
   /** set if the request carries an `Idempotency-Key` */
   idempotency?: IdempotentRequest | undefined
-  /** aborted when the client is gone: searches end then */
+  /** aborted when the client disconnects; searches end then */
   signal?: AbortSignal | undefined
 }
 
-/** The caller of an HTTP request. The abort signal is only created when an operation asks for it: most never do. */
+/** The caller of an HTTP request. Creates the abort signal on first access, because most operations never use it. */
 export class HttpCaller implements Caller {
   readonly username: string
   readonly roles: string[]

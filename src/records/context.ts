@@ -5,18 +5,18 @@ import type { UserLimits } from './user-limits.ts'
 
 export type Stored = Row & { id: number; version: number }
 
-/** What the records of a model need to know beside the model. */
+/** Dependencies and limits shared by the records of all models. */
 export interface RecordsContext {
   storage: Storage
   models: Models
   cursors: Cursors
   limits: Pick<UserLimits, 'history'>
-  /** how long a find may take */
+  /** time limit of a find */
   findSeconds: number
-  /** how long an export may take */
+  /** time limit of an export */
   exportSeconds: number
-  /** characters of a record that is sent, at most */
+  /** maximum length of a record in a request or an import file, in characters */
   longestRecord: number
-  /** told, once per shape of query, which index would help */
+  /** Receives the index that would speed up a find; called once per query shape. */
   advise(advice: string): void
 }

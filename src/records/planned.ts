@@ -1,16 +1,16 @@
 import type { Operation } from '../model/access.ts'
 import type { MaybePromise, Row, StorageFault, Unit } from '../storage/storage.ts'
 
-/** A change that has been found right. */
+/** A validated change that has not been written yet. */
 export interface Planned<Result = unknown> {
   unit: Unit
-  /** what is answered, from the rows of its steps; where there are none, why not is thrown */
+  /** Builds the result from the rows of the unit's steps; if no row was written, throws the reason. */
   settle(rows: Row[][]): MaybePromise<Result>
-  /** what storage found wrong with it, in the words of the models */
+  /** Translates a storage fault into an error that names the model and its fields. */
   explain(fault: StorageFault): Promise<Error>
 }
 
-/** Which record it was about, where there is none to write. */
+/** The record that a write looks for; used to explain why no row matched. */
 export interface Sought {
   id: number
   version: number

@@ -32,7 +32,10 @@ interface Given {
   reach: Reach
 }
 
-/** The records of one model. Each call is told who asks, checks what it is given, and reaches only what they may. */
+/**
+ * All operations on the records of one model. Each operation takes the user, validates its input, and reads or writes
+ * only records within the user's reach.
+ */
 export function createRecords(context: RecordsContext, model: Model) {
   const { storage, models } = context
   const decode = rowDecoder(model) as (row: Row) => Stored
@@ -54,7 +57,10 @@ export function createRecords(context: RecordsContext, model: Model) {
     return record
   }
 
-  /** What a change comes to when it has been found right; alone, or among others that hand ids to it. */
+  /**
+   * Validate a change and return its unit of work. `handed` holds references to ids that earlier operations of the same
+   * batch will create.
+   */
   const plan = {
     async create(data: unknown, user: User, handed: Row = {}): Promise<Planned<Stored>> {
       checks.create(data)
@@ -63,7 +69,7 @@ export function createRecords(context: RecordsContext, model: Model) {
       return planned(changes.create(sent, user), user, sent, (rows) => written(rows, user))
     },
 
-    /** The data has the version that was read; fields that are not in it stay as they are. */
+    /** `data` contains the version that the client has read; fields that it omits keep their values. */
     async update(id: number, data: unknown, user: User, handed: Row = {}): Promise<Planned<Stored>> {
       const { version, sent } = await checkUpdate(id, data, user, handed)
       return planned(changes.update(id, version, sent, user), user, sent, (rows) =>
@@ -71,7 +77,7 @@ export function createRecords(context: RecordsContext, model: Model) {
       )
     },
 
-    /** The same on top of what others have changed meanwhile, where that is nothing of what is sent. */
+    /** Updates the current version if none of the sent fields has been changed since the version in `data`. */
     async merge(id: number, data: unknown, user: User): Promise<Planned<Merged>> {
       const { version, sent } = await checkUpdate(id, data, user)
       return planned(changes.merge(id, version, sent, user), user, sent, (rows) =>
@@ -98,8 +104,9 @@ export function createRecords(context: RecordsContext, model: Model) {
   })
 
   /**
-   * Carries out what is planned. A step that has missed what it must find is told by what is settled. What was done before
-   * under the same key is not even planned: it would fit no more.
+   * Plans and writes a change. If a `must` step found no row, `settle([])` looks up the reason (deleted, conflict, no
+   * access) and throws it. A repeated request is answered from its stored result without planning: its first execution
+   * has changed the data, so validation could fail now.
    */
   async function perform<Result>(
     caller: Caller,
@@ -119,7 +126,7 @@ export function createRecords(context: RecordsContext, model: Model) {
     return idempotency?.stored ? replay(idempotency.stored, caller) : settle(rows)
   }
 
-  /** Carries out what writes a record by its last step; where there was none to write, somebody else was first. */
+  /** Writes a unit whose last step returns the record. If that step found no row, `throwConflict` throws the reason. */
   function carryOut(unit: Unit, caller: Caller, sent: Row, { id, version, operation }: Sought): Promise<Stored> {
     const settle = (rows: Row[][]) =>
       rows.at(-1)?.[0] ? written(rows, caller) : throwConflict(id, version, operation, caller, sent)
@@ -139,7 +146,7 @@ export function createRecords(context: RecordsContext, model: Model) {
     try {
       await violations.refuseUnreachable(sent, user, id)
     } catch (error) {
-      // What was read earlier may refer to what others have changed since: then that is what is told.
+      // The client may have sent back a reference that has been changed since: then report the version conflict.
       const current = await lookUp(id, reachFor(model, 'read', user))
       if (current && current.version !== version) await throwConflict(id, version, 'update', user, sent)
       throw error
@@ -153,7 +160,7 @@ export function createRecords(context: RecordsContext, model: Model) {
     return record
   }
 
-  /** A record that is out of reach is simply not there. All of it is returned if no fields are named. */
+  /** Returns undefined if the record does not exist or is out of reach. `fields` defaults to all visible fields. */
   async function lookUp(
     id: number,
     reach: Reach,

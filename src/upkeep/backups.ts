@@ -6,7 +6,7 @@ import type { Config } from '../config.ts'
 import { backupName } from '../lib/backup-name.ts'
 import type { Storage } from '../storage/storage.ts'
 
-/** Which occasions there are: of each, so many copies are kept. */
+/** The occasion of a backup; `BACKUP_KEEP` applies to each kind separately. */
 type Kind = 'automatic' | 'before-change'
 
 interface Parts {
@@ -14,10 +14,10 @@ interface Parts {
   onError(task: string, error: unknown): void
 }
 
-/** How often it is looked whether a backup is due. */
+/** Interval between two checks whether a backup is due. */
 const LOOK_MS = 60_000
 
-/** Makes a backup every so often, and removes the oldest of its own. Returns how to stop. */
+/** Makes automatic backups every `BACKUP_EVERY_HOURS` and removes the oldest of them. Returns a stop function. */
 export function scheduleBackups(storage: Storage, config: Config, parts: Parts, lookMs = LOOK_MS): () => void {
   if (config.BACKUP_EVERY_HOURS === 0 || !storage.backup) return () => {}
   let isAtIt = false
@@ -40,28 +40,28 @@ export async function backupIfDue(storage: Storage, config: Config, { log, onErr
   }
 }
 
-/** Returns where the copy is. */
+/** Returns the path of the backup. */
 export const backupBeforeChange = (storage: Storage, config: Config) => backUp(storage, config, 'before-change')
 
 async function backUp(storage: Storage, config: Config, kind: Kind): Promise<string> {
   const folder = backupFolder(config)
   const target = join(folder, backupName(kind))
   await storage.backup?.(target)
-  // Only after a new one has been made and checked: nothing ever removes the only good copy.
-  // Another process may have been at it as well.
+  // Old backups are removed only after a new one has been made and checked, so the only good copy is never removed.
+  // `force`, because another process may have removed the same file.
   for (const name of [...own(folder, kind).slice(0, -config.BACKUP_KEEP), ...abandoned(folder)])
     rmSync(join(folder, name), { force: true })
   return target
 }
 
-/** A copy of the database, as an admin sees it. */
+/** A backup as the API lists it for admins. */
 export interface Copy {
   name: string
   bytes: number
   at: string
 }
 
-/** The copies that there are, the newest first. What is being made has no name of its own yet. */
+/** Lists the backups, the newest first. An unfinished backup ends with `.part` and is not listed. */
 export async function listBackups(config: Config): Promise<Copy[]> {
   const folder = backupFolder(config)
   const names = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith('.db'))
@@ -77,8 +77,8 @@ export async function listBackups(config: Config): Promise<Copy[]> {
 const backupFolder = ({ DATA_DIR }: Config) => join(DATA_DIR, 'backups')
 
 /**
- * By what is there, not by how long the process has run: it may be started anew every night. Copies from the future, made
- * while the clock was wrong, say nothing about the last day.
+ * Decides by the existing backups and not by the uptime, because the process may be restarted every night. Ignores
+ * backups with a time in the future, made while the clock was wrong.
  */
 function isDue(folder: string, { BACKUP_EVERY_HOURS }: Config): boolean {
   const now = Date.now()
@@ -87,7 +87,7 @@ function isDue(folder: string, { BACKUP_EVERY_HOURS }: Config): boolean {
   return last <= now - BACKUP_EVERY_HOURS * 3_600_000
 }
 
-/** What a process that was killed had begun: nobody takes a day for a copy. */
+/** Unfinished backups of killed processes. No backup takes a day, so older ones are not in progress. */
 function abandoned(folder: string): string[] {
   const yesterday = Date.now() - 86_400_000
   return readdirSync(folder)
@@ -95,7 +95,7 @@ function abandoned(folder: string): string[] {
     .filter((name) => (statSync(join(folder, name), { throwIfNoEntry: false })?.mtimeMs ?? 0) < yesterday)
 }
 
-/** Names begin with what made them and go on with the time, so that the oldest come first. */
+/** The backups of one kind. A name is the kind and then the time, so sorting puts the oldest first. */
 function own(folder: string, kind: Kind): string[] {
   return readdirSync(folder)
     .filter((name) => name.startsWith(`${kind}-`) && name.endsWith('.db'))

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { StorageFault } from '../storage/storage.ts'
 
-/** Whether a damaged database was met. What can still be read is served; a person has to restore a backup. */
+/** Remembers that the database is damaged. Readable data is still served; an operator has to restore a backup. */
 export class Damage {
   readonly #log: Pick<Logger, 'fatal'>
   #since: string | undefined
@@ -10,12 +10,12 @@ export class Damage {
     this.#log = log
   }
 
-  /** When it was met first; undefined if there is none. */
+  /** Time of the first detection; undefined if no damage has been detected. */
   get since(): string | undefined {
     return this.#since
   }
 
-  /** Returns whether an error says that the database is damaged. The first one is logged. */
+  /** Returns whether an error means that the database is damaged; logs the first one. */
   detect(error: unknown): boolean {
     if (!(error instanceof StorageFault) || error.kind !== 'damaged') return false
     if (this.#since !== undefined) return true

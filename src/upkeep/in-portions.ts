@@ -2,12 +2,15 @@ import { setTimeout } from 'node:timers/promises'
 import { nextPortion } from '../lib/portions.ts'
 import type { Step, Storage } from '../storage/storage.ts'
 
-/** How long others' writes may have to wait for a portion, about. */
+/** Approximate time that other writes may wait for a portion. */
 const PORTION_MS = 20
 const FIRST_PORTION = 50
 const MAX_AT_ONCE = 1000
 
-/** Drops what is old, in portions; `drop` says how to drop so many, and returns a row for each. What is cut short is taken up at the next look. */
+/**
+ * Deletes old rows in portions, with a pause after each as long as the portion took. `drop` returns the step that
+ * deletes up to `portion` rows and returns one row for each. After `isOver` the rest waits for the next run.
+ */
 export async function dropInPortions(
   storage: Storage,
   drop: (portion: number) => Step,

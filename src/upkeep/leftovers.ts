@@ -1,10 +1,10 @@
 import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** No import takes that long. */
+/** Age of a file that no running import can have. */
 const OLD_MS = 86_400_000
 
-/** Removes what imports have left behind whose process was killed. */
+/** Removes the files of imports whose process was killed. */
 export async function clearLeftovers(folder: string, now = Date.now()): Promise<void> {
   const names = await readdir(folder).catch(() => [])
   for (const name of names) {
@@ -14,7 +14,7 @@ export async function clearLeftovers(folder: string, now = Date.now()): Promise<
   }
 }
 
-/** Files begin with the number of the process that made them. */
+/** A file name begins with the id of the process that made it. `EPERM` means that the process exists. */
 function isRunning(pid: number): boolean {
   try {
     return process.kill(pid, 0)
@@ -23,7 +23,7 @@ function isRunning(pid: number): boolean {
   }
 }
 
-/** Whoever made it may remove it just now. */
+/** 0 if the file is gone: its own process may have removed it since the folder was read. */
 const fileAge = (file: string, now: number) =>
   stat(file).then(
     ({ mtimeMs }) => now - mtimeMs,

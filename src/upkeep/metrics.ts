@@ -1,16 +1,16 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { StorageStats } from '../storage/storage.ts'
 
-/** A request that was answered. */
+/** An answered request. */
 export interface AnswerLabels {
   method: string
-  /** the pattern, not the address: else every record would have numbers of its own */
+  /** the URL pattern; with the URL itself, each record would get its own time series */
   route: string
   status: number
   ms: number
 }
 
-/** What is known elsewhere. */
+/** Values that only other parts of the service know; `text` adds them to the metrics. */
 export interface Known {
   sessions: number
   records: Map<string, number>
@@ -21,11 +21,11 @@ export interface Known {
 
 const BATCH = 500
 
-/** What is measured, for as long as the process lives: apps come and go, these numbers stay. */
+/** The metrics of the process. They outlive the apps, which are replaced when the models change. */
 export class Metrics {
   readonly #registry = new Registry()
   readonly #requests: Histogram
-  /** answered, but not counted yet */
+  /** answered requests that are not counted yet */
   #answered: AnswerLabels[] = []
   readonly #waits: Histogram
   readonly #groups: Histogram
@@ -114,15 +114,15 @@ export class Metrics {
     })
   }
 
-  /** Background work has failed, and is tried again. */
+  /** Counts a failed background task, which will be retried. */
   taskFailed(task: string): void {
     this.#failures.inc({ task })
   }
 
-  /** A client has left before it was answered. */
+  /** Counts a client that disconnected before it was answered. */
   readonly dropped = (): void => this.#dropped.inc()
 
-  /** Counting a batch at once takes a fraction of the time that it takes one by one, among all else that a request does. */
+  /** Counts requests in batches, which takes a fraction of the time of counting each amid the work of its request. */
   answered(answer: AnswerLabels): void {
     if (this.#answered.push(answer) >= BATCH) this.#count()
   }
@@ -150,7 +150,7 @@ export class Metrics {
     this.#pruned.inc(changes)
   }
 
-  /** The numbers as Prometheus reads them; what only others know is handed in. */
+  /** The metrics in the Prometheus text format. */
   async text({ sessions, records, changes, streams, figures }: Known): Promise<string> {
     this.#count()
     this.#sessions.set(sessions)

@@ -1,14 +1,17 @@
 import type { Storage } from '../storage/storage.ts'
 import { dropInPortions } from './in-portions.ts'
 
-/** The oldest, up to the first that is young enough; the newest always stays, so that numbers go on. */
+/**
+ * Deletes the oldest changes, up to the first that is young enough. The newest change always stays, so that numbers
+ * continue after it.
+ */
 const PRUNE = `
   WITH oldest AS (SELECT change, at FROM dossier_changes ORDER BY change LIMIT ?)
   DELETE FROM dossier_changes WHERE change <= (SELECT max(change) FROM oldest)
   AND change < coalesce((SELECT min(change) FROM oldest WHERE at >= ?), (SELECT max(change) FROM dossier_changes))
   RETURNING change`
 
-/** Drops changes that were made before a day. */
+/** Deletes changes that were made before the given date, in portions. */
 export function prune(
   storage: Storage,
   before: Date,

@@ -5,8 +5,8 @@ import { defineJob, type Storage } from '../storage/storage.ts'
 const SCRUB = defineJob<Secret, number>(import.meta.resolve('../journal/scrub.ts'))
 
 /**
- * A field that has become a secret is taken out of what was written down before, in portions. Which those are was noted
- * when the tables were changed. What is cut short is taken up at the next look.
+ * Removes the old values of fields that have become secrets from the journal, in portions. The migration has recorded
+ * these fields in `dossier_secrets`. After `isOver` the rest waits for the next run.
  */
 export async function scrub(storage: Storage, isOver = () => false): Promise<void> {
   const open = await storage.read({ sql: 'SELECT * FROM dossier_secrets WHERE done < "upTo"', parameters: [] })

@@ -6,7 +6,7 @@ const SWEEP = `
   DELETE FROM dossier_keys WHERE (username, key) IN (SELECT username, key FROM dossier_keys WHERE at <= ? ORDER BY at LIMIT ?)
   RETURNING key`
 
-/** Sweeps away the keys of requests that nobody sends again any more. */
+/** Deletes expired idempotency keys. */
 export function sweepKeys(storage: Storage, isOver: () => boolean): Promise<void> {
   const before = Date.now() - KEY_LIFETIME_MS
   const drop = (portion: number) => ({ sql: SWEEP, parameters: [before, portion] })

@@ -9,18 +9,18 @@ import { prune } from './prune.ts'
 import { scrub } from './scrub.ts'
 import { sweepKeys } from './sweep.ts'
 
-/** How often the journal is looked after. */
+/** Interval between two runs of the journal's maintenance. */
 const LOOK_MS = 60_000
 const DAY_MS = 86_400_000
 
 interface Parts {
   log: Logger
   metrics: Pick<Metrics, 'pruned'>
-  /** a task has failed, and will be tried again */
+  /** Called when a task has failed; the next run retries it. */
   onError(task: string, error: unknown): void
 }
 
-/** Begins all that goes on without anybody asking. Returns how to stop. */
+/** Starts the background tasks: backups and the journal's maintenance. Returns a stop function. */
 export function beginUpkeep(storage: Storage, config: Config, parts: Parts): () => void {
   const stopBackups = scheduleBackups(storage, config, parts)
   const stopTending = tendJournal(storage, config, parts)
@@ -30,7 +30,10 @@ export function beginUpkeep(storage: Storage, config: Config, parts: Parts): () 
   }
 }
 
-/** Drops what is too old, and what has become a secret: now, and every so often. Returns how to stop. */
+/**
+ * Scrubs new secrets from the journal and deletes expired keys, abandoned imports and old changes: now and every
+ * `lookMs`. Returns a stop function.
+ */
 export function tendJournal(
   storage: Storage,
   config: Config,

@@ -13,7 +13,7 @@ import type { TextInput } from './format.ts'
 
 const formatter = (name: Format): RowFormatter<TextInput> => ({ module: import.meta.resolve('./format.ts'), name })
 
-/** All records of a model that somebody may read and asks for, as text, of one moment; as fast as they are taken. */
+/** Exports the matching records within the user's reach as text, from one snapshot, at the speed of the reader. */
 export function createExporter(context: RecordsContext, model: Model) {
   const { storage, models, exportSeconds } = context
   const shown = visibleFields(model).map(({ name }) => name)

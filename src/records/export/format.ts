@@ -2,31 +2,31 @@ import type { Model } from '../../model/model.ts'
 import type { Row } from '../../storage/storage.ts'
 import { rowDecoder } from '../../tables/columns.ts'
 
-/** How records become text, one after the other: where they are gone through, off the serving thread. */
+/** Row formatters of an export. They run on the thread that reads the rows, not on the serving thread. */
 
 export interface TextInput {
   model: Model
-  /** in this order */
+  /** column names, in output order */
   columns: string[]
   delimiter: string
-  /** texts that a spreadsheet would take for a formula are made harmless */
+  /** prefixes texts that a spreadsheet would take for a formula with an apostrophe */
   safe: boolean
 }
 
-/** Each record as a line of JSON. */
+/** Writes each record as a line of JSON. */
 export function ndjson({ model }: TextInput) {
   const decode = rowDecoder(model)
   return { head: '', textOf: (row: Row) => `${JSON.stringify(decode(row))}\n` }
 }
 
-/** Lines end as RFC 4180 has it. */
+/** Line end required by RFC 4180. */
 const END = '\r\n'
-/** What a spreadsheet takes for the beginning of a formula. */
+/** First characters that a spreadsheet takes for the beginning of a formula. */
 const FORMULA = /^[=+\-@\t\r]/
 
 /**
- * Comma-separated values, as spreadsheets write them. Nothing is an empty cell, and an empty text is `""`: both come back
- * as they were. By hand, for it is a line, and a library took four times as long.
+ * Writes CSV as spreadsheets do. Null is an empty cell and an empty text is `""`, so an import reads both back
+ * unchanged. Written by hand: the code is short, and a library took four times as long.
  */
 export function csv({ model, columns, delimiter, safe }: TextInput) {
   const types = new Map(model.fields.map(({ name, type }) => [name, type]))

@@ -2,10 +2,10 @@ import { type CompiledQuery, type RawBuilder, sql } from 'kysely'
 import { Memo } from '../../lib/memo.ts'
 import type { Statement } from '../../storage/storage.ts'
 
-/** Shapes of statements kept; a model's clients use a handful. */
+/** Statement shapes that are kept; the clients of a model use a handful. */
 const MAX_SHAPES = 200
 
-/** In the place of a value: how to get it from what the statement is used with. */
+/** Stands for a bound value; `fill` gets the value from the arguments of an execution. */
 class Placeholder {
   readonly fill: (given: never) => unknown
 
@@ -19,8 +19,9 @@ export function placeholder<Given>(fill: (given: Given) => unknown): RawBuilder<
 }
 
 /**
- * Compiles each shape of statement once: putting SQL together costs more than running it. Its parameters are holes, so
- * that the text and the order of what is bound come from one place; a value that would be remembered with it is refused.
+ * Compiles each statement shape once, because building SQL costs more than running it. All parameters are placeholders,
+ * so one builder determines both the text and the order of the bound values. A builder that binds an actual value
+ * throws: the value would be reused by every later execution.
  */
 export function cachedStatements<Given>() {
   const shapes = new Memo<{ text: string; holes: Placeholder[] }>(MAX_SHAPES)

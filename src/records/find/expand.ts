@@ -12,31 +12,31 @@ import { is } from '../../tables/condition.ts'
 import { requireCurrentShape } from '../../tables/shape.ts'
 import { rowsThatFit } from './page-size.ts'
 
-/** The references of a model's own that are to be expanded. */
+/** The paths without a dot: references of the model itself. */
 const topPaths = (paths: string[]) => paths.filter((path) => !path.includes('.'))
 
-/** What is returned of a record: what was asked for, or the list; and what is to be expanded. */
+/** The columns to select: `fields`, by default those of the list, and the references to expand. */
 export function selectedColumns(model: Model, { fields = model.list, expand: paths }: View) {
   return [...new Set(['id', 'version', ...fields, ...topPaths(paths)])]
 }
 
-/** Whose records are expanded. */
+/** Where the referenced records come from, and the user who must be allowed to read them. */
 export interface Expansion {
   storage: Storage
   models: Models
   user: User
 }
 
-/** What all statements of one expansion share: how much may still be read, and how many statements will read it. */
+/** Shared by all statements of one expansion: the bytes left, and the number of statements that still divide them. */
 interface Budget {
   left: number
   statements: number
   yielder: Yielder
 }
 
-/** Of the first row all is read, however large: up to this. */
+/** Bytes by which an expansion may exceed `PAGE_BYTES`: the first row of a page is always expanded completely. */
 const MAX_EXPANDED = 16_777_216
-/** How long others may have to wait in one go. */
+/** Milliseconds that an expansion may run before it yields to other requests. */
 const IN_ONE_GO_MS = 5
 
 const tooLarge = new Failure(
@@ -45,9 +45,9 @@ const tooLarge = new Failure(
 )
 
 /**
- * Puts referred records in the place of their ids: one statement per reference and step, never one per record. What may not
- * be read stays an id, so that a record can be sent back as it was read. Returns for how many of the rows there was room;
- * the first always has it.
+ * Replaces ids by the referenced records, with one statement per path and never one per record. A reference that the
+ * user may not read stays an id, so that the record can be sent back as it was read. Returns how many of the rows fit
+ * into the page, at least one.
  */
 export async function expand(expansion: Expansion, model: Model, rows: Row[], paths: string[]): Promise<number> {
   if (paths.length === 0) return rows.length
@@ -55,7 +55,7 @@ export async function expand(expansion: Expansion, model: Model, rows: Row[], pa
   return Math.min(await fill(expansion, model, rows, paths, budget), rowsThatFit(rows))
 }
 
-/** Returns how many rows are complete: no more is read than could have room. */
+/** Expands the rows in place and returns how many are complete; the others did not fit into the budget. */
 async function fill(expansion: Expansion, model: Model, rows: Row[], paths: string[], budget: Budget): Promise<number> {
   let complete = rows.length
   for (const name of topPaths(paths)) {
@@ -71,20 +71,20 @@ async function fill(expansion: Expansion, model: Model, rows: Row[], paths: stri
   return complete
 }
 
-/** Referred records in the order in which they are wanted, as far as there is room; and the ids of those left out. */
+/** Reads the referenced records in the order of `ids`, as far as the budget goes. `left` are the ids left out. */
 async function look(expansion: Expansion, model: Model, ids: unknown[], below: string[], budget: Budget) {
   const { storage, user } = expansion
   requireCurrentShape(storage, model)
   const reach = reachFor(model, 'read', user)
   const columns = selectedColumns(model, { expand: below }).map((name) => sql.ref(name))
   const wanted = storage.dialect.each(JSON.stringify(ids))
-  // No field has such names.
+  // No field name contains `__`, so these names cannot clash with a column.
   const statement = sql`
     SELECT ${sql.join(columns)}
     FROM (SELECT key AS wanted__key, CAST(value AS BIGINT) AS wanted__id FROM ${wanted}) AS wanted__all
     CROSS JOIN ${sql.table(tableName(model))}
     WHERE ${withReach(reach, reach.username, is`"id" = wanted__id`)} ORDER BY wanted__key`.compile(storage.db)
-  // Each statement has its share of what is left; the first record is read in any case.
+  // Each statement gets an equal share of the remaining bytes; `readUpTo` always returns the first row.
   const share = Math.max(0, Math.floor(budget.left / budget.statements--))
   const { rows, isCut } = await storage.readUpTo(statement, share)
   for (const row of rows) budget.left -= rowBytes(row)

@@ -28,7 +28,7 @@ export interface Page {
   data: Stored[]
 }
 
-/** Finds records of one model: a page of them, how many there are, and where the next page begins. */
+/** Finds records of one model: a page, the total, and the cursor of the next page. */
 export function createFinder(context: RecordsContext, model: Model) {
   const { storage, models, cursors, advise, findSeconds } = context
   const table = tableName(model)
@@ -43,7 +43,7 @@ export function createFinder(context: RecordsContext, model: Model) {
     const way = wayFor(query, reachFor(model, 'read', caller), caller)
     const beyond = position && (await lookUpLong(storage, model, sort, position))
     const { rows, isCut } = limit === 0 ? { rows: [], isCut: false } : await way.page(beyond)
-    // One more than asked for tells that there is a next page.
+    // One row more than requested shows that there is a next page.
     const kept = rows.slice(0, limit)
     for (const row of kept) decode(row)
     const expanded = await expand({ storage, models, user: caller }, model, kept, query.expand)
@@ -51,13 +51,13 @@ export function createFinder(context: RecordsContext, model: Model) {
     const data = kept.slice(0, expanded) as Stored[]
     const next = hasMore ? cursors.make(model, sort, cursorPosition(data.at(-1) as Stored, sort)) : undefined
     if (sort.length > 0) for (const row of data) removeSortColumns(row, sort)
-    // A page that is not full is the last one: then the total is known.
+    // A page without a next one is the last, so the total follows from its offset and length.
     const isLast = limit > 0 && !hasMore && !position && (data.length > 0 || offset === 0)
     const total = isLast ? offset + data.length : await way.total()
     return { ...(!position && { offset }), total, ...(next && { next }), data }
   }
 
-  /** How a page and the total are got at: at once where that is a bounded look, else by a search. */
+  /** Chooses how to get the page and the total: by a bounded read if possible, otherwise by a search. */
   function wayFor(query: Query, reach: Reach, caller: Caller): Way {
     if (!query.filter && query.sort.length === 0 && reach.scope === 'all')
       return { page: (position) => plain(query, position), total: () => counts.total() }

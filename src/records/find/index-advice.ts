@@ -6,15 +6,15 @@ import type { Comparison, Filter, Query } from '../../requests/query.ts'
 import type { Statement, Storage } from '../../storage/storage.ts'
 import { modelIndexes } from '../../tables/ddl.ts'
 
-/** Up to here a scan is quick. */
+/** Records up to which a scan is fast. */
 const MANY = 10_000
-/** Shapes remembered, so that each is looked at once. */
+/** Query shapes that are remembered, so that each is examined only once; further shapes are not examined. */
 const MAX_SHAPES = 1000
 
-/** Tells, once per shape of query, which index would spare a find from going through the whole table. */
+/** Advises, once per query shape, which index would save a find from scanning the whole table. */
 export function indexAdvisor(storage: Storage, model: Model, advise: (advice: string) => void) {
   const seen = new Set<string>()
-  // An order by id alone needs no index of its own.
+  // The empty list stands for the primary key: a find that is only ordered by id needs no other index.
   const existing = [[], ...modelIndexes(model).map((index) => index.fields)]
   const highest = storage.db.selectFrom(tableName(model)).select(sql<number>`max("id")`.as('id')).compile()
 
@@ -22,7 +22,7 @@ export function indexAdvisor(storage: Storage, model: Model, advise: (advice: st
     const fields = helpfulIndex(query)
     const isThere = existing.some((names) => fields.every((name, position) => names[position] === name))
     if (isThere) return
-    // A search may be long: its hash is not.
+    // The SQL text may be long, so only its hash is remembered.
     const shape = hash('sha256', statement.sql)
     const isKnown = () => seen.has(shape) || seen.size >= MAX_SHAPES
     if (isKnown() || !(await hasMany()) || isKnown()) return
@@ -34,13 +34,13 @@ export function indexAdvisor(storage: Storage, model: Model, advise: (advice: st
     )
   }
 
-  /** The highest id says it at once; a count would be a scan itself. */
+  /** Compares the highest id, which is a single index lookup; a count would be a scan itself. */
   async function hasMany(): Promise<boolean> {
     return Number((await storage.readOne(highest))?.id) > MANY
   }
 }
 
-/** Fields asked for by value come first, then those of the order, or else one asked for by range. */
+/** Fields that are compared for equality come first, then the sort fields, or without a sort one range field. */
 export function helpfulIndex({ filter, sort }: Query): string[] {
   const asked = comparisonsIn(filter)
   const named = ({ through, field }: Comparison) => (through[0] ?? field).name
@@ -51,7 +51,7 @@ export function helpfulIndex({ filter, sort }: Query): string[] {
   return [...new Set([...byValue.map(named), ...last])].filter((name) => name !== 'id')
 }
 
-/** What every record found has to meet; the parts of an "or" and of a "not" do not count. */
+/** The comparisons that every found record meets; an index does not help with those inside `any` and `not`. */
 function comparisonsIn(filter: Filter | undefined): Comparison[] {
   if (!filter || 'any' in filter || 'not' in filter) return []
   return 'all' in filter ? filter.all.flatMap(comparisonsIn) : [filter]

@@ -7,18 +7,21 @@ import { columnType } from '../../tables/columns.ts'
 import { is } from '../../tables/condition.ts'
 import { comparisonKey } from './where.ts'
 
-/** Which of many records are wanted. */
+/** Selects records by lists of values. */
 export interface MatchOptions {
   reach: Reach
-  /** by what they are looked up: together they have an index */
+  /** the fields to look up by; they share an index */
   by: Field[]
-  /** for each record its values, as they are compared */
+  /** for each wanted record the values of `by`, encoded for comparison */
   values: SqlValue[][]
-  /** what is returned of it, beside `wanted__key`, its place among the values */
+  /** the columns to return, beside `wanted__key`, the index in `values` */
   columns: string[]
 }
 
-/** The records that have certain values: one look at an index for each, in one statement. No field has such names. */
+/**
+ * Finds the records that have the given values in one statement, by one index lookup each. No field name contains `__`,
+ * so the names below cannot clash with a column.
+ */
 export function matchingRows(db: Database, model: Model, { reach, by, values, columns }: MatchOptions): CompiledQuery {
   const { dialect } = db
   const isThat = by.map(

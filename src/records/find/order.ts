@@ -8,17 +8,17 @@ import { comparisonKey } from './where.ts'
 
 const sortColumn = (index: number) => `sort__${index}`
 
-/** The order of a sort, `id` always last, so that pages are stable. */
+/** The ORDER BY list of a sort. `id` is always last, so that the order is total and pages are stable. */
 export function orderBy(sort: SortKey[], dialect: Dialect): RawBuilder<unknown> {
   const keys = sort.map(({ field, descending }) => {
     const key = comparisonKey(field, dialect)
-    // What is not set comes before all else.
+    // Null sorts before all values.
     return descending ? sql`${key} DESC NULLS LAST` : sql`${key} NULLS FIRST`
   })
   return sql.join([...keys, sql`"id"`])
 }
 
-/** What the records of a page are sorted by is selected too, to make a cursor from. */
+/** The sort keys of each row as extra columns, from which the cursor is made. */
 export const sortColumns = (sort: SortKey[], dialect: Dialect) =>
   sort.map(({ field }, index) => comparisonKey(field, dialect).as(sortColumn(index)))
 
@@ -31,7 +31,7 @@ export function removeSortColumns(row: Row, sort: SortKey[]): void {
   for (const index of sort.keys()) delete row[sortColumn(index)]
 }
 
-/** Puts back what was too long for a cursor: the record where the page ended has it. */
+/** Replaces hashes of texts that were too long for the cursor by the texts, read from the page's last record. */
 export async function lookUpLong(
   storage: Storage,
   model: Model,
@@ -49,13 +49,13 @@ export async function lookUpLong(
   return { values: values.map((value, index) => (isLong(value) ? (found[index] as SqlValue) : value)), id }
 }
 
-/** What comes after a position in that order. Nothing stored sorts before everything else. */
+/** The condition for rows after a position in the order of `orderBy`, where null sorts before all values. */
 export function afterPosition(sort: SortKey[], { values, id }: Position, dialect: Dialect): Condition {
   return sort.reduceRight<Condition>((rest, { field, descending }, index) => {
     const key = comparisonKey(field, dialect)
     const value = values[index] as SqlValue
     if (value === null) return descending ? is`${key} IS NULL AND ${rest}` : is`${key} IS NOT NULL OR ${rest}`
-    // The first part is implied by the second; it lets SQLite start in the middle of an index.
+    // The first comparison is implied by the second; with it SQLite starts in the middle of an index.
     if (!descending) return is`${key} >= ${value} AND (${key} > ${value} OR ${rest})`
     return is`${key} < ${value} OR ${key} IS NULL OR (${key} = ${value} AND ${rest})`
   }, is`"id" > ${id}`)

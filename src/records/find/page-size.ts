@@ -2,8 +2,8 @@ import { PAGE_BYTES, rowBytes } from '../../storage/size.ts'
 import type { Row } from '../../storage/storage.ts'
 
 /**
- * How many of the rows of a page there is room for, the first always. What a reference leads to counts as often as it is
- * in the answer, however many rows share it.
+ * How many rows fit into a page, at least one. A referenced record counts once for each row that contains it, because
+ * the answer repeats it.
  */
 export function rowsThatFit(rows: Row[]): number {
   const known = new Map<Row, number>()
@@ -15,7 +15,7 @@ export function rowsThatFit(rows: Row[]): number {
   return rows.length
 }
 
-/** A row with all that has been put into it. */
+/** Bytes of a row with all its expanded records. */
 function recordBytes(row: Row, known: Map<Row, number>): number {
   const before = known.get(row)
   if (before !== undefined) return before
@@ -28,5 +28,8 @@ function recordBytes(row: Row, known: Map<Row, number>): number {
   return weight
 }
 
-/** A referred record: documents have no version, and are counted as texts before they are decoded. */
+/**
+ * Recognises an expanded record by its `version`. JSON documents are not counted here: they were measured as texts when
+ * the row was read. A document with a key `version` counts twice, which only makes the page smaller.
+ */
 const isRecord = (value: unknown): value is Row => typeof value === 'object' && value !== null && 'version' in value

@@ -15,14 +15,17 @@ interface Start {
   count: number
 }
 
-/** What is larger than this is a large row; of rows that are not, so many are read at a time. */
+/** Bytes above which a row is large; and rows that one `read` returns until a large row has been seen. */
 const LARGE = 16_384
 const AT_A_TIME = 64
 
-/** All records in the order of their ids: one statement for every page, compiled once, started where the counts say. */
+/** Pages of all records in id order, with one compiled statement. The block counts locate the start of an offset. */
 export function plainPages(storage: Storage, model: Model, counts: ReturnType<typeof createCounter>) {
   const prepared = cachedStatements<Start>()
-  /** Once a large row has been seen, rows are read one by one. That is only for speed: all are measured in any case. */
+  /**
+   * Set by the first large row; from then on `readUpTo` ends a read as soon as the page is full. This affects only
+   * speed: every row is measured in any case.
+   */
   let hasLarge = false
 
   return async (query: Query, position: Position | undefined): Promise<SearchResult> => {
@@ -68,7 +71,7 @@ export function plainPages(storage: Storage, model: Model, counts: ReturnType<ty
           placeholder<Start>(({ from }) => from),
         )
         .orderBy('id')
-        // With a bare parameter SQLite would plan the statement anew for every value.
+        // `+ 0`, because SQLite would re-plan the statement for each new value of a bare LIMIT parameter.
         .limit(sql<number>`${placeholder<Start>(({ count }) => count)} + 0`)
         .offset(placeholder<Start>(({ skip }) => skip)),
     )

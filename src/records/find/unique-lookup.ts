@@ -1,10 +1,10 @@
 import type { Model } from '../../model/model.ts'
 import type { Comparison, Filter } from '../../requests/query.ts'
 
-/** Whether a filter asks for one value of a field that no two records share: then an index finds it at once. */
+/** Whether a filter requires a value of a unique field, so that one index lookup finds the only possible record. */
 export function pinsOne(filter: Filter | undefined, model: Model): boolean {
   const comparisons = filter && 'all' in filter ? filter.all : [filter]
-  // What is looked at beside it has to be cheap as well.
+  // The whole filter runs as a bounded read, so its other comparisons must be cheap too.
   if (!comparisons.every(isCheap)) return false
   const isUnique = (name: string) => name === 'id' || model.unique.some(([only, ...more]) => only === name && !more[0])
   return comparisons.some(({ operator, field }) => operator === 'eq' && isUnique(field.name))

@@ -8,18 +8,18 @@ import { withReach } from '../../tables/access-filter.ts'
 import { comparable, encodeComparable } from '../../tables/columns.ts'
 import { all, any, type Condition, is, not } from '../../tables/condition.ts'
 
-/** What a field is compared and sorted by. Identifiers come from the model; values are always bound. */
+/** SQL expression that a field is compared and sorted by. Identifiers come from the model; values are always bound. */
 export const comparisonKey = (field: Field, dialect: Dialect) =>
   sql<SqlValue>`${sql.raw(comparable(field, dialect.tables))}`
 
-/** What a filter needs to know beside itself. */
+/** The context that a filter is translated in. */
 export interface Asking {
   models: Models
   user: User
   dialect: Dialect
 }
 
-/** A filter as somebody may ask it: references are followed only to records that they may read. */
+/** Translates a filter into a condition. References lead only to records that the user may read. */
 export function toCondition(filter: Filter, asking: Asking): Condition {
   const each = (filters: Filter[]) => filters.map((inner) => toCondition(inner, asking))
   if ('all' in filter) return all(each(filter.all))
@@ -53,23 +53,23 @@ function comparisonsIn(filter: Filter | undefined): Comparison[] {
   return 'not' in filter ? comparisonsIn(filter.not) : [filter]
 }
 
-/** How many rows a search goes through between two questions whether it should end: the more a row costs, the fewer. */
+/** Rows between two checks of `dialect.alive`, and how much each expensive comparison lowers that number. */
 const ROWS_BETWEEN = 256
 const COST_OF_LIKE = 8
 
-/** The condition that ends a search. */
+/** The condition that ends a search on a timeout or an abort. The more a row costs, the more often it checks. */
 export function aliveIn(filter: Filter | undefined, dialect: Dialect): Condition {
   const rows = Math.floor(ROWS_BETWEEN / (1 + COST_OF_LIKE * estimateCost(filter)))
   return is`${dialect.alive(rows)}`
 }
 
-/** How many comparisons there are that cost more than a look. */
+/** The number of expensive comparisons; a cheap one counts as 0.05. */
 function estimateCost(filter: Filter | undefined): number {
   const isDear = ({ operator, field }: Comparison) => operator === 'like' || field.format === 'decimal'
   return comparisonsIn(filter).reduce((sum, comparison) => sum + (isDear(comparison) ? 1 : 0.05), 0)
 }
 
-/** How each operator is said in SQL. */
+/** The SQL of each operator. */
 const SAID: Record<Exclude<OperatorName, 'like'>, (key: RawBuilder<unknown>, values: SqlValue[]) => Condition> = {
   eq: (key, [value]) => is`${key} = ${value}`,
   gt: (key, [value]) => is`${key} > ${value}`,
@@ -82,7 +82,7 @@ const SAID: Record<Exclude<OperatorName, 'like'>, (key: RawBuilder<unknown>, val
 }
 
 function compare({ field, operator, values }: Comparison, dialect: Dialect): Condition {
-  // Of the text as it is seen, also where it is sorted by something else.
+  // `like` matches the stored text itself, even if the field is sorted by another key, as decimals are.
   if (operator === 'like') return is`${dialect.like(sql.ref(field.name), values[0] as string)}`
   return SAID[operator](
     comparisonKey(field, dialect),

@@ -14,7 +14,7 @@ import { createPage, type HistoryPage } from './history.ts'
 
 const ROWS_BETWEEN = 64
 
-/** The records of a model that were deleted and can be brought back, the last ones first. */
+/** Lists the deleted records of a model that can be restored, the latest deletion first. */
 export function createDeletedReader(context: RecordsContext, model: Model, journal: Journal) {
   const { storage, findSeconds } = context
 
@@ -41,7 +41,7 @@ export function createDeletedReader(context: RecordsContext, model: Model, journ
     return createPage(data, { limit, after: before, hasMore, last }, count)
   }
 
-  /** Of each record its last delete, if nothing came after it and it has not been forgotten. */
+  /** Selects the last `delete` change of each record that has no later change, no row, and has not been forgotten. */
   function select(columns: ReturnType<typeof sql>, caller: Caller, before = Number.MAX_SAFE_INTEGER) {
     const reach = reachFor(model, 'read', caller)
     const isLast = is`NOT EXISTS (SELECT 1 FROM dossier_changes AS later WHERE later.model = ${model.name}

@@ -5,7 +5,7 @@ import type { Caller } from '../caller.ts'
 import type { RecordsContext } from '../context.ts'
 import type { History } from './history.ts'
 
-/** Changes that are emptied at a time, so that others' writes do not wait. */
+/** Changes that one unit empties; small, so that other writes do not wait. */
 const PORTION = 200
 const ALL = Number.MAX_SAFE_INTEGER
 
@@ -19,7 +19,7 @@ const NOTE = `
   SELECT model, id, version, 'forget', ?, ?, "createdBy", '[]' FROM dossier_changes WHERE model = ? AND id = ?
   ORDER BY change DESC LIMIT 1 RETURNING change`
 
-/** For those who have a right to be forgotten: nothing is left of what a record was, but that there was something. */
+/** Erases all values of a record from the journal (right to be forgotten); the entries remain, without values. */
 export function createForgetter({ storage }: RecordsContext, model: Model, past: History) {
   return async function forget(id: number, caller: Caller): Promise<number> {
     if (caller.idempotency?.stored) return id
@@ -34,7 +34,7 @@ export function createForgetter({ storage }: RecordsContext, model: Model, past:
       last = Math.max(last, ...changes)
       isAll = changes.length < PORTION
     }
-    // What has come meanwhile, which is little, goes together with the note that says so.
+    // Changes made since the last portion are few: they are emptied in the unit that inserts the `forget` entry.
     const note = { sql: NOTE, parameters: [caller.username, new Date().toISOString(), model.name, id], must: true }
     try {
       await writeIdempotent(storage, { steps: [empty(last, ALL), note] }, caller.idempotency)

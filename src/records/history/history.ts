@@ -9,13 +9,13 @@ import type { MaybePromise, Row } from '../../storage/storage.ts'
 import type { Caller } from '../caller.ts'
 import type { RecordsContext, Stored } from '../context.ts'
 
-/** One change as somebody reads it. */
+/** One change as a client receives it. */
 export interface HistoryItem extends Pick<Entry, 'change' | 'version' | 'operation' | 'by' | 'at'> {
   batch?: number
   changes: Record<string, NonNullable<Values> | object>
 }
 
-/** A page of what has happened, the newest first. */
+/** A page of changes, the newest first. */
 export interface HistoryPage<Item> {
   total: number
   next?: string
@@ -24,14 +24,14 @@ export interface HistoryPage<Item> {
 
 interface Asked {
   limit: number
-  /** the change before which it begins */
+  /** number of the change before which the page begins; undefined for the first page */
   after: number | undefined
   hasMore: boolean
-  /** the last change that is on it */
+  /** number of the last change on the page */
   last: number | undefined
 }
 
-/** A page that begins at the newest and is not full is all there is. */
+/** Builds a page. Only calls `count` if needed: a first page without a next one contains all items. */
 export async function createPage<Item>(
   data: Item[],
   { limit, after, hasMore, last }: Asked,
@@ -42,22 +42,22 @@ export async function createPage<Item>(
   return { total, ...(hasMore && last !== undefined && { next: String(last) }), data }
 }
 
-/** How a record is looked up: undefined if it is not there, or out of reach. */
+/** Looks up a record; undefined if it does not exist or is out of reach. */
 export type LookUp = (id: number, user: User) => Promise<Stored | undefined>
 
-/** What the records of a model were, for those who may read what they are. */
+/** History and former versions of a model's records, for users who may read the records themselves. */
 export function createHistory(context: RecordsContext, model: Model, journal: Journal, lookUp: LookUp) {
   const { storage, findSeconds, limits } = context
   const names = visibleFields(model).map(({ name }) => name)
   const waiting = ({ username, signal }: Caller) => ({ username, signal, seconds: findSeconds })
 
-  /** The delete of a record that somebody could have read. */
+  /** The `delete` change of a record that the user could have read. */
   async function deletion(id: number, user: User): Promise<ChangeRow | undefined> {
     const last = await journal.deletion(id)
     return last && reaches(reachFor(model, 'read', user), { createdBy: last.createdBy }) ? last : undefined
   }
 
-  /** Why there is no such record, as far as somebody may know. */
+  /** The error for a missing record. It names who deleted the record if the user could have read it. */
   async function notThere(id: number, user: User): Promise<Failure> {
     const last = await deletion(id, user)
     const what = last ? `: ${last.by ?? 'somebody at the database'} deleted it at ${last.at}` : ''
@@ -85,7 +85,7 @@ export function createHistory(context: RecordsContext, model: Model, journal: Jo
     return createPage(data, { limit, after, hasMore, last }, () => journal.total(id, waiting(caller)))
   }
 
-  /** A record as it was, also of one that has been deleted since. */
+  /** A record at a former version, even if it has been deleted since. */
   async function version(
     id: number,
     number: number,
@@ -99,13 +99,13 @@ export function createHistory(context: RecordsContext, model: Model, journal: Jo
   }
 
   async function stateAt(id: number, number: number, caller: Caller, current = () => lookUp(id, caller)): Promise<Row> {
-    // It may be a long way back: one person's take turns among themselves.
+    // Rebuilding an old version may take long, so the requests of one user run one at a time.
     const state = await limits.history.run(caller.username, () => journal.stateAt(id, number, current, waiting(caller)))
     if (state) return state
     throw new Failure('VERSION_NOT_FOUND', `Version ${number} of ${model.name} ${id} is not kept.`)
   }
 
-  /** A record with all that is shown of it; undefined if that version is not kept, or has values of other types. */
+  /** A version with all visible fields; undefined if it is not kept, or if a value no longer fits its field's type. */
   async function recordAt(id: number, number: number, caller: Caller, current: () => MaybePromise<Stored | undefined>) {
     const now = await current()
     if (now?.version === number) return now

@@ -12,7 +12,7 @@ import type { Checks } from '../write/validate.ts'
 import type { ViolationChecks } from '../write/violations.ts'
 import type { History } from './history.ts'
 
-/** What restoring needs of the records that it is a part of. */
+/** The parts of `createRecords` that a restore uses. */
 interface Parts {
   context: RecordsContext
   violations: ViolationChecks
@@ -24,13 +24,15 @@ interface Parts {
   carryOut(unit: Unit, caller: Caller, sent: Row, sought: Sought): Promise<Stored>
 }
 
-/** What a restore asks for: of a record that is there, the version that was read, too. */
+/** The body of a restore request. Both versions are required unless the record has been deleted. */
 export interface Restoring {
+  /** the version that the client has read */
   version?: number
+  /** the version to restore; for a deleted record, defaults to its last one */
   to?: number
 }
 
-/** Brings back what a record was. */
+/** Restores a former version of a record, or a deleted record. */
 export function createRestorer(parts: Parts) {
   const { context, model, violations, changes, past, lookUp, carryOut } = parts
   const checks: Checks = parts.checks
@@ -41,7 +43,7 @@ export function createRestorer(parts: Parts) {
     requireRight('update', caller)
     const reach = reachFor(model, 'update', caller)
     if (!(await lookUp(id, reach))) throw await past.notThere(id, caller)
-    // What is wrong with the values of then is told: whoever may not read them would learn them by that.
+    // Validation errors reveal former values, so users who may not read the record are refused first.
     requireRight('read', caller)
     if (!(await lookUp(id, reachFor(model, 'read', caller)))) throw await past.notThere(id, caller)
     if (version === undefined)
@@ -56,7 +58,7 @@ export function createRestorer(parts: Parts) {
     return carryOut(unit, caller, data, { id, version, operation: 'update' })
   }
 
-  /** A record that was deleted: all of it but its secrets, which nobody has kept. */
+  /** Recreates a deleted record. Its `writeOnly` fields stay unset, because the journal does not keep their values. */
   async function bringBack(
     id: number,
     deletion: ChangeRow,
@@ -74,15 +76,15 @@ export function createRestorer(parts: Parts) {
     await violations.refuseUnreachable(data, caller)
     const hidden = await hiddenValues(context.storage.db, model, state)
     const next = await past.versionAfter(deletion)
-    // What a client cannot set comes back as it was, unless it is of another type by now.
+    // A `readOnly` field gets its former value if that still fits the field's type, otherwise its default.
     const recreated = { id, version: next, data: { ...readOnly(state), ...data }, hidden, deletion: deletion.change }
     const unit = changes.recreate(recreated, caller)
     return carryOut(unit, caller, data, { id, version: last, operation: 'read' })
   }
 
-  /** What is sent to bring a state back. A field that is newer than the state is unset, if it may be. */
+  /** The data to write for a former state. A field that did not exist then becomes null; a required one is left out. */
   function written(state: Row): Row {
-    // What a field held while it was a secret is not known: then it stays as it is.
+    // `undefined` marks a value that was not kept because the field was a secret then: the field stays as it is.
     const isKnown = (name: string) => !Object.hasOwn(state, name) || state[name] !== undefined
     const isRestored = ({ name, readOnly, writeOnly, required }: Field) =>
       !readOnly && !writeOnly && isKnown(name) && (Object.hasOwn(state, name) || !required)

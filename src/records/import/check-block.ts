@@ -11,21 +11,21 @@ import { type Checking, type Complain, createRowParser, type ParsedRow, withValu
 import type { FileRow } from './read-rows.ts'
 import { createWholeReader, uniqueValues } from './whole-record.ts'
 
-/** A row that was found right, and what it comes to. */
+/** A valid row, and how it changes the records. */
 export interface CheckedOutcome {
   line: number
   kind: 'created' | 'updated' | 'unchanged'
   data: Row
-  /** of a record that is there: which, and the version that the row was compared with */
+  /** the existing record, and the version that the row was compared with */
   id?: number
   version?: number
-  /** the row itself names the version: then only that one is changed */
+  /** the row itself names the version, so no other version may be changed */
   isStrict?: boolean
 }
 
 const ALL: Reach = { scope: 'all', username: '' }
 
-/** Checks rows some hundred at a time, as a create or an update would, and against each other. */
+/** Checks blocks of some hundred rows as a create or an update would, and compares the rows with each other. */
 export function blockChecker(db: Database, checking: Checking, complain: Complain) {
   const { model, models, user, key } = checking
   const checks: Checks = createChecks(model)
@@ -53,7 +53,7 @@ export function blockChecker(db: Database, checking: Checking, complain: Complai
     return drafts.filter(({ isWrong }) => !isWrong).map(rowOutcome)
   }
 
-  /** `company.name` becomes the id of the company that is called so, as far as it may be read. */
+  /** Resolves a column such as `company.name` to the id of the company with that name, if the user may read it. */
   async function resolveNames(drafts: ParsedRow[]): Promise<void> {
     const all = drafts.flatMap((draft) => draft.named.map((one) => ({ draft, ...one })))
     for (const [column, some] of Map.groupBy(all, (one) => one.column)) {
@@ -75,7 +75,7 @@ export function blockChecker(db: Database, checking: Checking, complain: Complai
     }
   }
 
-  /** The records that rows with a key are about. */
+  /** Finds the records that the rows update, by the key field. */
   async function findStored(drafts: ParsedRow[]): Promise<void> {
     if (!keyField) return
     const keyed = drafts.flatMap((draft) => {
@@ -97,18 +97,18 @@ export function blockChecker(db: Database, checking: Checking, complain: Complai
         wrong(draft, keyField.name, `there is no such record, and you may not create ${model.name} records`)
   }
 
-  /** What is written later is what was sent: defaults are for a record that is new then. */
+  /** Validates a copy, because Ajv fills in defaults, which must not be written if the row becomes an update later. */
   async function checkRules(draft: ParsedRow): Promise<void> {
     if (draft.isWrong) return
     const { data, stored } = draft
-    // Of a new record what is not there is missing, rather than nothing.
+    // In a new record, null in a required field counts as missing: it gets its default or the error "is required".
     if (!stored) for (const { name, required } of writable) if (required && data[name] === null) delete data[name]
     const filled = structuredClone(data)
     try {
       if (stored) checks.update(Object.assign(filled, { version: stored.version }))
       else checks.create(filled)
     } catch (error) {
-      // What is not right is all that a check can throw.
+      // A check throws only a `Failure` with `errors`.
       const { errors } = (error as Failure).details
       for (const [name, why] of Object.entries(errors as Record<string, string>))
         wrong(draft, name, Object.hasOwn(data, name) ? withValue(why, data[name]) : why)
@@ -122,7 +122,7 @@ export function blockChecker(db: Database, checking: Checking, complain: Complai
       const target = models.get((reference as Reference).model) as Model
       const asked = drafts.filter(({ whole: now, data, stored, isWrong }) => {
         if (isWrong || typeof now?.[name] !== 'number') return false
-        // What the record refers to already may be sent back, but only by who may read it: others would learn it by trying.
+        // Users who may read the record may send its reference back unchecked; others could find it out by trying ids.
         const isSent = Object.hasOwn(data, name)
         return stored && mayKnow(stored) ? now[name] !== stored[name] : !stored || isSent
       })
@@ -133,7 +133,7 @@ export function blockChecker(db: Database, checking: Checking, complain: Complai
     }
   }
 
-  /** What is taken by another record, or by another row. */
+  /** Reports unique values that another record or another row already has. */
   async function checkUnique(drafts: ParsedRow[]): Promise<void> {
     for (const draft of drafts) {
       const first = draft.stored && seenIds.add(String(draft.stored.id), draft.line)
@@ -158,7 +158,7 @@ export function blockChecker(db: Database, checking: Checking, complain: Complai
         const isTaken = other !== undefined && other !== draft.stored?.id
         const word = names.length > 1 ? `the combination of ${names.join(' and ')} is` : 'is'
         for (const name of names) {
-          // What is stored is nobody's business here: only what was sent is told.
+          // The message quotes only sent values, never stored ones, which the user might not be allowed to read.
           const told = (why: string) => (Object.hasOwn(draft.data, name) ? withValue(why, draft.data[name]) : why)
           if (first !== undefined) wrong(draft, name, told(`${word} the same as in line ${first}`))
           else if (isTaken) wrong(draft, name, told(`${word} taken`))
@@ -169,7 +169,7 @@ export function blockChecker(db: Database, checking: Checking, complain: Complai
 
   function rowOutcome({ line, data, stored, version }: ParsedRow): CheckedOutcome {
     if (!stored) return { line, kind: 'created', data }
-    // Who may not read it does not learn what it is by guessing.
+    // Secrets, and records that the user may not read, never count as unchanged: that would confirm a guessed value.
     const isSame = (field: Field) =>
       !Object.hasOwn(data, field.name) || (!field.writeOnly && encode(field, data[field.name]) === stored[field.name])
     const { id, version: current } = stored as { id: number; version: number }
@@ -177,7 +177,7 @@ export function blockChecker(db: Database, checking: Checking, complain: Complai
     return { line, kind: 'updated', data, id, version: current, isStrict: version !== null }
   }
 
-  /** By the place among the values. */
+  /** Returns the found rows by their index in `values`. */
   async function lookUp(of: Model, by: Field[], reach: Reach, names: string[], values: SqlValue[][]) {
     if (values.length === 0) return new Map<number, Row>()
     const { rows } = await db.executeQuery<Row>(matchingRows(db, of, { reach, by, values, columns: names }))

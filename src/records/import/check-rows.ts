@@ -10,35 +10,35 @@ import { FileFault, type FileFormat, type FileRow, readRows } from './read-rows.
 
 export interface CheckInput extends FileFormat {
   file: string
-  /** where the rows go that are right */
+  /** file that receives the valid rows */
   target: string
   model: Model
   models: Model[]
   user: User
-  /** the field by which a row finds the record that it changes */
+  /** the field that identifies the record to update */
   key?: string | undefined
-  /** so many rows have been written before */
+  /** number of rows that an interrupted import has already written */
   skip: number
-  /** characters of a row, at most */
+  /** maximum length of a row, in characters */
   longest: number
 }
 
-/** What came of the rows. */
+/** The result of a check. */
 export interface Checked {
   rows: number
   created: number
   updated: number
   unchanged: number
-  /** by line and field */
+  /** faults by `line.field`, or by line alone */
   errors: Record<string, string>
 }
 
-/** Rows that are looked at together: what they are compared with is read in a few statements. */
+/** Rows that are checked together, so that a few statements read all records they are compared with. */
 const BLOCK = 250
-/** Characters of them, about. */
+/** Approximate size at which a block ends early. */
 const BLOCK_CHARACTERS = 2_000_000
 
-/** Checks every row of a file, on a thread of its own. Nothing is written but to the target. */
+/** Checks every row of a file. Runs as a read job on its own thread; writes only to the target file. */
 export async function check(
   db: Database,
   input: CheckInput,

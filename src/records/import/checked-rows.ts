@@ -7,19 +7,19 @@ import { splitLines } from '../../lib/lines.ts'
 import { asDiskFull } from '../../storage/storage.ts'
 import type { CheckedOutcome } from './check-block.ts'
 
-/** A row that was found right, with its number in the file. */
+/** A valid row with its number in the file. */
 export type CheckedRow = CheckedOutcome & { number: number }
 
-/** What is not said of a row: it is the next one, in the next line, and creates a record. Names are said once. */
+/** A row as stored. Omitted values have defaults: the next line, `created`, and the names of the previous row. */
 interface Written extends Partial<Pick<CheckedOutcome, 'line' | 'kind' | 'id' | 'version' | 'isStrict'>> {
-  /** the names of its fields, where they are others than those of the row before */
+  /** field names, if they differ from those of the previous row */
   names?: string[]
   values: unknown[]
 }
 
 /**
- * The file between the two passes of an import: the rows that were found right, as compressed lines of JSON. A row of two
- * bytes becomes fifty otherwise, and an upload would fill the disk many times over.
+ * The file between the two passes of an import: the valid rows, as compressed lines of JSON. Uncompressed, a row of two
+ * bytes would take fifty, and one upload could fill the disk with many times its size.
  */
 export class CheckedRows {
   readonly #gzip: Gzip = createGzip({ level: 1 })
@@ -29,7 +29,7 @@ export class CheckedRows {
 
   constructor(file: string) {
     this.#written = pipelinePromise(this.#gzip, createWriteStream(file, { mode: 0o600 }))
-    // Whoever writes or closes hears of it.
+    // `write` and `close` await the promise; this handler only prevents an unhandled rejection before that.
     this.#written.catch(() => {})
   }
 
@@ -60,7 +60,7 @@ export class CheckedRows {
   }
 }
 
-/** The rows of such a file, numbered on from those that were written before. */
+/** Reads the rows back. Numbers continue after `before`, the rows that an interrupted import has already written. */
 export async function* readCheckedRows(
   file: string,
   before: number,

@@ -2,15 +2,15 @@ import { didYouMean } from '../../lib/nearest.ts'
 import { type Field, type Model, type Models, type Reference, SYSTEM_FIELDS } from '../../model/model.ts'
 import { CellFault } from './parse-cell.ts'
 
-/** What a column of an import is about. */
+/** The meaning of a column in an import. */
 export type ImportColumn =
   | { field: Field; target?: never; by?: never }
-  /** the record that a reference leads to, by a unique field of it */
+  /** a reference, by the unique field `by` of the referenced model */
   | { field: Field; target: Model; by: Field }
-  /** what the service sets by itself is passed over, as everywhere */
+  /** a read-only field, ignored as in all requests: the service sets it */
   | { ignored: true }
 
-/** What the name of a column means: a field, or `company.name` for a reference by a unique field of its model. */
+/** Parses a column name: a field, or for example `company.name`, a reference by a unique field of its model. */
 export function parseColumn(name: string, model: Model, models: Models): ImportColumn | CellFault {
   const [first = '', second, ...more] = name.split('.')
   const field = [...SYSTEM_FIELDS, ...model.fields].find((one) => one.name === first)

@@ -1,14 +1,14 @@
 import { Failure, MAX_FAULTS } from '../../errors.ts'
 import { StorageFault } from '../../storage/storage.ts'
 
-/** What was done with the rows of a file. */
+/** How many rows of a file were created, updated or left unchanged. */
 export interface Imported {
   created: number
   updated: number
   unchanged: number
 }
 
-/** How far it has come: the number of the last row that was dealt with. */
+/** Progress of an import; `row` is the number of the last row that was processed. */
 export interface ImportProgress extends Imported {
   row: number
   isOver: boolean
@@ -16,7 +16,7 @@ export interface ImportProgress extends Imported {
 
 export const importCounts = ({ created, updated, unchanged }: Imported): Imported => ({ created, updated, unchanged })
 
-/** What is wrong with a file. */
+/** The failure that lists the faults of a file. */
 export function refused(errors: Record<string, string>, done: ImportProgress): Failure {
   const names = Object.keys(errors)
   const many = names.length === 1 ? 'There is one fault' : `There are ${names.length} faults`
@@ -25,7 +25,7 @@ export function refused(errors: Record<string, string>, done: ImportProgress): F
   return new Failure('VALIDATION_FAILED', `${nothing} ${some}, by line and field.`, { errors })
 }
 
-/** What is wrong with one row says in which line. */
+/** Adds the line to the failure of one row. */
 export function ofLine(line: number, error: unknown): unknown {
   if (!(error instanceof Failure)) return error
   const { errors = {}, ...others } = error.details
@@ -33,7 +33,7 @@ export function ofLine(line: number, error: unknown): unknown {
   return new Failure(error.code, `Line ${line}: ${error.message}`, { ...others, errors: named })
 }
 
-/** What came in between, and what had been written by then. */
+/** Adds to the error that ended an import how much had been written by then. */
 export function interrupted(error: unknown, done: ImportProgress): unknown {
   const isFault = error instanceof StorageFault
   if (!isFault && !(error instanceof Failure)) return error

@@ -21,15 +21,15 @@ import type { FileFormat } from './read-rows.ts'
 
 export interface Importing extends FileFormat {
   file: string
-  /** where the rows go that have been found right */
+  /** file that receives the valid rows */
   checked: string
   key?: string | undefined
   dryRun: boolean
-  /** how far it has come before, and is to be written down */
+  /** stored progress of a request with an idempotency key, from which a repeated request continues */
   resumable?: ResumableImport<ImportProgress> | undefined
-  /** who it is by now: rights may be taken away meanwhile */
+  /** Returns the user as of now, because rights may be revoked during an import. */
   whoNow?: (() => MaybePromise<User | undefined>) | undefined
-  /** in a process of its own, whose lock others have to wait for: it makes pauses */
+  /** runs in another process than the service, which waits for its database lock: pauses between portions */
   isGuest?: boolean
   onProgress?: ((phase: 'checked' | 'written', progress: Progress) => void) | undefined
 }
@@ -44,19 +44,19 @@ interface Parts {
 }
 
 const CHECK = defineJob<CheckInput, Checked>(import.meta.resolve('./check-rows.ts'), 'check')
-/** How long others' writes may have to wait for a portion, about; its rows and its characters at most. */
+/** Approximate time that other writes may wait for a portion; and the limits of its rows and characters. */
 const PORTION_MS = 20
 const FIRST_PORTION = 50
 const MAX_ROWS = 500
 const MAX_CHARACTERS = 1_000_000
-/** How long others may have to wait while a portion is planned. */
+/** Milliseconds that planning may run before it yields to other requests. */
 const PLANNED_MS = 5
-/** How long a guest pauses after a portion, as a part of what it took. */
+/** Pause after each portion if `isGuest`, as a fraction of the time that the portion took. */
 const GUEST_PAUSE = 0.25
-/** How often a portion is tried anew, when others change the same records meanwhile or keep the writer busy. */
+/** Attempts per portion, if other requests change the same records or keep the writer busy. */
 const TRIES = 10
 
-/** What is the same for all portions of an import, and how far it is. */
+/** State shared by all portions of an import, with its progress. */
 interface Run {
   user: User
   key: Field | undefined
@@ -64,7 +64,7 @@ interface Run {
   done: ImportProgress
 }
 
-/** Takes in a file of rows: first all are checked, then they are written in portions, so that others go on meanwhile. */
+/** Imports a file of rows: first checks all, then writes them in portions, so that other writes can run in between. */
 export function createImporter({ context, model, plan }: Parts) {
   const { storage, models, longestRecord } = context
   const shapes = tableShapes([model])
@@ -114,7 +114,7 @@ export function createImporter({ context, model, plan }: Parts) {
     return importCounts(done)
   }
 
-  /** All rows of a portion, or none of them. Where others were faster, what is in the way is looked at anew. */
+  /** Writes all rows of a portion or none. If another request has changed a row's record, looks it up and retries. */
   async function write(rows: CheckedRow[], run: Run): Promise<void> {
     for (let tries = 1; ; tries++) {
       const changing = rows.filter(({ kind }) => kind !== 'unchanged')
@@ -163,7 +163,7 @@ export function createImporter({ context, model, plan }: Parts) {
     return planned
   }
 
-  /** Which record a row is about by now. */
+  /** Finds the record that a row updates now, or turns the row into a create. */
   async function lookAgain(row: CheckedRow, key: Field, user: User): Promise<void> {
     const values = [[encodeComparable(key, key === ID ? row.id : row.data[key.name])]]
     const reach = reachFor(model, 'update', user)
@@ -178,7 +178,7 @@ export function createImporter({ context, model, plan }: Parts) {
     Object.assign(row, id === undefined ? { kind: 'created' } : { kind: 'updated', id, version })
   }
 
-  /** The field by which rows find records; who may not do what is asked for is told so here. */
+  /** Returns the field that identifies records. Throws if it cannot be a key, or if the user may not import. */
   function findKeyField(name: string | undefined, user: User): Field | undefined {
     const operation = name === undefined ? 'create' : 'update'
     if (scopeFor(model, operation, user) === 'none') throw forbidden(model, operation)
@@ -196,7 +196,7 @@ export function createImporter({ context, model, plan }: Parts) {
 
 const NOTHING_DONE: ImportProgress = { row: 0, created: 0, updated: 0, unchanged: 0, isOver: false }
 
-/** Rows that have been found right, as many at a time as are wanted. */
+/** Reads the valid rows in portions of `size()` rows, or fewer if they are long. */
 async function* readPortions(file: string, before: number, size: () => number): AsyncGenerator<CheckedRow[]> {
   let rows: CheckedRow[] = []
   let characters = 0

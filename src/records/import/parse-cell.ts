@@ -3,7 +3,7 @@ import { hasLoneEscape, LONE_ESCAPE_FAULT } from '../../lib/json-keys.ts'
 import { inexactNumbers, isExact } from '../../lib/json-numbers.ts'
 import type { Field } from '../../model/model.ts'
 
-/** Why a cell is no value of its field. */
+/** Why a cell or row cannot be parsed. */
 export class CellFault {
   readonly why: string
 
@@ -12,7 +12,7 @@ export class CellFault {
   }
 }
 
-/** In the place of a cell that is empty, but in quotes: a text without letters. */
+/** Stands for a quoted empty cell (`""`), which is an empty text; an unquoted empty cell is null. */
 export const EMPTY_TEXT = Symbol('empty text')
 
 export type Cell = string | typeof EMPTY_TEXT
@@ -21,7 +21,7 @@ const TRUE = ['true', 'yes', 'y', 't', '1']
 const FALSE = ['false', 'no', 'n', 'f', '0']
 const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?$/
 
-/** A cell of a table as a value of a field; whether that is right, the model's own rules say. An empty one is null. */
+/** Parses a CSV cell by the type of its field; an empty cell is null. The model's rules are checked later. */
 export function cellValue(field: Field, cell: Cell): unknown {
   const { type } = field
   if (type === 'string' && cell === EMPTY_TEXT) return mayBeEmpty(field) ? '' : null
@@ -33,7 +33,7 @@ export function cellValue(field: Field, cell: Cell): unknown {
   return parseNumber(text)
 }
 
-/** Some programs put all cells in quotes: where no text without letters may stand, nothing is meant. */
+/** Some programs quote all cells, so `""` means null for a field that does not allow an empty text. */
 function mayBeEmpty({ schema }: Field): boolean {
   const { format, minLength = 0, enum: values = [''], pattern } = schema as TextRules
   return (
@@ -54,7 +54,7 @@ function parseBoolean(text: string): boolean | CellFault {
   return FALSE.includes(word) ? false : new CellFault('must be true or false')
 }
 
-/** With a point: what a comma means depends on who has written it. */
+/** Accepts only a decimal point, because a comma means different things in different locales. */
 function parseNumber(text: string): number | CellFault {
   if (!NUMBER.test(text)) return new CellFault('must be a number such as 1234.5')
   const plain = text
@@ -66,7 +66,7 @@ function parseNumber(text: string): number | CellFault {
 
 const INEXACT = 'is a number that cannot be kept exactly'
 
-/** JSON as it is; else why not. */
+/** Parses JSON; returns a `CellFault` if it is invalid or cannot be stored as it is. */
 export function parseDocument(text: string): unknown {
   let value: unknown
   try {

@@ -14,25 +14,25 @@ export interface Checking {
   format: Format
 }
 
-/** Tells what is wrong: the line, the field or column, and why. */
+/** Reports a fault: the line, the field or column, and the reason. */
 export type Complain = (line: number, field: string, why: string) => void
 
-/** A row with values under the names of fields, on the way to being right. */
+/** A row with its values by field name; the checks complete it step by step. */
 export interface ParsedRow {
   line: number
   data: Row
-  /** references that are named by another field than the id */
+  /** references that are given by another field than the id */
   named: { column: ImportColumn & { target: Model }; value: unknown }[]
   id: number | null
   version: number | null
-  /** the record that it changes */
+  /** the record that the row updates */
   stored?: Row
-  /** what it will be */
+  /** the record that will result from the row */
   whole?: Row
   isWrong: boolean
 }
 
-/** Reads rows: which column is which field, and which cell which value. */
+/** Maps columns to fields and cells to values. */
 export function createRowParser({ model, models, format }: Checking, complain: Complain) {
   const columns = new Map<string, ImportColumn | CellFault>()
 
@@ -47,7 +47,7 @@ export function createRowParser({ model, models, format }: Checking, complain: C
     const column = columns.get(name) ?? parseColumn(name, model, models)
     columns.set(name, column)
     if (column instanceof CellFault) {
-      // A wrong name of a column stands in the first line, once.
+      // In CSV an unknown column is a fault of the first line, so it is reported once.
       wrong(into, name, column.why, format === 'csv' ? 1 : into.line)
       return
     }
@@ -84,7 +84,7 @@ export function createRowParser({ model, models, format }: Checking, complain: C
 
 type NamedColumn = Exclude<ImportColumn, { ignored: true }>
 
-/** What is wrong, and with what. */
+/** Appends the value to a reason, shortened to 80 characters. */
 export function withValue(why: string, value: unknown): string {
   const text = typeof value === 'symbol' ? '""' : JSON.stringify(value)
   return `${why}: ${text.length > 80 ? `${text.slice(0, 80)} …` : text}`

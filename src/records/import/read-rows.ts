@@ -5,14 +5,14 @@ import { splitLines, TooLong } from '../../lib/lines.ts'
 import type { Format } from '../../requests/bulk.ts'
 import { type Cell, CellFault, EMPTY_TEXT, parseDocument } from './parse-cell.ts'
 
-/** One row of a file, with the line that it begins in. */
+/** One row of a file, with the line in which it begins. */
 export interface FileRow {
   line: number
-  /** by the names of the columns; of JSON the values themselves */
+  /** by column name: cells for CSV, values for JSON; or why the row cannot be parsed */
   values: Record<string, unknown> | CellFault
 }
 
-/** A file cannot be read on from a line. */
+/** A fault that makes the rest of the file unreadable. */
 export class FileFault extends Error {
   readonly line: number
 
@@ -22,14 +22,14 @@ export class FileFault extends Error {
   }
 }
 
-/** Wider than any model. */
+/** More columns than any model can have. */
 const MAX_COLUMNS = 5000
 const NOT_UTF8 = 'is not UTF-8 text. A spreadsheet writes that as "CSV UTF-8"'
 
 export interface FileFormat {
   format: Format
   delimiter: string
-  /** what the columns are, whatever the first line says; nothing passes one over */
+  /** column names that replace the first line; the column of an empty name is ignored */
   columns?: string[] | undefined
 }
 
@@ -38,7 +38,7 @@ type OnBytes = (count: number) => void
 export const readRows = (file: string, how: FileFormat, onBytes: OnBytes, longest: number) =>
   how.format === 'csv' ? csvRows(file, how, onBytes, longest) : jsonRows(file, onBytes, longest)
 
-/** As spreadsheets write it: with or without a byte order mark, any ends of lines, line breaks in quotes. */
+/** Reads CSV as spreadsheets write it: an optional byte order mark, any line ends, line breaks in quotes. */
 async function* csvRows(
   file: string,
   { delimiter, columns }: FileFormat,
@@ -54,10 +54,10 @@ async function* csvRows(
     max_record_size: longest,
     cast: (value, { quoting }) => (quoting && value === '' ? EMPTY_TEXT : value) as string,
   })
-  // What is wrong with the source, or with what is in it, comes out of the parser.
+  // `pipeline` forwards errors of the source to the parser, and the loop below throws them.
   pipeline(Readable.from(readText(file, onBytes)), parser, () => {})
   let header: Header | undefined
-  /** where the next record begins */
+  /** line in which the next record begins */
   let line = 1
   let empty = 0
   try {
@@ -79,7 +79,7 @@ interface Parsed {
   info: { empty_lines: number }
 }
 
-/** How many cells there are, and which of them have a name. */
+/** The number of cells per row, and the names of the used columns. */
 interface Header {
   cells: number
   names: { name: string; index: number }[]
@@ -103,11 +103,11 @@ function byName({ cells, names }: Header, record: Cell[]): Record<string, unknow
   return Object.fromEntries(names.map(({ name, index }) => [name, record[index]]))
 }
 
-/** Line breaks within cells, however they are written. */
+/** Counts the line breaks within cells, of any kind. */
 const breaksIn = (record: Cell[]) =>
   record.reduce((sum, cell) => sum + (typeof cell === 'string' ? (cell.match(/\r\n|\n|\r/g)?.length ?? 0) : 0), 0)
 
-/** A record per line; empty lines are passed over. */
+/** Reads one record per line; skips empty lines. */
 async function* jsonRows(file: string, onBytes: OnBytes, longest: number): AsyncGenerator<FileRow> {
   let line = 0
   try {
@@ -126,7 +126,7 @@ async function* jsonRows(file: string, onBytes: OnBytes, longest: number): Async
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Without a byte order mark. */
+/** Decodes the file as UTF-8; `TextDecoder` drops a byte order mark. */
 async function* readText(file: string, onBytes: OnBytes): AsyncGenerator<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true })
   let line = 1

@@ -7,19 +7,19 @@ import { Failure } from '../../errors.ts'
 import { makeFolder } from '../../lib/file-owner.ts'
 import { asDiskFull } from '../../storage/storage.ts'
 
-/** What has been sent, on disk: it is gone through more than once, and may be larger than the memory. */
+/** An uploaded file on disk: an import reads it more than once, and it may be larger than the memory. */
 export interface Spooled {
   file: string
-  /** where to put what is made of it */
+  /** path for the checked rows */
   checked: string
   hash: string
-  /** removes it, and what was made of it */
+  /** Removes the upload and the checked rows. */
   clear(): void
 }
 
 export const spoolFolder = (dataDir: string) => join(dataDir, 'imports')
 
-/** Writes all that comes to a file of its own; too much of it is refused. */
+/** Writes a stream to a new file; throws if it has more than `most` bytes. */
 export async function spool(
   source: Readable,
   dataDir: string,
@@ -28,7 +28,7 @@ export async function spool(
 ): Promise<Spooled> {
   const folder = spoolFolder(dataDir)
   makeFolder(folder)
-  // The number of the process tells whether it is still there.
+  // `clearLeftovers` reads the process id from the name to find out whether the process is still running.
   const file = join(folder, `${process.pid}-${randomUUID()}`)
   const checked = `${file}.checked`
   const clear = () => {
@@ -39,7 +39,7 @@ export async function spool(
   const failed = once(target, 'error').then(([error]) => {
     throw error
   })
-  // Whoever waits for it hears of it.
+  // The races below await this promise; this handler only prevents an unhandled rejection before that.
   failed.catch(() => {})
   let size = 0
   try {
@@ -53,7 +53,7 @@ export async function spool(
     target.end()
     await Promise.race([once(target, 'close'), failed])
   } catch (error) {
-    // What still comes is passed over: an answer finds its way back, and another request after it.
+    // Discards the rest of the body, so that the client can read the answer and reuse the connection.
     source.resume()
     target.destroy()
     if (!target.closed) await once(target, 'close').catch(() => {})

@@ -5,10 +5,10 @@ import type { Database, Row, SqlValue } from '../../storage/storage.ts'
 import { encodeComparable, rowDecoder } from '../../tables/columns.ts'
 import { createComputeStatement } from '../../tables/computed.ts'
 
-/** When it will be written is not known yet. */
+/** Fields that hold the time of the write, which is not known yet. */
 const MOMENTS = ['createdOn', 'updatedOn']
 
-/** What a record will be when a row has been written, with all that the service sets by itself. */
+/** Predicts the record that a row will result in, including the fields that the service sets. */
 export function createWholeReader(db: Database, model: Model, user: User) {
   const decode = rowDecoder(model)
   const computing = createComputeStatement(model, db.dialect.tables)
@@ -16,7 +16,7 @@ export function createWholeReader(db: Database, model: Model, user: User) {
   const isUnique = (field: Field) => model.unique.some((names) => names.includes(field.name))
   const needsComputing = model.fields.some((field) => field.computed && isUnique(field))
 
-  /** From what was sent, with defaults, and what is stored of it already. */
+  /** Combines the sent values, with defaults filled in, and the stored record. */
   async function whole(sent: Row, stored: Row | undefined): Promise<Row> {
     const before = stored
       ? decode({ ...stored })
@@ -32,6 +32,6 @@ export function createWholeReader(db: Database, model: Model, user: User) {
   return whole
 }
 
-/** What a unique rule compares: null where there is nothing to compare. */
+/** The values that a unique rule compares; null if a value is unset or not known yet. */
 export const uniqueValues = (whole: Row, fields: Field[]): SqlValue[] =>
   fields.map((field) => (MOMENTS.includes(field.name) ? null : encodeComparable(field, whole[field.name])))

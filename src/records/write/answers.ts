@@ -7,29 +7,29 @@ import { rowDecoder } from '../../tables/columns.ts'
 import type { Stored } from '../context.ts'
 import { mergedFields } from './merge.ts'
 
-/** What is answered to a change on top of others'. */
+/** The answer to a merge: the record, and the fields that other requests had changed since. */
 export interface Merged {
   record: Stored
   merged: string[]
 }
 
-/** A record as it was at a version; undefined if that is not kept. */
+/** Rebuilds a record at a version; undefined if the journal does not keep it. */
 type Rebuild = (id: number, version: number, user: User) => Promise<Stored | undefined>
 
-/** What is answered to who has written a record: from the rows of the unit, or from what was kept of an earlier one. */
+/** Builds the answer to a write from the rows of its unit, or from the stored result of an idempotency key. */
 export function createAnswers(model: Model, rebuild: Rebuild) {
   const decode = rowDecoder(model) as (row: Row) => Stored
   const shown = ['id', 'version', ...visibleFields(model).map(({ name }) => name)]
 
   const mayRead = (user: User, record: Stored) => reaches(reachFor(model, 'read', user), record)
 
-  /** Who may write a record but not read it learns only that it was written. */
+  /** The whole record if the user may read it, otherwise a stub of its id and version. */
   const asSeenBy = (user: User, record: Stored) => (mayRead(user, record) ? record : toStub(record))
 
-  /** The last step is what writes. */
+  /** The last step of the unit returns the written row. */
   const written = (rows: Row[][], user: User) => asSeenBy(user, decode(rows.at(-1)?.[0] as Row))
 
-  /** The step before tells what others had changed. */
+  /** The first step returns the fields that other requests had changed, the last step the written row. */
   function merged(rows: Row[][], user: User): Merged {
     const record = decode(rows.at(-1)?.[0] as Row)
     return { record: asSeenBy(user, record), merged: mergedIn(rows, record, user) }
@@ -38,7 +38,10 @@ export function createAnswers(model: Model, rebuild: Rebuild) {
   const mergedIn = (rows: Row[][], record: Stored, user: User) =>
     mayRead(user, record) ? mergedFields(model, rows[0]?.[0]?.merged as string) : []
 
-  /** The same once more, as far as it may still be seen. Of a key most often only ids and versions are kept. */
+  /**
+   * Answer a repeated request from its stored result, limited to what the user may read now. Most stored results
+   * contain only ids and versions, so the records are rebuilt from the journal.
+   */
   const replay = {
     written: async (kept: StoredResult, user: User) => asSeenBy(user, await rebuildRecord(kept, user)),
     merged: async (kept: StoredResult, user: User): Promise<Merged> => {
@@ -46,7 +49,7 @@ export function createAnswers(model: Model, rebuild: Rebuild) {
       return { record: asSeenBy(user, record), merged: mergedIn(kept.rows, record, user) }
     },
     removed: async ({ rows }: StoredResult): Promise<number> => rows.at(-1)?.[0]?.id as number,
-    /** among others, which are answered in any case: where it is not kept, its id and version */
+    /** For batches: returns a stub if the version is not kept, so that the other operations can still be answered. */
     writtenOrStub: async (kept: StoredResult, user: User) =>
       asSeenBy(user, (await findRecord(kept, user)) ?? toStub(kept.rows.at(-1)?.[0] as Stored)),
   }

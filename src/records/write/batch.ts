@@ -28,30 +28,30 @@ export type BatchOperation =
   | { update: string; data: Row & { id: number } }
   | { delete: string; id: number; version?: number }
 
-/** Bytes of all results together: who changes a letter of many large records would else be sent them all. */
+/** Bytes of all results together. Without a limit, small changes to many large records would return all of them. */
 const MAX_ANSWER_BYTES = 16_777_216
-/** How long others may have to wait while it is planned. */
+/** Milliseconds that a batch may plan or replay before it yields to other requests. */
 const PLANNED_MS = 5
 
-/** Records that are looked up at once, where a batch is answered again. */
+/** Records that the replay of a batch looks up concurrently. */
 const LOOKED_UP = 20
 
-/** What a batch needs to know. */
+/** Dependencies of a batch. */
 interface Parts {
   storage: Storage
   models: Models
   collections: ReadonlyMap<Model, Records>
-  /** why there is no such model */
+  /** The error for an unknown model. */
   missingModel(name: string, user: User): Failure
 }
 
-/** A record that an earlier operation creates, by the name that it has in the batch. */
+/** A record that an earlier operation of the batch creates; later operations refer to it by the name in `as`. */
 interface Made {
   model: string
   handed: StepRef
 }
 
-/** Several changes of any models in one unit: all of them, or none. Each is checked just as if it came alone. */
+/** Writes changes to any models as one unit, all or none. Each operation is validated as if it were sent alone. */
 export function createBatch({ storage, models, collections, missingModel }: Parts) {
   return async function batch(operations: BatchOperation[], caller: Caller): Promise<unknown[]> {
     if (caller.idempotency?.stored) return replay(operations, caller, caller.idempotency.stored)
@@ -67,7 +67,7 @@ export function createBatch({ storage, models, collections, missingModel }: Part
     }
   }
 
-  /** There may be much to plan: others have their turn meanwhile. */
+  /** Validates all operations; yields to other requests in between, because a batch may be large. */
   async function plan(operations: BatchOperation[], user: User) {
     const concerned: Model[] = []
     for (const [index, operation] of operations.entries())
@@ -88,12 +88,12 @@ export function createBatch({ storage, models, collections, missingModel }: Part
       planned.push(one)
       if (yielder.isDue) await yielder.yield()
     }
-    // Each operation is one step.
+    // The unit of each operation consists of one step.
     const steps = planned.map(({ unit }): Step => ({ ...(unit.steps[0] as Step), must: true }))
     return { shapes: tableShapes(concerned), steps, planned }
   }
 
-  /** What the same batch came to before: each operation was one step, the last ones of the unit. */
+  /** Answers a repeated batch from its stored rows. The last rows are those of the operations, one step each. */
   async function replay(
     operations: BatchOperation[],
     caller: Caller,
@@ -125,7 +125,7 @@ export function createBatch({ storage, models, collections, missingModel }: Part
   }
 }
 
-/** What each kind of operation has, beside the name of its model: what it must have, and what it may. */
+/** The keys that each kind of operation requires and allows, beside the one with the model's name. */
 const KINDS: Record<'create' | 'update' | 'delete', { must: string[]; may: string[] }> = {
   create: { must: ['data'], may: ['as'] },
   update: { must: ['data'], may: [] },
@@ -134,7 +134,7 @@ const KINDS: Record<'create' | 'update' | 'delete', { must: string[]; may: strin
 
 const isOperation = newAjv({ verbose: true }).compile(OperationSchema)
 
-/** Which kind of operation it is: just one, with just what belongs to it. */
+/** Returns the kind and the model of an operation. Throws unless its keys match exactly one kind. */
 function operationKind(operation: BatchOperation): { kind: Operation; name: string } {
   if (!isOperation(operation)) throw explainData(isOperation.errors as ErrorObject[])
   const given = Object.keys(operation)
@@ -157,13 +157,13 @@ function planOne(operation: BatchOperation, records: Records, user: User, handed
   return records.plan.remove(operation.id, operation.version, user)
 }
 
-/** What says nothing about which ids are right. */
+/** Schema keywords that do not restrict which ids are valid. */
 const PLAIN = ['type', 'title', 'description', 'default']
 
-/** An id that will be right, where the real one is not known before it is made. */
+/** A valid id for validation, in place of an id that is only assigned when the batch is written. */
 const SOME_ID = 1
 
-/** What earlier operations hand to references that name them; in the data some id stands for it. */
+/** Returns the ids that earlier operations hand to `{"$ref": NAME}` fields; in `data`, `SOME_ID` replaces them. */
 function handedTo(data: Row, model: Model, made: Map<string, Made>): Row {
   const handed: Row = {}
   for (const { name, reference, readOnly, schema } of model.fields) {
@@ -176,7 +176,7 @@ function handedTo(data: Row, model: Model, made: Map<string, Made>): Row {
     if (!earlier) throw invalid(name, `no earlier operation is called "${called.slice(0, 100)}"`)
     if (earlier.model !== reference.model)
       throw invalid(name, `"${called}" is a ${earlier.model}, and not a ${reference.model}`)
-    // Which id it will be is not known yet.
+    // The field's schema cannot be checked against an id that is not known yet.
     if (Object.keys(schema).some((keyword) => !PLAIN.includes(keyword)))
       throw invalid(name, 'has rules of its own, which a "$ref" cannot be held against: send an id')
     handed[name] = earlier.handed
@@ -193,7 +193,7 @@ const tooLarge = new Failure(
 const invalid = (field: string, why: string) =>
   new Failure('VALIDATION_FAILED', `${field}: ${why}.`, { errors: { [field]: why } })
 
-/** A failure is that of one operation, and says which. */
+/** Runs `work`; a failure that it throws gets the index of the operation. */
 async function at<Result>(index: number, work: () => MaybePromise<Result>): Promise<Result> {
   try {
     return await work()
@@ -202,11 +202,11 @@ async function at<Result>(index: number, work: () => MaybePromise<Result>): Prom
   }
 }
 
-/** Why it was not carried out, in the words of the operation that was in the way. */
+/** Explains why a batch was not written, with the index of the operation that failed. */
 async function explain(error: unknown, planned: Planned[]): Promise<unknown> {
   if (!(error instanceof StorageFault) || error.details.step === undefined) return error
   const index = error.details.step
-  // What is kept beside the operations is none of them.
+  // A step after the operations stores the idempotency key; its faults belong to no operation.
   if (!planned[index]) return error
   if (error.kind === 'large') return tooLarge.ofOperation(index)
   const reason = await explainFault(planned[index] as Planned, error)

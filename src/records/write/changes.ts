@@ -10,29 +10,32 @@ import type { RecordsContext } from '../context.ts'
 import { cachedStatements, placeholder } from '../find/cached-statements.ts'
 import { mergeable } from './merge.ts'
 
-/** To prepare a statement of a wide table takes long: beyond so many sets of fields, one statement is for all. */
+/**
+ * Field sets that get their own UPDATE statement. Preparing a statement on a wide table is slow, so all further sets
+ * share one statement.
+ */
 const MAX_USUAL = 40
 
 interface Given {
   id: number
-  /** a number, or what an earlier step hands on */
+  /** a number, or a reference to the row of an earlier step */
   version?: number | StepRef | undefined
   values: Row
   reach: Reach
 }
 
-/** A record that comes back. */
+/** A deleted record that is restored. */
 interface Recreated {
   id: number
   version: number
   data: Row
-  /** what columns hold that no field has any more */
+  /** values of columns that no longer have a field */
   hidden: Row
-  /** the change that deleted it */
+  /** number of the change that deleted the record */
   deletion: number
 }
 
-/** What is written of one model's records, as units of work: what belongs together is one, whoever asked for it. */
+/** Builds the units of work that write the records of one model. */
 export function createChanges({ storage: { db } }: RecordsContext, model: Model) {
   const table = tableName(model)
   const prepared = cachedStatements<Given>()
@@ -44,9 +47,9 @@ export function createChanges({ storage: { db } }: RecordsContext, model: Model)
   const valuesFor = (names: string[]) =>
     Object.fromEntries(names.map((name) => [name, placeholder<Given>(({ values }) => values[name])]))
 
-  /** Sets of fields that have been updated; each is a statement of its own. */
+  /** Field sets that have their own UPDATE statement. */
   const usual = new Set<string>()
-  /** The same for any of them: what is not sent stays. */
+  /** SET clause of the shared UPDATE statement: columns that are not sent keep their values. */
   const anyColumn = (names: string[]) =>
     Object.fromEntries(
       names.map((name) => {
@@ -56,7 +59,7 @@ export function createChanges({ storage: { db } }: RecordsContext, model: Model)
       }),
     )
 
-  /** Every column is written: what a record starts with is what its file says now, not what a column remembers. */
+  /** Writes every column, so that defaults come from the current model file and never from the column's DEFAULT. */
   function create(data: Row, { username }: User): Unit {
     const now = new Date().toISOString()
     const audit = { createdOn: now, createdBy: username, updatedOn: now, updatedBy: username }
@@ -69,7 +72,7 @@ export function createChanges({ storage: { db } }: RecordsContext, model: Model)
     return { shapes, steps: [insert('create', values)], by: username }
   }
 
-  /** A record that was deleted comes back under its own id, if nothing has happened to it since that delete. */
+  /** Inserts a deleted record under its former id, unless it has been changed since the given deletion. */
   function recreate({ id, version, data, hidden, deletion }: Recreated, { username }: User): Unit {
     const audit = { updatedOn: new Date().toISOString(), updatedBy: username }
     const values: Row = { id, version, ...hidden }
@@ -90,12 +93,12 @@ export function createChanges({ storage: { db } }: RecordsContext, model: Model)
     returns,
   })
 
-  /** The compare-and-swap: this one statement decides who wins. */
+  /** A compare-and-swap on the version: of concurrent updates, this statement lets only the first one through. */
   function update(id: number, version: number, data: Row, user: User): Unit {
     return { shapes, steps: [compareAndSwap(id, version, data, user)], by: user.username }
   }
 
-  /** The same on the version as it is, where others have changed nothing of what is sent. */
+  /** Updates the current version if the first step, `mergeable`, finds that the sent fields have not been changed. */
   function merge(id: number, version: number, data: Row, user: User): Unit {
     const reach = reachFor(model, 'update', user)
     const values = encodeSent(writable, data)
@@ -130,7 +133,7 @@ export function createChanges({ storage: { db } }: RecordsContext, model: Model)
     return { ...statement, returns }
   }
 
-  /** With a version, a compare-and-swap as well. */
+  /** With a version, the delete is a compare-and-swap too. */
   function remove(id: number, version: number | undefined, user: User): Unit {
     const reach = reachFor(model, 'delete', user)
     const isThat = version === undefined ? is`"id" = ${ID}` : is`"id" = ${ID} AND "version" = ${VERSION}`
@@ -149,7 +152,7 @@ export function createChanges({ storage: { db } }: RecordsContext, model: Model)
   return { create, recreate, update, merge, remove }
 }
 
-/** Whether a change is the last one of a record; that something was forgotten is none. */
+/** Returns a row if the given change is the record's last one; `forget` entries do not count. */
 const IS_LAST = `
   SELECT 1 FROM (
     SELECT change FROM dossier_changes WHERE model = ? AND id = ? AND operation <> 'forget' ORDER BY change DESC LIMIT 1

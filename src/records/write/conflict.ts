@@ -11,14 +11,14 @@ import type { createAnswers } from './answers.ts'
 interface Parts {
   model: Model
   journal: Journal
-  /** a record that somebody reaches; else why there is none is thrown */
+  /** Returns a record within the user's reach; otherwise throws the reason. */
   look(id: number, operation: Operation, user: User, view: View): Promise<Stored>
   answers: Pick<ReturnType<typeof createAnswers>, 'mayRead' | 'asSeenBy'>
 }
 
 const WHOLE: View = { expand: [] }
 
-/** Why no row had this id and version: either there is no such record, or somebody else was first. */
+/** Throws why no row had this id and version: the record does not exist, or another request has changed it. */
 export function createConflictThrower({ model, journal, look, answers: { mayRead, asSeenBy } }: Parts) {
   return async function throwConflict(
     id: number,
@@ -28,7 +28,7 @@ export function createConflictThrower({ model, journal, look, answers: { mayRead
     sent: Row,
   ): Promise<never> {
     const current = await look(id, operation, user, WHOLE)
-    // By now nothing is wrong with it: it was undone together with what was in the way.
+    // The version matches now: the conflicting change was rolled back together with this one.
     if (version === undefined || version === current.version)
       throw new Failure(
         'VERSION_CONFLICT',

@@ -4,27 +4,28 @@ import { type Model, tableName } from '../../model/model.ts'
 import type { Dialect } from '../../storage/storage.ts'
 import { any, type Condition, is } from '../../tables/condition.ts'
 
-/** What the statement is used with, as far as it is not the same for all. */
+/** Placeholders for the values that differ between executions of the statement. */
 interface Holes {
   id: unknown
   version: unknown
-  /** the value that is sent of a field */
+  /** Placeholder for the value that the client sends for a field. */
   sent(name: string): unknown
 }
 
-/** Of a record: whether it is the one to change, and whether whoever changes it may read it. */
+/** Conditions on the record: `reached` selects it if the user may update it, `isRead` holds if they may read it. */
 interface Reached {
   reached: Condition
   isRead: Condition
 }
 
 /**
- * The look that decides whether a change can be merged: it finds the record if none of the fields that are sent has been
- * changed since the version that is named, or only to the value that is sent. It is the first step of the unit that makes
- * the change, so that nobody comes between. What it returns is the version to go on from, and what others have changed.
+ * The query that decides whether a change can be merged. It finds the record if none of the sent fields has been
+ * changed since the given version, or only to the value that is sent. It returns the current version and the changed
+ * fields. It is the first step of the unit that updates the record, so no other write can come in between.
  *
- * Where the journal does not have all of what happened since, it finds nothing; and a field that was renamed since is not
- * known by its name. Of a secret, and of what they may not read, nobody learns whether it is the same.
+ * It finds nothing if the journal lacks a version since then. Changes before the last rename of a field count as
+ * lacking, because they contain the old name. A change to a sent field that is a secret, or that the user may not read,
+ * always counts as a clash: otherwise the answer would tell whether the stored value equals the sent one.
  */
 export function mergeable(
   model: Model,
@@ -56,7 +57,7 @@ export function mergeable(
     AND NOT ${any(clashes)}`
 }
 
-/** Of the names that the look returns, those that a client can change; a secret's is in an array. */
+/** The changed fields that `mergeable` has returned, without read-only ones. Names of secrets are in an array. */
 export function mergedFields(model: Model, names: string): string[] {
   const changed = (JSON.parse(names) as (string | [string])[]).map((name) => String(name).replace(/\W/g, ''))
   return model.fields.filter(({ name, readOnly }) => !readOnly && changed.includes(name)).map(({ name }) => name)

@@ -8,21 +8,21 @@ import type { Row } from '../../storage/storage.ts'
 export interface Checks {
   create: Check
   update: Check
-  /** of a record that was deleted: its secrets are gone */
+  /** for a deleted record: its `writeOnly` fields are not checked, because their values are lost */
   recreate: Check
-  /** Compiles them now rather than when they are first needed. */
+  /** Compiles the validators now instead of on first use. */
   prepare(): void
 }
 
-/** Throws a failure that names every field at fault; fills in what a new record starts with. */
+/** Throws a failure that names every invalid field; fills in the defaults of a new record. */
 type Check = (data: unknown) => asserts data is Row
 
-/** What is checked before anything of a model is written, whoever wants it. */
+/** Creates the validators that every write of a model goes through. */
 export function createChecks(model: Model): Checks {
   const references = model.fields.filter((field) => field.reference).map(({ name }) => name)
   let compiled: { create: ValidateFunction; update: ValidateFunction } | undefined
   let recreate: ValidateFunction | undefined
-  // When the first request comes: two hundred models would else hold up the start for seconds.
+  // Compiled on the first request: compiling two hundred models would delay the start by seconds.
   const rules = () => {
     compiled ??= { create: compile(createRules(model)), update: compile(updateRules(model)) }
     return compiled
@@ -47,12 +47,12 @@ const withoutSecrets = (model: Model): Model => ({
   fields: model.fields.filter(({ writeOnly }) => !writeOnly),
 })
 
-/** What was read with "expand" may be sent back: of the record that is referred to, only the id counts. */
+/** Replaces a referenced record by its id, so that a record read with "expand" can be sent back. */
 function takeId(data: Row, name: string): void {
   const given = Object.hasOwn(Object(data), name) ? data[name] : undefined
   if (typeof given !== 'object' || given === null || !Object.hasOwn(given, 'id')) return
   if (typeof (given as Row).id === 'number') data[name] = (given as Row).id
 }
 
-/** Each has a validator of its own, which goes when the model does. */
+/** Each schema gets its own Ajv instance, so that both are garbage-collected together with the model. */
 const compile = (schema: JsonSchema) => newAjv({ verbose: true }).compile(withinBounds(schema))

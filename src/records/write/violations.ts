@@ -25,8 +25,7 @@ export function createViolationChecks(context: RecordsContext, model: Model) {
 }
 
 export type ViolationChecks = ReturnType<typeof createViolationChecks>
-
-/** What storage found wrong with a write, in the words of the models; any other fault as it is. */
+/** Translates a constraint violation into an error that names models and fields; returns any other fault unchanged. */
 async function explainViolation(
   fault: StorageFault,
   context: Looking,
@@ -39,7 +38,7 @@ async function explainViolation(
   if (fault.kind !== 'dangling') return fault
   if (typeof written === 'number') return stillReferred(context, model, written, user)
   const missing = await missingAmong(context, referencesIn(model, written), () => EVERYBODY)
-  // By now it is there: somebody has made it since, or what was in the way has been undone as well.
+  // All referenced records exist now: one was created since, or its deletion was rolled back together with this write.
   return (
     missing ??
     new Failure(
@@ -49,10 +48,10 @@ async function explainViolation(
   )
 }
 
-/** Shorter texts fit into every index. */
+/** Texts up to this length fit into every index. */
 const SHORT = 500
 
-/** Some engines bound what can be indexed, and do not tell what it was: an indexed text that is long, or is computed. */
+/** PostgreSQL does not say which indexed value was too long, so this names all that are long or computed. */
 function tooLong(model: Model, written: Row): Failure {
   const indexed = new Set(modelIndexes(model).flatMap(({ fields }) => fields))
   const isLong = ({ name, computed }: Field) => computed !== undefined || String(written[name]).length > SHORT
@@ -73,7 +72,7 @@ function notUnique({ details }: StorageFault, model: Model): Failure {
   )
 }
 
-/** A delete would leave references without a target: whose? What somebody may not read is not named. */
+/** Names the fields whose references prevent a delete, except in records that the user may not read. */
 async function stillReferred(context: Looking, model: Model, id: number, user: User): Promise<Failure> {
   const referring: string[] = []
   for (const other of context.models.values()) {
@@ -98,7 +97,7 @@ interface Referring {
   id: number
 }
 
-/** The references that a write sets. */
+/** The references that a write sets; null clears a reference and is left out. */
 function referencesIn(model: Model, written: Row): Referring[] {
   return model.fields.flatMap(({ name, reference, readOnly }) => {
     const id = written[name]
@@ -107,8 +106,8 @@ function referencesIn(model: Model, written: Row): Referring[] {
 }
 
 /**
- * A record that somebody may not read is not there for them: they cannot refer to it, nor find out that it exists. What
- * the record refers to already may be sent back as it was read.
+ * Throws if a write refers to a record that the user may not read, with the same error as for a missing record, so that
+ * the user cannot find out that it exists. References that the record already has may be sent back unchanged.
  */
 async function refuseUnreachable(
   context: Looking,
@@ -128,7 +127,7 @@ async function refuseUnreachable(
   if (missing) throw missing
 }
 
-/** Only of a record that they may update and read: else it would tell, by trying, what others' records refer to. */
+/** True only if the user may update and read the record. Otherwise they could find out its references by trying ids. */
 async function refersAlready(
   context: Looking,
   model: Model,
@@ -142,7 +141,7 @@ async function refersAlready(
   return true
 }
 
-/** Which of the records that a write refers to are not there, as far as somebody reaches. */
+/** An error that lists the referenced records that do not exist within `reachFor`; undefined if all exist. */
 async function missingAmong(context: Looking, references: Referring[], reachFor: (model: string) => Reach) {
   const errors: Record<string, string> = {}
   for (const { name, model, id } of references) {
@@ -154,7 +153,7 @@ async function missingAmong(context: Looking, references: Referring[], reachFor:
   return new Failure('REFERENCE_VIOLATION', `${sentences.join('; ')}.`, { errors })
 }
 
-/** What has to be the case: the id, what it refers to by a field, or both. */
+/** What to look for: a record's id, its reference in the field `name`, or both. */
 interface Sought {
   id?: number
   refers?: { name: string; id: number }
