@@ -22,39 +22,39 @@ declare module 'fastify' {
     streams: Streams
     damage: Damage
     limits: UserLimits
-    /** how the models that are served and the files in the folder compare */
+    /** whether the served models match the files in the models folder */
     modelsStatus(): ModelsStatus
   }
 }
 
-/** Whether what is served is what the folder says. */
+/** Whether the served models match the models folder. */
 export interface ModelsStatus {
   current: boolean
-  /** since when it is not */
+  /** when they began to differ */
   since?: string
   why?: string[]
 }
 
-/** What an app is made from. It owns none of it. */
+/** Everything that an app is built from. The app owns none of these parts; `Service` does. */
 export interface AppParts {
   config: Config
   storage: Storage
   models: Model[]
   logger: FastifyServerOptions['loggerInstance']
   metrics: Metrics
-  /** those who listen to changes; they stay while apps come and go */
+  /** open streams of changes; shared by successive apps, so a reload does not end them */
   streams?: Streams
   damage?: Damage
   limits?: UserLimits
-  /** by default they are the same: an app that nobody changes */
+  /** default: always current, for an app whose models are never reloaded */
   modelsStatus?(): ModelsStatus
 }
 
 const PLUGINS = join(import.meta.dirname, '..', 'plugins')
-/** Long enough for any model's name; what is longer is answered as an unknown path. */
+/** Long enough for any model's name; a longer path parameter is answered as an unknown path. */
 const MAX_PARAM_LENGTH = 500
 
-/** The whole service, ready to take requests: nothing listens here. */
+/** Builds the whole service as a Fastify app. The app does not listen itself: `HttpFront` passes requests to it. */
 export async function buildApp({
   config,
   storage,
@@ -68,17 +68,17 @@ export async function buildApp({
 }: AppParts): Promise<FastifyInstance> {
   const app = Fastify({
     loggerInstance: logger,
-    // One line per answered request is enough: plugins/log.ts writes it.
+    // plugins/log.ts writes one line per answered request; Fastify's own two lines are not needed.
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: () => randomUUID(),
-    // A logger per request costs more than reading a record: the few lines that are written name the request themselves.
+    // A child logger per request costs more than reading a record; the few lines written name the request themselves.
     childLoggerFactory: (parent) => parent,
     bodyLimit: config.BODY_LIMIT_BYTES,
     trustProxy: trustedProxies(config),
-    // What arrives on open connections while an app is closed is still answered.
+    // Requests that arrive on open connections while an app closes are still answered.
     return503OnClosing: false,
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
-    // An address that cannot be decoded fails before any route, hook or error handler.
+    // A URL that cannot be decoded fails before any route, hook or error handler runs.
     frameworkErrors: (_error, request, reply) => {
       const bad = new Failure('BAD_REQUEST', 'The address is not a valid URL.')
       ;(reply as FastifyReply).code(400).send(failure(bad, request.id))

@@ -8,7 +8,7 @@ import { didYouMean } from './lib/nearest.ts'
 const count = (value: number, description: string, maximum = 1_000_000) =>
   Type.Integer({ default: value, minimum: 1, maximum, description })
 
-/** Every setting there is. The README's table is compared with this one by a test. */
+/** All settings. A test compares them with the README's table. */
 export const Settings = Type.Object({
   HOST: Type.String({ default: '127.0.0.1', description: 'address to listen on' }),
   PORT: Type.Integer({ default: 3000, minimum: 0, maximum: 65_535, description: 'port to listen on' }),
@@ -84,10 +84,10 @@ export const Settings = Type.Object({
 
 export type Config = Readonly<Static<typeof Settings>>
 
-/** A setting is wrong. The message names it and says what it may be. */
+/** A setting is invalid. The message names the setting and its allowed values. */
 export class SettingsError extends Error {}
 
-/** Reads the environment; with `dotenv`, also a `.env` file, which the environment overrules. */
+/** Reads the settings from the environment; with `dotenv`, also from `.env`, which the environment overrides. */
 export function loadConfig(environment: NodeJS.ProcessEnv, dotenv = false): Config {
   const settings = { ...(dotenv && given(readDotenv())), ...given(environment) }
   const ajv = new Ajv({ allErrors: true, coerceTypes: true, useDefaults: true, meta: false, validateSchema: false })
@@ -100,14 +100,14 @@ export function loadConfig(environment: NodeJS.ProcessEnv, dotenv = false): Conf
   return Object.freeze(settings)
 }
 
-/** Of what is in an environment, the settings; an empty one counts as not given. */
+/** Picks the settings out of an environment; an empty value counts as not set. */
 function given(environment: NodeJS.Dict<string>): NodeJS.Dict<string> {
   return Object.fromEntries(
     Object.entries(environment).filter(([name, value]) => name in Settings.properties && value !== ''),
   )
 }
 
-/** Names in a `.env` file that mean nothing here: most likely slips. */
+/** A warning for each name in `.env` that is no setting: most likely a typo. */
 export function unknownSettings(): string[] {
   const known = Object.keys(Settings.properties)
   const names = Object.keys(readDotenv()).filter((name) => !known.includes(name))
@@ -128,7 +128,7 @@ function describe({ instancePath, message }: ErrorObject) {
   return `Setting ${name} ${message}. It is: ${Settings.properties[name].description}.`
 }
 
-/** Fastify's `trustProxy` option: whom to believe about addresses. Everybody would be nobody. */
+/** Fastify's `trustProxy` option. `true` (trust everybody) is not accepted: any client could then forge its address. */
 export function trustedProxies({ TRUST_PROXY }: Pick<Config, 'TRUST_PROXY'>): string[] | false {
   if (TRUST_PROXY === 'false') return false
   const proxies = TRUST_PROXY.split(',').map((proxy) => proxy.trim())
@@ -139,7 +139,7 @@ export function trustedProxies({ TRUST_PROXY }: Pick<Config, 'TRUST_PROXY'>): st
   )
 }
 
-/** Whose pages may call with a token. */
+/** Origins whose pages may call with a token. */
 export function allowedOrigins({ CORS_ORIGINS = '' }: Pick<Config, 'CORS_ORIGINS'>): string[] {
   const origins = CORS_ORIGINS.split(',').flatMap((origin) => origin.trim() || [])
   const wrong = origins.filter((origin) => !/^https?:/.test(origin) || URL.parse(origin)?.origin !== origin)

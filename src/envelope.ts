@@ -27,7 +27,7 @@ export function failure(failure: Failure, requestId: string) {
 export const SuccessSchema = <Item extends TSchema>(item: Item) =>
   Type.Object({ status: Type.Literal(0), data: Type.Array(item) })
 
-/** Of an update on top of what others had changed, with the names of those fields. */
+/** Answer of an update with `merge`: `merged` names the fields that others had changed. */
 export const MergedSchema = <Item extends TSchema>(item: Item) =>
   Type.Object({
     status: Type.Literal(0),
@@ -44,7 +44,7 @@ export const PageSchema = <Item extends TSchema>(item: Item) =>
     data: Type.Array(item),
   })
 
-/** What others have changed since the version that was named, and what of it the request would have overwritten. */
+/** Fields that others changed since the version the request named; `clashes` names those the request also changes. */
 const ConflictSchema = Type.Object({
   since: Type.Integer(),
   version: Type.Integer(),

@@ -32,22 +32,22 @@ export const CODES = {
 
 export type Code = keyof typeof CODES
 
-/** What a failure may carry beside its code and message. */
+/** Optional details of a failure, beside its code and message. */
 export interface Details {
   /** one message per field at fault */
   errors?: Record<string, string>
   /** the current record, on a version conflict */
   data?: unknown[]
-  /** what others have changed meanwhile */
+  /** fields that others changed since the request's version; shaped as `ConflictSchema` */
   conflict?: object | undefined
-  /** of a batch: which operation, counted from 0 */
+  /** index of the failed operation of a batch, from 0 */
   at?: number
   headers?: Record<string, string>
-  /** if it is not the usual one of its code */
+  /** HTTP status, if it is not the default of the code */
   http?: number
 }
 
-/** Thrown anywhere; `plugins/errors.ts` shapes what a client sees of it. */
+/** May be thrown anywhere; `plugins/errors.ts` turns it into the answer. */
 export class Failure extends Error {
   readonly code: Code
   readonly details: Details
@@ -59,37 +59,37 @@ export class Failure extends Error {
     this.details = details.errors ? { ...details, errors: bounded(details.errors) } : details
   }
 
-  /** The HTTP status that it is answered with. */
+  /** HTTP status of the answer. */
   get http(): number {
     return this.details.http ?? CODES[this.code].http
   }
 
-  /** The same, of one operation of a batch. */
+  /** Copy of this failure for operation `at` of a batch. */
   ofOperation(at: number): Failure {
     return new Failure(this.code, this.message, { ...this.details, at })
   }
 
-  /** The same, under another HTTP status: there may be more than one way to ask. */
+  /** Copy of this failure with another HTTP status: a conflict with `If-Match` is answered with 412. */
   answeredWith(http: number): Failure {
     return new Failure(this.code, this.message, { ...this.details, http })
   }
 }
 
-/** Whatever was sent, an answer that says what is wrong with it is short. */
+/** Bounds the answer: messages and field names may quote data of any length that the client sent. */
 const LONGEST_MESSAGE = 2000
 const LONGEST_NAME = 200
-/** One body may have more faults than this; nobody reads them. */
+/** Largest number of faults in one answer; a body may have more, but longer lists are not useful. */
 export const MAX_FAULTS = 100
 
-/** `fromEntries` defines own properties, so that even "__proto__" is only a name. */
+/** `Object.fromEntries` defines own properties, so even "__proto__" is an ordinary name. */
 function bounded(errors: Record<string, string>): Record<string, string> {
   const some = Object.entries(errors).slice(0, MAX_FAULTS)
   return Object.fromEntries(some.map(([name, fault]) => [name.slice(0, LONGEST_NAME), fault.slice(0, LONGEST_MESSAGE)]))
 }
 
-/** What may be tried again after so many seconds. */
+/** A failure that the client may retry after `seconds`. */
 export const unavailable = (message: string, seconds = 1) =>
   new Failure('UNAVAILABLE', message, { headers: { 'retry-after': String(seconds) } })
 
-/** More to do than can be done. */
+/** Answer to requests that are rejected under overload. */
 export const OVERLOADED = unavailable('There is more to do than can be done. Try again in a moment.')

@@ -7,8 +7,8 @@ import { DatabaseError, Refused, StorageFault } from './storage/storage.ts'
 const EXPECTED = [AddressError, DatabaseError, Failure, ModelFaults, Refused, SettingsError, StorageFault]
 
 /**
- * What an operator can do something about: the message says what, and a stack would only hide it. What the system says of
- * files, folders and addresses names them.
+ * Whether an operator can fix the cause of an error. Its message says how, so no stack is shown. System errors (those
+ * with `syscall`) count as well: they name the file, folder or address at fault.
  */
 export const isExpected = (error: unknown): boolean =>
   EXPECTED.some((kind) => error instanceof kind) || (error instanceof Error && 'syscall' in error)

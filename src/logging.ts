@@ -1,7 +1,7 @@
 import { type DestinationStream, type Logger, pino } from 'pino'
 import type { Config } from './config.ts'
 
-/** JSON lines for machines; for a person at a terminal, readable ones. */
+/** Logs JSON lines; on a terminal, lines formatted by pino-pretty. */
 export function newLogger({ LOG_LEVEL }: Config, isTerminal = false, stream?: DestinationStream): Logger {
   const options = { level: LOG_LEVEL }
   if (stream) return pino(options, stream)
@@ -12,10 +12,10 @@ export function newLogger({ LOG_LEVEL }: Config, isTerminal = false, stream?: De
   })
 }
 
-/** Lines that wait to be written; more are dropped. */
+/** Largest buffer of unwritten log data (pino's `maxLength`); further lines are dropped. */
 const MAX_WAITING = 1_000_000
 
-/** A log that cannot be written, on a full disk or to a reader that has gone, is no reason to stop. */
+/** A failing log (full disk, closed pipe) must not end the process, so its errors are ignored. */
 function standardOutput(): DestinationStream {
   return pino.destination({ dest: 1, sync: true, maxLength: MAX_WAITING }).on('error', () => {})
 }

@@ -4,16 +4,16 @@ import { loadModels } from './model/load.ts'
 import { type Model, modelsFingerprint } from './model/model.ts'
 import type { PublishedModels, Storage } from './storage/storage.ts'
 
-/** How often it is looked whether another node has published other models. */
+/** How often the database is checked for models that another node has published. */
 const LOOK_MS = 1000
-/** After so long it is tried again to follow it. */
+/** Shortest time between two attempts to reload models that another node has published. */
 const AGAIN_MS = 3000
 
-/** Models that are to be served. */
+/** The models to serve, from the folder or from another node. */
 export interface ModelsToServe {
   models: Model[]
   fingerprint: string
-  /** other nodes do not know of them yet */
+  /** whether they still have to be published to other nodes */
   isNew: boolean
   /** why they are not those of the folder */
   why?: string
@@ -23,14 +23,14 @@ const BEHIND =
   'The models folder here was served before, and another node has published a later one, which is served. Bring the folder up to date, or send SIGHUP to publish it again.'
 
 /**
- * Which models are to be served: those of the folder. Where nodes share a database, it holds the models that are served: a
- * folder that was never published is published, and so is one that somebody has changed here; another one that is older
- * than what is served yields to it.
+ * Decides which models to serve: by default those of the folder. Nodes that share a database also share its published
+ * models. A node publishes its folder if that was never published, has changed while the node runs, or on SIGHUP. A
+ * folder that was published earlier and has been superseded yields to the latest published models.
  */
 export class ModelSource {
   readonly #published: PublishedModels | undefined
   readonly #folder: string
-  /** what was in the folder at the last look that came to something, and at the one before */
+  /** fingerprint of the folder at the last complete `look`, and at the one before */
   #seen: string | undefined
   #before: string | undefined
 
@@ -45,7 +45,7 @@ export class ModelSource {
     const hasChanged = this.#seen !== undefined && this.#seen !== fingerprint
     const latest = await this.#published?.latest()
     const isKnown = latest === undefined || (await this.#published?.isKnown(fingerprint))
-    // Only now: what could not be looked up is a change at the next look, too.
+    // Set only after both queries succeeded: if one fails, the next `look` still sees the folder's change.
     this.#before = this.#seen
     this.#seen = fingerprint
     if (!this.#published || latest?.fingerprint === fingerprint) return { models, fingerprint, isNew: false }
@@ -54,23 +54,23 @@ export class ModelSource {
     return { models: JSON.parse(latest.models), fingerprint: latest.fingerprint, isNew, why: BEHIND }
   }
 
-  /** What was found could not be followed, for the database was away: it is a change at the next look, too. */
+  /** Undoes the last `look`, because the database was unavailable: the next one sees the folder's change again. */
   takeBack(): void {
     this.#seen = this.#before
   }
 }
 
-/** What is watched needs to know of who serves. */
+/** The service, as the watchers see it. */
 interface Serving {
-  /** follows what has changed */
+  /** loads the models again and serves them */
   reload(): Promise<void>
-  /** of the models that are served now */
+  /** fingerprint of the models that are served now */
   fingerprint(): string
-  /** it could not be looked now, and will be later */
+  /** called if a check failed; the next interval retries it */
   onError(error: unknown): void
 }
 
-/** Lets whoever serves follow the folder, and what another node has published. Returns how to stop. */
+/** Reloads when the folder changes or another node publishes models. Returns a function that stops watching. */
 export function watchModels(storage: Pick<Storage, 'published'>, config: Config, serving: Serving): () => void {
   const stopFolder = config.WATCH_MODELS ? watchFolder(config.MODELS_DIR, () => serving.reload()) : () => {}
   const stopPublished = storage.published ? watchPublished(storage.published, serving) : () => {}
@@ -80,7 +80,7 @@ export function watchModels(storage: Pick<Storage, 'published'>, config: Config,
   }
 }
 
-/** Until what was published last is served: what could not be followed is tried again. */
+/** Polls the published generation, and reloads until the latest published models are served; failures are retried. */
 function watchPublished(published: PublishedModels, serving: Serving): () => void {
   let followed: number | undefined
   let notBefore = 0

@@ -5,11 +5,11 @@ import { type Model, tableName } from './model/model.ts'
 import { isUnavailable, Refused, type Storage } from './storage/storage.ts'
 import { tableShape } from './tables/ddl.ts'
 
-/** While a change is refused, it is looked this often whether it still would be; more seldom where a look takes long. */
+/** How often a refused change is tried again: every 5 s, or 3 times as long as the last try took, if that is more. */
 const LOOK_AGAIN_MS = 5000
 const LOOK_SHARE = 3
 
-/** Whether what is served is what the models folder says; and if not, why, and when it is looked at again. */
+/** Tracks whether the served models match the models folder, the reasons if not, and when to check again. */
 export class ModelsStatusTracker {
   readonly #log: Logger
   readonly #lookAgain: () => void
@@ -22,7 +22,7 @@ export class ModelsStatusTracker {
     this.#lookAgain = lookAgain
   }
 
-  /** What is served is what is to be served; if that is not what the folder says, why. */
+  /** The reload succeeded. `why` is set if the models served are not those of the folder. */
   agree(why?: string): void {
     clearTimeout(this.#timer)
     if (why === undefined) this.#status = { current: true }
@@ -32,7 +32,7 @@ export class ModelsStatusTracker {
     }
   }
 
-  /** What is in the way of a change may be mended in the data; a faulty file is looked at when it is saved. */
+  /** The reload failed. Retries it, because the data may get fixed; a faulty file is read again when it is saved. */
   differ(error: Error, tookMs: number): void {
     const expected = error instanceof ModelFaults || error instanceof Refused || isUnavailable(error)
     const why = expected ? error.message.split('\n') : ['Something unexpected happened; it has been logged.']
@@ -46,12 +46,12 @@ export class ModelsStatusTracker {
   }
 
   lookLater(ms = 0): void {
-    // A reload may have asked for a look as well meanwhile.
+    // A reload may have set a timer meanwhile.
     clearTimeout(this.#timer)
     this.#timer = setTimeout(this.#lookAgain, Math.max(LOOK_AGAIN_MS, ms)).unref()
   }
 
-  /** Also whether another process, with other files, has changed the tables since. */
+  /** Also reports tables that another process, with other model files, has changed since. */
   status(models: Model[], storage: Storage): ModelsStatus {
     if (!this.#status.current) return this.#status
     const others = models.filter((model) => storage.shape(tableName(model)) !== tableShape(model))
@@ -61,7 +61,7 @@ export class ModelsStatusTracker {
     return { current: false, since: new Date().toISOString(), why: [why] }
   }
 
-  /** Files of the folder that are no models, once for each name. */
+  /** Warns of files in the folder that are no models, once for each name. */
   async tellPassedOver(folder: string): Promise<void> {
     const names = await passedOver(folder)
     for (const name of names) if (!this.#passedOver.includes(name)) this.#log.warn(explainPassedOver(name))

@@ -7,10 +7,10 @@ import { newLogger } from './logging.ts'
 import { Service } from './service.ts'
 
 const STOPPING = ['SIGINT', 'SIGTERM', 'SIGQUIT', 'SIGUSR2'] as const
-/** A signal to the whole process group arrives twice under npm: directly, and passed on by npm. That is still the first. */
+/** Under npm, a signal to the process group arrives twice: directly and from npm. Within this time it counts once. */
 const SECOND_SIGNAL_MS = 2000
 
-/** At once: what is only on its way may never arrive. */
+/** Written synchronously: buffered output may get lost. */
 function showPassword(username: string, password: string): void {
   writeSync(1, `\n  First user: ${username}\n  Password:   ${password}   (shown only this once)\n\n`)
 }
@@ -20,13 +20,13 @@ async function start() {
   const log = newLogger(config, process.stdout.isTTY)
   for (const name of unknownSettings()) log.warn(name)
   const service = new Service(config, log)
-  // SIGHUP is no stop: it reads the models anew, once there is something to read them for.
+  // SIGHUP does not stop the process: it reloads the models, once the service has started.
   let hasStarted = false
   process.on('SIGHUP', () => hasStarted && service.reload(true))
   const { url } = await service.start(showPassword)
   hasStarted = true
   log.info(`Dossier is listening at ${url}`)
-  // Some time over the limit for requests: then the process ends, whatever happens.
+  // Five seconds more than requests get: after that the process ends, whatever is still open.
   const options = {
     delay: (config.SHUTDOWN_SECONDS + 5) * 1000,
     skip: [...STOPPING, 'SIGHUP'] satisfies ((typeof STOPPING)[number] | 'SIGHUP')[],
@@ -39,7 +39,7 @@ async function start() {
   onSignal(log, close)
 }
 
-/** Stops at the first signal; another one, later, ends the process at once. */
+/** Stops at the first signal; a second one after SECOND_SIGNAL_MS ends the process at once. */
 function onSignal(log: Logger, stop: () => void): void {
   let since: number | undefined
   for (const name of STOPPING)

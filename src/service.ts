@@ -36,13 +36,13 @@ export class Service {
   #front!: HttpFront
   #wanted!: ModelSource
   #fingerprint = ''
-  /** of what was looked at last, whether it could be followed or not */
+  /** fingerprint of the models that were loaded last, whether they could be served or not */
   #following = ''
-  /** the last change could not be followed because the database was away */
+  /** whether the last reload failed because the database was unavailable */
   #isAway = false
   readonly #standing: ModelsStatusTracker
   readonly #stopping = new AbortController()
-  /** how changes of tables go on beside all else */
+  /** options that every migration gets */
   readonly #course: MigrateOptions = {
     signal: this.#stopping.signal,
     onProgress: throttle(
@@ -51,7 +51,7 @@ export class Service {
       Date.now(),
     ),
   }
-  /** Overload is told in the log as well, but not for each request: that would add to it. */
+  /** Overload is logged too, but not for each rejected request: that would add to the load. */
   readonly #tellOverload = throttle(TELL_AGAIN_MS, () => this.#log.warn('overload: requests are turned away'))
   readonly #damage: Damage
   readonly limits = new UserLimits()
@@ -59,7 +59,7 @@ export class Service {
   readonly #loggedAt = new Map<string, number>()
   #stopWatching!: () => void
   #stopUpkeep!: () => void
-  /** one change after the other */
+  /** reloads run one after the other */
   #reloading: Promise<void> = Promise.resolve()
 
   constructor(config: Config, log: Logger) {
@@ -72,7 +72,7 @@ export class Service {
     })
   }
 
-  /** Background work has failed, and is tried again: that is counted, and logged every now and then. */
+  /** Counts a failure of a background task, which will be retried, and logs each task at most every 10 s. */
   readonly #failed = (task: string, error: unknown): void => {
     this.#metrics.taskFailed(task)
     this.#damage.detect(error)
@@ -84,7 +84,7 @@ export class Service {
 
   readonly #onFailure = (task: string) => (error: unknown) => this.#failed(task, error)
 
-  /** Returns the address. The first admin's password is shown if it had to be made up. */
+  /** Starts the service and returns its URL. Shows the first admin's password if it was generated. */
   async start(show: Show): Promise<{ url: string }> {
     const { config } = this
     this.storage = await openStorage(config, {
@@ -111,12 +111,12 @@ export class Service {
       },
     })
     const url = await this.#front.listen(config.HOST, config.PORT)
-    // Nobody is let in before there is an admin; who comes waits.
+    // Requests wait until there is an admin.
     await this.#front.holdBack(
       () => true,
       () => this.#getGoing(config, show),
     )
-    // What was edited while the service started is followed as well.
+    // Follows edits that were made while the service started.
     if (config.WATCH_MODELS) void this.reload()
     return { url }
   }
@@ -133,11 +133,11 @@ export class Service {
       metrics: this.#metrics,
       onError: this.#failed,
     })
-    // The last that can fail: a password that is made up has to be seen.
+    // Runs last of all steps that can fail, so a generated password is not lost in a failed start.
     await ensureAdmin(this.storage, config, show)
   }
 
-  /** Follows the models folder; if it is forced, also where other nodes have gone on. A fault anywhere leaves everything as it is. */
+  /** Reloads the models; forced, also if other nodes have published later ones. After an error the old app goes on. */
   reload(isForced = false): Promise<void> {
     this.#reloading = this.#reloading.then(async () => {
       const start = performance.now()
@@ -163,7 +163,7 @@ export class Service {
     await this.storage.close()
   }
 
-  /** At the start nobody waits: what there is to do is looked at here and now. */
+  /** Runs before the service listens, so the tables are examined here, on the serving thread. */
   async #prepareTables(models: Model[], isNew: boolean): Promise<void> {
     const { db } = this.storage
     const overview = await createOverview(db, models)
@@ -182,7 +182,7 @@ export class Service {
     await this.#standing.tellPassedOver(this.config.MODELS_DIR)
     this.#following = wanted.fingerprint
     const isSame = this.#following === this.#fingerprint && !isNew
-    // Another process may have changed the tables since.
+    // Another process may have changed the tables meanwhile.
     if (isSame && (await areKnown(this.storage.db, models))) return this.#standing.agree(why)
     const overview = await planModels(this.storage, models)
     const next = await this.#build(models)
@@ -206,7 +206,7 @@ export class Service {
     swapped.then(() => previous.close()).catch(this.#onFailure('models that were served are let go'))
   }
 
-  /** Whoever writes to what is changed waits for its last step, and goes on with the new app; all others go on as they are. */
+  /** Writes to the changing models wait for the migration's last step, then run in the new app; all others continue. */
   async #change(models: Model[], overview: Overview, swap: () => void): Promise<void> {
     refuse(overview)
     const changing = overview.plans.filter(({ steps }) => steps.length > 0).map(({ model }) => model.name)
@@ -215,9 +215,9 @@ export class Service {
     this.#tell(await migrate(this.storage, models, { ...this.#courseOf(overview), swap, hold }))
   }
 
-  /** A copy is due before anything risky, when it is known that it can be done: refused ones are tried again and again. */
+  /** Adds a backup before risky changes, once nothing refuses them: refused changes are retried again and again. */
   #courseOf({ plans }: Overview): MigrateOptions {
-    // Where backups are somebody else's, there is none to wait for.
+    // An engine without `backup` leaves backups to the operator.
     if (!plans.some(isRisky) || !this.storage.backup) return this.#course
     const beforeLastStep = async () => {
       const target = await backupBeforeChange(this.storage, this.config)
@@ -252,10 +252,10 @@ export class Service {
     this.#standing.differ(error, tookMs)
   }
 
-  /** What is in the way of a change may be mended in the data: then it is made, if the files are still the same. */
+  /** Retries a refused change, whose obstacle in the data may be gone, if the model files are still the same. */
   async #tryAgain(): Promise<void> {
     const models = await loadModels(this.config.MODELS_DIR).catch(() => [])
-    // What another process has changed since is brought back by a SIGHUP only.
+    // If another process has changed the tables since, only a SIGHUP brings them back.
     const isAlone = await areKnown(this.storage.db, [...this.#app.models.values()])
     if (isAlone && (this.#isAway || modelsFingerprint(models) === this.#following)) await this.reload()
     else this.#standing.lookLater()

@@ -1,4 +1,4 @@
-/** The address cannot be listened on. The message says what to do. */
+/** The service cannot listen on its address. The message says what to do. */
 export class AddressError extends Error {}
 
 const REASONS: Record<string, (host: string, port: number) => string> = {
@@ -12,7 +12,7 @@ const REASONS: Record<string, (host: string, port: number) => string> = {
   EAI_AGAIN: (host) => `The name "${host}" cannot be looked up. Set HOST to an address of this machine.`,
 }
 
-/** What the system says when it cannot listen → what an operator can do about it. Any other error as it is. */
+/** Translates an error of `listen` into one that tells an operator what to do; returns any other error unchanged. */
 export function explainListening(error: NodeJS.ErrnoException, host: string, port: number): Error {
   const reason = REASONS[String(error.code)]
   return reason ? new AddressError(reason(host, port)) : error

@@ -1,51 +1,51 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** A request and what answers it. */
+/** A request and its response. */
 export interface HttpExchange {
   request: IncomingMessage
   response: ServerResponse
 }
 
 interface Connection {
-  /** requests that have arrived before the one under way was answered */
+  /** pipelined requests, which arrived before `current` was answered */
   waiting: HttpExchange[]
-  /** what is under way */
+  /** request that is being answered */
   current: HttpExchange | undefined
-  /** since when */
+  /** when `current` started (`performance.now()`) */
   since: number
-  /** what came last is not HTTP: why not, in the parser's word */
+  /** error code of the HTTP parser, if the bytes that came last are not HTTP */
   broken: string | undefined
 }
 
-/** What happens on connections, to whoever minds them. */
+/** Callbacks of `Connections`. */
 export interface Minder {
-  /** the next request of a connection, when the one before has been answered */
+  /** starts the next request of a connection, after the previous one was answered */
   take(exchange: HttpExchange): void
   answered(exchange: HttpExchange): void
-  /** whether a request may take as long as it needs to arrive */
+  /** whether the body of a request may take UPLOAD_MS longer than others */
   isStreamed(request: IncomingMessage): boolean
-  /** nothing more can be understood of what is sent; all that was before has been answered */
+  /** answers unparsable input, after all earlier requests of the connection were answered */
   broken(socket: Socket, why: string): void
 }
 
-/** Requests that one connection may have wait: nobody needs more, and they take memory. */
+/** Pipelined requests that may wait per connection. No client needs more, and each takes memory. */
 const MAX_WAITING = 100
-/** Bytes of answers that may wait for clients to read them; past that, those who have most to read are cut off. */
+/** Unread bytes of all answers together; above that, the connections with the most unread bytes are closed. */
 const MAX_UNSENT = 268_435_456
 const LOOK_MS = 1000
-/** How much longer an upload may take than another body. */
+/** How much longer the body of a streamed request may take than other bodies. */
 const UPLOAD_MS = 3_600_000
 
 /**
- * The connections there are. One request of each is under way at a time, so that answers keep their order, nobody takes
- * everybody's turns, and who does not read gets no more to read.
+ * All open connections. Each runs one request at a time: answers keep their order, no connection takes more turns than
+ * others, and a client that does not read its answer gets no further one.
  */
 export class Connections {
   readonly #minder: Minder
   readonly #all = new Map<Socket, Connection>()
   readonly #timer: NodeJS.Timeout
-  /** how long a body may take to arrive */
+  /** time limit of a request's body */
   readonly #bodyMs: number
 
   constructor(minder: Minder, bodyMs: number) {
@@ -75,7 +75,7 @@ export class Connections {
     else if (!connection.current) this.#next(socket, connection)
   }
 
-  /** What is whole is answered first; what did not arrive whole never will. */
+  /** A complete request is answered before the error is; an incomplete one never will be complete. */
   onParseError(socket: Socket, why: string): void {
     const connection = this.#all.get(socket)
     const { request, response } = connection?.current ?? {}
@@ -84,13 +84,13 @@ export class Connections {
     else this.#minder.broken(socket, why)
   }
 
-  /** Node takes a connection that has never said anything for a busy one. */
+  /** Node counts a connection that never sent a byte as busy, so `closeIdleConnections` does not close it. */
   stop(): void {
     clearInterval(this.#timer)
     for (const socket of this.#all.keys()) if (socket.bytesRead === 0) socket.destroy()
   }
 
-  /** Nothing was sent or received for a while: there is nothing to wait for, or somebody does not read. */
+  /** Called when nothing was sent or received for a while: closes idle connections, stalled uploads, slow readers. */
   onIdle(socket: Socket): void {
     const current = this.#all.get(socket)?.current
     const isUploading = current && !current.request.complete && this.#minder.isStreamed(current.request)
@@ -111,7 +111,7 @@ export class Connections {
     return this.#minder.isStreamed(request) ? UPLOAD_MS : 0
   }
 
-  /** Who sends too slowly is not waited for; an upload may take longer, as long as something comes. */
+  /** Times out slow bodies; a streamed one may take UPLOAD_MS longer, as long as data keeps arriving. */
   #boundBodies() {
     const before = performance.now() - this.#bodyMs
     for (const [socket, { current, since }] of this.#all)

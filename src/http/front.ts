@@ -8,52 +8,52 @@ import { explainListening } from './address.ts'
 import { Connections, type HttpExchange } from './connections.ts'
 import { Turns } from './turns.ts'
 
-// An import of node:http would load its HTTP client and WebSockets as well: 16 MB that nobody here uses.
+// Importing node:http would also load its HTTP client and WebSockets: 16 MB that are not used here.
 const { createServer } = process.getBuiltinModule('node:http')
 
-/** Whatever answers requests: a Fastify app, of which only this is known here. */
+/** The part of a Fastify app that the front needs. */
 export interface Handler {
   routing(request: IncomingMessage, response: ServerResponse): void
-  /** of what is answered at once, whatever else there is to do */
+  /** whether a request starts at once, before those that wait (routes with `config.always`) */
   isUrgent(request: IncomingMessage): boolean
-  /** of what may take as long as it needs to arrive */
+  /** whether the body of a request may take long to arrive (imports) */
   isStreamed(request: IncomingMessage): boolean
 }
 
-/** Told of what requests do not see: that they had to wait, or were turned away. */
+/** Callbacks for metrics: events that no handler sees. */
 export interface Observer {
   waited(ms: number): void
   turnedAway(): void
-  /** the client has left before the request was taken up */
+  /** the client disconnected before its request started */
   dropped(): void
 }
 
-/** Whether a request has to wait for something that is being changed. */
+/** Whether a request has to wait until a change is done. */
 export type Concerns = (request: IncomingMessage) => boolean
 
-/** Who takes longer than this to say what they want is not waited for: slow clients, and hostile ones. */
+/** Time limits against slow or hostile clients. */
 const TIMEOUTS = {
   headersTimeout: 20_000,
   requestTimeout: 60_000,
   keepAliveTimeout: 72_000,
   connectionsCheckingInterval: 5000,
-  /** of which nothing is sent or received */
+  /** closes a connection on which nothing was sent or received */
   timeout: 30_000,
 }
 
-/** How long requests that have begun may hold up a change; who sends more slowly is told to try again. */
+/** How long a change waits for requests that have started; slower ones fail with an error that tells them to retry. */
 const DRAIN_MS = 1000
-/** More than this are not held back: the others are told to come again. */
+/** Requests that may wait for a change; further ones are rejected with 503. */
 const MAX_HELD = 5000
 
 /**
- * The one HTTP server of the process, while apps come and go behind it. A handler can be replaced between two requests;
- * what is under way finishes where it began.
+ * The HTTP server of the process. Apps are replaced behind it, between two requests; a request finishes in the app in
+ * which it started.
  */
 export class HttpFront {
   readonly #server: Server
   #handler: Handler
-  /** requests under way, by the handler that answers them */
+  /** requests in progress, with the handler that answers each */
   readonly #underWay = new Map<HttpExchange, Handler>()
   readonly #connections: Connections
   readonly #turns = new Turns<HttpExchange>({
@@ -78,7 +78,7 @@ export class HttpFront {
         take: (exchange) => this.#turns.add(exchange),
         answered: (exchange) => {
           this.#underWay.delete(exchange)
-          // A connection whose answer had begun before the stop could not be told to close.
+          // The headers of this answer may have been sent before the stop, without `connection: close`.
           if (this.#stopping) setImmediate(() => this.#closeIdle())
         },
         broken: answerBrokenRequest,
@@ -86,7 +86,7 @@ export class HttpFront {
       },
       timeouts.requestTimeout,
     )
-    // How long a body may take is minded by the connections: not all are alike.
+    // `Connections` limits the time of a body, because the limit differs between requests.
     this.#server = createServer({ ...timeouts, requestTimeout: 0 }, (request, response) =>
       this.#connections.arrived({ request, response }),
     )
@@ -109,7 +109,7 @@ export class HttpFront {
     return `http://${address.family === 'IPv6' ? `[${address.address}]` : address.address}:${address.port}`
   }
 
-  /** Requests go to this handler from now on. Resolves when the earlier one has answered all it had begun. */
+  /** Sends new requests to `handler`. Resolves when the previous handler has answered all of its requests. */
   async replace(handler: Handler): Promise<void> {
     const earlier = this.#handler
     this.#handler = handler
@@ -117,7 +117,7 @@ export class HttpFront {
     while ([...this.#underWay].some(isAtIt)) await setTimeout(5)
   }
 
-  /** Lets requests that are concerned wait while something is changed; all others go on. */
+  /** Runs `work` while requests that `concerns` selects wait; all others continue. */
   async holdBack<Result>(concerns: Concerns, work: () => Promise<Result>, mostHeld = MAX_HELD): Promise<Result> {
     this.#concerns = concerns
     this.#mostHeld = mostHeld
@@ -133,10 +133,10 @@ export class HttpFront {
     }
   }
 
-  /** No new connections; what is under way finishes, for so long at most. */
+  /** Accepts no new connections; requests in progress get `seconds` to finish. */
   async stop(seconds: number): Promise<void> {
     this.#stopping = true
-    // Not the HTTP server's own, which would cut off answers that are on their way.
+    // http.Server's own `close` would also close connections whose answers are still being sent.
     const closed = new Promise((resolve) => NetServer.prototype.close.call(this.#server, resolve))
     this.#closeIdle()
     this.#connections.stop()
@@ -147,7 +147,7 @@ export class HttpFront {
     clearTimeout(timer)
   }
 
-  /** Node takes a connection for idle whose answer is still on its way: then it is too early. */
+  /** Node counts a connection as idle while its answer is still being sent, so none is closed while any answer is. */
   #closeIdle() {
     const isEnding = (exchange: HttpExchange) => exchange.response.writableEnded && !isLasting(exchange)
     const isSending = [...this.#underWay.keys()].some(isEnding)
@@ -167,13 +167,13 @@ export class HttpFront {
     handler.routing(request, response)
   }
 
-  /** Who has left does not need an answer; who waits is told, while stopping, that it is the last one. */
+  /** Whether the client is still connected. While stopping, also announces that the connection will be closed. */
   #isWaitedFor(response: ServerResponse): boolean {
     if (this.#stopping && !response.destroyed) response.setHeader('connection', 'close')
     return !response.destroyed
   }
 
-  /** By hand, for it has to be quick: the more there are to turn away, the less time there is. */
+  /** Writes the answer without Fastify, because it must be cheap: rejections are most frequent under overload. */
   #turnAway({ request, response }: HttpExchange) {
     if (!this.#isWaitedFor(response)) return this.#observer.dropped()
     this.#observer.turnedAway()
@@ -184,13 +184,13 @@ export class HttpFront {
   }
 }
 
-/** A stream of events goes on until somebody ends it: nothing waits for it. */
+/** An event stream does not end by itself, so `replace` and `#closeIdle` do not wait for it. */
 const isLasting = ({ response }: HttpExchange) => response.getHeader('content-type') === 'text/event-stream'
 
 const BAD_ADDRESS =
   'An address has only ASCII characters and no spaces. Escape all others, as encodeURIComponent does: "straße" is "stra%C3%9Fe".'
 
-/** What is not even HTTP has no request and no response: the answer is written to the socket by hand. */
+/** Unparsable input has no request and no response object, so the answer is written to the socket directly. */
 function answerBrokenRequest(socket: Socket, why: string) {
   if (!socket.writable) return
   const message = why === 'HPE_INVALID_URL' ? BAD_ADDRESS : 'This is not a valid HTTP request.'
@@ -202,6 +202,6 @@ function answerBrokenRequest(socket: Socket, why: string) {
     'Connection: close',
   ]
   socket.write(`${head.join('\r\n')}\r\n\r\n${body}`)
-  // Not only ended: their side of the connection may stay open for ever.
+  // `end` alone is not enough: the client may keep its side of the connection open forever.
   socket.destroySoon()
 }

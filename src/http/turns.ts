@@ -1,18 +1,18 @@
-/** How long requests are taken up in one turn of the event loop; while there are new connections, less long. */
+/** How long waiting requests are started per iteration of the event loop; shorter while new connections arrive. */
 const TURN_MS = 10
 const SHORT_TURN_MS = 2
-/** Who has waited for longer than this had better come back later, … */
+/** A request that waited longer than this is rejected, … */
 const MAX_WAIT_MS = 1000
-/** … if many more wait behind: after a single slow request nobody is turned away. */
+/** … if more than this many wait behind it: a single slow request must not cause rejections. */
 const MANY = 50
-/** More than this would fill the memory; somebody may send requests without waiting for answers. */
+/** Bounds the memory of waiting requests: a client may send requests without waiting for answers. */
 const MAX_WAITING = 5000
-/** So many of those who wait are taken up in one turn, if there is time for them. */
+/** Waiting requests that may start per turn, if there is time. */
 const MAX_PER_TURN = 64
-/** What is urgent does not wait, but for so many per turn: else everybody would call it urgent. */
+/** Urgent requests that skip the queue per turn; without a limit, clients could flood the service with them. */
 const URGENT_PER_TURN = 20
 
-/** What is done with those whose turn it is. */
+/** Callbacks of `Turns`. */
 export interface Actions<Item> {
   take(item: Item, waitedMs: number): void
   turnAway(item: Item): void
@@ -20,16 +20,16 @@ export interface Actions<Item> {
 }
 
 /**
- * Takes requests up in the order in which they came, some milliseconds of them per turn of the event loop. Node accepts
- * one new connection per turn: without this, turns would get as long as there are requests, and under overload
- * nobody new would be heard for minutes, not even who asks how things are going.
+ * Starts requests in the order of their arrival, for a few milliseconds per iteration of the event loop. Node accepts
+ * one new connection per iteration. Without this limit an iteration would last as long as there are requests, and under
+ * overload new connections, even those for `/health`, would wait for minutes.
  */
 export class Turns<Item> {
   readonly #actions: Actions<Item>
   #waiting: { item: Item; since: number }[] = []
   #hasNewConnections = false
   #urgentLeft = URGENT_PER_TURN
-  /** until when this turn lasts; undefined between turns */
+  /** when this turn ends (`performance.now()`); undefined between turns */
   #ends: number | undefined
 
   constructor(actions: Actions<Item>) {
@@ -45,7 +45,7 @@ export class Turns<Item> {
     else this.#actions.turnAway(item)
   }
 
-  /** There is a new connection, and perhaps more behind it: the next turn should come soon. */
+  /** More connections may be waiting to be accepted, so the next turn should be short. */
   newConnection(): void {
     this.#hasNewConnections = true
   }
@@ -62,7 +62,7 @@ export class Turns<Item> {
     this.#ends = undefined
     if (this.#waiting.length === 0) return
     this.#ends = this.#begin(performance.now())
-    // Each in a callback of its own: all that can be done for one at once is done before the next one is taken up.
+    // Each request runs in its own callback, so its synchronous work and microtasks finish before the next one starts.
     for (let count = Math.min(this.#waiting.length, MAX_PER_TURN); count > 0; count--)
       setImmediate(() => this.#takeNext())
   }

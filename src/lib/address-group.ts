@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net'
 
-/** What stands for one client in limits by address: all addresses of an IPv6 /64 network belong to one. */
+/** Key of a client in limits per address. A client usually has a whole IPv6 /64 network, so that counts as one. */
 export function addressGroup(address: string): string {
   if (!isIPv6(address) || address.startsWith('::ffff:')) return address
   const [head = '', tail = ''] = address.split('::')

@@ -1,4 +1,4 @@
-/** Whether a number is a multiple of another, as decimals: 1.13 is one of 0.01, whatever binary fractions make of it. */
+/** Whether `value` is a multiple of `step` in decimal: 1.13 is one of 0.01, although binary floating point says no. */
 export function isMultipleOf(value: number, step: number): boolean {
   const [digits, exponent] = parseDecimal(value)
   const [stepDigits, stepExponent] = parseDecimal(step)
@@ -7,7 +7,7 @@ export function isMultipleOf(value: number, step: number): boolean {
   return scaled(digits, exponent) % scaled(stepDigits, stepExponent) === 0n
 }
 
-/** A number as digits and a power of ten: what is printed of it is what was meant. */
+/** Digits and power of ten of a number, read from its shortest decimal text: that is the number its author wrote. */
 function parseDecimal(number: number): [bigint, number] {
   const [mantissa = '', exponent = '0'] = String(number).split('e')
   const [whole = '', fraction = ''] = mantissa.split('.')

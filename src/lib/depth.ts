@@ -1,7 +1,7 @@
-/** Deeper than any sensible record; far less than what would overflow a recursive function. */
+/** Deeper than any sensible record, and far from overflowing the stack of a recursive function. */
 export const MAX_DEPTH = 64
 
-/** Whether a value is nested too deep. Level by level and not recursive: it may be hostile. */
+/** Whether a value is nested too deep. Goes level by level instead of recursing, because the value may be hostile. */
 export function isTooDeep(value: unknown, most = MAX_DEPTH): boolean {
   let level = [value]
   for (let depth = 0; level.length > 0; depth++) {

@@ -2,10 +2,10 @@ import { unavailable } from '../errors.ts'
 import { FairQueue } from './fair-queue.ts'
 
 interface Limits {
-  /** how much may be inside at once, of one holder and in all; one entry always fits */
+  /** total weight inside at once, per holder and over all; a single entry always fits, however heavy */
   perHolder: number
   total: number
-  /** who has waited for longer than this is told to come back */
+  /** an entry that waited longer than this is rejected with `tooLong` */
   patienceMs: number
   tooLong: string
 }
@@ -15,7 +15,7 @@ interface Waiting {
   enter(): void
 }
 
-/** Lets so much of each holder in at once, and so much in all. The others wait; holders take turns. */
+/** Limits the weight of concurrent work per holder and in total. Further entries wait; holders take turns. */
 export class FairLimiter {
   readonly #limits: Limits
   readonly #waiting = new FairQueue<Waiting>()
@@ -26,12 +26,12 @@ export class FairLimiter {
     this.#limits = limits
   }
 
-  /** Whether there is no room left for anybody. */
+  /** Whether entries wait and the total limit is reached. */
   get isFull(): boolean {
     return this.#waiting.size > 0 && this.#total >= this.#limits.total
   }
 
-  /** Resolves with how to leave, which may be called more than once. */
+  /** Resolves, once there is room, with a function that leaves again; calling that more than once is harmless. */
   enter(holder: string, weight = 1): Promise<() => void> {
     const { patienceMs, tooLong } = this.#limits
     return new Promise((resolve, reject) => {

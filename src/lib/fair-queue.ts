@@ -1,4 +1,4 @@
-/** Who waits, in lines of their own: the lines are served in turn, so that a long one holds up nobody else's. */
+/** One queue per name, served round-robin, so a long queue delays no other. */
 export class FairQueue<Item> {
   readonly #lines = new Map<string, Item[]>()
   #size = 0
@@ -18,13 +18,13 @@ export class FairQueue<Item> {
     this.#size++
   }
 
-  /** The first of the line that was not served for the longest time, of those that may be served now. */
+  /** Takes the first item of the queue that was served least recently, among those for which `mayBeServed` holds. */
   next(mayBeServed: (name: string, first: Item) => boolean): Item | undefined {
     for (const [name, line] of this.#lines) {
       if (!mayBeServed(name, line[0] as Item)) continue
       const item = line.shift() as Item
       this.#size--
-      // A map keeps the order in which names were set: this one goes to the end.
+      // A Map iterates in insertion order, so setting the name again moves it to the end.
       this.#lines.delete(name)
       if (line.length > 0) this.#lines.set(name, line)
       return item
@@ -32,7 +32,7 @@ export class FairQueue<Item> {
     return undefined
   }
 
-  /** Somebody does not want to wait any longer. */
+  /** Removes an item that no longer waits; returns whether it was still queued. */
   remove(name: string, item: Item): boolean {
     const line = this.#lines.get(name)
     const place = line?.indexOf(item) ?? -1

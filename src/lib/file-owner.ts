@@ -2,8 +2,9 @@ import { lchownSync, mkdirSync, statSync } from 'node:fs'
 import { dirname, join, relative, sep } from 'node:path'
 
 /**
- * What root makes, at the command line, belongs to whom the folder belongs that it is in: the service runs as somebody else,
- * and has to write it. A link itself is given away, never what it leads to: somebody may have put it there.
+ * Gives a file that root created at the command line to the owner of its folder: the service runs as that user and must
+ * be able to write the file. Changes the owner of a link itself, never of its target: a user may have put the link
+ * there.
  */
 export function giveToOwner(path: string, self = process.getuid?.()): void {
   if (self !== 0) return
@@ -11,11 +12,11 @@ export function giveToOwner(path: string, self = process.getuid?.()): void {
   lchownSync(path, uid, gid)
 }
 
-/** Makes a folder for the service's own user alone, with those above it. */
+/** Creates a folder with mode 0700, and the missing folders above. */
 export function makeFolder(folder: string): void {
   const first = mkdirSync(folder, { recursive: true, mode: 0o700 })
   if (first === undefined) return
-  // All that were made, from the first one down.
+  // All folders that were created, from the topmost down.
   const made = [first]
   for (const name of relative(first, folder).split(sep)) if (name !== '') made.push(join(made.at(-1) as string, name))
   for (const path of made) giveToOwner(path)

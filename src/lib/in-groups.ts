@@ -1,4 +1,4 @@
-/** Joins many things by joining some at a time, and then what has come of that: nothing gets deeper than it has to. */
+/** Joins items in groups of `size`, then the groups, and so on: a nested expression stays as shallow as possible. */
 export function joinedInGroups<Item>(items: Item[], size: number, join: (items: Item[]) => Item): Item {
   if (items.length <= size) return join(items)
   const groups = Array.from({ length: Math.ceil(items.length / size) }, (_, index) =>

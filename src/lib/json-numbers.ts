@@ -1,9 +1,9 @@
-/** A number in a JSON text, and where: JSON.parse may not keep it as it was written. */
+/** Matches every text with a number that JSON.parse may change: 16 digits or points in a row, or an exponent. */
 const SUSPICIOUS = /[0-9.]{16}|[eE][+-]?\d/
 
-/** The places in a valid JSON text of the numbers that JavaScript cannot keep as they are written, as paths of keys. */
+/** Paths of the numbers in a valid JSON text that JavaScript cannot represent as they are written. */
 export function inexactNumbers(json: string, most = Number.POSITIVE_INFINITY): string[][] {
-  // Hardly any text has one that could be: then nothing is looked at twice.
+  // Hardly any text matches, so most are not scanned a second time.
   if (!SUSPICIOUS.test(json)) return []
   const found: string[][] = []
   scan(json, {
@@ -15,7 +15,7 @@ export function inexactNumbers(json: string, most = Number.POSITIVE_INFINITY): s
   return found
 }
 
-/** The path of the first key that stands twice in one object: JSON.parse keeps the last. */
+/** Path of the first key that an object repeats; JSON.parse would silently keep its last value. */
 export function repeatedKey(json: string): string[] | undefined {
   let repeated: string[] | undefined
   const seen: Set<string>[] = []
@@ -33,7 +33,7 @@ export function repeatedKey(json: string): string[] | undefined {
   return repeated
 }
 
-/** What a scan tells. Whoever returns false has heard enough. */
+/** Callbacks of `scan`. `number` and `key` return false to end the scan. */
 interface Listener {
   number?(start: number, end: number, path: () => string[]): boolean
   key?(key: () => string, path: () => string[]): boolean
@@ -42,7 +42,7 @@ interface Listener {
 }
 
 interface Level {
-  /** of an array: the place of the item; of an object: where the text of the key begins and ends */
+  /** array: index of the item; object: -1, and `keyStart` and `keyEnd` delimit the key's text */
   place: number
   keyStart: number
   keyEnd: number
@@ -58,8 +58,8 @@ const BACKSLASH = 92
 const [BRACKET, BRACKET_END, BRACE, BRACE_END] = [91, 93, 123, 125]
 
 /**
- * Goes through a valid JSON text. By codes of characters, for a megabyte of it has to be gone through in some milliseconds;
- * neither recursive nor by expressions, for the text may be hostile.
+ * Scans a valid JSON text by character codes, because a megabyte must take only some milliseconds. Uses neither
+ * recursion nor regular expressions, because the text may be hostile.
  */
 function scan(json: string, { number, key, open, close }: Listener): void {
   const levels: Level[] = []
@@ -97,18 +97,18 @@ function scan(json: string, { number, key, open, close }: Listener): void {
   }
 }
 
-/** Digits, a point, signs, and the letter of an exponent. */
+/** Digits, the decimal point, signs, and the letter of an exponent. */
 const isInNumber = (code: number) =>
   (code >= ZERO && code <= NINE) || code === 46 || code === MINUS || code === 43 || code === 101 || code === 69
 
 /**
- * Up to fifteen digits come back as they were, if the number is none of the very smallest. Zeros before and after the other
- * digits do not count.
+ * Whether a number certainly survives parsing: it has up to 15 significant digits, is at least 1e-307 and not too
+ * large. Leading and trailing zeros do not count.
  */
 function isSurelyExact(json: string, start: number, end: number): boolean {
   let digits = 0
   let zeros = 0
-  /** the power of ten of the first digit that is no zero */
+  /** power of ten of the first digit that is not zero, plus one */
   let power = 0
   let isFraction = false
   let exponent = -1
@@ -136,15 +136,15 @@ function isSurelyExact(json: string, start: number, end: number): boolean {
   return place >= -307 && (place <= 307 || (place === 308 && Number.isFinite(Number(json.slice(start, end)))))
 }
 
-/** Whether a number means the same after it has been read: 1.50 does, 9007199254740993 and 1e400 do not. */
+/** Whether a number keeps its value when it is parsed: 1.50 does, 9007199254740993 and 1e400 do not. */
 export function isExact(source: string): boolean {
   const number = Number(source)
-  // As most are written: then there is nothing to compare.
+  // Most numbers are written in this form, which needs no further comparison.
   if (String(number) === source) return true
   return Number.isFinite(number) && significantDigits(source) === significantDigits(String(number))
 }
 
-/** A number as its digits without zeros around them, and the place of the point: the same number has the same. */
+/** Normal form of a number: digits without surrounding zeros, and a power of ten. Equal numbers have equal forms. */
 function significantDigits(source: string): string {
   const e = source.search(/[eE]/)
   const mantissa = e < 0 ? source : source.slice(0, e)
@@ -153,7 +153,7 @@ function significantDigits(source: string): string {
   const point = mantissa.indexOf('.')
   const whole = mantissa.slice(sign.length, point < 0 ? undefined : point)
   const all = point < 0 ? whole : whole + mantissa.slice(point + 1)
-  // By hand: an expression for zeros at the end would try at every zero before.
+  // Loops instead of a regular expression, which would backtrack at every run of zeros.
   let from = 0
   while (all[from] === '0') from++
   let end = all.length

@@ -1,4 +1,4 @@
-/** One after the other for each name; other names go on meanwhile. */
+/** Runs the work of each name one after the other; different names run concurrently. */
 export class KeyedMutex {
   readonly #last = new Map<string, Promise<unknown>>()
 

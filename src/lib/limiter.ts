@@ -1,4 +1,4 @@
-/** Lets so many through at once; the others wait in line. */
+/** Runs at most `concurrent` pieces of work at once; the others wait in order. */
 export class Limiter {
   readonly #concurrent: number
   readonly #waiting: (() => void)[] = []
@@ -9,7 +9,7 @@ export class Limiter {
   }
 
   async run<Result>(work: () => Promise<Result>): Promise<Result> {
-    // Whoever leaves hands their place to the first in line.
+    // Work that ends passes its slot to the next in line, so `#running` changes only if none waits.
     if (this.#running < this.#concurrent) this.#running++
     else await new Promise<void>((resolve) => this.#waiting.push(resolve))
     try {

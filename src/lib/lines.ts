@@ -1,9 +1,9 @@
-/** A line is longer than it may be. */
+/** A line exceeds the limit. */
 export class TooLong extends Error {}
 
 /**
- * The lines of a text that comes in pieces, without their ends. Only a line feed ends one: other characters that some take
- * for an end may stand in a text.
+ * Splits a text that arrives in pieces into lines, without their line feeds. Only a line feed ends a line: other
+ * characters that some programs treat as line breaks may occur inside a value.
  */
 export async function* splitLines(pieces: AsyncIterable<string>, longest = Number.POSITIVE_INFINITY) {
   let begun: string[] = []

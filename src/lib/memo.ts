@@ -1,16 +1,16 @@
-/** Remembers what was worked out, up to a bound; then it starts over. For results that never change, only cost. */
+/** Cache of results that never change. Once it holds `most` entries, it is cleared and starts over. */
 export class Memo<Value> {
   readonly #most: number
   readonly #longestKey: number
   readonly #known = new Map<string, Value>()
 
-  /** What has a longer key is not worth the memory: it is worked out each time. */
+  /** A value whose key is longer than `longestKey` is not worth the memory; it is computed each time. */
   constructor(most: number, longestKey = Number.POSITIVE_INFINITY) {
     this.#most = most
     this.#longestKey = longestKey
   }
 
-  /** What is known under a key, or else what it is worked out to be. */
+  /** The cached value of a key; if there is none, computes and caches it. */
   of(key: string, workOut: (key: string) => Value): Value {
     return this.#known.get(key) ?? this.keep(key, workOut(key))
   }

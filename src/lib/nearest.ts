@@ -1,11 +1,11 @@
-/** Nobody mistypes a word this long; measuring it would only cost time. */
+/** Longer words are hardly typos, and computing their distances would only cost time. */
 const MAX_LENGTH = 100
 
-/** "did you mean": the candidate closest to a word, or nothing if none is close. */
+/** For "did you mean": the candidate closest to a word, or undefined if none is close. */
 export function nearest(word: string, candidates: Iterable<string>): string | undefined {
   let best: string | undefined
   if (word.length > MAX_LENGTH) return undefined
-  // A third of the letters wrong, or two of them swapped, is a typo; more is another word.
+  // A third of the letters wrong, or two of them swapped, is a typo; more is a different word.
   let limit = (word.length <= 3 ? 1 : Math.max(2, Math.floor(word.length / 3))) + 1
   for (const candidate of candidates) {
     if (Math.abs(candidate.length - word.length) >= limit) continue
@@ -18,7 +18,7 @@ export function nearest(word: string, candidates: Iterable<string>): string | un
   return best
 }
 
-/** ` Did you mean "x"?`, or nothing. */
+/** ` Did you mean "x"?`, or an empty string. */
 export function didYouMean(word: string, candidates: Iterable<string>): string {
   const candidate = nearest(word, candidates)
   return candidate === undefined ? '' : ` Did you mean "${candidate}"?`

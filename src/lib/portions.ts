@@ -1,3 +1,3 @@
-/** How much to do at a time, so that it takes so long; it grows slowly, for the first ones tell little. */
+/** Size of the next portion, to take about `wantedMs`. It at most doubles, because the first timings tell little. */
 export const nextPortion = (last: number, tookMs: number, wantedMs: number, most: number): number =>
   Math.min(Math.ceil((last * wantedMs) / tookMs), last * 2, most)

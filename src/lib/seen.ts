@@ -2,17 +2,17 @@ import { hash } from 'node:crypto'
 
 const FIRST_SIZE = 1024
 
-/** Which texts have been seen, and where first: twelve bytes for each, so that millions of them find room. */
+/** Set of texts with the place of their first occurrence. A slot takes 12 bytes, so millions of texts fit in memory. */
 export class Seen {
   #high = new Uint32Array(FIRST_SIZE)
   #low = new Uint32Array(FIRST_SIZE)
-  /** 0 where nothing is */
+  /** 0 in an empty slot */
   #places = new Uint32Array(FIRST_SIZE)
   #count = 0
 
-  /** Remembers a text and its place, a number from 1; returns where it was seen before, else undefined. */
+  /** Adds a text with its place (1 or more); returns its earlier place if it was seen before. */
   add(text: string, place: number): number | undefined {
-    // 64 bits of it: that two of a million texts have the same is as likely as a broken machine.
+    // 64 bits of the hash: a collision among a million texts is as unlikely as a hardware fault.
     const digest = hash('sha256', text, 'buffer')
     const before = this.#put(digest.readUInt32LE(0), digest.readUInt32LE(4), place)
     if (before === undefined && ++this.#count * 2 > this.#places.length) this.#grow()

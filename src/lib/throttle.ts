@@ -1,9 +1,9 @@
-/** A function that does something at most every so many milliseconds, and else nothing. */
+/** Wraps `act` so that it runs at most once per `ms`; calls in between are ignored. */
 export function throttle<Words extends unknown[]>(ms: number, act: (...words: Words) => void, last = 0) {
   let then = last
   return (...words: Words) => {
     const now = Date.now()
-    // A moment that is still to come is none: the clock was set back.
+    // If the last run lies in the future, the clock was set back: then `act` runs.
     if (then <= now && now < then + ms) return
     then = now
     act(...words)

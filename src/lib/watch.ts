@@ -2,12 +2,12 @@ import { type FSWatcher, watch } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** Editors write a file in several steps, and people save several files: one change is all of that. */
+/** Editors write a file in several steps, and people save several files: changes within this time count as one. */
 const QUIET_MS = 200
-/** The system tells of changes in the folder that was there at the start. Deployments replace it: so it is looked, too. */
+/** `fs.watch` only sees the folder that existed at the start. Deployments replace it, so it is polled as well. */
 const LOOK_MS = 2000
 
-/** Calls back when something in a folder has changed and it has been quiet since. Returns how to stop. */
+/** Calls `onChange` after something in a folder has changed and QUIET_MS have passed. Returns a function that stops. */
 export function watchFolder(
   folder: string,
   onChange: () => void,
@@ -24,16 +24,16 @@ export function watchFolder(
     if (!isStopped) quiet = setTimeout(onChange, QUIET_MS)
   }
 
-  /** What is at the address now is watched, if it is a folder. */
+  /** Watches the folder that is at the path now, if there is one. */
   const rewatch = (identity: string) => {
     if (identity === watched) return
     watcher?.close()
     watched = identity
     try {
-      // A folder that can no longer be watched has changed as well: whoever looks will see why.
+      // An error of the watcher also counts as a change: `onChange` reads the folder and sees the reason.
       watcher = identity === '' ? undefined : startWatching(folder, changed).on('error', changed)
     } catch {
-      // It has gone again, or the system has no more watches to give: the next look finds out what has changed.
+      // The folder is gone again, or the system has no watches left: the next `look` detects changes by polling.
       watched = ''
     }
   }
@@ -59,7 +59,7 @@ export function watchFolder(
   }
 }
 
-/** Which folder it is, and what is in it: names, sizes and times. Nothing, if it cannot be read. */
+/** Identity of a folder, and names, sizes and times of its files. Empty if the folder cannot be read. */
 async function readSnapshot(folder: string): Promise<{ identity: string; content: string }> {
   try {
     const { dev, ino } = await stat(folder)

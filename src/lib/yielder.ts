@@ -1,4 +1,4 @@
-/** Long work on the thread that serves everybody makes pauses in which others have their turn. */
+/** Lets long work on the serving thread pause regularly, so that other requests can run. */
 export class Yielder {
   readonly #ms: number
   #since = performance.now()
@@ -7,7 +7,7 @@ export class Yielder {
     this.#ms = ms
   }
 
-  /** It has been long enough. Asked first, for even to wait for nothing takes its time. */
+  /** Whether it is time to pause. Callers check this first, because even an `await` without need takes time. */
   get isDue(): boolean {
     return performance.now() - this.#since >= this.#ms
   }

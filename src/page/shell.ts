@@ -19,7 +19,7 @@ import { Place } from './places/place.ts'
 
 const Keys = later(async () => (await import('./palette/keys-help.ts')).Keys)
 
-/** The frame around every place: who one is, where one can go, and what lies over it. */
+/** The frame around every place: the header with the user's menu, the list of models, and dialogs on top. */
 export function Shell() {
   if (!person.value) return html.main({ id: 'main', class: 'alone' }, h(Login, { title: 'Dossier' }))
   return h(Inside, null)
@@ -80,7 +80,7 @@ function Inside() {
   )
 }
 
-/** The models, always at hand where there is room. */
+/** Navigation with all models; shown where the window is wide enough. */
 function Side() {
   const names = useLoaded(modelNames)
   return html.nav(

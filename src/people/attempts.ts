@@ -3,15 +3,15 @@ import { Failure } from '../errors.ts'
 import type { Database, Row, Step } from '../storage/storage.ts'
 
 const ATTEMPTS = 'dossier_attempts'
-/** Old ones are swept away in portions: nobody who logs in waits for more. */
+/** Expired rows are deleted in portions of this size, so no login waits long for the cleanup. */
 const SWEEP = 100
 
-/** Who is being tried right now, in this process: one after the other, so that many at once cannot slip past the limit. */
+/** Last login attempt per username and address in this process. They run in sequence, so the limit cannot be raced. */
 const lines = new Map<string, Promise<unknown>>()
 
 /**
- * Guards tries to log in: while there are too many failures of a username from an address, no password is looked at.
- * Only a wrong password counts (`check` resolves with undefined); a right one takes back what was counted.
+ * Limits failed logins per username and address: above the limit `check` is not called. Only a wrong password counts as
+ * a failure (`check` resolves with undefined); a right one deletes the failures counted so far.
  */
 export async function guardAttempts<Result>(
   db: Database,
@@ -20,7 +20,7 @@ export async function guardAttempts<Result>(
   address: string,
   check: () => Promise<Result | undefined>,
 ): Promise<Result | undefined> {
-  // Longer names exist for nobody; what they would fill is the disk.
+  // No username is longer; the cut keeps attackers from filling the disk with long names.
   const username = name.slice(0, 64).toLowerCase()
   return inLine(`${username} ${address}`, async () => {
     const failures = await readFailures(db, config, username, address)
@@ -33,11 +33,11 @@ export async function guardAttempts<Result>(
   })
 }
 
-/** Lets a user try again at once, from everywhere: a step of whatever unit it belongs to. */
+/** Step that deletes all failures of a user, from any address; part of a larger unit. */
 export const forgive = (db: Database, username: string): Step =>
   db.deleteFrom(ATTEMPTS).where('username', '=', username.toLowerCase()).compile()
 
-/** What was counted while the clock was far ahead does not count: it would lock somebody out until that day. */
+/** Ignores rows from far in the future, written while the clock was wrong: they would lock the user out until then. */
 async function readFailures(db: Database, config: Config, username: string, address: string): Promise<Row[]> {
   const now = Date.now()
   return db

@@ -4,10 +4,10 @@ import type { Storage } from '../storage/storage.ts'
 import { madeUpPassword } from './password.ts'
 import { addUser } from './users.ts'
 
-/** Lets a person see a password that was made up. */
+/** Shows a generated password to the operator. */
 export type Show = (username: string, password: string) => void
 
-/** While there are no users, makes the first admin. Where nobody can see the password, there is none made. */
+/** Creates the first admin if there are no users. Removes it again if its generated password cannot be shown. */
 export async function ensureAdmin(storage: Storage, config: Config, show: Show): Promise<void> {
   const { db } = storage
   if (await db.selectFrom('dossier_users').select('username').limit(1).executeTakeFirst()) return
@@ -16,7 +16,7 @@ export async function ensureAdmin(storage: Storage, config: Config, show: Show):
   try {
     await addUser(storage, { username, password, roles: ['admin'], again: true })
   } catch (error) {
-    // Of two processes that start at once, the other was first.
+    // Another process that started at the same time was faster.
     if (error instanceof Failure && error.code === 'NOT_UNIQUE') return
     throw error
   }

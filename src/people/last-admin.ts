@@ -2,11 +2,11 @@ import { Failure } from '../errors.ts'
 import type { Step, Storage } from '../storage/storage.ts'
 import { writeOrExplain } from './write-or-explain.ts'
 
-/** There was an enabled admin who can log in before, and there is none now; the first step tells what was before. */
+/** Counts admins who can log in. Runs first and last in a unit: if there was one before, there must be one after. */
 const ADMINS = `SELECT count(*) AS admins FROM dossier_users
   WHERE enabled = 1 AND password <> '' AND replace(roles, '"admin"', '') <> roles`
 
-/** A unit that is undone if it would leave nobody to manage the others. Returns the row of its first step. */
+/** Runs a unit, and rolls it back if no admin who can log in would be left. Returns the row of its first step. */
 export async function keepingAnAdmin(storage: Pick<Storage, 'write'>, missed: Failure, [first, ...others]: Step[]) {
   const steps: Step[] = [
     { sql: ADMINS, parameters: [] },

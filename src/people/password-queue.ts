@@ -2,26 +2,26 @@ import { unavailable } from '../errors.ts'
 import { addressGroup } from '../lib/address-group.ts'
 import { FairQueue } from '../lib/fair-queue.ts'
 
-/** From where a password is shown, and whether this user has logged in from there before. */
+/** Origin of a login: its address, and whether the user's last login came from there. */
 export interface LoginSource {
   address: string
   isKnown: boolean
 }
 
-/** Somebody who needs not be guarded against. */
+/** Trusted origin: a user who is logged in, or the command line. */
 export const KNOWN: LoginSource = { address: '', isKnown: true }
 
-/** How many may wait: of users at an address where they have logged in before, of all others, and of one address of these. */
+/** Longest queues: of known origins, of unknown ones, and per address among the unknown. */
 const MAX_KNOWN = 200
 const MAX_UNKNOWN = 200
 const MAX_PER_ADDRESS = 20
-/** So many of the known ones go first, before one of the others has its turn. */
+/** Known origins that are served in a row before an unknown one gets its turn. */
 const KNOWN_IN_A_ROW = 4
 
 /**
- * Passwords that wait to be hashed, one at a time: more at once would take the processor from the requests that only read.
- * A flood of made-up names must not keep people from logging in. So users at an address where they have logged in before go
- * first, and among the others the addresses take turns; what is too much from one address is refused at once.
+ * Hashes passwords one at a time, because more at once would take the CPU from requests that only read. A flood of
+ * invented names must not keep users from logging in. So users at the address of their last login go first, the other
+ * addresses take turns, and too many requests from one address are rejected at once.
  */
 export class PasswordQueue {
   readonly #known = new FairQueue<() => void>()
@@ -50,7 +50,7 @@ export class PasswordQueue {
     return new Promise((resolve) => queue.add(holder, resolve))
   }
 
-  /** Whoever has been served hands the place on. */
+  /** The next work to run: the one that has finished passes its slot on. */
   #next(): (() => void) | undefined {
     const isTheirTurn = this.#inARow < KNOWN_IN_A_ROW || this.#unknown.size === 0
     const known = isTheirTurn ? this.#known.next(() => true) : undefined

@@ -7,10 +7,10 @@ const OPTIONS = { algorithm: 2 as Algorithm.Argon2id, memoryCost: 19_456, timeCo
 
 const queue = new PasswordQueue()
 
-/** Of somebody who is logged in, or at the command line. */
+/** For users who are logged in, and for the command line. */
 export const hashPassword = (password: string) => queue.run(KNOWN, () => hash(password, OPTIONS))
 
-/** Against no hash (an unknown user) the same work is done, so that the time taken tells nothing. */
+/** For an unknown user (no `stored` hash) it verifies against a dummy hash, so the response time reveals nothing. */
 export async function checkPassword(password: string, stored: string | undefined, from: LoginSource): Promise<boolean> {
   const against = stored ?? (await dummyHash())
   const matches = await queue.run(from, () => verify(against, password))
@@ -24,7 +24,7 @@ function dummyHash(): Promise<string> {
   return dummy
 }
 
-/** Easy to read from a terminal and to type: 20 of 32 letters and digits, 100 bits. */
+/** Generates a password that is easy to read and type: 20 out of 32 letters and digits, 100 bits. */
 export function madeUpPassword(): string {
   const letters = 'abcdefghijkmnpqrstuvwxyz23456789'
   return Array.from(randomBytes(20), (byte) => letters[byte % letters.length]).join('')

@@ -7,10 +7,10 @@ import { type Database, type MaybePromise, type Step, type Storage, StorageFault
 import { writeOrExplain } from './write-or-explain.ts'
 
 const SESSIONS = 'dossier_sessions'
-/** A session's last use is written down at most this often, so that reading does not write. */
+/** A session's last use is stored at most this often, so that a read does not cause a write. */
 const TOUCH_MS = 60_000
 
-/** What a person sees of a session of theirs. The id is not the cookie's value. */
+/** A session as its user sees it. The id is not the value of the cookie. */
 export interface SessionView {
   id: string
   createdOn: string
@@ -19,21 +19,21 @@ export interface SessionView {
   current: boolean
 }
 
-/** Moments in milliseconds. */
+/** Timestamps in milliseconds. */
 export interface SessionTimes {
   createdOn: number
   lastSeen: number
 }
 
-/** What @fastify/session keeps per session: who it is, and from where they logged in. */
+/** Data that @fastify/session holds per session: the user, and the address of the login. */
 export interface SessionData {
   user?: User
   address?: string
-  /** the password's hash, by which the login was found right */
+  /** hash of the password that the login was checked against */
   proof?: string
-  /** of one that was restored */
+  /** set for a session that was restored */
   times?: SessionTimes
-  /** why it could not be looked up */
+  /** why the session could not be looked up */
   fault?: StorageFault
 }
 
@@ -43,8 +43,8 @@ interface SessionRow extends SessionTimes {
 }
 
 /**
- * A login makes a new session, so one that was restored is never changed. @fastify/session would put all of it into a hash
- * at the start and the end of every request to find that out; it copies these from what it is handed, and so does not.
+ * A login creates a new session, so a restored one is never modified. @fastify/session would hash every session at the
+ * start and the end of each request to detect changes. It copies these functions from the object instead, if present.
  */
 const UNCHANGING = { isModified: () => false, toJSON: () => 0 }
 
@@ -52,7 +52,7 @@ type Done<Result = never> = (error: unknown, result?: Result) => void
 
 const keys = new Memo<string>(10_000)
 
-/** What the database knows a session by: who reads it there cannot use it. */
+/** Key of a session in the database, a hash: a reader of the database cannot use it as a cookie. */
 export const sessionKey = (sessionId: string) => keys.of(sessionId, (id) => hash('sha256', id))
 
 const LOOK_UP = `
@@ -72,7 +72,7 @@ function lookUp(
 
 const userIn = ({ username, roles }: SessionRow): User => ({ username, roles: JSON.parse(roles) })
 
-/** Whose session it is, by its key; undefined if it has ended. To look is no use of it. */
+/** The user of a session, by its key; undefined if it has ended. Does not count as a use of the session. */
 export async function findSessionUser(storage: Storage, config: Config, id: string): Promise<User | undefined> {
   const row = await lookUp(storage, sessionLimits(config), id, Date.now())
   return row && userIn(row)
@@ -80,16 +80,16 @@ export async function findSessionUser(storage: Storage, config: Config, id: stri
 
 type Limits = ReturnType<typeof sessionLimits>
 
-/** Old sessions are swept away in portions: nobody who logs in waits for more. */
+/** Expired sessions are deleted in portions of this size, so no login waits long for the cleanup. */
 const SWEEP = 100
 
-/** More sessions of one user end those that were not used for the longest time. */
+/** Above this many sessions of one user, the least recently used ones are deleted. */
 export const MAX_SESSIONS = 1000
 const TOO_MANY = `
   DELETE FROM dossier_sessions WHERE id IN (
     SELECT id FROM dossier_sessions WHERE username = ? ORDER BY "lastSeen" DESC LIMIT ${SWEEP} OFFSET ?)`
 
-/** The store behind @fastify/session. Sessions live in the database, so that they survive a restart. */
+/** Store for @fastify/session. Sessions live in the database, so they survive a restart. */
 export class SessionStore {
   readonly #storage: Storage
   readonly #db: Database
@@ -108,12 +108,12 @@ export class SessionStore {
   get(sessionId: string, done: Done<SessionData | null>): void {
     this.#atThisMoment(sessionKey(sessionId)).then(
       (session) => done(null, session),
-      // Some routes are answered also where nobody can tell who asks.
+      // Some routes are answered even if the session cannot be looked up.
       (fault) => (fault instanceof StorageFault ? done(null, { fault, ...UNCHANGING }) : done(fault)),
     )
   }
 
-  /** A session is written once, at login; before that there is nothing worth keeping. */
+  /** A session is written once, at login; before that it has nothing worth storing. */
   set(sessionId: string, { user, address, proof }: SessionData, done: Done): void {
     if (!user) done(null)
     else this.#insert(sessionKey(sessionId), user, address as string, proof as string).then(() => done(null), done)
@@ -124,7 +124,7 @@ export class SessionStore {
     query.execute().then(() => done(null), done)
   }
 
-  /** Requests that come together, as a page sends them, share one look at their session. */
+  /** Requests that arrive together, as from a web page, share one lookup of their session. */
   #atThisMoment(id: string): Promise<SessionData | null> {
     const moment = this.#storage.snapshotId()
     if (this.#seen.moment !== moment) this.#seen = { moment, sessions: new Map() }
@@ -146,7 +146,7 @@ export class SessionStore {
     return { user: userIn(row), times: { createdOn, lastSeen }, ...UNCHANGING }
   }
 
-  /** Nobody waits for this. If it fails, it is tried again a minute later: the disk may be full. */
+  /** Runs in the background. After a failure (a full disk, for example) it is retried a minute later. */
   #touch(id: string, now: number) {
     const query = this.#db.updateTable(SESSIONS).set({ lastSeen: now }).where('id', '=', id)
     query.execute().catch((error) => {
@@ -155,7 +155,7 @@ export class SessionStore {
     })
   }
 
-  /** Checking a password takes time: whoever was disabled, or got another one meanwhile, has no session made. */
+  /** The INSERT checks the user again: since the password was verified, the user may have been changed or disabled. */
   async #insert(id: string, { username }: User, address: string, proof: string): Promise<void> {
     const now = Date.now()
     const { lifeMs, idleMs } = this.#limits
@@ -175,7 +175,7 @@ export class SessionStore {
           parameters: [now, address, username],
         },
         { sql: TOO_MANY, parameters: [username, MAX_SESSIONS] },
-        // Whoever logs in sweeps the floor: expired sessions are of no use to anybody.
+        // Each login also deletes some expired sessions.
         old('createdOn', lifeMs),
         old('lastSeen', idleMs),
       ],
@@ -200,13 +200,12 @@ export async function listSessions(db: Database, username: string, current: stri
   }))
 }
 
-/** When a session ends if it is not used again. */
+/** When a session ends, if it is not used again. */
 export function sessionExpires(config: Config, { createdOn, lastSeen }: SessionTimes): string {
   const { idleMs, lifeMs } = sessionLimits(config)
   return new Date(Math.min(lastSeen + idleMs, createdOn + lifeMs)).toISOString()
 }
 
-/** Ends one session of a person. */
 export async function endSession(storage: Pick<Storage, 'write'>, username: string, id: string): Promise<string> {
   const end = { sql: `DELETE FROM ${SESSIONS} WHERE username = ? AND id = ? RETURNING id`, parameters: [username, id] }
   await writeOrExplain(
@@ -216,7 +215,7 @@ export async function endSession(storage: Pick<Storage, 'write'>, username: stri
   return id
 }
 
-/** Ends all sessions of a person but the one that is kept: a step of whatever unit it follows from. */
+/** Step that ends all sessions of a user except `kept`; part of a larger unit. */
 export function endSessions(db: Database, username: string, kept: string): Step {
   return db.deleteFrom(SESSIONS).where('username', '=', username).where('id', '!=', kept).compile()
 }

@@ -7,17 +7,17 @@ import { noSuchUser } from './users.ts'
 import { writeOrExplain } from './write-or-explain.ts'
 
 const TOKENS = 'dossier_tokens'
-/** By this secret scanners know them. */
+/** Secret scanners recognise tokens by this prefix. */
 const PREFIX = 'dos_'
 const MAX_DAYS = 365
 const DAY_MS = 86_400_000
-/** Nobody needs more, and each takes room. */
+/** Nobody needs more, and each takes disk space. */
 const MAX_TOKENS = 100
 const LONGEST_NAME = 100
-/** The last use is written down at most this often, so that reading does not write. */
+/** The last use is stored at most this often, so that a read does not cause a write. */
 const TOUCH_MS = 60_000
 
-/** What a person sees of a token of theirs. */
+/** A token as its user sees it. */
 export interface TokenView {
   id: number
   name: string
@@ -33,7 +33,7 @@ export interface NewToken {
   readOnly?: boolean
 }
 
-/** Somebody who has shown a token. */
+/** A user who has presented a valid token. */
 export interface Bearer {
   user: User
   hash: string
@@ -46,8 +46,8 @@ const VIEW = COLUMNS.map((name) => `"${name}"`).join(', ')
 const hashToken = (token: string) => hash('sha256', token)
 
 /**
- * Makes a token, which is only shown now. It follows from a number that is drawn and from the service's secret: so it can
- * be shown again to who sends the same request again, though it is stored nowhere.
+ * Creates a token, which is shown only in this answer. It is derived from a random number and the service's secret, so
+ * a retry with the same idempotency key gets it again, although only its hash is stored.
  */
 export async function makeToken(
   storage: Pick<Storage, 'db' | 'write'>,
@@ -99,7 +99,6 @@ export async function listTokens(db: Database, username: string): Promise<TokenV
   return rows.map(toView)
 }
 
-/** Ends a token of a person. */
 export async function endToken(storage: Pick<Storage, 'write'>, username: string, id: number): Promise<number> {
   const end = { sql: `DELETE FROM ${TOKENS} WHERE username = ? AND id = ? RETURNING id`, parameters: [username, id] }
   await writeOrExplain(
@@ -114,7 +113,7 @@ const LOOK_UP = `
   FROM ${TOKENS} JOIN dossier_users ON dossier_users.username = ${TOKENS}.username
   WHERE hash = ? AND expires > ? AND enabled = 1`
 
-/** Knows who has a token. */
+/** Looks up users by their tokens. */
 export class Tokens {
   readonly #storage: Storage
   readonly #onTouchFailed: (error: unknown) => void
@@ -125,7 +124,7 @@ export class Tokens {
     this.#onTouchFailed = onTouchFailed
   }
 
-  /** Whose token it is; undefined if it is nobody's, or has ended. */
+  /** User of a token; undefined if the token is unknown or has expired. */
   async bearerOf(token: string): Promise<Bearer | undefined> {
     const now = Date.now()
     const row = await this.#lookUp(hashToken(token), now)
@@ -135,7 +134,7 @@ export class Tokens {
     return { user: userIn(row), hash: row.hash, readOnly: row.readOnly === 1, expires }
   }
 
-  /** Who somebody is by now, for what goes on for long. */
+  /** The user's current name and roles, for requests that run long; undefined if the token has ended meanwhile. */
   async userOf({ hash: known }: Bearer): Promise<User | undefined> {
     const row = await this.#lookUp(known, Date.now())
     return row && userIn(row)
@@ -145,7 +144,7 @@ export class Tokens {
     return this.#storage.readOne({ sql: LOOK_UP, parameters: [known, now] }) as MaybePromise<TokenRow | undefined>
   }
 
-  /** Nobody waits for this. If it fails, it is tried again a minute later: the disk may be full. */
+  /** Runs in the background. After a failure (a full disk, for example) it is retried a minute later. */
   #touch(id: number, now: number) {
     const step = { sql: `UPDATE ${TOKENS} SET "lastUsed" = ? WHERE id = ?`, parameters: [now, id] }
     this.#storage.write({ steps: [step] }).catch((error) => {

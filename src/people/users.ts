@@ -10,12 +10,12 @@ import { refuseFaults } from './rules.ts'
 import { endSessions } from './sessions.ts'
 import { writeOrExplain } from './write-or-explain.ts'
 
-/** What an admin sees of a user: never the hash. */
+/** A user as an admin sees them: never with the password's hash. */
 export interface Account extends User {
   enabled: boolean
   createdOn: string
   lastLogin: string | null
-  /** else they come in by tokens only */
+  /** false: the user can only use tokens */
   hasPassword: boolean
 }
 
@@ -25,27 +25,27 @@ export interface UserChange {
   password?: string
 }
 
-/** What people are written to. */
+/** The part of the storage that writing users needs. */
 type Writable = Pick<Storage, 'db' | 'write'>
 
 const USERS = 'dossier_users'
-/** In the place of a password's hash; nothing has it. */
+/** Stored instead of a hash; no password matches it. */
 const NO_PASSWORD = ''
 const HAS_PASSWORD = sql<number>`password <> ${sql.lit(NO_PASSWORD)}`.as('hasPassword')
 const ACCOUNT = ['username', 'roles', 'enabled', 'createdOn', 'lastLogin', HAS_PASSWORD] as const
 const USERNAME = '^[A-Za-z0-9._@-]{1,64}$'
 const ROLE = '^[A-Za-z0-9._-]{1,64}$'
 const MIN_PASSWORD = 10
-/** Hashing takes time by length; nobody types more. */
+/** Hashing time grows with the length, and nobody types more. */
 const MAX_PASSWORD = 1024
 
-/** Somebody who has shown a password that was right a moment ago: `proof` is its hash. */
+/** A user whose password was just verified; `proof` is its hash. */
 export interface Proven {
   user: User
   proof: string
 }
 
-/** The user, if the password is theirs and they are enabled. It takes as long if they are unknown. */
+/** Returns the user if the password matches and the user is enabled. Takes as long for an unknown user. */
 export async function authenticate(
   db: Database,
   username: string,
@@ -68,7 +68,7 @@ export async function authenticate(
   return { user, proof: row.password as string }
 }
 
-/** Somebody by their name. */
+/** Finds an enabled user by name, or throws. */
 export async function findUser(db: Database, username: string): Promise<User> {
   const row = await db
     .selectFrom(USERS)
@@ -83,20 +83,20 @@ export async function findUser(db: Database, username: string): Promise<User> {
 export async function listUsers(db: Database): Promise<Account[]> {
   const rows = await db.selectFrom(USERS).select(ACCOUNT).execute()
   const key = ({ username }: Account) => username.toLowerCase()
-  // In an order that is the same to all engines.
+  // Sorted here, because the engines' collations differ.
   return rows.map(toAccount).sort((a, b) => (key(a) < key(b) ? -1 : 1))
 }
 
 export interface NewUser {
   username: string
-  /** if there is none, they come in by tokens only */
+  /** without one, the user can only use tokens */
   password?: string | undefined
   roles: string[]
-  /** the name may be one that somebody had before */
+  /** allows a name that a deleted user had */
   again?: boolean
 }
 
-/** Records name who made them: whoever gets a name that was used before gets that person's records, so it is asked for. */
+/** Records name their owner: a new user with a former user's name gets those records, so `again` must be explicit. */
 export async function addUser(
   storage: Writable,
   { username, password, roles, again = false }: NewUser,
@@ -127,8 +127,8 @@ async function notFree(db: Database, username: string): Promise<Failure> {
 }
 
 /**
- * A new password or a closed door ends the user's sessions, but for the one that is kept. With the proof of a password,
- * only while that is still the user's.
+ * Changes a user. A new password, or disabling the user, ends all of the user's sessions except `kept`. With `proof`,
+ * the hash of a verified password, the change fails if the password is another one by now.
  */
 export async function changeUser(
   storage: Writable,
@@ -147,7 +147,7 @@ export async function changeUser(
     .updateTable(USERS)
     .set({ username: sql`username`, ...values })
     .where('username', '=', username)
-  // Hashing takes time: who proved an earlier password has proved nothing.
+  // Hashing takes time, during which the password may have changed: then `proof` is no longer valid.
   const update = proof === undefined ? user : user.where('password', '=', proof)
   const endsSessions = change.password !== undefined || change.enabled === false
   const missed =
@@ -157,13 +157,13 @@ export async function changeUser(
   const changed = await keepingAnAdmin(storage, missed, [
     update.returning(ACCOUNT).compile(),
     ...(endsSessions ? [endSessions(db, username, kept)] : []),
-    // Who gets a new password has most likely tried the old one too often.
+    // A user who gets a new password has most likely failed too often with the old one.
     ...(change.password === undefined ? [] : [forgive(db, username)]),
   ])
   return toAccount(changed)
 }
 
-/** Their sessions go with them, by the foreign key; the name is remembered. Returns it as it was spelt. */
+/** Deletes a user; the foreign key deletes their sessions. The name is recorded as used. Returns it as it was spelt. */
 export async function removeUser(storage: Writable, username: string): Promise<string> {
   const remove = storage.db.deleteFrom(USERS).where('username', '=', username).returning('username').compile()
   const remember = {
@@ -175,7 +175,7 @@ export async function removeUser(storage: Writable, username: string): Promise<s
   return removed.username as string
 }
 
-/** Lets somebody log in again who has tried too often. Returns the name as it is spelt. */
+/** Deletes the failed logins of a locked user. Returns the name as it is spelt. */
 export async function unlockUser(storage: Writable, username: string): Promise<string> {
   const look = storage.db.selectFrom(USERS).select('username').where('username', '=', username).compile()
   const unlocked = await keepingAnAdmin(storage, noSuchUser(username), [look, forgive(storage.db, username)])
@@ -196,7 +196,7 @@ function toAccount(row: Record<string, unknown>): Account {
 
 export const noSuchUser = (username: string) => new Failure('RECORD_NOT_FOUND', `There is no user "${username}".`)
 
-/** The rules that hold on every way in: over HTTP, on the command line, and for the first admin. */
+/** Rules for all ways to write users: over HTTP, at the command line, and for the first admin. */
 function checkRules({ username, password, roles = [] }: { username: string } & UserChange): void {
   const errors: Record<string, string> = {}
   if (!new RegExp(USERNAME).test(username)) errors.username = 'must be 1 to 64 letters, digits, ".", "_", "-" or "@"'

@@ -1,6 +1,6 @@
 import { type Row, StorageFault } from '../storage/storage.ts'
 
-/** Writes something that must find what it is about; else it is told why there is nothing. */
+/** Runs a write; if a `must` step found no row, throws the error that `explain` returns. */
 export async function writeOrExplain(
   write: () => Promise<Row[][]>,
   explain: (step: number | undefined) => Error | Promise<Error>,

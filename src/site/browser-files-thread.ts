@@ -7,14 +7,14 @@ import type { BrowserFile } from './browser-files.ts'
 
 const SCRIPT = 'text/javascript; charset=utf-8'
 const TYPES: Record<string, string> = { '.ts': SCRIPT, '.mjs': SCRIPT, '.css': 'text/css; charset=utf-8' }
-/** Leads to files that are not served. */
+/** Source maps name files that are not served. */
 const SOURCE_MAP = /^\/\/# sourceMappingURL=.*$/m
 const IMPORT = /^(?:import|export)\b[^'"`;]*?from\s*['"]([^'"]+)['"]/gm
 
 function browserFile([name, path]: [string, string]): BrowserFile {
   const extension = extname(name)
   const source = readFileSync(path, 'utf8')
-  // Lines stay where they are: what a browser says of an error is true of the source.
+  // Stripping types keeps line numbers, so errors in a browser point at the right lines of the source.
   const text = extension === '.ts' ? stripTypeScriptTypes(source) : source.replace(SOURCE_MAP, '')
   const imports = [...text.matchAll(IMPORT)].map(([, target]) => target as string)
   const bytes = Buffer.from(text.replace(/[^\S\n]+$/gm, ''))

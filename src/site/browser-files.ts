@@ -1,23 +1,23 @@
 import { Worker } from 'node:worker_threads'
 
-/** A file as a browser gets it. */
+/** A file as it is sent to a browser. */
 export interface BrowserFile {
-  /** where it is, below the address of all of them */
+  /** path below the common address of all files */
   name: string
   type: string
   bytes: Uint8Array
   zipped: Uint8Array
-  /** the modules that it cannot begin without, as they are named there */
+  /** module specifiers of its static imports */
   imports: string[]
 }
 
 const THREAD = new URL('./browser-files-thread.ts', import.meta.url)
-// Node calls it an experiment to take types away; it runs all of this code that way.
+// Node warns that type stripping is experimental; all of this code relies on it anyway.
 const OPTIONS = ['--disable-warning=ExperimentalWarning']
 
 /**
- * Files by their names, as a browser takes them: TypeScript without its types, all of them compressed. It takes some
- * hundredths of a second, which is too long for a thread on which others wait.
+ * Prepares files for browsers: strips types from TypeScript and compresses all files. That takes some hundredths of a
+ * second, too long for the serving thread, so it runs in a worker.
  */
 export function browserFiles(paths: Record<string, string>): Promise<BrowserFile[]> {
   return new Promise((resolve, reject) => {

@@ -4,22 +4,22 @@ import { join, posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type BrowserFile, browserFiles } from './browser-files.ts'
 
-/** The web page as it is sent: its files, and the document that brings them together. */
+/** The web page as it is sent: its files, and the HTML document that loads them. */
 export interface Site {
-  /** of all files: an address with it never means anything else */
+  /** hash of all files; part of their addresses, so an address never changes its content */
   hash: string
   files: Map<string, BrowserFile>
-  /** what a browser may load, and what it may do with it */
+  /** Content-Security-Policy */
   policy: string
-  /** the document for somebody, or for a stranger */
+  /** HTML document for a user who is logged in, or for a visitor who is not */
   document(user: { username: string; roles: string[] } | undefined): string
 }
 
 const FOLDER = join(import.meta.dirname, '..', 'page')
 const ENTRY = 'main.ts'
-/** In this order: what comes later overrules. */
+/** In this order, because later styles override earlier ones. */
 const STYLES = ['base', 'shell', 'record', 'table', 'form', 'lists', 'narrow'].map((name) => `style/${name}.css`)
-/** What the page is built on: names in its imports → files. */
+/** Libraries of the page: import specifiers → files. */
 const LIBRARIES = {
   preact: 'preact.mjs',
   'preact/hooks': 'hooks.mjs',
@@ -31,7 +31,7 @@ const ICON =
 
 let made: Promise<Site> | undefined
 
-/** Made when somebody first asks for it, and once: files of a running service do not change. */
+/** Built at the first request, and only once: the files of a running service do not change. */
 export function site(): Promise<Site> {
   made ??= make()
   return made
@@ -76,7 +76,7 @@ async function make(): Promise<Site> {
   }
 }
 
-/** Nothing but what the service itself sends, and no text that becomes a script. */
+/** Allows only what the service itself sends, and no text that becomes a script. */
 function policyFor(importMap: string): string {
   const digest = createHash('sha256').update(importMap).digest('base64')
   return [
@@ -93,7 +93,7 @@ function policyFor(importMap: string): string {
   ].join('; ')
 }
 
-/** A module and all that it imports, and so on: so that a browser asks for them at once, and not one after the other. */
+/** A module and its imports, transitively: the browser preloads them in parallel, not level by level. */
 function neededBy(entry: string, files: Map<string, BrowserFile>): string[] {
   const needed = new Set<string>()
   const follow = (name: string) => {

@@ -1,6 +1,6 @@
 import { computed, signal } from '@preact/signals'
 
-/** Where one is stands in the address, after the `#`: it can be sent to a colleague, and the way back is the browser's. */
+/** The current place, kept after the `#` of the address: links can be shared, and the browser's back button works. */
 export interface Place {
   path: string[]
   query: URLSearchParams
@@ -30,7 +30,7 @@ export function go(href: string): void {
   location.hash = href
 }
 
-/** Stays at the same step of the way back. */
+/** Replaces the current history entry instead of adding one. */
 export function goInstead(href: string): void {
   history.replaceState(null, '', href)
   hash.value = location.hash

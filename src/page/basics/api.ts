@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals'
 import { loginAgain } from './session.ts'
 
-/** What every answer of the service has; which of it, the request decides. */
+/** Envelope of every answer; which of the optional fields it has depends on the request. */
 export interface Answer<Item> {
   status: number
   data: Item[]
@@ -10,7 +10,7 @@ export interface Answer<Item> {
   merged?: string[]
 }
 
-/** Somebody else's change that stands in the way of one's own. */
+/** Changes of other users that conflict with the user's own; the `conflict` of a failure. */
 export interface Conflict {
   since: number
   version: number
@@ -18,7 +18,7 @@ export interface Conflict {
   clashes: string[]
 }
 
-/** The service has said no, and why. */
+/** The service has rejected a request; the message says why. */
 export class Refusal extends Error {
   readonly http: number
   readonly code: string
@@ -50,20 +50,20 @@ export interface Asking {
   body?: unknown
   /** stops waiting for the answer */
   signal?: AbortSignal
-  /** sent again under the same key, it is not done again */
+  /** idempotency key: a retry with the same key is not executed again */
   key?: string
-  /** the refusal itself is wanted when nobody is logged in */
+  /** throws a LOGIN_REQUIRED refusal instead of asking the user to log in */
   asStranger?: boolean
 }
 
 export const isReachable = signal(true)
 
-/** Overloaded, or models are being changed: it works a moment later. */
+/** Attempts while the service is overloaded or models are being changed; both usually pass within seconds. */
 const TRIES = 3
 
 /**
- * Asks the service. If the session has ended, one logs in over whatever is on the screen, and the request is sent again:
- * whoever called never notices.
+ * Sends a request to the service. If the session has ended, a login dialog opens over the current screen, and the
+ * request is repeated after the login; the caller does not notice.
  */
 export async function ask<Item = unknown>(method: string, path: string, asking: Asking = {}): Promise<Answer<Item>> {
   for (let tries = 1; ; tries++) {
@@ -97,7 +97,7 @@ async function send(method: string, path: string, { body, signal: stop, key }: A
   }
 }
 
-/** A proxy in between may answer with anything. */
+/** Parses the body of an answer. A proxy in between may have answered with anything but JSON. */
 export function bodyIn(text: string, status: number): Record<string, unknown> {
   try {
     return JSON.parse(text)
@@ -106,12 +106,12 @@ export function bodyIn(text: string, status: number): Record<string, unknown> {
   }
 }
 
-/** What is sent again under the same key is not done again. Browsers give out random ids only over HTTPS and on the own machine. */
+/** New idempotency key; undefined without HTTPS (except on localhost), where browsers have no `randomUUID`. */
 export const newKey = (): string | undefined => crypto.randomUUID?.()
 
 export const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
-/** The one item that an answer has. */
+/** Like `ask`, for answers with one item. */
 export async function askOne<Item>(method: string, path: string, asking?: Asking): Promise<Item> {
   const { data } = await ask<Item>(method, path, asking)
   return data[0] as Item

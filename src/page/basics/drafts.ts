@@ -3,7 +3,7 @@ import type { Model } from '../logic/model.ts'
 import { parsed } from './parsed.ts'
 import { DRAFTS, person } from './session.ts'
 
-/** What was typed survives a reload, in this window, for this person. */
+/** Unsaved input, kept in the sessionStorage of this window per user, so that it survives a reload. */
 
 const draftKey = (model: string, id: string) => `${DRAFTS}${person.value?.username}/${model}/${id}`
 
@@ -11,7 +11,7 @@ export function keptDraft(model: string, id: string): Draft | undefined {
   return parsed<Draft>(sessionStorage.getItem(draftKey(model, id)))
 }
 
-/** Secrets are not written down. Returns whether it could be kept: there is a limit to what a browser does. */
+/** Stores a draft without its secrets. Returns whether the browser accepted it: its storage is limited. */
 export function keepDraft(model: Model, id: string, { typed, ...draft }: Draft): boolean {
   const isSecret = (name: string) => model.fields.some((field) => field.name === name && field.writeOnly)
   const open = Object.fromEntries(Object.entries(typed).filter(([name]) => !isSecret(name)))
@@ -20,7 +20,7 @@ export function keepDraft(model: Model, id: string, { typed, ...draft }: Draft):
     else sessionStorage.setItem(draftKey(model.model, id), JSON.stringify({ ...draft, typed: open }))
     return true
   } catch {
-    // An earlier one would be mistaken for this.
+    // An earlier draft would be mistaken for this one.
     forgetDraft(model.model, id)
     return false
   }

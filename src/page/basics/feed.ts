@@ -2,7 +2,7 @@ import type { Row } from '../logic/model.ts'
 import { ask, isReachable, pause } from './api.ts'
 import { isStill, type Person, person } from './session.ts'
 
-/** A change of a record, as the service tells it. */
+/** A change of a record, as the event stream reports it. */
 export interface Change {
   change: number
   model: string
@@ -12,7 +12,7 @@ export interface Change {
   by: string | null
   at: string
   fields: string[]
-  /** as it is after the change; null if it is gone */
+  /** record after the change; null if it was deleted */
   record: Row | null
 }
 
@@ -26,9 +26,9 @@ const modelsListeners = new Set<() => void>()
 let stream: EventSource | undefined
 let last: string | undefined
 
-/** Tells of every change that one may see, as it happens. Returns how to stop. */
+/** Calls `listener` for every change that the user may see. Returns a function that unsubscribes. */
 export const onChange = (listener: (change: Change) => void) => added(listeners, listener)
-/** Tells that anything may have changed, because changes could not be followed. */
+/** Calls `listener` when changes may have been missed, so any data may be outdated. */
 export const onMissed = (listener: () => void) => added(missed, listener)
 export const onModels = (listener: () => void) => added(modelsListeners, listener)
 
@@ -38,8 +38,8 @@ function added<Listener>(to: Set<Listener>, listener: Listener): () => void {
 }
 
 /**
- * Follows the changes while the page can be seen. A browser keeps six connections to a service: windows that nobody looks
- * at must not take them from the others, and they go on where they were.
+ * Follows the changes while the page is visible. A browser allows six connections to a host, so hidden windows close
+ * their stream to leave them to visible ones. When shown again, they resume after the last event.
  */
 export function followChanges(): void {
   document.addEventListener('visibilitychange', attend)
@@ -72,16 +72,16 @@ function open(): void {
   let isFresh = last === undefined
   opened.onopen = () => {
     isReachable.value = true
-    // What has been read before the stream began may have changed in between; later it goes on where it was.
+    // Data read before the first stream opened may have changed since; a later stream resumes after `last`.
     if (isFresh) for (const listener of missed) listener()
     isFresh = false
   }
   opened.onerror = () => {
-    // A stream may end and be taken up again within a moment.
+    // A stream may end and reconnect within a moment, so the warning waits.
     setTimeout(() => {
       if (stream === opened && opened.readyState !== EventSource.OPEN) isReachable.value = false
     }, GRACE_MS)
-    // The browser tries again by itself, unless the service has said no: the session is over, or the number is not kept.
+    // EventSource reconnects by itself, unless the service refused: the session has ended, or `since` is too old.
     if (opened.readyState === EventSource.CLOSED && stream === opened) reopen().catch(console.error)
   }
 }
@@ -95,7 +95,7 @@ async function reopen(): Promise<void> {
       ({ data }) => data,
       () => [],
     )
-    // Roles may be others by now, and so may be who it is.
+    // The user or the roles may be different by now.
     if (by && isStill({ username: by.username, roles: by.roles })) break
   }
   attend()

@@ -7,7 +7,7 @@ type Tags = {
   ) => JSX.Element
 }
 
-/** A function per tag, checked by the compiler: `html.a({ href: '#/' }, 'Models')`. */
+/** One function per HTML tag, with typed properties: `html.a({ href: '#/' }, 'Models')`. */
 export const html = new Proxy({} as Tags, {
   get:
     (_tags, tag: string) =>
@@ -15,5 +15,5 @@ export const html = new Proxy({} as Tags, {
       h(tag, properties, ...children),
 })
 
-/** Class names, without those that do not apply. */
+/** Joins class names, without those that are false or undefined. */
 export const classes = (...names: (string | false | undefined)[]) => names.filter(Boolean).join(' ')

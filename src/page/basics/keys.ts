@@ -1,7 +1,7 @@
-/** The keyboard: one table of what each key does at the moment, for the keys themselves and for `?`. */
+/** Keyboard shortcuts: one table of the active ones, used by the key handler and by the help (`?`). */
 
 export interface Key {
-  /** as it is shown: `n`, `/`, `Ctrl+S`, `Esc` */
+  /** as displayed: `n`, `/`, `Ctrl+S`, `Esc` */
   keys: string
   does: string
   press(): void
@@ -9,7 +9,7 @@ export interface Key {
 
 const layers: Key[][] = []
 
-/** Adds keys until the returned function is called; of equal ones the last counts. */
+/** Adds shortcuts until the returned function is called; the ones added last take precedence. */
 export function addKeys(...keys: Key[]): () => void {
   layers.push(keys)
   return () => {
@@ -17,7 +17,7 @@ export function addKeys(...keys: Key[]): () => void {
   }
 }
 
-/** All that do something now. */
+/** All shortcuts that are active now. */
 export function activeKeys(): Key[] {
   const seen = new Map<string, Key>()
   for (const key of layers.toReversed().flat()) if (!seen.has(key.keys)) seen.set(key.keys, key)
@@ -29,7 +29,7 @@ export function pressed({ key, ctrlKey, metaKey, altKey }: KeyboardEvent): strin
   return ctrlKey || metaKey ? `Ctrl+${named.toUpperCase()}` : altKey ? `Alt+${named}` : named
 }
 
-/** Letters are for whoever types; what has Ctrl, and Esc, works everywhere. */
+/** In a text input, letters are text; only shortcuts with Ctrl, and Esc, work there. */
 function isTyping({ target }: Event): boolean {
   const element = target as HTMLElement
   return element.matches?.('input:not([type=checkbox]):not([type=radio]), textarea, select') ?? false
@@ -39,7 +39,7 @@ export function listenToKeys(): void {
   document.addEventListener('keydown', (event) => {
     if (event.defaultPrevented || event.isComposing) return
     const name = pressed(event)
-    // What lies over the page has the keys for itself.
+    // An open dialog or popover handles keys itself.
     const isCovered = document.querySelector('dialog:modal, .panel:popover-open') !== null
     if (isCovered || (isTyping(event) && !name.startsWith('Ctrl+') && name !== 'Esc')) return
     const key = activeKeys().find(({ keys }) => keys === name)

@@ -1,6 +1,6 @@
 import { to, withQuery } from './address.ts'
 
-/** Where somebody was in the list of a model: whoever comes back from a record finds it as they left it. */
+/** Position in the list of each model, so that a user who comes back from a record finds the list as it was. */
 
 interface Spot {
   position: number
@@ -14,7 +14,7 @@ export function rememberList(model: string, query: URLSearchParams): void {
   queries.set(model, String(query))
 }
 
-/** The address of the list, with the filters of the last time. */
+/** Address of the list, with the filters used last. */
 export const listPath = (model: string) => withQuery(to('m', model), new URLSearchParams(queries.get(model) ?? ''))
 
 const listKey = (model: string, query: URLSearchParams) => `${model}?${query}`

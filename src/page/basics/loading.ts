@@ -2,14 +2,14 @@ import { effect, useSignal, useSignalEffect } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { isReachable, Unreachable } from './api.ts'
 
-/** Something that is on its way, there, or not to be had. What was there before stays until there is something newer. */
+/** Something that is loading, loaded or failed. The previous value stays until a newer one arrives. */
 export interface Loaded<Value> {
   value?: Value
   fault?: Error
   again(): void
 }
 
-/** Loads when it is first shown, and anew when `inputs` or one of the signals that `load` reads at once has changed. */
+/** Loads at first, and again when `inputs` change or a signal changes that `load` reads synchronously. */
 export function useLoaded<Value>(load: (stop: AbortSignal) => Promise<Value>, inputs: unknown[] = []): Loaded<Value> {
   const state = useSignal<{ value?: Value; fault?: Error }>({})
   const round = useSignal(0)

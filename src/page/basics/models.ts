@@ -4,12 +4,12 @@ import { displayName, findField, isText, type Model, type Row } from '../logic/m
 import { ask, askOne } from './api.ts'
 import { onModels } from './feed.ts'
 
-/** What the service tells of its models; asked for once, and anew when they have changed. */
+/** Descriptions of the models, cached; fetched again when models have changed. */
 
 const known = new Map<string, Promise<Model>>()
 let readable: Promise<string[]> | undefined
 
-/** Grows when models have changed: whoever reads it is brought up to date. */
+/** Increases when models have changed; reading this signal makes a component or loader run again. */
 export const modelsRound = signal(0)
 
 onModels(() => {
@@ -24,19 +24,19 @@ export function modelNamed(name: string): Promise<Model> {
   if (!model) {
     model = askOne<Model>('GET', `/ws/meta/fields/${encodeURIComponent(name)}`)
     known.set(name, model)
-    // What failed is asked for again.
+    // A failed request is not cached.
     model.catch(() => known.delete(name))
   }
   return model
 }
 
-/** The names of the models whose records one may read. */
+/** Names of the models whose records the user may read. */
 export function readableModels(): Promise<string[]> {
   modelsRound.value
   readable ??= ask<string>('GET', '/ws/meta/models').then(
     ({ data }) => data,
     (error) => {
-      // What failed is asked for again.
+      // A failed request is not cached.
       readable = undefined
       throw error
     },
@@ -44,7 +44,7 @@ export function readableModels(): Promise<string[]> {
   return readable
 }
 
-/** The names of the models that one may read or create records of. */
+/** Names of the models whose records the user may read or create. */
 export async function modelNames(): Promise<string[]> {
   const [readables, creatable] = await Promise.all([
     readableModels(),
@@ -61,20 +61,20 @@ export async function fetchTotal(model: string): Promise<number> {
   return total
 }
 
-/** What a person calls the record that an id leads to. */
+/** Display name of a record, by its id. */
 export async function recordName(model: string, id: string | number): Promise<string> {
   const [about, row] = await Promise.all([modelNamed(model), askOne<Row>('GET', recordPath(model, id))])
   return displayName(row, about)
 }
 
-/** Brings a record back: one that is deleted, or with `version` and `to` an earlier version. */
+/** Restores a deleted record or, with `version` and `to`, an earlier version. */
 export const restore = (
   model: string,
   id: string | number,
   data: { version?: number; to?: number } = {},
 ): Promise<Row> => askOne<Row>('POST', recordPath(model, id, 'restore'), { body: { data } })
 
-/** Records by what people know of them: a text of the list, or the id. */
+/** Finds records by a text in one of their list fields, or by id. */
 export async function recordsLike(model: Model, text: string, limit: number, stop?: AbortSignal): Promise<Row[]> {
   const asking = stop ? { signal: stop } : {}
   const query = new URLSearchParams({ limit: String(limit), fields: shortList(model).join(',') })
@@ -91,5 +91,5 @@ export async function recordsLike(model: Model, text: string, limit: number, sto
   return [...byId, ...found.filter(({ id }) => !byId.some((row) => row.id === id))].slice(0, limit)
 }
 
-/** What names a record, and a little more to tell it from others of the same name. */
+/** Fields that name a record, and a few more to tell apart records of the same name. */
 const shortList = ({ nameField, list }: Model) => [...new Set([...(nameField ? [nameField] : []), ...list.slice(0, 3)])]

@@ -4,11 +4,11 @@ import { ask } from './api.ts'
 import { type Loaded, useLoaded } from './loading.ts'
 
 export interface Pages<Item> extends Loaded<{ items: Item[]; total: number }> {
-  /** there may be earlier ones */
+  /** loads the next portion of older items; undefined if there is none */
   more: (() => Promise<void>) | undefined
 }
 
-/** What is told newest first, a portion at a time. With another `round` it is looked at again. */
+/** A list, newest first, loaded in portions. A change of `round` loads it again. */
 export function usePages<Item>(path: string, portion: number, round = 0): Pages<Item> {
   const older = useSignal<Item[]>([])
   const cursor = useSignal<string | undefined>(undefined)

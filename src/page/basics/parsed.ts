@@ -1,4 +1,4 @@
-/** What a browser has kept may have been written by an earlier version, or by hand: what is not JSON is not there. */
+/** Parses JSON from the browser's storage; undefined if it is invalid, written by hand or by an earlier version. */
 export function parsed<Kept>(text: string | null): Kept | undefined {
   try {
     return JSON.parse(text ?? '') as Kept

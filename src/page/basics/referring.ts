@@ -2,13 +2,13 @@ import type { Field, Model } from '../logic/model.ts'
 import { ask } from './api.ts'
 import { modelNamed, modelNames, recordPath } from './models.ts'
 
-/** A field of a model that refers to another model. */
+/** A reference field, and the model it belongs to. */
 export interface Way {
   model: Model
   field: Field
 }
 
-/** The fields of all models one may read that refer to a model. */
+/** All fields that refer to a model, among the models the user may read or create. */
 export async function waysTo(name: string): Promise<Way[]> {
   const models = await Promise.all((await modelNames()).map((other) => modelNamed(other)))
   return models.flatMap((model): Way[] =>
@@ -16,10 +16,10 @@ export async function waysTo(name: string): Promise<Way[]> {
   )
 }
 
-/** Ids that one address names. */
+/** Ids per request, to limit the length of its URL. */
 const AT_ONCE = 500
 
-/** How many records refer to some by a field. */
+/** Counts the records that refer to any of `ids` by a field. */
 export async function countReferring({ model, field }: Way, ids: number[], signal?: AbortSignal): Promise<number> {
   let count = 0
   for (let from = 0; from < ids.length; from += AT_ONCE) {

@@ -5,26 +5,26 @@ export interface Person {
   roles: string[]
 }
 
-/** Who is logged in; the service has written it into the page. */
+/** The user who is logged in; the service writes it into the HTML document. */
 export const person = signal<Person | undefined>(personInPage())
 export const isAdmin = computed(() => person.value?.roles.includes('admin') ?? false)
 
-/** Whether the session has ended under one's hands: then one logs in over what is on the screen. */
+/** Whether the session has ended while the page was open; then a login dialog covers the page. */
 export const isAway = signal(false)
 
 let back: { promise: Promise<void>; resolve: () => void } | undefined
 
-/** Waits until somebody is logged in again. */
+/** Resolves when a user has logged in again. */
 export function loginAgain(): Promise<void> {
   back ??= Promise.withResolvers<void>()
   if (person.value) isAway.value = true
   return back.promise
 }
 
-/** What is kept of what was typed begins with this. */
+/** Prefix of the keys of stored drafts. */
 export const DRAFTS = 'dossier/'
 
-/** Windows share the cookie: if somebody else has logged in within one, the others are theirs as well. */
+/** All windows share the session cookie: if another user logs in within one, the others must switch too. */
 const windows = new BroadcastChannel('dossier')
 windows.onmessage = ({ data }) => {
   const here = person.value?.username
@@ -32,13 +32,13 @@ windows.onmessage = ({ data }) => {
   else if (here !== undefined || data !== '') startAnew()
 }
 
-/** Another person sees another page: nothing of the one before may stay. */
+/** Discards drafts and reloads, so that the next user sees nothing of the previous one. */
 function startAnew(): void {
   for (const key of Object.keys(sessionStorage)) if (key.startsWith(DRAFTS)) sessionStorage.removeItem(key)
   location.reload()
 }
 
-/** Who the service says it is. */
+/** Updates the user to the one that the service reports; if it is a different one, starts anew and returns false. */
 export function isStill(by: Person): boolean {
   if (person.value && person.value.username !== by.username) {
     startAnew()
@@ -58,7 +58,7 @@ export function loggedIn(by: Person): void {
   if (isStill(by)) resume()
 }
 
-/** Whatever waited for somebody to log in goes on. */
+/** Continues the requests that waited for a login. */
 function resume(): void {
   isAway.value = false
   back?.resolve()

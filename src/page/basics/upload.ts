@@ -1,7 +1,7 @@
 import { bodyIn, isReachable, newKey, pause, Refusal, Unreachable } from './api.ts'
 import { loginAgain } from './session.ts'
 
-/** The same file with the same wishes is the same request, however often it is sent: nothing is there twice. */
+/** Idempotency keys per file and URL: a repeated upload of the same file to the same URL is not executed twice. */
 const keys = new WeakMap<Blob, Map<string, string | undefined>>()
 
 function uploadKey(file: Blob, path: string): string | undefined {
@@ -13,7 +13,7 @@ function uploadKey(file: Blob, path: string): string | undefined {
 
 const IN_USE_MS = 2000
 
-/** Sends a file, and tells how far it is: that only the older way of asking can do. */
+/** Uploads a file and reports progress, which needs XMLHttpRequest: `fetch` does not report it. */
 export async function upload<Item>(path: string, file: Blob, onSent: (bytes: number) => void): Promise<Item> {
   for (;;) {
     const { status, body } = await post(path, file, uploadKey(file, path), onSent)
@@ -22,7 +22,7 @@ export async function upload<Item>(path: string, file: Blob, onSent: (bytes: num
       return (body.data as Item[])[0] as Item
     }
     const refusal = new Refusal(status, body)
-    // The browser itself may have sent it twice, after a connection broke: the first one is still at work.
+    // The browser may have repeated the request after a connection broke; the first one is still running.
     if (refusal.code === 'KEY_IN_USE') await pause(IN_USE_MS)
     else if (refusal.code === 'LOGIN_REQUIRED') await loginAgain()
     else throw refusal

@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { addKeys, type Key } from './keys.ts'
 
-/** Keys that work while a component is shown. */
+/** Adds keyboard shortcuts while a component is mounted. */
 export function useKeys(...keys: Key[]): void {
   const now = useRef(keys)
   now.current = keys

@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals'
 
-/** The one zone that all times on the page are in; it is named at its foot. */
+/** The browser's time zone. All times on the page are in one zone, which the footer names. */
 const own = Intl.DateTimeFormat().resolvedOptions().timeZone
 
 const KEY = 'dossier-zone'

@@ -1,4 +1,4 @@
-/** A look at the beginning of a CSV file: enough to ask what its columns are. The service reads all of it. */
+/** The first lines of a CSV file, enough to assign its columns to fields. The service parses the whole file. */
 export interface Peek {
   delimiter: 'comma' | 'semicolon' | 'tab'
   header: string[]
@@ -7,7 +7,7 @@ export interface Peek {
 
 const DELIMITERS = { comma: ',', semicolon: ';', tab: '\t' } as const
 
-/** The delimiter is the one that makes most columns of the first line. */
+/** Chooses the delimiter that splits the first line into the most columns. */
 export function peekAt(text: string, most: number): Peek {
   const start = text.replace(/^\uFEFF/, '')
   const candidates = Object.entries(DELIMITERS) as [Peek['delimiter'], string][]
@@ -44,7 +44,7 @@ function splitLines(text: string, delimiter: string, most: number): string[][] {
   return lines
 }
 
-/** The field that a column probably is: by its name or its title, whatever the case and the signs in between. */
+/** Guesses the field of a column by name or title, ignoring case and punctuation. */
 export function guessField(column: string, fields: { name: string; title: string }[]): string {
   const plain = (text: string) => text.toLowerCase().replace(/[^\p{L}\p{N}.]/gu, '')
   const wanted = plain(column)

@@ -1,4 +1,4 @@
-/** The command that asks for the same as the page does. */
+/** The curl command that sends the same request as the page. */
 export function curlFor(
   origin: string,
   path: string,
@@ -10,7 +10,7 @@ export function curlFor(
   return [...parts, quoted(origin + readable(path))].join(' ')
 }
 
-/** Brackets and commas may stand as they are; a person reads them more easily. */
+/** Leaves brackets, commas and asterisks unescaped, because that is easier to read; curl's `-g` allows it. */
 const readable = (path: string) =>
   path.replace(/%5B/gi, '[').replace(/%5D/gi, ']').replace(/%2C/gi, ',').replace(/%2A/gi, '*')
 

@@ -1,13 +1,13 @@
-/** A piece of a text that both have, or only one. */
+/** A piece of text that is in both versions, or in only one. */
 export interface Piece {
   text: string
   kind: 'same' | 'removed' | 'added'
 }
 
-/** Comparing takes their product: beyond it the whole text counts as changed. */
+/** Bound for the product of both word counts, which the cost grows with; above it all words count as changed. */
 const MAX_STEPS = 250_000
 
-/** What has to be taken out of one text, and put in, to make it the other: by words, for people read words. */
+/** The edits that turn one text into the other, word by word, because that is how people read. */
 export function difference(before: string, after: string): Piece[] {
   const [from, into] = [splitWords(before), splitWords(after)]
   const same = (list: string[], other: string[], turn: (list: string[], at: number) => string | undefined) => {
@@ -29,7 +29,7 @@ export function difference(before: string, after: string): Piece[] {
 
 const splitWords = (text: string) => text.match(/\s+|[\p{L}\p{N}_]+|[^\s\p{L}\p{N}_]/gu) ?? []
 
-/** The longest common run of words stays; the rest is taken out or put in. */
+/** Keeps the longest common subsequence of words; all others are removed or added. */
 function changesBetween(from: string[], into: string[]): Piece[] {
   if (from.length * into.length > MAX_STEPS)
     return [
@@ -62,7 +62,7 @@ function changesBetween(from: string[], into: string[]): Piece[] {
   return pieces
 }
 
-/** Neighbours of the same kind are one piece. */
+/** Joins neighbouring pieces of the same kind. */
 function joined(pieces: Piece[]): Piece[] {
   const result: Piece[] = []
   for (const { kind, text } of pieces) {

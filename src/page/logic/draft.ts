@@ -1,28 +1,28 @@
 import { type Field, isStamp, type Model, type Row } from './model.ts'
 import { fits, isUnchanged, type Raw, readRaw, toRaw } from './raw.ts'
 
-/** What somebody has typed into a form and not saved yet. */
+/** Unsaved input of a form. */
 export interface Draft {
-  /** the record as it was when they began; nothing for a new one */
+  /** record as it was when editing began; undefined for a new one */
   base?: Row | undefined
-  /** only what they have touched */
+  /** inputs that the user has touched, by field */
   typed: Record<string, Raw>
-  /** the zone that times were typed in, whatever the page is in by now */
+  /** time zone in which times were typed, which may differ from the page's current zone */
   zone: string
-  /** under which a new record is sent: again, it is the same one */
+  /** idempotency key of a new record, so that a retry creates no second one */
   key?: string | undefined
 }
 
-/** What stands in the input of a field. */
+/** Content of a field's input. */
 export function rawIn({ base, typed, zone }: Draft, field: Field): Raw {
   const raw = Object.hasOwn(typed, field.name) ? typed[field.name] : undefined
   return raw !== undefined && fits(field, raw) ? raw : toRaw(field, initialValue(base, field), zone)
 }
 
-/** A new record begins with the model's defaults, so that one sees them. */
+/** A new record starts with the model's defaults, so that the user sees them. */
 const initialValue = (base: Row | undefined, field: Field) => (base ? base[field.name] : field.default)
 
-/** What is typed back to what it was counts as untouched. */
+/** The draft after an input. A field that is changed back to its initial value counts as untouched. */
 export function typing(draft: Draft, field: Field, raw: Raw): Draft {
   const { [field.name]: _before, ...others } = draft.typed
   const isBack = isUnchanged(field, raw, initialValue(draft.base, field), draft.zone)
@@ -31,7 +31,7 @@ export function typing(draft: Draft, field: Field, raw: Raw): Draft {
 
 export const isTouched = ({ typed }: Draft) => Object.keys(typed).length > 0
 
-/** What was typed into fields that are gone, or have become something else, since. */
+/** Input for fields that the model no longer has, or that have another type by now. */
 export function leftOver({ typed }: Draft, fields: Field[]): { name: string; raw: Raw }[] {
   return Object.entries(typed)
     .map(([name, raw]) => ({ name, raw }))
@@ -44,7 +44,7 @@ export interface Sent {
   faults: Record<string, string>
 }
 
-/** What some inputs say, whatever it was before. */
+/** Reads all inputs of `fields`, whether they changed or not. */
 export function readAll(draft: Draft, fields: Field[]): Sent {
   const sent: Sent = { values: {}, faults: {} }
   for (const field of fields) {
@@ -56,7 +56,7 @@ export function readAll(draft: Draft, fields: Field[]): Sent {
   return sent
 }
 
-/** What is to be sent: of a change what was touched, of a new record all that is set. */
+/** The values to send: the changed ones for an update, all that are set for a new record. */
 export function changedValues(draft: Draft, fields: Field[]): Sent {
   const { base, typed, zone } = draft
   const isTyped = ({ name }: Field) => Object.hasOwn(typed, name)
@@ -68,13 +68,13 @@ export function changedValues(draft: Draft, fields: Field[]): Sent {
     )
   }
   const { values, faults } = readAll(draft, fields)
-  // A default that somebody has taken away is not wanted.
+  // A default that the user has cleared is sent as null.
   const isSent = (field: Field) => isTyped(field) || values[field.name] !== null
   const sent = fields.filter((field) => Object.hasOwn(values, field.name) && isSent(field))
   return { values: Object.fromEntries(sent.map(({ name }) => [name, values[name]])), faults }
 }
 
-/** Faults by field, as the service names them: what is inside a field belongs to it. */
+/** Assigns the service's faults to fields; a fault inside an array or object belongs to its field. */
 export function faultsByField(errors: Record<string, string>, fields: Field[]) {
   const own: Record<string, string> = {}
   const others: string[] = []
@@ -92,7 +92,7 @@ export function faultsByField(errors: Record<string, string>, fields: Field[]) {
 const titleIn = (field: Field | undefined, part: string) =>
   Object.entries(field?.properties ?? {}).find(([name]) => name === part)?.[1].title ?? part
 
-/** What somebody typed, as the beginning of another record. */
+/** Starts a new record from the input of a draft. */
 export const asNew = (draft: Draft, model: Model): Draft => ({
   zone: draft.zone,
   typed: Object.fromEntries(

@@ -1,19 +1,19 @@
 import { type Field, findField, isText, type Model } from './model.ts'
 import { formatValue } from './values.ts'
 
-/** One condition of a find, as it stands in an address: `age[gte]=18`. */
+/** A condition of a find, as it stands in the address: `age[gte]=18`. */
 export interface Filter {
-  /** the parameter's own name */
+  /** name of the URL parameter */
   parameter: string
   path: string
-  /** nothing for equals */
+  /** empty for "equals" */
   operator: string
   value: string
 }
 
-/** Parameters of a find that are no conditions. */
+/** Parameters of a find that are not conditions. */
 const OTHERS = ['sort', 'fields', 'offset', 'limit', 'after', 'expand']
-/** Looks into all texts of the list. */
+/** Searches all text fields of the model's list. */
 export const ANYWHERE = '*[like]'
 
 export function filtersIn(query: URLSearchParams): Filter[] {
@@ -24,7 +24,7 @@ export function filtersIn(query: URLSearchParams): Filter[] {
   })
 }
 
-/** A condition takes the place of one on the same field with the same operator. */
+/** Adds a condition, or replaces the one on the same field with the same operator. */
 export function withFilter(query: URLSearchParams, parameter: string, value: string): URLSearchParams {
   const next = new URLSearchParams(query)
   next.set(parameter, value)
@@ -61,18 +61,18 @@ const WORDS: Record<string, string> = {
 export const comparisonWord = (comparison: string) =>
   Object.hasOwn(WORDS, comparison) ? String(WORDS[comparison]) : comparison
 
-/** A text that is looked for as it is: `%` and `_` would stand for others. */
+/** Escapes a text for `like`, where `%` and `_` are wildcards. `plainly` is the inverse. */
 export const literally = (text: string) => text.replace(/[\\%_]/g, '\\$&')
 export const plainly = (pattern: string) => pattern.replace(/\\([\\%_])/g, '$1')
 
 const WHETHER = ['unset', 'set']
 const ORDERED = ['', 'gte', 'lte', 'gt', 'lt', 'between', 'ne', ...WHETHER]
 
-/** What people choose from: an operator, but that it is set and that it is not are two things. */
+/** The comparison that the user chooses: the operator, except that `null` is split into "is set" and "is not set". */
 export const filterComparison = ({ operator, value }: Filter) =>
   operator === 'null' ? (value === 'true' ? 'unset' : 'set') : operator
 
-/** The other way round. */
+/** Inverse of `filterComparison`: the URL parameter for a comparison. */
 export const createCondition = (path: string, comparison: string, values: string[]) =>
   WHETHER.includes(comparison)
     ? { parameter: `${path}[null]`, value: String(comparison === 'unset') }
@@ -83,13 +83,13 @@ export function fieldComparisons(field: Field): string[] {
   if (field.type === 'array' || field.type === 'object') return WHETHER
   if (field.type === 'boolean') return ['', ...WHETHER]
   if (field.reference !== undefined) return ['', 'ne', ...WHETHER]
-  // In an address commas stand between the choices.
+  // `in` separates values by commas, so it cannot be used if a choice contains one.
   if (field.enum)
     return [...(String(field.enum).split(',').length === field.enum.length ? ['in'] : ['']), 'ne', ...WHETHER]
   return isText(field) ? ['like', '', 'ne', ...WHETHER] : ORDERED
 }
 
-/** A condition in words: `Age ≥ 18`. A name is put in the place of a reference's id where it is known. */
+/** A condition in words: `Age ≥ 18`. `name` replaces the id of a reference, if known. */
 export function filterLabel(filter: Filter, model: Model, zone: string, name?: string): string {
   const { path, operator, value } = filter
   const [first = '', ...more] = path.split('.')
@@ -103,13 +103,13 @@ export function filterLabel(filter: Filter, model: Model, zone: string, name?: s
   return `${title} ${comparisonWord(operator)} ${name ?? texts.join(operator === 'between' ? ' and ' : ', ')}`
 }
 
-/** `lastName,-age` → which field, and whether it goes down. */
+/** Parses the sort order: `lastName,-age`. */
 export function sortIn(query: URLSearchParams): { field: string; descending: boolean }[] {
   const names = (query.get('sort') ?? '').split(',').filter((name) => name !== '')
   return names.map((name) => ({ field: name.replace(/^-/, ''), descending: name.startsWith('-') }))
 }
 
-/** Up, then down, then not at all. With `more` what it is sorted by already stays before it. */
+/** Cycles a field's sorting: ascending, descending, none. With `more`, existing sort keys stay before it. */
 export function sortedBy(query: URLSearchParams, field: string, more: boolean): URLSearchParams {
   const keys = sortIn(query)
   const now = keys.find((key) => key.field === field)
@@ -122,7 +122,7 @@ export function sortedBy(query: URLSearchParams, field: string, more: boolean): 
   return next
 }
 
-/** The columns of a table: those that the address names, else those of the model's list. */
+/** Columns of the table: those named in the address, or those of the model's list. */
 export function shownColumns(query: URLSearchParams, model: Model): Field[] {
   const shown = (names: string[]) =>
     names.flatMap((name) => {
@@ -133,7 +133,7 @@ export function shownColumns(query: URLSearchParams, model: Model): Field[] {
   return asked.length > 0 ? asked : shown(model.list)
 }
 
-/** What is asked of the service: what stands in the address, with the records behind references that one may read. */
+/** Query to send: that of the address, with `expand` for references to models the user may read. */
 export function findQuery(query: URLSearchParams, columns: Field[], readable: string[]): URLSearchParams {
   const asked = new URLSearchParams(query)
   asked.set('fields', columns.map(({ name }) => name).join(',') || 'id')
@@ -144,5 +144,5 @@ export function findQuery(query: URLSearchParams, columns: Field[], readable: st
 
 export const hasFilters = (query: URLSearchParams) => filtersIn(query).length > 0 || query.has(ANYWHERE)
 
-/** Whether a find goes by id through all records: then any place in it is found at once. */
+/** Whether a find lists all records by id; then the service can start at any offset without scanning. */
 export const isById = (query: URLSearchParams) => !hasFilters(query) && !query.has('sort')

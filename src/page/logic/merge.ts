@@ -1,28 +1,28 @@
 import type { Row } from './model.ts'
 
-/** What three sides made of a record: what it was, what others made of it, and what one wants to make of it. */
+/** Three-way merge of a record: its base version, the current version of others, and the user's own changes. */
 
 export interface Clash {
   field: string
   base: unknown
   theirs: unknown
   mine: unknown
-  /** who did it and when, if that is known */
+  /** author and time of the other change, if known */
   by?: string | null | undefined
   at?: string | undefined
 }
 
 export interface Merged {
-  /** what only they have changed */
+  /** fields that only others have changed, or both to the same value */
   theirs: string[]
-  /** what both have changed, to different values */
+  /** fields that both have changed, to different values */
   clashes: Clash[]
 }
 
 export const isSame = (one: unknown, other: unknown): boolean =>
   JSON.stringify(ordered(one ?? null)) === JSON.stringify(ordered(other ?? null))
 
-/** The order of what is in an object means nothing. */
+/** Sorts keys, because their order in an object does not matter. */
 function ordered(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(ordered)
   if (typeof value !== 'object' || value === null) return value
@@ -30,7 +30,7 @@ function ordered(value: unknown): unknown {
   return Object.fromEntries(entries.map(([name, inner]) => [name, ordered(inner)]))
 }
 
-/** Compares field by field. `mine` has only what one has changed; only `fields` count. */
+/** Compares field by field. `mine` holds only the user's own changes; fields not in `fields` are ignored. */
 export function merge(base: Row, theirs: Row, mine: Record<string, unknown>, fields: string[]): Merged {
   const changed = fields.filter((field) => !isSame(base[field], theirs[field]))
   const isClash = (field: string) => Object.hasOwn(mine, field) && !isSame(mine[field], theirs[field])
@@ -47,13 +47,13 @@ export function merge(base: Row, theirs: Row, mine: Record<string, unknown>, fie
   }
 }
 
-/** Fields that are never shown can clash, too: the service names them, and nobody sees their values. */
+/** Adds write-only fields that the service reports as clashes: nobody sees their values. */
 export function withHidden(clashes: Clash[], named: string[], mine: Record<string, unknown>): Clash[] {
   const hidden = named.filter((field) => Object.hasOwn(mine, field) && !clashes.some((clash) => clash.field === field))
   return [...clashes, ...hidden.map((field) => ({ field, base: undefined, theirs: undefined, mine: undefined }))]
 }
 
-/** What is sent once every clash has been decided: what one has changed, without what is left to them. */
+/** The values to send once every clash is decided: the user's own changes, without those that yield to the others'. */
 export function decided(
   mine: Record<string, unknown>,
   clashes: Clash[],

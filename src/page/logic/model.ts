@@ -1,4 +1,4 @@
-/** What the service tells of a model, as far as the page looks at it. */
+/** Descriptions of models as the service sends them, with the parts that the page uses. */
 
 export interface Schema {
   type?: string
@@ -10,7 +10,7 @@ export interface Schema {
   items?: Schema
   properties?: Record<string, Schema>
   additionalProperties?: unknown
-  /** of a field whether it is, of an object which of its parts are */
+  /** boolean for a field; for an object, the names of its required properties */
   required?: boolean | string[]
   maxLength?: number
   minimum?: number
@@ -25,9 +25,9 @@ export interface Field extends Schema {
   readOnly: boolean
   writeOnly?: boolean
   unique: boolean
-  /** the model that it refers to */
+  /** name of the referenced model */
   reference?: string
-  /** what happens to it when the record is deleted that it refers to */
+  /** effect on records with this field when the referenced record is deleted */
   onDelete?: 'restrict' | 'clear' | 'cascade'
   default?: unknown
 }
@@ -38,13 +38,13 @@ export interface Model {
   description?: string
   nameField?: string
   list: string[]
-  /** every change is kept, and can be undone */
+  /** whether every change is journalled and can be undone */
   history: boolean
   fields: Field[]
   allowed: Record<'read' | 'create' | 'update' | 'delete', boolean>
 }
 
-/** A record, or one of a list. */
+/** A record, complete or as an item of a list. */
 export interface Row {
   id: number
   version: number
@@ -53,25 +53,25 @@ export interface Row {
 
 export const findField = (model: Model, name: string) => model.fields.find((field) => field.name === name)
 
-/** Fields that can be shown. */
+/** Fields whose values may be shown. */
 export const shownFields = (model: Model) => model.fields.filter(({ writeOnly }) => !writeOnly)
 
-/** Fields that a form asks for. */
+/** Fields that a form has inputs for. */
 export const askedFields = (model: Model) => model.fields.filter(({ readOnly }) => !readOnly)
 
-/** What the service sets by itself; it stands below what people have written. */
+/** Fields that the service sets itself; shown below those that users write. */
 const STAMPS = ['id', 'version', 'createdOn', 'createdBy', 'updatedOn', 'updatedBy']
 export const isStamp = ({ name }: { name: string }) => STAMPS.includes(name)
 
-/** Numbers stand under each other by their last digit. */
+/** Whether a field is right-aligned as a number. */
 export const isNumeric = ({ type, format, reference }: Field) =>
   reference === undefined && (type === 'integer' || type === 'number' || format === 'decimal')
 
-/** What people read; dates and decimals are written as texts as well. */
+/** Whether a field is prose; dates, times and decimals are strings in JSON, too. */
 export const isText = (field: Field | undefined) =>
   field?.type === 'string' && !['date', 'date-time', 'time', 'decimal'].includes(field.format ?? '')
 
-/** What a person calls a record. */
+/** Name of a record for users: its name field, or else the first text of its list, or else its id. */
 export function displayName(row: Row, model?: Model): string {
   const named = model?.nameField === undefined ? undefined : row[model.nameField]
   if (typeof named === 'string' && named !== '') return named

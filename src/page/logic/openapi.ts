@@ -1,11 +1,11 @@
-/** What the page reads of an OpenAPI document. */
+/** An operation of the OpenAPI document, with the parts that the page uses. */
 export interface Operation {
   method: string
   path: string
   tag: string
   summary: string
   parameters: { name: string; in: string; description: string }[]
-  /** of its body, if it takes one as JSON */
+  /** example of its JSON body, if it takes one */
   example?: unknown
 }
 
@@ -53,7 +53,7 @@ export function operationsIn({ paths, components }: Document): Operation[] {
 
 const DEEPEST = 6
 
-/** Something that such a schema would take: enough to see its shape. */
+/** An example value that shows the form of a schema; it need not satisfy all constraints. */
 function schemaExample(schema: Json, schemas: Record<string, Json>, depth: number): unknown {
   if (depth > DEEPEST) return null
   const name = typeof schema.$ref === 'string' ? schema.$ref.split('/').at(-1) : undefined

@@ -1,4 +1,4 @@
-/** The service's numbers, as `/metrics` writes them. */
+/** A sample of `/metrics`, which is in the Prometheus text format. */
 export interface Sample {
   name: string
   labels: Record<string, string>
@@ -21,7 +21,7 @@ export const sumSamples = (
   where: (labels: Record<string, string>) => boolean = () => true,
 ) => samples.reduce((sum, one) => (one.name === name && where(one.labels) ? sum + one.value : sum), 0)
 
-/** How many requests took up to so many seconds, by the bounds of a histogram. */
+/** Cumulative counts by upper bound (seconds) of a histogram. */
 export function readBuckets(samples: Sample[], name: string): Map<number, number> {
   const buckets = new Map<number, number>()
   for (const { name: one, labels, value } of samples) {
@@ -32,7 +32,7 @@ export function readBuckets(samples: Sample[], name: string): Map<number, number
   return buckets
 }
 
-/** The time that a share of what came between two looks stayed under, in seconds; nothing if nothing came. */
+/** Quantile `share` of the requests between two samples, in seconds (a bucket's bound); undefined without requests. */
 export function quantile(before: Map<number, number>, after: Map<number, number>, share: number): number | undefined {
   const bounds = [...after.keys()].sort((one, other) => one - other)
   const count = (bound: number) => (after.get(bound) ?? 0) - (before.get(bound) ?? 0)

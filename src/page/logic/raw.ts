@@ -2,7 +2,7 @@ import { isSame } from './merge.ts'
 import type { Row, Schema } from './model.ts'
 import { toLocal, toUtc } from './values.ts'
 
-/** What stands in the inputs of a form, as it was typed: it becomes a value only when it is sent. */
+/** Content of an input as it was typed; converted to a value only when it is sent. */
 export type Raw = string | string[] | { [name: string]: Raw }
 
 export type Kind =
@@ -22,10 +22,10 @@ export type Kind =
 type Asked = Schema & { reference?: string }
 type Parts = Record<string, Schema>
 
-/** Texts longer than this are written in more than one line. */
+/** Texts that may be longer than this get an input of several lines. */
 const LINE = 200
 
-/** Which input is right for a value. */
+/** Kind of input for a schema. */
 export function inputKind(schema: Asked): Kind {
   if (schema.reference !== undefined) return 'reference'
   if (schema.enum || schema.const !== undefined) return 'choice'
@@ -43,14 +43,14 @@ function listKind(items: Schema): Kind {
   return items.type === 'string' || items.type === 'integer' || items.type === 'number' ? 'list' : 'json'
 }
 
-/** Only an object whose parts are all known and plain can be asked for part by part. */
+/** Only an object whose properties are all known and simple gets one input per property. */
 const isFlat = ({ properties }: Schema) =>
   properties !== undefined &&
   Object.values(properties).every((part) => !['json', 'group', 'list', 'choices'].includes(inputKind(part)))
 
 export const choices = (schema: Schema): unknown[] => schema.enum ?? [schema.const]
 
-/** Whether what was typed can stand in such an input: the model may have changed meanwhile. */
+/** Whether typed content fits the input of a schema: the model may have changed since. */
 export function fits(schema: Asked, raw: Raw): boolean {
   const kind = inputKind(schema)
   if (kind === 'list' || kind === 'choices') return Array.isArray(raw)
@@ -65,7 +65,7 @@ export function fits(schema: Asked, raw: Raw): boolean {
   return typeof raw === 'string'
 }
 
-/** A value → what stands in its input. */
+/** Converts a value to the content of its input. */
 export function toRaw(schema: Asked, value: unknown, zone: string): Raw {
   const kind = inputKind(schema)
   if (kind === 'group') {
@@ -83,7 +83,7 @@ export function toRaw(schema: Asked, value: unknown, zone: string): Raw {
   return String(value)
 }
 
-/** A name may also be that of something that every object has. */
+/** Uses `hasOwn`, because a property may be called like one that every object inherits. */
 const rawPart = (value: unknown, name: string) =>
   typeof value === 'object' && value !== null && Object.hasOwn(value, name)
     ? (value as Record<string, unknown>)[name]
@@ -92,8 +92,8 @@ const rawPart = (value: unknown, name: string) =>
 export type Read = { value: unknown } | { fault: string }
 
 /**
- * What stands in an input → a value, or why it is none. What the model thinks of it, the service says. With the value that
- * was there before, what the input cannot show of it stays.
+ * Converts the content of an input to a value, or returns why that is impossible. Whether the value satisfies the model
+ * is checked by the service. `before` supplies the parts of the previous value that the input cannot show.
  */
 export function readRaw(schema: Asked & { isRequired?: boolean }, raw: Raw, zone: string, before?: unknown): Read {
   const kind = inputKind(schema)
@@ -115,7 +115,7 @@ export function readRaw(schema: Asked & { isRequired?: boolean }, raw: Raw, zone
   }
 }
 
-/** Parts that nobody has touched stay as they were, whether the model knows them or not. */
+/** Untouched properties keep their previous value, whether the model knows them or not. */
 function parseGroup(
   schema: Asked & { isRequired?: boolean },
   raw: Record<string, Raw>,
@@ -134,7 +134,7 @@ function parseGroup(
   return { value: Object.keys(value).length === 0 && !schema.isRequired ? null : value }
 }
 
-/** Browsers know only one end of lines; a text that was written with another keeps it. */
+/** Browsers normalise line ends to LF; a text that had CRLF gets them back. */
 const keepLineEnds = (before: unknown, text: string) =>
   typeof before === 'string' && before.includes('\r\n') ? text.replace(/\r?\n/g, '\r\n') : text
 
@@ -148,7 +148,7 @@ function parseList(schema: Schema & { isRequired?: boolean }, raw: string[], kin
   return { value: items.length === 0 && !schema.isRequired ? null : items }
 }
 
-/** An empty line of a list of texts is an empty text: it stands among others. */
+/** An empty line in a list of texts is an empty text. */
 const parseItem = (items: Schema, text: string, zone: string): Read =>
   items.type === 'string' ? { value: text } : text === '' ? { fault: 'is missing' } : readRaw(items, text, zone)
 
@@ -161,7 +161,7 @@ function parseNumber(text: string, isReal: boolean): Read {
   return { value: number }
 }
 
-/** `1.50e3` and `1500` are the same: their digits without the zeros around them, and where the point is. */
+/** Normal form of a number: significant digits and a power of ten. `1.50e3` and `1500` have the same. */
 function plainDigits(text: string): string {
   const [mantissa = '', exponent = '0'] = text.toLowerCase().replace(/^[+-]/, '').split('e')
   const [whole = '', fraction = ''] = mantissa.split('.')
@@ -171,7 +171,7 @@ function plainDigits(text: string): string {
   return `${significant}e${Number(exponent) - fraction.length + digits.length - significant.length}`
 }
 
-/** Whether what stands in an input is what the record had; ends of lines are the browser's own. */
+/** Whether an input still has the record's value; line ends are ignored, because browsers normalise them. */
 export const isUnchanged = (schema: Asked, raw: Raw, before: unknown, zone: string): boolean =>
   isSame(plainLines(raw), plainLines(toRaw(schema, before, zone)))
 

@@ -1,22 +1,22 @@
 /**
- * A scroll bar over any number of rows. Browsers cannot make an element as tall as a million rows: beyond `MOST` the bar is
- * shorter than the rows would be. Then the wheel still moves by pixels, and only the bar itself by its share.
+ * Scrolling over any number of rows. Browsers limit the height of an element, so above MAX_HEIGHT the scroll bar is
+ * shorter than all rows together. The wheel then still moves by pixels, and only dragging the bar moves proportionally.
  */
 export interface Scroll {
-  /** pixels of all rows above the top edge */
+  /** pixels of rows above the top edge */
   position: number
-  /** what the browser's bar says */
+  /** `scrollTop` of the browser's element */
   bar: number
 }
 
 export interface Extent {
   rows: number
   rowHeight: number
-  /** height of what can be seen */
+  /** height of the visible area */
   view: number
 }
 
-/** Every browser can make an element as tall as this. */
+/** Every browser supports an element of this height, in pixels. */
 const MAX_HEIGHT = 8_000_000
 
 export const scrollHeight = ({ rows, rowHeight }: Extent) => Math.min(MAX_HEIGHT, rows * rowHeight)
@@ -25,12 +25,12 @@ const furthest = (extent: Extent) => Math.max(0, extent.rows * extent.rowHeight 
 const furthestBar = (extent: Extent) => Math.max(0, scrollHeight(extent) - extent.view)
 const clamp = (value: number, most: number) => Math.min(most, Math.max(0, value))
 
-/** The bar has been moved to `bar`: by a step, or by hand to somewhere else. */
+/** Handles a scroll event: a small step moves by pixels, a jump of the bar moves proportionally. */
 export function moved(from: Scroll, bar: number, extent: Extent): Scroll {
   const most = furthest(extent)
   const mostBar = furthestBar(extent)
   if (most === mostBar) return { bar, position: clamp(bar, most) }
-  // At either end of the bar one is at the end of the rows, whatever the steps have added up to.
+  // At either end of the bar the position is the first or last row, even if the steps add up to another one.
   if (bar <= 0) return { bar, position: 0 }
   if (bar >= mostBar - 1) return { bar, position: most }
   const step = bar - from.bar
@@ -38,21 +38,21 @@ export function moved(from: Scroll, bar: number, extent: Extent): Scroll {
   return { bar, position: isStep ? clamp(from.position + step, most) : (bar / mostBar) * most }
 }
 
-/** Where the bar belongs for a position: steps let it drift away. */
+/** Moves the bar to where it belongs for the position: steps make it drift. */
 export function settled({ position }: Scroll, extent: Extent): Scroll {
   const most = furthest(extent)
   const bounded = clamp(position, most)
   return { position: bounded, bar: most === 0 ? 0 : (bounded / most) * furthestBar(extent) }
 }
 
-/** Puts a row into view, with as little movement as possible. */
+/** Scrolls a row into view, with as little movement as possible. */
 export function revealing(row: number, { position }: Scroll, extent: Extent): Scroll {
   const top = row * extent.rowHeight
   const bottom = top + extent.rowHeight - extent.view
   return settled({ position: top < position ? top : Math.max(position, bottom), bar: 0 }, extent)
 }
 
-/** The rows that can be seen, with some before and after them. */
+/** Visible rows, with `margin` more before and after. */
 export function rowsInView({ position }: Scroll, { rows, rowHeight, view }: Extent, margin: number) {
   const first = Math.max(0, Math.floor(position / rowHeight) - margin)
   const end = Math.min(rows, Math.ceil((position + view) / rowHeight) + margin)

@@ -1,6 +1,6 @@
 import type { Schema } from './model.ts'
 
-/** How values are written for people. */
+/** Formats values for display. */
 
 export const NOTHING = '–'
 
@@ -16,7 +16,7 @@ export function formatValue(schema: Schema, value: unknown, zone: string): strin
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
 
-/** Larger first and to the second, so that two of them compare at a glance: `2026-11-15 23:05:09`. */
+/** Year first and with seconds, so that two times compare at a glance: `2026-11-15 23:05:09`. */
 export function momentIn(iso: string, zone: string): string {
   const moment = new Date(iso)
   if (Number.isNaN(moment.getTime())) return iso
@@ -39,22 +39,22 @@ function partsIn(moment: Date, zone: string): Record<string, string> {
   return { ...parts, year: String(parts.year).padStart(4, '0') }
 }
 
-/** Times of day have no date, and so no zone but the one that they were written in: that is UTC. */
+/** A time of day has no date, so it cannot be converted to another zone: it stays in UTC. */
 const timeIn = (text: string) => `${text.replace(/(?:\.000)?Z$/, '')} UTC`
 
-/** As an input of the kind `datetime-local` takes it; the milliseconds only if there are some. */
+/** Format of a `datetime-local` input; with milliseconds only if they are not zero. */
 export function toLocal(iso: string, zone: string): string {
   const ms = new Date(iso).getUTCMilliseconds()
   return momentIn(iso, zone).replace(' ', 'T') + (ms > 0 ? `.${String(ms).padStart(3, '0')}` : '')
 }
 
-/** What such an input gives → UTC. Where the clock is turned, the earlier of two moments. */
+/** Value of a `datetime-local` input → UTC. Where clocks go back, one of two moments; which one varies by zone. */
 export function toUtc(local: string, zone: string): string {
   const asUtc = new Date(`${local}Z`)
   if (Number.isNaN(asUtc.getTime())) return local
-  /** what a clock there shows, as if it were UTC */
+  /** local time at a moment, as if it were UTC */
   const clockAt = (moment: Date) => Date.parse(`${momentIn(moment.toISOString(), zone).replace(' ', 'T')}Z`)
-  // The offset at the moment itself may be another than at the same hour of UTC.
+  // The second round corrects the offset: the first one used that of the same clock time in UTC.
   let moment = asUtc.getTime()
   for (let round = 0; round < 2; round++) {
     const whole = Math.floor(moment / 1000) * 1000
@@ -63,7 +63,7 @@ export function toUtc(local: string, zone: string): string {
   return new Date(moment).toISOString()
 }
 
-/** How long ago, roughly: what counts is whether it was minutes or months. */
+/** Rough age, in its largest unit: users want to know whether it was minutes or months. */
 export function formatAge(iso: string, now: number): string {
   const seconds = Math.max(0, (now - Date.parse(iso)) / 1000)
   const [size, unit] = UNITS.find(([length]) => seconds >= length) ?? [1, 'second']
@@ -85,7 +85,7 @@ export function formatSize(bytes: number): string {
   return `${(bytes / 1000 ** step).toFixed(step === 0 ? 0 : 1)} ${units[step]}`
 }
 
-/** With a thin space between thousands, whatever the language. */
+/** Groups thousands by a narrow space, independent of the language. */
 export const formatCount = (count: number) => String(count).replace(/\B(?=(\d{3})+$)/g, '\u202f')
 
 export const plural = (count: number, one: string, many = `${one}s`) =>

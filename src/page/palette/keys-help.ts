@@ -9,7 +9,7 @@ const IN_TABLES = [
   { keys: 'Space', does: 'select it; with Shift, up to it' },
 ]
 
-/** What the keyboard does just now. */
+/** Help on the keyboard shortcuts that are active now. */
 export const Keys = ({ onClose }: { onClose(): void }) =>
   h(
     Dialog,

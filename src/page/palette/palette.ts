@@ -16,12 +16,12 @@ interface Target {
 }
 
 const TYPED_MS = 150
-/** Records of each model, and models that are looked into: the one that one is at comes first. */
+/** Results per model, and number of models searched, the current one first. */
 const RECORDS = 4
 const MODELS = 6
 const SHOWN = 12
 
-/** Everything by its name: models, records, and what can be done. */
+/** Command palette: finds models, records and actions by name. */
 export function Palette({ onClose }: { onClose(): void }) {
   const text = useSignal('')
   const active = useSignal(0)

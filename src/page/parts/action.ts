@@ -8,7 +8,7 @@ interface ActionProperties {
   children?: ComponentChildren
 }
 
-/** A button that does something which takes a moment: once at a time, and what goes wrong is told beside it. */
+/** A button for an asynchronous action. It is disabled while the action runs, and shows errors beside itself. */
 export function Action({ run, class: name, children }: ActionProperties) {
   const isBusy = useSignal(false)
   const fault = useSignal<string | undefined>(undefined)

@@ -10,21 +10,21 @@ import { formatValue, NOTHING } from '../logic/values.ts'
 interface CellProperties {
   field: Field
   value: unknown
-  /** as text alone, where a link would be inside of another */
+  /** shows text only, for cells that are inside a link already */
   plain?: boolean
 }
 
-/** A value for people: references by name, times in the page's zone. */
+/** A value for display: references by name, times in the page's zone. */
 export function Cell({ field, value, plain }: CellProperties) {
   if (field.reference !== undefined && typeof value === 'object' && value !== null)
     return h(Referred, { model: field.reference, row: value as Row, plain })
-  // Of a record that one may not read only the number is known.
+  // Only the id is known of a record that the user may not read.
   if (field.reference !== undefined && typeof value === 'number')
     return html.span({ title: 'out of your reach' }, `#${value}`)
   const text = formatValue(field, value, zone.value)
   if (text === NOTHING) return html.span({ class: 'nothing', 'aria-label': 'nothing' }, NOTHING)
   if (!plain && field.format === 'email') return html.a({ href: `mailto:${encodeURI(text)}` }, text)
-  // Only what leads to another page: a script may be written as an address, too.
+  // Only http and https: a `javascript:` URI would run a script.
   if (!plain && field.format === 'uri' && /^https?:\/\//i.test(text))
     return html.a({ href: text, rel: 'noreferrer noopener', target: '_blank' }, text)
   return html.span(null, text)
@@ -36,7 +36,7 @@ interface ReferredProperties {
   plain?: boolean | undefined
 }
 
-/** A record that another one refers to. */
+/** A referenced record, shown by its name. */
 export function Referred({ model: name, row, plain }: ReferredProperties) {
   const { value: model } = useLoaded(() => modelNamed(name), [name])
   const text = displayName(row, model)

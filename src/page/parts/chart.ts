@@ -2,9 +2,9 @@ import { html } from '../basics/html.ts'
 
 interface ChartProperties {
   title: string
-  /** the newest last; what is not known leaves a gap */
+  /** newest last; undefined values are left out */
   values: (number | undefined)[]
-  /** how many there is room for */
+  /** number of values that fit */
   room: number
   format(value: number): string
 }
@@ -12,7 +12,7 @@ interface ChartProperties {
 const WIDTH = 240
 const HEIGHT = 48
 
-/** A small line of how something went, with what it is now. */
+/** A small line chart with its latest value. */
 export function Chart({ title, values, room, format }: ChartProperties) {
   const known = values.filter((value) => value !== undefined)
   const most = Math.max(...known, 0) || 1

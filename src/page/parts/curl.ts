@@ -4,7 +4,7 @@ import { to } from '../basics/address.ts'
 import { html } from '../basics/html.ts'
 import { Dialog } from './dialog.ts'
 
-/** The command that does the same, to be copied. */
+/** Dialog with a curl command to copy. */
 export const Curl = ({ command, onClose }: { command: string; onClose(): void }) =>
   h(
     Dialog,
@@ -18,7 +18,7 @@ export const Curl = ({ command, onClose }: { command: string; onClose(): void })
     ),
   )
 
-/** A text that is there to be copied. */
+/** A text with a copy button. */
 export function Copyable({ text }: { text: string }) {
   const isCopied = useSignal(false)
   return html.div(
@@ -28,7 +28,7 @@ export function Copyable({ text }: { text: string }) {
       {
         type: 'button',
         onClick: async ({ currentTarget }: { currentTarget: HTMLElement }) => {
-          // Browsers let pages copy only over HTTPS and on the own machine: else one does it by hand.
+          // Without HTTPS (except on localhost) there is no clipboard API; the selected text can be copied by hand.
           getSelection()?.selectAllChildren(currentTarget.previousElementSibling as Element)
           await navigator.clipboard?.writeText(text)
           isCopied.value = navigator.clipboard !== undefined

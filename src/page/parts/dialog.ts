@@ -5,16 +5,15 @@ import { classes, html } from '../basics/html.ts'
 interface DialogProperties {
   title: string
   children?: ComponentChildren
-  /** wide enough for a table */
   wide?: boolean
   onClose(): void
 }
 
-/** The browser's own dialog: focus stays inside, Esc closes it, and what is behind is out of reach. */
+/** Uses the browser's modal dialog: focus stays inside, Esc closes it, and the page behind is inert. */
 export function Dialog({ title, children, wide, onClose }: DialogProperties) {
   const element = useRef<HTMLDialogElement>(null)
   const heading = useId()
-  // Before the next key is pressed: it is meant for the dialog.
+  // A layout effect opens the dialog at once, so that the next key press goes to it.
   useLayoutEffect(() => {
     const before = document.activeElement as HTMLElement | null
     element.current?.showModal()
@@ -29,7 +28,7 @@ export function Dialog({ title, children, wide, onClose }: DialogProperties) {
         event.preventDefault()
         onClose()
       },
-      // A browser closes a dialog after some more presses of Esc, whatever it is told: what has to be answered stays.
+      // Browsers close a dialog after repeated Esc even if `cancel` is prevented; one that must be answered reopens.
       onClose: () => {
         onClose()
         setTimeout(() => {
@@ -54,7 +53,7 @@ interface ConfirmProperties {
   onClose(): void
 }
 
-/** Asks before something is done that others will notice. */
+/** Asks for confirmation before an action that affects other users. */
 export const Confirm = ({ title, text, action, onConfirm, onClose }: ConfirmProperties) =>
   h(
     Dialog,

@@ -8,7 +8,7 @@ interface Along extends Way {
   count: number
 }
 
-/** What is said before records are deleted: what goes along with them, and what of all that can be brought back. */
+/** Warning before a deletion: which other records are deleted or changed with it, and whether it can be undone. */
 export function GoingAlong({ model, ids }: { model: Model; ids: number[] }) {
   const { value: along, fault } = useLoaded((stop) => goingAlong(model.model, ids, stop), [model.model, ids])
   const ending = model.history

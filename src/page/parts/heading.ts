@@ -4,15 +4,15 @@ import { html } from '../basics/html.ts'
 
 interface HeadingProperties {
   title: string
-  /** beside it, smaller */
+  /** shown smaller, beside the title */
   about?: string | undefined
-  /** one step up */
+  /** link to the parent place */
   back?: { href: string; text: string }
-  /** what can be done here */
+  /** buttons and links of the place */
   children?: ComponentChildren
 }
 
-/** The title of a place, and of the window. */
+/** Title of a place and of the window. */
 export function Heading({ title, about, back, children }: HeadingProperties) {
   useEffect(() => {
     document.title = `${title} · Dossier`

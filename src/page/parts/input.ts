@@ -17,7 +17,7 @@ export interface InputProperties {
   onRaw(raw: Raw): void
 }
 
-/** The input for a value, by what the model says of it. The browser checks nothing: the service does, and says why. */
+/** Input for a value, chosen by its schema. The browser validates nothing: the service does, and gives the reasons. */
 export function Input(properties: InputProperties): JSX.Element {
   const { schema, raw, id, label, isRequired, isSecret, isInvalid, describedBy, onRaw } = properties
   const kind = inputKind(schema)
@@ -49,7 +49,7 @@ export function Input(properties: InputProperties): JSX.Element {
   if (kind === 'choices') return checks(schema, raw as string[], properties)
   if (kind === 'list') return list(schema, raw as string[], properties)
   if (kind === 'group') return group(properties)
-  // A line of text cannot show that there are several.
+  // A single-line input would drop the line breaks.
   if (kind === 'json' || kind === 'long' || (kind === 'text' && /[\r\n]/.test(text)))
     return html.textarea({
       ...common,
@@ -61,7 +61,7 @@ export function Input(properties: InputProperties): JSX.Element {
     })
   return html.input({
     ...common,
-    // One of several, which the compiler wants to know beforehand.
+    // One of several types; the cast is needed because preact's types expect a single literal.
     type: (isSecret ? 'password' : kind === 'date' ? 'date' : kind === 'moment' ? 'datetime-local' : 'text') as 'text',
     autocomplete: isSecret ? 'new-password' : 'off',
     inputMode:
@@ -82,13 +82,13 @@ const EXAMPLES: Record<string, string> = {
 
 type OnRaw = (raw: Raw) => void
 
-/** Nothing is a choice, too; whether it may be, the service says. */
+/** Always offers an empty choice; the service decides whether that is allowed. */
 const select = (common: object, value: string, onRaw: OnRaw, options: [string, string][]) =>
   html.select(
     { ...common, onChange: ({ currentTarget }) => onRaw(currentTarget.value) },
     html.option({ value: '', selected: value === '' }, ''),
     options.map(([raw, text]) => html.option({ key: raw, value: raw, selected: raw === value }, text)),
-    // What stands there from before the model changed.
+    // A value from before the model changed.
     value !== '' &&
       !options.some(([raw]) => raw === value) &&
       html.option({ value, selected: true }, `${value} (no longer allowed)`),
@@ -143,7 +143,7 @@ function list(schema: Schema, raw: string[], { id, label, onRaw }: InputProperti
         onClick: ({ currentTarget }) => {
           const { parentElement } = currentTarget
           onRaw([...raw, ''])
-          // Once it is there, the new line is where one goes on.
+          // Focuses the new line once it is rendered.
           setTimeout(() => parentElement?.querySelector<HTMLElement>('.line:nth-last-child(2) input')?.focus())
         },
       },
@@ -175,7 +175,7 @@ function group({ schema, raw, id, label, onRaw }: InputProperties) {
   )
 }
 
-/** What cannot be seen from an input itself. */
+/** Hint for what the input itself does not show. */
 export function inputHint(schema: Schema, zone: string): string | undefined {
   if (schema.format === 'date-time') return `in ${zone}`
   return inputKind(schema) === 'json' ? 'as JSON' : undefined

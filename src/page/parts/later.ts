@@ -5,7 +5,7 @@ import { Empty } from './message.ts'
 
 const coming: (() => Promise<unknown>)[] = []
 
-/** A part of the page that a first visit does not need: it comes when it is first shown, or when there is nothing else to do. */
+/** A component that the first visit does not need: loaded when it is first rendered, or when the page is idle. */
 export function later<Properties extends object>(
   load: () => Promise<ComponentType<Properties>>,
 ): ComponentType<Properties> {
@@ -23,11 +23,11 @@ export function later<Properties extends object>(
   }
 }
 
-/** Brings what may be needed next. */
+/** Preloads the components that may be needed next. */
 export function bringTheRest(): void {
   const next = () => {
     const load = coming.shift()
-    // What cannot be had now is asked for again when it is shown.
+    // After a failure preloading stops; the component is loaded again when it is rendered.
     if (load) load().then(next, () => undefined)
   }
   setTimeout(next, IDLE_MS)

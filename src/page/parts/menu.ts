@@ -8,7 +8,7 @@ interface MenuProperties {
   children?: ComponentChildren
 }
 
-/** A button that opens a small panel: the browser's own popover, which closes by Esc and by a click elsewhere. */
+/** A button with the browser's popover, which closes on Esc and on a click elsewhere. */
 export function Menu({ label, class: more, children }: MenuProperties) {
   const id = useId()
   return html.div(
@@ -20,7 +20,7 @@ export function Menu({ label, class: more, children }: MenuProperties) {
         popover: 'auto',
         class: 'panel',
         style: { positionAnchor: `--${id}` },
-        // Whoever has chosen is done.
+        // Closes after a choice.
         onClick: ({ target, currentTarget }) => {
           if ((target as Element).closest('a, .closes')) currentTarget.hidePopover()
         },

@@ -3,15 +3,15 @@ import { to } from '../basics/address.ts'
 import { html } from '../basics/html.ts'
 import type { Loaded } from '../basics/loading.ts'
 
-/** A place with nothing in it, and what to do about it. */
+/** Message for an empty place, with hints what to do. */
 export const Empty = (title: string, ...children: ComponentChildren[]) =>
   html.div({ class: 'empty' }, html.h1(null, title), ...children)
 
-/** The same below another heading. */
+/** Like `Empty`, for a part of a page that has its own heading. */
 export const EmptyPart = (title: string, ...children: ComponentChildren[]) =>
   html.div({ class: 'empty' }, html.h2(null, title), ...children)
 
-/** Shows what has been loaded; else why not, with a way to try again. */
+/** Renders loaded data; while loading or after an error, a message with a button to retry. */
 export function shown<Value>(loaded: Loaded<Value>, view: (value: Value) => JSX.Element): JSX.Element {
   if (loaded.value !== undefined) return view(loaded.value)
   if (!loaded.fault) return html.p({ class: 'waiting', role: 'status' }, 'Loading…')
@@ -22,5 +22,5 @@ export function shown<Value>(loaded: Loaded<Value>, view: (value: Value) => JSX.
   )
 }
 
-/** Faults of what was sent, above a form. */
+/** Error message above a form. */
 export const Fault = (text: ComponentChildren) => html.div({ class: 'fault', role: 'alert' }, text)

@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals'
 
-/** Whether the window is as narrow as a phone. */
+/** Matches windows as narrow as a phone. */
 const query = matchMedia('(max-width: 640px)')
 
 export const isNarrow = signal(query.matches)

@@ -2,7 +2,7 @@ import { signal } from '@preact/signals'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { html } from '../basics/html.ts'
 
-/** What has just happened, in a corner; an undo may belong to it. */
+/** A short notice in a corner of the page, with an optional action such as undo. */
 interface Notice {
   number: number
   text: string
@@ -25,7 +25,7 @@ export function complain(error: unknown): void {
 
 function add(notice: Notice): void {
   notices.value = [...notices.value.slice(-3), notice]
-  // What went wrong stays until somebody has seen it.
+  // Errors stay until they are dismissed.
   if (notice.kind === 'done') setTimeout(() => dismiss(notice), SHOWN_MS)
 }
 
@@ -35,7 +35,7 @@ function dismiss(notice: Notice): void {
 
 export function Notices() {
   const element = useRef<HTMLDivElement>(null)
-  // Each time anew, so that they lie over whatever dialog has been opened since.
+  // The popover is reopened for each change, so that it lies above dialogs opened since.
   useLayoutEffect(() => {
     element.current?.hidePopover()
     if (notices.value.length > 0) element.current?.showPopover()

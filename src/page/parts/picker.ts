@@ -6,9 +6,9 @@ import { modelNamed, recordName, recordsLike } from '../basics/models.ts'
 import { displayName, type Row } from '../logic/model.ts'
 
 interface PickerProperties {
-  /** the model that is referred to */
+  /** the referenced model */
   model: string
-  /** an id, or nothing */
+  /** an id, or empty */
   value: string
   label: string
   id?: string
@@ -20,7 +20,7 @@ interface PickerProperties {
 const TYPED_MS = 150
 const SHOWN = 8
 
-/** Finds the record that is meant by its name. */
+/** Combobox that finds a record by its name or id. */
 export function Picker({ model: name, value, label, id, describedBy, isInvalid, onValue }: PickerProperties) {
   const list = useId()
   const typed = useSignal<string | undefined>(undefined)
@@ -96,11 +96,11 @@ export function Picker({ model: name, value, label, id, describedBy, isInvalid, 
       placeholder: model.fault ? 'Id' : `Find by name or id`,
       value: typed.value ?? chosen.value ?? (value === '' ? '' : `#${value}`),
       onInput: ({ currentTarget }) => {
-        // Of a model that one may not read only the ids can be written.
+        // If the model cannot be read, the user can only type an id.
         if (model.fault) onValue(currentTarget.value)
         else {
           typed.value = currentTarget.value
-          // What was found for fewer letters is not what is meant.
+          // Results for the previous text no longer apply.
           found.value = undefined
         }
       },
@@ -126,7 +126,7 @@ export function Picker({ model: name, value, label, id, describedBy, isInvalid, 
               role: 'option',
               'aria-selected': index === active.value,
               class: classes(index === active.value && 'active'),
-              // Before the input loses the focus, which closes the list.
+              // `mousedown` comes before the input loses focus, which closes the list.
               onMouseDown: (event: Event) => {
                 event.preventDefault()
                 choose(row)

@@ -11,7 +11,7 @@ interface TextFieldProperties {
   fault?: string | undefined
 }
 
-/** A labelled line of text, for forms that no model describes. */
+/** A labelled text input, for forms that are not built from a model. */
 export function TextField({ label, text, type = 'text', autocomplete = 'off', hint, fault }: TextFieldProperties) {
   const id = useId()
   return html.div(
@@ -19,7 +19,7 @@ export function TextField({ label, text, type = 'text', autocomplete = 'off', hi
     html.label({ class: 'name', for: id }, label),
     html.input({
       id,
-      // One of several, which the compiler wants to know beforehand.
+      // One of two types; the cast is needed because preact's types expect a single literal.
       type: type as 'text',
       autocomplete,
       'aria-describedby': hint === undefined && fault === undefined ? undefined : `${id}-note`,

@@ -18,11 +18,11 @@ interface Token {
   createdOn: string
   expires: string
   lastUsed: string | null
-  /** only of one that has just been made */
+  /** only in the answer that creates it */
   token?: string
 }
 
-/** Tokens for scripts, of oneself or of somebody: made, shown once, and ended. */
+/** API tokens of the user or of another one: lists, creates and ends them. */
 export function Tokens({ path }: { path: string }) {
   const loaded = useLoaded(async () => (await ask<Token>('GET', path)).data, [path])
   const name = useSignal('')

@@ -12,7 +12,7 @@ interface ValueProperties {
   value: unknown
 }
 
-/** A value as text alone; of a reference the name of what it leads to. */
+/** A value as plain text; a reference as the name of its record. */
 export function Value({ field, value }: ValueProperties) {
   if (field?.reference !== undefined && typeof value === 'number')
     return h(Named, { model: field.reference, id: value })
@@ -30,7 +30,7 @@ interface DifferenceProperties {
   after: unknown
 }
 
-/** What became of a value: in texts the words that changed are marked, everything else is taken as a whole. */
+/** Before and after of a value. Texts are compared word by word, other values as a whole. */
 export function Difference({ field, before, after }: DifferenceProperties) {
   const isNothing = (value: unknown) => value === null || value === undefined
   if (isText(field) && typeof before === 'string' && typeof after === 'string')

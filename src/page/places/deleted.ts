@@ -21,7 +21,7 @@ interface Deletion extends Row {
 
 const PORTION = 40
 
-/** The model's deleted records: each can be brought back. */
+/** Deleted records of a model, each with a button to restore it. */
 export function Deleted({ model }: { model: Model }) {
   const pages = usePages<Deletion>(recordPath(model.model, 'deleted'), PORTION)
   useKeys({ keys: 'Esc', does: 'back to the list', press: () => go(listPath(model.model)) })

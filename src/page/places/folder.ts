@@ -24,7 +24,7 @@ interface ModelsFolder {
   passedOver: string[]
 }
 
-/** What the files in the folder would do to the data, before they do it. */
+/** Preview of the changes that the files of the models folder would make to the tables. */
 export function Folder({ standing }: { standing: string }) {
   const loaded = useLoaded(() => {
     modelsRound.value
@@ -84,7 +84,7 @@ function Told({ report }: { report: Report }) {
   )
 }
 
-/** Where a refusal names records one gets there by a click. */
+/** Turns the record ids that a refusal names into links. */
 function linked(refusal: string, model: string) {
   const [before = '', ids, after = ''] = refusal.split(/\brecords? ((?:\d+(?:, | and )?)+)/)
   if (ids === undefined) return refusal

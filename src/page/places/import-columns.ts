@@ -4,14 +4,14 @@ import type { Peek } from '../logic/csv.ts'
 import type { Field } from '../logic/model.ts'
 import { formatSize, plural } from '../logic/values.ts'
 
-/** A file with what a look at it tells, and what its columns are. */
+/** The chosen file, its first lines, and the field assigned to each column. */
 export interface Chosen {
   file: File
   peek: Peek
   columns: string[]
 }
 
-/** Where a file is put down. */
+/** Drop area and file input. */
 export function Drop({ onFile }: { onFile(file: File | undefined): void }) {
   const isOver = useSignal(false)
   return html.label(
@@ -45,7 +45,7 @@ interface ColumnsProperties {
   onColumns(columns: string[]): void
 }
 
-/** Which column is which field. */
+/** Table to assign columns to fields. */
 export const Columns = ({ chosen: { file, peek, columns }, fields, onColumns }: ColumnsProperties) =>
   html.div(
     { class: 'scrolls', tabIndex: 0, role: 'region', 'aria-label': 'Columns of the file' },
@@ -85,7 +85,7 @@ export const Columns = ({ chosen: { file, peek, columns }, fields, onColumns }: 
                       key: field.name,
                       value: field.name,
                       selected: columns[index] === field.name,
-                      // A field has one value.
+                      // Each field can be assigned to only one column.
                       disabled: columns[index] !== field.name && columns.includes(field.name),
                     },
                     field.title,

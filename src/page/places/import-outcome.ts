@@ -11,7 +11,7 @@ export interface Counts {
   unchanged: number
 }
 
-/** How far a file is: on its way, being checked, or being written. */
+/** Progress of an import: upload, check, write. */
 export const Progress = ({
   sent,
   written,
@@ -38,7 +38,7 @@ export const Progress = ({
     ),
   )
 
-/** By line and field, as far as the service tells them. */
+/** Faults by line and field, as many as the service reports. */
 export function Faults({ fault }: { fault: Error }) {
   const errors = fault instanceof Refusal ? Object.entries(fault.errors) : []
   return Fault([
@@ -54,7 +54,7 @@ export function Faults({ fault }: { fault: Error }) {
   ])
 }
 
-/** What would come of it, or has. */
+/** Counts of an import, or of its dry run. */
 export const Result = ({ counts, isDry, model }: { counts: Counts; isDry: boolean; model: Model }) =>
   html.div(
     { class: 'others', role: 'status' },

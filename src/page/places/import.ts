@@ -25,7 +25,7 @@ const MORE: Pick<Field, 'name' | 'title'>[] = [
   { name: 'version', title: 'Version' },
 ]
 
-/** A file of records: what its columns are, what would come of it, and then in it goes. */
+/** Imports a CSV file: assign columns, check with a dry run, then import. */
 export function Import({ model }: { model: Model }) {
   const chosen = useSignal<Chosen | undefined>(undefined)
   const key = useSignal('')
@@ -43,7 +43,7 @@ export function Import({ model }: { model: Model }) {
     },
     [],
   )
-  // Rows that have been written are told of as all changes are.
+  // Counts written rows by the feed, which reports them like all changes.
   useEffect(
     () =>
       onChange((change) => {
@@ -73,7 +73,7 @@ export function Import({ model }: { model: Model }) {
       const counts = await upload<Counts>(`${recordPath(model.model, 'import')}?${query}`, file, (sent) => {
         if (progress.value) progress.value = { ...progress.value, sent }
       })
-      // Another file may have been chosen meanwhile.
+      // The user may have chosen another file meanwhile.
       if (chosen.value?.file === file) result.value = { counts, isDry }
       if (isLeft.current)
         tell(`The import is done: ${plural(counts.created, 'new record')}, ${counts.updated} changed.`)

@@ -9,16 +9,16 @@ import { Fault } from '../parts/message.ts'
 
 interface LoginProperties {
   title: string
-  /** over what is on the screen, which stays as it is */
+  /** shown as a dialog over the current page, which stays as it is */
   isOver?: boolean
 }
 
-/** Who is there? Afterwards one is where one was. */
+/** Login form; the page stays at its current place. */
 export function Login({ title, isOver }: LoginProperties) {
   if (isOver)
     return h(
       Dialog,
-      // Without logging in there is nothing behind it to go back to.
+      // The dialog cannot be closed without logging in: the page behind needs a session.
       { title, onClose: () => undefined },
       html.p(null, 'Log in again: what you have typed is still there, and you go on where you were.'),
       h(LoginForm, null),

@@ -21,7 +21,7 @@ interface Session {
   current: boolean
 }
 
-/** What everybody may know and change about themselves. */
+/** The user's own password, sessions and tokens. */
 export function Me() {
   const { username, roles } = person.value ?? { username: '', roles: [] }
   return html.article(

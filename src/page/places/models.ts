@@ -20,7 +20,7 @@ const EXAMPLE = `{
   "nameField": "name"
 }`
 
-/** What there is. */
+/** All models that the user may use. */
 export function Models() {
   return shown(useLoaded(modelNames), (names) =>
     names.length === 0

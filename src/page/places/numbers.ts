@@ -14,7 +14,7 @@ interface Look {
 const EVERY_MS = 2000
 const ROOM = 60
 
-/** Rates, latencies and storage, as they are while somebody looks. */
+/** Live charts of rates, latencies and storage. */
 export function Numbers() {
   const looks = useSignal<Look[]>([])
   useEffect(() => {
@@ -24,7 +24,7 @@ export function Numbers() {
       const samples = samplesIn(await response.text())
       looks.value = [...looks.value.slice(-ROOM), { at: performance.now(), samples }]
     }
-    // What cannot be read now is left out of the picture; the next look comes soon.
+    // A failed read leaves a gap in the charts; the next one follows soon.
     const look = () => void read().catch(() => {})
     look()
     const timer = setInterval(look, EVERY_MS)

@@ -26,7 +26,7 @@ export interface User {
 const userPath = (username: string) => `/ws/users/${encodeURIComponent(username)}`
 const rolesIn = (text: string) => text.split(',').flatMap((role) => role.trim() || [])
 
-/** The people, for admins. */
+/** User administration, for admins. */
 export function People() {
   const loaded = useLoaded(async () => (await ask<User>('GET', '/ws/users')).data)
   const open = useSignal<User | 'new' | undefined>(undefined)
@@ -207,7 +207,7 @@ function Change({ user, onClose }: { user: User; onClose(): void }) {
   )
 }
 
-/** Why the last admin cannot be let go, and what to do. */
+/** Adds advice to the refusal to remove or disable the last admin. */
 function explained(error: unknown): never {
   if (!isRefusal(error, 'LAST_ADMIN')) throw error
   throw new Error(`${error.message} Nobody could change anything here any more: make somebody else an admin first.`)

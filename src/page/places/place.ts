@@ -24,7 +24,7 @@ const FOR_ADMINS: { [name: string]: ComponentType } = {
   state: later(async () => (await import('./state.ts')).State),
 }
 
-/** What the address says. */
+/** Renders the place that the address names. */
 export function Place() {
   const [first, ...more] = place.value.path
   if (first === undefined) return h(Models, null)

@@ -9,7 +9,7 @@ import { Copyable } from '../parts/curl.ts'
 import { Heading } from '../parts/heading.ts'
 import { shown } from '../parts/message.ts'
 
-/** How programs ask for the same, made from the document that the service publishes. */
+/** API reference, built from the OpenAPI document of the service. */
 export function Reference() {
   const wanted = useSignal('')
   const loaded = useLoaded(async () => operationsIn((await ask('GET', '/openapi.json')) as unknown as Document))
@@ -45,7 +45,7 @@ export function Reference() {
   )
 }
 
-/** What is inside is made only when somebody looks. */
+/** An operation; its details are rendered only while it is open. */
 function Described({ operation }: { operation: Operation }) {
   const isOpen = useSignal(false)
   const { method, path, summary, parameters, example } = operation

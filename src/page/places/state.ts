@@ -24,7 +24,7 @@ interface Backup {
   at: string
 }
 
-/** How the service stands, for admins. */
+/** State of the service, for admins. */
 export const State = () =>
   html.article(
     { class: 'record' },
@@ -37,7 +37,7 @@ export const State = () =>
 
 const LOOK_MS = 5000
 
-/** Whether what is served is what the folder says. */
+/** Whether the served models match the models folder. */
 function Standing() {
   const round = useSignal(0)
   useEffect(() => {
@@ -67,7 +67,7 @@ function Standing() {
               why.map((reason) => html.li({ key: reason }, reason)),
             ),
           ),
-      // Whenever that changes, so does what the files would do.
+      // A change of the status means that the preview in `Folder` is outdated, too.
       h(Folder, { standing: JSON.stringify([current, since, why]) }),
     ),
   )

@@ -11,13 +11,13 @@ import { Difference, Value } from '../parts/value.ts'
 interface ConflictProperties {
   model: Model
   clashes: Clash[]
-  /** what only they have changed */
+  /** fields that only others have changed */
   theirs: string[]
   onDecided(choice: Record<string, 'mine' | 'theirs'>): void
   onClose(): void
 }
 
-/** Two people have changed the same fields: whoever saves last decides, field by field, with all three values in sight. */
+/** Dialog for fields that two users have changed: whoever saves last chooses per field, seeing all three values. */
 export function Conflict({ model, clashes, theirs, onDecided, onClose }: ConflictProperties) {
   const choice = useSignal<Record<string, 'mine' | 'theirs'>>({})
   const isReady = clashes.every(({ field }) => choice.value[field] !== undefined)
@@ -73,7 +73,7 @@ function Choice({ clash, isFirst, field, chosen, onChoice }: ChoiceProperties) {
         type: 'radio',
         name: `side-${clash.field}`,
         checked: chosen === name,
-        // The first one is where one begins.
+        // The dialog opens with the focus on its first choice.
         autoFocus: isFirst && name === 'theirs',
         onChange: () => onChoice(name),
       }),

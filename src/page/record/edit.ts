@@ -14,11 +14,11 @@ import { Form } from './form.ts'
 const AGAIN_MS = 300
 const MAX_TRIES = 20
 
-/** A record being changed. If it is gone by now, what was typed is not. */
+/** Form for an existing record. If the record was deleted, its stored draft is still shown. */
 export function Edit({ model, id }: { model: Model; id: string }) {
   const loaded = useLoaded(
     async (stop) => {
-      // In the words of the model as it is now.
+      // A new version of the model loads the record again, with its current fields.
       modelsRound.value
       try {
         return await askOne<Row>('GET', recordPath(model.model, encodeURIComponent(id)), { signal: stop })
@@ -30,7 +30,7 @@ export function Edit({ model, id }: { model: Model; id: string }) {
     },
     [model.model, id],
   )
-  // While models change, a record may still come as it was before.
+  // While models change, the service may still answer with the old fields; then the record is loaded again.
   const { value: record, again } = loaded
   const isBehind = record && shownFields(model).some(({ name }) => !Object.hasOwn(record, name))
   const tries = useRef(0)

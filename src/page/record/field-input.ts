@@ -10,14 +10,14 @@ interface FieldInputProperties {
   field: Field
   draft: Draft
   fault: string | undefined
-  /** the record as somebody else has saved it, if they have changed this field */
+  /** current record, if another user has changed this field */
   theirs: Row | undefined
-  /** who that was, if it is known */
+  /** who changed it, if known */
   author: string | null | undefined
   onRaw(raw: Raw): void
 }
 
-/** One field of a form: its title, its input, and what there is to say of it. */
+/** A field of a form: title, input, hint, fault, and the value that another user has saved meanwhile. */
 export function FieldInput({ field, draft, fault, theirs, author, onRaw }: FieldInputProperties) {
   const id = `field-${field.name}`
   const isSecret = field.writeOnly ?? false

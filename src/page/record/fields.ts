@@ -7,11 +7,11 @@ import { Cell } from '../parts/cell.ts'
 interface FieldsProperties {
   fields: Field[]
   record: Row
-  /** what somebody has just changed */
+  /** names of fields that have just been changed */
   fresh: string[]
 }
 
-/** What a record says, by the titles of its fields. */
+/** The values of a record with their titles. */
 export const Fields = ({ fields, record, fresh }: FieldsProperties) =>
   html.dl(
     { class: 'fields' },
@@ -27,10 +27,10 @@ export const Fields = ({ fields, record, fresh }: FieldsProperties) =>
     ),
   )
 
-/** What needs room has a line of its own. */
+/** Fields that may need more space get a full line. */
 const isWide = ({ type, maxLength = 0 }: Field) => type === 'object' || type === 'array' || maxLength > 200
 
-/** Of an object whose parts are known, each by its title. */
+/** An object with known properties is shown as a list of their titles and values. */
 function shownValue(field: Field, value: unknown) {
   const { properties } = field
   if (!properties || typeof value !== 'object' || value === null) return h(Cell, { field, value })

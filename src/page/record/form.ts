@@ -14,20 +14,20 @@ import { Writing } from './writing.ts'
 
 interface FormProperties {
   model: Model
-  /** the record to change as it is now; none: a new one */
+  /** record to change, in its current version; undefined for a new one */
   record?: Row | undefined
-  /** what a new one begins with, by field */
+  /** initial input of a new record, by field */
   start?: { [field: string]: string }
 }
 
-/** A record being written. What is typed is kept until it is saved, whatever happens meanwhile. */
+/** Form for a new or existing record. Input is kept until it is saved, whatever happens meanwhile. */
 export function Form({ model, record, start = {} }: FormProperties) {
   const writing = useMemo(() => new Writing(model, record, start), [])
   const element = useRef<HTMLFormElement>(null)
   const summary = useRef<HTMLDivElement>(null)
   const { draft, problem, faults, conflict, isGone, isSaving, isKept, authors, current } = writing
 
-  // Whoever opens a form wants to write.
+  // The first input gets the focus, because the user came to write.
   useEffect(() => {
     element.current?.querySelector<HTMLElement>('input, select, textarea')?.focus()
     return () => {
@@ -35,11 +35,11 @@ export function Form({ model, record, start = {} }: FormProperties) {
     }
   }, [])
   useEffect(() => writing.meet(model, record), [model, record])
-  // What somebody else saves meanwhile is marked at once.
+  // Changes that other users save are marked at once.
   useEffect(() => {
     if (record) return followRecord(model.model, record.id, (now, change) => writing.look(now, change))
   }, [model.model, writing])
-  // What is wrong is said where one sees it, however long the form is.
+  // Scrolls to the error summary, which may be outside the view of a long form.
   useEffect(() => {
     if (problem.value === undefined) return
     summary.current?.focus()
@@ -83,7 +83,7 @@ export function Form({ model, record, start = {} }: FormProperties) {
         'This record has been changed meanwhile. What only others changed is kept when you save.',
       ),
     html.div(
-      // What is typed while it is under way would not be in it.
+      // Input during the request would not be saved, so the form is inert.
       { class: 'form', inert: isSaving.value },
       fields.map((field) =>
         h(FieldInput, {
@@ -126,7 +126,7 @@ export function Form({ model, record, start = {} }: FormProperties) {
   )
 }
 
-/** Fields whose input shows a part of something, such as half a date: the browser gives that out as nothing. */
+/** Names of fields with incomplete input, such as half a date, whose value the browser reports as empty. */
 const unreadableIn = (form: HTMLFormElement) =>
   [...form.querySelectorAll('input')]
     .filter(({ validity }) => validity.badInput)

@@ -19,7 +19,7 @@ interface GoneProperties {
 
 const MOMENT = /\d{4}-\d\d-\d\dT[\d:.]+Z/
 
-/** There is no such record, or not any more; then the service says who deleted it. */
+/** Message for a record that does not exist or was deleted; the service then says by whom. */
 export function Gone({ model, id, refusal, onBack }: GoneProperties) {
   const wasThere = /deleted/.test(refusal.message)
   const bringBack = async () => {

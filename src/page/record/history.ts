@@ -21,9 +21,9 @@ interface Entry {
 
 interface HistoryProperties {
   model: Model
-  /** as it is now; of one that is gone only the id */
+  /** current record; only its id if it was deleted */
   record: Row
-  /** another number loads it anew */
+  /** a new number loads the history again */
   round: number
 }
 
@@ -36,7 +36,7 @@ const WORDS: Record<string, string> = {
   forget: 'made forget what was here',
 }
 
-/** Who did what, and when; any version can be brought back. */
+/** History of a record: who did what and when, with a button to restore each version. */
 export function History({ model, record, round }: HistoryProperties) {
   const pages = usePages<Entry>(recordPath(model.model, record.id, 'history'), PORTION, round)
   return shown(pages, ({ items }) =>

@@ -6,7 +6,7 @@ interface LeftOverProperties {
   onForget(name: string): void
 }
 
-/** The model has changed under the form: what has no place any more can still be read, and copied elsewhere. */
+/** Input for fields that the changed model no longer has: the user can still read and copy it. */
 export function LeftOver({ items, onForget }: LeftOverProperties) {
   if (items.length === 0) return null
   return html.section(

@@ -9,7 +9,7 @@ import { Form } from './form.ts'
 const startIn = (query: URLSearchParams, model: Model) =>
   Object.fromEntries([...query].filter(([name]) => askedFields(model).some((field) => field.name === name)))
 
-/** A record that is not there yet; what it begins with may stand in the address. */
+/** Form for a new record; the address may contain initial values. */
 export const New = ({ model, query }: { model: Model; query: URLSearchParams }) =>
   model.allowed.create
     ? html.article(

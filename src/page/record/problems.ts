@@ -11,7 +11,7 @@ interface ProblemsProperties {
   fields: Field[]
 }
 
-/** What the service says of a form, by field as far as it names them. */
+/** Splits an error of the service into a summary and faults by field, as far as it names fields. */
 export function explain(error: unknown, fields: Field[]): { text: string; faults: Record<string, string> } {
   const { own, others } = faultsByField(error instanceof Refusal ? error.errors : {}, fields)
   const count = Object.keys(own).length
@@ -20,7 +20,7 @@ export function explain(error: unknown, fields: Field[]): { text: string; faults
   return { text: isByField ? wrong : [(error as Error).message, ...others].join(' '), faults: own }
 }
 
-/** What is wrong with a form, summed up above it; each leads to its field. */
+/** Summary of faults above a form, with links to their fields. */
 export function Problems({ text, faults, fields }: ProblemsProperties) {
   if (text === undefined) return null
   const wrong = Object.entries(faults)
@@ -41,7 +41,7 @@ export function Problems({ text, faults, fields }: ProblemsProperties) {
   ])
 }
 
-/** What was typed into a record that is not there any more is worth another one. */
+/** Offers to create a new record from the input for one that was deleted meanwhile. */
 export const GoneMeanwhile = ({ canCreate, onAnew }: { canCreate: boolean; onAnew(): void }) =>
   Fault([
     html.p(null, 'This record was deleted while you were writing. What you typed is still here.'),

@@ -28,13 +28,13 @@ import { Referring } from './referring.ts'
 interface RecordProperties {
   model: Model
   id: string
-  /** the models whose records one may read */
+  /** models whose records the user may read */
   readable: string[]
 }
 
 const GATHER_MS = 150
 
-/** The record with the names of what it refers to; or why there is none. */
+/** Reads a record with its references expanded; returns the refusal if there is no such record. */
 async function readRecord({ model, id, readable }: RecordProperties, stop: AbortSignal): Promise<Row | Refusal> {
   const references = shownFields(model).filter(
     ({ reference }) => reference !== undefined && readable.includes(reference),
@@ -48,7 +48,7 @@ async function readRecord({ model, id, readable }: RecordProperties, stop: Abort
   }
 }
 
-/** One record: what it says, what happened to it, and what can be done with it. */
+/** A record with its values, its history and its actions. */
 export function Record(properties: RecordProperties) {
   const { model, id } = properties
   const loaded = useLoaded((stop) => readRecord(properties, stop), [model.model, id])
@@ -59,7 +59,7 @@ export function Record(properties: RecordProperties) {
       onChange((change) => {
         if (change.model !== model.model || String(change.id) !== id) return
         latest.value = change
-        // Not put off by the next one, else much to tell would never be told.
+        // A running timer is not restarted: frequent changes would otherwise postpone the reload forever.
         timer ??= setTimeout(() => {
           timer = undefined
           loaded.again()
@@ -82,7 +82,7 @@ export function Record(properties: RecordProperties) {
 
 function Shown({ model, record, latest }: { model: Model; record: Row; latest: Change | undefined }) {
   const asking = useSignal<'curl' | undefined>(undefined)
-  /** as it was when one was asked: who changes it meanwhile is not overruled */
+  /** record as it was when the dialog opened: its version keeps the delete from discarding a later change */
   const removing = useSignal<Row | undefined>(undefined)
   const close = () => {
     asking.value = undefined

@@ -6,7 +6,7 @@ import { countReferring, type Way, waysTo } from '../basics/referring.ts'
 import type { Model, Row } from '../logic/model.ts'
 import { formatCount } from '../logic/values.ts'
 
-/** What refers to a record: a customer's orders, an order's lines. */
+/** Links to the records that refer to a record: a customer's orders, an order's lines. */
 export function Referring({ model, record }: { model: Model; record: Row }) {
   const { value: ways = [] } = useLoaded(() => waysTo(model.model), [model.model])
   if (ways.length === 0) return null

@@ -6,13 +6,13 @@ import type { Row } from '../logic/model.ts'
 
 export interface Saved {
   row: Row
-  /** what others had changed, and what was kept of it */
+  /** fields that others had changed, and whose values were kept */
   merged: string[]
 }
 
 type Look = (now: Row | null, change?: Change) => void
 
-/** Tells what others make of a record while somebody writes; null if it is gone. Returns how to stop. */
+/** Reports changes of a record while the user edits it; null if it was deleted. Returns a function that stops. */
 export function followRecord(model: string, id: number, look: Look): () => void {
   const stops = [
     onChange((change) => {
@@ -36,13 +36,13 @@ const readAgain = (model: string, id: number): Promise<Row | null> =>
     throw error
   })
 
-/** Sent again after a lost connection, it is still created once. */
+/** With an idempotency key, a retry after a lost connection creates no second record. */
 export async function create(model: string, values: Record<string, unknown>, key: string | undefined): Promise<Saved> {
   const asking = { body: { data: values }, ...(key !== undefined && { key }) }
   return { row: await askOne<Row>('PUT', recordPath(model), asking), merged: [] }
 }
 
-/** On top of what others have changed meanwhile, where nothing clashes; `fields` are those that can be compared. */
+/** Saves on top of changes by others if nothing clashes. `fields` are those that can be compared (not write-only). */
 export async function update(
   model: string,
   base: Row,
@@ -55,7 +55,7 @@ export async function update(
     const { data, merged = [] } = await ask<Row>('POST', path, { body })
     return { row: data[0] as Row, merged }
   } catch (error) {
-    // Without a history the service cannot tell what clashes, but what one began with is known here; not of secrets.
+    // Without a history the service cannot find clashes, but the page can compare with `base`, except secrets.
     const isOurs = isRefusal(error, 'VERSION_CONFLICT') && !error.conflict
     const theirs = isOurs ? (error.data[0] as Row | undefined) : undefined
     const compared = theirs && merge(base, theirs, values, fields)

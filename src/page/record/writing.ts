@@ -13,25 +13,25 @@ import { complain, tell } from '../parts/notices.ts'
 import { explain } from './problems.ts'
 import { create, type Saved, update } from './saving.ts'
 
-/** A record being written: what was typed, what others make of it meanwhile, and what becomes of it when it is saved. */
+/** State of a form: the input, changes by others meanwhile, and the outcome of saving. */
 export class Writing {
   readonly id: string
   readonly wasKept: boolean
   readonly draft: Signal<Draft>
-  /** the record as it is now */
+  /** current version of the record */
   readonly current: Signal<Row | undefined>
-  /** field → who has changed it meanwhile */
+  /** field → user who has changed it meanwhile */
   readonly authors = signal<Record<string, string | null>>({})
   readonly faults = signal<Record<string, string>>({})
-  /** another one each time, also with the same words */
+  /** a new object for each problem, so that effects run even if the text is the same */
   readonly problem = signal<{ text: string } | undefined>(undefined)
-  /** what has to be decided, and the record that it was compared with */
+  /** clashes to decide, and the record they were found against */
   readonly conflict = signal<{ theirs: Row; clashes: Clash[] } | undefined>(undefined)
   readonly isGone = signal(false)
   readonly isSaving = signal(false)
-  /** a reload would lose nothing */
+  /** whether the draft is in the browser's storage, so that a reload loses nothing */
   readonly isKept = signal(true)
-  /** nobody looks at it any more */
+  /** whether the user has left the form; a request may still be running */
   isLeft = false
   readonly #about: Signal<Model>
 
@@ -57,7 +57,7 @@ export class Writing {
     return changedValues(this.draft.value, this.fields)
   }
 
-  /** What others have done to it since one began. */
+  /** Changes by others since editing began. */
   get others(): Merged {
     const { base } = this.draft.value
     const now = this.current.value
@@ -68,7 +68,7 @@ export class Writing {
     return this.fields.filter(({ writeOnly }) => !writeOnly).map(({ name }) => name)
   }
 
-  /** The model or the record has been read anew: what one began with is told in the model's words of now. */
+  /** Called when the model or the record was loaded again. Renews `base`, so that it has the model's current fields. */
   meet(model: Model, record: Row | undefined): void {
     this.#about.value = model
     if (!record) return
@@ -77,7 +77,7 @@ export class Writing {
     this.current.value = record
   }
 
-  /** Somebody has changed the record, or deleted it. */
+  /** Called when another user has changed or deleted the record. */
   look(now: Row | null, change?: Change): void {
     this.isGone.value = now === null
     if (now) this.current.value = now
@@ -108,7 +108,7 @@ export class Writing {
     this.leave()
   }
 
-  /** `unreadable` are inputs in which something stands that is no value yet, and that the browser does not tell. */
+  /** `unreadable` names fields with incomplete input, which the browser reports as empty. */
   async save(unreadable: string[]): Promise<void> {
     if (this.isSaving.value || this.isGone.value) return
     const { values, faults } = this.sent
@@ -121,7 +121,7 @@ export class Writing {
     else if (!this.#isNewField(values)) await this.#send(values)
   }
 
-  /** What one began with does not have a field, for the model has changed: what stands there by now has not been seen. */
+  /** Whether `base` lacks a changed field, because the model has changed: the user has not seen its value yet. */
   #isNewField(values: Record<string, unknown>): boolean {
     const { base } = this.draft.value
     const now = this.current.value
@@ -135,7 +135,7 @@ export class Writing {
     return true
   }
 
-  /** Every clash has been decided: from here on theirs is what one began with, and what is left to them was not typed. */
+  /** Applies the decisions on all clashes: their version becomes `base`, and input that yields to theirs is dropped. */
   async decide(choice: Record<string, 'mine' | 'theirs'>): Promise<void> {
     const { theirs, clashes } = this.conflict.value as { theirs: Row; clashes: Clash[] }
     const values = decided(this.sent.values, clashes, choice)
@@ -148,7 +148,7 @@ export class Writing {
     this.discard()
   }
 
-  /** What was typed into a record that is gone, as the beginning of another one. */
+  /** Turns the input for a deleted record into the draft of a new one. */
   anew(): void {
     const { model } = this.#model
     if (keptDraft(model, 'new'))
@@ -177,7 +177,7 @@ export class Writing {
   #saved({ row, merged }: Saved): void {
     const { model } = this.#model
     const lost = leftOver(this.draft.value, this.fields)
-    // Another form may have been opened since, and written to.
+    // Another form may have been opened since, and have stored its own draft.
     if (keptDraft(model, this.id)?.key === this.draft.value.key) forgetDraft(model, this.id)
     const rest = { zone: zone.peek(), typed: Object.fromEntries(lost.map(({ name, raw }) => [name, raw])) }
     if (lost.length > 0) keepDraft(this.#model, this.id, this.id === 'new' ? rest : { ...rest, base: row })
@@ -185,7 +185,7 @@ export class Writing {
     const titles = merged.map((name) => this.fields.find((field) => field.name === name)?.title ?? name)
     const also = titles.length > 0 ? ` What others had changed was kept: ${titles.join(', ')}.` : ''
     tell(`${displayName(row, this.#model)} is saved.${also}`)
-    // Whoever is elsewhere by now is not called back.
+    // If the user has left the form, the page does not navigate.
     if (this.isLeft) return
     if (this.id !== 'new') this.leave()
     else goInstead(this.#model.allowed.read ? to('m', model, row.id) : to('m', model, 'new'))
@@ -202,7 +202,7 @@ export class Writing {
     }
   }
 
-  /** Who did it and when, the service knows; what clashes is seen here as well, but for what is never shown. */
+  /** The service knows author and time; clashes are computed here, too, except for write-only fields. */
   #openConflict({ data, conflict }: Refusal): void {
     const theirs = data[0] as Row
     const { values } = this.sent

@@ -17,20 +17,20 @@ interface ChooseProperties {
   onClose(): void
 }
 
-/** The fields that are to be set. */
+/** Fields that the user wants to set. */
 export const chosenIn = ({ typed }: Draft, model: Model) =>
   askedFields(model).filter(({ name }) => Object.hasOwn(typed, name))
 
-/** Rows of the preview that are shown; the others are counted. */
+/** Rows in the preview; the others are only counted. */
 const SHOWN = 50
 
-/** What is to be done, and what it will come to, before anything is done. */
+/** First step of a bulk action: choose fields and values, and preview the result. */
 export function Choose({ model, rows, what, draft, onDraft, onGo, onClose }: ChooseProperties) {
   const fields = askedFields(model)
   const chosen = chosenIn(draft, model)
   const { values, faults } = readAll(draft, chosen)
   const isReady = what === 'delete' || (chosen.length > 0 && Object.keys(faults).length === 0)
-  // Of a reference a list has the record, and an input its id.
+  // A row of the list has the referenced record, an input only its id.
   const written = (field: Field, value: unknown) =>
     field.writeOnly
       ? 'not shown'

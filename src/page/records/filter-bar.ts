@@ -23,7 +23,7 @@ import { later } from '../parts/later.ts'
 
 const FilterDialog = later(async () => (await import('./filter-dialog.ts')).FilterDialog)
 
-/** Typing is over when nothing has been typed for so long. */
+/** Waits until nothing has been typed for this long. */
 const TYPED_MS = 250
 
 interface BarProperties {
@@ -31,22 +31,22 @@ interface BarProperties {
   query: URLSearchParams
 }
 
-/** What the records have in common: a search in their texts, and conditions. All of it is in the address. */
+/** Text search and conditions of the table. Their state is in the address. */
 export function FilterBar({ model, query }: BarProperties) {
   const editing = useSignal<Filter | 'new' | undefined>(undefined)
   const move = (next: URLSearchParams) => goInstead(withQuery(to('m', model.model), next))
-  // Each filter is a step of the way back; each letter is not.
+  // Each filter adds a history entry; each typed letter does not.
   const step = (next: URLSearchParams) => go(withQuery(to('m', model.model), next))
   const text = useSignal(plainly(query.get(ANYWHERE) ?? ''))
   useEffect(() => {
-    // A space at the end is the beginning of another word.
+    // The input is not replaced while only trailing spaces differ: the user may be typing another word.
     const asked = plainly(query.get(ANYWHERE) ?? '')
     if (asked !== text.peek().trim()) text.value = asked
   }, [query.get(ANYWHERE)])
   useEffect(() => {
     const timer = setTimeout(() => {
       const typed = literally(text.peek().trim())
-      // Not as it was when the first letter was typed.
+      // Reads the current query, which may have changed since the first letter was typed.
       const { query: now } = place.peek()
       if (typed === (now.get(ANYWHERE) ?? '')) return
       move(typed === '' ? withoutFilter(now, ANYWHERE) : withFilter(now, ANYWHERE, typed))
@@ -119,7 +119,7 @@ export function FilterBar({ model, query }: BarProperties) {
   )
 }
 
-/** What the dialog cannot say is written by hand, in the address. */
+/** Conditions that the dialog cannot express can only be edited in the address. */
 function canEdit(filter: Filter, model: Model): boolean {
   const field = findField(model, filter.path)
   const isText = (choice: unknown) => typeof choice === 'string'
@@ -130,7 +130,7 @@ function canEdit(filter: Filter, model: Model): boolean {
   )
 }
 
-/** A reference is named, not numbered. */
+/** Shows the name of a referenced record instead of its id. */
 function Label({ filter, model }: { filter: Filter; model: Model }) {
   const field = findField(model, filter.path)
   const target = field?.reference

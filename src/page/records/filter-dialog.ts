@@ -23,10 +23,10 @@ interface DialogProperties {
   onClose(): void
 }
 
-/** How many values a comparison takes; one if it is not here. */
+/** Number of values a comparison takes; one if it is not listed. */
 const TAKES: Record<string, number> = { unset: 0, set: 0, between: 2 }
 
-/** Asks for one condition: a field, how it compares, and with what. */
+/** Dialog for one condition: field, comparison and values. */
 export function FilterDialog({ model, filter, onApply, onClose }: DialogProperties) {
   const chosen = useSignal(findField(model, filter?.path ?? '')?.name ?? model.list[0] ?? 'id')
   const field = findField(model, chosen.value) as Field
@@ -117,7 +117,7 @@ export function FilterDialog({ model, filter, onApply, onClose }: DialogProperti
   )
 }
 
-/** What is compared with: a part of a text is no value of the field, and of several choices there is a list. */
+/** Schema of the comparison value: any text for `like`, an array of field values for `in`, else the field itself. */
 function schemaFor(field: Field, comparison: string) {
   if (comparison === 'like') return { type: 'string' }
   return comparison === 'in' ? { type: 'array', items: field } : field

@@ -9,7 +9,7 @@ interface HeadProperties {
   query: URLSearchParams
 }
 
-/** The titles of the columns: a click sorts by one, with Shift by one more. */
+/** Column headers: a click sorts by a column, Shift+click adds it to the sort order. */
 export function Head({ model, columns, query }: HeadProperties) {
   const keys = sortIn(query)
   return html.div(

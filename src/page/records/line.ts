@@ -15,7 +15,7 @@ interface LineProperties {
   onSelect(between: boolean): void
 }
 
-/** One row of the table; on a phone a card. */
+/** A row of the table, shown as a card on a phone. */
 export function Line({ index, row, model, columns, isActive, isSelected, isFresh, onSelect }: LineProperties) {
   const href = row && to('m', model.model, row.id)
   return html.div(

@@ -3,11 +3,11 @@ import { html } from '../basics/html.ts'
 import { displayName, type Model, type Row } from '../logic/model.ts'
 import { plural } from '../logic/values.ts'
 
-/** What came of one record. */
+/** Result of a bulk action for one record. */
 export interface Outcome {
-  /** as it was */
+  /** record before the action */
   row: Row
-  /** as it is; nothing if it is deleted */
+  /** record after the action; undefined if it was deleted */
   now?: Row | undefined
   fault?: string
   isUndone?: boolean
@@ -21,7 +21,7 @@ interface OutcomesProperties {
   onClose(): void
 }
 
-/** One outcome per record; what went well can be undone. */
+/** Results of a bulk action, with a button to undo the successful ones. */
 export function Outcomes({ model, outcomes, total, onUndo, onClose }: OutcomesProperties) {
   const wrong = outcomes.filter(({ fault }) => fault !== undefined)
   const done = outcomes.filter(({ fault }) => fault === undefined)

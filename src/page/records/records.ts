@@ -22,19 +22,19 @@ import { Tools } from './tools.ts'
 
 const Several = later(async () => (await import('./several.ts')).Several)
 
-/** How long a record that somebody has just changed stands out. */
+/** How long a record that was just changed is highlighted. */
 const FRESH_MS = 3000
-/** Changes that come together are looked at together. */
+/** Changes within this time cause one refresh. */
 const GATHER_MS = 300
 
 interface RecordsProperties {
   model: Model
   query: URLSearchParams
-  /** the models whose records one may read */
+  /** models whose records the user may read */
   readable: string[]
 }
 
-/** The records of a model: a table of them, and what can be done with them. */
+/** The records of a model as a table, with search, filters and actions. */
 export function Records({ model, query, readable }: RecordsProperties) {
   const columns = shownColumns(query, model)
   const asked = String(findQuery(query, columns, readable))
@@ -61,14 +61,14 @@ export function Records({ model, query, readable }: RecordsProperties) {
     { keys: 'Esc', does: 'back', press: () => (selection.size > 0 ? selection.clear() : go(to())) },
   )
 
-  // What was found before stays until there is something newer.
+  // The previous result stays visible until the new one arrives.
   const last = useRef(rows)
   if (rows.total.value !== undefined || rows.fault.value) last.current = rows
   const found = last.current
   const total = found.total.value
   const selectAll = async () => {
     const some = await found.first(MAX_SELECTED).catch(complain)
-    // Something else may be looked for by now.
+    // The user may have started another find meanwhile.
     if (some && last.current === found) selection.take(some)
   }
   return html.section(
@@ -124,7 +124,7 @@ function nothing(model: Model, query: URLSearchParams) {
   )
 }
 
-/** Shows what others do as it happens. What comes together is looked at together, and nothing puts that off. */
+/** Refreshes the rows when records change. Changes are collected for GATHER_MS; further ones do not extend that. */
 function follow(model: string, rows: Rows, mark: (ids: ReadonlySet<number>) => void): () => void {
   const recent = new Map<number, number>()
   let timer: ReturnType<typeof setTimeout> | undefined
@@ -132,7 +132,7 @@ function follow(model: string, rows: Rows, mark: (ids: ReadonlySet<number>) => v
     rows.refresh()
     fade()
   }
-  /** What is no longer new stops standing out. */
+  /** Removes the highlight of changes older than FRESH_MS. */
   const fade = () => {
     const now = Date.now()
     for (const [id, at] of recent) if (now - at >= FRESH_MS) recent.delete(id)

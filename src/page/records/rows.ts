@@ -6,26 +6,26 @@ import type { Row } from '../logic/model.ts'
 
 interface Page {
   rows: Row[]
-  /** the cursor of the page after it */
+  /** cursor of the next page */
   next: string | undefined
   isStale: boolean
 }
 
-/** Rows that are asked for together. */
+/** Rows per page. */
 const SIZE = 100
-/** What the service gives at once, at most. */
+/** Largest limit that the service accepts. */
 const LARGEST = 500
-/** Pages that are kept: what is far away is asked for again. */
+/** Pages kept in memory; distant ones are loaded again when needed. */
 const KEPT = 60
 
 /**
- * The rows of a find, of which only those near the screen are there. What has been there stays until something newer has
- * come, so that nothing flickers.
+ * The rows of a find. Only pages near the visible area are loaded. Old rows stay until newer ones arrive, which avoids
+ * flicker.
  */
 export class Rows {
   readonly total = signal<number | undefined>(undefined)
   readonly fault = signal<Error | undefined>(undefined)
-  /** grows with every page that has come */
+  /** increases with every page that was loaded */
   readonly round = signal(0)
   readonly #model: string
   readonly #query: URLSearchParams
@@ -42,7 +42,7 @@ export class Rows {
     return this.#pages.get(Math.floor(index / SIZE))?.rows[index % SIZE]
   }
 
-  /** Sees to it that some rows are there, and gives up on those that nobody looks at any more. */
+  /** Loads the pages of a range of rows, and aborts requests for pages that are no longer needed. */
   want(first: number, end: number): void {
     const from = Math.floor(first / SIZE)
     const last = Math.floor(Math.max(first, end - 1) / SIZE)
@@ -51,7 +51,7 @@ export class Rows {
     for (const number of this.#wanted) this.#load(number)
   }
 
-  /** Something has changed: what is looked at is asked for again, the rest when it is. */
+  /** Marks all pages as stale; the visible ones are loaded again now, the others when they are needed. */
   refresh(): void {
     for (const page of this.#pages.values()) page.isStale = true
     for (const control of this.#coming.values()) control.abort()
@@ -59,14 +59,14 @@ export class Rows {
     for (const number of this.#wanted) this.#load(number)
   }
 
-  /** Some rows, wherever they are; what is not there yet is asked for. */
+  /** A range of rows; pages that are not loaded yet are fetched. */
   async between(first: number, end: number): Promise<Row[]> {
     for (let number = Math.floor(first / SIZE); number * SIZE < end; number++)
       if (!this.#pages.has(number)) this.#keep(number, await this.#page(number))
     return Array.from({ length: end - first }, (_, index) => this.at(first + index)).filter((row) => row !== undefined)
   }
 
-  /** Some records as they are now. */
+  /** The current versions of some records. */
   async byIds(ids: number[]): Promise<Row[]> {
     const rows: Row[] = []
     for (let at = 0; at < ids.length; at += LARGEST) {
@@ -81,7 +81,7 @@ export class Rows {
     return rows
   }
 
-  /** The first so many, or all there are. */
+  /** The first `most` rows, or all if there are fewer. */
   async first(most: number): Promise<Row[]> {
     const rows: Row[] = []
     let after: string | undefined
@@ -125,10 +125,10 @@ export class Rows {
     this.round.value++
   }
 
-  /** A page may end before it is full, if its records are large: then there is more of it. */
+  /** Loads a page. The service returns fewer rows than asked if they are large, so this repeats until it is full. */
   async #page(number: number, stop?: AbortSignal): Promise<Page> {
     const rows: Row[] = []
-    // By id any place is found at once. Else the way there costs, and a cursor saves it.
+    // By id, an offset is fast. Otherwise the service scans up to the offset, which the previous page's cursor avoids.
     const before = isById(this.#query) ? undefined : this.#pages.get(number - 1)
     let after = before && !before.isStale ? before.next : undefined
     for (;;) {

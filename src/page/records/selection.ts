@@ -2,10 +2,10 @@ import { type Signal, signal } from '@preact/signals'
 import type { Row } from '../logic/model.ts'
 import { tell } from '../parts/notices.ts'
 
-/** Records that can be changed together; for more there is import. */
+/** Records that can be changed at once in the page; larger changes are made by import. */
 export const MAX_SELECTED = 1000
 
-/** Records that something is to be done with: as they were when they were chosen, so that their version counts. */
+/** Selected records in the version in which they were selected: if one has changed since, its update is refused. */
 export class Selection {
   readonly rows: Signal<ReadonlyMap<number, Row>> = signal(new Map())
   #last = -1
@@ -14,7 +14,7 @@ export class Selection {
     return this.rows.value.size
   }
 
-  /** With `between`, all from the last one that was chosen up to this one. */
+  /** Selects or deselects a row; with `between`, all rows from the last toggled one to this one. */
   async toggle(index: number, between: boolean, rowsIn: (first: number, end: number) => Promise<Row[]>): Promise<void> {
     const from = between && this.#last >= 0 ? this.#last : index
     const first = Math.min(from, index)
@@ -32,7 +32,7 @@ export class Selection {
     this.rows.value = next
   }
 
-  /** As many as can be. */
+  /** Selects these rows, up to MAX_SELECTED. */
   take(rows: Row[]): void {
     this.rows.value = new Map(rows.slice(0, MAX_SELECTED).map((row) => [row.id, row]))
   }

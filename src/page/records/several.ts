@@ -16,15 +16,15 @@ import type { Selection } from './selection.ts'
 interface SeveralProperties {
   model: Model
   selection: Selection
-  /** records as they are now */
+  /** reads the current versions of records */
   rowsNow(ids: number[]): Promise<Row[]>
   onDone(): void
 }
 
-/** So many requests are under way at once: others are served meanwhile. */
+/** Concurrent requests; few, so that the service can serve others meanwhile. */
 const AT_ONCE = 4
 
-/** What is done with all selected records: each by its own version, each with its own outcome. */
+/** Bulk actions on the selected records: each is changed in its own version and has its own outcome. */
 export function Several({ model, selection, rowsNow, onDone }: SeveralProperties) {
   const doing = useSignal<'edit' | 'delete' | undefined>(undefined)
   const draft = useSignal<Draft>({ typed: {}, zone: zone.peek() })
@@ -32,7 +32,7 @@ export function Several({ model, selection, rowsNow, onDone }: SeveralProperties
   const total = useSignal(0)
   const rows = [...selection.rows.value.values()]
 
-  /** One after the other, some at once; `kept` came before and still counts. */
+  /** Runs `work` for each row, AT_ONCE concurrently; `kept` are earlier outcomes that still count. */
   const each = async (todo: Row[], work: (row: Row) => Promise<Outcome>, kept: Outcome[] = []) => {
     outcomes.value = kept
     total.value = kept.length + todo.length
@@ -78,9 +78,9 @@ export function Several({ model, selection, rowsNow, onDone }: SeveralProperties
       failed,
     )
   const close = () => {
-    // What is under way is waited for: else nobody would see what came of it.
+    // Stays open until all requests are done, so that the user sees their outcomes.
     if (outcomes.value && outcomes.value.length < total.value) return
-    // What did not go well stays selected, as it is by now.
+    // Failed records stay selected, in their current version.
     const failed = (outcomes.value ?? []).flatMap(({ row, fault }) => (fault === undefined ? [] : row.id))
     if (outcomes.value) rowsNow(failed).then((rows) => selection.take(rows), complain)
     doing.value = undefined

@@ -20,26 +20,26 @@ interface TableProperties {
   query: URLSearchParams
   rows: Rows
   selection: Selection
-  /** records that somebody has just changed */
+  /** ids of records that have just been changed */
   fresh: ReadonlySet<number>
 }
 
 const ROW = 38
-/** On a phone a row is a card. */
+/** Height of a row on a phone, where it is a card. */
 const CARD = 104
 const MARGIN = 8
-/** When the bar has been still for so long it is put where it belongs. */
+/** The bar is moved to its settled place after it has been still for this long. */
 const SETTLE_MS = 120
 const FETCH_MS = 40
 
-/** Rows by the million, of which only those on the screen exist. */
+/** Virtual table for millions of rows: only visible ones are rendered. */
 export function Table({ model, columns, query, rows, selection, fresh }: TableProperties) {
   const element = useRef<HTMLDivElement>(null)
   const scroll = useSignal<Scroll>({ position: 0, bar: 0 })
   const view = useSignal(600)
   const active = useSignal(0)
   const rowHeight = isNarrow.value ? CARD : ROW
-  // Another find is another number of rows, also for what was computed before.
+  // A signal, so that computed values and effects also follow a change to another `rows`.
   const source = useSignal(rows)
   useLayoutEffect(() => {
     source.value = rows
@@ -62,12 +62,12 @@ export function Table({ model, columns, query, rows, selection, fresh }: TablePr
       view.value = table.clientHeight - head.offsetHeight
     })
     watch.observe(table)
-    // Whoever comes by the keyboard goes on by it.
+    // Focuses the table, so that a user who navigates by keyboard can go on.
     if (document.activeElement === document.body) table.focus({ preventScroll: true })
     return () => watch.disconnect()
   }, [])
 
-  // Another find begins at its top, one that was left where it was left.
+  // A new find starts at the top; one that was left continues where it was.
   useEffect(() => {
     const asked = new URLSearchParams(query)
     const spot = spotIn(model.model, asked)
@@ -95,7 +95,7 @@ export function Table({ model, columns, query, rows, selection, fresh }: TablePr
     return () => clearTimeout(timer)
   })
 
-  // Rows may go while one looks at the last of them.
+  // Rows may be deleted while the last ones are visible.
   useSignalEffect(() => {
     const now = scroll.peek()
     if (extent.value.rows === 0) return

@@ -23,11 +23,11 @@ interface ToolsProperties extends ShownProperties {
 
 const OWN = ['format', 'delimiter', 'safe']
 
-/** What can be done with what the table shows. */
+/** Actions on the records that the table shows. */
 export function Tools({ model, query, columns, onSelectAll }: ToolsProperties) {
   const isCurlOpen = useSignal(false)
   const exported = (format: string) => {
-    // An export has parameters of its own; a field of such a name is asked for in another way.
+    // OWN are parameters of the export itself; a condition on a field of such a name is written as `[in]`.
     const asked = new URLSearchParams(
       [...query].map(([name, value]) => [OWN.includes(name) ? `${name}[in]` : name, value]),
     )
@@ -71,7 +71,7 @@ export function Tools({ model, query, columns, onSelectAll }: ToolsProperties) {
   )
 }
 
-/** Which fields are shown. */
+/** Chooses the columns. */
 function Columns({ model, query, columns }: ShownProperties) {
   const names = columns.map(({ name }) => name)
   const show = (fields: string[] | undefined) => {
@@ -89,7 +89,7 @@ function Columns({ model, query, columns }: ShownProperties) {
         html.input({
           type: 'checkbox',
           checked: names.includes(name),
-          // The last one stays: a table of nothing cannot be used.
+          // The last column cannot be removed: a table without columns is of no use.
           disabled: names.length === 1 && names.includes(name),
           onChange: () => show(names.includes(name) ? names.filter((one) => one !== name) : [...names, name]),
         }),
@@ -101,7 +101,7 @@ function Columns({ model, query, columns }: ShownProperties) {
   )
 }
 
-/** By what, where the table has no head to click on. */
+/** Sort menu for narrow windows, where the table has no header. */
 function Sort({ model, query, columns }: ShownProperties) {
   const [key] = sortIn(query)
   return html.div(

@@ -10,7 +10,7 @@ interface View {
   query: string
 }
 
-/** Filters, columns and order under a name, kept in this browser. To share one, send its address. */
+/** Named combinations of filters, columns and order, stored in this browser. To share one, send its address. */
 export function Views({ model, query }: { model: Model; query: URLSearchParams }) {
   const key = `dossier-views/${person.value?.username}/${model.model}`
   const views = useSignal<View[]>(parsed(localStorage.getItem(key)) ?? [])

@@ -1,6 +1,6 @@
 import type { Field } from '../logic/model.ts'
 
-/** How wide a column is at least, in rem, and which share it has of what is left. */
+/** Minimum width of a column in rem, and its share of the remaining width. */
 function columnWidth({ type, format, reference, enum: choices }: Field): [least: number, share: number] {
   if (reference !== undefined) return [9, 1.5]
   if (type === 'boolean') return [5, 0]
@@ -10,7 +10,7 @@ function columnWidth({ type, format, reference, enum: choices }: Field): [least:
   return choices ? [7, 0.5] : [10, 2]
 }
 
-/** For the style of a table: the columns, after the one for selecting, and what all of them need at least. */
+/** CSS variables of a table: its grid template, after the selection column, and its minimum width. */
 export function columnWidths(columns: Field[]): { '--template': string; '--least': string } {
   const widths = columns.map(columnWidth)
   const template = widths.map(([least, share]) => (share === 0 ? `${least}rem` : `minmax(${least}rem, ${share}fr)`))
