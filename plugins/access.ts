@@ -6,14 +6,14 @@ import type { Model } from '../src/model/model.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** what the route does to which model's records */
+    /** the operation that the route performs, and the model on whose records */
     access?: { model: Model; operation: Operation }
-    /** the role without which the route is closed */
+    /** the role that a user needs for the route */
     role?: string
   }
 }
 
-/** Refuses what a user's roles do not allow, before the body is read. For which rows, the records decide. */
+/** Refuses operations that a user's roles do not allow, before the body is read. `Records` limits the rows by reach. */
 async function access(app: FastifyInstance) {
   app.addHook('onRequest', ({ user, routeOptions }, _reply, done) => {
     const { access, role } = routeOptions.config

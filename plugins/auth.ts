@@ -16,37 +16,37 @@ import { mayChange } from '../src/requests/changing.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** answered without a session */
+    /** whether the route answers without a session */
     public?: boolean
   }
   interface FastifyRequest {
-    /** of who has shown a token */
+    /** the token's owner and rights; undefined if the request carries no valid token */
     bearer: Bearer | undefined
-    /** who this is by now, for what goes on for long; undefined if they may not come in any more */
+    /** Looks the user up again, for long-running requests; undefined if the session or token has ended. */
     whoNow(): Promise<User | undefined>
-    /** who is logged in; on public routes nobody may be */
+    /** the logged-in user; may be undefined on public routes */
     user: User & Caller
-    /** proves by their password who somebody is; wrong ones are counted and written down */
+    /** Verifies a user's password. Wrong passwords are counted and written to the audit log. */
     prove(username: string, password: string, ifWrong: string): Promise<Proven>
   }
 }
 
-/** Under this name wrong tokens count; no user can have it. */
+/** Username under which wrong tokens are counted; the parentheses make it impossible as a real username. */
 const A_TOKEN = '(token)'
 const LOGIN_PATHS = { login: '/callback', loginJsp: '/login.jsp' }
-/** Anybody can send one. */
+/** Small, because clients send this body without being logged in. */
 const MAX_LOGIN_BODY = 8192
-/** What goes into the trail when somebody cannot prove who they are. Any other error is about the service. */
+/** Failed authentications that go into the audit log, by error code. Other errors say nothing about the user. */
 const TOLD: Partial<Record<Code, string>> = { TOO_MANY_ATTEMPTS: 'login locked', LOGIN_INCORRECT: 'login failed' }
 const Credentials = Type.Object({ username: Type.String(), password: Type.String() })
 const Person = named('Person', Type.Object({ username: Type.String(), roles: Type.Array(Type.String()) }))
 
-/** Login, logout, and the door: without a session nothing is answered but what says so. */
+/** Login and logout. Without a session or token, only routes with `public: true` are answered. */
 const auth: FastifyPluginAsyncTypebox = async (app) => {
   const tokens = new Tokens(app.storage, (err) =>
     app.log.warn({ err }, 'the last use of a token could not be written down'),
   )
-  // Nobody yet.
+  // Both are set by the `onRequest` hook below.
   app.decorateRequest('bearer', undefined)
   app.decorateRequest('user', undefined as unknown as User)
 
@@ -65,7 +65,7 @@ const auth: FastifyPluginAsyncTypebox = async (app) => {
     return findSessionUser(app.storage, app.config, sessionKey(this.session.sessionId))
   })
 
-  // Before the body is read and before "unknown model": a stranger learns nothing.
+  // Runs before the body is read and before "unknown model" is answered: a client without a login learns nothing.
   app.addHook('onRequest', (request, _reply, done) => {
     const token = bearerIn(request.headers.authorization)
     if (token !== undefined) {
@@ -79,7 +79,7 @@ const auth: FastifyPluginAsyncTypebox = async (app) => {
       done(new Failure('LOGIN_REQUIRED', 'Log in first: POST /callback with username and password; or send a token.'))
   })
 
-  /** Somebody who shows a token. */
+  /** Authenticates a request by its token. */
   async function letIn(request: FastifyRequest, token: string): Promise<void> {
     const { config } = request.routeOptions
     request.bearer = await tokens.bearerOf(token)
@@ -89,7 +89,7 @@ const auth: FastifyPluginAsyncTypebox = async (app) => {
     if (!request.user && !config.public) await refuseToken(request)
   }
 
-  /** A wrong token counts as a failed login of its address; it keeps nobody else out, for there is nothing to guess. */
+  /** Counts a wrong token as a failed login of its address. Valid tokens still work there: tokens cannot be guessed. */
   async function refuseToken(request: FastifyRequest): Promise<never> {
     return withTrail(request, A_TOKEN, async () => {
       await guardAttempts(app.storage.db, app.config, A_TOKEN, request.ip, async () => undefined)
@@ -108,11 +108,11 @@ const auth: FastifyPluginAsyncTypebox = async (app) => {
       handler: async (request) => {
         const { username, password } = request.body
         const { user, proof } = await request.prove(username, password, 'The username or the password is not right.')
-        // A new session id at every login: one that somebody planted beforehand is worth nothing.
+        // Every login gets a new session id, against session fixation.
         await request.session.regenerate()
         Object.assign(request.session, { user, proof, address: request.ip })
         await request.session.save().catch((error) => {
-          // Else it would be tried once more when the failure is answered, and fail once more.
+          // Otherwise @fastify/session would save again when the failure is sent, and fail again.
           delete request.session.user
           throw error
         })
@@ -137,7 +137,7 @@ const auth: FastifyPluginAsyncTypebox = async (app) => {
   })
 }
 
-/** Writes down that somebody could not prove who they are. */
+/** Runs `prove`; if authentication fails, writes that to the audit log. */
 async function withTrail<Result>(request: FastifyRequest, who: string, prove: () => Promise<Result>): Promise<Result> {
   try {
     return await prove()

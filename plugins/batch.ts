@@ -5,13 +5,13 @@ import { SuccessSchema, success } from '../src/envelope.ts'
 import { type BatchOperation, createBatch } from '../src/records/write/batch.ts'
 import { BatchBody, MAX_OPERATIONS } from '../src/requests/batch-schemas.ts'
 
-/** The operations are checked by the records, one by one, so that a fault is that of one: here only that there are some. */
+/** Checks only the number of operations. `createBatch` checks each one, so that a failure names the operation. */
 const Operations = Type.Object(
   { data: Type.Array(Type.Unsafe<BatchOperation>({ type: 'object' }), { minItems: 1, maxItems: MAX_OPERATIONS }) },
   { additionalProperties: false },
 )
 
-/** Several changes at once: all of them, or none. */
+/** Several changes in one transaction. */
 async function batch(app: FastifyInstance) {
   const { storage, models, collections } = app
   const carryOut = createBatch({ storage, models, collections, missingModel: app.missingModel })

@@ -20,19 +20,19 @@ declare module 'fastify' {
     body?: 'batch' | 'search'
   }
   interface FastifyRequest {
-    /** the body has arrived, and makes place for another one */
+    /** Releases the body's share of `BodyLimits` once the body has arrived; undefined if it holds none. */
     bodyArrived: (() => void) | undefined
   }
 }
 
-/** Nobody is there to read it. */
+/** Ends the request; the client has disconnected and never receives it. */
 const LEFT = new Failure('BAD_REQUEST', 'The client has left.')
 
-/** Of a batch: its operations, and each of them. */
+/** Levels that a batch adds to the nesting of its records: the array of operations, and each operation. */
 const BATCH_LEVELS = 2
 const INEXACT = 'is a number that cannot be kept exactly'
 
-/** How bodies are read and checked: JSON only, nothing coerced, nothing rounded, every fault reported. */
+/** Reads and checks bodies: JSON only, nothing coerced, nothing rounded, every fault reported. */
 async function bodies(app: FastifyInstance) {
   const limits = new BodyLimits(app.config.BODY_LIMIT_BYTES)
   app.decorateRequest('bodyArrived', undefined)
@@ -41,9 +41,9 @@ async function bodies(app: FastifyInstance) {
     const { 'content-length': length, 'transfer-encoding': encoding } = request.headers
     const { bodyLimit, config } = request.routeOptions
     if ((length === undefined && encoding === undefined) || config.streamed) return done()
-    // What is too large is refused without being read.
+    // Fastify refuses a body that is too large without reading it.
     if (Number(length) > bodyLimit) return done()
-    // Its stream would never end.
+    // The body stream of a disconnected client would never end.
     if (request.ending.isClosed) return done(LEFT)
     const bytes = length === undefined ? bodyLimit : Number(length)
     const drop = () => request.raw.destroy()
@@ -57,13 +57,13 @@ async function bodies(app: FastifyInstance) {
     else limits.receive(request.user.username, bytes, drop).then(proceed, done)
   })
 
-  // "__proto__" is a key like any other here: it ends up as an unknown field, never as a prototype.
+  // With 'ignore', "__proto__" is an ordinary key: validation reports it as an unknown field.
   const parse = app.getDefaultJsonParser('ignore', 'ignore')
   const ajv = newAjv({ verbose: true })
 
   app.removeAllContentTypeParsers()
   app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (request, bytes, done) => {
-    // Many clients name a content type even where they send nothing; and where nothing is, no body is looked at.
+    // Many clients send a content type with an empty DELETE. On unknown routes the body does not matter.
     if ((bytes.length === 0 && request.method === 'DELETE') || request.is404) return done(null)
     const read = () => {
       if (!isUtf8(bytes)) return done(new Failure('BAD_REQUEST', 'The body is not UTF-8 text.'))
@@ -71,7 +71,7 @@ async function bodies(app: FastifyInstance) {
       void parse(request, text, (error, body) => done(error ?? findFault(request, text, body) ?? null, body))
     }
     const { user, bodyArrived } = request
-    // A user's small body counts until it is answered; a stranger's only until it is here.
+    // A user's small body counts until the response is closed; that of a client without a login until it has arrived.
     if (!user) bodyArrived?.()
     if (bytes.length <= LARGE_BODY || !user) return read()
     limits.process(user.username).then((processed) => {
@@ -81,7 +81,7 @@ async function bodies(app: FastifyInstance) {
     }, done)
   })
 
-  // Paths and query strings are read by hand: they arrive as text, and their faults want other words.
+  // Schemas validate only bodies. `src/requests` parses paths and query strings: they are text and need other messages.
   app.setValidatorCompiler(({ schema, httpPart }) => (httpPart === 'body' ? compiledLate(ajv, schema) : () => true))
   app.setSerializerCompiler(({ schema }) => {
     let serialize: ((data: unknown) => string) | undefined
@@ -92,29 +92,29 @@ async function bodies(app: FastifyInstance) {
   })
 }
 
-/** What is wrong with a body whatever it is for. */
+/** Checks that apply to the body of any route. */
 function findFault({ routeOptions }: FastifyRequest, text: string, body: unknown): Failure | undefined {
   const { body: kind } = routeOptions.config
   const isBatch = kind === 'batch'
-  // Each level takes two characters at least.
+  // Each level takes at least two characters, so short texts need no check.
   if (text.length > 2 * MAX_DEPTH && isTooDeep(body, MAX_DEPTH + (isBatch ? BATCH_LEVELS : 0)))
     return new Failure('BAD_REQUEST', `The body is nested deeper than ${MAX_DEPTH} levels.`)
   if (hasLoneEscape(text)) return new Failure('BAD_REQUEST', `The body ${LONE_ESCAPE_FAULT}.`)
   const inexact = inexactNumbers(text, MAX_FAULTS)
   if (inexact.length === 0) return undefined
-  // A fault is that of one operation, and named as if it had come alone.
+  // A batch reports one operation, with field names as if the operation had been sent alone.
   if (isBatch) {
     const [, at, ...path] = inexact[0] as string[]
     return invalid({ [path.slice(1).join('.')]: INEXACT }).ofOperation(Number(at))
   }
   const fieldPath = (path: string[]) => (path[0] === 'data' ? path.slice(1) : path).join('.')
   const errors = Object.fromEntries(inexact.map((path) => [fieldPath(path), INEXACT]))
-  // What is searched for is no data.
+  // The body of a search holds criteria, not data, so the failure is BAD_REQUEST.
   if (kind === 'search') return new Failure('BAD_REQUEST', `${Object.keys(errors)[0]} ${INEXACT}.`)
   return invalid(errors)
 }
 
-/** Compiled once, when the first body arrives: two hundred models would else hold up the start for seconds. */
+/** Compiles the schema when the first body arrives: compiling 200 models at the start would take seconds. */
 function compiledLate(ajv: Ajv, schema: object): Validate {
   let validate: ValidateFunction | undefined
   const late: Validate = (body) => {

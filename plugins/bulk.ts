@@ -21,7 +21,7 @@ const CONTENT = { 'text/csv': { schema: TEXT }, 'application/x-ndjson': { schema
 const TYPES = { csv: 'text/csv; charset=utf-8; header=present', ndjson: 'application/x-ndjson; charset=utf-8' }
 const Counts = Type.Object({ created: Type.Integer(), updated: Type.Integer(), unchanged: Type.Integer() })
 
-/** All records of a model at once, out and in: another route set per model. */
+/** Export and import of a model's records: another route set per model. */
 async function bulk(app: FastifyInstance) {
   for (const [model, records] of app.collections)
     app.register(routes, { prefix: `/ws/rest/${model.name}`, model, records })
@@ -32,14 +32,14 @@ async function routes(app: FastifyInstance, { model, records }: { model: Model; 
   const { storage, models, config, limits } = app
   const tags = [model.name]
   const operationId = (verb: string) => `${verb}${app.shortNames.get(model.name)}`
-  // Whatever it is called: it is not read as a whole.
+  // Any content type is accepted, and the body is passed on as a stream.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
 
   app.route<{ Querystring: Parameters }>({
     method: 'GET',
     url: '/export',
-    // To count what there is, find is the way.
+    // HEAD would start an export and discard it; clients that want a count use find.
     exposeHeadRoute: false,
     config: {
       access: { model, operation: 'read' },
@@ -55,7 +55,7 @@ async function routes(app: FastifyInstance, { model, records }: { model: Model; 
     handler: async (request, reply) => {
       const exporting = exportIn(request.query, { model, models })
       const pieces = records.exportAll(exporting, new HttpCaller(request.user, reply.raw))
-      // What cannot be begun is answered as such.
+      // Waits for the first chunk, so that a failing start is still answered with an error status.
       const first = await pieces.next()
       reply.type(TYPES[exporting.format])
       reply.header('content-disposition', `attachment; filename="${model.name}.${exporting.format}"`)
@@ -66,7 +66,7 @@ async function routes(app: FastifyInstance, { model, records }: { model: Model; 
   app.route<{ Querystring: Parameters; Body: Readable }>({
     method: 'POST',
     url: '/import',
-    // Many send none.
+    // Many clients send no content type, and Fastify would refuse the body.
     onRequest: ({ headers }, _reply, done) => {
       headers['content-type'] ??= 'application/octet-stream'
       done()
@@ -89,7 +89,7 @@ async function routes(app: FastifyInstance, { model, records }: { model: Model; 
       const { user } = request
       const { username } = user
       const key = importing.dryRun ? undefined : keyIn(request.headers)
-      // Before anything is taken in: who may not has sent enough.
+      // Checked before the upload is read, so that a user without the right does not upload in vain.
       records.requireRight(importing.key, user)
       const ending: (() => void)[] = []
       const work = async () => {
@@ -116,7 +116,7 @@ async function routes(app: FastifyInstance, { model, records }: { model: Model; 
   })
 }
 
-/** It ends with its client, and with the client's rights: then the connection breaks off. */
+/** The bytes of an export. Throws when the user's session or roles change, which aborts the connection. */
 async function* toBytes(
   request: FastifyRequest,
   first: IteratorResult<Chunk>,

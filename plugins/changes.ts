@@ -41,7 +41,7 @@ const LastEvent = Type.Partial(
 )
 const EVENTS = { description: 'Server-sent events', content: { 'text/event-stream': { schema: { type: 'string' } } } }
 
-/** The changes of all records, in the order in which they were committed: a page of them, or as they happen. */
+/** The changes of all records in commit order: as pages, or as a stream of server-sent events. */
 async function changes(app: FastifyInstance) {
   const feed = createFeed(app.storage, app.models)
 
@@ -74,7 +74,7 @@ async function changes(app: FastifyInstance) {
 
   app.route<{ Querystring: Parameters }>({
     method: 'GET',
-    // There is nothing to ask for without a body.
+    // A stream without a body has no use.
     exposeHeadRoute: false,
     url: '/ws/changes/stream',
     config: {
@@ -97,11 +97,11 @@ async function changes(app: FastifyInstance) {
       if (since !== undefined) await feed.requireKnown(since)
       requireRoom(user)
       const { raw } = reply
-      // The stream ends with its connection: each piece goes out as it is.
+      // The stream ends when the connection closes, so it needs no chunked encoding.
       raw.useChunkedEncodingByDefault = false
       for (const [name, value] of Object.entries(reply.getHeaders())) raw.setHeader(name, value as string)
       raw.setHeader('content-type', 'text/event-stream')
-      // Proxies hold back what they do not know to be a stream.
+      // Tells nginx not to buffer the response.
       raw.setHeader('x-accel-buffering', 'no')
       await app.streams.open({ user: user, wanted, sink: raw, ask: () => request.whoNow() }, since)
       reply.hijack()

@@ -6,12 +6,12 @@ import { Cursors } from '../src/requests/cursor.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** the records of each model, for every route that is about them */
+    /** the `Records` of each model */
     collections: ReadonlyMap<Model, Records>
   }
 }
 
-/** The records of all models, once: whatever route asks for them, they are the same. */
+/** Creates the `Records` of each model once; all routes share them. */
 async function collections(app: FastifyInstance) {
   const { storage, models, config, limits } = app
   const context = {
@@ -27,7 +27,7 @@ async function collections(app: FastifyInstance) {
   const all = new Map<Model, Records>()
   for (const model of models.values()) {
     all.set(model, createRecords(context, model))
-    // While an app is built from many models, another one answers requests.
+    // Yields, because the current app answers requests while this one is built.
     await new Promise(setImmediate)
   }
   app.decorate('collections', all)

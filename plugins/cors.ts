@@ -4,13 +4,13 @@ import fp from 'fastify-plugin'
 import { allowedOrigins } from '../src/config.ts'
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE']
-/** What a page may send, and see of an answer. */
+/** Request headers that a page may send, and response headers that it may read. */
 const SENT = ['authorization', 'content-type', 'idempotency-key', 'if-match', 'if-none-match', 'last-event-id']
 const SEEN = ['etag', 'retry-after', 'idempotency-replayed', 'content-disposition']
-/** How long a browser remembers that it may ask, in seconds. */
+/** How long a browser may cache a preflight, in seconds. */
 const REMEMBERED = 600
 
-/** Lets pages of some origins call with a token. Never with a cookie: that would be the person's, not the page's. */
+/** Lets pages of configured origins call with a token, but not with the cookie: then they could act as the user. */
 async function crossOrigin(app: FastifyInstance) {
   const origins = allowedOrigins(app.config)
   if (origins.length === 0) return
@@ -21,7 +21,7 @@ async function crossOrigin(app: FastifyInstance) {
     allowedHeaders: SENT,
     exposedHeaders: SEEN,
     maxAge: REMEMBERED,
-    // What is no question of a browser is answered like any other request.
+    // In strict mode the library answers an incomplete preflight with 400 and plain text, outside our error format.
     strictPreflight: false,
   })
 }

@@ -3,14 +3,14 @@ import fp from 'fastify-plugin'
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Calls back at the end of every request, also of one whose client has left before it was answered. */
+    /** Registers a callback for the end of every request, also if the client disconnected before the answer. */
     onEnded(run: OnEnded): void
   }
   interface FastifyRequest {
     ending: Ending
-    /** Calls back when the response is closed: the answer has been sent, or the client has left. */
+    /** Calls `run` when the response is closed: the answer has been sent, or the client has disconnected. */
     whenClosed(run: () => void): void
-    /** Calls back when the answer is made, also if nobody is there to read it. To be called before there is one. */
+    /** Calls `run` when the answer is ready to send, also if the client has disconnected. Register before that. */
     whenAnswered(run: () => void): void
   }
 }
@@ -23,12 +23,12 @@ interface Ending {
   onAnswered: (() => void)[]
 }
 
-/** When a client has left, its request is over after this time, whether it was answered or not. */
+/** After a client disconnects, its handler may run for this long before `onAnswered` is called anyway. */
 const UNANSWERED_MS = 60_000
 
 /**
- * The one place where what a request holds is released. Fastify's own `onResponse` does not run when the client has left, so
- * it hangs on the response's `close`, which always comes.
+ * Releases the resources of requests, in one place. Fastify's `onResponse` does not run when the client has
+ * disconnected; the response's `close` event is always emitted.
  */
 async function ended(app: FastifyInstance) {
   const listeners: OnEnded[] = []
@@ -51,7 +51,7 @@ async function ended(app: FastifyInstance) {
       ending.isClosed = true
       const isDropped = !reply.raw.writableFinished && !isLasting(reply)
       for (const run of ending.onClosed) run()
-      // Nothing may be held for ever, whatever has become of the handler.
+      // A handler that never answers must not hold resources forever.
       if (ending.onAnswered.length > 0) setTimeout(answered, UNANSWERED_MS, ending).unref()
       for (const run of listeners) run(request, reply, isDropped)
     })
@@ -68,7 +68,7 @@ function answered(ending: Ending): void {
   for (const run of ending.onAnswered.splice(0)) run()
 }
 
-/** A stream of events goes on until its client leaves. */
+/** A stream of events ends only when its client disconnects, so that is no dropped request. */
 const isLasting = ({ raw }: FastifyReply) => raw.getHeader('content-type') === 'text/event-stream'
 
 export default fp(ended, { name: 'ended' })

@@ -7,7 +7,7 @@ import { tableName } from '../src/model/model.ts'
 import { type FaultKind, StorageFault } from '../src/storage/storage.ts'
 import { tableShape } from '../src/tables/ddl.ts'
 
-/** What Fastify says → what the contract says. Any other error is one of ours to mend: INTERNAL. */
+/** Fastify's error codes and the failures they become. Any other error is a bug of the service: INTERNAL. */
 const KNOWN: Record<string, [Code, string]> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: [
     'UNSUPPORTED_MEDIA_TYPE',
@@ -16,7 +16,7 @@ const KNOWN: Record<string, [Code, string]> = {
   FST_ERR_CTP_BODY_TOO_LARGE: ['BODY_TOO_LARGE', 'The body is larger than this service accepts.'],
   FST_ERR_CTP_EMPTY_JSON_BODY: ['BAD_REQUEST', 'The body is empty; it must be JSON.'],
   FST_ERR_CTP_INVALID_JSON_BODY: ['BAD_REQUEST', 'The body is not valid JSON.'],
-  // Nobody is there to read it.
+  // The client has disconnected and never receives this.
   ECONNRESET: ['BAD_REQUEST', 'The body did not arrive whole.'],
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: ['BAD_REQUEST', 'The body is not as long as its Content-Length says.'],
 }
@@ -26,11 +26,11 @@ const BUSY = unavailable(
   'The data is being changed by somebody else, or there is too much to do. Try again in a second.',
 )
 
-/** What storage says → what the contract says, as far as it is about the service and not about what was asked. */
+/** Storage faults that concern the service rather than the request, and the failures they become. */
 const FAULTS: Partial<Record<FaultKind, Failure>> = {
   full: new Failure('STORAGE_FULL', 'There is no room left to store this. Nothing was changed.'),
   busy: BUSY,
-  // The tables have been changed, and this app has not been replaced yet.
+  // The tables have changed, but this app has not been replaced yet.
   'missing-table': CHANGING,
   stale: CHANGING,
   slow: new Failure('FIND_TOO_SLOW', 'This took too long and was ended. Ask for less.'),
@@ -44,17 +44,17 @@ const FAULTS: Partial<Record<FaultKind, Failure>> = {
     'INTERNAL',
     'The database is damaged where this is stored. Whoever runs the service has to restore a backup.',
   ),
-  // Nobody is there to read it.
+  // The client has disconnected and never receives this.
   cancelled: BUSY,
   'commit-unknown': unavailable(
     'The database was lost before it told whether this was written. Look before you send it again; with an Idempotency-Key it is done once, however often it is sent.',
   ),
 }
 
-/** Shapes every failure of a request. (What is not even HTTP, and who is turned away, `src/http/front.ts` answers by hand.) */
+/** Formats every failure of a request. `src/http/front.ts` itself answers malformed HTTP and refused requests. */
 async function errors(app: FastifyInstance) {
   app.setErrorHandler<FastifyError>(async (error, request, reply) => {
-    // A method that Fastify wants more from than we do is still a wrong method first.
+    // On an unknown route Fastify may complain about the body first; 404 or 405 is the better answer.
     const isMissing = request.is404 && error.code?.startsWith('FST_')
     const said = isMissing ? app.missingRoute(request) : toFailure(error)
     const isDamage = app.damage.detect(error)
@@ -68,13 +68,13 @@ async function errors(app: FastifyInstance) {
   })
 }
 
-/** Whether another node has changed tables, and this app is about to be replaced: then nothing is as it should be. */
+/** Whether another node has changed the tables, so that this app is about to be replaced: that may cause any error. */
 async function isBehind({ storage, collections }: FastifyInstance): Promise<boolean> {
   try {
     await storage.refreshShapes()
     return [...collections.keys()].some((model) => storage.shape(tableName(model)) !== tableShape(model))
   } catch {
-    // The database cannot tell: then the error itself is the answer.
+    // The database does not answer, so the original error is reported.
     return false
   }
 }

@@ -7,7 +7,7 @@ import { ADMIN } from '../src/model/access.ts'
 import { named } from '../src/openapi/document.ts'
 import type { Storage } from '../src/storage/storage.ts'
 
-/** Who asks whether all is well does not wait for what may never come. */
+/** A health check does not wait longer for the database; it may never answer. */
 const PATIENCE_MS = 2000
 
 const Health = named(
@@ -27,7 +27,7 @@ const Health = named(
   }),
 )
 
-/** For load balancers and people at a terminal; answered without a session. */
+/** The health check for load balancers and people; needs no session. */
 const health: FastifyPluginAsyncTypebox = async (app) => {
   app.get(
     '/health',
@@ -42,7 +42,7 @@ const health: FastifyPluginAsyncTypebox = async (app) => {
     },
     async (request) => {
       const { current, since, why } = app.modelsStatus()
-      // Faults tell names of files and fields: a stranger need not know them.
+      // Faults contain names of files and fields, so only admins see them.
       const isAdmin = request.user?.roles.includes(ADMIN)
       const ready = await answers(app.storage)
       const damaged = app.damage.since
@@ -51,7 +51,7 @@ const health: FastifyPluginAsyncTypebox = async (app) => {
   )
 }
 
-/** A database that does not answer is what makes a service unready; why, the log of the other requests tells. */
+/** The service is ready if the database answers in time. The reason, if not, is in the log of other requests. */
 async function answers(storage: Storage): Promise<boolean> {
   return Promise.race([answered(storage), setTimeout(PATIENCE_MS, false, { ref: false })])
 }

@@ -47,7 +47,7 @@ const RestoreBody = Type.Object(
   { additionalProperties: false },
 )
 
-/** What happened to records, and how to get them back: another route set per model. */
+/** History of records, deleted records and restore: another route set per model. */
 async function history(app: FastifyInstance) {
   for (const [model, records] of app.collections)
     app.register(routes, { prefix: `/ws/rest/${model.name}`, model, records })
@@ -143,7 +143,7 @@ async function routes(app: FastifyInstance, { model, records }: { model: Model; 
   })
 }
 
-/** Where a page begins, and how long it is. */
+/** Parses the paging parameters. */
 function pageIn(query: Parameters): { limit: number; after: number | undefined } {
   allowOnly(['limit', 'after'], query)
   const limit = wholeNumber(query, 'limit', MAX_LIMIT) ?? DEFAULT_LIMIT

@@ -7,22 +7,22 @@ import { keyIn } from '../src/requests/key.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** its body is not read as a whole: the route itself looks at the key */
+    /** whether the body is read as a stream; the route itself then handles the `Idempotency-Key` */
     streamed?: boolean
   }
   interface FastifyInstance {
-    /** by what a request is known again */
+    /** Keyed hash that tells whether two requests with one `Idempotency-Key` are the same. */
     hashOfRequest(...sent: unknown[]): string
   }
 }
 
-/** What a request depends on, beside who sends it, its address and its body. */
+/** Headers that are part of the request's hash, beside method, URL and body. */
 const HEADERS = ['if-match']
 
-/** `Idempotency-Key`: what is sent again is not done again. Whoever writes something finds the key with the user. */
+/** `Idempotency-Key`: a repeated request is not executed again. `request.user.idempotency` holds its state. */
 async function idempotency(app: FastifyInstance) {
   const secret = await app.storage.secret()
-  // There may be a password in it: without the secret nobody finds out which by trying.
+  // A request may contain a password. The secret key prevents guessing it from the stored hash.
   app.decorate('hashOfRequest', (...sent) => createHmac('sha256', secret).update(JSON.stringify(sent)).digest('hex'))
   const requestHash = ({ method, url, headers, body }: FastifyRequest) =>
     app.hashOfRequest(
@@ -38,7 +38,7 @@ async function idempotency(app: FastifyInstance) {
     const key = isOurs ? keyIn(headers) : undefined
     if (key === undefined) return done()
     const { username } = user
-    // Also if the client leaves before it is answered: what it sends again finds out from the database what was done.
+    // Released also if the client disconnects early: the database then tells its retry whether the write was committed.
     request.whenClosed(app.limits.keys.claim({ username, key }))
     const tell = () => void reply.header('idempotency-replayed', 'true')
     IdempotentRequest.begin(app.storage, { username, key, hash: requestHash(request) }, tell).then((doing) => {

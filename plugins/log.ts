@@ -1,10 +1,10 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 
-/** Above these levels the line would be put together only to be thrown away. */
+/** Levels at which the line is logged; at others, building it would be wasted work. */
 const WORTH_A_LINE = ['trace', 'debug', 'info']
 
-/** One line per request, answered or dropped by its client: never a header, a cookie or a body. */
+/** One log line per request, answered or dropped by its client. It never contains a header, cookie or body. */
 async function log(app: FastifyInstance) {
   if (!WORTH_A_LINE.includes(app.config.LOG_LEVEL)) return
   app.onEnded((request, reply, isDropped) => {

@@ -27,7 +27,7 @@ const NewPassword = Type.Object(
   { additionalProperties: false },
 )
 
-/** What everybody may know and change about themselves. */
+/** The current user: profile, password, sessions. */
 const me: FastifyPluginAsyncTypebox = async (app) => {
   const { config, storage } = app
   const { db } = storage
@@ -100,7 +100,7 @@ const me: FastifyPluginAsyncTypebox = async (app) => {
   )
 }
 
-/** The rules speak of a password; the client sent it as `next`. */
+/** Renames the field `password` of a validation failure to `next`, as the client sent it. */
 function namingNext(error: unknown): never {
   if (!(error instanceof Failure) || !error.details.errors?.password) throw error
   throw new Failure(error.code, error.message, { errors: { next: error.details.errors.password } })

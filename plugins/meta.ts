@@ -7,7 +7,7 @@ import { type Field, type Model, SYSTEM_FIELDS, visibleFields } from '../src/mod
 import { named } from '../src/openapi/document.ts'
 import { allowOnly, bad } from '../src/requests/query.ts'
 
-/** Of the fields that every record has. */
+/** Titles of the system and audit fields. */
 const TITLES: Record<string, string> = {
   id: 'Id',
   version: 'Version',
@@ -51,7 +51,7 @@ const ModelMeta = named(
   }),
 )
 
-/** What there is to ask for, as far as the user may ask for it. */
+/** Lists the models and fields that the user may access. */
 const meta: FastifyPluginAsyncTypebox = async (app) => {
   const tags = ['meta']
 
@@ -91,11 +91,11 @@ const meta: FastifyPluginAsyncTypebox = async (app) => {
     async ({ params, user }) => {
       const model = app.models.get(params.model)
       const may = (operation: Operation) => model !== undefined && scopeFor(model, operation, user) !== 'none'
-      // A model with which somebody may do nothing at all is not there for them.
+      // A model is hidden from users who have no access to it at all.
       if (!model || !OPERATIONS.some(may)) throw app.missingModel(params.model, user)
       const { name, title, description, nameField, list, history } = model
       const allowed = Object.fromEntries(OPERATIONS.map((operation) => [operation, may(operation)]))
-      // Who writes records has to know what there is to write.
+      // Users who may write records also see the writeOnly fields.
       const shown = may('create') || may('update') ? model.fields : visibleFields(model)
       const fields = [...SYSTEM_FIELDS, ...shown].map((field) => describe(field, model))
       return success({ model: name, title, description, nameField, list, history, fields, allowed })

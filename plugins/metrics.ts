@@ -8,10 +8,10 @@ import { countSessions } from '../src/people/sessions.ts'
 import { createCounter } from '../src/tables/counts.ts'
 
 const TEXT = { type: 'string' }
-/** In the place of the status of a request whose client left before it was answered, as nginx has it. */
+/** Status of a request whose client disconnected before the answer, as nginx counts it. */
 const DROPPED = 499
 
-/** Numbers for Prometheus: for admins, and for whoever has the token. */
+/** Metrics for Prometheus, for admins and for clients with METRICS_TOKEN. */
 async function metrics(app: FastifyInstance) {
   app.onEnded(({ method, routeOptions }, { statusCode, elapsedTime: ms }, isDropped) => {
     app.metrics.answered({ method, route: routeOptions.url ?? 'none', status: isDropped ? DROPPED : statusCode, ms })
@@ -48,7 +48,7 @@ function requireAdmin({ user }: FastifyRequest): void {
   if (!user.roles.includes(ADMIN)) throw new Failure('FORBIDDEN', `This needs the role "${ADMIN}".`)
 }
 
-/** Compared by their hashes, so that neither length nor content shows in the time taken. */
+/** Compares hashes in constant time, so that timing reveals neither length nor content of the token. */
 function hasToken({ headers }: FastifyRequest, token: string | undefined): boolean {
   if (token === undefined) return false
   const digest = (text: string) => hash('sha256', text, 'buffer')

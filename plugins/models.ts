@@ -6,12 +6,12 @@ import { scopeFor, type User } from '../src/model/access.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** names the nearest model that the user may read */
+    /** The error for an unknown model; suggests the nearest name among those that the user may read. */
     missingModel(name: string, user: User): Failure
   }
 }
 
-/** What to say of a model that is not there. */
+/** Provides the error for a model that does not exist. */
 async function models(app: FastifyInstance) {
   app.decorate('missingModel', (name, user) => {
     const readable = [...app.models.values()].filter((model) => scopeFor(model, 'read', user) !== 'none')

@@ -10,29 +10,29 @@ import { mayChange } from '../src/requests/changing.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** the failures that a route may answer with, beside those that any may */
+    /** failures of the route, beside those of every route */
     failures?: Answerable[]
-    /** what the document says of its body and answer, where that is more than they are checked and made by */
+    /** body and answer for the document, where that is more than the schemas for validating and serialising */
     described?: Described
   }
-  /** what people and generated clients are told */
+  /** texts for the document */
   interface FastifySchema {
     tags?: string[]
     operationId?: string
     summary?: string
   }
   interface FastifyInstance {
-    /** what is served, as OpenAPI */
+    /** The OpenAPI document of this app. */
     document(): object
-    /** what each model is called in generated code */
+    /** name of each model in generated code */
     shortNames: Map<string, string>
   }
 }
 
-/** What a request can meet on any route. */
+/** Failures of every route. */
 const ANYWHERE: Code[] = ['BAD_REQUEST', 'INTERNAL', 'UNAVAILABLE']
 const WITH_SESSION: Code[] = ['LOGIN_REQUIRED', 'LOGIN_INCORRECT', 'TOO_MANY_ATTEMPTS', 'FORBIDDEN']
-/** What may be sent again without fear. */
+/** Failures of routes that accept an `Idempotency-Key`. */
 const ONCE: Code[] = ['KEY_REUSED', 'KEY_IN_USE']
 const WRITING: Code[] = ['BODY_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE', 'VALIDATION_FAILED', 'STORAGE_FULL']
 const TAGS: Record<string, string> = {
@@ -45,10 +45,10 @@ const TAGS: Record<string, string> = {
   state: 'How the service stands, for the role admin.',
   health: 'How the service is.',
 }
-/** How long others may have to wait while the document is put together. */
+/** Building the document blocks the thread for at most about this long at a time. */
 const PORTION_MS = 5
 
-/** Describes exactly the routes that are served, from the schemas that they validate and serialise with. */
+/** Describes exactly the served routes, using the schemas that validate and serialise. */
 async function openapi(app: FastifyInstance) {
   const models = [...app.models.values()]
   const names = shortNames(app.models)
@@ -86,7 +86,7 @@ async function openapi(app: FastifyInstance) {
     if (route.method !== 'HEAD' && route.method !== 'OPTIONS' && !route.config?.page) routes.push(toRoute(route))
   })
 
-  // With many models it is megabytes: put together once, a little at a time.
+  // With many models the document has megabytes, so it is built once, in portions.
   let text: Promise<Buffer> | undefined
   const schema = { tags: ['meta'], operationId: 'openapi', summary: 'This document' }
   app.get('/openapi.json', { schema }, async (_request, reply) => {
@@ -123,7 +123,7 @@ function toRoute({ method, url, schema, config = {} }: RouteOptions): Route {
     ...ANYWHERE,
     ...(config.failures ?? []),
     ...(config.public ? [] : WITH_SESSION),
-    // A body that nobody asked for is looked at as well.
+    // These apply also to routes without a body schema: an unexpected body is parsed too.
     ...(method === 'GET' ? [] : WRITING),
     ...(isOnce ? ONCE : []),
   ])

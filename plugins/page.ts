@@ -6,15 +6,15 @@ import { site } from '../src/site/site.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** for people at a browser; no part of the API */
+    /** whether the route belongs to the web page, and so not to the API */
     page?: boolean
   }
 }
 
-/** An address with the hash of what is there never means anything else. */
+/** The URL contains the hash of the files, so its content never changes. */
 const FOR_EVER = 'public, max-age=31536000, immutable'
 
-/** The web page: one document, and the files that it names. */
+/** The web page: one document, and the files that it loads. */
 async function page(app: FastifyInstance) {
   if (!app.config.PAGE) return
   const config = { public: true, page: true }

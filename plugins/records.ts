@@ -34,18 +34,18 @@ import {
 import { type Parameters, parseParameters, parseView } from '../src/requests/parameters.ts'
 import { allowOnly, type Query, wholeNumber } from '../src/requests/query.ts'
 
-/** Queries that are remembered, and how long an address may be for that. */
+/** Number of parsed queries in the cache, and the longest URL that is cached. */
 const MAX_QUERIES = 500
 const MAX_URL = 300
 
-/** The data itself is checked by the records: here only that there is some. */
+/** Requires only that `data` is an object; `Records` validates its fields. */
 const data = Type.Object({})
 const merge = Type.Optional(Type.Boolean())
 const envelopeSchema = (properties: TProperties): FastifySchemaCompiler<unknown> => {
   const check = newAjv({ verbose: true }).compile(Type.Object(properties, { additionalProperties: false }))
   return ({ httpPart }) => (httpPart === 'body' ? check : () => true)
 }
-/** Where the version of a delete may stand, beside the address. */
+/** Names the body in the error message if it and the URL name different versions. */
 const BODY = 'The body'
 const createEnvelope = envelopeSchema({ data })
 const updateEnvelope = envelopeSchema({ data, merge })
@@ -79,7 +79,7 @@ async function modelRoutes(app: FastifyInstance, { model, records }: { model: Mo
   const parseQuery = (url: string, parameters: Parameters) =>
     queries.of(url, () => parseParameters(parameters, context))
   const to = (operation: Operation) => ({ access: { model, operation } })
-  // Before anything is written: what cannot be checked is not begun.
+  // Compiles the model's validators first, so that a schema that does not compile fails before any write.
   const preValidation: preValidationHookHandler = (_request, _reply, done) => {
     records.prepare()
     done()
@@ -140,13 +140,13 @@ async function modelRoutes(app: FastifyInstance, { model, records }: { model: Mo
       allowOnly(VIEW_PARAMETERS, query)
       const view = parseView(query, context)
       const number = wholeNumber({ version }, 'version', Number.MAX_SAFE_INTEGER)
-      // What it was then may be of other types than now.
+      // Fields of an old version may have other types than today, so the compiled serialiser does not fit.
       if (number !== undefined) {
         const past = await records.version(idIn(params), number, view, new HttpCaller(user, reply.raw))
         return reply.type('application/json').serializer(JSON.stringify).send(success(past))
       }
       const record = await records.read(idIn(params), user, view)
-      // What is referred to has versions of its own.
+      // No ETag for expanded records: the referenced records have versions of their own.
       if (view.expand.length > 0) return success(record)
       reply.header('etag', toETag(record.version))
       if (isKnown(record.version, headers['if-none-match'])) return reply.code(304).send()

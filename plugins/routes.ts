@@ -5,16 +5,16 @@ import { allowOnly, bad } from '../src/requests/query.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** it has no schema for its body, but reads it */
+    /** whether the route reads a body although it has no schema for it */
     readsBody?: boolean
   }
   interface FastifyInstance {
-    /** why no route answers this request: the path is unknown, or known with other methods */
+    /** The error if no route matches: the path is unknown (404), or has other methods (405). */
     missingRoute(request: FastifyRequest): Failure
   }
 }
 
-/** Knows every route, so that a wrong method is told from a wrong path. */
+/** Collects every route, to tell a wrong method (405) from an unknown path (404). */
 async function routes(app: FastifyInstance) {
   const known: { pattern: string[]; methods: string[] }[] = []
 
@@ -31,7 +31,7 @@ async function routes(app: FastifyInstance) {
 
   app.addHook('onRoute', (route) => {
     known.push({ pattern: route.url.split('/'), methods: [route.method].flat() })
-    // What a route does not read is refused rather than passed over; those that read parameters check them themselves.
+    // Unread parameters and bodies are refused, not ignored. Routes that read parameters check their names themselves.
     const refused = [
       requireDecodable,
       ...(route.schema?.querystring ? [] : [refuseParameters]),
@@ -50,7 +50,7 @@ const refuseParameters: preValidationHookHandler = ({ query }, _reply, done) => 
   done()
 }
 
-/** The parser of the query string would take a wrong escape for the characters that it is written with. */
+/** Refuses invalid percent-encoding, which the query string parser would silently take literally. */
 const requireDecodable: preValidationHookHandler = ({ raw: { url = '' } }, _reply, done) => {
   const query = url.indexOf('?')
   if (query < 0 || !url.includes('%', query)) return done()

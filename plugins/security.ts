@@ -6,14 +6,14 @@ import { SAFE_METHODS } from '../src/requests/changing.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** a GET that changes something */
+    /** whether a GET route changes data */
     changes?: boolean
   }
 }
 
 /**
- * There are no pages here: nothing may be loaded, framed, guessed at or kept. These are helmet's headers for an API; they
- * never change, and putting them together for each answer would cost more than reading the record.
+ * Helmet's headers for an API, whose answers are no pages: nothing may be loaded, framed, sniffed or cached. They are
+ * constants: building them for each answer would cost more than reading the record.
  */
 const HEADERS = {
   'cache-control': 'no-store',
@@ -22,10 +22,10 @@ const HEADERS = {
   'x-content-type-options': 'nosniff',
 }
 
-/** Only where the connection is a safe one already: over plain HTTP anybody could have put it there. */
+/** Value of HSTS, sent only over HTTPS: over plain HTTP an attacker could have inserted the header. */
 const STAY_SECURE = 'max-age=31536000'
 
-/** What keeps other sites' pages from acting with a user's cookie, and browsers from guessing. */
+/** Security headers, and protection against cross-site request forgery (CSRF). */
 async function security(app: FastifyInstance) {
   const { PUBLIC_URL, HSTS_SUBDOMAINS } = app.config
   const origin = PUBLIC_URL && new URL(PUBLIC_URL).origin
@@ -43,16 +43,16 @@ async function security(app: FastifyInstance) {
 const mayChange = ({ method, routeOptions }: FastifyRequest) =>
   !SAFE_METHODS.includes(method) || routeOptions.config.changes
 
-/** No page can make a browser send a token: where one counts, the rule is of no use. */
+/** A page of another site cannot make a browser send a token. Public routes need none, so there it proves nothing. */
 const hasToken = ({ headers, routeOptions }: FastifyRequest) =>
   !routeOptions.config.public && bearerIn(headers.authorization) !== undefined
 
-/** What a browser says itself of a request that a person, or a page of the same origin, has made. No page can forge it. */
+/** Values of `Sec-Fetch-Site` for requests by the user or by a page of this origin. Pages cannot forge the header. */
 const OWN_SITES = ['same-origin', 'none']
 
 /**
- * Browsers say where a request comes from; other clients say nothing. What they say of the site is believed, for a proxy
- * may have changed the host; only older ones leave it to be found out by comparing.
+ * Browsers send `Sec-Fetch-Site` or `Origin`; other clients send neither. `Sec-Fetch-Site` comes first, because a proxy
+ * may have changed the host. Older browsers send only `Origin`, which is compared with the host.
  */
 function isForeign({ headers, host }: FastifyRequest, publicOrigin: string | undefined): boolean {
   const { origin, 'sec-fetch-site': site } = headers

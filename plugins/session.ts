@@ -9,7 +9,7 @@ declare module 'fastify' {
   interface Session extends SessionData {}
 }
 
-/** Restores the session of every request from its cookie. Who may do what is decided elsewhere. */
+/** Restores the session of every request from its cookie. The plugins `auth` and `access` decide about access. */
 async function sessions(app: FastifyInstance) {
   const store = new SessionStore(app.storage, app.config, (err) =>
     app.log.warn({ err }, 'the last use of a session could not be written down'),
@@ -18,9 +18,9 @@ async function sessions(app: FastifyInstance) {
   await app.register(session, {
     cookieName: 'sid',
     secret: rememberingSigner(await app.storage.secret()),
-    // What comes back from the store has no cookie: its options are those below.
+    // The store's sessions have no `cookie` property; the options below apply to all of them.
     store: store as FastifySessionOptions['store'],
-    // The cookie lasts as long as the browser; how long the session lives, the database decides.
+    // A session cookie without expiry: the database decides how long the session lasts.
     cookie: { path: '/', httpOnly: true, sameSite: 'lax', secure: 'auto' },
     saveUninitialized: false,
     rolling: false,
@@ -29,19 +29,19 @@ async function sessions(app: FastifyInstance) {
 
 const MAX_REMEMBERED = 10_000
 
-/** Signs and checks as @fastify/cookie does, but each value once: two HMACs per request are a good part of its cost. */
+/** A caching Signer of @fastify/cookie: two HMACs per request are a considerable part of its cost. */
 function rememberingSigner(secret: string): Signer {
   const signer = new Signer(secret)
   const signed = new Memo<string>(MAX_REMEMBERED)
   const checked = new Memo<ReturnType<Signer['unsign']>>(MAX_REMEMBERED)
   return {
-    // Every stranger gets a session id that is signed and forgotten: only what came back is worth remembering.
+    // Not cached here: clients without a session get a new id each time. `unsign` caches the ids that come back.
     sign: (value) => signed.get(value) ?? signer.sign(value),
     unsign: (value) => {
       const known = checked.get(value)
       if (known) return known
       const result = signer.unsign(value)
-      // What was not signed here is not kept: strangers could fill the memory with it.
+      // Invalid values are not cached: clients could fill the memory with them.
       if (!result.valid) return result
       signed.keep(result.value as string, value)
       return checked.keep(value, result)

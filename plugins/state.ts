@@ -44,7 +44,7 @@ const REPORT = defineJob<Parameters<typeof createReports>[1], Awaited<ReturnType
 
 const isText = (one: unknown): one is string => typeof one === 'string'
 
-/** How the service stands, for whoever has the role admin. */
+/** For admins: the effect of the models folder on the data, and the backups. */
 async function state(app: FastifyInstance) {
   const { config, storage } = app
   const tags = ['state']

@@ -44,7 +44,7 @@ interface Way {
   whoIn(request: FastifyRequest): string
 }
 
-/** Tokens for scripts: everybody's own, and for admins those of all. */
+/** Tokens for scripts: a user's own, and for admins those of all users. */
 const tokens: FastifyPluginAsyncTypebox = async (app) => {
   const { storage } = app
   const ways: Way[] = [
@@ -82,7 +82,7 @@ const tokens: FastifyPluginAsyncTypebox = async (app) => {
         response: { 200: SuccessSchema(MadeToken) },
       },
       handler: async (request) => {
-        // Else a token could outlive its own end.
+        // Otherwise a token could extend its own lifetime by making another one.
         if (request.bearer) throw new Failure('FORBIDDEN', 'A token cannot make another one. Log in for that.')
         const { data } = request.body as { data: NewToken }
         const writing = idempotentStorage(storage, request.user.idempotency)

@@ -4,17 +4,20 @@ import fp from 'fastify-plugin'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** answered at once, even when others wait or are turned away */
+    /** whether the route is answered at once, even under overload */
     always?: boolean
   }
   interface FastifyInstance {
     isUrgent(request: IncomingMessage): boolean
-    /** whether a request may take as long as it needs to arrive */
+    /** Whether the request is an upload, whose body has a longer timeout. */
     isStreamed(request: IncomingMessage): boolean
   }
 }
 
-/** Knows which routes are answered at once, and which read bodies of any length. Who waits and who is turned away, `src/http/turns.ts` decides. */
+/**
+ * Collects the routes that are answered at once, and those that stream their bodies. `src/http/turns.ts` decides which
+ * requests wait and which are refused.
+ */
 async function urgent(app: FastifyInstance) {
   const addresses = new Set<string>()
   const streamed = new Set<string>()

@@ -38,7 +38,7 @@ const Name = Type.Object({ username: Type.String() })
 const Data = <Schema extends typeof NewUser | typeof Change>(data: Schema) =>
   Type.Object({ data }, { additionalProperties: false })
 
-/** The people, for whoever has the role admin. */
+/** User management, for admins. */
 const users: FastifyPluginAsyncTypebox = async (app) => {
   const { storage } = app
   const tags = ['users']

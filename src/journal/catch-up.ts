@@ -2,24 +2,24 @@ import type { ChangePage, Feed } from './feed.ts'
 import type { createRenderer } from './listeners.ts'
 import { AT_A_TIME, canBeTold, canTake, MAX_PAUSE_MS, type Stream } from './stream.ts'
 
-/** A feed, and how what is in it is told. */
+/** A feed, and the function that renders its changes as events. */
 export type Served = Feed & { render: ReturnType<typeof createRenderer> }
 
-/** What those that are behind need of all the others. */
+/** The functions of `Streams` that `CatchUp` uses. */
 interface Streams {
   wake(): void
   isOpen(stream: Stream): boolean
   end(stream: Stream): void
 }
 
-/** How long they are told in one go, before others have their turn. */
+/** Time limit of one round of catching up, before the live streams are served again. */
 const CATCH_UP_MS = 8
 
-/** Streams that have to catch up, a page at a time in turn. What they have not read is in the journal. */
+/** Streams that are behind. They are sent pages of the journal, one page each in turn. */
 export class CatchUp {
   readonly #streams: Streams
   #all: Stream[] = []
-  /** pages that more than one of them asks for, in one round */
+  /** pages of this round, shared by streams that need the same one */
   readonly #pages = new Map<string, Promise<ChangePage>>()
 
   constructor(streams: Streams) {
@@ -36,17 +36,17 @@ export class CatchUp {
     this.#all = this.#all.filter((one) => one !== stream)
   }
 
-  /** Whether there is somebody who can be told something now. */
+  /** Whether a stream is ready for its next page. */
   get canBeTold(): boolean {
     return this.#all.some(canBeTold)
   }
 
-  /** Brings them nearer to what everybody else has been told. */
+  /** Sends pages, up to the change `told` that the live streams have reached, for CATCH_UP_MS at most. */
   async catchUp(feed: Served, told: number): Promise<void> {
     const end = performance.now() + CATCH_UP_MS
     this.#pages.clear()
     for (let stream = this.#all.find(canBeTold); stream; stream = this.#all.find(canBeTold)) {
-      // Whatever comes of it, then it is somebody else's turn.
+      // Moves the stream to the end first, so that it gives up its turn even if an error follows.
       this.remove(stream)
       this.#all.push(stream)
       await this.#tell(stream, feed, told)
@@ -55,7 +55,7 @@ export class CatchUp {
   }
 
   async #tell(stream: Stream, feed: Served, upTo: number): Promise<void> {
-    // What it has not read may have been dropped meanwhile: when it comes back it is told so.
+    // Changes after its position may have been deleted. The client reconnects and then gets CHANGES_GONE.
     if (!(await feed.isKnown(stream.position))) return this.#streams.end(stream)
     const { changes, next } = await this.#pageFor(stream, feed, upTo)
     const told = await feed.render(changes)
@@ -71,7 +71,7 @@ export class CatchUp {
     else this.#awaitRoom(stream)
   }
 
-  /** Many come back at once after a restart, and ask for the same. */
+  /** Caches pages: after a restart many clients reconnect at once and need the same ones. */
   #pageFor({ user, wanted, position }: Stream, feed: Served, upTo: number): Promise<ChangePage> {
     const key = JSON.stringify([position, user.username, wanted && [...wanted]])
     const page = this.#pages.get(key) ?? feed.page(user, wanted, position, AT_A_TIME, upTo)
@@ -79,7 +79,7 @@ export class CatchUp {
     return page
   }
 
-  /** Whoever has too much to read is told more when they have read it. */
+  /** If the sink's buffer is too full, wakes the streams again once it has drained. */
   #awaitRoom(stream: Stream) {
     if (canTake(stream) || stream.isAwaited) return
     stream.isAwaited = true

@@ -3,7 +3,7 @@ import type { Row } from '../storage/storage.ts'
 import { encode } from '../tables/columns.ts'
 import type { Journal } from './journal.ts'
 
-/** What others have changed since a version, and which of it would have been overwritten. */
+/** The fields that others have changed since a version. `clashes` are those that the update would have overwritten. */
 export interface Conflict {
   since: number
   version: number
@@ -19,7 +19,7 @@ interface Theirs {
   at: string
 }
 
-/** Undefined where the history of a record does not tell. */
+/** Describes a version conflict; undefined if the journal does not reach back to the version `since`. */
 export async function describeConflict(
   journal: Journal,
   model: Model,
@@ -30,7 +30,7 @@ export async function describeConflict(
   const entries = await journal.since(current.id, since, current.version)
   if (!entries) return undefined
   const found = new Map<string, Theirs>()
-  // The newest first: who changed a field last is told, and what it was before all of them.
+  // Entries are newest first: `by` and `at` come from the latest change of a field, `base` from the oldest.
   for (const { values, by, at } of entries)
     for (const [name, value] of values) {
       const theirs = found.get(name) ?? { by, at }
@@ -43,7 +43,7 @@ export async function describeConflict(
     const theirs = found.get(name)
     if (!theirs || readOnly) continue
     const isSent = Object.hasOwn(sent, name)
-    // A secret is only named: nobody may learn whether it is the same.
+    // A secret field is only named, so that nobody learns whether the values are equal.
     const { base, ...stamp } = theirs
     const values = { base, theirs: current[name], ...(isSent && { mine: sent[name] }) }
     fields[name] = writeOnly ? stamp : { ...values, ...stamp }

@@ -3,7 +3,7 @@ import type { Model } from '../model/model.ts'
 import type { Database, Row, Storage } from '../storage/storage.ts'
 import { formerName } from '../tables/renames-and-secrets.ts'
 
-/** One row of the journal, as it is stored. */
+/** One stored row of the journal. */
 export interface ChangeRow {
   change: number
   id: number
@@ -12,9 +12,9 @@ export interface ChangeRow {
   by: string | null
   at: string
   createdBy: string | null
-  /** the number of the batch that it was a part of */
+  /** number of the batch that the change was part of */
   batch: number | null
-  /** names as JSON, in order; a secret is in an array of its own, and has no values */
+  /** JSON array of changed fields, in the order of `was` and `became`; a secret is `[name]`, without values there */
   fields: string
   was: string | null
   became: string | null
@@ -23,14 +23,14 @@ export interface ChangeRow {
 
 export type JournalOperation = 'create' | 'update' | 'delete' | 'restore' | 'forget'
 
-/** What a field was and what it became; undefined if that is not kept: of a secret, or of what was forgotten. */
+/** Values of a field before and after a change; undefined for a secret, or if the values were forgotten. */
 export type Values = { from: unknown; to: unknown } | undefined
 
-/** A change, in today's names. */
+/** A decoded change, with today's field names. */
 export interface Entry extends Pick<ChangeRow, 'change' | 'version' | 'operation' | 'by' | 'at' | 'batch'> {
   values: Map<string, Values>
   isForgotten: boolean
-  /** the record after it, every so often */
+  /** the whole record after the change; stored only at every 64th version (WHOLE_EVERY) */
   whole: Row | undefined
 }
 
@@ -40,22 +40,22 @@ interface Rename {
   later: string
 }
 
-/** The columns of an entry; a whole record is large, and wanted seldom. */
+/** The columns of an entry without `whole`, which is large and rarely needed. */
 export const ENTRY_COLUMNS = 'change, id, version, operation, "by", at, "createdBy", batch, fields, was, became'
-/** The changes of one record. */
+/** SQL for the changes of one record. */
 export const OF_RECORD = 'FROM dossier_changes WHERE model = ? AND id = ?'
 
 const RENAMES = 'SELECT change, earlier, later FROM dossier_renames WHERE model = ? ORDER BY change, rowid'
 
-/** The same where tables are worked on. */
+/** The renames of a model's fields, read on the connection of a job. */
 export const readRenames = async (db: Database, model: string): Promise<Rename[]> =>
   (await db.executeQuery(CompiledQuery.raw(RENAMES, [model]))).rows as Rename[]
 
 const SECRETS = 'SELECT field, "upTo" FROM dossier_secrets WHERE model = ?'
 
 /**
- * Reads rows of a model's journal. A field that has been renamed since is called by its name of today. What a field held
- * before it became a secret is not shown, whether it has been taken out already or not, and whatever the field is now.
+ * Decodes rows of a model's journal. Renamed fields get their names of today. Values from before a field became a
+ * secret are hidden, even if they have not been scrubbed yet, and even if the field is no secret today.
  */
 export function createEntryReader(storage: Storage, model: Model) {
   const secrets = new Set(model.fields.filter(({ writeOnly }) => writeOnly).map(({ name }) => name))
@@ -105,7 +105,7 @@ export function createEntryReader(storage: Storage, model: Model) {
 
 const parsed = (text: string | null): unknown[] => (text === null ? [] : JSON.parse(text))
 
-/** Names that were given since, in their order. A field that was gone when another one took its name is called otherwise. */
+/** Applies later renames to a field name, in order. If another field has taken the name since, uses `formerName`. */
 export function todaysName(name: string, change: number, renames: Rename[]): string {
   return renames.reduce((now, rename) => {
     if (rename.change < change) return now

@@ -22,37 +22,37 @@ export interface Change {
   by: string | null
   at: string
   batch?: number
-  /** the names of what was changed */
+  /** names of the changed fields */
   fields: string[]
 }
 
-/** A change, and whose record it was: who sees only their own needs to know. */
+/** A change with the record's owner, for users who may read only their own records. */
 export interface Owned extends Change {
   createdBy: string | null
 }
 
 export interface ChangePage {
   changes: Owned[]
-  /** the last that was looked at */
+  /** number of the last change that was examined; the next page starts after it */
   next: number
 }
 
-/** How many changes are looked at for one page: of what somebody may not see, there may be any number. */
+/** Changes examined for one page at most: any number of them may be invisible to the user. */
 const MAX_LOOKED_AT = 10_000
 
-/** Records whose state is remembered for the change that comes next. */
+/** Number of records whose state is cached for their next change. */
 const MAX_PAST = 20
 
 const COLUMNS =
   'change, model, id, version, operation, "by", at, "createdBy", batch, fields, NULL AS was, NULL AS became'
 
-/** Models of which somebody sees changes: those that were asked for, or all. */
+/** Names of the requested models; undefined means all. */
 export type ModelFilter = ReadonlySet<string> | undefined
 
-/** The changes of all models, in the order in which they were committed. */
+/** The changes of all models, in commit order. */
 export function createFeed(storage: Storage, models: Models) {
   const readers = new Map<string, Reader>()
-  /** what records were after changes that were told, by model and id */
+  /** states of records after their last rendered change, by model and id */
   const past = new Map<string, Known>()
   const createReader = (model: Model): Reader => {
     const known = readers.get(model.name) ?? newReader(storage, model)
@@ -60,7 +60,7 @@ export function createFeed(storage: Storage, models: Models) {
     return known
   }
 
-  /** Whether nothing has been dropped, or come otherwise, between a number and what is kept. */
+  /** Whether the journal still has every change after `since`: it has that change, or begins right after it. */
   async function isKnown(since: number): Promise<boolean> {
     const row = await storage.readOne({ sql: 'SELECT 1 FROM dossier_changes WHERE change = ?', parameters: [since] })
     return row !== undefined || since + 1 === (await readBounds(storage)).oldest
@@ -76,7 +76,7 @@ export function createFeed(storage: Storage, models: Models) {
     )
   }
 
-  /** What somebody may see of what came after a number, oldest first. */
+  /** The changes after `since` that the user may see, oldest first. */
   async function page(
     user: User,
     wanted: ModelFilter,
@@ -86,7 +86,7 @@ export function createFeed(storage: Storage, models: Models) {
   ): Promise<ChangePage> {
     const some = [...models.values()].filter(({ name }) => !wanted || wanted.has(name))
     const conditions = [...Map.groupBy(some, (model) => reachFor(model, 'read', user).scope)].map(([scope, group]) =>
-      // As an expression, so that no index makes anybody go through all changes of a model rather than on from a number.
+      // The expression prevents an index on "model", which would read all its changes, not only those after `since`.
       withReach({ scope }, user.username, is`"model" || '' IN (${sql.join(group.map(({ name }) => name))})`),
     )
     const settled = await storage.settled()
@@ -101,7 +101,7 @@ export function createFeed(storage: Storage, models: Models) {
     return { changes: await changesIn(rows), next: isFull ? ((rows.at(-1)?.change as number) ?? since) : upTo }
   }
 
-  /** Everything after a number, whoever may see it. */
+  /** All changes after `since`, whether or not a user may see them. */
   async function all(since: number, limit: number, until: number): Promise<ChangePage & { isFull: boolean }> {
     const text = `SELECT ${COLUMNS} FROM dossier_changes WHERE change > ? AND change <= ? ORDER BY change LIMIT ?`
     const upTo = Math.min(until, await storage.settled())
@@ -110,7 +110,7 @@ export function createFeed(storage: Storage, models: Models) {
     return { changes: await changesIn(rows), next, isFull: rows.length === limit }
   }
 
-  /** Models that are not served any more have no names of today, and nobody who may read them. */
+  /** Decodes rows. Changes of models that are no longer served are left out: no user may read them. */
   async function changesIn(rows: Row[]): Promise<Owned[]> {
     const byModel = Map.groupBy(rows as unknown as (ChangeRow & { model: string })[], ({ model }) => model)
     const changes = await Promise.all([...byModel].map(([name, group]) => decodeChanges(models.get(name), group)))
@@ -131,8 +131,8 @@ export function createFeed(storage: Storage, models: Models) {
   }
 
   /**
-   * The record as it was after a change: null after its delete, undefined where that is not kept. Changes are asked for in
-   * their order: most often the record is what it has become, or follows from what it was after the change before.
+   * The record after a change; null after its delete, undefined if the journal lacks it. Callers ask in the order of
+   * changes, so the result is mostly the current record, or follows from the cached state after the change before.
    */
   async function recordAfter({ model: name, id, change, version, operation }: Change): Promise<Row | null | undefined> {
     const { look, journal } = createReader(models.get(name) as Model)
@@ -154,14 +154,14 @@ export function createFeed(storage: Storage, models: Models) {
     }
   }
 
-  /** Whether somebody may see a change now. */
+  /** Whether the user may see a change. */
   const isSeenBy = (user: User, { model, createdBy }: Owned): boolean =>
     reaches(reachFor(models.get(model) as Model, 'read', user), { createdBy })
 
   return { isKnown, requireKnown, page, all, recordAfter, isSeenBy, models }
 }
 
-/** The numbers of the oldest change that is kept, and of the newest. */
+/** The numbers of the oldest and the newest change in the journal. */
 export async function readBounds(storage: Storage): Promise<{ oldest: number; newest: number }> {
   const settled = await storage.settled()
   const row = (await storage.readOne({ sql: BOUNDS, parameters: [settled] })) as {

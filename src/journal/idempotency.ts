@@ -1,30 +1,30 @@
 import { Failure } from '../errors.ts'
 import type { PriorRowsRef, Row, Step, Storage, Unit } from '../storage/storage.ts'
 
-/** How long a key is kept. */
+/** How long a key is valid. */
 export const KEY_LIFETIME_MS = 86_400_000
 
-/** What was sent: the same key with another hash is another request. */
+/** A request with an `Idempotency-Key`. If the hash differs, the key was reused for another request. */
 export interface KeyedRequest {
   username: string
   key: string
   hash: string
 }
 
-/** What the first request of a key came to: the rows of each step, of most records only the id and the version. */
+/** The result of a key's first request: the rows of each step, for most records reduced to id and version. */
 export interface StoredResult {
   rows: Row[][]
-  /** no table has been changed since: the rows are what they would be today */
+  /** whether no table has changed since, so that the rows still fit the tables */
   isCurrent: boolean
 }
 
-/** Characters up to which records are kept whole whose versions are not kept elsewhere. */
+/** Records of models without history are stored whole up to so many characters, as no journal can rebuild them. */
 const MAX_WHOLE = 8192
 
-/** Which change of the tables was the last. */
+/** SQL for the number of the last schema change. */
 const TABLES = '(SELECT coalesce(max(id), 0) FROM dossier_migrations)'
 
-/** Writes a key down. What is too old does not count, whether it has been swept away or not. */
+/** Stores a key. An expired key is overwritten, even if it has not been deleted yet. */
 export const STORE_KEY = `
   INSERT INTO dossier_keys (username, key, hash, at, tables, rows) VALUES (?, ?, ?, ?, ${TABLES}, ?)
   ON CONFLICT (username, key) DO UPDATE SET hash = excluded.hash, at = excluded.at, tables = excluded.tables, rows = excluded.rows
@@ -33,11 +33,11 @@ export const STORE_KEY = `
 const LOOK_UP = `
   SELECT hash, rows, tables = ${TABLES} AS "isCurrent" FROM dossier_keys WHERE username = ? AND key = ? AND at > ?`
 
-/** Keys of requests that are running in this process. Between two processes the database decides which was first. */
+/** Keys of requests in progress in this process. Between processes, the unique key in the database decides. */
 export class KeysInUse {
   readonly #names = new Set<string>()
 
-  /** Claims a key until the returned function is called; throws `KEY_IN_USE` if another request holds it. */
+/** Claims a key; throws if a request with it is in progress. Returns a function that releases it. */
   claim({ username, key }: Pick<KeyedRequest, 'username' | 'key'>): () => void {
     const name = `${username.toLowerCase()} ${key}`
     if (this.#names.has(name)) throw keyInUse()
@@ -54,12 +54,12 @@ export const keyInUse = () =>
 export const keyReused = () =>
   new Failure('KEY_REUSED', 'This Idempotency-Key was sent with another request. Make up a new one for each.')
 
-/** A request that is carried out once, however often it is sent. */
+/** A request that is executed once, however often it is sent. */
 export class IdempotentRequest {
   readonly #storage: Storage
   readonly #sent: KeyedRequest
   readonly #onReplay: () => void
-  /** set where this is not the first time */
+  /** set if the request was executed before */
   stored: StoredResult | undefined
 
   private constructor(storage: Storage, sent: KeyedRequest, onReplay: () => void) {
@@ -74,16 +74,16 @@ export class IdempotentRequest {
     return request
   }
 
-  /** Key and change are one unit: both are there, or neither. If it is done already, the rows are those of then. */
+  /** Writes the unit and the key in one transaction. If the request was executed before, returns its stored rows. */
   async write(unit: Unit): Promise<Row[][]> {
     if (this.stored) return this.stored.rows
     try {
-      // What finds nothing to change has not been done: then no key is kept either.
+      // The last step must return a row: a request that changed nothing stores no key.
       const steps = unit.steps.with(-1, { ...(unit.steps.at(-1) as Step), must: true })
       const rows = await this.#storage.write({ ...unit, steps: [...steps, this.#keep(steps)] })
       return rows.slice(0, -1)
     } catch (error) {
-      // What is in the way may be just what another process has done for the same request.
+      // The cause may be that another process has executed the same request; then its result counts.
       await this.#look()
       if (!this.stored) throw error
       return (this.stored as StoredResult).rows
@@ -109,14 +109,14 @@ export class IdempotentRequest {
   }
 }
 
-/** Writes a unit; if the request has an `Idempotency-Key`, once however often it is sent. */
+/** Writes a unit, idempotently if the request has a key. */
 export const writeIdempotent = (
   storage: Storage,
   unit: Unit,
   request: IdempotentRequest | undefined,
 ): Promise<Row[][]> => (request ? request.write(unit) : storage.write(unit))
 
-/** A storage whose `write` is idempotent, for functions that know nothing of idempotency keys. */
+/** Wraps `writeIdempotent` as a storage, for callers that know nothing of keys. */
 export const idempotentStorage = (
   storage: Storage,
   request: IdempotentRequest | undefined,

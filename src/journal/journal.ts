@@ -6,7 +6,7 @@ import { isAudit } from '../tables/journal.ts'
 import { type ChangeRow, createEntryReader, ENTRY_COLUMNS, type Entry, OF_RECORD, type Values } from './entry.ts'
 import { createStateReader, redo } from './states.ts'
 
-/** How many changes a conflict or a merge looks back at most: both are one bounded look. */
+/** A conflict or a merge examines at most this many changes, so that it is a bounded read. */
 export const MAX_SINCE = 250
 
 const POSITION = `
@@ -14,12 +14,12 @@ const POSITION = `
     min(CASE WHEN operation = 'delete' AND version <> ? THEN NULL WHEN operation <> 'create' THEN change END) AS ended
   ${OF_RECORD} AND version IN (?, CAST(? AS BIGINT) + 1)`
 
-/** The change that made a version, if it is one of the last: most often it is. */
+/** The change that made a version, if it is among the last MAX_SINCE; it usually is. */
 const LATELY = `
   SELECT change FROM (SELECT change, version, operation ${OF_RECORD} ORDER BY change DESC LIMIT ${MAX_SINCE}) AS last
   WHERE version = ? AND operation <> 'delete' ORDER BY change DESC LIMIT 1`
 
-/** Who waits for what may have to look at all changes of a record. */
+/** User, time limit and abort signal of a search that may read all changes of a record. */
 export type LookupOptions = Omit<SearchOptions, 'bytes' | 'shapes'>
 
 export interface HistoryPage {
@@ -27,13 +27,13 @@ export interface HistoryPage {
   hasMore: boolean
 }
 
-/** What has happened to the records of one model. */
+/** The journal of one model's records. */
 export function createJournal(storage: Storage, model: Model) {
   const entries = createEntryReader(storage, model)
   const stateAfter = createStateReader(storage, model.name, entries)
   const read = (sql: string, parameters: unknown[]) => storage.readUpTo({ sql, parameters }, PAGE_BYTES)
 
-  /** The newest first, before a change if one is named; a page that would be too large ends earlier. */
+  /** Changes of a record, newest first, before the change `before`. A page ends early if it exceeds PAGE_BYTES. */
   async function page(id: number, limit: number, before = Number.MAX_SAFE_INTEGER): Promise<HistoryPage> {
     const sql = `SELECT ${ENTRY_COLUMNS} ${OF_RECORD} AND change < ? ORDER BY change DESC LIMIT ?`
     const { rows, isCut } = await read(sql, [model.name, id, before, limit + 1])
@@ -45,7 +45,7 @@ export function createJournal(storage: Storage, model: Model) {
     return row?.total as number
   }
 
-  /** The last change of a record, if that was its delete. */
+  /** The last change of a record, if it is a delete. */
   async function deletion(id: number): Promise<ChangeRow | undefined> {
     const last = (await storage.readOne({
       sql: `SELECT ${ENTRY_COLUMNS} ${OF_RECORD} AND operation <> 'forget' ORDER BY change DESC LIMIT 1`,
@@ -55,8 +55,8 @@ export function createJournal(storage: Storage, model: Model) {
   }
 
   /**
-   * A record as it was at a version: undone from what it is now, or from the next place where it was written down as a
-   * whole. Undefined if that is not kept.
+   * A record as it was at a version. Later changes are undone, starting from the current record or from the next change
+   * that stores the whole record. Undefined if the journal does not reach back.
    */
   async function stateAt(
     id: number,
@@ -72,8 +72,8 @@ export function createJournal(storage: Storage, model: Model) {
   }
 
   /**
-   * What a record was after a change, from what it was after the change before, if that is known; else undone from what
-   * came later.
+   * A record as it was after a change. Starts from `known` if that is the state right before it; otherwise undoes the
+   * later changes.
    */
   async function stateFollowing(
     id: number,
@@ -90,27 +90,27 @@ export function createJournal(storage: Storage, model: Model) {
     return start && !entry.isForgotten ? redo(start, entry) : stateAfter(id, { change, version }, current)
   }
 
-  /** The number of the change that made a version, or, where that is not kept, one before that which ended it. */
+  /** The change that made a version; if the journal lacks it, the number before the change that ended the version. */
   async function findPosition(id: number, version: number, waiting: LookupOptions): Promise<number | undefined> {
     const lately = await storage.readOne({ sql: LATELY, parameters: [model.name, id, version] })
     if (lately) return lately.change as number
-    // The one statement here that may have to go through all changes of a record.
+    // May read all changes of a record, so it is a search.
     const [row] = await look(POSITION, [version, version, model.name, id, version, version], waiting)
     const { made, ended } = row as { made: number | null; ended: number | null }
     return made ?? (ended === null ? undefined : ended - 1)
   }
 
   /**
-   * What has been done to a record since a version, the newest first; undefined if that is not kept, or further back than
-   * one look goes.
+   * Changes of a record since a version, newest first. Undefined if the journal does not have them all, or if there are
+   * more than a bounded read returns.
    */
   async function since(id: number, version: number, now: number): Promise<Entry[] | undefined> {
-    // A version that never was.
+    // This version never existed.
     if (version > now) return undefined
     const sql = `SELECT ${ENTRY_COLUMNS} ${OF_RECORD} ORDER BY change DESC LIMIT ?`
-    // What is done at a shell may leave the version alone.
+    // Reads more rows than versions: a change in a database shell may leave the version unchanged.
     const { rows } = await read(sql, [model.name, id, Math.min(MAX_SINCE, 2 * (now - version) + 10)])
-    // A delete has the version that it ended.
+    // A delete is stored with the version that it deleted.
     const isNewer = (entry: Entry) =>
       entry.version > version || (entry.version === version && entry.operation === 'delete')
     const newer = (await entries(rows)).filter(isNewer)
@@ -122,13 +122,13 @@ export function createJournal(storage: Storage, model: Model) {
   const look = async (sql: string, parameters: unknown[], waiting: LookupOptions): Promise<Row[]> =>
     (await storage.search({ sql, parameters }, { ...waiting, bytes: PAGE_BYTES, shapes: {} })).rows
 
-  /** What changed, but for what the service writes into every record. */
+  /** The changed values without the audit fields. */
   const shownValues = ({ values }: Entry): [string, Values][] => [...values].filter(([name]) => !isAudit(model, name))
 
   const computed = createComputer(storage, model)
   const shown = visibleFields(model).map(({ name }) => name)
 
-  /** A state of today's fields, with what is computed from them. */
+  /** Makes a record of a state: today's visible fields, with computed values. */
   async function toRecord(state: Row, id: number, version: number): Promise<Row & { id: number; version: number }> {
     const stored = Object.fromEntries(shown.map((name) => [name, state[name] ?? null]))
     return { id, version, ...(await computed(stored)) }
@@ -137,7 +137,7 @@ export function createJournal(storage: Storage, model: Model) {
   return { page, total, deletion, entries, stateAt, stateFollowing, since, shownValues, toRecord }
 }
 
-/** What a record was after a change. */
+/** The state of a record after a change. */
 export interface Known {
   change: number
   version: number

@@ -5,11 +5,11 @@ import { PAGE_BYTES } from '../storage/size.ts'
 import type { MaybePromise } from '../storage/storage.ts'
 import type { Feed, ModelFilter, Owned } from './feed.ts'
 
-/** Where a stream goes: an HTTP response, of which only this is known here. */
+/** The target of a stream: the part of an HTTP response that is used here. */
 export interface Sink {
-  /** what has not been read on the other side */
+  /** bytes that the client has not read yet */
   readonly writableLength: number
-  /** nobody is there any more */
+  /** whether the connection is closed */
   readonly destroyed: boolean
   write(text: string | Buffer): boolean
   end(): void
@@ -20,35 +20,35 @@ export interface Listener {
   user: User
   wanted: ModelFilter
   sink: Sink
-  /** the person as they are now; undefined if the session has ended */
+  /** Looks the user up again; undefined if the session has ended. */
   ask(): MaybePromise<User | undefined>
 }
 
-/** Whether somebody may still read all models that they have asked for. */
+/** Whether the user may still read all requested models. */
 export const mayListen = ({ models }: Feed, { user, wanted }: Listener): boolean =>
   [...(wanted ?? [])].every((name) => {
     const model = models.get(name)
     return model !== undefined && scopeFor(model, 'read', user) !== 'none'
   })
 
-/** A change, and how it is told; undefined if that cannot be found out now. */
+/** A change and the text of its event; undefined if the record cannot be read now. */
 export interface RenderedChange extends Owned {
   text: string | undefined
 }
 
-/** Characters of what was told last that are remembered: others may be told the same. */
+/** Characters of rendered texts in the cache; other streams may need the same ones. */
 const MAX_REMEMBERED = 16_000_000
-/** Changes that are looked up together. */
+/** Changes that are rendered concurrently. */
 const AT_ONCE = 20
-/** How long changes are made into texts before others have their turn. */
+/** Rendering yields to the event loop after this time. */
 const IN_ONE_GO_MS = 5
 
-/** Makes changes into what is told of them: once, however many listen. */
+/** Renders changes as events: each once, however many streams receive it. */
 export function createRenderer(feed: Feed, onError: (error: unknown) => void) {
   const known = new Map<number, RenderedChange & { text: string }>()
   let size = 0
 
-  /** Ends earlier where that gets too large, after the first. */
+  /** Returns fewer changes if their texts exceed PAGE_BYTES, but at least one. */
   return async function render(changes: Owned[]): Promise<RenderedChange[]> {
     const told: RenderedChange[] = []
     let left = PAGE_BYTES
@@ -64,7 +64,7 @@ export function createRenderer(feed: Feed, onError: (error: unknown) => void) {
     return told
   }
 
-  /** Records are looked up at once, the changes of each in their order. */
+  /** Renders different records concurrently, and the changes of one record in their order. */
   async function together(changes: Owned[]): Promise<RenderedChange[]> {
     const made = new Map<number, RenderedChange>()
     const byRecord = Map.groupBy(changes, ({ model, id }) => `${model} ${id}`)
@@ -84,7 +84,7 @@ export function createRenderer(feed: Feed, onError: (error: unknown) => void) {
       remember({ ...owned, text })
       return { ...owned, text }
     } catch (error) {
-      // The table may be changing: whoever would see this change is told later, and nobody else waits.
+      // The table may be changing. Only the streams that would receive this change wait and retry.
       onError(error)
       return { ...owned, text: undefined }
     }
@@ -104,8 +104,9 @@ export function createRenderer(feed: Feed, onError: (error: unknown) => void) {
 }
 
 /**
- * Writes to a listener what they may see. All who see the same are told by the same bytes. Returns how much that was;
- * undefined, and nothing is written, if something of it cannot be told now.
+ * Creates a function that writes the changes that a listener may see. Listeners that see the same changes share a
+ * buffer. The function returns the number of bytes. If one of the changes could not be rendered, it writes nothing and
+ * returns undefined.
  */
 export function createBroadcast(feed: Feed, told: RenderedChange[]) {
   const names = [...new Set(told.map(({ model }) => model))]

@@ -1,13 +1,14 @@
 import type { Storage } from '../storage/storage.ts'
 
 /**
- * After a backup was restored, versions go on with a gap, so that none is given twice: what was made after the backup, and is
- * lost, may still be known to clients. The journal has no change for the gap; here is where it is known.
+ * Gaps in the versions of records. After a backup was restored, versions continue with a gap, so that none is used
+ * twice: clients may still know versions that were made after the backup and are lost. The journal has no change for
+ * such a gap; the table `dossier_restores` records it.
  */
 export interface Restores {
   /** Whether a backup was restored between two changes. */
   isBetween(earlier: number, later: number): boolean
-  /** By how much numbers go on higher after a change, where there is no telling what was given since. */
+  /** The largest gap of the restores since a change; 0 without one. Used if the lost versions are unknown. */
   gapAfter(change: number): number
 }
 
@@ -22,7 +23,7 @@ export async function readRestores(storage: Storage): Promise<Restores> {
   }
 }
 
-/** The version that a deleted record comes back with. It may have come back before, in what is lost. */
+/** The version of a deleted record when it is restored. The gap avoids versions that it may have got in lost data. */
 export async function versionAfter(storage: Storage, deletion: { change: number; version: number }): Promise<number> {
   const { gapAfter } = await readRestores(storage)
   return deletion.version + 1 + gapAfter(deletion.change)

@@ -6,13 +6,13 @@ const LOOK_UP = 'SELECT hash, rows FROM dossier_keys WHERE username = ? AND key 
 const GO_ON = 'UPDATE dossier_keys SET rows = ?, at = ? WHERE username = ? AND key = ? AND rows = ? RETURNING key'
 
 /**
- * What is done in many units and goes on where it was, however often it is begun: how far it has come is written down in
- * the very unit that does a part of it. Who finds another place than they left has been overtaken by somebody else.
+ * An import of many units that a repeated request resumes. Each unit stores the place that it has reached in its own
+ * transaction. If the stored place is not the expected one, another request has continued the import.
  */
 export class ResumableImport<Progress> {
   readonly #storage: Storage
   readonly #sent: KeyedRequest
-  /** as it is stored; undefined before the first part */
+  /** `place` as stored; undefined before the first unit */
   #stored: string | undefined
   #next = ''
   progress: Progress | undefined
@@ -32,7 +32,7 @@ export class ResumableImport<Progress> {
     return resumable
   }
 
-  /** The last step of a unit: how far it has come with it. It misses if somebody else was faster. */
+  /** The last step of a unit, which stores the reached place. It returns no row if another request was faster. */
   step(progress: Progress): Step {
     const { username, key, hash } = this.#sent
     const now = Date.now()
@@ -42,7 +42,7 @@ export class ResumableImport<Progress> {
     return { sql: GO_ON, parameters: [this.#next, now, username, key, this.#stored], must: true }
   }
 
-  /** Whether somebody else has gone on from where it was: what is in the way may be just what they have done. */
+  /** Whether another request has continued the import: its records may have caused the error that the caller got. */
   async isOvertaken(): Promise<boolean> {
     return (await this.#lookUp())?.rows !== this.#stored
   }
@@ -52,7 +52,7 @@ export class ResumableImport<Progress> {
     return this.#storage.readOne({ sql: LOOK_UP, parameters: [username, key, Date.now() - KEY_LIFETIME_MS] })
   }
 
-  /** The unit has been written. */
+  /** To be called after the unit was written. */
   written(): void {
     this.#stored = this.#next
   }

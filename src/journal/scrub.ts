@@ -2,20 +2,21 @@ import { sql } from 'kysely'
 import type { Database, Row } from '../storage/storage.ts'
 import { type ChangeRow, readRenames, todaysName } from './entry.ts'
 
-/** What has become a secret, and how far its values have been taken out of the journal. */
+/** A field that has become a secret, and how far its values have been removed from the journal. */
 export interface Secret {
   model: string
   field: string
-  /** what came later was a secret already */
+  /** the last change made before the field was a secret */
   upTo: number
+  /** the last change that has been scrubbed */
   done: number
 }
 
-/** Changes that are looked at in one transaction, and how long that may take: some are large. */
+/** Limits of one transaction: number of changes, and time, because some changes are large. */
 const AT_A_TIME = 2000
 const PORTION_MS = 20
 
-/** The job that takes the values of one secret out of some changes. Returns how far it has come. */
+/** The job that removes the values of one secret from some changes. Returns the last change that it has scrubbed. */
 export async function run(db: Database, { model, field, upTo, done }: Secret): Promise<number> {
   const start = performance.now()
   const renames = await readRenames(db, model)
@@ -45,7 +46,7 @@ async function clean(db: Database, change: number, isIt: (name: string) => boole
     WHERE change = ${change}`.execute(db)
 }
 
-/** A row whose secret is only named; undefined if it is not in there. */
+/** A row without the secret's values, only with its name; undefined if the row does not contain the field. */
 function without({ fields, was, became, whole }: ChangeRow, isIt: (name: string) => boolean) {
   const names = JSON.parse(fields) as (string | [string])[]
   const record = whole ? (JSON.parse(whole) as Row) : {}

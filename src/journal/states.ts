@@ -3,16 +3,16 @@ import { type MaybePromise, type Row, type Storage, StorageFault } from '../stor
 import { ENTRY_COLUMNS, type Entry, OF_RECORD } from './entry.ts'
 import { type Restores, readRestores } from './restores.ts'
 
-/** Right after a change, and which version a record had then. */
+/** A position right after a change, and the record's version at that time. */
 export interface JournalPosition {
   change: number
   version: number
 }
 
 const NOWHERE: JournalPosition = { change: 0, version: -1 }
-/** Rows that are read at a time on the way back. */
+/** Rows per page when going back through the journal. */
 const AT_A_TIME = 100
-/** A record may change between two looks: so often it is looked again. */
+/** The record and its newest change are read separately. If a write came in between, both are read again, so often. */
 const MAX_LOOKS = 5
 
 const NEWEST = `SELECT change, version ${OF_RECORD} ORDER BY change DESC LIMIT 1`
@@ -20,8 +20,8 @@ const WHOLE = `
   SELECT change ${OF_RECORD} AND change > ? AND (operation = 'delete' OR whole IS NOT NULL) ORDER BY change LIMIT 1`
 
 /**
- * What a record was at some place: undone from what it is now, or from the next change that tells all of it. Undefined where
- * that is not kept. However large the changes are, one page of them is in memory at a time.
+ * Rebuilds a record as it was at a position. Undoes changes, starting from the current record or from the next change
+ * that stores the whole record. Undefined if the journal lacks changes. Only one page of changes is in memory at once.
  */
 export function createStateReader(storage: Storage, model: string, entries: (rows: Row[]) => Promise<Entry[]>) {
   return async function stateAfter(
@@ -35,7 +35,7 @@ export function createStateReader(storage: Storage, model: string, entries: (row
     let undone: Entry | undefined
     for await (const entry of backwards(id, from, place.change)) {
       if (signal?.aborted) throw new StorageFault('cancelled', 'Nobody waits for it any more.')
-      // What happened while nothing was written down cannot be undone.
+      // Changes made while no journal was kept cannot be undone.
       if (undone && !follows(undone, entry, restores)) state = undefined
       state = before(entry, state)
       undone = entry
@@ -43,7 +43,7 @@ export function createStateReader(storage: Storage, model: string, entries: (row
     return !undone || follows(undone, place, restores) ? state : undefined
   }
 
-  /** Where to begin: before the next change that tells all, or now. */
+  /** The starting point: the next change that stores the whole record, or the current record. */
   async function beginning(
     id: number,
     { change }: JournalPosition,
@@ -75,28 +75,31 @@ export function createStateReader(storage: Storage, model: string, entries: (row
       yield* await entries(rows)
       isAll = !isCut && rows.length < AT_A_TIME
       last = Number(rows.at(-1)?.change) - 1
-      // Others have their turn.
+      // Yields to other requests.
       await new Promise(setImmediate)
     }
   }
 }
 
-/** Whether nothing is missing between two changes. A delete has the version that it ended; a shell may leave it alone. */
+/**
+ * Whether no change is missing between two. A delete is stored with the version that it deleted; a change in a database
+ * shell may leave the version unchanged.
+ */
 function follows({ change, operation, version }: Entry, previous: JournalPosition, { isBetween }: Restores): boolean {
   if (version > previous.version && isBetween(previous.change, change)) return true
   if (operation === 'delete') return version === previous.version
   return version === previous.version + 1 || version === previous.version
 }
 
-/** A record before a change. */
+/** The record before a change. */
 function before(entry: Entry, after: Row | undefined): Row | undefined {
   if (entry.operation === 'delete') return asDeleted(entry)
   const state = entry.whole ?? after
-  // Before a create there was nothing, or nothing that is known.
+  // Before a create the record did not exist, or its state is unknown.
   return state && entry.operation !== 'create' ? undo(state, entry) : undefined
 }
 
-/** What a record was when it was deleted: all that was set. */
+/** The record when it was deleted: all fields that were set. */
 export function asDeleted({ values, version, isForgotten }: Entry): Row | undefined {
   if (isForgotten) return undefined
   return { version, ...Object.fromEntries([...values].map(([name, value]) => [name, value?.from])) }
@@ -105,12 +108,12 @@ export function asDeleted({ values, version, isForgotten }: Entry): Row | undefi
 function undo(record: Row, { values, isForgotten }: Entry): Row | undefined {
   if (isForgotten) return undefined
   const earlier = { ...record }
-  // Undefined where that is not kept, of a field that was a secret then.
+  // Undefined for a field that was a secret then, because the journal has no value.
   for (const [name, value] of values) earlier[name] = value?.from
   return earlier
 }
 
-/** What a record became by a change. */
+/** The record after a change. */
 export function redo(record: Row, { values }: Entry): Row {
   const later = { ...record }
   for (const [name, value] of values) later[name] = value?.to

@@ -9,22 +9,22 @@ import { createBroadcast, createRenderer, type Listener, mayListen, type Rendere
 import { AT_A_TIME, canTake, greeting, MAX_PAUSE_MS, mark, type Stream } from './stream.ts'
 
 const TIMES = {
-  /** how often it is looked whether another process has changed something */
+  /** interval for checking whether another process has changed something */
   look: 250,
-  /** and whether everybody may still listen, a part of them at a time */
+  /** interval in which all users' rights are checked again, a part of the streams at a time */
   ask: 1000,
-  /** so often something is sent, so that proxies do not take a stream for dead */
+  /** longest silence of a stream, so that proxies do not close it */
   awake: 15_000,
 }
 const PARTS = 10
-/** How long streams are written to in one go: then others have their turn. */
+/** Writing to streams yields to the event loop after this time. */
 const IN_ONE_GO_MS = 5
-/** Changes that come close together are sent together; the more there is to send, the longer the pause. */
+/** Pause between two rounds, so that changes in quick succession are sent together. It grows with a round's length. */
 const SHORTEST_PAUSE_MS = 5
 
 /**
- * All that listen to the feed of changes. Each stream has only a position: what it has not read is in the journal, so that
- * a slow reader costs no memory. Those that are up to date are told together, and what they are told is made once.
+ * All streams of the feed of changes. Each has only a position: unread changes stay in the journal, so a slow client
+ * costs no memory. Live streams are served together, and each change is rendered once.
  */
 export class Streams {
   readonly #storage: Storage
@@ -36,13 +36,13 @@ export class Streams {
     end: (stream) => this.#end(stream),
   })
   #feed: Served
-  /** what was served until lately: changes up to a number are still told by it */
+  /** feed of the previous models, which still renders the changes up to `until` */
   #former: { feed: Served; until: number } | undefined
-  /** what everybody who is live has been told */
+  /** the last change that was sent to the live streams */
   #told = 0
   readonly #times: typeof TIMES
   #timers: NodeJS.Timeout[] = []
-  /** who has not been looked after in this round */
+  /** streams that `#mind` has not visited in this round */
   #unminded: Stream[] = []
   #isAtIt = false
   #isWoken = false
@@ -64,10 +64,10 @@ export class Streams {
     return [...this.#streams].filter(({ user }) => user.username === username).length
   }
 
-  /** Other models count from now on; what was committed before is told by those that were there. */
+  /** Switches to other models. Changes that were committed before are still rendered by the previous ones. */
   serve(models: Models): void {
     const former = { feed: this.#feed, until: Number.MAX_SAFE_INTEGER }
-    // If it cannot be found out, those of now tell all of it.
+    // If the newest change cannot be read, the new models render all changes.
     void readNewest(this.#storage).then(
       (newest) => (former.until = newest),
       () => (former.until = 0),
@@ -86,7 +86,7 @@ export class Streams {
     return { ...feed, render: createRenderer(feed, this.#onError) }
   }
 
-  /** Goes on after a change, or from now. */
+  /** Opens a stream that starts after the change `since`, or now. */
   async open(listener: Listener, since?: number): Promise<void> {
     const newest = await readNewest(this.#storage)
     if (listener.sink.destroyed) return
@@ -109,7 +109,7 @@ export class Streams {
     else this.wake()
   }
 
-  /** Something has been committed. */
+  /** To be called after a commit: sends new changes. */
   wake(): void {
     if (this.#streams.size === 0) return
     this.#isWoken = true
@@ -118,14 +118,14 @@ export class Streams {
     void this.#work()
   }
 
-  /** Ends all streams at once, and every one that is opened from now on. */
+  /** Ends all streams, and every stream that is opened later. */
   close(): void {
     this.#isClosed = true
     for (const stream of this.#streams) this.#end(stream)
   }
 
   #begin(newest: number) {
-    // While the last ones are still being told, what they were told counts for who comes now.
+    // If `#work` is still running for former streams, it keeps its own position.
     if (!this.#isAtIt) this.#told = newest
     this.#timers = [
       setInterval(() => this.wake(), this.#times.look).unref(),
@@ -145,13 +145,13 @@ export class Streams {
     this.#forget(stream)
   }
 
-  /** Looks after a part of the streams: who may listen, and who has not been sent anything for long. */
+  /** Visits a part of the streams: ends those whose users have lost rights, and writes to those that were silent. */
   async #mind(): Promise<void> {
     if (this.#unminded.length === 0) this.#unminded = [...this.#streams]
     for (const stream of this.#unminded.splice(0, Math.ceil(this.#streams.size / PARTS))) {
       const now = await this.#ask(stream)
       if (!this.#streams.has(stream)) continue
-      // Whoever has logged out, or got other roles, is let go; they come back as who they are now.
+      // Ended if the user has logged out or has other roles; the client reconnects with the new rights.
       if (!isUnchanged(now, stream.user)) this.#end(stream)
       else if (stream.writtenAt <= performance.now() - this.#times.awake && canTake(stream)) {
         stream.writtenAt = performance.now()
@@ -160,7 +160,7 @@ export class Streams {
     }
   }
 
-  /** Who somebody is by now; if that cannot be found out, as they were. */
+  /** Looks the user up again; if that fails, returns the user as before. */
   async #ask(stream: Stream): Promise<User | undefined> {
     try {
       return await stream.ask()
@@ -170,11 +170,11 @@ export class Streams {
     }
   }
 
-  /** Tells until there is nothing left to tell, with pauses in which others have their turn. */
+  /** Sends changes until none are left, with pauses for other requests. */
   async #work(): Promise<void> {
     while (this.#isWoken || this.#behind.canBeTold) {
       await setTimeout(Math.max(0, this.#notBefore - performance.now()))
-      // What nobody hears is not told, and not remembered: it may be forgotten before somebody comes.
+      // Without streams nothing is rendered or cached: the cache could outlive values that are forgotten meanwhile.
       if (this.#streams.size === 0) break
       const start = performance.now()
       this.#isWoken = false
@@ -182,7 +182,7 @@ export class Streams {
         await this.#tellLive()
         await this.#behind.catchUp(this.#feed, this.#told)
       } catch (error) {
-        // Nothing can be read now: everybody is told later.
+        // The journal cannot be read now; tries again after a pause.
         this.#onError(error)
         this.#notBefore = performance.now() + MAX_PAUSE_MS
         continue
@@ -193,7 +193,7 @@ export class Streams {
     this.#isAtIt = false
   }
 
-  /** What is new goes to everybody who has all that came before. */
+  /** Sends new changes to the live streams. */
   async #tellLive(): Promise<void> {
     const { feed, until } = this.#teller()
     const { changes, next, isFull } = await feed.all(this.#told, AT_A_TIME, until)
@@ -217,7 +217,7 @@ export class Streams {
     if (isCut || isFull || this.#former) this.#isWoken = true
   }
 
-  /** By whom the next changes are told: those that were committed before the models changed, by the models of then. */
+  /** The feed for the next changes: the previous one for changes committed before the models were replaced. */
   #teller(): { feed: Served; until: number } {
     if (this.#former && this.#told < this.#former.until) return this.#former
     this.#former = undefined

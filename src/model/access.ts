@@ -3,50 +3,50 @@ import type { Model, Operation } from './model.ts'
 
 export { type AccessRule, OPERATIONS, type Operation } from './model.ts'
 
-/** For which records somebody may do something. */
+/** The records on which a user may perform an operation. */
 export type Scope = 'all' | 'own' | 'none'
 
-/** Who asks. */
+/** A user as far as access rules need to know. */
 export interface User {
   username: string
   roles: string[]
 }
 
-/** Whether somebody is still who they were: there, and with the same roles. */
+/** Whether a user still has access, and with the same roles. `now` is undefined if the session has ended. */
 export const isUnchanged = (now: User | undefined, then: User): boolean =>
   now?.roles.toSorted().join() === then.roles.toSorted().join()
 
-/** Whoever has been shut out meanwhile, or has got other roles, does not go on. */
+/** Ends a long-running operation if the user has lost access or got other roles meanwhile. */
 export function requireUnchanged(now: User | undefined, then: User): void {
   if (!isUnchanged(now, then)) throw new Failure('FORBIDDEN', 'Your rights have been changed meanwhile.')
 }
 
-/** What somebody may reach of a model's records for some purpose. Asked once per request, it goes along as one value. */
+/** The records of a model that a user may access for an operation. Determined once per request and passed along. */
 export interface Reach {
   scope: Scope
-  /** whose records, if only their own */
+  /** owner of the records, if the scope is `own` */
   username: string
 }
 
-/** May always, whatever a model says. */
+/** The role that has all rights, whatever a model's `access` says. */
 export const ADMIN = 'admin'
 
-/** The one place that decides. */
+/** Decides access; no other function does. */
 export function scopeFor(model: Model, operation: Operation, user: User): Scope {
   if (user.roles.includes(ADMIN)) return 'all'
   const rules = model.access[operation].filter(({ role }) => role === '*' || user.roles.includes(role))
-  // What is created is one's own from then on.
+  // A new record is the user's own, so `own` does not limit `create`.
   if (rules.some(({ own }) => !own || operation === 'create')) return 'all'
   return rules.length > 0 ? 'own' : 'none'
 }
 
-/** Where there is nothing that somebody may do so. */
+/** The failure if a user's scope is `none`. */
 export const forbidden = (model: Model, operation: Operation) =>
   new Failure('FORBIDDEN', `You may not ${operation} ${model.name} records.`)
 
 const EVERYBODY = 'everybody logged in'
 
-/** The same in words, for people. */
+/** The roles that may perform an operation, as text for people. */
 export function whoMay(model: Model, operation: Operation): string {
   const names = model.access[operation].map(({ role, own }) => {
     const who = role === '*' ? EVERYBODY : role
@@ -61,6 +61,6 @@ export const reachFor = (model: Model, operation: Operation, user: User): Reach 
   username: user.username,
 })
 
-/** Whether a record that is known is within reach. */
+/** Whether a loaded record is within reach. */
 export const reaches = ({ scope, username }: Reach, record: Record<string, unknown>): boolean =>
   scope === 'all' || (scope === 'own' && record.createdBy === username)

@@ -7,26 +7,26 @@ import type { JsonSchema } from './model.ts'
 
 type DataValidateFunction = ReturnType<NonNullable<FuncKeywordDefinition['compile']>>
 
-/** No address, link or identifier is longer; checking the form of more would only take time. */
+/** No email address, URI or UUID is longer; checking the format of longer texts would only take time. */
 const LONGEST_FORMATTED = 10_000
 
-/** A validator that reports every fault, changes nothing but filling in defaults, and sees own properties only. */
+/** A validator that reports every fault, changes nothing except filling in defaults, and sees own properties only. */
 export function newAjv(options: Options = {}): Ajv {
   const ajv = new Ajv({
     allErrors: true,
     useDefaults: true,
     ownProperties: true,
     strict: false,
-    // Infinity is no number that could be stored.
+    // Infinity cannot be stored.
     strictNumbers: true,
-    // The schemas are made here, or checked already: checking them once more would take a tenth of the start.
+    // Schemas are generated here or already checked; checking them again would take a tenth of the start time.
     meta: false,
     validateSchema: false,
     ...options,
   })
   addFormats.default(ajv)
   for (const [name, { validate }] of Object.entries(FORMATS)) {
-    // JSON Schema's own are expressions or functions.
+    // Ajv's own formats are regular expressions or functions.
     const known = validate ?? (ajv.formats[name] as RegExp | ((text: string) => boolean))
     const isRight = known instanceof RegExp ? (text: string) => known.test(text) : known
     ajv.addFormat(name, (text: string) => text.length <= LONGEST_FORMATTED && isRight(text))
@@ -38,12 +38,12 @@ export function newAjv(options: Options = {}): Ajv {
   return ajv
 }
 
-/** Sizes come before what is inside: what is too long is not looked at further. */
+/** Sizes are checked before contents: a value that is too long is not checked further. */
 const isTooLong = (size: number, bound: unknown) => typeof bound === 'number' && size > bound
 
 /**
- * Ajv's own go on inside an array that is already too long, compare every item with every other, list every item that is
- * wrong, and reckon with binary fractions.
+ * Replacements for keywords. Ajv's own versions go on inside an array that is too long, compare every item with every
+ * other, list every wrong item, and calculate `multipleOf` with binary fractions.
  */
 const KEYWORDS: FuncKeywordDefinition[] = [
   {
@@ -84,7 +84,7 @@ const KEYWORDS: FuncKeywordDefinition[] = [
     compile(pattern: string, { maxLength }) {
       const expression = new RegExp(pattern, 'u')
       const validate: DataValidateFunction = (text: string) => {
-        // A character is one or two units long.
+        // `maxLength` counts characters, which have one or two UTF-16 units.
         const isRight = isTooLong(text.length, 2 * maxLength) || expression.test(text)
         validate.errors = isRight
           ? []
@@ -110,7 +110,7 @@ const KEYWORDS: FuncKeywordDefinition[] = [
     errors: true,
   },
   {
-    // In the place of `additionalProperties: false`, which would list every property that nobody knows.
+    // Replaces `additionalProperties: false`, which would list every unknown property.
     keyword: 'onlyKnown',
     type: 'object',
     schemaType: 'boolean',
@@ -135,7 +135,7 @@ const KEYWORDS: FuncKeywordDefinition[] = [
     errors: true,
   },
   {
-    // SQLite would silently replace half a surrogate pair, and its functions stop at a NUL.
+    // SQLite would silently replace a lone surrogate, and its functions stop at a NUL.
     keyword: 'storable',
     type: 'string',
     schemaType: 'boolean',
@@ -144,10 +144,10 @@ const KEYWORDS: FuncKeywordDefinition[] = [
   },
 ]
 
-/** Whether a text is kept as it is. */
+/** Whether the database stores a text unchanged. */
 export const isStorableText = (text: string) => text.isWellFormed() && !text.includes('\0')
 
-/** The same key for the same value, in whatever order the properties of an object are. */
+/** JSON text that is equal for equal values, whatever the order of an object's properties. */
 export function canonicalKey(value: unknown): string {
   return JSON.stringify(value, (_key, inner) =>
     typeof inner === 'object' && inner !== null && !Array.isArray(inner)
@@ -156,7 +156,7 @@ export function canonicalKey(value: unknown): string {
   )
 }
 
-/** A schema whose faults are bounded, whatever is sent. */
+/** A schema whose validation reports a bounded number of faults, whatever is sent. */
 export function withinBounds(schema: JsonSchema): JsonSchema {
   const { additionalProperties, properties, items, ...rest } = schema
   return {

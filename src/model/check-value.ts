@@ -7,7 +7,7 @@ const ajv = newAjv({ useDefaults: false })
 
 const SIZED = ['minItems', 'maxItems', 'uniqueItems', 'items']
 const NUMERIC = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf']
-/** Which keywords say something about which type. On another type they would be silently without effect. */
+/** Keywords by the type that they apply to. On another type they would silently have no effect. */
 const KEYWORDS_OF: Record<string, readonly string[]> = {
   string: ['minLength', 'maxLength', 'pattern', 'format'],
   integer: NUMERIC,
@@ -17,7 +17,7 @@ const KEYWORDS_OF: Record<string, readonly string[]> = {
   object: ['properties', 'required', 'additionalProperties'],
 }
 
-/** Checks the schema of a value, at any depth: keywords that do not fit its type, and values that break its own rules. */
+/** Checks the schema of a value at any depth: keywords must fit its type, `enum` and `default` must keep its rules. */
 export function checkValue(schema: JsonSchema, pointer: string): Complaint[] {
   const complaints: Complaint[] = []
   const type = schema.type as string | undefined
@@ -72,13 +72,13 @@ function compile(schema: JsonSchema, pointer: string, complaints: Complaint[]): 
       return undefined
     }
   }
-  // Only these have values to check; compiling is what takes time when there are many models.
+  // Only these keywords have values to check. Compiling takes most of the time when there are many models.
   if (!('enum' in schema) && !('default' in schema)) return undefined
   let check: ValidateFunction | undefined
   try {
     check = ajv.compile(schema)
   } catch {
-    // A part inside is broken, and complained of when it is checked itself.
+    // A nested schema is broken; its own check reports that.
   }
   ajv.removeSchema(schema)
   return check

@@ -7,10 +7,10 @@ import { parseTemplate, templateFields } from './template.ts'
 
 const FIELD_NAME = /^[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)*$/
 const MAX_NAME = 64
-/** A table has its limits, and so has everybody's patience. */
+/** Databases limit the number of columns. */
 const MAX_FIELDS = 1000
 
-/** Checks what a schema cannot say: names, keywords that do not fit, defaults, templates, lists of fields. */
+/** Checks what the meta-schema cannot: names, keywords that do not fit, defaults, templates, lists of fields. */
 export function checkFields(model: ModelFile): Complaint[] {
   const names = Object.keys(model.properties)
   const listable = [...names, ...(model.audit === false ? [] : AUDIT_FIELDS.map((field) => field.name))]
@@ -53,7 +53,7 @@ function checkNames(names: string[], audit: boolean): Complaint[] {
   })
 }
 
-/** An earlier name was that of a field which is gone, and only one field has taken its place. */
+/** `renamedFrom` must name a field that no longer exists, and only one field may name it. */
 function checkRenames({ properties, audit }: ModelFile): Complaint[] {
   const taken = new Set(['id', 'version', ...Object.keys(properties).map((name) => name.toLowerCase())])
   if (audit !== false) for (const { name } of AUDIT_FIELDS) taken.add(name.toLowerCase())
@@ -115,7 +115,7 @@ function checkReferenceField(field: FieldFile, complain: Complain, required: boo
   return []
 }
 
-/** Lists of field names: each must exist and suit its purpose. */
+/** Checks lists of field names: each field must exist and suit the list. */
 function checkLists(model: ModelFile, listable: string[]): Complaint[] {
   const shown = listable.filter((name) => !model.properties[name]?.writeOnly)
   const stored = Object.keys(model.properties).filter((name) => model.properties[name]?.computed === undefined)
@@ -147,7 +147,7 @@ function checkLists(model: ModelFile, listable: string[]): Complaint[] {
   ]
 }
 
-/** Without audit fields nobody would know whose record it is. */
+/** `where: "own"` needs the audit field `createdBy`, which tells the owner. */
 function checkAccess({ access = {}, audit }: ModelFile): Complaint[] {
   if (audit !== false) return []
   return Object.entries(access).flatMap(([operation, entries]) =>

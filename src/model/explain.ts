@@ -2,7 +2,7 @@ import type { ErrorObject } from 'ajv'
 import { Failure, MAX_FAULTS } from '../errors.ts'
 import { didYouMean } from '../lib/nearest.ts'
 
-/** What is wrong with the body of a request: as such, or else with the data in it. */
+/** Explains faults in the body of a request: those outside of `data` if any, otherwise those of its fields. */
 export function explainBody(found: ErrorObject[]): Failure {
   const ofRequest = found.filter((error) => errorPath(error)[0] !== 'data' || errorPath(error).length < 2)
   if (ofRequest.length === 0)
@@ -15,7 +15,7 @@ export function explainBody(found: ErrorObject[]): Failure {
   return new Failure('BAD_REQUEST', /[.?]$/.test(sentence) ? sentence : `${sentence}.`, { errors })
 }
 
-/** What is wrong with the data of a record: one failure that names every field at fault, or at least a hundred. */
+/** Explains faults in the data of a record: one failure that names every faulty field, up to MAX_FAULTS faults. */
 export function explainData(found: ErrorObject[]): Failure {
   const lacks = ({ keyword, params, instancePath }: ErrorObject, name: string) =>
     keyword === 'required' && params.missingProperty === name && instancePath === ''
@@ -24,7 +24,7 @@ export function explainData(found: ErrorObject[]): Failure {
   return invalid(messages(found))
 }
 
-/** Fields that are not right, each with what is wrong. */
+/** The failure for invalid fields, with a message for each. */
 export function invalid(errors: Record<string, string>): Failure {
   const names = Object.keys(errors)
   const sentence = `${names.join(', ')} ${names.length > 1 ? 'are' : 'is'} not right.`
@@ -33,7 +33,7 @@ export function invalid(errors: Record<string, string>): Failure {
 
 type Located = ErrorObject & { path: string[] }
 
-/** Where the fault lies: for a missing or an unknown property, the property itself. */
+/** Path of the fault; for a missing or unknown property, the path of that property. */
 function errorPath({ instancePath, params }: ErrorObject): string[] {
   const steps = instancePath
     .split('/')
@@ -50,7 +50,7 @@ function messages(found: ErrorObject[]): Record<string, string> {
     const name = fault.path.join('.') || 'body'
     byField.set(name, [...(byField.get(name) ?? []), sentence(fault)])
   }
-  // fromEntries defines own properties, so that even "__proto__" is only a name.
+  // `fromEntries` defines own properties, so even "__proto__" is an ordinary name.
   return Object.fromEntries([...byField].map(([name, sentences]) => [name, sentences.join('; ')]))
 }
 

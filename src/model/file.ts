@@ -1,26 +1,27 @@
 import type { Operation } from './access.ts'
 import type { FieldType, JsonSchema } from './model.ts'
 
-/** Something wrong in a model file: where, what, and what would be right. */
+/** An error in a model file. The message says what is wrong, and what would be right. */
 export interface Fault {
   file: string
-  /** JSON pointer into the file; empty for the file as a whole */
+  /** JSON pointer into the file; empty for the whole file */
   pointer: string
   message: string
 }
 
+/** A fault without its file. */
 export type Complaint = Omit<Fault, 'file'>
 
-/** A file as it was read, before anything is known of it. */
+/** The content of a model file, not validated yet. */
 export interface RawModel {
   file: string
   name: string
-  /** of its bytes */
+  /** SHA-256 of the file's bytes */
   hash: string
   raw: unknown
 }
 
-/** A model file that has the right shape, but is not yet known to make sense. */
+/** A model file that conforms to the meta-schema; `checkFields` may still find faults. */
 export interface ModelFile {
   title?: string
   description?: string

@@ -1,12 +1,12 @@
-/** What a format means, all in one place: another one is a row here, and its name in model.schema.json. */
+/** All about a format. A new one needs an entry in FORMATS, and its name in model.schema.json. */
 export interface Format {
-  /** whether a text is a value; without it JSON Schema's own check is enough */
+  /** Whether a text is valid; without this function, Ajv's own check applies. */
   validate?(text: string): boolean
-  /** a valid value as it is stored, so that comparing texts is comparing meanings */
+  /** The stored form of a valid value, so that comparing texts compares their meanings. */
   canonical?(text: string): string
-  /** the word in the type of its column, where values are compared by their meaning: a change of it is a change of type */
+  /** word in the column's type, if values are compared by their meaning; changing it changes the column's type */
   column?: string
-  /** in words, what may be compared with it */
+  /** expected value, for error messages */
   wanted: string
   sample: string
 }
@@ -52,13 +52,13 @@ export const FORMATS: Readonly<Record<string, Format>> = {
 export const findFormat = (name: string | undefined): Format | undefined =>
   name !== undefined && Object.hasOwn(FORMATS, name) ? FORMATS[name] : undefined
 
-/** In UTC with milliseconds; undefined for a day that does not exist or a year outside 0000 to 9999. */
+/** Converts to UTC with milliseconds; undefined for a day that does not exist or a year outside 0000 to 9999. */
 function utcDateTime(text: string): string | undefined {
   const moment = new Date(text.toUpperCase())
   if (Number.isNaN(moment.getTime())) return undefined
   const iso = moment.toISOString()
   const [day] = text.split(/[tT]/) as [string]
-  // Date would take 30 February for 1 March.
+  // Date accepts 30 February, as 1 March.
   const exists = new Date(`${day}T00:00:00Z`).toISOString().startsWith(day)
   return exists && iso.length === 24 ? iso : undefined
 }

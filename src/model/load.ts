@@ -11,15 +11,15 @@ import { type Model, tableName } from './model.ts'
 import { parseModel } from './parse.ts'
 
 const EXTENSIONS = ['.json', '.ts', '.js']
-/** Words without a double or outer underscore, so that a table's name can be read back to one model. */
+/** Words without double, leading or trailing underscores, so that a table name belongs to exactly one model. */
 const MODEL_NAME = /^(?:[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)*\.)+[A-Z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)*$/
 
-/** Tables of these names are SQLite's and the service's own. */
+/** Prefixes of SQLite's and the service's own tables. */
 const RESERVED = /^(?:sqlite|dossier)[._]/i
 const MAX_NAME = 200
 const SECOND_LOOK_MS = 300
 
-/** All faults of all files, at once. */
+/** All faults of all model files. */
 export class ModelFaults extends Error {
   readonly faults: Fault[]
 
@@ -30,7 +30,7 @@ export class ModelFaults extends Error {
   }
 }
 
-/** Reads every model of a folder, sorted by name; throws ModelFaults if any file is not right. */
+/** Reads every model of a folder, sorted by name; throws ModelFaults if any file has a fault. */
 export async function loadModels(folder: string): Promise<Model[]> {
   const models: Model[] = []
   const files = await modelFiles(folder)
@@ -50,7 +50,7 @@ export async function loadModels(folder: string): Promise<Model[]> {
   return models
 }
 
-/** A file that is being written looks broken for a moment: faults are believed when they are still there. */
+/** Retries once after SECOND_LOOK_MS if there are faults: a file that is just being written looks faulty. */
 export async function loadModelsPatiently(folder: string): Promise<Model[]> {
   try {
     return await loadModels(folder)
@@ -71,10 +71,10 @@ async function modelFiles(folder: string): Promise<string[]> {
 
 const isModelFile = (name: string) => EXTENSIONS.includes(extname(name)) && !name.startsWith('.')
 
-/** What editors leave behind, and what is for people. */
+/** Files that editors leave behind, and files for people such as README.md. */
 const HARMLESS = /^[.#]|~$|\.(?:md|txt|bak|orig|rej|tmp|sw[a-p]|lock)$|^(?:4913|LICENSE)$/i
 
-/** Names of what is in a models folder and is passed over, though somebody may have meant it for a model. */
+/** Names of files in a models folder that are ignored, although they may have been meant as models. */
 export async function passedOver(folder: string): Promise<string[]> {
   const names = await readdir(folder).catch(() => [])
   return names.filter((name) => !isModelFile(name) && !HARMLESS.test(name)).sort()
@@ -100,7 +100,7 @@ function nameClashes(files: string[]): Fault[] {
   })
 }
 
-/** References to models that no file describes. A faulty file describes one all the same, and may have some itself. */
+/** Finds references to models without a file. Faulty files count as models, and their references are checked. */
 function brokenReferences({ file, raw }: RawModel, files: string[]): Fault[] {
   const names = files.map(modelName)
   const { properties } = (raw ?? {}) as { properties?: unknown }
@@ -153,14 +153,14 @@ function parseJson(bytes: Buffer): unknown {
   return raw
 }
 
-/** A module's default export, of just the bytes that were hashed; the hash in its address makes Node take it for a new one. */
+/** Imports exactly the bytes that were hashed. The hash in the URL makes Node load a changed module again. */
 async function importModel(path: string, hash: string, source: Buffer): Promise<unknown> {
   let module: { default?: unknown }
   const address = `${pathToFileURL(path).href}?${hash}`
   const format = path.endsWith('.ts') ? 'module-typescript' : 'module'
   const load: LoadHookSync = (url, context, next) =>
     url === address ? { format, source, shortCircuit: true } : next(url, context)
-  // Only while it is needed: it makes every import slower.
+  // Registered only for this import: hooks make every import slower.
   const hooks = registerHooks({ resolve: findTypeBoxHere, load })
   try {
     module = await import(address)
@@ -170,10 +170,10 @@ async function importModel(path: string, hash: string, source: Buffer): Promise<
     hooks.deregister()
   }
   if (module.default === undefined) throw new Error('The module must export the model by default.')
-  // TypeBox schemas carry symbols; what counts is the JSON Schema in them.
+  // Removes TypeBox's symbols; only the JSON Schema counts.
   return JSON.parse(JSON.stringify(module.default))
 }
 
-/** A models folder may lie anywhere, where no node_modules is near: TypeBox is found from here. */
+/** Resolves TypeBox from this file, because a models folder may be anywhere, without a node_modules nearby. */
 const findTypeBoxHere: ResolveHookSync = (specifier, context, next) =>
   next(specifier, specifier.startsWith('@sinclair/typebox') ? { ...context, parentURL: import.meta.url } : context)

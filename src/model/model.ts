@@ -1,33 +1,33 @@
 export const OPERATIONS = ['read', 'create', 'update', 'delete'] as const
 export type Operation = (typeof OPERATIONS)[number]
 
-/** One entry of a model's `access`: a role, or `*` for anybody who is logged in; perhaps only for their own records. */
+/** One entry of a model's `access`: a role, or `*` for every logged-in user; with `own`, only for their own records. */
 export interface AccessRule {
   role: string
   own: boolean
 }
 
-/** What a model is, once its file has been read and found right. */
+/** A model whose file has been read and validated. */
 export interface Model {
-  /** the fully qualified name, which is the file's name: `contacts.Contact` */
+  /** the fully qualified name, which is also the file's name: `contacts.Contact` */
   name: string
   title: string
   description?: string | undefined
   /** the model's own fields in the file's order, then the audit fields */
   fields: Field[]
-  /** names of the fields that a find response shows, beside `id` and `version` */
+  /** names of the fields that find returns by default, beside `id` and `version` */
   list: string[]
-  /** the field that names a record to a person */
+  /** the field that names a record for people */
   nameField?: string | undefined
-  /** combinations of fields that no two records share */
+  /** combinations of fields whose values must be unique */
   unique: string[][]
   indexes: string[][]
   audit: boolean
-  /** every change of its records is kept */
+  /** whether the journal keeps the changes of its records */
   history: boolean
-  /** of the file it was read from */
+  /** SHA-256 of its file */
   hash: string
-  /** who may do what */
+  /** the roles that may perform each operation */
   access: Record<Operation, AccessRule[]>
 }
 
@@ -39,30 +39,30 @@ export interface Field {
   format?: string | undefined
   title?: string | undefined
   description?: string | undefined
-  /** the JSON Schema of a value: what the file says, without the keywords that are Dossier's own */
+  /** JSON Schema of a value: the file's keywords without Dossier's own */
   schema: JsonSchema
   required: boolean
   default?: unknown
   computed?: Template | undefined
-  /** the field holds the id of a record of this model */
+  /** set if the field holds the id of a record */
   reference?: Reference | undefined
-  /** the field's earlier name: its column is renamed, nothing is lost */
+  /** earlier name of the field; its column is renamed and keeps its values */
   renamedFrom?: string | undefined
-  /** a client may send it, but it is ignored: computed and audit fields, and those the model declares so */
+  /** whether values sent by clients are ignored: computed and audit fields, and fields declared `readOnly` */
   readOnly: boolean
-  /** never returned */
+  /** whether the field is never returned */
   writeOnly: boolean
 }
 
 export interface Reference {
   model: string
-  /** what becomes of the record that refers, when the one it refers to is deleted */
+  /** what happens to the referring record when the referenced one is deleted */
   onDelete: 'restrict' | 'clear' | 'cascade'
 }
 
 export type JsonSchema = { [keyword: string]: unknown }
 
-/** `"{firstName} {lastName}"` taken apart: text and field names, in order. */
+/** `"{firstName} {lastName}"`, parsed: texts and field names, in order. */
 export type Template = ({ text: string } | { field: string })[]
 
 export const AUDIT_FIELDS: readonly Field[] = [
@@ -84,7 +84,7 @@ function auditField(name: string, format?: string): Field {
   }
 }
 
-/** What every record has. */
+/** The fields that every record has. */
 export const SYSTEM_FIELDS: readonly Field[] = ['id', 'version'].map((name) => ({
   name,
   type: 'integer',
@@ -96,31 +96,31 @@ export const SYSTEM_FIELDS: readonly Field[] = ['id', 'version'].map((name) => (
 
 export const [ID_FIELD, VERSION_FIELD] = SYSTEM_FIELDS as [Field, Field]
 
-/** Whether a value is of a field's type. */
+/** Whether a value has the field's type. */
 export function isOfType({ type }: Field, value: unknown): boolean {
   if (type === 'integer') return Number.isSafeInteger(value)
   if (type === 'array') return Array.isArray(value)
   return typeof value === type && value !== null && !Array.isArray(value)
 }
 
-/** The models that are served, by name. */
+/** The served models, by name. */
 export type Models = ReadonlyMap<string, Model>
 
 export const byName = (models: Model[]): Models => new Map(models.map((model) => [model.name, model]))
 
-/** Dots would have to be quoted in every SQL shell. No word of a name has `__`, so the result is unambiguous. */
+/** Replaces dots, which would have to be quoted in SQL. No word of a name has `__`, so the result is unambiguous. */
 export function tableName(model: { name: string }): string {
   return model.name.replaceAll('.', '__')
 }
 
 export const isScalar = (field: Field) => field.type !== 'array' && field.type !== 'object'
 
-/** A field that may be seen, by name; `id` and `version` too. */
+/** A field that is not writeOnly, by name; also `id` and `version`. */
 export function visibleField(model: Model, name: string): Field | undefined {
   return [...SYSTEM_FIELDS, ...visibleFields(model)].find((field) => field.name === name)
 }
 
 export const visibleFields = (model: Model) => model.fields.filter((field) => !field.writeOnly)
 
-/** By what it is known whether models are the same. */
+/** Text that is equal for equal models. */
 export const modelsFingerprint = (models: Model[]) => models.map(({ name, hash }) => `${name} ${hash}`).join('\n')

@@ -1,3 +1,3 @@
-/** The names that find reads from a query string, beside fields: no field may have one of them. */
+/** Query parameters of find that are no filters. No field may have one of these names. */
 export const VIEW_PARAMETERS = ['fields', 'expand']
 export const FIND_PARAMETERS = ['offset', 'limit', 'after', 'sort', ...VIEW_PARAMETERS]

@@ -7,7 +7,7 @@ import metaSchema from './model.schema.json' with { type: 'json' }
 import { AUDIT_FIELDS, type Field, isScalar, type Model } from './model.ts'
 import { parseTemplate } from './template.ts'
 
-/** The keywords of a field that are not about its value. */
+/** Dossier's own keywords of a field, which are no part of its JSON Schema. */
 const OWN_KEYWORDS = new Set([
   'unique',
   'index',
@@ -25,12 +25,12 @@ const validate = newAjv({
   allowUnionTypes: true,
   verbose: true,
   useDefaults: false,
-  // It runs once per file: making it takes longer than it could save.
+  // The validator runs once per file, so optimising its code would take longer than it saves.
   inlineRefs: false,
   code: { optimize: false },
 }).compile<ModelFile>(metaSchema)
 
-/** Turns a raw model file into a Model, or says everything that is wrong with it. */
+/** Turns a raw model file into a Model, or returns all its faults. */
 export function parseModel({ file, name, hash, raw }: RawModel): Model | Fault[] {
   const tidy = mergeLiteralUnions(raw)
   const misshapen = validate(tidy) ? [] : (validate.errors as ErrorObject[]).map(describe)
@@ -38,7 +38,7 @@ export function parseModel({ file, name, hash, raw }: RawModel): Model | Fault[]
   return faults.length > 0 ? faults.map((fault) => ({ file, ...fault })) : toModel(name, hash, tidy as ModelFile)
 }
 
-/** What is left to check of a file when some of it has the wrong shape: such fields count as there, and as texts. */
+/** The part of a file that conforms to the meta-schema, for further checks. Faulty fields count as strings. */
 function withoutFaults(raw: unknown, faults: Complaint[]): ModelFile {
   const at = (pointer: string) =>
     faults.some((fault) => fault.pointer === pointer || fault.pointer.startsWith(`${pointer}/`))
@@ -78,7 +78,7 @@ function toModel(name: string, hash: string, file: ModelFile): Model {
 
 const OPEN: NonNullable<ModelFile['access']> = { read: ['*'], create: ['*'], update: ['*'], delete: ['*'] }
 
-/** A model without `access` is open to everybody; in one that has it, what is left out is for the role admin alone. */
+/** Without `access` a model is open to all users. With it, operations that are left out are for the role admin only. */
 function toAccess(file = OPEN): Model['access'] {
   const rules = (entries: (string | { role: string })[] = []) =>
     entries.map((entry) => (typeof entry === 'string' ? { role: entry, own: false } : { role: entry.role, own: true }))
@@ -105,7 +105,7 @@ function toField(name: string, file: FieldFile, required: string[]): Field {
   }
 }
 
-/** TypeBox writes an enumeration as `anyOf` of constants; JSON Schema authors write `enum`. Both mean the same. */
+/** Replaces `anyOf` of constants, as TypeBox writes an enumeration, by the equivalent `enum`. */
 function mergeLiteralUnions(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(mergeLiteralUnions)
   if (typeof value !== 'object' || value === null) return value
@@ -115,7 +115,7 @@ function mergeLiteralUnions(value: unknown): unknown {
   return { ...rest, type: anyOf[0].type, enum: anyOf.map((option) => option.const) }
 }
 
-/** One error of the meta-schema, in an operator's words. */
+/** Explains an error of the meta-schema to the author of the file. */
 function describe({ keyword, instancePath, params, message, parentSchema }: ErrorObject): Complaint {
   if (keyword === 'additionalProperties') {
     const name = params.additionalProperty as string

@@ -1,7 +1,7 @@
 import { mapValues } from '../lib/map-values.ts'
 import type { Field, JsonSchema, Model } from './model.ts'
 
-/** What may be sent of a model's records, as JSON Schema: every way in is checked by these. */
+/** JSON Schemas for the data of records that clients send. Every create, update, batch and import uses them. */
 
 export const ID: JsonSchema = {
   type: 'integer',
@@ -25,7 +25,7 @@ export function createRules(model: Model): JsonSchema {
   )
 }
 
-/** The data of an update: the version that was read, and what is to change. */
+/** The data of an update: the version that was read, and the changed fields. */
 export function updateRules(model: Model): JsonSchema {
   const fields = byField(model.fields, (field) => writtenValue(field, false))
   return dataRules({ id: ID, version: VERSION, ...fields }, ['version'])
@@ -39,9 +39,9 @@ function byField(fields: Field[], schemaOf: (field: Field) => JsonSchema): Recor
   return Object.fromEntries(fields.map((field) => [field.name, schemaOf(field)]))
 }
 
-/** What a client may send. A required field is never null; null clears an optional one. */
+/** Schema of a sent value. A required field must not be null; null clears an optional one. */
 function writtenValue(field: Field, withDefault: boolean): JsonSchema {
-  // Ignored, so that a client can send back what it read.
+  // Ignored, not refused, so that a client can send back a record as it read it.
   if (field.readOnly) return { readOnly: true, description: 'Ignored: the service sets it.' }
   const value = storable(withDefault ? field.schema : withoutDefaults(field.schema))
   const nullable = field.required ? value : { ...value, ...allowNull(value) }
@@ -56,7 +56,7 @@ function allowNull(value: JsonSchema): JsonSchema {
   }
 }
 
-/** Adds what the database needs: safe integers, and text that SQLite keeps as it is. */
+/** Adds the database's limits: safe integers, and text that SQLite stores unchanged. */
 function storable(schema: JsonSchema): JsonSchema {
   if (schema.type === 'string') return { ...schema, storable: true }
   if (schema.type !== 'integer') return schema
@@ -64,7 +64,7 @@ function storable(schema: JsonSchema): JsonSchema {
   const { MIN_SAFE_INTEGER, MAX_SAFE_INTEGER } = Number
   return {
     ...schema,
-    // Another bound that is tighter is enough.
+    // Not needed if an exclusive bound is tighter.
     ...((exclusiveMinimum ?? -Infinity) < MIN_SAFE_INTEGER && { minimum: Math.max(minimum, MIN_SAFE_INTEGER) }),
     ...((exclusiveMaximum ?? Infinity) > MAX_SAFE_INTEGER && { maximum: Math.min(maximum, MAX_SAFE_INTEGER) }),
   }
@@ -72,7 +72,7 @@ function storable(schema: JsonSchema): JsonSchema {
 
 type Bounds = { [name in 'minimum' | 'maximum' | 'exclusiveMinimum' | 'exclusiveMaximum']?: number }
 
-/** An update must not bring back a default that somebody has cleared. */
+/** Removes defaults: an update must not restore a value that a user has cleared. */
 function withoutDefaults(schema: JsonSchema): JsonSchema {
   const { default: _, items, properties, ...rest } = schema
   return {

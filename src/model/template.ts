@@ -1,6 +1,6 @@
 import type { Template } from './model.ts'
 
-/** `"{firstName} {lastName}"` → its texts and fields; undefined if a brace is left over. */
+/** Parses `"{firstName} {lastName}"` into texts and fields; undefined if a brace is unmatched. */
 export function parseTemplate(source: string): Template | undefined {
   const parts: Template = []
   let rest = source

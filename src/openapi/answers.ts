@@ -3,8 +3,8 @@ import { mapValues } from '../lib/map-values.ts'
 type Schema = { [keyword: string]: unknown }
 
 /**
- * What is needed to serialise an answer: types alone. What a model's file says beside them is for people and clients, and
- * nothing of it can keep an answer from being made, however late it is compiled.
+ * Reduces a schema to the types, which are all that serialising needs. The serialiser is compiled when the first answer
+ * is sent; without the model file's other keywords, the compilation cannot fail then.
  */
 export function typesOnly(schema: unknown): Schema {
   const { type, properties, items, additionalProperties, patternProperties, anyOf } = schema as Schema

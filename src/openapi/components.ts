@@ -3,12 +3,12 @@ import { type Field, type JsonSchema, type Model, type Models, type Reference, v
 import { createRules, ID, updateRules, VERSION } from '../model/rules.ts'
 import { exampleData, exampleRecord } from './examples.ts'
 
-/** How the records of models are called and described in the OpenAPI document, for generated clients. */
+/** Names and schemas of the models' records in the OpenAPI document, for generated clients. */
 
-/** Stands for a reference to a component until the document is put together. */
+/** A reference to a component; `documentPieces` turns it into a `$ref`. */
 export const component = (name: string): JsonSchema => ({ 'x-component': name })
 
-/** What the service itself describes. */
+/** Names of the service's own components, which models must not use. */
 export const OWN_COMPONENTS = [
   'Failure',
   'Account',
@@ -27,7 +27,7 @@ export const OWN_COMPONENTS = [
   'Backup',
 ]
 
-/** The four things that are described of a model. */
+/** The names of a model's four components. */
 export const componentsNamed = (name: string) => ({
   record: name,
   row: `${name}Row`,
@@ -35,7 +35,7 @@ export const componentsNamed = (name: string) => ({
   update: `${name}Change`,
 })
 
-/** What each model is called in generated code: its last word, or all of its name where others are called so too. */
+/** Name of each model in generated code: the last word of its name if that is unique, otherwise its whole name. */
 export function shortNames(models: Models): Map<string, string> {
   const taken = new Set(OWN_COMPONENTS)
   const lastWords = Map.groupBy(models.keys(), lastWord)
@@ -45,7 +45,7 @@ export function shortNames(models: Models): Map<string, string> {
       const candidates = [
         ...(lastWords.get(lastWord(name))?.length === 1 ? [lastWord(name)] : []),
         words.join(''),
-        // No word of another name has two of them.
+        // Unambiguous: the words of model names contain no double underscore.
         name.replaceAll('.', '__'),
         `${name.replaceAll('.', '__')}__`,
       ]
@@ -59,7 +59,7 @@ export function shortNames(models: Models): Map<string, string> {
 
 const lastWord = (name: string) => name.split('.').at(-1) as string
 
-/** A model's components, by name. */
+/** The components of a model, by name. */
 export function modelComponents(model: Model, models: Models, names: Map<string, string>): Record<string, JsonSchema> {
   const { title, description } = model
   const { record, row, create, update } = componentsNamed(names.get(model.name) as string)
@@ -104,7 +104,7 @@ export function modelComponents(model: Model, models: Models, names: Map<string,
   }
 }
 
-/** What a client gets: null where nothing is stored, which is never so for a required field. */
+/** Schema of a returned value. It may be null unless the field is required. */
 function returned(field: Field, models: Models, names: Map<string, string>): JsonSchema {
   const { title, description, schema, required, type, format } = field
   const nullable = (one: JsonSchema) => (required ? one : { ...one, type: [one.type, 'null'] })
@@ -122,19 +122,19 @@ function returned(field: Field, models: Models, names: Map<string, string>): Jso
   })
 }
 
-/** Its id, or the record; null also where somebody may not read that. */
+/** Schema of a returned reference: the id, or the expanded record; null also if the user may not read that record. */
 function returnedReference(reference: Reference, required: boolean, models: Models, names: Map<string, string>) {
   const target = models.get(reference.model) as Model
   const isOpen = target.access.read.some(({ role, own }) => role === '*' && !own)
   const id: JsonSchema = { type: required && isOpen ? 'integer' : ['integer', 'null'] }
   return {
     description: `The id of a ${reference.model}, or with "expand" the record.`,
-    // An expanded record is one of a list.
+    // An expanded record has the same fields as one in a list.
     anyOf: [id, component(componentsNamed(names.get(reference.model) as string).row)],
   }
 }
 
-/** Of what is inside arrays and objects only the types: what is stored may be older than its rules. */
+/** Only the types of values inside arrays and objects: stored values may be older than the rules. */
 function inner(schema: JsonSchema): JsonSchema {
   const { type, title, description, items, properties } = schema
   return {
@@ -148,7 +148,7 @@ function inner(schema: JsonSchema): JsonSchema {
 
 const innerProperties = (properties: unknown) => mapValues(properties as Record<string, JsonSchema>, inner)
 
-/** The rules as they are checked, but for how a reference may be sent. */
+/** The rules that are checked, except that a reference may also be sent as the record itself. */
 function written(rules: JsonSchema, model: Model): JsonSchema {
   const properties = withItems(rules).properties as Record<string, JsonSchema>
   for (const { name, reference, readOnly } of model.fields)
@@ -160,7 +160,7 @@ function written(rules: JsonSchema, model: Model): JsonSchema {
   return { ...rules, properties }
 }
 
-/** Where anything may be in an array, some readers want that said, at any depth. */
+/** Adds empty `items` to arrays without any, at any depth: some OpenAPI tools require them. */
 function withItems({ items, properties, ...schema }: JsonSchema): JsonSchema {
   const isArray = [schema.type].flat().includes('array')
   return {
@@ -172,7 +172,7 @@ function withItems({ items, properties, ...schema }: JsonSchema): JsonSchema {
   }
 }
 
-/** What somebody gets of a record that they may write but not read. */
+/** The answer for a written record that the user may not read. */
 export const STUB = {
   Stub: {
     type: 'object',
@@ -182,7 +182,7 @@ export const STUB = {
   },
 } satisfies Record<string, JsonSchema>
 
-/** Whether somebody may write records of a model that they may not read: then they get back only an id and a version. */
+/** Whether some role may write records of a model but not read all of them: its users get a `Stub` then. */
 export function mayBeUnread({ access }: Model): boolean {
   const readers = access.read.filter(({ own }) => !own).map(({ role }) => role)
   if (readers.includes('*')) return false

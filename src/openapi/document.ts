@@ -2,19 +2,19 @@ import { mapValues } from '../lib/map-values.ts'
 import type { JsonSchema } from '../model/model.ts'
 import { createOperation, type OpenApiOperation, type Route } from './operation.ts'
 
-/** Puts the OpenAPI document together: the operations, and components that are described once, under a name. */
+/** Builds the OpenAPI document: the operations, and the named components that they refer to. */
 
-/** Keywords that only our validator knows have no place in a document for others. */
+/** Keywords that only Dossier's validator knows; the document leaves them out. */
 const OURS = ['storable']
-/** Data and not descriptions: nothing in there is ours. */
+/** Keywords whose values are data, not schemas; they are copied unchanged. */
 const DATA = ['default', 'enum', 'const', 'examples', 'example']
 
-/** A schema that is described once, under a name. */
+/** Marks a schema as a component: the document contains it once, and refers to it by name. */
 export const named = <Schema extends object>(name: string, schema: Schema): Schema => ({ ...schema, 'x-name': name })
 
 /**
- * The document's text, piece by piece: with many models it is megabytes, and whoever puts it together lets others have
- * their turn between two pieces.
+ * The document's text in pieces. With many models it has megabytes, so the caller can yield to the event loop between
+ * two pieces.
  */
 export function* documentPieces(
   head: object,
@@ -44,7 +44,7 @@ export function* documentPieces(
   yield `${comma}${others}}}}`
 }
 
-/** Turns what has a name into a reference to it, at any depth, and leaves out what is ours alone. */
+/** Replaces named schemas by references, at any depth, and adds them to `schemas`. Leaves out the keywords in OURS. */
 function referring(value: unknown, schemas: Record<string, unknown>): unknown {
   if (Array.isArray(value)) return value.map((item) => referring(item, schemas))
   if (typeof value !== 'object' || value === null) return value
@@ -53,10 +53,10 @@ function referring(value: unknown, schemas: Record<string, unknown>): unknown {
   const plain = Object.fromEntries(
     entries.map(([key, inner]) => {
       if (DATA.includes(key)) return [key, inner]
-      // What TypeBox says of any name, said as everybody does.
+      // TypeBox writes records as `patternProperties`; `additionalProperties` is the usual form.
       if (key === 'patternProperties')
         return ['additionalProperties', referring(Object.values(inner as object)[0], schemas)]
-      // Names of fields are nobody's keywords.
+      // The keys of `properties` are field names, which may equal keywords, so they are not filtered.
       const each = (properties: object) => mapValues({ ...properties }, (one) => referring(one, schemas))
       return [key, key === 'properties' ? each(inner as object) : referring(inner, schemas)]
     }),

@@ -2,7 +2,7 @@ import { findFormat } from '../model/formats.ts'
 import type { Field, FieldType, JsonSchema, Model } from '../model/model.ts'
 import { parseValue } from '../requests/values.ts'
 
-/** A text, number or the like for people to look at, made to fit the simpler rules of its field. */
+/** Makes an example value for each type, fitting the simpler rules of its field. */
 const SAMPLES: Record<FieldType, (schema: JsonSchema) => unknown> = {
   string: ({ minLength = 0, maxLength = 100 }) =>
     'text'.padEnd(Math.min(minLength as number, 1000), ' text').slice(0, maxLength as number),
@@ -20,7 +20,7 @@ function numberWithin({ minimum, maximum, exclusiveMinimum, exclusiveMaximum, mu
   return Math.min(Math.max(step, lowest), highest)
 }
 
-/** A value that keeps the rules of its field: what the model gives as an example, or else something of the right kind. */
+/** The first value that keeps the field's rules: from its examples, enum, const or default, or a made-up one. */
 export function fieldExample(field: Field): unknown {
   const { schema, default: fallback, format, type } = field
   const given = [schema.examples, schema.enum].map((values) => (values as unknown[] | undefined)?.[0])
@@ -36,7 +36,7 @@ function isOfType(value: unknown, field: Field): boolean {
   return 'value' in parseValue(field, value)
 }
 
-/** The rules that a made-up value could break. Nothing here is needed to be safe: it is for people to look at. */
+/** Checks the rules that a made-up value could break. Nothing depends on them: examples are only for readers. */
 function keepsRules(value: unknown, schema: JsonSchema): boolean {
   const { pattern, minLength = 0, maxLength = Infinity, minimum = -Infinity, maximum = Infinity } = schema
   const { enum: values, minItems = 0, required = [], multipleOf } = schema
@@ -59,7 +59,7 @@ function keepsRules(value: unknown, schema: JsonSchema): boolean {
   return (required as string[]).every((name) => Object.hasOwn(Object(value), name))
 }
 
-/** Fields for which nothing fitting can be made up are left out; if they are required, so is the whole. */
+/** Example values by field. Fields without a fitting value are left out; undefined if one of them is required. */
 function exampleFields(fields: Field[]): Record<string, unknown> | undefined {
   const samples = fields.map((field) => [field, fieldExample(field)] as const)
   if (samples.some(([field, sample]) => field.required && sample === undefined)) return undefined
@@ -67,10 +67,10 @@ function exampleFields(fields: Field[]): Record<string, unknown> | undefined {
   return Object.fromEntries(there.map(([field, sample]) => [field.name, sample]))
 }
 
-/** What a client might send to create a record. */
+/** Example data for creating a record. */
 export const exampleData = (model: Model) => exampleFields(model.fields.filter((field) => !field.readOnly))
 
-/** What a client might get. */
+/** Example of a returned record. */
 export function exampleRecord(model: Model): Record<string, unknown> | undefined {
   const samples = exampleFields(model.fields.filter((field) => !field.writeOnly))
   const missing = model.fields.filter((field) => !field.writeOnly && samples && !(field.name in samples))

@@ -3,12 +3,12 @@ import { CODES, type Code, Failure } from '../errors.ts'
 import type { JsonSchema } from '../model/model.ts'
 import type { Described } from './schemas.ts'
 
-/** How one route is described: from the schemas that it validates and serialises with. */
+/** Describes one route, using the schemas that it validates and serialises with. */
 
-/** A code under its usual HTTP status, or under another one. */
+/** A code with its usual HTTP status, or with another one. */
 export type Answerable = Code | { code: Code; http: number }
 
-/** A route, as far as it is described. */
+/** The parts of a route that are described. */
 export interface Route {
   method: string
   url: string
@@ -16,7 +16,7 @@ export interface Route {
     response?: unknown
     [keyword: string]: unknown
   }
-  /** needs no session */
+  /** whether it needs no session */
   isPublic: boolean
   failures: Answerable[]
   described?: Described | undefined
@@ -51,7 +51,7 @@ export function createOperation({ url, schema, isPublic, failures, described }: 
 
 const asJson = (schema: unknown, more: object = {}) => ({ content: { 'application/json': { schema, ...more } } })
 
-/** What has a content of its own is not JSON. */
+/** An answer with its own `content` is not JSON and is used as it is. */
 function answerSchema(answer: JsonSchema | undefined): object {
   if (answer && 'content' in answer) return answer
   return { description: 'Done.', ...(answer && asJson(answer)) }
@@ -72,7 +72,7 @@ function parametersIn(place: 'path' | 'header' | 'query', schema: unknown): obje
   }))
 }
 
-/** One answer per HTTP status, with an example of each code that it may carry. */
+/** One response per HTTP status, with an example of each of its codes. */
 function failureResponses(failures: Answerable[]): Record<string, object> {
   const all = failures.map((one) => (typeof one === 'string' ? { code: one, http: CODES[one].http } : one))
   const value = (code: Code) => failure(new Failure(code, 'One sentence that says what to do.'), REQUEST_ID)

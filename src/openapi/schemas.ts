@@ -3,13 +3,13 @@ import { MergedSchema, PageSchema, SuccessSchema } from '../envelope.ts'
 import { type Field, type JsonSchema, type Model, visibleFields } from '../model/model.ts'
 import { component, componentsNamed, mayBeUnread } from './components.ts'
 
-/** What a record's answers are serialised by: which fields it has depends on what was asked for. */
+/** Schema for serialising records. All fields are optional, because `fields` selects them. */
 export function rowSchema(model: Model): TSchema {
   const fields = visibleFields(model).map((field) => [field.name, Type.Optional(Type.Unsafe(serialised(field)))])
   return Type.Object({ id: Type.Integer(), version: Type.Integer(), ...Object.fromEntries(fields) })
 }
 
-/** Only the types. Arrays and objects go out as they were stored, references as an id or a record. */
+/** Only the type. Arrays and objects are sent as they are stored, references as an id or a record. */
 function serialised({ reference, type }: Field): JsonSchema {
   if (reference) return {}
   if (type === 'array') return { type: [type, 'null'], items: {} }
@@ -17,15 +17,15 @@ function serialised({ reference, type }: Field): JsonSchema {
   return { type: [type, 'null'] }
 }
 
-/** What a route of records takes and gives, as the document says it. */
+/** Body and answer of a route in the document. */
 export interface Described {
   body?: JsonSchema
-  /** a body that is no JSON, by its types */
+  /** content of a body that is not JSON, by media type */
   content?: object
   answer: JsonSchema
-  /** it may be answered with 304 */
+  /** whether the answer may be 304 */
   unchanged?: boolean
-  /** the answer of what writes a record in another way */
+  /** answer of other routes that write a record, such as restore */
   written?: JsonSchema
 }
 

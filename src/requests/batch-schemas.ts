@@ -1,6 +1,5 @@
 import { Type } from '@sinclair/typebox'
 
-/** At most so many operations in one batch. */
 export const MAX_OPERATIONS = 1000
 
 const closed = { additionalProperties: false }
@@ -11,7 +10,7 @@ const Data = Type.Unsafe<Record<string, unknown>>({
   description:
     'As alone. A reference may be `{"$ref": NAME}`: the record that an earlier operation of that name creates.',
 })
-/** One operation; which of its parts belong together is told apart by `records/batch.ts`. */
+/** One operation. `records/write/batch.ts` checks which properties belong together. */
 export const BatchOperationSchema = Type.Object(
   {
     create: Type.Optional(ModelName),
@@ -30,7 +29,7 @@ export const BatchOperationSchema = Type.Object(
   },
   closed,
 )
-/** A batch, for people and generated clients. */
+/** The body of a batch, for the OpenAPI document. */
 export const BatchBody = Type.Object(
   { data: Type.Array(BatchOperationSchema, { minItems: 1, maxItems: MAX_OPERATIONS }) },
   closed,

@@ -1,3 +1,3 @@
-/** The token in a request's `Authorization`; undefined without one. Who shows one is known by it alone, not by a cookie. */
+/** The token in the `Authorization` header; undefined without one. If there is one, the session cookie is ignored. */
 export const bearerIn = (authorization: string | undefined): string | undefined =>
   /^bearer +(\S{1,500}) *$/i.exec(authorization ?? '')?.[1]

@@ -1,33 +1,33 @@
 import { unavailable } from '../errors.ts'
 import { FairLimiter } from '../lib/fair-limiter.ts'
 
-/** A body over this size is large: few are received and read at once, so that small ones do not wait for them. */
+/** A body over this size is large. Few large ones are received and parsed at once, so that small ones need not wait. */
 export const LARGE_BODY = 65_536
 
-/** Bytes of small bodies that are under way at once, of one user and in all. */
+/** Bytes of small bodies whose requests are in progress, per user and in total. */
 const MAX_SMALL = { user: 16_777_216, total: 67_108_864 }
-/** Bytes of large bodies that are received at once; where one may be larger than that, one of a user and four in all. */
+/** Bytes of large bodies received at once. If one body may exceed them: one body per user, LARGEST_AT_ONCE in total. */
 const MAX_RECEIVED = { user: 4_194_304, total: 67_108_864 }
 const LARGEST_AT_ONCE = 4
-/** Large bodies that are read and answered at once: each takes the serving thread some ten milliseconds. */
+/** Number of large bodies that are parsed and answered at once: each takes the serving thread some ten milliseconds. */
 const PROCESSED = { perHolder: 1, total: 2 }
 const PATIENCE_MS = 20_000
-/** Bodies of strangers that have not arrived yet, of one address and in all; the oldest makes place for the next. */
+/** Pending bodies of clients without a login, per address group and in total. Beyond that the oldest is dropped. */
 const MAX_STRANGERS = { address: 128, total: 4096 }
-/** When there is no room left, a body that has been arriving for longer than this makes place for others. */
+/** If no more bodies can be received, the oldest is dropped if it has been arriving for longer than this. */
 const SLOW_MS = 10_000
 
 const TOO_MANY = 'Too many large bodies are being sent. Try again in a moment.'
 
-/** A body on its way. */
+/** A body that is being received. */
 interface Arrival {
   holder: string
   since: number
-  /** cuts off whoever sends it */
+  /** Closes the connection. */
   drop(): void
 }
 
-/** Bounds the memory that bodies of requests take together. A holder is a user, or before the login an address. */
+/** Bounds the total memory of request bodies. A holder is a username, or an address group before the login. */
 export class BodyLimits {
   readonly #received: FairLimiter
   readonly #processed = new FairLimiter({ ...PROCESSED, patienceMs: PATIENCE_MS, tooLong: TOO_MANY })
@@ -46,7 +46,7 @@ export class BodyLimits {
     })
   }
 
-  /** Counts a small body of a user in; returns how to count it out. */
+  /** Reserves memory for a small body of a user. Returns a function that releases it. */
   reserve(holder: string, bytes: number): () => void {
     const own = (this.#small.get(holder) ?? 0) + bytes
     if (own > MAX_SMALL.user || this.#total + bytes > MAX_SMALL.total)
@@ -56,8 +56,8 @@ export class BodyLimits {
   }
 
   /**
-   * Counts the body of a stranger in, until it has arrived; returns how to count it out. It is small, and comes with the head
-   * of its request: who only promises one makes place for those who send theirs.
+   * Registers a body of a client without a login. Returns a function to call when it has arrived. These bodies are
+   * small and arrive with the headers, so the oldest pending ones were announced but not sent; they are dropped first.
    */
   awaitStranger(holder: string, drop: () => void): () => void {
     const arrival = { holder, since: performance.now(), drop }
@@ -71,7 +71,7 @@ export class BodyLimits {
     return () => this.#strangers.delete(arrival)
   }
 
-  /** Waits until a large body may be received. */
+  /** Waits until a large body may be received. Resolves with a function that releases its memory. */
   async receive(holder: string, bytes: number, drop: () => void): Promise<() => void> {
     const entering = this.#received.enter(holder, bytes)
     if (this.#received.isFull) this.#dropSlowest()
@@ -84,7 +84,7 @@ export class BodyLimits {
     }
   }
 
-  /** Waits until a large body that has arrived may be read. */
+  /** Waits until a large body that has arrived may be parsed. Resolves with a function to call when it is answered. */
   process(holder: string): Promise<() => void> {
     return this.#processed.enter(holder)
   }

@@ -3,12 +3,12 @@ import { FIND_PARAMETERS } from '../model/names.ts'
 import { type Parameters, parseParameters } from './parameters.ts'
 import { allowOnly, bad, type Context, type Query } from './query.ts'
 
-/** What is asked of an export or an import. */
+/** Parameters of exports and imports. */
 
 export const FORMATS = ['csv', 'ndjson'] as const
 export type Format = (typeof FORMATS)[number]
 
-/** What cells are set apart by, as it is said in an address. */
+/** Cell delimiters, by their names in a query string. */
 const DELIMITERS: Record<string, string> = { ',': ',', ';': ';', '\t': '\t', comma: ',', semicolon: ';', tab: '\t' }
 
 const format = Type.Unsafe<Format>({
@@ -18,7 +18,7 @@ const format = Type.Unsafe<Format>({
 })
 const delimiter = Type.String({ description: 'Of csv: comma, semicolon or tab; comma if not given.' })
 
-/** Find's filters, `sort` and `fields`, and how it is written. */
+/** Find's filters, `sort` and `fields`, and the file format. */
 export const ExportParameters = (find: TSchema): TSchema => {
   const { offset, limit, after, expand, ...filters } = find.properties as Record<string, TSchema>
   const safe = Type.Boolean({ description: 'Of csv: make texts harmless that a spreadsheet takes for a formula.' })
@@ -48,7 +48,7 @@ export interface ExportAsked {
 const OWN = ['format', 'delimiter', 'safe']
 const NOT_HERE = FIND_PARAMETERS.filter((name) => name !== 'sort' && name !== 'fields')
 
-/** Names of its own come first: a field that is called so is filtered by `format[in]=…`. */
+/** The export's own parameters win: a field named `format` can still be filtered by `format[in]=…`. */
 export function exportIn(parameters: Parameters, context: Context): ExportAsked {
   const asked = Object.entries(parameters).filter(([name]) => !OWN.includes(name))
   for (const name of NOT_HERE)
@@ -68,10 +68,10 @@ export function importIn(parameters: Parameters) {
   return { ...file, key, columns: columns?.split(','), dryRun: isAsked(parameters, 'dryRun') }
 }
 
-/** Of a file, by its name. */
+/** The format of a file, by its name. */
 export const formatOfFile = (name: string): Format => (/\.(?:ndjson|jsonl)$/i.test(name) ? 'ndjson' : 'csv')
 
-/** How a file is written, in an address or on a command line. */
+/** Parses format and delimiter, from a query string or a command line. */
 export function fileIn({ format: named = 'csv', delimiter: asked = 'comma' }: Parameters): {
   format: Format
   delimiter: string

@@ -1,9 +1,9 @@
 import { Type } from '@sinclair/typebox'
 
-/** Who did something; nobody, if it was done at the database itself. */
+/** Username; null if the change was made directly in the database. */
 export const By = Type.Union([Type.String(), Type.Null()], { description: 'null: somebody at the database itself' })
 
-/** What is told of every change, wherever it is told. */
+/** Properties of every change, in the history and in the feed. */
 export const ChangeProperties = {
   change: Type.Integer({ description: 'The number of the change in the whole service; it grows.' }),
   version: Type.Integer(),

@@ -1,13 +1,13 @@
-/** By these nothing is changed, unless a route says so. */
+/** Methods that change nothing, unless the route is configured with `changes`. */
 export const SAFE_METHODS = ['GET', 'HEAD', 'OPTIONS']
 
-/** What a route says of itself. */
+/** The relevant part of a route's `config`. */
 interface Says {
   access?: { operation: string }
-  /** a GET that changes something */
+  /** whether a GET route changes data */
   changes?: boolean
 }
 
-/** Whether a request may change something. A search is a POST, and only reads. */
+/** Whether a request may change data. A search is a POST, but only reads. */
 export const mayChange = (method: string, { access, changes }: Says): boolean =>
   changes === true || (!SAFE_METHODS.includes(method) && access?.operation !== 'read')

@@ -3,16 +3,16 @@ import type { Asked } from './operators.ts'
 import { bad, type Filter, likePattern, MAX_VALUES } from './query.ts'
 import { type Parsed, parseText, parseValue } from './values.ts'
 
-/** What stands on the right of a comparison, as it came: texts of a query string, or values of a body. */
+/** The unparsed right-hand side of a comparison: texts of a query string, or values of a JSON body. */
 export interface Given {
-  /** what the client called the place */
+  /** the place in the request, for error messages */
   where: string
   values: { name: string; value: unknown }[]
-  /** the values are texts, whatever the field is */
+  /** whether the values are texts of a query string, whatever the field's type */
   isText: boolean
 }
 
-/** A field, an operator and some values → a filter. Every fault names its place. */
+/** Makes a filter of a field, an operator and values. Every error names the place in the request. */
 export function createComparison(through: Field[], field: Field, { operator, not }: Asked, given: Given): Filter {
   const filter: Filter = { through, field, operator: operator.name, values: parseValues(operator.takes, field, given) }
   return not ? { not: filter } : filter
@@ -32,10 +32,10 @@ function parseValues(takes: Asked['operator']['takes'], field: Field, { where, v
   })
 }
 
-/** What people most often meant. */
+/** A hint for the most common mistakes. */
 function hintFor(value: unknown): string {
   if (value === null) return '; use isNull or notNull to ask whether it is set'
-  // Of 10:30:00+02:00 a query string leaves 10:30:00 02:00.
+  // A query string decodes 10:30:00+02:00 to 10:30:00 02:00.
   if (/\d \d\d:\d\d$/.test(String(value))) return '; in an address a "+" means a space: write it as "%2B"'
   return ''
 }

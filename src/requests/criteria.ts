@@ -13,7 +13,7 @@ import {
   type Query,
 } from './query.ts'
 
-/** The body of a search, its shape already checked; the criteria are not. */
+/** The body of a search. Its schema has been validated, except for the criteria in `data`. */
 export interface SearchBody {
   offset?: number
   limit?: number
@@ -32,7 +32,7 @@ interface Group {
 const MAX_NESTING = 8
 const JUNCTIONS = ['and', 'or', 'not']
 
-/** A search body → a Query. */
+/** Parses the body of a search. */
 export function parseSearch(body: SearchBody, context: Context): Query {
   if (body.after !== undefined && body.offset !== undefined) throw bad('"after" and "offset" exclude each other.')
   return {
@@ -55,7 +55,7 @@ class CriteriaParser {
     this.#context = context
   }
 
-  /** Checks depth and number before going on, so that hostile nesting is never walked. */
+  /** Parses a group. Checks depth and count first, so that hostile nesting is never traversed. */
   group({ operator, criteria = [], ...others }: Group & object, where: string, depth: number): Filter | undefined {
     if (depth > MAX_NESTING) throw bad(`The criteria are nested deeper than ${MAX_NESTING} levels.`)
     if (operator !== undefined && !JUNCTIONS.includes(operator as string))
@@ -67,7 +67,7 @@ class CriteriaParser {
     if (this.#count > MAX_CRITERIA) throw bad(`There are more than ${MAX_CRITERIA} criteria.`)
     if (criteria.length > 1 && operator === undefined)
       throw bad(`${where}.operator must say how the criteria are joined: and, or or not.`)
-    // A group of nothing asks for nothing.
+    // An empty group is no condition.
     const filters = criteria.flatMap(
       (criterion, index) => this.#criterion(criterion, `${where}.criteria[${index}]`, depth) ?? [],
     )

@@ -4,26 +4,26 @@ import type { Model } from '../model/model.ts'
 import type { SqlValue } from '../storage/storage.ts'
 import { bad, type SortKey } from './query.ts'
 
-/** Where a page ended: what the last record was sorted by, and its id. */
+/** The end of a page: sort values and id of its last record. */
 export interface Position {
   values: (SqlValue | Long)[]
   id: number
 }
 
-/** In the place of a text that no address could hold: its hash. The text itself is looked up by the record's id. */
+/** Hash in place of a text that is too long for a URL. The text itself is looked up by the record's id. */
 export interface Long {
   hash: string
 }
 
 export const isLong = (value: SqlValue | Long): value is Long => typeof value === 'object' && value !== null
 
-/** Cursors that are remembered, and how long what they are made from may be for that. */
+/** Number of cached cursors, and the longest cache key (model, order and position). */
 const MAX_CURSORS = 1000
 const MAX_POSITION = 200
-/** What is longer than this does not stand in a cursor. */
+/** A cursor contains only the hash of a longer text. */
 const MAX_TEXT = 500
 
-/** Makes cursors and reads them back. They are signed: what was not made here is refused. */
+/** Makes and reads cursors. They are signed, and forged ones are refused. */
 export class Cursors {
   readonly #secret: string
   readonly #made = new Memo<string>(MAX_CURSORS, MAX_POSITION)
@@ -54,7 +54,7 @@ export class Cursors {
     return { values, id }
   }
 
-  /** A cursor holds for one model and one order. */
+  /** The signature includes model and order, so a cursor is valid only for these. */
   #sign(model: Model, sort: SortKey[], payload: string): string {
     const signed = `cursor ${model.name} ${nameOfOrder(sort)} ${payload}`
     return createHmac('sha256', this.#secret).update(signed).digest('base64url')

@@ -1,9 +1,9 @@
 import { bad } from './query.ts'
 
-/** Any printable characters. */
+/** Printable ASCII. */
 const KEY = /^[\x20-\x7e]{1,255}$/
 
-/** The `Idempotency-Key` of a request, if it has one. */
+/** The `Idempotency-Key` of a request; undefined without one. */
 export function keyIn(headers: Record<string, unknown>): string | undefined {
   const key = headers['idempotency-key']
   if (key === undefined) return undefined

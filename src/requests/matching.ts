@@ -1,17 +1,17 @@
 import { Failure } from '../errors.ts'
 import { bad } from './query.ts'
 
-/** HTTP's own way to name a version: the tag of a record is its version. */
+/** The ETag of a record is its version. */
 export const toETag = (version: number) => `"${version}"`
 
-/** Whether a client has this version already, by its `If-None-Match`. */
+/** Whether the client has this version already, according to `If-None-Match`. */
 export function isKnown(version: number, ifNoneMatch: string | undefined): boolean {
   if (ifNoneMatch === undefined) return false
   const tags = ifNoneMatch.split(',').map((tag) => tag.trim().replace(/^W\//, ''))
   return tags.includes(toETag(version)) || tags.includes('*')
 }
 
-/** The version that `If-Match` names; undefined without one. */
+/** The version in `If-Match`; undefined without one. */
 export function versionIn(ifMatch: string | undefined): number | undefined {
   if (ifMatch === undefined) return undefined
   const version = /^"(0|[1-9]\d{0,15})"$/.exec(ifMatch)?.[1]
@@ -20,7 +20,7 @@ export function versionIn(ifMatch: string | undefined): number | undefined {
   return Number(version)
 }
 
-/** Where a version is named in two ways, they have to agree. */
+/** Returns the given version; throws if both are given and differ. `where` names the source of `matched`. */
 export function agreeing<Version>(
   matched: Version | undefined,
   given: Version | undefined,
@@ -31,10 +31,10 @@ export function agreeing<Version>(
   return matched ?? given
 }
 
-/** What the body of a delete may say: the version, as in an address or as in an update. */
+/** The body of a delete names the version: directly, or in `data` as in an update. */
 export type DeleteBody = { version?: unknown; data?: unknown }
 
-/** The version that the body of a delete names; undefined without one. What else is in there is refused. */
+/** The version in the body of a delete; undefined without one. Other properties are refused, except a matching `id`. */
 export function versionInBody(body: DeleteBody | null | undefined, id: number): number | undefined {
   if (body === undefined || body === null) return undefined
   const { data = body, ...beside } = Object(body) as DeleteBody
@@ -49,10 +49,10 @@ export function versionInBody(body: DeleteBody | null | undefined, id: number): 
 
 const isVersion = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0
 
-/** Of an update or a delete; the second where `If-Match` named the version. */
+/** Failures of an update or delete by version: 409, or 412 if the version came from `If-Match`. */
 export const CONFLICTS = ['VERSION_CONFLICT' as const, { code: 'VERSION_CONFLICT' as const, http: 412 }]
 
-/** Carries out what depends on a version: a conflict is answered in the way in which the version was named. */
+/** Runs `work`. If the version came from `If-Match`, a version conflict is answered with 412 instead of 409. */
 export async function asPreconditionFailed<Result>(
   matched: number | undefined,
   work: () => Promise<Result>,

@@ -1,17 +1,17 @@
-/** Each of these is false where nothing is stored; their opposites are `not` around them, and true there. */
+/** Each of these is false for NULL. Their opposites wrap them in `not`, and so are true for NULL. */
 export type OperatorName = 'eq' | 'gt' | 'gte' | 'lt' | 'lte' | 'like' | 'in' | 'between' | 'isSet'
 
-/** All there is to know of a comparison but its SQL: another one is a row here, and how `records/where.ts` says it. */
+/** All about an operator except its SQL. A new one needs an entry in OPERATORS, and SQL in `records/find/where.ts`. */
 export interface Operator {
   name: OperatorName
-  /** how many values it takes */
+  /** number or kind of its values */
   takes: 'none' | 'one' | 'two' | 'many' | 'pattern'
-  /** what an index does for it: find the value at once, or a range of them */
+  /** what an index can find for it: a single value, or a range */
   finds?: 'value' | 'range'
-  /** after a field's name in a query string; equality needs no word */
+  /** its words after a field's name in a query string; equality needs none */
   parameter: { is?: string; not?: string }
   meaning: { is?: string; not?: string }
-  /** in the body of a search */
+  /** its words in the body of a search */
   body: { is: string; not?: string }
 }
 
@@ -82,20 +82,20 @@ export const OPERATORS: readonly Operator[] = [
   {
     name: 'isSet',
     takes: 'none',
-    // In a query string it is `null`, which takes true or false instead of having an opposite.
+    // In a query string the word is `null`, with the value true or false instead of an opposite.
     parameter: { is: 'null' },
     meaning: { is: '`true`: is not set; `false`: is set.' },
     body: { is: 'notNull', not: 'isNull' },
   },
 ]
 
-/** A comparison as it was asked for, perhaps turned around. */
+/** An operator, perhaps negated. */
 export interface Asked {
   operator: Operator
   not: boolean
 }
 
-/** The words of query strings, and of bodies, with what they mean. */
+/** The operators' words in query strings and in search bodies. */
 export const PARAMETER_WORDS = operatorWords((operator) => operator.parameter)
 export const BODY_WORDS = operatorWords((operator) => operator.body)
 

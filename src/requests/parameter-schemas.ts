@@ -4,9 +4,9 @@ import { BODY_WORDS, PARAMETER_WORDS } from './operators.ts'
 import { ANYWHERE } from './parameters.ts'
 import { DEFAULT_LIMIT, MAX_LIMIT } from './query.ts'
 
-/** What the operations' parameters look like, for people and generated clients. They are read by `parameters.ts`. */
+/** Schemas of the operations' parameters, for the OpenAPI document. `parameters.ts` parses the parameters. */
 
-// No "default" here: the validator would put it into a body that has `after`, which excludes `offset`.
+// No "default" here: the validator would add `offset` to a body that has `after`, and the two exclude each other.
 const paging = {
   offset: Type.Integer({
     minimum: 0,
@@ -51,7 +51,7 @@ export const ReadParameters = Type.Partial(
   }),
 )
 
-/** Of what happened, the newest first. */
+/** Paging of a record's history and of deleted records, the newest first. */
 export const PastParameters = Type.Partial(
   Type.Object({
     limit: paging.limit,

@@ -19,10 +19,10 @@ export type Parameters = Record<string, unknown>
 
 const EQUALS: Asked = { operator: operatorNamed('eq'), not: false }
 const CONTAINS: Asked = { operator: operatorNamed('like'), not: false }
-/** Looks into all texts of the list at once. */
+/** The query parameter that searches all texts of the list. */
 export const ANYWHERE = '*[like]'
 
-/** Find's parameters → a Query. Every fault names its parameter; nothing is silently dropped. */
+/** Parses find's parameters. Every error names its parameter; no parameter is silently ignored. */
 export function parseParameters(parameters: Parameters, context: Context): Query {
   const names = Object.keys(parameters).filter((name) => !FIND_PARAMETERS.includes(name))
   if (names.length > MAX_CRITERIA) throw bad(`There are more than ${MAX_CRITERIA} filters.`)
@@ -40,7 +40,7 @@ export function parseParameters(parameters: Parameters, context: Context): Query
   }
 }
 
-/** What is to be returned of each record. */
+/** Parses `fields` and `expand`. */
 export function parseView(parameters: Parameters, context: Context): View {
   const fields = list(parameters, 'fields')
   return {
@@ -49,7 +49,7 @@ export function parseView(parameters: Parameters, context: Context): View {
   }
 }
 
-/** A parameter that may stand only once, as text. */
+/** A text parameter that may be given only once. */
 function once(parameters: Parameters, name: string): string | undefined {
   const value = parameters[name]
   if (value === undefined || typeof value === 'string') return value
@@ -67,7 +67,7 @@ function anywhere(where: string, text: string, { model }: Context): Filter {
   return { any: textFields(where, model).map((field) => createComparison([], field, CONTAINS, given)) }
 }
 
-/** `lastName=Smith`, `age[gte]=18`, `company.name[like]=acme`. */
+/** Parses one filter, such as `lastName=Smith`, `age[gte]=18` or `company.name[like]=acme`. */
 function parseFilter(name: string, text: string, context: Context): Filter {
   const where = `The query parameter "${name}"`
   if (name === ANYWHERE) return anywhere(where, text, context)

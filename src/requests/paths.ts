@@ -3,17 +3,17 @@ import { findFormat } from '../model/formats.ts'
 import { type Field, type Model, SYSTEM_FIELDS, visibleField, visibleFields } from '../model/model.ts'
 import { bad, type Context, MAX_EXPAND, MAX_STEPS, type SortKey } from './query.ts'
 
-/** The names that a client may use of a model. */
+/** Field names of a model that a client may use. */
 const fieldNames = (model: Model) => [...SYSTEM_FIELDS, ...visibleFields(model)].map((field) => field.name)
 
-/** A field of the model itself; `where` is what the client called the place. */
+/** A field of the model itself. `where` is the place in the request, for error messages. */
 export function ownField(where: string, name: string, model: Model, alsoKnown: string[] = []): Field {
   const field = visibleField(model, name)
   if (field) return field
   throw bad(`${where}: ${model.name} has no field "${name}".${didYouMean(name, [...fieldNames(model), ...alsoKnown])}`)
 }
 
-/** What people read of a record in a list: its texts, but no dates and numbers that are written as one. */
+/** The text fields of a model's list, without dates and decimal numbers, which are stored as text too. */
 export function textFields(where: string, model: Model): Field[] {
   const listed = [...model.list, model.nameField]
   const fields = visibleFields(model).filter(
@@ -23,7 +23,7 @@ export function textFields(where: string, model: Model): Field[] {
   return fields
 }
 
-/** `company.country.name` → the references to follow, and the field at the end. */
+/** Resolves `company.country.name` to the references to follow, and the field at the end. */
 export function followPath(where: string, path: string, { model, models }: Context, alsoKnown: string[] = []): Path {
   const names = path.split('.')
   if (names.length > MAX_STEPS + 1) throw bad(`${where}: "${path}" follows more than ${MAX_STEPS} references.`)
@@ -43,7 +43,7 @@ interface Path {
   field: Field
 }
 
-/** `["lastName", "-age"]` → sort keys. */
+/** Parses sort keys such as `["lastName", "-age"]`. */
 export function parseSort(where: string, names: string[] | undefined, model: Model): SortKey[] {
   if (!names) return []
   const keys = names.map((name) => {
@@ -57,12 +57,12 @@ export function parseSort(where: string, names: string[] | undefined, model: Mod
   return keys
 }
 
-/** Names of fields to return. */
+/** Checks the names of fields to return, and removes duplicates. */
 export function parseFields(where: string, names: string[], model: Model): string[] {
   return [...new Set(names.map((name) => ownField(where, name, model).name))]
 }
 
-/** Paths of references to expand; the way to each is expanded as well. */
+/** Checks the paths of references to expand. References on the way to one are expanded as well. */
 export function parseExpand(where: string, paths: string[] | undefined, context: Context): string[] {
   if (!paths) return []
   if (paths.length > MAX_EXPAND) throw bad(`${where} has more than ${MAX_EXPAND} paths.`)

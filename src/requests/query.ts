@@ -3,19 +3,19 @@ import { didYouMean } from '../lib/nearest.ts'
 import type { Field, Model, Models } from '../model/model.ts'
 import type { OperatorName } from './operators.ts'
 
-/** What is to be returned of each record. */
+/** The part of each record that is returned. */
 export interface View {
-  /** the fields to return; undefined: the model's list, or all of a single record */
+  /** fields to return; undefined means the model's `list`, or all fields when reading a single record */
   fields?: string[] | undefined
-  /** dotted paths of references whose records are wanted */
+  /** dotted paths of references whose records are returned instead of their ids */
   expand: string[]
 }
 
-/** What a find asks for, whichever way it was asked. */
+/** A parsed find or search. */
 export interface Query extends View {
   offset: number
   limit: number
-  /** a cursor: the page after it */
+  /** cursor; the page starts after it */
   after?: string | undefined
   sort: SortKey[]
   filter?: Filter | undefined
@@ -29,14 +29,14 @@ export interface SortKey {
 export type Filter = Comparison | { all: Filter[] } | { any: Filter[] } | { not: Filter }
 
 export interface Comparison {
-  /** the references to follow first */
+  /** the references to follow before `field` */
   through: Field[]
   field: Field
   operator: OperatorName
   values: (string | number | boolean)[]
 }
 
-/** The model that is asked about, among those that its references lead to. */
+/** The queried model, and all models, to which its references lead. */
 export interface Context {
   model: Model
   models: Models
@@ -45,26 +45,26 @@ export interface Context {
 export const DEFAULT_LIMIT = 40
 export const MAX_LIMIT = 500
 export const MAX_STEPS = 3
-/** Paths in `expand`: each is a statement of its own. */
+/** Paths in `expand`; each needs its own statement. */
 export const MAX_EXPAND = 30
 export const MAX_CRITERIA = 200
 export const MAX_VALUES = 500
-/** Of all criteria together: a statement has only so many parameters. */
+/** Values of all criteria together; the number of a statement's parameters is limited. */
 export const MAX_ALL_VALUES = 10_000
-/** What a comparison may cost is its length times the text's; more wildcards than this are no search for a text. */
+/** Matching a row costs up to the pattern's length times the text's. Text searches need no more wildcards than this. */
 const MAX_PATTERN = 200
 const MAX_WILDCARDS = 20
 
 export const bad = (message: string) => new Failure('BAD_REQUEST', message)
 
-/** Refuses parameters that an operation does not know, rather than pass them over. */
+/** Refuses unknown query parameters, instead of ignoring them. */
 export function allowOnly(known: string[], parameters: Record<string, unknown>): void {
   for (const name of Object.keys(parameters)) {
     if (!known.includes(name)) throw bad(`There is no query parameter "${name}" here.${didYouMean(name, known)}`)
   }
 }
 
-/** A parameter that is a whole number from 0; undefined where it is not given. */
+/** A parameter that is a whole number from 0 to `maximum`; undefined if it is not given. */
 export function wholeNumber(parameters: Record<string, unknown>, name: string, maximum: number): number | undefined {
   const text = parameters[name]
   if (text === undefined) return undefined
@@ -73,8 +73,8 @@ export function wholeNumber(parameters: Record<string, unknown>, name: string, m
 }
 
 /**
- * A pattern as LIKE takes it. Without a `%` it means "contains". A `\` takes a `%`, a `_` or another `\` literally; before
- * anything else it is one itself, as in C:\temp.
+ * A pattern for LIKE. Without a `%` it means "contains". A `\` escapes a following `%`, `_` or `\`; before any other
+ * character it is literal, as in C:\temp.
  */
 export function likePattern(where: string, text: string): string {
   if (text.length > MAX_PATTERN) throw bad(`${where} has a pattern of more than ${MAX_PATTERN} characters.`)

@@ -2,7 +2,7 @@ import { isExact } from '../lib/json-numbers.ts'
 import { findFormat } from '../model/formats.ts'
 import type { Field, FieldType } from '../model/model.ts'
 
-/** What may stand on the right of a comparison with a field, in words. */
+/** Expected value of a comparison, for error messages. */
 const WANTED: Record<FieldType, string> = {
   integer: 'a whole number',
   number: 'a number',
@@ -14,7 +14,7 @@ const WANTED: Record<FieldType, string> = {
 
 export type Parsed = { value: string | number | boolean } | { wanted: string }
 
-/** A value from a query string, which is always text, typed by the field it is compared with. */
+/** Parses a text of a query string by the type of the field that it is compared with. */
 export function parseText(field: Field, text: string): Parsed {
   if (field.type === 'integer' && /^-?\d{1,16}$/.test(text)) return parseValue(field, Number(text))
   const isNumber = field.type === 'number' && /^-?\d{1,400}(?:\.\d{1,400})?(?:[eE][+-]?\d{1,4})?$/.test(text)
@@ -23,7 +23,7 @@ export function parseText(field: Field, text: string): Parsed {
   return parseValue(field, text)
 }
 
-/** A value from a JSON body: it must have the field's type already. */
+/** Checks a value of a JSON body: it must have the field's type already. */
 export function parseValue(field: Field, value: unknown): Parsed {
   const format = findFormat(field.format)
   const fits =
