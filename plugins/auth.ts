@@ -5,11 +5,11 @@ import fp from 'fastify-plugin'
 import { SuccessSchema, success } from '../src/envelope.ts'
 import { type Code, Failure } from '../src/errors.ts'
 import type { User } from '../src/model/access.ts'
-import { named } from '../src/openapi/document.ts'
+import { component } from '../src/openapi/document.ts'
 import { guardAttempts } from '../src/people/attempts.ts'
 import { findSessionUser, sessionKey } from '../src/people/sessions.ts'
 import { type Bearer, Tokens } from '../src/people/tokens.ts'
-import { authenticate, type Proven } from '../src/people/users.ts'
+import { authenticate, type VerifiedLogin } from '../src/people/users.ts'
 import type { Caller } from '../src/records/caller.ts'
 import { bearerIn } from '../src/requests/bearer.ts'
 import { mayChange } from '../src/requests/changing.ts'
@@ -23,23 +23,26 @@ declare module 'fastify' {
     /** the token's owner and rights; undefined if the request carries no valid token */
     bearer: Bearer | undefined
     /** Looks the user up again, for long-running requests; undefined if the session or token has ended. */
-    whoNow(): Promise<User | undefined>
+    refreshUser(): Promise<User | undefined>
     /** the logged-in user; may be undefined on public routes */
     user: User & Caller
     /** Verifies a user's password. Wrong passwords are counted and written to the audit log. */
-    prove(username: string, password: string, ifWrong: string): Promise<Proven>
+    verifyPassword(username: string, password: string, ifWrong: string): Promise<VerifiedLogin>
   }
 }
 
 /** Username under which wrong tokens are counted; the parentheses make it impossible as a real username. */
-const A_TOKEN = '(token)'
+const TOKEN_USERNAME = '(token)'
 const LOGIN_PATHS = { login: '/callback', loginJsp: '/login.jsp' }
 /** Small, because clients send this body without being logged in. */
 const MAX_LOGIN_BODY = 8192
 /** Failed authentications that go into the audit log, by error code. Other errors say nothing about the user. */
-const TOLD: Partial<Record<Code, string>> = { TOO_MANY_ATTEMPTS: 'login locked', LOGIN_INCORRECT: 'login failed' }
+const AUDIT_EVENTS: Partial<Record<Code, string>> = {
+  TOO_MANY_ATTEMPTS: 'login locked',
+  LOGIN_INCORRECT: 'login failed',
+}
 const Credentials = Type.Object({ username: Type.String(), password: Type.String() })
-const Person = named('Person', Type.Object({ username: Type.String(), roles: Type.Array(Type.String()) }))
+const Person = component('Person', Type.Object({ username: Type.String(), roles: Type.Array(Type.String()) }))
 
 /** Login and logout. Without a session or token, only routes with `public: true` are answered. */
 const auth: FastifyPluginAsyncTypebox = async (app) => {
@@ -50,7 +53,7 @@ const auth: FastifyPluginAsyncTypebox = async (app) => {
   app.decorateRequest('bearer', undefined)
   app.decorateRequest('user', undefined as unknown as User)
 
-  app.decorateRequest('prove', function (username, password, ifWrong) {
+  app.decorateRequest('verifyPassword', function (username, password, ifWrong) {
     const { db } = app.storage
     return withTrail(this, username, async () => {
       const check = () => authenticate(db, username, password, this.ip)
@@ -60,7 +63,7 @@ const auth: FastifyPluginAsyncTypebox = async (app) => {
     })
   })
 
-  app.decorateRequest('whoNow', function () {
+  app.decorateRequest('refreshUser', function () {
     if (this.bearer) return tokens.userOf(this.bearer)
     return findSessionUser(app.storage, app.config, sessionKey(this.session.sessionId))
   })
@@ -69,7 +72,7 @@ const auth: FastifyPluginAsyncTypebox = async (app) => {
   app.addHook('onRequest', (request, _reply, done) => {
     const token = bearerIn(request.headers.authorization)
     if (token !== undefined) {
-      letIn(request, token).then(() => done(), done)
+      authenticateToken(request, token).then(() => done(), done)
       return
     }
     request.user = request.session.user as User
@@ -80,7 +83,7 @@ const auth: FastifyPluginAsyncTypebox = async (app) => {
   })
 
   /** Authenticates a request by its token. */
-  async function letIn(request: FastifyRequest, token: string): Promise<void> {
+  async function authenticateToken(request: FastifyRequest, token: string): Promise<void> {
     const { config } = request.routeOptions
     request.bearer = await tokens.bearerOf(token)
     request.user = request.bearer?.user as User
@@ -91,8 +94,8 @@ const auth: FastifyPluginAsyncTypebox = async (app) => {
 
   /** Counts a wrong token as a failed login of its address. Valid tokens still work there: tokens cannot be guessed. */
   async function refuseToken(request: FastifyRequest): Promise<never> {
-    return withTrail(request, A_TOKEN, async () => {
-      await guardAttempts(app.storage.db, app.config, A_TOKEN, request.ip, async () => undefined)
+    return withTrail(request, TOKEN_USERNAME, async () => {
+      await guardAttempts(app.storage.db, app.config, TOKEN_USERNAME, request.ip, async () => undefined)
       throw new Failure('LOGIN_INCORRECT', 'This token is not right, or it has ended.')
     })
   }
@@ -107,7 +110,11 @@ const auth: FastifyPluginAsyncTypebox = async (app) => {
       schema: { tags, operationId, summary: 'Log in', body: Credentials, response: { 200: SuccessSchema(Person) } },
       handler: async (request) => {
         const { username, password } = request.body
-        const { user, proof } = await request.prove(username, password, 'The username or the password is not right.')
+        const { user, proof } = await request.verifyPassword(
+          username,
+          password,
+          'The username or the password is not right.',
+        )
         // Every login gets a new session id, against session fixation.
         await request.session.regenerate()
         Object.assign(request.session, { user, proof, address: request.ip })
@@ -142,7 +149,7 @@ async function withTrail<Result>(request: FastifyRequest, who: string, prove: ()
   try {
     return await prove()
   } catch (error) {
-    const event = error instanceof Failure && TOLD[error.code]
+    const event = error instanceof Failure && AUDIT_EVENTS[error.code]
     if (event) request.trail(event, { subject: who.slice(0, 64) })
     throw error
   }

@@ -8,7 +8,7 @@ import { addressGroup } from '../src/lib/address-group.ts'
 import { isTooDeep, MAX_DEPTH } from '../src/lib/depth.ts'
 import { hasLoneEscape, LONE_ESCAPE_FAULT } from '../src/lib/json-keys.ts'
 import { inexactNumbers } from '../src/lib/json-numbers.ts'
-import { newAjv, withinBounds } from '../src/model/ajv.ts'
+import { boundFaults, newAjv } from '../src/model/ajv.ts'
 import { invalid } from '../src/model/explain.ts'
 import type { JsonSchema } from '../src/model/model.ts'
 import { typesOnly } from '../src/openapi/answers.ts'
@@ -21,7 +21,7 @@ declare module 'fastify' {
   }
   interface FastifyRequest {
     /** Releases the body's share of `BodyLimits` once the body has arrived; undefined if it holds none. */
-    bodyArrived: (() => void) | undefined
+    releaseBody: (() => void) | undefined
   }
 }
 
@@ -35,7 +35,7 @@ const INEXACT = 'is a number that cannot be kept exactly'
 /** Reads and checks bodies: JSON only, nothing coerced, nothing rounded, every fault reported. */
 async function bodies(app: FastifyInstance) {
   const limits = new BodyLimits(app.config.BODY_LIMIT_BYTES)
-  app.decorateRequest('bodyArrived', undefined)
+  app.decorateRequest('releaseBody', undefined)
 
   app.addHook('preParsing', (request, _reply, payload, done) => {
     const { 'content-length': length, 'transfer-encoding': encoding } = request.headers
@@ -48,7 +48,7 @@ async function bodies(app: FastifyInstance) {
     const bytes = length === undefined ? bodyLimit : Number(length)
     const drop = () => request.raw.destroy()
     const proceed = (arrived: () => void) => {
-      request.bodyArrived = arrived
+      request.releaseBody = arrived
       request.whenClosed(arrived)
       done(request.ending.isClosed ? LEFT : null, payload)
     }
@@ -70,19 +70,19 @@ async function bodies(app: FastifyInstance) {
       const text = bytes.toString()
       void parse(request, text, (error, body) => done(error ?? findFault(request, text, body) ?? null, body))
     }
-    const { user, bodyArrived } = request
+    const { user, releaseBody } = request
     // A user's small body counts until the response is closed; that of a client without a login until it has arrived.
-    if (!user) bodyArrived?.()
+    if (!user) releaseBody?.()
     if (bytes.length <= LARGE_BODY || !user) return read()
     limits.process(user.username).then((processed) => {
-      bodyArrived?.()
+      releaseBody?.()
       request.whenAnswered(processed)
       read()
     }, done)
   })
 
   // Schemas validate only bodies. `src/requests` parses paths and query strings: they are text and need other messages.
-  app.setValidatorCompiler(({ schema, httpPart }) => (httpPart === 'body' ? compiledLate(ajv, schema) : () => true))
+  app.setValidatorCompiler(({ schema, httpPart }) => (httpPart === 'body' ? compileLazily(ajv, schema) : () => true))
   app.setSerializerCompiler(({ schema }) => {
     let serialize: ((data: unknown) => string) | undefined
     return (data) => {
@@ -105,7 +105,7 @@ function findFault({ routeOptions }: FastifyRequest, text: string, body: unknown
   // A batch reports one operation, with field names as if the operation had been sent alone.
   if (isBatch) {
     const [, at, ...path] = inexact[0] as string[]
-    return invalid({ [path.slice(1).join('.')]: INEXACT }).ofOperation(Number(at))
+    return invalid({ [path.slice(1).join('.')]: INEXACT }).atOperation(Number(at))
   }
   const fieldPath = (path: string[]) => (path[0] === 'data' ? path.slice(1) : path).join('.')
   const errors = Object.fromEntries(inexact.map((path) => [fieldPath(path), INEXACT]))
@@ -115,10 +115,10 @@ function findFault({ routeOptions }: FastifyRequest, text: string, body: unknown
 }
 
 /** Compiles the schema when the first body arrives: compiling 200 models at the start would take seconds. */
-function compiledLate(ajv: Ajv, schema: object): Validate {
+function compileLazily(ajv: Ajv, schema: object): Validate {
   let validate: ValidateFunction | undefined
   const late: Validate = (body) => {
-    validate ??= ajv.compile(withinBounds(schema as JsonSchema))
+    validate ??= ajv.compile(boundFaults(schema as JsonSchema))
     const isRight = validate(body)
     late.errors = validate.errors
     return isRight

@@ -10,7 +10,7 @@ import { HttpCaller } from '../src/records/caller.ts'
 import type { ImportProgress } from '../src/records/import/failures.ts'
 import { spool } from '../src/records/import/spool.ts'
 import type { Records } from '../src/records/records.ts'
-import { ExportParameters, exportIn, ImportParameters, importIn } from '../src/requests/bulk.ts'
+import { ExportParameters, ImportParameters, parseExport, parseImport } from '../src/requests/bulk.ts'
 import { keyIn } from '../src/requests/key.ts'
 import { findParameters } from '../src/requests/parameter-schemas.ts'
 import type { Parameters } from '../src/requests/parameters.ts'
@@ -53,7 +53,7 @@ async function routes(app: FastifyInstance, { model, records }: { model: Model; 
       querystring: ExportParameters(findParameters(model)),
     },
     handler: async (request, reply) => {
-      const exporting = exportIn(request.query, { model, models })
+      const exporting = parseExport(request.query, { model, models })
       const pieces = records.exportAll(exporting, new HttpCaller(request.user, reply.raw))
       // Waits for the first chunk, so that a failing start is still answered with an error status.
       const first = await pieces.next()
@@ -85,7 +85,7 @@ async function routes(app: FastifyInstance, { model, records }: { model: Model; 
       response: { 200: SuccessSchema(Counts) },
     },
     handler: async (request, reply) => {
-      const importing = importIn(request.query)
+      const importing = parseImport(request.query)
       const { user } = request
       const { username } = user
       const key = importing.dryRun ? undefined : keyIn(request.headers)
@@ -106,7 +106,7 @@ async function routes(app: FastifyInstance, { model, records }: { model: Model; 
         }
         const resumable = sent ? await ResumableImport.begin<ImportProgress>(storage, sent) : undefined
         if (resumable?.progress?.isOver) reply.header('idempotency-replayed', 'true')
-        const asked = { ...importing, ...spooled, resumable, whoNow: () => request.whoNow() }
+        const asked = { ...importing, ...spooled, resumable, refreshUser: () => request.refreshUser() }
         return success(await limits.imports.run(() => records.importAll(asked, user)))
       }
       return work().finally(() => {
@@ -125,7 +125,7 @@ async function* toBytes(
   if (first.done) return
   yield first.value.bytes
   for await (const { bytes } of others) {
-    requireUnchanged(await request.whoNow(), request.user)
+    requireUnchanged(await request.refreshUser(), request.user)
     yield bytes
   }
 }

@@ -5,17 +5,17 @@ import { unavailable } from '../src/errors.ts'
 import { createFeed, type ModelFilter, readBounds } from '../src/journal/feed.ts'
 import { MAX_PER_USER, MAX_STREAMS } from '../src/journal/stream.ts'
 import { forbidden, scopeFor, type User } from '../src/model/access.ts'
-import { named } from '../src/openapi/document.ts'
+import { component } from '../src/openapi/document.ts'
 import { ChangeProperties } from '../src/requests/change-schemas.ts'
 import type { Parameters } from '../src/requests/parameters.ts'
-import { allowOnly, bad, wholeNumber } from '../src/requests/query.ts'
+import { allowOnly, badRequest, wholeNumber } from '../src/requests/query.ts'
 
 const DEFAULT_LIMIT = 100
 const MAX_LIMIT = 1000
 const tags = ['changes']
 
 const { change, ...stamp } = ChangeProperties
-const Change = named(
+const Change = component(
   'Change',
   Type.Object({
     change,
@@ -103,7 +103,7 @@ async function changes(app: FastifyInstance) {
       raw.setHeader('content-type', 'text/event-stream')
       // Tells nginx not to buffer the response.
       raw.setHeader('x-accel-buffering', 'no')
-      await app.streams.open({ user: user, wanted, sink: raw, ask: () => request.whoNow() }, since)
+      await app.streams.open({ user, wanted, sink: raw, ask: () => request.refreshUser() }, since)
       reply.hijack()
     },
   })
@@ -111,7 +111,7 @@ async function changes(app: FastifyInstance) {
   function modelsIn({ models }: Parameters, user: User): ModelFilter {
     if (models === undefined) return undefined
     if (typeof models !== 'string')
-      throw bad('The query parameter "models" must be given once, as names separated by commas.')
+      throw badRequest('The query parameter "models" must be given once, as names separated by commas.')
     const names = models.split(',').map((name) => name.trim())
     for (const name of names) {
       const model = app.models.get(name)
@@ -134,7 +134,7 @@ const MAX_CHANGE = Number.MAX_SAFE_INTEGER
 function lastEvent(text: string | string[]): number {
   const number = /^\d{1,16}$/.test(String(text)) ? Number(text) : Number.NaN
   if (Number.isSafeInteger(number)) return number
-  throw bad('The header "Last-Event-ID" must be the number of a change.')
+  throw badRequest('The header "Last-Event-ID" must be the number of a change.')
 }
 
 const numberIn = (query: Parameters) => wholeNumber(query, 'since', MAX_CHANGE)

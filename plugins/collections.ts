@@ -21,7 +21,7 @@ async function collections(app: FastifyInstance) {
     cursors: new Cursors(await storage.secret()),
     findSeconds: config.FIND_SECONDS,
     exportSeconds: config.EXPORT_MINUTES * 60,
-    longestRecord: config.BODY_LIMIT_BYTES,
+    maxRecordLength: config.BODY_LIMIT_BYTES,
     advise: (advice: string) => app.log.warn(advice),
   }
   const all = new Map<Model, Records>()

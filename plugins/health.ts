@@ -4,13 +4,13 @@ import { Type } from '@sinclair/typebox'
 import fp from 'fastify-plugin'
 import { SuccessSchema, success } from '../src/envelope.ts'
 import { ADMIN } from '../src/model/access.ts'
-import { named } from '../src/openapi/document.ts'
+import { component } from '../src/openapi/document.ts'
 import type { Storage } from '../src/storage/storage.ts'
 
 /** A health check does not wait longer for the database; it may never answer. */
 const PATIENCE_MS = 2000
 
-const Health = named(
+const Health = component(
   'Health',
   Type.Object({
     live: Type.Boolean({ description: 'The process answers.' }),

@@ -4,19 +4,19 @@ import fp from 'fastify-plugin'
 import { PageSchema, SuccessSchema, success } from '../src/envelope.ts'
 import { ADMIN } from '../src/model/access.ts'
 import type { Model } from '../src/model/model.ts'
-import { named } from '../src/openapi/document.ts'
-import { describedRoutes, rowSchema } from '../src/openapi/schemas.ts'
+import { component } from '../src/openapi/document.ts'
+import { routeDocs, rowSchema } from '../src/openapi/schemas.ts'
 import { HttpCaller } from '../src/records/caller.ts'
-import type { Restoring } from '../src/records/history/restore.ts'
+import type { RestoreRequest } from '../src/records/history/restore.ts'
 import type { Records } from '../src/records/records.ts'
 import { idIn } from '../src/requests/address.ts'
 import { By, ChangeProperties } from '../src/requests/change-schemas.ts'
 import { CONFLICTS } from '../src/requests/matching.ts'
-import { IdParameter, PastParameters } from '../src/requests/parameter-schemas.ts'
+import { HistoryParameters, IdParameter } from '../src/requests/parameter-schemas.ts'
 import type { Parameters } from '../src/requests/parameters.ts'
 import { allowOnly, DEFAULT_LIMIT, MAX_LIMIT, wholeNumber } from '../src/requests/query.ts'
 
-const HistoryEntry = named(
+const HistoryEntry = component(
   'HistoryEntry',
   Type.Object({
     ...ChangeProperties,
@@ -26,7 +26,7 @@ const HistoryEntry = named(
     }),
   }),
 )
-const DeletedRecord = named(
+const DeletedRecord = component(
   'DeletedRecord',
   Type.Object(
     { id: Type.Integer(), version: Type.Integer(), by: By, at: Type.String() },
@@ -56,7 +56,7 @@ async function history(app: FastifyInstance) {
 async function routes(app: FastifyInstance, { model, records }: { model: Model; records: Records }) {
   await new Promise(setImmediate)
   const tags = [model.name]
-  const described = describedRoutes(model, app.shortNames)
+  const described = routeDocs(model, app.shortNames)
   const operationId = (verb: string, after = '') => `${verb}${app.shortNames.get(model.name)}${after}`
   const read = { access: { model, operation: 'read' as const } }
   const page = (item: TSchema) => ({ 200: PageSchema(item) })
@@ -70,7 +70,7 @@ async function routes(app: FastifyInstance, { model, records }: { model: Model; 
       operationId: operationId('read', 'History'),
       summary: `What happened to a ${model.title}, the newest first`,
       params: IdParameter,
-      querystring: PastParameters,
+      querystring: HistoryParameters,
       response: page(HistoryEntry),
     },
     handler: async ({ params, query, user }, reply) => {
@@ -79,7 +79,7 @@ async function routes(app: FastifyInstance, { model, records }: { model: Model; 
     },
   })
 
-  app.route<{ Params: Parameters; Body: { data: Restoring } }>({
+  app.route<{ Params: Parameters; Body: { data: RestoreRequest } }>({
     method: 'POST',
     url: '/:id/restore',
     config: {
@@ -114,7 +114,7 @@ async function routes(app: FastifyInstance, { model, records }: { model: Model; 
       tags,
       operationId: operationId('findDeleted'),
       summary: `${model.title} records that were deleted and can be brought back`,
-      querystring: PastParameters,
+      querystring: HistoryParameters,
       response: page(DeletedRecord),
     },
     handler: async ({ query, user }, reply) => {

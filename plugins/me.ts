@@ -4,15 +4,15 @@ import fp from 'fastify-plugin'
 import { SuccessSchema, success } from '../src/envelope.ts'
 import { Failure } from '../src/errors.ts'
 import { idempotentStorage } from '../src/journal/idempotency.ts'
-import { named } from '../src/openapi/document.ts'
+import { component } from '../src/openapi/document.ts'
 import { endSession, listSessions, type SessionTimes, sessionExpires, sessionKey } from '../src/people/sessions.ts'
 import { changeUser } from '../src/people/users.ts'
 
-const Me = named(
+const Me = component(
   'Me',
   Type.Object({ username: Type.String(), roles: Type.Array(Type.String()), sessionExpires: Type.String() }),
 )
-const Session = named(
+const Session = component(
   'Session',
   Type.Object({
     id: Type.String(),
@@ -60,7 +60,7 @@ const me: FastifyPluginAsyncTypebox = async (app) => {
       const { username, idempotency } = request.user
       if (idempotency?.stored) return success()
       const { current, next } = request.body.data
-      const { proof } = await request.prove(username, current, 'The current password is not right.')
+      const { proof } = await request.verifyPassword(username, current, 'The current password is not right.')
       const kept = sessionKey(request.session.sessionId)
       await changeUser(idempotentStorage(storage, idempotency), username, { password: next }, { kept, proof }).catch(
         namingNext,

@@ -4,8 +4,8 @@ import fp from 'fastify-plugin'
 import { SuccessSchema, success } from '../src/envelope.ts'
 import { OPERATIONS, type Operation, scopeFor } from '../src/model/access.ts'
 import { type Field, type Model, SYSTEM_FIELDS, visibleFields } from '../src/model/model.ts'
-import { named } from '../src/openapi/document.ts'
-import { allowOnly, bad } from '../src/requests/query.ts'
+import { component } from '../src/openapi/document.ts'
+import { allowOnly, badRequest } from '../src/requests/query.ts'
 
 /** Titles of the system and audit fields. */
 const TITLES: Record<string, string> = {
@@ -37,7 +37,7 @@ const FieldMeta = Type.Object(
   },
   { additionalProperties: true },
 )
-const ModelMeta = named(
+const ModelMeta = component(
   'ModelDescription',
   Type.Object({
     model: Type.String(),
@@ -70,7 +70,7 @@ const meta: FastifyPluginAsyncTypebox = async (app) => {
       allowOnly(['allowed'], query)
       const { allowed: wanted = 'read' } = query as { allowed?: string }
       const operation = OPERATIONS.find((one) => one === wanted)
-      if (!operation) throw bad(`"allowed" must be one of ${OPERATIONS.join(', ')}.`)
+      if (!operation) throw badRequest(`"allowed" must be one of ${OPERATIONS.join(', ')}.`)
       const names = [...app.models.values()].filter((model) => scopeFor(model, operation, user) !== 'none')
       return { status: 0 as const, total: names.length, data: names.map(({ name }) => name) }
     },

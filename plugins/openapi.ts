@@ -4,16 +4,16 @@ import type { Code } from '../src/errors.ts'
 import { Yielder } from '../src/lib/yielder.ts'
 import { modelComponents, STUB, shortNames } from '../src/openapi/components.ts'
 import { documentPieces } from '../src/openapi/document.ts'
-import type { Answerable, Route } from '../src/openapi/operation.ts'
-import type { Described } from '../src/openapi/schemas.ts'
+import type { DocumentedFailure, Route } from '../src/openapi/operation.ts'
+import type { RouteDocs } from '../src/openapi/schemas.ts'
 import { mayChange } from '../src/requests/changing.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** failures of the route, beside those of every route */
-    failures?: Answerable[]
+    failures?: DocumentedFailure[]
     /** body and answer for the document, where that is more than the schemas for validating and serialising */
-    described?: Described
+    described?: RouteDocs
   }
   /** texts for the document */
   interface FastifySchema {
@@ -119,7 +119,7 @@ const headersIn = (schema: RouteOptions['schema']) =>
 function toRoute({ method, url, schema, config = {} }: RouteOptions): Route {
   const isOnce = !config.public && mayChange(method as string, config)
   const headers = { properties: { ...headersIn(schema), ...(isOnce && KEY) } }
-  const codes = new Set<Answerable>([
+  const codes = new Set<DocumentedFailure>([
     ...ANYWHERE,
     ...(config.failures ?? []),
     ...(config.public ? [] : WITH_SESSION),

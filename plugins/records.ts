@@ -7,17 +7,17 @@ import type { Operation } from '../src/model/access.ts'
 import { newAjv } from '../src/model/ajv.ts'
 import type { Model } from '../src/model/model.ts'
 import { VIEW_PARAMETERS } from '../src/model/names.ts'
-import { describedRoutes, rowSchema } from '../src/openapi/schemas.ts'
+import { routeDocs, rowSchema } from '../src/openapi/schemas.ts'
 import { HttpCaller } from '../src/records/caller.ts'
 import type { Records } from '../src/records/records.ts'
 import { idIn, modelIn } from '../src/requests/address.ts'
 import { parseSearch, type SearchBody } from '../src/requests/criteria.ts'
 import {
-  agreeing,
   asPreconditionFailed,
   CONFLICTS,
   type DeleteBody,
-  isKnown,
+  matchesETag,
+  requireSameVersion,
   toETag,
   versionIn,
   versionInBody,
@@ -25,7 +25,7 @@ import {
 import {
   findParameters,
   IdParameter,
-  KnownHeaders,
+  IfNoneMatchHeaders,
   MatchHeaders,
   ReadParameters,
   SearchBodySchema,
@@ -73,11 +73,11 @@ async function modelRoutes(app: FastifyInstance, { model, records }: { model: Mo
   const merging = { 200: MergedSchema(rowSchema(model)) }
   const page = { 200: PageSchema(rowSchema(model)) }
   const tags = [model.name]
-  const described = describedRoutes(model, app.shortNames)
+  const described = routeDocs(model, app.shortNames)
   const operationId = (verb: string) => `${verb}${app.shortNames.get(model.name)}`
   const queries = new Memo<Query>(MAX_QUERIES, MAX_URL)
   const parseQuery = (url: string, parameters: Parameters) =>
-    queries.of(url, () => parseParameters(parameters, context))
+    queries.getOrCompute(url, () => parseParameters(parameters, context))
   const to = (operation: Operation) => ({ access: { model, operation } })
   // Compiles the model's validators first, so that a schema that does not compile fails before any write.
   const preValidation: preValidationHookHandler = (_request, _reply, done) => {
@@ -132,7 +132,7 @@ async function modelRoutes(app: FastifyInstance, { model, records }: { model: Mo
       operationId: operationId('read'),
       summary: `Read one ${model.title}`,
       params: IdParameter,
-      headers: KnownHeaders,
+      headers: IfNoneMatchHeaders,
       querystring: ReadParameters,
       response: one,
     },
@@ -149,7 +149,7 @@ async function modelRoutes(app: FastifyInstance, { model, records }: { model: Mo
       // No ETag for expanded records: the referenced records have versions of their own.
       if (view.expand.length > 0) return success(record)
       reply.header('etag', toETag(record.version))
-      if (isKnown(record.version, headers['if-none-match'])) return reply.code(304).send()
+      if (matchesETag(record.version, headers['if-none-match'])) return reply.code(304).send()
       return success(record)
     },
   })
@@ -192,7 +192,7 @@ async function modelRoutes(app: FastifyInstance, { model, records }: { model: Mo
     handler: async ({ params, body: { data, merge }, user, headers }) => {
       const id = idIn(params)
       const matched = versionIn(headers['if-match'])
-      agreeing(matched, data.version)
+      requireSameVersion(matched, data.version)
       const named = matched === undefined ? data : { ...data, version: matched }
       if (!merge) return success(await asPreconditionFailed(matched, () => records.update(id, named, user)))
       const { record, merged } = await asPreconditionFailed(matched, () => records.merge(id, named, user))
@@ -221,8 +221,12 @@ async function modelRoutes(app: FastifyInstance, { model, records }: { model: Mo
       allowOnly(['version'], query)
       const id = idIn(params)
       const matched = versionIn(headers['if-match'])
-      const named = agreeing(wholeNumber(query, 'version', Number.MAX_SAFE_INTEGER), versionInBody(body, id), BODY)
-      const expected = agreeing(matched, named)
+      const named = requireSameVersion(
+        wholeNumber(query, 'version', Number.MAX_SAFE_INTEGER),
+        versionInBody(body, id),
+        BODY,
+      )
+      const expected = requireSameVersion(matched, named)
       return success(await asPreconditionFailed(matched, () => records.remove(id, expected, user)))
     },
   })

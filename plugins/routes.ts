@@ -1,7 +1,7 @@
 import type { FastifyInstance, preValidationHookHandler } from 'fastify'
 import fp from 'fastify-plugin'
 import { Failure } from '../src/errors.ts'
-import { allowOnly, bad } from '../src/requests/query.ts'
+import { allowOnly, badRequest } from '../src/requests/query.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -59,13 +59,15 @@ const requireDecodable: preValidationHookHandler = ({ raw: { url = '' } }, _repl
     done()
   } catch {
     done(
-      bad('The query string has a "%" that is no escape of UTF-8 text, such as %C3%9F for "ß". A "%" itself is %25.'),
+      badRequest(
+        'The query string has a "%" that is no escape of UTF-8 text, such as %C3%9F for "ß". A "%" itself is %25.',
+      ),
     )
   }
 }
 
 const refuseBody: preValidationHookHandler = ({ body, method }, _reply, done) =>
-  done(body === undefined || body === null ? undefined : bad(`${method} takes no body here.`))
+  done(body === undefined || body === null ? undefined : badRequest(`${method} takes no body here.`))
 
 function matches(pattern: string[], steps: string[]): boolean {
   return (

@@ -3,15 +3,15 @@ import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { SuccessSchema, success } from '../src/envelope.ts'
 import { ADMIN } from '../src/model/access.ts'
-import { loadModels, passedOver } from '../src/model/load.ts'
+import { ignoredFiles, loadModels } from '../src/model/load.ts'
 import type { Model } from '../src/model/model.ts'
-import { named } from '../src/openapi/document.ts'
+import { component } from '../src/openapi/document.ts'
 import { defineJob } from '../src/storage/storage.ts'
 import type { createReports } from '../src/tables/report.ts'
 import { listBackups } from '../src/upkeep/backups.ts'
 
 const texts = Type.Array(Type.String())
-const ModelsFolder = named(
+const ModelsFolder = component(
   'ModelsFolder',
   Type.Object({
     current: Type.Boolean({ description: 'What is served is what the folder says.' }),
@@ -35,7 +35,7 @@ const ModelsFolder = named(
     passedOver: Type.Array(Type.String(), { description: 'Files that are no models.' }),
   }),
 )
-const Backup = named('Backup', Type.Object({ name: Type.String(), bytes: Type.Integer(), at: Type.String() }))
+const Backup = component('Backup', Type.Object({ name: Type.String(), bytes: Type.Integer(), at: Type.String() }))
 
 const REPORT = defineJob<Parameters<typeof createReports>[1], Awaited<ReturnType<typeof createReports>>>(
   import.meta.resolve('../src/tables/report.ts'),
@@ -61,7 +61,7 @@ async function state(app: FastifyInstance) {
     },
     handler: async () => {
       const { current } = app.modelsStatus()
-      const strange = await passedOver(config.MODELS_DIR)
+      const strange = await ignoredFiles(config.MODELS_DIR)
       const loaded = await loadModels(config.MODELS_DIR).catch((error: Error) => error.message.split('\n'))
       const common = { current, faults: loaded.filter(isText), passedOver: strange }
       if (common.faults.length > 0) return success({ ...common, models: [], unserved: [] })

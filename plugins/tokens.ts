@@ -6,8 +6,8 @@ import { SuccessSchema, success } from '../src/envelope.ts'
 import { Failure } from '../src/errors.ts'
 import { idempotentStorage } from '../src/journal/idempotency.ts'
 import { ADMIN } from '../src/model/access.ts'
-import { named } from '../src/openapi/document.ts'
-import { endToken, listTokens, makeToken, type NewToken } from '../src/people/tokens.ts'
+import { component } from '../src/openapi/document.ts'
+import { createToken, deleteToken, listTokens, type NewToken } from '../src/people/tokens.ts'
 import { idIn } from '../src/requests/address.ts'
 
 const VIEW = {
@@ -18,8 +18,11 @@ const VIEW = {
   expires: Type.String(),
   lastUsed: Type.Union([Type.String(), Type.Null()]),
 }
-const Token = named('Token', Type.Object(VIEW))
-const MadeToken = named('MadeToken', Type.Object({ ...VIEW, token: Type.String({ description: 'Shown only now.' }) }))
+const Token = component('Token', Type.Object(VIEW))
+const MadeToken = component(
+  'MadeToken',
+  Type.Object({ ...VIEW, token: Type.String({ description: 'Shown only now.' }) }),
+)
 const Body = Type.Object(
   {
     data: Type.Object(
@@ -86,7 +89,7 @@ const tokens: FastifyPluginAsyncTypebox = async (app) => {
         if (request.bearer) throw new Failure('FORBIDDEN', 'A token cannot make another one. Log in for that.')
         const { data } = request.body as { data: NewToken }
         const writing = idempotentStorage(storage, request.user.idempotency)
-        const made = await makeToken(writing, await storage.secret(), whoIn(request), data)
+        const made = await createToken(writing, await storage.secret(), whoIn(request), data)
         request.trail('token made', { subject: whoIn(request) })
         return success(made)
       },
@@ -119,7 +122,7 @@ const tokens: FastifyPluginAsyncTypebox = async (app) => {
       },
       handler: async (request) => {
         const id = idIn(request.params as unknown as { id: string })
-        const ended = await endToken(idempotentStorage(storage, request.user.idempotency), whoIn(request), id)
+        const ended = await deleteToken(idempotentStorage(storage, request.user.idempotency), whoIn(request), id)
         request.trail('token ended', { subject: whoIn(request) })
         return success(ended)
       },

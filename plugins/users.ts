@@ -4,11 +4,11 @@ import fp from 'fastify-plugin'
 import { SuccessSchema, success } from '../src/envelope.ts'
 import { idempotentStorage } from '../src/journal/idempotency.ts'
 import { ADMIN } from '../src/model/access.ts'
-import { named } from '../src/openapi/document.ts'
+import { component } from '../src/openapi/document.ts'
 import { addUser, changeUser, listUsers, removeUser } from '../src/people/users.ts'
 
 const Roles = Type.Array(Type.String(), { uniqueItems: true, maxItems: 100 })
-const Account = named(
+const Account = component(
   'Account',
   Type.Object({
     username: Type.String(),

@@ -33,7 +33,7 @@ export const CODES = {
 export type Code = keyof typeof CODES
 
 /** Optional details of a failure, beside its code and message. */
-export interface Details {
+export interface FailureDetails {
   /** one message per field at fault */
   errors?: Record<string, string>
   /** the current record, on a version conflict */
@@ -50,9 +50,9 @@ export interface Details {
 /** May be thrown anywhere; `plugins/errors.ts` turns it into the answer. */
 export class Failure extends Error {
   readonly code: Code
-  readonly details: Details
+  readonly details: FailureDetails
 
-  constructor(code: Code, message: string, details: Details = {}) {
+  constructor(code: Code, message: string, details: FailureDetails = {}) {
     super(message.length > LONGEST_MESSAGE ? `${message.slice(0, LONGEST_MESSAGE)} …` : message)
     this.name = 'Failure'
     this.code = code
@@ -65,12 +65,12 @@ export class Failure extends Error {
   }
 
   /** Copy of this failure for operation `at` of a batch. */
-  ofOperation(at: number): Failure {
+  atOperation(at: number): Failure {
     return new Failure(this.code, this.message, { ...this.details, at })
   }
 
   /** Copy of this failure with another HTTP status: a conflict with `If-Match` is answered with 412. */
-  answeredWith(http: number): Failure {
+  withStatus(http: number): Failure {
     return new Failure(this.code, this.message, { ...this.details, http })
   }
 }

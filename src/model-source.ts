@@ -5,9 +5,9 @@ import { type Model, modelsFingerprint } from './model/model.ts'
 import type { PublishedModels, Storage } from './storage/storage.ts'
 
 /** How often the database is checked for models that another node has published. */
-const LOOK_MS = 1000
+const POLL_MS = 1000
 /** Shortest time between two attempts to reload models that another node has published. */
-const AGAIN_MS = 3000
+const RETRY_MS = 3000
 
 /** The models to serve, from the folder or from another node. */
 export interface ModelsToServe {
@@ -39,7 +39,7 @@ export class ModelSource {
     this.#folder = folder
   }
 
-  async look(isForced = false, load = loadModels): Promise<ModelsToServe> {
+  async read(isForced = false, load = loadModels): Promise<ModelsToServe> {
     const models = await load(this.#folder)
     const fingerprint = modelsFingerprint(models)
     const hasChanged = this.#seen !== undefined && this.#seen !== fingerprint
@@ -55,7 +55,7 @@ export class ModelSource {
   }
 
   /** Undoes the last `look`, because the database was unavailable: the next one sees the folder's change again. */
-  takeBack(): void {
+  undo(): void {
     this.#seen = this.#before
   }
 }
@@ -92,9 +92,9 @@ function watchPublished(published: PublishedModels, serving: Serving): () => voi
       followed = generation
       return
     }
-    notBefore = performance.now() + AGAIN_MS
+    notBefore = performance.now() + RETRY_MS
     await serving.reload()
   }
-  const timer = setInterval(() => look().catch(serving.onError), LOOK_MS)
+  const timer = setInterval(() => look().catch(serving.onError), POLL_MS)
   return () => clearInterval(timer)
 }

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { ModelsStatus } from './app.ts'
-import { explainPassedOver, ModelFaults, passedOver } from './model/load.ts'
+import { explainIgnored, ignoredFiles, ModelFaults } from './model/load.ts'
 import { type Model, tableName } from './model/model.ts'
 import { isUnavailable, Refused, type Storage } from './storage/storage.ts'
 import { tableShape } from './tables/ddl.ts'
@@ -23,7 +23,7 @@ export class ModelsStatusTracker {
   }
 
   /** The reload succeeded. `why` is set if the models served are not those of the folder. */
-  agree(why?: string): void {
+  succeed(why?: string): void {
     clearTimeout(this.#timer)
     if (why === undefined) this.#status = { current: true }
     else if (this.#status.why?.[0] !== why) {
@@ -33,19 +33,19 @@ export class ModelsStatusTracker {
   }
 
   /** The reload failed. Retries it, because the data may get fixed; a faulty file is read again when it is saved. */
-  differ(error: Error, tookMs: number): void {
+  fail(error: Error, tookMs: number): void {
     const expected = error instanceof ModelFaults || error instanceof Refused || isUnavailable(error)
     const why = expected ? error.message.split('\n') : ['Something unexpected happened; it has been logged.']
     const isKnown = String(this.#status.why) === String(why)
     this.#status = { current: false, since: this.#status.since ?? new Date().toISOString(), why }
     clearTimeout(this.#timer)
-    if (!(error instanceof ModelFaults)) this.lookLater(LOOK_SHARE * tookMs)
+    if (!(error instanceof ModelFaults)) this.retryLater(LOOK_SHARE * tookMs)
     if (isKnown) return
     if (expected) for (const fault of why) this.#log.error({ fault }, 'the models folder is not followed')
     else this.#log.error(error, 'the models folder is not followed')
   }
 
-  lookLater(ms = 0): void {
+  retryLater(ms = 0): void {
     // A reload may have set a timer meanwhile.
     clearTimeout(this.#timer)
     this.#timer = setTimeout(this.#lookAgain, Math.max(LOOK_AGAIN_MS, ms)).unref()
@@ -62,9 +62,9 @@ export class ModelsStatusTracker {
   }
 
   /** Warns of files in the folder that are no models, once for each name. */
-  async tellPassedOver(folder: string): Promise<void> {
-    const names = await passedOver(folder)
-    for (const name of names) if (!this.#passedOver.includes(name)) this.#log.warn(explainPassedOver(name))
+  async warnIgnoredFiles(folder: string): Promise<void> {
+    const names = await ignoredFiles(folder)
+    for (const name of names) if (!this.#passedOver.includes(name)) this.#log.warn(explainIgnored(name))
     this.#passedOver = names
   }
 

@@ -5,22 +5,22 @@ import { HttpFront } from './http/front.ts'
 import { writesTo } from './http/writes.ts'
 import { Streams } from './journal/streams.ts'
 import { throttle } from './lib/throttle.ts'
-import { loadModels, loadModelsPatiently } from './model/load.ts'
+import { loadModels, loadModelsWithRetry } from './model/load.ts'
 import { byName, type Model, modelsFingerprint } from './model/model.ts'
 import { ModelSource, watchModels } from './model-source.ts'
 import { ModelsStatusTracker } from './models-status.ts'
-import { ensureAdmin, type Show } from './people/first-admin.ts'
+import { ensureAdmin, type ShowPassword } from './people/first-admin.ts'
 import { UserLimits } from './records/user-limits.ts'
 import { openStorage } from './storage/open.ts'
 import { isUnavailable, type Storage } from './storage/storage.ts'
 import { isMiscounted } from './tables/counts.ts'
 import { isRisky, type MigrateOptions, migrate, planModels } from './tables/migrate.ts'
-import { areKnown, createOverview, isNothingToDo, type Overview, refuse } from './tables/overview.ts'
+import { areShapesKnown, createOverview, isUpToDate, type Overview, refuse } from './tables/overview.ts'
 import type { TablePlan } from './tables/plan.ts'
 import { backupBeforeChange } from './upkeep/backups.ts'
 import { Damage } from './upkeep/damage.ts'
 import { Metrics } from './upkeep/metrics.ts'
-import { beginUpkeep } from './upkeep/upkeep.ts'
+import { startUpkeep } from './upkeep/upkeep.ts'
 
 type App = Awaited<ReturnType<typeof buildApp>>
 const TELL_AGAIN_MS = 10_000
@@ -34,16 +34,16 @@ export class Service {
   readonly #metrics = new Metrics()
   #app!: App
   #front!: HttpFront
-  #wanted!: ModelSource
+  #modelSource!: ModelSource
   #fingerprint = ''
   /** fingerprint of the models that were loaded last, whether they could be served or not */
-  #following = ''
+  #loadedFingerprint = ''
   /** whether the last reload failed because the database was unavailable */
   #isAway = false
-  readonly #standing: ModelsStatusTracker
+  readonly #status: ModelsStatusTracker
   readonly #stopping = new AbortController()
   /** options that every migration gets */
-  readonly #course: MigrateOptions = {
+  readonly #migrateOptions: MigrateOptions = {
     signal: this.#stopping.signal,
     onProgress: throttle(
       TELL_PROGRESS_MS,
@@ -52,7 +52,7 @@ export class Service {
     ),
   }
   /** Overload is logged too, but not for each rejected request: that would add to the load. */
-  readonly #tellOverload = throttle(TELL_AGAIN_MS, () => this.#log.warn('overload: requests are turned away'))
+  readonly #logOverload = throttle(TELL_AGAIN_MS, () => this.#log.warn('overload: requests are turned away'))
   readonly #damage: Damage
   readonly limits = new UserLimits()
   /** when a failure of each background task was last logged */
@@ -66,9 +66,9 @@ export class Service {
     this.config = config
     this.#log = log
     this.#damage = new Damage(log)
-    this.#standing = new ModelsStatusTracker(log, () => {
+    this.#status = new ModelsStatusTracker(log, () => {
       const start = performance.now()
-      this.#tryAgain().catch((error) => this.#standing.differ(error, performance.now() - start))
+      this.#tryAgain().catch((error) => this.#status.fail(error, performance.now() - start))
     })
   }
 
@@ -85,7 +85,7 @@ export class Service {
   readonly #onFailure = (task: string) => (error: unknown) => this.#failed(task, error)
 
   /** Starts the service and returns its URL. Shows the first admin's password if it was generated. */
-  async start(show: Show): Promise<{ url: string }> {
+  async start(show: ShowPassword): Promise<{ url: string }> {
     const { config } = this
     this.storage = await openStorage(config, {
       onCommit: (units, ms) => {
@@ -94,11 +94,11 @@ export class Service {
       },
       onError: this.#failed,
     })
-    this.#wanted = new ModelSource(this.storage, config.MODELS_DIR)
-    const { models, isNew, why } = await this.#wanted.look()
-    await this.#standing.tellPassedOver(config.MODELS_DIR)
+    this.#modelSource = new ModelSource(this.storage, config.MODELS_DIR)
+    const { models, isNew, why } = await this.#modelSource.read()
+    await this.#status.warnIgnoredFiles(config.MODELS_DIR)
     await this.#prepareTables(models, isNew)
-    this.#standing.agree(why)
+    this.#status.succeed(why)
     this.streams = new Streams(this.storage, byName(models), this.#onFailure('streams of changes wait'))
     this.#app = await this.#build(models)
     this.#fingerprint = modelsFingerprint(models)
@@ -107,28 +107,28 @@ export class Service {
       dropped: this.#metrics.dropped,
       turnedAway: () => {
         this.#metrics.turnedAway()
-        this.#tellOverload()
+        this.#logOverload()
       },
     })
     const url = await this.#front.listen(config.HOST, config.PORT)
     // Requests wait until there is an admin.
-    await this.#front.holdBack(
+    await this.#front.holdRequests(
       () => true,
-      () => this.#getGoing(config, show),
+      () => this.#startBackground(config, show),
     )
     // Follows edits that were made while the service started.
     if (config.WATCH_MODELS) void this.reload()
     return { url }
   }
 
-  async #getGoing(config: Config, show: Show): Promise<void> {
+  async #startBackground(config: Config, show: ShowPassword): Promise<void> {
     const serving = {
       reload: () => this.reload(),
       fingerprint: () => this.#fingerprint,
       onError: this.#onFailure('it is looked what other nodes serve'),
     }
     this.#stopWatching = watchModels(this.storage, config, serving)
-    this.#stopUpkeep = beginUpkeep(this.storage, config, {
+    this.#stopUpkeep = startUpkeep(this.storage, config, {
       log: this.#log,
       metrics: this.#metrics,
       onError: this.#failed,
@@ -155,7 +155,7 @@ export class Service {
     this.#stopWatching()
     this.#stopUpkeep()
     this.streams.close()
-    this.#standing.stop()
+    this.#status.stop()
     this.#stopping.abort()
     await this.#reloading
     await this.#front.stop(this.config.SHUTDOWN_SECONDS)
@@ -170,20 +170,20 @@ export class Service {
     const there = models.filter((_, index) => overview.plans[index]?.steps.length === 0)
     const miscounted: string[] = []
     for (const model of there) if (await isMiscounted(db, model)) miscounted.push(model.name)
-    if (isNothingToDo(overview) && miscounted.length === 0 && !isNew) return
+    if (isUpToDate(overview) && miscounted.length === 0 && !isNew) return
     refuse(overview)
-    this.#tell(await migrate(this.storage, models, this.#courseOf(overview), miscounted))
+    this.#tell(await migrate(this.storage, models, this.#optionsFor(overview), miscounted))
     const told = { models: miscounted }
     if (miscounted.length > 0) this.#log.warn(told, 'records were counted anew: the tables had been changed by hand')
   }
 
   async #follow(isForced: boolean): Promise<void> {
-    const { models, isNew, why, ...wanted } = await this.#wanted.look(isForced, loadModelsPatiently)
-    await this.#standing.tellPassedOver(this.config.MODELS_DIR)
-    this.#following = wanted.fingerprint
-    const isSame = this.#following === this.#fingerprint && !isNew
+    const { models, isNew, why, ...wanted } = await this.#modelSource.read(isForced, loadModelsWithRetry)
+    await this.#status.warnIgnoredFiles(this.config.MODELS_DIR)
+    this.#loadedFingerprint = wanted.fingerprint
+    const isSame = this.#loadedFingerprint === this.#fingerprint && !isNew
     // Another process may have changed the tables meanwhile.
-    if (isSame && (await areKnown(this.storage.db, models))) return this.#standing.agree(why)
+    if (isSame && (await areShapesKnown(this.storage.db, models))) return this.#status.succeed(why)
     const overview = await planModels(this.storage, models)
     const next = await this.#build(models)
     const previous = this.#app
@@ -194,14 +194,14 @@ export class Service {
       swapped = this.#front.replace(next)
     }
     try {
-      if (isNothingToDo(overview) && !isNew) swap()
+      if (isUpToDate(overview) && !isNew) swap()
       else await this.#change(models, overview, swap)
     } catch (error) {
       await next.close()
       throw error
     }
-    this.#fingerprint = this.#following
-    this.#standing.agree(why)
+    this.#fingerprint = this.#loadedFingerprint
+    this.#status.succeed(why)
     this.#log.info({ models: models.map(({ name }) => name) }, 'models reloaded')
     swapped.then(() => previous.close()).catch(this.#onFailure('models that were served are let go'))
   }
@@ -211,19 +211,19 @@ export class Service {
     refuse(overview)
     const changing = overview.plans.filter(({ steps }) => steps.length > 0).map(({ model }) => model.name)
     const hold: MigrateOptions['hold'] = (lastStep) =>
-      this.#front.holdBack((request) => writesTo(request, changing), lastStep)
-    this.#tell(await migrate(this.storage, models, { ...this.#courseOf(overview), swap, hold }))
+      this.#front.holdRequests((request) => writesTo(request, changing), lastStep)
+    this.#tell(await migrate(this.storage, models, { ...this.#optionsFor(overview), swap, hold }))
   }
 
   /** Adds a backup before risky changes, once nothing refuses them: refused changes are retried again and again. */
-  #courseOf({ plans }: Overview): MigrateOptions {
+  #optionsFor({ plans }: Overview): MigrateOptions {
     // An engine without `backup` leaves backups to the operator.
-    if (!plans.some(isRisky) || !this.storage.backup) return this.#course
+    if (!plans.some(isRisky) || !this.storage.backup) return this.#migrateOptions
     const beforeLastStep = async () => {
       const target = await backupBeforeChange(this.storage, this.config)
       this.#log.info({ target }, 'backup made before a change of tables')
     }
-    return { ...this.#course, beforeLastStep }
+    return { ...this.#migrateOptions, beforeLastStep }
   }
 
   #tell(plans: TablePlan[]) {
@@ -242,22 +242,22 @@ export class Service {
       streams: this.streams,
       damage: this.#damage,
       limits: this.limits,
-      modelsStatus: () => this.#standing.status(models, storage),
+      modelsStatus: () => this.#status.status(models, storage),
     })
   }
 
   #notFollowed(error: Error, tookMs: number): void {
     this.#isAway = isUnavailable(error)
-    if (this.#isAway) this.#wanted.takeBack()
-    this.#standing.differ(error, tookMs)
+    if (this.#isAway) this.#modelSource.undo()
+    this.#status.fail(error, tookMs)
   }
 
   /** Retries a refused change, whose obstacle in the data may be gone, if the model files are still the same. */
   async #tryAgain(): Promise<void> {
     const models = await loadModels(this.config.MODELS_DIR).catch(() => [])
     // If another process has changed the tables since, only a SIGHUP brings them back.
-    const isAlone = await areKnown(this.storage.db, [...this.#app.models.values()])
-    if (isAlone && (this.#isAway || modelsFingerprint(models) === this.#following)) await this.reload()
-    else this.#standing.lookLater()
+    const isAlone = await areShapesKnown(this.storage.db, [...this.#app.models.values()])
+    if (isAlone && (this.#isAway || modelsFingerprint(models) === this.#loadedFingerprint)) await this.reload()
+    else this.#status.retryLater()
   }
 }

@@ -8,7 +8,7 @@ import { Readable, Writable } from 'node:stream'
 import Sqlite from 'better-sqlite3'
 import type { DestinationStream } from 'pino'
 import type { Test } from 'tap'
-import { type Command, runCommand, type World } from '../src/cli/command.ts'
+import { type Command, type CommandContext, runCommand } from '../src/cli/command.ts'
 import { loadConfig } from '../src/config.ts'
 import { newLogger } from '../src/logging.ts'
 import type { Model } from '../src/model/model.ts'
@@ -291,7 +291,7 @@ export function logSink() {
 export function commandRunner(help: string, command: Command, env: Record<string, string>) {
   return async (words: string, input = '', terminal = false) => {
     let [out, err] = ['', '']
-    const world: World = {
+    const world: CommandContext = {
       args: words.split(' ').filter((word) => word !== ''),
       env,
       stdin: Readable.from([input]),

@@ -1,10 +1,13 @@
 import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import { UsageError, type World } from './command.ts'
+import { type CommandContext, UsageError } from './command.ts'
 
 /** On a terminal, asks twice and does not echo; otherwise returns the first line of standard input. */
-export async function askPassword({ stdin: input, stderr: output }: Pick<World, 'stdin' | 'stderr'>): Promise<string> {
+export async function askPassword({
+  stdin: input,
+  stderr: output,
+}: Pick<CommandContext, 'stdin' | 'stderr'>): Promise<string> {
   if (!input.isTTY) return (await text(input)).replace(/\r?\n[\s\S]*$/, '')
   // Readline echoes the typed characters to its output; this output discards them.
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() })

@@ -4,7 +4,7 @@ import { loadConfig } from '../config.ts'
 import { backupName } from '../lib/backup-name.ts'
 import { backupDatabase, requireFile } from '../storage/open.ts'
 import { DatabaseError } from '../storage/storage.ts'
-import { type Command, fileNamed, runCommand, UsageError } from './command.ts'
+import { type Command, resolveFile, runCommand, UsageError } from './command.ts'
 import { progressBar } from './progress.ts'
 
 export const HELP = `Usage: npm run backup [-- FILE]
@@ -19,7 +19,7 @@ export const backupCommand: Command = async (world) => {
   const config = loadConfig(env, true)
   const file = requireFile(config)
   const target =
-    args[0] === undefined ? resolve(config.DATA_DIR, 'backups', backupName('backup')) : fileNamed(args[0], world)
+    args[0] === undefined ? resolve(config.DATA_DIR, 'backups', backupName('backup')) : resolveFile(args[0], world)
   if (existsSync(target)) throw new DatabaseError(`${target} is there already. Choose another name.`)
   await backupDatabase(file, target, progressBar(stderr))
   return `${target}\n`

@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import { isExpected } from '../expected.ts'
 
 /** Arguments, environment and streams of a command: the process, or stand-ins in tests. */
-export interface World {
+export interface CommandContext {
   args: string[]
   env: NodeJS.ProcessEnv
   stdin: NodeJS.ReadableStream & { isTTY?: boolean }
@@ -12,7 +12,7 @@ export interface World {
 }
 
 /** Runs the command and returns the text for stdout. A command that prints and yet refuses sets `exitCode` to 1. */
-export type Command = (world: World) => Promise<string>
+export type Command = (world: CommandContext) => Promise<string>
 
 /** The arguments are wrong. */
 export class UsageError extends Error {}
@@ -21,7 +21,7 @@ export class UsageError extends Error {}
 const OPTIONS = ['again', 'create', 'days', 'dry-run', 'json', 'read-only', 'roles', 'safe', 'to']
 
 /** Without a preceding "--", npm takes options for its own; only the `npm_config_…` variables show that. */
-function refuseForgotten({ args, env }: World): void {
+function refuseForgotten({ args, env }: CommandContext): void {
   const taken = OPTIONS.filter(
     (name) => env[`npm_config_${name.replaceAll('-', '_')}`] && !args.some((arg) => arg.startsWith(`--${name}`)),
   )
@@ -31,10 +31,10 @@ function refuseForgotten({ args, env }: World): void {
 }
 
 /** Resolves a file name in the folder from which npm was called (`INIT_CWD`): npm changes to the project's folder. */
-export const fileNamed = (name: string, { env }: World) => resolve(env.INIT_CWD ?? '.', name)
+export const resolveFile = (name: string, { env }: CommandContext) => resolve(env.INIT_CWD ?? '.', name)
 
 /** Runs a command: prints its help or output, and sets the exit code that its help describes. */
-export async function runCommand(help: string, command: Command, world: World = thisProcess()): Promise<void> {
+export async function runCommand(help: string, command: Command, world: CommandContext = thisProcess()): Promise<void> {
   if (world.args.includes('--help')) {
     world.stdout.write(help)
     return
@@ -51,4 +51,4 @@ export async function runCommand(help: string, command: Command, world: World = 
   }
 }
 
-const thisProcess = (): World => Object.assign(process, { args: process.argv.slice(2) })
+const thisProcess = (): CommandContext => Object.assign(process, { args: process.argv.slice(2) })

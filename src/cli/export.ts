@@ -2,10 +2,10 @@ import { createWriteStream, renameSync, rmSync } from 'node:fs'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { parseArgs } from 'node:util'
-import { exportIn, formatOfFile } from '../requests/bulk.ts'
+import { formatOfFile, parseExport } from '../requests/bulk.ts'
 import type { Chunk } from '../storage/storage.ts'
 import { createCounter } from '../tables/counts.ts'
-import { type Command, fileNamed, runCommand, UsageError } from './command.ts'
+import { type Command, resolveFile, runCommand, UsageError } from './command.ts'
 import { createRate } from './rate.ts'
 import { withRecords } from './with-records.ts'
 
@@ -41,7 +41,7 @@ export const exportCommand: Command = async (world) => {
   const { format = formatOfFile(file), delimiter, safe } = values
   return withRecords(world, name, values.as, async ({ storage, models, model, records, user }) => {
     const query = Object.fromEntries(new URLSearchParams(values.query))
-    const asked = exportIn({ ...query, format, delimiter, safe: String(safe) }, { model, models })
+    const asked = parseExport({ ...query, format, delimiter, safe: String(safe) }, { model, models })
     const total = await createCounter(storage, model).total()
     const progress = createRate(world.stderr, 'written', 'rows')
     let rows = 0
@@ -53,7 +53,7 @@ export const exportCommand: Command = async (world) => {
       await pipeline(Readable.from(pieces), world.stdout, { end: false }).catch(unlessEnough)
       return ''
     }
-    const target = fileNamed(file, world)
+    const target = resolveFile(file, world)
     await writeWhole(target, pieces)
     progress.end()
     return `${rows} records: ${target}\n`

@@ -6,9 +6,9 @@ import { parseArgs } from 'node:util'
 import { Failure } from '../errors.ts'
 import { makeFolder } from '../lib/file-owner.ts'
 import { spool, spoolFolder } from '../records/import/spool.ts'
-import { fileIn, formatOfFile } from '../requests/bulk.ts'
+import { formatOfFile, parseFileFormat } from '../requests/bulk.ts'
 import { DatabaseError, type Progress } from '../storage/storage.ts'
-import { type Command, fileNamed, runCommand, UsageError, type World } from './command.ts'
+import { type Command, type CommandContext, resolveFile, runCommand, UsageError } from './command.ts'
 import { createRate } from './rate.ts'
 import { withRecords } from './with-records.ts'
 
@@ -42,7 +42,7 @@ export const importCommand: Command = async (world) => {
   if (name === undefined || file === undefined || more.length > 0) throw new UsageError('A model and a file.')
   const { key, 'dry-run': dryRun, delimiter, format = formatOfFile(file) } = values
   return withRecords(world, name, values.as, async ({ config, records, user }) => {
-    const how = { ...fileIn({ format, delimiter }), key, dryRun, isGuest: true }
+    const how = { ...parseFileFormat({ format, delimiter }), key, dryRun, isOtherProcess: true }
     const source = await openSource(file, world, config.DATA_DIR)
     const phases = {
       checked: createRate(world.stderr, 'checked', 'KB'),
@@ -64,9 +64,9 @@ export const importCommand: Command = async (world) => {
 }
 
 /** Returns the file, or standard input copied to a file, with a path for the checked rows. */
-async function openSource(name: string, world: World, dataDir: string) {
+async function openSource(name: string, world: CommandContext, dataDir: string) {
   if (name === '-') return spool(world.stdin as Readable, dataDir, Number.POSITIVE_INFINITY)
-  const file = fileNamed(name, world)
+  const file = resolveFile(name, world)
   if (!statSync(file, { throwIfNoEntry: false })?.isFile()) throw new DatabaseError(`There is no file ${file}.`)
   makeFolder(spoolFolder(dataDir))
   const checked = join(spoolFolder(dataDir), `${process.pid}-${randomUUID()}`)

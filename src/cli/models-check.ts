@@ -2,11 +2,11 @@ import { resolve } from 'node:path'
 import { parseArgs, styleText } from 'node:util'
 import { loadConfig } from '../config.ts'
 import type { Fault } from '../model/file.ts'
-import { explainPassedOver, loadModels, ModelFaults, passedOver } from '../model/load.ts'
+import { explainIgnored, ignoredFiles, loadModels, ModelFaults } from '../model/load.ts'
 import { dialectFor, hasDatabase, inspect } from '../storage/open.ts'
 import { planTable } from '../tables/plan.ts'
 import { createReport, createReports, type Report, type UnservedModel } from '../tables/report.ts'
-import { type Command, fileNamed, runCommand, UsageError, type World } from './command.ts'
+import { type Command, type CommandContext, resolveFile, runCommand, UsageError } from './command.ts'
 
 export const HELP = `Usage: npm run models:check [-- [FOLDER] [--json]]
 
@@ -31,8 +31,8 @@ export const modelsCheck: Command = async (world) => {
   const [given, ...more] = positionals
   if (more.length > 0) throw new UsageError('One folder, or none.')
   const config = loadConfig(world.env, true)
-  const folder = given === undefined ? config.MODELS_DIR : fileNamed(given, world)
-  const strange = await passedOver(folder)
+  const folder = given === undefined ? config.MODELS_DIR : resolveFile(given, world)
+  const strange = await ignoredFiles(folder)
   const show = (answer: Omit<Answer, 'passedOver'>) =>
     values.json
       ? `${JSON.stringify({ ...answer, passedOver: strange })}\n`
@@ -57,7 +57,7 @@ export const modelsCheck: Command = async (world) => {
 }
 
 /** Formats the report for reading, with colours on a terminal. */
-function forPeople({ faults, models, unserved, passedOver: strange }: Answer, { stdout }: World): string {
+function forPeople({ faults, models, unserved, passedOver: strange }: Answer, { stdout }: CommandContext): string {
   const paint = (colour: 'red' | 'green' | 'yellow' | 'gray', text: string) =>
     stdout.isTTY ? styleText(colour, text, { validateStream: false }) : text
   const lines = [
@@ -78,7 +78,7 @@ function forPeople({ faults, models, unserved, passedOver: strange }: Answer, { 
       `  ${paint('yellow', 'gone')}     its file; its ${records} records stay, are not served, and hold up the delete of what they refer to`,
     ]),
   ]
-  lines.push(...strange.map((name) => `${paint('yellow', 'note')}  ${explainPassedOver(name)}`))
+  lines.push(...strange.map((name) => `${paint('yellow', 'note')}  ${explainIgnored(name)}`))
   return `${lines.join('\n')}\n`
 }
 

@@ -16,8 +16,8 @@ import {
   tablesToCopy,
 } from '../tables/copy-tables.ts'
 import { migrate } from '../tables/migrate.ts'
-import { createOverview, isNothingToDo } from '../tables/overview.ts'
-import { type Command, fileNamed, runCommand, UsageError, type World } from './command.ts'
+import { createOverview, isUpToDate } from '../tables/overview.ts'
+import { type Command, type CommandContext, resolveFile, runCommand, UsageError } from './command.ts'
 import { createRate } from './rate.ts'
 
 export const HELP = `Usage: npm run move -- --to PLACE
@@ -59,10 +59,10 @@ export const moveCommand: Command = async (world) => {
 
 const isUrl = (name: string) => /^postgres(?:ql)?:/.test(name)
 
-function parseLocation(name: string, { DATA_DIR, DATABASE_URL }: Config, world: World): DatabaseLocation {
+function parseLocation(name: string, { DATA_DIR, DATABASE_URL }: Config, world: CommandContext): DatabaseLocation {
   if (isUrl(name) === (DATABASE_URL !== undefined))
     throw new UsageError('One of the two is PostgreSQL, and the other a data folder.')
-  return isUrl(name) ? { DATA_DIR, DATABASE_URL: name } : { DATA_DIR: fileNamed(name, world) }
+  return isUrl(name) ? { DATA_DIR, DATABASE_URL: name } : { DATA_DIR: resolveFile(name, world) }
 }
 
 const locationName = ({ DATA_DIR, DATABASE_URL }: DatabaseLocation) =>
@@ -77,8 +77,14 @@ async function readSecret(place: DatabaseLocation): Promise<string> {
   }
 }
 
-async function copy(source: Database, target: Storage, models: Model[], world: World, token: string): Promise<number> {
-  if (!isNothingToDo(await createOverview(source, models)))
+async function copy(
+  source: Database,
+  target: Storage,
+  models: Model[],
+  world: CommandContext,
+  token: string,
+): Promise<number> {
+  if (!isUpToDate(await createOverview(source, models)))
     throw new DatabaseError('The tables are not what the model files say. Start the service once, and stop it again.')
   const tables = await tablesToCopy(source, models)
   const all: CopiedTable[] = [...tables, ...OWN_TABLES]

@@ -7,7 +7,7 @@ import { loadConfig } from '../config.ts'
 import { loadModels } from '../model/load.ts'
 import { openStorage } from '../storage/open.ts'
 import { Metrics } from '../upkeep/metrics.ts'
-import { type Command, fileNamed, runCommand, UsageError } from './command.ts'
+import { type Command, resolveFile, runCommand, UsageError } from './command.ts'
 
 export const HELP = `Usage: npm run openapi [-- FILE]
 
@@ -20,7 +20,7 @@ export const openapiCommand: Command = async (world) => {
   if (more.length > 0 || name?.startsWith('-')) throw new UsageError('One file, or none.')
   const text = `${JSON.stringify(await fetchDocument(world.env), null, 2)}\n`
   if (name === undefined) return text
-  const file = fileNamed(name, world)
+  const file = resolveFile(name, world)
   writeFileSync(file, text)
   return `${file}\n`
 }

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import { loadConfig } from '../config.ts'
 import { requireFile, restoreDatabase } from '../storage/open.ts'
-import { type Command, fileNamed, runCommand, UsageError } from './command.ts'
+import { type Command, resolveFile, runCommand, UsageError } from './command.ts'
 
 export const HELP = `Usage: npm run restore -- FILE [--create]
 
@@ -20,7 +20,7 @@ export const restoreCommand: Command = async (world) => {
   if (name === undefined || more.length > 0) throw new UsageError('Which file?')
   const config = loadConfig(world.env, true)
   if (config.DATABASE_URL !== undefined || !values.create) requireFile(config, ', or say --create')
-  const file = fileNamed(name, world)
+  const file = resolveFile(name, world)
   const kept = restoreDatabase(config.DATA_DIR, file)
   return `${file} is restored.${kept === undefined ? '' : ` What was there is kept as ${kept}.`}\n`
 }

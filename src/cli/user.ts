@@ -1,11 +1,11 @@
 import { parseArgs } from 'node:util'
 import { loadConfig } from '../config.ts'
-import { makeToken } from '../people/tokens.ts'
+import { createToken } from '../people/tokens.ts'
 import { type Account, addUser, changeUser, listUsers, removeUser, unlockUser } from '../people/users.ts'
 import { openStorage, requireDatabase } from '../storage/open.ts'
 import type { Storage } from '../storage/storage.ts'
 import { askPassword } from './ask-password.ts'
-import { type Command, runCommand, UsageError, type World } from './command.ts'
+import { type Command, type CommandContext, runCommand, UsageError } from './command.ts'
 import { formatTable } from './table.ts'
 
 export const HELP = `Usage: npm run user -- COMMAND [NAME] [OPTIONS]
@@ -45,7 +45,7 @@ interface Options {
 /** The subcommands; `words` is the number of arguments after the name of the subcommand. */
 const COMMANDS: Record<
   string,
-  { words: number; run(storage: Storage, words: string[], world: World, options: Options): Promise<Answer> }
+  { words: number; run(storage: Storage, words: string[], world: CommandContext, options: Options): Promise<Answer> }
 > = {
   add: {
     words: 1,
@@ -57,7 +57,7 @@ const COMMANDS: Record<
   token: {
     words: 1,
     run: async (storage, [name = ''], _world, { days, 'read-only': readOnly, for: what }) => {
-      const { token } = await makeToken(storage, await storage.secret(), name, {
+      const { token } = await createToken(storage, await storage.secret(), name, {
         name: what,
         days: Number(days),
         readOnly,

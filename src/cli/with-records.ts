@@ -10,10 +10,10 @@ import { UserLimits } from '../records/user-limits.ts'
 import { Cursors } from '../requests/cursor.ts'
 import { openStorage, requireDatabase } from '../storage/open.ts'
 import type { Storage, StorageFault } from '../storage/storage.ts'
-import type { World } from './command.ts'
+import type { CommandContext } from './command.ts'
 
 /** What a command needs to work on the records of a model. */
-export interface Opened {
+export interface RecordsAccess {
   config: Config
   storage: Storage
   models: Models
@@ -28,10 +28,10 @@ const A_DAY = 86_400
 
 /** Opens the records of a model, with or without a running service. Without `as`, the command has admin rights. */
 export async function withRecords<Result>(
-  world: World,
+  world: CommandContext,
   name: string,
   as: string | undefined,
-  work: (opened: Opened) => Promise<Result>,
+  work: (opened: RecordsAccess) => Promise<Result>,
 ): Promise<Result> {
   const config = loadConfig(world.env, true)
   requireDatabase(config)
@@ -47,7 +47,7 @@ export async function withRecords<Result>(
     cursors: new Cursors(''),
     findSeconds: A_DAY,
     exportSeconds: A_DAY,
-    longestRecord: config.BODY_LIMIT_BYTES,
+    maxRecordLength: config.BODY_LIMIT_BYTES,
     // Only `find` advises indexes.
     advise: String,
   }

@@ -19,7 +19,7 @@ interface Connection {
 }
 
 /** Callbacks of `Connections`. */
-export interface Minder {
+export interface ConnectionEvents {
   /** starts the next request of a connection, after the previous one was answered */
   take(exchange: HttpExchange): void
   answered(exchange: HttpExchange): void
@@ -42,13 +42,13 @@ const UPLOAD_MS = 3_600_000
  * others, and a client that does not read its answer gets no further one.
  */
 export class Connections {
-  readonly #minder: Minder
+  readonly #minder: ConnectionEvents
   readonly #all = new Map<Socket, Connection>()
   readonly #timer: NodeJS.Timeout
   /** time limit of a request's body */
   readonly #bodyMs: number
 
-  constructor(minder: Minder, bodyMs: number) {
+  constructor(minder: ConnectionEvents, bodyMs: number) {
     this.#minder = minder
     this.#bodyMs = bodyMs
     const look = () => {

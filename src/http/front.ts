@@ -21,7 +21,7 @@ export interface Handler {
 }
 
 /** Callbacks for metrics: events that no handler sees. */
-export interface Observer {
+export interface FrontMetrics {
   waited(ms: number): void
   turnedAway(): void
   /** the client disconnected before its request started */
@@ -29,7 +29,7 @@ export interface Observer {
 }
 
 /** Whether a request has to wait until a change is done. */
-export type Concerns = (request: IncomingMessage) => boolean
+export type RequestFilter = (request: IncomingMessage) => boolean
 
 /** Time limits against slow or hostile clients. */
 const TIMEOUTS = {
@@ -64,13 +64,13 @@ export class HttpFront {
     isUrgent: ({ request }) => this.#handler.isUrgent(request),
     turnAway: (exchange) => this.#turnAway(exchange),
   })
-  readonly #observer: Observer
-  #concerns: Concerns = () => false
+  readonly #observer: FrontMetrics
+  #concerns: RequestFilter = () => false
   #held: HttpExchange[] = []
   #mostHeld = MAX_HELD
   #stopping = false
 
-  constructor(handler: Handler, observer: Observer, timeouts = TIMEOUTS) {
+  constructor(handler: Handler, observer: FrontMetrics, timeouts = TIMEOUTS) {
     this.#handler = handler
     this.#observer = observer
     this.#connections = new Connections(
@@ -118,7 +118,11 @@ export class HttpFront {
   }
 
   /** Runs `work` while requests that `concerns` selects wait; all others continue. */
-  async holdBack<Result>(concerns: Concerns, work: () => Promise<Result>, mostHeld = MAX_HELD): Promise<Result> {
+  async holdRequests<Result>(
+    concerns: RequestFilter,
+    work: () => Promise<Result>,
+    mostHeld = MAX_HELD,
+  ): Promise<Result> {
     this.#concerns = concerns
     this.#mostHeld = mostHeld
     try {

@@ -13,7 +13,7 @@ const MAX_PER_TURN = 64
 const URGENT_PER_TURN = 20
 
 /** Callbacks of `Turns`. */
-export interface Actions<Item> {
+export interface TurnCallbacks<Item> {
   take(item: Item, waitedMs: number): void
   turnAway(item: Item): void
   isUrgent(item: Item): boolean
@@ -25,14 +25,14 @@ export interface Actions<Item> {
  * overload new connections, even those for `/health`, would wait for minutes.
  */
 export class Turns<Item> {
-  readonly #actions: Actions<Item>
+  readonly #actions: TurnCallbacks<Item>
   #waiting: { item: Item; since: number }[] = []
   #hasNewConnections = false
   #urgentLeft = URGENT_PER_TURN
   /** when this turn ends (`performance.now()`); undefined between turns */
   #ends: number | undefined
 
-  constructor(actions: Actions<Item>) {
+  constructor(actions: TurnCallbacks<Item>) {
     this.#actions = actions
   }
 

@@ -1,12 +1,12 @@
 import type { ChangePage, Feed } from './feed.ts'
 import type { createRenderer } from './listeners.ts'
-import { AT_A_TIME, canBeTold, canTake, MAX_PAUSE_MS, type Stream } from './stream.ts'
+import { hasRoom, isReady, MAX_PAUSE_MS, PAGE_SIZE, type Stream } from './stream.ts'
 
 /** A feed, and the function that renders its changes as events. */
-export type Served = Feed & { render: ReturnType<typeof createRenderer> }
+export type RenderedFeed = Feed & { render: ReturnType<typeof createRenderer> }
 
 /** The functions of `Streams` that `CatchUp` uses. */
-interface Streams {
+interface StreamControl {
   wake(): void
   isOpen(stream: Stream): boolean
   end(stream: Stream): void
@@ -17,12 +17,12 @@ const CATCH_UP_MS = 8
 
 /** Streams that are behind. They are sent pages of the journal, one page each in turn. */
 export class CatchUp {
-  readonly #streams: Streams
+  readonly #streams: StreamControl
   #all: Stream[] = []
   /** pages of this round, shared by streams that need the same one */
   readonly #pages = new Map<string, Promise<ChangePage>>()
 
-  constructor(streams: Streams) {
+  constructor(streams: StreamControl) {
     this.#streams = streams
   }
 
@@ -38,14 +38,14 @@ export class CatchUp {
 
   /** Whether a stream is ready for its next page. */
   get canBeTold(): boolean {
-    return this.#all.some(canBeTold)
+    return this.#all.some(isReady)
   }
 
   /** Sends pages, up to the change `told` that the live streams have reached, for CATCH_UP_MS at most. */
-  async catchUp(feed: Served, told: number): Promise<void> {
+  async catchUp(feed: RenderedFeed, told: number): Promise<void> {
     const end = performance.now() + CATCH_UP_MS
     this.#pages.clear()
-    for (let stream = this.#all.find(canBeTold); stream; stream = this.#all.find(canBeTold)) {
+    for (let stream = this.#all.find(isReady); stream; stream = this.#all.find(isReady)) {
       // Moves the stream to the end first, so that it gives up its turn even if an error follows.
       this.remove(stream)
       this.#all.push(stream)
@@ -54,9 +54,9 @@ export class CatchUp {
     }
   }
 
-  async #tell(stream: Stream, feed: Served, upTo: number): Promise<void> {
+  async #tell(stream: Stream, feed: RenderedFeed, upTo: number): Promise<void> {
     // Changes after its position may have been deleted. The client reconnects and then gets CHANGES_GONE.
-    if (!(await feed.isKnown(stream.position))) return this.#streams.end(stream)
+    if (!(await feed.hasChangesSince(stream.position))) return this.#streams.end(stream)
     const { changes, next } = await this.#pageFor(stream, feed, upTo)
     const told = await feed.render(changes)
     if (!this.#streams.isOpen(stream)) return
@@ -72,16 +72,16 @@ export class CatchUp {
   }
 
   /** Caches pages: after a restart many clients reconnect at once and need the same ones. */
-  #pageFor({ user, wanted, position }: Stream, feed: Served, upTo: number): Promise<ChangePage> {
+  #pageFor({ user, wanted, position }: Stream, feed: RenderedFeed, upTo: number): Promise<ChangePage> {
     const key = JSON.stringify([position, user.username, wanted && [...wanted]])
-    const page = this.#pages.get(key) ?? feed.page(user, wanted, position, AT_A_TIME, upTo)
+    const page = this.#pages.get(key) ?? feed.page(user, wanted, position, PAGE_SIZE, upTo)
     this.#pages.set(key, page)
     return page
   }
 
   /** If the sink's buffer is too full, wakes the streams again once it has drained. */
   #awaitRoom(stream: Stream) {
-    if (canTake(stream) || stream.isAwaited) return
+    if (hasRoom(stream) || stream.isAwaited) return
     stream.isAwaited = true
     stream.sink.once('drain', () => {
       stream.isAwaited = false

@@ -43,7 +43,7 @@ interface Rename {
 /** The columns of an entry without `whole`, which is large and rarely needed. */
 export const ENTRY_COLUMNS = 'change, id, version, operation, "by", at, "createdBy", batch, fields, was, became'
 /** SQL for the changes of one record. */
-export const OF_RECORD = 'FROM dossier_changes WHERE model = ? AND id = ?'
+export const FROM_RECORD_CHANGES = 'FROM dossier_changes WHERE model = ? AND id = ?'
 
 const RENAMES = 'SELECT change, earlier, later FROM dossier_renames WHERE model = ? ORDER BY change, rowid'
 
@@ -69,7 +69,7 @@ export function createEntryReader(storage: Storage, model: Model) {
 
   function decodeEntry(row: ChangeRow, renames: Rename[], secretUpTo: Map<string, number>): Entry {
     const { change, version, operation, by, at, batch, was, became, whole } = row
-    const nameNow = (name: string) => todaysName(name, change, renames)
+    const nameNow = (name: string) => currentName(name, change, renames)
     const isSecret = (name: string) => secrets.has(name) || change <= (secretUpTo.get(name) ?? -1)
     const isForgotten = was === null && became === null && operation !== 'forget'
     const values = new Map<string, Values>()
@@ -106,7 +106,7 @@ export function createEntryReader(storage: Storage, model: Model) {
 const parsed = (text: string | null): unknown[] => (text === null ? [] : JSON.parse(text))
 
 /** Applies later renames to a field name, in order. If another field has taken the name since, uses `formerName`. */
-export function todaysName(name: string, change: number, renames: Rename[]): string {
+export function currentName(name: string, change: number, renames: Rename[]): string {
   return renames.reduce((now, rename) => {
     if (rename.change < change) return now
     if (rename.earlier === now) return rename.later

@@ -10,7 +10,7 @@ import { any, is } from '../tables/condition.ts'
 import { quote } from '../tables/ddl.ts'
 import { requireCurrentShape } from '../tables/shape.ts'
 import type { ChangeRow, JournalOperation } from './entry.ts'
-import { createJournal, type Journal, type Known } from './journal.ts'
+import { createJournal, type Journal, type KnownState } from './journal.ts'
 
 /** One change of a record of any model. */
 export interface Change {
@@ -27,12 +27,12 @@ export interface Change {
 }
 
 /** A change with the record's owner, for users who may read only their own records. */
-export interface Owned extends Change {
+export interface OwnedChange extends Change {
   createdBy: string | null
 }
 
 export interface ChangePage {
-  changes: Owned[]
+  changes: OwnedChange[]
   /** number of the last change that was examined; the next page starts after it */
   next: number
 }
@@ -53,7 +53,7 @@ export type ModelFilter = ReadonlySet<string> | undefined
 export function createFeed(storage: Storage, models: Models) {
   const readers = new Map<string, Reader>()
   /** states of records after their last rendered change, by model and id */
-  const past = new Map<string, Known>()
+  const past = new Map<string, KnownState>()
   const createReader = (model: Model): Reader => {
     const known = readers.get(model.name) ?? newReader(storage, model)
     readers.set(model.name, known)
@@ -61,13 +61,13 @@ export function createFeed(storage: Storage, models: Models) {
   }
 
   /** Whether the journal still has every change after `since`: it has that change, or begins right after it. */
-  async function isKnown(since: number): Promise<boolean> {
+  async function hasChangesSince(since: number): Promise<boolean> {
     const row = await storage.readOne({ sql: 'SELECT 1 FROM dossier_changes WHERE change = ?', parameters: [since] })
     return row !== undefined || since + 1 === (await readBounds(storage)).oldest
   }
 
   async function requireKnown(since: number): Promise<void> {
-    if (await isKnown(since)) return
+    if (await hasChangesSince(since)) return
     const { oldest } = await readBounds(storage)
     throw new Failure(
       'CHANGES_GONE',
@@ -111,17 +111,17 @@ export function createFeed(storage: Storage, models: Models) {
   }
 
   /** Decodes rows. Changes of models that are no longer served are left out: no user may read them. */
-  async function changesIn(rows: Row[]): Promise<Owned[]> {
+  async function changesIn(rows: Row[]): Promise<OwnedChange[]> {
     const byModel = Map.groupBy(rows as unknown as (ChangeRow & { model: string })[], ({ model }) => model)
     const changes = await Promise.all([...byModel].map(([name, group]) => decodeChanges(models.get(name), group)))
     return changes.flat().sort((a, b) => a.change - b.change)
   }
 
-  async function decodeChanges(model: Model | undefined, group: ChangeRow[]): Promise<Owned[]> {
+  async function decodeChanges(model: Model | undefined, group: ChangeRow[]): Promise<OwnedChange[]> {
     if (!model) return []
     const { journal } = createReader(model)
     const entries = await journal.entries(group as unknown as Row[])
-    return entries.map((entry, index): Owned => {
+    return entries.map((entry, index): OwnedChange => {
       const { change, version, operation, by, at, batch } = entry
       const { id, createdBy } = group[index] as ChangeRow
       const fields = journal.shownValues(entry).map(([field]) => field)
@@ -145,7 +145,7 @@ export function createFeed(storage: Storage, models: Models) {
     return state && journal.toRecord(state, id, version)
   }
 
-  function remember(key: string, known: Known | undefined) {
+  function remember(key: string, known: KnownState | undefined) {
     past.delete(key)
     if (known) past.set(key, known)
     for (const oldest of past.keys()) {
@@ -155,10 +155,10 @@ export function createFeed(storage: Storage, models: Models) {
   }
 
   /** Whether the user may see a change. */
-  const isSeenBy = (user: User, { model, createdBy }: Owned): boolean =>
+  const isSeenBy = (user: User, { model, createdBy }: OwnedChange): boolean =>
     reaches(reachFor(models.get(model) as Model, 'read', user), { createdBy })
 
-  return { isKnown, requireKnown, page, all, recordAfter, isSeenBy, models }
+  return { hasChangesSince, requireKnown, page, all, recordAfter, isSeenBy, models }
 }
 
 /** The numbers of the oldest and the newest change in the journal. */

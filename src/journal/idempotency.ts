@@ -37,7 +37,7 @@ const LOOK_UP = `
 export class KeysInUse {
   readonly #names = new Set<string>()
 
-/** Claims a key; throws if a request with it is in progress. Returns a function that releases it. */
+  /** Claims a key; throws if a request with it is in progress. Returns a function that releases it. */
   claim({ username, key }: Pick<KeyedRequest, 'username' | 'key'>): () => void {
     const name = `${username.toLowerCase()} ${key}`
     if (this.#names.has(name)) throw keyInUse()

@@ -3,7 +3,14 @@ import { PAGE_BYTES } from '../storage/size.ts'
 import type { MaybePromise, Row, SearchOptions, Storage } from '../storage/storage.ts'
 import { createComputer } from '../tables/computed.ts'
 import { isAudit } from '../tables/journal.ts'
-import { type ChangeRow, createEntryReader, ENTRY_COLUMNS, type Entry, OF_RECORD, type Values } from './entry.ts'
+import {
+  type ChangeRow,
+  createEntryReader,
+  ENTRY_COLUMNS,
+  type Entry,
+  FROM_RECORD_CHANGES,
+  type Values,
+} from './entry.ts'
 import { createStateReader, redo } from './states.ts'
 
 /** A conflict or a merge examines at most this many changes, so that it is a bounded read. */
@@ -12,17 +19,17 @@ export const MAX_SINCE = 250
 const POSITION = `
   SELECT max(CASE WHEN version = ? AND operation <> 'delete' THEN change END) AS made,
     min(CASE WHEN operation = 'delete' AND version <> ? THEN NULL WHEN operation <> 'create' THEN change END) AS ended
-  ${OF_RECORD} AND version IN (?, CAST(? AS BIGINT) + 1)`
+  ${FROM_RECORD_CHANGES} AND version IN (?, CAST(? AS BIGINT) + 1)`
 
 /** The change that made a version, if it is among the last MAX_SINCE; it usually is. */
 const LATELY = `
-  SELECT change FROM (SELECT change, version, operation ${OF_RECORD} ORDER BY change DESC LIMIT ${MAX_SINCE}) AS last
+  SELECT change FROM (SELECT change, version, operation ${FROM_RECORD_CHANGES} ORDER BY change DESC LIMIT ${MAX_SINCE}) AS last
   WHERE version = ? AND operation <> 'delete' ORDER BY change DESC LIMIT 1`
 
 /** User, time limit and abort signal of a search that may read all changes of a record. */
 export type LookupOptions = Omit<SearchOptions, 'bytes' | 'shapes'>
 
-export interface HistoryPage {
+export interface EntryPage {
   entries: Entry[]
   hasMore: boolean
 }
@@ -34,21 +41,21 @@ export function createJournal(storage: Storage, model: Model) {
   const read = (sql: string, parameters: unknown[]) => storage.readUpTo({ sql, parameters }, PAGE_BYTES)
 
   /** Changes of a record, newest first, before the change `before`. A page ends early if it exceeds PAGE_BYTES. */
-  async function page(id: number, limit: number, before = Number.MAX_SAFE_INTEGER): Promise<HistoryPage> {
-    const sql = `SELECT ${ENTRY_COLUMNS} ${OF_RECORD} AND change < ? ORDER BY change DESC LIMIT ?`
+  async function page(id: number, limit: number, before = Number.MAX_SAFE_INTEGER): Promise<EntryPage> {
+    const sql = `SELECT ${ENTRY_COLUMNS} ${FROM_RECORD_CHANGES} AND change < ? ORDER BY change DESC LIMIT ?`
     const { rows, isCut } = await read(sql, [model.name, id, before, limit + 1])
     return { entries: await entries(rows.slice(0, limit)), hasMore: isCut || rows.length > limit }
   }
 
   async function total(id: number, waiting: LookupOptions): Promise<number> {
-    const [row] = await look(`SELECT count(*) AS total ${OF_RECORD}`, [model.name, id], waiting)
+    const [row] = await look(`SELECT count(*) AS total ${FROM_RECORD_CHANGES}`, [model.name, id], waiting)
     return row?.total as number
   }
 
   /** The last change of a record, if it is a delete. */
   async function deletion(id: number): Promise<ChangeRow | undefined> {
     const last = (await storage.readOne({
-      sql: `SELECT ${ENTRY_COLUMNS} ${OF_RECORD} AND operation <> 'forget' ORDER BY change DESC LIMIT 1`,
+      sql: `SELECT ${ENTRY_COLUMNS} ${FROM_RECORD_CHANGES} AND operation <> 'forget' ORDER BY change DESC LIMIT 1`,
       parameters: [model.name, id],
     })) as ChangeRow | undefined
     return last?.operation === 'delete' ? last : undefined
@@ -79,10 +86,10 @@ export function createJournal(storage: Storage, model: Model) {
     id: number,
     change: number,
     version: number,
-    known: Known | undefined,
+    known: KnownState | undefined,
     current: () => MaybePromise<Row | undefined>,
   ): Promise<Row | undefined> {
-    const sql = `SELECT ${ENTRY_COLUMNS} ${OF_RECORD} AND change <= ? ORDER BY change DESC LIMIT 2`
+    const sql = `SELECT ${ENTRY_COLUMNS} ${FROM_RECORD_CHANGES} AND change <= ? ORDER BY change DESC LIMIT 2`
     const { rows } = await read(sql, [model.name, id, change])
     const [entry, before] = (await entries(rows)) as [Entry, Entry | undefined]
     const isNext = known && before && known.change === before.change && known.version === version - 1
@@ -107,7 +114,7 @@ export function createJournal(storage: Storage, model: Model) {
   async function since(id: number, version: number, now: number): Promise<Entry[] | undefined> {
     // This version never existed.
     if (version > now) return undefined
-    const sql = `SELECT ${ENTRY_COLUMNS} ${OF_RECORD} ORDER BY change DESC LIMIT ?`
+    const sql = `SELECT ${ENTRY_COLUMNS} ${FROM_RECORD_CHANGES} ORDER BY change DESC LIMIT ?`
     // Reads more rows than versions: a change in a database shell may leave the version unchanged.
     const { rows } = await read(sql, [model.name, id, Math.min(MAX_SINCE, 2 * (now - version) + 10)])
     // A delete is stored with the version that it deleted.
@@ -138,7 +145,7 @@ export function createJournal(storage: Storage, model: Model) {
 }
 
 /** The state of a record after a change. */
-export interface Known {
+export interface KnownState {
   change: number
   version: number
   state: Row

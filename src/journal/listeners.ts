@@ -3,7 +3,7 @@ import { scopeFor, type User } from '../model/access.ts'
 import type { Model } from '../model/model.ts'
 import { PAGE_BYTES } from '../storage/size.ts'
 import type { MaybePromise } from '../storage/storage.ts'
-import type { Feed, ModelFilter, Owned } from './feed.ts'
+import type { Feed, ModelFilter, OwnedChange } from './feed.ts'
 
 /** The target of a stream: the part of an HTTP response that is used here. */
 export interface Sink {
@@ -32,7 +32,7 @@ export const mayListen = ({ models }: Feed, { user, wanted }: Listener): boolean
   })
 
 /** A change and the text of its event; undefined if the record cannot be read now. */
-export interface RenderedChange extends Owned {
+export interface RenderedChange extends OwnedChange {
   text: string | undefined
 }
 
@@ -41,7 +41,7 @@ const MAX_REMEMBERED = 16_000_000
 /** Changes that are rendered concurrently. */
 const AT_ONCE = 20
 /** Rendering yields to the event loop after this time. */
-const IN_ONE_GO_MS = 5
+const YIELD_MS = 5
 
 /** Renders changes as events: each once, however many streams receive it. */
 export function createRenderer(feed: Feed, onError: (error: unknown) => void) {
@@ -49,10 +49,10 @@ export function createRenderer(feed: Feed, onError: (error: unknown) => void) {
   let size = 0
 
   /** Returns fewer changes if their texts exceed PAGE_BYTES, but at least one. */
-  return async function render(changes: Owned[]): Promise<RenderedChange[]> {
+  return async function render(changes: OwnedChange[]): Promise<RenderedChange[]> {
     const told: RenderedChange[] = []
     let left = PAGE_BYTES
-    const yielder = new Yielder(IN_ONE_GO_MS)
+    const yielder = new Yielder(YIELD_MS)
     for (let from = 0; from < changes.length; from += AT_ONCE) {
       for (const one of await together(changes.slice(from, from + AT_ONCE))) {
         left -= one.text?.length ?? 0
@@ -65,7 +65,7 @@ export function createRenderer(feed: Feed, onError: (error: unknown) => void) {
   }
 
   /** Renders different records concurrently, and the changes of one record in their order. */
-  async function together(changes: Owned[]): Promise<RenderedChange[]> {
+  async function together(changes: OwnedChange[]): Promise<RenderedChange[]> {
     const made = new Map<number, RenderedChange>()
     const byRecord = Map.groupBy(changes, ({ model, id }) => `${model} ${id}`)
     const each = [...byRecord.values()].map(async (group) => {
@@ -75,7 +75,7 @@ export function createRenderer(feed: Feed, onError: (error: unknown) => void) {
     return changes.map(({ change }) => made.get(change) as RenderedChange)
   }
 
-  async function remembered(owned: Owned): Promise<RenderedChange> {
+  async function remembered(owned: OwnedChange): Promise<RenderedChange> {
     const { createdBy: _, ...change } = owned
     try {
       const record = await feed.recordAfter(change)

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Database, Row } from '../storage/storage.ts'
-import { type ChangeRow, readRenames, todaysName } from './entry.ts'
+import { type ChangeRow, currentName, readRenames } from './entry.ts'
 
 /** A field that has become a secret, and how far its values have been removed from the journal. */
 export interface Secret {
@@ -26,7 +26,7 @@ export async function run(db: Database, { model, field, upTo, done }: Secret): P
     WHERE change > ${done} AND change <= ${until} AND model || '' = ${model} ORDER BY change`.execute(db)
   let last = until
   for (const { change } of rows) {
-    await clean(db, change, (name) => todaysName(name, change, renames) === field)
+    await clean(db, change, (name) => currentName(name, change, renames) === field)
     if (performance.now() - start < PORTION_MS) continue
     last = change
     break

@@ -1,6 +1,6 @@
 import { PAGE_BYTES } from '../storage/size.ts'
 import { type MaybePromise, type Row, type Storage, StorageFault } from '../storage/storage.ts'
-import { ENTRY_COLUMNS, type Entry, OF_RECORD } from './entry.ts'
+import { ENTRY_COLUMNS, type Entry, FROM_RECORD_CHANGES } from './entry.ts'
 import { type Restores, readRestores } from './restores.ts'
 
 /** A position right after a change, and the record's version at that time. */
@@ -15,9 +15,9 @@ const AT_A_TIME = 100
 /** The record and its newest change are read separately. If a write came in between, both are read again, so often. */
 const MAX_LOOKS = 5
 
-const NEWEST = `SELECT change, version ${OF_RECORD} ORDER BY change DESC LIMIT 1`
+const NEWEST = `SELECT change, version ${FROM_RECORD_CHANGES} ORDER BY change DESC LIMIT 1`
 const WHOLE = `
-  SELECT change ${OF_RECORD} AND change > ? AND (operation = 'delete' OR whole IS NOT NULL) ORDER BY change LIMIT 1`
+  SELECT change ${FROM_RECORD_CHANGES} AND change > ? AND (operation = 'delete' OR whole IS NOT NULL) ORDER BY change LIMIT 1`
 
 /**
  * Rebuilds a record as it was at a position. Undoes changes, starting from the current record or from the next change
@@ -66,7 +66,7 @@ export function createStateReader(storage: Storage, model: string, entries: (row
   }
 
   async function* backwards(id: number, from: number, until: number): AsyncGenerator<Entry> {
-    const sql = `SELECT ${ENTRY_COLUMNS}, whole ${OF_RECORD}
+    const sql = `SELECT ${ENTRY_COLUMNS}, whole ${FROM_RECORD_CHANGES}
       AND change <= ? AND change > ? ORDER BY change DESC LIMIT ${AT_A_TIME}`
     let last = from
     let isAll = false

@@ -14,7 +14,7 @@ export interface Stream extends Listener {
 }
 
 /** Changes per page. */
-export const AT_A_TIME = 500
+export const PAGE_SIZE = 500
 /** The longest pause before the next attempt. */
 export const MAX_PAUSE_MS = 250
 /** Number of streams, in total and per user. */
@@ -25,12 +25,12 @@ const MAX_UNREAD = 262_144
 /** The client's delay before it reconnects. */
 const RETRY_MS = 2000
 
-export const canTake = ({ sink }: Stream) => sink.writableLength <= MAX_UNREAD
+export const hasRoom = ({ sink }: Stream) => sink.writableLength <= MAX_UNREAD
 
-export const canBeTold = (stream: Stream) => canTake(stream) && stream.notBefore <= performance.now()
+export const isReady = (stream: Stream) => hasRoom(stream) && stream.notBefore <= performance.now()
 
 /** Sends the position without an event, so that a reconnecting client continues there. */
-export const mark = ({ position }: Stream) => `id: ${position}\n\n`
+export const positionText = ({ position }: Stream) => `id: ${position}\n\n`
 
 /** The first text of a stream. The id alone triggers no event, but the client sends it as `Last-Event-ID`. */
-export const greeting = (stream: Stream) => `retry: ${RETRY_MS}\n${mark(stream)}`
+export const openingText = (stream: Stream) => `retry: ${RETRY_MS}\n${positionText(stream)}`

@@ -3,10 +3,10 @@ import { Yielder } from '../lib/yielder.ts'
 import { isUnchanged, type User } from '../model/access.ts'
 import type { Models } from '../model/model.ts'
 import type { Storage } from '../storage/storage.ts'
-import { CatchUp, type Served } from './catch-up.ts'
+import { CatchUp, type RenderedFeed } from './catch-up.ts'
 import { createFeed, readNewest } from './feed.ts'
 import { createBroadcast, createRenderer, type Listener, mayListen, type RenderedChange } from './listeners.ts'
-import { AT_A_TIME, canTake, greeting, MAX_PAUSE_MS, mark, type Stream } from './stream.ts'
+import { hasRoom, MAX_PAUSE_MS, openingText, PAGE_SIZE, positionText, type Stream } from './stream.ts'
 
 const TIMES = {
   /** interval for checking whether another process has changed something */
@@ -35,9 +35,9 @@ export class Streams {
     isOpen: (stream) => this.#streams.has(stream),
     end: (stream) => this.#end(stream),
   })
-  #feed: Served
+  #feed: RenderedFeed
   /** feed of the previous models, which still renders the changes up to `until` */
-  #former: { feed: Served; until: number } | undefined
+  #former: { feed: RenderedFeed; until: number } | undefined
   /** the last change that was sent to the live streams */
   #told = 0
   readonly #times: typeof TIMES
@@ -81,7 +81,7 @@ export class Streams {
     this.wake()
   }
 
-  #served(models: Models): Served {
+  #served(models: Models): RenderedFeed {
     const feed = createFeed(this.#storage, models)
     return { ...feed, render: createRenderer(feed, this.#onError) }
   }
@@ -104,7 +104,7 @@ export class Streams {
     this.#streams.add(stream)
     if (!isLive) this.#behind.add(stream)
     stream.sink.once('close', () => this.#forget(stream))
-    stream.sink.write(greeting(stream))
+    stream.sink.write(openingText(stream))
     if (this.#isClosed) this.#end(stream)
     else this.wake()
   }
@@ -153,9 +153,9 @@ export class Streams {
       if (!this.#streams.has(stream)) continue
       // Ended if the user has logged out or has other roles; the client reconnects with the new rights.
       if (!isUnchanged(now, stream.user)) this.#end(stream)
-      else if (stream.writtenAt <= performance.now() - this.#times.awake && canTake(stream)) {
+      else if (stream.writtenAt <= performance.now() - this.#times.awake && hasRoom(stream)) {
         stream.writtenAt = performance.now()
-        stream.sink.write(mark(stream))
+        stream.sink.write(positionText(stream))
       }
     }
   }
@@ -196,7 +196,7 @@ export class Streams {
   /** Sends new changes to the live streams. */
   async #tellLive(): Promise<void> {
     const { feed, until } = this.#teller()
-    const { changes, next, isFull } = await feed.all(this.#told, AT_A_TIME, until)
+    const { changes, next, isFull } = await feed.all(this.#told, PAGE_SIZE, until)
     if (next === this.#told) return
     const told = await feed.render(changes)
     const isCut = told.length < changes.length
@@ -205,7 +205,7 @@ export class Streams {
     const yielder = new Yielder(IN_ONE_GO_MS)
     for (const stream of this.#streams) {
       if (!stream.isLive) continue
-      const written = canTake(stream) ? tell(stream) : undefined
+      const written = hasRoom(stream) ? tell(stream) : undefined
       if (written === undefined) this.#behind.add(stream)
       else {
         stream.position = last
@@ -218,7 +218,7 @@ export class Streams {
   }
 
   /** The feed for the next changes: the previous one for changes committed before the models were replaced. */
-  #teller(): { feed: Served; until: number } {
+  #teller(): { feed: RenderedFeed; until: number } {
     if (this.#former && this.#told < this.#former.until) return this.#former
     this.#former = undefined
     return { feed: this.#feed, until: Number.MAX_SAFE_INTEGER }

@@ -6,13 +6,13 @@ interface Limits {
   perHolder: number
   total: number
   /** an entry that waited longer than this is rejected with `tooLong` */
-  patienceMs: number
+  timeoutMs: number
   tooLong: string
 }
 
 interface Waiting {
   weight: number
-  enter(): void
+  acquire(): void
 }
 
 /** Limits the weight of concurrent work per holder and in total. Further entries wait; holders take turns. */
@@ -33,11 +33,11 @@ export class FairLimiter {
 
   /** Resolves, once there is room, with a function that leaves again; calling that more than once is harmless. */
   enter(holder: string, weight = 1): Promise<() => void> {
-    const { patienceMs, tooLong } = this.#limits
+    const { timeoutMs, tooLong } = this.#limits
     return new Promise((resolve, reject) => {
       const waiting: Waiting = {
         weight,
-        enter: () => {
+        acquire: () => {
           clearTimeout(timer)
           resolve(this.#enter(holder, weight))
         },
@@ -45,7 +45,7 @@ export class FairLimiter {
       const giveUp = () => {
         if (this.#waiting.remove(holder, waiting)) reject(unavailable(tooLong))
       }
-      const timer = setTimeout(giveUp, patienceMs).unref()
+      const timer = setTimeout(giveUp, timeoutMs).unref()
       this.#waiting.add(holder, waiting)
       this.#serve()
     })
@@ -76,6 +76,6 @@ export class FairLimiter {
       const own = this.#inside.get(holder)
       return (!own || own.weight + weight <= perHolder) && (this.#total === 0 || this.#total + weight <= total)
     }
-    for (let next = this.#waiting.next(fits); next; next = this.#waiting.next(fits)) next.enter()
+    for (let next = this.#waiting.next(fits); next; next = this.#waiting.next(fits)) next.acquire()
   }
 }

@@ -7,7 +7,7 @@ export class FairQueue<Item> {
     return this.#size
   }
 
-  lengthOf(name: string): number {
+  queueLength(name: string): number {
     return this.#lines.get(name)?.length ?? 0
   }
 

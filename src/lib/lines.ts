@@ -1,5 +1,5 @@
 /** A line exceeds the limit. */
-export class TooLong extends Error {}
+export class LineTooLongError extends Error {}
 
 /**
  * Splits a text that arrives in pieces into lines, without their line feeds. Only a line feed ends a line: other
@@ -12,7 +12,7 @@ export async function* splitLines(pieces: AsyncIterable<string>, longest = Numbe
     let start = 0
     for (let end = piece.indexOf('\n'); end >= 0; end = piece.indexOf('\n', start)) {
       begun.push(piece.slice(start, end))
-      if (length + end - start > longest) throw new TooLong('is too long')
+      if (length + end - start > longest) throw new LineTooLongError('is too long')
       yield begun.join('')
       begun = []
       length = 0
@@ -20,7 +20,7 @@ export async function* splitLines(pieces: AsyncIterable<string>, longest = Numbe
     }
     begun.push(piece.slice(start))
     length += piece.length - start
-    if (length > longest) throw new TooLong('is too long')
+    if (length > longest) throw new LineTooLongError('is too long')
   }
   yield begun.join('')
 }

@@ -11,7 +11,7 @@ export class Memo<Value> {
   }
 
   /** The cached value of a key; if there is none, computes and caches it. */
-  of(key: string, workOut: (key: string) => Value): Value {
+  getOrCompute(key: string, workOut: (key: string) => Value): Value {
     return this.#known.get(key) ?? this.keep(key, workOut(key))
   }
 

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto'
 const FIRST_SIZE = 1024
 
 /** Set of texts with the place of their first occurrence. A slot takes 12 bytes, so millions of texts fit in memory. */
-export class Seen {
+export class SeenTexts {
   #high = new Uint32Array(FIRST_SIZE)
   #low = new Uint32Array(FIRST_SIZE)
   /** 0 in an empty slot */

@@ -47,7 +47,7 @@ export const forbidden = (model: Model, operation: Operation) =>
 const EVERYBODY = 'everybody logged in'
 
 /** The roles that may perform an operation, as text for people. */
-export function whoMay(model: Model, operation: Operation): string {
+export function describeAccess(model: Model, operation: Operation): string {
   const names = model.access[operation].map(({ role, own }) => {
     const who = role === '*' ? EVERYBODY : role
     return own && operation !== 'create' ? `${who} (own records)` : who

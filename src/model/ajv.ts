@@ -157,16 +157,16 @@ export function canonicalKey(value: unknown): string {
 }
 
 /** A schema whose validation reports a bounded number of faults, whatever is sent. */
-export function withinBounds(schema: JsonSchema): JsonSchema {
+export function boundFaults(schema: JsonSchema): JsonSchema {
   const { additionalProperties, properties, items, ...rest } = schema
   return {
     ...rest,
     ...(additionalProperties === false ? { onlyKnown: true } : { additionalProperties: additionalProperties ?? true }),
     ...(properties !== undefined && {
       properties: Object.fromEntries(
-        Object.entries(properties as Record<string, JsonSchema>).map(([name, inner]) => [name, withinBounds(inner)]),
+        Object.entries(properties as Record<string, JsonSchema>).map(([name, inner]) => [name, boundFaults(inner)]),
       ),
     }),
-    ...(items !== undefined && { items: withinBounds(items as JsonSchema) }),
+    ...(items !== undefined && { items: boundFaults(items as JsonSchema) }),
   }
 }

@@ -1,6 +1,6 @@
 import type { ValidateFunction } from 'ajv'
 import { canonicalKey, isStorableText, newAjv } from './ajv.ts'
-import type { Complaint } from './file.ts'
+import type { FileFault } from './file.ts'
 import type { JsonSchema } from './model.ts'
 
 const ajv = newAjv({ useDefaults: false })
@@ -18,8 +18,8 @@ const KEYWORDS_OF: Record<string, readonly string[]> = {
 }
 
 /** Checks the schema of a value at any depth: keywords must fit its type, `enum` and `default` must keep its rules. */
-export function checkValue(schema: JsonSchema, pointer: string): Complaint[] {
-  const complaints: Complaint[] = []
+export function checkValue(schema: JsonSchema, pointer: string): FileFault[] {
+  const complaints: FileFault[] = []
   const type = schema.type as string | undefined
   for (const [owner, keywords] of Object.entries(KEYWORDS_OF)) {
     for (const keyword of keywords) {
@@ -60,7 +60,7 @@ function isStorable(value: unknown): boolean {
   return typeof value !== 'object' || value === null || Object.values(value).every(isStorable)
 }
 
-function compile(schema: JsonSchema, pointer: string, complaints: Complaint[]): ValidateFunction | undefined {
+function compile(schema: JsonSchema, pointer: string, complaints: FileFault[]): ValidateFunction | undefined {
   if (typeof schema.pattern === 'string') {
     try {
       new RegExp(schema.pattern, 'u')
@@ -84,6 +84,6 @@ function compile(schema: JsonSchema, pointer: string, complaints: Complaint[]): 
   return check
 }
 
-function uniqueByPointer(complaints: Complaint[]): Complaint[] {
+function uniqueByPointer(complaints: FileFault[]): FileFault[] {
   return [...new Map(complaints.map((complaint) => [complaint.pointer, complaint])).values()]
 }

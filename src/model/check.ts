@@ -1,6 +1,6 @@
 import { didYouMean } from '../lib/nearest.ts'
 import { checkValue } from './check-value.ts'
-import type { Complaint, FieldFile, ModelFile } from './file.ts'
+import type { FieldFile, FileFault, ModelFile } from './file.ts'
 import { AUDIT_FIELDS } from './model.ts'
 import { FIND_PARAMETERS } from './names.ts'
 import { parseTemplate, templateFields } from './template.ts'
@@ -11,7 +11,7 @@ const MAX_NAME = 64
 const MAX_FIELDS = 1000
 
 /** Checks what the meta-schema cannot: names, keywords that do not fit, defaults, templates, lists of fields. */
-export function checkFields(model: ModelFile): Complaint[] {
+export function checkFields(model: ModelFile): FileFault[] {
   const names = Object.keys(model.properties)
   const listable = [...names, ...(model.audit === false ? [] : AUDIT_FIELDS.map((field) => field.name))]
   return [
@@ -29,7 +29,7 @@ export function checkFields(model: ModelFile): Complaint[] {
   ]
 }
 
-function checkNames(names: string[], audit: boolean): Complaint[] {
+function checkNames(names: string[], audit: boolean): FileFault[] {
   const taken = new Map([
     ['id', 'id'],
     ['version', 'version'],
@@ -54,7 +54,7 @@ function checkNames(names: string[], audit: boolean): Complaint[] {
 }
 
 /** `renamedFrom` must name a field that no longer exists, and only one field may name it. */
-function checkRenames({ properties, audit }: ModelFile): Complaint[] {
+function checkRenames({ properties, audit }: ModelFile): FileFault[] {
   const taken = new Set(['id', 'version', ...Object.keys(properties).map((name) => name.toLowerCase())])
   if (audit !== false) for (const { name } of AUDIT_FIELDS) taken.add(name.toLowerCase())
   const heirs = new Map<string, string>()
@@ -71,7 +71,7 @@ function checkRenames({ properties, audit }: ModelFile): Complaint[] {
   })
 }
 
-function checkField(name: string, field: FieldFile, model: ModelFile): Complaint[] {
+function checkField(name: string, field: FieldFile, model: ModelFile): FileFault[] {
   const complain = (keyword: string, message: string) => [{ pointer: `/properties/${name}/${keyword}`, message }]
   if (field.unique && !isScalarType(field)) return complain('unique', 'needs a field of a simple type.')
   if (field.index && !isScalarType(field)) return complain('index', 'needs a field of a simple type.')
@@ -103,9 +103,9 @@ function checkField(name: string, field: FieldFile, model: ModelFile): Complaint
   })
 }
 
-type Complain = (keyword: string, message: string) => Complaint[]
+type Complain = (keyword: string, message: string) => FileFault[]
 
-function checkReferenceField(field: FieldFile, complain: Complain, required: boolean): Complaint[] {
+function checkReferenceField(field: FieldFile, complain: Complain, required: boolean): FileFault[] {
   if (field.type !== 'integer') return complain('type', 'of a reference must be integer: it holds an id.')
   if (field.computed !== undefined) return complain('reference', 'cannot be computed.')
   if (field.default !== undefined) return complain('default', 'would refer to a record that may not exist.')
@@ -116,7 +116,7 @@ function checkReferenceField(field: FieldFile, complain: Complain, required: boo
 }
 
 /** Checks lists of field names: each field must exist and suit the list. */
-function checkLists(model: ModelFile, listable: string[]): Complaint[] {
+function checkLists(model: ModelFile, listable: string[]): FileFault[] {
   const shown = listable.filter((name) => !model.properties[name]?.writeOnly)
   const stored = Object.keys(model.properties).filter((name) => model.properties[name]?.computed === undefined)
   const simple = listable.filter((name) => !model.properties[name] || isScalarType(model.properties[name]))
@@ -148,7 +148,7 @@ function checkLists(model: ModelFile, listable: string[]): Complaint[] {
 }
 
 /** `where: "own"` needs the audit field `createdBy`, which tells the owner. */
-function checkAccess({ access = {}, audit }: ModelFile): Complaint[] {
+function checkAccess({ access = {}, audit }: ModelFile): FileFault[] {
   if (audit !== false) return []
   return Object.entries(access).flatMap(([operation, entries]) =>
     entries.flatMap((entry, index) =>

@@ -10,7 +10,7 @@ export interface Fault {
 }
 
 /** A fault without its file. */
-export type Complaint = Omit<Fault, 'file'>
+export type FileFault = Omit<Fault, 'file'>
 
 /** The content of a model file, not validated yet. */
 export interface RawModel {

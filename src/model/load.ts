@@ -51,7 +51,7 @@ export async function loadModels(folder: string): Promise<Model[]> {
 }
 
 /** Retries once after SECOND_LOOK_MS if there are faults: a file that is just being written looks faulty. */
-export async function loadModelsPatiently(folder: string): Promise<Model[]> {
+export async function loadModelsWithRetry(folder: string): Promise<Model[]> {
   try {
     return await loadModels(folder)
   } catch {
@@ -75,12 +75,12 @@ const isModelFile = (name: string) => EXTENSIONS.includes(extname(name)) && !nam
 const HARMLESS = /^[.#]|~$|\.(?:md|txt|bak|orig|rej|tmp|sw[a-p]|lock)$|^(?:4913|LICENSE)$/i
 
 /** Names of files in a models folder that are ignored, although they may have been meant as models. */
-export async function passedOver(folder: string): Promise<string[]> {
+export async function ignoredFiles(folder: string): Promise<string[]> {
   const names = await readdir(folder).catch(() => [])
   return names.filter((name) => !isModelFile(name) && !HARMLESS.test(name)).sort()
 }
 
-export const explainPassedOver = (name: string) =>
+export const explainIgnored = (name: string) =>
   `${name} is passed over: a model is a .json, .ts or .js file right in this folder.`
 
 function nameClashes(files: string[]): Fault[] {

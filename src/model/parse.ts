@@ -2,7 +2,7 @@ import type { ErrorObject } from 'ajv'
 import { didYouMean } from '../lib/nearest.ts'
 import { newAjv } from './ajv.ts'
 import { checkFields } from './check.ts'
-import type { Complaint, Fault, FieldFile, ModelFile, RawModel } from './file.ts'
+import type { Fault, FieldFile, FileFault, ModelFile, RawModel } from './file.ts'
 import metaSchema from './model.schema.json' with { type: 'json' }
 import { AUDIT_FIELDS, type Field, isScalar, type Model } from './model.ts'
 import { parseTemplate } from './template.ts'
@@ -39,7 +39,7 @@ export function parseModel({ file, name, hash, raw }: RawModel): Model | Fault[]
 }
 
 /** The part of a file that conforms to the meta-schema, for further checks. Faulty fields count as strings. */
-function withoutFaults(raw: unknown, faults: Complaint[]): ModelFile {
+function withoutFaults(raw: unknown, faults: FileFault[]): ModelFile {
   const at = (pointer: string) =>
     faults.some((fault) => fault.pointer === pointer || fault.pointer.startsWith(`${pointer}/`))
   if (faults.some(({ pointer }) => pointer === '' || pointer === '/properties')) return { properties: {} }
@@ -116,7 +116,7 @@ function mergeLiteralUnions(value: unknown): unknown {
 }
 
 /** Explains an error of the meta-schema to the author of the file. */
-function describe({ keyword, instancePath, params, message, parentSchema }: ErrorObject): Complaint {
+function describe({ keyword, instancePath, params, message, parentSchema }: ErrorObject): FileFault {
   if (keyword === 'additionalProperties') {
     const name = params.additionalProperty as string
     const known = Object.keys((parentSchema as { properties: object }).properties)

@@ -6,7 +6,7 @@ import { exampleData, exampleRecord } from './examples.ts'
 /** Names and schemas of the models' records in the OpenAPI document, for generated clients. */
 
 /** A reference to a component; `documentPieces` turns it into a `$ref`. */
-export const component = (name: string): JsonSchema => ({ 'x-component': name })
+export const componentRef = (name: string): JsonSchema => ({ 'x-component': name })
 
 /** Names of the service's own components, which models must not use. */
 export const OWN_COMPONENTS = [
@@ -130,7 +130,7 @@ function returnedReference(reference: Reference, required: boolean, models: Mode
   return {
     description: `The id of a ${reference.model}, or with "expand" the record.`,
     // An expanded record has the same fields as one in a list.
-    anyOf: [id, component(componentsNamed(names.get(reference.model) as string).row)],
+    anyOf: [id, componentRef(componentsNamed(names.get(reference.model) as string).row)],
   }
 }
 
@@ -183,7 +183,7 @@ export const STUB = {
 } satisfies Record<string, JsonSchema>
 
 /** Whether some role may write records of a model but not read all of them: its users get a `Stub` then. */
-export function mayBeUnread({ access }: Model): boolean {
+export function canReturnStub({ access }: Model): boolean {
   const readers = access.read.filter(({ own }) => !own).map(({ role }) => role)
   if (readers.includes('*')) return false
   return [...access.create, ...access.update].some(({ role }) => role !== 'admin' && !readers.includes(role))

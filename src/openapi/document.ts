@@ -10,7 +10,10 @@ const OURS = ['storable']
 const DATA = ['default', 'enum', 'const', 'examples', 'example']
 
 /** Marks a schema as a component: the document contains it once, and refers to it by name. */
-export const named = <Schema extends object>(name: string, schema: Schema): Schema => ({ ...schema, 'x-name': name })
+export const component = <Schema extends object>(name: string, schema: Schema): Schema => ({
+  ...schema,
+  'x-name': name,
+})
 
 /**
  * The document's text in pieces. With many models it has megabytes, so the caller can yield to the event loop between
@@ -30,13 +33,13 @@ export function* documentPieces(
       route.method.toLowerCase(),
       createOperation(route),
     ])
-    yield `${comma}${JSON.stringify(path)}:${JSON.stringify(referring(Object.fromEntries(operations), schemas))}`
+    yield `${comma}${JSON.stringify(path)}:${JSON.stringify(replaceByRefs(Object.fromEntries(operations), schemas))}`
     comma = ','
   }
   yield `},"components":${JSON.stringify(own).slice(0, -1)},"schemas":{`
   comma = ''
   for (const some of components) {
-    const described = JSON.stringify(mapValues(some, (schema) => referring(schema, schemas))).slice(1, -1)
+    const described = JSON.stringify(mapValues(some, (schema) => replaceByRefs(schema, schemas))).slice(1, -1)
     if (described !== '') yield comma + described
     comma = ','
   }
@@ -45,8 +48,8 @@ export function* documentPieces(
 }
 
 /** Replaces named schemas by references, at any depth, and adds them to `schemas`. Leaves out the keywords in OURS. */
-function referring(value: unknown, schemas: Record<string, unknown>): unknown {
-  if (Array.isArray(value)) return value.map((item) => referring(item, schemas))
+function replaceByRefs(value: unknown, schemas: Record<string, unknown>): unknown {
+  if (Array.isArray(value)) return value.map((item) => replaceByRefs(item, schemas))
   if (typeof value !== 'object' || value === null) return value
   const { 'x-component': component, 'x-name': name, ...others } = value as Record<string, unknown>
   const entries = Object.entries(others).filter(([key, inner]) => !OURS.includes(key) && inner !== undefined)
@@ -55,10 +58,10 @@ function referring(value: unknown, schemas: Record<string, unknown>): unknown {
       if (DATA.includes(key)) return [key, inner]
       // TypeBox writes records as `patternProperties`; `additionalProperties` is the usual form.
       if (key === 'patternProperties')
-        return ['additionalProperties', referring(Object.values(inner as object)[0], schemas)]
+        return ['additionalProperties', replaceByRefs(Object.values(inner as object)[0], schemas)]
       // The keys of `properties` are field names, which may equal keywords, so they are not filtered.
-      const each = (properties: object) => mapValues({ ...properties }, (one) => referring(one, schemas))
-      return [key, key === 'properties' ? each(inner as object) : referring(inner, schemas)]
+      const each = (properties: object) => mapValues({ ...properties }, (one) => replaceByRefs(one, schemas))
+      return [key, key === 'properties' ? each(inner as object) : replaceByRefs(inner, schemas)]
     }),
   )
   if (component !== undefined) return { ...plain, $ref: `#/components/schemas/${component}` }

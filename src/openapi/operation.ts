@@ -1,12 +1,12 @@
 import { FailureSchema, failure } from '../envelope.ts'
 import { CODES, type Code, Failure } from '../errors.ts'
 import type { JsonSchema } from '../model/model.ts'
-import type { Described } from './schemas.ts'
+import type { RouteDocs } from './schemas.ts'
 
 /** Describes one route, using the schemas that it validates and serialises with. */
 
 /** A code with its usual HTTP status, or with another one. */
-export type Answerable = Code | { code: Code; http: number }
+export type DocumentedFailure = Code | { code: Code; http: number }
 
 /** The parts of a route that are described. */
 export interface Route {
@@ -18,8 +18,8 @@ export interface Route {
   }
   /** whether it needs no session */
   isPublic: boolean
-  failures: Answerable[]
-  described?: Described | undefined
+  failures: DocumentedFailure[]
+  described?: RouteDocs | undefined
 }
 
 export type OpenApiOperation = Record<string, unknown>
@@ -73,7 +73,7 @@ function parametersIn(place: 'path' | 'header' | 'query', schema: unknown): obje
 }
 
 /** One response per HTTP status, with an example of each of its codes. */
-function failureResponses(failures: Answerable[]): Record<string, object> {
+function failureResponses(failures: DocumentedFailure[]): Record<string, object> {
   const all = failures.map((one) => (typeof one === 'string' ? { code: one, http: CODES[one].http } : one))
   const value = (code: Code) => failure(new Failure(code, 'One sentence that says what to do.'), REQUEST_ID)
   return Object.fromEntries(

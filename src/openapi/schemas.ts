@@ -1,7 +1,7 @@
 import { type TProperties, type TSchema, Type } from '@sinclair/typebox'
 import { MergedSchema, PageSchema, SuccessSchema } from '../envelope.ts'
 import { type Field, type JsonSchema, type Model, visibleFields } from '../model/model.ts'
-import { component, componentsNamed, mayBeUnread } from './components.ts'
+import { canReturnStub, componentRef, componentsNamed } from './components.ts'
 
 /** Schema for serialising records. All fields are optional, because `fields` selects them. */
 export function rowSchema(model: Model): TSchema {
@@ -18,7 +18,7 @@ function serialised({ reference, type }: Field): JsonSchema {
 }
 
 /** Body and answer of a route in the document. */
-export interface Described {
+export interface RouteDocs {
   body?: JsonSchema
   /** content of a body that is not JSON, by media type */
   content?: object
@@ -33,19 +33,19 @@ const Merge = Type.Optional(
   Type.Boolean({ description: 'Apply the change also if others have changed other fields meanwhile.' }),
 )
 
-export function describedRoutes(model: Model, names: Map<string, string>) {
+export function routeDocs(model: Model, names: Map<string, string>) {
   const { record, row, create, update } = componentsNamed(names.get(model.name) as string)
-  const page = PageSchema(Type.Unsafe(component(row)))
-  const one = SuccessSchema(Type.Unsafe(component(record)))
+  const page = PageSchema(Type.Unsafe(componentRef(row)))
+  const one = SuccessSchema(Type.Unsafe(componentRef(record)))
   const written = Type.Unsafe(
-    mayBeUnread(model) ? { anyOf: [component(record), component('Stub')] } : component(record),
+    canReturnStub(model) ? { anyOf: [componentRef(record), componentRef('Stub')] } : componentRef(record),
   )
   const data = (name: string, more: TProperties = {}) =>
-    Type.Object({ data: Type.Unsafe(component(name)), ...more }, { additionalProperties: false })
+    Type.Object({ data: Type.Unsafe(componentRef(name)), ...more }, { additionalProperties: false })
   return {
     find: { answer: page },
     read: { answer: one, unchanged: true },
     create: { body: data(create), answer: SuccessSchema(written) },
     update: { body: data(update, { merge: Merge }), answer: MergedSchema(written), written: SuccessSchema(written) },
-  } satisfies Record<string, Described>
+  } satisfies Record<string, RouteDocs>
 }

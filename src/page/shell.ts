@@ -2,18 +2,18 @@ import { useSignal } from '@preact/signals'
 import { h } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { place, to } from './basics/address.ts'
-import { ask, isReachable } from './basics/api.ts'
+import { isReachable, request } from './basics/api.ts'
 import { followChanges } from './basics/feed.ts'
 import { classes, html } from './basics/html.ts'
 import { useLoaded } from './basics/loading.ts'
 import { modelNamed, modelNames } from './basics/models.ts'
-import { isAdmin, isAway, loggedOut, person } from './basics/session.ts'
+import { hasSessionEnded, isAdmin, loggedOut, person } from './basics/session.ts'
 import { useKeys } from './basics/use-keys.ts'
 import { chooseZone, zone, zones } from './basics/zone.ts'
 import { Palette } from './palette/palette.ts'
 import { bringTheRest, later } from './parts/later.ts'
 import { Menu } from './parts/menu.ts'
-import { complain, Notices } from './parts/notices.ts'
+import { Notices, notifyError } from './parts/notices.ts'
 import { Login } from './places/login.ts'
 import { Place } from './places/place.ts'
 
@@ -76,7 +76,7 @@ function Inside() {
     h(Notices, null),
     over.value === 'palette' && h(Palette, { onClose: close }),
     over.value === 'keys' && h(Keys, { onClose: close }),
-    isAway.value && h(Login, { title: 'Your session has ended', isOver: true }),
+    hasSessionEnded.value && h(Login, { title: 'Your session has ended', isOver: true }),
   )
 }
 
@@ -108,9 +108,9 @@ function toMain(event: Event): void {
 
 async function logOut(): Promise<void> {
   try {
-    await ask('GET', '/logout')
+    await request('GET', '/logout')
     loggedOut()
   } catch (error) {
-    complain(error)
+    notifyError(error)
   }
 }

@@ -34,7 +34,7 @@ export async function guardAttempts<Result>(
 }
 
 /** Step that deletes all failures of a user, from any address; part of a larger unit. */
-export const forgive = (db: Database, username: string): Step =>
+export const clearAttempts = (db: Database, username: string): Step =>
   db.deleteFrom(ATTEMPTS).where('username', '=', username.toLowerCase()).compile()
 
 /** Ignores rows from far in the future, written while the clock was wrong: they would lock the user out until then. */

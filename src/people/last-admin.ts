@@ -7,7 +7,7 @@ const ADMINS = `SELECT count(*) AS admins FROM dossier_users
   WHERE enabled = 1 AND password <> '' AND replace(roles, '"admin"', '') <> roles`
 
 /** Runs a unit, and rolls it back if no admin who can log in would be left. Returns the row of its first step. */
-export async function keepingAnAdmin(storage: Pick<Storage, 'write'>, missed: Failure, [first, ...others]: Step[]) {
+export async function writeKeepingAdmin(storage: Pick<Storage, 'write'>, missed: Failure, [first, ...others]: Step[]) {
   const steps: Step[] = [
     { sql: ADMINS, parameters: [] },
     { ...(first as Step), must: true },

@@ -9,7 +9,7 @@ export interface LoginSource {
 }
 
 /** Trusted origin: a user who is logged in, or the command line. */
-export const KNOWN: LoginSource = { address: '', isKnown: true }
+export const TRUSTED_SOURCE: LoginSource = { address: '', isKnown: true }
 
 /** Longest queues: of known origins, of unknown ones, and per address among the unknown. */
 const MAX_KNOWN = 200
@@ -45,7 +45,7 @@ export class PasswordQueue {
   #wait(holder: string, isKnown: boolean): Promise<void> {
     const queue = isKnown ? this.#known : this.#unknown
     const isFull = queue.size >= (isKnown ? MAX_KNOWN : MAX_UNKNOWN)
-    if (isFull || (!isKnown && queue.lengthOf(holder) >= MAX_PER_ADDRESS))
+    if (isFull || (!isKnown && queue.queueLength(holder) >= MAX_PER_ADDRESS))
       throw unavailable('Too many people are logging in right now. Try again in a few seconds.', 5)
     return new Promise((resolve) => queue.add(holder, resolve))
   }

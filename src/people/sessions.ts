@@ -53,7 +53,7 @@ type Done<Result = never> = (error: unknown, result?: Result) => void
 const keys = new Memo<string>(10_000)
 
 /** Key of a session in the database, a hash: a reader of the database cannot use it as a cookie. */
-export const sessionKey = (sessionId: string) => keys.of(sessionId, (id) => hash('sha256', id))
+export const sessionKey = (sessionId: string) => keys.getOrCompute(sessionId, (id) => hash('sha256', id))
 
 const LOOK_UP = `
   SELECT u.username, u.roles, s."createdOn", s."lastSeen" FROM dossier_sessions s JOIN dossier_users u ON u.username = s.username

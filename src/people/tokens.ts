@@ -2,7 +2,7 @@ import { createHmac, hash, randomBytes } from 'node:crypto'
 import { Failure } from '../errors.ts'
 import type { User } from '../model/access.ts'
 import type { Database, MaybePromise, Row, Step, Storage } from '../storage/storage.ts'
-import { refuseFaults } from './rules.ts'
+import { throwIfInvalid } from './rules.ts'
 import { noSuchUser } from './users.ts'
 import { writeOrExplain } from './write-or-explain.ts'
 
@@ -49,7 +49,7 @@ const hashToken = (token: string) => hash('sha256', token)
  * Creates a token, which is shown only in this answer. It is derived from a random number and the service's secret, so
  * a retry with the same idempotency key gets it again, although only its hash is stored.
  */
-export async function makeToken(
+export async function createToken(
   storage: Pick<Storage, 'db' | 'write'>,
   secret: string,
   username: string,
@@ -58,7 +58,7 @@ export async function makeToken(
   checkRules({ name, days })
   const now = Date.now()
   const drawn = randomBytes(32).toString('base64url')
-  const selectToken = (number: string) =>
+  const deriveToken = (number: string) =>
     PREFIX + createHmac('sha256', secret).update(`token ${number}`).digest('base64url')
   const sweep: Step = { sql: `DELETE FROM ${TOKENS} WHERE username = ? AND expires <= ?`, parameters: [username, now] }
   const insert: Step = {
@@ -67,7 +67,7 @@ export async function makeToken(
       WHERE username = ? AND (SELECT count(*) FROM ${TOKENS} AS other WHERE other.username = dossier_users.username) < ?
       RETURNING ${VIEW}, ? AS drawn`,
     parameters: [
-      hashToken(selectToken(drawn)),
+      hashToken(deriveToken(drawn)),
       name,
       readOnly ? 1 : 0,
       now,
@@ -86,12 +86,12 @@ export async function makeToken(
         .select('username')
         .where('username', '=', username)
         .executeTakeFirst()
-      if (isThere) refuseFaults({ name: `is one too many: there are ${MAX_TOKENS} already. End some of them` })
+      if (isThere) throwIfInvalid({ name: `is one too many: there are ${MAX_TOKENS} already. End some of them` })
       return noSuchUser(username)
     },
   )
   const made = rows[1]?.[0] as Row
-  return { ...toView(made), token: selectToken(made.drawn as string) }
+  return { ...toView(made), token: deriveToken(made.drawn as string) }
 }
 
 export async function listTokens(db: Database, username: string): Promise<TokenView[]> {
@@ -99,7 +99,7 @@ export async function listTokens(db: Database, username: string): Promise<TokenV
   return rows.map(toView)
 }
 
-export async function endToken(storage: Pick<Storage, 'write'>, username: string, id: number): Promise<number> {
+export async function deleteToken(storage: Pick<Storage, 'write'>, username: string, id: number): Promise<number> {
   const end = { sql: `DELETE FROM ${TOKENS} WHERE username = ? AND id = ? RETURNING id`, parameters: [username, id] }
   await writeOrExplain(
     () => storage.write({ steps: [{ ...end, must: true }] }),
@@ -182,5 +182,5 @@ function checkRules({ name, days }: { name: string; days: number }): void {
   const errors: Record<string, string> = {}
   if (name.length < 1 || name.length > LONGEST_NAME) errors.name = `must have 1 to ${LONGEST_NAME} characters`
   if (!Number.isInteger(days) || days < 1 || days > MAX_DAYS) errors.days = `must be 1 to ${MAX_DAYS}`
-  refuseFaults(errors)
+  throwIfInvalid(errors)
 }

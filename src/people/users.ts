@@ -3,10 +3,10 @@ import { Failure } from '../errors.ts'
 import { addressGroup } from '../lib/address-group.ts'
 import type { User } from '../model/access.ts'
 import type { Database, Storage } from '../storage/storage.ts'
-import { forgive } from './attempts.ts'
-import { keepingAnAdmin } from './last-admin.ts'
+import { clearAttempts } from './attempts.ts'
+import { writeKeepingAdmin } from './last-admin.ts'
 import { checkPassword, hashPassword } from './password.ts'
-import { refuseFaults } from './rules.ts'
+import { throwIfInvalid } from './rules.ts'
 import { endSessions } from './sessions.ts'
 import { writeOrExplain } from './write-or-explain.ts'
 
@@ -40,7 +40,7 @@ const MIN_PASSWORD = 10
 const MAX_PASSWORD = 1024
 
 /** A user whose password was just verified; `proof` is its hash. */
-export interface Proven {
+export interface VerifiedLogin {
   user: User
   proof: string
 }
@@ -51,7 +51,7 @@ export async function authenticate(
   username: string,
   password: string,
   address: string,
-): Promise<Proven | undefined> {
+): Promise<VerifiedLogin | undefined> {
   const row = await db
     .selectFrom(USERS)
     .select(['username', 'password', 'roles', 'lastAddress'])
@@ -154,11 +154,11 @@ export async function changeUser(
     proof === undefined
       ? noSuchUser(username)
       : new Failure('LOGIN_INCORRECT', 'The password has been changed meanwhile.')
-  const changed = await keepingAnAdmin(storage, missed, [
+  const changed = await writeKeepingAdmin(storage, missed, [
     update.returning(ACCOUNT).compile(),
     ...(endsSessions ? [endSessions(db, username, kept)] : []),
     // A user who gets a new password has most likely failed too often with the old one.
-    ...(change.password === undefined ? [] : [forgive(db, username)]),
+    ...(change.password === undefined ? [] : [clearAttempts(db, username)]),
   ])
   return toAccount(changed)
 }
@@ -171,14 +171,14 @@ export async function removeUser(storage: Writable, username: string): Promise<s
     parameters: [username],
   }
   const forget = { sql: 'DELETE FROM dossier_keys WHERE username = ?', parameters: [username] }
-  const removed = await keepingAnAdmin(storage, noSuchUser(username), [remove, remember, forget])
+  const removed = await writeKeepingAdmin(storage, noSuchUser(username), [remove, remember, forget])
   return removed.username as string
 }
 
 /** Deletes the failed logins of a locked user. Returns the name as it is spelt. */
 export async function unlockUser(storage: Writable, username: string): Promise<string> {
   const look = storage.db.selectFrom(USERS).select('username').where('username', '=', username).compile()
-  const unlocked = await keepingAnAdmin(storage, noSuchUser(username), [look, forgive(storage.db, username)])
+  const unlocked = await writeKeepingAdmin(storage, noSuchUser(username), [look, clearAttempts(storage.db, username)])
   return unlocked.username as string
 }
 
@@ -207,5 +207,5 @@ function checkRules({ username, password, roles = [] }: { username: string } & U
   }
   const odd = roles.filter((role) => !new RegExp(ROLE).test(role))
   if (odd.length > 0) errors.roles = `must be 1 to 64 letters, digits, ".", "_" or "-" each: ${odd.join(', ')}`
-  refuseFaults(errors)
+  throwIfInvalid(errors)
 }

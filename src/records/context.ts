@@ -3,7 +3,7 @@ import type { Cursors } from '../requests/cursor.ts'
 import type { Row, Storage } from '../storage/storage.ts'
 import type { UserLimits } from './user-limits.ts'
 
-export type Stored = Row & { id: number; version: number }
+export type StoredRecord = Row & { id: number; version: number }
 
 /** Dependencies and limits shared by the records of all models. */
 export interface RecordsContext {
@@ -16,7 +16,7 @@ export interface RecordsContext {
   /** time limit of an export */
   exportSeconds: number
   /** maximum length of a record in a request or an import file, in characters */
-  longestRecord: number
+  maxRecordLength: number
   /** Receives the index that would speed up a find; called once per query shape. */
   advise(advice: string): void
 }

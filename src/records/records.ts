@@ -10,7 +10,7 @@ import { rowDecoder } from '../tables/columns.ts'
 import { is } from '../tables/condition.ts'
 import { requireCurrentShape } from '../tables/shape.ts'
 import type { Caller } from './caller.ts'
-import type { RecordsContext, Stored } from './context.ts'
+import type { RecordsContext, StoredRecord } from './context.ts'
 import { createExporter } from './export/export.ts'
 import { cachedStatements, placeholder } from './find/cached-statements.ts'
 import { expand, selectedColumns } from './find/expand.ts'
@@ -18,13 +18,13 @@ import { createFinder } from './find/find.ts'
 import { createDeletedReader } from './history/deleted.ts'
 import { createForgetter } from './history/forget.ts'
 import { createHistory } from './history/history.ts'
-import { createRestorer, type Restoring } from './history/restore.ts'
+import { createRestorer, type RestoreRequest } from './history/restore.ts'
 import { createImporter } from './import/import.ts'
-import type { Planned, Sought } from './planned.ts'
-import { createAnswers, type Merged } from './write/answers.ts'
+import type { PlannedWrite, WriteTarget } from './planned.ts'
+import { createAnswers, type MergeResult } from './write/answers.ts'
 import { createChanges } from './write/changes.ts'
 import { createConflictThrower } from './write/conflict.ts'
-import { type Checks, createChecks } from './write/validate.ts'
+import { createValidators, type Validators } from './write/validate.ts'
 import { createViolationChecks } from './write/violations.ts'
 
 interface Given {
@@ -38,9 +38,9 @@ interface Given {
  */
 export function createRecords(context: RecordsContext, model: Model) {
   const { storage, models } = context
-  const decode = rowDecoder(model) as (row: Row) => Stored
+  const decode = rowDecoder(model) as (row: Row) => StoredRecord
   const prepared = cachedStatements<Given>()
-  const checks: Checks = createChecks(model)
+  const checks: Validators = createValidators(model)
   const changes = createChanges(context, model)
   const violations = createViolationChecks(context, model)
   const journal = createJournal(storage, model)
@@ -51,7 +51,7 @@ export function createRecords(context: RecordsContext, model: Model) {
   const throwConflict = createConflictThrower({ model, journal, look, answers: { mayRead, asSeenBy } })
   const past = createHistory(context, model, journal, (id, user) => lookUp(id, reachFor(model, 'read', user)))
 
-  async function read(id: number, user: User, view: View): Promise<Stored> {
+  async function read(id: number, user: User, view: View): Promise<StoredRecord> {
     const record = await look(id, 'read', user, view)
     await expand({ storage, models, user }, model, [record], view.expand)
     return record
@@ -62,7 +62,7 @@ export function createRecords(context: RecordsContext, model: Model) {
    * batch will create.
    */
   const plan = {
-    async create(data: unknown, user: User, handed: Row = {}): Promise<Planned<Stored>> {
+    async create(data: unknown, user: User, handed: Row = {}): Promise<PlannedWrite<StoredRecord>> {
       checks.create(data)
       const sent = { ...data, ...handed }
       await violations.refuseUnreachable(sent, user)
@@ -70,7 +70,7 @@ export function createRecords(context: RecordsContext, model: Model) {
     },
 
     /** `data` contains the version that the client has read; fields that it omits keep their values. */
-    async update(id: number, data: unknown, user: User, handed: Row = {}): Promise<Planned<Stored>> {
+    async update(id: number, data: unknown, user: User, handed: Row = {}): Promise<PlannedWrite<StoredRecord>> {
       const { version, sent } = await checkUpdate(id, data, user, handed)
       return planned(changes.update(id, version, sent, user), user, sent, (rows) =>
         rows[0]?.[0] ? written(rows, user) : throwConflict(id, version, 'update', user, sent),
@@ -78,14 +78,14 @@ export function createRecords(context: RecordsContext, model: Model) {
     },
 
     /** Updates the current version if none of the sent fields has been changed since the version in `data`. */
-    async merge(id: number, data: unknown, user: User): Promise<Planned<Merged>> {
+    async merge(id: number, data: unknown, user: User): Promise<PlannedWrite<MergeResult>> {
       const { version, sent } = await checkUpdate(id, data, user)
       return planned(changes.merge(id, version, sent, user), user, sent, (rows) =>
         rows[1]?.[0] ? merged(rows, user) : throwConflict(id, version, 'update', user, sent),
       )
     },
 
-    async remove(id: number, version: number | undefined, user: User): Promise<Planned<number>> {
+    async remove(id: number, version: number | undefined, user: User): Promise<PlannedWrite<number>> {
       return planned(changes.remove(id, version, user), user, id, (rows) =>
         rows[0]?.[0] ? id : throwConflict(id, version, 'delete', user, {}),
       )
@@ -96,10 +96,10 @@ export function createRecords(context: RecordsContext, model: Model) {
     unit: Unit,
     user: User,
     written: Row | number,
-    settle: Planned<Result>['settle'],
-  ): Planned<Result> => ({
+    toResult: PlannedWrite<Result>['toResult'],
+  ): PlannedWrite<Result> => ({
     unit,
-    settle,
+    toResult,
     explain: (fault) => violations.explainViolation(fault, user, written),
   })
 
@@ -111,11 +111,11 @@ export function createRecords(context: RecordsContext, model: Model) {
   async function perform<Result>(
     caller: Caller,
     replay: (kept: StoredResult, caller: Caller) => Promise<Result>,
-    plan: () => MaybePromise<Planned<Result>>,
+    plan: () => MaybePromise<PlannedWrite<Result>>,
   ): Promise<Result> {
     const { idempotency } = caller
     if (idempotency?.stored) return replay(idempotency.stored, caller)
-    const { unit, settle, explain } = await plan()
+    const { unit, toResult, explain } = await plan()
     let rows: Row[][] = []
     try {
       rows = await writeIdempotent(storage, unit, idempotency)
@@ -123,11 +123,16 @@ export function createRecords(context: RecordsContext, model: Model) {
       if (!(error instanceof StorageFault)) throw error
       if (error.kind !== 'no-row') throw await explain(error)
     }
-    return idempotency?.stored ? replay(idempotency.stored, caller) : settle(rows)
+    return idempotency?.stored ? replay(idempotency.stored, caller) : toResult(rows)
   }
 
   /** Writes a unit whose last step returns the record. If that step found no row, `throwConflict` throws the reason. */
-  function carryOut(unit: Unit, caller: Caller, sent: Row, { id, version, operation }: Sought): Promise<Stored> {
+  function writeRecord(
+    unit: Unit,
+    caller: Caller,
+    sent: Row,
+    { id, version, operation }: WriteTarget,
+  ): Promise<StoredRecord> {
     const settle = (rows: Row[][]) =>
       rows.at(-1)?.[0] ? written(rows, caller) : throwConflict(id, version, operation, caller, sent)
     return perform(caller, replay.written, () => planned(unit, caller, sent, settle))
@@ -154,9 +159,9 @@ export function createRecords(context: RecordsContext, model: Model) {
     return { version, sent }
   }
 
-  async function look(id: number, operation: Operation, user: User, view: View): Promise<Stored> {
+  async function look(id: number, operation: Operation, user: User, view: View): Promise<StoredRecord> {
     const record = await lookUp(id, reachFor(model, operation, user), view)
-    if (!record) throw await past.notThere(id, user)
+    if (!record) throw await past.notFoundError(id, user)
     return record
   }
 
@@ -165,7 +170,7 @@ export function createRecords(context: RecordsContext, model: Model) {
     id: number,
     reach: Reach,
     { fields = shown, expand: paths }: View = WHOLE,
-  ): Promise<Stored | undefined> {
+  ): Promise<StoredRecord | undefined> {
     const statement = prepared(`${reach.scope} ${fields} ${paths}`, { id, reach }, () =>
       storage.db
         .selectFrom(tableName(model))
@@ -177,7 +182,7 @@ export function createRecords(context: RecordsContext, model: Model) {
     return row && decode(row)
   }
 
-  const restore = createRestorer({ context, model, violations, checks, changes, past, lookUp, carryOut })
+  const restore = createRestorer({ context, model, violations, checks, changes, past, lookUp, writeRecord })
 
   return {
     find: createFinder(context, model),
@@ -191,7 +196,7 @@ export function createRecords(context: RecordsContext, model: Model) {
       perform(caller, replay.merged, () => plan.merge(id, data, caller)),
     remove: (id: number, version: number | undefined, caller: Caller) =>
       perform(caller, replay.removed, () => plan.remove(id, version, caller)),
-    restore: (id: number, restoring: Restoring, caller: Caller) =>
+    restore: (id: number, restoring: RestoreRequest, caller: Caller) =>
       caller.idempotency?.stored ? replay.written(caller.idempotency.stored, caller) : restore(id, restoring, caller),
     history: past.history,
     version: past.version,

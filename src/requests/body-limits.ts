@@ -30,7 +30,7 @@ interface Arrival {
 /** Bounds the total memory of request bodies. A holder is a username, or an address group before the login. */
 export class BodyLimits {
   readonly #received: FairLimiter
-  readonly #processed = new FairLimiter({ ...PROCESSED, patienceMs: PATIENCE_MS, tooLong: TOO_MANY })
+  readonly #processed = new FairLimiter({ ...PROCESSED, timeoutMs: PATIENCE_MS, tooLong: TOO_MANY })
   /** oldest first */
   readonly #receiving = new Set<Arrival>()
   readonly #strangers = new Set<Arrival>()
@@ -41,7 +41,7 @@ export class BodyLimits {
     this.#received = new FairLimiter({
       perHolder: Math.max(MAX_RECEIVED.user, bodyLimit),
       total: Math.max(MAX_RECEIVED.total, LARGEST_AT_ONCE * bodyLimit),
-      patienceMs: PATIENCE_MS,
+      timeoutMs: PATIENCE_MS,
       tooLong: TOO_MANY,
     })
   }

@@ -1,19 +1,19 @@
 import { type TSchema, Type } from '@sinclair/typebox'
 import { FIND_PARAMETERS } from '../model/names.ts'
 import { type Parameters, parseParameters } from './parameters.ts'
-import { allowOnly, bad, type Context, type Query } from './query.ts'
+import { allowOnly, badRequest, type Context, type Query } from './query.ts'
 
 /** Parameters of exports and imports. */
 
-export const FORMATS = ['csv', 'ndjson'] as const
-export type Format = (typeof FORMATS)[number]
+export const BULK_FORMATS = ['csv', 'ndjson'] as const
+export type BulkFormat = (typeof BULK_FORMATS)[number]
 
 /** Cell delimiters, by their names in a query string. */
 const DELIMITERS: Record<string, string> = { ',': ',', ';': ';', '\t': '\t', comma: ',', semicolon: ';', tab: '\t' }
 
-const format = Type.Unsafe<Format>({
+const format = Type.Unsafe<BulkFormat>({
   type: 'string',
-  enum: [...FORMATS],
+  enum: [...BULK_FORMATS],
   description: 'Comma-separated values, or a line of JSON per record; csv if not given.',
 })
 const delimiter = Type.String({ description: 'Of csv: comma, semicolon or tab; comma if not given.' })
@@ -38,9 +38,9 @@ export const ImportParameters = Type.Partial(
   }),
 )
 
-export interface ExportAsked {
+export interface ExportOptions {
   query: Pick<Query, 'fields' | 'filter' | 'sort'>
-  format: Format
+  format: BulkFormat
   delimiter: string
   safe: boolean
 }
@@ -49,42 +49,42 @@ const OWN = ['format', 'delimiter', 'safe']
 const NOT_HERE = FIND_PARAMETERS.filter((name) => name !== 'sort' && name !== 'fields')
 
 /** The export's own parameters win: a field named `format` can still be filtered by `format[in]=…`. */
-export function exportIn(parameters: Parameters, context: Context): ExportAsked {
+export function parseExport(parameters: Parameters, context: Context): ExportOptions {
   const asked = Object.entries(parameters).filter(([name]) => !OWN.includes(name))
   for (const name of NOT_HERE)
-    if (name in parameters) throw bad(`There is no query parameter "${name}" here: an export has all records.`)
+    if (name in parameters) throw badRequest(`There is no query parameter "${name}" here: an export has all records.`)
   const query = parseParameters(Object.fromEntries(asked), context)
-  return { query, ...fileIn(parameters), safe: isAsked(parameters, 'safe') }
+  return { query, ...parseFileFormat(parameters), safe: isAsked(parameters, 'safe') }
 }
 
-export function importIn(parameters: Parameters) {
+export function parseImport(parameters: Parameters) {
   allowOnly(['format', 'delimiter', 'key', 'columns', 'dryRun'], parameters)
   const { key, columns } = parameters
-  if (key !== undefined && typeof key !== 'string') throw bad('The query parameter "key" must be given once.')
+  if (key !== undefined && typeof key !== 'string') throw badRequest('The query parameter "key" must be given once.')
   if (columns !== undefined && typeof columns !== 'string')
-    throw bad('The query parameter "columns" must be given once, as names separated by commas.')
-  const file = fileIn(parameters)
-  if (columns !== undefined && file.format !== 'csv') throw bad('"columns" is for format=csv.')
+    throw badRequest('The query parameter "columns" must be given once, as names separated by commas.')
+  const file = parseFileFormat(parameters)
+  if (columns !== undefined && file.format !== 'csv') throw badRequest('"columns" is for format=csv.')
   return { ...file, key, columns: columns?.split(','), dryRun: isAsked(parameters, 'dryRun') }
 }
 
 /** The format of a file, by its name. */
-export const formatOfFile = (name: string): Format => (/\.(?:ndjson|jsonl)$/i.test(name) ? 'ndjson' : 'csv')
+export const formatOfFile = (name: string): BulkFormat => (/\.(?:ndjson|jsonl)$/i.test(name) ? 'ndjson' : 'csv')
 
 /** Parses format and delimiter, from a query string or a command line. */
-export function fileIn({ format: named = 'csv', delimiter: asked = 'comma' }: Parameters): {
-  format: Format
+export function parseFileFormat({ format: named = 'csv', delimiter: asked = 'comma' }: Parameters): {
+  format: BulkFormat
   delimiter: string
 } {
-  const known = FORMATS.find((one) => one === named)
-  if (!known) throw bad(`"format" must be one of ${FORMATS.join(', ')}.`)
+  const known = BULK_FORMATS.find((one) => one === named)
+  if (!known) throw badRequest(`"format" must be one of ${BULK_FORMATS.join(', ')}.`)
   const between = Object.hasOwn(DELIMITERS, String(asked)) ? DELIMITERS[String(asked)] : undefined
-  if (between === undefined) throw bad('"delimiter" must be comma, semicolon or tab.')
+  if (between === undefined) throw badRequest('"delimiter" must be comma, semicolon or tab.')
   return { format: known, delimiter: between }
 }
 
 function isAsked(parameters: Parameters, name: string): boolean {
   const value = parameters[name] ?? 'false'
-  if (value !== 'true' && value !== 'false') throw bad(`The query parameter "${name}" must be true or false.`)
+  if (value !== 'true' && value !== 'false') throw badRequest(`The query parameter "${name}" must be true or false.`)
   return value === 'true'
 }

@@ -1,10 +1,10 @@
 import type { Field } from '../model/model.ts'
-import type { Asked } from './operators.ts'
-import { bad, type Filter, likePattern, MAX_VALUES } from './query.ts'
+import type { OperatorUse } from './operators.ts'
+import { badRequest, type Filter, likePattern, MAX_VALUES } from './query.ts'
 import { type Parsed, parseText, parseValue } from './values.ts'
 
 /** The unparsed right-hand side of a comparison: texts of a query string, or values of a JSON body. */
-export interface Given {
+export interface RawOperands {
   /** the place in the request, for error messages */
   where: string
   values: { name: string; value: unknown }[]
@@ -13,22 +13,27 @@ export interface Given {
 }
 
 /** Makes a filter of a field, an operator and values. Every error names the place in the request. */
-export function createComparison(through: Field[], field: Field, { operator, not }: Asked, given: Given): Filter {
+export function createComparison(
+  through: Field[],
+  field: Field,
+  { operator, not }: OperatorUse,
+  given: RawOperands,
+): Filter {
   const filter: Filter = { through, field, operator: operator.name, values: parseValues(operator.takes, field, given) }
   return not ? { not: filter } : filter
 }
 
-function parseValues(takes: Asked['operator']['takes'], field: Field, { where, values, isText }: Given) {
+function parseValues(takes: OperatorUse['operator']['takes'], field: Field, { where, values, isText }: RawOperands) {
   if (takes === 'none') return []
   if (field.type === 'array' || field.type === 'object')
-    throw bad(`${where}: "${field.name}" is an ${field.type}; it can only be asked whether it is set.`)
+    throw badRequest(`${where}: "${field.name}" is an ${field.type}; it can only be asked whether it is set.`)
   if (takes === 'many' && (values.length === 0 || values.length > MAX_VALUES))
-    throw bad(`${where} takes 1 to ${MAX_VALUES} values.`)
+    throw badRequest(`${where} takes 1 to ${MAX_VALUES} values.`)
   if (takes === 'pattern') return [parsePattern(where, field, values[0]?.value)]
   return values.map(({ name, value }) => {
     const parsed: Parsed = isText ? parseText(field, value as string) : parseValue(field, value)
     if ('value' in parsed) return parsed.value
-    throw bad(`${where}${name} must be ${parsed.wanted}${hintFor(value)}.`)
+    throw badRequest(`${where}${name} must be ${parsed.wanted}${hintFor(value)}.`)
   })
 }
 
@@ -41,7 +46,7 @@ function hintFor(value: unknown): string {
 }
 
 function parsePattern(where: string, field: Field, pattern: unknown): string {
-  if (field.type !== 'string') throw bad(`${where}: "like" is for texts, and "${field.name}" is not one.`)
-  if (typeof pattern !== 'string') throw bad(`${where}.value must be a text.`)
+  if (field.type !== 'string') throw badRequest(`${where}: "like" is for texts, and "${field.name}" is not one.`)
+  if (typeof pattern !== 'string') throw badRequest(`${where}.value must be a text.`)
   return likePattern(where, pattern)
 }

@@ -2,20 +2,21 @@ import { createHmac, hash, timingSafeEqual } from 'node:crypto'
 import { Memo } from '../lib/memo.ts'
 import type { Model } from '../model/model.ts'
 import type { SqlValue } from '../storage/storage.ts'
-import { bad, type SortKey } from './query.ts'
+import { badRequest, type SortKey } from './query.ts'
 
 /** The end of a page: sort values and id of its last record. */
 export interface Position {
-  values: (SqlValue | Long)[]
+  values: (SqlValue | HashedText)[]
   id: number
 }
 
 /** Hash in place of a text that is too long for a URL. The text itself is looked up by the record's id. */
-export interface Long {
+export interface HashedText {
   hash: string
 }
 
-export const isLong = (value: SqlValue | Long): value is Long => typeof value === 'object' && value !== null
+export const isHashed = (value: SqlValue | HashedText): value is HashedText =>
+  typeof value === 'object' && value !== null
 
 /** Number of cached cursors, and the longest cache key (model, order and position). */
 const MAX_CURSORS = 1000
@@ -37,7 +38,7 @@ export class Cursors {
       typeof value === 'string' && value.length > MAX_TEXT ? { hash: sha256(value) } : value,
     )
     const position = JSON.stringify([...short, id])
-    return this.#made.of(`${model.name} ${nameOfOrder(sort)} ${position}`, () => {
+    return this.#made.getOrCompute(`${model.name} ${nameOfOrder(sort)} ${position}`, () => {
       const payload = Buffer.from(position).toString('base64url')
       return `${payload}.${this.#sign(model, sort, payload)}`
     })
@@ -48,7 +49,9 @@ export class Cursors {
     const expected = Buffer.from(this.#sign(model, sort, payload))
     const given = Buffer.from(signature)
     if (more.length > 0 || given.length !== expected.length || !timingSafeEqual(given, expected))
-      throw bad('"after" is not a cursor of this model and this order. Take it from "next" of the answer before.')
+      throw badRequest(
+        '"after" is not a cursor of this model and this order. Take it from "next" of the answer before.',
+      )
     const values = JSON.parse(Buffer.from(payload, 'base64url').toString())
     const id = values.pop()
     return { values, id }

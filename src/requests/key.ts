@@ -1,4 +1,4 @@
-import { bad } from './query.ts'
+import { badRequest } from './query.ts'
 
 /** Printable ASCII. */
 const KEY = /^[\x20-\x7e]{1,255}$/
@@ -8,5 +8,5 @@ export function keyIn(headers: Record<string, unknown>): string | undefined {
   const key = headers['idempotency-key']
   if (key === undefined) return undefined
   if (KEY.test(String(key))) return String(key)
-  throw bad('The header "Idempotency-Key" must have 1 to 255 printable characters.')
+  throw badRequest('The header "Idempotency-Key" must have 1 to 255 printable characters.')
 }

@@ -1,11 +1,11 @@
 import { Failure } from '../errors.ts'
-import { bad } from './query.ts'
+import { badRequest } from './query.ts'
 
 /** The ETag of a record is its version. */
 export const toETag = (version: number) => `"${version}"`
 
 /** Whether the client has this version already, according to `If-None-Match`. */
-export function isKnown(version: number, ifNoneMatch: string | undefined): boolean {
+export function matchesETag(version: number, ifNoneMatch: string | undefined): boolean {
   if (ifNoneMatch === undefined) return false
   const tags = ifNoneMatch.split(',').map((tag) => tag.trim().replace(/^W\//, ''))
   return tags.includes(toETag(version)) || tags.includes('*')
@@ -16,18 +16,20 @@ export function versionIn(ifMatch: string | undefined): number | undefined {
   if (ifMatch === undefined) return undefined
   const version = /^"(0|[1-9]\d{0,15})"$/.exec(ifMatch)?.[1]
   if (version === undefined || !Number.isSafeInteger(Number(version)))
-    throw bad('"If-Match" must be the ETag of the record that was read, such as "3".')
+    throw badRequest('"If-Match" must be the ETag of the record that was read, such as "3".')
   return Number(version)
 }
 
 /** Returns the given version; throws if both are given and differ. `where` names the source of `matched`. */
-export function agreeing<Version>(
+export function requireSameVersion<Version>(
   matched: Version | undefined,
   given: Version | undefined,
   where = '"If-Match"',
 ): Version | undefined {
   if (matched !== undefined && given !== undefined && matched !== given)
-    throw bad(`${where} names the version ${matched}, but "version" is ${JSON.stringify(given)}. Send one of the two.`)
+    throw badRequest(
+      `${where} names the version ${matched}, but "version" is ${JSON.stringify(given)}. Send one of the two.`,
+    )
   return matched ?? given
 }
 
@@ -42,8 +44,10 @@ export function versionInBody(body: DeleteBody | null | undefined, id: number): 
   const { id: named = id, version, ...others } = Object(data) as { id?: unknown; version?: unknown }
   const isKnownBody = isPlain && Object.keys(others).length === 0 && (data === body || Object.keys(beside).length === 0)
   if (!isKnownBody || (version !== undefined && !isVersion(version)))
-    throw bad('The body of a delete may only name the version: {"version": 3}, or {"data": {"id": 7, "version": 3}}.')
-  if (named !== id) throw bad(`The body names the id ${JSON.stringify(named)}, but the path names ${id}.`)
+    throw badRequest(
+      'The body of a delete may only name the version: {"version": 3}, or {"data": {"id": 7, "version": 3}}.',
+    )
+  if (named !== id) throw badRequest(`The body names the id ${JSON.stringify(named)}, but the path names ${id}.`)
   return version as number | undefined
 }
 
@@ -61,6 +65,6 @@ export async function asPreconditionFailed<Result>(
     return await work()
   } catch (error) {
     const isConflict = error instanceof Failure && error.code === 'VERSION_CONFLICT'
-    throw isConflict && matched !== undefined ? error.answeredWith(412) : error
+    throw isConflict && matched !== undefined ? error.withStatus(412) : error
   }
 }

@@ -90,7 +90,7 @@ export const OPERATORS: readonly Operator[] = [
 ]
 
 /** An operator, perhaps negated. */
-export interface Asked {
+export interface OperatorUse {
   operator: Operator
   not: boolean
 }
@@ -99,16 +99,16 @@ export interface Asked {
 export const PARAMETER_WORDS = operatorWords((operator) => operator.parameter)
 export const BODY_WORDS = operatorWords((operator) => operator.body)
 
-function operatorWords(words: (operator: Operator) => { is?: string; not?: string }): ReadonlyMap<string, Asked> {
+function operatorWords(words: (operator: Operator) => { is?: string; not?: string }): ReadonlyMap<string, OperatorUse> {
   return new Map(
-    OPERATORS.flatMap((operator): [string, Asked][] => {
+    OPERATORS.flatMap((operator): [string, OperatorUse][] => {
       const { is, not } = words(operator)
       return [
-        ...(is === undefined ? [] : [[is, { operator, not: false }] satisfies [string, Asked]]),
-        ...(not === undefined ? [] : [[not, { operator, not: true }] satisfies [string, Asked]]),
+        ...(is === undefined ? [] : [[is, { operator, not: false }] satisfies [string, OperatorUse]]),
+        ...(not === undefined ? [] : [[not, { operator, not: true }] satisfies [string, OperatorUse]]),
       ]
     }),
   )
 }
 
-export const operatorNamed = (wanted: OperatorName) => OPERATORS.find(({ name }) => name === wanted) as Operator
+export const findOperator = (wanted: OperatorName) => OPERATORS.find(({ name }) => name === wanted) as Operator

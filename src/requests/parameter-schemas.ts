@@ -1,7 +1,7 @@
 import { type TSchema, Type } from '@sinclair/typebox'
 import { isScalar, type Model, SYSTEM_FIELDS, visibleFields } from '../model/model.ts'
 import { BODY_WORDS, PARAMETER_WORDS } from './operators.ts'
-import { ANYWHERE } from './parameters.ts'
+import { SEARCH_ALL } from './parameters.ts'
 import { DEFAULT_LIMIT, MAX_LIMIT } from './query.ts'
 
 /** Schemas of the operations' parameters, for the OpenAPI document. `parameters.ts` parses the parameters. */
@@ -29,7 +29,7 @@ export const MatchHeaders = Type.Partial(
   }),
 )
 
-export const KnownHeaders = Type.Partial(
+export const IfNoneMatchHeaders = Type.Partial(
   Type.Object({ 'if-none-match': Type.String({ description: 'The ETag of the record that the client has already.' }) }),
 )
 
@@ -52,7 +52,7 @@ export const ReadParameters = Type.Partial(
 )
 
 /** Paging of a record's history and of deleted records, the newest first. */
-export const PastParameters = Type.Partial(
+export const HistoryParameters = Type.Partial(
   Type.Object({
     limit: paging.limit,
     after: Type.String({ description: 'From `next` of the answer before.' }),
@@ -79,7 +79,7 @@ export function findParameters(model: Model): TSchema {
         examples: ['-id'],
       }),
       ...ShapeParameters,
-      [ANYWHERE]: Type.String({ description: 'Contained in any text of the list.' }),
+      [SEARCH_ALL]: Type.String({ description: 'Contained in any text of the list.' }),
       ...Object.fromEntries(filters),
     }),
   )

@@ -1,10 +1,10 @@
 import { didYouMean } from '../lib/nearest.ts'
 import { FIND_PARAMETERS } from '../model/names.ts'
 import { createComparison } from './comparison.ts'
-import { type Asked, operatorNamed, PARAMETER_WORDS } from './operators.ts'
+import { findOperator, type OperatorUse, PARAMETER_WORDS } from './operators.ts'
 import { followPath, parseExpand, parseFields, parseSort, textFields } from './paths.ts'
 import {
-  bad,
+  badRequest,
   type Context,
   DEFAULT_LIMIT,
   type Filter,
@@ -17,19 +17,19 @@ import {
 
 export type Parameters = Record<string, unknown>
 
-const EQUALS: Asked = { operator: operatorNamed('eq'), not: false }
-const CONTAINS: Asked = { operator: operatorNamed('like'), not: false }
+const EQUALS: OperatorUse = { operator: findOperator('eq'), not: false }
+const CONTAINS: OperatorUse = { operator: findOperator('like'), not: false }
 /** The query parameter that searches all texts of the list. */
-export const ANYWHERE = '*[like]'
+export const SEARCH_ALL = '*[like]'
 
 /** Parses find's parameters. Every error names its parameter; no parameter is silently ignored. */
 export function parseParameters(parameters: Parameters, context: Context): Query {
   const names = Object.keys(parameters).filter((name) => !FIND_PARAMETERS.includes(name))
-  if (names.length > MAX_CRITERIA) throw bad(`There are more than ${MAX_CRITERIA} filters.`)
+  if (names.length > MAX_CRITERIA) throw badRequest(`There are more than ${MAX_CRITERIA} filters.`)
   const filters = names.map((name) => parseFilter(name, once(parameters, name) as string, context))
   const after = once(parameters, 'after')
   const offset = wholeNumber(parameters, 'offset', Number.MAX_SAFE_INTEGER)
-  if (after !== undefined && offset !== undefined) throw bad('"after" and "offset" exclude each other.')
+  if (after !== undefined && offset !== undefined) throw badRequest('"after" and "offset" exclude each other.')
   return {
     offset: offset ?? 0,
     limit: wholeNumber(parameters, 'limit', MAX_LIMIT) ?? DEFAULT_LIMIT,
@@ -53,7 +53,7 @@ export function parseView(parameters: Parameters, context: Context): View {
 function once(parameters: Parameters, name: string): string | undefined {
   const value = parameters[name]
   if (value === undefined || typeof value === 'string') return value
-  throw bad(`The query parameter "${name}" must be given once.`)
+  throw badRequest(`The query parameter "${name}" must be given once.`)
 }
 
 function list(parameters: Parameters, name: string): string[] | undefined {
@@ -70,21 +70,21 @@ function anywhere(where: string, text: string, { model }: Context): Filter {
 /** Parses one filter, such as `lastName=Smith`, `age[gte]=18` or `company.name[like]=acme`. */
 function parseFilter(name: string, text: string, context: Context): Filter {
   const where = `The query parameter "${name}"`
-  if (name === ANYWHERE) return anywhere(where, text, context)
+  if (name === SEARCH_ALL) return anywhere(where, text, context)
   const match = /^([\w.]+)(?:\[(.*)\])?$/.exec(name)
-  if (!match) throw bad(`${where} is not a field, nor a field with an operator such as age[gte].`)
+  if (!match) throw badRequest(`${where} is not a field, nor a field with an operator such as age[gte].`)
   const [, path = '', word = ''] = match
   const { through, field } = followPath(where, path, context, FIND_PARAMETERS)
   const asked = name === path ? EQUALS : PARAMETER_WORDS.get(word)
-  if (!asked) throw bad(`${where} has an unknown operator "${word}".${didYouMean(word, PARAMETER_WORDS.keys())}`)
+  if (!asked) throw badRequest(`${where} has an unknown operator "${word}".${didYouMean(word, PARAMETER_WORDS.keys())}`)
   const { takes } = asked.operator
   if (takes === 'none') {
-    if (text !== 'true' && text !== 'false') throw bad(`${where} must be true or false.`)
+    if (text !== 'true' && text !== 'false') throw badRequest(`${where} must be true or false.`)
     return createComparison(through, field, { ...asked, not: text === 'true' }, { where, values: [], isText: true })
   }
   const isList = takes === 'many' || takes === 'two'
   const texts = isList && text !== '' ? text.split(',') : isList ? [] : [text]
   const values = texts.map((value) => ({ name: '', value }))
-  if (takes === 'two' && values.length !== 2) throw bad(`${where} takes two values, separated by a comma.`)
+  if (takes === 'two' && values.length !== 2) throw badRequest(`${where} takes two values, separated by a comma.`)
   return createComparison(through, field, asked, { where, values, isText: true })
 }

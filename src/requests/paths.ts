@@ -1,7 +1,7 @@
 import { didYouMean } from '../lib/nearest.ts'
 import { findFormat } from '../model/formats.ts'
 import { type Field, type Model, SYSTEM_FIELDS, visibleField, visibleFields } from '../model/model.ts'
-import { bad, type Context, MAX_EXPAND, MAX_STEPS, type SortKey } from './query.ts'
+import { badRequest, type Context, MAX_EXPAND, MAX_STEPS, type SortKey } from './query.ts'
 
 /** Field names of a model that a client may use. */
 const fieldNames = (model: Model) => [...SYSTEM_FIELDS, ...visibleFields(model)].map((field) => field.name)
@@ -10,7 +10,9 @@ const fieldNames = (model: Model) => [...SYSTEM_FIELDS, ...visibleFields(model)]
 export function ownField(where: string, name: string, model: Model, alsoKnown: string[] = []): Field {
   const field = visibleField(model, name)
   if (field) return field
-  throw bad(`${where}: ${model.name} has no field "${name}".${didYouMean(name, [...fieldNames(model), ...alsoKnown])}`)
+  throw badRequest(
+    `${where}: ${model.name} has no field "${name}".${didYouMean(name, [...fieldNames(model), ...alsoKnown])}`,
+  )
 }
 
 /** The text fields of a model's list, without dates and decimal numbers, which are stored as text too. */
@@ -19,19 +21,19 @@ export function textFields(where: string, model: Model): Field[] {
   const fields = visibleFields(model).filter(
     ({ name, type, format }) => listed.includes(name) && type === 'string' && !findFormat(format)?.column,
   )
-  if (fields.length === 0) throw bad(`${where}: ${model.name} has no text in its list.`)
+  if (fields.length === 0) throw badRequest(`${where}: ${model.name} has no text in its list.`)
   return fields
 }
 
 /** Resolves `company.country.name` to the references to follow, and the field at the end. */
 export function followPath(where: string, path: string, { model, models }: Context, alsoKnown: string[] = []): Path {
   const names = path.split('.')
-  if (names.length > MAX_STEPS + 1) throw bad(`${where}: "${path}" follows more than ${MAX_STEPS} references.`)
+  if (names.length > MAX_STEPS + 1) throw badRequest(`${where}: "${path}" follows more than ${MAX_STEPS} references.`)
   const through: Field[] = []
   let at = model
   for (const name of names.slice(0, -1)) {
     const field = ownField(where, name, at)
-    if (!field.reference) throw bad(`${where}: "${name}" of ${at.name} is not a reference.`)
+    if (!field.reference) throw badRequest(`${where}: "${name}" of ${at.name} is not a reference.`)
     through.push(field)
     at = models.get(field.reference.model) as Model
   }
@@ -49,11 +51,12 @@ export function parseSort(where: string, names: string[] | undefined, model: Mod
   const keys = names.map((name) => {
     const descending = name.startsWith('-')
     const field = ownField(where, descending ? name.slice(1) : name, model)
-    if (field.type === 'array' || field.type === 'object') throw bad(`${where}: "${field.name}" cannot be sorted by.`)
+    if (field.type === 'array' || field.type === 'object')
+      throw badRequest(`${where}: "${field.name}" cannot be sorted by.`)
     return { field, descending }
   })
   const repeated = keys.find(({ field }, index) => keys.findIndex((key) => key.field === field) !== index)
-  if (repeated) throw bad(`${where}: "${repeated.field.name}" stands there twice.`)
+  if (repeated) throw badRequest(`${where}: "${repeated.field.name}" stands there twice.`)
   return keys
 }
 
@@ -65,12 +68,12 @@ export function parseFields(where: string, names: string[], model: Model): strin
 /** Checks the paths of references to expand. References on the way to one are expanded as well. */
 export function parseExpand(where: string, paths: string[] | undefined, context: Context): string[] {
   if (!paths) return []
-  if (paths.length > MAX_EXPAND) throw bad(`${where} has more than ${MAX_EXPAND} paths.`)
+  if (paths.length > MAX_EXPAND) throw badRequest(`${where} has more than ${MAX_EXPAND} paths.`)
   const wanted = paths.flatMap((path) => {
     const names = path.split('.')
-    if (names.length > MAX_STEPS) throw bad(`${where}: "${path}" follows more than ${MAX_STEPS} references.`)
+    if (names.length > MAX_STEPS) throw badRequest(`${where}: "${path}" follows more than ${MAX_STEPS} references.`)
     const { field } = followPath(where, path, context)
-    if (!field.reference) throw bad(`${where}: "${path}" is not a reference.`)
+    if (!field.reference) throw badRequest(`${where}: "${path}" is not a reference.`)
     return names.map((_, index) => names.slice(0, index + 1).join('.'))
   })
   return [...new Set(wanted)]

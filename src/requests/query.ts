@@ -55,12 +55,12 @@ export const MAX_ALL_VALUES = 10_000
 const MAX_PATTERN = 200
 const MAX_WILDCARDS = 20
 
-export const bad = (message: string) => new Failure('BAD_REQUEST', message)
+export const badRequest = (message: string) => new Failure('BAD_REQUEST', message)
 
 /** Refuses unknown query parameters, instead of ignoring them. */
 export function allowOnly(known: string[], parameters: Record<string, unknown>): void {
   for (const name of Object.keys(parameters)) {
-    if (!known.includes(name)) throw bad(`There is no query parameter "${name}" here.${didYouMean(name, known)}`)
+    if (!known.includes(name)) throw badRequest(`There is no query parameter "${name}" here.${didYouMean(name, known)}`)
   }
 }
 
@@ -69,7 +69,7 @@ export function wholeNumber(parameters: Record<string, unknown>, name: string, m
   const text = parameters[name]
   if (text === undefined) return undefined
   if (typeof text === 'string' && /^\d{1,16}$/.test(text) && Number(text) <= maximum) return Number(text)
-  throw bad(`The query parameter "${name}" must be given once, as a whole number from 0 to ${maximum}.`)
+  throw badRequest(`The query parameter "${name}" must be given once, as a whole number from 0 to ${maximum}.`)
 }
 
 /**
@@ -77,10 +77,10 @@ export function wholeNumber(parameters: Record<string, unknown>, name: string, m
  * character it is literal, as in C:\temp.
  */
 export function likePattern(where: string, text: string): string {
-  if (text.length > MAX_PATTERN) throw bad(`${where} has a pattern of more than ${MAX_PATTERN} characters.`)
-  if (text.includes('\0')) throw bad(`${where} has a NUL character, which no text has.`)
+  if (text.length > MAX_PATTERN) throw badRequest(`${where} has a pattern of more than ${MAX_PATTERN} characters.`)
+  if (text.includes('\0')) throw badRequest(`${where} has a NUL character, which no text has.`)
   const exact = text.replace(/\\([%_\\])|\\/g, (whole, escaped) => (escaped === undefined ? '\\\\' : whole))
   const wildcards = exact.replace(/\\./gs, '').replace(/[^%_]+/g, '')
-  if (wildcards.length > MAX_WILDCARDS) throw bad(`${where} has more than ${MAX_WILDCARDS} wildcards.`)
+  if (wildcards.length > MAX_WILDCARDS) throw badRequest(`${where} has more than ${MAX_WILDCARDS} wildcards.`)
   return wildcards.includes('%') ? exact : `%${exact}%`
 }

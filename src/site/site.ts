@@ -53,7 +53,7 @@ async function make(): Promise<Site> {
   const importMap = JSON.stringify({
     imports: Object.fromEntries(Object.entries(LIBRARIES).map(([name, file]) => [name, at(`library/${file}`)])),
   })
-  const first = neededBy(ENTRY, files)
+  const first = collectImports(ENTRY, files)
   const head = [
     '<meta charset="utf-8">',
     '<meta name="viewport" content="width=device-width, initial-scale=1">',
@@ -94,7 +94,7 @@ function policyFor(importMap: string): string {
 }
 
 /** A module and its imports, transitively: the browser preloads them in parallel, not level by level. */
-function neededBy(entry: string, files: Map<string, BrowserFile>): string[] {
+function collectImports(entry: string, files: Map<string, BrowserFile>): string[] {
   const needed = new Set<string>()
   const follow = (name: string) => {
     if (needed.has(name)) return

@@ -62,7 +62,7 @@ export class PendingUnits {
   }
 
   /** Resolves when the unit has been written. */
-  enter(unit: Unit): Promise<Row[][]> {
+  add(unit: Unit): Promise<Row[][]> {
     if (this.#closed) return Promise.reject(this.#closed.error)
     const size = unitCharacters(unit)
     const { units, characters } = this.#users.get(queueKey(unit)) ?? { units: 0, characters: 0 }

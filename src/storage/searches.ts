@@ -98,7 +98,7 @@ class Lane {
     const { username, signal } = seeker
     // Who has gone before is not heard to go.
     if (signal?.aborted) return Promise.reject(cancelled())
-    if (this.#waiting.lengthOf(username) >= MAX_PER_PERSON || this.#waiting.size >= MAX_WAITING)
+    if (this.#waiting.queueLength(username) >= MAX_PER_PERSON || this.#waiting.size >= MAX_WAITING)
       return Promise.reject(new StorageFault('busy', 'Too many searches are waiting.'))
     return new Promise((resolve, reject) => {
       const one: Waiting = { statement, seeker, ms, resolve, reject }

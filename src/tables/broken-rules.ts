@@ -8,7 +8,7 @@ import { convert } from './convert.ts'
 import { storedRows } from './verify.ts'
 
 /** Records that break a field's rules: how many, and the first of them. */
-export interface Broken {
+export interface BrokenRule {
   records: number
   ids: number[]
 }
@@ -17,14 +17,18 @@ export interface Broken {
 const NAMED = 5
 
 /** How many stored records break which field's rules: a tighter rule applies to new writes only. */
-export async function countBrokenRules(db: Database, model: Model, table: TableState): Promise<Map<string, Broken>> {
+export async function countBrokenRules(
+  db: Database,
+  model: Model,
+  table: TableState,
+): Promise<Map<string, BrokenRule>> {
   const stored = model.fields.flatMap((field) => {
     const column = table.columns.find(({ name }) => name === field.name || name === field.renamedFrom)
     return field.readOnly || !column || column.generated ? [] : [{ field, column }]
   })
   const validate = newAjv({ useDefaults: false }).compile(createRules(model))
   const decode = rowDecoder(model)
-  const broken = new Map<string, Broken>()
+  const broken = new Map<string, BrokenRule>()
   const columns = ['id', ...stored.map(({ column }) => column.name)]
   const look = (row: Row) => {
     const record: Row = {}

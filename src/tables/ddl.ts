@@ -72,7 +72,7 @@ const shapes = new WeakMap<Model, string>()
 /** Of an index that is made while one of its name is still there. */
 export const twinIndex = (index: Index): Index => ({ ...index, name: `${index.name}__again` })
 
-export const isCalled = (index: Index, name: string | undefined) =>
+export const hasIndexName = (index: Index, name: string | undefined) =>
   name === index.name || name === twinIndex(index).name
 
 export function createIndex(index: Index, model: Model, dialect: TableDialect, table = tableName(model)): string {

@@ -45,7 +45,7 @@ export async function createOverview(db: Database, models: Model[], drafted: str
   const wanted = new Set(wantedTriggers(plans, unserved, triggers, dialect).map(({ name }) => name))
   const stale = triggers.filter(({ name }) => !wanted.has(name)).map(({ name }) => name)
   const drafts = await rebuilderFor(dialect).readLeftovers(db)
-  return { plans, unserved, isKnown: await areKnown(db, models), stale: [...stale, ...drafts] }
+  return { plans, unserved, isKnown: await areShapesKnown(db, models), stale: [...stale, ...drafts] }
 }
 
 async function unservedAmong(db: Database, models: Model[], existing: Trigger[]): Promise<Unserved[]> {
@@ -84,7 +84,7 @@ export function wantedTriggers(
   ]
 }
 
-export async function areKnown(db: Database, models: Model[]): Promise<boolean> {
+export async function areShapesKnown(db: Database, models: Model[]): Promise<boolean> {
   // A database of an earlier version that is only looked at has none.
   if (!(await db.dialect.tables.hasTable(db, 'dossier_tables'))) return false
   const rows = await db.selectFrom('dossier_tables').select(['tbl', 'shape']).execute()
@@ -99,7 +99,7 @@ export function refuse({ plans }: Overview): void {
 }
 
 /** Whether anything has to be changed, or would be refused. */
-export const isNothingToDo = ({ plans, unserved, isKnown, stale }: Overview) =>
+export const isUpToDate = ({ plans, unserved, isKnown, stale }: Overview) =>
   isKnown &&
   stale.length === 0 &&
   plans.every(({ steps, refusals }) => steps.length + refusals.length === 0) &&

@@ -6,8 +6,8 @@ import {
   commentsOn,
   createIndex,
   createTable,
+  hasIndexName,
   type Index,
-  isCalled,
   modelIndexes,
   quote,
   storable,
@@ -115,14 +115,14 @@ function addColumn(field: Field, model: Model, rows: number, dialect: TableDiale
 function planIndexes(model: Model, existing: string[], dialect: TableDialect): PlanStep[] {
   const wanted = modelIndexes(model)
   const stale = existing.filter(
-    (name) => name.startsWith(`${tableName(model)}__`) && !wanted.some((index) => isCalled(index, name)),
+    (name) => name.startsWith(`${tableName(model)}__`) && !wanted.some((index) => hasIndexName(index, name)),
   )
   return [
     ...stale.map(
       (name): PlanStep => ({ kind: 'unindex', what: `drop the index ${name}`, sql: `DROP INDEX ${quote(name)}` }),
     ),
     ...wanted
-      .filter((index) => !existing.some((name) => isCalled(index, name)))
+      .filter((index) => !existing.some((name) => hasIndexName(index, name)))
       .map((index): PlanStep => {
         const sql = createIndex(index, model, dialect)
         const names = index.fields.join(', ')

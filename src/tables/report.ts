@@ -1,8 +1,8 @@
 import { mapValues } from '../lib/map-values.ts'
-import { OPERATIONS, whoMay } from '../model/access.ts'
+import { describeAccess, OPERATIONS } from '../model/access.ts'
 import { type Model, tableName } from '../model/model.ts'
 import type { Database } from '../storage/storage.ts'
-import { type Broken, countBrokenRules } from './broken-rules.ts'
+import { type BrokenRule, countBrokenRules } from './broken-rules.ts'
 import { createOverview } from './overview.ts'
 import type { TablePlan } from './plan.ts'
 
@@ -36,7 +36,7 @@ export async function createReports(
   const { plans, unserved } = await createOverview(db, models)
   for (const plan of plans) {
     const table = await db.dialect.tables.readTable(db, tableName(plan.model))
-    const broken = table ? await countBrokenRules(db, plan.model, table) : new Map<string, Broken>()
+    const broken = table ? await countBrokenRules(db, plan.model, table) : new Map<string, BrokenRule>()
     reports.push(createReport(plan, Object.fromEntries(broken)))
   }
   return { reports, unserved: unserved.map(({ name, records }) => ({ model: name, records })) }
@@ -44,9 +44,9 @@ export async function createReports(
 
 export function createReport(
   { model, steps, refusals, hidden }: TablePlan,
-  rules: Record<string, Broken> = {},
+  rules: Record<string, BrokenRule> = {},
 ): Report {
-  const access = Object.fromEntries(OPERATIONS.map((operation) => [operation, whoMay(model, operation)]))
+  const access = Object.fromEntries(OPERATIONS.map((operation) => [operation, describeAccess(model, operation)]))
   const broken = mapValues(rules, ({ records }) => records)
   const brokenIn = mapValues(rules, ({ ids }) => ids)
   return {

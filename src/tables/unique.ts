@@ -2,15 +2,15 @@ import type { Model } from '../model/model.ts'
 import { type Database, Refused } from '../storage/storage.ts'
 import { execute } from './execute.ts'
 import type { PlanStep } from './plan.ts'
-import { sharing } from './verify.ts'
+import { describeDuplicates } from './verify.ts'
 
 /** Makes an index that holds no value twice; if some do, it is told which. */
-export async function makeUnique(
+export async function createUniqueIndex(
   db: Database,
   model: Model,
   { sql: text, index }: Extract<PlanStep, { kind: 'unique' }>,
 ) {
-  const reasons = await sharing(db, model, index.fields)
+  const reasons = await describeDuplicates(db, model, index.fields)
   if (reasons.length > 0) throw new Refused(reasons)
   await execute(db, text)
 }

@@ -124,7 +124,7 @@ async function storedDuplicates(db: Database, model: Model, sources: Source[]): 
 }
 
 /** Where the data is as it will be: whatever shares a value there, shares it. */
-export async function sharing(
+export async function describeDuplicates(
   db: Database,
   model: Model,
   names: string[],

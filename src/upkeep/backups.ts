@@ -55,14 +55,14 @@ async function backUp(storage: Storage, config: Config, kind: Kind): Promise<str
 }
 
 /** A backup as the API lists it for admins. */
-export interface Copy {
+export interface Backup {
   name: string
   bytes: number
   at: string
 }
 
 /** Lists the backups, the newest first. An unfinished backup ends with `.part` and is not listed. */
-export async function listBackups(config: Config): Promise<Copy[]> {
+export async function listBackups(config: Config): Promise<Backup[]> {
   const folder = backupFolder(config)
   const names = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith('.db'))
   const copies = await Promise.all(

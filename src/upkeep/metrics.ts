@@ -2,7 +2,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import type { StorageStats } from '../storage/storage.ts'
 
 /** An answered request. */
-export interface AnswerLabels {
+export interface AnsweredRequest {
   method: string
   /** the URL pattern; with the URL itself, each record would get its own time series */
   route: string
@@ -11,7 +11,7 @@ export interface AnswerLabels {
 }
 
 /** Values that only other parts of the service know; `text` adds them to the metrics. */
-export interface Known {
+export interface ExternalStats {
   sessions: number
   records: Map<string, number>
   changes: number
@@ -26,7 +26,7 @@ export class Metrics {
   readonly #registry = new Registry()
   readonly #requests: Histogram
   /** answered requests that are not counted yet */
-  #answered: AnswerLabels[] = []
+  #answered: AnsweredRequest[] = []
   readonly #waits: Histogram
   readonly #groups: Histogram
   readonly #commits: Histogram
@@ -123,7 +123,7 @@ export class Metrics {
   readonly dropped = (): void => this.#dropped.inc()
 
   /** Counts requests in batches, which takes a fraction of the time of counting each amid the work of its request. */
-  answered(answer: AnswerLabels): void {
+  answered(answer: AnsweredRequest): void {
     if (this.#answered.push(answer) >= BATCH) this.#count()
   }
 
@@ -151,7 +151,7 @@ export class Metrics {
   }
 
   /** The metrics in the Prometheus text format. */
-  async text({ sessions, records, changes, streams, figures }: Known): Promise<string> {
+  async text({ sessions, records, changes, streams, figures }: ExternalStats): Promise<string> {
     this.#count()
     this.#sessions.set(sessions)
     this.#changes.set(changes)

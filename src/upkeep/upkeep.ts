@@ -21,9 +21,9 @@ interface Parts {
 }
 
 /** Starts the background tasks: backups and the journal's maintenance. Returns a stop function. */
-export function beginUpkeep(storage: Storage, config: Config, parts: Parts): () => void {
+export function startUpkeep(storage: Storage, config: Config, parts: Parts): () => void {
   const stopBackups = scheduleBackups(storage, config, parts)
-  const stopTending = tendJournal(storage, config, parts)
+  const stopTending = maintainJournal(storage, config, parts)
   return () => {
     stopBackups()
     stopTending()
@@ -34,7 +34,7 @@ export function beginUpkeep(storage: Storage, config: Config, parts: Parts): () 
  * Scrubs new secrets from the journal and deletes expired keys, abandoned imports and old changes: now and every
  * `lookMs`. Returns a stop function.
  */
-export function tendJournal(
+export function maintainJournal(
   storage: Storage,
   config: Config,
   { metrics, onError }: Pick<Parts, 'metrics' | 'onError'>,

@@ -5,7 +5,7 @@ import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
 import { explainListening } from '../../src/http/address.ts'
 import { Connections } from '../../src/http/connections.ts'
-import { type Handler, HttpFront, type Observer } from '../../src/http/front.ts'
+import { type FrontMetrics, type Handler, HttpFront } from '../../src/http/front.ts'
 import { block, receivedBy } from '../helper.ts'
 
 /** A handler that answers with its name after a while. */
@@ -15,7 +15,7 @@ const slow = (name: string, ms = 150): Handler => ({
   routing: (_request, response) => void setTimeout(ms).then(() => response.end(name)),
 })
 
-const UNOBSERVED: Observer = { waited: () => {}, turnedAway: () => {}, dropped: () => {} }
+const UNOBSERVED: FrontMetrics = { waited: () => {}, turnedAway: () => {}, dropped: () => {} }
 const newFront = (handler: Handler) => new HttpFront(handler, UNOBSERVED)
 
 const PATIENT = {
@@ -62,7 +62,7 @@ t.test('requests that are concerned wait while something is changed, others do n
   await arrived
   const order: string[] = []
   const { promise: changed, resolve: change } = Promise.withResolvers<void>()
-  const held = front.holdBack(concerns, async () => {
+  const held = front.holdRequests(concerns, async () => {
     order.push('work')
     await changed
     return 'result'
@@ -76,7 +76,7 @@ t.test('requests that are concerned wait while something is changed, others do n
   await late
   t.strictSame(order, ['work', 'other', 'late done'])
   await t.rejects(
-    front.holdBack(concerns, async () => {
+    front.holdRequests(concerns, async () => {
       throw new Error('no')
     }),
     /no/,
@@ -89,7 +89,7 @@ t.test('more than can be held back are told to come again', async (t) => {
   const front = newFront(slow('done', 1))
   const url = await front.listen('127.0.0.1', 0)
   const { promise: changed, resolve: change } = Promise.withResolvers<void>()
-  const held = front.holdBack(
+  const held = front.holdRequests(
     () => true,
     () => changed,
     2,
@@ -336,7 +336,7 @@ t.test('a change does not wait for ever for who is still sending', async (t) => 
   socket.write('PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n12345')
   await setTimeout(50)
   t.equal(
-    await front.holdBack(
+    await front.holdRequests(
       () => true,
       async () => 'changed',
     ),

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
-import { CatchUp, type Served } from '../../src/journal/catch-up.ts'
+import { CatchUp, type RenderedFeed } from '../../src/journal/catch-up.ts'
 import { createEntryReader } from '../../src/journal/entry.ts'
 import { type ChangePage, createFeed, readBounds } from '../../src/journal/feed.ts'
 import type { Listener } from '../../src/journal/listeners.ts'
@@ -14,7 +14,7 @@ import { byName } from '../../src/model/model.ts'
 import { Metrics } from '../../src/upkeep/metrics.ts'
 import { prune } from '../../src/upkeep/prune.ts'
 import { scrub } from '../../src/upkeep/scrub.ts'
-import { tendJournal } from '../../src/upkeep/upkeep.ts'
+import { maintainJournal } from '../../src/upkeep/upkeep.ts'
 import { configOf, emptyFolder, logSink, migrateTo, modelOf, startApp, testStorage } from '../helper.ts'
 
 /** Somebody who reads, or not. */
@@ -45,7 +45,7 @@ t.test('who has gone while it was looked up is told nothing', async (t) => {
   const sink = new Reader()
   const change = { change: 1 } as ChangePage['changes'][number]
   const feed = {
-    isKnown: async () => true,
+    hasChangesSince: async () => true,
     page: async () => ({ changes: [change], next: 1 }),
     render: async () => [{ change: 1, text: 'told' }],
   }
@@ -55,7 +55,7 @@ t.test('who has gone while it was looked up is told nothing', async (t) => {
   const stream = { ...listener, position: 0, isLive: false, isAwaited: false, writtenAt: 0, notBefore: 0 }
   behind.add(stream)
   isOpen.now = false
-  const round = behind.catchUp(feed as unknown as Served, 1)
+  const round = behind.catchUp(feed as unknown as RenderedFeed, 1)
   behind.remove(stream)
   await round
   t.equal(sink.text, '')
@@ -401,7 +401,7 @@ t.test('old changes are dropped in portions, the newest never', async (t) => {
   const config = configOf(emptyFolder(t), { HISTORY_DAYS: '1', LOG_LEVEL: 'info' })
   const log = newLogger(config, false, stream)
   const onError = (task: string, error: unknown) => log.warn(error, task)
-  const tend = (on: typeof storage) => tendJournal(on, config, { metrics: { pruned: count }, onError }, 5)
+  const tend = (on: typeof storage) => maintainJournal(on, config, { metrics: { pruned: count }, onError }, 5)
   const stop = tend(storage)
   while ((await numbers()).length > 1) await setTimeout(5)
   t.strictSame(await numbers(), [304])

@@ -4,7 +4,7 @@ import { addressGroup } from '../../src/lib/address-group.ts'
 import { FairLimiter } from '../../src/lib/fair-limiter.ts'
 
 t.test('so many of each, so many in all, and everybody in turn', async (t) => {
-  const limiter = new FairLimiter({ perHolder: 2, total: 3, patienceMs: 60_000, tooLong: 'Come back.' })
+  const limiter = new FairLimiter({ perHolder: 2, total: 3, timeoutMs: 60_000, tooLong: 'Come back.' })
   const entered: string[] = []
   const leaves = new Map<string, () => void>()
   const enter = (name: string) =>
@@ -29,7 +29,7 @@ t.test('so many of each, so many in all, and everybody in turn', async (t) => {
 })
 
 t.test('nobody waits for ever', async (t) => {
-  const limiter = new FairLimiter({ perHolder: 1, total: 1, patienceMs: 5, tooLong: 'Come back.' })
+  const limiter = new FairLimiter({ perHolder: 1, total: 1, timeoutMs: 5, tooLong: 'Come back.' })
   const leave = await limiter.enter('a')
   const refused = limiter.enter('a')
   // Nothing else keeps the process alive.

@@ -19,6 +19,6 @@ t.test('works out what it does not know, and does not keep what has a long key',
     asked.push(key)
     return key.length
   }
-  for (const key of ['abc', 'abc', 'abcd', 'abcd']) t.equal(memo.of(key, lengthOf), key.length)
+  for (const key of ['abc', 'abc', 'abcd', 'abcd']) t.equal(memo.getOrCompute(key, lengthOf), key.length)
   t.strictSame(asked, ['abc', 'abcd', 'abcd'])
 })

@@ -1,8 +1,8 @@
 import t from 'tap'
-import { Seen } from '../../src/lib/seen.ts'
+import { SeenTexts } from '../../src/lib/seen.ts'
 
 t.test('what has been seen, and where first', async (t) => {
-  const seen = new Seen()
+  const seen = new SeenTexts()
   const count = 5000
   const again: (number | undefined)[] = []
   for (let i = 1; i <= count; i++) if (seen.add(`text ${i}`, i) !== undefined) t.fail(`${i} has not been seen`)

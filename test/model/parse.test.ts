@@ -4,7 +4,7 @@ import t from 'tap'
 import { parseModel } from '../../src/model/parse.ts'
 import { typesOnly } from '../../src/openapi/answers.ts'
 import { rowSchema } from '../../src/openapi/schemas.ts'
-import { createChecks } from '../../src/records/write/validate.ts'
+import { createValidators } from '../../src/records/write/validate.ts'
 import { CONTACT, modelOf, THING } from '../helper.ts'
 
 const field = (content: object, more: object = {}) => ({ type: 'object', properties: { x: content }, ...more })
@@ -298,7 +298,7 @@ t.test('what is compiled from a model that was found right cannot fail', async (
         const model = parseModel({ file: 'f', name: 'a.B', hash: '', raw: { type: 'object', properties } })
         if (Array.isArray(model)) return
         right++
-        createChecks(model).prepare()
+        createValidators(model).prepare()
         fastJson(typesOnly(rowSchema(model)) as object)
       },
     ),

@@ -170,9 +170,9 @@ t.test('what an input cannot show of a value stays', async (t) => {
   )
   t.strictSame(readRaw({ type: 'string' }, 'a\nb', ZONE, 'x\ny'), { value: 'a\nb' })
   const lines = { base: { id: 1, version: 0, text: 'a\r\nb', tags: ['c\r\nd'] }, typed: {}, zone: ZONE }
-  t.notOk(drafts.isTouched(drafts.typing(lines, fieldNamed('text'), 'a\nb')), 'a browser has only one end of lines')
-  t.notOk(drafts.isTouched(drafts.typing(lines, fieldNamed('tags'), ['c\nd'])))
-  t.ok(drafts.isTouched(drafts.typing(lines, fieldNamed('place'), { city: 'x', zip: '' })))
+  t.notOk(drafts.isTouched(drafts.withInput(lines, fieldNamed('text'), 'a\nb')), 'a browser has only one end of lines')
+  t.notOk(drafts.isTouched(drafts.withInput(lines, fieldNamed('tags'), ['c\nd'])))
+  t.ok(drafts.isTouched(drafts.withInput(lines, fieldNamed('place'), { city: 'x', zip: '' })))
 })
 
 t.test('what was typed, while the model changes under it', async (t) => {
@@ -194,7 +194,7 @@ t.test('what was typed, while the model changes under it', async (t) => {
   ]
   for (const [schema, raw, isFit] of scenarios) t.equal(fits(schema, raw), isFit)
   const draft = { zone: ZONE, typed: { gone: 'a', tags: 'b', text: 'c' } }
-  t.strictSame(drafts.leftOver(draft, fields), [
+  t.strictSame(drafts.orphanedInput(draft, fields), [
     { name: 'gone', raw: 'a' },
     { name: 'tags', raw: 'b' },
   ])
@@ -205,7 +205,7 @@ t.test('a draft has only what was touched', async (t) => {
   const base: Row = { id: 1, version: 3, text: 'old', count: 5, tags: ['x'], moment: '2026-07-01T10:30:00.123Z' }
   let draft: drafts.Draft = { base, typed: {}, zone: ZONE }
   const type = (name: string, raw: Raw) => {
-    draft = drafts.typing(draft, fieldNamed(name), raw)
+    draft = drafts.withInput(draft, fieldNamed(name), raw)
   }
   t.notOk(drafts.isTouched(draft))
   type('text', 'new')

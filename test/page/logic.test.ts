@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { guessField, peekAt } from '../../src/page/logic/csv.ts'
+import { guessField, previewCsv } from '../../src/page/logic/csv.ts'
 import { curlFor } from '../../src/page/logic/curl.ts'
 import { difference } from '../../src/page/logic/difference.ts'
 import * as filters from '../../src/page/logic/filters.ts'
-import { decided, isSame, merge, withHidden } from '../../src/page/logic/merge.ts'
+import { applyDecisions, isSame, merge, withHidden } from '../../src/page/logic/merge.ts'
 import * as models from '../../src/page/logic/model.ts'
 import { type Document, operationsIn } from '../../src/page/logic/openapi.ts'
 import { quantile, readBuckets, samplesIn, sumSamples } from '../../src/page/logic/prometheus.ts'
@@ -148,8 +148,8 @@ t.test('filters, order and columns are in the address', async (t) => {
   t.equal(filters.comparisonWord('constructor'), 'constructor')
   t.equal(filters.filterComparison({ parameter: '', path: '', operator: 'gt', value: '1' }), 'gt')
   t.equal(filters.fieldComparisons(field('odd', { enum: ['a,b'] }))[0], '', 'choices with commas cannot be listed')
-  t.equal(filters.plainly(filters.literally('50% of a_b\\')), '50% of a_b\\')
-  t.equal(filters.literally('50%'), '50\\%')
+  t.equal(filters.unescapeLike(filters.escapeLike('50% of a_b\\')), '50% of a_b\\')
+  t.equal(filters.escapeLike('50%'), '50\\%')
   const find = filters.findQuery(new URLSearchParams('count=1'), filters.shownColumns(query, MODEL), ['a.Company'])
   t.notOk(
     filters.findQuery(query, filters.shownColumns(query, MODEL), []).has('expand'),
@@ -211,7 +211,7 @@ t.test('three sides of a record', async (t) => {
     clashes.map(({ field: name }) => name),
     ['a', 'pin'],
   )
-  t.strictSame(decided({ a: 3, c: [2], pin: '1' }, clashes, { a: 'theirs', pin: 'mine' }), { c: [2], pin: '1' })
+  t.strictSame(applyDecisions({ a: 3, c: [2], pin: '1' }, clashes, { a: 'theirs', pin: 'mine' }), { c: [2], pin: '1' })
   t.ok(isSame(null, undefined))
   t.notOk(isSame([1, 2], [2, 1]))
 })
@@ -298,7 +298,7 @@ t.test('a scroll bar over any number of rows', async (t) => {
 })
 
 t.test('a look at a CSV file', async (t) => {
-  t.strictSame(peekAt('\uFEFFName;Town\r\n"Ada; ""the first""";London\r\n\r\nBob;"two\nlines"', 5), {
+  t.strictSame(previewCsv('\uFEFFName;Town\r\n"Ada; ""the first""";London\r\n\r\nBob;"two\nlines"', 5), {
     delimiter: 'semicolon',
     header: ['Name', 'Town'],
     rows: [
@@ -306,9 +306,9 @@ t.test('a look at a CSV file', async (t) => {
       ['Bob', 'two\nlines'],
     ],
   })
-  t.strictSame(peekAt('a\tb\rc\td\r', 1), { delimiter: 'tab', header: ['a', 'b'], rows: [['c', 'd']] })
-  t.strictSame(peekAt('a,b\n1,2\n3,4\n', 1).rows, [['1', '2']])
-  t.strictSame(peekAt('', 1), { delimiter: 'comma', header: [], rows: [] })
+  t.strictSame(previewCsv('a\tb\rc\td\r', 1), { delimiter: 'tab', header: ['a', 'b'], rows: [['c', 'd']] })
+  t.strictSame(previewCsv('a,b\n1,2\n3,4\n', 1).rows, [['1', '2']])
+  t.strictSame(previewCsv('', 1), { delimiter: 'comma', header: [], rows: [] })
   const fields = [
     { name: 'firstName', title: 'First name' },
     { name: 'zip', title: 'Postal code' },

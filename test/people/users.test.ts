@@ -1,9 +1,9 @@
 import t from 'tap'
 import { ensureAdmin } from '../../src/people/first-admin.ts'
-import { checkPassword, hashPassword, madeUpPassword } from '../../src/people/password.ts'
-import { KNOWN } from '../../src/people/password-queue.ts'
+import { checkPassword, generatePassword, hashPassword } from '../../src/people/password.ts'
+import { TRUSTED_SOURCE } from '../../src/people/password-queue.ts'
 import { SessionStore } from '../../src/people/sessions.ts'
-import { authenticate, type Proven } from '../../src/people/users.ts'
+import { authenticate, type VerifiedLogin } from '../../src/people/users.ts'
 import { configOf, emptyFolder, PASSWORD, testStorage } from '../helper.ts'
 
 t.test('the first admin', async (t) => {
@@ -59,21 +59,21 @@ t.test('a made-up password', async (t) => {
   })
   t.match(madeUp, /^[a-z2-9]{20}$/)
   t.ok(await authenticate(db, 'admin', madeUp, '::1'))
-  t.not(madeUpPassword(), madeUpPassword())
+  t.not(generatePassword(), generatePassword())
 })
 
 t.test('passwords', async (t) => {
   const stored = await hashPassword('secret')
-  t.equal(await checkPassword('secret', stored, KNOWN), true)
-  t.equal(await checkPassword('Secret', stored, KNOWN), false)
-  t.equal(await checkPassword('secret', undefined, KNOWN), false)
+  t.equal(await checkPassword('secret', stored, TRUSTED_SOURCE), true)
+  t.equal(await checkPassword('Secret', stored, TRUSTED_SOURCE), false)
+  t.equal(await checkPassword('secret', undefined, TRUSTED_SOURCE), false)
 })
 
 t.test('no session is made for who was disabled, or got another password, while theirs was checked', async (t) => {
   const storage = await testStorage(t)
   const config = configOf(emptyFolder(t))
   await ensureAdmin(storage, config, () => {})
-  const { user, proof } = (await authenticate(storage.db, 'admin', PASSWORD, '::1')) as Proven
+  const { user, proof } = (await authenticate(storage.db, 'admin', PASSWORD, '::1')) as VerifiedLogin
   const store = new SessionStore(storage, config, () => {})
   const make = (id: string, given: string) =>
     new Promise<unknown>((resolve) => store.set(id, { user, address: '::1', proof: given }, resolve))

@@ -1,12 +1,12 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import type { CheckedOutcome } from '../../src/records/import/check-block.ts'
-import { CheckedRows, readCheckedRows } from '../../src/records/import/checked-rows.ts'
+import type { ValidRow } from '../../src/records/import/check-block.ts'
+import { CheckedRowWriter, readCheckedRows } from '../../src/records/import/checked-rows.ts'
 import { emptyFolder } from '../helper.ts'
 
-async function writtenTo(file: string, rows: CheckedOutcome[]): Promise<void> {
-  const checked = new CheckedRows(file)
+async function writtenTo(file: string, rows: ValidRow[]): Promise<void> {
+  const checked = new CheckedRowWriter(file)
   for (let from = 0; from < rows.length; from += 250) await checked.write(rows.slice(from, from + 250))
   await checked.close()
 }
@@ -19,7 +19,7 @@ async function readFrom(file: string, before = 0) {
 
 t.test('rows come back as they were found', async (t) => {
   const file = join(emptyFolder(t), 'checked')
-  const rows: CheckedOutcome[] = [
+  const rows: ValidRow[] = [
     { line: 2, kind: 'created', data: { text: 'a\nb' } },
     { line: 4, kind: 'created', data: {} },
     { line: 5, kind: 'updated', data: { n: 1 }, id: 7, version: 3, isStrict: true },
@@ -52,7 +52,7 @@ t.test('it takes no more room than what was uploaded, however small the rows', a
         data: Object.fromEntries(Array.from({ length: 50 }, (_, c) => [`column${c}`, null])),
       }),
     ],
-  ] as [string, (n: number) => CheckedOutcome][]) {
+  ] as [string, (n: number) => ValidRow][]) {
     const rows = Array.from({ length: 20_000 }, (_, n) => make(n))
     await writtenTo(file, rows)
     const upload = rows.reduce(
@@ -73,14 +73,14 @@ t.test('it takes no more room than what was uploaded, however small the rows', a
 t.test('a full disk says so', async (t) => {
   const rows = Array.from(
     { length: 1000 },
-    (_, line): CheckedOutcome => ({ line, kind: 'created', data: { x: Math.random() } }),
+    (_, line): ValidRow => ({ line, kind: 'created', data: { x: Math.random() } }),
   )
   const full = { name: 'StorageFault', kind: 'full' } as unknown as Error
   await t.rejects(writtenTo('/dev/full', rows), full)
-  const checked = new CheckedRows('/dev/full')
+  const checked = new CheckedRowWriter('/dev/full')
   const writing = (async () => {
     for (let n = 0; n < 10_000; n++) await checked.write(rows)
   })()
   await t.rejects(writing, full)
-  await t.rejects(new CheckedRows('/nowhere/x').close(), { code: 'ENOENT' })
+  await t.rejects(new CheckedRowWriter('/nowhere/x').close(), { code: 'ENOENT' })
 })

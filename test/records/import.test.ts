@@ -58,7 +58,7 @@ async function withRecords(t: Parameters<typeof testStorage>[0]) {
     limits: new UserLimits(),
     findSeconds: 1,
     exportSeconds: 1,
-    longestRecord: 1_000_000,
+    maxRecordLength: 1_000_000,
     advise: () => {},
   }
   const records = createRecords(context, item)
@@ -271,11 +271,11 @@ t.test('whose rights are changed meanwhile does not go on', async (t) => {
   const many = `code\n${Array.from({ length: 70 }, (_, i) => `c${i}`).join('\n')}\n`
   const answers = [ADMIN, ADMIN, undefined]
   await t.rejects(
-    load(many, { whoNow: () => answers.shift() }),
+    load(many, { refreshUser: () => answers.shift() }),
     rejects('FORBIDDEN', /rights have been changed.*50 records/s),
   )
   t.equal((await rows()).length, 50)
-  await t.rejects(load('code\nx\n', { whoNow: () => ({ ...ADMIN, roles: [] }) }), { code: 'FORBIDDEN' })
+  await t.rejects(load('code\nx\n', { refreshUser: () => ({ ...ADMIN, roles: [] }) }), { code: 'FORBIDDEN' })
 })
 
 t.test('who may not create does not, whatever others do meanwhile', async (t) => {

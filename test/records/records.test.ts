@@ -23,7 +23,7 @@ t.test('who may not reach anything finds nothing, even past the plugins', async 
       limits: new UserLimits(),
       findSeconds: 1,
       exportSeconds: 1,
-      longestRecord: 1_000_000,
+      maxRecordLength: 1_000_000,
       advise: () => {},
     },
     model,
@@ -53,7 +53,7 @@ t.test('a record that is made in the same group, but later, was not there', asyn
     limits: new UserLimits(),
     findSeconds: 1,
     exportSeconds: 1,
-    longestRecord: 1_000_000,
+    maxRecordLength: 1_000_000,
     advise: () => {},
   }
   const somebody = { username: 's', roles: [] }
@@ -77,7 +77,7 @@ t.test('what is forgotten is forgotten, or it is told why not', async (t) => {
   const model = modelOf('a.One', { type: 'object', properties: { x: { type: 'string' } } })
   let writes = 0
   const late = { write: async () => (writes++ === 0 ? [[]] : storage.write({ steps: [] })) } as unknown as Storage
-  const past = { notThere: () => new Error('not there') } as never
+  const past = { notFoundError: () => new Error('not there') } as never
   for (const one of [storage, late])
     await t.rejects(createForgetter({ storage: one } as never, model, past)(1, { username: 'x', roles: [] }), /no room/)
 })

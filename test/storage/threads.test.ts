@@ -35,7 +35,7 @@ t.test('who has waited for the writer for too long is told so', async (t) => {
 
 t.test('what waits to be written has a bound, in number and in size', async (t) => {
   const room = new PendingUnits(() => {})
-  const enter = (text: string) => room.enter({ steps: [{ sql: 'x', parameters: [text, 1] }] })
+  const enter = (text: string) => room.add({ steps: [{ sql: 'x', parameters: [text, 1] }] })
   const half = 'x'.repeat(32_000_000 - 1)
   const large = [enter(half), enter(half)]
   await t.rejects(enter(''), { name: 'StorageFault', message: /Too much is waiting/ }, 'not one character more')
@@ -205,7 +205,7 @@ t.test('while the log is emptied, exports wait to begin, and those that nobody r
 
 t.test('what one user has waiting is bounded, and a single unit is written however large it is', async (t) => {
   const room = new PendingUnits(() => {})
-  const enter = (by: string, text: string) => room.enter({ by, steps: [{ sql: 'x', parameters: [text] }] })
+  const enter = (by: string, text: string) => room.add({ by, steps: [{ sql: 'x', parameters: [text] }] })
   const large = enter('ada', 'x'.repeat(100_000_000))
   await t.rejects(enter('ada', ''), { message: /Too much/ })
   room.next()?.resolve([])

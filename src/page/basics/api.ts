@@ -19,7 +19,7 @@ export interface Conflict {
 }
 
 /** The service has rejected a request; the message says why. */
-export class Refusal extends Error {
+export class ApiError extends Error {
   readonly http: number
   readonly code: string
   readonly errors: Record<string, string>
@@ -46,7 +46,7 @@ export class Unreachable extends Error {
   }
 }
 
-export interface Asking {
+export interface RequestOptions {
   body?: unknown
   /** stops waiting for the answer */
   signal?: AbortSignal
@@ -65,19 +65,23 @@ const TRIES = 3
  * Sends a request to the service. If the session has ended, a login dialog opens over the current screen, and the
  * request is repeated after the login; the caller does not notice.
  */
-export async function ask<Item = unknown>(method: string, path: string, asking: Asking = {}): Promise<Answer<Item>> {
+export async function request<Item = unknown>(
+  method: string,
+  path: string,
+  asking: RequestOptions = {},
+): Promise<Answer<Item>> {
   for (let tries = 1; ; tries++) {
     const response = await send(method, path, asking)
     const body = bodyIn(await response.text(), response.status)
     if (response.ok) return body as unknown as Answer<Item>
-    const refusal = new Refusal(response.status, body, Number(response.headers.get('retry-after') ?? 0))
+    const refusal = new ApiError(response.status, body, Number(response.headers.get('retry-after') ?? 0))
     if (refusal.code === 'LOGIN_REQUIRED' && !asking.asStranger) await loginAgain()
     else if (refusal.code !== 'UNAVAILABLE' || tries >= TRIES) throw refusal
     else await pause(1000 * Math.min(5, Math.max(1, refusal.retryAfter)))
   }
 }
 
-async function send(method: string, path: string, { body, signal: stop, key }: Asking): Promise<Response> {
+async function send(method: string, path: string, { body, signal: stop, key }: RequestOptions): Promise<Response> {
   try {
     const response = await fetch(path, {
       method,
@@ -112,10 +116,10 @@ export const newKey = (): string | undefined => crypto.randomUUID?.()
 export const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
 /** Like `ask`, for answers with one item. */
-export async function askOne<Item>(method: string, path: string, asking?: Asking): Promise<Item> {
-  const { data } = await ask<Item>(method, path, asking)
+export async function requestOne<Item>(method: string, path: string, asking?: RequestOptions): Promise<Item> {
+  const { data } = await request<Item>(method, path, asking)
   return data[0] as Item
 }
 
-export const isRefusal = (error: unknown, ...codes: string[]): error is Refusal =>
-  error instanceof Refusal && codes.includes(error.code)
+export const isRefusal = (error: unknown, ...codes: string[]): error is ApiError =>
+  error instanceof ApiError && codes.includes(error.code)

@@ -7,23 +7,23 @@ import { DRAFTS, person } from './session.ts'
 
 const draftKey = (model: string, id: string) => `${DRAFTS}${person.value?.username}/${model}/${id}`
 
-export function keptDraft(model: string, id: string): Draft | undefined {
+export function loadDraft(model: string, id: string): Draft | undefined {
   return parsed<Draft>(sessionStorage.getItem(draftKey(model, id)))
 }
 
 /** Stores a draft without its secrets. Returns whether the browser accepted it: its storage is limited. */
-export function keepDraft(model: Model, id: string, { typed, ...draft }: Draft): boolean {
+export function storeDraft(model: Model, id: string, { typed, ...draft }: Draft): boolean {
   const isSecret = (name: string) => model.fields.some((field) => field.name === name && field.writeOnly)
   const open = Object.fromEntries(Object.entries(typed).filter(([name]) => !isSecret(name)))
   try {
-    if (Object.keys(open).length === 0) forgetDraft(model.model, id)
+    if (Object.keys(open).length === 0) deleteDraft(model.model, id)
     else sessionStorage.setItem(draftKey(model.model, id), JSON.stringify({ ...draft, typed: open }))
     return true
   } catch {
     // An earlier draft would be mistaken for this one.
-    forgetDraft(model.model, id)
+    deleteDraft(model.model, id)
     return false
   }
 }
 
-export const forgetDraft = (model: string, id: string): void => sessionStorage.removeItem(draftKey(model, id))
+export const deleteDraft = (model: string, id: string): void => sessionStorage.removeItem(draftKey(model, id))

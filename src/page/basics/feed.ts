@@ -1,6 +1,6 @@
 import type { Row } from '../logic/model.ts'
-import { ask, isReachable, pause } from './api.ts'
-import { isStill, type Person, person } from './session.ts'
+import { isReachable, pause, request } from './api.ts'
+import { type Person, person, updateUser } from './session.ts'
 
 /** A change of a record, as the event stream reports it. */
 export interface Change {
@@ -91,12 +91,12 @@ async function reopen(): Promise<void> {
   last = undefined
   for (;;) {
     await pause(RETRY_MS)
-    const [by] = await ask<Person>('GET', '/ws/me').then(
+    const [by] = await request<Person>('GET', '/ws/me').then(
       ({ data }) => data,
       () => [],
     )
     // The user or the roles may be different by now.
-    if (by && isStill({ username: by.username, roles: by.roles })) break
+    if (by && updateUser({ username: by.username, roles: by.roles })) break
   }
   attend()
   for (const listener of modelsListeners) listener()

@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals'
-import { ANYWHERE, literally } from '../logic/filters.ts'
+import { escapeLike, SEARCH_ALL } from '../logic/filters.ts'
 import { displayName, findField, isText, type Model, type Row } from '../logic/model.ts'
-import { ask, askOne } from './api.ts'
+import { request, requestOne } from './api.ts'
 import { onModels } from './feed.ts'
 
 /** Descriptions of the models, cached; fetched again when models have changed. */
@@ -22,7 +22,7 @@ export function modelNamed(name: string): Promise<Model> {
   modelsRound.value
   let model = known.get(name)
   if (!model) {
-    model = askOne<Model>('GET', `/ws/meta/fields/${encodeURIComponent(name)}`)
+    model = requestOne<Model>('GET', `/ws/meta/fields/${encodeURIComponent(name)}`)
     known.set(name, model)
     // A failed request is not cached.
     model.catch(() => known.delete(name))
@@ -33,7 +33,7 @@ export function modelNamed(name: string): Promise<Model> {
 /** Names of the models whose records the user may read. */
 export function readableModels(): Promise<string[]> {
   modelsRound.value
-  readable ??= ask<string>('GET', '/ws/meta/models').then(
+  readable ??= request<string>('GET', '/ws/meta/models').then(
     ({ data }) => data,
     (error) => {
       // A failed request is not cached.
@@ -48,7 +48,7 @@ export function readableModels(): Promise<string[]> {
 export async function modelNames(): Promise<string[]> {
   const [readables, creatable] = await Promise.all([
     readableModels(),
-    ask<string>('GET', '/ws/meta/models?allowed=create'),
+    request<string>('GET', '/ws/meta/models?allowed=create'),
   ])
   return [...new Set([...readables, ...creatable.data])].sort()
 }
@@ -57,13 +57,13 @@ export const recordPath = (model: string, ...steps: (string | number)[]) =>
   ['/ws/rest', encodeURIComponent(model), ...steps].join('/')
 
 export async function fetchTotal(model: string): Promise<number> {
-  const { total = 0 } = await ask('GET', `${recordPath(model)}?limit=0`)
+  const { total = 0 } = await request('GET', `${recordPath(model)}?limit=0`)
   return total
 }
 
 /** Display name of a record, by its id. */
 export async function recordName(model: string, id: string | number): Promise<string> {
-  const [about, row] = await Promise.all([modelNamed(model), askOne<Row>('GET', recordPath(model, id))])
+  const [about, row] = await Promise.all([modelNamed(model), requestOne<Row>('GET', recordPath(model, id))])
   return displayName(row, about)
 }
 
@@ -72,20 +72,20 @@ export const restore = (
   model: string,
   id: string | number,
   data: { version?: number; to?: number } = {},
-): Promise<Row> => askOne<Row>('POST', recordPath(model, id, 'restore'), { body: { data } })
+): Promise<Row> => requestOne<Row>('POST', recordPath(model, id, 'restore'), { body: { data } })
 
 /** Finds records by a text in one of their list fields, or by id. */
 export async function recordsLike(model: Model, text: string, limit: number, stop?: AbortSignal): Promise<Row[]> {
   const asking = stop ? { signal: stop } : {}
   const query = new URLSearchParams({ limit: String(limit), fields: shortList(model).join(',') })
   const hasText = model.list.some((name) => isText(findField(model, name)))
-  if (text !== '' && hasText) query.set(ANYWHERE, literally(text))
+  if (text !== '' && hasText) query.set(SEARCH_ALL, escapeLike(text))
   const [found, byId] = await Promise.all([
     text !== '' && !hasText
       ? []
-      : ask<Row>('GET', `${recordPath(model.model)}?${query}`, asking).then(({ data }) => data),
+      : request<Row>('GET', `${recordPath(model.model)}?${query}`, asking).then(({ data }) => data),
     /^[1-9]\d{0,14}$/.test(text)
-      ? ask<Row>('GET', `${recordPath(model.model)}?id=${text}`, asking).then(({ data }) => data)
+      ? request<Row>('GET', `${recordPath(model.model)}?id=${text}`, asking).then(({ data }) => data)
       : [],
   ])
   return [...byId, ...found.filter(({ id }) => !byId.some((row) => row.id === id))].slice(0, limit)

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { ask } from './api.ts'
+import { request } from './api.ts'
 import { type Loaded, useLoaded } from './loading.ts'
 
 export interface Pages<Item> extends Loaded<{ items: Item[]; total: number }> {
@@ -13,7 +13,7 @@ export function usePages<Item>(path: string, portion: number, round = 0): Pages<
   const older = useSignal<Item[]>([])
   const cursor = useSignal<string | undefined>(undefined)
   const { value, ...loaded } = useLoaded(async () => {
-    const answer = await ask<Item>('GET', `${path}?limit=${portion}`)
+    const answer = await request<Item>('GET', `${path}?limit=${portion}`)
     older.value = []
     cursor.value = answer.next
     return answer
@@ -22,7 +22,7 @@ export function usePages<Item>(path: string, portion: number, round = 0): Pages<
     if (value) loaded.again()
   }, [round])
   const more = async () => {
-    const { data, next } = await ask<Item>('GET', `${path}?limit=${portion}&after=${cursor.value}`)
+    const { data, next } = await request<Item>('GET', `${path}?limit=${portion}&after=${cursor.value}`)
     older.value = [...older.value, ...data]
     cursor.value = next
   }

@@ -10,14 +10,14 @@ export const person = signal<Person | undefined>(personInPage())
 export const isAdmin = computed(() => person.value?.roles.includes('admin') ?? false)
 
 /** Whether the session has ended while the page was open; then a login dialog covers the page. */
-export const isAway = signal(false)
+export const hasSessionEnded = signal(false)
 
 let back: { promise: Promise<void>; resolve: () => void } | undefined
 
 /** Resolves when a user has logged in again. */
 export function loginAgain(): Promise<void> {
   back ??= Promise.withResolvers<void>()
-  if (person.value) isAway.value = true
+  if (person.value) hasSessionEnded.value = true
   return back.promise
 }
 
@@ -39,7 +39,7 @@ function startAnew(): void {
 }
 
 /** Updates the user to the one that the service reports; if it is a different one, starts anew and returns false. */
-export function isStill(by: Person): boolean {
+export function updateUser(by: Person): boolean {
   if (person.value && person.value.username !== by.username) {
     startAnew()
     return false
@@ -55,12 +55,12 @@ export function loggedOut(): void {
 
 export function loggedIn(by: Person): void {
   windows.postMessage(by.username)
-  if (isStill(by)) resume()
+  if (updateUser(by)) resume()
 }
 
 /** Continues the requests that waited for a login. */
 function resume(): void {
-  isAway.value = false
+  hasSessionEnded.value = false
   back?.resolve()
   back = undefined
 }

@@ -1,4 +1,4 @@
-import { bodyIn, isReachable, newKey, pause, Refusal, Unreachable } from './api.ts'
+import { ApiError, bodyIn, isReachable, newKey, pause, Unreachable } from './api.ts'
 import { loginAgain } from './session.ts'
 
 /** Idempotency keys per file and URL: a repeated upload of the same file to the same URL is not executed twice. */
@@ -21,7 +21,7 @@ export async function upload<Item>(path: string, file: Blob, onSent: (bytes: num
       keys.get(file)?.delete(path)
       return (body.data as Item[])[0] as Item
     }
-    const refusal = new Refusal(status, body)
+    const refusal = new ApiError(status, body)
     // The browser may have repeated the request after a connection broke; the first one is still running.
     if (refusal.code === 'KEY_IN_USE') await pause(IN_USE_MS)
     else if (refusal.code === 'LOGIN_REQUIRED') await loginAgain()

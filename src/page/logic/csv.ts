@@ -1,5 +1,5 @@
 /** The first lines of a CSV file, enough to assign its columns to fields. The service parses the whole file. */
-export interface Peek {
+export interface CsvPreview {
   delimiter: 'comma' | 'semicolon' | 'tab'
   header: string[]
   rows: string[][]
@@ -8,14 +8,14 @@ export interface Peek {
 const DELIMITERS = { comma: ',', semicolon: ';', tab: '\t' } as const
 
 /** Chooses the delimiter that splits the first line into the most columns. */
-export function peekAt(text: string, most: number): Peek {
+export function previewCsv(text: string, most: number): CsvPreview {
   const start = text.replace(/^\uFEFF/, '')
-  const candidates = Object.entries(DELIMITERS) as [Peek['delimiter'], string][]
-  const [first, ...others] = candidates.map(([delimiter, sign]): Peek => {
+  const candidates = Object.entries(DELIMITERS) as [CsvPreview['delimiter'], string][]
+  const [first, ...others] = candidates.map(([delimiter, sign]): CsvPreview => {
     const [header = [], ...rows] = splitLines(start, sign, most + 1)
     return { delimiter, header: header.map((name) => name.trim()), rows }
   })
-  return others.reduce((best, one) => (one.header.length > best.header.length ? one : best), first as Peek)
+  return others.reduce((best, one) => (one.header.length > best.header.length ? one : best), first as CsvPreview)
 }
 
 function splitLines(text: string, delimiter: string, most: number): string[][] {

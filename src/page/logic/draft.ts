@@ -23,7 +23,7 @@ export function rawIn({ base, typed, zone }: Draft, field: Field): Raw {
 const initialValue = (base: Row | undefined, field: Field) => (base ? base[field.name] : field.default)
 
 /** The draft after an input. A field that is changed back to its initial value counts as untouched. */
-export function typing(draft: Draft, field: Field, raw: Raw): Draft {
+export function withInput(draft: Draft, field: Field, raw: Raw): Draft {
   const { [field.name]: _before, ...others } = draft.typed
   const isBack = isUnchanged(field, raw, initialValue(draft.base, field), draft.zone)
   return { ...draft, typed: isBack ? others : { ...others, [field.name]: raw } }
@@ -32,21 +32,21 @@ export function typing(draft: Draft, field: Field, raw: Raw): Draft {
 export const isTouched = ({ typed }: Draft) => Object.keys(typed).length > 0
 
 /** Input for fields that the model no longer has, or that have another type by now. */
-export function leftOver({ typed }: Draft, fields: Field[]): { name: string; raw: Raw }[] {
+export function orphanedInput({ typed }: Draft, fields: Field[]): { name: string; raw: Raw }[] {
   return Object.entries(typed)
     .map(([name, raw]) => ({ name, raw }))
     .filter(({ name, raw }) => !fields.some((field) => field.name === name && fits(field, raw)))
 }
 
-export interface Sent {
+export interface FormValues {
   values: Record<string, unknown>
   /** by field */
   faults: Record<string, string>
 }
 
 /** Reads all inputs of `fields`, whether they changed or not. */
-export function readAll(draft: Draft, fields: Field[]): Sent {
-  const sent: Sent = { values: {}, faults: {} }
+export function readAll(draft: Draft, fields: Field[]): FormValues {
+  const sent: FormValues = { values: {}, faults: {} }
   for (const field of fields) {
     const schema = { ...field, isRequired: field.required }
     const read = readRaw(schema, rawIn(draft, field), draft.zone, initialValue(draft.base, field))
@@ -57,7 +57,7 @@ export function readAll(draft: Draft, fields: Field[]): Sent {
 }
 
 /** The values to send: the changed ones for an update, all that are set for a new record. */
-export function changedValues(draft: Draft, fields: Field[]): Sent {
+export function changedValues(draft: Draft, fields: Field[]): FormValues {
   const { base, typed, zone } = draft
   const isTyped = ({ name }: Field) => Object.hasOwn(typed, name)
   if (base) {

@@ -14,11 +14,11 @@ export interface Filter {
 /** Parameters of a find that are not conditions. */
 const OTHERS = ['sort', 'fields', 'offset', 'limit', 'after', 'expand']
 /** Searches all text fields of the model's list. */
-export const ANYWHERE = '*[like]'
+export const SEARCH_ALL = '*[like]'
 
 export function filtersIn(query: URLSearchParams): Filter[] {
   return [...query].flatMap(([parameter, value]) => {
-    if (OTHERS.includes(parameter) || parameter === ANYWHERE) return []
+    if (OTHERS.includes(parameter) || parameter === SEARCH_ALL) return []
     const [, path = parameter, operator = ''] = /^([^[]*)(?:\[(.*)\])?$/.exec(parameter) ?? []
     return [{ parameter, path, operator, value }]
   })
@@ -40,7 +40,7 @@ export function withoutFilter(query: URLSearchParams, parameter: string): URLSea
 export function withoutFilters(query: URLSearchParams): URLSearchParams {
   const next = new URLSearchParams(query)
   for (const { parameter } of filtersIn(query)) next.delete(parameter)
-  next.delete(ANYWHERE)
+  next.delete(SEARCH_ALL)
   return next
 }
 
@@ -62,8 +62,8 @@ export const comparisonWord = (comparison: string) =>
   Object.hasOwn(WORDS, comparison) ? String(WORDS[comparison]) : comparison
 
 /** Escapes a text for `like`, where `%` and `_` are wildcards. `plainly` is the inverse. */
-export const literally = (text: string) => text.replace(/[\\%_]/g, '\\$&')
-export const plainly = (pattern: string) => pattern.replace(/\\([\\%_])/g, '$1')
+export const escapeLike = (text: string) => text.replace(/[\\%_]/g, '\\$&')
+export const unescapeLike = (pattern: string) => pattern.replace(/\\([\\%_])/g, '$1')
 
 const WHETHER = ['unset', 'set']
 const ORDERED = ['', 'gte', 'lte', 'gt', 'lt', 'between', 'ne', ...WHETHER]
@@ -97,7 +97,7 @@ export function filterLabel(filter: Filter, model: Model, zone: string, name?: s
   const title = [field?.title ?? first, ...more].join(' › ')
   if (operator === 'null') return `${title} ${comparisonWord(filterComparison(filter))}`
   const isList = operator === 'in' || operator === 'between'
-  const texts = (isList ? value.split(',') : [operator === 'like' ? plainly(value) : value]).map((text) =>
+  const texts = (isList ? value.split(',') : [operator === 'like' ? unescapeLike(value) : value]).map((text) =>
     field?.type === 'boolean' ? (text === 'true' ? 'yes' : 'no') : formatValue(field ?? {}, text, zone),
   )
   return `${title} ${comparisonWord(operator)} ${name ?? texts.join(operator === 'between' ? ' and ' : ', ')}`
@@ -142,7 +142,7 @@ export function findQuery(query: URLSearchParams, columns: Field[], readable: st
   return asked
 }
 
-export const hasFilters = (query: URLSearchParams) => filtersIn(query).length > 0 || query.has(ANYWHERE)
+export const hasFilters = (query: URLSearchParams) => filtersIn(query).length > 0 || query.has(SEARCH_ALL)
 
 /** Whether a find lists all records by id; then the service can start at any offset without scanning. */
 export const isById = (query: URLSearchParams) => !hasFilters(query) && !query.has('sort')

@@ -54,7 +54,7 @@ export function withHidden(clashes: Clash[], named: string[], mine: Record<strin
 }
 
 /** The values to send once every clash is decided: the user's own changes, without those that yield to the others'. */
-export function decided(
+export function applyDecisions(
   mine: Record<string, unknown>,
   clashes: Clash[],
   choice: Record<string, 'mine' | 'theirs'>,

@@ -1,15 +1,15 @@
 import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
-import { countReferring, type Way, waysTo } from '../basics/referring.ts'
+import { countReferring, findReferenceFields, type ReferenceField } from '../basics/referring.ts'
 import type { Model } from '../logic/model.ts'
 import { plural } from '../logic/values.ts'
 
-interface Along extends Way {
+interface Along extends ReferenceField {
   count: number
 }
 
 /** Warning before a deletion: which other records are deleted or changed with it, and whether it can be undone. */
-export function GoingAlong({ model, ids }: { model: Model; ids: number[] }) {
+export function DeletionEffects({ model, ids }: { model: Model; ids: number[] }) {
   const { value: along, fault } = useLoaded((stop) => goingAlong(model.model, ids, stop), [model.model, ids])
   const ending = model.history
     ? 'What is deleted here can be brought back, as long as its history is kept'
@@ -25,7 +25,9 @@ export function GoingAlong({ model, ids }: { model: Model; ids: number[] }) {
 }
 
 async function goingAlong(name: string, ids: number[], stop: AbortSignal): Promise<Along[]> {
-  const ways = (await waysTo(name)).filter(({ model, field }) => field.onDelete !== 'restrict' && model.allowed.read)
+  const ways = (await findReferenceFields(name)).filter(
+    ({ model, field }) => field.onDelete !== 'restrict' && model.allowed.read,
+  )
   const counted = await Promise.all(ways.map(async (way) => ({ ...way, count: await countReferring(way, ids, stop) })))
   return counted.filter(({ count }) => count > 0)
 }

@@ -15,11 +15,11 @@ const SHOWN_MS = 8000
 let count = 0
 const notices = signal<Notice[]>([])
 
-export function tell(text: string, action?: Notice['action']): void {
+export function notify(text: string, action?: Notice['action']): void {
   add({ number: ++count, text, kind: 'done', ...(action && { action }) })
 }
 
-export function complain(error: unknown): void {
+export function notifyError(error: unknown): void {
   add({ number: ++count, text: error instanceof Error ? error.message : String(error), kind: 'wrong' })
 }
 

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { h } from 'preact'
-import { ask, askOne } from '../basics/api.ts'
+import { request, requestOne } from '../basics/api.ts'
 import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
 import { zone } from '../basics/zone.ts'
@@ -8,7 +8,7 @@ import { momentIn } from '../logic/values.ts'
 import { Action } from './action.ts'
 import { Copyable } from './curl.ts'
 import { shown } from './message.ts'
-import { tell } from './notices.ts'
+import { notify } from './notices.ts'
 import { TextField } from './text-field.ts'
 
 interface Token {
@@ -24,7 +24,7 @@ interface Token {
 
 /** API tokens of the user or of another one: lists, creates and ends them. */
 export function Tokens({ path }: { path: string }) {
-  const loaded = useLoaded(async () => (await ask<Token>('GET', path)).data, [path])
+  const loaded = useLoaded(async () => (await request<Token>('GET', path)).data, [path])
   const name = useSignal('')
   const days = useSignal('90')
   const readOnly = useSignal(false)
@@ -35,14 +35,14 @@ export function Tokens({ path }: { path: string }) {
       readOnly: readOnly.value,
       ...(days.value.trim() !== '' && { days: Number(days.value) }),
     }
-    const { token } = await askOne<Token>('PUT', path, { body: { data } })
+    const { token } = await requestOne<Token>('PUT', path, { body: { data } })
     made.value = token
     name.value = ''
     loaded.again()
   }
   const end = async ({ id, name: ended }: Token) => {
-    await ask('DELETE', `${path}/${id}`)
-    tell(`The token ${ended} is of no use any more.`)
+    await request('DELETE', `${path}/${id}`)
+    notify(`The token ${ended} is of no use any more.`)
     loaded.again()
   }
   return html.div(

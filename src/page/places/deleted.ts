@@ -12,7 +12,7 @@ import { Action } from '../parts/action.ts'
 import { Cell } from '../parts/cell.ts'
 import { Heading } from '../parts/heading.ts'
 import { EmptyPart, shown } from '../parts/message.ts'
-import { complain, tell } from '../parts/notices.ts'
+import { notify, notifyError } from '../parts/notices.ts'
 
 interface Deletion extends Row {
   by: string | null
@@ -28,10 +28,10 @@ export function Deleted({ model }: { model: Model }) {
   const bringBack = async (row: Deletion) => {
     try {
       await restore(model.model, row.id)
-      tell(`${displayName(row, model)} is back.`, { label: 'Show it', run: () => go(to('m', model.model, row.id)) })
+      notify(`${displayName(row, model)} is back.`, { label: 'Show it', run: () => go(to('m', model.model, row.id)) })
       pages.again()
     } catch (error) {
-      complain(error)
+      notifyError(error)
     }
   }
   const columns = model.list.flatMap((name) => findField(model, name) ?? []).slice(0, 4)

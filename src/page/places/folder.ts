@@ -1,6 +1,6 @@
 import { h } from 'preact'
 import { to } from '../basics/address.ts'
-import { askOne } from '../basics/api.ts'
+import { requestOne } from '../basics/api.ts'
 import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
 import { modelsRound } from '../basics/models.ts'
@@ -28,7 +28,7 @@ interface ModelsFolder {
 export function Folder({ standing }: { standing: string }) {
   const loaded = useLoaded(() => {
     modelsRound.value
-    return askOne<ModelsFolder>('GET', '/ws/state/models')
+    return requestOne<ModelsFolder>('GET', '/ws/state/models')
   }, [standing])
   return shown(loaded, ({ faults, models, unserved, passedOver }) =>
     html.div(

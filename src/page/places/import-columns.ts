@@ -1,13 +1,13 @@
 import { useSignal } from '@preact/signals'
 import { html } from '../basics/html.ts'
-import type { Peek } from '../logic/csv.ts'
+import type { CsvPreview } from '../logic/csv.ts'
 import type { Field } from '../logic/model.ts'
 import { formatSize, plural } from '../logic/values.ts'
 
 /** The chosen file, its first lines, and the field assigned to each column. */
 export interface Chosen {
   file: File
-  peek: Peek
+  peek: CsvPreview
   columns: string[]
 }
 

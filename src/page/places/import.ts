@@ -9,12 +9,12 @@ import { recordPath } from '../basics/models.ts'
 import { person } from '../basics/session.ts'
 import { upload } from '../basics/upload.ts'
 import { useKeys } from '../basics/use-keys.ts'
-import { guessField, peekAt } from '../logic/csv.ts'
+import { guessField, previewCsv } from '../logic/csv.ts'
 import { askedFields, type Field, type Model } from '../logic/model.ts'
 import { plural } from '../logic/values.ts'
 import { Heading } from '../parts/heading.ts'
 import { Empty } from '../parts/message.ts'
-import { complain, tell } from '../parts/notices.ts'
+import { notify, notifyError } from '../parts/notices.ts'
 import { type Chosen, Columns, Drop } from './import-columns.ts'
 import { type Counts, Faults, Progress, Result } from './import-outcome.ts'
 
@@ -56,7 +56,7 @@ export function Import({ model }: { model: Model }) {
 
   const take = async (file: File | undefined) => {
     if (!file) return
-    const peek = peekAt(await file.slice(0, PEEK_BYTES).text(), PEEK_ROWS)
+    const peek = previewCsv(await file.slice(0, PEEK_BYTES).text(), PEEK_ROWS)
     result.value = undefined
     fault.value = undefined
     chosen.value = { file, peek, columns: peek.header.map((name) => guessField(name, fields)) }
@@ -76,11 +76,11 @@ export function Import({ model }: { model: Model }) {
       // The user may have chosen another file meanwhile.
       if (chosen.value?.file === file) result.value = { counts, isDry }
       if (isLeft.current)
-        tell(`The import is done: ${plural(counts.created, 'new record')}, ${counts.updated} changed.`)
+        notify(`The import is done: ${plural(counts.created, 'new record')}, ${counts.updated} changed.`)
     } catch (error) {
       result.value = undefined
       fault.value = error as Error
-      if (isLeft.current) complain(error)
+      if (isLeft.current) notifyError(error)
     }
     progress.value = undefined
   }

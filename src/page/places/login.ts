@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { h } from 'preact'
 import { useEffect } from 'preact/hooks'
-import { askOne, isRefusal } from '../basics/api.ts'
+import { isRefusal, requestOne } from '../basics/api.ts'
 import { html } from '../basics/html.ts'
 import { loggedIn, type Person, person } from '../basics/session.ts'
 import { Dialog } from '../parts/dialog.ts'
@@ -46,7 +46,7 @@ function LoginForm() {
     isBusy.value = true
     try {
       const body = { username: username.value, password: password.value }
-      loggedIn(await askOne<Person>('POST', '/callback', { body, asStranger: true }))
+      loggedIn(await requestOne<Person>('POST', '/callback', { body, asStranger: true }))
     } catch (error) {
       fault.value = (error as Error).message
       if (isRefusal(error, 'TOO_MANY_ATTEMPTS')) wait.value = error.retryAfter

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { h } from 'preact'
-import { ask } from '../basics/api.ts'
+import { request } from '../basics/api.ts'
 import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
 import { person } from '../basics/session.ts'
@@ -9,7 +9,7 @@ import { momentIn } from '../logic/values.ts'
 import { Action } from '../parts/action.ts'
 import { Heading } from '../parts/heading.ts'
 import { shown } from '../parts/message.ts'
-import { tell } from '../parts/notices.ts'
+import { notify } from '../parts/notices.ts'
 import { TextField } from '../parts/text-field.ts'
 import { Tokens } from '../parts/tokens.ts'
 
@@ -37,10 +37,10 @@ function Password() {
   const current = useSignal('')
   const next = useSignal('')
   const change = async () => {
-    await ask('POST', '/ws/me/password', { body: { data: { current: current.value, next: next.value } } })
+    await request('POST', '/ws/me/password', { body: { data: { current: current.value, next: next.value } } })
     current.value = ''
     next.value = ''
-    tell('Your password is changed. Your other sessions have ended.')
+    notify('Your password is changed. Your other sessions have ended.')
   }
   return html.div(
     { class: 'form' },
@@ -57,9 +57,9 @@ function Password() {
 }
 
 function Sessions() {
-  const loaded = useLoaded(async () => (await ask<Session>('GET', '/ws/me/sessions')).data)
+  const loaded = useLoaded(async () => (await request<Session>('GET', '/ws/me/sessions')).data)
   const end = async (id: string) => {
-    await ask('DELETE', `/ws/me/sessions/${encodeURIComponent(id)}`)
+    await request('DELETE', `/ws/me/sessions/${encodeURIComponent(id)}`)
     loaded.again()
   }
   return shown(loaded, (sessions) =>

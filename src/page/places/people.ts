@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { h } from 'preact'
-import { ask, isRefusal } from '../basics/api.ts'
+import { isRefusal, request } from '../basics/api.ts'
 import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
 import { person } from '../basics/session.ts'
@@ -10,7 +10,7 @@ import { Action } from '../parts/action.ts'
 import { Confirm, Dialog } from '../parts/dialog.ts'
 import { Heading } from '../parts/heading.ts'
 import { shown } from '../parts/message.ts'
-import { complain, tell } from '../parts/notices.ts'
+import { notify, notifyError } from '../parts/notices.ts'
 import { TextField } from '../parts/text-field.ts'
 import { Tokens } from '../parts/tokens.ts'
 
@@ -28,7 +28,7 @@ const rolesIn = (text: string) => text.split(',').flatMap((role) => role.trim() 
 
 /** User administration, for admins. */
 export function People() {
-  const loaded = useLoaded(async () => (await ask<User>('GET', '/ws/users')).data)
+  const loaded = useLoaded(async () => (await request<User>('GET', '/ws/users')).data)
   const open = useSignal<User | 'new' | undefined>(undefined)
   const close = () => {
     open.value = undefined
@@ -104,8 +104,8 @@ function Add({ onClose }: { onClose(): void }) {
       roles: rolesIn(roles.value),
       ...(password.value !== '' && { password: password.value }),
     }
-    await ask('PUT', '/ws/users', { body: { data } })
-    tell(`${data.username} can come in.`)
+    await request('PUT', '/ws/users', { body: { data } })
+    notify(`${data.username} can come in.`)
     onClose()
   }
   return h(
@@ -136,18 +136,18 @@ function Change({ user, onClose }: { user: User; onClose(): void }) {
   const password = useSignal('')
   const isRemoving = useSignal(false)
   const change = async (data: object, done: string) => {
-    await ask('POST', userPath(user.username), { body: { data } }).catch(explained)
-    tell(done)
+    await request('POST', userPath(user.username), { body: { data } }).catch(explained)
+    notify(done)
     onClose()
   }
   const remove = () =>
-    ask('DELETE', userPath(user.username))
+    request('DELETE', userPath(user.username))
       .catch(explained)
       .then(() => {
-        tell(`${user.username} is removed. Records go on naming them.`)
+        notify(`${user.username} is removed. Records go on naming them.`)
         onClose()
       })
-      .catch(complain)
+      .catch(notifyError)
   if (isRemoving.value)
     return h(Confirm, {
       title: `Remove ${user.username}?`,

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { h } from 'preact'
-import { ask } from '../basics/api.ts'
+import { request } from '../basics/api.ts'
 import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
 import { curlFor } from '../logic/curl.ts'
@@ -12,7 +12,7 @@ import { shown } from '../parts/message.ts'
 /** API reference, built from the OpenAPI document of the service. */
 export function Reference() {
   const wanted = useSignal('')
-  const loaded = useLoaded(async () => operationsIn((await ask('GET', '/openapi.json')) as unknown as Document))
+  const loaded = useLoaded(async () => operationsIn((await request('GET', '/openapi.json')) as unknown as Document))
   return html.article(
     { class: 'record' },
     h(Heading, { title: 'API' }, html.a({ class: 'button', href: '/openapi.json' }, 'openapi.json')),

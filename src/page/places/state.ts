@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals'
 import { h } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { to } from '../basics/address.ts'
-import { ask, askOne } from '../basics/api.ts'
+import { request, requestOne } from '../basics/api.ts'
 import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
 import { modelsRound } from '../basics/models.ts'
@@ -49,7 +49,7 @@ function Standing() {
   const loaded = useLoaded(() => {
     modelsRound.value
     round.value
-    return askOne<Health>('GET', '/health')
+    return requestOne<Health>('GET', '/health')
   })
   return shown(loaded, ({ models: { current, since, why = [] } }) =>
     html.div(
@@ -74,7 +74,7 @@ function Standing() {
 }
 
 function Backups() {
-  const loaded = useLoaded(async () => (await ask<Backup>('GET', '/ws/state/backups')).data)
+  const loaded = useLoaded(async () => (await request<Backup>('GET', '/ws/state/backups')).data)
   return shown(loaded, (backups) =>
     backups.length === 0
       ? html.p(
@@ -99,7 +99,7 @@ function Backups() {
 const LOGINS = 10
 
 function Logins() {
-  const loaded = useLoaded(async () => (await ask<User>('GET', '/ws/users')).data)
+  const loaded = useLoaded(async () => (await request<User>('GET', '/ws/users')).data)
   return shown(loaded, (users) =>
     html.ul(
       { class: 'plain' },

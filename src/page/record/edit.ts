@@ -1,8 +1,8 @@
 import { h } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { to } from '../basics/address.ts'
-import { askOne, isRefusal } from '../basics/api.ts'
-import { keptDraft } from '../basics/drafts.ts'
+import { isRefusal, requestOne } from '../basics/api.ts'
+import { loadDraft } from '../basics/drafts.ts'
 import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
 import { modelsRound, recordPath } from '../basics/models.ts'
@@ -21,9 +21,9 @@ export function Edit({ model, id }: { model: Model; id: string }) {
       // A new version of the model loads the record again, with its current fields.
       modelsRound.value
       try {
-        return await askOne<Row>('GET', recordPath(model.model, encodeURIComponent(id)), { signal: stop })
+        return await requestOne<Row>('GET', recordPath(model.model, encodeURIComponent(id)), { signal: stop })
       } catch (error) {
-        const base = keptDraft(model.model, id)?.base
+        const base = loadDraft(model.model, id)?.base
         if (base && isRefusal(error, 'RECORD_NOT_FOUND')) return base
         throw error
       }

@@ -2,15 +2,15 @@ import { h } from 'preact'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { html } from '../basics/html.ts'
 import { useKeys } from '../basics/use-keys.ts'
-import { isTouched, leftOver } from '../logic/draft.ts'
+import { isTouched, orphanedInput } from '../logic/draft.ts'
 import type { Model, Row } from '../logic/model.ts'
-import { complain } from '../parts/notices.ts'
+import { notifyError } from '../parts/notices.ts'
 import { Conflict } from './conflict.ts'
 import { FieldInput } from './field-input.ts'
 import { LeftOver } from './left-over.ts'
 import { GoneMeanwhile, Problems } from './problems.ts'
 import { followRecord } from './saving.ts'
-import { Writing } from './writing.ts'
+import { RecordEditor } from './writing.ts'
 
 interface FormProperties {
   model: Model
@@ -22,7 +22,7 @@ interface FormProperties {
 
 /** Form for a new or existing record. Input is kept until it is saved, whatever happens meanwhile. */
 export function Form({ model, record, start = {} }: FormProperties) {
-  const writing = useMemo(() => new Writing(model, record, start), [])
+  const writing = useMemo(() => new RecordEditor(model, record, start), [])
   const element = useRef<HTMLFormElement>(null)
   const summary = useRef<HTMLDivElement>(null)
   const { draft, problem, faults, conflict, isGone, isSaving, isKept, authors, current } = writing
@@ -53,7 +53,7 @@ export function Form({ model, record, start = {} }: FormProperties) {
   }, [isKept.value])
 
   const save = () => {
-    if (element.current) writing.save(unreadableIn(element.current)).catch(complain)
+    if (element.current) writing.save(unreadableIn(element.current)).catch(notifyError)
   }
   useKeys(
     { keys: 'Ctrl+S', does: 'save', press: save },
@@ -97,7 +97,7 @@ export function Form({ model, record, start = {} }: FormProperties) {
         }),
       ),
     ),
-    h(LeftOver, { items: leftOver(draft.value, fields), onForget: (name: string) => writing.drop(name) }),
+    h(LeftOver, { items: orphanedInput(draft.value, fields), onForget: (name: string) => writing.drop(name) }),
     html.footer(
       null,
       html.button(

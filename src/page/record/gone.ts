@@ -1,5 +1,5 @@
 import { h } from 'preact'
-import type { Refusal } from '../basics/api.ts'
+import type { ApiError } from '../basics/api.ts'
 import { html } from '../basics/html.ts'
 import { listPath } from '../basics/lists.ts'
 import { restore } from '../basics/models.ts'
@@ -7,13 +7,13 @@ import { zone } from '../basics/zone.ts'
 import type { Model, Row } from '../logic/model.ts'
 import { momentIn } from '../logic/values.ts'
 import { Empty } from '../parts/message.ts'
-import { complain, tell } from '../parts/notices.ts'
+import { notify, notifyError } from '../parts/notices.ts'
 import { History } from './history.ts'
 
 interface GoneProperties {
   model: Model
   id: string
-  refusal: Refusal
+  refusal: ApiError
   onBack(): void
 }
 
@@ -25,10 +25,10 @@ export function Gone({ model, id, refusal, onBack }: GoneProperties) {
   const bringBack = async () => {
     try {
       await restore(model.model, id)
-      tell('It is back.')
+      notify('It is back.')
       onBack()
     } catch (error) {
-      complain(error)
+      notifyError(error)
     }
   }
   return html.article(

@@ -7,7 +7,7 @@ import { findField, type Model, type Row } from '../logic/model.ts'
 import { momentIn } from '../logic/values.ts'
 import { Action } from '../parts/action.ts'
 import { shown } from '../parts/message.ts'
-import { complain, tell } from '../parts/notices.ts'
+import { notify, notifyError } from '../parts/notices.ts'
 import { Difference, Value } from '../parts/value.ts'
 
 interface Entry {
@@ -60,9 +60,9 @@ function Item({ entry, model, record }: { entry: Entry; model: Model; record: Ro
   const bringBack = async () => {
     try {
       await restore(model.model, record.id, { version: record.version, to: version })
-      tell(`It is as it was at version ${version}.`)
+      notify(`It is as it was at version ${version}.`)
     } catch (error) {
-      complain(error)
+      notifyError(error)
     }
   }
   return html.li(

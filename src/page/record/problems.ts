@@ -1,4 +1,4 @@
-import { isRefusal, Refusal } from '../basics/api.ts'
+import { ApiError, isRefusal } from '../basics/api.ts'
 import { html } from '../basics/html.ts'
 import { faultsByField } from '../logic/draft.ts'
 import type { Field } from '../logic/model.ts'
@@ -13,7 +13,7 @@ interface ProblemsProperties {
 
 /** Splits an error of the service into a summary and faults by field, as far as it names fields. */
 export function explain(error: unknown, fields: Field[]): { text: string; faults: Record<string, string> } {
-  const { own, others } = faultsByField(error instanceof Refusal ? error.errors : {}, fields)
+  const { own, others } = faultsByField(error instanceof ApiError ? error.errors : {}, fields)
   const count = Object.keys(own).length
   const isByField = count > 0 && others.length === 0 && isRefusal(error, 'VALIDATION_FAILED')
   const wrong = `Not saved: ${count === 1 ? 'one field is' : `${count} fields are`} not right.`

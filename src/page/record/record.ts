@@ -2,8 +2,8 @@ import { useSignal } from '@preact/signals'
 import { h } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { go, to } from '../basics/address.ts'
-import { ask, askOne, isRefusal, type Refusal } from '../basics/api.ts'
-import { keptDraft } from '../basics/drafts.ts'
+import { type ApiError, isRefusal, request, requestOne } from '../basics/api.ts'
+import { loadDraft } from '../basics/drafts.ts'
 import { type Change, onChange, onMissed } from '../basics/feed.ts'
 import { html } from '../basics/html.ts'
 import { listPath } from '../basics/lists.ts'
@@ -16,10 +16,10 @@ import { displayName, isStamp, type Model, type Row, shownFields } from '../logi
 import { momentIn } from '../logic/values.ts'
 import { Curl } from '../parts/curl.ts'
 import { Confirm } from '../parts/dialog.ts'
-import { GoingAlong } from '../parts/going-along.ts'
+import { DeletionEffects } from '../parts/going-along.ts'
 import { Heading } from '../parts/heading.ts'
 import { shown } from '../parts/message.ts'
-import { complain, tell } from '../parts/notices.ts'
+import { notify, notifyError } from '../parts/notices.ts'
 import { Fields } from './fields.ts'
 import { Gone } from './gone.ts'
 import { History } from './history.ts'
@@ -35,13 +35,13 @@ interface RecordProperties {
 const GATHER_MS = 150
 
 /** Reads a record with its references expanded; returns the refusal if there is no such record. */
-async function readRecord({ model, id, readable }: RecordProperties, stop: AbortSignal): Promise<Row | Refusal> {
+async function readRecord({ model, id, readable }: RecordProperties, stop: AbortSignal): Promise<Row | ApiError> {
   const references = shownFields(model).filter(
     ({ reference }) => reference !== undefined && readable.includes(reference),
   )
   const query = references.length > 0 ? `?expand=${references.map(({ name }) => name).join(',')}` : ''
   try {
-    return await askOne<Row>('GET', recordPath(model.model, encodeURIComponent(id)) + query, { signal: stop })
+    return await requestOne<Row>('GET', recordPath(model.model, encodeURIComponent(id)) + query, { signal: stop })
   } catch (error) {
     if (isRefusal(error, 'RECORD_NOT_FOUND', 'BAD_REQUEST')) return error
     throw error
@@ -92,21 +92,21 @@ function Shown({ model, record, latest }: { model: Model; record: Row; latest: C
   const remove = async ({ version }: Row) => {
     close()
     try {
-      await ask('DELETE', `${recordPath(model.model, record.id)}?version=${version}`)
+      await request('DELETE', `${recordPath(model.model, record.id)}?version=${version}`)
       go(listPath(model.model))
       const undo = () => {
-        restore(model.model, record.id).then(() => go(to('m', model.model, record.id)), complain)
+        restore(model.model, record.id).then(() => go(to('m', model.model, record.id)), notifyError)
       }
-      tell(`${displayName(record, model)} is deleted.`, model.history ? { label: 'Undo', run: undo } : undefined)
+      notify(`${displayName(record, model)} is deleted.`, model.history ? { label: 'Undo', run: undo } : undefined)
     } catch (error) {
-      complain(error)
+      notifyError(error)
     }
   }
   useKeys(
     ...(model.allowed.update ? [{ keys: 'e', does: 'edit', press: () => go(edit) }] : []),
     ...(model.allowed.create ? [{ keys: 'n', does: 'new record', press: () => go(to('m', model.model, 'new')) }] : []),
   )
-  const hasDraft = model.allowed.update && keptDraft(model.model, String(record.id)) !== undefined
+  const hasDraft = model.allowed.update && loadDraft(model.model, String(record.id)) !== undefined
   const fields = shownFields(model)
   return html.article(
     { class: 'record' },
@@ -161,7 +161,7 @@ function Shown({ model, record, latest }: { model: Model; record: Row; latest: C
     removing.value &&
       h(Confirm, {
         title: `Delete ${displayName(record, model)}?`,
-        text: h(GoingAlong, { model, ids: [record.id] }),
+        text: h(DeletionEffects, { model, ids: [record.id] }),
         action: 'Delete',
         onConfirm: () => remove(removing.value as Row),
         onClose: close,

@@ -2,13 +2,13 @@ import { h } from 'preact'
 import { to } from '../basics/address.ts'
 import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
-import { countReferring, type Way, waysTo } from '../basics/referring.ts'
+import { countReferring, findReferenceFields, type ReferenceField } from '../basics/referring.ts'
 import type { Model, Row } from '../logic/model.ts'
 import { formatCount } from '../logic/values.ts'
 
 /** Links to the records that refer to a record: a customer's orders, an order's lines. */
 export function Referring({ model, record }: { model: Model; record: Row }) {
-  const { value: ways = [] } = useLoaded(() => waysTo(model.model), [model.model])
+  const { value: ways = [] } = useLoaded(() => findReferenceFields(model.model), [model.model])
   if (ways.length === 0) return null
   return html.section(
     { class: 'part' },
@@ -20,7 +20,7 @@ export function Referring({ model, record }: { model: Model; record: Row }) {
   )
 }
 
-function Line({ model, field, id }: Way & { id: number }) {
+function Line({ model, field, id }: ReferenceField & { id: number }) {
   const { value: total } = useLoaded(
     async () => (model.allowed.read ? countReferring({ model, field }, [id]) : undefined),
     [model.model, field.name, id],

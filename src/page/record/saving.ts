@@ -1,4 +1,4 @@
-import { ask, askOne, isRefusal } from '../basics/api.ts'
+import { isRefusal, request, requestOne } from '../basics/api.ts'
 import { type Change, onChange, onMissed } from '../basics/feed.ts'
 import { recordPath } from '../basics/models.ts'
 import { merge } from '../logic/merge.ts'
@@ -31,7 +31,7 @@ export function followRecord(model: string, id: number, look: Look): () => void 
 }
 
 const readAgain = (model: string, id: number): Promise<Row | null> =>
-  askOne<Row>('GET', recordPath(model, id)).catch((error) => {
+  requestOne<Row>('GET', recordPath(model, id)).catch((error) => {
     if (isRefusal(error, 'RECORD_NOT_FOUND')) return null
     throw error
   })
@@ -39,7 +39,7 @@ const readAgain = (model: string, id: number): Promise<Row | null> =>
 /** With an idempotency key, a retry after a lost connection creates no second record. */
 export async function create(model: string, values: Record<string, unknown>, key: string | undefined): Promise<Saved> {
   const asking = { body: { data: values }, ...(key !== undefined && { key }) }
-  return { row: await askOne<Row>('PUT', recordPath(model), asking), merged: [] }
+  return { row: await requestOne<Row>('PUT', recordPath(model), asking), merged: [] }
 }
 
 /** Saves on top of changes by others if nothing clashes. `fields` are those that can be compared (not write-only). */
@@ -52,7 +52,7 @@ export async function update(
   const path = recordPath(model, base.id)
   try {
     const body = { merge: true, data: { ...values, version: base.version } }
-    const { data, merged = [] } = await ask<Row>('POST', path, { body })
+    const { data, merged = [] } = await request<Row>('POST', path, { body })
     return { row: data[0] as Row, merged }
   } catch (error) {
     // Without a history the service cannot find clashes, but the page can compare with `base`, except secrets.
@@ -61,7 +61,7 @@ export async function update(
     const compared = theirs && merge(base, theirs, values, fields)
     const hasSecrets = Object.keys(values).some((name) => !fields.includes(name))
     if (!compared || compared.clashes.length > 0 || hasSecrets) throw error
-    const row = await askOne<Row>('POST', path, { body: { data: { ...values, version: theirs.version } } })
+    const row = await requestOne<Row>('POST', path, { body: { data: { ...values, version: theirs.version } } })
     return { row, merged: compared.theirs }
   }
 }

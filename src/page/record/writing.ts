@@ -1,20 +1,20 @@
 import { type Signal, signal } from '@preact/signals'
 import { go, goInstead, to } from '../basics/address.ts'
-import { isRefusal, newKey, type Refusal } from '../basics/api.ts'
-import { forgetDraft, keepDraft, keptDraft } from '../basics/drafts.ts'
+import { type ApiError, isRefusal, newKey } from '../basics/api.ts'
+import { deleteDraft, loadDraft, storeDraft } from '../basics/drafts.ts'
 import type { Change } from '../basics/feed.ts'
 import { listPath } from '../basics/lists.ts'
 import { zone } from '../basics/zone.ts'
-import { asNew, changedValues, type Draft, leftOver, type Sent, typing } from '../logic/draft.ts'
-import { type Clash, decided, type Merged, merge, withHidden } from '../logic/merge.ts'
+import { asNew, changedValues, type Draft, type FormValues, orphanedInput, withInput } from '../logic/draft.ts'
+import { applyDecisions, type Clash, type Merged, merge, withHidden } from '../logic/merge.ts'
 import { askedFields, displayName, type Field, type Model, type Row } from '../logic/model.ts'
 import type { Raw } from '../logic/raw.ts'
-import { complain, tell } from '../parts/notices.ts'
+import { notify, notifyError } from '../parts/notices.ts'
 import { explain } from './problems.ts'
 import { create, type Saved, update } from './saving.ts'
 
 /** State of a form: the input, changes by others meanwhile, and the outcome of saving. */
-export class Writing {
+export class RecordEditor {
   readonly id: string
   readonly wasKept: boolean
   readonly draft: Signal<Draft>
@@ -38,7 +38,7 @@ export class Writing {
   constructor(model: Model, record: Row | undefined, start: Record<string, Raw>) {
     this.#about = signal(model)
     this.id = record ? String(record.id) : 'new'
-    const kept = keptDraft(model.model, this.id)
+    const kept = loadDraft(model.model, this.id)
     this.wasKept = kept !== undefined
     const { key = newKey(), ...draft } = kept ?? { base: record, typed: start, zone: zone.peek() }
     this.draft = signal({ ...draft, key })
@@ -53,7 +53,7 @@ export class Writing {
     return askedFields(this.#model)
   }
 
-  get sent(): Sent {
+  get sent(): FormValues {
     return changedValues(this.draft.value, this.fields)
   }
 
@@ -86,7 +86,7 @@ export class Writing {
   }
 
   type(field: Field, raw: Raw): void {
-    this.#change(typing(this.draft.value, field, raw))
+    this.#change(withInput(this.draft.value, field, raw))
   }
 
   drop(name: string): void {
@@ -96,7 +96,7 @@ export class Writing {
 
   #change(next: Draft): void {
     this.draft.value = { ...next, key: newKey() }
-    this.isKept.value = keepDraft(this.#model, this.id, this.draft.value)
+    this.isKept.value = storeDraft(this.#model, this.id, this.draft.value)
   }
 
   leave(): void {
@@ -104,7 +104,7 @@ export class Writing {
   }
 
   discard(): void {
-    forgetDraft(this.#model.model, this.id)
+    deleteDraft(this.#model.model, this.id)
     this.leave()
   }
 
@@ -138,25 +138,25 @@ export class Writing {
   /** Applies the decisions on all clashes: their version becomes `base`, and input that yields to theirs is dropped. */
   async decide(choice: Record<string, 'mine' | 'theirs'>): Promise<void> {
     const { theirs, clashes } = this.conflict.value as { theirs: Row; clashes: Clash[] }
-    const values = decided(this.sent.values, clashes, choice)
+    const values = applyDecisions(this.sent.values, clashes, choice)
     const left = clashes.filter(({ field }) => choice[field] === 'theirs').map(({ field }) => field)
     const mine = Object.fromEntries(Object.entries(this.draft.value.typed).filter(([name]) => !left.includes(name)))
     this.conflict.value = undefined
     this.#change({ ...this.draft.value, base: theirs, typed: mine })
     if (Object.keys(values).length > 0) return this.#send(values)
-    tell('Theirs is kept; there was nothing else to save.')
+    notify('Theirs is kept; there was nothing else to save.')
     this.discard()
   }
 
   /** Turns the input for a deleted record into the draft of a new one. */
   anew(): void {
     const { model } = this.#model
-    if (keptDraft(model, 'new'))
+    if (loadDraft(model, 'new'))
       this.problem.value = { text: 'There is a new record that you have begun: save or discard it first.' }
-    else if (!keepDraft(this.#model, 'new', asNew(this.draft.value, this.#model)))
+    else if (!storeDraft(this.#model, 'new', asNew(this.draft.value, this.#model)))
       this.problem.value = { text: 'This is too large to be taken along. Copy what you need.' }
     else {
-      forgetDraft(model, this.id)
+      deleteDraft(model, this.id)
       go(to('m', model, 'new'))
     }
   }
@@ -176,15 +176,15 @@ export class Writing {
 
   #saved({ row, merged }: Saved): void {
     const { model } = this.#model
-    const lost = leftOver(this.draft.value, this.fields)
+    const lost = orphanedInput(this.draft.value, this.fields)
     // Another form may have been opened since, and have stored its own draft.
-    if (keptDraft(model, this.id)?.key === this.draft.value.key) forgetDraft(model, this.id)
+    if (loadDraft(model, this.id)?.key === this.draft.value.key) deleteDraft(model, this.id)
     const rest = { zone: zone.peek(), typed: Object.fromEntries(lost.map(({ name, raw }) => [name, raw])) }
-    if (lost.length > 0) keepDraft(this.#model, this.id, this.id === 'new' ? rest : { ...rest, base: row })
+    if (lost.length > 0) storeDraft(this.#model, this.id, this.id === 'new' ? rest : { ...rest, base: row })
     if (this.id === 'new') this.draft.value = { ...rest, key: newKey() }
     const titles = merged.map((name) => this.fields.find((field) => field.name === name)?.title ?? name)
     const also = titles.length > 0 ? ` What others had changed was kept: ${titles.join(', ')}.` : ''
-    tell(`${displayName(row, this.#model)} is saved.${also}`)
+    notify(`${displayName(row, this.#model)} is saved.${also}`)
     // If the user has left the form, the page does not navigate.
     if (this.isLeft) return
     if (this.id !== 'new') this.leave()
@@ -192,7 +192,7 @@ export class Writing {
   }
 
   #failed(error: unknown): void {
-    if (this.isLeft) complain(error)
+    if (this.isLeft) notifyError(error)
     else if (isRefusal(error, 'VERSION_CONFLICT')) this.#openConflict(error)
     else {
       this.isGone.value = this.id !== 'new' && isRefusal(error, 'RECORD_NOT_FOUND')
@@ -203,7 +203,7 @@ export class Writing {
   }
 
   /** The service knows author and time; clashes are computed here, too, except for write-only fields. */
-  #openConflict({ data, conflict }: Refusal): void {
+  #openConflict({ data, conflict }: ApiError): void {
     const theirs = data[0] as Row
     const { values } = this.sent
     const found = merge(this.draft.value.base as Row, theirs, values, this.#comparable).clashes

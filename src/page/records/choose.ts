@@ -4,7 +4,7 @@ import { zone } from '../basics/zone.ts'
 import { type Draft, rawIn, readAll } from '../logic/draft.ts'
 import { askedFields, displayName, type Field, type Model, type Row } from '../logic/model.ts'
 import { formatValue, plural } from '../logic/values.ts'
-import { GoingAlong } from '../parts/going-along.ts'
+import { DeletionEffects } from '../parts/going-along.ts'
 import { Input } from '../parts/input.ts'
 
 interface ChooseProperties {
@@ -18,16 +18,16 @@ interface ChooseProperties {
 }
 
 /** Fields that the user wants to set. */
-export const chosenIn = ({ typed }: Draft, model: Model) =>
+export const chosenFields = ({ typed }: Draft, model: Model) =>
   askedFields(model).filter(({ name }) => Object.hasOwn(typed, name))
 
 /** Rows in the preview; the others are only counted. */
 const SHOWN = 50
 
 /** First step of a bulk action: choose fields and values, and preview the result. */
-export function Choose({ model, rows, what, draft, onDraft, onGo, onClose }: ChooseProperties) {
+export function BulkForm({ model, rows, what, draft, onDraft, onGo, onClose }: ChooseProperties) {
   const fields = askedFields(model)
-  const chosen = chosenIn(draft, model)
+  const chosen = chosenFields(draft, model)
   const { values, faults } = readAll(draft, chosen)
   const isReady = what === 'delete' || (chosen.length > 0 && Object.keys(faults).length === 0)
   // A row of the list has the referenced record, an input only its id.
@@ -100,7 +100,7 @@ export function Choose({ model, rows, what, draft, onDraft, onGo, onClose }: Cho
       ),
       rows.length > SHOWN && html.li({ class: 'hint' }, `and ${plural(rows.length - SHOWN, 'more record')}`),
     ),
-    what === 'delete' && html.p(null, h(GoingAlong, { model, ids: rows.map(({ id }) => id) })),
+    what === 'delete' && html.p(null, h(DeletionEffects, { model, ids: rows.map(({ id }) => id) })),
     html.footer(
       null,
       html.button({ type: 'button', onClick: onClose }, 'Cancel'),

@@ -7,14 +7,14 @@ import { useLoaded } from '../basics/loading.ts'
 import { recordName } from '../basics/models.ts'
 import { zone } from '../basics/zone.ts'
 import {
-  ANYWHERE,
+  escapeLike,
   type Filter,
   fieldComparisons,
   filterComparison,
   filterLabel,
   filtersIn,
-  literally,
-  plainly,
+  SEARCH_ALL,
+  unescapeLike,
   withFilter,
   withoutFilter,
 } from '../logic/filters.ts'
@@ -37,19 +37,19 @@ export function FilterBar({ model, query }: BarProperties) {
   const move = (next: URLSearchParams) => goInstead(withQuery(to('m', model.model), next))
   // Each filter adds a history entry; each typed letter does not.
   const step = (next: URLSearchParams) => go(withQuery(to('m', model.model), next))
-  const text = useSignal(plainly(query.get(ANYWHERE) ?? ''))
+  const text = useSignal(unescapeLike(query.get(SEARCH_ALL) ?? ''))
   useEffect(() => {
     // The input is not replaced while only trailing spaces differ: the user may be typing another word.
-    const asked = plainly(query.get(ANYWHERE) ?? '')
+    const asked = unescapeLike(query.get(SEARCH_ALL) ?? '')
     if (asked !== text.peek().trim()) text.value = asked
-  }, [query.get(ANYWHERE)])
+  }, [query.get(SEARCH_ALL)])
   useEffect(() => {
     const timer = setTimeout(() => {
-      const typed = literally(text.peek().trim())
+      const typed = escapeLike(text.peek().trim())
       // Reads the current query, which may have changed since the first letter was typed.
       const { query: now } = place.peek()
-      if (typed === (now.get(ANYWHERE) ?? '')) return
-      move(typed === '' ? withoutFilter(now, ANYWHERE) : withFilter(now, ANYWHERE, typed))
+      if (typed === (now.get(SEARCH_ALL) ?? '')) return
+      move(typed === '' ? withoutFilter(now, SEARCH_ALL) : withFilter(now, SEARCH_ALL, typed))
     }, TYPED_MS)
     return () => clearTimeout(timer)
   }, [text.value])

@@ -5,11 +5,11 @@ import { zone } from '../basics/zone.ts'
 import {
   comparisonWord,
   createCondition,
+  escapeLike,
   type Filter,
   fieldComparisons,
   filterComparison,
-  literally,
-  plainly,
+  unescapeLike,
 } from '../logic/filters.ts'
 import { type Field, findField, type Model, shownFields } from '../logic/model.ts'
 import { type Raw, readRaw, toRaw } from '../logic/raw.ts'
@@ -50,7 +50,7 @@ export function FilterDialog({ model, filter, onApply, onClose }: DialogProperti
     const { parameter, value } = createCondition(
       field.name,
       comparison,
-      comparison === 'like' ? texts.map(literally) : texts,
+      comparison === 'like' ? texts.map(escapeLike) : texts,
     )
     onApply(parameter, value)
   }
@@ -125,6 +125,6 @@ function schemaFor(field: Field, comparison: string) {
 
 function rawsIn({ operator, value }: Filter, schema: ReturnType<typeof schemaFor>): Raw[] {
   if (operator === 'in') return [value.split(',').map((text) => JSON.stringify(text))]
-  const texts = operator === 'between' ? value.split(',') : [operator === 'like' ? plainly(value) : value]
+  const texts = operator === 'between' ? value.split(',') : [operator === 'like' ? unescapeLike(value) : value]
   return texts.map((text) => toRaw(schema, text, zone.value))
 }

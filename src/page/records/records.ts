@@ -13,14 +13,14 @@ import { formatCount } from '../logic/values.ts'
 import { Heading } from '../parts/heading.ts'
 import { later } from '../parts/later.ts'
 import { EmptyPart, Fault } from '../parts/message.ts'
-import { complain } from '../parts/notices.ts'
+import { notifyError } from '../parts/notices.ts'
 import { FilterBar } from './filter-bar.ts'
 import { Rows } from './rows.ts'
 import { MAX_SELECTED, Selection } from './selection.ts'
 import { Table } from './table.ts'
 import { Tools } from './tools.ts'
 
-const Several = later(async () => (await import('./several.ts')).Several)
+const Several = later(async () => (await import('./several.ts')).BulkActions)
 
 /** How long a record that was just changed is highlighted. */
 const FRESH_MS = 3000
@@ -67,7 +67,7 @@ export function Records({ model, query, readable }: RecordsProperties) {
   const found = last.current
   const total = found.total.value
   const selectAll = async () => {
-    const some = await found.first(MAX_SELECTED).catch(complain)
+    const some = await found.first(MAX_SELECTED).catch(notifyError)
     // The user may have started another find meanwhile.
     if (some && last.current === found) selection.take(some)
   }

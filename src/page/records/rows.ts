@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals'
-import { type Answer, ask } from '../basics/api.ts'
+import { type Answer, request } from '../basics/api.ts'
 import { recordPath } from '../basics/models.ts'
 import { isById } from '../logic/filters.ts'
 import type { Row } from '../logic/model.ts'
@@ -76,7 +76,7 @@ export class Rows {
         'id[in]': some,
         limit: String(LARGEST),
       })
-      rows.push(...(await ask<Row>('GET', `${recordPath(this.#model)}?${query}`)).data)
+      rows.push(...(await request<Row>('GET', `${recordPath(this.#model)}?${query}`)).data)
     }
     return rows
   }
@@ -145,6 +145,6 @@ export class Rows {
     query.set('limit', String(limit))
     if (after === undefined) query.set('offset', String(offset))
     else query.set('after', after)
-    return ask<Row>('GET', `${recordPath(this.#model)}?${query}`, stop && { signal: stop })
+    return request<Row>('GET', `${recordPath(this.#model)}?${query}`, stop && { signal: stop })
   }
 }

@@ -1,6 +1,6 @@
 import { type Signal, signal } from '@preact/signals'
 import type { Row } from '../logic/model.ts'
-import { tell } from '../parts/notices.ts'
+import { notify } from '../parts/notices.ts'
 
 /** Records that can be changed at once in the page; larger changes are made by import. */
 export const MAX_SELECTED = 1000
@@ -26,7 +26,7 @@ export class Selection {
     for (const one of rows) {
       if (!isChosen) next.delete(one.id)
       else if (next.size < MAX_SELECTED) next.set(one.id, one)
-      else tell(`At most ${MAX_SELECTED} records can be selected.`)
+      else notify(`At most ${MAX_SELECTED} records can be selected.`)
     }
     this.#last = index
     this.rows.value = next

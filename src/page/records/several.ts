@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { h } from 'preact'
-import { ask, isRefusal } from '../basics/api.ts'
+import { isRefusal, request } from '../basics/api.ts'
 import { html } from '../basics/html.ts'
 import { recordPath, restore } from '../basics/models.ts'
 import { zone } from '../basics/zone.ts'
@@ -8,8 +8,8 @@ import { type Draft, readAll } from '../logic/draft.ts'
 import type { Model, Row } from '../logic/model.ts'
 import { plural } from '../logic/values.ts'
 import { Dialog } from '../parts/dialog.ts'
-import { complain } from '../parts/notices.ts'
-import { Choose, chosenIn } from './choose.ts'
+import { notifyError } from '../parts/notices.ts'
+import { BulkForm, chosenFields } from './choose.ts'
 import { type Outcome, Outcomes } from './outcomes.ts'
 import type { Selection } from './selection.ts'
 
@@ -25,7 +25,7 @@ interface SeveralProperties {
 const AT_ONCE = 4
 
 /** Bulk actions on the selected records: each is changed in its own version and has its own outcome. */
-export function Several({ model, selection, rowsNow, onDone }: SeveralProperties) {
+export function BulkActions({ model, selection, rowsNow, onDone }: SeveralProperties) {
   const doing = useSignal<'edit' | 'delete' | undefined>(undefined)
   const draft = useSignal<Draft>({ typed: {}, zone: zone.peek() })
   const outcomes = useSignal<Outcome[] | undefined>(undefined)
@@ -54,16 +54,16 @@ export function Several({ model, selection, rowsNow, onDone }: SeveralProperties
   }
 
   const update = () => {
-    const { values } = readAll(draft.value, chosenIn(draft.value, model))
+    const { values } = readAll(draft.value, chosenFields(draft.value, model))
     return each(rows, async (row) => {
       const body = { data: { ...values, version: row.version } }
-      const { data } = await ask<Row>('POST', recordPath(model.model, row.id), { body })
+      const { data } = await request<Row>('POST', recordPath(model.model, row.id), { body })
       return { row, now: data[0] as Row }
     })
   }
   const remove = () =>
     each(rows, async (row) => {
-      await ask('DELETE', `${recordPath(model.model, row.id)}?version=${row.version}`)
+      await request('DELETE', `${recordPath(model.model, row.id)}?version=${row.version}`)
       return { row, now: undefined }
     })
   const undo = (done: Outcome[], failed: Outcome[]) =>
@@ -82,7 +82,7 @@ export function Several({ model, selection, rowsNow, onDone }: SeveralProperties
     if (outcomes.value && outcomes.value.length < total.value) return
     // Failed records stay selected, in their current version.
     const failed = (outcomes.value ?? []).flatMap(({ row, fault }) => (fault === undefined ? [] : row.id))
-    if (outcomes.value) rowsNow(failed).then((rows) => selection.take(rows), complain)
+    if (outcomes.value) rowsNow(failed).then((rows) => selection.take(rows), notifyError)
     doing.value = undefined
     outcomes.value = undefined
     draft.value = { typed: {}, zone: zone.peek() }
@@ -103,7 +103,7 @@ export function Several({ model, selection, rowsNow, onDone }: SeveralProperties
         { title: outcomes.value ? title : `${title} ${plural(rows.length, 'record')}`, onClose: close, wide: true },
         outcomes.value
           ? h(Outcomes, { model, outcomes: outcomes.value, total: total.value, onUndo: undo, onClose: close })
-          : h(Choose, {
+          : h(BulkForm, {
               model,
               rows,
               what: doing.value,

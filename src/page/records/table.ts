@@ -7,7 +7,7 @@ import { rememberSpot, spotIn } from '../basics/lists.ts'
 import type { Field, Model } from '../logic/model.ts'
 import { type Extent, moved, revealing, rowsInView, type Scroll, scrollHeight, settled } from '../logic/scroll.ts'
 import { isNarrow } from '../parts/narrow.ts'
-import { complain } from '../parts/notices.ts'
+import { notifyError } from '../parts/notices.ts'
 import { Head } from './head.ts'
 import { Line } from './line.ts'
 import type { Rows } from './rows.ts'
@@ -115,7 +115,7 @@ export function Table({ model, columns, query, rows, selection, fresh }: TablePr
   }
 
   const select = (index: number, between: boolean) => {
-    selection.toggle(index, between, (first, end) => rows.between(first, end)).catch(complain)
+    selection.toggle(index, between, (first, end) => rows.between(first, end)).catch(notifyError)
   }
 
   const onKeyDown = (event: KeyboardEvent) => {

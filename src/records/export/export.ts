@@ -1,6 +1,6 @@
 import { reachFor } from '../../model/access.ts'
 import { type Model, tableName, visibleFields } from '../../model/model.ts'
-import type { ExportAsked, Format } from '../../requests/bulk.ts'
+import type { BulkFormat, ExportOptions } from '../../requests/bulk.ts'
 import type { Chunk, RowFormatter } from '../../storage/storage.ts'
 import { withReach } from '../../tables/access-filter.ts'
 import { tableShapes } from '../../tables/shape.ts'
@@ -8,21 +8,24 @@ import type { Caller } from '../caller.ts'
 import type { RecordsContext } from '../context.ts'
 import { selectedColumns } from '../find/expand.ts'
 import { orderBy } from '../find/order.ts'
-import { aliveIn, modelsIn, toCondition } from '../find/where.ts'
-import type { TextInput } from './format.ts'
+import { aliveCondition, referencedModels, toCondition } from '../find/where.ts'
+import type { FormatInput } from './format.ts'
 
-const formatter = (name: Format): RowFormatter<TextInput> => ({ module: import.meta.resolve('./format.ts'), name })
+const formatter = (name: BulkFormat): RowFormatter<FormatInput> => ({
+  module: import.meta.resolve('./format.ts'),
+  name,
+})
 
 /** Exports the matching records within the user's reach as text, from one snapshot, at the speed of the reader. */
 export function createExporter(context: RecordsContext, model: Model) {
   const { storage, models, exportSeconds } = context
   const shown = visibleFields(model).map(({ name }) => name)
 
-  return function exportAll({ query, format, delimiter, safe }: ExportAsked, caller: Caller): AsyncGenerator<Chunk> {
+  return function exportAll({ query, format, delimiter, safe }: ExportOptions, caller: Caller): AsyncGenerator<Chunk> {
     const { fields = shown, filter, sort } = query
     const reach = reachFor(model, 'read', caller)
     const matching = [
-      aliveIn(filter, storage.dialect),
+      aliveCondition(filter, storage.dialect),
       ...(filter ? [toCondition(filter, { models, user: caller, dialect: storage.dialect })] : []),
     ]
     const columns = selectedColumns(model, { fields, expand: [] })
@@ -32,7 +35,7 @@ export function createExporter(context: RecordsContext, model: Model) {
       .where(withReach(reach, reach.username, ...matching))
       .orderBy(orderBy(sort, storage.dialect))
       .compile()
-    const shapes = tableShapes([model, ...modelsIn(filter, models)])
+    const shapes = tableShapes([model, ...referencedModels(filter, models)])
     const { sql, parameters } = statement
     const seeker = { username: caller.username, signal: caller.signal, seconds: exportSeconds, bytes: 0, shapes }
     return storage.streamRows({ sql, parameters }, formatter(format), { model, columns, delimiter, safe }, seeker)

@@ -4,7 +4,7 @@ import { rowDecoder } from '../../tables/columns.ts'
 
 /** Row formatters of an export. They run on the thread that reads the rows, not on the serving thread. */
 
-export interface TextInput {
+export interface FormatInput {
   model: Model
   /** column names, in output order */
   columns: string[]
@@ -14,7 +14,7 @@ export interface TextInput {
 }
 
 /** Writes each record as a line of JSON. */
-export function ndjson({ model }: TextInput) {
+export function ndjson({ model }: FormatInput) {
   const decode = rowDecoder(model)
   return { head: '', textOf: (row: Row) => `${JSON.stringify(decode(row))}\n` }
 }
@@ -28,7 +28,7 @@ const FORMULA = /^[=+\-@\t\r]/
  * Writes CSV as spreadsheets do. Null is an empty cell and an empty text is `""`, so an import reads both back
  * unchanged. Written by hand: the code is short, and a library took four times as long.
  */
-export function csv({ model, columns, delimiter, safe }: TextInput) {
+export function csv({ model, columns, delimiter, safe }: FormatInput) {
   const types = new Map(model.fields.map(({ name, type }) => [name, type]))
   const special = new RegExp(`["\\r\\n\\uFEFF${delimiter === '\t' ? '\\t' : delimiter}]`)
   const quoted = (text: string) =>

@@ -34,7 +34,7 @@ export function cachedStatements<Given>() {
     return { text, holes }
   }
   return (shape: string, given: Given, build: () => { compile(): CompiledQuery }): Statement => {
-    const { text, holes } = shapes.of(shape, () => prepare(build))
+    const { text, holes } = shapes.getOrCompute(shape, () => prepare(build))
     return { sql: text, parameters: holes.map(({ fill }) => fill(given as never)) }
   }
 }

@@ -12,20 +12,20 @@ import type { Condition } from '../../tables/condition.ts'
 import { createCounter } from '../../tables/counts.ts'
 import { requireCurrentShape, tableShapes } from '../../tables/shape.ts'
 import type { Caller } from '../caller.ts'
-import type { RecordsContext, Stored } from '../context.ts'
+import type { RecordsContext, StoredRecord } from '../context.ts'
 import { expand, selectedColumns } from './expand.ts'
 import { helpfulIndex, indexAdvisor } from './index-advice.ts'
-import { afterPosition, cursorPosition, lookUpLong, orderBy, removeSortColumns, sortColumns } from './order.ts'
-import { plainPages } from './plain-pages.ts'
-import { pinsOne } from './unique-lookup.ts'
-import { aliveIn, modelsIn, toCondition } from './where.ts'
+import { afterPosition, cursorPosition, orderBy, removeSortColumns, resolveLongValues, sortColumns } from './order.ts'
+import { createPlainPages } from './plain-pages.ts'
+import { isUniqueLookup } from './unique-lookup.ts'
+import { aliveCondition, referencedModels, toCondition } from './where.ts'
 
 export interface Page {
   offset?: number
   total: number
   /** the cursor of the next page, if there is one */
   next?: string
-  data: Stored[]
+  data: StoredRecord[]
 }
 
 /** Finds records of one model: a page, the total, and the cursor of the next page. */
@@ -35,21 +35,21 @@ export function createFinder(context: RecordsContext, model: Model) {
   const decode = rowDecoder(model)
   const considerIndex = indexAdvisor(storage, model, advise)
   const counts = createCounter(storage, model)
-  const plain = plainPages(storage, model, counts)
+  const plain = createPlainPages(storage, model, counts)
 
   return async function find(query: Query, caller: Caller): Promise<Page> {
     const { limit, offset, sort, after } = query
     const position = after === undefined ? undefined : cursors.read(model, sort, after)
     const way = wayFor(query, reachFor(model, 'read', caller), caller)
-    const beyond = position && (await lookUpLong(storage, model, sort, position))
+    const beyond = position && (await resolveLongValues(storage, model, sort, position))
     const { rows, isCut } = limit === 0 ? { rows: [], isCut: false } : await way.page(beyond)
     // One row more than requested shows that there is a next page.
     const kept = rows.slice(0, limit)
     for (const row of kept) decode(row)
     const expanded = await expand({ storage, models, user: caller }, model, kept, query.expand)
     const hasMore = isCut || rows.length > limit || expanded < kept.length
-    const data = kept.slice(0, expanded) as Stored[]
-    const next = hasMore ? cursors.make(model, sort, cursorPosition(data.at(-1) as Stored, sort)) : undefined
+    const data = kept.slice(0, expanded) as StoredRecord[]
+    const next = hasMore ? cursors.make(model, sort, cursorPosition(data.at(-1) as StoredRecord, sort)) : undefined
     if (sort.length > 0) for (const row of data) removeSortColumns(row, sort)
     // A page without a next one is the last, so the total follows from its offset and length.
     const isLast = limit > 0 && !hasMore && !position && (data.length > 0 || offset === 0)
@@ -61,9 +61,9 @@ export function createFinder(context: RecordsContext, model: Model) {
   function wayFor(query: Query, reach: Reach, caller: Caller): Way {
     if (!query.filter && query.sort.length === 0 && reach.scope === 'all')
       return { page: (position) => plain(query, position), total: () => counts.total() }
-    const isOne = pinsOne(query.filter, model)
+    const isOne = isUniqueLookup(query.filter, model)
     const ends = performance.now() + findSeconds * 1000
-    const shapes = tableShapes([model, ...modelsIn(query.filter, models)])
+    const shapes = tableShapes([model, ...referencedModels(query.filter, models)])
     const search = async (statement: Statement) => {
       if (isOne) {
         requireCurrentShape(storage, model)
@@ -74,7 +74,7 @@ export function createFinder(context: RecordsContext, model: Model) {
       return storage.search(statement, { username, seconds, bytes: PAGE_BYTES, signal, shapes })
     }
     const matching = [
-      ...(isOne ? [] : [aliveIn(query.filter, storage.dialect)]),
+      ...(isOne ? [] : [aliveCondition(query.filter, storage.dialect)]),
       ...(query.filter ? [toCondition(query.filter, { models, user: caller, dialect: storage.dialect })] : []),
     ]
     return {

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { sql } from 'kysely'
 import { type Model, tableName } from '../../model/model.ts'
-import { operatorNamed } from '../../requests/operators.ts'
+import { findOperator } from '../../requests/operators.ts'
 import type { Comparison, Filter, Query } from '../../requests/query.ts'
 import type { Statement, Storage } from '../../storage/storage.ts'
 import { modelIndexes } from '../../tables/ddl.ts'
@@ -44,7 +44,7 @@ export function indexAdvisor(storage: Storage, model: Model, advise: (advice: st
 export function helpfulIndex({ filter, sort }: Query): string[] {
   const asked = comparisonsIn(filter)
   const named = ({ through, field }: Comparison) => (through[0] ?? field).name
-  const finds = ({ operator }: Comparison) => operatorNamed(operator).finds
+  const finds = ({ operator }: Comparison) => findOperator(operator).finds
   const byValue = asked.filter((comparison) => finds(comparison) === 'value' || comparison.through.length > 0)
   const byRange = asked.filter((comparison) => finds(comparison) === 'range')
   const last = sort.length > 0 ? sort.map(({ field }) => field.name) : byRange.slice(0, 1).map(named)

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { type Model, tableName } from '../../model/model.ts'
-import { isLong, type Position, sha256 } from '../../requests/cursor.ts'
-import { bad, type SortKey } from '../../requests/query.ts'
+import { isHashed, type Position, sha256 } from '../../requests/cursor.ts'
+import { badRequest, type SortKey } from '../../requests/query.ts'
 import type { Dialect, Row, SqlValue, Storage } from '../../storage/storage.ts'
 import { type Condition, is } from '../../tables/condition.ts'
 import { comparisonKey } from './where.ts'
@@ -32,21 +32,23 @@ export function removeSortColumns(row: Row, sort: SortKey[]): void {
 }
 
 /** Replaces hashes of texts that were too long for the cursor by the texts, read from the page's last record. */
-export async function lookUpLong(
+export async function resolveLongValues(
   storage: Storage,
   model: Model,
   sort: SortKey[],
   { values, id }: Position,
 ): Promise<Position> {
-  if (!values.some(isLong)) return { values, id }
+  if (!values.some(isHashed)) return { values, id }
   const row = await storage.readOne(
     storage.db.selectFrom(tableName(model)).select(sortColumns(sort, storage.dialect)).where('id', '=', id).compile(),
   )
   const found = sort.map((_, index) => row?.[sortColumn(index)] as SqlValue)
-  const isSame = values.every((value, index) => !isLong(value) || value.hash === sha256(String(found[index])))
+  const isSame = values.every((value, index) => !isHashed(value) || value.hash === sha256(String(found[index])))
   if (!isSame)
-    throw bad(`"after": the record ${id}, where the page ended, has been changed since. Start from the first page.`)
-  return { values: values.map((value, index) => (isLong(value) ? (found[index] as SqlValue) : value)), id }
+    throw badRequest(
+      `"after": the record ${id}, where the page ended, has been changed since. Start from the first page.`,
+    )
+  return { values: values.map((value, index) => (isHashed(value) ? (found[index] as SqlValue) : value)), id }
 }
 
 /** The condition for rows after a position in the order of `orderBy`, where null sorts before all values. */

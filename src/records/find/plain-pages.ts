@@ -20,7 +20,7 @@ const LARGE = 16_384
 const AT_A_TIME = 64
 
 /** Pages of all records in id order, with one compiled statement. The block counts locate the start of an offset. */
-export function plainPages(storage: Storage, model: Model, counts: ReturnType<typeof createCounter>) {
+export function createPlainPages(storage: Storage, model: Model, counts: ReturnType<typeof createCounter>) {
   const prepared = cachedStatements<Start>()
   /**
    * Set by the first large row; from then on `readUpTo` ends a read as soon as the page is full. This affects only

@@ -2,7 +2,7 @@ import type { Model } from '../../model/model.ts'
 import type { Comparison, Filter } from '../../requests/query.ts'
 
 /** Whether a filter requires a value of a unique field, so that one index lookup finds the only possible record. */
-export function pinsOne(filter: Filter | undefined, model: Model): boolean {
+export function isUniqueLookup(filter: Filter | undefined, model: Model): boolean {
   const comparisons = filter && 'all' in filter ? filter.all : [filter]
   // The whole filter runs as a bounded read, so its other comparisons must be cheap too.
   if (!comparisons.every(isCheap)) return false

@@ -13,14 +13,14 @@ export const comparisonKey = (field: Field, dialect: Dialect) =>
   sql<SqlValue>`${sql.raw(comparable(field, dialect.tables))}`
 
 /** The context that a filter is translated in. */
-export interface Asking {
+export interface FilterContext {
   models: Models
   user: User
   dialect: Dialect
 }
 
 /** Translates a filter into a condition. References lead only to records that the user may read. */
-export function toCondition(filter: Filter, asking: Asking): Condition {
+export function toCondition(filter: Filter, asking: FilterContext): Condition {
   const each = (filters: Filter[]) => filters.map((inner) => toCondition(inner, asking))
   if ('all' in filter) return all(each(filter.all))
   if ('any' in filter) return any(each(filter.any))
@@ -30,7 +30,7 @@ export function toCondition(filter: Filter, asking: Asking): Condition {
       const model = asking.models.get((reference.reference as Reference).model) as Model
       const reach = reachFor(model, 'read', asking.user)
       if (reach.scope === 'none') throw forbidden(model, 'read')
-      const alive = aliveIn(filter, asking.dialect)
+      const alive = aliveCondition(filter, asking.dialect)
       const referred = withReach(reach, reach.username, alive, inner)
       return is`${comparisonKey(reference, asking.dialect)} IN (SELECT "id" FROM ${sql.table(tableName(model))} WHERE ${referred})`
     },
@@ -39,7 +39,7 @@ export function toCondition(filter: Filter, asking: Asking): Condition {
 }
 
 /** The models that a filter's references lead to. */
-export function modelsIn(filter: Filter | undefined, models: Models): Model[] {
+export function referencedModels(filter: Filter | undefined, models: Models): Model[] {
   return comparisonsIn(filter).flatMap(({ through }) =>
     through.map(({ reference }) => models.get((reference as Reference).model) as Model),
   )
@@ -58,7 +58,7 @@ const ROWS_BETWEEN = 256
 const COST_OF_LIKE = 8
 
 /** The condition that ends a search on a timeout or an abort. The more a row costs, the more often it checks. */
-export function aliveIn(filter: Filter | undefined, dialect: Dialect): Condition {
+export function aliveCondition(filter: Filter | undefined, dialect: Dialect): Condition {
   const rows = Math.floor(ROWS_BETWEEN / (1 + COST_OF_LIKE * estimateCost(filter)))
   return is`${dialect.alive(rows)}`
 }

@@ -10,7 +10,7 @@ import { withReach } from '../../tables/access-filter.ts'
 import { is } from '../../tables/condition.ts'
 import type { Caller } from '../caller.ts'
 import type { RecordsContext } from '../context.ts'
-import { createPage, type HistoryPage } from './history.ts'
+import { createHistoryPage, type HistoryPage } from './history.ts'
 
 const ROWS_BETWEEN = 64
 
@@ -38,7 +38,7 @@ export function createDeletedReader(context: RecordsContext, model: Model, journ
     const hasMore = isCut || rows.length > limit
     const last = kept.at(-1)?.change as number | undefined
     const count = async () => (await search(select(sql`count(*) AS "total"`, caller))).rows[0]?.total as number
-    return createPage(data, { limit, after: before, hasMore, last }, count)
+    return createHistoryPage(data, { limit, after: before, hasMore, last }, count)
   }
 
   /** Selects the last `delete` change of each record that has no later change, no row, and has not been forgotten. */

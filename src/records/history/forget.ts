@@ -39,7 +39,7 @@ export function createForgetter({ storage }: RecordsContext, model: Model, past:
     try {
       await writeIdempotent(storage, { steps: [empty(last, ALL), note] }, caller.idempotency)
     } catch (error) {
-      throw error instanceof StorageFault && error.kind === 'no-row' ? await past.notThere(id, caller) : error
+      throw error instanceof StorageFault && error.kind === 'no-row' ? await past.notFoundError(id, caller) : error
     }
     return id
   }

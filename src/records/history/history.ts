@@ -4,10 +4,10 @@ import type { Journal } from '../../journal/journal.ts'
 import { versionAfter } from '../../journal/restores.ts'
 import { reaches, reachFor, type User } from '../../model/access.ts'
 import { type Field, isOfType, type Model, visibleFields } from '../../model/model.ts'
-import { bad, type View } from '../../requests/query.ts'
+import { badRequest, type View } from '../../requests/query.ts'
 import type { MaybePromise, Row } from '../../storage/storage.ts'
 import type { Caller } from '../caller.ts'
-import type { RecordsContext, Stored } from '../context.ts'
+import type { RecordsContext, StoredRecord } from '../context.ts'
 
 /** One change as a client receives it. */
 export interface HistoryItem extends Pick<Entry, 'change' | 'version' | 'operation' | 'by' | 'at'> {
@@ -32,7 +32,7 @@ interface Asked {
 }
 
 /** Builds a page. Only calls `count` if needed: a first page without a next one contains all items. */
-export async function createPage<Item>(
+export async function createHistoryPage<Item>(
   data: Item[],
   { limit, after, hasMore, last }: Asked,
   count: () => Promise<number>,
@@ -43,10 +43,10 @@ export async function createPage<Item>(
 }
 
 /** Looks up a record; undefined if it does not exist or is out of reach. */
-export type LookUp = (id: number, user: User) => Promise<Stored | undefined>
+export type RecordLookup = (id: number, user: User) => Promise<StoredRecord | undefined>
 
 /** History and former versions of a model's records, for users who may read the records themselves. */
-export function createHistory(context: RecordsContext, model: Model, journal: Journal, lookUp: LookUp) {
+export function createHistory(context: RecordsContext, model: Model, journal: Journal, lookUp: RecordLookup) {
   const { storage, findSeconds, limits } = context
   const names = visibleFields(model).map(({ name }) => name)
   const waiting = ({ username, signal }: Caller) => ({ username, signal, seconds: findSeconds })
@@ -58,14 +58,14 @@ export function createHistory(context: RecordsContext, model: Model, journal: Jo
   }
 
   /** The error for a missing record. It names who deleted the record if the user could have read it. */
-  async function notThere(id: number, user: User): Promise<Failure> {
+  async function notFoundError(id: number, user: User): Promise<Failure> {
     const last = await deletion(id, user)
     const what = last ? `: ${last.by ?? 'somebody at the database'} deleted it at ${last.at}` : ''
     return new Failure('RECORD_NOT_FOUND', `There is no ${model.name} with the id ${id}${what}.`)
   }
 
   async function requireReach(id: number, user: User): Promise<void> {
-    if (!(await lookUp(id, user)) && !(await deletion(id, user))) throw await notThere(id, user)
+    if (!(await lookUp(id, user)) && !(await deletion(id, user))) throw await notFoundError(id, user)
   }
 
   async function history(
@@ -82,7 +82,7 @@ export function createHistory(context: RecordsContext, model: Model, journal: Jo
       return { change, version, operation, by, at, ...(batch !== null && { batch }), changes }
     })
     const last = data.at(-1)?.change
-    return createPage(data, { limit, after, hasMore, last }, () => journal.total(id, waiting(caller)))
+    return createHistoryPage(data, { limit, after, hasMore, last }, () => journal.total(id, waiting(caller)))
   }
 
   /** A record at a former version, even if it has been deleted since. */
@@ -91,8 +91,8 @@ export function createHistory(context: RecordsContext, model: Model, journal: Jo
     number: number,
     { fields = names, expand }: View,
     caller: Caller,
-  ): Promise<Stored> {
-    if (expand.length > 0) throw bad('"expand" is about records as they are, and "version" about one as it was.')
+  ): Promise<StoredRecord> {
+    if (expand.length > 0) throw badRequest('"expand" is about records as they are, and "version" about one as it was.')
     await requireReach(id, caller)
     const record = await journal.toRecord(await stateAt(id, number, caller), id, number)
     return { id, version: number, ...Object.fromEntries(fields.map((name) => [name, record[name]])) }
@@ -106,7 +106,12 @@ export function createHistory(context: RecordsContext, model: Model, journal: Jo
   }
 
   /** A version with all visible fields; undefined if it is not kept, or if a value no longer fits its field's type. */
-  async function recordAt(id: number, number: number, caller: Caller, current: () => MaybePromise<Stored | undefined>) {
+  async function recordAt(
+    id: number,
+    number: number,
+    caller: Caller,
+    current: () => MaybePromise<StoredRecord | undefined>,
+  ) {
     const now = await current()
     if (now?.version === number) return now
     const state = await journal.stateAt(id, number, current, waiting(caller))
@@ -117,7 +122,7 @@ export function createHistory(context: RecordsContext, model: Model, journal: Jo
 
   const nextVersion = (deletion: ChangeRow) => versionAfter(storage, deletion)
 
-  return { history, version, stateAt, recordAt, deletion, versionAfter: nextVersion, notThere }
+  return { history, version, stateAt, recordAt, deletion, versionAfter: nextVersion, notFoundError }
 }
 
 export type History = ReturnType<typeof createHistory>

@@ -5,10 +5,10 @@ import { type Field, isOfType, type Model } from '../../model/model.ts'
 import type { Row, Unit } from '../../storage/storage.ts'
 import { hiddenValues } from '../../tables/hidden.ts'
 import type { Caller } from '../caller.ts'
-import type { RecordsContext, Stored } from '../context.ts'
-import type { Sought } from '../planned.ts'
+import type { RecordsContext, StoredRecord } from '../context.ts'
+import type { WriteTarget } from '../planned.ts'
 import type { createChanges } from '../write/changes.ts'
-import type { Checks } from '../write/validate.ts'
+import type { Validators } from '../write/validate.ts'
 import type { ViolationChecks } from '../write/violations.ts'
 import type { History } from './history.ts'
 
@@ -17,15 +17,15 @@ interface Parts {
   context: RecordsContext
   violations: ViolationChecks
   model: Model
-  checks: Checks
+  checks: Validators
   changes: ReturnType<typeof createChanges>
   past: History
-  lookUp(id: number, reach: Reach): Promise<Stored | undefined>
-  carryOut(unit: Unit, caller: Caller, sent: Row, sought: Sought): Promise<Stored>
+  lookUp(id: number, reach: Reach): Promise<StoredRecord | undefined>
+  writeRecord(unit: Unit, caller: Caller, sent: Row, sought: WriteTarget): Promise<StoredRecord>
 }
 
 /** The body of a restore request. Both versions are required unless the record has been deleted. */
-export interface Restoring {
+export interface RestoreRequest {
   /** the version that the client has read */
   version?: number
   /** the version to restore; for a deleted record, defaults to its last one */
@@ -34,18 +34,18 @@ export interface Restoring {
 
 /** Restores a former version of a record, or a deleted record. */
 export function createRestorer(parts: Parts) {
-  const { context, model, violations, changes, past, lookUp, carryOut } = parts
-  const checks: Checks = parts.checks
+  const { context, model, violations, changes, past, lookUp, writeRecord } = parts
+  const checks: Validators = parts.checks
 
-  return async function restore(id: number, { version, to }: Restoring, caller: Caller): Promise<Stored> {
+  return async function restore(id: number, { version, to }: RestoreRequest, caller: Caller): Promise<StoredRecord> {
     const deletion = await past.deletion(id, caller)
-    if (deletion && !(await isThere(id))) return bringBack(id, deletion, { version, to }, caller)
+    if (deletion && !(await isThere(id))) return recreateDeleted(id, deletion, { version, to }, caller)
     requireRight('update', caller)
     const reach = reachFor(model, 'update', caller)
-    if (!(await lookUp(id, reach))) throw await past.notThere(id, caller)
+    if (!(await lookUp(id, reach))) throw await past.notFoundError(id, caller)
     // Validation errors reveal former values, so users who may not read the record are refused first.
     requireRight('read', caller)
-    if (!(await lookUp(id, reachFor(model, 'read', caller)))) throw await past.notThere(id, caller)
+    if (!(await lookUp(id, reachFor(model, 'read', caller)))) throw await past.notFoundError(id, caller)
     if (version === undefined)
       throw new Failure('VERSION_REQUIRED', `${model.name} ${id} is not deleted: send the "version" that you read.`)
     if (to === undefined)
@@ -55,16 +55,16 @@ export function createRestorer(parts: Parts) {
     checks.update(data)
     await violations.refuseUnreachable(data, caller, id)
     const unit: Unit = { ...changes.update(id, version, data, caller), as: 'restore' }
-    return carryOut(unit, caller, data, { id, version, operation: 'update' })
+    return writeRecord(unit, caller, data, { id, version, operation: 'update' })
   }
 
   /** Recreates a deleted record. Its `writeOnly` fields stay unset, because the journal does not keep their values. */
-  async function bringBack(
+  async function recreateDeleted(
     id: number,
     deletion: ChangeRow,
-    { version, to }: Restoring,
+    { version, to }: RestoreRequest,
     caller: Caller,
-  ): Promise<Stored> {
+  ): Promise<StoredRecord> {
     requireRight('create', caller)
     if (!model.history) throw new Failure('VERSION_NOT_FOUND', `No history is kept of ${model.name}.`)
     const last = deletion.version
@@ -79,7 +79,7 @@ export function createRestorer(parts: Parts) {
     // A `readOnly` field gets its former value if that still fits the field's type, otherwise its default.
     const recreated = { id, version: next, data: { ...readOnly(state), ...data }, hidden, deletion: deletion.change }
     const unit = changes.recreate(recreated, caller)
-    return carryOut(unit, caller, data, { id, version: last, operation: 'read' })
+    return writeRecord(unit, caller, data, { id, version: last, operation: 'read' })
   }
 
   /** The data to write for a former state. A field that did not exist then becomes null; a required one is left out. */

@@ -1,18 +1,18 @@
 import type { Failure } from '../../errors.ts'
-import { Seen } from '../../lib/seen.ts'
+import { SeenTexts } from '../../lib/seen.ts'
 import { type Reach, reaches, reachFor, scopeFor } from '../../model/access.ts'
 import { type Field, ID_FIELD as ID, isOfType, type Model, type Reference } from '../../model/model.ts'
 import type { Database, Row, SqlValue } from '../../storage/storage.ts'
 import { encode, encodeComparable } from '../../tables/columns.ts'
 import { matchingRows } from '../find/matching-rows.ts'
-import { type Checks, createChecks } from '../write/validate.ts'
+import { createValidators, type Validators } from '../write/validate.ts'
 import type { ImportColumn } from './columns.ts'
-import { type Checking, type Complain, createRowParser, type ParsedRow, withValue } from './parse-row.ts'
+import { type CheckContext, createRowParser, type ParsedRow, type ReportFault, withValue } from './parse-row.ts'
 import type { FileRow } from './read-rows.ts'
-import { createWholeReader, uniqueValues } from './whole-record.ts'
+import { createRecordPredictor, uniqueValues } from './whole-record.ts'
 
 /** A valid row, and how it changes the records. */
-export interface CheckedOutcome {
+export interface ValidRow {
   line: number
   kind: 'created' | 'updated' | 'unchanged'
   data: Row
@@ -26,24 +26,24 @@ export interface CheckedOutcome {
 const ALL: Reach = { scope: 'all', username: '' }
 
 /** Checks blocks of some hundred rows as a create or an update would, and compares the rows with each other. */
-export function blockChecker(db: Database, checking: Checking, complain: Complain) {
+export function createBlockChecker(db: Database, checking: CheckContext, complain: ReportFault) {
   const { model, models, user, key } = checking
-  const checks: Checks = createChecks(model)
+  const checks: Validators = createValidators(model)
   const { draft, wrong } = createRowParser(checking, complain)
   const keyField = key === undefined ? undefined : [ID, ...model.fields].find(({ name }) => name === key)
   const writable = model.fields.filter(({ readOnly }) => !readOnly)
   const references = writable.filter(({ reference }) => reference)
   const unique = model.unique.map((names) => ({
     fields: names.map((name) => model.fields.find((field) => field.name === name) as Field),
-    seen: new Seen(),
+    seen: new SeenTexts(),
   }))
-  const seenIds = new Seen()
-  const whole = createWholeReader(db, model, user)
+  const seenIds = new SeenTexts()
+  const whole = createRecordPredictor(db, model, user)
   const readable = reachFor(model, 'read', user)
   const mayKnow = (stored: Row) => reaches(readable, stored)
   const mayCreate = scopeFor(model, 'create', user) !== 'none'
 
-  return async function check(rows: FileRow[]): Promise<CheckedOutcome[]> {
+  return async function check(rows: FileRow[]): Promise<ValidRow[]> {
     const drafts = rows.map(draft)
     await resolveNames(drafts)
     await findStored(drafts)
@@ -167,7 +167,7 @@ export function blockChecker(db: Database, checking: Checking, complain: Complai
     }
   }
 
-  function rowOutcome({ line, data, stored, version }: ParsedRow): CheckedOutcome {
+  function rowOutcome({ line, data, stored, version }: ParsedRow): ValidRow {
     if (!stored) return { line, kind: 'created', data }
     // Secrets, and records that the user may not read, never count as unchanged: that would confirm a guessed value.
     const isSame = (field: Field) =>

@@ -4,8 +4,8 @@ import type { User } from '../../model/access.ts'
 import { byName, type Model, tableName } from '../../model/model.ts'
 import { type Database, type Progress, staleShape } from '../../storage/storage.ts'
 import { tableShape } from '../../tables/ddl.ts'
-import { blockChecker } from './check-block.ts'
-import { CheckedRows } from './checked-rows.ts'
+import { createBlockChecker } from './check-block.ts'
+import { CheckedRowWriter } from './checked-rows.ts'
 import { FileFault, type FileFormat, type FileRow, readRows } from './read-rows.ts'
 
 export interface CheckInput extends FileFormat {
@@ -24,7 +24,7 @@ export interface CheckInput extends FileFormat {
 }
 
 /** The result of a check. */
-export interface Checked {
+export interface CheckResult {
   rows: number
   created: number
   updated: number
@@ -43,15 +43,15 @@ export async function check(
   db: Database,
   input: CheckInput,
   onProgress: (progress: Progress) => void,
-): Promise<Checked> {
+): Promise<CheckResult> {
   await requireShape(db, input.model)
   const { size } = statSync(input.file)
-  const target = new CheckedRows(input.target)
+  const target = new CheckedRowWriter(input.target)
   const errors = new Map<string, string>()
   const complain = (line: number, field: string, why: string) => {
     if (errors.size < MAX_FAULTS) errors.set(field === '' ? `${line}` : `${line}.${field}`, why)
   }
-  const checkBlock = blockChecker(db, { ...input, models: byName(input.models) }, complain)
+  const checkBlock = createBlockChecker(db, { ...input, models: byName(input.models) }, complain)
   const checked = { rows: 0, created: 0, updated: 0, unchanged: 0 }
   let block: FileRow[] = []
   let bytes = 0

@@ -5,13 +5,13 @@ import { pipeline as pipelinePromise } from 'node:stream/promises'
 import { createGunzip, createGzip, type Gzip } from 'node:zlib'
 import { splitLines } from '../../lib/lines.ts'
 import { asDiskFull } from '../../storage/storage.ts'
-import type { CheckedOutcome } from './check-block.ts'
+import type { ValidRow } from './check-block.ts'
 
 /** A valid row with its number in the file. */
-export type CheckedRow = CheckedOutcome & { number: number }
+export type CheckedRow = ValidRow & { number: number }
 
 /** A row as stored. Omitted values have defaults: the next line, `created`, and the names of the previous row. */
-interface Written extends Partial<Pick<CheckedOutcome, 'line' | 'kind' | 'id' | 'version' | 'isStrict'>> {
+interface Written extends Partial<Pick<ValidRow, 'line' | 'kind' | 'id' | 'version' | 'isStrict'>> {
   /** field names, if they differ from those of the previous row */
   names?: string[]
   values: unknown[]
@@ -21,7 +21,7 @@ interface Written extends Partial<Pick<CheckedOutcome, 'line' | 'kind' | 'id' | 
  * The file between the two passes of an import: the valid rows, as compressed lines of JSON. Uncompressed, a row of two
  * bytes would take fifty, and one upload could fill the disk with many times its size.
  */
-export class CheckedRows {
+export class CheckedRowWriter {
   readonly #gzip: Gzip = createGzip({ level: 1 })
   readonly #written: Promise<void>
   #line = 0
@@ -33,7 +33,7 @@ export class CheckedRows {
     this.#written.catch(() => {})
   }
 
-  async write(rows: CheckedOutcome[]): Promise<void> {
+  async write(rows: ValidRow[]): Promise<void> {
     const lines = rows.map((row) => `${JSON.stringify(this.#brief(row))}\n`)
     try {
       if (!this.#gzip.write(lines.join(''))) await Promise.race([once(this.#gzip, 'drain'), this.#written])
@@ -49,7 +49,7 @@ export class CheckedRows {
     })
   }
 
-  #brief({ line, kind, data, ...row }: CheckedOutcome): Written {
+  #brief({ line, kind, data, ...row }: ValidRow): Written {
     const isNext = line === this.#line + 1
     this.#line = line
     const names = Object.keys(data)

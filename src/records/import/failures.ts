@@ -2,22 +2,26 @@ import { Failure, MAX_FAULTS } from '../../errors.ts'
 import { StorageFault } from '../../storage/storage.ts'
 
 /** How many rows of a file were created, updated or left unchanged. */
-export interface Imported {
+export interface ImportCounts {
   created: number
   updated: number
   unchanged: number
 }
 
 /** Progress of an import; `row` is the number of the last row that was processed. */
-export interface ImportProgress extends Imported {
+export interface ImportProgress extends ImportCounts {
   row: number
   isOver: boolean
 }
 
-export const importCounts = ({ created, updated, unchanged }: Imported): Imported => ({ created, updated, unchanged })
+export const importCounts = ({ created, updated, unchanged }: ImportCounts): ImportCounts => ({
+  created,
+  updated,
+  unchanged,
+})
 
 /** The failure that lists the faults of a file. */
-export function refused(errors: Record<string, string>, done: ImportProgress): Failure {
+export function importRefused(errors: Record<string, string>, done: ImportProgress): Failure {
   const names = Object.keys(errors)
   const many = names.length === 1 ? 'There is one fault' : `There are ${names.length} faults`
   const some = names.length === MAX_FAULTS ? `The first ${MAX_FAULTS} faults are listed` : many
@@ -26,7 +30,7 @@ export function refused(errors: Record<string, string>, done: ImportProgress): F
 }
 
 /** Adds the line to the failure of one row. */
-export function ofLine(line: number, error: unknown): unknown {
+export function withLine(line: number, error: unknown): unknown {
   if (!(error instanceof Failure)) return error
   const { errors = {}, ...others } = error.details
   const named = Object.fromEntries(Object.entries(errors).map(([name, why]) => [`${line}.${name}`, why]))
@@ -34,7 +38,7 @@ export function ofLine(line: number, error: unknown): unknown {
 }
 
 /** Adds to the error that ended an import how much had been written by then. */
-export function interrupted(error: unknown, done: ImportProgress): unknown {
+export function importInterrupted(error: unknown, done: ImportProgress): unknown {
   const isFault = error instanceof StorageFault
   if (!isFault && !(error instanceof Failure)) return error
   const code = !isFault ? error.code : error.kind === 'full' ? 'STORAGE_FULL' : 'UNAVAILABLE'

@@ -6,20 +6,27 @@ import { nextPortion } from '../../lib/portions.ts'
 import { Yielder } from '../../lib/yielder.ts'
 import { forbidden, reachFor, requireUnchanged, scopeFor, type User } from '../../model/access.ts'
 import { type Field, ID_FIELD as ID, type Model } from '../../model/model.ts'
-import { bad } from '../../requests/query.ts'
+import { badRequest } from '../../requests/query.ts'
 import { defineJob, type MaybePromise, type Progress, type Step, StorageFault } from '../../storage/storage.ts'
 import { encodeComparable } from '../../tables/columns.ts'
 import { tableShapes } from '../../tables/shape.ts'
 import type { RecordsContext } from '../context.ts'
 import { matchingRows } from '../find/matching-rows.ts'
-import type { Planned } from '../planned.ts'
+import type { PlannedWrite } from '../planned.ts'
 import { explainFault } from '../write/reason.ts'
-import type { Checked, CheckInput } from './check-rows.ts'
+import type { CheckInput, CheckResult } from './check-rows.ts'
 import { type CheckedRow, readCheckedRows } from './checked-rows.ts'
-import { type Imported, type ImportProgress, importCounts, interrupted, ofLine, refused } from './failures.ts'
+import {
+  type ImportCounts,
+  type ImportProgress,
+  importCounts,
+  importInterrupted,
+  importRefused,
+  withLine,
+} from './failures.ts'
 import type { FileFormat } from './read-rows.ts'
 
-export interface Importing extends FileFormat {
+export interface ImportOptions extends FileFormat {
   file: string
   /** file that receives the valid rows */
   checked: string
@@ -28,9 +35,9 @@ export interface Importing extends FileFormat {
   /** stored progress of a request with an idempotency key, from which a repeated request continues */
   resumable?: ResumableImport<ImportProgress> | undefined
   /** Returns the user as of now, because rights may be revoked during an import. */
-  whoNow?: (() => MaybePromise<User | undefined>) | undefined
+  refreshUser?: (() => MaybePromise<User | undefined>) | undefined
   /** runs in another process than the service, which waits for its database lock: pauses between portions */
-  isGuest?: boolean
+  isOtherProcess?: boolean
   onProgress?: ((phase: 'checked' | 'written', progress: Progress) => void) | undefined
 }
 
@@ -38,12 +45,12 @@ interface Parts {
   context: RecordsContext
   model: Model
   plan: {
-    create(data: unknown, user: User): Promise<Planned>
-    update(id: number, data: unknown, user: User): Promise<Planned>
+    create(data: unknown, user: User): Promise<PlannedWrite>
+    update(id: number, data: unknown, user: User): Promise<PlannedWrite>
   }
 }
 
-const CHECK = defineJob<CheckInput, Checked>(import.meta.resolve('./check-rows.ts'), 'check')
+const CHECK = defineJob<CheckInput, CheckResult>(import.meta.resolve('./check-rows.ts'), 'check')
 /** Approximate time that other writes may wait for a portion; and the limits of its rows and characters. */
 const PORTION_MS = 20
 const FIRST_PORTION = 50
@@ -66,14 +73,14 @@ interface Run {
 
 /** Imports a file of rows: first checks all, then writes them in portions, so that other writes can run in between. */
 export function createImporter({ context, model, plan }: Parts) {
-  const { storage, models, longestRecord } = context
+  const { storage, models, maxRecordLength } = context
   const shapes = tableShapes([model])
 
-  async function importAll(importing: Importing, user: User): Promise<Imported> {
+  async function importAll(importing: ImportOptions, user: User): Promise<ImportCounts> {
     const { file, checked: target, format, delimiter, columns } = importing
-    const { dryRun, resumable, isGuest, onProgress = () => {} } = importing
-    const { whoNow = () => user } = importing
-    requireUnchanged(await whoNow(), user)
+    const { dryRun, resumable, isOtherProcess, onProgress = () => {} } = importing
+    const { refreshUser = () => user } = importing
+    requireUnchanged(await refreshUser(), user)
     const key = findKeyField(importing.key, user)
     const done: ImportProgress = { ...NOTHING_DONE, ...resumable?.progress }
     if (done.isOver) return importCounts(done)
@@ -89,27 +96,29 @@ export function createImporter({ context, model, plan }: Parts) {
       user: who,
       key: key?.name,
     }
-    const checked = await storage.runReadJob(CHECK, { ...input, skip: done.row, longest: longestRecord }, (progress) =>
-      onProgress('checked', progress),
+    const checked = await storage.runReadJob(
+      CHECK,
+      { ...input, skip: done.row, longest: maxRecordLength },
+      (progress) => onProgress('checked', progress),
     )
     if (Object.keys(checked.errors).length > 0)
-      throw (await resumable?.isOvertaken()) ? keyInUse() : refused(checked.errors, done)
+      throw (await resumable?.isOvertaken()) ? keyInUse() : importRefused(checked.errors, done)
     if (dryRun) return importCounts(checked)
     const run: Run = { user, key, resumable, done }
     try {
       let size = FIRST_PORTION
       for await (const rows of readPortions(target, done.row, () => size)) {
-        requireUnchanged(await whoNow(), user)
+        requireUnchanged(await refreshUser(), user)
         const start = performance.now()
         await write(rows, run)
         const took = performance.now() - start
         size = nextPortion(rows.length, took, PORTION_MS, MAX_ROWS)
-        if (isGuest) await setTimeout(took * GUEST_PAUSE)
+        if (isOtherProcess) await setTimeout(took * GUEST_PAUSE)
         onProgress('written', { done: done.row, of: checked.rows })
       }
       if (resumable) await put([], { ...done, isOver: true }, run)
     } catch (error) {
-      throw interrupted(error, done)
+      throw importInterrupted(error, done)
     }
     return importCounts(done)
   }
@@ -129,13 +138,13 @@ export function createImporter({ context, model, plan }: Parts) {
         const at = error.details.step ?? Number.POSITIVE_INFINITY
         const row = changing[at]
         if (row && run.key && !row.isStrict && tries < TRIES) await lookAgain(row, run.key, run.user)
-        else if (row) throw ofLine(row.line, await explainFault(planned[at] as Planned, error))
+        else if (row) throw withLine(row.line, await explainFault(planned[at] as PlannedWrite, error))
         else if (error.kind !== 'busy' || tries === TRIES) throw error
       }
     }
   }
 
-  async function put(planned: Planned[], next: ImportProgress, { user, resumable, done }: Run): Promise<void> {
+  async function put(planned: PlannedWrite[], next: ImportProgress, { user, resumable, done }: Run): Promise<void> {
     const steps: Step[] = planned.map(({ unit }) => ({ ...(unit.steps[0] as Step), must: true }))
     if (resumable) steps.push(resumable.step(next))
     try {
@@ -147,8 +156,8 @@ export function createImporter({ context, model, plan }: Parts) {
     Object.assign(done, next)
   }
 
-  async function planAll(rows: CheckedRow[], user: User): Promise<Planned[]> {
-    const planned: Planned[] = []
+  async function planAll(rows: CheckedRow[], user: User): Promise<PlannedWrite[]> {
+    const planned: PlannedWrite[] = []
     const yielder = new Yielder(PLANNED_MS)
     for (const { line, kind, data, id, version } of rows) {
       try {
@@ -156,7 +165,7 @@ export function createImporter({ context, model, plan }: Parts) {
         const one = isNew ? plan.create({ ...data }, user) : plan.update(id as number, { ...data, version }, user)
         planned.push(await one)
       } catch (error) {
-        throw ofLine(line, error)
+        throw withLine(line, error)
       }
       if (yielder.isDue) await yielder.yield()
     }
@@ -171,7 +180,7 @@ export function createImporter({ context, model, plan }: Parts) {
     const { id, version } = ((await storage.readOne(statement)) ?? {}) as { id?: number; version?: number }
     const mayMake = key !== ID && scopeFor(model, 'create', user) !== 'none'
     if (id === undefined && !mayMake)
-      throw ofLine(
+      throw withLine(
         row.line,
         new Failure('RECORD_NOT_FOUND', `The ${model.name} that it is about is not there any more.`),
       )
@@ -188,7 +197,7 @@ export function createImporter({ context, model, plan }: Parts) {
     const known = [ID, ...model.fields.filter(mayBeKey)]
     const field = known.find((one) => one.name === name)
     if (field) return field
-    throw bad(`"key" must be a unique field of ${model.name}: ${known.map((one) => one.name).join(', ')}.`)
+    throw badRequest(`"key" must be a unique field of ${model.name}: ${known.map((one) => one.name).join(', ')}.`)
   }
 
   return { importAll, requireRight: findKeyField }

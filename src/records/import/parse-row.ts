@@ -1,21 +1,21 @@
 import type { User } from '../../model/access.ts'
 import { ID_FIELD as ID, isOfType, type Model, type Models, VERSION_FIELD as VERSION } from '../../model/model.ts'
-import type { Format } from '../../requests/bulk.ts'
+import type { BulkFormat } from '../../requests/bulk.ts'
 import type { Row } from '../../storage/storage.ts'
 import { type ImportColumn, parseColumn } from './columns.ts'
 import { type Cell, CellFault, cellValue } from './parse-cell.ts'
 import type { FileRow } from './read-rows.ts'
 
-export interface Checking {
+export interface CheckContext {
   model: Model
   models: Models
   user: User
   key?: string | undefined
-  format: Format
+  format: BulkFormat
 }
 
 /** Reports a fault: the line, the field or column, and the reason. */
-export type Complain = (line: number, field: string, why: string) => void
+export type ReportFault = (line: number, field: string, why: string) => void
 
 /** A row with its values by field name; the checks complete it step by step. */
 export interface ParsedRow {
@@ -33,7 +33,7 @@ export interface ParsedRow {
 }
 
 /** Maps columns to fields and cells to values. */
-export function createRowParser({ model, models, format }: Checking, complain: Complain) {
+export function createRowParser({ model, models, format }: CheckContext, complain: ReportFault) {
   const columns = new Map<string, ImportColumn | CellFault>()
 
   function draft({ line, values }: FileRow): ParsedRow {

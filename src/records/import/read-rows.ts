@@ -1,8 +1,8 @@
 import { createReadStream } from 'node:fs'
 import { pipeline, Readable } from 'node:stream'
 import { CsvError, parse as parseCsv } from 'csv-parse'
-import { splitLines, TooLong } from '../../lib/lines.ts'
-import type { Format } from '../../requests/bulk.ts'
+import { LineTooLongError, splitLines } from '../../lib/lines.ts'
+import type { BulkFormat } from '../../requests/bulk.ts'
 import { type Cell, CellFault, EMPTY_TEXT, parseDocument } from './parse-cell.ts'
 
 /** One row of a file, with the line in which it begins. */
@@ -27,7 +27,7 @@ const MAX_COLUMNS = 5000
 const NOT_UTF8 = 'is not UTF-8 text. A spreadsheet writes that as "CSV UTF-8"'
 
 export interface FileFormat {
-  format: Format
+  format: BulkFormat
   delimiter: string
   /** column names that replace the first line; the column of an empty name is ignored */
   columns?: string[] | undefined
@@ -119,7 +119,7 @@ async function* jsonRows(file: string, onBytes: OnBytes, longest: number): Async
       else yield { line, values: isObject(value) ? value : new CellFault('must be an object') }
     }
   } catch (error) {
-    throw error instanceof TooLong ? new FileFault(line + 1, error.message) : error
+    throw error instanceof LineTooLongError ? new FileFault(line + 1, error.message) : error
   }
 }
 

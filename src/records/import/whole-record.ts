@@ -9,7 +9,7 @@ import { createComputeStatement } from '../../tables/computed.ts'
 const MOMENTS = ['createdOn', 'updatedOn']
 
 /** Predicts the record that a row will result in, including the fields that the service sets. */
-export function createWholeReader(db: Database, model: Model, user: User) {
+export function createRecordPredictor(db: Database, model: Model, user: User) {
   const decode = rowDecoder(model)
   const computing = createComputeStatement(model, db.dialect.tables)
   const set = model.fields.filter((field) => field.readOnly && !field.computed)

@@ -18,7 +18,7 @@ import {
 } from '../../storage/storage.ts'
 import { tableShapes } from '../../tables/shape.ts'
 import type { Caller } from '../caller.ts'
-import type { Planned } from '../planned.ts'
+import type { PlannedWrite } from '../planned.ts'
 import type { Records } from '../records.ts'
 import { explainFault } from './reason.ts'
 
@@ -60,7 +60,7 @@ export function createBatch({ storage, models, collections, missingModel }: Part
       const unit: Unit = { shapes, steps, by: caller.username, batch: true, maxBytes: MAX_ANSWER_BYTES }
       const rows = await writeIdempotent(storage, unit, caller.idempotency)
       if (caller.idempotency?.stored) return replay(operations, caller, caller.idempotency.stored)
-      const settled = planned.map((one, index) => one.settle(rows.slice(index, index + 1)))
+      const settled = planned.map((one, index) => one.toResult(rows.slice(index, index + 1)))
       return await Promise.all(settled)
     } catch (error) {
       throw await explain(error, planned)
@@ -73,7 +73,7 @@ export function createBatch({ storage, models, collections, missingModel }: Part
     for (const [index, operation] of operations.entries())
       concerned.push(await at(index, () => requireModel(operation, user)))
     const made = new Map<string, Made>()
-    const planned: Planned[] = []
+    const planned: PlannedWrite[] = []
     const yielder = new Yielder(PLANNED_MS)
     for (const [index, operation] of operations.entries()) {
       const model = concerned[index] as Model
@@ -151,7 +151,7 @@ function operationKind(operation: BatchOperation): { kind: Operation; name: stri
   )
 }
 
-function planOne(operation: BatchOperation, records: Records, user: User, handed: Row): Promise<Planned> {
+function planOne(operation: BatchOperation, records: Records, user: User, handed: Row): Promise<PlannedWrite> {
   if ('create' in operation) return records.plan.create(operation.data, user, handed)
   if ('update' in operation) return records.plan.update(operation.data.id, operation.data, user, handed)
   return records.plan.remove(operation.id, operation.version, user)
@@ -198,17 +198,17 @@ async function at<Result>(index: number, work: () => MaybePromise<Result>): Prom
   try {
     return await work()
   } catch (error) {
-    throw error instanceof Failure ? error.ofOperation(index) : error
+    throw error instanceof Failure ? error.atOperation(index) : error
   }
 }
 
 /** Explains why a batch was not written, with the index of the operation that failed. */
-async function explain(error: unknown, planned: Planned[]): Promise<unknown> {
+async function explain(error: unknown, planned: PlannedWrite[]): Promise<unknown> {
   if (!(error instanceof StorageFault) || error.details.step === undefined) return error
   const index = error.details.step
   // A step after the operations stores the idempotency key; its faults belong to no operation.
   if (!planned[index]) return error
-  if (error.kind === 'large') return tooLarge.ofOperation(index)
-  const reason = await explainFault(planned[index] as Planned, error)
-  return reason instanceof Failure ? reason.ofOperation(index) : reason
+  if (error.kind === 'large') return tooLarge.atOperation(index)
+  const reason = await explainFault(planned[index] as PlannedWrite, error)
+  return reason instanceof Failure ? reason.atOperation(index) : reason
 }

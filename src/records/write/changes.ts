@@ -8,7 +8,7 @@ import { is } from '../../tables/condition.ts'
 import { tableShapes } from '../../tables/shape.ts'
 import type { RecordsContext } from '../context.ts'
 import { cachedStatements, placeholder } from '../find/cached-statements.ts'
-import { mergeable } from './merge.ts'
+import { mergeCheckQuery } from './merge.ts'
 
 /**
  * Field sets that get their own UPDATE statement. Preparing a statement on a wide table is slow, so all further sets
@@ -108,7 +108,7 @@ export function createChanges({ storage: { db } }: RecordsContext, model: Model)
       const sent = (name: string) => placeholder<Given>(({ values: given }) => given[name])
       const reached = withReach(reach, OWNER, is`"id" = ${ID}`)
       const isRead = withReach({ scope: reads }, OWNER)
-      const text = mergeable(model, names, { reached, isRead }, { id: ID, version: VERSION, sent }, db.dialect)
+      const text = mergeCheckQuery(model, names, { reached, isRead }, { id: ID, version: VERSION, sent }, db.dialect)
       return { compile: () => text.compile(db) }
     })
     const swap = compareAndSwap(id, { step: 0, column: 'version' }, data, user)

@@ -5,14 +5,14 @@ import type { Operation, User } from '../../model/access.ts'
 import type { Model } from '../../model/model.ts'
 import type { View } from '../../requests/query.ts'
 import type { Row } from '../../storage/storage.ts'
-import type { Stored } from '../context.ts'
+import type { StoredRecord } from '../context.ts'
 import type { createAnswers } from './answers.ts'
 
 interface Parts {
   model: Model
   journal: Journal
   /** Returns a record within the user's reach; otherwise throws the reason. */
-  look(id: number, operation: Operation, user: User, view: View): Promise<Stored>
+  look(id: number, operation: Operation, user: User, view: View): Promise<StoredRecord>
   answers: Pick<ReturnType<typeof createAnswers>, 'mayRead' | 'asSeenBy'>
 }
 

@@ -27,7 +27,7 @@ interface Reached {
  * lacking, because they contain the old name. A change to a sent field that is a secret, or that the user may not read,
  * always counts as a clash: otherwise the answer would tell whether the stored value equals the sent one.
  */
-export function mergeable(
+export function mergeCheckQuery(
   model: Model,
   names: string[],
   { reached, isRead }: Reached,

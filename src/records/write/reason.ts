@@ -1,11 +1,11 @@
 import type { StorageFault } from '../../storage/storage.ts'
-import type { Planned } from '../planned.ts'
+import type { PlannedWrite } from '../planned.ts'
 
 /** Explains why one of several changes failed. If its step found no row, `settle([])` throws the reason. */
-export async function explainFault({ settle, explain }: Planned, fault: StorageFault): Promise<unknown> {
+export async function explainFault({ toResult, explain }: PlannedWrite, fault: StorageFault): Promise<unknown> {
   if (fault.kind !== 'no-row') return explain(fault)
   try {
-    return await settle([])
+    return await toResult([])
   } catch (reason) {
     return reason
   }

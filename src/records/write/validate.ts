@@ -1,11 +1,11 @@
 import type { ErrorObject, ValidateFunction } from 'ajv'
-import { newAjv, withinBounds } from '../../model/ajv.ts'
+import { boundFaults, newAjv } from '../../model/ajv.ts'
 import { explainData } from '../../model/explain.ts'
 import type { JsonSchema, Model } from '../../model/model.ts'
 import { createRules, updateRules } from '../../model/rules.ts'
 import type { Row } from '../../storage/storage.ts'
 
-export interface Checks {
+export interface Validators {
   create: Check
   update: Check
   /** for a deleted record: its `writeOnly` fields are not checked, because their values are lost */
@@ -18,7 +18,7 @@ export interface Checks {
 type Check = (data: unknown) => asserts data is Row
 
 /** Creates the validators that every write of a model goes through. */
-export function createChecks(model: Model): Checks {
+export function createValidators(model: Model): Validators {
   const references = model.fields.filter((field) => field.reference).map(({ name }) => name)
   let compiled: { create: ValidateFunction; update: ValidateFunction } | undefined
   let recreate: ValidateFunction | undefined
@@ -55,4 +55,4 @@ function takeId(data: Row, name: string): void {
 }
 
 /** Each schema gets its own Ajv instance, so that both are garbage-collected together with the model. */
-const compile = (schema: JsonSchema) => newAjv({ verbose: true }).compile(withinBounds(schema))
+const compile = (schema: JsonSchema) => newAjv({ verbose: true }).compile(boundFaults(schema))

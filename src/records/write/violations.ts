@@ -5,7 +5,7 @@ import { type Field, type Model, tableName } from '../../model/model.ts'
 import type { Row, StorageFault } from '../../storage/storage.ts'
 import { withReach } from '../../tables/access-filter.ts'
 import { is } from '../../tables/condition.ts'
-import { isCalled, modelIndexes } from '../../tables/ddl.ts'
+import { hasIndexName, modelIndexes } from '../../tables/ddl.ts'
 import type { RecordsContext } from '../context.ts'
 import { cachedStatements, placeholder } from '../find/cached-statements.ts'
 
@@ -63,7 +63,7 @@ function tooLong(model: Model, written: Row): Failure {
 
 function notUnique({ details }: StorageFault, model: Model): Failure {
   const fields =
-    modelIndexes(model).find((index) => isCalled(index, details.index))?.fields ?? (details.columns as string[])
+    modelIndexes(model).find((index) => hasIndexName(index, details.index))?.fields ?? (details.columns as string[])
   const reason = fields.length > 1 ? `the combination of ${fields.join(' and ')} is taken` : 'is taken'
   return new Failure(
     'NOT_UNIQUE',

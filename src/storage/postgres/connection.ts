@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream'
 import pg from 'pg'
 import type { Row, Statement } from '../storage.ts'
-import { type Call, PipelinedQuery, type Ready } from './pipelined-query.ts'
+import { type PipelineCallbacks, PipelinedQuery, type Ready } from './pipelined-query.ts'
 import { numbered } from './placeholders.ts'
 
 /** Statements that a connection keeps ready; more are parsed whenever they come. */
@@ -25,7 +25,7 @@ export interface Limits {
 }
 
 /** What has come of some statements. */
-export interface Answered {
+export interface QueryResult {
   results: Row[][]
   error: unknown
 }
@@ -80,18 +80,18 @@ export class Connection {
   }
 
   /** Statements that come again and again, in one go: the results of all, or of those before the one that has failed. */
-  runAll(statements: Statement[]): Promise<Answered> {
+  runAll(statements: Statement[]): Promise<QueryResult> {
     return this.#exchange(
       statements.map(({ sql, parameters }) => ({ name: this.#nameOf(sql), text: numbered(sql), parameters })),
     )
   }
 
   /** Some that most likely do not come again. */
-  runAllOnce(statements: Statement[]): Promise<Answered> {
+  runAllOnce(statements: Statement[]): Promise<QueryResult> {
     return this.#exchange(statements.map(({ sql, parameters }) => ({ name: '', text: numbered(sql), parameters })))
   }
 
-  #exchange(calls: Call[]): Promise<Answered> {
+  #exchange(calls: PipelineCallbacks[]): Promise<QueryResult> {
     return new Promise((resolve) => {
       const callback = (error: unknown, results: Row[][] = []) => resolve({ error, results })
       this.#client.query(

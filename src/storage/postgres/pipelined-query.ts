@@ -2,7 +2,7 @@ import pg from 'pg'
 import type { Row } from '../storage.ts'
 
 /** A statement under the name by which a connection keeps it ready; under no name, it is not kept. */
-export interface Call {
+export interface PipelineCallbacks {
   name: string
   text: string
   parameters: readonly unknown[]
@@ -48,7 +48,7 @@ const Query = pg.Query as unknown as new (text: string) => object
 export class PipelinedQuery extends Query {
   /** Called when all has been answered; where there is an error, with the results of the statements before it. */
   callback: (error: unknown, results: Row[][]) => void
-  readonly #calls: Call[]
+  readonly #calls: PipelineCallbacks[]
   readonly #ready: Ready
   readonly #parserOf: ParserOf
   readonly #results: Row[][] = []
@@ -56,7 +56,7 @@ export class PipelinedQuery extends Query {
   #rows: Row[] = []
   #isCommitted = false
 
-  constructor(calls: Call[], ready: Ready, parserOf: ParserOf, callback: PipelinedQuery['callback']) {
+  constructor(calls: PipelineCallbacks[], ready: Ready, parserOf: ParserOf, callback: PipelinedQuery['callback']) {
     super('')
     this.#calls = calls
     this.#ready = ready
@@ -118,7 +118,7 @@ export class PipelinedQuery extends Query {
 
   /** That of the statement that is being answered. */
   get #name(): string {
-    return (this.#calls[this.#results.length] as Call).name
+    return (this.#calls[this.#results.length] as PipelineCallbacks).name
   }
 
   get #columns(): Columns {

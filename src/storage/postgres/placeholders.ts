@@ -11,7 +11,7 @@ const PARTS = /'(?:[^']|'')*'|"[^"]*"|\?/g
 
 /** SQL as the house writes it, with `?` for each parameter, as PostgreSQL reads it, with `$1`, `$2` and so on. */
 export function numbered(sql: string): string {
-  return known.of(sql, () => {
+  return known.getOrCompute(sql, () => {
     let count = 0
     return sql.replace(PARTS, (part) => (part === '?' ? `$${++count}` : part))
   })

@@ -1,5 +1,5 @@
 import type { Row, Statement, Step } from '../storage.ts'
-import { DEFER, HOLD, hold } from './transaction.ts'
+import { DEFER, HOLD, lockRow } from './transaction.ts'
 
 /** What is sent in one go for some steps: what each of them needs around it, and what comes before all. */
 export class Script {
@@ -33,6 +33,6 @@ export class Script {
 
 /** What a delete takes along may be in its way until all of it is gone: references are looked at right after it. */
 function around(step: Step): [Statement[], Statement[]] {
-  if (step.locks) return [[hold(step.locks)], []]
+  if (step.locks) return [[lockRow(step.locks)], []]
   return /^\s*delete/i.test(step.sql) ? [[DEFER], [HOLD]] : [[], []]
 }

@@ -1,4 +1,4 @@
-import { joinedInGroups } from '../../lib/in-groups.ts'
+import { joinInGroups } from '../../lib/in-groups.ts'
 import { MAX_JOINED } from '../joined.ts'
 import { DANGLING, literal, type TableDialect, type TriggerDefinition } from '../storage.ts'
 import { hasColumn, hasTable, modelTables, readColumns, readTable, readTriggers } from './catalog.ts'
@@ -62,7 +62,7 @@ export const TABLES: TableDialect = {
   jsonList(items) {
     const some = items.map(({ when, json }) => `CASE WHEN ${when} THEN ${json} END`)
     // There may be none.
-    const list = joinedInGroups(['NULL', ...some], MAX_JOINED, (few) => `nullif(concat_ws(',', ${few.join(', ')}), '')`)
+    const list = joinInGroups(['NULL', ...some], MAX_JOINED, (few) => `nullif(concat_ws(',', ${few.join(', ')}), '')`)
     return `concat('[', ${list}, ']')`
   },
 

@@ -4,7 +4,7 @@ import type { Step, Unit } from '../storage.ts'
 
 export const BEGIN = { sql: 'BEGIN', parameters: [] }
 /** Who has waited once for what somebody holds does not wait again for each of the others. */
-export const HURRY = { sql: 'SET LOCAL lock_timeout = 100', parameters: [] }
+export const SHORT_LOCK_TIMEOUT = { sql: 'SET LOCAL lock_timeout = 100', parameters: [] }
 export const COMMIT = { sql: 'COMMIT', parameters: [] }
 export const ROLLBACK = { sql: 'ROLLBACK', parameters: [] }
 export const DEFER = { sql: 'SET CONSTRAINTS ALL DEFERRED', parameters: [] }
@@ -20,9 +20,12 @@ export const setActor = ({ by, as, batch }: Unit) => ({
   parameters: [by ?? null, as ?? null, batch ? 1 : 0],
 })
 
-export const hold = ({ table, id }: NonNullable<Step['locks']>) => ({
+export const lockRow = ({ table, id }: NonNullable<Step['locks']>) => ({
   sql: `SELECT 1 FROM "${table}" WHERE "id" = ? FOR UPDATE`,
   parameters: [id],
 })
 
-export const waitFor = (name: string) => ({ sql: 'SELECT pg_advisory_xact_lock(hashtext(?))', parameters: [name] })
+export const takeAdvisoryLock = (name: string) => ({
+  sql: 'SELECT pg_advisory_xact_lock(hashtext(?))',
+  parameters: [name],
+})

@@ -5,7 +5,15 @@ import type { Connection } from './connection.ts'
 import { isHeld, isLost, isRefused, isWorthAnotherTry, toFault } from './faults.ts'
 import { Script } from './script.ts'
 import { SharedConnection } from './shared-connection.ts'
-import { BEGIN, COMMIT, HURRY, ROLLBACK, requireShapeStatement, setActor, waitFor } from './transaction.ts'
+import {
+  BEGIN,
+  COMMIT,
+  ROLLBACK,
+  requireShapeStatement,
+  SHORT_LOCK_TIMEOUT,
+  setActor,
+  takeAdvisoryLock,
+} from './transaction.ts'
 
 /** What became of a unit. */
 export type UnitOutcome = { rows: Row[][] } | { error: unknown }
@@ -48,7 +56,7 @@ export class WriteConnection {
     try {
       const { outcomes, failed, error } = await this.#together(units, await this.#connect(), begin)
       if (outcomes) return outcomes
-      const again = isHeld(error) ? [BEGIN, HURRY] : begin
+      const again = isHeld(error) ? [BEGIN, SHORT_LOCK_TIMEOUT] : begin
       if (failed === undefined) return await this.#eachAlone(units, again)
       const others = await this.group(units.toSpliced(failed, 1), left - 1, again)
       return others.toSpliced(failed, 0, await this.#alone(units[failed] as Unit, again))
@@ -118,7 +126,7 @@ export class WriteConnection {
       ...begin,
       ...Object.entries(shapes).map(([table, shape]) => requireShapeStatement(table, shape)),
     ]
-    if (unit.alone !== undefined) before.push(waitFor(unit.alone))
+    if (unit.alone !== undefined) before.push(takeAdvisoryLock(unit.alone))
     before.push(setActor(unit))
     const results: Row[][] = []
     try {

@@ -30,7 +30,7 @@ export class WriteQueue {
   }
 
   write(unit: Unit): Promise<Row[][]> {
-    return this.#room.enter(unit)
+    return this.#room.add(unit)
   }
 
   get retries(): number {

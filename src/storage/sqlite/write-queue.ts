@@ -55,7 +55,7 @@ export class WriteQueue {
   }
 
   write(unit: Unit): Promise<Row[][]> {
-    return this.#room.enter(unit)
+    return this.#room.add(unit)
   }
 
   /** `beforeCommit` is called when all has been done, and nobody else can change anything any more. */

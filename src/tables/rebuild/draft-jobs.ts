@@ -1,11 +1,11 @@
 import { sql } from 'kysely'
 import type { Model } from '../../model/model.ts'
 import { type Database, Refused, type TableState } from '../../storage/storage.ts'
-import { isCalled, modelIndexes, quote } from '../ddl.ts'
+import { hasIndexName, modelIndexes, quote } from '../ddl.ts'
 import { execute } from '../execute.ts'
-import { sharing } from '../verify.ts'
+import { describeDuplicates } from '../verify.ts'
 import { draftName } from './change-marks.ts'
-import { type Draft, draftOutdated, type Filled, fillDraft, requireWhole } from './draft.ts'
+import { type Draft, draftOutdated, type FillResult, fillDraft, requireWhole } from './draft.ts'
 import { rebuilderFor } from './strategies.ts'
 
 /** Jobs that copy tables beside the ones that are served. Each is a short transaction. */
@@ -14,7 +14,7 @@ import { rebuilderFor } from './strategies.ts'
 export const beginDrafts = (db: Database, { models, token }: { models: Model[]; token: string }): Promise<Draft[]> =>
   rebuilderFor(db.dialect.tables).begin(db, models, token)
 
-export type Portion = Filled & { milliseconds: number }
+export type Portion = FillResult & { milliseconds: number }
 
 /** Takes a draft some records further. */
 export async function fillPortion(db: Database, { draft, rows }: { draft: Draft; rows: number }): Promise<Portion> {
@@ -36,11 +36,11 @@ async function sharedIn(db: Database, draft: Draft): Promise<string[]> {
   const uniques = modelIndexes(model).filter(({ unique }) => unique)
   const { indexes } = (await db.dialect.tables.readTable(db, table)) as TableState
   for (const { name } of indexes)
-    if (uniques.some((index) => isCalled(index, name))) await execute(db, `DROP INDEX ${quote(name)}`)
+    if (uniques.some((index) => hasIndexName(index, name))) await execute(db, `DROP INDEX ${quote(name)}`)
   await fillDraft(db, draft, Number.MAX_SAFE_INTEGER)
   await requireWhole(db, draft)
   const reasons: string[] = []
-  for (const { fields } of uniques) reasons.push(...(await sharing(db, model, fields, table)))
+  for (const { fields } of uniques) reasons.push(...(await describeDuplicates(db, model, fields, table)))
   return reasons
 }
 

@@ -18,7 +18,7 @@ import type { TablePlan } from '../plan.ts'
 import type { Rebuild, Source } from '../plan-rebuild.ts'
 import { cannotConvert, type Selection, storedRows } from '../verify.ts'
 import { draftName, unwatch, watch } from './change-marks.ts'
-import { makeAgain } from './made-by-hand.ts'
+import { createAgain } from './made-by-hand.ts'
 import { parentName } from './parent-names.ts'
 
 /**
@@ -69,7 +69,7 @@ export async function beginDraft(db: Database, { model, token, rebuild }: Draft,
 }
 
 /** Whether somebody else is making tables anew. A moment that is still to come is none: the clock was set back. */
-export async function othersAreAtIt(db: Database): Promise<boolean> {
+export async function isAnotherProcessCopying(db: Database): Promise<boolean> {
   const now = Date.now()
   const { rows } = await sql`
     SELECT 1 FROM dossier_drafts WHERE touched BETWEEN ${now - ABANDONED_MS} AND ${now + ABANDONED_MS} LIMIT 1`.execute(
@@ -79,7 +79,7 @@ export async function othersAreAtIt(db: Database): Promise<boolean> {
 }
 
 /** Brings a draft up to date, and some records further. */
-export async function fillDraft(db: Database, draft: Draft, rows: number): Promise<Filled> {
+export async function fillDraft(db: Database, draft: Draft, rows: number): Promise<FillResult> {
   const table = tableName(draft.model)
   const into = sql.table(draftName(draft.model))
   const filled = await filledSoFar(db, draft)
@@ -98,7 +98,7 @@ export async function fillDraft(db: Database, draft: Draft, rows: number): Promi
   return { to, isFull: count < rows }
 }
 
-export interface Filled {
+export interface FillResult {
   /** the last id that it has */
   to: number
   /** there were not as many left as it should take: what comes after belongs to the last step */
@@ -179,7 +179,7 @@ export async function swapIn(db: Database, { model }: Draft, table: TableState):
   for (const text of setLastNumber(name, 'id', last)) await execute(db, text)
   // Those that somebody made went with the old table.
   for (const index of table.indexes)
-    if (!index.name.startsWith(`${name}__`)) await makeAgain(db, { type: 'index', ...index })
+    if (!index.name.startsWith(`${name}__`)) await createAgain(db, { type: 'index', ...index })
 }
 
 /** Clears away every draft, its marks and what marks them. */

@@ -7,7 +7,7 @@ import { columnDefinition, commentsOn, foreignKeyFor, quote, storable } from '..
 import { execute } from '../execute.ts'
 import type { PlanStep } from '../plan.ts'
 import type { Rebuild, Source } from '../plan-rebuild.ts'
-import { makeUnique } from '../unique.ts'
+import { createUniqueIndex } from '../unique.ts'
 import { cannotConvert, storedRows } from '../verify.ts'
 import type { Rebuilder } from './rebuilder.ts'
 
@@ -36,7 +36,7 @@ export const createInPlace = (dialect: InPlaceDialect): Rebuilder => ({
 
 async function applyStep(db: Database, model: Model, step: PlanStep, dialect: InPlaceDialect): Promise<void> {
   if (step.kind === 'rebuild') await rebuild(db, model, step.rebuild, dialect)
-  else if (step.kind === 'unique') await makeUnique(db, model, step)
+  else if (step.kind === 'unique') await createUniqueIndex(db, model, step)
   else if (step.kind !== 'triggers') await execute(db, step.sql)
 }
 

@@ -8,19 +8,19 @@ import { isMarkTrigger } from './change-marks.ts'
  * Drops the views and triggers that an operator created, since they name tables that are about to be dropped. Returns a
  * function that creates them again.
  */
-export async function setAside(db: Database, dialect: ShadowCopyDialect): Promise<() => Promise<void>> {
+export async function dropForeignObjects(db: Database, dialect: ShadowCopyDialect): Promise<() => Promise<void>> {
   const ours = (await readTriggers(db)).map(({ name }) => name)
   const all = await dialect.readViewsAndTriggers(db)
   const theirs = all.filter(({ name }) => !ours.includes(name) && !isMarkTrigger(name))
   for (const { type, name } of theirs) await execute(db, `DROP ${type} IF EXISTS ${quote(name.replaceAll('"', '""'))}`)
   return async () => {
     // Views first: triggers may be on them.
-    for (const one of theirs.toSorted((a, b) => b.type.localeCompare(a.type))) await makeAgain(db, one)
+    for (const one of theirs.toSorted((a, b) => b.type.localeCompare(a.type))) await createAgain(db, one)
   }
 }
 
 /** What was made by hand has to fit what the table has become. */
-export async function makeAgain(db: Database, { type, name, sql: text }: StoredObject): Promise<void> {
+export async function createAgain(db: Database, { type, name, sql: text }: StoredObject): Promise<void> {
   try {
     await execute(db, text)
   } catch (error) {

@@ -10,7 +10,7 @@ import {
 } from '../../storage/storage.ts'
 import { execute } from '../execute.ts'
 import { planTable, type TablePlan } from '../plan.ts'
-import { makeUnique } from '../unique.ts'
+import { createUniqueIndex } from '../unique.ts'
 import { unwatch } from './change-marks.ts'
 import {
   beginDraft,
@@ -18,11 +18,11 @@ import {
   type Draft,
   discardDrafts,
   draftOutdated,
+  isAnotherProcessCopying,
   isSameDraft,
-  othersAreAtIt,
   swapIn,
 } from './draft.ts'
-import { setAside } from './made-by-hand.ts'
+import { dropForeignObjects } from './made-by-hand.ts'
 import { nameParents } from './parent-names.ts'
 import type { Rebuilder } from './rebuilder.ts'
 
@@ -35,7 +35,7 @@ export const createShadowCopy = (dialect: ShadowCopyDialect): Rebuilder => ({
   keepsOtherTriggers: false,
 
   async begin(db, models, token) {
-    if (await othersAreAtIt(db)) throw new StorageFault('busy', 'Another process is making tables anew.')
+    if (await isAnotherProcessCopying(db)) throw new StorageFault('busy', 'Another process is making tables anew.')
     await discardDrafts(db, dialect)
     const drafts: Draft[] = []
     for (const model of models) {
@@ -51,7 +51,7 @@ export const createShadowCopy = (dialect: ShadowCopyDialect): Rebuilder => ({
   async apply(db, plans, drafts) {
     const isRebuilding = plans.some(({ steps }) => steps.some(({ kind }) => kind === 'rebuild'))
     await unwatch(db)
-    const createTheirsAgain = isRebuilding ? await setAside(db, dialect) : undefined
+    const createTheirsAgain = isRebuilding ? await dropForeignObjects(db, dialect) : undefined
     for (const plan of plans) await applyPlan(db, plan, drafts)
     const models = drafts.map(({ model }) => model)
     await nameParents(db, models, dialect)
@@ -94,7 +94,7 @@ async function applyPlan(db: Database, plan: TablePlan, drafts: Draft[]): Promis
       await swapIn(db, draft as Draft, (await db.dialect.tables.readTable(db, tableName(model))) as TableState)
     // A draft is created with its indexes.
     else if (draft && (step.kind === 'index' || step.kind === 'unique')) continue
-    else if (step.kind === 'unique') await makeUnique(db, model, step)
+    else if (step.kind === 'unique') await createUniqueIndex(db, model, step)
     else await execute(db, step.sql)
   }
 }
