@@ -61,7 +61,7 @@ const DIVIDED = ['src/records', 'src/tables']
 const partOf = (path: string) => DIVIDED.find((part) => path.startsWith(`${part}/`)) ?? dirname(path)
 const isOfPage = (path: string) => path.startsWith('src/page/')
 
-const SHARED = ['src/errors.ts', 'src/envelope.ts', 'src/config.ts']
+const SHARED = ['src/errors.ts', 'src/envelope.ts', 'src/config.ts', 'src/data-folder.ts']
 const FASTIFY_ALLOWED = ['src/app.ts', 'src/server.ts']
 
 const files = ['src', 'plugins'].flatMap((folder) =>
@@ -127,6 +127,41 @@ t.test('no file imports itself through others', async (t) => {
   }
   for (const file of files) visit(file, [])
   t.strictSame(circles, [])
+})
+
+/** SQL that only one engine understands. Comments may name an engine, statements may not. */
+const ENGINE_SQL = /\bsqlite_\w+|\bPRAGMA\b|\bpragma_\w+|\bpg_\w+\(|\bplpgsql\b|\bDEFERRABLE\b|\bjson_each\b|::text\b/
+
+t.test('no SQL of one engine outside storage/', async (t) => {
+  for (const file of files.filter((name) => !name.startsWith('src/storage') && !isOfPage(name))) {
+    const code = readFileSync(join(ROOT, file), 'utf8').replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*/g, '')
+    t.notMatch(code, ENGINE_SQL, file)
+  }
+})
+
+/** Functions with a statement on a model's table but without `withReach`, and why no user sees more than they may. */
+const WITHOUT_REACH: Record<string, string> = {
+  'src/journal/feed.ts': 'reads for all listeners at once; each change is then filtered by `isSeenBy`',
+  'src/records/find/find.ts': 'gets `where` from `wayFor`, which calls `withReach`',
+  'src/records/find/index-advice.ts': 'reads the highest id, for a log message',
+  'src/records/find/order.ts': 'reads the sort values at a signed cursor, which the same user was given',
+  'src/records/find/plain-pages.ts': 'is only used for users who may read all records',
+  'src/records/write/changes.ts': 'inserts a new record',
+  'src/records/write/merge.ts': 'gets `reached` from changes.ts, which calls `withReach`',
+}
+
+t.test('statements on models’ tables go through the access filter', async (t) => {
+  const found = new Set<string>()
+  for (const file of files.filter((name) =>
+    /^(?:plugins|src\/(?:records|journal|requests|upkeep|people))\//.test(name),
+  )) {
+    // Functions are separated by empty lines.
+    for (const part of readFileSync(join(ROOT, file), 'utf8').split(/\n\s*\n/)) {
+      const table = /\b(?:selectFrom|updateTable|deleteFrom|insertInto|table|quote)\(\s*(?:tableName\(|table\))/
+      if (table.test(part) && !part.includes('withReach(')) found.add(file)
+    }
+  }
+  t.strictSame([...found].sort(), Object.keys(WITHOUT_REACH).sort())
 })
 
 t.test('files stay short', async (t) => {

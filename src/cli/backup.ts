@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { loadConfig } from '../config.ts'
+import { dataFolder } from '../data-folder.ts'
 import { backupName } from '../lib/backup-name.ts'
 import { backupDatabase, requireFile } from '../storage/open.ts'
 import { DatabaseError } from '../storage/storage.ts'
@@ -19,7 +20,9 @@ export const backupCommand: Command = async (world) => {
   const config = loadConfig(env, true)
   const file = requireFile(config)
   const target =
-    args[0] === undefined ? resolve(config.DATA_DIR, 'backups', backupName('backup')) : resolveFile(args[0], world)
+    args[0] === undefined
+      ? resolve(dataFolder(config.DATA_DIR).backups, backupName('backup'))
+      : resolveFile(args[0], world)
   if (existsSync(target)) throw new DatabaseError(`${target} is there already. Choose another name.`)
   await backupDatabase(file, target, progressBar(stderr))
   return `${target}\n`

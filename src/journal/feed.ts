@@ -195,7 +195,7 @@ function newReader(storage: Storage, model: Model): Reader {
     journal: createJournal(storage, model),
     look: async (id) => {
       requireCurrentShape(storage, model)
-      const row = await storage.readOne({ sql: text, parameters: [id] })
+      const row = await storage.readOne({ sql: text, parameters: [id], readsRecords: true })
       return row && decode(row)
     },
   }

@@ -49,6 +49,8 @@ export interface TableDialect {
   readonly systemColumns: readonly string[]
   /** The type of a column, by the house's word for it. */
   columnType(word: string): string
+  /** Statements that create the types behind some words, where they do not exist yet. */
+  createTypes(words: string[]): string[]
   generated(expression: string): string
   /** A statement that writes down with what a computed column was made, where the engine does not. */
   comment(table: string, column: string, definition: string): string[]

@@ -31,12 +31,12 @@ export async function streamRows(
   }
   const tellAll = async () => {
     const { [place.name]: makeText } = await import(place.module)
-    const { head, textOf } = makeText(input)
+    const { head, format } = makeText(input)
     if (Atomics.load(unwanted, 0) === task.id) throw cancelled()
     let text = head
     let rows = 0
     for await (const row of rowsOf()) {
-      text += textOf(row)
+      text += format(row)
       rows++
       if (text.length < PIECE) continue
       await tell(text, rows)

@@ -19,7 +19,15 @@ export type MaybePromise<Value> = Value | Promise<Value>
 export interface Statement {
   readonly sql: string
   readonly parameters: readonly unknown[]
+  /**
+   * Set for reads of a model's table. PostgreSQL keeps them off the connection that reads the service's own tables: a
+   * model's table may be locked while it is changed.
+   */
+  readonly readsRecords?: boolean
 }
+
+/** Marks a statement as a read of a model's table. */
+export const recordRead = ({ sql, parameters }: Statement): Statement => ({ sql, parameters, readsRecords: true })
 
 /** Some statements that are all carried out, or none of them. A plain value: it can be sent to another thread. */
 export interface Unit {
@@ -46,6 +54,8 @@ export interface Step extends Statement {
   must?: boolean
   /** a record that nobody else may change from before this step until the end of the unit */
   locks?: { table: string; id: number }
+  /** deletes records: references are checked right after it, when the records that it takes along are deleted too */
+  deletesRecords?: boolean
   /** its rows are records; of those that are journalled each version can be looked up again */
   returns?: 'record' | 'journalled record'
 }
@@ -167,7 +177,7 @@ export interface Storage {
 
   /**
    * Goes through all rows of a statement, of one moment, on a thread of its own, as fast as the pieces are taken. `text`
-   * is a function `(input) => { head, textOf(row) }` that a module exports. Ends with a fault, or when nobody goes on.
+   * is a function `(input) => { head, format(row) }` that a module exports. Ends with a fault, or when nobody goes on.
    */
   streamRows<Input>(
     statement: Statement,
@@ -179,7 +189,30 @@ export interface Storage {
   /** Whether a statement would go through a whole table, or sort it. */
   needsScan(statement: Statement, table: string): MaybePromise<boolean>
 
-  /** Resolves with the rows of each step when the unit is on disk. Units that arrive together share a commit. */
+  /**
+   * Executes a unit of work. Resolves with the rows of each step (`[]` if `silent`) when the unit is on disk.
+   *
+   * Atomicity: all steps are executed or none. Units that arrive together share a commit, but a unit that fails does not
+   * affect the others.
+   *
+   * Order: a unit sees every unit whose promise had resolved before `write` was called, and reads that start after its
+   * promise has resolved see it. Units that wait at the same time are executed in any order, also those of one user;
+   * the users take turns. Who needs an order awaits the first unit, or gives both the same `alone`.
+   *
+   * Rejects with a `StorageFault`. Its `details.step` names the step, where one is to blame. Kinds:
+   *
+   * | kind | reason | certainly not written |
+   * |---|---|---|
+   * | `no-row` | a step with `must` returned no row | yes |
+   * | `taken`, `dangling` | a unique value or a reference is violated | yes |
+   * | `stale`, `missing-table` | the table has another shape than in `shapes`, or is gone | yes |
+   * | `large`, `index-too-long`, `row-too-wide`, `unfit` | the values exceed a bound of the engine or of `maxBytes` | yes |
+   * | `busy` | too many units wait, the unit has waited for too long, or the server cannot be reached | yes |
+   * | `full`, `damaged` | the disk has no room, or the file is broken | yes |
+   * | `commit-unknown` | the connection was lost after the commit was sent | **no** |
+   *
+   * Any other error is a programming error, or the storage is closed; the unit was not written.
+   */
   write(unit: Unit): Promise<Row[][]>
 
   /**

@@ -3,6 +3,7 @@ import { type Model, modelsFingerprint, tableName } from '../model/model.ts'
 import type { Database, Trigger } from '../storage/storage.ts'
 import { countTriggers, recount } from './counts.ts'
 import { tableShape } from './ddl.ts'
+import { columnTypes } from './columns.ts'
 import { execute } from './execute.ts'
 import type { MigrationInput } from './migrate.ts'
 import { createOverview, refuse, wantedTriggers } from './overview.ts'
@@ -38,6 +39,8 @@ export async function run(db: Database, { models, miscounted, drafts }: Migratio
   const stays = ({ name }: Trigger) =>
     changed.length === 0 || (rebuilder.keepsOtherTriggers && !changed.some((start) => name.startsWith(start)))
   const kept = await dropTriggers(db, existing, wanted.filter(stays))
+  const fields = plans.flatMap(({ model }) => model.fields)
+  for (const text of dialect.createTypes(columnTypes(fields))) await execute(db, text)
   await rebuilder.apply(db, plans, drafts)
   for (const trigger of wanted) if (!kept.includes(trigger.name)) await execute(db, dialect.createTrigger(trigger))
   // What happened to a table while nobody counted has to be counted now.

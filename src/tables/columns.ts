@@ -16,6 +16,9 @@ export function columnType(field: Field): string {
   return meaning ? `${meaning}_TEXT` : 'TEXT'
 }
 
+/** The column types of some fields, each once. */
+export const columnTypes = (fields: Field[]): string[] => [...new Set(fields.map(columnType))]
+
 /** A valid value of a field → what its column holds. */
 export function encode(field: Field, value: unknown): SqlValue {
   if (value === null || value === undefined) return null

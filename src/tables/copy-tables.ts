@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { type Model, tableName } from '../model/model.ts'
 import { type Database, DatabaseError, type Row, type TableColumn, type TableState } from '../storage/storage.ts'
 import { isUnfinished, markFinished, markUnfinished, requireMover } from '../storage/unfinished.ts'
+import { columnTypes } from './columns.ts'
 import { createTable } from './ddl.ts'
 import { execute } from './execute.ts'
 import { hiddenColumns } from './plan-renames.ts'
@@ -93,6 +94,11 @@ export async function createTables(
   { tables, token }: { tables: CopiedModelTable[]; token: string },
 ): Promise<void> {
   await requireMover(db, token)
+  const types = tables.flatMap(({ model, hidden }) => [
+    ...columnTypes(model?.fields ?? []),
+    ...hidden.map(({ type }) => type),
+  ])
+  for (const text of db.dialect.tables.createTypes([...new Set(types)])) await execute(db, text)
   for (const { table, model, hidden } of tables) {
     const described = model ?? ({ name: table, fields: [] } as unknown as Model)
     await execute(db, createTable(described, db.dialect.tables, table, hidden))

@@ -3,6 +3,7 @@ import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
+import { dataFolder } from '../data-folder.ts'
 import { backupName } from '../lib/backup-name.ts'
 import type { Storage } from '../storage/storage.ts'
 
@@ -74,7 +75,7 @@ export async function listBackups(config: Config): Promise<Backup[]> {
   return copies.sort((a, b) => b.at.localeCompare(a.at))
 }
 
-const backupFolder = ({ DATA_DIR }: Config) => join(DATA_DIR, 'backups')
+const backupFolder = ({ DATA_DIR }: Config) => dataFolder(DATA_DIR).backups
 
 /**
  * Decides by the existing backups and not by the uptime, because the process may be restarted every night. Ignores

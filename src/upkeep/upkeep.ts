@@ -1,6 +1,6 @@
-import { join } from 'node:path'
 import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
+import { dataFolder } from '../data-folder.ts'
 import type { Storage } from '../storage/storage.ts'
 import { scheduleBackups } from './backups.ts'
 import { clearLeftovers } from './leftovers.ts'
@@ -48,7 +48,7 @@ export function maintainJournal(
     try {
       await scrub(storage, () => isOver)
       await sweepKeys(storage, () => isOver)
-      await clearLeftovers(join(config.DATA_DIR, 'imports'))
+      await clearLeftovers(dataFolder(config.DATA_DIR).imports)
       const before = new Date(Date.now() - config.HISTORY_DAYS * DAY_MS)
       const count = (changes: number) => metrics.pruned(changes)
       if (config.HISTORY_DAYS > 0) await prune(storage, before, count, () => isOver)

@@ -7,7 +7,7 @@ import { addUser } from '../../src/people/users.ts'
 import { openAny, openStorage } from '../../src/storage/open.ts'
 import { createDatabase } from '../../src/storage/postgres/kysely.ts'
 import { markUnfinished } from '../../src/storage/unfinished.ts'
-import { insertRows } from '../../src/tables/copy-tables.ts'
+import { insertRows, OWN_TABLES } from '../../src/tables/copy-tables.ts'
 import { atShell, postgresDatabase } from '../engine.ts'
 import { CONTACT, commandRunner, PASSWORD, runScript, startApp, THING, writeModel } from '../helper.ts'
 import { hasServer } from './run-on-postgres.ts'
@@ -22,7 +22,42 @@ const MODELS = {
   'a.Gone.json': { type: 'object', properties: { text: { type: 'string' } } },
 }
 
-if (hasServer())
+/** Tables of the service that are not copied, and why. */
+const NOT_COPIED: Record<string, string> = {
+  dossier_actor: 'holds the actor of the unit that is being written',
+  dossier_counts: 'is counted again',
+  dossier_drafts: 'is empty unless a table is being changed',
+  dossier_marks: 'is empty unless a table is being changed',
+  dossier_layout: 'describes the schema of this engine',
+  dossier_models: 'is published again by the first start',
+  dossier_secret: 'is copied by `setSecret`',
+  dossier_state: 'is found out again from the journal',
+  dossier_tables: 'is written when the tables are created',
+}
+
+if (hasServer()) {
+  t.test('a move copies every column of every own table', async (t) => {
+    for (const DATABASE_URL of [undefined, await postgresDatabase(t)]) {
+      const { storage } = await startApp(t, { env: DATABASE_URL ? { DATABASE_URL } : {} })
+      const catalog = DATABASE_URL
+        ? "SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' AND tablename LIKE 'dossier\\_%'"
+        : "SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 'dossier\\_%' ESCAPE '\\'"
+      const names = ((await storage.read({ sql: catalog, parameters: [] })) as { name: string }[]).map(
+        ({ name }) => name,
+      )
+      const copied = OWN_TABLES.map(({ table }) => table)
+      t.strictSame(
+        names.filter((name) => !copied.includes(name) && !NOT_COPIED[name]),
+        [],
+        'every table is copied, or has a reason',
+      )
+      for (const { table, columns } of OWN_TABLES) {
+        const stored = (await storage.dialect.tables.readColumns(storage.db, table)).map(({ name }) => name)
+        t.strictSame(stored.filter((name) => name !== 'rowid').sort(), columns.toSorted(), table)
+      }
+    }
+  })
+
   t.test('everything goes to PostgreSQL, and back', async (t) => {
     const app = await startApp(t, { models: MODELS })
     const admin = await app.login()
@@ -125,3 +160,4 @@ if (hasServer())
       { email: 'n0@example.org' },
     ])
   })
+}

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import t from 'tap'
-import type { Model } from '../../src/model/model.ts'
+import { FORMATS, type Format } from '../../src/model/formats.ts'
+import type { Field, Model } from '../../src/model/model.ts'
 import { planModels } from '../../src/tables/migrate.ts'
 import { planTable } from '../../src/tables/plan.ts'
 import { rebuilderFor } from '../../src/tables/rebuild/strategies.ts'
@@ -14,6 +15,20 @@ const thing = (properties: object, more: object = {}): Model =>
   modelOf('a.Thing', { type: 'object', properties, audit: false, ...more })
 
 if (isThere) {
+  t.test('a new format gets its column type without a change of the schema', async (t) => {
+    const storage = await testStorage(t)
+    const { db } = storage
+    const formats = FORMATS as Record<string, Format>
+    formats.fruit = { column: 'FRUIT', wanted: 'a fruit', sample: 'apple' }
+    t.teardown(() => delete formats.fruit)
+    const model = thing({ one: { type: 'string' } })
+    const field = model.fields.find(({ name }) => name === 'one') as Field
+    field.format = 'fruit'
+    await migrateTo(storage, [model])
+    const table = await db.dialect.tables.readTable(db, 'a__Thing')
+    t.match(table?.columns, [{ name: 'id' }, { name: 'version' }, { name: 'one', type: 'FRUIT_TEXT' }])
+  })
+
   t.test('a table is changed where it is, with all that is in it and around it', async (t) => {
     const storage = await testStorage(t)
     const { db } = storage

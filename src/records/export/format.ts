@@ -16,7 +16,7 @@ export interface FormatInput {
 /** Writes each record as a line of JSON. */
 export function ndjson({ model }: FormatInput) {
   const decode = rowDecoder(model)
-  return { head: '', textOf: (row: Row) => `${JSON.stringify(decode(row))}\n` }
+  return { head: '', format: (row: Row) => `${JSON.stringify(decode(row))}\n` }
 }
 
 /** Line end required by RFC 4180. */
@@ -42,7 +42,7 @@ export function csv({ model, columns, delimiter, safe }: FormatInput) {
   const cells = columns.map((name) => ({ name, cell: createCellFormatter(name) }))
   return {
     head: columns.join(delimiter) + END,
-    textOf: (row: Row) =>
+    format: (row: Row) =>
       cells.map(({ name, cell }) => (row[name] === null ? '' : cell(row[name]))).join(delimiter) + END,
   }
 }

@@ -5,7 +5,7 @@ import { type Model, tableName } from '../../model/model.ts'
 import type { Position } from '../../requests/cursor.ts'
 import type { Query } from '../../requests/query.ts'
 import { PAGE_BYTES } from '../../storage/size.ts'
-import { type SearchResult, type Statement, StorageFault } from '../../storage/storage.ts'
+import { recordRead, type SearchResult, type Statement, StorageFault } from '../../storage/storage.ts'
 import { withReach } from '../../tables/access-filter.ts'
 import { rowDecoder } from '../../tables/columns.ts'
 import type { Condition } from '../../tables/condition.ts'
@@ -67,7 +67,7 @@ export function createFinder(context: RecordsContext, model: Model) {
     const search = async (statement: Statement) => {
       if (isOne) {
         requireCurrentShape(storage, model)
-        return { rows: await storage.read(statement), isCut: false }
+        return { rows: await storage.read(recordRead(statement)), isCut: false }
       }
       const seconds = Math.max(0.001, (ends - performance.now()) / 1000)
       const { username, signal } = caller

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { type Model, tableName } from '../../model/model.ts'
 import { isHashed, type Position, sha256 } from '../../requests/cursor.ts'
 import { badRequest, type SortKey } from '../../requests/query.ts'
-import type { Dialect, Row, SqlValue, Storage } from '../../storage/storage.ts'
+import { type Dialect, type Row, recordRead, type SqlValue, type Storage } from '../../storage/storage.ts'
 import { type Condition, is } from '../../tables/condition.ts'
 import { comparisonKey } from './where.ts'
 
@@ -40,7 +40,9 @@ export async function resolveLongValues(
 ): Promise<Position> {
   if (!values.some(isHashed)) return { values, id }
   const row = await storage.readOne(
-    storage.db.selectFrom(tableName(model)).select(sortColumns(sort, storage.dialect)).where('id', '=', id).compile(),
+    recordRead(
+      storage.db.selectFrom(tableName(model)).select(sortColumns(sort, storage.dialect)).where('id', '=', id).compile(),
+    ),
   )
   const found = sort.map((_, index) => row?.[sortColumn(index)] as SqlValue)
   const isSame = values.every((value, index) => !isHashed(value) || value.hash === sha256(String(found[index])))

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createWriteStream, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
+import { dataFolder } from '../../data-folder.ts'
 import { Failure } from '../../errors.ts'
 import { makeFolder } from '../../lib/file-owner.ts'
 import { asDiskFull } from '../../storage/storage.ts'
@@ -17,7 +18,7 @@ export interface Spooled {
   clear(): void
 }
 
-export const spoolFolder = (dataDir: string) => join(dataDir, 'imports')
+export const spoolFolder = (dataDir: string) => dataFolder(dataDir).imports
 
 /** Writes a stream to a new file; throws if it has more than `most` bytes. */
 export async function spool(

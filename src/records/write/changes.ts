@@ -146,7 +146,7 @@ export function createChanges({ storage: { db } }: RecordsContext, model: Model)
           .where(withReach(reach, OWNER, isThat))
           .returning('id'),
     )
-    return { shapes, steps: [statement], by: user.username }
+    return { shapes, steps: [{ ...statement, deletesRecords: true }], by: user.username }
   }
 
   return { create, recreate, update, merge, remove }

@@ -9,8 +9,6 @@ import { SharedConnection } from './shared-connection.ts'
  */
 const CONNECTIONS = 2
 const LIMITS = { lock: 100, statement: 5000, answer: 8000 }
-/** Statements that look at nothing but the service's own tables. */
-const OWN = /^[^_]*\bdossier_(?!each)/
 
 /** How long a moment lasts. */
 const MOMENT_MS = 2
@@ -68,8 +66,9 @@ export class Reader {
   }
 
   async #run(statement: Statement): Promise<Row[]> {
-    const isOwn = OWN.test(statement.sql)
-    const shared = isOwn ? this.#own : (this.#connections[this.#next++ % CONNECTIONS] as SharedConnection)
+    const shared = statement.readsRecords
+      ? (this.#connections[this.#next++ % CONNECTIONS] as SharedConnection)
+      : this.#own
     return (await shared.get()).run(statement)
   }
 

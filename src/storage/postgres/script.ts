@@ -34,5 +34,5 @@ export class Script {
 /** What a delete takes along may be in its way until all of it is gone: references are looked at right after it. */
 function around(step: Step): [Statement[], Statement[]] {
   if (step.locks) return [[lockRow(step.locks)], []]
-  return /^\s*delete/i.test(step.sql) ? [[DEFER], [HOLD]] : [[], []]
+  return step.deletesRecords ? [[DEFER], [HOLD]] : [[], []]
 }

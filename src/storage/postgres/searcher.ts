@@ -3,7 +3,7 @@ import { takeUpTo } from '../size.ts'
 import { cancelled, type Row, type SearchOptions, type SearchResult, type Statement } from '../storage.ts'
 import { Connection } from './connection.ts'
 import { toFault } from './faults.ts'
-import { KNOWN_SHAPES, requireShapesSql } from './known-shapes.ts'
+import { KNOWN_SHAPES, requireKnownShapes } from './known-shapes.ts'
 import { ROLLBACK } from './transaction.ts'
 
 /** How long after its time a search may still be answered. */
@@ -67,7 +67,7 @@ export class PostgresSearcher implements Searcher {
     const { results, error } = await searched
     if (error) throw error
     const [, , known, found] = results as [Row[], Row[], Row[], Row[]]
-    requireShapesSql(known, shapes)
+    requireKnownShapes(known, shapes)
     return takeUpTo(found, bytes)
   }
 

@@ -1,11 +1,12 @@
 import { existsSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import Sqlite from 'better-sqlite3'
+import { dataFolder } from '../../data-folder.ts'
 import { DatabaseError } from '../storage.ts'
 import { makePrivate, restrictDataFolder } from './file-modes.ts'
 import { migrateSchema, SCHEMA_VERSION } from './schema.ts'
 
-export const databaseFile = (dataDir: string) => join(dataDir, 'dossier.db')
+export const databaseFile = (dataDir: string) => dataFolder(dataDir).database
 
 export const hasDatabase = (dataDir: string) => existsSync(databaseFile(dataDir))
 

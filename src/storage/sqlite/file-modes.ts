@@ -1,12 +1,11 @@
 import { chmodSync, closeSync, existsSync, openSync, readdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { dataFolder, isOwnEntry, SUBFOLDERS } from '../../data-folder.ts'
 import { giveToOwner, makeFolder } from '../../lib/file-owner.ts'
 
 /** What only the service's own user may read, whatever the umask says. */
 
 const FOR_OTHERS = 0o077
-/** All that a data folder has in it. */
-const OURS = /^(?:dossier\.db|cookie-secret|backups$|imports$|\.git)/
 
 /** Makes a file that is to hold records, empty, if it is not there. SQLite gives its `-wal` and `-shm` the same mode. */
 export function makePrivate(file: string): void {
@@ -27,9 +26,9 @@ function makeFile(file: string): void {
 
 /** A data folder that is there already. One with other things in it is somebody else's as well. */
 export function restrictDataFolder(folder: string): void {
-  if (!readdirSync(folder).every((name) => OURS.test(name))) return
-  for (const name of ['.', 'backups']) close(join(folder, name), 0o700)
-  close(join(folder, 'cookie-secret'), 0o600)
+  if (!readdirSync(folder).every(isOwnEntry)) return
+  for (const name of ['.', ...SUBFOLDERS]) close(join(folder, name), 0o700)
+  close(dataFolder(folder).secret, 0o600)
 }
 
 function close(path: string, mode: number): void {

@@ -12,6 +12,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
+import { dataFolder } from '../../data-folder.ts'
 import { backupName } from '../../lib/backup-name.ts'
 import { giveToOwner, makeFolder } from '../../lib/file-owner.ts'
 import { DatabaseError } from '../storage.ts'
@@ -69,8 +70,8 @@ function refuseNewer(copy: string, draft: string): void {
 }
 
 function keep(dataDir: string, file: string): string {
-  const kept = join(dataDir, 'backups', backupName('replaced'))
-  makeFolder(join(dataDir, 'backups'))
+  const kept = join(dataFolder(dataDir).backups, backupName('replaced'))
+  makeFolder(dataFolder(dataDir).backups)
   linkSync(file, kept)
   return kept
 }

@@ -1,12 +1,12 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dataFolder } from '../../data-folder.ts'
 import { giveToOwner } from '../../lib/file-owner.ts'
 import { DatabaseError } from '../storage.ts'
 
 /** The secret that signs cookies: made at first start and kept, so that sessions survive a restart. */
 export function cookieSecret(dataDir: string): string {
-  const file = join(dataDir, 'cookie-secret')
+  const file = dataFolder(dataDir).secret
   if (!existsSync(file)) makeSecret(file)
   const secret = readFileSync(file, 'utf8').trim()
   if (secret.length < 32)
@@ -14,7 +14,7 @@ export function cookieSecret(dataDir: string): string {
   return secret
 }
 
-export const storeSecret = (dataDir: string, secret: string) => makeSecret(join(dataDir, 'cookie-secret'), secret)
+export const storeSecret = (dataDir: string, secret: string) => makeSecret(dataFolder(dataDir).secret, secret)
 
 /** Written aside and linked into place: of two processes that start at once one wins, and neither reads half a secret. */
 function makeSecret(file: string, secret = randomBytes(32).toString('base64url')): void {

@@ -35,6 +35,7 @@ export const TABLES: TableDialect = {
   systemColumns: ['"id" INTEGER PRIMARY KEY AUTOINCREMENT', '"version" INTEGER NOT NULL DEFAULT 0'],
   // SQLite only derives an affinity from it: the house's words say what a column means, also to a person at the shell.
   columnType: (word) => word,
+  createTypes: () => [],
   generated: (expression) => `GENERATED ALWAYS AS (${expression}) VIRTUAL`,
   comment: () => [],
   refersTo: (table, onDelete) => `REFERENCES "${table}" ("id") ON DELETE ${onDelete}`,
