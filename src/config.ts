@@ -8,7 +8,7 @@ import { didYouMean } from './lib/nearest.ts'
 const count = (value: number, description: string, maximum = 1_000_000) =>
   Type.Integer({ default: value, minimum: 1, maximum, description })
 
-/** All settings. A test compares them with the README's table. */
+/** All settings. A test compares them with the table in `src/cli/README.md`. */
 export const Settings = Type.Object({
   HOST: Type.String({ default: '127.0.0.1', description: 'address to listen on' }),
   PORT: Type.Integer({ default: 3000, minimum: 0, maximum: 65_535, description: 'port to listen on' }),

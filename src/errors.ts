@@ -1,6 +1,6 @@
 /**
  * Every failure a client can see. The table is the contract: a code never changes its meaning,
- * and the README lists each one (a test compares the two).
+ * and `plugins/API.md` lists each one (a test compares the two).
  */
 export const CODES = {
   BAD_REQUEST: { http: 400, status: -1 },
