@@ -53,7 +53,7 @@ export class Failure extends Error {
   readonly details: FailureDetails
 
   constructor(code: Code, message: string, details: FailureDetails = {}) {
-    super(message.length > LONGEST_MESSAGE ? `${message.slice(0, LONGEST_MESSAGE)} …` : message)
+    super(message.length > MAX_MESSAGE ? `${message.slice(0, MAX_MESSAGE)} …` : message)
     this.name = 'Failure'
     this.code = code
     this.details = details.errors ? { ...details, errors: bounded(details.errors) } : details
@@ -76,15 +76,15 @@ export class Failure extends Error {
 }
 
 /** Bounds the answer: messages and field names may quote data of any length that the client sent. */
-const LONGEST_MESSAGE = 2000
-const LONGEST_NAME = 200
+const MAX_MESSAGE = 2000
+const MAX_NAME = 200
 /** Largest number of faults in one answer; a body may have more, but longer lists are not useful. */
 export const MAX_FAULTS = 100
 
 /** `Object.fromEntries` defines own properties, so even "__proto__" is an ordinary name. */
 function bounded(errors: Record<string, string>): Record<string, string> {
   const some = Object.entries(errors).slice(0, MAX_FAULTS)
-  return Object.fromEntries(some.map(([name, fault]) => [name.slice(0, LONGEST_NAME), fault.slice(0, LONGEST_MESSAGE)]))
+  return Object.fromEntries(some.map(([name, fault]) => [name.slice(0, MAX_NAME), fault.slice(0, MAX_MESSAGE)]))
 }
 
 /** A failure that the client may retry after `seconds`. */

@@ -17,12 +17,10 @@ export type Command = (world: CommandContext) => Promise<string>
 /** The arguments are wrong. */
 export class UsageError extends Error {}
 
-/** Options that `refuseForgotten` looks for. */
-const OPTIONS = ['again', 'create', 'days', 'dry-run', 'json', 'read-only', 'roles', 'safe', 'to']
-
 /** Without a preceding "--", npm takes options for its own; only the `npm_config_…` variables show that. */
-function refuseForgotten({ args, env }: CommandContext): void {
-  const taken = OPTIONS.filter(
+function refuseForgotten(help: string, { args, env }: CommandContext): void {
+  const options = new Set([...help.matchAll(/--([a-z][a-z-]*)/g)].map(([, name]) => name as string))
+  const taken = [...options].filter(
     (name) => env[`npm_config_${name.replaceAll('-', '_')}`] && !args.some((arg) => arg.startsWith(`--${name}`)),
   )
   if (taken.length === 0) return
@@ -40,7 +38,7 @@ export async function runCommand(help: string, command: Command, world: CommandC
     return
   }
   try {
-    refuseForgotten(world)
+    refuseForgotten(help, world)
     world.stdout.write(await command(world))
   } catch (error) {
     const { message, code } = error as Error & { code?: string }

@@ -6,7 +6,7 @@ import { formatOfFile, parseExport } from '../requests/bulk.ts'
 import type { Chunk } from '../storage/storage.ts'
 import { createCounter } from '../tables/counts.ts'
 import { type Command, resolveFile, runCommand, UsageError } from './command.ts'
-import { createRate } from './rate.ts'
+import { createProgress } from './progress.ts'
 import { withRecords } from './with-records.ts'
 
 export const HELP = `Usage: npm run -s export -- MODEL [FILE] [OPTIONS]
@@ -43,7 +43,7 @@ export const exportCommand: Command = async (world) => {
     const query = Object.fromEntries(new URLSearchParams(values.query))
     const asked = parseExport({ ...query, format, delimiter, safe: String(safe) }, { model, models })
     const total = await createCounter(storage, model).total()
-    const progress = createRate(world.stderr, 'written', 'rows')
+    const progress = createProgress(world.stderr, 'written', 'rows')
     let rows = 0
     const pieces = counted(records.exportAll(asked, user), (some) => {
       rows += some

@@ -9,7 +9,7 @@ import { spool, spoolFolder } from '../records/import/spool.ts'
 import { formatOfFile, parseFileFormat } from '../requests/bulk.ts'
 import { DatabaseError, type Progress } from '../storage/storage.ts'
 import { type Command, type CommandContext, resolveFile, runCommand, UsageError } from './command.ts'
-import { createRate } from './rate.ts'
+import { createProgress } from './progress.ts'
 import { withRecords } from './with-records.ts'
 
 export const HELP = `Usage: npm run import -- MODEL FILE [OPTIONS]
@@ -45,8 +45,8 @@ export const importCommand: Command = async (world) => {
     const how = { ...parseFileFormat({ format, delimiter }), key, dryRun, isOtherProcess: true }
     const source = await openSource(file, world, config.DATA_DIR)
     const phases = {
-      checked: createRate(world.stderr, 'checked', 'KB'),
-      written: createRate(world.stderr, 'written', 'rows'),
+      checked: createProgress(world.stderr, 'checked', 'KB'),
+      written: createProgress(world.stderr, 'written', 'rows'),
     }
     const onProgress = (phase: keyof typeof phases, progress: Progress) => phases[phase].tell(progress)
     const { created, updated, unchanged } = await records

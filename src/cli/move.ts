@@ -18,7 +18,7 @@ import {
 import { migrate } from '../tables/migrate.ts'
 import { createOverview, isUpToDate } from '../tables/overview.ts'
 import { type Command, type CommandContext, resolveFile, runCommand, UsageError } from './command.ts'
-import { createRate } from './rate.ts'
+import { createProgress } from './progress.ts'
 
 export const HELP = `Usage: npm run move -- --to PLACE
 
@@ -91,8 +91,8 @@ async function copy(
   await target.change(MAKE, { tables, token })
   const total = await countRows(source, all)
   const told = {
-    copied: createRate(world.stderr, 'copied', 'rows'),
-    compared: createRate(world.stderr, 'compared', 'rows'),
+    copied: createProgress(world.stderr, 'copied', 'rows'),
+    compared: createProgress(world.stderr, 'compared', 'rows'),
   }
   let done = 0
   for (const one of all)

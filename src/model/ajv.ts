@@ -8,7 +8,7 @@ import type { JsonSchema } from './model.ts'
 type DataValidateFunction = ReturnType<NonNullable<FuncKeywordDefinition['compile']>>
 
 /** No email address, URI or UUID is longer; checking the format of longer texts would only take time. */
-const LONGEST_FORMATTED = 10_000
+const MAX_FORMATTED = 10_000
 
 /** A validator that reports every fault, changes nothing except filling in defaults, and sees own properties only. */
 export function newAjv(options: Options = {}): Ajv {
@@ -29,7 +29,7 @@ export function newAjv(options: Options = {}): Ajv {
     // Ajv's own formats are regular expressions or functions.
     const known = validate ?? (ajv.formats[name] as RegExp | ((text: string) => boolean))
     const isRight = known instanceof RegExp ? (text: string) => known.test(text) : known
-    ajv.addFormat(name, (text: string) => text.length <= LONGEST_FORMATTED && isRight(text))
+    ajv.addFormat(name, (text: string) => text.length <= MAX_FORMATTED && isRight(text))
   }
   for (const keyword of KEYWORDS) {
     if (ajv.getKeyword(keyword.keyword as string)) ajv.removeKeyword(keyword.keyword as string)

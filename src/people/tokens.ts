@@ -13,7 +13,7 @@ const MAX_DAYS = 365
 const DAY_MS = 86_400_000
 /** Nobody needs more, and each takes disk space. */
 const MAX_TOKENS = 100
-const LONGEST_NAME = 100
+const MAX_NAME = 100
 /** The last use is stored at most this often, so that a read does not cause a write. */
 const TOUCH_MS = 60_000
 
@@ -180,7 +180,7 @@ function toView({ id, name, readOnly, createdOn, expires, lastUsed }: Row): Toke
 
 function checkRules({ name, days }: { name: string; days: number }): void {
   const errors: Record<string, string> = {}
-  if (name.length < 1 || name.length > LONGEST_NAME) errors.name = `must have 1 to ${LONGEST_NAME} characters`
+  if (name.length < 1 || name.length > MAX_NAME) errors.name = `must have 1 to ${MAX_NAME} characters`
   if (!Number.isInteger(days) || days < 1 || days > MAX_DAYS) errors.days = `must be 1 to ${MAX_DAYS}`
   throwIfInvalid(errors)
 }

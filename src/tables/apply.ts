@@ -11,7 +11,7 @@ import type { TablePlan } from './plan.ts'
 import { fillDraft, requireWhole } from './rebuild/draft.ts'
 import { rebuilderFor } from './rebuild/strategies.ts'
 import { recoverSecrets, rememberRenames, rememberSecrets } from './renames-and-secrets.ts'
-import { isAmong, readTriggers } from './triggers.ts'
+import { isAmong, readOwnTriggers } from './triggers.ts'
 
 /** The job that changes tables, inside a transaction with foreign keys off. What it throws undoes everything. */
 export async function run(db: Database, { models, miscounted, drafts }: MigrationInput): Promise<TablePlan[]> {
@@ -30,7 +30,7 @@ export async function run(db: Database, { models, miscounted, drafts }: Migratio
   const plans = overview.plans.filter(({ steps }) => steps.length > 0)
   const rebuilt = plans.filter(({ steps }) => steps.some(({ kind }) => kind === 'rebuild'))
   const renamed = plans.filter(({ steps }) => steps.some(({ kind }) => kind === 'rename'))
-  const existing = await readTriggers(db)
+  const existing = await readOwnTriggers(db)
   const dialect = db.dialect.tables
   const rebuilder = rebuilderFor(dialect)
   const wanted = wantedTriggers(overview.plans, overview.unserved, existing, dialect)

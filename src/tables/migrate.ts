@@ -12,7 +12,7 @@ import type { Portion } from './rebuild/draft-jobs.ts'
 const PATIENCE_MS = 600_000
 /** How long others' writes may have to wait for a portion of a draft, about. */
 const PORTION_MS = 30
-const LONGEST_PAUSE_MS = 200
+const MAX_PAUSE_MS = 200
 /** How often a draft is begun again because of what others did to its table. */
 const MAX_ATTEMPTS = 5
 const FIRST_PORTION = 100
@@ -123,7 +123,7 @@ async function fillUp(storage: Storage, draft: Draft, { signal, onProgress }: Mi
     isFull = portion.isFull
     rows = nextPortion(rows, portion.milliseconds, PORTION_MS, LARGEST_PORTION)
     // As long as it took: else processes that look for a gap every now and then would not find one.
-    await setTimeout(Math.min(portion.milliseconds, LONGEST_PAUSE_MS))
+    await setTimeout(Math.min(portion.milliseconds, MAX_PAUSE_MS))
     onProgress?.(draft.model.name, Math.min(100, Math.floor((100 * portion.to) / draft.last)))
   }
 }

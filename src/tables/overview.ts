@@ -6,7 +6,7 @@ import { journalTriggerNames } from './journal.ts'
 import { planTable, type TablePlan } from './plan.ts'
 import { rebuilderFor } from './rebuild/strategies.ts'
 import { readSecrets } from './renames-and-secrets.ts'
-import { createTriggers, isAmong, readTriggers, unservedTriggers } from './triggers.ts'
+import { createTriggers, isAmong, readOwnTriggers, unservedTriggers } from './triggers.ts'
 import { verifyPlan } from './verify.ts'
 
 /** What the models ask for, and what is there beside them. */
@@ -31,7 +31,7 @@ export interface Unserved {
 /** What there is to do, and whether it can be done; nothing is changed. `drafted`: tables that have been made anew. */
 export async function createOverview(db: Database, models: Model[], drafted: string[] = []): Promise<Overview> {
   const dialect = db.dialect.tables
-  const triggers = await readTriggers(db)
+  const triggers = await readOwnTriggers(db)
   const secrets = await readSecrets(db)
   const plans: TablePlan[] = []
   for (const model of models) {

@@ -59,7 +59,7 @@ function beforeDelete(words: string[], on: string, body: string, dialect: TableD
 }
 
 /** Those of ours that there are. */
-export async function readTriggers(db: Database): Promise<Trigger[]> {
+export async function readOwnTriggers(db: Database): Promise<Trigger[]> {
   const all = await db.dialect.tables.readTriggers(db)
   return all.filter(({ name }) => OURS.includes(name.split('__').at(-1) as string))
 }

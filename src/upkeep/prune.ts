@@ -1,3 +1,4 @@
+import { KEY_LIFETIME_MS } from '../journal/idempotency.ts'
 import type { Storage } from '../storage/storage.ts'
 import { dropInPortions } from './in-portions.ts'
 
@@ -20,4 +21,15 @@ export function prune(
 ): Promise<void> {
   const drop = (portion: number) => ({ sql: PRUNE, parameters: [portion, before.toISOString()] })
   return dropInPortions(storage, drop, onPruned, isOver)
+}
+
+const SWEEP = `
+  DELETE FROM dossier_keys WHERE (username, key) IN (SELECT username, key FROM dossier_keys WHERE at <= ? ORDER BY at LIMIT ?)
+  RETURNING key`
+
+/** Deletes expired idempotency keys. */
+export function sweepKeys(storage: Storage, isOver: () => boolean): Promise<void> {
+  const before = Date.now() - KEY_LIFETIME_MS
+  const drop = (portion: number) => ({ sql: SWEEP, parameters: [before, portion] })
+  return dropInPortions(storage, drop, () => {}, isOver)
 }

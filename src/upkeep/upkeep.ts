@@ -5,9 +5,8 @@ import type { Storage } from '../storage/storage.ts'
 import { scheduleBackups } from './backups.ts'
 import { clearLeftovers } from './leftovers.ts'
 import type { Metrics } from './metrics.ts'
-import { prune } from './prune.ts'
+import { prune, sweepKeys } from './prune.ts'
 import { scrub } from './scrub.ts'
-import { sweepKeys } from './sweep.ts'
 
 /** Interval between two runs of the journal's maintenance. */
 const LOOK_MS = 60_000

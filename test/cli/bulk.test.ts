@@ -4,7 +4,7 @@ import { PassThrough, Writable } from 'node:stream'
 import t from 'tap'
 import { HELP as EXPORT_HELP, exportCommand } from '../../src/cli/export.ts'
 import { HELP as IMPORT_HELP, importCommand } from '../../src/cli/import.ts'
-import { createRate } from '../../src/cli/rate.ts'
+import { createProgress } from '../../src/cli/progress.ts'
 import { commandRunner, emptyFolder, makeFolder, PASSWORD, runScript, startApp, writeModel } from '../helper.ts'
 
 const ITEM = {
@@ -108,7 +108,7 @@ t.test('who reads may have enough', async (t) => {
 t.test('how far it has come, how fast, and how long it will take', async (t) => {
   const told = (isTTY: boolean, tellMs?: number) => {
     const output = Object.assign(new PassThrough({ encoding: 'utf8' }), { isTTY })
-    const rate = createRate(output, 'written', 'rows', tellMs)
+    const rate = createProgress(output, 'written', 'rows', tellMs)
     rate.tell({ done: 0, of: 10 })
     rate.tell({ done: 400_000, of: 1_000_000 })
     rate.tell({ done: 1_000_000, of: 1_000_000 })

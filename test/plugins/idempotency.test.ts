@@ -1,6 +1,6 @@
 import t from 'tap'
 import { KEY_LIFETIME_MS } from '../../src/journal/idempotency.ts'
-import { sweepKeys } from '../../src/upkeep/sweep.ts'
+import { sweepKeys } from '../../src/upkeep/prune.ts'
 import { type Client, makeFolder, PASSWORD, startApp, writeModel } from '../helper.ts'
 
 const ITEM = {

@@ -6,7 +6,7 @@ import { type Database, type Progress, staleShape } from '../../storage/storage.
 import { tableShape } from '../../tables/ddl.ts'
 import { createBlockChecker } from './check-block.ts'
 import { CheckedRowWriter } from './checked-rows.ts'
-import { FileFault, type FileFormat, type FileRow, readRows } from './read-rows.ts'
+import { type FileFormat, type FileRow, readRows, UnreadableRow } from './read-rows.ts'
 
 export interface CheckInput extends FileFormat {
   file: string
@@ -76,7 +76,7 @@ export async function check(
     }
     await settle()
   } catch (error) {
-    if (!(error instanceof FileFault)) throw error
+    if (!(error instanceof UnreadableRow)) throw error
     await settle()
     complain(error.line, '', error.message)
   } finally {

@@ -13,7 +13,7 @@ export interface FileRow {
 }
 
 /** A fault that makes the rest of the file unreadable. */
-export class FileFault extends Error {
+export class UnreadableRow extends Error {
   readonly line: number
 
   constructor(line: number, why: string) {
@@ -69,9 +69,9 @@ async function* csvRows(
       line += 1 + breaksIn(record)
     }
   } catch (error) {
-    throw error instanceof CsvError ? new FileFault(line, `is not right: ${error.message}`) : error
+    throw error instanceof CsvError ? new UnreadableRow(line, `is not right: ${error.message}`) : error
   }
-  if (!header) throw new FileFault(1, 'is empty: the names of the columns are missing')
+  if (!header) throw new UnreadableRow(1, 'is empty: the names of the columns are missing')
 }
 
 interface Parsed {
@@ -87,14 +87,14 @@ interface Header {
 
 function namesIn(record: Cell[], columns: string[] | undefined): Header {
   const cells = record.length
-  if (cells > MAX_COLUMNS) throw new FileFault(1, `has more than ${MAX_COLUMNS} columns`)
+  if (cells > MAX_COLUMNS) throw new UnreadableRow(1, `has more than ${MAX_COLUMNS} columns`)
   if (columns && columns.length !== cells)
-    throw new FileFault(1, `has ${cells} columns, but "columns" names ${columns.length}`)
+    throw new UnreadableRow(1, `has ${cells} columns, but "columns" names ${columns.length}`)
   const all = columns ?? record.map((name) => (name === EMPTY_TEXT ? '' : name))
   const names = all.map((name, index) => ({ name: name.trim(), index })).filter(({ name }) => !columns || name !== '')
   const seen = new Set<string>()
   const twice = names.find(({ name }) => seen.size === seen.add(name).size)
-  if (twice) throw new FileFault(1, `has the column "${twice.name}" twice`)
+  if (twice) throw new UnreadableRow(1, `has the column "${twice.name}" twice`)
   return { cells, names }
 }
 
@@ -119,7 +119,7 @@ async function* jsonRows(file: string, onBytes: OnBytes, longest: number): Async
       else yield { line, values: isObject(value) ? value : new CellFault('must be an object') }
     }
   } catch (error) {
-    throw error instanceof LineTooLongError ? new FileFault(line + 1, error.message) : error
+    throw error instanceof LineTooLongError ? new UnreadableRow(line + 1, error.message) : error
   }
 }
 
@@ -143,6 +143,6 @@ function decoded(decode: () => string, line: number): string {
   try {
     return decode()
   } catch {
-    throw new FileFault(line, NOT_UTF8)
+    throw new UnreadableRow(line, NOT_UTF8)
   }
 }

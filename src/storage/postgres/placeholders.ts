@@ -2,9 +2,9 @@ import { Memo } from '../../lib/memo.ts'
 
 /** Texts that are remembered, and how long they may be for that. */
 const MAX_REMEMBERED = 5000
-const LONGEST = 20_000
+const MAX_LENGTH = 20_000
 
-const known = new Memo<string>(MAX_REMEMBERED, LONGEST)
+const known = new Memo<string>(MAX_REMEMBERED, MAX_LENGTH)
 
 /** What stands in quotes is left as it is. */
 const PARTS = /'(?:[^']|'')*'|"[^"]*"|\?/g

@@ -1,7 +1,7 @@
 import { type Database, Refused, type ShadowCopyDialect, type StoredObject } from '../../storage/storage.ts'
 import { quote } from '../ddl.ts'
 import { execute } from '../execute.ts'
-import { readTriggers } from '../triggers.ts'
+import { readOwnTriggers } from '../triggers.ts'
 import { isMarkTrigger } from './change-marks.ts'
 
 /**
@@ -9,7 +9,7 @@ import { isMarkTrigger } from './change-marks.ts'
  * function that creates them again.
  */
 export async function dropForeignObjects(db: Database, dialect: ShadowCopyDialect): Promise<() => Promise<void>> {
-  const ours = (await readTriggers(db)).map(({ name }) => name)
+  const ours = (await readOwnTriggers(db)).map(({ name }) => name)
   const all = await dialect.readViewsAndTriggers(db)
   const theirs = all.filter(({ name }) => !ours.includes(name) && !isMarkTrigger(name))
   for (const { type, name } of theirs) await execute(db, `DROP ${type} IF EXISTS ${quote(name.replaceAll('"', '""'))}`)
