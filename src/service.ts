@@ -15,7 +15,7 @@ import { openStorage } from './storage/open.ts'
 import { isUnavailable, type Storage } from './storage/storage.ts'
 import { isMiscounted } from './tables/counts.ts'
 import { isRisky, type MigrateOptions, migrate, planModels } from './tables/migrate.ts'
-import { areShapesKnown, createOverview, isUpToDate, type Overview, refuse } from './tables/overview.ts'
+import { areShapesKnown, createOverview, isUpToDate, type Overview, throwIfRefused } from './tables/overview.ts'
 import type { TablePlan } from './tables/plan.ts'
 import { backupBeforeChange } from './upkeep/backups.ts'
 import { Damage } from './upkeep/damage.ts'
@@ -171,7 +171,7 @@ export class Service {
     const miscounted: string[] = []
     for (const model of there) if (await isMiscounted(db, model)) miscounted.push(model.name)
     if (isUpToDate(overview) && miscounted.length === 0 && !isNew) return
-    refuse(overview)
+    throwIfRefused(overview)
     this.#tell(await migrate(this.storage, models, this.#optionsFor(overview), miscounted))
     const told = { models: miscounted }
     if (miscounted.length > 0) this.#log.warn(told, 'records were counted anew: the tables had been changed by hand')
@@ -208,7 +208,7 @@ export class Service {
 
   /** Writes to the changing models wait for the migration's last step, then run in the new app; all others continue. */
   async #change(models: Model[], overview: Overview, swap: () => void): Promise<void> {
-    refuse(overview)
+    throwIfRefused(overview)
     const changing = overview.plans.filter(({ steps }) => steps.length > 0).map(({ model }) => model.name)
     const hold: MigrateOptions['hold'] = (lastStep) =>
       this.#front.holdRequests((request) => writesTo(request, changing), lastStep)

@@ -5,11 +5,11 @@ import { setTimeout } from 'node:timers/promises'
 import { type Browser, chromium } from 'playwright-core'
 import type { Test } from 'tap'
 
-/** A real browser for tests: one that is there, or on Debian one that is fetched without root, once. */
+/** A real browser for tests: an installed one, or on Debian one that is downloaded once, without root. */
 
 const CACHE = join(import.meta.dirname, '..', 'node_modules', '.cache', 'chromium')
 const NAMES = ['chromium-headless-shell', 'chromium', 'google-chrome']
-/** Nothing is to be asked of anybody else. */
+/** The browser must not contact other servers. */
 const FLAGS = [
   '--no-sandbox',
   '--disable-gpu',
@@ -22,11 +22,11 @@ const FLAGS = [
 
 interface Found {
   executable: string
-  /** where its libraries are, if not in the usual places */
+  /** folders of its libraries, if they are not installed */
   libraries?: string[]
 }
 
-/** Starts one for a test file; without one the test is skipped, loudly, and fails where `CI` is set. */
+/** Starts a browser for a test file. If there is none, the test is skipped with a message, or fails if `CI` is set. */
 export async function startBrowser(t: Test): Promise<Browser | undefined> {
   const browser = await launchBrowser().catch((error: Error) => error)
   if (browser instanceof Error || !browser) {
@@ -55,7 +55,7 @@ async function findBrowser(): Promise<Found | undefined> {
   return inPath ? { executable: inPath } : ((await inCache()) ?? undefined)
 }
 
-/** Whoever is first fetches it; the others wait. */
+/** The first process downloads the browser; the others wait for it. */
 async function inCache(): Promise<Found | undefined> {
   if (!existsSync(CACHE)) {
     if (!existsSync('/usr/bin/apt-get')) return undefined
@@ -82,7 +82,7 @@ async function inCache(): Promise<Found | undefined> {
   }
 }
 
-/** With folders of its own apt-get needs no rights, and changes nothing on the machine. */
+/** With its own folders, apt-get needs no root and changes nothing on the machine. */
 function fetchFromDebian(): void {
   const work = `${CACHE}.work`
   rmSync(work, { recursive: true, force: true })

@@ -3,8 +3,8 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 
 /**
- * Every answer of every app of every test is held against the OpenAPI document of that app: one that comes though it is not
- * described, or not as it is described, is turned into an error that no test expects.
+ * Checks every response of every app in all tests against the OpenAPI document of that app. A response that the
+ * document does not describe becomes an error, which no test expects.
  */
 
 interface Answered {
@@ -12,7 +12,7 @@ interface Answered {
   operationId: string
 }
 
-/** Documents differ by the models; tests start many apps with the same ones. */
+/** Checkers by models and public URL: tests start many apps with the same document. */
 const known = new Map<string, (request: FastifyRequest, status: number, payload: string) => string | undefined>()
 
 subscribe('fastify.initialization', (message) => {
@@ -65,13 +65,13 @@ function makeChecker(document: { paths: Record<string, Record<string, Answered>>
       'application/json',
     ]
     const validate = validatorOf([...pointer, 'schema'].map(escaped).join('/'))
-    // Pages of megabytes have the same shape as small ones.
+    // Large pages are skipped: they have the same shape as small ones.
     if (payload.length > 100_000) return undefined
     const body = JSON.parse(payload)
-    // What a record was may be of earlier types.
+    // The values of a former version may have the former types of their fields.
     const isPast = status === 200 && /[?&]version=/.test(url) && operation.operationId.startsWith('read')
     if (isPast) return body.data[0].id && body.data[0].version >= 0 ? undefined : 'this is no record'
-    // Whoever asks for some fields only gets these: a row.
+    // With `fields`, only these are returned: the schema is that of a row.
     const isPart = operation.operationId.startsWith('read') && status === 200 && /[?&]fields=/.test(url)
     if (isPart) {
       const row = validatorOf(`/components/schemas/${operation.operationId.slice('read'.length)}Row`)

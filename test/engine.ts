@@ -5,20 +5,20 @@ import pg from 'pg'
 import type { Test } from 'tap'
 import type { Config } from '../src/config.ts'
 
-/** Which engine the tests run on: SQLite, unless a PostgreSQL server is named and asked for. */
+/** The engine that the tests run on: SQLite, or with TEST_ENGINE=postgres the server at TEST_POSTGRES. */
 
-/** Where a server is that databases can be made on. */
+/** URL of a PostgreSQL server on which tests may create databases. */
 const SERVER = process.env.TEST_POSTGRES ?? ''
 
-/** A database that has the service's own tables already, if somebody has made one. */
+/** Template database; `test/run.ts` may have created one with the service's own tables. */
 const TEMPLATE = process.env.TEST_TEMPLATE ?? 'template0'
 
 export const isPostgres = process.env.TEST_ENGINE === 'postgres'
 
-/** For what is about SQLite itself. */
+/** Options of a test that is about SQLite itself. */
 export const sqliteOnly = isPostgres ? { skip: 'about SQLite itself' } : {}
 
-/** What somebody does at the database's own shell, beside the service. */
+/** Executes SQL beside the service, like an operator in the database's shell. */
 export async function atShell({ DATA_DIR, DATABASE_URL }: Pick<Config, 'DATA_DIR' | 'DATABASE_URL'>, sql: string) {
   if (DATABASE_URL !== undefined) return onServer(sql, DATABASE_URL)
   const shell = new Sqlite(join(DATA_DIR, 'dossier.db'))
@@ -26,7 +26,7 @@ export async function atShell({ DATA_DIR, DATABASE_URL }: Pick<Config, 'DATA_DIR
   shell.close()
 }
 
-/** A database of its own on the server, gone after the test. */
+/** Creates a database on the server, which is dropped after the test. Returns its URL. */
 export async function postgresDatabase(t: Test, template = TEMPLATE): Promise<string> {
   const name = `test_${randomUUID().replaceAll('-', '')}`
   await onServer(`CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY file_copy`)
@@ -36,7 +36,7 @@ export async function postgresDatabase(t: Test, template = TEMPLATE): Promise<st
   return String(url)
 }
 
-/** Says something to the server, about its databases, or to one of them. */
+/** Executes SQL on the server, or in the database at `url`. */
 export async function onServer(sql: string, url = SERVER): Promise<void> {
   const client = new pg.Client(url)
   await client.connect()

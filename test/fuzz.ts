@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 
-/** What requests are made of: everything that is there, everything that nearly is, and noise. */
+/** Generators of random requests: from valid parts, nearly valid ones, and noise. */
 const METHODS = ['GET', 'GET', 'PUT', 'PUT', 'PUT', 'POST', 'POST', 'DELETE', 'HEAD', 'PATCH', 'OPTIONS']
 const segment = fc.oneof(
   {

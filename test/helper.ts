@@ -22,7 +22,7 @@ import { isPostgres, postgresDatabase } from './engine.ts'
 
 export const PASSWORD = 'correct-horse-battery'
 
-/** The seed's contact, with rules worth breaking. */
+/** The contact of the `models` folder, with some rules to violate. */
 export const CONTACT = {
   type: 'object',
   properties: {
@@ -35,7 +35,7 @@ export const CONTACT = {
   list: ['fullName', 'email'],
 }
 
-/** Every type, format and keyword there is. */
+/** A model with every type, format and keyword. */
 export const THING = {
   type: 'object',
   properties: {
@@ -71,14 +71,14 @@ export const THING = {
 
 export type ModelFiles = Record<string, unknown>
 
-/** A folder of its own, gone after the test. */
+/** Creates a temporary folder, which is deleted after the test. */
 export function emptyFolder(t: Test): string {
   const folder = mkdtempSync(join(tmpdir(), 'dossier-test-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   return folder
 }
 
-/** A folder of its own with a models folder in it; gone after the test. */
+/** Creates a temporary folder with a models folder in it. */
 export function makeFolder(t: Test, models: ModelFiles = { 'contacts.Contact.json': CONTACT }): string {
   const folder = emptyFolder(t)
   mkdirSync(join(folder, 'models'))
@@ -109,7 +109,7 @@ export async function testStorage(t: Test, folder = emptyFolder(t)): Promise<Sto
   return storage
 }
 
-/** The database of a folder, where that is not in the folder itself: the same as long as the folder is there. */
+/** PostgreSQL database by folder: a second start in the same folder uses the same database. */
 const databases = new Map<string, string>()
 
 async function elsewhere(t: Test, folder: string): Promise<{ DATABASE_URL?: string }> {
@@ -119,7 +119,7 @@ async function elsewhere(t: Test, folder: string): Promise<{ DATABASE_URL?: stri
   return { DATABASE_URL: url }
 }
 
-/** Brings the tables in line with some models; returns the plans that were carried out. */
+/** Brings the tables in line with some models; returns the applied plans. */
 export const migrateTo = (storage: Storage, models: Model[]): Promise<TablePlan[]> => migrate(storage, models)
 
 export interface AppOptions {
@@ -129,10 +129,10 @@ export interface AppOptions {
   log?: DestinationStream
 }
 
-/** Databases that have just been made for some models, with one admin: making one takes longer than most tests. */
+/** New SQLite databases with one admin, by models: creating one takes longer than most tests. */
 const made = new Map<string, Buffer>()
 
-/** A folder whose database is there already, if one has been made for the same models before. */
+/** Creates a folder, with a copy of the database if one was created for the same models before. */
 function preparedFolder(t: Test, models: ModelFiles | undefined, key: string): string {
   const folder = makeFolder(t, models)
   const database = made.get(key)
@@ -143,10 +143,10 @@ function preparedFolder(t: Test, models: ModelFiles | undefined, key: string): s
   return folder
 }
 
-/** The real service on a free port, on a database file of its own, with one admin. */
+/** Starts the real service on a free port, with its own database and one admin. */
 export async function startApp(t: Test, { models, env = {}, folder: given, log }: AppOptions = {}) {
   const key = JSON.stringify(models ?? null)
-  // Who looks at what a first start tells, or wants another admin, gets one.
+  // A test that inspects the log of a first start, or sets another admin, gets a new database.
   const isAlike =
     !isPostgres &&
     given === undefined &&
@@ -200,7 +200,7 @@ export interface Answer {
   text: string
 }
 
-/** A person with a cookie jar of one cookie. */
+/** An HTTP client that keeps one cookie. */
 export class Client {
   readonly url: string
   cookie: string | undefined
@@ -237,7 +237,7 @@ export class Client {
   delete = (path: string) => this.send('DELETE', path)
 }
 
-/** One row of a table of requests: what is sent, what comes back, and what must not. */
+/** A request, the expected response, and texts that the response must not contain. */
 export interface Scenario {
   name: string
   method?: string
@@ -246,12 +246,12 @@ export interface Scenario {
   headers?: Record<string, string>
   status: number
   code?: string
-  /** parts of the answer's text */
+  /** texts that the response must contain */
   has?: string[]
   hasNot?: string[]
 }
 
-/** Nothing that an answer should ever contain. */
+/** Texts that no response may contain. */
 const NEVER = ['SQLITE', 'sqlite', 'node_modules', '.ts:', 'at async', 'argon2', PASSWORD]
 
 export async function playScenarios(t: Test, client: Client, scenarios: Scenario[]): Promise<void> {
@@ -274,20 +274,20 @@ export async function playScenarios(t: Test, client: Client, scenarios: Scenario
   }
 }
 
-/** A parsed model, which the test knows to be right. */
+/** Parses a model that the test knows to be valid. */
 export function modelOf(name: string, raw: unknown): Model {
   const model = parseModel({ file: `${name}.json`, name, hash: 'test', raw })
   if (Array.isArray(model)) throw new Error(JSON.stringify(model))
   return model
 }
 
-/** Collects what is logged. */
+/** Collects log lines. */
 export function logSink() {
   const lines: string[] = []
   return { lines, stream: { write: (line: string) => void lines.push(line) } }
 }
 
-/** Runs a command for operators in this process, as its script would; and one time as the script itself. */
+/** Returns a function that runs a command for operators in this process, as its script would. */
 export function commandRunner(help: string, command: Command, env: Record<string, string>) {
   return async (words: string, input = '', terminal = false) => {
     let [out, err] = ['', '']
@@ -316,7 +316,7 @@ export function commandRunner(help: string, command: Command, env: Record<string
   }
 }
 
-/** Runs a script of src/cli in a process of its own. */
+/** Runs a script of src/cli in a child process. */
 export function runScript(script: string, words: string[], env: Record<string, string>, input = '') {
   return new Promise<{ code: number; out: string; err: string }>((resolve) => {
     const file = join(import.meta.dirname, '../src/cli', script)
@@ -327,7 +327,7 @@ export function runScript(script: string, words: string[], env: Record<string, s
   })
 }
 
-/** Runs a tool that the test runner's own hooks would break; returns its exit code and all that it says. */
+/** Runs a tool that the test runner's NODE_OPTIONS would break; returns its exit code and output. */
 export function runTool(words: string[], cwd?: string): Promise<{ code: number; said: string }> {
   return new Promise((resolve) => {
     execFile('env', ['-u', 'NODE_OPTIONS', process.execPath, ...words], { cwd }, (error, out, err) =>
@@ -336,13 +336,13 @@ export function runTool(words: string[], cwd?: string): Promise<{ code: number; 
   })
 }
 
-/** Keeps the event loop from its turn. */
+/** Blocks the event loop. */
 export function block(ms: number): void {
   const end = performance.now() + ms
   while (performance.now() < end);
 }
 
-/** Everything that a connection receives, as it comes. */
+/** Returns a function for the text that a connection has received so far. */
 export function receivedBy(socket: Socket): () => string {
   let text = ''
   socket.on('data', (chunk) => {

@@ -4,7 +4,7 @@ import t from 'tap'
 
 const ROOT = join(import.meta.dirname, '..')
 
-/** Which part may import from which. Every part may use its own files and the shared ones. */
+/** Folders that each folder may import from. Every folder may also import its own files and the shared ones. */
 const MAY_IMPORT: Record<string, string[]> = {
   plugins: [
     'src/openapi',
@@ -44,7 +44,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   ],
   src: ['src/http', 'src/records', 'src/journal', 'src/tables', 'src/model', 'src/people', 'src/storage', 'src/upkeep'],
 }
-/** The web page is a program of its own: browser code that imports nothing of the server. */
+/** The web page is a separate program: browser code that imports nothing of the server. */
 const PAGE = ['src/page/parts', 'src/page/basics', 'src/page/logic']
 Object.assign(MAY_IMPORT, {
   'src/page': ['src/page/places', 'src/page/palette', ...PAGE],
@@ -56,7 +56,7 @@ Object.assign(MAY_IMPORT, {
   'src/page/basics': ['src/page/logic'],
   'src/page/logic': [],
 })
-/** Folders that are divided for reading only: their files are one part of the program. */
+/** Folders whose subfolders count as the folder itself: they only group files for the reader. */
 const DIVIDED = ['src/records', 'src/tables']
 const partOf = (path: string) => DIVIDED.find((part) => path.startsWith(`${part}/`)) ?? dirname(path)
 const isOfPage = (path: string) => path.startsWith('src/page/')
@@ -129,7 +129,7 @@ t.test('no file imports itself through others', async (t) => {
   t.strictSame(circles, [])
 })
 
-/** SQL that only one engine understands. Comments may name an engine, statements may not. */
+/** SQL that only one engine understands. Comments may contain it, statements may not. */
 const ENGINE_SQL = /\bsqlite_\w+|\bPRAGMA\b|\bpragma_\w+|\bpg_\w+\(|\bplpgsql\b|\bDEFERRABLE\b|\bjson_each\b|::text\b/
 
 t.test('no SQL of one engine outside storage/', async (t) => {

@@ -6,34 +6,34 @@ import { countTriggers, recount } from './counts.ts'
 import { tableShape } from './ddl.ts'
 import { execute } from './execute.ts'
 import type { MigrationInput } from './migrate.ts'
-import { createOverview, refuse, wantedTriggers } from './overview.ts'
+import { createOverview, requiredTriggers, throwIfRefused } from './overview.ts'
 import type { TablePlan } from './plan.ts'
 import { fillDraft, requireWhole } from './rebuild/draft.ts'
 import { rebuilderFor } from './rebuild/strategies.ts'
-import { recoverSecrets, rememberRenames, rememberSecrets } from './renames-and-secrets.ts'
-import { isAmong, readOwnTriggers } from './triggers.ts'
+import { recordRenames, recordSecrets, recoverSecrets } from './renames-and-secrets.ts'
+import { hasSameTrigger, readOwnTriggers } from './triggers.ts'
 
-/** The job that changes tables, inside a transaction with foreign keys off. What it throws undoes everything. */
+/** The job that changes tables, in one transaction (in SQLite with foreign keys off). An error rolls it back. */
 export async function run(db: Database, { models, miscounted, drafts }: MigrationInput): Promise<TablePlan[]> {
   for (const draft of drafts) {
     await fillDraft(db, draft, Number.MAX_SAFE_INTEGER)
     await requireWhole(db, draft)
   }
   await recoverSecrets(db, models)
-  // Planned inside the transaction: of two processes, the second finds nothing left to do.
+  // Planned inside the transaction: if two processes migrate, the second one finds nothing left to do.
   const overview = await createOverview(
     db,
     models,
     drafts.map(({ model }) => model.name),
   )
-  refuse(overview)
+  throwIfRefused(overview)
   const plans = overview.plans.filter(({ steps }) => steps.length > 0)
   const rebuilt = plans.filter(({ steps }) => steps.some(({ kind }) => kind === 'rebuild'))
   const renamed = plans.filter(({ steps }) => steps.some(({ kind }) => kind === 'rename'))
   const existing = await readOwnTriggers(db)
   const dialect = db.dialect.tables
   const rebuilder = rebuilderFor(dialect)
-  const wanted = wantedTriggers(overview.plans, overview.unserved, existing, dialect)
+  const wanted = requiredTriggers(overview.plans, overview.unserved, existing, dialect)
   // Triggers name tables and columns that are about to change: they are dropped now and created again at the end.
   const changed = [...rebuilt, ...renamed].map(({ model }) => `${tableName(model)}__`)
   const stays = ({ name }: Trigger) =>
@@ -43,33 +43,33 @@ export async function run(db: Database, { models, miscounted, drafts }: Migratio
   for (const text of dialect.createTypes(columnTypes(fields))) await execute(db, text)
   await rebuilder.apply(db, plans, drafts)
   for (const trigger of wanted) if (!kept.includes(trigger.name)) await execute(db, dialect.createTrigger(trigger))
-  // What happened to a table while nobody counted has to be counted now.
+  // Without its count triggers, a table may have changed uncounted.
   for (const model of models) {
-    const wasCounted = countTriggers(tableName(model), dialect).every((trigger) => isAmong(trigger, existing))
+    const wasCounted = countTriggers(tableName(model), dialect).every((trigger) => hasSameTrigger(trigger, existing))
     if (!wasCounted || miscounted.includes(model.name)) await recount(db, model)
   }
   await rebuilder.refuseDangling(
     db,
     rebuilt.map(({ model }) => model),
   )
-  await rememberRenames(db, plans)
-  await rememberSecrets(db, models)
-  await rememberShapes(db, models)
+  await recordRenames(db, plans)
+  await recordSecrets(db, models)
+  await recordShapes(db, models)
   if (dialect.isShared) await publish(db, models)
-  await rememberSteps(db, plans)
+  await recordSteps(db, plans)
   return plans
 }
 
-/** Drops our triggers but those that are wanted as they are; returns the names of these. */
+/** Drops our triggers, except those that `wanted` has with the same SQL. Returns the names of the kept ones. */
 async function dropTriggers(db: Database, existing: Trigger[], wanted: Trigger[]): Promise<string[]> {
-  const isWanted = (one: Trigger) => isAmong(one, wanted)
+  const isWanted = (one: Trigger) => hasSameTrigger(one, wanted)
   for (const trigger of existing.filter((one) => !isWanted(one)))
     await execute(db, db.dialect.tables.dropTrigger(trigger))
   return existing.filter(isWanted).map(({ name }) => name)
 }
 
-/** Who was made for another shape is refused from now on. */
-async function rememberShapes(db: Database, models: Model[]): Promise<void> {
+/** Records the new shapes: units and searches made for another shape are rejected as stale from now on. */
+async function recordShapes(db: Database, models: Model[]): Promise<void> {
   let hasChanged = false
   for (const model of models) {
     const { rows } = await sql`
@@ -82,14 +82,14 @@ async function rememberShapes(db: Database, models: Model[]): Promise<void> {
   if (hasChanged) for (const text of db.dialect.tables.notifyShapes) await execute(db, text)
 }
 
-/** From now on all nodes serve these models. */
+/** Publishes the models: from now on all nodes serve them. */
 async function publish(db: Database, models: Model[]): Promise<void> {
   const row = { fingerprint: modelsFingerprint(models), models: JSON.stringify(models), at: new Date().toISOString() }
   await db.insertInto('dossier_models').values(row).execute()
 }
 
-/** Every applied plan leaves a row: when, what, from which model file. */
-async function rememberSteps(db: Database, plans: TablePlan[]): Promise<void> {
+/** Records each applied plan: time, steps and hash of the model file. */
+async function recordSteps(db: Database, plans: TablePlan[]): Promise<void> {
   const at = new Date().toISOString()
   for (const { model, steps } of plans) {
     const what = JSON.stringify(steps.map((step) => step.what))

@@ -7,16 +7,16 @@ import { columnType, rowDecoder } from './columns.ts'
 import { convert } from './convert.ts'
 import { storedRows } from './verify.ts'
 
-/** Records that break a field's rules: how many, and the first of them. */
+/** Records that break a field's rules: their number, and the ids of the first ones. */
 export interface BrokenRule {
   records: number
   ids: number[]
 }
 
-/** Enough to begin with. */
-const NAMED = 5
+/** Maximum of ids per field. */
+const MAX_IDS = 5
 
-/** How many stored records break which field's rules: a tighter rule applies to new writes only. */
+/** Counts the stored records that break each field's rules: a tightened rule applies to new writes only. */
 export async function countBrokenRules(
   db: Database,
   model: Model,
@@ -34,18 +34,18 @@ export async function countBrokenRules(
     const record: Row = {}
     for (const { field, column } of stored) record[field.name] = asItWillBe(row[column.name], column.type, field)
     if (validate(decode(record))) return
-    // A field that is still to be added is missing everywhere; that is no broken rule.
+    // A missing field has no `instancePath`, and breaks no rule: it may still have to be added.
     const fields = new Set(validate.errors?.flatMap(({ instancePath }) => instancePath.split('/')[1] ?? []))
     for (const field of fields) {
       const { records, ids } = broken.get(field) ?? { records: 0, ids: [] }
-      broken.set(field, { records: records + 1, ids: records < NAMED ? [...ids, row.id as number] : ids })
+      broken.set(field, { records: records + 1, ids: records < MAX_IDS ? [...ids, row.id as number] : ids })
     }
   }
   for await (const rows of storedRows(db, tableName(model), columns)) rows.forEach(look)
   return broken
 }
 
-/** What a conversion mends is not broken; what it cannot is refused, and told elsewhere. */
+/** A value after the planned conversion; null if that fails, which `verifyPlan` reports. */
 function asItWillBe(value: unknown, type: string, field: Field): unknown {
   if (value === null || type === columnType(field)) return value
   return convert(value as string | number, type, field) ?? null

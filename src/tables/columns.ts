@@ -4,8 +4,8 @@ import { decimalKey } from '../storage/decimal.ts'
 import type { Row, SqlValue, TableDialect } from '../storage/storage.ts'
 
 /**
- * The house's words for the types of columns. They say what a column means, to a person at the database's shell and to the
- * planner, which sees from them that a field's type has changed.
+ * Dossier's type word for a field's column. The word tells an operator at a shell what the column means, and lets the
+ * planner detect that a field's type has changed.
  */
 export function columnType(field: Field): string {
   if (field.type === 'integer') return 'INTEGER'
@@ -16,10 +16,10 @@ export function columnType(field: Field): string {
   return meaning ? `${meaning}_TEXT` : 'TEXT'
 }
 
-/** The column types of some fields, each once. */
+/** The distinct column types of some fields. */
 export const columnTypes = (fields: Field[]): string[] => [...new Set(fields.map(columnType))]
 
-/** A valid value of a field → what its column holds. */
+/** Converts a valid value of a field to the form that its column holds. */
 export function encode(field: Field, value: unknown): SqlValue {
   if (value === null || value === undefined) return null
   if (field.type === 'boolean') return value === true ? 1 : 0
@@ -28,19 +28,19 @@ export function encode(field: Field, value: unknown): SqlValue {
   return value as number
 }
 
-/** What a stored column is compared, sorted and indexed by, as SQL text: itself, but for decimals. */
-export function comparable(field: Field, dialect: TableDialect): string {
+/** SQL expression by which a column is compared, sorted and indexed: the column itself, except for decimals. */
+export function comparisonSql(field: Field, dialect: TableDialect): string {
   const column = `"${field.name}"`
   return field.format === 'decimal' ? dialect.decimalKey(column) : column
 }
 
-/** The counterpart of `comparable` for a value. */
+/** Converts a value to the form that `comparable` yields. */
 export function encodeComparable(field: Field, value: unknown): SqlValue {
   const encoded = encode(field, value)
   return field.format === 'decimal' && encoded !== null ? decimalKey(encoded as string) : encoded
 }
 
-/** A stored row → a record. Made once per model: most columns need no work at all. */
+/** Returns a function that converts a stored row to a record, in place. Most columns need no conversion. */
 export function rowDecoder(model: Model): (row: Row) => Row {
   const booleans = model.fields.filter((field) => field.type === 'boolean').map((field) => field.name)
   const documents = model.fields
@@ -53,8 +53,8 @@ export function rowDecoder(model: Model): (row: Row) => Row {
   }
 }
 
-/** Only what was sent: a field left out keeps its value on update. */
-export function encodeSent(fields: Field[], data: Row): Record<string, SqlValue> {
+/** Encodes only the fields that were sent: on update, the others keep their values. */
+export function encodePresent(fields: Field[], data: Row): Record<string, SqlValue> {
   const values: Record<string, SqlValue> = {}
   for (const field of fields) if (Object.hasOwn(data, field.name)) values[field.name] = encode(field, data[field.name])
   return values

@@ -4,21 +4,21 @@ import type { Row, SqlValue, Statement, Storage, TableDialect } from '../storage
 import { encode } from './columns.ts'
 import { computedExpression, quote } from './ddl.ts'
 
-/** Numbers are bound as floating-point ones, whose texts have a point. */
+/** Numbers are bound as floating point, so that the text of an integer would be `1.0` without a cast. */
 const CAST: Partial<Record<Field['type'], string>> = {
   integer: 'CAST(? AS BIGINT)',
   number: 'CAST(? AS DOUBLE PRECISION)',
   boolean: 'CAST(? AS BOOLEAN)',
 }
 
-/** Computes the fields of a record that is not in its table, by the very expressions that the table has. */
+/** Computes fields of a record that is not in its table, with the same SQL expressions that the table has. */
 export function createComputer(storage: Storage, model: Model): (record: Row) => Promise<Row> {
   const isAny = model.fields.some((field) => field.computed)
   const computing = createComputeStatement(model, storage.dialect.tables)
   return async (record) => (isAny ? { ...record, ...(await storage.readOne(computing(record))) } : record)
 }
 
-/** The statement that computes them, of a model that has some. */
+/** Statement that computes the computed fields of a record; the model must have at least one. */
 export function createComputeStatement(model: Model, dialect: TableDialect): (record: Row) => Statement {
   const computed = model.fields.filter((field) => field.computed)
   let prepared: ReturnType<typeof prepare> | undefined
@@ -29,7 +29,7 @@ export function createComputeStatement(model: Model, dialect: TableDialect): (re
   }
 }
 
-/** A value may be older than its field's type: then it is computed with as a text. */
+/** A former value may have another type than its field has now; it is bound as text. */
 function bindable(field: Field, value: unknown): SqlValue {
   const isOther =
     typeof value === 'boolean' ? field.type !== 'boolean' : typeof value !== 'string' && field.type === 'string'

@@ -3,7 +3,7 @@ import { findFormat } from '../model/formats.ts'
 import type { Field } from '../model/model.ts'
 import { decimalKey } from '../storage/decimal.ts'
 
-/** A stored value of another column type as the column of a field would hold it; undefined if that would lose something. */
+/** Converts a stored value of column type `from` to the form that a field's column holds; undefined if lossy. */
 export function convert(value: string | number, from: string, field: Field): string | number | undefined {
   if (field.type === 'string') return toText(value, from, field)
   if (field.type === 'integer') return toInteger(value)
@@ -14,11 +14,11 @@ export function convert(value: string | number, from: string, field: Field): str
 
 function toText(value: string | number, from: string, { format: name }: Field): string | undefined {
   const text = from === 'BOOLEAN' ? String(value === 1) : String(value)
-  // Midnight is what a day becomes; any other time would be lost.
+  // Only midnight is dropped. Any other time of day would be lost: `validate` rejects the text, which still has it.
   const plain = from === 'DATETIME_TEXT' && name === 'date' ? text.replace('T00:00:00.000Z', '') : text
   const format = findFormat(name)
   if (!format?.validate) return plain
-  // Moments are stored to the millisecond.
+  // Dates with time, and times, are stored to the millisecond: a later digit other than 0 would be lost.
   if (!format.validate(plain) || /\.\d{3}\d*[1-9]/.test(format.canonical ? plain : '')) return undefined
   return format.canonical?.(plain) ?? plain
 }

@@ -7,19 +7,20 @@ import { createTable } from './ddl.ts'
 import { execute } from './execute.ts'
 import { hiddenColumns } from './plan-renames.ts'
 
-/** What goes from one database to another, whichever engines they are: tables as they are, row by row. */
+/** A table that is copied to another database row by row, whatever the two engines are. */
 export interface CopiedTable {
   table: string
   columns: string[]
-  /** by what rows are put in order; a number lets large tables be read in portions */
+  /** column that the rows are sorted by */
   order: string
+  /** whether `order` is a number, so that large tables can be read in portions */
   isNumbered: boolean
 }
 
-/** Rows that have no number of their own, but an order in which they came. */
+/** Order of insertion, for rows without a number of their own. */
 const ROWID = 'rowid'
 
-/** The service's own tables, those that others refer to first. What follows from records is made anew. */
+/** The service's own tables, referenced ones first. Rows that `migrate` derives (counts, shapes) are not copied. */
 export const OWN_TABLES: CopiedTable[] = [
   own('dossier_users', 'username password roles enabled createdOn lastLogin lastAddress'),
   own('dossier_former', 'username'),
@@ -39,7 +40,7 @@ function own(table: string, names: string, isNumbered = false): CopiedTable {
   return { table, columns, order: columns[0] as string, isNumbered }
 }
 
-/** A table of records, and how it is made elsewhere: also what no field shows any more, and what no file describes. */
+/** A model's table, and how to create it in the target. `model` is undefined if its file was removed. */
 export interface CopiedModelTable extends CopiedTable {
   model: Model | undefined
   hidden: TableColumn[]
@@ -64,7 +65,7 @@ export async function tablesToCopy(db: Database, models: Model[]): Promise<Copie
   return moved
 }
 
-/** The job that begins a move: from then on the database is marked. What another one has left there goes. */
+/** The job that begins a move and marks the target as unfinished. Drops what an earlier unfinished move left. */
 export async function prepareTarget(db: Database, token: string): Promise<void> {
   if (!(await isUnfinished(db))) {
     await requireEmpty(db)
@@ -85,10 +86,10 @@ async function requireEmpty(db: Database): Promise<void> {
     throw new DatabaseError('There is something already where this is to go. Name an empty place.')
 }
 
-/** The job that ends a move. */
+/** The job that ends a move and removes the mark. */
 export const finish = (db: Database, token: string): Promise<void> => markFinished(db, token)
 
-/** The job that makes the tables, without indexes and triggers: those come when all is there. */
+/** The job that creates the tables without indexes and triggers, which `migrate` adds after the copy. */
 export async function createTables(
   db: Database,
   { tables, token }: { tables: CopiedModelTable[]; token: string },
@@ -105,7 +106,7 @@ export async function createTables(
   }
 }
 
-/** Values that one statement may have. */
+/** Maximum of bound values per statement; engines limit them. */
 const MAX_VALUES = 20_000
 
 export interface RowsToInsert {
@@ -115,7 +116,7 @@ export interface RowsToInsert {
   token: string
 }
 
-/** The job that puts some rows into a table. */
+/** The job that inserts some rows into a table. */
 export async function insertRows(db: Database, { table, columns, rows, token }: RowsToInsert) {
   await requireMover(db, token)
   const most = Math.floor(MAX_VALUES / columns.length)
@@ -126,7 +127,7 @@ export async function insertRows(db: Database, { table, columns, rows, token }: 
       .execute()
 }
 
-/** The job that lets numbers go on where they were: none is given away twice. */
+/** The job that continues the sequences after the source's last numbers, so that no number is assigned twice. */
 export async function setLastNumbers(
   db: Database,
   numbers: { table: string; order: string; last: number }[],
@@ -140,10 +141,10 @@ export async function readLastNumber(db: Database, { table, order }: CopiedTable
   return (rows[0] as { last: number }).last
 }
 
-/** Rows that are read at a time. */
+/** Rows per query. */
 const PORTION = 2000
 
-/** All rows of a table, in portions where they have numbers. */
+/** All rows of a table: in portions if `isNumbered`, otherwise at once. */
 export async function* readPortions(db: Database, moved: CopiedTable): AsyncGenerator<Row[]> {
   if (!moved.isNumbered) return yield await readAll(db, moved)
   const { table, columns, order } = moved
@@ -158,7 +159,7 @@ export async function* readPortions(db: Database, moved: CopiedTable): AsyncGene
   }
 }
 
-/** In an order that is the same to all engines, which do not sort texts alike. */
+/** Sorts here, not in SQL, because engines sort texts differently. */
 async function readAll(db: Database, { table, columns, order }: CopiedTable): Promise<Row[]> {
   const inOrder = order === ROWID ? sql`ORDER BY rowid` : sql``
   const { rows } = await sql<Row>`SELECT ${columnList(columns)} FROM ${sql.table(table)} ${inOrder}`.execute(db)

@@ -4,8 +4,8 @@ import type { Database, Statement, Storage, TableDialect, Trigger } from '../sto
 import { execute } from './execute.ts'
 
 /**
- * How many records live in each block of 1,024 ids, kept by triggers in the very transaction that changes them. The total
- * is the sum of the blocks, and an offset is found by walking them: both cost the same at a thousand records and a million.
+ * Triggers count the records in each block of 1,024 ids, in the transaction that changes them. The total is the sum of
+ * the blocks, and an offset is found by going through them: both cost the same at a thousand records and a million.
  */
 const BLOCK_BITS = 10
 
@@ -20,13 +20,13 @@ export function countTriggers(table: string, dialect: TableDialect): Trigger[] {
 
 const countTrigger = (table: string, event: string) => `${table}__${event.toLowerCase()}__count`
 
-/** The names of those of a table. */
+/** Names of a table's count triggers. */
 export const countTriggerNames = (table: string) => ['INSERT', 'DELETE'].map((event) => countTrigger(table, event))
 
 const actualCounts = (table: string) =>
   sql`SELECT CAST(${table} AS TEXT) AS tbl, "id" >> ${sql.raw(String(BLOCK_BITS))} AS block, count(*) AS live FROM ${sql.table(table)} GROUP BY 2`
 
-/** Whether what was kept is not what there is: somebody has changed the table by hand, without the triggers. */
+/** Whether the stored counts differ from the actual ones: the table was changed by hand, without the triggers. */
 export async function isMiscounted(db: Database, model: Model): Promise<boolean> {
   const actual = actualCounts(tableName(model))
   const kept = sql`
@@ -43,7 +43,7 @@ export async function recount(db: Database, model: Model): Promise<void> {
   await sql`INSERT INTO dossier_counts (tbl, block, live) ${actualCounts(tableName(model))}`.execute(db)
 }
 
-/** The counts of one model, as finds use them. */
+/** Total and offsets of one model's records, for finds. */
 export function createCounter(storage: Storage, model: Model) {
   const table = tableName(model)
   const blocks: Statement = {
@@ -57,7 +57,7 @@ export function createCounter(storage: Storage, model: Model) {
 
   let known = { moment: -1, total: Promise.resolve(0) }
 
-  /** Finds of one moment share it. */
+  /** Finds in the same snapshot share one query. */
   function total(): Promise<number> {
     const moment = storage.snapshotId()
     if (known.moment !== moment) known = { moment, total: readTotal() }
@@ -69,7 +69,7 @@ export function createCounter(storage: Storage, model: Model) {
     return (row as { total: number }).total
   }
 
-  /** Where the record at an offset is: at or after which id, and how many further on. */
+  /** Finds the record at an offset: it comes `skip` records after the first one with an id of at least `from`. */
   async function locate(offset: number): Promise<{ from: number; skip: number }> {
     let skip = offset
     for (const { block, live } of (await storage.read(blocks)) as { block: number; live: number }[]) {

@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto'
 import { type Field, type Model, type Reference, type Template, tableName } from '../model/model.ts'
 import { literal, type SqlValue, type TableDialect } from '../storage/storage.ts'
-import { columnType, comparable } from './columns.ts'
+import { columnType, comparisonSql } from './columns.ts'
 
-/** The SQL text that tables are made of. Names come from checked models only; values are written as literals. */
+/** SQL text for tables and indexes. Names come from validated models or existing columns; values are literals. */
 
 export interface Index {
   name: string
@@ -13,13 +13,13 @@ export interface Index {
 
 export const quote = (name: string) => `"${name}"`
 
-/** The value of a field, encoded, as it is written into a statement; a truth is one to every engine. */
-export const storable = ({ type }: Field, value: SqlValue) =>
+/** An encoded value as SQL text. A boolean becomes `(1 = 1)` or `(1 = 0)`, a boolean in every engine. */
+export const storableLiteral = ({ type }: Field, value: SqlValue) =>
   type === 'boolean' && value !== null ? `(1 = ${value})` : literal(value)
 
 const itself = (table: string) => table
 
-/** Columns that have no field are kept with their data. */
+/** CREATE TABLE of a model. `hidden` columns have no field; `parentName` maps the tables that foreign keys refer to. */
 export function createTable(
   model: Model,
   dialect: TableDialect,
@@ -32,16 +32,16 @@ export function createTable(
     ...model.fields.map((field) => columnDefinition(field, model, dialect, parentName)),
     ...hidden.map((column) => `${quote(column.name)} ${dialect.columnType(column.type)}`),
   ]
-  const remarks = model.fields.flatMap((field) => commentsOn(field, model, dialect, name))
+  const remarks = model.fields.flatMap((field) => columnComments(field, model, dialect, name))
   return [`CREATE TABLE ${quote(name)} (${columns.join(', ')})`, ...remarks].join('; ')
 }
 
-/** What is kept beside a computed column. */
-export function commentsOn(field: Field, model: Model, dialect: TableDialect, table = tableName(model)): string[] {
+/** Statements that store the definition of a computed column as its comment, where the engine does not keep it. */
+export function columnComments(field: Field, model: Model, dialect: TableDialect, table = tableName(model)): string[] {
   return field.computed ? dialect.comment(table, field.name, columnDefinition(field, model, dialect)) : []
 }
 
-/** Without a default: what a field starts with is what its file says now, and is written with every record. */
+/** A column has no DEFAULT: the default in the current model file is written with every new record. */
 export function columnDefinition(field: Field, model: Model, dialect: TableDialect, parentName = itself): string {
   const start = `${quote(field.name)} ${dialect.columnType(columnType(field))}`
   if (field.computed) return `${start} ${dialect.generated(computedExpression(field.computed, model, dialect))}`
@@ -50,14 +50,14 @@ export function columnDefinition(field: Field, model: Model, dialect: TableDiale
   return `${start} ${dialect.refersTo(parentName(table), onDelete)}`
 }
 
-/** A restrict is checked at the end of the statement, so that a cascade may take both records at once. */
+/** NO ACTION is checked at the end of the statement, so that a cascade may delete both records. */
 const ON_DELETE = { restrict: 'NO ACTION', clear: 'SET NULL', cascade: 'CASCADE' }
 
 export function foreignKeyFor({ model, onDelete }: Reference): { table: string; onDelete: string } {
   return { table: tableName({ name: model }), onDelete: ON_DELETE[onDelete] }
 }
 
-/** What a write has to know of a table: which columns there are, and what they hold. Every write is guarded by it. */
+/** Hash of the names and types of a table's stored columns. Every write is rejected if the table's shape differs. */
 export function tableShape(model: Model): string {
   const known = shapes.get(model)
   if (known !== undefined) return known
@@ -69,19 +69,19 @@ export function tableShape(model: Model): string {
 
 const shapes = new WeakMap<Model, string>()
 
-/** Of an index that is made while one of its name is still there. */
-export const twinIndex = (index: Index): Index => ({ ...index, name: `${index.name}__again` })
+/** An index under another name, created while the old table's index of the usual name exists. */
+export const withAlternateName = (index: Index): Index => ({ ...index, name: `${index.name}__again` })
 
 export const hasIndexName = (index: Index, name: string | undefined) =>
-  name === index.name || name === twinIndex(index).name
+  name === index.name || name === withAlternateName(index).name
 
 export function createIndex(index: Index, model: Model, dialect: TableDialect, table = tableName(model)): string {
   const fields = index.fields.map((name) => model.fields.find((field) => field.name === name) as Field)
-  const columns = fields.map((field) => dialect.indexed(comparable(field, dialect))).join(', ')
+  const columns = fields.map((field) => dialect.indexed(comparisonSql(field, dialect))).join(', ')
   return `CREATE ${index.unique ? 'UNIQUE ' : ''}INDEX ${quote(index.name)} ON ${quote(table)} (${columns})`
 }
 
-/** Every index a model wants. Field names have no `__`, so a name tells which fields it covers. */
+/** All indexes of a model. Field names contain no `__`, so an index name identifies its fields. */
 export function modelIndexes(model: Model): Index[] {
   const named = (fields: string[], unique: boolean): Index => ({
     name: [tableName(model), ...fields, unique ? 'unique' : 'index'].join('__'),
@@ -92,17 +92,17 @@ export function modelIndexes(model: Model): Index[] {
   const all = [
     ...model.unique.map((fields) => named(fields, true)),
     ...model.indexes.map((fields) => named(fields, false)),
-    // Without one, every delete of a record would scan all that may refer to it.
+    // Without this index, every delete of a record would scan the tables that may refer to it.
     ...model.fields.filter((field) => field.reference).map((field) => named([field.name], false)),
-    // Who reaches only their own records finds them without going through everybody's.
+    // Users who may access only their own records find them without a scan of all records.
     ...(ownRows ? [named(['createdBy'], false)] : []),
   ]
   return [...new Map(all.map((index) => [index.name, index])).values()]
 }
 
 /**
- * Parts that are null or empty vanish with the spaces before them; what is left is trimmed, so the spaces after a
- * vanished first part go as well. If all parts are null, so is the whole.
+ * SQL expression of a computed field. A null or empty field is left out together with the spaces before it. The result
+ * is trimmed, which also removes the spaces after a missing first field. If all fields are null or empty, it is null.
  */
 export function computedExpression(template: Template, model: Model, dialect: TableDialect): string {
   let spaces = ''

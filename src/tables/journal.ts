@@ -4,28 +4,28 @@ import { literal, type TableDialect, type Trigger } from '../storage/storage.ts'
 import { quote } from './ddl.ts'
 
 /**
- * What is written down of every change of a record, by triggers, in the transaction that makes it: whoever makes it, also
- * a delete that clears or cascades, and a person at a shell. Values are JSON, so that they mean the same when the field
- * has become another one; secrets are only named.
+ * Triggers that record every change of a record in `dossier_changes`, in the transaction that makes it. They also
+ * record deletes that clear or cascade, and changes made in a shell. Values are JSON, so that they keep their meaning
+ * if the field's type changes. Of secrets, only the names are recorded.
  */
 
-/** Every so many versions a record is written down as a whole, so that no version is further than this from one. */
+/** Versions between two copies of the whole record: bounds the changes to undo when a former version is rebuilt. */
 const WHOLE_EVERY = 64
 
 const EVENTS = ['INSERT', 'UPDATE', 'DELETE'] as const
 type Event = (typeof EVENTS)[number]
 
-/** A column that no field has any more. Its values are kept, and so they are written down too. */
+/** A column that no field has any more. Its values are kept, so they are journalled too. */
 export interface HiddenColumn {
   name: string
-  /** the house's word for its type */
+  /** type word, see `columnType` */
   type: string
-  /** its field was never shown when it left the file */
+  /** whether its field was `writeOnly` when it was removed from the file */
   isSecret: boolean
 }
 
-/** What is written down of a record: its stored fields, and columns that are hidden. */
-interface Noted {
+/** A column that the journal records: a stored field or a hidden column. */
+interface JournalColumn {
   name: string
   type: string
   isSecret: boolean
@@ -33,7 +33,7 @@ interface Noted {
 
 export function journalTriggers(model: Model, dialect: TableDialect, hidden: HiddenColumn[]): Trigger[] {
   if (!model.history) return []
-  const noted: Noted[] = [
+  const noted: JournalColumn[] = [
     ...model.fields
       .filter((field) => !field.computed)
       .map(({ name, type, writeOnly }) => ({ name, type, isSecret: writeOnly })),
@@ -46,31 +46,31 @@ export function journalTriggers(model: Model, dialect: TableDialect, hidden: Hid
   })
 }
 
-/** Which types of columns are said in another way in JSON. */
+/** Column types that `asJson` writes in another way than texts and numbers. */
 const JSON_TYPES: Record<string, string> = { BOOLEAN: 'boolean', ARRAY_TEXT: 'array', OBJECT_TEXT: 'object' }
 
 const journalTrigger = (table: string, event: Event) => `${table}__${event.toLowerCase()}__journal`
 
-/** The names of those of a table. */
+/** Names of a table's journal triggers. */
 export const journalTriggerNames = (table: string) => EVENTS.map((event) => journalTrigger(table, event))
 
-/** What it is called, unless whoever does it says otherwise. */
+/** SQL of the operation's name. A unit of work may set another one than the event's, for example `restore`. */
 function operationSql(event: Event, { actor }: TableDialect): string {
   if (event === 'DELETE') return `'delete'`
   return `coalesce(${actor.operation}, '${event === 'INSERT' ? 'create' : 'update'}')`
 }
 
-/** The statement that writes one change down. */
-function entrySql(model: Model, event: Event, dialect: TableDialect, noted: Noted[]): string {
+/** The statement that records one change. */
+function entrySql(model: Model, event: Event, dialect: TableDialect, noted: JournalColumn[]): string {
   const row = event === 'DELETE' ? 'OLD' : 'NEW'
   const open = noted.filter(({ isSecret }) => !isSecret)
-  const hasChanged = ({ name }: Noted) => {
+  const hasChanged = ({ name }: JournalColumn) => {
     if (event === 'UPDATE') return `OLD.${quote(name)} IS DISTINCT FROM NEW.${quote(name)}`
     return `${row}.${quote(name)} IS NOT NULL`
   }
-  const list = (some: Noted[], entry: (one: Noted) => string) =>
+  const list = (some: JournalColumn[], entry: (one: JournalColumn) => string) =>
     dialect.jsonList(some.map((field) => ({ when: hasChanged(field), json: entry(field) })))
-  const asJson = (of: string, { name, type }: Noted) => dialect.asJson(`${of}.${quote(name)}`, type)
+  const asJson = (of: string, { name, type }: JournalColumn) => dialect.asJson(`${of}.${quote(name)}`, type)
   const values = {
     model: literal(model.name),
     id: `${row}."id"`,
@@ -92,11 +92,11 @@ function entrySql(model: Model, event: Event, dialect: TableDialect, noted: Note
   return `INSERT INTO dossier_changes (${columns}) VALUES (${Object.values(values).join(', ')})`
 }
 
-/** A record after a change, with the names of its fields. */
-const wholeRecordSql = (fields: Noted[], dialect: TableDialect) =>
+/** SQL of the whole record after a change, as a JSON object. */
+const wholeRecordSql = (fields: JournalColumn[], dialect: TableDialect) =>
   `'{' || substr(${concatSql(
     fields.map(({ name, type }) => `${literal(`,"${name}":`)} || ${dialect.asJson(`NEW.${quote(name)}`, type)}`),
   )}, 2) || '}'`
 
-/** What the service writes into every record by itself is not worth a word when somebody asks what has changed. */
+/** Whether a field is an audit field. The service sets these with every write, so histories leave them out. */
 export const isAudit = (model: Model, name: string) => model.audit && AUDIT_FIELDS.some((field) => field.name === name)

@@ -6,29 +6,29 @@ import { journalTriggerNames } from './journal.ts'
 import { planTable, type TablePlan } from './plan.ts'
 import { rebuilderFor } from './rebuild/strategies.ts'
 import { readSecrets } from './renames-and-secrets.ts'
-import { createTriggers, isAmong, readOwnTriggers, unservedTriggers } from './triggers.ts'
+import { hasSameTrigger, modelTriggers, readOwnTriggers, unservedTriggers } from './triggers.ts'
 import { verifyPlan } from './verify.ts'
 
-/** What the models ask for, and what is there beside them. */
+/** The result of comparing the models with the tables. */
 export interface Overview {
   plans: TablePlan[]
   unserved: Unserved[]
-  /** every table is known by its present shape */
-  isKnown: boolean
-  /** names of our triggers that nobody wants any more, and of drafts that nobody finished */
+  /** whether `dossier_tables` has the shape of every model */
+  areShapesKnown: boolean
+  /** names of our triggers that no table needs any more, and of unfinished drafts */
   stale: string[]
 }
 
-/** A table whose model has no file any more. Its records are kept, and hold up the delete of what they refer to. */
+/** A table whose model file was removed. Its records are kept, and block the delete of records that they refer to. */
 export interface Unserved {
   name: string
   records: number
   triggers: Trigger[]
-  /** it was served until now */
+  /** some of `triggers` do not exist yet: the model was served until now */
   isNew: boolean
 }
 
-/** What there is to do, and whether it can be done; nothing is changed. `drafted`: tables that have been made anew. */
+/** Plans and verifies all changes, and makes none. `drafted` names the models whose tables have filled drafts. */
 export async function createOverview(db: Database, models: Model[], drafted: string[] = []): Promise<Overview> {
   const dialect = db.dialect.tables
   const triggers = await readOwnTriggers(db)
@@ -42,10 +42,10 @@ export async function createOverview(db: Database, models: Model[], drafted: str
     plans.push({ ...plan, refusals: [...plan.refusals, ...refusals] })
   }
   const unserved = await unservedAmong(db, models, triggers)
-  const wanted = new Set(wantedTriggers(plans, unserved, triggers, dialect).map(({ name }) => name))
+  const wanted = new Set(requiredTriggers(plans, unserved, triggers, dialect).map(({ name }) => name))
   const stale = triggers.filter(({ name }) => !wanted.has(name)).map(({ name }) => name)
   const drafts = await rebuilderFor(dialect).readLeftovers(db)
-  return { plans, unserved, isKnown: await areShapesKnown(db, models), stale: [...stale, ...drafts] }
+  return { plans, unserved, areShapesKnown: await areShapesKnown(db, models), stale: [...stale, ...drafts] }
 }
 
 async function unservedAmong(db: Database, models: Model[], existing: Trigger[]): Promise<Unserved[]> {
@@ -60,14 +60,14 @@ async function unservedAmong(db: Database, models: Model[], existing: Trigger[])
       name: name.replaceAll('__', '.'),
       records: table.rows,
       triggers,
-      isNew: !triggers.every((wanted) => isAmong(wanted, existing)),
+      isNew: !triggers.every((wanted) => hasSameTrigger(wanted, existing)),
     })
   }
   return unserved
 }
 
-/** Of all models, and of those that are not served: these go on counting and writing down, and hold up deletes. */
-export function wantedTriggers(
+/** Triggers of all models and unserved tables. The latter keep counting and journalling, and block deletes. */
+export function requiredTriggers(
   plans: TablePlan[],
   unserved: Unserved[],
   existing: Trigger[],
@@ -78,32 +78,32 @@ export function wantedTriggers(
     return [...countTriggerNames(table), ...journalTriggerNames(table)]
   })
   return [
-    ...plans.flatMap(({ model, hidden }) => createTriggers(model, dialect, hidden)),
+    ...plans.flatMap(({ model, hidden }) => modelTriggers(model, dialect, hidden)),
     ...unserved.flatMap(({ triggers }) => triggers),
     ...existing.filter(({ name }) => kept.includes(name)),
   ]
 }
 
 export async function areShapesKnown(db: Database, models: Model[]): Promise<boolean> {
-  // A database of an earlier version that is only looked at has none.
+  // A database of an earlier version lacks the table if it is only inspected, not upgraded.
   if (!(await db.dialect.tables.hasTable(db, 'dossier_tables'))) return false
   const rows = await db.selectFrom('dossier_tables').select(['tbl', 'shape']).execute()
   const shapes = new Map(rows.map(({ tbl, shape }) => [tbl, shape]))
   return models.every((model) => shapes.get(tableName(model)) === tableShape(model))
 }
 
-/** Throws if anything of it cannot be done. */
-export function refuse({ plans }: Overview): void {
+/** Throws `Refused` if a plan has refusals. */
+export function throwIfRefused({ plans }: Overview): void {
   const reasons = plans.flatMap(({ model, refusals }) => refusals.map((why) => `${model.name}: ${why}`))
   if (reasons.length > 0) throw new Refused(reasons)
 }
 
-/** Whether anything has to be changed, or would be refused. */
-export const isUpToDate = ({ plans, unserved, isKnown, stale }: Overview) =>
-  isKnown &&
+/** Whether nothing has to be changed and nothing is refused. */
+export const isUpToDate = ({ plans, unserved, areShapesKnown, stale }: Overview) =>
+  areShapesKnown &&
   stale.length === 0 &&
   plans.every(({ steps, refusals }) => steps.length + refusals.length === 0) &&
   unserved.every(({ isNew }) => !isNew)
 
-/** As a job, whose third argument is another one. */
+/** Entry point as a job: a job's third argument is a progress callback, not `drafted`. */
 export const run = (db: Database, models: Model[]) => createOverview(db, models)

@@ -4,35 +4,36 @@ import { columnType } from './columns.ts'
 import { columnDefinition, foreignKeyFor } from './ddl.ts'
 import { findColumn, hiddenColumns, type Takeover } from './plan-renames.ts'
 
-/** A table made anew: what each column of it comes from. */
+/** How a table is rebuilt: the source of each column. */
 export interface Rebuild {
   sources: Source[]
-  /** references to check: every value must name a record */
+  /** references to check: every value must be the id of an existing record */
   references: Source[]
-  /** stored columns that become computed, or make place for a takeover: they must be empty */
+  /** stored columns that become computed, or are replaced by a takeover of the column `for`: they must be empty */
   discarded: { column: string; for?: string }[]
   /** columns without a field, kept with their data */
   hidden: TableColumn[]
 }
 
-/** Where a stored field's values come from: a column, perhaps of another type; or nowhere, then from its default. */
+/** Where a stored field's values come from: a column, perhaps of another type, or the field's default. */
 export interface Source {
   field: Field
+  /** undefined for a new field, which gets its default */
   column?: string | undefined
   /** the column's type, if its values have to be converted */
   from?: string | undefined
 }
 
-/** What else asks for a new table. */
-export interface Occasions {
+/** Reasons for a rebuild that the columns do not show, and the dialect. */
+export interface RebuildReasons {
   takeovers: Takeover[]
-  /** new fields whose default many records get */
+  /** new fields whose default has to be filled into more than `FILLED_AT_ONCE` records */
   fills: Field[]
   dialect: TableDialect
 }
 
-/** Another type, template or reference needs a new table: SQLite cannot change a column in place. */
-export function planRebuild(model: Model, table: TableState, columns: TableColumn[], occasions: Occasions) {
+/** Plans a rebuild, for example for a changed type, template or reference: SQLite cannot change a column in place. */
+export function planRebuild(model: Model, table: TableState, columns: TableColumn[], occasions: RebuildReasons) {
   const { takeovers, fills, dialect } = occasions
   const stored = model.fields.filter((field) => !field.computed)
   const sources = stored.map((field) => findSource(field, columns, takeovers))
@@ -86,7 +87,10 @@ export function planRebuild(model: Model, table: TableState, columns: TableColum
   return { what: `${changes.join(', ')}: the table is made anew, after a backup`, rebuild }
 }
 
-/** What was computed is stored as it was, if it is of the same type; nothing of it would be lost otherwise either. */
+/**
+ * A column that was computed is copied if its type is the same. Otherwise the field starts with its default; computed
+ * values follow from other fields, so nothing is lost.
+ */
 function findSource(field: Field, columns: TableColumn[], takeovers: Takeover[]): Source {
   const from = takeovers.find((takeover) => takeover.field === field)?.from
   const column = from === undefined ? findColumn(field, columns) : columns.find(({ name }) => name === from)

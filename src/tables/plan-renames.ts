@@ -6,7 +6,7 @@ export interface Rename {
   to: string
 }
 
-/** A field that takes over the values of its earlier column, though it has a column of its own already. */
+/** A field that takes over the values of its earlier column `from`, although a column of its own name exists. */
 export interface Takeover {
   field: Field
   from: string
@@ -15,15 +15,16 @@ export interface Takeover {
 export const findColumn = (field: Field, columns: TableColumn[]) =>
   columns.find(({ name }) => name.toLowerCase() === field.name.toLowerCase())
 
-/** Generated columns hold no data: hidden ones are not worth a word. */
+/** Columns that no field has. Generated columns are left out, because they hold no data. */
 export function hiddenColumns(model: Model, columns: TableColumn[]): TableColumn[] {
   const known = new Set(['id', 'version', ...model.fields.map(({ name }) => name)].map((name) => name.toLowerCase()))
   return columns.filter(({ name, generated }) => !generated && !known.has(name.toLowerCase()))
 }
 
 /**
- * A field's earlier column takes its new name. Where a column of that name is there already (a file that was saved without
- * `renamedFrom` first makes one, or a hidden one is left from long ago), it is taken over if that one is empty.
+ * Renames the earlier columns of fields with `renamedFrom`. If a column of the new name exists already, the field takes
+ * over the earlier column's values instead; `verifyPlan` requires the existing column to be empty. Such a column may be
+ * hidden, or was added when the file was first saved without `renamedFrom`.
  */
 export function planRenames(model: Model, table: TableState): { renames: Rename[]; takeovers: Takeover[] } {
   const renames: Rename[] = []

@@ -2,28 +2,28 @@ import { type Field, type Model, tableName } from '../model/model.ts'
 import type { TableColumn, TableDialect, TableState, Trigger } from '../storage/storage.ts'
 import { encode } from './columns.ts'
 import {
+  columnComments,
   columnDefinition,
-  commentsOn,
   createIndex,
   createTable,
   hasIndexName,
   type Index,
   modelIndexes,
   quote,
-  storable,
+  storableLiteral,
 } from './ddl.ts'
 import type { HiddenColumn } from './journal.ts'
 import { planRebuild, type Rebuild } from './plan-rebuild.ts'
 import { findColumn, hiddenColumns, planRenames, type Rename } from './plan-renames.ts'
-import { createTriggers, isAmong } from './triggers.ts'
+import { hasSameTrigger, modelTriggers } from './triggers.ts'
 
-/** What has to happen to one model's table so that it fits the model. */
+/** The steps that bring a table in line with its model. */
 export interface TablePlan {
   model: Model
   steps: PlanStep[]
-  /** why the change cannot be made; then no step is carried out */
+  /** reasons why the change cannot be made; if there are any, no step is executed */
   refusals: string[]
-  /** columns with data that no field shows any more */
+  /** columns with data that no field has any more */
   hidden: HiddenColumn[]
 }
 
@@ -33,14 +33,14 @@ export type PlanStep = { what: string } & (
   | { kind: 'rename'; sql: string; from: string; to: string }
   | { kind: 'rebuild'; rebuild: Rebuild }
   | { kind: 'fill'; sql: string }
-  /** what the triggers should be is worked out for all tables together, at the end */
+  /** has no SQL: `wantedTriggers` determines the triggers of all tables together */
   | { kind: 'triggers' }
 )
 
-/** To fill a new column of more records than this would hold up everybody who writes: then the table is made anew. */
-export const FILLED_AT_ONCE = 10_000
+/** With more records than this, filling a new column would block other writes for too long: the table is rebuilt. */
+export const MAX_ROWS_TO_FILL = 10_000
 
-/** Pure: a model and its table as it is → what to do. Columns without a field stay, hidden. */
+/** Compares a model with its table; a pure function. Columns without a field are kept, hidden. */
 export function planTable(
   model: Model,
   table: TableState | undefined,
@@ -60,7 +60,7 @@ export function planTable(
   const { renames, takeovers } = planRenames(model, table)
   const columns = renamed(table.columns, renames)
   const additions = model.fields.filter((field) => !findColumn(field, columns))
-  const fills = table.rows > FILLED_AT_ONCE ? additions.filter((field) => field.default !== undefined) : []
+  const fills = table.rows > MAX_ROWS_TO_FILL ? additions.filter((field) => field.default !== undefined) : []
   const rebuild = planRebuild(model, table, columns, { takeovers, fills, dialect })
   const hidden = hiddenColumns(model, columns)
     .filter(({ name }) => !takeovers.some(({ from }) => from === name))
@@ -75,7 +75,7 @@ export function planTable(
   ]
   return {
     model,
-    // Whatever else is changed, triggers are looked at as well.
+    // If there are other steps, `apply.ts` renews the triggers anyway.
     steps: steps.length > 0 ? steps : planTriggers(model, triggers, dialect, hidden),
     refusals: [
       ...refuseAdditions(additions, model, table),
@@ -99,19 +99,19 @@ function renameColumn({ from, to }: Rename, model: Model): PlanStep {
   return { kind: 'rename', what: `rename ${from} to ${to}`, from, to, sql }
 }
 
-/** Records that exist get the default, once: the column itself has none that would go on when the field is gone. */
+/** Existing records get the default once. The column has no DEFAULT, which would outlive the field. */
 function addColumn(field: Field, model: Model, rows: number, dialect: TableDialect): PlanStep[] {
   const table = quote(tableName(model))
   const added = `ALTER TABLE ${table} ADD COLUMN ${columnDefinition(field, model, dialect)}`
-  const sql = [added, ...commentsOn(field, model, dialect)].join('; ')
+  const sql = [added, ...columnComments(field, model, dialect)].join('; ')
   const add: PlanStep = { kind: 'add', what: `add the column ${field.name}`, sql }
   if (field.default === undefined || rows === 0) return [add]
-  const value = storable(field, encode(field, field.default))
+  const value = storableLiteral(field, encode(field, field.default))
   const fill = `UPDATE ${table} SET ${quote(field.name)} = ${value}`
   return [add, { kind: 'fill', what: `fill in the default of ${field.name} (${rows} records)`, sql: fill }]
 }
 
-/** Only indexes that carry our naming are ours to drop; one made by hand stays. */
+/** Drops only indexes with our naming; an index that an operator created stays. */
 function planIndexes(model: Model, existing: string[], dialect: TableDialect): PlanStep[] {
   const wanted = modelIndexes(model)
   const stale = existing.filter(
@@ -133,9 +133,9 @@ function planIndexes(model: Model, existing: string[], dialect: TableDialect): P
   ]
 }
 
-/** A model that was away comes back without some; a file that says something else about deletes wants others. */
+/** Triggers are missing if the model's file was removed and came back, and differ if for example `onDelete` changed. */
 function planTriggers(model: Model, existing: Trigger[], dialect: TableDialect, hidden: HiddenColumn[]): PlanStep[] {
-  if (createTriggers(model, dialect, hidden).every((wanted) => isAmong(wanted, existing))) return []
+  if (modelTriggers(model, dialect, hidden).every((wanted) => hasSameTrigger(wanted, existing))) return []
   return [{ kind: 'triggers', what: 'renew what happens when records change' }]
 }
 
@@ -167,7 +167,7 @@ function refuseTooMany(model: Model, hidden: HiddenColumn[], { maxColumns }: Tab
   return [`With its ${hidden.length} hidden columns the table would have ${count}; at most ${maxColumns} are possible.`]
 }
 
-/** Some engines would cut a name off, and take two for one. */
+/** PostgreSQL truncates long names, so that two different names could become one. */
 function refuseLongNames(model: Model, dialect: TableDialect): string[] {
   const { maxNameBytes } = dialect
   if (maxNameBytes === Number.POSITIVE_INFINITY) return []
@@ -176,11 +176,11 @@ function refuseLongNames(model: Model, dialect: TableDialect): string[] {
     ...model.fields.map(({ name }) => name),
     ...modelIndexes(model).map(({ name }) => name),
   ]
-  // What is made when its file is gone, and what it refers to.
+  // The triggers that `unservedTriggers` creates if the file is removed; foreign key names (`__refers`) are shorter.
   const keys = model.fields
     .filter(({ reference }) => reference)
     .map(({ name }) => `${tableName(model)}__${name}__unserved`)
-  const long = [...names, ...keys, ...createTriggers(model, dialect).map(({ name }) => name)].filter(
+  const long = [...names, ...keys, ...modelTriggers(model, dialect).map(({ name }) => name)].filter(
     (name) => name.length > maxNameBytes,
   )
   return long.map(

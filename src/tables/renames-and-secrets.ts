@@ -3,8 +3,8 @@ import type { Database } from '../storage/storage.ts'
 import { execute } from './execute.ts'
 import type { TablePlan } from './plan.ts'
 
-/** From here on a field has another name. What was written down before keeps the earlier one; a secret stays a secret. */
-export async function rememberRenames(db: Database, plans: TablePlan[]): Promise<void> {
+/** Records field renames and the last change before them. Earlier changes keep the old name; secrets stay secret. */
+export async function recordRenames(db: Database, plans: TablePlan[]): Promise<void> {
   if (!plans.some(({ steps }) => steps.some((step) => stepRenames(step).length > 0))) return
   const { rows } = await execute(db, 'SELECT coalesce(max(change), 0) AS last FROM dossier_changes')
   const { last } = rows[0] as { last: number }
@@ -17,7 +17,8 @@ export async function rememberRenames(db: Database, plans: TablePlan[]): Promise
         earlier,
         later,
       ])
-      // First a field that had the new name before; there may have been one before that, since the same change.
+      // A removed field may have had the new name: its row in `dossier_secrets` moves to `former` first. If an earlier
+      // rename after the same change has left such a row already, both are merged.
       const former = formerName(later, last)
       const raise = `UPDATE dossier_secrets SET "upTo" = (SELECT max("upTo") FROM dossier_secrets WHERE model = ? AND field IN (?, ?)),
         done = (SELECT min(done) FROM dossier_secrets WHERE model = ? AND field IN (?, ?)) WHERE model = ? AND field = ?`
@@ -35,14 +36,14 @@ export async function rememberRenames(db: Database, plans: TablePlan[]): Promise
     }
 }
 
-/** What a field is called that was gone when, after a change, another one took its name. */
+/** Journal name of a removed field whose name another field took over after `change`. */
 export const formerName = (name: string, change: number) => `${name} (before ${change + 1})`
 
 /**
- * What has become a secret has to be taken out of what was written down before, also if its field leaves the file right
- * after. Where a field is open again, what is written from then on is shown; what was a secret before stays one.
+ * Records which fields have become secrets (`writeOnly`), so that the journal is scrubbed of their values even if the
+ * field is removed right after. If a field is open again, only values written from then on are shown.
  */
-export async function rememberSecrets(db: Database, models: Model[]): Promise<void> {
+export async function recordSecrets(db: Database, models: Model[]): Promise<void> {
   const { rows } = await execute(db, 'SELECT model, field, "isOpen" FROM dossier_secrets')
   const known = new Map(rows.map((row) => [secretKey(row as SecretRow), (row as SecretRow).isOpen]))
   for (const { name: model, fields } of models)
@@ -68,12 +69,13 @@ const BEGIN_SECRET = `
 
 const OPEN_SECRET = 'UPDATE dossier_secrets SET "isOpen" = 1 WHERE model = ? AND field = ?'
 
-/** What is said in `dossier_state` of a model when it is known which of its hidden columns are secrets. */
+/** Key in `dossier_state` which says that `recoverSecrets` has run for a model. */
 const secretsKnown = ({ name }: Model) => `hidden secrets of ${name} are known`
 
 /**
- * Earlier versions forgot that a field was a secret when it left its file. The journal tells: there a secret is only named.
- * What it does not tell anything of is taken for one. Done once for each model, before its hidden columns are written down.
+ * Earlier versions did not remember that a removed field had been a secret. The journal tells: it lists a secret as
+ * `[name]`, without values. A hidden column that it does not mention counts as a secret. Runs once per model, before
+ * triggers journal its hidden columns.
  */
 export async function recoverSecrets(db: Database, models: Model[]): Promise<void> {
   const { rows } = await execute(db, 'SELECT name FROM dossier_state')
@@ -91,7 +93,7 @@ async function recoverSecret(db: Database, model: string, field: string): Promis
   const names = [field]
   for (const { earlier, later } of (renames as { earlier: string; later: string }[]).toReversed())
     if (names.includes(later)) names.push(earlier)
-  /** Whether a list of fields begins with something, or has it after a comma. */
+  /** Whether a change lists `entry` in its JSON array `fields`: at the start, or after a comma. */
   const isNamed = async (entry: unknown) => {
     const [first, later] = [`[${JSON.stringify(entry)}`, `,${JSON.stringify(entry)}`]
     const condition = "substr(fields, 1, length(?)) = ? OR replace(fields, ?, '') <> fields"
@@ -114,9 +116,9 @@ async function recoverSecret(db: Database, model: string, field: string): Promis
   )
 }
 
-/** The names of fields that were secrets when they were last in their files, by model. */
+/** Names of fields, by model, that were secrets in the last file that had them. */
 export async function readSecrets(db: Database): Promise<Map<string, string[]>> {
-  // A database of an earlier version that is only looked at knows none.
+  // A database of an earlier version lacks the column if it is only inspected, not upgraded.
   if (!(await db.dialect.tables.hasColumn(db, 'dossier_secrets', 'isOpen'))) return new Map()
   const { rows } = await execute(db, 'SELECT model, field FROM dossier_secrets WHERE "isOpen" = 0')
   const byModel = Map.groupBy(rows as SecretRow[], ({ model }) => model)

@@ -6,28 +6,28 @@ import { type BrokenRule, countBrokenRules } from './broken-rules.ts'
 import { createOverview } from './overview.ts'
 import type { TablePlan } from './plan.ts'
 
-/** What would happen to one model, for people. */
+/** The effect that serving a model would have on its data, as text for people. */
 export interface Report {
   model: string
   steps: string[]
   refusals: string[]
-  /** columns that no field has; their data stays */
+  /** columns that no field has; their data is kept */
   hidden: string[]
-  /** field → stored records that break its rules */
+  /** field → number of stored records that break its rules */
   broken: Record<string, number>
-  /** field → the ids of the first of them */
+  /** field → ids of the first of these records */
   brokenIn: Record<string, number[]>
-  /** operation → who may do it */
+  /** operation → description of the users who may perform it */
   access: Record<string, string>
 }
 
-/** A model whose file is gone. */
+/** A model whose file was removed. */
 export interface UnservedModel {
   model: string
   records: number
 }
 
-/** What the service would do to the data if these models were served. Changes nothing; a job, for it may take long. */
+/** Reports what serving these models would do to the data, and changes nothing. A job, because it may take long. */
 export async function createReports(
   db: Database,
   models: Model[],

@@ -2,11 +2,11 @@ import { type Model, tableName } from '../model/model.ts'
 import { type Storage, staleShape } from '../storage/storage.ts'
 import { tableShape } from './ddl.ts'
 
-/** Nothing is read through an old model either: another process may have changed what a column means. */
+/** Refuses a read through an outdated model: another process may have changed the meaning of a column. */
 export function requireCurrentShape(storage: Storage, model: Model): void {
   if (storage.shape(tableName(model)) !== tableShape(model)) throw staleShape()
 }
 
-/** The same for a search, which looks in its own moment. */
+/** Expected shapes by table, for searches and units of work, which compare them in their own transaction. */
 export const tableShapes = (models: Model[]): Record<string, string> =>
   Object.fromEntries(models.map((model) => [tableName(model), tableShape(model)]))

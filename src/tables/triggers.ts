@@ -4,23 +4,23 @@ import { countTriggers } from './counts.ts'
 import { quote } from './ddl.ts'
 import { type HiddenColumn, journalTriggers } from './journal.ts'
 
-/** The names of ours end in these words. */
+/** The names of our triggers end in one of these words. */
 const OURS = ['count', 'clear', 'unserved', 'journal']
 
-/** Whether a trigger is there just as it should be. */
-export const isAmong = (wanted: Trigger, others: Trigger[]) =>
+/** Whether `others` has the trigger with the same SQL. */
+export const hasSameTrigger = (wanted: Trigger, others: Trigger[]) =>
   others.some(({ name, sql: text }) => name === wanted.name && text === wanted.sql)
 
-/** Every trigger that a model wants. */
-export const createTriggers = (model: Model, dialect: TableDialect, hidden: HiddenColumn[] = []): Trigger[] => [
+/** All triggers that a model needs, also those on the tables that it refers to. */
+export const modelTriggers = (model: Model, dialect: TableDialect, hidden: HiddenColumn[] = []): Trigger[] => [
   ...countTriggers(tableName(model), dialect),
   ...clearTriggers(model, dialect),
   ...journalTriggers(model, dialect, hidden),
 ]
 
 /**
- * A cleared reference is an update of the record that refers, by whoever deletes: its version grows, once however many
- * of its references lead there. The foreign key alone would do nothing of that.
+ * Clearing a reference is an update of the referring record by the user who deletes. Its version grows by one, however
+ * many of its references are cleared. The foreign key alone (SET NULL) would do none of that.
  */
 function clearTriggers(model: Model, dialect: TableDialect): Trigger[] {
   const fields = model.fields.filter((field) => field.reference?.onDelete === 'clear')
@@ -34,7 +34,7 @@ function clearTriggers(model: Model, dialect: TableDialect): Trigger[] {
       ...(model.audit ? [`"updatedOn" = ${dialect.now}`, `"updatedBy" = ${dialect.actor.by}`] : []),
     ]
     const isConcerned = columns.map((column) => `${column} = OLD."id"`).join(' OR ')
-    // A record that refers to itself goes: it must not be changed while it does.
+    // A record that refers to itself is being deleted and must not be updated meanwhile.
     const where = `(${isConcerned})${target === table ? ' AND "id" <> OLD."id"' : ''}`
     const body = `UPDATE ${quote(table)} SET ${set.join(', ')} WHERE ${where}`
     return beforeDelete([table, target, 'clear'], target, body, dialect)
@@ -42,8 +42,8 @@ function clearTriggers(model: Model, dialect: TableDialect): Trigger[] {
 }
 
 /**
- * What has no file any more is neither changed nor deleted: its records hold up the delete of what they refer to,
- * whatever the file said when it was there.
+ * Records whose model file was removed are neither changed nor deleted. They block the delete of the records that they
+ * refer to, whatever `onDelete` said; NO ACTION does so without a trigger.
  */
 export function unservedTriggers({ name: table, columns }: TableState, dialect: TableDialect): Trigger[] {
   return columns.flatMap(({ name, foreignKey }) => {
@@ -58,7 +58,7 @@ function beforeDelete(words: string[], on: string, body: string, dialect: TableD
   return { name, sql: dialect.trigger({ name, when: 'BEFORE', event: 'DELETE', on, body }) }
 }
 
-/** Those of ours that there are. */
+/** Reads our triggers from the database. */
 export async function readOwnTriggers(db: Database): Promise<Trigger[]> {
   const all = await db.dialect.tables.readTriggers(db)
   return all.filter(({ name }) => OURS.includes(name.split('__').at(-1) as string))

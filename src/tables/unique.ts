@@ -4,7 +4,7 @@ import { execute } from './execute.ts'
 import type { PlanStep } from './plan.ts'
 import { describeDuplicates } from './verify.ts'
 
-/** Makes an index that holds no value twice; if some do, it is told which. */
+/** Creates a unique index. If records share a value, throws a `Refused` that names them. */
 export async function createUniqueIndex(
   db: Database,
   model: Model,

@@ -1,18 +1,18 @@
 import { type RawBuilder, sql } from 'kysely'
 import { type Field, type Model, type Reference, tableName } from '../model/model.ts'
 import type { Database, TableColumn, TableState } from '../storage/storage.ts'
-import { columnType, comparable, encode, encodeComparable } from './columns.ts'
+import { columnType, comparisonSql, encode, encodeComparable } from './columns.ts'
 import { convert } from './convert.ts'
 import type { TablePlan } from './plan.ts'
 import type { Source } from './plan-rebuild.ts'
 
-/** How many records at fault are named. */
+/** Maximum of offending records in a message. */
 const MAX_NAMED = 10
 const BATCH = 1000
 
 /**
- * What only the data can tell: why a plan cannot be carried out, with the first records at fault. A draft of the table
- * has shown most of it already: that all values convert, and that they are unique.
+ * Checks a plan against the data. Returns why it cannot be applied, with the first offending records. A filled draft
+ * (`isDrafted`) has proved that all values convert and are unique; `refuseDangling` checks its references later.
  */
 export async function verifyPlan(
   db: Database,
@@ -21,7 +21,7 @@ export async function verifyPlan(
   isDrafted: boolean,
 ): Promise<string[]> {
   const renames = steps.flatMap((step) => (step.kind === 'rename' ? [step] : []))
-  /** the name that a column has now */
+  /** Name of a column before the renames. */
   const nameNow = (name: string) => renames.find(({ to }) => to === name)?.from ?? name
   const rebuild = steps.find((step) => step.kind === 'rebuild')?.rebuild
   const sources = (rebuild?.sources ?? model.fields.map((field) => plainSource(field, table, nameNow))).map((source) =>
@@ -59,7 +59,7 @@ const plainSource = (field: Field, table: TableState, nameNow: (name: string) =>
   return isThere ? { field, column: field.name } : { field }
 }
 
-/** A column is empty where nothing is set, or just what its default fills in. */
+/** Condition for a value that would be lost: set, and different from the default that may have been filled in. */
 function isFilled(column: string, field: Field, type: string): RawBuilder<unknown> {
   const name = sql.ref(column)
   if (field.default === undefined || type !== columnType(field)) return sql`${name} IS NOT NULL`
@@ -77,7 +77,7 @@ async function matching(db: Database, model: Model, condition: RawBuilder<unknow
   return rows.map(({ id }) => id)
 }
 
-/** In a table that is still to be made there is nothing to refer to. */
+/** Records whose value is no id of the referenced table; if that does not exist yet, all records with a value. */
 async function referringToNothing(db: Database, model: Model, { model: name }: Reference, value: Converted) {
   const target = await db.dialect.tables.readTable(db, tableName({ name }))
   const id = value.isText ? sql`CAST("id" AS TEXT)` : sql`"id"`
@@ -87,21 +87,21 @@ async function referringToNothing(db: Database, model: Model, { model: name }: R
 
 interface Converted {
   sql: RawBuilder<unknown>
-  /** it is compared with ids as texts */
+  /** whether it is compared with ids as text */
   isText: boolean
 }
 
-/** What a column of another type would be as an id: engines do not compare texts and truths with numbers. */
+/** A column of another type in a form to compare with ids: PostgreSQL does not compare text or boolean with numbers. */
 function asNumber(column: string, from: string | undefined): Converted {
   const name = sql.ref(column)
   if (from === 'BOOLEAN') return { sql: sql`CAST(${name} AS INTEGER)`, isText: false }
   return from?.endsWith('TEXT') ? { sql: sql`CAST(${name} AS TEXT)`, isText: true } : { sql: name, isText: false }
 }
 
-/** Records that share what is to be unique. A field that is new has its default everywhere, or nothing at all. */
+/** Messages for records that share a value to be made unique. A new field has its default, or null, in all records. */
 async function duplicates(db: Database, model: Model, names: string[], sources: Source[]): Promise<string[]> {
   const own = names.map((name) => sources.find(({ field }) => field.name === name))
-  // What is computed is there, or will be made from what is there: then the index itself finds it out.
+  // A rebuild has no source for a computed field: creating the index finds the duplicates.
   if (own.some((source) => !source)) return []
   const fields = own as Source[]
   const fresh = fields.filter(({ column }) => column === undefined)
@@ -118,12 +118,12 @@ const shareAValue = (names: string[], ids: number[]) =>
 
 async function storedDuplicates(db: Database, model: Model, sources: Source[]): Promise<number[][]> {
   const keys = sources.map(({ field, column = '' }) =>
-    sql.raw(comparable({ ...field, name: column }, db.dialect.tables)),
+    sql.raw(comparisonSql({ ...field, name: column }, db.dialect.tables)),
   )
   return findDuplicates(db, tableName(model), keys)
 }
 
-/** Where the data is as it will be: whatever shares a value there, shares it. */
+/** Messages for duplicates in a table whose values are final: no renames or conversions are pending. */
 export async function describeDuplicates(
   db: Database,
   model: Model,
@@ -134,12 +134,12 @@ export async function describeDuplicates(
   const groups = await findDuplicates(
     db,
     table,
-    fields.map((field) => sql.raw(comparable(field, db.dialect.tables))),
+    fields.map((field) => sql.raw(comparisonSql(field, db.dialect.tables))),
   )
   return groups.map((ids) => `${model.name}: ${shareAValue(names, ids)}`)
 }
 
-/** The first groups of records that have the same keys, none of them unset. */
+/** Ids of the first groups of records with equal keys; records with a null key do not count. */
 async function findDuplicates(db: Database, table: string, keys: RawBuilder<unknown>[]): Promise<number[][]> {
   const all = keys.length > 0 ? keys : [sql`1 + 0`]
   const isSet = sql.join(
@@ -152,7 +152,7 @@ async function findDuplicates(db: Database, table: string, keys: RawBuilder<unkn
   return rows.map(({ ids }) => JSON.parse(ids).slice(0, MAX_NAMED + 1))
 }
 
-/** The same of values that are still to be converted. */
+/** Like `storedDuplicates`, but compares the values after their conversion. */
 async function convertedDuplicates(db: Database, model: Model, sources: Source[]): Promise<number[][]> {
   const seen = new Map<string, number[]>()
   const columns = sources.map(({ column = '' }) => column)
@@ -170,7 +170,7 @@ async function convertedDuplicates(db: Database, model: Model, sources: Source[]
   return [...seen.values()].filter((ids) => ids.length > 1).slice(0, MAX_NAMED)
 }
 
-/** Records whose value does not convert. */
+/** Ids of the first records whose value cannot be converted without loss. */
 async function lossy(db: Database, model: Model, { field, column = '', from = '' }: Source): Promise<number[]> {
   const ids: number[] = []
   for await (const rows of storedRows(db, tableName(model), [column])) {
@@ -181,7 +181,7 @@ async function lossy(db: Database, model: Model, { field, column = '', from = ''
   return ids
 }
 
-/** Which records: those after an id (of two lower bounds SQLite would use only one), as far as a condition holds. */
+/** Records with ids above `after` that meet `condition`. `condition` has no lower bound: SQLite uses only one. */
 export interface Selection {
   after: number
   condition: RawBuilder<unknown>
@@ -189,7 +189,7 @@ export interface Selection {
 
 const EVERY: Selection = { after: Number.MIN_SAFE_INTEGER, condition: sql`1 = 1` }
 
-/** Every record's values in some columns, in batches, so that memory stays flat and a promise is not made for each. */
+/** Reads some columns of the records in batches: memory use stays constant, with one promise per batch, not per row. */
 export async function* storedRows(db: Database, table: string, columns: string[], { after, condition } = EVERY) {
   let last = after
   for (let size = BATCH; size === BATCH; ) {

@@ -6,17 +6,17 @@ import { kill, type Running, startService } from './harness.ts'
 
 const PARTS = '/ws/rest/crash.Part'
 
-/** Where the service is by now, and what everybody needs who sends things again. */
+/** State that all workers share; `url` changes with every restart of the service. */
 interface Round {
   url: string
   token: string
   isOver: boolean
-  /** how many requests were answered only because they were sent again */
+  /** number of responses that were replayed, because the request had been executed before */
   again: number
   answered: number
 }
 
-/** Sends a request until it is answered, whatever dies meanwhile. Returns the answer. */
+/** Sends a request until it is answered, also across restarts of the service. Returns the answer. */
 async function untilAnswered(round: Round, key: string, method: string, path: string, body?: unknown): Promise<Answer> {
   const headers = { authorization: `Bearer ${round.token}`, 'idempotency-key': key }
   for (;;) {
@@ -29,13 +29,13 @@ async function untilAnswered(round: Round, key: string, method: string, path: st
         return answer
       }
     } catch {
-      // It is dead, or not there yet.
+      // The service is dead, or does not listen yet.
     }
     await setTimeout(5)
   }
 }
 
-/** One thing after the other, each once: it knows exactly what should be there. Returns what is wrong. */
+/** Sends one write after the other, each with its own key. Returns the faults, and the records that must exist. */
 async function worker(round: Round, number: number): Promise<{ faults: string[]; known: Map<number, string> }> {
   const faults: string[] = []
   const known = new Map<number, string>()
@@ -77,7 +77,7 @@ async function worker(round: Round, number: number): Promise<{ faults: string[];
   return { faults, known }
 }
 
-/** Kills the service so many times, while all that is sent is sent again until it is answered. Returns what is wrong. */
+/** Kills the service so many times while workers retry each request until it is answered. Returns the faults. */
 export async function sentAgain(folder: string, kills: number, workers: number, pause: () => number) {
   let running: Running = await startService(folder)
   const admin = await login(running.url)
@@ -110,7 +110,7 @@ export async function sentAgain(folder: string, kills: number, workers: number, 
   return { faults, answered: round.answered, again: round.again }
 }
 
-/** Kills the service while a file is taken in, until that is answered: each row is there once. Returns what is wrong. */
+/** Kills the service during an import, which is retried until it is answered: each row must be stored once. */
 export async function importedAgain(folder: string, kills: number, rows: number, pause: () => number) {
   let running: Running = await startService(folder)
   const admin = await login(running.url)
@@ -139,7 +139,7 @@ export async function importedAgain(folder: string, kills: number, rows: number,
   const stages: number[] = []
   for (let nth = 0; nth < kills; nth++) {
     const answer = send().catch(() => undefined)
-    // Killed where something has been written, and not all of it.
+    // Waits until some rows have been written, so that the kill interrupts the import.
     const before = count().all
     while (count().all === before && before < rows) await setTimeout(2)
     await setTimeout(pause())

@@ -6,11 +6,11 @@ import { startPostgres } from '../postgres-server.ts'
 import { exitOf, kill, makeCrashFolder, type Running, startService, until } from './harness.ts'
 import { openProxy } from './proxy.ts'
 
-/** The database is away while the models folder changes: the node stays, says so, and follows when the database is back. */
+/** The models folder changes while the database is down. The node keeps running, reports it, and reloads afterwards. */
 
 const ITEMS = '/ws/rest/crash.Item'
 
-/** The model after so many edits; a refused one wants texts that are no numbers to be some. */
+/** The model after so many edits. A refused one makes `text`, whose values are no numbers, an integer field. */
 const editOf = (nth: number, isRefused = false) => ({
   type: 'object',
   properties: {
@@ -29,7 +29,7 @@ interface Health {
   models: { current: boolean; why?: string[] }
 }
 
-/** As an admin sees it, who is told why; while the database cannot tell who that is, as a stranger does. */
+/** Health with reasons, as an admin sees it; without a login while no session can be read from the database. */
 async function healthOf({ url, client }: Node): Promise<Health> {
   const seen = await client.get('/health')
   const { body } = seen.status === 200 ? seen : await new Client(url).get('/health')
@@ -42,7 +42,7 @@ const becomes = (node: Node, what: string, isSo: (health: Health) => boolean) =>
 const serves = async ({ client }: Node, nth: number) =>
   (await client.get('/ws/meta/fields/crash.Item')).text.includes(`"edit${nth}"`)
 
-/** What is changed while the database is away, and how it is when the database is back. */
+/** A change made while the database is down, and a check for the time after. */
 interface Change {
   name: string
   make(node: Node, nth: number): void
@@ -85,7 +85,7 @@ const CHANGES: Change[] = [
     },
   },
   {
-    // What was served before counts as old, unless it is known that somebody has just put it there.
+    // Models that were published before count as outdated, unless the node has seen the folder change.
     name: 'a change back to what was served before',
     make: (node, nth) => node.save(nth - 2),
     follow: async (node, nth) => {
@@ -96,7 +96,7 @@ const CHANGES: Change[] = [
   },
 ]
 
-/** One change while the database is away. Returns what is wrong. */
+/** Makes a change while the database is down. Returns the faults. */
 async function changeWhileAway(node: Node, { make }: Change, nth: number, { leave, comeBack }: Way): Promise<string[]> {
   await leave()
   const faults = await becomes(node, 'it is not ready', ({ ready }) => !ready)
@@ -106,7 +106,7 @@ async function changeWhileAway(node: Node, { make }: Change, nth: number, { leav
   return faults
 }
 
-/** The database goes away in the middle of a change, or right before or after it. */
+/** Stops the database during a change, or right before or after it. */
 async function leaveInChange(node: Node, { make }: Change, nth: number, { leave, comeBack }: Way): Promise<string[]> {
   make(node, nth)
   await setTimeout(Math.random() * 800)
@@ -116,7 +116,7 @@ async function leaveInChange(node: Node, { make }: Change, nth: number, { leave,
   return faults
 }
 
-/** In the end the change is followed, and what is written is written. */
+/** Checks that the node serves the change at last, and that writes work. */
 async function settled(node: Node, { follow }: Change, nth: number): Promise<string[]> {
   const faults = await becomes(node, 'it is ready again', ({ ready }) => ready)
   faults.push(...(await follow(node, nth)))
@@ -131,7 +131,7 @@ interface Way {
   comeBack(): Promise<void> | void
 }
 
-/** So many changes, each while the database is away in one way or the other; after all kinds, also in the middle of them. */
+/** Makes changes while the database is stopped or cut off; in every third cycle of changes, stops it during them. */
 export async function changeModelsWhileAway(folder: string, rounds: number, say: (line: string) => void) {
   const server = await startPostgres()
   const proxy = await openProxy(`${new URL(server.url).searchParams.get('host')}/.s.PGSQL.5432`)
@@ -149,7 +149,7 @@ export async function changeModelsWhileAway(folder: string, rounds: number, say:
   const node: Node = { ...running, client: await login(running.url), save }
   await node.client.put(ITEMS, { text: 'no number' })
   const faults: string[] = []
-  // A change back needs two that were served.
+  // Changing back requires two served edits.
   save(1)
   faults.push(...(await isFollowed(node, 1)))
   for (let round = 0; round < rounds && faults.length === 0; round++) {

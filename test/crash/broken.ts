@@ -3,7 +3,7 @@ import { type Answer, Client, login } from '../helper.ts'
 import { damage } from '../storage/damage.ts'
 import { exitOf, kill, makeCrashFolder, startService } from './harness.ts'
 
-/** One page of a model's table is broken: whatever is stored on it cannot be read, and all else goes on. */
+/** One page of a model's table is damaged: records on it cannot be read, and everything else keeps working. */
 
 const RECORDS = 800
 const textOf = (n: number) => `${n} ${'x'.repeat(400)}`
@@ -21,14 +21,14 @@ async function filled(folder: string): Promise<void> {
       }))
       await client.send('POST', '/ws/batch', { data })
     }
-  // What is in the write-ahead log would hide what is in the file.
+  // A clean stop empties the write-ahead log, whose pages would hide those of the file.
   await kill(child, 'SIGTERM')
 }
 
 const isDamage = ({ status, body }: Answer) =>
   status === 500 && body.code === 'INTERNAL' && /damaged/.test(body.message)
 
-/** Reads one record after the other. Returns those that cannot be read; all others have to be as they were. */
+/** Reads all records. Returns the ids of the unreadable ones; all others must be unchanged. */
 async function unreadable(client: Client, model: string, faults: string[]): Promise<number[]> {
   const lost: number[] = []
   for (let id = 1; id <= RECORDS; id++) {
@@ -39,7 +39,7 @@ async function unreadable(client: Client, model: string, faults: string[]): Prom
   return lost
 }
 
-/** A find meets the page if it has to look at a record that is on it. */
+/** A find fails if it has to read a record on the damaged page. */
 async function find(client: Client, model: string, lost: number[], faults: string[]): Promise<void> {
   const expect = (path: string, answer: Answer, isMet: boolean) => {
     if (isMet ? !isDamage(answer) : answer.status !== 200) faults.push(`${path}: ${answer.text.slice(0, 300)}`)
@@ -50,7 +50,7 @@ async function find(client: Client, model: string, lost: number[], faults: strin
     expect(path, await client.get(path), isMet)
   }
   for (let from = 1; from <= RECORDS; from += 40) {
-    // To see where to stop it may look at the next one as well.
+    // The find may also read the next record, to see where to stop.
     if (lost.includes(from + 40)) continue
     const isMetHere = lost.some((id) => id >= from && id < from + 40)
     const path = `${pathOf(model)}?sort=id&limit=40&id[gte]=${from}&id[lt]=${from + 40}`
@@ -58,7 +58,7 @@ async function find(client: Client, model: string, lost: number[], faults: strin
   }
 }
 
-/** Changes what can be read, and makes new ones where the last page is whole. */
+/** Updates every 16th record, and creates one, which fails if the last page is damaged. */
 async function change(client: Client, model: string, lost: number[], faults: string[]): Promise<void> {
   for (let id = 1; id <= RECORDS; id += 16) {
     const answer = await client.post(`${pathOf(model)}/${id}`, { version: 0, text: `${textOf(id)} changed` })
@@ -69,7 +69,7 @@ async function change(client: Client, model: string, lost: number[], faults: str
   if (isLast ? !isDamage(made) : made.status !== 200) faults.push(`create: ${made.text}`)
 }
 
-/** An export that meets the page breaks off: nobody takes it for all there is. */
+/** An export that meets the damaged page is cut off, so that no client takes it for complete. */
 async function exported({ url, cookie = '' }: Client, model: string, isMet: boolean, faults: string[]): Promise<void> {
   const end = await fetch(`${url}${pathOf(model)}/export`, { headers: { cookie } })
     .then((response) => (response.ok ? response.text().then(() => 'whole') : 'refused'))
@@ -77,7 +77,7 @@ async function exported({ url, cookie = '' }: Client, model: string, isMet: bool
   if ((end === 'whole') === isMet) faults.push(`an export of ${model} was ${end}`)
 }
 
-/** Breaks a page of a table, 0 for its first and 1 for its last one. Returns what is wrong, beside that. */
+/** Damages a page of a table (`where` is 0 for the first and 1 for the last one). Returns all other faults. */
 export async function damagedPage(folder: string, model: 'Item' | 'Part', where: number): Promise<string[]> {
   await filled(folder)
   damage(join(folder, 'data', 'dossier.db'), `crash__${model}`, where)

@@ -36,7 +36,7 @@ t.test('killed while a file is taken in: it goes on where it was, and no row is 
   )
 })
 
-/** A folder with some thousand items, the service stopped. */
+/** Fills a folder with 5,000 items, and stops the service. */
 async function filled(folder: string): Promise<void> {
   makeCrashFolder(folder)
   const { child } = await startService(folder)

@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import type { Client } from '../helper.ts'
 
 /**
- * Random edits of one model file, and what they must do to the data: an oracle that knows nothing of tables. It holds every
- * value that was ever stored, also of fields that are gone.
+ * Random edits of one model file, and their expected effect on the data, from an oracle that knows nothing of tables.
+ * It keeps every value that was ever stored, also those of removed fields.
  */
 export type Type = 'string' | 'integer' | 'number' | 'boolean'
 export type Value = string | number | boolean | null
@@ -17,7 +17,7 @@ export interface FieldFile {
 
 export type Fields = Record<string, FieldFile>
 
-/** A column that was made once: it stays, also when its field is gone. */
+/** A column, which stays when its field is removed. */
 interface Column {
   type: Type
   values: Map<number, Value>
@@ -32,7 +32,7 @@ const VALUES: Record<Type, Value[]> = {
 }
 const PATH = '/ws/rest/edit.Thing'
 
-/** A source of random numbers that can be replayed. */
+/** A source of random numbers that repeats for the same seed. */
 export function randomNumbers(seed: number): (below: number) => number {
   let numbers: number[] = []
   let round = seed
@@ -44,7 +44,7 @@ export function randomNumbers(seed: number): (below: number) => number {
 
 export class Oracle {
   fields: Fields = { keep: { type: 'string' }, a: { type: 'string' } }
-  /** by id: the version; a record that is gone is not here */
+  /** versions by id, without deleted records */
   readonly versions = new Map<number, number>()
   #columns = new Map<string, Column>([
     ['keep', { type: 'string', values: new Map() }],
@@ -64,12 +64,12 @@ export class Oracle {
     return items[this.#random(items.length)] as Item
   }
 
-  /** Another version of the fields: one or two changes. */
+  /** The fields after one or two random changes. */
   nextFields(): Fields {
     const next = structuredClone(this.fields)
     for (const field of Object.values(next)) delete field.renamedFrom
     for (let i = 0; i <= this.#random(2); i++) this.#change(next)
-    // The second change may have undone what the first one was about: such a file would be faulty.
+    // The second change may contradict a `renamedFrom` of the first one, which would make the file invalid.
     const heirs = new Set<string>()
     for (const field of Object.values(next)) {
       const { renamedFrom } = field
@@ -113,7 +113,7 @@ export class Oracle {
     }
   }
 
-  /** What an edit does, if it can be done; false if it has to be refused. Two who look at the same find the same. */
+  /** Whether an edit can be applied; false if it has to be refused. Changes nothing. */
   accepts(next: Fields): boolean {
     return this.#after(next) !== undefined
   }
@@ -154,7 +154,7 @@ export class Oracle {
     return columns
   }
 
-  /** Some writes, each of which is answered; a unique value that is taken is refused, and nothing changes. */
+  /** Makes some random writes. One with a duplicate of a unique value is refused and changes nothing. */
   async write(client: Client, count: number): Promise<string[]> {
     const faults: string[] = []
     for (let i = 0; i < count; i++) {
@@ -192,7 +192,7 @@ export class Oracle {
     }
   }
 
-  /** Everything that is served is what it should be. Returns what is not. */
+  /** Compares all served records with the expected ones. Returns the faults. */
   async check(client: Client): Promise<string[]> {
     const faults: string[] = []
     const { body } = await client.get(`${PATH}?limit=500&fields=${Object.keys(this.fields)}`)
@@ -222,7 +222,7 @@ export const fileOf = (properties: Fields) => ({ type: 'object', audit: false, p
 
 const stored = (value: Value) => (typeof value === 'boolean' ? Number(value) : value)
 
-/** A value of another type, if nothing of it is lost. */
+/** Converts a value to another type; undefined if that would be lossy. */
 function convert(value: Value, to: Type): Value | undefined {
   if (to === 'string') return String(value)
   const plain = typeof value === 'boolean' ? Number(value) : value

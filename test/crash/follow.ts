@@ -4,18 +4,18 @@ import Sqlite from 'better-sqlite3'
 import { login } from '../helper.ts'
 import { kill, startService } from './harness.ts'
 
-/** What a client has been told of changes, across all connections and deaths of the service. */
+/** Changes that a client has received, across all connections and restarts of the service. */
 export interface Followed {
-  /** "number operation table id version", in the order in which they came */
+  /** "number operation table id version", in the order of arrival */
   told: string[]
-  /** the same without numbers, of what was acknowledged to those who did it */
+  /** "operation table id version" of the acknowledged writes */
   acknowledged: string[]
   last: number
 }
 
 export const newFollowed = (): Followed => ({ told: [], acknowledged: [], last: 0 })
 
-/** Follows the stream of changes until it breaks, from where it was. */
+/** Reads the stream of changes from the last received one until the connection breaks. */
 export async function follow(url: string, cookie: string, followed: Followed, isOver = () => false): Promise<void> {
   const controller = new AbortController()
   let text = ''
@@ -33,7 +33,7 @@ export async function follow(url: string, cookie: string, followed: Followed, is
       if (isOver()) controller.abort()
     }
   } catch {
-    // The service is dead, or enough is known.
+    // The service is dead, or `isOver` has ended the request.
   }
 }
 
@@ -47,7 +47,7 @@ function note(event: string, followed: Followed): void {
   if (!isRight) followed.told.push(`${change} has another record: ${JSON.stringify(record)}`)
 }
 
-/** Every acknowledged change was told, or will be, exactly once and in order; nothing else was. Returns what is wrong. */
+/** Checks that received changes are the journal's first ones, in order, and acknowledged ones are in it once. */
 export function auditFollowed(folder: string, { told, acknowledged }: Followed): string[] {
   const database = new Sqlite(join(folder, 'data', 'dossier.db'), { readonly: true })
   const written = database
@@ -66,7 +66,7 @@ export function auditFollowed(folder: string, { told, acknowledged }: Followed):
   ]
 }
 
-/** Lets the service tell all the rest. */
+/** Receives all remaining changes from a restarted service. Returns the faults. */
 export async function followToTheEnd(folder: string, followed: Followed): Promise<string[]> {
   const { child, url } = await startService(folder)
   const client = await login(url)

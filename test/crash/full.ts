@@ -8,20 +8,21 @@ import { audit, exitOf, kill, type Ledger, makeCrashFolder, newLedger, startServ
 import { onSmallDisk } from './small-disk.ts'
 
 /**
- * The disk fills up while many write, and has room again, over and over; and once while the write-ahead log is so large that
- * it has to be emptied, for which there is no room either. All of it runs in a process of its own, on a small file system.
+ * The disk fills up repeatedly while many clients write, and is freed again. In another test it is full while the
+ * write-ahead log is so large that it has to be emptied, which also needs space. Both run in a child process on a small
+ * file system.
  */
 
 const ITEMS = '/ws/rest/crash.Item'
-/** Past this the service empties the write-ahead log by itself. */
+/** Above this size the service empties the write-ahead log (MAX_LOG_BYTES). */
 const LARGE_LOG = 67_108_864
-/** About as long as a body may be. */
+/** About the maximum size of a request body. */
 const LONG = 1_000_000
 const COULD_NOT_EMPTY = /^dossier_task_failures\{task="the write-ahead log could not be emptied"\} [1-9]/m
 
 const filler = (folder: string) => join(folder, 'filler')
 
-/** Takes all the room, but for some bytes. */
+/** Fills the file system, except for `but` bytes. */
 function fill(folder: string, but = 0): void {
   const handle = openSync(filler(folder), 'a')
   const room = () => {
@@ -45,14 +46,14 @@ interface Work {
   ledger: Ledger
   faults: string[]
   isOver: boolean
-  /** by writer: how many writes were acknowledged, and how many refused because there was no room */
+  /** by writer: number of acknowledged writes, and of writes refused because the disk was full */
   taken: number[]
   refused: number[]
 }
 
 const clientOf = ({ url, cookie }: Pick<Work, 'url' | 'cookie'>) => Object.assign(new Client(url), { cookie })
 
-/** Creates, changes and deletes; what is refused has changed nothing, and the same key may be sent again. */
+/** Creates, updates and deletes. A refused write has changed nothing and is retried, with its key if it has one. */
 async function write(work: Work, writer: number): Promise<void> {
   const { ledger } = work
   const client = clientOf(work)
@@ -99,7 +100,7 @@ async function write(work: Work, writer: number): Promise<void> {
   }
 }
 
-/** Whoever only reads notices nothing. */
+/** Reads must succeed all the time. */
 async function read(work: Work): Promise<void> {
   const client = clientOf(work)
   while (!work.isOver)
@@ -109,7 +110,7 @@ async function read(work: Work): Promise<void> {
     }
 }
 
-/** While there is no room at all: whatever has to be stored is refused alike. */
+/** All kinds of writes must be refused in the same way while the disk is full. */
 async function refuseAll(work: Work): Promise<void> {
   const client = clientOf(work)
   const rows = `text\n${'x\n'.repeat(20_000)}`
@@ -122,7 +123,7 @@ async function refuseAll(work: Work): Promise<void> {
   ]
   for (const [what, attempt] of attempts) {
     const { status, text } = await attempt()
-    // What is small may still have found its place.
+    // A small write may still fit.
     if (status !== 507 && status !== 200) work.faults.push(`${what} on a full disk: ${text}`)
   }
 }
@@ -138,7 +139,7 @@ async function whileManyWrite(folder: string, times: number): Promise<string[]> 
     ...Array.from({ length: WRITERS }, (_, writer) => write(work, writer)),
     ...Array.from({ length: 3 }, () => read(work)),
   ])
-  /** Each writer has been told so once more. */
+  /** Waits until the count of every writer has grown by `more`. */
   const each = (what: string, counts: number[], more: number) => {
     const enough = Array.from({ length: WRITERS }, (_, writer) => (counts[writer] ?? 0) + more)
     const isSo = () => work.faults.length > 0 || enough.every((count, writer) => (counts[writer] ?? 0) >= count)
@@ -165,7 +166,7 @@ async function whileManyWrite(folder: string, times: number): Promise<string[]> 
   return [...work.faults, ...audit(folder, ledger), ...auditFollowed(folder, ledger.followed)]
 }
 
-/** Somebody who looks at the database as it is now, and keeps the log from being started over. */
+/** Opens a read transaction, which keeps the log from being restarted. Returns a function that ends it. */
 function lookFor(folder: string): () => void {
   const database = new Sqlite(join(folder, 'data', 'dossier.db'), { readonly: true })
   database.exec('BEGIN')
@@ -189,7 +190,7 @@ async function whileTheLogIsLarge(folder: string, isPatient: boolean): Promise<s
     (statSync(join(folder, 'data', 'dossier.db-wal'), { throwIfNoEntry: false })?.size ?? 0) > LARGE_LOG
   const couldNotEmpty = async () => COULD_NOT_EMPTY.test(await metrics(client))
 
-  // A large log with much room in it, which nobody can start over: then there is room for writes, and none to empty it.
+  // Creates a large log that is mostly free for reuse: writes fit into it, but there is no space to empty it.
   let letGo = () => {}
   do {
     letGo()
@@ -198,7 +199,7 @@ async function whileTheLogIsLarge(folder: string, isPatient: boolean): Promise<s
     letGo()
     for (let nth = 0; nth < 3; nth++) await put(10)
     letGo = lookFor(folder)
-    // It may just have been emptied.
+    // The service may just have emptied the log.
   } while (!isLarge() && faults.length === 0)
   fill(folder)
   for (let nth = 0; nth < 20; nth++) await put(100_000)
@@ -227,16 +228,16 @@ async function metrics({ url, cookie = '' }: Client): Promise<string> {
 
 export interface FullDisk {
   faults: string[]
-  /** why there was none */
+  /** why no small file system could be mounted */
   why?: string
 }
 
-/** A disk that fills up so many times. */
+/** Fills the disk so many times while many clients write. */
 export function fullWhileManyWrite(folder: string, times: number): Promise<FullDisk> {
   return elsewhere(folder, 48 + 4 * times, 'writes', times)
 }
 
-/** With patience, until the log has been emptied after all. */
+/** Fills the disk while the log is large. With `isPatient`, waits until the log has been emptied at last. */
 export function fullWhileTheLogIsLarge(folder: string, isPatient: boolean): Promise<FullDisk> {
   return elsewhere(folder, 256, 'log', Number(isPatient))
 }
@@ -249,7 +250,7 @@ async function elsewhere(folder: string, megabytes: number, what: string, much: 
 
 if (import.meta.main) {
   const [folder = '', what, much] = process.argv.slice(2)
-  // Nobody waits for it any more.
+  // The parent process has ended.
   process.stdin.resume().once('end', () => process.exit(1))
   makeCrashFolder(folder)
   const faults = await (what === 'log'

@@ -9,7 +9,7 @@ import { auditFollowed, type Followed, follow, newFollowed } from './follow.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 
-/** Two models, one of which refers to the other. */
+/** Two models; `crash.Part` refers to `crash.Item`. */
 export const MODELS = {
   'crash.Item.json': {
     type: 'object',
@@ -31,7 +31,7 @@ export interface Running {
   url: string
 }
 
-/** As an operator starts it: without what the test runner adds to measure coverage, which would make it slow. */
+/** The environment without the test runner's variables for coverage, which would slow the service down. */
 export function plainEnvironment(): NodeJS.ProcessEnv {
   const { NODE_OPTIONS, NODE_V8_COVERAGE, NODE_DISABLE_COMPILE_CACHE, ...ours } = process.env
   return ours
@@ -71,25 +71,25 @@ export async function kill(child: ChildProcess, signal: NodeJS.Signals = 'SIGKIL
   await once(child, 'exit')
 }
 
-/** What is told of a service that should have stayed. */
+/** A fault if the service has exited though it should still run. */
 export const exitOf = ({ exitCode, signalCode }: ChildProcess): string[] =>
   exitCode === null && signalCode === null ? [] : [`the service has ended: ${exitCode ?? signalCode}`]
 
-/** Waits until something is so. What never comes is a fault, and not a test that hangs. */
+/** Waits until `isSo` returns true. A timeout is returned as a fault, so that the test does not hang. */
 export async function until(what: string, isSo: () => boolean | Promise<boolean>, seconds = 60): Promise<string[]> {
   for (const end = performance.now() + seconds * 1000; performance.now() < end; await setTimeout(10))
     if (await isSo()) return []
   return [`after ${seconds} seconds it is still not so that ${what}`]
 }
 
-/** What clients know: what was acknowledged, and what was under way when the service died. */
+/** What clients know: acknowledged writes, and writes without a response when the service died. */
 export interface Ledger {
-  /** by table and id: the last acknowledged version and text; null once its deletion was acknowledged */
+  /** by table and id: the last acknowledged version and text; null after an acknowledged delete */
   known: Map<string, { version: number; text: string } | null>
-  /** by table and id: a change that was sent and never answered */
+  /** by table and id: a change that was sent and got no response */
   unsure: Map<string, { text: string } | 'delete'>
   acknowledged: number
-  /** what somebody was told who only listens */
+  /** what a client of the change stream received */
   followed: Followed
 }
 
@@ -100,7 +100,7 @@ export const newLedger = (): Ledger => ({
   followed: newFollowed(),
 })
 
-/** Writes as fast as it can until the service dies, and keeps the books. */
+/** Writes as fast as it can until the service dies, and records the responses in the ledger. */
 export async function writeUntilDeath(url: string, cookie: string, ledger: Ledger, worker: number): Promise<void> {
   const client = new Client(url)
   client.cookie = cookie
@@ -139,14 +139,14 @@ export async function writeUntilDeath(url: string, cookie: string, ledger: Ledge
       }
       ledger.acknowledged++
     } catch (error) {
-      // The connection broke: the service is dead. Anything else is a fault of its own.
+      // A broken connection means that the service is dead; any other error is a bug.
       if (/answered/.test((error as Error).message)) throw error
       return
     }
   }
 }
 
-/** Everything acknowledged is there, nothing is half there. Returns what is wrong. */
+/** Checks that all acknowledged writes are stored, and none partly. Returns the faults. */
 export function audit(folder: string, ledger: Ledger): string[] {
   const database = new Sqlite(join(folder, 'data', 'dossier.db'))
   const faults: string[] = []
@@ -165,7 +165,7 @@ export function audit(folder: string, ledger: Ledger): string[] {
       (unsure === 'delete' && row === undefined) ||
       (typeof unsure === 'object' && row?.version === (expected?.version ?? 0) + 1 && row.text === unsure.text)
     if (!asKnown && !asSent) faults.push(`${key} should be ${JSON.stringify(expected)}, but is ${JSON.stringify(row)}`)
-    // What was unsure is known now.
+    // The outcome of an unanswered change is known now.
     if (asSent) ledger.known.set(key, row ?? null)
     ledger.unsure.delete(key)
   }
@@ -173,7 +173,7 @@ export function audit(folder: string, ledger: Ledger): string[] {
   return faults
 }
 
-/** Starts, writes until so many writes were acknowledged and a moment longer, kills, and looks. */
+/** Starts the service, waits for so many acknowledged writes and `milliseconds` more, kills it, and audits the data. */
 export async function crashRound(
   folder: string,
   ledger: Ledger,

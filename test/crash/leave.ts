@@ -5,15 +5,15 @@ import { setTimeout } from 'node:timers/promises'
 import { type Client, login } from '../helper.ts'
 import { exitOf, kill, type Running, startService } from './harness.ts'
 
-/** Clients that leave before they are answered, and come back with the same key until they are: each thing is done once. */
+/** Clients disconnect before the response, and retry with the same key: each request must be executed once. */
 
 const ITEMS = '/ws/rest/crash.Item'
-/** A key that is in use for longer than this is never let go. */
+/** A key that is in use for longer than this counts as never released. */
 const PATIENCE_MS = 30_000
-/** How often one leaves before it stays. */
+/** Maximum of disconnects per request. */
 const MOST_LEAVES = 4
 
-/** When somebody leaves. The answer to a long record comes in several pieces. */
+/** When a client disconnects. The response with a long record arrives in several chunks. */
 const MOMENTS = ['after the head', 'in the body', 'after all of it', 'a moment later', 'in the answer'] as const
 type Moment = (typeof MOMENTS)[number]
 
@@ -36,9 +36,9 @@ interface Round {
   port: number
   token: string
   faults: string[]
-  /** by moment: how often somebody has left */
+  /** number of disconnects, by moment */
   left: Map<Moment, number>
-  /** how often what was asked for had been done already */
+  /** number of replayed responses, whose requests had been executed before */
   replayed: number
 }
 
@@ -47,7 +47,7 @@ const anyOf = <Item>(items: readonly Item[]) => items[Math.floor(Math.random() *
 async function open({ port }: Round): Promise<Socket> {
   const socket = connect(port, '127.0.0.1')
   await once(socket, 'connect')
-  // Who is cut off, by either side, is told of it as an error at any moment.
+  // A connection that either side resets may emit an error at any time.
   socket.on('error', () => {})
   return socket
 }
@@ -64,7 +64,7 @@ function headOf({ token }: Round, { key, method, path, body, type = 'application
   return `${lines.join('\r\n')}\r\n\r\n`
 }
 
-/** Sends as much as is sent before they leave. */
+/** Sends a request, or a part of it, and disconnects at `moment`. */
 async function leave(round: Round, request: Request, moment: Moment): Promise<void> {
   const socket = await open(round)
   const { body } = request
@@ -74,14 +74,14 @@ async function leave(round: Round, request: Request, moment: Moment): Promise<vo
   await Promise.race([sent, gone])
   if (moment === 'in the answer') await Promise.race([once(socket, 'data').catch(() => {}), gone])
   if (moment === 'a moment later') await setTimeout(Math.random() * 10)
-  // In an orderly way, or as a network that breaks does.
+  // Either sends RST, as after a network failure, or closes in an orderly way.
   if (Math.random() < 0.5) socket.resetAndDestroy()
   else socket.destroy()
   await gone
   round.left.set(moment, (round.left.get(moment) ?? 0) + 1)
 }
 
-/** Stays until all is answered; undefined if it is cut off. */
+/** Sends a request and waits for the response; undefined if the connection is closed without one. */
 async function stay(round: Round, request: Request): Promise<Said | undefined> {
   const socket = await open(round)
   const pieces: Buffer[] = []
@@ -95,7 +95,7 @@ async function stay(round: Round, request: Request): Promise<Said | undefined> {
   return { status, isReplayed: /^idempotency-replayed: true/im.test(head), body: JSON.parse(body) }
 }
 
-/** Leaves some times, and then stays until it is answered. */
+/** Disconnects a random number of times, then retries until the request is answered. */
 async function untilAnswered(round: Round, request: Request): Promise<Said> {
   for (let nth = Math.floor(Math.random() * (MOST_LEAVES + 1)); nth > 0; nth--)
     await leave(round, request, anyOf(MOMENTS))
@@ -109,12 +109,12 @@ async function untilAnswered(round: Round, request: Request): Promise<Said> {
   }
 }
 
-/** What one client knows to be there. */
+/** The data that one client expects. */
 interface Known {
   /** by id */
   texts: Map<number, { version: number; text: string }>
   imported: number
-  /** changes that should have been written down */
+  /** expected number of changes in the journal */
   changes: number
   requests: Request[]
 }
@@ -162,17 +162,17 @@ async function work(round: Round, worker: number, things: number): Promise<Known
     },
   ]
   for (let i = 0; i < things; i++) {
-    // Some are so long that they arrive in pieces, and are answered in pieces.
+    // Some texts are so long that request and response are sent in several chunks.
     const text = `${worker}.${i}.${'z'.repeat(anyOf([0, 1000, 300_000]))}`
     const [id, last] = [...known.texts].at(-1) ?? []
-    // Only one import of a person is under way at a time: the others would wait for it most of the time.
+    // A user may run only one import at a time: other workers would mostly wait for it.
     const step = i % steps.length === 3 && worker > 0 ? 0 : i % steps.length
     await (id === undefined || last === undefined ? steps[0] : steps[step])?.(text, id ?? 0, last?.version ?? 0)
   }
   return known
 }
 
-/** Everything is there once, and every key tells what was done. */
+/** Checks that each write was executed once, and that every key replays its response. */
 async function audit(round: Round, admin: Client, all: Known[]): Promise<void> {
   const { faults } = round
   const expected = new Map(all.flatMap(({ texts }) => [...texts]))
@@ -203,7 +203,7 @@ async function countChanges(admin: Client): Promise<number> {
   }
 }
 
-/** So many clients do so many things each. Returns what is wrong, and how often somebody has left. */
+/** Runs `workers` clients with `things` requests each. Returns the faults and the number of disconnects. */
 export async function leftAlone(folder: string, workers: number, things: number) {
   const running: Running = await startService(folder)
   const admin = await login(running.url)

@@ -15,8 +15,9 @@ import { leftAlone } from './leave.ts'
 import { crashNodes } from './nodes.ts'
 
 /**
- * `npm run crash [-- ROUNDS] [--engine=postgres]`: kills the service over and over while many clients write, and while models
- * change; fills its disk, breaks a page of its database, leaves it before it has answered, and takes its database away.
+ * `npm run crash [-- ROUNDS] [--engine=postgres]`: kills the service repeatedly while many clients write, and while
+ * models change. Also fills its disk, damages a page of its database, disconnects before the response, and stops its
+ * database.
  */
 const isPostgres = process.argv.includes('--engine=postgres')
 const rounds = Number(process.argv.slice(2).find((word) => /^\d+$/.test(word)) ?? 50)
@@ -45,7 +46,7 @@ async function whileManyWrite(): Promise<void> {
   say(`${ledger.followed.told.length} changes were told in order, each once`)
 }
 
-/** Whoever sends each request until it is answered has each thing done once. */
+/** Clients retry each request until it is answered: each must be executed once. */
 async function whileAllIsSentAgain(): Promise<void> {
   const place = join(folder, 'again')
   makeCrashFolder(place)
@@ -59,7 +60,7 @@ async function whileAllIsSentAgain(): Promise<void> {
   stopAt(taken.faults)
 }
 
-/** An edit is followed, or cut short by a kill; after the next start all values are as before it or as after it. */
+/** Edits are interrupted by a kill. After the next start, all values must be as before or as after the edit. */
 async function whileModelsChange(): Promise<void> {
   const place = join(folder, 'edits')
   makeCrashFolder(place)
@@ -78,7 +79,7 @@ async function whileModelsChange(): Promise<void> {
     const next = oracle.nextFields()
     const isAccepted = oracle.accepts(next)
     save(fileOf(next))
-    // The watcher waits for a moment, then the tables change.
+    // The watcher waits briefly before the tables change: the kill comes before, during or after that.
     await setTimeout(200 + random(250))
     await kill(child)
     kills++
@@ -94,7 +95,7 @@ async function whileModelsChange(): Promise<void> {
   }
 }
 
-/** Who leaves before they are answered, and comes back with the same key, has each thing done once. */
+/** Clients disconnect before the response and retry with the same key: each request must be executed once. */
 async function whileManyLeave(): Promise<void> {
   const place = join(folder, 'leave')
   makeCrashFolder(place)
@@ -123,7 +124,7 @@ async function whileAPageIsDamaged(): Promise<void> {
   }
 }
 
-/** The nodes keep all in a database that is gone afterwards. */
+/** Tests of nodes on PostgreSQL servers, which are deleted afterwards. */
 async function onPostgres(): Promise<void> {
   stopAt(await crashNodes(join(folder, 'nodes'), rounds, say))
   stopAt(await changeModelsWhileAway(join(folder, 'away'), rounds, say))

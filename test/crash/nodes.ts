@@ -9,18 +9,18 @@ import { kill, makeCrashFolder, type Running, startService } from './harness.ts'
 import { openProxy } from './proxy.ts'
 
 /**
- * Two nodes on one PostgreSQL: nodes are killed or sleep, connections are cut, and the server itself is ended, while many
- * write, and in the middle of a change of their model.
+ * Two nodes on one PostgreSQL server. Nodes are killed or suspended, connections are cut, and the server is stopped,
+ * while many clients write and during changes of the model.
  */
 
 interface Books {
-  /** what was answered to have been created or changed: the text that each has now */
+  /** last acknowledged text of each record, by id */
   texts: Map<number, string>
   acknowledged: number
   again: number
 }
 
-/** Sends each request until it is answered, to whichever node answers; under its key each is done once. */
+/** Retries each request on alternating nodes until it is answered; its key makes sure that it is executed once. */
 async function work(nodes: () => string[], cookie: string, books: Books, isOver: () => boolean): Promise<void> {
   const send = async (method: string, path: string, data: object) => {
     const headers = { 'idempotency-key': randomUUID() }
@@ -28,13 +28,13 @@ async function work(nodes: () => string[], cookie: string, books: Books, isOver:
       const urls = nodes()
       const client = Object.assign(new Client(urls[nth % urls.length] as string), { cookie })
       const answer = await client.send(method, path, { data }, headers).catch(() => undefined)
-      // It was carried out, and the table has changed since: then it is told which record it was.
+      // The request was executed, and the table has changed since: the response then only names the record.
       const isDone = answer?.body.code === 'KEY_REUSED' && answer.body.data !== undefined
       if (answer && (answer.status === 200 || isDone)) {
         if (nth > 0) books.again++
         return answer.body.data[0]
       }
-      // A request of the same key may still be under way, and a node or the database may be away.
+      // A request with the same key may still be running, or a node or the database may be down.
       const isAway = !answer || answer.status === 503 || answer.body.code === 'KEY_IN_USE'
       if (!isAway) throw new Error(`${method} answered ${answer.text}`)
       await setTimeout(20)
@@ -51,7 +51,7 @@ async function work(nodes: () => string[], cookie: string, books: Books, isOver:
   }
 }
 
-/** The model after so many edits: a field is added, and the numbers become texts or the texts numbers. */
+/** The model after so many edits: each adds a field, and turns numbers into texts or texts into numbers. */
 const editOf = (nth: number) => ({
   type: 'object',
   properties: {
@@ -74,7 +74,7 @@ export async function crashNodes(folder: string, rounds: number, say: (line: str
     makeCrashFolder(place)
     saveEdit(place, 0)
   }
-  // Both at once, on a database that has nothing yet.
+  // Both nodes start at the same time, on an empty database.
   const nodes = await Promise.all(folders.map(startService))
   const { cookie = '' } = await login((nodes[0] as Running).url)
   const books: Books = { texts: new Map(), acknowledged: 0, again: 0 }
@@ -90,7 +90,7 @@ export async function crashNodes(folder: string, rounds: number, say: (line: str
     edits++
     for (const place of folders) saveEdit(place, edits)
   }
-  // The folder is looked at now and then, and what is found is studied: it is in the middle of that, or of the change.
+  // A random delay: the node may be polling the folder, planning, or changing the tables.
   const aWhile = () => setTimeout(Math.random() * 1500)
   const disturbances: [string, (round: number) => unknown][] = [
     ['connections are cut', () => proxy.cut()],
@@ -134,7 +134,7 @@ export async function crashNodes(folder: string, rounds: number, say: (line: str
   return faults
 }
 
-/** Each thing was done once, all of it is told, and totals are right. */
+/** Checks that each write was executed once and is in the feed, and that the total is right. */
 async function audit(url: string, books: Books, node: string, cookie: string): Promise<string[]> {
   const client = new pg.Client(url)
   await client.connect()
@@ -146,7 +146,7 @@ async function audit(url: string, books: Books, node: string, cookie: string): P
   for (const [id, text] of books.texts)
     if (there.get(id)?.text !== text || there.get(id)?.version !== 1)
       faults.push(`${id} is ${JSON.stringify(there.get(id))}`)
-  // Whatever it was at the time, when it was made or became a field.
+  // `n` was an integer or a text at the time, with the same default.
   for (const { id, n } of rows) if (n !== '7') faults.push(`${id} has ${n}`)
   if (there.size !== books.texts.size) faults.push(`${there.size} records, of which ${books.texts.size} were answered`)
   if (changes.rows[0].count !== 2 * there.size) faults.push(`${changes.rows[0].count} changes of ${there.size} records`)

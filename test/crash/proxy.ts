@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
-/** Stands between the nodes and the database, and can cut them off. */
+/** Opens a proxy between nodes and the database, which can cut the connections. */
 export async function openProxy(socket: string) {
   const open = new Set<Socket>()
   let isAway = false
@@ -24,11 +24,11 @@ export async function openProxy(socket: string) {
   const cut = () => {
     for (const one of open) one.destroy()
   }
-  /** What is open stays open, and says nothing any more. */
+  /** Open connections stay open, but transfer no more data. */
   const hush = () => {
     for (const one of open) one.unpipe().pause()
   }
-  /** All are cut off, and nobody is let in until it is back. */
+  /** Cuts all connections, and refuses new ones until `comeBack`. */
   const leave = () => {
     isAway = true
     cut()

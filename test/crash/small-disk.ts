@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs'
 import { text } from 'node:stream/consumers'
 import { plainEnvironment } from './harness.ts'
 
-/** Nobody but root may mount, except in a namespace where they are root. With the script ends all that it has started. */
+/** Only root may mount, so other users get a namespace where they are root. Its processes all end with the script. */
 const NAMESPACE = [
   '--mount',
   '--pid',
@@ -14,10 +14,10 @@ const NAMESPACE = [
 const MOUNT = 'mount -t tmpfs -o size="$1"m tmpfs "$0" && shift && echo mounted && exec "$@"'
 
 /**
- * Runs a script, with the folder as its first word, where that folder is a file system of its own of so many megabytes. Only
- * the script and what it starts see it: when they have ended it is gone, also if somebody kills them. The script should end
- * when its input does: then whoever waits for it is gone. Returns what the script has written, or why there can be no such
- * file system.
+ * Runs a script with `folder` as its first argument, where that folder is a separate file system of so many megabytes.
+ * Only the script and its child processes see it. When they have ended, or were killed, the file system is gone. The
+ * script should exit when its stdin ends, because then the caller is gone. Returns the script's output, or why such a
+ * file system cannot be mounted.
  */
 export async function onSmallDisk(folder: string, megabytes: number, script: string, words: string[] = []) {
   mkdirSync(folder, { recursive: true })

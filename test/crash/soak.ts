@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { Client, PASSWORD } from '../helper.ts'
 import { kill, makeCrashFolder, startService } from './harness.ts'
 
-/** `npm run soak [-- MINUTES]`: constant work for minutes; memory after the first third and at the end must be alike. */
+/** `npm run soak [-- MINUTES]`: constant load; memory may not grow by more than 25 % after the first third. */
 const minutes = Number(process.argv[2] ?? 3)
 const folder = mkdtempSync(join(tmpdir(), 'dossier-soak-'))
 makeCrashFolder(folder)

@@ -2,17 +2,17 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import type { Test } from 'tap'
 import { PASSWORD, type Running } from '../helper.ts'
 
-/** Somebody at a browser, with all that it complained of. */
+/** A page in a browser, and the problems it reported. */
 export interface Visitor {
   page: Page
-  /** errors and warnings in the console, and what went to another origin */
+  /** errors and warnings in the console, and requests to other origins */
   complaints: string[]
 }
 
 export const DESKTOP = { width: 1280, height: 800 }
 export const PHONE = { width: 360, height: 740 }
 
-/** A window of somebody who has never been there. */
+/** Opens a page in a new browser context, without cookies. */
 export async function visit(
   t: Test,
   browser: Browser,
@@ -42,7 +42,7 @@ export async function logIn(page: Page, username = 'admin', password = PASSWORD)
   await page.getByRole('button', { name: 'Log in' }).click()
 }
 
-/** Somebody who is logged in, at a place. */
+/** Opens a page and logs in. */
 export async function visitAs(
   t: Test,
   browser: Browser,

@@ -7,9 +7,9 @@ import { databaseFile } from '../../src/storage/sqlite/connections.ts'
 import { defineJob, type Storage } from '../../src/storage/storage.ts'
 import type { run as carryOut } from '../../src/tables/apply.ts'
 import { migrate, planModels } from '../../src/tables/migrate.ts'
-import { FILLED_AT_ONCE } from '../../src/tables/plan.ts'
+import { MAX_ROWS_TO_FILL } from '../../src/tables/plan.ts'
 import type { Draft } from '../../src/tables/rebuild/draft.ts'
-import type { beginDrafts, fillPortion, refuseShared } from '../../src/tables/rebuild/draft-jobs.ts'
+import type { beginDrafts, fillPortion, refuseDuplicates } from '../../src/tables/rebuild/draft-jobs.ts'
 import { emptyFolder, makeFolder, migrateTo, modelOf, startApp, testStorage, writeModel } from '../helper.ts'
 
 const DRAFTS = import.meta.resolve('../../src/tables/rebuild/draft-jobs.ts')
@@ -21,7 +21,7 @@ const FILL = defineJob<Parameters<typeof fillPortion>[1], Awaited<ReturnType<typ
   DRAFTS,
   'fillPortion',
 )
-const REFUSE_SHARED = defineJob<Parameters<typeof refuseShared>[1], void>(DRAFTS, 'refuseShared')
+const REFUSE_SHARED = defineJob<Parameters<typeof refuseDuplicates>[1], void>(DRAFTS, 'refuseDuplicates')
 const CARRY_OUT = defineJob<Parameters<typeof carryOut>[1], unknown>(import.meta.resolve('../../src/tables/apply.ts'))
 
 const company = modelOf('a.Company', { type: 'object', properties: { name: { type: 'string' } }, audit: false })
@@ -235,7 +235,10 @@ t.test('of two processes that make a table anew, one begins again', async (t) =>
   t.same(plans.map((done) => done.length).sort(), [0, 1])
   t.strictSame(await leftOver(first), [])
   const [draft] = (await first.change(BEGIN, { models: [company, thing('string', 'clear')], token: 'slow' })) as [Draft]
-  await t.rejects(migrate(second, models, { patienceMs: -1 }), { kind: 'busy', message: /Another process is making/ })
+  await t.rejects(migrate(second, models, { busyTimeoutMs: -1 }), {
+    kind: 'busy',
+    message: /Another process is making/,
+  })
   await first.db.updateTable('dossier_drafts').set({ touched: 0 }).execute()
   const back = [company, thing('number', 'clear')]
   await second.change(BEGIN, { models: back, token: 'other' })
@@ -284,14 +287,14 @@ t.test('a table that was changed by hand since its draft was begun', async (t) =
 t.test('a default for many records does not hold up others either', async (t) => {
   const storage = await testStorage(t)
   await migrateTo(storage, [company, thing('string', 'clear')])
-  await fillTable(storage, FILLED_AT_ONCE + 1)
+  await fillTable(storage, MAX_ROWS_TO_FILL + 1)
   const [plan] = await migrateTo(storage, [
     company,
     thing('string', 'clear', { size: { type: 'integer', default: 4 } }),
   ])
   t.match(plan?.steps[0]?.what, /fill in the default of size \(10001 records\): the table is made anew/)
   const filled = await storage.db.selectFrom('a__Thing').select('id').where('size', '=', 4).execute()
-  t.equal(filled.length, FILLED_AT_ONCE + 1)
+  t.equal(filled.length, MAX_ROWS_TO_FILL + 1)
 })
 
 t.test('a service tells how far it is, and gives up when it has to stop', async (t) => {

@@ -347,7 +347,7 @@ t.test('of two processes one migrates and the other waits', async (t) => {
   t.teardown(() => other.close())
   other.exec('BEGIN IMMEDIATE')
   await t.rejects(
-    migrate(second, [contact()], { patienceMs: -1 }),
+    migrate(second, [contact()], { busyTimeoutMs: -1 }),
     { name: 'StorageFault', message: /Another process is changing the database/ },
     'patience has an end',
   )

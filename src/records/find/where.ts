@@ -5,12 +5,12 @@ import type { OperatorName } from '../../requests/operators.ts'
 import type { Comparison, Filter } from '../../requests/query.ts'
 import type { Dialect, SqlValue } from '../../storage/storage.ts'
 import { withReach } from '../../tables/access-filter.ts'
-import { comparable, encodeComparable } from '../../tables/columns.ts'
+import { comparisonSql, encodeComparable } from '../../tables/columns.ts'
 import { all, any, type Condition, is, not } from '../../tables/condition.ts'
 
 /** SQL expression that a field is compared and sorted by. Identifiers come from the model; values are always bound. */
 export const comparisonKey = (field: Field, dialect: Dialect) =>
-  sql<SqlValue>`${sql.raw(comparable(field, dialect.tables))}`
+  sql<SqlValue>`${sql.raw(comparisonSql(field, dialect.tables))}`
 
 /** The context that a filter is translated in. */
 export interface FilterContext {

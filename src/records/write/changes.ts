@@ -3,7 +3,7 @@ import { type Reach, reachFor, scopeFor, type User } from '../../model/access.ts
 import { type Model, tableName, visibleFields } from '../../model/model.ts'
 import type { Row, Step, StepRef, Unit } from '../../storage/storage.ts'
 import { withReach } from '../../tables/access-filter.ts'
-import { encode, encodeSent } from '../../tables/columns.ts'
+import { encode, encodePresent } from '../../tables/columns.ts'
 import { is } from '../../tables/condition.ts'
 import { tableShapes } from '../../tables/shape.ts'
 import type { RecordsContext } from '../context.ts'
@@ -101,7 +101,7 @@ export function createChanges({ storage: { db } }: RecordsContext, model: Model)
   /** Updates the current version if the first step, `mergeable`, finds that the sent fields have not been changed. */
   function merge(id: number, version: number, data: Row, user: User): Unit {
     const reach = reachFor(model, 'update', user)
-    const values = encodeSent(writable, data)
+    const values = encodePresent(writable, data)
     const names = Object.keys(values)
     const reads = scopeFor(model, 'read', user)
     const look = prepared(`merge ${reach.scope} ${reads} ${names}`, { id, version, values, reach }, () => {
@@ -117,7 +117,7 @@ export function createChanges({ storage: { db } }: RecordsContext, model: Model)
 
   function compareAndSwap(id: number, version: number | StepRef, data: Row, user: User): Step {
     const audit = { updatedOn: new Date().toISOString(), updatedBy: user.username }
-    const values: Row = { ...encodeSent(writable, data), ...(model.audit && audit) }
+    const values: Row = { ...encodePresent(writable, data), ...(model.audit && audit) }
     const reach = reachFor(model, 'update', user)
     const names = Object.keys(values)
     const isUsual = usual.has(names.join()) || usual.size < MAX_USUAL

@@ -10,7 +10,7 @@ export const draftName = (model: Model) => `${DRAFT_PREFIX}${tableName(model)}`
 
 export const isMarkTrigger = (name: string) => name.endsWith(SUFFIX)
 
-export async function watch(db: Database, model: Model): Promise<void> {
+export async function createMarkTriggers(db: Database, model: Model): Promise<void> {
   const table = tableName(model)
   const { trigger, createTrigger } = db.dialect.tables
   const mark = (...rows: string[]) =>
@@ -23,7 +23,7 @@ export async function watch(db: Database, model: Model): Promise<void> {
   }
 }
 
-export async function unwatch(db: Database): Promise<void> {
+export async function dropMarkTriggers(db: Database): Promise<void> {
   const { readTriggers, dropTrigger } = db.dialect.tables
   for (const trigger of await readTriggers(db)) if (isMarkTrigger(trigger.name)) await execute(db, dropTrigger(trigger))
 }

@@ -8,7 +8,7 @@ import { draftName } from './change-marks.ts'
 import { type Draft, draftOutdated, type FillResult, fillDraft, requireWhole } from './draft.ts'
 import { rebuilderFor } from './strategies.ts'
 
-/** Jobs that copy tables beside the ones that are served. Each is a short transaction. */
+/** Jobs that copy tables beside the ones that are served. Each is a short transaction, except `refuseShared`. */
 
 /** Begins the drafts of all tables that have to be copied. */
 export const beginDrafts = (db: Database, { models, token }: { models: Model[]; token: string }): Promise<Draft[]> =>
@@ -16,15 +16,15 @@ export const beginDrafts = (db: Database, { models, token }: { models: Model[]; 
 
 export type Portion = FillResult & { milliseconds: number }
 
-/** Takes a draft some records further. */
+/** Copies up to `rows` more records into a draft. */
 export async function fillPortion(db: Database, { draft, rows }: { draft: Draft; rows: number }): Promise<Portion> {
   const start = performance.now()
   const filled = await fillDraft(db, draft, rows)
   return { ...filled, milliseconds: performance.now() - start }
 }
 
-/** Names the records that keep drafts from being unique. It goes through all of them at once, which is rare. */
-export async function refuseShared(db: Database, drafts: Draft[]): Promise<void> {
+/** Throws a `Refused` that names records with duplicate values. Copies all records at once, which is rarely needed. */
+export async function refuseDuplicates(db: Database, drafts: Draft[]): Promise<void> {
   const reasons: string[] = []
   for (const draft of drafts) reasons.push(...(await sharedIn(db, draft)))
   throw reasons.length > 0 ? new Refused(reasons) : draftOutdated('What was not unique is so again.')
@@ -44,7 +44,7 @@ async function sharedIn(db: Database, draft: Draft): Promise<string[]> {
   return reasons
 }
 
-/** Clears away what somebody has begun, unless it is another one's by now. */
+/** Drops all drafts if `token` still owns them; another process may have taken over. */
 export async function discardOwn(db: Database, token: string): Promise<void> {
   const { rows } = await sql`SELECT 1 FROM dossier_drafts WHERE token = ${token} LIMIT 1`.execute(db)
   if (rows.length > 0) await rebuilderFor(db.dialect.tables).discard?.(db)

@@ -12,35 +12,35 @@ import {
 } from '../../storage/storage.ts'
 import { columnType, encode } from '../columns.ts'
 import { convert } from '../convert.ts'
-import { createIndex, createTable, type Index, modelIndexes, quote, twinIndex } from '../ddl.ts'
+import { createIndex, createTable, type Index, modelIndexes, quote, withAlternateName } from '../ddl.ts'
 import { execute } from '../execute.ts'
 import type { TablePlan } from '../plan.ts'
 import type { Rebuild, Source } from '../plan-rebuild.ts'
 import { cannotConvert, type Selection, storedRows } from '../verify.ts'
-import { draftName, unwatch, watch } from './change-marks.ts'
+import { createMarkTriggers, draftName, dropMarkTriggers } from './change-marks.ts'
 import { createAgain } from './made-by-hand.ts'
-import { parentName } from './parent-names.ts'
+import { placeholderParent } from './parent-names.ts'
 
 /**
- * A table made anew. ALTER TABLE cannot change a column, so another table is filled beside the one that is served, in
- * portions, and takes its place at the end. Triggers mark what is changed meanwhile, by whomever: after each portion the
- * draft holds just what the table holds, up to some id.
+ * A table that is to replace a served one, because ALTER TABLE cannot change a column. It is filled in portions while
+ * the old table is served. Triggers mark the records that change meanwhile, also by hand in a shell: after each
+ * portion, the draft equals the table up to some id.
  */
 export interface Draft {
   model: Model
-  /** whose it is: another process may have taken over */
+  /** identifies the migration that owns it: another process may have taken over */
   token: string
   rebuild: Rebuild
-  /** the names that columns have now, by those that they will have */
+  /** current column names, by new name */
   renames: Record<string, string>
-  /** the last id there is, to tell how far it has come */
+  /** highest id at the start, to compute the progress */
   last: number
 }
 
-/** A draft that nobody has touched for longer than this is left over from a process that died. */
+/** A draft that was not touched for longer than this was left behind by a process that died. */
 const ABANDONED_MS = 2000
 
-/** What a plan's draft is made from; undefined if its table can stay. */
+/** Describes the draft of a plan; undefined if the table need not be rebuilt. */
 export function createDraft({ model, steps }: TablePlan, token: string, last: number): Draft | undefined {
   const rebuild = steps.find((step) => step.kind === 'rebuild')?.rebuild
   if (!rebuild) return undefined
@@ -48,27 +48,29 @@ export function createDraft({ model, steps }: TablePlan, token: string, last: nu
   return { model, token, rebuild, renames: Object.fromEntries(renames), last }
 }
 
-/** Whether two drafts are made in the same way: the table may have been changed by hand since. */
+/** Whether two drafts are built in the same way. They differ if the table was changed by hand in between. */
 export function isSameDraft(one: Draft, other: Draft): boolean {
   const key = ({ model, rebuild, renames }: Draft) => JSON.stringify([model.name, model.hash, rebuild, renames])
   return key(one) === key(other)
 }
 
-/** Makes an empty draft, and marks from now on what is changed. */
+/** Creates an empty draft, and triggers that mark changed records from now on. */
 export async function beginDraft(db: Database, { model, token, rebuild }: Draft, table: TableState): Promise<void> {
-  await execute(db, createTable(model, db.dialect.tables, draftName(model), rebuild.hidden, parentName))
-  // From the start, for an index over a full table is made in one go; and under a name that is free.
-  const freeName = (index: Index) => (table.indexes.some(({ name }) => name === index.name) ? twinIndex(index) : index)
+  await execute(db, createTable(model, db.dialect.tables, draftName(model), rebuild.hidden, placeholderParent))
+  // Indexes are created now, because an index on the full table could not be built in portions. If the old table's
+  // index has the name, the draft's index gets another one.
+  const freeName = (index: Index) =>
+    table.indexes.some(({ name }) => name === index.name) ? withAlternateName(index) : index
   for (const index of modelIndexes(model)) {
     await execute(db, createIndex(freeName(index), model, db.dialect.tables, draftName(model)))
   }
-  await watch(db, model)
+  await createMarkTriggers(db, model)
   await sql`
     INSERT INTO dossier_drafts (tbl, token, filled, touched)
     VALUES (${tableName(model)}, ${token}, ${Number.MIN_SAFE_INTEGER}, ${Date.now()})`.execute(db)
 }
 
-/** Whether somebody else is making tables anew. A moment that is still to come is none: the clock was set back. */
+/** Whether another process is filling drafts. A time in the future does not count: the clock was set back. */
 export async function isAnotherProcessCopying(db: Database): Promise<boolean> {
   const now = Date.now()
   const { rows } = await sql`
@@ -78,12 +80,12 @@ export async function isAnotherProcessCopying(db: Database): Promise<boolean> {
   return rows.length > 0
 }
 
-/** Brings a draft up to date, and some records further. */
+/** Copies the marked records again, then up to `rows` more. */
 export async function fillDraft(db: Database, draft: Draft, rows: number): Promise<FillResult> {
   const table = tableName(draft.model)
   const into = sql.table(draftName(draft.model))
   const filled = await filledSoFar(db, draft)
-  // All that is marked goes first: what a record gives up, another one may have by now.
+  // All marked records are deleted before any is copied: a unique value may have moved from one record to another.
   const isMarked = sql`"id" IN (SELECT id FROM dossier_marks WHERE tbl = ${table})`
   await sql`DELETE FROM ${into} WHERE ${isMarked}`.execute(db)
   await copy(db, draft, { after: Number.MIN_SAFE_INTEGER, condition: sql`${isMarked} AND "id" <= ${filled}` })
@@ -99,9 +101,9 @@ export async function fillDraft(db: Database, draft: Draft, rows: number): Promi
 }
 
 export interface FillResult {
-  /** the last id that it has */
+  /** the draft equals the table up to this id */
   to: number
-  /** there were not as many left as it should take: what comes after belongs to the last step */
+  /** fewer than `rows` records were left; later ones are copied in the last step */
   isFull: boolean
 }
 
@@ -112,15 +114,15 @@ async function filledSoFar(db: Database, { model, token }: Draft): Promise<numbe
   return rows[0].filled
 }
 
-/** Whoever migrates begins again. */
+/** Fault on which `migrate` starts again. */
 export const draftOutdated = (message: string) => new StorageFault('stale', message)
 
-/** Takes over some records, with what has to be converted. */
+/** Copies the selected records, and converts values where types have changed. */
 async function copy(db: Database, { model, rebuild, renames }: Draft, selection: Selection): Promise<void> {
   const nameNow = ({ column = '' }: Source) => renames[column] ?? column
   const plain = rebuild.sources.filter(({ from }) => from === undefined)
   const converted = rebuild.sources.filter(({ from }) => from !== undefined)
-  // What is not set stays so; only a field that is new starts with its default.
+  // Null stays null; only a new field starts with its default.
   const values = plain.map((source) =>
     source.column === undefined ? literal(encode(source.field, source.field.default)) : `old.${quote(nameNow(source))}`,
   )
@@ -132,7 +134,7 @@ async function copy(db: Database, { model, rebuild, renames }: Draft, selection:
   if (converted.length === 0)
     return void (await sql`
       ${sql.raw(`${insert} FROM ${old}`)} WHERE "id" > ${selection.after} AND ${selection.condition}`.execute(db))
-  // One statement inserts a thousand records: one statement each would take twenty times as long.
+  // One statement inserts a thousand records; a statement per record would take twenty times as long.
   const { each, at } = db.dialect
   const value = (index: number, type: string) => at(sql`given.value`, index, type)
   const convertedValues = converted.map(({ field }, index) => value(index + 1, columnType(field)))
@@ -156,7 +158,7 @@ function convertRow(model: Model, sources: Source[], columns: string[], row: { i
   })
 }
 
-/** Throws if the draft does not have as many records: REPLACE in a shell deletes what is in its way, unheard by triggers. */
+/** Throws if the numbers of records differ: REPLACE in a shell deletes conflicting rows without firing triggers. */
 export async function requireWhole(db: Database, { model }: Draft): Promise<void> {
   const [table, draft] = [sql.table(tableName(model)), sql.table(draftName(model))]
   const { rows } = await sql<{ isWhole: number }>`
@@ -165,8 +167,8 @@ export async function requireWhole(db: Database, { model }: Draft): Promise<void
 }
 
 /**
- * Puts the draft in the table's place. It has to happen with foreign keys off, or dropping the old table would delete what
- * refers to it; and without triggers, for they name what is about to change.
+ * Replaces the table by its draft. Foreign keys have to be off, or dropping the old table would delete records that
+ * refer to it. Triggers have to be dropped before, because they name tables and columns that change.
  */
 export async function swapIn(db: Database, { model }: Draft, table: TableState): Promise<void> {
   const name = tableName(model)
@@ -174,17 +176,17 @@ export async function swapIn(db: Database, { model }: Draft, table: TableState):
   const { rows } = await execute(db, lastNumber(name, 'id'))
   await execute(db, `DROP TABLE ${quote(name)}`)
   await execute(db, `ALTER TABLE ${quote(draftName(model))} RENAME TO ${quote(name)}`)
-  // The highest id ever assigned: no id is used again, even if its record is deleted.
+  // `last` is the highest id ever assigned: no id is used again, even if its record is deleted.
   const { last } = rows[0] as { last: number }
   for (const text of setLastNumber(name, 'id', last)) await execute(db, text)
-  // Those that somebody made went with the old table.
+  // Indexes that an operator created were dropped with the old table.
   for (const index of table.indexes)
     if (!index.name.startsWith(`${name}__`)) await createAgain(db, { type: 'index', ...index })
 }
 
-/** Clears away every draft, its marks and what marks them. */
+/** Drops all drafts, their marks and the triggers that mark records. */
 export async function discardDrafts(db: Database, dialect: ShadowCopyDialect): Promise<void> {
-  await unwatch(db)
+  await dropMarkTriggers(db)
   for (const name of await dialect.readTables(db, DRAFT_PREFIX)) await execute(db, `DROP TABLE ${quote(name)}`)
   await sql`DELETE FROM dossier_drafts`.execute(db)
   await sql`DELETE FROM dossier_marks`.execute(db)

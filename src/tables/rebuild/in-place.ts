@@ -3,7 +3,7 @@ import { type Model, tableName } from '../../model/model.ts'
 import { type Database, type InPlaceDialect, Refused, StorageFault, type TableState } from '../../storage/storage.ts'
 import { columnType, encode } from '../columns.ts'
 import { convert } from '../convert.ts'
-import { columnDefinition, commentsOn, foreignKeyFor, quote, storable } from '../ddl.ts'
+import { columnComments, columnDefinition, foreignKeyFor, quote, storableLiteral } from '../ddl.ts'
 import { execute } from '../execute.ts'
 import type { PlanStep } from '../plan.ts'
 import type { Rebuild, Source } from '../plan-rebuild.ts'
@@ -12,11 +12,11 @@ import { cannotConvert, storedRows } from '../verify.ts'
 import type { Rebuilder } from './rebuilder.ts'
 
 /**
- * Changes columns where they are, in the one transaction that also holds everything else; writes to these tables wait for
- * it. Foreign keys come last, when all tables exist.
+ * Changes columns in place, in the one transaction of the migration; writes to these tables wait for its end. Foreign
+ * keys are added last, when all tables exist.
  */
 export const createInPlace = (dialect: InPlaceDialect): Rebuilder => ({
-  // Dropping a trigger locks its table: those of tables that do not change stay.
+  // Dropping a trigger locks its table, so triggers of tables that do not change stay.
   keepsOtherTriggers: true,
   begin: async () => [],
   readLeftovers: async () => [],
@@ -27,7 +27,7 @@ export const createInPlace = (dialect: InPlaceDialect): Rebuilder => ({
         await applyStep(db, model, step, dialect).catch((error) => {
           throw isBound(error) ? new Refused([`${model.name}: ${step.what} is not possible: ${error.message}.`]) : error
         })
-    for (const { model } of plans) await bringReferences(db, model, dialect)
+    for (const { model } of plans) await migrateForeignKeys(db, model, dialect)
   },
 
   // The engine checks foreign keys at all times.
@@ -40,11 +40,11 @@ async function applyStep(db: Database, model: Model, step: PlanStep, dialect: In
   else if (step.kind !== 'triggers') await execute(db, step.sql)
 }
 
-/** Whether an engine has met a bound of its own. */
+/** Whether the change exceeds a limit of the engine. */
 const isBound = (error: unknown) =>
   error instanceof StorageFault && ['index-too-long', 'row-too-wide'].includes(error.kind)
 
-/** No field has such a name. */
+/** Temporary column for converted values. No field can have this name. */
 const NEW = 'dossier__new'
 
 async function rebuild(
@@ -57,29 +57,29 @@ async function rebuild(
   const alter = (what: string) => execute(db, `ALTER TABLE ${quote(table.name)} ${what}`)
   for (const { name } of table.indexes)
     if (name.startsWith(`${table.name}__`)) await execute(db, `DROP INDEX ${quote(name)}`)
-  // What is computed goes first, for it hangs on what is about to change; but what is to be stored from now on stays.
+  // Computed columns are dropped first: they depend on columns that change. One that becomes stored keeps its values.
   const kept = sources.map(({ column }) => column)
   for (const { name, generated } of table.columns)
     if (generated !== undefined)
       await alter(kept.includes(name) ? dialect.keepComputedValues(name) : `DROP COLUMN ${quote(name)}`)
   for (const { column } of discarded) await alter(`DROP COLUMN ${quote(column)}`)
-  for (const source of sources) await bring(db, model, source)
+  for (const source of sources) await migrateColumn(db, model, source)
   for (const { name, hasDefault } of hidden) if (hasDefault) await alter(`ALTER COLUMN ${quote(name)} DROP DEFAULT`)
   for (const field of model.fields.filter(({ computed }) => computed)) {
     await alter(`ADD COLUMN ${columnDefinition(field, model, db.dialect.tables)}`)
-    for (const remark of commentsOn(field, model, db.dialect.tables)) await execute(db, remark)
+    for (const remark of columnComments(field, model, db.dialect.tables)) await execute(db, remark)
   }
 }
 
-/** Lets a field have its values: from a column of its own, from another one, or from its default. */
-async function bring(db: Database, model: Model, { field, column, from }: Source): Promise<void> {
+/** Gives a field its column: adds one with the default, converts or renames another one, or keeps its own. */
+async function migrateColumn(db: Database, model: Model, { field, column, from }: Source): Promise<void> {
   const table = quote(tableName(model))
   const name = quote(field.name)
   const type = db.dialect.tables.columnType(columnType(field))
   if (column === undefined) {
     await execute(db, `ALTER TABLE ${table} ADD COLUMN ${name} ${type}`)
     const value = encode(field, field.default)
-    if (value !== null) await execute(db, `UPDATE ${table} SET ${name} = ${storable(field, value)}`)
+    if (value !== null) await execute(db, `UPDATE ${table} SET ${name} = ${storableLiteral(field, value)}`)
   } else if (from !== undefined) {
     await execute(db, `ALTER TABLE ${table} ADD COLUMN ${quote(NEW)} ${type}`)
     await fillConverted(db, model, { field, column, from })
@@ -88,7 +88,7 @@ async function bring(db: Database, model: Model, { field, column, from }: Source
   } else if (column !== field.name) await execute(db, `ALTER TABLE ${table} RENAME COLUMN ${quote(column)} TO ${name}`)
 }
 
-/** A thousand records at a time, so that memory stays flat. */
+/** Converts a thousand records at a time, so that memory use stays constant. */
 async function fillConverted(db: Database, model: Model, { field, column, from }: Required<Source>): Promise<void> {
   const table = sql.table(tableName(model))
   for await (const rows of storedRows(db, tableName(model), [column as string])) {
@@ -106,8 +106,8 @@ async function fillConverted(db: Database, model: Model, { field, column, from }
   }
 }
 
-/** Lets columns refer to what their fields refer to, and to nothing else. */
-async function bringReferences(db: Database, model: Model, dialect: InPlaceDialect): Promise<void> {
+/** Adds, replaces and drops foreign keys until they match the model's references. */
+async function migrateForeignKeys(db: Database, model: Model, dialect: InPlaceDialect): Promise<void> {
   const { name: table, columns } = (await db.dialect.tables.readTable(db, tableName(model))) as TableState
   for (const { name, foreignKey } of columns) {
     const reference = model.fields.find((field) => field.name === name)?.reference

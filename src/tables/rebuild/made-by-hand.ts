@@ -8,7 +8,7 @@ import { isMarkTrigger } from './change-marks.ts'
  * Drops the views and triggers that an operator created, since they name tables that are about to be dropped. Returns a
  * function that creates them again.
  */
-export async function dropForeignObjects(db: Database, dialect: ShadowCopyDialect): Promise<() => Promise<void>> {
+export async function dropOperatorObjects(db: Database, dialect: ShadowCopyDialect): Promise<() => Promise<void>> {
   const ours = (await readOwnTriggers(db)).map(({ name }) => name)
   const all = await dialect.readViewsAndTriggers(db)
   const theirs = all.filter(({ name }) => !ours.includes(name) && !isMarkTrigger(name))
@@ -19,7 +19,7 @@ export async function dropForeignObjects(db: Database, dialect: ShadowCopyDialec
   }
 }
 
-/** What was made by hand has to fit what the table has become. */
+/** Creates an operator's object again. Throws `Refused` if it does not fit the changed tables. */
 export async function createAgain(db: Database, { type, name, sql: text }: StoredObject): Promise<void> {
   try {
     await execute(db, text)

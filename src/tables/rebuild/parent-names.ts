@@ -3,19 +3,23 @@ import type { Database, ShadowCopyDialect } from '../../storage/storage.ts'
 import { quote } from '../ddl.ts'
 import { execute } from '../execute.ts'
 
-/** What a draft refers to until it takes its place: nothing that is there, so that it holds up nobody's delete. */
-export const parentName = (table: string) => `dossier_parent__${table}`
+/** Table that a draft's foreign keys refer to until the swap. It does not exist, so the draft blocks no deletes. */
+export const placeholderParent = (table: string) => `dossier_parent__${table}`
 
 /**
- * Makes drafts that took their places refer to the real tables instead of `parentName`. An ordinary rename makes foreign
- * keys follow: the real table steps aside without them, an empty table of the draft's parent name takes the real name and
- * the foreign keys with it, and is then replaced by the real one.
+ * Makes swapped-in drafts refer to the real tables instead of `parentName`. An ordinary rename makes foreign keys
+ * follow, `renameOnly` does not. So `renameOnly` moves the real table aside, an empty table `parentName` is renamed to
+ * the real name, and the foreign keys follow. Then the empty table is dropped, and the real one moves back.
  */
-export async function nameParents(db: Database, models: Model[], { renameOnly }: ShadowCopyDialect): Promise<void> {
+export async function restoreParentNames(
+  db: Database,
+  models: Model[],
+  { renameOnly }: ShadowCopyDialect,
+): Promise<void> {
   const targets = models.flatMap(({ fields }) => fields.flatMap(({ reference }) => reference?.model ?? []))
   for (const table of new Set(targets.map((name) => tableName({ name })))) {
     const aside = `dossier_aside__${table}`
-    const parent = quote(parentName(table))
+    const parent = quote(placeholderParent(table))
     const statements = [
       ...renameOnly(table, aside),
       `CREATE TABLE ${parent} ("id" INTEGER PRIMARY KEY)`,

@@ -11,7 +11,7 @@ import {
 import { execute } from '../execute.ts'
 import { planTable, type TablePlan } from '../plan.ts'
 import { createUniqueIndex } from '../unique.ts'
-import { unwatch } from './change-marks.ts'
+import { dropMarkTriggers } from './change-marks.ts'
 import {
   beginDraft,
   createDraft,
@@ -22,8 +22,8 @@ import {
   isSameDraft,
   swapIn,
 } from './draft.ts'
-import { dropForeignObjects } from './made-by-hand.ts'
-import { nameParents } from './parent-names.ts'
+import { dropOperatorObjects } from './made-by-hand.ts'
+import { restoreParentNames } from './parent-names.ts'
 import type { Rebuilder } from './rebuilder.ts'
 
 /**
@@ -50,11 +50,11 @@ export const createShadowCopy = (dialect: ShadowCopyDialect): Rebuilder => ({
 
   async apply(db, plans, drafts) {
     const isRebuilding = plans.some(({ steps }) => steps.some(({ kind }) => kind === 'rebuild'))
-    await unwatch(db)
-    const createTheirsAgain = isRebuilding ? await dropForeignObjects(db, dialect) : undefined
+    await dropMarkTriggers(db)
+    const createTheirsAgain = isRebuilding ? await dropOperatorObjects(db, dialect) : undefined
     for (const plan of plans) await applyPlan(db, plan, drafts)
     const models = drafts.map(({ model }) => model)
-    await nameParents(db, models, dialect)
+    await restoreParentNames(db, models, dialect)
     await createTheirsAgain?.()
     await discardDrafts(db, dialect)
   },
