@@ -1,6 +1,6 @@
 /**
  * Decimals are stored as the text that was sent, and compared by a key: a text whose order is the order of the numbers,
- * to the last digit. The key is made by the same rule in JavaScript (of a value) and in every engine's SQL (of a column):
+ * to the last digit. JavaScript (for a value) and every engine's SQL (for a column) make the key by the same rule:
  *
  *   "1" + 40 digits before the point + digits after it without trailing zeros    for 0 and above
  *   "0" + the same with each digit turned into a letter, j for 0 to a for 9 + "~"  below 0

@@ -1,104 +1,107 @@
 import type { Kysely, RawBuilder, SqlBool } from 'kysely'
 
-/** Tables are made from models at run time, so their columns are only known then. */
+/** Tables are created from models at run time, so the compiler does not know their columns. */
 export type AnyTables = Record<string, Record<string, unknown>>
 
-/** Puts statements together. What it selects is a bounded look; what it changes is a unit of its own. */
+/**
+ * Kysely without transactions. On the serving thread, a select is a bounded read and any other statement is a unit of
+ * its own. In a job, all statements run on the job's connection.
+ */
 export type Database = Kysely<AnyTables> & { readonly dialect: Dialect }
 
-/** How an engine says what others say otherwise. */
+/** SQL that differs between the engines. */
 export interface Dialect {
-  /** Whether a text fits a pattern, whatever the case of its letters. */
+  /** Whether a text matches a LIKE pattern, ignoring case. */
   like(key: RawBuilder<unknown>, pattern: string): RawBuilder<SqlBool>
-  /** Always true; asked every so many rows, it ends a search that takes too long or that nobody waits for. */
+  /** Always true. Evaluated about every `everyRows` rows, it ends a search that has timed out or was aborted. */
   alive(everyRows: number): RawBuilder<SqlBool>
-  /** A JSON array as rows: `key` is the place, from 0, and `value` what stands there, as text where it is no number. */
+  /** A JSON array as rows: `key` is the index from 0, and `value` the item. PostgreSQL returns each item as text. */
   each(json: unknown): RawBuilder<unknown>
-  /** What stands at a place of such a value, that is an array itself, as a column of this type holds it. */
+  /** The item at index `place` of a `value` of `each` that is an array itself, converted to a column type. */
   at(value: RawBuilder<unknown>, place: number, type: string): RawBuilder<unknown>
-  /** The values of a group as a JSON array. */
+  /** Aggregates the values of a group into a sorted JSON array. */
   list(value: RawBuilder<unknown>): RawBuilder<string>
   readonly tables: TableDialect
 }
 
-/** What a trigger does, and when. */
+/** Timing, event, table and body of a trigger. */
 export interface TriggerDefinition {
   name: string
   when: 'BEFORE' | 'AFTER'
   event: 'INSERT' | 'UPDATE' | 'DELETE'
   on: string
-  /** statements, in which OLD and NEW are the row before and after */
+  /** statements; OLD and NEW are the row before and after the event */
   body: string
 }
 
-/** What the database does by itself when records come and go. */
+/** A trigger, and the statement that creates it. */
 export interface Trigger {
   name: string
   sql: string
 }
 
-/** How an engine makes tables, and what it tells of those that are there. Texts are SQL; names in them are quoted. */
+/** SQL that creates and changes tables, and functions that read the catalog. Names in the SQL are quoted. */
 export interface TableDialect {
   /** How a table is rewritten when a column changes. */
   readonly rebuild: ShadowCopyDialect | InPlaceDialect
-  /** Bytes that a name may have. */
+  /** Maximum bytes of a name. */
   readonly maxNameBytes: number
-  /** Columns that a table may have. */
+  /** Maximum columns of a table. */
   readonly maxColumns: number
-  /** The columns that every table has. */
+  /** Definitions of the columns that every model's table has. */
   readonly systemColumns: readonly string[]
-  /** The type of a column, by the house's word for it. */
+  /** The engine's column type for an engine-independent type name, such as `INTEGER` or `DECIMAL_TEXT`. */
   columnType(word: string): string
-  /** Statements that create the types behind some words, where they do not exist yet. */
+  /** Statements that create the column types for some type names, if they do not exist yet. */
   createTypes(words: string[]): string[]
   generated(expression: string): string
-  /** A statement that writes down with what a computed column was made, where the engine does not. */
+  /** Statements that store the definition of a computed column, if the engine itself does not keep the text. */
   comment(table: string, column: string, definition: string): string[]
-  /** What a column refers to, and what happens when that is deleted. */
+  /** REFERENCES clause of a column definition; empty if references are added later. */
   refersTo(table: string, onDelete: string): string
-  /** What an index sorts by. */
+  /** An expression as a key of an index. */
   indexed(key: string): string
-  /** A text that sorts as the decimal number does that a column has. */
+  /** Expression for a text that sorts like the decimal number in a column; see `decimal.ts`. */
   decimalKey(column: string): string
-  /** A column as people read it in a text that is computed from it. */
+  /** A column as text, for computed columns that contain it. */
   asText(column: string, type: string): string
-  /** A column as JSON. */
+  /** A column as a JSON text. */
   asJson(column: string, type: string): string
-  /** A JSON list of those for which something holds. */
+  /** JSON array of the items whose condition `when` holds. */
   jsonList(items: { when: string; json: string }[]): string
-  /** This moment, as the service writes moments. */
+  /** Current time in the format in which the service stores times. */
   readonly now: string
-  /** Who acts, as what, and in which batch: set for every unit. */
+  /** Expressions for the username, operation and batch number that are set for every unit. */
   readonly actor: { readonly by: string; readonly operation: string; readonly batch: string }
   trigger(draft: TriggerDefinition): string
   createTrigger(trigger: Trigger): string
   dropTrigger(trigger: Trigger): string
-  /** What comes before a change is written down by a trigger. */
+  /** Prefix of the statement with which a trigger writes a journal entry. */
   readonly beforeJournal: string
-  /** A statement of a trigger that counts a record of a block in or out. */
+  /** Statement of a trigger that adds 1 or -1 to the record count of a block. */
   count(table: string, block: string, by: 1 | -1): string
-  /** A statement of a trigger that refuses what would leave something to refer to nothing. */
+  /** Statement of a trigger that raises a `dangling` fault if a condition holds. */
   refuseIf(condition: string): string
-  /** Several nodes share the database, which holds the models that are served. */
+  /** Whether several nodes may share the database, which then also stores the models to serve. */
   readonly isShared: boolean
-  /** What keeps others from writing to a table until the end of the transaction. */
+  /** Statements that block writes of other transactions to a table until the end of the transaction. */
   lockTable(table: string): string[]
-  /** Drops a table with all that hangs on it. */
+  /** Drops a table with the objects that depend on it. */
   dropTable(table: string): string
-  /** A query for the highest number that a column has given away by itself, and how to go on from one. */
+  /** Query for the highest number that an identity column has generated. `setLastNumber` sets it. */
   lastNumber(table: string, column: string): string
   setLastNumber(table: string, column: string, number: number): string[]
-  /** What lets everybody look at the shapes of tables again. */
+  /** Statements that make all readers load the shapes of tables again. */
   readonly notifyShapes: readonly string[]
 
-  /** A table by its name; the case of letters does not count. */
+  /** Finds a table by its name, ignoring case. */
   readTable(db: Database, name: string): Promise<TableState | undefined>
-  /** The tables of models: those of all that were ever served. */
+  /** Tables of all models that were ever served. */
   modelTables(db: Database): Promise<string[]>
   readTriggers(db: Database): Promise<Trigger[]>
   hasTable(db: Database, name: string): Promise<boolean>
   hasColumn(db: Database, table: string, column: string): Promise<boolean>
-  /** The names and types of the stored columns of a table. Quick, unlike reading all there is to know of it. */
+  /** Names and types of a table's stored columns. Fast, unlike `readTable`, which also counts the rows. */
   readColumns(db: Database, table: string): Promise<{ name: string; type: string }[]>
 }
 
@@ -111,7 +114,7 @@ export interface ShadowCopyDialect {
   readViewsAndTriggers(db: Database): Promise<StoredObject[]>
   /** Statements that rename a table while the foreign keys of other tables keep the old name. */
   renameOnly(table: string, to: string): string[]
-  /** Some rows of a table that refer to nothing. */
+  /** Some rows of a table with a reference to a record that does not exist. */
   readDangling(db: Database, table: string): Promise<{ id: number; target: string }[]>
 }
 
@@ -131,9 +134,9 @@ export interface StoredObject {
   sql: string
 }
 
-/** A table as it is in the database. */
+/** A table as it exists in the database. */
 export interface TableState {
-  /** as it is spelt there */
+  /** name as spelt in the database */
   name: string
   columns: TableColumn[]
   indexes: { name: string; sql: string }[]
@@ -142,12 +145,12 @@ export interface TableState {
 
 export interface TableColumn {
   name: string
-  /** the house's word for it */
+  /** engine-independent type name */
   type: string
-  /** of what is computed: the definition */
+  /** for a computed column, a text that contains its definition */
   generated: string | undefined
-  /** it goes on filling in something where nothing is given: tables made by earlier versions have such columns */
+  /** whether the column has a DEFAULT; only columns that an earlier version created have one */
   hasDefault: boolean
-  /** what it refers to, and what happens when that is deleted */
+  /** referenced table, and the ON DELETE action */
   foreignKey?: { table: string; onDelete: string } | undefined
 }

@@ -1,44 +1,44 @@
-/** Why something could not be done, in the house's own words. */
+/** Reasons for a failure, independent of the engine. */
 export type FaultKind =
-  /** a unique value is somebody else's */
+  /** another record already has a unique value */
   | 'taken'
-  /** something would refer to nothing */
+  /** a reference would point to a record that does not exist */
   | 'dangling'
-  /** there is no room left */
+  /** the disk is full */
   | 'full'
-  /** somebody else is changing the data */
+  /** the database is locked, overloaded or unreachable; a retry may succeed */
   | 'busy'
-  /** a table or a column is not there any more */
+  /** a table or a column no longer exists */
   | 'missing-table'
-  /** a unit was made for another shape of a table */
+  /** a unit or search was made for another shape of a table */
   | 'stale'
-  /** a step that must return a row has not */
+  /** a step with `must` returned no row */
   | 'no-row'
-  /** what a unit would return is larger than it may be */
+  /** a unit, or the rows that it returns, exceeds its size limit */
   | 'large'
-  /** a search took too long */
+  /** a search timed out */
   | 'slow'
   /** a value is too long for its index */
   | 'index-too-long'
-  /** a row, or a table, would be wider than it can be */
+  /** a row or a table would be wider than the engine allows */
   | 'row-too-wide'
-  /** a text that cannot be kept, nor compared with what is */
+  /** a text that the engine can neither store nor compare, with a null character for example */
   | 'unfit'
-  /** nobody waits for the search any more */
+  /** the search was aborted */
   | 'cancelled'
-  /** the database file itself is broken: what is asked for cannot be read */
+  /** the database is corrupt, so the data cannot be read */
   | 'damaged'
-  /** it is not known whether something was written: the connection was lost before that was told */
+  /** the connection was lost before the commit was confirmed, so the unit may or may not be written */
   | 'commit-unknown'
 
-/** What a trigger raises where a foreign key would not hold: the same fault. */
+/** Message that a trigger raises to refuse a delete; `toFault` turns it into a `dangling` fault. */
 export const DANGLING = 'records that are not served refer to this'
 
 export interface FaultDetails {
-  /** of what is taken: the index, or the columns */
+  /** for `taken`, the violated index or its columns */
   index?: string
   columns?: string[]
-  /** which step of a unit it was */
+  /** index of the step of the unit that failed */
   step?: number
 }
 
@@ -54,16 +54,16 @@ export class StorageFault extends Error {
   }
 }
 
-/** Whether an error says that the database cannot be used just now: what failed is worth another try. */
+/** Whether an error means that the database cannot be used at present, so that a retry may succeed. */
 export const isUnavailable = (error: unknown): boolean =>
   error instanceof StorageFault && (error.kind === 'busy' || error.kind === 'commit-unknown')
 
-/** The table is not any more what something was made for: nothing is read or written through an old model. */
+/** The fault of a statement that was made for another shape of a table. It is not executed. */
 export const staleShape = () => new StorageFault('stale', 'The table has another shape by now.')
 
 export const cancelled = () => new StorageFault('cancelled', 'Nobody waits for this.')
 
-/** A change that would lose or break data. Nothing has been changed; the message has a line for each reason. */
+/** A change of tables that would lose or break data. Nothing has been changed; the message has one line per reason. */
 export class Refused extends Error {
   readonly reasons: string[]
 
@@ -77,11 +77,11 @@ export class Refused extends Error {
 /** The database cannot be used as it is. The message says what to do. */
 export class DatabaseError extends Error {}
 
-/** What the system says of a disk, in the house's own words. */
+/** Converts a system error that means a full disk to a `full` fault; returns any other error unchanged. */
 export const asDiskFull = (error: unknown): unknown =>
   NO_ROOM.includes(String((error as NodeJS.ErrnoException).code))
     ? new StorageFault('full', 'The disk is full.')
     : error
 
-/** Also where a quota, or the size of a file, is what is used up. */
+/** Error codes for a full disk, an exhausted quota and the maximum file size. */
 const NO_ROOM = ['ENOSPC', 'EDQUOT', 'EFBIG']

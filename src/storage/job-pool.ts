@@ -8,10 +8,10 @@ export interface JobTask {
 }
 export type JobAnswer = { result: unknown } | { trouble: SerializedError } | { progress: Progress }
 
-/** To start a thread takes longer than many a job: one that has done its work waits for another for so long. */
+/** How long an idle thread is kept for the next job: starting a thread takes longer than many jobs. */
 const IDLE_MS = 5000
 
-/** Runs jobs on threads of their own that only read: for what takes seconds and nobody waits for. */
+/** Runs jobs that may take seconds, such as backups, on threads of their own. The threads' databases are read-only. */
 export class JobPool {
   readonly #start: () => Worker
   readonly #idleMs: number
@@ -35,7 +35,7 @@ export class JobPool {
     return (answer as { result: Result }).result
   }
 
-  /** Ends those that wait. Whoever works is not waited for: it ends with its work. */
+  /** Ends the idle threads. A thread with a running job is not awaited: it ends after the job. */
   async close(): Promise<void> {
     this.#isClosed = true
     const ending = this.#idle.splice(0).map(({ thread, timer }) => {
@@ -55,7 +55,7 @@ export class JobPool {
       return idle.thread
     }
     const thread = this.#start()
-    // One that dies while it waits for work is not taken again; nobody else hears of it.
+    // A thread that dies while idle is only removed: no job is affected.
     thread.on('error', () => {
       this.#idle = this.#idle.filter((one) => one.thread !== thread)
     })
@@ -68,7 +68,7 @@ export class JobPool {
       return
     }
     thread.unref()
-    // First it is out of reach, then it ends: nobody hands work to one that does not take it any more.
+    // The thread leaves the pool before it closes, so that it never gets another job.
     const end = () => {
       this.#idle = this.#idle.filter((one) => one.thread !== thread)
       thread.postMessage('close')

@@ -4,13 +4,13 @@ import type { Database, Progress } from './storage.ts'
 import { serializeError } from './thread-errors.ts'
 import { lowerPriority } from './threads.ts'
 
-/** What a job works with, and how that is closed. */
+/** The database that a job works with. */
 interface OpenDatabase {
   db: Database
   close(): unknown
 }
 
-/** What a thread does that runs jobs, one after the other: nobody sends another before there is an answer. */
+/** Main function of a job thread. `JobPool` sends a job only after the one before is answered. */
 export function runJobs(open: () => OpenDatabase | Promise<OpenDatabase>, faultOf: (error: unknown) => unknown): void {
   lowerPriority()
   const port = parentPort as MessagePort

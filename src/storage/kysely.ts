@@ -8,19 +8,19 @@ import {
 } from 'kysely'
 import type { AnyTables, Database, Dialect, Row } from './storage.ts'
 
-/** Carries out one statement that Kysely has put together. */
+/** Executes one statement that Kysely has compiled. */
 export type Execute = (query: CompiledQuery) => Row[] | Promise<Row[]>
 
-/** How Kysely speaks to an engine, but for carrying out statements. */
+/** The parts of a Kysely dialect except the driver, which executes statements. */
 export type KyselyParts = Omit<KyselyDialect, 'createDriver'>
 
-/** Kysely over whatever carries out its statements, one by one. What belongs together is a unit of work, or a job. */
+/** Kysely that passes each statement to `execute`. It has no transactions: use a unit of work or a job instead. */
 export function createKysely(speech: KyselyParts, dialect: Dialect, execute: Execute): Database {
   const db = new Kysely<AnyTables>({ dialect: { ...speech, createDriver: () => new OneByOne(execute) } })
   return Object.assign(db, { dialect })
 }
 
-/** Kysely's driver that does nothing, but for carrying out statements. */
+/** A Kysely driver with one shared pseudo-connection that passes each statement to `execute`. */
 class OneByOne extends DummyDriver {
   readonly #connection: DatabaseConnection
 
@@ -29,7 +29,7 @@ class OneByOne extends DummyDriver {
     this.#connection = {
       executeQuery: async <Result>(query: CompiledQuery) =>
         ({ rows: await execute(query) }) as unknown as QueryResult<Result>,
-      // biome-ignore lint/correctness/useYield: Kysely's interface asks for it, and nothing here streams.
+      // biome-ignore lint/correctness/useYield: Kysely's interface requires a generator, and nothing here streams.
       streamQuery: async function* (): AsyncIterableIterator<never> {
         throw new Error('Streaming is not supported.')
       },
@@ -45,6 +45,6 @@ class OneByOne extends DummyDriver {
   }
 }
 
-/** Whether a statement only looks. SQL that was written by hand does if it starts like it. */
+/** Whether a statement only reads. Raw SQL counts as a read if it starts with SELECT. */
 export const isRead = ({ query, sql }: CompiledQuery): boolean =>
   query.kind === 'SelectQueryNode' || (query.kind === 'RawNode' && /^\s*select\b/i.test(sql))

@@ -2,20 +2,20 @@ import { FairQueue } from '../lib/fair-queue.ts'
 import { unitCharacters } from './size.ts'
 import { type Row, StorageFault, type Unit } from './storage.ts'
 
-/** More than this would fill the memory while the disk, or somebody's lock, keeps everybody waiting. */
+/** Limits of what waits in total: more would fill the memory while a slow disk or a lock delays all writes. */
 const MAX_UNITS = 5000
 const MAX_CHARACTERS = 64_000_000
-/** The same of one user, so that one alone cannot keep the others from writing. */
+/** Limits per user, so that a single user cannot use up the total and keep the others from writing. */
 const MAX_USER_UNITS = 4000
 const MAX_USER_CHARACTERS = 32_000_000
-/** What is larger than this could not be sent to another thread as one text. */
+/** A larger unit could not be sent to another thread as one string. */
 const MAX_UNIT_CHARACTERS = 200_000_000
-/** Who has waited for longer than this to be written is told so. */
+/** A unit that has waited longer is rejected as `busy`. */
 const PATIENCE_MS = 10_000
 
 export interface PendingUnit {
   unit: Unit
-  /** characters of what is sent of it */
+  /** characters of the unit; see `unitCharacters` */
   size: number
   resolve(rows: Row[][]): void
   reject(error: unknown): void
@@ -26,12 +26,12 @@ interface TimedUnit extends PendingUnit {
 }
 
 export interface PendingOptions {
-  /** units of different kinds wait apart */
+  /** kind of a unit; each kind has its own queue */
   unitKind?(unit: Unit, size: number): string
   patienceMs?: number | undefined
 }
 
-/** Units that wait to be written. Whoever writes much waits for those who write little, not the other way round. */
+/** Units that wait to be written. Users take turns, so a user with many units does not delay one with few. */
 export class PendingUnits {
   readonly #onArrival: () => void
   readonly #unitKind: (unit: Unit, size: number) => string
@@ -39,13 +39,13 @@ export class PendingUnits {
   readonly #queues = new Map<string, FairQueue<TimedUnit>>()
   readonly #guests = new Set<TimedUnit>()
   #characters = 0
-  /** how much of each user waits */
+  /** what waits of each user */
   readonly #users = new Map<string, { units: number; characters: number }>()
   #closed: { error: unknown } | undefined
   #isScheduled = false
   #impatience: NodeJS.Timeout | undefined
 
-  /** `onArrival` is called when some have come in. */
+  /** `onArrival` is called after units were added. */
   constructor(onArrival: () => void, { unitKind = () => '', patienceMs = PATIENCE_MS }: PendingOptions = {}) {
     this.#onArrival = onArrival
     this.#unitKind = unitKind
@@ -56,7 +56,7 @@ export class PendingUnits {
     return this.#guests.size
   }
 
-  /** How many of a kind wait. */
+  /** Number of waiting units of a kind. */
   sizeOf(kind: string): number {
     return this.#queues.get(kind)?.size ?? 0
   }
@@ -67,11 +67,11 @@ export class PendingUnits {
     const size = unitCharacters(unit)
     const { units, characters } = this.#users.get(queueKey(unit)) ?? { units: 0, characters: 0 }
     if (size > MAX_UNIT_CHARACTERS) return Promise.reject(new StorageFault('large', 'This is too large to be written.'))
-    // A single one is written, however large it is.
+    // If no other unit waits, a unit may exceed MAX_CHARACTERS.
     const isTooMuch = this.#guests.size >= MAX_UNITS || this.#characters + size > MAX_CHARACTERS
     if (this.#guests.size > 0 && isTooMuch)
       return Promise.reject(new StorageFault('busy', 'Too much is waiting to be written.'))
-    // What the service itself writes is not a user's.
+    // Units without `by` are written by the service itself: they have no limit per user.
     const isTooMuchOfOne = units >= MAX_USER_UNITS || characters + size > MAX_USER_CHARACTERS
     if (unit.by !== undefined && units > 0 && isTooMuchOfOne)
       return Promise.reject(new StorageFault('busy', 'Too much of yours is waiting to be written.'))
@@ -84,14 +84,14 @@ export class PendingUnits {
     })
   }
 
-  /** Who is to be served next, and leaves. */
+  /** Removes and returns the next unit of a kind. */
   next(kind = ''): PendingUnit | undefined {
     const guest = this.#queues.get(kind)?.next(() => true)
     if (guest) this.#count(guest, -1)
     return guest
   }
 
-  /** Nobody will be served any more, and all are told why. */
+  /** Rejects all waiting units, and all that are added later, with `error`. */
   close(error: unknown): void {
     this.#closed = { error }
     clearTimeout(this.#impatience)
@@ -103,7 +103,7 @@ export class PendingUnits {
   #schedule() {
     if (this.#isScheduled) return
     this.#isScheduled = true
-    // After the poll phase: every request that has arrived by then can be in one group.
+    // Runs after the poll phase, so that the units of all requests that have arrived by then can share a group.
     setImmediate(() => {
       this.#isScheduled = false
       this.#onArrival()
@@ -117,7 +117,7 @@ export class PendingUnits {
     return queue
   }
 
-  /** Counts a unit in, or out. */
+  /** Adds a unit to the totals, or subtracts it. */
   #count(guest: TimedUnit, by: 1 | -1) {
     const { unit, size } = guest
     const line = queueKey(unit)
@@ -142,5 +142,5 @@ export class PendingUnits {
   }
 }
 
-/** Everybody has a line of their own; what nobody in particular wants, too. */
+/** Each user has a queue; units of the service itself share one. */
 const queueKey = ({ by }: Unit) => by ?? ''

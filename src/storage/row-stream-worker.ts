@@ -5,12 +5,12 @@ import { cancelled, type Row } from './storage.ts'
 import { serializeError } from './thread-errors.ts'
 import { lowerPriority } from './threads.ts'
 
-/** Characters of a piece. */
+/** Characters of a chunk, about. */
 const PIECE = 65_536
-/** Pieces that may be on their way, before it is known that they were taken. */
+/** Chunks that are sent ahead before the consumer has taken one. */
 const AHEAD = 4
 
-/** What a thread does that walks: it makes rows into text, and tells it in pieces, as fast as they are taken. */
+/** Main function of a row stream thread: formats rows as text and sends it in chunks, as fast as they are taken. */
 export async function streamRows(
   rowsOf: () => AsyncIterable<Row> | Iterable<Row>,
   faultOf: (error: unknown) => unknown,
@@ -19,7 +19,7 @@ export async function streamRows(
   const port = parentPort as MessagePort
   const { text: place, input, unwanted, task } = workerData as RowStreamTask
   let left = AHEAD
-  // Also when nobody goes on: then the next row finds out.
+  // An 'end' message counts like 'taken', so that a waiting `tell` resumes; the next row then throws `cancelled`.
   port.on('message', () => {
     left++
   })

@@ -4,44 +4,44 @@ import type { SearchTask } from './searches.ts'
 import { type Chunk, cancelled, type JobModule, type SearchOptions, type Statement, StorageFault } from './storage.ts'
 import { deserializeError, type SerializedError, serializeError } from './thread-errors.ts'
 
-/** What a walk tells: a piece of text with how many rows are in it, that it is over, or why it was not possible. */
+/** Message of a stream's thread: a chunk, the end, or an error. */
 export type RowStreamAnswer = { bytes: Uint8Array; rows: number } | { isOver: true } | { trouble: SerializedError }
 
-/** What a thread is started with that walks. */
+/** Worker data of a stream's thread. */
 export interface RowStreamTask {
-  /** where it looks whether it is to end */
+  /** the thread stops when this holds the id of its task */
   unwanted: Int32Array
   task: SearchTask
   text: JobModule
   input: unknown
 }
 
-/** How many there may be at once, in all and of one person: each has a thread, and keeps the log from starting over. */
+/** Streams at a time, in total and per user: each has a thread, and its snapshot keeps the log from being truncated. */
 const MAX_STREAMS = 10
 const MAX_PER_USER = 2
 
-/** How long a thread may go on that is to end. */
+/** How long a thread may take to stop before it is terminated. */
 const GRACE_MS = 5000
-/** How long a walk waits to begin while the log is being emptied. */
+/** How long a new stream waits while `hold` is in effect, as the log is being truncated. */
 const HELD_MS = 30_000
 
-/** A walk that is under way, or waits to begin. */
+/** A stream that is running, or waits to start. */
 interface RowStream {
   username: string
   end(): Promise<void>
-  /** how long it has waited for its reader, in all */
+  /** total time that the stream has waited for its consumer */
   readerMs: number
-  /** since when its reader has a piece, and has not asked for another one */
+  /** when the consumer got the current chunk; undefined once it has asked for the next one */
   handedAt: number | undefined
 }
 
-/** Ways through all rows of a statement, each on a thread of its own that ends with it. */
+/** Streams of all rows of a statement, each on a thread of its own that ends with it. */
 export class RowStreams {
   readonly #start: (way: RowStreamTask) => Worker
   readonly #graceMs: number
   readonly #heldMs: number
   readonly #all = new Set<RowStream>()
-  /** set while no walk may begin */
+  /** set while no stream may start */
   #held: PromiseWithResolvers<void> | undefined
 
   constructor(start: (way: RowStreamTask) => Worker, graceMs = GRACE_MS, heldMs = HELD_MS) {
@@ -50,12 +50,12 @@ export class RowStreams {
     this.#heldMs = heldMs
   }
 
-  /** Whether somebody looks at one moment for long. */
+  /** Whether a stream has started: it holds a snapshot, possibly for long. */
   get isUnderWay(): boolean {
     return [...this.#all].some(({ end }) => end !== NOT_BEGUN)
   }
 
-  /** Lets walks that are asked for from now on wait. */
+  /** Makes new streams wait until `release` is called. */
   hold(): void {
     this.#held ??= Promise.withResolvers()
   }
@@ -65,7 +65,7 @@ export class RowStreams {
     this.#held = undefined
   }
 
-  /** Ends those that have waited longer than this for whoever reads them. */
+  /** Ends the streams that have waited longer than `ms` in total for their consumers. */
   endSlow(ms: number): void {
     const now = performance.now()
     for (const { end, readerMs, handedAt = now } of this.#all) if (readerMs + now - handedAt > ms) void end()
@@ -73,7 +73,7 @@ export class RowStreams {
 
   async *stream(statement: Statement, text: JobModule, input: unknown, seeker: SearchOptions): AsyncGenerator<Chunk> {
     const { username, seconds, bytes, shapes, signal } = seeker
-    // A signal that was raised before cannot be listened for.
+    // A signal that is already aborted fires no event.
     if (signal?.aborted) throw cancelled()
     const own = [...this.#all].filter((walk) => walk.username === username).length
     if (this.#all.size >= MAX_STREAMS || own >= MAX_PER_USER)
@@ -92,13 +92,13 @@ export class RowStreams {
     try {
       thread = this.#start({ unwanted, task, text, input })
     } catch (error) {
-      // The system may have no thread left to give.
+      // The system may refuse another thread.
       this.#all.delete(walk)
       throw error
     }
     const pieces = chunksFrom(thread)
     let isEnding = false
-    // Whether anybody asks for another piece or not: it ends when nobody waits for it any more, or it is made to.
+    // Does not rely on the consumer to ask for another chunk: the thread stops by itself, or is terminated.
     const end = () => {
       if (isEnding) return exit
       isEnding = true
@@ -112,7 +112,7 @@ export class RowStreams {
     const exit = new Promise<void>((resolve) => {
       thread.once('exit', () => {
         clearTimeout(deadline)
-        // Only now there is room for another one.
+        // Only now may another stream start: until here the thread counts.
         this.#all.delete(walk)
         resolve()
       })
@@ -148,7 +148,7 @@ export class RowStreams {
 
 const NOT_BEGUN = async () => {}
 
-/** What a thread tells, as it comes; it holds back by itself what is not taken. */
+/** The chunks that a thread sends. The queue stays short: the thread sends only a few chunks ahead. */
 async function* chunksFrom(thread: Worker): AsyncGenerator<Chunk> {
   const told: RowStreamAnswer[] = []
   let isTold = Promise.withResolvers<void>()
@@ -158,7 +158,7 @@ async function* chunksFrom(thread: Worker): AsyncGenerator<Chunk> {
   }
   thread.on('message', tell)
   thread.once('error', () => tell({ trouble: serializeError(new StorageFault('busy', 'The thread has died.')) }))
-  // The last, also of one that was ended from outside.
+  // 'exit' is the last event, also of a thread that was terminated.
   thread.once('exit', () => tell({ trouble: serializeError(new StorageFault('cancelled', 'It was ended.')) }))
   for (;;) {
     const answer = told.shift()

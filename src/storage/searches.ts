@@ -3,32 +3,32 @@ import { cancelled, type SearchOptions, type SearchResult, type Statement, Stora
 
 /** One search, as it is sent to a thread. */
 export interface SearchTask extends Statement {
-  /** from 1 upwards; whoever wants it to end writes this number where the thread looks */
+  /** from 1 upwards; to cancel the task, this number is written into the `unwanted` array that the thread checks */
   id: number
   ms: number
   bytes: number
   shapes: Record<string, string>
 }
 
-/** What carries out one search at a time, and can be stopped in the middle. */
+/** Runs one search at a time, and can be stopped in the middle. */
 export interface Searcher {
   run(statement: Statement, ms: number, seeker: SearchOptions): Promise<SearchResult>
   stop(): void
   close(): Promise<void>
 }
 
-/** Starts another one; it tells when it can be used no more. */
+/** Starts a searcher, which calls `onDeath` when it can no longer be used. */
 export type StartSearcher = (onDeath: () => void) => Searcher
 
-/** What takes longer than this is slow: it starts over where only slow searches wait for each other. */
+/** A search that takes longer is slow: it starts over in the slow lane, where it delays only other slow searches. */
 const QUICK_MS = 50
-/** A quick search ends within this time, with some to spare. */
+/** Time in which all running quick searches end: `QUICK_MS` with a margin. */
 const QUICK_PAUSE_MS = 100
-/** Nobody may have more than this wait, nor may all together. */
+/** Maximum number of waiting searches, per user and in total. */
 const MAX_PER_PERSON = 100
 const MAX_WAITING = 1000
 
-/** Searches beside the serving thread: most are quick, and never wait for more than a moment behind a slow one. */
+/** Searches off the serving thread. Most are quick, and wait behind a slow one for `QUICK_MS` at most. */
 export class Searches {
   readonly #quick: Lane
   readonly #slow: Lane
@@ -50,8 +50,9 @@ export class Searches {
   }
 
   /**
-   * Does something while no search runs; searches that arrive meanwhile wait. Gives up, and returns false, if the running
-   * searches do not end in time. Quick ones wait last, and only for each other.
+   * Runs `work` while no search runs; searches that arrive meanwhile wait. If the running searches do not end in time,
+   * it returns false without running `work`. The quick lane is paused last, so that quick searches do not wait for slow
+   * ones.
    */
   async whileIdle(work: () => Promise<unknown>, slowMs: number, quickMs = QUICK_PAUSE_MS): Promise<boolean> {
     const isIdle = (await this.#slow.pause(slowMs)) && (await this.#quick.pause(quickMs))
@@ -63,7 +64,7 @@ export class Searches {
     }
   }
 
-  /** Ends what is under way. */
+  /** Stops running searches and rejects waiting ones. */
   async close(): Promise<void> {
     await Promise.all([this.#quick.close(), this.#slow.close()])
   }
@@ -77,16 +78,16 @@ interface Waiting {
   reject(error: Error): void
 }
 
-/** Some searchers, and who waits for them. One is started when it is first needed. */
+/** A few searchers, each started when it is first needed, and the searches that wait for one. */
 class Lane {
   readonly #startOne: StartSearcher
   readonly #most: number
   readonly #idle: Searcher[] = []
   readonly #all: Searcher[] = []
   readonly #waiting = new FairQueue<Waiting>()
-  /** whose turn it is */
+  /** users who have a search running */
   readonly #running = new Set<string>()
-  /** set while nothing new may begin */
+  /** set while the lane is paused, so that no search starts */
   #onIdle: (() => void) | undefined
 
   constructor(start: StartSearcher, most: number) {
@@ -96,7 +97,7 @@ class Lane {
 
   search(statement: Statement, seeker: SearchOptions, ms: number): Promise<SearchResult> {
     const { username, signal } = seeker
-    // Who has gone before is not heard to go.
+    // A signal that is already aborted fires no event.
     if (signal?.aborted) return Promise.reject(cancelled())
     if (this.#waiting.queueLength(username) >= MAX_PER_PERSON || this.#waiting.size >= MAX_WAITING)
       return Promise.reject(new StorageFault('busy', 'Too many searches are waiting.'))
@@ -110,7 +111,7 @@ class Lane {
     })
   }
 
-  /** Lets nothing new begin. Resolves with whether all that runs has ended within the time. */
+  /** Starts no more searches. Resolves with whether all running ones have ended within the time. */
   pause(ms: number): Promise<boolean> {
     return new Promise((resolve) => {
       const timer = setTimeout(() => resolve(false), ms).unref()
@@ -138,14 +139,14 @@ class Lane {
       return
     }
     while (this.#idle.length > 0 || this.#all.length < this.#most) {
-      // One at a time of each person: however slow they are, others get their turn.
+      // Each user has one running search at a time, so one user's slow searches do not block the others.
       const one = this.#waiting.next((name) => !this.#running.has(name))
       if (!one) return
       let searcher: Searcher
       try {
         searcher = this.#idle.pop() ?? this.#start()
       } catch (error) {
-        // The system may have no thread left to give.
+        // The system may refuse another thread.
         one.reject(error as Error)
         continue
       }
@@ -154,7 +155,7 @@ class Lane {
   }
 
   #start(): Searcher {
-    // There may be no room for another one. Who waits is told to try again, and then another one is started.
+    // A searcher may die, for lack of memory for example. Its search fails as `busy`; the next one starts another.
     const searcher: Searcher = this.#startOne(() => {
       for (const some of [this.#all, this.#idle]) if (some.includes(searcher)) some.splice(some.indexOf(searcher), 1)
     })

@@ -1,9 +1,9 @@
 import type { Row, SearchResult, Unit } from './storage.ts'
 
-/** A page that would be larger ends earlier, with `next`. */
+/** Maximum size of a page; a larger one is cut off and gets a `next` cursor. */
 export const PAGE_BYTES = 1_048_576
 
-/** Roughly what a row takes: the characters of its texts, and a little for all else. */
+/** Approximate size of a row: the characters of its texts, and 8 for any other value. */
 export function rowBytes(row: Row): number {
   let size = 0
   for (const name in row) {
@@ -13,7 +13,7 @@ export function rowBytes(row: Row): number {
   return size
 }
 
-/** Rows as they come, until they get too large; the first always. */
+/** Takes rows until they exceed `bytes`; the first row is always taken. */
 export function takeUpTo(rows: Iterable<Row>, bytes: number): SearchResult {
   const taken: Row[] = []
   let left = bytes
@@ -25,7 +25,7 @@ export function takeUpTo(rows: Iterable<Row>, bytes: number): SearchResult {
   return { rows: taken, isCut: false }
 }
 
-/** Characters of what is sent of a unit. */
+/** Characters of a unit: its texts, and each distinct SQL text once, because it is sent once. */
 export function unitCharacters({ steps }: Unit): number {
   const texts = new Set<string>()
   let size = 0

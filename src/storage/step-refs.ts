@@ -1,11 +1,11 @@
 import type { PriorRowsRef, Row, Statement, StepRef } from './storage.ts'
 
-/** What earlier steps of a unit hand to later ones. */
+/** Parameters of a step that refer to the results of earlier steps of the unit. */
 
 export const isStepRef = (value: unknown): value is StepRef | PriorRowsRef =>
   typeof value === 'object' && value !== null
 
-/** A statement with what earlier steps hand to it. */
+/** Replaces the references among a step's parameters with the results of earlier steps. */
 export function resolveRefs<Step extends Statement>(step: Step, earlier: Row[][]): Step {
   if (earlier.length === 0) return step
   return {

@@ -3,17 +3,17 @@ import type { Database, Dialect } from './dialect.ts'
 export * from './dialect.ts'
 export * from './faults.ts'
 
-/** What the house asks of an engine. Nothing outside this folder names one. */
+/** The interface of a storage engine. Code outside this folder uses this interface and names no engine. */
 
 export type SqlValue = string | number | null
 
-/** A value as it stands in a text of SQL. */
+/** SQL literal of a value. */
 export const literal = (value: SqlValue) =>
   typeof value === 'string' ? `'${value.replaceAll("'", "''")}'` : String(value)
 
 export type Row = Record<string, unknown>
 
-/** What an engine may have at once, on the thread that serves, or only after a while. */
+/** Result of a read: SQLite returns it synchronously on the serving thread, PostgreSQL as a promise. */
 export type MaybePromise<Value> = Value | Promise<Value>
 
 export interface Statement {
@@ -29,46 +29,46 @@ export interface Statement {
 /** Marks a statement as a read of a model's table. */
 export const recordRead = ({ sql, parameters }: Statement): Statement => ({ sql, parameters, readsRecords: true })
 
-/** Some statements that are all carried out, or none of them. A plain value: it can be sent to another thread. */
+/** Statements that are executed atomically. A unit is a plain value, so it can be sent to another thread. */
 export interface Unit {
-  /** the shapes that it was made for, by table; if one is another by now, it is refused as stale */
+  /** shapes of the tables that the unit was made for; if one has changed since, the unit is rejected as `stale` */
   shapes?: Record<string, string>
   steps: Step[]
-  /** who does it, for what is written down by itself; nobody if it is not said */
+  /** username that the journal triggers record; null if absent */
   by?: string
-  /** what they do, where the statements do not tell */
+  /** operation that the journal triggers record, where the statements alone do not show it */
   as?: 'restore'
-  /** what it changes belongs together, for whoever looks at what has happened */
+  /** the journal gives all changes of the unit the same batch number */
   batch?: true
-  /** units of the same name are carried out one after the other, whoever writes them */
+  /** units with the same name are executed one after the other, also across users and nodes */
   alone?: string
-  /** its rows may have so many bytes; else it is undone */
+  /** maximum size of the rows that the steps return; above it, the unit is rolled back */
   maxBytes?: number
-  /** nobody wants to know what its steps return */
+  /** `write` resolves with `[]` instead of the rows */
   silent?: true
 }
 
-/** One statement of a unit. Among its parameters may be what an earlier step has returned. */
+/** One statement of a unit. Its parameters may refer to results of earlier steps (`StepRef`, `PriorRowsRef`). */
 export interface Step extends Statement {
-  /** if it returns no row, it has missed, and the unit is undone */
+  /** if the step returns no row, the unit is rolled back and rejected as `no-row` */
   must?: boolean
-  /** a record that nobody else may change from before this step until the end of the unit */
+  /** record that is locked against changes by others, from before this step until the end of the unit */
   locks?: { table: string; id: number }
-  /** deletes records: references are checked right after it, when the records that it takes along are deleted too */
+  /** the step deletes records: references are checked right after it, when cascades have deleted other records too */
   deletesRecords?: boolean
-  /** its rows are records; of those that are journalled each version can be looked up again */
+  /** the returned rows are records; each version of a journalled record can be read again from the journal */
   returns?: 'record' | 'journalled record'
 }
 
-/** In the place of a parameter: a column of the row that an earlier step has returned. */
+/** Stands for a parameter: a column of the first row that an earlier step returned. */
 export interface StepRef {
   step: number
   column: string
 }
 
 /**
- * In the place of a parameter: the rows of all steps before, as JSON. Of some steps only the ids and versions, and of others
- * where it would have more characters than that.
+ * Stands for a parameter: the rows of all earlier steps as JSON. Rows of the steps in `stubs` are reduced to id and
+ * version. If the JSON has more than `longest` characters, the rows of the steps in `stubsIfLong` are reduced as well.
  */
 export interface PriorRowsRef {
   all: true
@@ -77,22 +77,22 @@ export interface PriorRowsRef {
   longest: number
 }
 
-/** Who waits for a search, and for how long. */
+/** User, limits and abort signal of a search or a row stream. */
 export interface SearchOptions {
-  /** one person's slow searches take turns among themselves */
+  /** users take turns; each has at most one quick and one slow search running at a time */
   username: string
   seconds: number
-  /** more than this is not read: the rows end earlier */
+  /** maximum size of the result; the rows are cut off there */
   bytes: number
-  /** nobody waits any more */
+  /** ends the search when the client no longer waits */
   signal?: AbortSignal | undefined
-  /** the shapes that the statement was made for; if one is another by now, the search is stale */
+  /** shapes of the tables that the statement was made for; if one has changed since, the search fails as `stale` */
   shapes: Record<string, string>
 }
 
 export interface SearchResult {
   rows: Row[]
-  /** there was more than the seeker's bytes */
+  /** whether rows were left out because of the size limit */
   isCut: boolean
 }
 
@@ -101,20 +101,23 @@ export interface JobModule {
   name: string
 }
 
-/** Work on the tables that is done elsewhere: a function `(db, input)` that a module exports, all plain values. */
+/**
+ * Work on the tables: a function `(db, input)` that a module exports. It runs on another thread or connection, so its
+ * input and result are plain values. A read job gets `onProgress` as a third argument.
+ */
 export interface Job<Input, Result> extends JobModule {
-  /** never set; it lets the compiler know what goes in and comes out */
+  /** never set; tells the compiler the types of input and result */
   types?: (input: Input) => Result
 }
 
 export const defineJob = <Input, Result>(module: string, name = 'run'): Job<Input, Result> => ({ module, name })
 
-/** How rows become text, where they are gone through. */
+/** A function `(input) => { head, format(row) }` that a module exports; it turns streamed rows into text. */
 export interface RowFormatter<Input> extends JobModule {
   types?: (input: Input) => { head: string; format(row: Row): string }
 }
 
-/** Some text, and how many rows are in it. */
+/** Part of the text of a row stream, and the number of rows in it. */
 export interface Chunk {
   bytes: Uint8Array
   rows: number
@@ -125,31 +128,31 @@ export interface Progress {
   of: number
 }
 
-/** Which models nodes agree to serve. What a model is, is not known here: they are a text. */
+/** The models that all nodes of a shared database serve. The storage treats them as an opaque text. */
 export interface PublishedModels {
-  /** grows whenever others are published */
+  /** Number that grows whenever other models are published. */
   generation(): Promise<number>
   latest(): Promise<{ fingerprint: string; models: string } | undefined>
   isKnown(fingerprint: string): Promise<boolean>
 }
 
-/** What there is to count. */
+/** Figures for the metrics. */
 export interface StorageStats {
-  /** bytes */
+  /** bytes of the database */
   database: number
-  /** of what is not in the database itself yet */
+  /** bytes of SQLite's write-ahead log; 0 for PostgreSQL */
   log: number
-  /** to a database elsewhere, of this process */
+  /** open connections of this process to a database server */
   connections: number
-  /** units that were in the way of others, and were carried out anew */
+  /** how often a unit was executed again, after a deadlock or a lost connection for example */
   retries: number
 }
 
-/** What happens in a storage that nobody has asked for. */
+/** Callbacks for commits and for background work. */
 export interface StorageEvents {
-  /** Called after every commit: how many units shared it, and how long it took. */
+  /** Called after every commit, with the number of units that shared it and its duration. */
   onCommit?(units: number, milliseconds: number): void
-  /** Background work has failed; it is tried again. `what` says which. */
+  /** Called when background work has failed, which is retried later. `what` names the work. */
   onError?(what: string, error: unknown): void
 }
 
@@ -157,27 +160,31 @@ export interface Storage {
   readonly db: Database
   readonly dialect: Dialect
 
-  /** A bounded look, never a scan. */
+  /** Bounded reads: by an index and with few rows, never a scan. */
   read(statement: Statement): MaybePromise<Row[]>
   readOne(statement: Statement): MaybePromise<Row | undefined>
 
-  /** The same, but no more than so many bytes: the rows end earlier, after the first. */
+  /** Like `read`, but the rows are cut off after so many bytes. The first row is always returned. */
   readUpTo(statement: Statement, bytes: number): MaybePromise<SearchResult>
 
-  /** The shape that a table has now; undefined if none is known. */
+  /** Current shape of a table; undefined if it is unknown. */
   shape(table: string): string | undefined
-  /** Makes sure that this is so in this very moment: others may have changed tables just now. */
+  /** Makes `shape` current: another process may have changed tables just now. */
   refreshShapes(): Promise<void>
 
-  /** As long as this number is the same, so is everything that is read. */
+  /**
+   * Cache key for reads: while the number stays the same, an earlier result may be reused. It changes after every
+   * commit of this process, and otherwise after 2 ms at the latest.
+   */
   snapshotId(): number
 
-  /** What may have to go through many rows, on another thread, until the time is over or nobody waits any more. */
+  /** Runs a statement that may scan many rows, off the serving thread, until it ends, times out or is aborted. */
   search(statement: Statement, seeker: SearchOptions): Promise<SearchResult>
 
   /**
-   * Goes through all rows of a statement, of one moment, on a thread of its own, as fast as the pieces are taken. `text`
-   * is a function `(input) => { head, format(row) }` that a module exports. Ends with a fault, or when nobody goes on.
+   * Streams all rows of a statement, from one snapshot, as text that `text` makes of them. Each stream has its own
+   * thread, and runs as fast as the caller takes the chunks. It throws a `StorageFault`, and ends early if the caller
+   * stops.
    */
   streamRows<Input>(
     statement: Statement,
@@ -186,7 +193,7 @@ export interface Storage {
     seeker: SearchOptions,
   ): AsyncGenerator<Chunk>
 
-  /** Whether a statement would go through a whole table, or sort it. */
+  /** Whether a statement would scan or sort the whole table. */
   needsScan(statement: Statement, table: string): MaybePromise<boolean>
 
   /**
@@ -216,38 +223,39 @@ export interface Storage {
   write(unit: Unit): Promise<Row[][]>
 
   /**
-   * Changes tables in one transaction; whoever else wants to write waits. A `Refused` undoes it all. What is read here
-   * stays as it was before the commit until `swap` has been called, right after it.
+   * Runs a job that changes tables, in one transaction. Other writes wait: in SQLite all of them, in PostgreSQL those
+   * to tables that the job has locked. An error, such as a `Refused`, rolls everything back. `swap` is called right
+   * after the commit. In SQLite, reads of this process see the state before the commit until then; PostgreSQL has no
+   * such guarantee.
    */
   change<Input, Result>(job: Job<Input, Result>, input: Input, swap?: () => void): Promise<Result>
 
-  /** Looks at tables for as long as it takes, on another thread, and changes nothing. */
+  /** Runs a job on another thread with a read-only connection, without a time limit. */
   runReadJob<Input, Result>(
     job: Job<Input, Result>,
     input: Input,
     onProgress?: (progress: Progress) => void,
   ): Promise<Result>
 
-  /** Up to which number changes are all there: nobody who is still writing can have a lower one. */
+  /** All changes up to this number are visible: no transaction in progress can still commit a lower one. */
   settled(): MaybePromise<number>
 
-  /** Where several nodes share a database: the models that are served. */
+  /** The models to serve, if several nodes may share the database; else undefined. */
   readonly published?: PublishedModels
 
-  /** The secret that signs cookies, made when it is first asked for: the same for all who use this database. */
+  /** The secret that signs cookies. It is created on first use, and shared by all processes that use this database. */
   secret(): MaybePromise<string>
-  /** Takes over the secret of another database. */
+  /** Stores the secret of another database, unless this one already has a secret. */
   setSecret(secret: string): MaybePromise<void>
 
-  /** What there is to count. */
   stats(): MaybePromise<StorageStats>
 
-  /** A consistent copy of everything, checked; undefined where backups are somebody else's. */
+  /** Makes a consistent copy of the database and checks it. Undefined if the engine has its own tools for backups. */
   backup?(target: string, onProgress?: (progress: Progress) => void): Promise<void>
 
-  /** Writes what waits, and closes. */
+  /** Writes all waiting units, then closes all connections and threads. */
   close(): Promise<void>
 }
 
-/** Tables that are being made anew begin with this: what they refer to is not there yet. */
+/** Prefix of the draft tables of a rebuild. Their references may point to tables that do not exist yet. */
 export const DRAFT_PREFIX = 'dossier_draft__'

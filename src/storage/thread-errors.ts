@@ -1,8 +1,8 @@
 import { DatabaseError, type FaultDetails, Refused, StorageFault } from './storage.ts'
 
 /**
- * How threads tell each other that something went wrong: an error as a plain value, and back. Messages are JSON texts,
- * which cost half of what objects cost to send.
+ * An error as a plain value, for messages between threads. Messages are JSON texts, which cost half as much to send as
+ * objects.
  */
 export type SerializedError =
   | { kind: 'fault'; fault: StorageFault['kind']; message: string; details: FaultDetails }

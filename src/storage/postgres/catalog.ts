@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Database, TableState, Trigger } from '../storage.ts'
 
-/** What PostgreSQL tells of the tables that are there. */
+/** Reads tables, columns and triggers from PostgreSQL's catalog. */
 
 const WORDS: Record<string, string> = {
   bigint: 'INTEGER',
@@ -18,7 +18,7 @@ interface ColumnRow {
   type: string
   isGenerated: number
   hasDefault: number
-  /** what a computed column was made with */
+  /** comment on a computed column: its definition */
   remark: string | null
   refersTo: string | null
   onDelete: string | null
@@ -68,7 +68,7 @@ export async function modelTables(db: Database): Promise<string[]> {
   return rows.map(({ name }) => name)
 }
 
-/** With the texts that they were made with. */
+/** The triggers with the SQL that created them, which `createTrigger` stores as a comment. */
 export async function readTriggers(db: Database): Promise<Trigger[]> {
   const { rows } = await sql<Trigger>`
     SELECT t.tgname::text AS name, coalesce(obj_description(t.tgfoid, 'pg_proc'), '') AS sql

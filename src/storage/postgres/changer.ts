@@ -3,12 +3,15 @@ import { Connection } from './connection.ts'
 import { toFault } from './faults.ts'
 import { createDatabase } from './kysely.ts'
 
-/** Whoever changes tables holds this lock. */
+/** Advisory lock that is held while tables are changed. */
 const CHANGE_LOCK = 3_333_000_002
-/** How long a change waits for those who use the tables, before it lets them go on and is tried again. */
+/**
+ * How long a change waits for a table lock. While it waits, others wait behind it. Then it fails as `busy`, so that
+ * they continue, and `tables/migrate.ts` retries it.
+ */
 const LOCK_MS = 2000
 
-/** A job on the tables, in one transaction, on a connection of its own. Of two nodes, one waits for the other. */
+/** Runs a job in one transaction, on a connection of its own. If two nodes change tables, one waits for the other. */
 export async function change<Input, Result>(url: string, job: Job<Input, Result>, input: Input): Promise<Result> {
   return Connection.with(url, (connection) => carryOut(connection, job, input)).catch((error) => {
     throw toFault(error)

@@ -4,19 +4,19 @@ import type { Row, Statement } from '../storage.ts'
 import { type PipelineCallbacks, PipelinedQuery, type Ready } from './pipelined-query.ts'
 import { numbered } from './placeholders.ts'
 
-/** Statements that a connection keeps ready; more are parsed whenever they come. */
+/** Maximum number of prepared statements per connection; any others are parsed each time. */
 const MAX_NAMED = 1000
 const CONNECT_MS = 5000
 const CLOSE_MS = 2000
 
-/** Numbers and truth as SQLite has them: whole numbers are safe ones, and true is 1. */
+/** Parsers for boolean and bigint. As in SQLite, true is 1, and all integers are safe ones. */
 const PARSERS: Record<number, (text: string) => unknown> = { 16: (text) => (text === 't' ? 1 : 0), 20: Number }
 const types = {
   getTypeParser: (oid: number, format?: 'text' | 'binary') =>
     PARSERS[oid] ?? pg.types.getTypeParser(oid, format as 'text'),
 } as pg.CustomTypesConfig
 
-/** Milliseconds after which something is given up: by the server, and at last by this side. */
+/** Timeouts in milliseconds. The server enforces them, except `answer`, which the driver enforces. */
 export interface Limits {
   lock?: number
   statement?: number
@@ -24,15 +24,15 @@ export interface Limits {
   answer?: number
 }
 
-/** What has come of some statements. */
+/** The results of a pipeline; with an error, those of the statements before it. */
 export interface QueryResult {
   results: Row[][]
   error: unknown
 }
 
-/** One connection to PostgreSQL. What is sent goes out at once, one after the other, and is answered in that order. */
+/** A connection to PostgreSQL in pipeline mode: queries are sent at once and answered in the same order. */
 export class Connection {
-  /** how many are open in this process */
+  /** number of open connections in this process */
   static count = 0
   readonly #client: pg.Client
   readonly #names = new Map<string, string>()
@@ -64,7 +64,7 @@ export class Connection {
     return connection
   }
 
-  /** One for a single purpose. */
+  /** Opens a connection for `use`, and closes it afterwards. */
   static async with<Result>(
     url: string,
     use: (connection: Connection) => Promise<Result>,
@@ -74,19 +74,19 @@ export class Connection {
     return use(connection).finally(() => connection.close())
   }
 
-  /** From here on nothing can be changed. */
+  /** Makes the connection read-only. */
   async onlyRead(): Promise<void> {
     await this.runOnce({ sql: 'SET default_transaction_read_only = on', parameters: [] })
   }
 
-  /** Statements that come again and again, in one go: the results of all, or of those before the one that has failed. */
+  /** Executes statements in one pipeline, and keeps them prepared for the next time. */
   runAll(statements: Statement[]): Promise<QueryResult> {
     return this.#exchange(
       statements.map(({ sql, parameters }) => ({ name: this.#nameOf(sql), text: numbered(sql), parameters })),
     )
   }
 
-  /** Some that most likely do not come again. */
+  /** Like `runAll`, for statements that are unlikely to come again: they are not kept prepared. */
   runAllOnce(statements: Statement[]): Promise<QueryResult> {
     return this.#exchange(statements.map(({ sql, parameters }) => ({ name: '', text: numbered(sql), parameters })))
   }
@@ -100,36 +100,36 @@ export class Connection {
     })
   }
 
-  /** One of them. */
+  /** Executes one statement, and keeps it prepared. */
   async run(statement: Statement): Promise<Row[]> {
     const { error, results } = await this.runAll([statement])
     if (error) throw error
     return results[0] as Row[]
   }
 
-  /** One that most likely does not come again, or several in one text. */
+  /** Executes a statement that is unlikely to come again, or several in one text; returns the rows of the last. */
   async runOnce({ sql, parameters }: Statement): Promise<Row[]> {
     const query = { text: numbered(sql), values: parameters as unknown[] }
-    // A text of several statements has several results.
+    // pg returns an array of results for a text with several statements.
     const result = (await this.#client.query(query)) as pg.QueryResult<Row> | pg.QueryResult<Row>[]
     const last = Array.isArray(result) ? (result.at(-1) as pg.QueryResult<Row>) : result
     return last.rows
   }
 
-  /** The process on the other side. */
+  /** Process id of the server's backend for this connection. */
   async number(): Promise<number> {
     const [row] = await this.run({ sql: 'SELECT pg_backend_pid() AS number', parameters: [] })
     return row?.number as number
   }
 
-  /** What has been sent is answered first, if anybody answers. */
+  /** Closes after all queries sent are answered, or after CLOSE_MS. */
   async close(): Promise<void> {
     const deadline = setTimeout(() => this.abandon(), CLOSE_MS).unref()
     await this.#client.end().catch(() => {})
     clearTimeout(deadline)
   }
 
-  /** Nobody answers: whatever is under way fails. */
+  /** Destroys the socket, for a server that does not answer. All queries in progress fail. */
   abandon(): void {
     const { stream } = (this.#client as unknown as { connection: { stream: Duplex } }).connection
     stream.destroy()

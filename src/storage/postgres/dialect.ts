@@ -2,20 +2,20 @@ import { sql } from 'kysely'
 import type { Dialect } from '../storage.ts'
 import { TABLES } from './tables.ts'
 
-/** What a value of a JSON array is cast to, by the house's word for the type of its column. */
+/** Types that items of a JSON array are cast to, by engine-independent column type. */
 const CASTS: Record<string, string> = { INTEGER: 'bigint', REAL: 'double precision', BOOLEAN: 'integer' }
 
-/** Up to this length LIKE is quick, whatever the pattern. */
+/** Up to so many bytes LIKE is fast, whatever the pattern. */
 const SHORT = 1000
 
 export const DIALECT: Dialect = {
-  /** Of a long text, by a regular expression: its time grows with the length, and never faster. */
+  /** Long texts are matched by a regular expression, whose time grows only linearly with the length. */
   like(key, pattern) {
-    // What is escaped at the end is nothing: no text ends like that.
+    // A pattern that ends with a lone escape character matches nothing; PostgreSQL's LIKE would raise an error.
     if (/(?:^|[^\\])(?:\\\\)*\\$/.test(pattern)) return sql`1 = 0`
     const text = sql`CAST(${key} AS TEXT) COLLATE "C"`
     const isLong = sql`octet_length(${key}) > ${sql.lit(SHORT)}`
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: the whole of ASCII is meant
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII is meant
     if (/^[\x00-\x7f]*$/.test(pattern))
       return sql`CASE WHEN ${isLong} THEN ${text} ~* ${toRegExp(pattern)} ELSE ${text} ILIKE ${pattern} END`
     const folded = sql`dossier_fold(${key})`
@@ -23,7 +23,7 @@ export const DIALECT: Dialect = {
       ELSE ${folded} LIKE dossier_fold(${pattern}) END`
   },
 
-  // The server itself ends what takes too long.
+  // Not needed: the server itself ends a search at its timeout or when it is cancelled.
   alive: () => sql`1 = 1`,
 
   each: (json) => sql`dossier_each(${json})`,
@@ -40,7 +40,7 @@ export const DIALECT: Dialect = {
   tables: TABLES,
 }
 
-/** A pattern as a regular expression: `%` is any text, `_` any one character, `\\` takes what follows literally. */
+/** A LIKE pattern as a regular expression: `%` is any text, `_` any one character, `\\` escapes the next character. */
 function toRegExp(pattern: string): string {
   const parts = [...pattern.matchAll(/\\([\s\S])|([\s\S])/gu)].map(([, escaped, plain]) => {
     if (plain === '%') return '.*'

@@ -34,7 +34,7 @@ import { PostgresSearcher } from './searcher.ts'
 import { Shapes } from './shapes.ts'
 import { WriteQueue } from './write-queue.ts'
 
-/** Opens a database, and brings the service's own tables in it up to date. */
+/** Opens a database, and migrates the service's own tables in it. */
 export async function openStorage(url: string, events: StorageEvents = {}): Promise<Storage> {
   try {
     await Connection.with(url, migrateSchema)
@@ -46,7 +46,7 @@ export async function openStorage(url: string, events: StorageEvents = {}): Prom
   }
 }
 
-/** Opens a database to look at it, and closes it again: nothing can be changed. */
+/** Opens a database read-only for `look`, and closes it again. */
 export async function inspect<Result>(url: string, look: (db: Database) => Promise<Result>): Promise<Result> {
   const work = async (connection: Connection) => {
     await connection.onlyRead()
@@ -57,7 +57,7 @@ export async function inspect<Result>(url: string, look: (db: Database) => Promi
   })
 }
 
-/** Searches that go on at once. */
+/** Quick and slow searches that run at a time. */
 const QUICK = 3
 const SLOW = 3
 
@@ -65,8 +65,9 @@ const SECRET = 'SELECT secret FROM dossier_secret'
 const SIZE = 'SELECT pg_database_size(current_database()) AS bytes'
 
 /**
- * PostgreSQL behind the storage interface. Bounded looks share two connections, writes have two that share commits; searches
- * have some of their own, and studies and walks one each, on threads of their own.
+ * PostgreSQL behind the storage interface. Bounded reads share three connections, one of them for the service's own
+ * tables. Writes have two connections, and each search at a time has one. Read jobs and row streams run on threads of
+ * their own, with a connection each.
  */
 class PostgresStorage implements Storage {
   readonly db: Database
@@ -95,7 +96,7 @@ class PostgresStorage implements Storage {
     this.#shapes = new Shapes(this.#reader)
     this.published = createPublished(this.#reader)
     this.#groups = new WriteQueue(url, (units, milliseconds) => {
-      // Before anybody is answered: nobody misses what they have written.
+      // Before the units are answered, so that a client's next read sees its own write.
       this.#reader.lookAgain()
       events.onCommit?.(units, milliseconds)
     })
@@ -153,7 +154,7 @@ class PostgresStorage implements Storage {
     return this.#secret
   }
 
-  /** All nodes have the same: who comes first makes it. */
+  /** All nodes share one secret: the first node that needs it creates it. */
   async #makeSecret(): Promise<string> {
     await this.setSecret(randomBytes(32).toString('base64url'))
     const row = await this.readOne({ sql: SECRET, parameters: [] })

@@ -1,7 +1,7 @@
 import type { Statement } from '../storage.ts'
 import { Connection } from './connection.ts'
 
-/** A part of a plan, as EXPLAIN tells it. */
+/** A node of a plan that EXPLAIN returns. */
 interface Node {
   'Node Type': string
   'Relation Name'?: string
@@ -11,10 +11,10 @@ interface Node {
   Plans?: Node[]
 }
 
-/** Of small tables all would be read rather than an index used, and what is known of large ones may be old. */
+/** The planner prefers to scan small tables, and its statistics of large ones may be outdated. */
 const AS_IF_LARGE = 'SET enable_seqscan = off; SET enable_bitmapscan = off'
 
-/** Whether a statement has to go through a whole table, or sort it, whatever the planner thinks of its size. */
+/** Whether a statement has to scan or sort a whole table, whatever size the planner assumes. */
 export function needsScan(url: string, { sql, parameters }: Statement, table: string): Promise<boolean> {
   return Connection.with(url, async (connection) => {
     await connection.runOnce({ sql: AS_IF_LARGE, parameters: [] })
@@ -25,7 +25,7 @@ export function needsScan(url: string, { sql, parameters }: Statement, table: st
 }
 
 function isThrough(node: Node, table: string): boolean {
-  // The id is always the last of what is sorted by: to sort by that alone is to sort what was found by an index.
+  // The id is always the last sort key. A sort by the id alone only sorts rows that an index has found.
   if (node['Node Type'] === 'Sort') return (node['Sort Key'] as string[]).length > 1
   if (node['Relation Name'] !== table) return false
   return node['Node Type'] === 'Seq Scan' || (node['Index Cond'] === undefined && node.Filter !== undefined)

@@ -1,9 +1,9 @@
 import { DatabaseError, StorageFault, staleShape } from '../storage.ts'
 
-/** What a function of ours raises where a unit was made for another shape of a table. */
+/** Error code that `dossier_require` raises if a table has another shape than the unit was made for. */
 export const STALE = 'DS001'
 
-/** The server is about to go, or only reads: what was not sent can be sent to another connection. */
+/** The server shuts down, is read-only or the connection is lost: the work can be tried on another connection. */
 const GOING = ['57P01', '57P02', '57P03', '25006', '08000', '08003', '08006']
 const BUSY = ['55P03', '40001', '40P01', '53300', ...GOING]
 
@@ -14,11 +14,11 @@ interface PostgresError {
   code?: string
   message: string
   constraint?: string
-  /** of what the server itself has said */
+  /** set only if the server sent the error, not the driver or the system */
   severity?: string
 }
 
-/** What PostgreSQL says → what the house says. Any other error as it is. */
+/** Converts an error of PostgreSQL to a `StorageFault`; returns any other error unchanged. */
 export function toFault(error: unknown): unknown {
   const { code = '', message, constraint } = error as PostgresError
   if (error instanceof StorageFault) return error
@@ -39,30 +39,33 @@ export function toFault(error: unknown): unknown {
 
 const takenIn = (constraint: string) => (constraint.endsWith('_pkey') ? { columns: ['id'] } : { index: constraint })
 
-/** Whether the connection is gone: the system or the driver says so, or the server that it goes. */
+/** Whether the connection is lost, according to the system or the driver, or the server is shutting down. */
 export function isLost(error: unknown): boolean {
   const { code = '', message, severity } = error as PostgresError
   if (error instanceof StorageFault) return false
   if (GOING.includes(code)) return true
-  // What the server itself says may have any word in it.
+  // A message of the server may contain any word, so only those of the driver are matched.
   const isDriver = severity === undefined
   return isDriver && (/^E[A-Z_]+$/.test(code) || /^Connection terminated|not queryable|timeout/.test(message))
 }
 
-/** Whether the server itself has refused something: then it is known that nothing of it was done. */
+/** Whether the server itself has rejected the statements, so that certainly nothing was written. */
 export function isRefused(error: unknown): boolean {
   const { severity, code = '' } = error as PostgresError
   return severity === 'ERROR' && !GOING.includes(code)
 }
 
-/** Whether the very same may well succeed when it is tried once more: nothing of it was done. */
+/**
+ * Whether a retry may succeed, as nothing was written: after a serialization failure or a deadlock, or if a prepared
+ * statement no longer fits its table (0A000) or is gone (26000).
+ */
 export const isWorthAnotherTry = (error: unknown): boolean =>
   ['40001', '40P01', '0A000', '26000'].includes(String((error as PostgresError).code))
 
-/** Whether somebody else has held a row or a table for too long. */
+/** Whether the wait for a lock on a row or a table has timed out. */
 export const isHeld = (error: unknown): boolean => (error as PostgresError).code === '55P03'
 
-/** What keeps a database from being opened → what an operator can do about it. */
+/** Converts an error from opening a database to a `DatabaseError` that tells the operator what to do. */
 export function explainOpening(url: string, error: unknown): unknown {
   if (error instanceof DatabaseError) return error
   const { code = '', message } = error as PostgresError
@@ -76,7 +79,7 @@ export function explainOpening(url: string, error: unknown): unknown {
   return error
 }
 
-/** Where a database is, without the password. */
+/** Host and name of a database, without the password. */
 function hostAndName(url: string): string {
   const { host, pathname } = new URL(url)
   return `${host}${pathname}`

@@ -1,6 +1,6 @@
 import { type Row, type SearchOptions, staleShape } from '../storage.ts'
 
-/** The shapes that tables have, for whoever has to know whether they are still those that something was made for. */
+/** Query for the current shapes of tables, to check that a statement still fits them. */
 export const KNOWN_SHAPES = { sql: 'SELECT tbl, shape FROM dossier_tables', parameters: [] }
 
 export function requireKnownShapes(known: Row[], shapes: SearchOptions['shapes']): void {

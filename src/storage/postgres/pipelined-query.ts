@@ -1,24 +1,24 @@
 import pg from 'pg'
 import type { Row } from '../storage.ts'
 
-/** A statement under the name by which a connection keeps it ready; under no name, it is not kept. */
+/** A statement with its parameters. The connection keeps it prepared under `name`; with an empty name, it does not. */
 export interface PipelineCallbacks {
   name: string
   text: string
   parameters: readonly unknown[]
 }
 
-/** How the rows of a statement are read. */
+/** Column names and parsers of a statement's rows. `empty` is a row of nulls. */
 interface Columns {
   names: string[]
   parsers: ((text: string) => unknown)[]
   empty: Row
 }
 
-/** The statements that a connection keeps ready, by name. */
+/** The statements that are prepared on a connection, by name. */
 export type Ready = Map<string, Columns>
 
-/** The driver's connection, as far as it is used here. */
+/** The part of pg's Connection that is used here. */
 interface Wire {
   stream: { cork(): void; uncork(): void }
   close(statement: { type: 'S'; name: string }): void
@@ -38,15 +38,15 @@ type ParserOf = (type: number) => (text: string) => unknown
 
 const NONE: Columns = { names: [], parsers: [], empty: {} }
 
-// It has to be one of the driver's queries; what these do by themselves is done here.
+// In pipeline mode, pg accepts only instances of its own Query class. Its sending and parsing is overridden below.
 const Query = pg.Query as unknown as new (text: string) => object
 
 /**
- * Statements that are sent in one go and answered in one go: the driver alone sends each by itself, and has each of them
- * described anew. Nothing is carried out that comes after one that has failed.
+ * Statements that are sent together with a single Sync, and answered together. pg itself would send each one separately
+ * and have each described again. After a statement that fails, the server skips the rest.
  */
 export class PipelinedQuery extends Query {
-  /** Called when all has been answered; where there is an error, with the results of the statements before it. */
+  /** Called when all statements are answered. After an error, `results` has those of the statements before it. */
   callback: (error: unknown, results: Row[][]) => void
   readonly #calls: PipelineCallbacks[]
   readonly #ready: Ready
@@ -69,7 +69,7 @@ export class PipelinedQuery extends Query {
     wire.stream.cork()
     for (const { name, text, parameters } of this.#calls) {
       const isNew = name === '' || !(this.#ready.has(name) || sent.has(name))
-      // It may be there from a time that failed, which is no error.
+      // The name may still exist after a failed attempt. To close a name that does not exist is no error.
       if (isNew && name !== '') wire.close({ type: 'S', name })
       if (isNew) wire.parse({ name, text })
       wire.bind({ portal: '', statement: name, values: parameters.map(asText) })
@@ -110,13 +110,13 @@ export class PipelinedQuery extends Query {
   }
 
   handleError(error: unknown): void {
-    // What it was about to make ready may be gone, also if somebody else had made it ready before.
+    // These names may be closed and not parsed again, even if another query had prepared them in the meantime.
     for (const { name } of this.#calls) this.#ready.delete(name)
-    // The server has gone, or the connection has, after it was told that all is written.
+    // If the connection was lost after COMMIT was confirmed, all is written: that is a success.
     this.callback(this.#isCommitted ? undefined : error, this.#results)
   }
 
-  /** That of the statement that is being answered. */
+  /** Name of the statement that is being answered. */
   get #name(): string {
     return (this.#calls[this.#results.length] as PipelineCallbacks).name
   }

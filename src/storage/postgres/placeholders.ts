@@ -1,15 +1,15 @@
 import { Memo } from '../../lib/memo.ts'
 
-/** Texts that are remembered, and how long they may be for that. */
+/** Maximum number of cached texts, and the maximum length of one. */
 const MAX_REMEMBERED = 5000
 const MAX_LENGTH = 20_000
 
 const known = new Memo<string>(MAX_REMEMBERED, MAX_LENGTH)
 
-/** What stands in quotes is left as it is. */
+/** Quoted texts and names, which stay as they are, and placeholders. */
 const PARTS = /'(?:[^']|'')*'|"[^"]*"|\?/g
 
-/** SQL as the house writes it, with `?` for each parameter, as PostgreSQL reads it, with `$1`, `$2` and so on. */
+/** Replaces each `?` in SQL with `$1`, `$2` and so on, as PostgreSQL requires. */
 export function numbered(sql: string): string {
   return known.getOrCompute(sql, () => {
     let count = 0

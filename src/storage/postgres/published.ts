@@ -5,7 +5,7 @@ const GENERATION = 'SELECT coalesce(max(generation), 0) AS generation FROM dossi
 const LATEST = 'SELECT fingerprint, models FROM dossier_models ORDER BY generation DESC LIMIT 1'
 const KNOWN = 'SELECT 1 FROM dossier_models WHERE fingerprint = ? LIMIT 1'
 
-/** The models that nodes have published. Whoever changes tables writes them down in the same transaction. */
+/** The models that nodes have published. A change of tables stores them in the same transaction. */
 export const createPublished = (reader: Reader): PublishedModels => ({
   generation: async () => (await reader.first({ sql: GENERATION, parameters: [] }))?.generation as number,
   latest: async () =>

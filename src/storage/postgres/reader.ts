@@ -4,16 +4,17 @@ import { isLost, isWorthAnotherTry, toFault } from './faults.ts'
 import { SharedConnection } from './shared-connection.ts'
 
 /**
- * Connections that bounded looks share: each look goes out at once, and none takes long. Those at the service's own tables
- * have one for themselves: a table of records may be locked while it is changed, for which nobody waits.
+ * Connections that bounded reads of records share: each read is sent at once, and none takes long. Reads of the
+ * service's own tables have another connection, so that they do not wait behind a read of a table that is locked for a
+ * change.
  */
 const CONNECTIONS = 2
 const LIMITS = { lock: 100, statement: 5000, answer: 8000 }
 
-/** How long a moment lasts. */
+/** How long `moment` returns the same number. */
 const MOMENT_MS = 2
 
-/** Bounded looks. One that was lost with its connection is taken once more: nothing has come of it. */
+/** Bounded reads. A read is repeated once if its connection was lost or its prepared statement no longer fits. */
 export class Reader {
   readonly #own: SharedConnection
   readonly #connections: SharedConnection[]
@@ -44,7 +45,7 @@ export class Reader {
     return takeUpTo(await this.all(statement), bytes)
   }
 
-  /** Another number every two milliseconds, and after every commit of this process. */
+  /** A number that changes every two milliseconds, and after every commit of this process. */
   moment(): number {
     const now = performance.now()
     if (now - this.#since >= MOMENT_MS) this.lookAgain(now)
@@ -56,7 +57,7 @@ export class Reader {
     this.#moment++
   }
 
-  /** Tables have changed. */
+  /** Replaces all connections, after tables have changed. */
   renew(): void {
     for (const shared of [this.#own, ...this.#connections]) shared.renew()
   }
@@ -74,7 +75,7 @@ export class Reader {
 
   async #again(statement: Statement, lost: unknown): Promise<Row[]> {
     try {
-      // What is lost is opened anew by itself.
+      // A lost connection is opened again by itself.
       if (!isLost(lost)) this.renew()
       return await this.#run(statement)
     } catch (error) {

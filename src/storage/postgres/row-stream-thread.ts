@@ -6,7 +6,7 @@ import { Connection } from './connection.ts'
 import { toFault } from './faults.ts'
 import { KNOWN_SHAPES, requireKnownShapes } from './known-shapes.ts'
 
-/** Rows that are fetched at a time. */
+/** Rows per FETCH. */
 const ROWS = 200
 
 const { url, unwanted, task } = workerData as RowStreamTask & { url: string }

@@ -4,8 +4,8 @@ import type { Connection } from './connection.ts'
 import { STALE } from './faults.ts'
 
 /**
- * The service's own tables, and the functions that its statements and triggers call. The tables are those of the other
- * engines; what they have in addition is said where it is.
+ * Migrations of the service's own tables. They match `sqlite/schema.ts`, without the tables for drafts and the actor,
+ * which PostgreSQL does not need. SQL comments explain what is added.
  */
 const STEPS: readonly string[] = [
   `CREATE COLLATION dossier_nocase (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
@@ -82,7 +82,7 @@ const STEPS: readonly string[] = [
    CREATE TABLE dossier_secrets (
      model text NOT NULL, field text NOT NULL, "upTo" bigint NOT NULL, done bigint NOT NULL, PRIMARY KEY (model, field)
    );`,
-  // As the seventh step of the other engine has it.
+  // Corresponds to the seventh step of `sqlite/schema.ts`.
   `ALTER TABLE dossier_users ADD COLUMN "lastAddress" text;
    DROP INDEX dossier_sessions_username;
    CREATE INDEX dossier_sessions_used ON dossier_sessions (username, "lastSeen");
@@ -91,7 +91,7 @@ const STEPS: readonly string[] = [
    CREATE TABLE dossier_state (name text PRIMARY KEY, value text NOT NULL);`,
 ]
 
-/** Made anew where another version says them otherwise. */
+/** Functions that statements and triggers call. They are replaced if their text differs from the stored hash. */
 const FUNCTIONS = (fold: string) => `
   -- Letters whose case does not count.
   CREATE OR REPLACE FUNCTION dossier_fold(value text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS
@@ -176,13 +176,13 @@ const FUNCTIONS = (fold: string) => `
     END IF;
   END $$;`
 
-/** The layout of today. A database of a later one is not touched. */
+/** The current layout. A database of a later layout is refused. */
 const LAYOUT = STEPS.length
 const OLDEST_SERVER = 150_000
-/** Whoever changes the service's own tables holds this lock. */
+/** Advisory lock that is held while the service's own tables are migrated. */
 export const SCHEMA_LOCK = 3_333_000_001
 
-/** Brings the service's own tables up to date, in one transaction: of two nodes, the second finds nothing left to do. */
+/** Migrates the service's own tables in one transaction, so that of two nodes the second finds nothing left to do. */
 export async function migrateSchema(connection: Connection): Promise<void> {
   const run = async (sql: string, parameters: unknown[] = []) => connection.runOnce({ sql, parameters })
   const [server] = await run(`SELECT current_setting('server_version_num')::bigint AS number, version() AS name`)

@@ -1,10 +1,10 @@
 import type { Row, Statement, Step } from '../storage.ts'
 import { DEFER, HOLD, lockRow } from './transaction.ts'
 
-/** What is sent in one go for some steps: what each of them needs around it, and what comes before all. */
+/** Statements of one pipeline: those before all steps, then each step with the statements that it needs around it. */
 export class Script {
   readonly statements: Statement[]
-  /** where each step is, and where what belongs to it ends */
+  /** index of each step's statement, and of the end of its surrounding statements */
   readonly #steps: { at: number; end: number }[] = []
   readonly #first: number
 
@@ -20,18 +20,21 @@ export class Script {
     this.#steps.push({ at: from + before.length, end: this.statements.length })
   }
 
-  /** Whether a statement comes before all steps. */
+  /** Whether the statement at an index comes before all steps. */
   isBefore(nth: number): boolean {
     return nth < this.#first
   }
 
-  /** What each step has returned that was carried out, with what belongs to it. */
+  /** The rows of each step that was executed completely, including the statements around it. */
   rowsOf(results: Row[][]): Row[][] {
     return this.#steps.filter(({ end }) => end <= results.length).map(({ at }) => results[at] as Row[])
   }
 }
 
-/** What a delete takes along may be in its way until all of it is gone: references are looked at right after it. */
+/**
+ * Statements before and after a step. References are checked right after a delete instead of during it: records that it
+ * also deletes may refer to each other until all of them are gone.
+ */
 function around(step: Step): [Statement[], Statement[]] {
   if (step.locks) return [[lockRow(step.locks)], []]
   return step.deletesRecords ? [[DEFER], [HOLD]] : [[], []]

@@ -6,16 +6,16 @@ import { toFault } from './faults.ts'
 import { KNOWN_SHAPES, requireKnownShapes } from './known-shapes.ts'
 import { ROLLBACK } from './transaction.ts'
 
-/** How long after its time a search may still be answered. */
+/** How long after its timeout a search may still be answered before its connection is destroyed. */
 const GRACE_MS = 5000
 
-/** A connection for searches, one at a time. The server ends what takes too long; what nobody waits for is cancelled. */
+/** A connection that runs one search at a time. The server ends it at its timeout; an aborted search is cancelled. */
 export class PostgresSearcher implements Searcher {
   readonly #url: string
   readonly #onDeath: () => void
   readonly #graceMs: number
   #connection: Promise<Connection> | undefined
-  /** the process on the other side, while it searches */
+  /** process id of the server's backend while a search runs */
   #number: number | undefined
   #isStopped = false
   #cancelling: Promise<void> | undefined
@@ -32,7 +32,7 @@ export class PostgresSearcher implements Searcher {
     const work = async () => {
       this.#connection ??= Connection.open(this.#url, this.#onDeath)
       const connection = await this.#connection
-      // The server ends it long before; unless nobody is there any more.
+      // The server's own timeout comes long before this one, unless the server does not answer any more.
       deadline = setTimeout(() => connection.abandon(), ms + this.#graceMs).unref()
       const number = await connection.number()
       if (this.#isStopped) throw cancelled()
@@ -41,13 +41,13 @@ export class PostgresSearcher implements Searcher {
     }
     return work()
       .catch((error) => {
-        // To be cancelled and to run out of time are the same to the server.
+        // The server reports a cancelled statement and a timeout with the same code.
         throw this.#isStopped ? cancelled() : toFault(error)
       })
       .finally(() => {
         clearTimeout(deadline)
         this.#number = undefined
-        // Else it would end somebody else's search.
+        // Wait for the cancel request: a late one would end the next search of this connection.
         return this.#cancelling
       })
   }
@@ -76,7 +76,7 @@ export class PostgresSearcher implements Searcher {
     if (this.#number !== undefined) this.#cancelling = this.#cancel(this.#number)
   }
 
-  /** By a connection of its own, for this one is busy. It may be over before it is cancelled: then it was quick enough. */
+  /** Uses another connection, as this one is busy. A search that has already ended is not affected. */
   async #cancel(number: number): Promise<void> {
     const cancel = { sql: 'SELECT pg_cancel_backend(?)', parameters: [number] }
     await Connection.with(this.#url, (other) => other.runOnce(cancel), { answer: this.#graceMs }).catch(() => {})

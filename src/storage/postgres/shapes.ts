@@ -1,10 +1,10 @@
 import { KNOWN_SHAPES } from './known-shapes.ts'
 import type { Reader } from './reader.ts'
 
-/** How often it is looked whether another node has changed tables. */
+/** How often to check whether another node has changed tables. */
 const LOOK_MS = 200
 
-/** The shapes of tables, as this node knows them. */
+/** The shapes of tables as this node knows them. */
 export class Shapes {
   readonly #reader: Reader
   #known = new Map<unknown, unknown>()
@@ -16,7 +16,7 @@ export class Shapes {
 
   async begin(onError: (error: unknown) => void): Promise<void> {
     await this.look()
-    // If it cannot be looked now, it will be later: until then nobody can write anyway.
+    // An error only delays the check: while the database cannot be reached, no write is possible anyway.
     this.#timer = setInterval(() => this.look().catch(onError), LOOK_MS).unref()
   }
 

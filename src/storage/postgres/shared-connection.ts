@@ -1,6 +1,6 @@
 import { Connection, type Limits } from './connection.ts'
 
-/** A connection that many use at once. It is opened when it is first needed, and anew when it is lost. */
+/** A connection with several concurrent users. It is opened when first needed, and again after it was lost. */
 export class SharedConnection {
   readonly #url: string
   readonly #limits: Limits
@@ -22,7 +22,7 @@ export class SharedConnection {
     return opening
   }
 
-  /** What the connection keeps ready was made for tables that have changed: another one takes its place. */
+  /** Replaces the connection, because its prepared statements do not fit tables that have changed. */
   renew(): void {
     void this.close()
     this.#current = undefined

@@ -1,9 +1,9 @@
 import type { Step, Unit } from '../storage.ts'
 
-/** What is said around the statements of a unit. */
+/** Statements around the steps of a unit. */
 
 export const BEGIN = { sql: 'BEGIN', parameters: [] }
-/** Who has waited once for what somebody holds does not wait again for each of the others. */
+/** After one wait for a lock has timed out, the units of the group do not each wait as long again. */
 export const SHORT_LOCK_TIMEOUT = { sql: 'SET LOCAL lock_timeout = 100', parameters: [] }
 export const COMMIT = { sql: 'COMMIT', parameters: [] }
 export const ROLLBACK = { sql: 'ROLLBACK', parameters: [] }

@@ -15,30 +15,30 @@ import {
   takeAdvisoryLock,
 } from './transaction.ts'
 
-/** What became of a unit. */
+/** Outcome of a unit: the rows of each step, or the error. */
 export type UnitOutcome = { rows: Row[][] } | { error: unknown }
 
 /**
- * How long a write waits for a row that somebody holds, how long a statement takes, and how long a transaction that was
- * left alone stays open; after some more it is known that nobody answers.
+ * Maximum time to wait for a lock, to execute a statement, and to keep an idle transaction open. `answer` is the
+ * longest: if it elapses, the server does not answer at all.
  */
 const LIMITS = { lock: 5000, statement: 60_000, idle: 30_000, answer: 70_000 }
 
-/** How often units are tried together, each time without the one that failed. */
+/** Attempts to write units together, each time without the one that failed; then each unit is written alone. */
 const GROUP_TRIES = 4
 
-/** How often a unit is tried anew that was in the way of another one. */
+/** Attempts to write a unit that fails with an error after which a retry may succeed, such as a deadlock. */
 const TRIES = 5
 
-/** Whether a unit can share a transaction with others: one statement that needs nothing of what others return. */
+/** Whether a unit can share a transaction with others: a single step, without the options that `#together` lacks. */
 export const isPlain = ({ steps, batch, maxBytes, alone, silent }: Unit) =>
   steps.length === 1 && !(steps[0] as Step).must && !batch && !silent && maxBytes === undefined && alone === undefined
 
-/** One connection that writes. Units that go together are sent in one go, and share a commit. */
+/** A connection that writes. The units of a group are sent in one pipeline, and share a commit. */
 export class WriteConnection {
   readonly #shared: SharedConnection
   retries = 0
-  /** the shapes that statements were last made for */
+  /** the shapes that the latest units were made for, by table */
   readonly #shapes = new Map<string, string>()
 
   constructor(url: string) {
@@ -49,7 +49,7 @@ export class WriteConnection {
     return this.#shared.close()
   }
 
-  /** Plain units together. One that fails is tried by itself, and the others without it: it takes no neighbour down. */
+  /** Writes plain units together. If one fails, the others are written without it, and then it is tried alone. */
   async group(units: Unit[], left = GROUP_TRIES, begin = [BEGIN]): Promise<UnitOutcome[]> {
     if (units.length === 1 || left === 0) return this.#eachAlone(units, begin)
     this.#renewFor(units)
@@ -61,7 +61,7 @@ export class WriteConnection {
       const others = await this.group(units.toSpliced(failed, 1), left - 1, again)
       return others.toSpliced(failed, 0, await this.#alone(units[failed] as Unit, again))
     } catch (error) {
-      // What could not even be sent is not sent for each of them.
+      // Without a connection, the units are not tried one by one: they could not be sent, or may already be written.
       return units.map(() => ({ error: error instanceof StorageFault ? error : inDoubt(error) }))
     }
   }
@@ -72,7 +72,7 @@ export class WriteConnection {
     return outcomes
   }
 
-  /** What has become of each; or, where the server has refused it all, because of which, if that is known. */
+  /** Returns the outcomes; or, if the server rejected the transaction, the error and its unit's index, if known. */
   async #together(
     units: Unit[],
     connection: Connection,
@@ -110,7 +110,7 @@ export class WriteConnection {
     try {
       return { rows: await this.#carryOut(unit, begin, course) }
     } catch (error) {
-      // What was lost before its commit was sent has not been done.
+      // If the connection was lost before COMMIT was sent, nothing was written.
       const isUndone = isWorthAnotherTry(error) || (isLost(error) && !course.isCommitting)
       if (!isUndone || tries === TRIES) return { error: toFault(error) }
     }
@@ -143,7 +143,7 @@ export class WriteConnection {
     return silent ? [] : results
   }
 
-  /** As many as need nothing of each other are sent in one go. */
+  /** Executes the steps. Consecutive steps that do not refer to each other's results are sent in one pipeline. */
   async #steps(connection: Connection, before: Statement[], steps: Step[], results: Row[][], most: number) {
     let left = most
     for (let script = new Script(before); results.length < steps.length; script = new Script()) {
@@ -164,14 +164,14 @@ export class WriteConnection {
     }
   }
 
-  /** Nothing of it has been done. */
+  /** Rolls back and returns the error. Replaces the connection if its prepared statements no longer fit (0A000). */
   async #undone(connection: Connection, error: unknown): Promise<unknown> {
     await connection.run(ROLLBACK).catch(() => {})
     if ((error as { code?: string }).code === '0A000') this.#shared.renew()
     return error
   }
 
-  /** The same text means something else to another shape of a table. */
+  /** Replaces the connection if a shape has changed: its prepared statements were made for the earlier table. */
   #renewFor(units: Unit[]) {
     let hasChanged = false
     for (const { shapes = {} } of units)
@@ -199,7 +199,7 @@ const inDoubt = (error: unknown) =>
     `The connection was lost before it was known whether this was written (${(error as Error).message}).`,
   )
 
-/** A fault tells which step it was. */
+/** Adds the index of the step to a fault. Errors that `#alone` may retry stay as they are. */
 function atStep(error: unknown, step: number): unknown {
   const fault = toFault(error)
   if (!(fault instanceof StorageFault) || isWorthAnotherTry(error) || isLost(error)) return error

@@ -2,18 +2,18 @@ import { type PendingUnit, PendingUnits } from '../pending-units.ts'
 import { type Row, type StorageEvents, StorageFault, type Unit } from '../storage.ts'
 import { isPlain, type UnitOutcome, WriteConnection } from './write-connection.ts'
 
-/** Units that share a transaction, at most. */
+/** Maximum number of units that share a transaction. */
 const MAX_GROUP = 64
 const LANES = 2
-/** Characters of what goes into one group, about. */
+/** Characters per group, about. */
 const MAX_GROUP_CHARACTERS = 1_000_000
 
 type OnCommit = NonNullable<StorageEvents['onCommit']>
 
-/** Units that share commits, and those that are alone. */
+/** Plain units share commits; any other unit has a transaction of its own. */
 type Kind = 'plain' | 'alone'
 
-/** Writes: units gather while the lanes are busy, so that groups grow as the database gets slower. */
+/** Writes units. They gather while all connections are busy, so groups grow as the database gets slower. */
 export class WriteQueue {
   readonly #room: PendingUnits
   #turn: Kind = 'alone'
@@ -37,7 +37,7 @@ export class WriteQueue {
     return this.#lanes.reduce((sum, lane) => sum + lane.retries, 0)
   }
 
-  /** Writes what waits, and closes. */
+  /** Writes all waiting units, then closes the connections. */
   async close(): Promise<void> {
     if (this.#room.size > 0 || this.#idle.length < LANES)
       await new Promise<void>((resolve) => {
@@ -67,14 +67,14 @@ export class WriteQueue {
         else reject(outcome.error)
       }
     } catch (error) {
-      // Nobody waits for ever, whatever went wrong.
+      // Whatever went wrong, every unit gets an answer.
       for (const { reject } of group) reject(error)
     }
     this.#idle.push(lane)
     this.#serve()
   }
 
-  /** The kinds take turns. */
+  /** The next units to write; the kinds take turns. */
   #nextGroup(): PendingUnit[] {
     if (this.#room.sizeOf(other(this.#turn)) > 0) this.#turn = other(this.#turn)
     const most = this.#turn === 'alone' ? 1 : MAX_GROUP

@@ -4,12 +4,12 @@ import Sqlite from 'better-sqlite3'
 import { type Database, DRAFT_PREFIX, type Progress, StorageFault } from '../storage.ts'
 import { makePrivate } from './file-modes.ts'
 
-/** Pages copied at a time: a few milliseconds, between which others get their turn. */
+/** Pages that are copied at a time, which takes a few milliseconds; other work of the thread runs in between. */
 const PAGES = 500
 
 /**
- * A consistent copy of a database in use. It holds a read transaction for the whole time, so that it neither blocks
- * writers nor has to start over when they write. The copy is checked before it gets its name: there is never half a one.
+ * Makes a consistent copy of a database in use. One read transaction spans the whole copy, so that it neither blocks
+ * writers nor starts over when they write. The copy is checked before it gets its name, so `target` is always complete.
  */
 export async function backupDatabase(file: string, target: string, onProgress?: (progress: Progress) => void) {
   const draft = `${target}.${randomUUID()}.part`
@@ -32,7 +32,7 @@ export async function backupDatabase(file: string, target: string, onProgress?: 
   }
 }
 
-/** The same as a job, for a thread of its own: the check of a large copy takes seconds. */
+/** `backupDatabase` as a job, for a thread of its own: the check of a large copy takes seconds. */
 export function run(
   _db: Database,
   { file, target }: { file: string; target: string },
@@ -43,11 +43,11 @@ export function run(
 
 const damaged = (message: string) => new StorageFault('damaged', message)
 
-/** Throws if a file is not a whole and healthy database. */
+/** Throws if a file is not a complete and intact database of Dossier. */
 export function checkCopy(file: string): void {
   const copy = new Sqlite(file, { readonly: true, fileMustExist: true })
   try {
-    // An empty file is a healthy database too, and so is one of any other program.
+    // An empty file is an intact SQLite database too, and so is the database of any other program.
     const users = copy.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'dossier_users'").get()
     if (!users) throw new Error(`${file} is no database of Dossier`)
     const found = copy.pragma('integrity_check', { simple: true })

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Database, StoredObject, TableState, Trigger } from '../storage.ts'
 
-/** What SQLite tells of the tables that are there. */
+/** Reads tables, columns and triggers from SQLite's catalog. */
 
 export async function readTable(db: Database, wanted: string): Promise<TableState | undefined> {
   const { rows: objects } = await sql<{ type: string; name: string; sql: string }>`
@@ -21,7 +21,7 @@ export async function readTable(db: Database, wanted: string): Promise<TableStat
       return {
         name,
         type,
-        // SQLite keeps the statement that made the table, and not what a column is computed by.
+        // SQLite stores the CREATE TABLE statement, but not the expression of a single column.
         generated: hidden === 0 ? undefined : definition.sql,
         hasDefault: dflt_value !== null,
         foreignKey: key && { table: key.table, onDelete: key.on_delete },
@@ -32,7 +32,7 @@ export async function readTable(db: Database, wanted: string): Promise<TableStat
   }
 }
 
-/** The tables of models: those of all that were ever served. */
+/** Query for the tables of all models that were ever served. */
 export const MODEL_TABLES = `
   SELECT name FROM sqlite_schema AS tbl WHERE type = 'table' AND name GLOB '?*__[A-Z]*' AND name NOT GLOB 'dossier_*'
   AND (SELECT count(*) FROM pragma_table_info(tbl.name) WHERE name IN ('id', 'version')) = 2 ORDER BY name`

@@ -1,7 +1,7 @@
 import Sqlite from 'better-sqlite3'
 import type { Database } from '../storage.ts'
 
-/** The job that copies the write-ahead log into the database as far as nobody is in the way, on a connection of its own. */
+/** Job that copies the write-ahead log into the database as far as no reader is in the way, on its own connection. */
 export async function run(_db: Database, { file }: { file: string }): Promise<void> {
   const sqlite = new Sqlite(file, { fileMustExist: true })
   try {

@@ -2,38 +2,38 @@ import { setTimeout } from 'node:timers/promises'
 import type { RowStreams } from '../row-streams.ts'
 import type { Searches } from '../searches.ts'
 
-/** The write-ahead log starts over when nobody reads from it. Past this size, a moment is made in which nobody does. */
+/** SQLite resets the write-ahead log when no reader uses it. Above this size, searches are paused to allow that. */
 const MAX_LOG_BYTES = 67_108_864
 /**
- * A log of so many times that size is far too large. Then slow searches and exports wait until those that run have ended,
- * and exports end whose readers let them wait.
+ * A log of more than so many times that size is far too large. Then new slow searches and exports wait until the
+ * running ones have ended, and exports with slow consumers are ended.
  */
 const FAR_TOO_LARGE = 4
-/** How long slow searches wait at other times. */
+/** How long slow searches are paused, and the writer is awaited, in the normal case. */
 const PAUSE_MS = 100
-/** An export whose reader has let it wait for longer than this, in all, is ended: its snapshot keeps the log alive. */
+/** An export that has waited longer in total for its consumer is ended: its snapshot keeps the log in use. */
 const SLOW_READER_MS = 10_000
 const LOOK_MS = 200
 const LATE = Symbol('late')
-/** Longer than any search may take. */
+/** The maximum of setTimeout, which is longer than any search may take. */
 const LONGEST_MS = 2 ** 31 - 1
-/** How long until the next attempt, after one that has done what it could, and after one that has failed. */
+/** Pause before the next attempt, after a normal one and after one that has thrown. */
 const AGAIN_MS = 1000
 const AFTER_FAILURE_MS = 10_000
 
 interface Parts {
   searches: Pick<Searches, 'whileIdle'>
   walks: Pick<RowStreams, 'hold' | 'release' | 'endSlow' | 'isUnderWay'>
-  /** Copies what is in the log into the database, as far as no reader is in the way; nobody waits for it. */
+  /** Copies the log into the database as far as no reader is in the way, without blocking anything. */
   copyLog(): Promise<unknown>
-  /** Copies the rest, and starts the log over. */
+  /** Copies the rest, and truncates the log. */
   truncateLog(): Promise<unknown>
   onError(error: unknown): void
 }
 
 /**
- * Keeps the write-ahead log small. SQLite starts it over by itself when no reader needs what is in it; searches and exports
- * that overlap would keep it growing for ever.
+ * Keeps the write-ahead log small. SQLite resets it only at a time when no reader uses it. Without pauses, overlapping
+ * searches and exports would let it grow forever.
  */
 export class Checkpointer {
   readonly #parts: Parts
@@ -47,19 +47,19 @@ export class Checkpointer {
     this.#maxBytes = maxBytes
   }
 
-  /** Told now and then how large the log is. */
+  /** Takes the current size of the log, and starts a checkpoint if it is too large. */
   logSize(bytes: number): void {
     if (bytes <= this.#maxBytes || this.#isRunning || performance.now() < this.#notBefore) return
     this.#isRunning = true
     void this.#run(bytes)
   }
 
-  /** Nothing new is begun. */
+  /** Starts no more checkpoints. */
   close(): void {
     this.#isClosed = true
   }
 
-  /** A failure, such as a full disk, is reported, and it is tried again later. */
+  /** Runs one attempt. An error, such as a full disk, is reported; the next attempt comes later. */
   async #run(bytes: number): Promise<void> {
     const { walks, onError } = this.#parts
     let pause = AGAIN_MS
@@ -84,13 +84,13 @@ export class Checkpointer {
       await setTimeout(LOOK_MS, undefined, { ref: false })
     }
     if (this.#isClosed) return
-    // First the large part, without anybody waiting: only a little is left for the moment in which searches pause.
+    // The large part is copied first, without a pause; only little is left to copy while searches are paused.
     await copyLog()
     if (walks.isUnderWay) return
     const truncate = async () => {
       const truncated = truncateLog()
       const outcome = await Promise.race([truncated, setTimeout(PAUSE_MS, LATE, { ref: false })])
-      // The writer is busy with something else: searches go on, and a failure that comes later is reported all the same.
+      // The writer is busy with something else: searches resume, and an error that comes later is still reported.
       if (outcome === LATE) truncated.catch(onError)
     }
     await searches.whileIdle(truncate, isFarTooLarge ? LONGEST_MS : PAUSE_MS)

@@ -10,7 +10,7 @@ export const databaseFile = (dataDir: string) => dataFolder(dataDir).database
 
 export const hasDatabase = (dataDir: string) => existsSync(databaseFile(dataDir))
 
-/** The database of a folder, which has to be there: a wrong setting must not make a new one. */
+/** Path of a data folder's database. Throws if it does not exist: a wrong setting must not create a new one. */
 export function requireDatabase(dataDir: string, orElse = ''): string {
   const file = databaseFile(dataDir)
   if (existsSync(file)) return file
@@ -19,24 +19,24 @@ export function requireDatabase(dataDir: string, orElse = ''): string {
   )
 }
 
-/** The one connection that writes. It makes the file if there is none, and brings the service's own tables up to date. */
+/** Opens the only connection that writes. Creates the file if there is none, and migrates the service's own tables. */
 export function openWriter(file: string): Sqlite.Database {
   makePrivate(file)
   restrictDataFolder(dirname(file))
   const sqlite = new Sqlite(file)
   if ((sqlite.pragma('user_version', { simple: true }) as number) > SCHEMA_VERSION) throw tooNew(file)
   sqlite.pragma('journal_mode = wal')
-  // FULL: an answered write is on disk and survives a power cut.
+  // FULL: a write that was answered is on disk and survives a power cut.
   sqlite.pragma('synchronous = full')
   sqlite.pragma('foreign_keys = on')
   migrateSchema(sqlite)
   return sqlite
 }
 
-/** A connection that cannot change anything. */
+/** Opens a read-only connection. */
 export function openReader(file: string): Sqlite.Database {
   const sqlite = new Sqlite(file, { readonly: true, fileMustExist: true })
-  // Known by name, so that the plan of a search can be looked at anywhere; only the search threads run one.
+  // Placeholders, so that any connection can EXPLAIN a search. `Search` replaces them where searches are executed.
   for (const name of ['dossier_alive', 'dossier_like']) sqlite.function(name, { varargs: true }, String)
   return sqlite
 }

@@ -1,6 +1,6 @@
 import { LETTERS, WIDTH } from '../decimal.ts'
 
-/** The key of a decimal number (`storage/decimal.ts`), of a column. */
+/** SQL for the key (see `storage/decimal.ts`) of the decimal number in a column. */
 export function decimalKeySql(column: string): string {
   const absolute = `ltrim(${column}, '-')`
   const point = `instr(${absolute}, '.')`

@@ -2,18 +2,18 @@ import { sql } from 'kysely'
 import type { Dialect } from '../storage.ts'
 import { TABLES } from './tables.ts'
 
-/** Up to this length SQLite's own LIKE is quick, whatever the pattern. */
+/** Up to so many bytes SQLite's own LIKE is fast, whatever the pattern. */
 const SHORT = 1000
 
 export const DIALECT: Dialect = {
   like(key, pattern) {
     const own = sql`dossier_like(${key}, ${pattern})`
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: the whole of ASCII is meant
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII is meant
     if (!/^[\x00-\x7f]*$/.test(pattern)) return sql`${own}`
     return sql`iif(octet_length(${key}) > ${sql.lit(SHORT)}, ${own}, ${key} LIKE ${pattern} ESCAPE '\\')`
   },
 
-  /** By a number made from the id, for a call costs more than a row does: no pattern of ids makes it never happen. */
+  /** A call costs more than a row, so a hash of the id selects some rows: no pattern of ids avoids all calls. */
   alive(everyRows) {
     if (everyRows <= 1) return sql`dossier_alive()`
     return sql`(("id" * 2654435761 >> 7) % ${sql.lit(everyRows)} <> 0 OR dossier_alive())`
@@ -23,7 +23,7 @@ export const DIALECT: Dialect = {
 
   at(value, place, type) {
     const found = sql`json_extract(${value}, ${sql.lit(`$[${place}]`)})`
-    // Large ones would else be read as integers, which are others.
+    // JSON writes a large number in rounded digits. Read as an integer, it would differ from the stored REAL.
     return type === 'REAL' ? sql`CAST(${found} AS REAL)` : found
   },
 

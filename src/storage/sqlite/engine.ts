@@ -38,7 +38,7 @@ import type { WriterAnswer } from './writer-thread.ts'
 const BACKUP = defineJob(import.meta.resolve('./backup.ts'))
 const CHECKPOINT = defineJob<{ file: string }, void>(import.meta.resolve('./checkpoint.ts'))
 
-/** Opens (or makes) the one database file of a data folder. */
+/** Opens the database file of a data folder, or creates it. */
 export async function openStorage(dataDir: string, events: StorageEvents = {}, maxLogBytes?: number): Promise<Storage> {
   const file = databaseFile(dataDir)
   const writer = startThread(import.meta.resolve('./writer-thread.ts'), { file })
@@ -50,7 +50,7 @@ export async function openStorage(dataDir: string, events: StorageEvents = {}, m
   const walks = new RowStreams((way) => startThread(import.meta.resolve('./row-stream-thread.ts'), { file, ...way }))
   const asides = new JobPool(() => startThread(import.meta.resolve('./job-thread.ts'), { file }))
   const groups = new WriteQueue(writer, (units, milliseconds, logBytes = 0) => {
-    // Before anybody is answered: nobody misses what they have written.
+    // Before the units are answered, so that a client's next read sees its own write.
     reader.lookAgain()
     events.onCommit?.(units, milliseconds)
     checkpointer.logSize(logBytes)
@@ -62,7 +62,7 @@ export async function openStorage(dataDir: string, events: StorageEvents = {}, m
   return new SqliteStorage({ file, reader, groups, searches, walks, asides, checkpointer })
 }
 
-/** Opens a database that exists to look at it, and closes it again: nothing can be changed. */
+/** Opens an existing database read-only for `look`, and closes it again. */
 export async function inspect<Result>(dataDir: string, look: (db: Database) => Promise<Result>): Promise<Result> {
   const file = requireDatabase(dataDir)
   try {
@@ -89,8 +89,9 @@ interface Parts {
 }
 
 /**
- * SQLite behind the storage interface. The serving thread keeps a connection for bounded reads; a writer thread owns the
- * one that writes, with its fsyncs and lock waits; searches, studies and backups have threads of their own.
+ * SQLite behind the storage interface. The serving thread has a connection for bounded reads. A writer thread owns the
+ * connection that writes, with its fsyncs and lock waits. Searches, row streams, read jobs and backups have threads of
+ * their own.
  */
 class SqliteStorage implements Storage {
   readonly db: Database
@@ -135,7 +136,7 @@ class SqliteStorage implements Storage {
     return this.#reader.shape(table)
   }
 
-  /** They are looked at whenever one is asked for. */
+  /** Nothing to do: `shape` itself notices changes, at most 2 ms late. */
   async refreshShapes(): Promise<void> {}
 
   snapshotId(): number {
@@ -182,7 +183,7 @@ class SqliteStorage implements Storage {
     return this.#asides.run(job, input, onProgress)
   }
 
-  /** Units are committed one after the other, in the order of their numbers. */
+  /** All visible changes are settled: transactions run one after the other, in the order of their change numbers. */
   settled(): number {
     return Number.MAX_SAFE_INTEGER
   }
@@ -204,7 +205,7 @@ class SqliteStorage implements Storage {
     return this.#asides.run(BACKUP, { file: this.#file, target }, onProgress)
   }
 
-  /** The writer is the last to close its connection: then all that is in the log goes into the file. */
+  /** The writer closes its connection last: SQLite then copies the whole write-ahead log into the file. */
   close(): Promise<void> {
     this.#closed ??= this.#close()
     return this.#closed

@@ -1,6 +1,6 @@
 import { DANGLING, DatabaseError, type FaultDetails, StorageFault } from '../storage.ts'
 
-/** What SQLite says → what the house says. Any other error as it is. */
+/** Converts an error of SQLite to a `StorageFault`; returns any other error unchanged. */
 export function toFault(error: unknown): unknown {
   const { code = '', message } = error as { code?: string; message: string }
   if (error instanceof StorageFault) return error
@@ -16,7 +16,7 @@ export function toFault(error: unknown): unknown {
   return error
 }
 
-/** "… failed: contacts__Contact.email, contacts__Contact.company", or "… failed: index 'contacts__Contact__price__unique'" */
+/** Parses "… failed: contacts__Contact.email, contacts__Contact.company" or "… failed: index 'contacts__…__unique'". */
 function takenIn(message: string): FaultDetails {
   const index = /index '(.+)'/.exec(message)?.[1]
   return index ? { index } : { columns: [...message.matchAll(/\.(\w+)/g)].map(([, name]) => name as string) }
@@ -24,7 +24,7 @@ function takenIn(message: string): FaultDetails {
 
 export const isDamage = (code: string) => code === 'SQLITE_NOTADB' || code.startsWith('SQLITE_CORRUPT')
 
-/** What SQLite says when it opens a file → what an operator can do about it. */
+/** Converts an error from opening a file to a `DatabaseError` that tells the operator what to do. */
 export function explainOpening(file: string, error: unknown): unknown {
   const { code = '', message } = error as { code?: string; message: string }
   if (isDamage(code))

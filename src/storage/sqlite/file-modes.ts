@@ -3,15 +3,15 @@ import { dirname, join } from 'node:path'
 import { dataFolder, isOwnEntry, SUBFOLDERS } from '../../data-folder.ts'
 import { giveToOwner, makeFolder } from '../../lib/file-owner.ts'
 
-/** What only the service's own user may read, whatever the umask says. */
+/** Restricts files and folders to the service's own user, whatever the umask is. */
 
 const FOR_OTHERS = 0o077
 
-/** Makes a file that is to hold records, empty, if it is not there. SQLite gives its `-wal` and `-shm` the same mode. */
+/** Creates an empty database file if it does not exist. SQLite gives its `-wal` and `-shm` files the same mode. */
 export function makePrivate(file: string): void {
   makeFolder(dirname(file))
   makeFile(file)
-  // Earlier versions made them as the umask said.
+  // Earlier versions created these files with the mode of the umask.
   for (const name of [file, `${file}-wal`, `${file}-shm`]) close(name, 0o600)
 }
 
@@ -20,11 +20,11 @@ function makeFile(file: string): void {
     closeSync(openSync(file, 'ax', 0o600))
     giveToOwner(file)
   } catch {
-    // It is there already; else whoever opens it is told why it cannot be made.
+    // The file exists, or cannot be created; in that case opening it fails with the reason.
   }
 }
 
-/** A data folder that is there already. One with other things in it is somebody else's as well. */
+/** Restricts an existing data folder. One with other files in it stays as it is: it has other uses as well. */
 export function restrictDataFolder(folder: string): void {
   if (!readdirSync(folder).every(isOwnEntry)) return
   for (const name of ['.', ...SUBFOLDERS]) close(join(folder, name), 0o700)
@@ -34,6 +34,6 @@ export function restrictDataFolder(folder: string): void {
 function close(path: string, mode: number): void {
   if (!existsSync(path)) return
   const { mode: now, uid } = statSync(path)
-  // Only its owner can change it; who else runs the service was let in by that owner.
+  // Only the owner can change the mode. If the service runs as another user, the owner has given it access on purpose.
   if ((now & FOR_OTHERS) !== 0 && uid === process.getuid?.()) chmodSync(path, mode)
 }

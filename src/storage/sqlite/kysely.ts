@@ -2,7 +2,7 @@ import { SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from 'kysely'
 import { createKysely, type Execute, type KyselyParts } from '../kysely.ts'
 import { DIALECT } from './dialect.ts'
 
-/** Kysely would serialise all queries of a one-connection dialect. */
+/** Without this, Kysely would run all queries of the dialect one after the other. */
 class ManyConnections extends SqliteAdapter {
   override get supportsMultipleConnections() {
     return true

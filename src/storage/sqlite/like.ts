@@ -1,10 +1,10 @@
-/** Characters that are looked at between two questions whether anybody still waits. */
+/** Characters that are searched between two calls of `alive`. */
 const WINDOW = 65_536
 
 /**
- * Whether a text fits a pattern, as LIKE has it: `%` is any text, `_` any one character, `\` takes what follows literally;
- * the case of letters does not count. SQLite's own LIKE knows the case of a to z only, and cannot be ended in the middle
- * of a text: this one can, and its time grows with the text's length times the pattern's, never faster.
+ * Matches a LIKE pattern, ignoring case: `%` is any text, `_` any one character, `\` makes the next character literal.
+ * SQLite's own LIKE ignores the case of a to z only, and cannot be ended in the middle of a text. This one can, because
+ * `alive` throws, and its time grows at most with the text's length times the pattern's.
  */
 export function likeMatcher(pattern: string, alive: () => void): (text: string) => boolean {
   const fold = isAscii(pattern) ? foldAscii : foldAll
@@ -31,7 +31,7 @@ export function likeMatcher(pattern: string, alive: () => void): (text: string) 
   }
 }
 
-/** Where the first match at or after a place ends. The text is looked at window by window, which overlap. */
+/** Where the first match at or after `from` ends. The text is searched in overlapping windows. */
 function find(text: string, piece: RegExp, from: number, reach: number, alive: () => void): number | undefined {
   for (let at = from; at <= text.length; at += WINDOW) {
     alive()
@@ -42,11 +42,11 @@ function find(text: string, piece: RegExp, from: number, reach: number, alive: (
   return undefined
 }
 
-/** Whether a place lies in the middle of a character. */
+/** Whether an index lies in the middle of a surrogate pair. */
 const inPair = (text: string, at: number) =>
   (text.charCodeAt(at) & 0xfc00) === 0xdc00 && (text.charCodeAt(at - 1) & 0xfc00) === 0xd800
 
-/** A part of a text, whole characters only. */
+/** A slice of a text that splits no surrogate pair. */
 const part = (text: string, from: number, to: number) =>
   text.slice(inPair(text, from) ? from + 1 : from, inPair(text, to) ? to + 1 : to)
 
@@ -55,12 +55,12 @@ const isAscii = (text: string) => /^[\0-\x7f]*$/.test(text)
 const foldAscii = (text: string) => text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
 
 /**
- * A final sigma is a sigma: what a word ends with may stand inside another. A dotted capital I is the one letter that two
- * would become of.
+ * Folds the case of all letters. A final sigma counts as a sigma, as the end of a word may match inside a longer one.
+ * The dotted capital I is replaced first: it is the only letter that `toLowerCase` turns into two.
  */
 const foldAll = (text: string) => text.replaceAll('İ', 'i').toLowerCase().replaceAll('ς', 'σ')
 
-/** The parts between the `%` that stand for any text; escapes stay as they are. */
+/** Splits a pattern at each unescaped `%`; escapes stay as they are. */
 function splitAtPercent(pattern: string): string[] {
   const pieces = ['']
   for (const [token] of pattern.matchAll(/\\[\s\S]|[\s\S]/gu)) {

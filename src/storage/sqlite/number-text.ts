@@ -1,6 +1,6 @@
 /**
- * A number of a column as JSON writes it, as SQL: all its digits and no more, `5` and not `5.0`, `1e+21` and `1e-7` only
- * where JavaScript writes them so. In plain SQL, so that a person at the database's shell can use the table too.
+ * SQL that formats the number in a column like JSON: all its digits and no more, `5` and not `5.0`, exponents as in
+ * `1e+21` and `1e-7` only where JavaScript uses them. It is plain SQL, so that the table works in a database shell too.
  */
 export function numberTextSql(column: string): string {
   const whole = `CAST(CAST(${column} AS INTEGER) AS TEXT)`
@@ -10,7 +10,7 @@ export function numberTextSql(column: string): string {
   return `CASE WHEN ${column} IS NULL THEN NULL WHEN ${isWhole} THEN ${whole} WHEN ${isPlain} THEN ${plain} ELSE ${anyNumber(column)} END`
 }
 
-/** The general case, as JavaScript defines it: from the digits of the shortest notation, and the place of the point. */
+/** The general case, as JavaScript defines it: from the digits of the shortest notation, and the exponent. */
 function anyNumber(column: string): string {
   const size = `abs(${column})`
   const shortest = `CASE WHEN CAST(printf('%.14e', ${size}) AS REAL) = ${size} THEN printf('%.14e', ${size})

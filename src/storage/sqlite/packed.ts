@@ -1,6 +1,6 @@
 import type { Step, Unit } from '../storage.ts'
 
-/** Units as they are sent to the writer: each text of SQL once, however many steps have it. */
+/** Units as they are sent to the writer: each SQL text once, however many steps use it. */
 export interface Packed {
   texts: string[]
   units: PackedUnit[]

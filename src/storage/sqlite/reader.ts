@@ -4,20 +4,20 @@ import type { Row, SearchResult, Statement } from '../storage.ts'
 import { toFault } from './faults.ts'
 import { endRead, Statements } from './statements.ts'
 
-/** How long a moment lasts. */
+/** How long a snapshot is used. */
 const MOMENT_MS = 2
 
 /**
- * The serving thread's own connection, which only reads. What is read within two milliseconds of one turn of the event
- * loop is of one moment, and takes SQLite's locks once, which is a good part of what a read costs. Whatever this process
- * commits ends the moment (`lookAgain`), so nobody misses their own; what another process commits is seen two
- * milliseconds later at most.
+ * The serving thread's own read-only connection. Reads within two milliseconds of one turn of the event loop share a
+ * snapshot and take SQLite's locks only once, which is a good part of a read's cost. Every commit of this process ends
+ * the snapshot (`lookAgain`), so clients see their own writes. A commit of another process is seen two milliseconds
+ * later at most.
  */
 export class Reader {
   readonly #sqlite: Sqlite
   readonly #statements: Statements
   #since = 0
-  /** a moment has begun, and not ended yet */
+  /** whether a read transaction is open */
   #isLooking = false
   #isHeld = false
   #moment = 0
@@ -29,7 +29,7 @@ export class Reader {
     this.#statements = new Statements(sqlite)
   }
 
-  /** The rows of a select, at once: there is nothing to wait for. */
+  /** Returns the rows of a select synchronously. */
   all({ sql, parameters }: Statement): Row[] {
     try {
       this.#look()
@@ -39,7 +39,7 @@ export class Reader {
     }
   }
 
-  /** Its first row. */
+  /** Returns the first row of a select. */
   first({ sql, parameters }: Statement): Row | undefined {
     try {
       this.#look()
@@ -49,19 +49,19 @@ export class Reader {
     }
   }
 
-  /** The shape of a table, as whoever changed it last has left it, in this process or another. */
+  /** Current shape of a table, also if another process has changed it. */
   shape(table: string): string | undefined {
     this.#lookOrFail()
     return this.#shapes.get(table) as string | undefined
   }
 
-  /** Another number for every moment. */
+  /** Number of the current snapshot; each snapshot has another one. */
   moment(): number {
     this.#lookOrFail()
     return this.#moment
   }
 
-  /** Its rows one by one, which takes twice as long, until they get too large. */
+  /** Returns rows up to a size. It iterates over them, which takes twice as long as `all`. */
   upTo({ sql, parameters }: Statement, bytes: number): SearchResult {
     try {
       this.#look()
@@ -77,11 +77,11 @@ export class Reader {
     try {
       endRead(this.#sqlite)
     } catch {
-      // Called from where nobody could be told: the next read finds the transaction open, and fails if it cannot end it.
+      // The callers cannot handle an error. The next read finds the transaction open, and throws if it cannot end it.
     }
   }
 
-  /** Stays at the moment that it is now, whatever is committed, until it is let go. */
+  /** Keeps the current snapshot, whatever is committed, until `letGo` is called. */
   hold(): void {
     this.#look()
     this.#isHeld = true
@@ -92,7 +92,7 @@ export class Reader {
     this.lookAgain()
   }
 
-  /** Whoever changes a table changes this number. */
+  /** Loads the shapes again if `schema_version` has changed, as it does with every change of tables. */
   #lookAtSchema() {
     const [schema] = this.#statements.of('PRAGMA schema_version').raw().get() as [number]
     if (schema === this.#schema) return

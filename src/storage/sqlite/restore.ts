@@ -23,8 +23,8 @@ import { isDamage } from './faults.ts'
 import { migrateSchema, SCHEMA_VERSION } from './schema.ts'
 
 /**
- * Puts a checked copy in the place of the database. Whenever it is cut short, the database is either the old one or the
- * new one, whole: the copy is finished beside it, and takes its name in one step. Returns where the old one is kept.
+ * Replaces the database with a checked copy. The copy is completed beside the database and renamed in one step, so that
+ * an interruption leaves either the old or the new database intact. Returns the path where the old one is kept.
  */
 export function restoreDatabase(dataDir: string, copy: string): string | undefined {
   if (!existsSync(copy)) throw new DatabaseError(`${copy} does not exist.`)
@@ -33,10 +33,10 @@ export function restoreDatabase(dataDir: string, copy: string): string | undefin
   const draft = `${file}.restoring`
   try {
     makeFolder(dataDir)
-    // Looked at where it will be: SQLite wants to write beside it, and where the backup is nothing may be writable.
+    // The copy is checked in the data folder: SQLite writes files beside it, and the backup's folder may be read-only.
     rmSync(draft, { force: true })
     copyFileSync(copy, draft, constants.COPYFILE_EXCL)
-    // A copy takes over the mode of what it is made from.
+    // copyFileSync copies the mode of the source as well.
     chmodSync(draft, 0o600)
     giveToOwner(draft)
     check(copy, draft)
@@ -77,15 +77,16 @@ function keep(dataDir: string, file: string): string {
 }
 
 /**
- * How far numbers go on where there is no telling which were given: the milliseconds since 1970. Nothing is counted faster
- * than that, and another restore, at another time, goes on elsewhere.
+ * The gap that is left where it is unknown which numbers were used: the milliseconds since 1970. No number grows faster
+ * than one per millisecond, and a restore at another time leaves another gap.
  */
 const gapNow = () => Date.now()
 
 /**
- * Numbers that were given after the copy was made are not given again: whoever comes back with one of them would meet another
- * change, another record, or another version of it. Changes and ids go on after a gap. The versions of records that were
- * changed in what is replaced are raised above all that were given there; where that cannot be told, those of all records.
+ * Numbers that were used after the copy was made are not used again: a client that still knows one would get another
+ * change, another record, or another version of it. Numbers of changes and ids continue after those of the replaced
+ * database, or after a gap if it does not tell them. The versions of records that were changed in the replaced database
+ * are raised above those that it used. If they are unknown, the versions of all records of the table get the gap.
  */
 function goOnAfter(draft: string, file: string): void {
   const copy = new Sqlite(draft)
@@ -112,7 +113,7 @@ function goOnAfter(draft: string, file: string): void {
   }
 }
 
-/** `last` is the last change that both have; undefined where what is replaced tells nothing. */
+/** `last` is the last change that both databases have; undefined if the replaced one does not continue the copy. */
 function raiseVersions(copy: Sqlite.Database, table: string, last: number | undefined, gap: number): void {
   if (last === undefined) {
     copy.exec(`UPDATE "${table}" SET "version" = "version" + ${gap}`)
@@ -121,7 +122,7 @@ function raiseVersions(copy: Sqlite.Database, table: string, last: number | unde
   const model = table.replaceAll('__', '.')
   const now = `(SELECT "version" FROM lost."${table}" AS later WHERE later."id" = "${table}"."id")`
   const noted = `(SELECT max(version) FROM lost.dossier_changes WHERE model = ? AND id = "${table}"."id" AND change > ?)`
-  // What is gone without a trace may have had any version.
+  // A record that the replaced database has neither in the table nor in the journal may have had any version.
   copy
     .prepare(
       `UPDATE "${table}" SET "version" = coalesce(1 + max(coalesce(${now}, ${noted}), coalesce(${noted}, ${now})), "version" + ${gap})
@@ -130,7 +131,7 @@ function raiseVersions(copy: Sqlite.Database, table: string, last: number | unde
     .run(...Array(3).fill([model, last]).flat())
 }
 
-/** The journal's triggers would write each of them down as a change. */
+/** Runs `work` without the table's triggers: the journal would record each raised version as a change. */
 function withoutTriggers(copy: Sqlite.Database, table: string, work: () => void): void {
   const triggers = copy
     .prepare(`SELECT name, sql FROM main.sqlite_schema WHERE type = 'trigger' AND tbl_name = ?`)
@@ -159,7 +160,7 @@ interface LastChange {
   at: string
 }
 
-/** How far the database that is replaced has come, and whether it went on from where the copy was made. */
+/** Last change number of the replaced database. `isLater` is true if it also has the copy's last change. */
 function numbersIn(file: string, own: LastChange | undefined): { last: number; isLater: boolean } {
   const database = new Sqlite(file, { readonly: true })
   const numbers = { last: 0, isLater: false }
@@ -168,7 +169,7 @@ function numbersIn(file: string, own: LastChange | undefined): { last: number; i
     const same = database.prepare('SELECT 1 FROM dossier_changes WHERE change = ? AND at = ?').get(own?.change, own?.at)
     numbers.isLater = same !== undefined
   } catch {
-    // It is damaged, or older than the history.
+    // The database is damaged, or its layout is older than the journal.
   }
   database.close()
   return numbers
@@ -179,7 +180,7 @@ const lastChange = (database: Sqlite.Database) =>
     | LastChange
     | undefined
 
-/** Nobody else has it open, and all that was in the write-ahead log is in the file. A damaged one is kept as it is. */
+/** Throws if another process uses the database, and copies the log into the file. A damaged one stays as it is. */
 function takeAlone(file: string): void {
   let database: Sqlite.Database | undefined
   try {

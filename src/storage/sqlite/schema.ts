@@ -1,12 +1,12 @@
 import type { Database as Sqlite } from 'better-sqlite3'
 
 /**
- * The service's own tables, step by step: a database of any earlier layout is brought up to date by the steps it lacks.
- * A step that has been released never changes; what comes later is a step of its own. Moments are milliseconds since 1970.
- * No model's table starts with `dossier_`.
+ * Migrations of the service's own tables: a database of an earlier layout is migrated by the steps that it lacks. A
+ * released step never changes; later changes are steps of their own. Integer times are milliseconds since 1970. No
+ * model's table starts with `dossier_`.
  */
 const STEPS: readonly string[] = [
-  // A session's id is the hash of the cookie's value: whoever reads the database cannot use it to log in.
+  // A session's id is the hash of the cookie's value, so a leaked database cannot be used to log in.
   `CREATE TABLE IF NOT EXISTS dossier_users (
      username TEXT PRIMARY KEY COLLATE NOCASE, password TEXT NOT NULL, roles TEXT NOT NULL,
      enabled INTEGER NOT NULL DEFAULT 1, createdOn INTEGER NOT NULL, lastLogin INTEGER
@@ -26,24 +26,25 @@ const STEPS: readonly string[] = [
    CREATE TABLE IF NOT EXISTS dossier_migrations (
      id INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, model TEXT NOT NULL, steps TEXT NOT NULL, fileHash TEXT NOT NULL
    );`,
-  // What is thrown away by age is found by age. Which shape a model's table has, for the guard of every write; and who
-  // deletes, for the triggers that change other records because of it.
+  // Indexes for deleting rows by age. `dossier_tables` has the shape of each model's table, which every write checks.
+  // `dossier_actor` has the user of the current unit, for triggers that change other records because of a delete.
   `CREATE INDEX dossier_attempts_at ON dossier_attempts (at);
    CREATE INDEX dossier_sessions_created ON dossier_sessions (createdOn);
    CREATE INDEX dossier_sessions_seen ON dossier_sessions (lastSeen);
    CREATE TABLE dossier_tables (tbl TEXT PRIMARY KEY, shape TEXT NOT NULL) WITHOUT ROWID;
    CREATE TABLE dossier_actor (id INTEGER PRIMARY KEY CHECK (id = 1), username TEXT);
    INSERT INTO dossier_actor VALUES (1, NULL);`,
-  // Tables that are being made anew: whose draft it is and how far it has come, and which records have changed since.
+  // Drafts of tables that are being rebuilt: owner and progress, and the records that were changed meanwhile.
   `CREATE TABLE dossier_drafts (
      tbl TEXT PRIMARY KEY, token TEXT NOT NULL, filled INTEGER NOT NULL, touched INTEGER NOT NULL
    ) WITHOUT ROWID;
    CREATE TABLE dossier_marks (tbl TEXT NOT NULL, id INTEGER NOT NULL);
    CREATE INDEX dossier_marks_id ON dossier_marks (tbl, id);`,
-  // Names of users that were removed: records still name them, and whoever gets the name gets those records.
+  // Names of removed users: records still contain them, so a new user of the same name would own those records.
   `CREATE TABLE dossier_former (username TEXT PRIMARY KEY COLLATE NOCASE) WITHOUT ROWID;`,
-  // Every change of a record, numbered in the order of the commits. What is large comes last: a look at the rest does not
-  // read it. Fields that have another name since, and those that have become secrets; and what somebody does, beside who it is.
+  // The journal: every change of a record, numbered in the order of the commits. Large columns come last, so that
+  // reading the others does not load them. Also renamed fields, fields that have become secrets, and operation and
+  // batch of the current unit.
   `CREATE TABLE dossier_changes (
      change INTEGER PRIMARY KEY AUTOINCREMENT, model TEXT NOT NULL, id INTEGER NOT NULL, version INTEGER NOT NULL,
      operation TEXT NOT NULL, "by" TEXT, at TEXT NOT NULL, createdBy TEXT, batch INTEGER,
@@ -60,8 +61,8 @@ const STEPS: readonly string[] = [
    ) WITHOUT ROWID;
    ALTER TABLE dossier_actor ADD COLUMN operation TEXT;
    ALTER TABLE dossier_actor ADD COLUMN batch INTEGER;`,
-  // What was done under which Idempotency-Key, and the rows that it came to, as of which change of the tables. Tokens for
-  // scripts: like sessions, only their hashes.
+  // `dossier_keys` has the result of each Idempotency-Key; `tables` is the last schema change at that time.
+  // `dossier_tokens` has tokens for scripts; like for sessions, only their hashes are stored.
   `CREATE TABLE dossier_keys (
      username TEXT NOT NULL COLLATE NOCASE, key TEXT NOT NULL, hash TEXT NOT NULL, at INTEGER NOT NULL,
      tables INTEGER NOT NULL, rows TEXT NOT NULL, PRIMARY KEY (username, key)
@@ -74,9 +75,10 @@ const STEPS: readonly string[] = [
    );
    CREATE INDEX dossier_tokens_username ON dossier_tokens (username);
    CREATE INDEX dossier_tokens_expires ON dossier_tokens (expires);`,
-  // Where somebody logged in last, so that a flood of logins from elsewhere does not hold them up. Sessions of a user by
-  // their last use, of which the oldest end when there are too many. Whether a field that was a secret is one no more.
-  // After which changes a backup was restored: versions go on with a gap there. Facts about the database as a whole.
+  // `lastAddress`: where a user last logged in, so that a flood of logins from elsewhere does not hold the user up.
+  // `dossier_sessions_used` finds a user's oldest sessions, which end when there are too many. `isOpen`: whether a
+  // field is no longer a secret. `dossier_restores`: after which changes a backup was restored; versions have a gap
+  // there. `dossier_state`: facts about the database as a whole.
   `ALTER TABLE dossier_users ADD COLUMN lastAddress TEXT;
    DROP INDEX dossier_sessions_username;
    CREATE INDEX dossier_sessions_used ON dossier_sessions (username, lastSeen);
@@ -85,15 +87,15 @@ const STEPS: readonly string[] = [
    CREATE TABLE dossier_state (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;`,
 ]
 
-/** The layout of today. A file of a later one is not touched. */
+/** The current layout. A file of a later layout is refused. */
 export const SCHEMA_VERSION = STEPS.length
 
-/** Brings the tables up to date, in one transaction: of two processes, the second finds nothing left to do. */
+/** Runs the missing steps in one transaction, so that of two processes the second finds nothing left to do. */
 export function migrateSchema(sqlite: Sqlite): void {
   const layout = () => sqlite.pragma('user_version', { simple: true }) as number
   if (layout() === SCHEMA_VERSION) return
   const catchUp = sqlite.transaction(() => {
-    // A file of the first layout may lack tables that came with it later: that step is for all.
+    // The first step always runs: it got more tables after files of the first layout already existed.
     for (const step of [STEPS[0] as string, ...STEPS.slice(Math.max(1, layout()))]) sqlite.exec(step)
     sqlite.pragma(`user_version = ${SCHEMA_VERSION}`)
   })

@@ -5,7 +5,7 @@ import { cancelled, type Row, type SearchResult, StorageFault, staleShape } from
 import { likeMatcher } from './like.ts'
 import { endRead, Statements } from './statements.ts'
 
-/** What a search thread does: one statement at a time, which ends from the inside. */
+/** Runs the statements of a search or row stream thread, one at a time. SQL functions end a statement by throwing. */
 export class Search {
   readonly #sqlite: Sqlite
   readonly #statements: Statements
@@ -31,7 +31,7 @@ export class Search {
     return takeUpTo(this.rows(task), task.bytes)
   }
 
-  /** All of them, of one moment, as they are asked for. */
+  /** Yields all rows, from one snapshot, as the caller asks for them. */
   *rows(task: SearchTask): Generator<Row> {
     this.#task = task
     this.#ends = performance.now() + task.ms
@@ -48,19 +48,19 @@ export class Search {
     }
   }
 
-  /** In the very moment in which is searched. */
+  /** Checks the shapes in the same snapshot that is searched. */
   #checkShapes({ shapes }: SearchTask) {
     const known = this.#statements.of('SELECT shape FROM dossier_tables WHERE tbl = ?').pluck()
     for (const [table, shape] of Object.entries(shapes)) if (known.get(table) !== shape) throw staleShape()
   }
 
-  /** Asked in the middle of a statement: throwing is what ends it. */
+  /** Called in the middle of a statement, which it ends by throwing. */
   #stayAlive() {
     if (Atomics.load(this.#unwanted, 0) === this.#task?.id) throw cancelled()
     if (performance.now() > this.#ends) throw new StorageFault('slow', 'The search took too long.')
   }
 
-  /** The same pattern for row after row. */
+  /** The matcher of a pattern; the last one is kept, as a search has one pattern for all rows. */
   #matcherOf(pattern: string): (text: string) => boolean {
     if (this.#like?.pattern !== pattern)
       this.#like = { pattern, matches: likeMatcher(pattern, () => this.#stayAlive()) }

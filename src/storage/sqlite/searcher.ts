@@ -5,9 +5,9 @@ import { deserializeError, serializeError } from '../thread-errors.ts'
 import { startThread } from '../threads.ts'
 import type { SearchAnswer } from './search-thread.ts'
 
-/** The serving thread's end of a search thread: one search at a time, which can be stopped in the middle. */
+/** The serving thread's side of a search thread, which runs one search at a time and can be stopped in the middle. */
 export class SearchThread implements Searcher {
-  /** the number of the search that is to end; shared with the thread, which is too busy for messages */
+  /** id of the search to stop; shared memory, as the thread receives no messages while it searches */
   readonly #unwanted = new Int32Array(new SharedArrayBuffer(4))
   readonly #thread: Worker
   #last = 0

@@ -4,7 +4,7 @@ import { dataFolder } from '../../data-folder.ts'
 import { giveToOwner } from '../../lib/file-owner.ts'
 import { DatabaseError } from '../storage.ts'
 
-/** The secret that signs cookies: made at first start and kept, so that sessions survive a restart. */
+/** The secret that signs cookies: created on first use and stored, so that sessions survive a restart. */
 export function cookieSecret(dataDir: string): string {
   const file = dataFolder(dataDir).secret
   if (!existsSync(file)) makeSecret(file)
@@ -16,7 +16,7 @@ export function cookieSecret(dataDir: string): string {
 
 export const storeSecret = (dataDir: string, secret: string) => makeSecret(dataFolder(dataDir).secret, secret)
 
-/** Written aside and linked into place: of two processes that start at once one wins, and neither reads half a secret. */
+/** Writes another file and links it: if two processes start at once, one wins, and neither reads half a secret. */
 function makeSecret(file: string, secret = randomBytes(32).toString('base64url')): void {
   const draft = `${file}.${randomUUID()}`
   try {

@@ -1,12 +1,12 @@
 import type { Statement as Prepared, Database as Sqlite } from 'better-sqlite3'
 import type { Row, Statement } from '../storage.ts'
 
-/** Characters of SQL whose statements are kept. A statement takes up to a hundred bytes for each, and some are long. */
+/** Characters of SQL whose statements are cached. Each character costs up to a hundred bytes, and some SQL is long. */
 const MAX_LENGTH = 500_000
 
 /**
- * Ends a read transaction. SQLite itself has ended it after an I/O error. After it met a damaged page, the commit ends it and
- * reports the same error once more, although nothing was written: whoever read has been told already.
+ * Ends a read transaction. After an I/O error, SQLite has already ended it. After a damaged page, COMMIT ends it but
+ * throws the same error again, although nothing was written; that is ignored, as the read has already thrown it.
  */
 export function endRead(sqlite: Pick<Sqlite, 'inTransaction' | 'exec'>): void {
   if (!sqlite.inTransaction) return
@@ -17,7 +17,7 @@ export function endRead(sqlite: Pick<Sqlite, 'inTransaction' | 'exec'>): void {
   }
 }
 
-/** One SQLite connection, its statements prepared once per SQL text; when there are too many, it starts over. */
+/** Cache of a connection's prepared statements by SQL text. It is cleared when it gets too large. */
 export class Statements {
   readonly #sqlite: Sqlite
   readonly #known = new Map<string, Prepared>()
@@ -40,7 +40,7 @@ export class Statements {
     return statement
   }
 
-  /** The rows that a statement returns; none of one that only changes something. */
+  /** Executes a statement and returns its rows; none if the statement returns no data. */
   run({ sql, parameters }: Statement): Row[] {
     const statement = this.of(sql)
     if (statement.reader) return statement.all(parameters) as Row[]

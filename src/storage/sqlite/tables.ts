@@ -14,7 +14,6 @@ import {
 import { decimalKeySql } from './decimal.ts'
 import { numberTextSql } from './number-text.ts'
 
-/** How SQLite makes tables. */
 export const TABLES: TableDialect = {
   rebuild: {
     strategy: 'shadow-copy',
@@ -31,9 +30,9 @@ export const TABLES: TableDialect = {
   isShared: false,
   maxNameBytes: Number.POSITIVE_INFINITY,
   maxColumns: 2000,
-  // AUTOINCREMENT: an id is never used again, even after a delete and a restart.
+  // AUTOINCREMENT: an id is never reused, even after a delete and a restart.
   systemColumns: ['"id" INTEGER PRIMARY KEY AUTOINCREMENT', '"version" INTEGER NOT NULL DEFAULT 0'],
-  // SQLite only derives an affinity from it: the house's words say what a column means, also to a person at the shell.
+  // SQLite accepts any type name and derives only an affinity from it. The name tells a shell user what a column means.
   columnType: (word) => word,
   createTypes: () => [],
   generated: (expression) => `GENERATED ALWAYS AS (${expression}) VIRTUAL`,
@@ -48,7 +47,7 @@ export const TABLES: TableDialect = {
     return column
   },
 
-  /** A shell may have put anything there. */
+  /** SQLite does not enforce column types, so a shell user may have stored any value. */
   asJson(column, type) {
     if (type === 'boolean') return `iif(${column} IS NULL, 'null', iif(${column}, 'true', 'false'))`
     const plain = `json_quote(iif(typeof(${column}) = 'blob', hex(${column}), ${column}))`
@@ -77,14 +76,14 @@ export const TABLES: TableDialect = {
       : `UPDATE dossier_counts SET live = live - 1 WHERE tbl = '${table}' AND block = ${block}`,
   refuseIf: (condition) => `SELECT RAISE(ABORT, '${DANGLING}') WHERE ${condition}`,
   dropTable: (table) => `DROP TABLE "${table}"`,
-  // Who changes tables is alone.
+  // A change of tables is the only write transaction anyway.
   lockTable: () => [],
   lastNumber: (table) => `SELECT coalesce(max(seq), 0) AS last FROM sqlite_sequence WHERE name = '${table}'`,
   setLastNumber: (table, _column, number) => [
     `DELETE FROM sqlite_sequence WHERE name = '${table}'`,
     `INSERT INTO sqlite_sequence (name, seq) VALUES ('${table}', ${number})`,
   ],
-  // Readers look again when the schema's number changes, which this does also where no table was touched.
+  // Readers load the shapes again when `schema_version` changes, which creating and dropping a table always does.
   notifyShapes: ['CREATE TABLE dossier_shapes_changed (x)', 'DROP TABLE dossier_shapes_changed'],
 
   readTable,

@@ -6,29 +6,30 @@ import { pack } from './packed.ts'
 import type { UnitOutcome } from './writer.ts'
 import type { WriterAnswer, WriterRequest } from './writer-thread.ts'
 
-/** Told of every group: how many units shared the commit, how long it took, and at times how large the log is. */
+/** Called after every group with the number of units, the duration of the commit, and sometimes the size of the log. */
 export type OnGroup = (units: number, milliseconds: number, logBytes: number | undefined) => void
 
-/** Steps that go into one group; of a unit that has more, all. What they return may be large, and all wait for it. */
+/** Steps per group, about: a unit is never split. Their rows may be large, and the whole group waits for them. */
 const MAX_GROUP = 128
-/** Characters of what goes into one group, about: the writer takes some twenty milliseconds for a million. */
+/** Characters per group, about: the writer takes some twenty milliseconds for a million. */
 const MAX_GROUP_CHARACTERS = 1_000_000
-/** A unit that is larger than this has a group of its own; groups of small ones and large ones take turns. */
+/** A unit with more characters gets a group of its own; groups of small units and large units take turns. */
 const LARGE = 65_536
 
-/** Returns whether more answers to the same question will come. */
+/** Handles an answer, and returns whether the same request has more of them. */
 type OnAnswer = (answer: WriterAnswer) => boolean
 
 /**
- * The serving thread's end of the writer thread. Units gather while the writer is busy with the group before, so that
- * groups grow as the disk gets slower; nobody here ever waits for the disk.
+ * The serving thread's side of the writer thread. Units gather while the writer executes the previous group, so groups
+ * grow as the disk gets slower. The serving thread never waits for the disk.
  */
 export class WriteQueue {
   readonly #thread: Worker
   readonly #onGroup: OnGroup
   readonly #room: PendingUnits
-  /** what the writer is at, told of each answer, and whether more will come; jobs have their turn between groups */
+  /** handler for the answers to the request in progress; undefined while the writer is idle */
   #underWay: OnAnswer | undefined
+  /** jobs that run between two groups */
   readonly #jobs: (() => void)[] = []
   #idle: (() => void) | undefined
   #isDead = false
@@ -44,7 +45,7 @@ export class WriteQueue {
       this.#underWay = undefined
       this.#next()
     })
-    // Nothing can be written any more: all are told, and whoever watches the process starts another one.
+    // Nothing can be written any more. All units are rejected; the error ends the process, which a supervisor restarts.
     thread.on('error', (error) => {
       this.#isDead = true
       const trouble = serializeError(new StorageFault('busy', 'The writer has died.'))
@@ -58,17 +59,17 @@ export class WriteQueue {
     return this.#room.add(unit)
   }
 
-  /** `beforeCommit` is called when all has been done, and nobody else can change anything any more. */
+  /** Runs a job. `beforeCommit` is called when the job is done; no other write can happen before the commit. */
   change<Input, Result>(job: Job<Input, Result>, input: Input, beforeCommit: () => void): Promise<Result> {
     return this.#between({ job, input }, beforeCommit)
   }
 
-  /** Starts the log over, if nobody looks at what is in it. */
+  /** Truncates the write-ahead log; resolves with false if a reader still needs it. */
   emptyLog(): Promise<boolean> {
     return this.#between({ emptyLog: true })
   }
 
-  /** Something that has its turn between two groups. */
+  /** Sends a request between two groups. */
   #between<Result>(question: WriterRequest, beforeCommit?: () => void): Promise<Result> {
     return new Promise((resolve, reject) => {
       this.#jobs.push(() =>
@@ -87,7 +88,7 @@ export class WriteQueue {
     })
   }
 
-  /** Resolves when all is written and answered. */
+  /** Resolves when all units are written and answered. */
   async drained(): Promise<void> {
     if (this.#underWay || this.#room.size > 0)
       await new Promise<void>((resolve) => {

@@ -7,7 +7,7 @@ import { explainOpening, toFault } from './faults.ts'
 import { type Packed, unpack } from './packed.ts'
 import { type GroupOutcome, type UnitOutcome, Writer } from './writer.ts'
 
-/** What the writer thread is asked, and what it answers, in order. */
+/** Requests to the writer thread and its answers. Requests are answered in order. */
 export type WriterRequest =
   | { group: Packed }
   | { job: JobModule; input: unknown }
@@ -15,15 +15,15 @@ export type WriterRequest =
   | { close: true }
 export type WriterAnswer =
   | { ready: true }
-  /** a group: first this, then the outcomes in portions */
+  /** first answer to a group; the outcomes follow in portions */
   | { committed: Omit<GroupOutcome, 'outcomes'> }
   | { outcomes: UnitOutcome[] }
-  /** a job has done its work, and waits to be told to commit */
+  /** a job has finished, and waits for the message 'commit' */
   | { isAboutToCommit: true }
   | { result: unknown }
   | { trouble: SerializedError }
 
-/** Characters of a portion: the serving thread has to read it in one go. */
+/** Characters of a portion, about: parsing a portion blocks the serving thread. */
 const PORTION = 500_000
 
 const port = parentPort as MessagePort
@@ -74,7 +74,7 @@ async function answerTo(writer: Writer, question: WriterRequest): Promise<void> 
 
 try {
   const writer = open(workerData.file)
-  // One after the other: a job is in the middle of its transaction while it waits for something.
+  // Requests run one after the other: a job that awaits something is in the middle of its transaction.
   let last = Promise.resolve()
   port.on('message', (text: string) => {
     if (text === 'commit') return commit()

@@ -7,38 +7,38 @@ import { type SerializedError, serializeError } from '../thread-errors.ts'
 import { toFault } from './faults.ts'
 import { Statements } from './statements.ts'
 
-/** What became of a unit: the rows of each step, or why it was not carried out. */
+/** Outcome of a unit: the rows of each step, or the error. */
 export type UnitOutcome = { rows: Row[][] } | { trouble: SerializedError }
 
 export interface GroupOutcome {
   outcomes: UnitOutcome[]
-  /** how long the commit took */
+  /** duration of the commit */
   commitMs: number
-  /** how large the log is by now, every so often */
+  /** size of the write-ahead log; present in every `LOOK_EVERY`th group */
   logBytes?: number
 }
 
-/** How long another process's lock is waited for: better-sqlite3's own number. */
+/** How long to wait for another process's lock: the default of better-sqlite3. */
 const BUSY_MS = 5000
-/** How often it is looked how large the log is, in groups. */
+/** Number of groups after which the size of the log is read. */
 const LOOK_EVERY = 50
 
 type Acting = { [key in 'by' | 'as' | 'batch']?: Unit[key] | undefined }
 
-/** A batch has the number of its first change. */
+/** Sets the actor for the triggers. A batch has the number of its first change. */
 const ACT = `
   UPDATE dossier_actor SET username = ?, operation = ?,
     batch = iif(?, (SELECT coalesce(max(change), 0) + 1 FROM dossier_changes), NULL)`
 
 const HAS_SHAPE = 'SELECT 1 FROM dossier_tables WHERE tbl = ? AND shape = ?'
 
-/** What the writer thread does: it owns the one connection that writes. */
+/** Executes units and jobs on the writer thread, which owns the only connection that writes. */
 export class Writer {
   readonly #sqlite: Sqlite
   readonly #statements: Statements
   readonly #logSize: () => number
   #groups = 0
-  /** for whom and as what the transaction acts by now */
+  /** the actor that `dossier_actor` has in the current transaction */
   #acting: Acting = {}
 
   constructor(sqlite: Sqlite, logSize: () => number) {
@@ -47,7 +47,7 @@ export class Writer {
     this.#statements = new Statements(sqlite)
   }
 
-  /** Units that arrived together share one transaction and one fsync; one that fails takes no neighbour down. */
+  /** Units that arrived together share one transaction and one fsync; a unit that fails does not affect the others. */
   group(units: Unit[]): GroupOutcome {
     try {
       return this.#together(units)
@@ -55,21 +55,21 @@ export class Writer {
       const trouble = serializeError(toFault(error))
       const isAlone = units.length === 1 || (trouble.kind === 'fault' && trouble.fault === 'busy')
       if (isAlone) return { outcomes: units.map(() => ({ trouble })), commitMs: 0 }
-      // A full disk ends the whole transaction: it may have been one unit that was too large.
+      // A full disk ends the whole transaction. One large unit may be the cause, so each unit is tried alone.
       return { outcomes: units.flatMap((unit) => this.group([unit]).outcomes), commitMs: 0 }
     }
   }
 
-  /** A job on the tables, in one transaction. Foreign keys are off: dropping a table would else delete what refers to it. */
+  /** Runs a job in one transaction. Foreign keys are off, as dropping a table would delete rows that refer to it. */
   async change(
     run: (db: Database, input: unknown) => Promise<unknown>,
     input: unknown,
     beforeCommit: () => Promise<void>,
   ): Promise<unknown> {
-    // Only when it is needed: it is large.
+    // Imported only when needed, because Kysely is large.
     const { createDatabase } = await import('./kysely.ts')
     const db = createDatabase((query) => this.#statements.run(query))
-    // Inside a transaction SQLite ignores this.
+    // This must precede BEGIN: SQLite ignores it inside a transaction.
     this.#sqlite.pragma('foreign_keys = off')
     try {
       this.#statements.of('begin immediate').run()
@@ -83,9 +83,9 @@ export class Writer {
     }
   }
 
-  /** Brings what is in the log into the file, and starts the log over; returns whether that was possible. */
+  /** Copies the log into the file and truncates it; returns false if a reader still needs the log. */
   emptyLog(): boolean {
-    // Somebody who looks at an earlier moment for long, as a backup does, is not waited for: everybody's writes would wait.
+    // Do not wait for a reader with a long-lived snapshot, such as a backup: all writes would wait as well.
     this.#sqlite.pragma('busy_timeout = 50')
     try {
       return this.#truncate()
@@ -108,9 +108,9 @@ export class Writer {
       this.#statements.of('begin immediate').run()
       this.#acting = {}
       const outcomes = units.map((unit) => this.#outcomeOf(unit))
-      // What somebody does at a shell afterwards is nobody's.
+      // Clears the actor: later changes from a database shell must not be recorded as this user's.
       this.#act({})
-      // Before the commit: what fails afterwards would be told of units that are written.
+      // Read before the commit: an error after it would be reported for units that are already written.
       const log = ++this.#groups % LOOK_EVERY === 0 ? { logBytes: this.#logSize() } : {}
       const start = performance.now()
       this.#statements.of('commit').run()
@@ -120,7 +120,7 @@ export class Writer {
     }
   }
 
-  /** SQLite itself rolls back on a full disk or an I/O error. */
+  /** Rolls back unless SQLite has done so itself, as on a full disk or an I/O error. */
   #rollBack() {
     if (this.#sqlite.inTransaction) this.#statements.of('rollback').run()
   }
@@ -136,9 +136,9 @@ export class Writer {
 
   #carryOut({ shapes, steps, by, as, batch, maxBytes, silent }: Unit): Row[][] {
     for (const table in shapes) this.#requireShape(table, shapes[table] as string)
-    // Not among the steps: it has to stay when they are undone.
+    // Outside the savepoint: `#acting` assumes that it stays when the steps are rolled back.
     this.#act({ by, as, batch })
-    // A single statement that fails undoes itself; but not if it is refused afterwards, for what it has returned.
+    // SQLite undoes a single statement that fails. A savepoint is still needed if its returned rows may be refused.
     const undoesItself = steps.length === 1 && maxBytes === undefined && !steps[0]?.must
     if (undoesItself) return this.#results(steps, { maxBytes, silent })
     this.#statements.of('savepoint unit').run()
@@ -158,21 +158,21 @@ export class Writer {
     return silent ? [] : results
   }
 
-  /** Nothing is written through an old model. */
+  /** Throws if a table has another shape: nothing must be written by statements of an old model. */
   #requireShape(table: string, shape: string) {
     if (this.#statements.run({ sql: HAS_SHAPE, parameters: [table, shape] }).length === 0) throw staleShape()
   }
 
-  /** Tells the triggers. People who write together often are one and the same. */
+  /** Sets the actor for the triggers, unless it is already set: units of one group often have the same user. */
   #act({ by, as, batch }: Acting) {
     const { by: who, as: what, batch: together } = this.#acting
-    // Two batches of the same person are two.
+    // Every batch needs its own number, also if the user is the same.
     if (who === by && what === as && !together && !batch) return
     this.#statements.run({ sql: ACT, parameters: [by ?? null, as ?? null, batch ? 1 : 0] })
     this.#acting = { by, as, batch }
   }
 
-  /** A fault tells which step it was. */
+  /** Executes a step, and adds its index to a fault. */
   #step(statement: Statement, index: number): Row[] {
     try {
       return this.#statements.run(statement)
