@@ -92,12 +92,12 @@ export function createFeed(storage: Storage, models: Models) {
     const settled = await storage.settled()
     const last = await storage.readOne({ sql: LOOKED_AT, parameters: [since, settled, MAX_LOOKED_AT] })
     const upTo = Math.max(since, Math.min((last?.last as number | null) ?? since, until))
-    const { rows, isCut } = await storage.readUpTo(
+    const { rows, isTruncated } = await storage.readUpTo(
       sql`SELECT ${sql.raw(COLUMNS)} FROM dossier_changes WHERE ${is`"change" > ${since} AND "change" <= ${upTo}`}
         AND ${any(conditions)} ORDER BY "change" LIMIT ${limit}`.compile(storage.db),
       PAGE_BYTES,
     )
-    const isFull = isCut || rows.length === limit
+    const isFull = isTruncated || rows.length === limit
     return { changes: await changesIn(rows), next: isFull ? ((rows.at(-1)?.change as number) ?? since) : upTo }
   }
 

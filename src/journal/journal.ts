@@ -43,8 +43,8 @@ export function createJournal(storage: Storage, model: Model) {
   /** Changes of a record, newest first, before the change `before`. A page ends early if it exceeds PAGE_BYTES. */
   async function page(id: number, limit: number, before = Number.MAX_SAFE_INTEGER): Promise<EntryPage> {
     const sql = `SELECT ${ENTRY_COLUMNS} ${FROM_RECORD_CHANGES} AND change < ? ORDER BY change DESC LIMIT ?`
-    const { rows, isCut } = await read(sql, [model.name, id, before, limit + 1])
-    return { entries: await entries(rows.slice(0, limit)), hasMore: isCut || rows.length > limit }
+    const { rows, isTruncated } = await read(sql, [model.name, id, before, limit + 1])
+    return { entries: await entries(rows.slice(0, limit)), hasMore: isTruncated || rows.length > limit }
   }
 
   async function total(id: number, waiting: LookupOptions): Promise<number> {

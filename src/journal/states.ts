@@ -71,9 +71,9 @@ export function createStateReader(storage: Storage, model: string, entries: (row
     let last = from
     let isAll = false
     while (!isAll) {
-      const { rows, isCut } = await storage.readUpTo({ sql, parameters: [model, id, last, until] }, PAGE_BYTES)
+      const { rows, isTruncated } = await storage.readUpTo({ sql, parameters: [model, id, last, until] }, PAGE_BYTES)
       yield* await entries(rows)
-      isAll = !isCut && rows.length < AT_A_TIME
+      isAll = !isTruncated && rows.length < AT_A_TIME
       last = Number(rows.at(-1)?.change) - 1
       // Yields to other requests.
       await new Promise(setImmediate)

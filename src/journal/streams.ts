@@ -199,8 +199,8 @@ export class Streams {
     const { changes, next, isFull } = await feed.all(this.#told, PAGE_SIZE, until)
     if (next === this.#told) return
     const told = await feed.render(changes)
-    const isCut = told.length < changes.length
-    const last = isCut ? (told.at(-1) as RenderedChange).change : next
+    const isTruncated = told.length < changes.length
+    const last = isTruncated ? (told.at(-1) as RenderedChange).change : next
     const tell = createBroadcast(feed, told)
     const yielder = new Yielder(IN_ONE_GO_MS)
     for (const stream of this.#streams) {
@@ -214,7 +214,7 @@ export class Streams {
       if (yielder.isDue) await yielder.yield()
     }
     this.#told = last
-    if (isCut || isFull || this.#former) this.#isWoken = true
+    if (isTruncated || isFull || this.#former) this.#isWoken = true
   }
 
   /** The feed for the next changes: the previous one for changes committed before the models were replaced. */

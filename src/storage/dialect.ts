@@ -54,13 +54,13 @@ export interface TableDialect {
   columnType(word: string): string
   /** Statements that create the column types for some type names, if they do not exist yet. */
   createTypes(words: string[]): string[]
-  generated(expression: string): string
+  generatedClause(expression: string): string
   /** Statements that store the definition of a computed column, if the engine itself does not keep the text. */
-  comment(table: string, column: string, definition: string): string[]
+  storeDefinition(table: string, column: string, definition: string): string[]
   /** REFERENCES clause of a column definition; empty if references are added later. */
-  refersTo(table: string, onDelete: string): string
+  referencesClause(table: string, onDelete: string): string
   /** An expression as a key of an index. */
-  indexed(key: string): string
+  indexKey(key: string): string
   /** Expression for a text that sorts like the decimal number in a column; see `decimal.ts`. */
   decimalKey(column: string): string
   /** A column as text, for computed columns that contain it. */
@@ -79,7 +79,7 @@ export interface TableDialect {
   /** Prefix of the statement with which a trigger writes a journal entry. */
   readonly beforeJournal: string
   /** Statement of a trigger that adds 1 or -1 to the record count of a block. */
-  count(table: string, block: string, by: 1 | -1): string
+  countStatement(table: string, block: string, by: 1 | -1): string
   /** Statement of a trigger that raises a `dangling` fault if a condition holds. */
   refuseIf(condition: string): string
   /** Whether several nodes may share the database, which then also stores the models to serve. */

@@ -28,7 +28,7 @@ interface TimedUnit extends PendingUnit {
 export interface PendingOptions {
   /** kind of a unit; each kind has its own queue */
   unitKind?(unit: Unit, size: number): string
-  patienceMs?: number | undefined
+  waitTimeoutMs?: number | undefined
 }
 
 /** Units that wait to be written. Users take turns, so a user with many units does not delay one with few. */
@@ -37,27 +37,27 @@ export class PendingUnits {
   readonly #unitKind: (unit: Unit, size: number) => string
   readonly #patienceMs: number
   readonly #queues = new Map<string, FairQueue<TimedUnit>>()
-  readonly #guests = new Set<TimedUnit>()
+  readonly #units = new Set<TimedUnit>()
   #characters = 0
   /** what waits of each user */
   readonly #users = new Map<string, { units: number; characters: number }>()
   #closed: { error: unknown } | undefined
   #isScheduled = false
-  #impatience: NodeJS.Timeout | undefined
+  #timer: NodeJS.Timeout | undefined
 
   /** `onArrival` is called after units were added. */
-  constructor(onArrival: () => void, { unitKind = () => '', patienceMs = PATIENCE_MS }: PendingOptions = {}) {
+  constructor(onArrival: () => void, { unitKind = () => '', waitTimeoutMs = PATIENCE_MS }: PendingOptions = {}) {
     this.#onArrival = onArrival
     this.#unitKind = unitKind
-    this.#patienceMs = patienceMs
+    this.#patienceMs = waitTimeoutMs
   }
 
   get size(): number {
-    return this.#guests.size
+    return this.#units.size
   }
 
   /** Number of waiting units of a kind. */
-  sizeOf(kind: string): number {
+  countOfKind(kind: string): number {
     return this.#queues.get(kind)?.size ?? 0
   }
 
@@ -68,8 +68,8 @@ export class PendingUnits {
     const { units, characters } = this.#users.get(queueKey(unit)) ?? { units: 0, characters: 0 }
     if (size > MAX_UNIT_CHARACTERS) return Promise.reject(new StorageFault('large', 'This is too large to be written.'))
     // If no other unit waits, a unit may exceed MAX_CHARACTERS.
-    const isTooMuch = this.#guests.size >= MAX_UNITS || this.#characters + size > MAX_CHARACTERS
-    if (this.#guests.size > 0 && isTooMuch)
+    const isTooMuch = this.#units.size >= MAX_UNITS || this.#characters + size > MAX_CHARACTERS
+    if (this.#units.size > 0 && isTooMuch)
       return Promise.reject(new StorageFault('busy', 'Too much is waiting to be written.'))
     // Units without `by` are written by the service itself: they have no limit per user.
     const isTooMuchOfOne = units >= MAX_USER_UNITS || characters + size > MAX_USER_CHARACTERS
@@ -79,7 +79,7 @@ export class PendingUnits {
       const guest: TimedUnit = { unit, size, since: performance.now(), resolve, reject }
       this.#count(guest, 1)
       this.#queueOf(guest).add(queueKey(unit), guest)
-      this.#impatience ??= setTimeout(() => this.#losePatience(), this.#patienceMs).unref()
+      this.#timer ??= setTimeout(() => this.#rejectLate(), this.#patienceMs).unref()
       this.#schedule()
     })
   }
@@ -94,9 +94,9 @@ export class PendingUnits {
   /** Rejects all waiting units, and all that are added later, with `error`. */
   close(error: unknown): void {
     this.#closed = { error }
-    clearTimeout(this.#impatience)
-    for (const { reject } of this.#guests) reject(error)
-    this.#guests.clear()
+    clearTimeout(this.#timer)
+    for (const { reject } of this.#units) reject(error)
+    this.#units.clear()
     this.#users.clear()
   }
 
@@ -123,22 +123,22 @@ export class PendingUnits {
     const line = queueKey(unit)
     const { units, characters } = this.#users.get(line) ?? { units: 0, characters: 0 }
     this.#characters += by * size
-    if (by === 1) this.#guests.add(guest)
-    else this.#guests.delete(guest)
+    if (by === 1) this.#units.add(guest)
+    else this.#units.delete(guest)
     if (units + by === 0) this.#users.delete(line)
     else this.#users.set(line, { units: units + by, characters: characters + by * size })
   }
 
-  #losePatience() {
-    this.#impatience = undefined
+  #rejectLate() {
+    this.#timer = undefined
     const late = performance.now() - this.#patienceMs
-    for (const guest of this.#guests) {
+    for (const guest of this.#units) {
       if (guest.since > late) break
       this.#count(guest, -1)
       this.#queueOf(guest).remove(queueKey(guest.unit), guest)
       guest.reject(new StorageFault('busy', 'The database has been busy for too long.'))
     }
-    if (this.#guests.size > 0) this.#impatience = setTimeout(() => this.#losePatience(), this.#patienceMs / 10).unref()
+    if (this.#units.size > 0) this.#timer = setTimeout(() => this.#rejectLate(), this.#patienceMs / 10).unref()
   }
 }
 

@@ -17,7 +17,7 @@ export async function streamRows(
 ) {
   lowerPriority()
   const port = parentPort as MessagePort
-  const { text: place, input, unwanted, task } = workerData as RowStreamTask
+  const { text: place, input, cancelledId, task } = workerData as RowStreamTask
   let left = AHEAD
   // An 'end' message counts like 'taken', so that a waiting `tell` resumes; the next row then throws `cancelled`.
   port.on('message', () => {
@@ -32,7 +32,7 @@ export async function streamRows(
   const tellAll = async () => {
     const { [place.name]: makeText } = await import(place.module)
     const { head, format } = makeText(input)
-    if (Atomics.load(unwanted, 0) === task.id) throw cancelled()
+    if (Atomics.load(cancelledId, 0) === task.id) throw cancelled()
     let text = head
     let rows = 0
     for await (const row of rowsOf()) {
@@ -47,7 +47,7 @@ export async function streamRows(
   }
   try {
     await tellAll()
-    port.postMessage({ isOver: true } satisfies RowStreamAnswer)
+    port.postMessage({ isDone: true } satisfies RowStreamAnswer)
   } catch (error) {
     port.postMessage({ trouble: serializeError(faultOf(error)) } satisfies RowStreamAnswer)
   }

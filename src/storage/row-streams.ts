@@ -5,12 +5,12 @@ import { type Chunk, cancelled, type JobModule, type SearchOptions, type Stateme
 import { deserializeError, type SerializedError, serializeError } from './thread-errors.ts'
 
 /** Message of a stream's thread: a chunk, the end, or an error. */
-export type RowStreamAnswer = { bytes: Uint8Array; rows: number } | { isOver: true } | { trouble: SerializedError }
+export type RowStreamAnswer = { bytes: Uint8Array; rows: number } | { isDone: true } | { trouble: SerializedError }
 
 /** Worker data of a stream's thread. */
 export interface RowStreamTask {
   /** the thread stops when this holds the id of its task */
-  unwanted: Int32Array
+  cancelledId: Int32Array
   task: SearchTask
   text: JobModule
   input: unknown
@@ -71,8 +71,8 @@ export class RowStreams {
     for (const { end, readerMs, handedAt = now } of this.#all) if (readerMs + now - handedAt > ms) void end()
   }
 
-  async *stream(statement: Statement, text: JobModule, input: unknown, seeker: SearchOptions): AsyncGenerator<Chunk> {
-    const { username, seconds, bytes, shapes, signal } = seeker
+  async *stream(statement: Statement, text: JobModule, input: unknown, options: SearchOptions): AsyncGenerator<Chunk> {
+    const { username, seconds, bytes, shapes, signal } = options
     // A signal that is already aborted fires no event.
     if (signal?.aborted) throw cancelled()
     const own = [...this.#all].filter((walk) => walk.username === username).length
@@ -87,10 +87,10 @@ export class RowStreams {
       })
     const { sql, parameters } = statement
     const task: SearchTask = { id: 1, sql, parameters, ms: seconds * 1000, bytes, shapes }
-    const unwanted = new Int32Array(new SharedArrayBuffer(4))
+    const cancelledId = new Int32Array(new SharedArrayBuffer(4))
     let thread: Worker
     try {
-      thread = this.#start({ unwanted, task, text, input })
+      thread = this.#start({ cancelledId, task, text, input })
     } catch (error) {
       // The system may refuse another thread.
       this.#all.delete(walk)
@@ -102,7 +102,7 @@ export class RowStreams {
     const end = () => {
       if (isEnding) return exit
       isEnding = true
-      Atomics.store(unwanted, 0, task.id)
+      Atomics.store(cancelledId, 0, task.id)
       thread.postMessage('end')
       clearTimeout(deadline)
       deadline = globalThis.setTimeout(() => void thread.terminate(), this.#graceMs).unref()
@@ -166,7 +166,7 @@ async function* chunksFrom(thread: Worker): AsyncGenerator<Chunk> {
       await isTold.promise
       isTold = Promise.withResolvers()
     } else if ('trouble' in answer) throw deserializeError(answer.trouble)
-    else if ('isOver' in answer) return
+    else if ('isDone' in answer) return
     else yield answer
   }
 }

@@ -3,7 +3,7 @@ import { cancelled, type SearchOptions, type SearchResult, type Statement, Stora
 
 /** One search, as it is sent to a thread. */
 export interface SearchTask extends Statement {
-  /** from 1 upwards; to cancel the task, this number is written into the `unwanted` array that the thread checks */
+  /** from 1 upwards; to cancel the task, this number is written into the `cancelledId` array that the thread checks */
   id: number
   ms: number
   bytes: number
@@ -12,7 +12,7 @@ export interface SearchTask extends Statement {
 
 /** Runs one search at a time, and can be stopped in the middle. */
 export interface Searcher {
-  run(statement: Statement, ms: number, seeker: SearchOptions): Promise<SearchResult>
+  run(statement: Statement, ms: number, options: SearchOptions): Promise<SearchResult>
   stop(): void
   close(): Promise<void>
 }
@@ -25,7 +25,7 @@ const QUICK_MS = 50
 /** Time in which all running quick searches end: `QUICK_MS` with a margin. */
 const QUICK_PAUSE_MS = 100
 /** Maximum number of waiting searches, per user and in total. */
-const MAX_PER_PERSON = 100
+const MAX_PER_USER = 100
 const MAX_WAITING = 1000
 
 /** Searches off the serving thread. Most are quick, and wait behind a slow one for `QUICK_MS` at most. */
@@ -38,14 +38,14 @@ export class Searches {
     this.#slow = new Lane(start, slow)
   }
 
-  async search(statement: Statement, seeker: SearchOptions): Promise<SearchResult> {
-    const ms = seeker.seconds * 1000
+  async search(statement: Statement, options: SearchOptions): Promise<SearchResult> {
+    const ms = options.seconds * 1000
     try {
-      return await this.#quick.search(statement, seeker, Math.min(ms, QUICK_MS))
+      return await this.#quick.search(statement, options, Math.min(ms, QUICK_MS))
     } catch (error) {
       const isSlow = error instanceof StorageFault && error.kind === 'slow'
       if (!isSlow || ms <= QUICK_MS) throw error
-      return this.#slow.search(statement, seeker, ms)
+      return this.#slow.search(statement, options, ms)
     }
   }
 
@@ -72,7 +72,7 @@ export class Searches {
 
 interface Waiting {
   statement: Statement
-  seeker: SearchOptions
+  options: SearchOptions
   ms: number
   resolve(found: SearchResult): void
   reject(error: Error): void
@@ -95,14 +95,14 @@ class Lane {
     this.#most = most
   }
 
-  search(statement: Statement, seeker: SearchOptions, ms: number): Promise<SearchResult> {
-    const { username, signal } = seeker
+  search(statement: Statement, options: SearchOptions, ms: number): Promise<SearchResult> {
+    const { username, signal } = options
     // A signal that is already aborted fires no event.
     if (signal?.aborted) return Promise.reject(cancelled())
-    if (this.#waiting.queueLength(username) >= MAX_PER_PERSON || this.#waiting.size >= MAX_WAITING)
+    if (this.#waiting.queueLength(username) >= MAX_PER_USER || this.#waiting.size >= MAX_WAITING)
       return Promise.reject(new StorageFault('busy', 'Too many searches are waiting.'))
     return new Promise((resolve, reject) => {
-      const one: Waiting = { statement, seeker, ms, resolve, reject }
+      const one: Waiting = { statement, options, ms, resolve, reject }
       signal?.addEventListener('abort', () => {
         if (this.#waiting.remove(username, one)) reject(cancelled())
       })
@@ -163,13 +163,13 @@ class Lane {
     return searcher
   }
 
-  async #run(searcher: Searcher, { statement, seeker, ms, resolve, reject }: Waiting) {
-    const { username, signal } = seeker
+  async #run(searcher: Searcher, { statement, options, ms, resolve, reject }: Waiting) {
+    const { username, signal } = options
     this.#running.add(username)
     const stop = () => searcher.stop()
     signal?.addEventListener('abort', stop)
     try {
-      resolve(await searcher.run(statement, ms, seeker))
+      resolve(await searcher.run(statement, ms, options))
     } catch (error) {
       reject(error as Error)
     }

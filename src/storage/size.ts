@@ -19,10 +19,10 @@ export function takeUpTo(rows: Iterable<Row>, bytes: number): SearchResult {
   let left = bytes
   for (const row of rows) {
     left -= rowBytes(row)
-    if (left < 0 && taken.length > 0) return { rows: taken, isCut: true }
+    if (left < 0 && taken.length > 0) return { rows: taken, isTruncated: true }
     taken.push(row)
   }
-  return { rows: taken, isCut: false }
+  return { rows: taken, isTruncated: false }
 }
 
 /** Characters of a unit: its texts, and each distinct SQL text once, because it is sent once. */

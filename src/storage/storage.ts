@@ -93,7 +93,7 @@ export interface SearchOptions {
 export interface SearchResult {
   rows: Row[]
   /** whether rows were left out because of the size limit */
-  isCut: boolean
+  isTruncated: boolean
 }
 
 export interface JobModule {
@@ -179,7 +179,7 @@ export interface Storage {
   snapshotId(): number
 
   /** Runs a statement that may scan many rows, off the serving thread, until it ends, times out or is aborted. */
-  search(statement: Statement, seeker: SearchOptions): Promise<SearchResult>
+  search(statement: Statement, options: SearchOptions): Promise<SearchResult>
 
   /**
    * Streams all rows of a statement, from one snapshot, as text that `text` makes of them. Each stream has its own
@@ -190,7 +190,7 @@ export interface Storage {
     statement: Statement,
     text: RowFormatter<Input>,
     input: Input,
-    seeker: SearchOptions,
+    options: SearchOptions,
   ): AsyncGenerator<Chunk>
 
   /** Whether a statement would scan or sort the whole table. */

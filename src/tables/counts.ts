@@ -12,7 +12,7 @@ const BLOCK_BITS = 10
 export function countTriggers(table: string, dialect: TableDialect): Trigger[] {
   const trigger = (event: 'INSERT' | 'DELETE', row: string, by: 1 | -1) => {
     const name = countTrigger(table, event)
-    const body = dialect.count(table, `${row}."id" >> ${BLOCK_BITS}`, by)
+    const body = dialect.countStatement(table, `${row}."id" >> ${BLOCK_BITS}`, by)
     return { name, sql: dialect.trigger({ name, when: 'AFTER', event, on: table, body }) }
   }
   return [trigger('INSERT', 'NEW', 1), trigger('DELETE', 'OLD', -1)]

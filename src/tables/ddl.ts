@@ -38,16 +38,16 @@ export function createTable(
 
 /** Statements that store the definition of a computed column as its comment, where the engine does not keep it. */
 export function columnComments(field: Field, model: Model, dialect: TableDialect, table = tableName(model)): string[] {
-  return field.computed ? dialect.comment(table, field.name, columnDefinition(field, model, dialect)) : []
+  return field.computed ? dialect.storeDefinition(table, field.name, columnDefinition(field, model, dialect)) : []
 }
 
 /** A column has no DEFAULT: the default in the current model file is written with every new record. */
 export function columnDefinition(field: Field, model: Model, dialect: TableDialect, parentName = itself): string {
   const start = `${quote(field.name)} ${dialect.columnType(columnType(field))}`
-  if (field.computed) return `${start} ${dialect.generated(computedExpression(field.computed, model, dialect))}`
+  if (field.computed) return `${start} ${dialect.generatedClause(computedExpression(field.computed, model, dialect))}`
   if (!field.reference) return start
   const { table, onDelete } = foreignKeyFor(field.reference)
-  return `${start} ${dialect.refersTo(parentName(table), onDelete)}`
+  return `${start} ${dialect.referencesClause(parentName(table), onDelete)}`
 }
 
 /** NO ACTION is checked at the end of the statement, so that a cascade may delete both records. */
@@ -77,7 +77,7 @@ export const hasIndexName = (index: Index, name: string | undefined) =>
 
 export function createIndex(index: Index, model: Model, dialect: TableDialect, table = tableName(model)): string {
   const fields = index.fields.map((name) => model.fields.find((field) => field.name === name) as Field)
-  const columns = fields.map((field) => dialect.indexed(comparisonSql(field, dialect))).join(', ')
+  const columns = fields.map((field) => dialect.indexKey(comparisonSql(field, dialect))).join(', ')
   return `CREATE ${index.unique ? 'UNIQUE ' : ''}INDEX ${quote(index.name)} ON ${quote(table)} (${columns})`
 }
 

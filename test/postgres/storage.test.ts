@@ -6,11 +6,17 @@ import { change } from '../../src/storage/postgres/changer.ts'
 import { Connection } from '../../src/storage/postgres/connection.ts'
 import { DIALECT } from '../../src/storage/postgres/dialect.ts'
 import { inspect, openStorage } from '../../src/storage/postgres/engine.ts'
-import { explainOpening, isLost, isRefused, isWorthAnotherTry, toFault } from '../../src/storage/postgres/faults.ts'
+import {
+  explainOpening,
+  isConnectionLost,
+  isRejectedByServer,
+  isRetryable,
+  toFault,
+} from '../../src/storage/postgres/faults.ts'
 import { foldCounts } from '../../src/storage/postgres/fold-counts.ts'
 import { createDatabase } from '../../src/storage/postgres/kysely.ts'
 import { PipelinedQuery } from '../../src/storage/postgres/pipelined-query.ts'
-import { numbered } from '../../src/storage/postgres/placeholders.ts'
+import { numberPlaceholders } from '../../src/storage/postgres/placeholders.ts'
 import { migrateSchema } from '../../src/storage/postgres/schema.ts'
 import { PostgresSearcher } from '../../src/storage/postgres/searcher.ts'
 import { WriteQueue } from '../../src/storage/postgres/write-queue.ts'
@@ -96,7 +102,7 @@ if (hasServer()) {
             ? (statement: { sql: string; parameters: unknown[] }) =>
                 /server_version_num/.test(statement.sql)
                   ? Promise.resolve([{ number, name: 'PostgreSQL 14.2 on x86' }])
-                  : target.runOnce(statement)
+                  : target.runUnprepared(statement)
             : target[name as keyof Connection],
       })
     await t.rejects(migrateSchema(asIf(140_002)), /PostgreSQL 15 or later is needed, and this is PostgreSQL 14\.2\.$/)
@@ -187,8 +193,12 @@ if (hasServer()) {
     t.match(toFault(Object.assign(new Error('full'), { code: '53100' })), { kind: 'full' })
     // Whatever the server has not said itself leaves it open whether something was done.
     for (const code of ['ETIMEDOUT', 'EHOSTUNREACH', 'EAI_AGAIN', '57P01'])
-      t.strictSame([isLost({ code, message: '' }), isRefused({ code, message: '' })], [true, false], code)
-    t.ok(isRefused({ code: '23505', severity: 'ERROR', message: '' }))
+      t.strictSame(
+        [isConnectionLost({ code, message: '' }), isRejectedByServer({ code, message: '' })],
+        [true, false],
+        code,
+      )
+    t.ok(isRejectedByServer({ code: '23505', severity: 'ERROR', message: '' }))
   })
 
   t.test('connections that are cut', async (t) => {
@@ -287,9 +297,9 @@ if (hasServer()) {
     const connection = await Connection.open(through)
     const one = say('SELECT 1 AS one')
     t.strictSame(await connection.run(one), [{ one: 1 }])
-    await connection.runOnce(say('DEALLOCATE ALL'))
+    await connection.runUnprepared(say('DEALLOCATE ALL'))
     const lost = await connection.run(one).catch((error) => error)
-    t.equal(isWorthAnotherTry(lost), true)
+    t.equal(isRetryable(lost), true)
     t.strictSame(await connection.run(one), [{ one: 1 }], 'it is made ready anew')
 
     const many = Array.from({ length: 1001 }, (_, nth) => say(`SELECT ${nth} AS n`))
@@ -365,10 +375,10 @@ if (hasServer()) {
     gone.abort()
     await isUnwanted
     const cut = storage.search(say('SELECT pg_sleep(20)'), { ...SEEKER, seconds: 20 })
-    const isCut = t.rejects(cut, fault('busy'))
+    const isTruncated = t.rejects(cut, fault('busy'))
     await setTimeout(300)
     await other.query(CUT)
-    await isCut
+    await isTruncated
     let deaths = 0
     const searcher = new PostgresSearcher(url, () => deaths++)
     const early = searcher.run(say('SELECT 1'), 1000, SEEKER)
@@ -393,9 +403,9 @@ if (hasServer()) {
     await lost.close()
 
     const text = { module: import.meta.resolve('../storage/text.ts'), name: 'numbers' }
-    const walk = async (sql: string, seeker: object) => {
+    const walk = async (sql: string, options: object) => {
       let rows = 0
-      for await (const piece of storage.streamRows(say(sql), text, undefined, { ...SEEKER, ...seeker }))
+      for await (const piece of storage.streamRows(say(sql), text, undefined, { ...SEEKER, ...options }))
         rows += piece.rows
       return rows
     }
@@ -475,7 +485,7 @@ if (hasServer()) {
     )
     const db = createDatabase(async () => [])
     t.strictSame(await db.introspection.getTables(), [])
-    t.equal(numbered(`SELECT '?', "?", ?, ?`), `SELECT '?', "?", $1, $2`)
+    t.equal(numberPlaceholders(`SELECT '?', "?", ?, ?`), `SELECT '?', "?", $1, $2`)
     t.equal(DIALECT.alive(1).compile(db).sql, '1 = 1')
     t.strictSame(DIALECT.tables.notifyShapes, [])
     t.equal(DIALECT.like(sql`x`, 'a\\').compile(db).sql, '1 = 0')

@@ -6,7 +6,13 @@ import { endRead } from '../../src/storage/sqlite/statements.ts'
 import type { SearchResult } from '../../src/storage/storage.ts'
 
 /** Parts that note what is done with them. */
-function parts({ walks = () => 0, truncate = async () => {} }: { walks?(): number; truncate?(): Promise<void> } = {}) {
+function parts({
+  rowStreams = () => 0,
+  truncate = async () => {},
+}: {
+  rowStreams?(): number
+  truncate?(): Promise<void>
+} = {}) {
   const done: string[] = []
   const errors: unknown[] = []
   return {
@@ -19,12 +25,12 @@ function parts({ walks = () => 0, truncate = async () => {} }: { walks?(): numbe
         return true
       },
     },
-    walks: {
+    rowStreams: {
       hold: () => void done.push('hold'),
       release: () => void done.push('release'),
       endSlow: () => void done.push('end slow'),
       get isUnderWay() {
-        return walks() > 0
+        return rowStreams() > 0
       },
     },
     copyLog: async (): Promise<void> => void done.push('copy'),
@@ -60,12 +66,12 @@ t.test('a log that is too large is copied, and starts over while nobody reads fr
 t.test(
   'exports end first, when it is far too large: new ones wait, and those that nobody reads are ended',
   async (t) => {
-    const before = parts({ walks: () => 1 })
+    const before = parts({ rowStreams: () => 1 })
     new Checkpointer(before, 1000).logSize(4000)
     await settled(() => before.done.includes('release'))
     t.strictSame(before.done, ['copy', 'release'], 'before that they go on')
     let left = 3
-    const one = parts({ walks: () => left-- })
+    const one = parts({ rowStreams: () => left-- })
     new Checkpointer(one, 1000).logSize(4001)
     await settled(() => one.done.includes('release'))
     t.strictSame(one.done, [
@@ -93,7 +99,7 @@ t.test('a full disk is told, and nobody is held up by it', async (t) => {
   t.strictSame(slow.errors, [], 'searches do not wait for it')
   await settled(() => slow.errors.length > 0)
   t.match(slow.errors, [{ message: 'no room, later' }], 'and it is told as well')
-  const closed = parts({ walks: () => 1, truncate: () => Promise.reject(new Error('closed')) })
+  const closed = parts({ rowStreams: () => 1, truncate: () => Promise.reject(new Error('closed')) })
   const closing = new Checkpointer(closed, 1000)
   closing.logSize(4001)
   closing.close()
@@ -109,7 +115,7 @@ t.test('a full disk is told, and nobody is held up by it', async (t) => {
 
 t.test('searches go on, whatever becomes of the pause', async (t) => {
   let end: (found: SearchResult) => void = () => {}
-  const nothing: SearchResult = { rows: [], isCut: false }
+  const nothing: SearchResult = { rows: [], isTruncated: false }
   const searcher = {
     run: () =>
       new Promise<SearchResult>((resolve) => {
@@ -119,11 +125,11 @@ t.test('searches go on, whatever becomes of the pause', async (t) => {
     close: async () => {},
   }
   const searches = new Searches(() => searcher, 1, 1)
-  const seeker = { username: 'ada', seconds: 0.01, bytes: 0, shapes: {} }
+  const options = { username: 'ada', seconds: 0.01, bytes: 0, shapes: {} }
   const statement = { sql: '', parameters: [] }
   const awake = setInterval(() => {}, 1000)
   t.teardown(() => clearInterval(awake))
-  const first = searches.search(statement, seeker)
+  const first = searches.search(statement, options)
   let isDone = false
   const work = async () => {
     isDone = true
@@ -136,7 +142,7 @@ t.test('searches go on, whatever becomes of the pause', async (t) => {
     searches.whileIdle(() => Promise.reject(new Error('full')), 10, 10),
     /full/,
   )
-  const second = searches.search(statement, { ...seeker, username: 'bob' })
+  const second = searches.search(statement, { ...options, username: 'bob' })
   await setTimeout(5)
   end(nothing)
   t.strictSame(await second, nothing, 'also after work that failed')
@@ -145,7 +151,7 @@ t.test('searches go on, whatever becomes of the pause', async (t) => {
   const failing = new Searches(() => {
     throw new Error('no thread left')
   })
-  await t.rejects(failing.search(statement, seeker), /no thread left/)
+  await t.rejects(failing.search(statement, options), /no thread left/)
 })
 
 t.test('a read that cannot be ended is told to who reads next', async (t) => {

@@ -14,7 +14,7 @@ const ENDLESS = {
   parameters: [],
 }
 const QUICK = { sql: 'SELECT 7 AS n', parameters: [] }
-const seeker = (more: Partial<SearchOptions> = {}): SearchOptions => ({
+const options = (more: Partial<SearchOptions> = {}): SearchOptions => ({
   username: 'ada',
   seconds: 3600,
   bytes: 1e9,
@@ -30,38 +30,38 @@ const kindOf = (search: Promise<unknown>) =>
 
 t.test('a search ends at its limit, and when nobody waits for it any more', async (t) => {
   const storage = await testStorage(t)
-  t.equal(await kindOf(storage.search(ENDLESS, seeker({ seconds: 0.02 }))), 'slow')
-  t.equal(await kindOf(storage.search(ENDLESS, seeker({ seconds: 0.3 }))), 'slow')
+  t.equal(await kindOf(storage.search(ENDLESS, options({ seconds: 0.02 }))), 'slow')
+  t.equal(await kindOf(storage.search(ENDLESS, options({ seconds: 0.3 }))), 'slow')
   const gone = new AbortController()
-  const search = kindOf(storage.search(ENDLESS, seeker({ signal: gone.signal })))
-  t.strictSame(await storage.search(QUICK, seeker()), { rows: [{ n: 7 }], isCut: false }, 'others go on')
+  const search = kindOf(storage.search(ENDLESS, options({ signal: gone.signal })))
+  t.strictSame(await storage.search(QUICK, options()), { rows: [{ n: 7 }], isTruncated: false }, 'others go on')
   gone.abort()
   t.equal(await search, 'cancelled')
-  t.equal(await kindOf(storage.search(ENDLESS, seeker({ signal: gone.signal }))), 'cancelled', 'who has left before')
-  t.equal(await kindOf(storage.search({ sql: 'SELECT * FROM nowhere', parameters: [] }, seeker())), 'missing-table')
-  t.equal(await kindOf(storage.search(QUICK, seeker({ shapes: { a__B: 'other' } }))), 'stale')
+  t.equal(await kindOf(storage.search(ENDLESS, options({ signal: gone.signal }))), 'cancelled', 'who has left before')
+  t.equal(await kindOf(storage.search({ sql: 'SELECT * FROM nowhere', parameters: [] }, options())), 'missing-table')
+  t.equal(await kindOf(storage.search(QUICK, options({ shapes: { a__B: 'other' } }))), 'stale')
 })
 
 t.test('one person’s slow searches take turns among themselves', async (t) => {
   const storage = await testStorage(t)
   const [first, waiting] = [new AbortController(), new AbortController()]
-  const searches = [first, waiting].map(({ signal }) => kindOf(storage.search(ENDLESS, seeker({ signal: signal }))))
+  const searches = [first, waiting].map(({ signal }) => kindOf(storage.search(ENDLESS, options({ signal: signal }))))
   const other = new AbortController()
-  const theirs = kindOf(storage.search(ENDLESS, seeker({ username: 'bob', signal: other.signal })))
+  const theirs = kindOf(storage.search(ENDLESS, options({ username: 'bob', signal: other.signal })))
   // Until all of them are where the slow ones are.
-  for (let i = 0; i < 5; i++) await kindOf(storage.search(ENDLESS, seeker({ username: 'eve', seconds: 0.05 })))
+  for (let i = 0; i < 5; i++) await kindOf(storage.search(ENDLESS, options({ username: 'eve', seconds: 0.05 })))
   waiting.abort()
   t.equal(await searches[1], 'cancelled', 'who waits in line can leave it')
   other.abort()
   t.equal(await theirs, 'cancelled')
   first.abort()
   t.equal(await searches[0], 'cancelled')
-  t.match(await storage.search(QUICK, seeker()), { rows: [{ n: 7 }] })
+  t.match(await storage.search(QUICK, options()), { rows: [{ n: 7 }] })
 })
 
 t.test('no more wait than there is room for, and a close ends them all', async (t) => {
   const storage: Storage = await testStorage(t)
-  const kinds = Array.from({ length: 120 }, () => kindOf(storage.search(ENDLESS, seeker())))
+  const kinds = Array.from({ length: 120 }, () => kindOf(storage.search(ENDLESS, options())))
   const full = await Promise.race(kinds)
   t.equal(full, 'busy')
   await storage.close()
@@ -74,9 +74,13 @@ t.test('more bytes than are wanted are not read', async (t) => {
     sql: `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9) SELECT printf('%0${size}d', i) AS x FROM n`,
     parameters: [],
   })
-  t.match(await storage.search(rows(100), seeker({ bytes: 250 })), { isCut: true, rows: { length: 2 } })
-  t.match(await storage.search(rows(100), seeker({ bytes: 900 })), { isCut: false, rows: { length: 9 } })
-  t.match(await storage.search(rows(1000), seeker({ bytes: 10 })), { isCut: true, rows: { length: 1 } }, 'one at least')
+  t.match(await storage.search(rows(100), options({ bytes: 250 })), { isTruncated: true, rows: { length: 2 } })
+  t.match(await storage.search(rows(100), options({ bytes: 900 })), { isTruncated: false, rows: { length: 9 } })
+  t.match(
+    await storage.search(rows(1000), options({ bytes: 10 })),
+    { isTruncated: true, rows: { length: 1 } },
+    'one at least',
+  )
 })
 
 /** LIKE as one would write it without a thought to time. */
@@ -129,7 +133,7 @@ t.test('both ways of saying LIKE in SQL are one', async (t) => {
   const fits = async (text: string, pattern: string) => {
     const { sql } = await import('kysely')
     const query = sql<{ fits: number | null }>`SELECT ${dialect.like(sql`${text}`, pattern)} AS fits`.compile(db)
-    const { rows } = await storage.search(query, seeker())
+    const { rows } = await storage.search(query, options())
     return rows[0]?.fits
   }
   for (const filler of ['', 'x'.repeat(2000)]) {
@@ -155,7 +159,7 @@ t.test('searches that overlap all the time do not keep the log from starting ove
   }
   let isOn = true
   const searching = ['ada', 'bob', 'eve'].map(async (username) => {
-    while (isOn) await kindOf(storage.search(look, seeker({ username, seconds: 0.25 })))
+    while (isOn) await kindOf(storage.search(look, options({ username, seconds: 0.25 })))
   })
   const write = { sql: 'INSERT INTO page VALUES (?)', parameters: ['x'.repeat(4000)] }
   const log = `${databaseFile(folder)}-wal`

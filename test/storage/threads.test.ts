@@ -56,11 +56,11 @@ t.test('a way through everything that does not end is made to, and has its place
     threads.push(Object.assign(thread, { postMessage: () => {}, terminate }) as unknown as Worker)
     return threads.at(-1) as Worker
   }
-  const walks = new RowStreams(startOne, 50)
+  const rowStreams = new RowStreams(startOne, 50)
   const gone = new AbortController()
-  const seeker = { username: 'ada', seconds: 60, bytes: 0, shapes: {} }
+  const options = { username: 'ada', seconds: 60, bytes: 0, shapes: {} }
   const begin = (more = {}) =>
-    walks.stream({ sql: '', parameters: [] }, { module: '', name: '' }, 0, { ...seeker, ...more }).next()
+    rowStreams.stream({ sql: '', parameters: [] }, { module: '', name: '' }, 0, { ...options, ...more }).next()
   const awake = setInterval(() => {}, 1000)
   t.teardown(() => clearInterval(awake))
   const unwanted = { name: 'StorageFault', kind: 'cancelled' } as unknown as Error
@@ -68,7 +68,7 @@ t.test('a way through everything that does not end is made to, and has its place
   gone.abort()
   await t.rejects(begin(), { name: 'StorageFault', message: /Too many/ }, 'they have gone, but their threads have not')
   await Promise.all(left)
-  t.equal(walks.isUnderWay, false)
+  t.equal(rowStreams.isUnderWay, false)
   await t.rejects(begin({ seconds: 0 }), unwanted, 'nor does one go on for ever that nobody has ended')
   t.equal(threads.length, 3)
 })
@@ -113,12 +113,12 @@ t.test('a writer that dies takes nobody’s answer with it', async (t) => {
 t.test('threads that cannot start', async (t) => {
   const folder = emptyFolder(t)
   const search = new Searches((onDeath) => new SearchThread(join(folder, 'nowhere.db'), onDeath))
-  const seeker = { username: 'ada', seconds: 1, bytes: 1, shapes: {} }
-  const look = () => search.search({ sql: 'SELECT 1', parameters: [] }, seeker)
+  const options = { username: 'ada', seconds: 1, bytes: 1, shapes: {} }
+  const look = () => search.search({ sql: 'SELECT 1', parameters: [] }, options)
   await t.rejects(look(), { name: 'StorageFault', message: /has died/ })
   await t.rejects(look(), { name: 'StorageFault', message: /has died/ }, 'another one is tried')
   await search.close()
-  const asides = new JobPool(
+  const jobPool = new JobPool(
     () =>
       startThread(import.meta.resolve('../../src/storage/sqlite/job-thread.ts'), {
         file: join(folder, 'nowhere.db'),
@@ -126,9 +126,9 @@ t.test('threads that cannot start', async (t) => {
     1,
   )
   for (let nth = 0; nth < 2; nth++)
-    await t.rejects(asides.run({ module: 'no:module', name: 'run' }, {}), { code: 'SQLITE_CANTOPEN' })
+    await t.rejects(jobPool.run({ module: 'no:module', name: 'run' }, {}), { code: 'SQLITE_CANTOPEN' })
   await setTimeout(100)
-  await asides.close()
+  await jobPool.close()
   const storage = await testStorage(t)
   const slow = storage.runReadJob(defineJob<undefined, string>(import.meta.resolve('./job.ts'), 'slow'), undefined)
   await storage.close()
@@ -154,52 +154,53 @@ t.test('while the log is emptied, exports wait to begin, and those that nobody r
     threads.push(thread)
     return Object.assign(thread, { postMessage }) as unknown as Worker
   }
-  const walks = new RowStreams(startOne, 60_000)
-  const seeker = (more = {}) => ({ username: 'ada', seconds: 60, bytes: 0, shapes: {}, ...more })
-  const begin = (more = {}) => walks.stream({ sql: '', parameters: [] }, { module: '', name: '' }, 0, seeker(more))
+  const rowStreams = new RowStreams(startOne, 60_000)
+  const options = (more = {}) => ({ username: 'ada', seconds: 60, bytes: 0, shapes: {}, ...more })
+  const begin = (more = {}) =>
+    rowStreams.stream({ sql: '', parameters: [] }, { module: '', name: '' }, 0, options(more))
   const awake = setInterval(() => {}, 1000)
   t.teardown(() => clearInterval(awake))
 
-  walks.hold()
-  walks.hold()
+  rowStreams.hold()
+  rowStreams.hold()
   const held = begin().next()
   const gone = new AbortController()
   const left = begin({ username: 'bob', signal: gone.signal }).next()
   await new Promise(setImmediate)
   t.equal(threads.length, 0, 'none has begun')
-  t.equal(walks.isUnderWay, false)
+  t.equal(rowStreams.isUnderWay, false)
   gone.abort()
-  walks.release()
+  rowStreams.release()
   await t.rejects(left, { name: 'StorageFault', kind: 'cancelled' } as unknown as Error)
   while (threads.length === 0) await new Promise(setImmediate)
-  t.equal(walks.isUnderWay, true)
-  walks.endSlow(1000)
+  t.equal(rowStreams.isUnderWay, true)
+  rowStreams.endSlow(1000)
   threads[0]?.emit('message', { bytes: new Uint8Array(1), rows: 1 })
   await held
   await setTimeout(20)
-  walks.endSlow(60_000)
+  rowStreams.endSlow(60_000)
   t.strictSame(threads[0]?.told, [])
-  walks.endSlow(5)
+  rowStreams.endSlow(5)
   t.strictSame(threads[0]?.told, ['end'], 'its reader has let it wait')
-  while (walks.isUnderWay) await new Promise(setImmediate)
-  await walks.close()
+  while (rowStreams.isUnderWay) await new Promise(setImmediate)
+  await rowStreams.close()
   const closing = new RowStreams(startOne, 60_000)
   closing.hold()
   const waiting = closing.stream(
     { sql: '', parameters: [] },
     { module: '', name: '' },
     0,
-    seeker({ signal: gone.signal }),
+    options({ signal: gone.signal }),
   )
   await t.rejects(waiting.next(), { kind: 'cancelled' } as unknown as Error)
-  const held2 = closing.stream({ sql: '', parameters: [] }, { module: '', name: '' }, 0, seeker()).next()
+  const held2 = closing.stream({ sql: '', parameters: [] }, { module: '', name: '' }, 0, options()).next()
   await closing.close()
   while (threads.length < 2) await new Promise(setImmediate)
   threads[1]?.emit('exit', 0)
   await t.rejects(held2, { kind: 'cancelled' } as unknown as Error)
   const impatient = new RowStreams(startOne, 60_000, 5)
   impatient.hold()
-  const one = impatient.stream({ sql: '', parameters: [] }, { module: '', name: '' }, 0, seeker())
+  const one = impatient.stream({ sql: '', parameters: [] }, { module: '', name: '' }, 0, options())
   await t.rejects(one.next(), { name: 'StorageFault', message: /is being emptied/ })
 })
 
@@ -221,7 +222,7 @@ t.test('what one user has waiting is bounded, and a single unit is written howev
 t.test('a thread that dies while it waits for work is not taken again', async (t) => {
   let started = 0
   const threads: EventEmitter[] = []
-  const asides = new JobPool(() => {
+  const jobPool = new JobPool(() => {
     started++
     const thread = new EventEmitter()
     const postMessage = (message: unknown) => {
@@ -232,22 +233,22 @@ t.test('a thread that dies while it waits for work is not taken again', async (t
     return Object.assign(thread, { postMessage, ref: () => {}, unref: () => {} }) as unknown as Worker
   })
   const job = { module: '', name: '' }
-  t.equal(await asides.run(job, 1), 'done')
-  t.equal(await asides.run(job, 2), 'done')
+  t.equal(await jobPool.run(job, 1), 'done')
+  t.equal(await jobPool.run(job, 2), 'done')
   t.equal(started, 1)
   threads[0]?.emit('error', new Error('dead'))
-  t.equal(await asides.run(job, 3), 'done')
+  t.equal(await jobPool.run(job, 3), 'done')
   t.equal(started, 2)
 })
 
 t.test('where no thread can be started, an export keeps no place', async (t) => {
-  const walks = new RowStreams(() => {
+  const rowStreams = new RowStreams(() => {
     throw new Error('no thread left')
   })
-  const seeker = { username: 'ada', seconds: 60, bytes: 0, shapes: {} }
-  const begin = () => walks.stream({ sql: '', parameters: [] }, { module: '', name: '' }, 0, seeker).next()
+  const options = { username: 'ada', seconds: 60, bytes: 0, shapes: {} }
+  const begin = () => rowStreams.stream({ sql: '', parameters: [] }, { module: '', name: '' }, 0, options).next()
   for (let nth = 0; nth < 4; nth++) await t.rejects(begin(), /no thread left/)
-  t.equal(walks.isUnderWay, false)
+  t.equal(rowStreams.isUnderWay, false)
 })
 
 t.test('a reader whose connection fails tells who reads, and nobody else', async (t) => {
@@ -266,10 +267,10 @@ t.test('a reader whose connection fails tells who reads, and nobody else', async
     },
   }
   const reader = new Reader(sqlite as unknown as ConstructorParameters<typeof Reader>[0])
-  t.type(reader.moment(), 'number')
+  t.type(reader.snapshotId(), 'number')
   state.inTransaction = true
-  reader.lookAgain()
-  t.throws(() => reader.moment(), /cannot end/, 'the next one is told that it could not be ended')
+  reader.endSnapshot()
+  t.throws(() => reader.snapshotId(), /cannot end/, 'the next one is told that it could not be ended')
   state.inTransaction = false
   state.isOpen = false
   t.throws(() => reader.upTo({ sql: 'another', parameters: [] }, 1), /not open/)

@@ -86,13 +86,13 @@ async function look(expansion: Expansion, model: Model, ids: unknown[], below: s
     WHERE ${withReach(reach, reach.username, is`"id" = wanted__id`)} ORDER BY wanted__key`.compile(storage.db)
   // Each statement gets an equal share of the remaining bytes; `readUpTo` always returns the first row.
   const share = Math.max(0, Math.floor(budget.left / budget.statements--))
-  const { rows, isCut } = await storage.readUpTo(recordRead(statement), share)
+  const { rows, isTruncated } = await storage.readUpTo(recordRead(statement), share)
   for (const row of rows) budget.left -= rowBytes(row)
   if (budget.left < -MAX_EXPANDED) throw tooLarge
   rows.forEach(rowDecoder(model))
   if (budget.yielder.isDue) await budget.yielder.yield()
   const complete = await fill(expansion, model, rows, below, budget)
   const found = new Map(rows.slice(0, complete).map((row) => [row.id, row]))
-  const last = isCut ? ids.indexOf(rows.at(-1)?.id) + 1 : ids.length
+  const last = isTruncated ? ids.indexOf(rows.at(-1)?.id) + 1 : ids.length
   return { found, left: new Set([...ids.slice(last), ...rows.slice(complete).map(({ id }) => id)]) }
 }

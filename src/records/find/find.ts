@@ -42,12 +42,12 @@ export function createFinder(context: RecordsContext, model: Model) {
     const position = after === undefined ? undefined : cursors.read(model, sort, after)
     const way = wayFor(query, reachFor(model, 'read', caller), caller)
     const beyond = position && (await resolveLongValues(storage, model, sort, position))
-    const { rows, isCut } = limit === 0 ? { rows: [], isCut: false } : await way.page(beyond)
+    const { rows, isTruncated } = limit === 0 ? { rows: [], isTruncated: false } : await way.page(beyond)
     // One row more than requested shows that there is a next page.
     const kept = rows.slice(0, limit)
     for (const row of kept) decode(row)
     const expanded = await expand({ storage, models, user: caller }, model, kept, query.expand)
-    const hasMore = isCut || rows.length > limit || expanded < kept.length
+    const hasMore = isTruncated || rows.length > limit || expanded < kept.length
     const data = kept.slice(0, expanded) as StoredRecord[]
     const next = hasMore ? cursors.make(model, sort, cursorPosition(data.at(-1) as StoredRecord, sort)) : undefined
     if (sort.length > 0) for (const row of data) removeSortColumns(row, sort)
@@ -67,7 +67,7 @@ export function createFinder(context: RecordsContext, model: Model) {
     const search = async (statement: Statement) => {
       if (isOne) {
         requireCurrentShape(storage, model)
-        return { rows: await storage.read(recordRead(statement)), isCut: false }
+        return { rows: await storage.read(recordRead(statement)), isTruncated: false }
       }
       const seconds = Math.max(0.001, (ends - performance.now()) / 1000)
       const { username, signal } = caller

@@ -40,19 +40,19 @@ export function createPlainPages(storage: Storage, model: Model, counts: ReturnT
       const statement = pageStatement(query, { ...start, count })
       const some = hasLarge
         ? await storage.readUpTo(statement, left)
-        : { rows: await storage.read(statement), isCut: false }
+        : { rows: await storage.read(statement), isTruncated: false }
       for (const row of some.rows) {
         const size = rowBytes(row)
         hasLarge ||= size > LARGE
         left -= size
-        if (left < 0 && rows.length > 0) return { rows, isCut: true }
+        if (left < 0 && rows.length > 0) return { rows, isTruncated: true }
         rows.push(row)
       }
-      if (some.isCut) return { rows, isCut: true }
+      if (some.isTruncated) return { rows, isTruncated: true }
       isLast = some.rows.length < count || rows.length === wanted
       start = after(rows)
     }
-    return { rows, isCut: false }
+    return { rows, isTruncated: false }
   }
 
   async function findStart({ offset }: Query, position: Position | undefined): Promise<{ from: number; skip: number }> {

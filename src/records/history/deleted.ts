@@ -26,7 +26,7 @@ export function createDeletedReader(context: RecordsContext, model: Model, journ
       return storage.search(query.compile(storage.db), { username, signal, seconds, bytes: PAGE_BYTES, shapes: {} })
     }
     const page = select(sql.raw(ENTRY_COLUMNS), caller, before)
-    const { rows, isCut } = await search(sql`${page} ORDER BY "change" DESC LIMIT ${limit + 1}`)
+    const { rows, isTruncated } = await search(sql`${page} ORDER BY "change" DESC LIMIT ${limit + 1}`)
     const kept = rows.slice(0, limit)
     const data: Row[] = []
     for (const [index, entry] of (await journal.entries(kept)).entries()) {
@@ -35,7 +35,7 @@ export function createDeletedReader(context: RecordsContext, model: Model, journ
       const listed = Object.fromEntries(model.list.map((name) => [name, record[name]]))
       data.push({ ...listed, id: record.id, version, by, at })
     }
-    const hasMore = isCut || rows.length > limit
+    const hasMore = isTruncated || rows.length > limit
     const last = kept.at(-1)?.change as number | undefined
     const count = async () => (await search(select(sql`count(*) AS "total"`, caller))).rows[0]?.total as number
     return createHistoryPage(data, { limit, after: before, hasMore, last }, count)

@@ -20,11 +20,11 @@ export async function change<Input, Result>(url: string, job: Job<Input, Result>
 
 async function carryOut<Input, Result>(connection: Connection, { module, name }: Job<Input, Result>, input: Input) {
   const { [name]: run } = await import(module)
-  const say = (sql: string) => connection.runOnce({ sql, parameters: [] })
+  const say = (sql: string) => connection.runUnprepared({ sql, parameters: [] })
   await say(`BEGIN; SET LOCAL lock_timeout = ${LOCK_MS}; SELECT pg_advisory_xact_lock(${CHANGE_LOCK})`)
   const result: Result = await run(
     createDatabase((query) =>
-      connection.runOnce(query).catch((error) => {
+      connection.runUnprepared(query).catch((error) => {
         throw toFault(error)
       }),
     ),

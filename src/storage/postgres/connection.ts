@@ -1,8 +1,8 @@
 import type { Duplex } from 'node:stream'
 import pg from 'pg'
 import type { Row, Statement } from '../storage.ts'
-import { type PipelineCallbacks, PipelinedQuery, type Ready } from './pipelined-query.ts'
-import { numbered } from './placeholders.ts'
+import { PipelinedQuery, type PipelinedStatement, type PreparedStatements } from './pipelined-query.ts'
+import { numberPlaceholders } from './placeholders.ts'
 
 /** Maximum number of prepared statements per connection; any others are parsed each time. */
 const MAX_NAMED = 1000
@@ -17,7 +17,7 @@ const types = {
 } as pg.CustomTypesConfig
 
 /** Timeouts in milliseconds. The server enforces them, except `answer`, which the driver enforces. */
-export interface Limits {
+export interface Timeouts {
   lock?: number
   statement?: number
   idle?: number
@@ -36,9 +36,9 @@ export class Connection {
   static count = 0
   readonly #client: pg.Client
   readonly #names = new Map<string, string>()
-  readonly #ready: Ready = new Map()
+  readonly #ready: PreparedStatements = new Map()
 
-  private constructor(url: string, onEnd: () => void, { lock, statement, idle, answer }: Limits) {
+  private constructor(url: string, onEnd: () => void, { lock, statement, idle, answer }: Timeouts) {
     const config = {
       connectionString: url,
       application_name: 'dossier',
@@ -56,7 +56,7 @@ export class Connection {
     this.#client.on('end', onEnd)
   }
 
-  static async open(url: string, onEnd: () => void = () => {}, limits: Limits = {}): Promise<Connection> {
+  static async open(url: string, onEnd: () => void = () => {}, limits: Timeouts = {}): Promise<Connection> {
     const connection = new Connection(url, onEnd, limits)
     await connection.#client.connect()
     Connection.count++
@@ -68,30 +68,32 @@ export class Connection {
   static async with<Result>(
     url: string,
     use: (connection: Connection) => Promise<Result>,
-    limits: Limits = {},
+    limits: Timeouts = {},
   ): Promise<Result> {
     const connection = await Connection.open(url, () => {}, limits)
     return use(connection).finally(() => connection.close())
   }
 
   /** Makes the connection read-only. */
-  async onlyRead(): Promise<void> {
-    await this.runOnce({ sql: 'SET default_transaction_read_only = on', parameters: [] })
+  async setReadOnly(): Promise<void> {
+    await this.runUnprepared({ sql: 'SET default_transaction_read_only = on', parameters: [] })
   }
 
   /** Executes statements in one pipeline, and keeps them prepared for the next time. */
   runAll(statements: Statement[]): Promise<QueryResult> {
     return this.#exchange(
-      statements.map(({ sql, parameters }) => ({ name: this.#nameOf(sql), text: numbered(sql), parameters })),
+      statements.map(({ sql, parameters }) => ({ name: this.#nameOf(sql), text: numberPlaceholders(sql), parameters })),
     )
   }
 
   /** Like `runAll`, for statements that are unlikely to come again: they are not kept prepared. */
   runAllOnce(statements: Statement[]): Promise<QueryResult> {
-    return this.#exchange(statements.map(({ sql, parameters }) => ({ name: '', text: numbered(sql), parameters })))
+    return this.#exchange(
+      statements.map(({ sql, parameters }) => ({ name: '', text: numberPlaceholders(sql), parameters })),
+    )
   }
 
-  #exchange(calls: PipelineCallbacks[]): Promise<QueryResult> {
+  #exchange(calls: PipelinedStatement[]): Promise<QueryResult> {
     return new Promise((resolve) => {
       const callback = (error: unknown, results: Row[][] = []) => resolve({ error, results })
       this.#client.query(
@@ -108,8 +110,8 @@ export class Connection {
   }
 
   /** Executes a statement that is unlikely to come again, or several in one text; returns the rows of the last. */
-  async runOnce({ sql, parameters }: Statement): Promise<Row[]> {
-    const query = { text: numbered(sql), values: parameters as unknown[] }
+  async runUnprepared({ sql, parameters }: Statement): Promise<Row[]> {
+    const query = { text: numberPlaceholders(sql), values: parameters as unknown[] }
     // pg returns an array of results for a text with several statements.
     const result = (await this.#client.query(query)) as pg.QueryResult<Row> | pg.QueryResult<Row>[]
     const last = Array.isArray(result) ? (result.at(-1) as pg.QueryResult<Row>) : result
@@ -124,13 +126,13 @@ export class Connection {
 
   /** Closes after all queries sent are answered, or after CLOSE_MS. */
   async close(): Promise<void> {
-    const deadline = setTimeout(() => this.abandon(), CLOSE_MS).unref()
+    const deadline = setTimeout(() => this.destroy(), CLOSE_MS).unref()
     await this.#client.end().catch(() => {})
     clearTimeout(deadline)
   }
 
   /** Destroys the socket, for a server that does not answer. All queries in progress fail. */
-  abandon(): void {
+  destroy(): void {
     const { stream } = (this.#client as unknown as { connection: { stream: Duplex } }).connection
     stream.destroy()
   }

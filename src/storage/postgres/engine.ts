@@ -49,8 +49,8 @@ export async function openStorage(url: string, events: StorageEvents = {}): Prom
 /** Opens a database read-only for `look`, and closes it again. */
 export async function inspect<Result>(url: string, look: (db: Database) => Promise<Result>): Promise<Result> {
   const work = async (connection: Connection) => {
-    await connection.onlyRead()
-    return look(createDatabase((query) => connection.runOnce(query)))
+    await connection.setReadOnly()
+    return look(createDatabase((query) => connection.runUnprepared(query)))
   }
   return Connection.with(url, work).catch((error) => {
     throw explainOpening(url, toFault(error))
@@ -77,8 +77,8 @@ class PostgresStorage implements Storage {
   readonly #reader: Reader
   readonly #groups: WriteQueue
   readonly #searches: Searches
-  readonly #walks: RowStreams
-  readonly #asides: JobPool
+  readonly #rowStreams: RowStreams
+  readonly #jobPool: JobPool
   readonly #shapes: Shapes
   readonly #events: StorageEvents
   readonly #stopFolding: () => void
@@ -97,12 +97,14 @@ class PostgresStorage implements Storage {
     this.published = createPublished(this.#reader)
     this.#groups = new WriteQueue(url, (units, milliseconds) => {
       // Before the units are answered, so that a client's next read sees its own write.
-      this.#reader.lookAgain()
+      this.#reader.endSnapshot()
       events.onCommit?.(units, milliseconds)
     })
     this.#searches = new Searches((onDeath) => new PostgresSearcher(url, onDeath), QUICK, SLOW)
-    this.#walks = new RowStreams((way) => startThread(import.meta.resolve('./row-stream-thread.ts'), { url, ...way }))
-    this.#asides = new JobPool(() => startThread(import.meta.resolve('./job-thread.ts'), { url }))
+    this.#rowStreams = new RowStreams((way) =>
+      startThread(import.meta.resolve('./row-stream-thread.ts'), { url, ...way }),
+    )
+    this.#jobPool = new JobPool(() => startThread(import.meta.resolve('./job-thread.ts'), { url }))
     this.db = createDatabase(async (query) => {
       if (isRead(query)) return this.#reader.all(query)
       const [rows] = await this.write({ steps: [query] })
@@ -111,7 +113,7 @@ class PostgresStorage implements Storage {
   }
 
   begin(): Promise<void> {
-    return this.#shapes.begin((error) => this.#events.onError?.('it is looked how tables have changed', error))
+    return this.#shapes.start((error) => this.#events.onError?.('it is looked how tables have changed', error))
   }
 
   read(statement: Statement): Promise<Row[]> {
@@ -131,11 +133,11 @@ class PostgresStorage implements Storage {
   }
 
   refreshShapes(): Promise<void> {
-    return this.#shapes.look()
+    return this.#shapes.refresh()
   }
 
   snapshotId(): number {
-    return this.#reader.moment()
+    return this.#reader.snapshotId()
   }
 
   async settled(): Promise<number> {
@@ -166,17 +168,17 @@ class PostgresStorage implements Storage {
     await this.write({ steps: [keep], alone: 'secret' })
   }
 
-  search(statement: Statement, seeker: SearchOptions): Promise<SearchResult> {
-    return this.#searches.search(statement, seeker)
+  search(statement: Statement, options: SearchOptions): Promise<SearchResult> {
+    return this.#searches.search(statement, options)
   }
 
   streamRows<Input>(
     statement: Statement,
     text: RowFormatter<Input>,
     input: Input,
-    seeker: SearchOptions,
+    options: SearchOptions,
   ): AsyncGenerator<Chunk> {
-    return this.#walks.stream(statement, text, input, seeker)
+    return this.#rowStreams.stream(statement, text, input, options)
   }
 
   needsScan(statement: Statement, table: string): Promise<boolean> {
@@ -189,8 +191,8 @@ class PostgresStorage implements Storage {
 
   async change<Input, Result>(job: Job<Input, Result>, input: Input, swap?: () => void): Promise<Result> {
     const result = await change(this.#url, job, input)
-    await this.#shapes.look()
-    this.#reader.lookAgain()
+    await this.#shapes.refresh()
+    this.#reader.endSnapshot()
     swap?.()
     return result
   }
@@ -200,7 +202,7 @@ class PostgresStorage implements Storage {
     input: Input,
     onProgress?: (progress: Progress) => void,
   ): Promise<Result> {
-    return this.#asides.run(job, input, onProgress)
+    return this.#jobPool.run(job, input, onProgress)
   }
 
   close(): Promise<void> {
@@ -211,7 +213,7 @@ class PostgresStorage implements Storage {
   async #close(): Promise<void> {
     this.#stopFolding()
     this.#shapes.close()
-    await Promise.all([this.#searches.close(), this.#walks.close(), this.#asides.close()])
+    await Promise.all([this.#searches.close(), this.#rowStreams.close(), this.#jobPool.close()])
     await this.#groups.close()
     await this.#reader.close()
   }

@@ -17,8 +17,8 @@ const AS_IF_LARGE = 'SET enable_seqscan = off; SET enable_bitmapscan = off'
 /** Whether a statement has to scan or sort a whole table, whatever size the planner assumes. */
 export function needsScan(url: string, { sql, parameters }: Statement, table: string): Promise<boolean> {
   return Connection.with(url, async (connection) => {
-    await connection.runOnce({ sql: AS_IF_LARGE, parameters: [] })
-    const rows = await connection.runOnce({ sql: `EXPLAIN (FORMAT JSON) ${sql}`, parameters })
+    await connection.runUnprepared({ sql: AS_IF_LARGE, parameters: [] })
+    const rows = await connection.runUnprepared({ sql: `EXPLAIN (FORMAT JSON) ${sql}`, parameters })
     const [{ 'QUERY PLAN': plans }] = rows as unknown as [{ 'QUERY PLAN': [{ Plan: Node }] }]
     return allNodes(plans[0].Plan).some((node) => isThrough(node, table))
   })

@@ -32,7 +32,7 @@ export function toFault(error: unknown): unknown {
   if (code === '53100') return new StorageFault('full', `There is no room left to store this (${message}).`)
   if (code === '42703' || code === '42P01') return new StorageFault('missing-table', message)
   if (code === '57014') return new StorageFault('slow', 'The search took too long.')
-  if (BUSY.includes(code) || isLost(error))
+  if (BUSY.includes(code) || isConnectionLost(error))
     return new StorageFault('busy', `The database cannot be used now (${message}).`)
   return error
 }
@@ -40,7 +40,7 @@ export function toFault(error: unknown): unknown {
 const takenIn = (constraint: string) => (constraint.endsWith('_pkey') ? { columns: ['id'] } : { index: constraint })
 
 /** Whether the connection is lost, according to the system or the driver, or the server is shutting down. */
-export function isLost(error: unknown): boolean {
+export function isConnectionLost(error: unknown): boolean {
   const { code = '', message, severity } = error as PostgresError
   if (error instanceof StorageFault) return false
   if (GOING.includes(code)) return true
@@ -50,7 +50,7 @@ export function isLost(error: unknown): boolean {
 }
 
 /** Whether the server itself has rejected the statements, so that certainly nothing was written. */
-export function isRefused(error: unknown): boolean {
+export function isRejectedByServer(error: unknown): boolean {
   const { severity, code = '' } = error as PostgresError
   return severity === 'ERROR' && !GOING.includes(code)
 }
@@ -59,11 +59,11 @@ export function isRefused(error: unknown): boolean {
  * Whether a retry may succeed, as nothing was written: after a serialization failure or a deadlock, or if a prepared
  * statement no longer fits its table (0A000) or is gone (26000).
  */
-export const isWorthAnotherTry = (error: unknown): boolean =>
+export const isRetryable = (error: unknown): boolean =>
   ['40001', '40P01', '0A000', '26000'].includes(String((error as PostgresError).code))
 
 /** Whether the wait for a lock on a row or a table has timed out. */
-export const isHeld = (error: unknown): boolean => (error as PostgresError).code === '55P03'
+export const isLockTimeout = (error: unknown): boolean => (error as PostgresError).code === '55P03'
 
 /** Converts an error from opening a database to a `DatabaseError` that tells the operator what to do. */
 export function explainOpening(url: string, error: unknown): unknown {
@@ -75,7 +75,8 @@ export function explainOpening(url: string, error: unknown): unknown {
   if (code === '3D000') return cannot(`there is no such database (${message}). Create it, or check DATABASE_URL.`)
   if (code === '42501')
     return cannot(`a right is missing (${message}). The user has to own the database, or may CREATE in its schema.`)
-  if (code.startsWith('E') || isLost(error)) return cannot(`it cannot be reached (${message}). Check DATABASE_URL.`)
+  if (code.startsWith('E') || isConnectionLost(error))
+    return cannot(`it cannot be reached (${message}). Check DATABASE_URL.`)
   return error
 }
 

@@ -6,7 +6,7 @@ import { createDatabase } from './kysely.ts'
 
 async function open() {
   const connection = await Connection.open(workerData.url)
-  await connection.onlyRead()
+  await connection.setReadOnly()
   return { db: createDatabase((query) => connection.run(query)), close: () => connection.close() }
 }
 

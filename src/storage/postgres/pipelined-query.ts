@@ -2,7 +2,7 @@ import pg from 'pg'
 import type { Row } from '../storage.ts'
 
 /** A statement with its parameters. The connection keeps it prepared under `name`; with an empty name, it does not. */
-export interface PipelineCallbacks {
+export interface PipelinedStatement {
   name: string
   text: string
   parameters: readonly unknown[]
@@ -16,7 +16,7 @@ interface Columns {
 }
 
 /** The statements that are prepared on a connection, by name. */
-export type Ready = Map<string, Columns>
+export type PreparedStatements = Map<string, Columns>
 
 /** The part of pg's Connection that is used here. */
 interface Wire {
@@ -48,15 +48,20 @@ const Query = pg.Query as unknown as new (text: string) => object
 export class PipelinedQuery extends Query {
   /** Called when all statements are answered. After an error, `results` has those of the statements before it. */
   callback: (error: unknown, results: Row[][]) => void
-  readonly #calls: PipelineCallbacks[]
-  readonly #ready: Ready
+  readonly #calls: PipelinedStatement[]
+  readonly #ready: PreparedStatements
   readonly #parserOf: ParserOf
   readonly #results: Row[][] = []
   readonly #described = new Map<string, Columns>()
   #rows: Row[] = []
   #isCommitted = false
 
-  constructor(calls: PipelineCallbacks[], ready: Ready, parserOf: ParserOf, callback: PipelinedQuery['callback']) {
+  constructor(
+    calls: PipelinedStatement[],
+    ready: PreparedStatements,
+    parserOf: ParserOf,
+    callback: PipelinedQuery['callback'],
+  ) {
     super('')
     this.#calls = calls
     this.#ready = ready
@@ -118,7 +123,7 @@ export class PipelinedQuery extends Query {
 
   /** Name of the statement that is being answered. */
   get #name(): string {
-    return (this.#calls[this.#results.length] as PipelineCallbacks).name
+    return (this.#calls[this.#results.length] as PipelinedStatement).name
   }
 
   get #columns(): Columns {

@@ -10,7 +10,7 @@ const known = new Memo<string>(MAX_REMEMBERED, MAX_LENGTH)
 const PARTS = /'(?:[^']|'')*'|"[^"]*"|\?/g
 
 /** Replaces each `?` in SQL with `$1`, `$2` and so on, as PostgreSQL requires. */
-export function numbered(sql: string): string {
+export function numberPlaceholders(sql: string): string {
   return known.getOrCompute(sql, () => {
     let count = 0
     return sql.replace(PARTS, (part) => (part === '?' ? `$${++count}` : part))

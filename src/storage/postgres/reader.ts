@@ -1,6 +1,6 @@
 import { takeUpTo } from '../size.ts'
 import type { Row, SearchResult, Statement } from '../storage.ts'
-import { isLost, isWorthAnotherTry, toFault } from './faults.ts'
+import { isConnectionLost, isRetryable, toFault } from './faults.ts'
 import { SharedConnection } from './shared-connection.ts'
 
 /**
@@ -31,7 +31,7 @@ export class Reader {
     try {
       return await this.#run(statement)
     } catch (error) {
-      if (!isLost(error) && !isWorthAnotherTry(error)) throw toFault(error)
+      if (!isConnectionLost(error) && !isRetryable(error)) throw toFault(error)
       return this.#again(statement, error)
     }
   }
@@ -46,13 +46,13 @@ export class Reader {
   }
 
   /** A number that changes every two milliseconds, and after every commit of this process. */
-  moment(): number {
+  snapshotId(): number {
     const now = performance.now()
-    if (now - this.#since >= MOMENT_MS) this.lookAgain(now)
+    if (now - this.#since >= MOMENT_MS) this.endSnapshot(now)
     return this.#moment
   }
 
-  lookAgain(now = performance.now()): void {
+  endSnapshot(now = performance.now()): void {
     this.#since = now
     this.#moment++
   }
@@ -76,7 +76,7 @@ export class Reader {
   async #again(statement: Statement, lost: unknown): Promise<Row[]> {
     try {
       // A lost connection is opened again by itself.
-      if (!isLost(lost)) this.renew()
+      if (!isConnectionLost(lost)) this.renew()
       return await this.#run(statement)
     } catch (error) {
       throw toFault(error)

@@ -9,7 +9,7 @@ import { KNOWN_SHAPES, requireKnownShapes } from './known-shapes.ts'
 /** Rows per FETCH. */
 const ROWS = 200
 
-const { url, unwanted, task } = workerData as RowStreamTask & { url: string }
+const { url, cancelledId, task } = workerData as RowStreamTask & { url: string }
 
 async function* readRows(): AsyncGenerator<Row> {
   const connection = await Connection.open(url)
@@ -21,16 +21,16 @@ async function* readRows(): AsyncGenerator<Row> {
 }
 
 async function* ofOneMoment(connection: Connection): AsyncGenerator<Row> {
-  const say = (sql: string, parameters: readonly unknown[] = []) => connection.runOnce({ sql, parameters })
+  const say = (sql: string, parameters: readonly unknown[] = []) => connection.runUnprepared({ sql, parameters })
   const ends = performance.now() + task.ms
   await say('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
-  requireKnownShapes(await connection.runOnce(KNOWN_SHAPES), task.shapes)
+  requireKnownShapes(await connection.runUnprepared(KNOWN_SHAPES), task.shapes)
   await say(`SET LOCAL statement_timeout = ${Math.max(1, Math.ceil(task.ms))}`)
   await say(`DECLARE walk NO SCROLL CURSOR FOR ${task.sql}`, task.parameters)
   for (let isOver = false; !isOver; ) {
     const rows = await say(`FETCH ${ROWS} FROM walk`)
     for (const row of rows) {
-      if (Atomics.load(unwanted, 0) === task.id) throw cancelled()
+      if (Atomics.load(cancelledId, 0) === task.id) throw cancelled()
       if (performance.now() > ends) throw new StorageFault('slow', 'It took too long.')
       yield row
     }

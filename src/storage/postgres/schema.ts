@@ -184,7 +184,7 @@ export const SCHEMA_LOCK = 3_333_000_001
 
 /** Migrates the service's own tables in one transaction, so that of two nodes the second finds nothing left to do. */
 export async function migrateSchema(connection: Connection): Promise<void> {
-  const run = async (sql: string, parameters: unknown[] = []) => connection.runOnce({ sql, parameters })
+  const run = async (sql: string, parameters: unknown[] = []) => connection.runUnprepared({ sql, parameters })
   const [server] = await run(`SELECT current_setting('server_version_num')::bigint AS number, version() AS name`)
   const number = server?.number as number
   if (number < OLDEST_SERVER)

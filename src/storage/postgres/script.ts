@@ -1,5 +1,5 @@
 import type { Row, Statement, Step } from '../storage.ts'
-import { DEFER, HOLD, lockRow } from './transaction.ts'
+import { CHECK_CONSTRAINTS, DEFER_CONSTRAINTS, lockRow } from './transaction.ts'
 
 /** Statements of one pipeline: those before all steps, then each step with the statements that it needs around it. */
 export class Script {
@@ -37,5 +37,5 @@ export class Script {
  */
 function around(step: Step): [Statement[], Statement[]] {
   if (step.locks) return [[lockRow(step.locks)], []]
-  return step.deletesRecords ? [[DEFER], [HOLD]] : [[], []]
+  return step.deletesRecords ? [[DEFER_CONSTRAINTS], [CHECK_CONSTRAINTS]] : [[], []]
 }

@@ -33,7 +33,7 @@ export class PostgresSearcher implements Searcher {
       this.#connection ??= Connection.open(this.#url, this.#onDeath)
       const connection = await this.#connection
       // The server's own timeout comes long before this one, unless the server does not answer any more.
-      deadline = setTimeout(() => connection.abandon(), ms + this.#graceMs).unref()
+      deadline = setTimeout(() => connection.destroy(), ms + this.#graceMs).unref()
       const number = await connection.number()
       if (this.#isStopped) throw cancelled()
       this.#number = number
@@ -79,7 +79,7 @@ export class PostgresSearcher implements Searcher {
   /** Uses another connection, as this one is busy. A search that has already ended is not affected. */
   async #cancel(number: number): Promise<void> {
     const cancel = { sql: 'SELECT pg_cancel_backend(?)', parameters: [number] }
-    await Connection.with(this.#url, (other) => other.runOnce(cancel), { answer: this.#graceMs }).catch(() => {})
+    await Connection.with(this.#url, (other) => other.runUnprepared(cancel), { answer: this.#graceMs }).catch(() => {})
   }
 
   async close(): Promise<void> {

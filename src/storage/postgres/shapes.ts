@@ -14,13 +14,13 @@ export class Shapes {
     this.#reader = reader
   }
 
-  async begin(onError: (error: unknown) => void): Promise<void> {
-    await this.look()
+  async start(onError: (error: unknown) => void): Promise<void> {
+    await this.refresh()
     // An error only delays the check: while the database cannot be reached, no write is possible anyway.
-    this.#timer = setInterval(() => this.look().catch(onError), LOOK_MS).unref()
+    this.#timer = setInterval(() => this.refresh().catch(onError), LOOK_MS).unref()
   }
 
-  async look(): Promise<void> {
+  async refresh(): Promise<void> {
     const rows = await this.#reader.all(KNOWN_SHAPES)
     const hasChanged = rows.some(({ tbl, shape }) => this.#known.has(tbl) && this.#known.get(tbl) !== shape)
     this.#known = new Map(rows.map(({ tbl, shape }) => [tbl, shape]))

@@ -1,12 +1,12 @@
-import { Connection, type Limits } from './connection.ts'
+import { Connection, type Timeouts } from './connection.ts'
 
 /** A connection with several concurrent users. It is opened when first needed, and again after it was lost. */
 export class SharedConnection {
   readonly #url: string
-  readonly #limits: Limits
+  readonly #limits: Timeouts
   #current: Promise<Connection> | undefined
 
-  constructor(url: string, limits: Limits) {
+  constructor(url: string, limits: Timeouts) {
     this.#url = url
     this.#limits = limits
   }

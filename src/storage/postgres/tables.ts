@@ -50,11 +50,13 @@ export const TABLES: TableDialect = {
       const create = `CREATE DOMAIN ${name} AS text COLLATE "C"`
       return `DO $$ BEGIN IF to_regtype('${name}') IS NULL THEN ${create}; END IF; END $$`
     }),
-  generated: (expression) => `GENERATED ALWAYS AS (${expression}) STORED`,
-  comment: (table, column, definition) => [`COMMENT ON COLUMN "${table}"."${column}" IS ${literal(definition)}`],
+  generatedClause: (expression) => `GENERATED ALWAYS AS (${expression}) STORED`,
+  storeDefinition: (table, column, definition) => [
+    `COMMENT ON COLUMN "${table}"."${column}" IS ${literal(definition)}`,
+  ],
   // `addReference` adds the foreign keys when all tables exist.
-  refersTo: () => '',
-  indexed: (key) => `(${key}) NULLS FIRST`,
+  referencesClause: () => '',
+  indexKey: (key) => `(${key}) NULLS FIRST`,
   decimalKey: (column) => `dossier_decimal_key(${column})`,
 
   asText(column, type) {
@@ -88,7 +90,7 @@ export const TABLES: TableDialect = {
   createTrigger: ({ name, sql }) => `${sql}; COMMENT ON FUNCTION "${name}"() IS ${literal(sql)}`,
   dropTrigger: ({ name }) => `DROP FUNCTION "${name}"() CASCADE`,
   beforeJournal: `IF ${setting('numbered')} IS NULL THEN PERFORM dossier_number(); END IF; `,
-  count: (table, block, by) =>
+  countStatement: (table, block, by) =>
     `INSERT INTO dossier_counts AS counted (tbl, block, slot, live) VALUES ('${table}', ${block}, pg_backend_pid() & 31, ${by})
      ON CONFLICT (tbl, block, slot) DO UPDATE SET live = counted.live + ${by}`,
   refuseIf: (condition) => `IF ${condition} THEN RAISE foreign_key_violation USING MESSAGE = '${DANGLING}'; END IF`,

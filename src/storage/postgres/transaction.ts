@@ -7,8 +7,8 @@ export const BEGIN = { sql: 'BEGIN', parameters: [] }
 export const SHORT_LOCK_TIMEOUT = { sql: 'SET LOCAL lock_timeout = 100', parameters: [] }
 export const COMMIT = { sql: 'COMMIT', parameters: [] }
 export const ROLLBACK = { sql: 'ROLLBACK', parameters: [] }
-export const DEFER = { sql: 'SET CONSTRAINTS ALL DEFERRED', parameters: [] }
-export const HOLD = { sql: 'SET CONSTRAINTS ALL IMMEDIATE', parameters: [] }
+export const DEFER_CONSTRAINTS = { sql: 'SET CONSTRAINTS ALL DEFERRED', parameters: [] }
+export const CHECK_CONSTRAINTS = { sql: 'SET CONSTRAINTS ALL IMMEDIATE', parameters: [] }
 
 export const requireShapeStatement = (table: string, shape: string) => ({
   sql: 'SELECT dossier_require(?, ?)',

@@ -2,7 +2,7 @@ import { rowBytes } from '../size.ts'
 import { isStepRef, resolveRefs } from '../step-refs.ts'
 import { type Row, type Statement, type Step, StorageFault, type Unit } from '../storage.ts'
 import type { Connection } from './connection.ts'
-import { isHeld, isLost, isRefused, isWorthAnotherTry, toFault } from './faults.ts'
+import { isConnectionLost, isLockTimeout, isRejectedByServer, isRetryable, toFault } from './faults.ts'
 import { Script } from './script.ts'
 import { SharedConnection } from './shared-connection.ts'
 import {
@@ -56,7 +56,7 @@ export class WriteConnection {
     try {
       const { outcomes, failed, error } = await this.#together(units, await this.#connect(), begin)
       if (outcomes) return outcomes
-      const again = isHeld(error) ? [BEGIN, SHORT_LOCK_TIMEOUT] : begin
+      const again = isLockTimeout(error) ? [BEGIN, SHORT_LOCK_TIMEOUT] : begin
       if (failed === undefined) return await this.#eachAlone(units, again)
       const others = await this.group(units.toSpliced(failed, 1), left - 1, again)
       return others.toSpliced(failed, 0, await this.#alone(units[failed] as Unit, again))
@@ -98,7 +98,7 @@ export class WriteConnection {
     const returned = script.rowsOf(results)
     if (error) {
       await this.#undone(connection, error)
-      if (!isRefused(error)) throw error
+      if (!isRejectedByServer(error)) throw error
       const isOfOne = !script.isBefore(results.length) && returned.length < units.length
       return { failed: isOfOne ? returned.length : undefined, error }
     }
@@ -111,7 +111,7 @@ export class WriteConnection {
       return { rows: await this.#carryOut(unit, begin, course) }
     } catch (error) {
       // If the connection was lost before COMMIT was sent, nothing was written.
-      const isUndone = isWorthAnotherTry(error) || (isLost(error) && !course.isCommitting)
+      const isUndone = isRetryable(error) || (isConnectionLost(error) && !course.isCommitting)
       if (!isUndone || tries === TRIES) return { error: toFault(error) }
     }
     this.retries++
@@ -138,7 +138,7 @@ export class WriteConnection {
     try {
       await connection.run(COMMIT)
     } catch (error) {
-      throw isRefused(error) ? error : inDoubt(error)
+      throw isRejectedByServer(error) ? error : inDoubt(error)
     }
     return silent ? [] : results
   }
@@ -202,6 +202,6 @@ const inDoubt = (error: unknown) =>
 /** Adds the index of the step to a fault. Errors that `#alone` may retry stay as they are. */
 function atStep(error: unknown, step: number): unknown {
   const fault = toFault(error)
-  if (!(fault instanceof StorageFault) || isWorthAnotherTry(error) || isLost(error)) return error
+  if (!(fault instanceof StorageFault) || isRetryable(error) || isConnectionLost(error)) return error
   return new StorageFault(fault.kind, fault.message, { ...fault.details, step })
 }

@@ -15,36 +15,36 @@ type Kind = 'plain' | 'alone'
 
 /** Writes units. They gather while all connections are busy, so groups grow as the database gets slower. */
 export class WriteQueue {
-  readonly #room: PendingUnits
+  readonly #pending: PendingUnits
   #turn: Kind = 'alone'
   readonly #idle: WriteConnection[]
-  readonly #lanes: WriteConnection[]
+  readonly #connections: WriteConnection[]
   readonly #onCommit: OnCommit
   #onIdle: (() => void) | undefined
 
-  constructor(url: string, onCommit: OnCommit, patienceMs?: number) {
-    this.#room = new PendingUnits(() => this.#serve(), { unitKind, patienceMs })
-    this.#lanes = Array.from({ length: LANES }, () => new WriteConnection(url))
-    this.#idle = [...this.#lanes]
+  constructor(url: string, onCommit: OnCommit, waitTimeoutMs?: number) {
+    this.#pending = new PendingUnits(() => this.#serve(), { unitKind, waitTimeoutMs })
+    this.#connections = Array.from({ length: LANES }, () => new WriteConnection(url))
+    this.#idle = [...this.#connections]
     this.#onCommit = onCommit
   }
 
   write(unit: Unit): Promise<Row[][]> {
-    return this.#room.add(unit)
+    return this.#pending.add(unit)
   }
 
   get retries(): number {
-    return this.#lanes.reduce((sum, lane) => sum + lane.retries, 0)
+    return this.#connections.reduce((sum, lane) => sum + lane.retries, 0)
   }
 
   /** Writes all waiting units, then closes the connections. */
   async close(): Promise<void> {
-    if (this.#room.size > 0 || this.#idle.length < LANES)
+    if (this.#pending.size > 0 || this.#idle.length < LANES)
       await new Promise<void>((resolve) => {
         this.#onIdle = resolve
       })
-    this.#room.close(new StorageFault('busy', 'The database is closed.'))
-    await Promise.all(this.#lanes.map((lane) => lane.close()))
+    this.#pending.close(new StorageFault('busy', 'The database is closed.'))
+    await Promise.all(this.#connections.map((lane) => lane.close()))
   }
 
   #serve() {
@@ -53,7 +53,7 @@ export class WriteQueue {
       if (group.length === 0) break
       void this.#run(this.#idle.pop() as WriteConnection, group)
     }
-    if (this.#room.size === 0 && this.#idle.length === LANES) this.#onIdle?.()
+    if (this.#pending.size === 0 && this.#idle.length === LANES) this.#onIdle?.()
   }
 
   async #run(lane: WriteConnection, group: PendingUnit[]) {
@@ -76,12 +76,12 @@ export class WriteQueue {
 
   /** The next units to write; the kinds take turns. */
   #nextGroup(): PendingUnit[] {
-    if (this.#room.sizeOf(other(this.#turn)) > 0) this.#turn = other(this.#turn)
+    if (this.#pending.countOfKind(other(this.#turn)) > 0) this.#turn = other(this.#turn)
     const most = this.#turn === 'alone' ? 1 : MAX_GROUP
     const group: PendingUnit[] = []
     let characters = 0
     while (group.length < most && characters < MAX_GROUP_CHARACTERS) {
-      const one = this.#room.next(this.#turn)
+      const one = this.#pending.next(this.#turn)
       if (!one) break
       characters += one.size
       group.push(one)

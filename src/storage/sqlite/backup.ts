@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { renameSync, rmSync } from 'node:fs'
 import Sqlite from 'better-sqlite3'
 import { type Database, DRAFT_PREFIX, type Progress, StorageFault } from '../storage.ts'
-import { makePrivate } from './file-modes.ts'
+import { createPrivateFile } from './file-modes.ts'
 
 /** Pages that are copied at a time, which takes a few milliseconds; other work of the thread runs in between. */
 const PAGES = 500
@@ -13,7 +13,7 @@ const PAGES = 500
  */
 export async function backupDatabase(file: string, target: string, onProgress?: (progress: Progress) => void) {
   const draft = `${target}.${randomUUID()}.part`
-  makePrivate(draft)
+  createPrivateFile(draft)
   const source = new Sqlite(file, { readonly: true, fileMustExist: true })
   try {
     source.exec('BEGIN')

@@ -23,7 +23,7 @@ const AFTER_FAILURE_MS = 10_000
 
 interface Parts {
   searches: Pick<Searches, 'whileIdle'>
-  walks: Pick<RowStreams, 'hold' | 'release' | 'endSlow' | 'isUnderWay'>
+  rowStreams: Pick<RowStreams, 'hold' | 'release' | 'endSlow' | 'isUnderWay'>
   /** Copies the log into the database as far as no reader is in the way, without blocking anything. */
   copyLog(): Promise<unknown>
   /** Copies the rest, and truncates the log. */
@@ -61,7 +61,7 @@ export class Checkpointer {
 
   /** Runs one attempt. An error, such as a full disk, is reported; the next attempt comes later. */
   async #run(bytes: number): Promise<void> {
-    const { walks, onError } = this.#parts
+    const { rowStreams, onError } = this.#parts
     let pause = AGAIN_MS
     try {
       await this.#startOver(bytes)
@@ -69,24 +69,24 @@ export class Checkpointer {
       pause = AFTER_FAILURE_MS
       if (!this.#isClosed) onError(error)
     } finally {
-      walks.release()
+      rowStreams.release()
       this.#notBefore = performance.now() + pause
       this.#isRunning = false
     }
   }
 
   async #startOver(bytes: number): Promise<void> {
-    const { searches, walks, copyLog, truncateLog, onError } = this.#parts
+    const { searches, rowStreams, copyLog, truncateLog, onError } = this.#parts
     const isFarTooLarge = bytes > FAR_TOO_LARGE * this.#maxBytes
-    if (isFarTooLarge) walks.hold()
-    while (isFarTooLarge && walks.isUnderWay && !this.#isClosed) {
-      walks.endSlow(SLOW_READER_MS)
+    if (isFarTooLarge) rowStreams.hold()
+    while (isFarTooLarge && rowStreams.isUnderWay && !this.#isClosed) {
+      rowStreams.endSlow(SLOW_READER_MS)
       await setTimeout(LOOK_MS, undefined, { ref: false })
     }
     if (this.#isClosed) return
     // The large part is copied first, without a pause; only little is left to copy while searches are paused.
     await copyLog()
-    if (walks.isUnderWay) return
+    if (rowStreams.isUnderWay) return
     const truncate = async () => {
       const truncated = truncateLog()
       const outcome = await Promise.race([truncated, setTimeout(PAUSE_MS, LATE, { ref: false })])

@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { dataFolder } from '../../data-folder.ts'
 import { DatabaseError } from '../storage.ts'
-import { makePrivate, restrictDataFolder } from './file-modes.ts'
+import { createPrivateFile, restrictDataFolder } from './file-modes.ts'
 import { migrateSchema, SCHEMA_VERSION } from './schema.ts'
 
 export const databaseFile = (dataDir: string) => dataFolder(dataDir).database
@@ -21,7 +21,7 @@ export function requireDatabase(dataDir: string, orElse = ''): string {
 
 /** Opens the only connection that writes. Creates the file if there is none, and migrates the service's own tables. */
 export function openWriter(file: string): Sqlite.Database {
-  makePrivate(file)
+  createPrivateFile(file)
   restrictDataFolder(dirname(file))
   const sqlite = new Sqlite(file)
   if ((sqlite.pragma('user_version', { simple: true }) as number) > SCHEMA_VERSION) throw tooNew(file)

@@ -47,19 +47,21 @@ export async function openStorage(dataDir: string, events: StorageEvents = {}, m
   if ('trouble' in answer) throw deserializeError(answer.trouble)
   const reader = new Reader(openReader(file))
   const searches = new Searches((onDeath) => new SearchThread(file, onDeath))
-  const walks = new RowStreams((way) => startThread(import.meta.resolve('./row-stream-thread.ts'), { file, ...way }))
-  const asides = new JobPool(() => startThread(import.meta.resolve('./job-thread.ts'), { file }))
+  const rowStreams = new RowStreams((way) =>
+    startThread(import.meta.resolve('./row-stream-thread.ts'), { file, ...way }),
+  )
+  const jobPool = new JobPool(() => startThread(import.meta.resolve('./job-thread.ts'), { file }))
   const groups = new WriteQueue(writer, (units, milliseconds, logBytes = 0) => {
     // Before the units are answered, so that a client's next read sees its own write.
-    reader.lookAgain()
+    reader.endSnapshot()
     events.onCommit?.(units, milliseconds)
     checkpointer.logSize(logBytes)
   })
-  const copyLog = () => asides.run(CHECKPOINT, { file })
+  const copyLog = () => jobPool.run(CHECKPOINT, { file })
   const truncateLog = () => groups.emptyLog()
   const onError = (error: unknown) => events.onError?.('the write-ahead log could not be emptied', error)
-  const checkpointer = new Checkpointer({ searches, walks, copyLog, truncateLog, onError }, maxLogBytes)
-  return new SqliteStorage({ file, reader, groups, searches, walks, asides, checkpointer })
+  const checkpointer = new Checkpointer({ searches, rowStreams, copyLog, truncateLog, onError }, maxLogBytes)
+  return new SqliteStorage({ file, reader, groups, searches, rowStreams, jobPool, checkpointer })
 }
 
 /** Opens an existing database read-only for `look`, and closes it again. */
@@ -83,8 +85,8 @@ interface Parts {
   reader: Reader
   groups: WriteQueue
   searches: Searches
-  walks: RowStreams
-  asides: JobPool
+  rowStreams: RowStreams
+  jobPool: JobPool
   checkpointer: Checkpointer
 }
 
@@ -100,18 +102,18 @@ class SqliteStorage implements Storage {
   readonly #reader: Reader
   readonly #groups: WriteQueue
   readonly #searches: Searches
-  readonly #walks: RowStreams
-  readonly #asides: JobPool
+  readonly #rowStreams: RowStreams
+  readonly #jobPool: JobPool
   readonly #checkpointer: Checkpointer
   #closed: Promise<void> | undefined
 
-  constructor({ file, reader, groups, searches, walks, asides, checkpointer }: Parts) {
+  constructor({ file, reader, groups, searches, rowStreams, jobPool, checkpointer }: Parts) {
     this.#file = file
     this.#reader = reader
     this.#groups = groups
     this.#searches = searches
-    this.#walks = walks
-    this.#asides = asides
+    this.#rowStreams = rowStreams
+    this.#jobPool = jobPool
     this.#checkpointer = checkpointer
     this.db = createDatabase(async (query) => {
       if (isRead(query)) return reader.all(query)
@@ -140,20 +142,20 @@ class SqliteStorage implements Storage {
   async refreshShapes(): Promise<void> {}
 
   snapshotId(): number {
-    return this.#reader.moment()
+    return this.#reader.snapshotId()
   }
 
-  search(statement: Statement, seeker: SearchOptions): Promise<SearchResult> {
-    return this.#searches.search(statement, seeker)
+  search(statement: Statement, options: SearchOptions): Promise<SearchResult> {
+    return this.#searches.search(statement, options)
   }
 
   streamRows<Input>(
     statement: Statement,
     text: RowFormatter<Input>,
     input: Input,
-    seeker: SearchOptions,
+    options: SearchOptions,
   ): AsyncGenerator<Chunk> {
-    return this.#walks.stream(statement, text, input, seeker)
+    return this.#rowStreams.stream(statement, text, input, options)
   }
 
   needsScan({ sql, parameters }: Statement, table: string): boolean {
@@ -167,11 +169,11 @@ class SqliteStorage implements Storage {
 
   async change<Input, Result>(job: Job<Input, Result>, input: Input, swap?: () => void): Promise<Result> {
     try {
-      const result = await this.#groups.change(job, input, () => this.#reader.hold())
+      const result = await this.#groups.change(job, input, () => this.#reader.holdSnapshot())
       swap?.()
       return result
     } finally {
-      this.#reader.letGo()
+      this.#reader.releaseSnapshot()
     }
   }
 
@@ -180,7 +182,7 @@ class SqliteStorage implements Storage {
     input: Input,
     onProgress?: (progress: Progress) => void,
   ): Promise<Result> {
-    return this.#asides.run(job, input, onProgress)
+    return this.#jobPool.run(job, input, onProgress)
   }
 
   /** All visible changes are settled: transactions run one after the other, in the order of their change numbers. */
@@ -202,7 +204,7 @@ class SqliteStorage implements Storage {
   }
 
   backup(target: string, onProgress?: (progress: Progress) => void): Promise<void> {
-    return this.#asides.run(BACKUP, { file: this.#file, target }, onProgress)
+    return this.#jobPool.run(BACKUP, { file: this.#file, target }, onProgress)
   }
 
   /** The writer closes its connection last: SQLite then copies the whole write-ahead log into the file. */
@@ -213,7 +215,7 @@ class SqliteStorage implements Storage {
 
   async #close(): Promise<void> {
     this.#checkpointer.close()
-    await Promise.all([this.#searches.close(), this.#walks.close(), this.#asides.close()])
+    await Promise.all([this.#searches.close(), this.#rowStreams.close(), this.#jobPool.close()])
     await this.#groups.drained()
     this.#reader.close()
     await this.#groups.close()

@@ -8,11 +8,11 @@ import { giveToOwner, makeFolder } from '../../lib/file-owner.ts'
 const FOR_OTHERS = 0o077
 
 /** Creates an empty database file if it does not exist. SQLite gives its `-wal` and `-shm` files the same mode. */
-export function makePrivate(file: string): void {
+export function createPrivateFile(file: string): void {
   makeFolder(dirname(file))
   makeFile(file)
   // Earlier versions created these files with the mode of the umask.
-  for (const name of [file, `${file}-wal`, `${file}-shm`]) close(name, 0o600)
+  for (const name of [file, `${file}-wal`, `${file}-shm`]) restrict(name, 0o600)
 }
 
 function makeFile(file: string): void {
@@ -27,11 +27,11 @@ function makeFile(file: string): void {
 /** Restricts an existing data folder. One with other files in it stays as it is: it has other uses as well. */
 export function restrictDataFolder(folder: string): void {
   if (!readdirSync(folder).every(isOwnEntry)) return
-  for (const name of ['.', ...SUBFOLDERS]) close(join(folder, name), 0o700)
-  close(dataFolder(folder).secret, 0o600)
+  for (const name of ['.', ...SUBFOLDERS]) restrict(join(folder, name), 0o700)
+  restrict(dataFolder(folder).secret, 0o600)
 }
 
-function close(path: string, mode: number): void {
+function restrict(path: string, mode: number): void {
   if (!existsSync(path)) return
   const { mode: now, uid } = statSync(path)
   // Only the owner can change the mode. If the service runs as another user, the owner has given it access on purpose.

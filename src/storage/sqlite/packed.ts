@@ -1,7 +1,7 @@
 import type { Step, Unit } from '../storage.ts'
 
 /** Units as they are sent to the writer: each SQL text once, however many steps use it. */
-export interface Packed {
+export interface PackedUnits {
   texts: string[]
   units: PackedUnit[]
 }
@@ -12,7 +12,7 @@ interface PackedUnit extends Omit<Unit, 'steps'> {
   steps: PackedStep[]
 }
 
-export function pack(units: Unit[]): Packed {
+export function pack(units: Unit[]): PackedUnits {
   const numbers = new Map<string, number>()
   const packStep = ({ sql, parameters, must }: Step): PackedStep => {
     const number = numbers.get(sql) ?? numbers.size
@@ -23,7 +23,7 @@ export function pack(units: Unit[]): Packed {
   return { texts: [...numbers.keys()], units: packed }
 }
 
-export function unpack({ texts, units }: Packed): Unit[] {
+export function unpack({ texts, units }: PackedUnits): Unit[] {
   const unpackStep = ([text, parameters, must]: PackedStep): Step => ({
     sql: texts[text] as string,
     parameters,

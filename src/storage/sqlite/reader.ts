@@ -33,7 +33,7 @@ export class Reader {
   all({ sql, parameters }: Statement): Row[] {
     try {
       this.#look()
-      return this.#statements.of(sql).all(parameters) as Row[]
+      return this.#statements.prepare(sql).all(parameters) as Row[]
     } catch (error) {
       throw toFault(error)
     }
@@ -43,7 +43,7 @@ export class Reader {
   first({ sql, parameters }: Statement): Row | undefined {
     try {
       this.#look()
-      return this.#statements.of(sql).get(parameters) as Row | undefined
+      return this.#statements.prepare(sql).get(parameters) as Row | undefined
     } catch (error) {
       throw toFault(error)
     }
@@ -56,7 +56,7 @@ export class Reader {
   }
 
   /** Number of the current snapshot; each snapshot has another one. */
-  moment(): number {
+  snapshotId(): number {
     this.#lookOrFail()
     return this.#moment
   }
@@ -65,13 +65,13 @@ export class Reader {
   upTo({ sql, parameters }: Statement, bytes: number): SearchResult {
     try {
       this.#look()
-      return takeUpTo(this.#statements.of(sql).iterate(parameters) as Iterable<Row>, bytes)
+      return takeUpTo(this.#statements.prepare(sql).iterate(parameters) as Iterable<Row>, bytes)
     } catch (error) {
       throw toFault(error)
     }
   }
 
-  lookAgain(): void {
+  endSnapshot(): void {
     if (!this.#isLooking || this.#isHeld) return
     this.#isLooking = false
     try {
@@ -82,23 +82,23 @@ export class Reader {
   }
 
   /** Keeps the current snapshot, whatever is committed, until `letGo` is called. */
-  hold(): void {
+  holdSnapshot(): void {
     this.#look()
     this.#isHeld = true
   }
 
-  letGo(): void {
+  releaseSnapshot(): void {
     this.#isHeld = false
-    this.lookAgain()
+    this.endSnapshot()
   }
 
   /** Loads the shapes again if `schema_version` has changed, as it does with every change of tables. */
   #lookAtSchema() {
-    const [schema] = this.#statements.of('PRAGMA schema_version').raw().get() as [number]
+    const [schema] = this.#statements.prepare('PRAGMA schema_version').raw().get() as [number]
     if (schema === this.#schema) return
     this.#schema = schema
     this.#shapes = new Map(
-      this.#statements.of('SELECT tbl, shape FROM dossier_tables').raw().all() as [string, string][],
+      this.#statements.prepare('SELECT tbl, shape FROM dossier_tables').raw().all() as [string, string][],
     )
   }
 
@@ -118,13 +118,13 @@ export class Reader {
     if (this.#isHeld) return
     const now = performance.now()
     if (this.#isLooking && now - this.#since < MOMENT_MS) return
-    this.lookAgain()
+    this.endSnapshot()
     endRead(this.#sqlite)
     this.#since = now
     this.#moment++
-    this.#statements.of('begin').run()
+    this.#statements.prepare('begin').run()
     this.#isLooking = true
-    setImmediate(() => this.lookAgain())
+    setImmediate(() => this.endSnapshot())
     this.#lookAtSchema()
   }
 }

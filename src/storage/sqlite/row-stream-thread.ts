@@ -5,12 +5,12 @@ import { openReader } from './connections.ts'
 import { toFault } from './faults.ts'
 import { Search } from './search.ts'
 
-const { file, unwanted, task } = workerData
+const { file, cancelledId, task } = workerData
 
 function* readRows(): Generator<Row> {
   const sqlite = openReader(file)
   try {
-    yield* new Search(sqlite, unwanted).rows(task)
+    yield* new Search(sqlite, cancelledId).rows(task)
   } finally {
     sqlite.close()
   }

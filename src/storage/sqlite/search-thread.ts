@@ -12,7 +12,7 @@ export type SearchAnswer = { found: SearchResult } | { trouble: SerializedError 
 lowerPriority()
 const port = parentPort as MessagePort
 const sqlite = openReader(workerData.file)
-const search = new Search(sqlite, workerData.unwanted)
+const search = new Search(sqlite, workerData.cancelledId)
 
 function answerTo(task: SearchTask): SearchAnswer {
   try {

@@ -9,15 +9,15 @@ import { endRead, Statements } from './statements.ts'
 export class Search {
   readonly #sqlite: Sqlite
   readonly #statements: Statements
-  readonly #unwanted: Int32Array
+  readonly #cancelledId: Int32Array
   #task: SearchTask | undefined
   #ends = 0
   #like: { pattern: string; matches: (text: string) => boolean } | undefined
 
-  constructor(sqlite: Sqlite, unwanted: Int32Array) {
+  constructor(sqlite: Sqlite, cancelledId: Int32Array) {
     this.#sqlite = sqlite
     this.#statements = new Statements(sqlite)
-    this.#unwanted = unwanted
+    this.#cancelledId = cancelledId
     sqlite.function('dossier_alive', () => {
       this.#stayAlive()
       return 1
@@ -36,10 +36,10 @@ export class Search {
     this.#task = task
     this.#ends = performance.now() + task.ms
     this.#stayAlive()
-    this.#statements.of('begin').run()
+    this.#statements.prepare('begin').run()
     try {
       this.#checkShapes(task)
-      for (const row of this.#statements.of(task.sql).iterate(task.parameters) as Iterable<Row>) {
+      for (const row of this.#statements.prepare(task.sql).iterate(task.parameters) as Iterable<Row>) {
         yield row
         this.#stayAlive()
       }
@@ -50,13 +50,13 @@ export class Search {
 
   /** Checks the shapes in the same snapshot that is searched. */
   #checkShapes({ shapes }: SearchTask) {
-    const known = this.#statements.of('SELECT shape FROM dossier_tables WHERE tbl = ?').pluck()
+    const known = this.#statements.prepare('SELECT shape FROM dossier_tables WHERE tbl = ?').pluck()
     for (const [table, shape] of Object.entries(shapes)) if (known.get(table) !== shape) throw staleShape()
   }
 
   /** Called in the middle of a statement, which it ends by throwing. */
   #stayAlive() {
-    if (Atomics.load(this.#unwanted, 0) === this.#task?.id) throw cancelled()
+    if (Atomics.load(this.#cancelledId, 0) === this.#task?.id) throw cancelled()
     if (performance.now() > this.#ends) throw new StorageFault('slow', 'The search took too long.')
   }
 

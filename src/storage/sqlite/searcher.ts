@@ -8,13 +8,13 @@ import type { SearchAnswer } from './search-thread.ts'
 /** The serving thread's side of a search thread, which runs one search at a time and can be stopped in the middle. */
 export class SearchThread implements Searcher {
   /** id of the search to stop; shared memory, as the thread receives no messages while it searches */
-  readonly #unwanted = new Int32Array(new SharedArrayBuffer(4))
+  readonly #cancelledId = new Int32Array(new SharedArrayBuffer(4))
   readonly #thread: Worker
   #last = 0
   #done: ((answer: SearchAnswer) => void) | undefined
 
   constructor(file: string, onDeath: () => void) {
-    this.#thread = startThread(import.meta.resolve('./search-thread.ts'), { file, unwanted: this.#unwanted })
+    this.#thread = startThread(import.meta.resolve('./search-thread.ts'), { file, cancelledId: this.#cancelledId })
     this.#thread.unref()
     this.#thread.on('message', (text: string) => this.#done?.(JSON.parse(text)))
     this.#thread.on('error', () => {
@@ -35,7 +35,7 @@ export class SearchThread implements Searcher {
   }
 
   stop(): void {
-    Atomics.store(this.#unwanted, 0, this.#last)
+    Atomics.store(this.#cancelledId, 0, this.#last)
   }
 
   async close(): Promise<void> {

@@ -27,7 +27,7 @@ export class Statements {
     this.#sqlite = sqlite
   }
 
-  of(sql: string): Prepared {
+  prepare(sql: string): Prepared {
     const known = this.#known.get(sql)
     if (known) return known
     const statement = this.#sqlite.prepare(sql)
@@ -42,7 +42,7 @@ export class Statements {
 
   /** Executes a statement and returns its rows; none if the statement returns no data. */
   run({ sql, parameters }: Statement): Row[] {
-    const statement = this.of(sql)
+    const statement = this.prepare(sql)
     if (statement.reader) return statement.all(parameters) as Row[]
     statement.run(parameters)
     return []

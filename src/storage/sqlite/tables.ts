@@ -35,10 +35,10 @@ export const TABLES: TableDialect = {
   // SQLite accepts any type name and derives only an affinity from it. The name tells a shell user what a column means.
   columnType: (word) => word,
   createTypes: () => [],
-  generated: (expression) => `GENERATED ALWAYS AS (${expression}) VIRTUAL`,
-  comment: () => [],
-  refersTo: (table, onDelete) => `REFERENCES "${table}" ("id") ON DELETE ${onDelete}`,
-  indexed: (key) => key,
+  generatedClause: (expression) => `GENERATED ALWAYS AS (${expression}) VIRTUAL`,
+  storeDefinition: () => [],
+  referencesClause: (table, onDelete) => `REFERENCES "${table}" ("id") ON DELETE ${onDelete}`,
+  indexKey: (key) => key,
   decimalKey: decimalKeySql,
 
   asText(column, type) {
@@ -70,7 +70,7 @@ export const TABLES: TableDialect = {
   createTrigger: ({ sql }) => sql,
   dropTrigger: ({ name }) => `DROP TRIGGER "${name}"`,
   beforeJournal: '',
-  count: (table, block, by) =>
+  countStatement: (table, block, by) =>
     by === 1
       ? `INSERT INTO dossier_counts VALUES ('${table}', ${block}, 1) ON CONFLICT DO UPDATE SET live = live + 1`
       : `UPDATE dossier_counts SET live = live - 1 WHERE tbl = '${table}' AND block = ${block}`,

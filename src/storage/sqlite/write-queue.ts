@@ -26,7 +26,7 @@ type OnAnswer = (answer: WriterAnswer) => boolean
 export class WriteQueue {
   readonly #thread: Worker
   readonly #onGroup: OnGroup
-  readonly #room: PendingUnits
+  readonly #pending: PendingUnits
   /** handler for the answers to the request in progress; undefined while the writer is idle */
   #underWay: OnAnswer | undefined
   /** jobs that run between two groups */
@@ -35,11 +35,11 @@ export class WriteQueue {
   #isDead = false
   #isLargeTurn = false
 
-  constructor(thread: Worker, onGroup: OnGroup, patienceMs?: number) {
+  constructor(thread: Worker, onGroup: OnGroup, waitTimeoutMs?: number) {
     this.#thread = thread
     this.#onGroup = onGroup
     const unitKind = (_unit: Unit, size: number) => (size > LARGE ? 'large' : 'small')
-    this.#room = new PendingUnits(() => this.#goOn(), { unitKind, patienceMs })
+    this.#pending = new PendingUnits(() => this.#goOn(), { unitKind, waitTimeoutMs })
     thread.on('message', (text: string) => {
       if ((this.#underWay as OnAnswer)(JSON.parse(text))) return
       this.#underWay = undefined
@@ -50,13 +50,13 @@ export class WriteQueue {
       this.#isDead = true
       const trouble = serializeError(new StorageFault('busy', 'The writer has died.'))
       this.#underWay?.({ trouble })
-      this.#room.close(deserializeError(trouble))
+      this.#pending.close(deserializeError(trouble))
       throw error
     })
   }
 
   write(unit: Unit): Promise<Row[][]> {
-    return this.#room.add(unit)
+    return this.#pending.add(unit)
   }
 
   /** Runs a job. `beforeCommit` is called when the job is done; no other write can happen before the commit. */
@@ -90,7 +90,7 @@ export class WriteQueue {
 
   /** Resolves when all units are written and answered. */
   async drained(): Promise<void> {
-    if (this.#underWay || this.#room.size > 0)
+    if (this.#underWay || this.#pending.size > 0)
       await new Promise<void>((resolve) => {
         this.#idle = resolve
       })
@@ -116,7 +116,7 @@ export class WriteQueue {
   #next() {
     const job = this.#jobs.shift()
     if (job) job()
-    else if (this.#room.size > 0) this.#send()
+    else if (this.#pending.size > 0) this.#send()
     else this.#idle?.()
   }
 
@@ -139,11 +139,11 @@ export class WriteQueue {
   }
 
   #nextGroup(): PendingUnit[] {
-    const large = this.#isLargeTurn ? this.#room.next('large') : undefined
+    const large = this.#isLargeTurn ? this.#pending.next('large') : undefined
     this.#isLargeTurn = !large
     if (large) return [large]
     const small = this.#smallGroup()
-    return small.length > 0 ? small : [this.#room.next('large') as PendingUnit]
+    return small.length > 0 ? small : [this.#pending.next('large') as PendingUnit]
   }
 
   #smallGroup(): PendingUnit[] {
@@ -151,7 +151,7 @@ export class WriteQueue {
     let steps = 0
     let characters = 0
     while (steps < MAX_GROUP && characters < MAX_GROUP_CHARACTERS) {
-      const one = this.#room.next('small')
+      const one = this.#pending.next('small')
       if (!one) break
       steps += one.unit.steps.length
       characters += one.size

@@ -4,12 +4,12 @@ import type { JobModule } from '../storage.ts'
 import { type SerializedError, serializeError } from '../thread-errors.ts'
 import { openWriter } from './connections.ts'
 import { explainOpening, toFault } from './faults.ts'
-import { type Packed, unpack } from './packed.ts'
+import { type PackedUnits, unpack } from './packed.ts'
 import { type GroupOutcome, type UnitOutcome, Writer } from './writer.ts'
 
 /** Requests to the writer thread and its answers. Requests are answered in order. */
 export type WriterRequest =
-  | { group: Packed }
+  | { group: PackedUnits }
   | { job: JobModule; input: unknown }
   | { emptyLog: true }
   | { close: true }

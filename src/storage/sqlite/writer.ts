@@ -72,10 +72,10 @@ export class Writer {
     // This must precede BEGIN: SQLite ignores it inside a transaction.
     this.#sqlite.pragma('foreign_keys = off')
     try {
-      this.#statements.of('begin immediate').run()
+      this.#statements.prepare('begin immediate').run()
       const result = await run(db, input)
       await beforeCommit()
-      this.#statements.of('commit').run()
+      this.#statements.prepare('commit').run()
       return result
     } finally {
       this.#rollBack()
@@ -105,7 +105,7 @@ export class Writer {
 
   #together(units: Unit[]): GroupOutcome {
     try {
-      this.#statements.of('begin immediate').run()
+      this.#statements.prepare('begin immediate').run()
       this.#acting = {}
       const outcomes = units.map((unit) => this.#outcomeOf(unit))
       // Clears the actor: later changes from a database shell must not be recorded as this user's.
@@ -113,7 +113,7 @@ export class Writer {
       // Read before the commit: an error after it would be reported for units that are already written.
       const log = ++this.#groups % LOOK_EVERY === 0 ? { logBytes: this.#logSize() } : {}
       const start = performance.now()
-      this.#statements.of('commit').run()
+      this.#statements.prepare('commit').run()
       return { outcomes, commitMs: performance.now() - start, ...log }
     } finally {
       this.#rollBack()
@@ -122,7 +122,7 @@ export class Writer {
 
   /** Rolls back unless SQLite has done so itself, as on a full disk or an I/O error. */
   #rollBack() {
-    if (this.#sqlite.inTransaction) this.#statements.of('rollback').run()
+    if (this.#sqlite.inTransaction) this.#statements.prepare('rollback').run()
   }
 
   #outcomeOf(unit: Unit): UnitOutcome {
@@ -141,10 +141,10 @@ export class Writer {
     // SQLite undoes a single statement that fails. A savepoint is still needed if its returned rows may be refused.
     const undoesItself = steps.length === 1 && maxBytes === undefined && !steps[0]?.must
     if (undoesItself) return this.#results(steps, { maxBytes, silent })
-    this.#statements.of('savepoint unit').run()
+    this.#statements.prepare('savepoint unit').run()
     try {
       const results = this.#results(steps, { maxBytes, silent })
-      this.#statements.of('release unit').run()
+      this.#statements.prepare('release unit').run()
       return results
     } catch (error) {
       // A full disk has ended the whole transaction.
