@@ -4,6 +4,7 @@ import type { Config } from './config.ts'
 import { HttpFront } from './http/front.ts'
 import { writesTo } from './http/writes.ts'
 import { Streams } from './journal/streams.ts'
+import { retry } from './lib/retry.ts'
 import { throttle } from './lib/throttle.ts'
 import { loadModels, loadModelsWithRetry } from './model/load.ts'
 import { byName, type Model, modelsFingerprint } from './model/model.ts'
@@ -25,6 +26,7 @@ import { startUpkeep } from './upkeep/upkeep.ts'
 type App = Awaited<ReturnType<typeof buildApp>>
 const TELL_AGAIN_MS = 10_000
 const TELL_PROGRESS_MS = 5000
+const START_TIMEOUT_MS = 60_000
 /** Owns the HTTP server and the storage; builds an app from the models, and another one when they change. */
 export class Service {
   readonly config: Config
@@ -166,7 +168,8 @@ export class Service {
   /** Runs before the service listens, so the tables are examined here, on the serving thread. */
   async #prepareTables(models: Model[], isNew: boolean): Promise<void> {
     const { db } = this.storage
-    const overview = await createOverview(db, models)
+    // A table cannot be read while another node changes it: the start waits for that.
+    const overview = await retry(() => createOverview(db, models), isUnavailable, START_TIMEOUT_MS)
     const there = models.filter((_, index) => overview.plans[index]?.steps.length === 0)
     const miscounted: string[] = []
     for (const model of there) if (await isMiscounted(db, model)) miscounted.push(model.name)

@@ -1,4 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
+import pg from 'pg'
 import t from 'tap'
 import { hasServer } from './run-on-postgres.ts'
 
@@ -48,6 +49,21 @@ if (isThere)
       t.match((await three.stranger.get('/health')).body.data, [{ models: { current: false } }])
       const third = Object.assign(await three.login(), { cookie: first.cookie })
       t.match((await third.get('/ws/meta/fields/contacts.Contact')).text, /"city"/)
+    })
+
+    await t.test('a node that starts while a table is being changed waits for it', async (t) => {
+      const client = new pg.Client(DATABASE_URL)
+      await client.connect()
+      await client.query('BEGIN; LOCK TABLE "contacts__Contact" IN ACCESS EXCLUSIVE MODE')
+      const folder = makeFolder(t, { 'contacts.Contact.json': withField('city') })
+      const starting = startApp(t, { folder, env: { DATABASE_URL } })
+      const waiting = 'SELECT 1 FROM pg_locks WHERE NOT granted AND relation = \'"contacts__Contact"\'::regclass'
+      await until(async () => (await client.query(waiting)).rows.length > 0)
+      // Longer than a read waits for a lock: the first look fails.
+      await until(async () => (await client.query(waiting)).rows.length === 0)
+      await client.query('COMMIT')
+      await client.end()
+      t.match((await (await starting).stranger.get('/health')).body.data, [{ ready: true }])
     })
 
     await t.test('who puts an earlier folder back publishes it again', async (t) => {
