@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { Failure } from '../src/errors.ts'
+import { acceptsGzip } from '../src/requests/accept-encoding.ts'
 import { site } from '../src/site/site.ts'
 
 declare module 'fastify' {
@@ -34,12 +35,10 @@ async function page(app: FastifyInstance) {
     const file = request.params.hash === current ? files.get(request.params['*']) : undefined
     if (!file) throw new Failure('ROUTE_NOT_FOUND', 'There is nothing at this address.')
     reply.headers({ 'cache-control': FOR_EVER, vary: 'accept-encoding' }).type(file.type)
-    return isZipped(request.headers['accept-encoding'])
+    return acceptsGzip(request.headers['accept-encoding'])
       ? reply.header('content-encoding', 'gzip').send(file.zipped)
       : reply.send(file.bytes)
   })
 }
-
-const isZipped = (accepted: string | string[] | undefined) => /\bgzip\b/.test(String(accepted))
 
 export default fp(page, { name: 'page', dependencies: ['routes', 'auth', 'security'] })

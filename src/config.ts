@@ -38,6 +38,10 @@ export const Settings = Type.Object({
   FIND_SECONDS: count(10, 'a find that takes longer is ended', 3600),
   EXPORT_MINUTES: count(10, 'an export that takes longer is ended', 1440),
   IMPORT_LIMIT_BYTES: count(1_073_741_824, 'largest body of an import', 1_099_511_627_776),
+  COMPRESS: Type.Boolean({
+    default: true,
+    description: 'compress answers over 1 KB; false behind a proxy that does it',
+  }),
   PAGE: Type.Boolean({ default: true, description: 'serve the web page at /' }),
   WATCH_MODELS: Type.Boolean({ default: true, description: 'follow changes of the models folder while running' }),
   SHUTDOWN_SECONDS: count(10, 'how long a stop waits for requests under way', 3600),
