@@ -159,7 +159,7 @@ if (browser) {
     t.ok(lines.slice(1).every((line) => /person 14/i.test(line) && /senior|lead/.test(line)))
     await page.locator('.count', { hasText: new RegExp(`^${lines.length - 1}$`) }).waitFor()
     await page.locator(`[role=grid][aria-rowcount="${lines.length}"]`).waitFor()
-    await page.waitForFunction('document.querySelector(".row.coming") === null')
+    await page.locator('.row.coming').first().waitFor({ state: 'detached' })
     await page.getByLabel('Search Person records').fill('nobody at all')
     await page.getByText('No match').waitFor()
     await page.getByRole('button', { name: 'Remove all filters' }).click()
@@ -253,7 +253,12 @@ if (browser) {
     )
     await page.keyboard.press('e')
     await page.getByLabel('Notes').fill('')
+    // Not the note that it is saved: the one of the first time may still be there.
+    const answered = page.waitForResponse(
+      (response) => response.request().method() === 'POST' && response.url().endsWith(`shop.Person/${saved.id}`),
+    )
     await page.keyboard.press('Control+s')
+    await answered
     await page.getByText('is saved').first().waitFor()
     t.match((await admin.get(`/ws/rest/shop.Person/${saved.id}`)).body.data[0], {
       notes: null,
