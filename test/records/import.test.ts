@@ -129,7 +129,7 @@ t.test('what comes in between says how far it was', async (t) => {
     (error: Failure) => error,
   )
   const [{ created } = { created: 0 }] = (failed?.details.data ?? []) as { created: number }[]
-  t.ok(created >= 50 && created < 60, String(created))
+  t.ok(created >= 50 && created <= 60, String(created))
   t.match(failed, {
     code: 'NOT_UNIQUE',
     message: new RegExp(
@@ -150,7 +150,7 @@ t.test('what comes in between says how far it was', async (t) => {
   )
   await t.rejects(
     load(many, { resumable: await ResumableImport.begin<ImportProgress>(storage, sent) }),
-    rejects('VALIDATION_FAILED', /^Nothing was written but the 5\d rows of before\. There is one fault/),
+    rejects('VALIDATION_FAILED', /^Nothing was written but the (?:5\d|60) rows of before\. There is one fault/),
   )
   await run(`DELETE FROM "a__Item" WHERE code = 'c60'`)
   const rest = await load(many, { resumable: await ResumableImport.begin<ImportProgress>(storage, sent) })
