@@ -18,6 +18,9 @@ export const isPostgres = process.env.TEST_ENGINE === 'postgres'
 /** Options of a test that is about SQLite itself. */
 export const sqliteOnly = isPostgres ? { skip: 'about SQLite itself' } : {}
 
+/** For tests of the OpenAPI document, which is made from the models alone. */
+export const documentOnly = isPostgres ? { skip: 'about the document, which is the same on every engine' } : {}
+
 /** Executes SQL beside the service, like an operator in the database's shell. */
 export async function atShell({ DATA_DIR, DATABASE_URL }: Pick<Config, 'DATA_DIR' | 'DATABASE_URL'>, sql: string) {
   if (DATABASE_URL !== undefined) return onServer(sql, DATABASE_URL)

@@ -1,19 +1,35 @@
 import { spawn } from 'node:child_process'
+import { globSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import pg from 'pg'
 import { openStorage } from '../src/storage/open.ts'
+import { check } from './checks.ts'
+import { GROUPED } from './groups.ts'
 import { startPostgres } from './postgres-server.ts'
+import { stripTo } from './strip.ts'
 
 /**
- * Runs the tests, on both engines: `npm test`, or `npm test -- --engine=sqlite` for a quick run. What failed is said once
- * more at the end.
+ * Checks the types, lints, and runs the tests, on both engines: `npm test`. `npm test -- --engine=sqlite` leaves PostgreSQL
+ * out, `npm test -- --quick` also the browser and the coverage. If test files are named, only these are run. What failed is
+ * said once more at the end.
  */
-const { isQuick, words } = wordsIn(process.argv.slice(2))
+const given = process.argv.slice(2)
+const isQuick = given.includes('--quick')
+const isOnBoth = !isQuick && !given.includes('--engine=sqlite')
+const rest = given.filter((word) => word !== '--quick' && !word.startsWith('--engine='))
+const areNamed = rest.some((word) => !word.startsWith('-'))
 
-function wordsIn(given: string[]) {
-  const engine = given.find((word) => word.startsWith('--engine='))?.slice('--engine='.length)
-  const isQuick = engine === 'sqlite'
-  const rest = given.filter((word) => !word.startsWith('--engine='))
-  return { isQuick, words: isQuick ? ['--exclude=test/postgres/**', '--allow-incomplete-coverage', ...rest] : rest }
+/** What needs a browser. */
+const BROWSER = 'test/page/{corners,places,together}.test.ts'
+const QUICK = ['--disable-coverage', '--allow-empty-coverage']
+
+/** All test files; those that share a process by the file that brings them together. What takes longest begins first. */
+function files(): string[] {
+  const left = [...(isOnBoth ? [] : ['test/postgres/**']), ...(isQuick ? [BROWSER] : [])]
+  const grouped = GROUPED.map((name) => `test/${name}.test.ts`)
+  const alone = globSync('test/**/*.test.ts', { exclude: [...left, ...grouped] })
+  return [...globSync('test/together/*.ts'), ...alone.sort()]
 }
 
 /** Databases are made from one that has the service's own tables: to make those takes longer than many a test. */
@@ -29,23 +45,38 @@ async function makeTemplate(url: string): Promise<string> {
   return name
 }
 
-const server = isQuick ? undefined : await startPostgres()
-const template = server && (await makeTemplate(server.url))
-const env = { ...process.env, ...(server && { TEST_POSTGRES: server.url, TEST_TEMPLATE: template }) }
-// On a terminal tap draws by itself, and shows what failed.
-const tap = spawn('tap', ['run', ...words], {
-  env,
-  stdio: ['inherit', process.stdout.isTTY ? 'inherit' : 'pipe', 'inherit'],
-})
-let last = ''
-const failed: string[] = []
-tap.stdout?.on('data', (chunk: Buffer) => {
-  process.stdout.write(chunk)
-  const lines = (last + chunk).split('\n')
-  last = lines.pop() as string
-  failed.push(...lines.filter((line) => /^\s*not ok /.test(line)))
-})
-const code = await new Promise<number | null>((resolve) => tap.once('close', resolve))
-await server?.stop()
-if (failed.length > 0) process.stdout.write(`\nNot ok:\n${failed.join('\n')}\n`)
-process.exitCode = code ?? 1
+async function runTap(): Promise<number> {
+  const folder = mkdtempSync(join(tmpdir(), 'dossier-run-'))
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+  stripTo(folder)
+  const server = isOnBoth ? await startPostgres() : undefined
+  const env = {
+    ...process.env,
+    NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --import=${join(import.meta.dirname, 'preload.js')}`,
+    TEST_STRIPPED: folder,
+    ...(server && { TEST_POSTGRES: server.url, TEST_TEMPLATE: await makeTemplate(server.url) }),
+  }
+  const words = [...(isOnBoth ? [] : ['--allow-incomplete-coverage']), ...(isQuick ? QUICK : [])]
+  if (!areNamed) words.push(...files())
+  // On a terminal tap draws by itself, and shows what failed.
+  const tap = spawn('tap', ['run', ...words, ...rest], {
+    env,
+    stdio: ['inherit', process.stdout.isTTY ? 'inherit' : 'pipe', 'inherit'],
+  })
+  let last = ''
+  const failed: string[] = []
+  tap.stdout?.on('data', (chunk: Buffer) => {
+    process.stdout.write(chunk)
+    const lines = (last + chunk).split('\n')
+    last = lines.pop() as string
+    failed.push(...lines.filter((line) => /^\s*not ok /.test(line)))
+  })
+  const code = await new Promise<number | null>((resolve) => tap.once('close', resolve))
+  await server?.stop()
+  if (failed.length > 0) process.stdout.write(`\nNot ok:\n${failed.join('\n')}\n`)
+  return code ?? 1
+}
+
+const faults = await check(areNamed ? [] : ['npm run types', 'npm run lint'])
+process.stdout.write(faults.join('\n'))
+process.exitCode = faults.length > 0 ? 1 : await runTap()

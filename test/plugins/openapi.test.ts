@@ -1,8 +1,5 @@
 import { symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createConfig, lintFromString } from '@redocly/openapi-core'
-import spectral from '@stoplight/spectral-core'
-import rulesets from '@stoplight/spectral-rulesets'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import openapiTS, { astToString } from 'openapi-typescript'
 import t from 'tap'
@@ -14,7 +11,7 @@ import { OWN_COMPONENTS } from '../../src/openapi/components.ts'
 import { fieldExample } from '../../src/openapi/examples.ts'
 import { openStorage } from '../../src/storage/sqlite/engine.ts'
 import { Metrics } from '../../src/upkeep/metrics.ts'
-import { sqliteOnly } from '../engine.ts'
+import { documentOnly } from '../engine.ts'
 import {
   CONTACT,
   commandRunner,
@@ -145,7 +142,11 @@ console.log(JSON.stringify({ name, always, tag, employerName, after: changed.dat
   })
 })
 
-t.test('linters of others find no error', sqliteOnly, async (t) => {
+t.test('linters of others find no error', documentOnly, async (t) => {
+  // Only here: it takes seconds to load them.
+  const { default: spectral } = await import('@stoplight/spectral-core')
+  const { default: rulesets } = await import('@stoplight/spectral-rulesets')
+  const { createConfig, lintFromString } = await import('@redocly/openapi-core')
   const service = await startApp(t, { models: MODELS })
   const { text, body } = await (await service.login()).get('/openapi.json')
 
@@ -175,7 +176,7 @@ t.test('linters of others find no error', sqliteOnly, async (t) => {
   t.strictSame(told('warn'), [])
 })
 
-t.test('names that read well in generated code, and never clash', async (t) => {
+t.test('names that read well in generated code, and never clash', documentOnly, async (t) => {
   const plain = { type: 'object', properties: { x: { type: 'string' } } }
   const service = await startApp(t, {
     models: {
@@ -206,47 +207,53 @@ t.test('names that read well in generated code, and never clash', async (t) => {
   t.match(body.components.schemas.Failure.required, ['status', 'code', 'message', 'requestId'])
 })
 
-t.test('what is described: always there, never null, and examples that keep their own rules', async (t) => {
-  const service = await startApp(t, { models: MODELS, env: { PUBLIC_URL: 'https://records.example' } })
-  const { body } = await (await service.login()).get('/openapi.json')
-  t.strictSame(body.servers, [{ url: 'https://records.example' }])
-  const { schemas } = body.components
-  t.strictSame(schemas.ContactRow.required, ['id', 'version'])
-  t.strictSame(schemas.Contact.required, Object.keys(schemas.Contact.properties))
-  t.strictSame(schemas.Contact.properties.firstName, { type: 'string' })
-  t.match(schemas.Contact.properties.tags, { type: ['array', 'null'], items: { type: 'string' } })
-  t.match(schemas.Contact.properties.storable, { type: ['boolean', 'null'] })
-  t.match(schemas.Contact.properties.properties.properties, { default: { type: 'integer' } })
-  t.match(schemas.Contact.properties.company.anyOf, [
-    { type: ['integer', 'null'] },
-    { $ref: '#/components/schemas/CompanyRow' },
-  ])
-  t.strictSame(schemas.Secret.properties.one, { type: 'integer', enum: [1] })
-  t.strictSame(schemas.Secret.properties.two, { type: 'integer', enum: [1, 2] })
-  t.match(schemas.Company.properties.shade, { enum: ['red', 'blue', null], description: 'How it looks.' })
-  t.match(schemas.Company.properties.deep.properties, {
-    rows: { items: { type: 'object', properties: { b: { type: 'integer' } } } },
-    any: { type: 'array', items: {} },
-  })
-  t.match(schemas.Company.properties.grid.items, { type: 'array', title: 'Row', items: { type: 'integer' } })
-  t.match(schemas.Secret.properties.of.anyOf[0], { type: 'integer' }, 'required, and everybody may read it')
-  const created = body.paths['/ws/rest/crm.Secret'].put.responses['200'].content['application/json'].schema
-  t.match(JSON.stringify(created), /Stub/, 'who may not read what they made gets its id and version')
-  const ajv = new Ajv2020({ strict: false, validateFormats: false })
-  ajv.addSchema(body, 'document')
-  let examples = 0
-  for (const [name, { examples: given = [] }] of Object.entries<{ examples?: unknown[] }>(schemas))
-    for (const example of given) {
-      examples++
-      const validate = ajv.compile({ $ref: `document#/components/schemas/${name}` })
-      t.ok(validate(example), `${name}: ${JSON.stringify(example)} ${ajv.errorsText(validate.errors)}`)
-    }
-  t.ok(examples >= 12, `${examples} examples`)
-  t.match(schemas.CompanyNew.examples, [{ size: 5, part: 0.25, below: -4, name: 'text te', kind: 'one', shade: 'red' }])
-  t.notOk('badge' in schemas.CompanyNew.examples[0], 'nothing is made up that breaks its pattern')
-  t.notOk('examples' in schemas.SecretNew)
-  t.match(schemas.ThingNew.examples, [{ color: 'red' }])
-})
+t.test(
+  'what is described: always there, never null, and examples that keep their own rules',
+  documentOnly,
+  async (t) => {
+    const service = await startApp(t, { models: MODELS, env: { PUBLIC_URL: 'https://records.example' } })
+    const { body } = await (await service.login()).get('/openapi.json')
+    t.strictSame(body.servers, [{ url: 'https://records.example' }])
+    const { schemas } = body.components
+    t.strictSame(schemas.ContactRow.required, ['id', 'version'])
+    t.strictSame(schemas.Contact.required, Object.keys(schemas.Contact.properties))
+    t.strictSame(schemas.Contact.properties.firstName, { type: 'string' })
+    t.match(schemas.Contact.properties.tags, { type: ['array', 'null'], items: { type: 'string' } })
+    t.match(schemas.Contact.properties.storable, { type: ['boolean', 'null'] })
+    t.match(schemas.Contact.properties.properties.properties, { default: { type: 'integer' } })
+    t.match(schemas.Contact.properties.company.anyOf, [
+      { type: ['integer', 'null'] },
+      { $ref: '#/components/schemas/CompanyRow' },
+    ])
+    t.strictSame(schemas.Secret.properties.one, { type: 'integer', enum: [1] })
+    t.strictSame(schemas.Secret.properties.two, { type: 'integer', enum: [1, 2] })
+    t.match(schemas.Company.properties.shade, { enum: ['red', 'blue', null], description: 'How it looks.' })
+    t.match(schemas.Company.properties.deep.properties, {
+      rows: { items: { type: 'object', properties: { b: { type: 'integer' } } } },
+      any: { type: 'array', items: {} },
+    })
+    t.match(schemas.Company.properties.grid.items, { type: 'array', title: 'Row', items: { type: 'integer' } })
+    t.match(schemas.Secret.properties.of.anyOf[0], { type: 'integer' }, 'required, and everybody may read it')
+    const created = body.paths['/ws/rest/crm.Secret'].put.responses['200'].content['application/json'].schema
+    t.match(JSON.stringify(created), /Stub/, 'who may not read what they made gets its id and version')
+    const ajv = new Ajv2020({ strict: false, validateFormats: false })
+    ajv.addSchema(body, 'document')
+    let examples = 0
+    for (const [name, { examples: given = [] }] of Object.entries<{ examples?: unknown[] }>(schemas))
+      for (const example of given) {
+        examples++
+        const validate = ajv.compile({ $ref: `document#/components/schemas/${name}` })
+        t.ok(validate(example), `${name}: ${JSON.stringify(example)} ${ajv.errorsText(validate.errors)}`)
+      }
+    t.ok(examples >= 12, `${examples} examples`)
+    t.match(schemas.CompanyNew.examples, [
+      { size: 5, part: 0.25, below: -4, name: 'text te', kind: 'one', shade: 'red' },
+    ])
+    t.notOk('badge' in schemas.CompanyNew.examples[0], 'nothing is made up that breaks its pattern')
+    t.notOk('examples' in schemas.SecretNew)
+    t.match(schemas.ThingNew.examples, [{ color: 'red' }])
+  },
+)
 
 t.test('a reference may be sent back as the record that was read', async (t) => {
   const service = await startApp(t, { models: MODELS })
@@ -264,7 +271,7 @@ t.test('a reference may be sent back as the record that was read', async (t) => 
   }
 })
 
-t.test('an example that is none is passed over', async (t) => {
+t.test('an example that is none is passed over', documentOnly, async (t) => {
   const model = modelOf('a.B', {
     type: 'object',
     properties: { x: { type: 'string', enum: ['red'], examples: ['green'] } },
@@ -285,7 +292,7 @@ t.test('an example that is none is passed over', async (t) => {
   t.equal(sample({ type: 'string', minLength: 2, maxLength: 2, examples: ['😀'] }), 'te')
 })
 
-t.test('an app that nobody changes is as it should be', async (t) => {
+t.test('an app that nobody changes is as it should be', documentOnly, async (t) => {
   const config = configOf(makeFolder(t))
   const storage = await openStorage(config.DATA_DIR)
   const logger = newLogger(config)
@@ -300,7 +307,7 @@ t.test('an app that nobody changes is as it should be', async (t) => {
   await storage.close()
 })
 
-t.test('npm run openapi: the same document, without a session', async (t) => {
+t.test('npm run openapi: the same document, without a session', documentOnly, async (t) => {
   const folder = makeFolder(t, MODELS)
   const service = await startApp(t, { folder })
   const served = (await (await service.login()).get('/openapi.json')).body

@@ -1,11 +1,4 @@
+import { EDGES } from '../groups.ts'
 import { runOnPostgres } from './run-on-postgres.ts'
 
-await runOnPostgres([
-  'plugins/fuzz',
-  'plugins/security',
-  'plugins/cors',
-  'plugins/errors',
-  'plugins/meta',
-  'plugins/openapi',
-  'plugins/page',
-])
+await runOnPostgres(EDGES)

@@ -1,10 +1,4 @@
+import { FINDS } from '../groups.ts'
 import { runOnPostgres } from './run-on-postgres.ts'
 
-await runOnPostgres([
-  'plugins/find',
-  'plugins/oracle',
-  'plugins/slow',
-  'plugins/export',
-  'plugins/import',
-  'records/advice',
-])
+await runOnPostgres(FINDS)

@@ -1,13 +1,4 @@
+import { PEOPLE } from '../groups.ts'
 import { runOnPostgres } from './run-on-postgres.ts'
 
-await runOnPostgres([
-  'plugins/access',
-  'plugins/auth',
-  'plugins/logins',
-  'plugins/users',
-  'plugins/tokens',
-  'plugins/trail',
-  'plugins/state',
-  'plugins/metrics',
-  'people/users',
-])
+await runOnPostgres(PEOPLE)

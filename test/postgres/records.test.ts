@@ -1,13 +1,4 @@
+import { RECORDS } from '../groups.ts'
 import { runOnPostgres } from './run-on-postgres.ts'
 
-await runOnPostgres([
-  'plugins/records',
-  'plugins/values',
-  'plugins/matching',
-  'plugins/references',
-  'plugins/conflicts',
-  'plugins/batch',
-  'plugins/once',
-  'plugins/ended',
-  'storage/number-text',
-])
+await runOnPostgres(RECORDS)

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { runTogether } from '../groups.ts'
 
 /** Whether there is a server to test with; if not, it is said so, and an error where `CI` is set. */
 export function hasServer(): boolean {
@@ -13,5 +14,5 @@ export function hasServer(): boolean {
 export async function runOnPostgres(files: string[]): Promise<void> {
   if (!hasServer()) return
   process.env.TEST_ENGINE = 'postgres'
-  for (const file of files) await import(`../${file}.test.ts`)
+  await runTogether(files)
 }

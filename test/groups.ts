@@ -1,0 +1,87 @@
+/**
+ * Test files that run one after the other in one process: to start a process and to import everything takes longer than many
+ * a test. Each of them can be run by itself as well. Those that replace something of the whole process stay alone.
+ */
+export const RECORDS = [
+  'plugins/records',
+  'plugins/values',
+  'plugins/matching',
+  'plugins/references',
+  'plugins/conflicts',
+  'plugins/batch',
+  'plugins/idempotency',
+  'plugins/ended',
+  'storage/number-text',
+]
+
+export const FINDS = [
+  'plugins/find',
+  'plugins/oracle',
+  'plugins/slow',
+  'plugins/export',
+  'plugins/import',
+  'records/advice',
+]
+
+export const PAST = [
+  'plugins/history',
+  'plugins/changes',
+  'journal/models',
+  'journal/hidden',
+  'journal/oracle',
+  'records/round-trip',
+]
+
+export const PEOPLE = [
+  'plugins/access',
+  'plugins/auth',
+  'plugins/logins',
+  'plugins/users',
+  'plugins/tokens',
+  'plugins/trail',
+  'plugins/state',
+  'plugins/metrics',
+  'people/users',
+]
+
+export const EDGES = ['plugins/fuzz', 'plugins/security', 'plugins/errors', 'plugins/meta', 'plugins/openapi']
+
+/**
+ * Not again on PostgreSQL: they are about headers, the bodies of requests and the files of the page. What they write and read
+ * besides is written and read by plugins/records and plugins/tokens as well.
+ */
+export const OUTSIDE = ['plugins/cors', 'plugins/page', 'plugins/bodies', 'plugins/compress']
+
+/** What needs no service. */
+export const PARTS = [
+  'lib/fair-limiter',
+  'lib/keyed-mutex',
+  'lib/json-keys',
+  'lib/json-numbers',
+  'lib/lines',
+  'lib/memo',
+  'lib/nearest',
+  'lib/retry',
+  'lib/seen',
+  'lib/limiter',
+  'model/formats',
+  'model/load',
+  'model/parse',
+  'page/draft',
+  'page/logic',
+  'http/writes',
+  'people/password-queue',
+  'tables/ddl',
+  'storage/database',
+  'storage/decimal',
+  'storage/secret',
+  'logging',
+  'house',
+]
+
+/** All that is part of a group. */
+export const GROUPED = [RECORDS, FINDS, PAST, PEOPLE, EDGES, OUTSIDE, PARTS].flat()
+
+export async function runTogether(files: string[]): Promise<void> {
+  for (const file of files) await import(`./${file}.test.ts`)
+}

@@ -1,0 +1,3 @@
+import { EDGES, OUTSIDE, runTogether } from '../groups.ts'
+
+await runTogether([...EDGES, ...OUTSIDE])

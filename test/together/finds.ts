@@ -1,0 +1,3 @@
+import { FINDS, runTogether } from '../groups.ts'
+
+await runTogether(FINDS)

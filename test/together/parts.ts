@@ -1,0 +1,3 @@
+import { PARTS, runTogether } from '../groups.ts'
+
+await runTogether(PARTS)

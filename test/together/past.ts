@@ -1,0 +1,3 @@
+import { PAST, runTogether } from '../groups.ts'
+
+await runTogether(PAST)

@@ -1,0 +1,3 @@
+import { PEOPLE, runTogether } from '../groups.ts'
+
+await runTogether(PEOPLE)

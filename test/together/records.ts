@@ -1,0 +1,3 @@
+import { RECORDS, runTogether } from '../groups.ts'
+
+await runTogether(RECORDS)
