@@ -68,3 +68,12 @@ t.test('where the system has no watches left to give, it is looked', async (t) =
   while (changes === 0) await setTimeout(5)
   t.pass('the change was seen')
 })
+
+t.test('stopped while the folder is being read, nothing is watched', async (t) => {
+  const folder = emptyFolder(t)
+  let watches = 0
+  const counting = (() => watches++) as unknown as typeof watch
+  watchFolder(folder, () => t.fail('no change is reported'), 20, counting)()
+  await setTimeout(200)
+  t.equal(watches, 0)
+})
