@@ -30,7 +30,7 @@ const BEHIND =
 export class ModelSource {
   readonly #published: PublishedModels | undefined
   readonly #folder: string
-  /** fingerprint of the folder at the last complete `look`, and at the one before */
+  /** fingerprint of the folder at the last complete `read`, and at the one before */
   #seen: string | undefined
   #before: string | undefined
 
@@ -45,7 +45,7 @@ export class ModelSource {
     const hasChanged = this.#seen !== undefined && this.#seen !== fingerprint
     const latest = await this.#published?.latest()
     const isKnown = latest === undefined || (await this.#published?.isKnown(fingerprint))
-    // Set only after both queries succeeded: if one fails, the next `look` still sees the folder's change.
+    // Set only after both queries succeeded: if one fails, the next `read` still sees the folder's change.
     this.#before = this.#seen
     this.#seen = fingerprint
     if (!this.#published || latest?.fingerprint === fingerprint) return { models, fingerprint, isNew: false }
@@ -54,7 +54,7 @@ export class ModelSource {
     return { models: JSON.parse(latest.models), fingerprint: latest.fingerprint, isNew, why: BEHIND }
   }
 
-  /** Undoes the last `look`, because the database was unavailable: the next one sees the folder's change again. */
+  /** Undoes the last `read`, because the database was unavailable: the next one sees the folder's change again. */
   undo(): void {
     this.#seen = this.#before
   }

@@ -104,7 +104,7 @@ export function createRecords(context: RecordsContext, model: Model) {
   })
 
   /**
-   * Plans and writes a change. If a `must` step found no row, `settle([])` looks up the reason (deleted, conflict, no
+   * Plans and writes a change. If a `must` step found no row, `toResult([])` looks up the reason (deleted, conflict, no
    * access) and throws it. A repeated request is answered from its stored result without planning: its first execution
    * has changed the data, so validation could fail now.
    */

@@ -3,8 +3,8 @@ import { KeyedMutex } from '../lib/keyed-mutex.ts'
 import { ImportLimits } from './import/limits.ts'
 
 /**
- * What the requests of one user share in a process. It outlives an app: requests of the old app go on while a new one with
- * other models serves already.
+ * What the requests of one user share in a process. It outlives an app: requests of the old app go on while a
+ * new one with other models serves already.
  */
 export class UserLimits {
   readonly keys = new KeysInUse()

@@ -199,8 +199,8 @@ export interface Storage {
   /**
    * Executes a unit of work. Resolves with the rows of each step (`[]` if `silent`) when the unit is on disk.
    *
-   * Atomicity: all steps are executed or none. Units that arrive together share a commit, but a unit that fails does not
-   * affect the others.
+   * Atomicity: all steps are executed or none. Units that arrive together share a commit, but one that fails does not affect
+   * the others.
    *
    * Order: a unit sees every unit whose promise had resolved before `write` was called, and reads that start after its
    * promise has resolved see it. Units that wait at the same time are executed in any order, also those of one user;
@@ -213,7 +213,7 @@ export interface Storage {
    * | `no-row` | a step with `must` returned no row | yes |
    * | `taken`, `dangling` | a unique value or a reference is violated | yes |
    * | `stale`, `missing-table` | the table has another shape than in `shapes`, or is gone | yes |
-   * | `large`, `index-too-long`, `row-too-wide`, `unfit` | the values exceed a bound of the engine or of `maxBytes` | yes |
+   * | `large`, `index-too-long`, `row-too-wide`, `unfit` | values exceed a bound of the engine or `maxBytes` | yes |
    * | `busy` | too many units wait, the unit has waited for too long, or the server cannot be reached | yes |
    * | `full`, `damaged` | the disk has no room, or the file is broken | yes |
    * | `commit-unknown` | the connection was lost after the commit was sent | **no** |

@@ -34,7 +34,7 @@ export function comparisonSql(field: Field, dialect: TableDialect): string {
   return field.format === 'decimal' ? dialect.decimalKey(column) : column
 }
 
-/** Converts a value to the form that `comparable` yields. */
+/** Converts a value to the form that `comparisonSql` yields. */
 export function encodeComparable(field: Field, value: unknown): SqlValue {
   const encoded = encode(field, value)
   return field.format === 'decimal' && encoded !== null ? decimalKey(encoded as string) : encoded

@@ -27,7 +27,7 @@ export interface Source {
 /** Reasons for a rebuild that the columns do not show, and the dialect. */
 export interface RebuildReasons {
   takeovers: Takeover[]
-  /** new fields whose default has to be filled into more than `FILLED_AT_ONCE` records */
+  /** new fields whose default has to be filled into more than `MAX_ROWS_TO_FILL` records */
   fills: Field[]
   dialect: TableDialect
 }

@@ -33,7 +33,7 @@ export type PlanStep = { what: string } & (
   | { kind: 'rename'; sql: string; from: string; to: string }
   | { kind: 'rebuild'; rebuild: Rebuild }
   | { kind: 'fill'; sql: string }
-  /** has no SQL: `wantedTriggers` determines the triggers of all tables together */
+  /** has no SQL: `requiredTriggers` determines the triggers of all tables together */
   | { kind: 'triggers' }
 )
 

@@ -98,7 +98,7 @@ if (hasServer()) {
     const asIf = (number: number) =>
       new Proxy(connection, {
         get: (target, name) =>
-          name === 'runOnce'
+          name === 'runUnprepared'
             ? (statement: { sql: string; parameters: unknown[] }) =>
                 /server_version_num/.test(statement.sql)
                   ? Promise.resolve([{ number, name: 'PostgreSQL 14.2 on x86' }])

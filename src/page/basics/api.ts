@@ -115,7 +115,7 @@ export const newKey = (): string | undefined => crypto.randomUUID?.()
 
 export const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
-/** Like `ask`, for answers with one item. */
+/** Like `request`, for answers with one item. */
 export async function requestOne<Item>(method: string, path: string, asking?: RequestOptions): Promise<Item> {
   const { data } = await request<Item>(method, path, asking)
   return data[0] as Item

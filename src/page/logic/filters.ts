@@ -61,7 +61,7 @@ const WORDS: Record<string, string> = {
 export const comparisonWord = (comparison: string) =>
   Object.hasOwn(WORDS, comparison) ? String(WORDS[comparison]) : comparison
 
-/** Escapes a text for `like`, where `%` and `_` are wildcards. `plainly` is the inverse. */
+/** Escapes a text for `like`, where `%` and `_` are wildcards. `unescapeLike` is the inverse. */
 export const escapeLike = (text: string) => text.replace(/[\\%_]/g, '\\$&')
 export const unescapeLike = (pattern: string) => pattern.replace(/\\([\\%_])/g, '$1')
 

@@ -19,7 +19,8 @@ export function placeholder<Given>(fill: (given: Given) => unknown): RawBuilder<
 }
 
 /**
- * Compiles each shape of a statement on a model's table once, because building SQL costs more than running it. All parameters are placeholders,
+ * Compiles each shape of a statement on a model's table once, because building SQL costs more than running it.
+ * All parameters are placeholders,
  * so one builder determines both the text and the order of the bound values. A builder that binds an actual value
  * throws: the value would be reused by every later execution.
  */

@@ -65,7 +65,7 @@ const MAX_ROWS = 500
 const MAX_CHARACTERS = 1_000_000
 /** Milliseconds that planning may run before it yields to other requests. */
 const PLANNED_MS = 5
-/** Pause after each portion if `isGuest`, as a fraction of the time that the portion took. */
+/** Pause after each portion if `isOtherProcess`, as a fraction of the time that the portion took. */
 const GUEST_PAUSE = 0.25
 /** Attempts per portion, if other requests change the same records or keep the writer busy. */
 const TRIES = 10

@@ -23,7 +23,7 @@ export class ImportLimits {
     return () => this.#users.delete(username)
   }
 
-  /** Runs an import when one of `MAX_IMPORTS` places is free. Uploading needs no place, so a slow client blocks nobody. */
+  /** Runs an import when one of `MAX_IMPORTS` places is free. An upload needs none, so a slow client blocks nobody. */
   run<Result>(work: () => Promise<Result>): Promise<Result> {
     return this.#running.run(work)
   }

@@ -98,7 +98,7 @@ export function createChanges({ storage: { db } }: RecordsContext, model: Model)
     return { shapes, steps: [compareAndSwap(id, version, data, user)], by: user.username }
   }
 
-  /** Updates the current version if the first step, `mergeable`, finds that the sent fields have not been changed. */
+  /** Updates the current version if the first step, `mergeCheckQuery`, finds that the sent fields are unchanged. */
   function merge(id: number, version: number, data: Row, user: User): Unit {
     const reach = reachFor(model, 'update', user)
     const values = encodePresent(writable, data)

@@ -57,7 +57,7 @@ export function mergeCheckQuery(
     AND NOT ${any(clashes)}`
 }
 
-/** The changed fields that `mergeable` has returned, without read-only ones. Names of secrets are in an array. */
+/** The changed fields that `mergeCheckQuery` has returned, without read-only ones. Names of secrets are in an array. */
 export function mergedFields(model: Model, names: string): string[] {
   const changed = (JSON.parse(names) as (string | [string])[]).map((name) => String(name).replace(/\W/g, ''))
   return model.fields.filter(({ name, readOnly }) => !readOnly && changed.includes(name)).map(({ name }) => name)

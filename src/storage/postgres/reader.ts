@@ -11,7 +11,7 @@ import { SharedConnection } from './shared-connection.ts'
 const CONNECTIONS = 2
 const LIMITS = { lock: 100, statement: 5000, answer: 8000 }
 
-/** How long `moment` returns the same number. */
+/** How long `snapshotId` returns the same number. */
 const MOMENT_MS = 2
 
 /** Bounded reads. A read is repeated once if its connection was lost or its prepared statement no longer fits. */

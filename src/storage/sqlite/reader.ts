@@ -10,7 +10,7 @@ const MOMENT_MS = 2
 /**
  * The serving thread's own read-only connection. Reads within two milliseconds of one turn of the event loop share a
  * snapshot and take SQLite's locks only once, which is a good part of a read's cost. Every commit of this process ends
- * the snapshot (`lookAgain`), so clients see their own writes. A commit of another process is seen two milliseconds
+ * the snapshot (`endSnapshot`), so clients see their own writes. A commit of another process is seen two milliseconds
  * later at most.
  */
 export class Reader {
@@ -81,7 +81,7 @@ export class Reader {
     }
   }
 
-  /** Keeps the current snapshot, whatever is committed, until `letGo` is called. */
+  /** Keeps the current snapshot, whatever is committed, until `releaseSnapshot` is called. */
   holdSnapshot(): void {
     this.#look()
     this.#isHeld = true

@@ -8,7 +8,7 @@ import { draftName } from './change-marks.ts'
 import { type Draft, draftOutdated, type FillResult, fillDraft, requireWhole } from './draft.ts'
 import { rebuilderFor } from './strategies.ts'
 
-/** Jobs that copy tables beside the ones that are served. Each is a short transaction, except `refuseShared`. */
+/** Jobs that copy tables beside the ones that are served. Each is a short transaction, except `refuseDuplicates`. */
 
 /** Begins the drafts of all tables that have to be copied. */
 export const beginDrafts = (db: Database, { models, token }: { models: Model[]; token: string }): Promise<Draft[]> =>
