@@ -7,7 +7,7 @@ import { acceptsGzip } from '../src/requests/accept-encoding.ts'
 /** Shorter answers fit into one packet anyway, so compressing them saves no time. */
 const MIN_LENGTH = 1024
 
-/** Level 4 halves the time of zlib's default level 6, for answers that are 3 % larger. */
+/** For a page of 100 rows (26 KB), level 4 takes 28 % less time than zlib's default level 6, and is 8 % larger. */
 const OPTIONS = { level: 4 }
 
 /** The media types of the API's answers. Streams of events are sent by hand and never get here. */

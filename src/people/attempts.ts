@@ -1,13 +1,14 @@
 import type { Config } from '../config.ts'
 import { Failure } from '../errors.ts'
+import { KeyedMutex } from '../lib/keyed-mutex.ts'
 import type { Database, Row, Step } from '../storage/storage.ts'
 
 const ATTEMPTS = 'dossier_attempts'
 /** Expired rows are deleted in portions of this size, so no login waits long for the cleanup. */
 const SWEEP = 100
 
-/** Last login attempt per username and address in this process. They run in sequence, so the limit cannot be raced. */
-const lines = new Map<string, Promise<unknown>>()
+/** Login attempts of one username and address run in sequence in this process, so the limit cannot be raced. */
+const attempts = new KeyedMutex()
 
 /**
  * Limits failed logins per username and address: above the limit `check` is not called. Only a wrong password counts as
@@ -22,7 +23,7 @@ export async function guardAttempts<Result>(
 ): Promise<Result | undefined> {
   // No username is longer; the cut keeps attackers from filling the disk with long names.
   const username = name.slice(0, 64).toLowerCase()
-  return inLine(`${username} ${address}`, async () => {
+  return attempts.run(`${username} ${address}`, async () => {
     const failures = await readFailures(db, config, username, address)
     if (failures.length >= config.LOGIN_ATTEMPTS) throw tooMany(config, failures)
     const result = await check()
@@ -71,15 +72,4 @@ function tooMany(config: Config, [first]: Row[]): Failure {
   return new Failure('TOO_MANY_ATTEMPTS', `Too many failed logins. Try again in ${seconds} seconds.`, {
     headers: { 'retry-after': String(seconds) },
   })
-}
-
-async function inLine<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
-  const before = lines.get(name) ?? Promise.resolve()
-  const mine = before.then(work, work)
-  lines.set(name, mine)
-  try {
-    return await mine
-  } finally {
-    if (lines.get(name) === mine) lines.delete(name)
-  }
 }

@@ -1,6 +1,5 @@
 /** Whether a client takes gzip, by its `Accept-Encoding`: named, or covered by `*`, and not with `q=0`. */
 export function acceptsGzip(header: string | string[] | undefined): boolean {
-  // Most clients send no such header, or one that begins with gzip.
   if (header === undefined) return false
   const entries = String(header)
     .toLowerCase()

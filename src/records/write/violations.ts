@@ -25,6 +25,7 @@ export function createViolationChecks(context: RecordsContext, model: Model) {
 }
 
 export type ViolationChecks = ReturnType<typeof createViolationChecks>
+
 /** Translates a constraint violation into an error that names models and fields; returns any other fault unchanged. */
 async function explainViolation(
   fault: StorageFault,

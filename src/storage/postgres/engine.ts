@@ -75,7 +75,7 @@ class PostgresStorage implements Storage {
   readonly published: PublishedModels
   readonly #url: string
   readonly #reader: Reader
-  readonly #groups: WriteQueue
+  readonly #writeQueue: WriteQueue
   readonly #searches: Searches
   readonly #rowStreams: RowStreams
   readonly #jobPool: JobPool
@@ -95,7 +95,7 @@ class PostgresStorage implements Storage {
     this.#reader = new Reader(url)
     this.#shapes = new Shapes(this.#reader)
     this.published = createPublished(this.#reader)
-    this.#groups = new WriteQueue(url, (units, milliseconds) => {
+    this.#writeQueue = new WriteQueue(url, (units, milliseconds) => {
       // Before the units are answered, so that a client's next read sees its own write.
       this.#reader.endSnapshot()
       events.onCommit?.(units, milliseconds)
@@ -147,7 +147,7 @@ class PostgresStorage implements Storage {
 
   async stats(): Promise<StorageStats> {
     const row = await this.#reader.first({ sql: SIZE, parameters: [] })
-    const { retries } = this.#groups
+    const { retries } = this.#writeQueue
     return { database: row?.bytes as number, log: 0, connections: Connection.count, retries }
   }
 
@@ -186,7 +186,7 @@ class PostgresStorage implements Storage {
   }
 
   write(unit: Unit): Promise<Row[][]> {
-    return this.#groups.write(unit)
+    return this.#writeQueue.write(unit)
   }
 
   async change<Input, Result>(job: Job<Input, Result>, input: Input, swap?: () => void): Promise<Result> {
@@ -214,7 +214,7 @@ class PostgresStorage implements Storage {
     this.#stopFolding()
     this.#shapes.close()
     await Promise.all([this.#searches.close(), this.#rowStreams.close(), this.#jobPool.close()])
-    await this.#groups.close()
+    await this.#writeQueue.close()
     await this.#reader.close()
   }
 }

@@ -51,17 +51,17 @@ export async function openStorage(dataDir: string, events: StorageEvents = {}, m
     startThread(import.meta.resolve('./row-stream-thread.ts'), { file, ...way }),
   )
   const jobPool = new JobPool(() => startThread(import.meta.resolve('./job-thread.ts'), { file }))
-  const groups = new WriteQueue(writer, (units, milliseconds, logBytes = 0) => {
+  const writeQueue = new WriteQueue(writer, (units, milliseconds, logBytes = 0) => {
     // Before the units are answered, so that a client's next read sees its own write.
     reader.endSnapshot()
     events.onCommit?.(units, milliseconds)
     checkpointer.logSize(logBytes)
   })
   const copyLog = () => jobPool.run(CHECKPOINT, { file })
-  const truncateLog = () => groups.emptyLog()
+  const truncateLog = () => writeQueue.emptyLog()
   const onError = (error: unknown) => events.onError?.('the write-ahead log could not be emptied', error)
   const checkpointer = new Checkpointer({ searches, rowStreams, copyLog, truncateLog, onError }, maxLogBytes)
-  return new SqliteStorage({ file, reader, groups, searches, rowStreams, jobPool, checkpointer })
+  return new SqliteStorage({ file, reader, writeQueue, searches, rowStreams, jobPool, checkpointer })
 }
 
 /** Opens an existing database read-only for `look`, and closes it again. */
@@ -83,7 +83,7 @@ export async function inspect<Result>(dataDir: string, look: (db: Database) => P
 interface Parts {
   file: string
   reader: Reader
-  groups: WriteQueue
+  writeQueue: WriteQueue
   searches: Searches
   rowStreams: RowStreams
   jobPool: JobPool
@@ -100,17 +100,17 @@ class SqliteStorage implements Storage {
   readonly dialect = DIALECT
   readonly #file: string
   readonly #reader: Reader
-  readonly #groups: WriteQueue
+  readonly #writeQueue: WriteQueue
   readonly #searches: Searches
   readonly #rowStreams: RowStreams
   readonly #jobPool: JobPool
   readonly #checkpointer: Checkpointer
   #closed: Promise<void> | undefined
 
-  constructor({ file, reader, groups, searches, rowStreams, jobPool, checkpointer }: Parts) {
+  constructor({ file, reader, writeQueue, searches, rowStreams, jobPool, checkpointer }: Parts) {
     this.#file = file
     this.#reader = reader
-    this.#groups = groups
+    this.#writeQueue = writeQueue
     this.#searches = searches
     this.#rowStreams = rowStreams
     this.#jobPool = jobPool
@@ -164,12 +164,12 @@ class SqliteStorage implements Storage {
   }
 
   async write(unit: Unit): Promise<Row[][]> {
-    return this.#groups.write(unit)
+    return this.#writeQueue.write(unit)
   }
 
   async change<Input, Result>(job: Job<Input, Result>, input: Input, swap?: () => void): Promise<Result> {
     try {
-      const result = await this.#groups.change(job, input, () => this.#reader.holdSnapshot())
+      const result = await this.#writeQueue.change(job, input, () => this.#reader.holdSnapshot())
       swap?.()
       return result
     } finally {
@@ -216,8 +216,8 @@ class SqliteStorage implements Storage {
   async #close(): Promise<void> {
     this.#checkpointer.close()
     await Promise.all([this.#searches.close(), this.#rowStreams.close(), this.#jobPool.close()])
-    await this.#groups.drained()
+    await this.#writeQueue.drained()
     this.#reader.close()
-    await this.#groups.close()
+    await this.#writeQueue.close()
   }
 }
