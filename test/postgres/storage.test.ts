@@ -389,6 +389,13 @@ if (hasServer()) {
       fault('cancelled'),
       'gone before',
     )
+    await other.query(`CREATE FUNCTION stubborn() RETURNS void LANGUAGE plpgsql AS $$
+      BEGIN PERFORM pg_sleep(600); EXCEPTION WHEN query_canceled THEN PERFORM pg_sleep(600); END $$`)
+    const stubborn = searcher.run(say('SELECT stubborn()'), 3_600_000, SEEKER)
+    const isCancelled = t.rejects(stubborn, fault('cancelled'), 'a cancel request without effect is repeated')
+    await setTimeout(200)
+    searcher.stop()
+    await isCancelled
     const open = searcher.run(say('SELECT pg_sleep(20)'), 30_000, SEEKER)
     const isOver = t.rejects(open)
     await setTimeout(200)

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Searcher } from '../searches.ts'
 import { takeUpTo } from '../size.ts'
 import { cancelled, type Row, type SearchOptions, type SearchResult, type Statement } from '../storage.ts'
@@ -8,6 +9,8 @@ import { ROLLBACK } from './transaction.ts'
 
 /** How long after its timeout a search may still be answered before its connection is destroyed. */
 const GRACE_MS = 5000
+/** How long after a cancel request the next one is sent, if the search still runs. */
+const CANCEL_AGAIN_MS = 100
 
 /** A connection that runs one search at a time. The server ends it at its timeout; an aborted search is cancelled. */
 export class PostgresSearcher implements Searcher {
@@ -18,6 +21,8 @@ export class PostgresSearcher implements Searcher {
   /** process id of the server's backend while a search runs */
   #number: number | undefined
   #isStopped = false
+  /** aborted when the running search has ended */
+  #ended = new AbortController()
   #cancelling: Promise<void> | undefined
 
   constructor(url: string, onDeath: () => void, graceMs = GRACE_MS) {
@@ -28,6 +33,8 @@ export class PostgresSearcher implements Searcher {
 
   async run(statement: Statement, ms: number, { bytes, shapes }: SearchOptions): Promise<SearchResult> {
     this.#isStopped = false
+    this.#ended = new AbortController()
+    this.#cancelling = undefined
     let deadline: NodeJS.Timeout | undefined
     const work = async () => {
       this.#connection ??= Connection.open(this.#url, this.#onDeath)
@@ -47,6 +54,7 @@ export class PostgresSearcher implements Searcher {
       .finally(() => {
         clearTimeout(deadline)
         this.#number = undefined
+        this.#ended.abort()
         // Wait for the cancel request: a late one would end the next search of this connection.
         return this.#cancelling
       })
@@ -73,13 +81,19 @@ export class PostgresSearcher implements Searcher {
 
   stop(): void {
     this.#isStopped = true
-    if (this.#number !== undefined) this.#cancelling = this.#cancel(this.#number)
+    if (this.#number !== undefined) this.#cancelling ??= this.#cancel(this.#number, this.#ended.signal)
   }
 
-  /** Uses another connection, as this one is busy. A search that has already ended is not affected. */
-  async #cancel(number: number): Promise<void> {
+  /**
+   * Cancels the search through another connection, as this one is busy. It repeats the request until the search has
+   * ended: the server may refuse the connection, and it ignores a request that arrives between two statements.
+   */
+  async #cancel(number: number, ended: AbortSignal): Promise<void> {
     const cancel = { sql: 'SELECT pg_cancel_backend(?)', parameters: [number] }
-    await Connection.with(this.#url, (other) => other.runUnprepared(cancel), { answer: this.#graceMs }).catch(() => {})
+    while (!ended.aborted) {
+      await Connection.with(this.#url, (other) => other.runUnprepared(cancel), { answer: this.#graceMs }).catch(() => {})
+      await sleep(CANCEL_AGAIN_MS, undefined, { signal: ended }).catch(() => {})
+    }
   }
 
   async close(): Promise<void> {
