@@ -13,7 +13,7 @@ interface Answered {
 }
 
 /** Checkers by models and public URL: tests start many apps with the same document. */
-const known = new Map<string, (request: FastifyRequest, status: number, payload: string) => string | undefined>()
+const known = new Map<string, Checker>()
 
 subscribe('fastify.initialization', (message) => {
   const { fastify } = message as { fastify: FastifyInstance }
@@ -29,10 +29,18 @@ subscribe('fastify.initialization', (message) => {
   })
 })
 
-function checkerOf(app: FastifyInstance) {
+type Checker = ReturnType<typeof makeChecker>
+
+/** The checker of each app, found without looking at its models again for every response. */
+const ofApp = new WeakMap<FastifyInstance, Checker>()
+
+function checkerOf(app: FastifyInstance): Checker {
+  const own = ofApp.get(app)
+  if (own) return own
   const key = JSON.stringify([[...app.models.values()], app.config.PUBLIC_URL])
   const checker = known.get(key) ?? makeChecker(app.document() as { paths: Record<string, Record<string, Answered>> })
   known.set(key, checker)
+  ofApp.set(app, checker)
   return checker
 }
 

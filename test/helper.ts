@@ -1,18 +1,22 @@
 import './described.ts'
 import { execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable, Writable } from 'node:stream'
+import { Signer } from '@fastify/cookie'
 import Sqlite from 'better-sqlite3'
 import type { DestinationStream } from 'pino'
 import type { Test } from 'tap'
 import { type Command, type CommandContext, runCommand } from '../src/cli/command.ts'
-import { loadConfig } from '../src/config.ts'
+import { type Config, loadConfig } from '../src/config.ts'
 import { newLogger } from '../src/logging.ts'
 import type { Model } from '../src/model/model.ts'
 import { parseModel } from '../src/model/parse.ts'
+import { ensureAdmin } from '../src/people/first-admin.ts'
+import { SessionStore } from '../src/people/sessions.ts'
 import { Service } from '../src/service.ts'
 import { openStorage } from '../src/storage/open.ts'
 import type { Storage } from '../src/storage/storage.ts'
@@ -91,16 +95,22 @@ export function writeModel(folder: string, name: string, content: unknown): void
   writeFileSync(join(folder, 'models', name), raw)
 }
 
-export function configOf(folder: string, env: Record<string, string> = {}) {
-  return loadConfig({
-    MODELS_DIR: join(folder, 'models'),
-    DATA_DIR: join(folder, 'data'),
-    ADMIN_PASSWORD: PASSWORD,
-    LOG_LEVEL: 'silent',
-    WATCH_MODELS: 'false',
-    ...env,
-  })
+/** Settings by what is given besides the folder: to make and compile their schema takes a tenth of a start. */
+const configs = new Map<string, Config>()
+
+export function configOf(folder: string, { DATABASE_URL, ...env }: Record<string, string> = {}): Config {
+  const key = JSON.stringify(env)
+  const config = configs.get(key) ?? loadConfig({ ...SETTINGS, ...env })
+  configs.set(key, config)
+  const places = {
+    MODELS_DIR: env.MODELS_DIR ?? join(folder, 'models'),
+    DATA_DIR: env.DATA_DIR ?? join(folder, 'data'),
+    ...(DATABASE_URL && { DATABASE_URL }),
+  }
+  return Object.freeze({ ...config, ...places })
 }
+
+const SETTINGS = { ADMIN_PASSWORD: PASSWORD, LOG_LEVEL: 'silent', WATCH_MODELS: 'false' }
 
 /** An open storage with the service's own tables, closed after the test. */
 export async function testStorage(t: Test, folder = emptyFolder(t)): Promise<Storage> {
@@ -131,36 +141,68 @@ export interface AppOptions {
 
 /** New SQLite databases with one admin, by models: creating one takes longer than most tests. */
 const made = new Map<string, Buffer>()
+/** The same on PostgreSQL: names of databases that others are copied from. */
+const templates = new Map<string, Promise<string>>()
+/** How many apps had these models so far. A template is made for the second one: many models are there only once. */
+const uses = new Map<string, number>()
 
-/** Creates a folder, with a copy of the database if one was created for the same models before. */
-function preparedFolder(t: Test, models: ModelFiles | undefined, key: string): string {
+const NO_MODELS = ''
+
+/** Creates a folder with a copy of a database that was created for the same models, or for none. */
+async function preparedFolder(t: Test, models: ModelFiles | undefined, key: string): Promise<string> {
   const folder = makeFolder(t, models)
-  const database = made.get(key)
-  if (database) {
-    mkdirSync(join(folder, 'data'), { mode: 0o700 })
-    writeFileSync(join(folder, 'data', 'dossier.db'), database, { mode: 0o600 })
+  uses.set(key, (uses.get(key) ?? 0) + 1)
+  if (isPostgres) {
+    if (uses.get(key) === 2) templates.set(key, makeTemplate(t, models))
+    const template = await templates.get(key)
+    if (template !== undefined) databases.set(folder, await postgresDatabase(t, template))
+    return folder
   }
+  if (!made.has(NO_MODELS)) await makeWithoutModels(t)
+  mkdirSync(join(folder, 'data'), { mode: 0o700 })
+  writeFileSync(fileIn(folder), made.get(key) ?? (made.get(NO_MODELS) as Buffer), { mode: 0o600 })
   return folder
+}
+
+const fileIn = (folder: string) => join(folder, 'data', 'dossier.db')
+
+function keepCopy(folder: string, key: string): void {
+  const copy = new Sqlite(fileIn(folder), { readonly: true })
+  made.set(key, copy.serialize())
+  copy.close()
+}
+
+/** One with an admin and the service's own tables alone. */
+async function makeWithoutModels(t: Test): Promise<void> {
+  const config = configOf(emptyFolder(t))
+  const storage = await openStorage(config)
+  await ensureAdmin(storage, config, () => {})
+  await storage.close()
+  keepCopy(join(config.DATA_DIR, '..'), NO_MODELS)
+}
+
+/** A database for the whole run, that nobody is connected to. */
+async function makeTemplate(t: Test, models: ModelFiles | undefined): Promise<string> {
+  let root = t
+  while (root.parent) root = root.parent as Test
+  const url = await postgresDatabase(root)
+  const config = configOf(makeFolder(t, models), { PORT: '0', DATABASE_URL: url })
+  const service = new Service(config, newLogger(config))
+  await service.start(() => {})
+  await service.stop()
+  return new URL(url).pathname.slice(1)
 }
 
 /** Starts the real service on a free port, with its own database and one admin. */
 export async function startApp(t: Test, { models, env = {}, folder: given, log }: AppOptions = {}) {
   const key = JSON.stringify(models ?? null)
-  // A test that inspects the log of a first start, or sets another admin, gets a new database.
-  const isAlike =
-    !isPostgres &&
-    given === undefined &&
-    log === undefined &&
-    !Object.keys(env).some((name) => name.startsWith('ADMIN_'))
-  const folder = given ?? (isAlike ? preparedFolder(t, models, key) : makeFolder(t, models))
+  // A test that sets another admin gets a new database.
+  const isAlike = given === undefined && !Object.keys(env).some((name) => name.startsWith('ADMIN_'))
+  const folder = given ?? (isAlike ? await preparedFolder(t, models, key) : makeFolder(t, models))
   const config = configOf(folder, { PORT: '0', ...(await elsewhere(t, folder)), ...env })
   const service = new Service(config, newLogger(config, false, log))
   const { url } = await service.start(() => {})
-  if (isAlike && !made.has(key)) {
-    const copy = new Sqlite(join(folder, 'data', 'dossier.db'), { readonly: true })
-    made.set(key, copy.serialize())
-    copy.close()
-  }
+  if (isAlike && !isPostgres && !made.has(key)) keepCopy(folder, key)
   let open = true
   const close = async () => {
     if (open) await service.stop()
@@ -177,13 +219,31 @@ export async function startApp(t: Test, { models, env = {}, folder: given, log }
     url,
     close,
     stranger: new Client(url),
-    login: (...as: Login) => login(url, ...as),
+    /** Without a password, there is a session without a login: to check a password takes as long as twenty requests. */
+    login: (username = 'admin', password?: string) =>
+      password === undefined ? sessionOf(service, url, username) : login(url, username, password),
   }
 }
 
 export type Running = Awaited<ReturnType<typeof startApp>>
 
-type Login = [username?: string, password?: string]
+/** A session as a login makes it; only the password is not checked. Also of somebody who has none. */
+async function sessionOf({ config, storage }: Service, url: string, username: string): Promise<Client> {
+  const query = storage.db.selectFrom('dossier_users').select(['username', 'password', 'roles'])
+  const row = await query.where('username', '=', username).executeTakeFirstOrThrow()
+  const user = { username: row.username as string, roles: JSON.parse(row.roles as string) }
+  const id = randomBytes(24).toString('base64url')
+  await new Promise<void>((resolve, reject) =>
+    new SessionStore(storage, config, reject).set(
+      id,
+      { user, address: '127.0.0.1', proof: row.password as string },
+      (error) => (error ? reject(error) : resolve()),
+    ),
+  )
+  const client = new Client(url)
+  client.cookie = `sid=${encodeURIComponent(new Signer(await storage.secret()).sign(id))}`
+  return client
+}
 
 export async function login(url: string, username = 'admin', password = PASSWORD): Promise<Client> {
   const client = new Client(url)
@@ -336,10 +396,11 @@ export function runTool(words: string[], cwd?: string): Promise<{ code: number; 
   })
 }
 
-/** Blocks the event loop. */
+const NEVER_WOKEN = new Int32Array(new SharedArrayBuffer(4))
+
+/** Blocks the event loop; other threads and processes get the CPU meanwhile. */
 export function block(ms: number): void {
-  const end = performance.now() + ms
-  while (performance.now() < end);
+  Atomics.wait(NEVER_WOKEN, 0, 0, ms)
 }
 
 /** Returns a function for the text that a connection has received so far. */

@@ -9,7 +9,7 @@ t.test('the trail of logins and of changes to people', async (t) => {
     log: stream,
     env: { LOG_LEVEL: 'info', LOGIN_ATTEMPTS: '1' },
   })
-  const admin = await service.login()
+  const admin = await service.login('admin', PASSWORD)
   await service.stranger.send('POST', '/callback', { username: 'mallory', password: 'guess-guess' })
   await service.stranger.send('POST', '/callback', { username: 'mallory', password: 'guess-guess' })
   await admin.put('/ws/users', { username: 'bob', password: PASSWORD, roles: ['sales'] })

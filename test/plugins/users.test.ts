@@ -17,7 +17,7 @@ t.test('an admin manages users', async (t) => {
   t.match(list.body.data, [{ username: 'admin', lastLogin: String }, { username: 'Bob' }, { username: 'eve' }])
   t.notMatch(list.text, /argon|password/)
 
-  const bob = await service.login('bob')
+  const bob = await service.login('bob', PASSWORD)
   t.strictSame((await bob.get('/ws/me')).body.data[0].username, 'Bob')
   t.match((await admin.post(`${USERS}/BOB`, { roles: ['ops'] })).body.data, [{ username: 'Bob', roles: ['ops'] }])
   t.strictSame((await bob.get('/ws/me')).body.data[0].roles, ['ops'], 'at once, in the same session')
