@@ -133,7 +133,7 @@ t.test('what is sent again is not done again', async (t) => {
   })
 
   await t.test('everybody has keys of their own', async (t) => {
-    await admin.put('/ws/users', { username: 'ann', password: PASSWORD, roles: [] })
+    await admin.put('/ws/users', { username: 'ann', roles: [] })
     const ann = await app.login('ann')
     const body = { data: { name: 'of ann' } }
     t.equal((await under(admin, 'shared')('PUT', ITEMS, { data: { name: 'of admin' } })).status, 200)
@@ -198,7 +198,7 @@ t.test('at the same time, here and in another process', async (t) => {
 t.test('somebody who may see less by now; and other tables', async (t) => {
   const app = await startApp(t, { models: MODELS })
   const admin = await app.login()
-  await admin.put('/ws/users', { username: 'ann', password: PASSWORD, roles: ['may'] })
+  await admin.put('/ws/users', { username: 'ann', roles: ['may'] })
   const ann = await app.login('ann')
   const own = '/ws/rest/a.Own'
   const send = under(ann, 'own')
@@ -218,7 +218,7 @@ t.test('somebody who may see less by now; and other tables', async (t) => {
   writeModel(app.folder, 'a.Own.json', OWN)
   await app.service.reload()
   t.equal((await send('PUT', own, { data: { text: 'mine' } })).text, made.text)
-  await admin.put('/ws/users', { username: 'bob', password: PASSWORD, roles: [] })
+  await admin.put('/ws/users', { username: 'bob', roles: [] })
   t.equal((await refers()).text, first.text)
   const secret = { ...OWN, properties: { ...OWN.properties, text: { type: 'string', writeOnly: true } } }
   writeModel(app.folder, 'a.Own.json', secret)

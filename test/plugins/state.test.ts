@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { isPostgres } from '../engine.ts'
-import { CONTACT, PASSWORD, startApp, writeModel } from '../helper.ts'
+import { CONTACT, startApp, writeModel } from '../helper.ts'
 
 const MODELS = {
   'contacts.Contact.json': CONTACT,
@@ -12,7 +12,7 @@ const MODELS = {
 t.test('what the folder would do, and which copies there are', async (t) => {
   const app = await startApp(t, { models: MODELS })
   const admin = await app.login()
-  await admin.put('/ws/users', { username: 'bob', password: PASSWORD, roles: [] })
+  await admin.put('/ws/users', { username: 'bob', roles: [] })
   const bob = await app.login('bob')
   for (const path of ['/ws/state/models', '/ws/state/backups']) {
     t.equal((await bob.get(path)).body.code, 'FORBIDDEN')
