@@ -68,7 +68,7 @@ t.test('COMPRESS=false leaves it to a proxy', async (t) => {
 t.test('an export ends with its client, compressed or not', async (t) => {
   const app = await startApp(t, { models: MODELS })
   const admin = await app.login()
-  const lines = ['text', ...Array.from({ length: 5000 }, (_, n) => `${n} ${Math.random()} ${'x'.repeat(200)}`)]
+  const lines = ['text', ...Array.from({ length: 20_000 }, (_, n) => `${n} ${Math.random()} ${'x'.repeat(200)}`)]
   await admin.send('POST', `${NOTES}/import`, lines.join('\n'), { 'content-type': 'text/csv' })
   // A user may have two exports at once: a third one is only possible if the earlier ones have ended.
   for (let n = 0; n < 5; n++) {
