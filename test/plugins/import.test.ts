@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
 import { clearLeftovers } from '../../src/upkeep/leftovers.ts'
-import { type Answer, type Client, makeFolder, PASSWORD, type Running, receivedBy, startApp } from '../helper.ts'
+import { type Answer, Client, PASSWORD, type Running, receivedBy, startApp } from '../helper.ts'
 
 const COMPANY = {
   type: 'object',
@@ -52,7 +52,25 @@ const OWN = {
   },
 }
 const BLIND = { ...OWN, access: { read: ['boss'], create: ['boss'], update: ['*'], delete: [] } }
-const MODELS = { 'a.Blind.json': BLIND, 'a.Company.json': COMPANY, 'a.Person.json': PERSON, 'a.Own.json': OWN }
+const withUnique = (more: object, unique: string[][]) => ({
+  type: 'object',
+  properties: { code: { type: 'string', unique: true }, a: { type: 'string' }, b: { type: 'string' }, ...more },
+  unique,
+})
+const MODELS = {
+  'a.Blind.json': BLIND,
+  'a.Company.json': COMPANY,
+  'a.Person.json': PERSON,
+  'a.Own.json': OWN,
+  'a.Row.json': { type: 'object', properties: { name: { type: 'string' }, email: PERSON.properties.email } },
+  'a.By.json': withUnique({}, [['createdBy', 'a']]),
+  'a.Full.json': withUnique({ full: { type: 'string', computed: '{a} {b}', unique: true } }, []),
+  'a.Fixed.json': withUnique({ r: { type: 'string', readOnly: true, default: 'x' } }, [['a', 'r']]),
+  'a.When.json': withUnique({}, [['createdOn', 'a']]),
+  'a.Flag.json': withUnique({ flag: { type: 'boolean' } }, [['a', 'flag']]),
+  'a.Pin.json': withUnique({ pin: { type: 'string', writeOnly: true } }, [['a', 'pin']]),
+  'a.Big.json': withUnique({ n: { type: 'number', unique: true } }, []),
+}
 const PEOPLE = '/ws/rest/a.Person'
 
 async function send(
@@ -74,7 +92,7 @@ async function send(
 const leftIn = (app: Running) => readdirSync(join(app.config.DATA_DIR, 'imports'))
 
 t.test('import', async (t) => {
-  const app = await startApp(t, { models: MODELS })
+  const app = await startApp(t, { models: MODELS, env: { IMPORT_LIMIT_BYTES: '2000000' } })
   const admin = await app.login()
   const load = (query: string, body: string | Buffer, headers = {}) => send(admin, 'a.Person', query, body, headers)
   const counts = (answer: Answer) => answer.body.data?.[0] ?? answer.body
@@ -331,70 +349,7 @@ t.test('import', async (t) => {
     t.equal((await app.stranger.send('POST', `${PEOPLE}/import`)).status, 401)
     t.equal((await admin.send('POST', `${PEOPLE}/import`)).body.code, 'VALIDATION_FAILED', 'no body at all')
   })
-})
 
-t.test('what a client does not send is unique as well', async (t) => {
-  const model = (more: object, unique: string[][]) => ({
-    type: 'object',
-    properties: { code: { type: 'string', unique: true }, a: { type: 'string' }, b: { type: 'string' }, ...more },
-    unique,
-  })
-  const models = {
-    'a.By.json': model({}, [['createdBy', 'a']]),
-    'a.Full.json': model({ full: { type: 'string', computed: '{a} {b}', unique: true } }, []),
-    'a.Fixed.json': model({ r: { type: 'string', readOnly: true, default: 'x' } }, [['a', 'r']]),
-    'a.When.json': model({}, [['createdOn', 'a']]),
-    'a.Flag.json': model({ flag: { type: 'boolean' } }, [['a', 'flag']]),
-    'a.Pin.json': model({ pin: { type: 'string', writeOnly: true } }, [['a', 'pin']]),
-    'a.Big.json': model({ n: { type: 'number', unique: true } }, []),
-  }
-  const app = await startApp(t, { models })
-  const admin = await app.login()
-  const load = (name: string, query: string, body: string) => send(admin, name, query, body)
-  const file = (rows: string[], count = 60) =>
-    `code,a,b\n${Array.from({ length: count }, (_, i) => `c${i},a${i},b`).join('\n')}\n${rows.join('\n')}\n`
-  for (const [name, field, value] of [
-    ['a.By', 'a', /combination of createdBy and a is the same as in line 2: "a0"/],
-    ['a.Full', 'full', /^is the same as in line 2$/],
-    ['a.Fixed', 'r', /combination of a and r is the same as in line 2$/],
-  ] as const) {
-    t.match((await load(name, '', file(['x,a0,b']))).body, { errors: { [`62.${field}`]: value } }, name)
-    t.match((await load(name, '', file([]))).body.data, [{ created: 60 }], name)
-    t.match((await load(name, '', 'code,a,b\ny,a1,b\n')).body, { errors: { [`2.${field}`]: /taken/ } }, name)
-    t.match((await load(name, 'key=code', file([]))).body.data, [{ unchanged: 60 }], name)
-  }
-  t.match((await load('a.When', '', 'code,a\n1,a\n2,b\n')).body.data, [{ created: 2 }], 'when it is made is not known')
-  t.match((await load('a.Full', 'key=full', 'full\nx\n')).body, {
-    message: /must be a unique field of a.Full: id, code\./,
-  })
-  await load('a.Flag', '', 'code,a,flag\nb1,x,true\nb2,y,false\n')
-  t.match((await load('a.Flag', 'key=code', 'code,a\nb1,y\n')).body.data, [{ updated: 1 }], 'y and true are free')
-  t.match((await load('a.Flag', 'key=code', 'code,flag\nb1,false\n')).body.errors, {
-    '2.a': /taken$/,
-    '2.flag': /taken: false/,
-  })
-  await load('a.Pin', '', 'code,a,pin\np1,x,1111\np2,y,1111\n')
-  const { text } = await load('a.Pin', 'key=code&dryRun=true', 'code,a\np1,y\n')
-  t.match(text, /the combination of a and pin is taken"/)
-  t.notMatch(text, '1111', 'nobody is told what is stored')
-  await load('a.Big', '', 'code,n\n1,1497886323096536800\n')
-  t.match((await load('a.Big', 'key=n', 'code,n\n1,1497886323096536800\n')).body.data, [{ unchanged: 1 }])
-  t.match((await load('a.Big', '', 'code,n\n2,1497886323096536800\n')).body.errors, { '2.n': /taken/ })
-  t.match((await load('a.Big', 'format=ndjson', '{"code":"x\u2028y"}\n')).body.data, [{ created: 1 }])
-  const wide = Array.from({ length: 5001 }, (_, i) => `c${i}`).join(',')
-  t.match((await load('a.Big', '', `${wide}\n`)).body.errors, { 1: /more than 5000 columns/ })
-  const long = await load('a.Big', 'format=ndjson', `{"code":"${'x'.repeat(1_100_000)}"}\n`)
-  t.match(long.body.errors, { 1: 'is too long' }, 'a row is not longer than any other body')
-  const mixed = await load('a.Big', '', 'code,a\r\n"two\r\nlines",x\n\nm2,y\rm3\n')
-  t.match(mixed.body.errors, { 6: /has 1 cells/ }, 'any ends of lines, and the right number')
-  t.match((await load('a.Big', '', 'code,a\nm1,one\r\nm2,two\r\n')).body.data, [{ created: 2 }])
-  const ends = (await admin.get('/ws/rest/a.Big?code[in]=m1,m2&fields=a')).body.data
-  t.match(ends, [{ a: 'one' }, { a: 'two' }])
-})
-
-t.test('everybody within their reach', async (t) => {
-  const app = await startApp(t, { models: MODELS })
-  const admin = await app.login()
   for (const [username, roles] of [
     ['ann', ['maker']],
     ['bob', []],
@@ -402,120 +357,171 @@ t.test('everybody within their reach', async (t) => {
     await admin.put('/ws/users', { username, password: PASSWORD, roles })
   const ann = await app.login('ann')
   const bob = await app.login('bob')
-  await admin.put('/ws/rest/a.Own', { code: 'x', text: 'of admin' })
-  await ann.put('/ws/rest/a.Own', { code: 'y', text: 'of ann' })
-  const own = (client: Client, query: string, body: string) => send(client, 'a.Own', query, body)
-  t.match((await own(ann, 'key=code', 'code,text\nx,stolen\n')).body.errors, { '2.code': /is taken/ })
-  t.match((await own(ann, 'key=id', 'id,text\n1,stolen\n')).body.errors, { '2.id': /no a.Own with this id/ })
-  t.match((await own(ann, '', 'code,about\nz,1\n')).body.errors, { '2.about': /no a.Own with the id 1/ })
-  t.match((await own(ann, '', 'code,about.code\nz,x\n')).body.errors, { '2.about.code': /no a.Own of this name/ })
-  t.match((await own(ann, 'key=code', 'code,text,about\ny,mine,2\n')).body.data, [{ updated: 1 }])
-  t.match((await own(bob, '', 'code\nz\n')).body, { code: 'FORBIDDEN', message: /create/ })
-  const blind = (text: string) => send(bob, 'a.Blind', 'key=code&dryRun=true', `code,text\nx,${text}\n`)
-  await send(admin, 'a.Blind', '', 'code,text\nx,hidden\n')
-  for (const guess of ['hidden', 'other'])
-    t.match((await blind(guess)).body.data, [{ updated: 1, unchanged: 0 }], guess)
-  t.match((await own(bob, 'key=code', 'code,text\nz,new\n')).body.errors, { '2.code': /may not create/ })
-  t.match((await send(bob, 'a.Own', 'key=id', 'id,text\n,new\n')).body.errors, { '2.id': /may not create/ })
-  t.match((await admin.get('/ws/rest/a.Own?fields=text,createdBy,updatedBy')).body.data, [
-    { text: 'of admin', updatedBy: 'admin' },
-    { text: 'mine', updatedBy: 'ann' },
-  ])
-})
 
-t.test('sent again; too large; at once; and in the middle', async (t) => {
-  const folder = makeFolder(t, MODELS)
-  const env = { IMPORT_LIMIT_BYTES: '2000000' }
-  const app = await startApp(t, { folder, env })
-  const other = await startApp(t, { folder })
-  const admin = await app.login()
-  const there = await other.login()
-  const total = async () => (await admin.get(`${PEOPLE}?limit=0`)).body.total
-  const key = (name: string) => ({ 'idempotency-key': name })
-  const rows = (count: number, from = 0) =>
-    `name,email\n${Array.from({ length: count }, (_, i) => `Name,n${from + i}@example.org`).join('\n')}\n`
-
-  const first = await send(admin, 'a.Person', '', rows(700), key('one'))
-  t.strictSame(first.body.data, [{ created: 700, updated: 0, unchanged: 0 }])
-  t.notOk(first.headers.has('idempotency-replayed'))
-  for (const client of [admin, there]) {
-    const again = await send(client, 'a.Person', '', rows(700), key('one'))
-    t.equal(again.text, first.text)
-    t.equal(again.headers.get('idempotency-replayed'), 'true')
-  }
-  t.equal(await total(), 700)
-  t.equal((await send(admin, 'a.Person', '', rows(1, 5000), key('one'))).body.code, 'KEY_REUSED')
-  t.equal((await send(admin, 'a.Person', 'key=email', rows(700), key('one'))).body.code, 'KEY_REUSED')
-  t.equal((await send(admin, 'a.Person', '', rows(1), key('\u00e9'))).status, 400)
-  t.equal(
-    (await send(admin, 'a.Person', 'dryRun=true', rows(1, 9000), key('one'))).status,
-    200,
-    'a dry run does nothing',
-  )
-
-  await t.test('where somebody else goes on', async (t) => {
-    const answers = await Promise.all(
-      [admin, there, there].map((client) => send(client, 'a.Person', '', rows(900, 1000), key('two'))),
+  await t.test('what a client does not send is unique as well', async (t) => {
+    const load = (name: string, query: string, body: string) => send(admin, name, query, body)
+    const file = (rows: string[], count = 60) =>
+      `code,a,b\n${Array.from({ length: count }, (_, i) => `c${i},a${i},b`).join('\n')}\n${rows.join('\n')}\n`
+    for (const [name, field, value] of [
+      ['a.By', 'a', /combination of createdBy and a is the same as in line 2: "a0"/],
+      ['a.Full', 'full', /^is the same as in line 2$/],
+      ['a.Fixed', 'r', /combination of a and r is the same as in line 2$/],
+    ] as const) {
+      t.match((await load(name, '', file(['x,a0,b']))).body, { errors: { [`62.${field}`]: value } }, name)
+      t.match((await load(name, '', file([]))).body.data, [{ created: 60 }], name)
+      t.match((await load(name, '', 'code,a,b\ny,a1,b\n')).body, { errors: { [`2.${field}`]: /taken/ } }, name)
+      t.match((await load(name, 'key=code', file([]))).body.data, [{ unchanged: 60 }], name)
+    }
+    t.match(
+      (await load('a.When', '', 'code,a\n1,a\n2,b\n')).body.data,
+      [{ created: 2 }],
+      'when it is made is not known',
     )
-    t.ok(answers.some(({ status }) => status === 200))
-    for (const { status, body } of answers)
-      t.ok(status === 200 || ['KEY_IN_USE', 'UNAVAILABLE'].includes(body.code), `${status} ${body.code}`)
-    t.equal((await send(admin, 'a.Person', '', rows(900, 1000), key('two'))).status, 200)
-    t.equal(await total(), 1600, 'no row twice')
+    t.match((await load('a.Full', 'key=full', 'full\nx\n')).body, {
+      message: /must be a unique field of a.Full: id, code\./,
+    })
+    await load('a.Flag', '', 'code,a,flag\nb1,x,true\nb2,y,false\n')
+    t.match((await load('a.Flag', 'key=code', 'code,a\nb1,y\n')).body.data, [{ updated: 1 }], 'y and true are free')
+    t.match((await load('a.Flag', 'key=code', 'code,flag\nb1,false\n')).body.errors, {
+      '2.a': /taken$/,
+      '2.flag': /taken: false/,
+    })
+    await load('a.Pin', '', 'code,a,pin\np1,x,1111\np2,y,1111\n')
+    const { text } = await load('a.Pin', 'key=code&dryRun=true', 'code,a\np1,y\n')
+    t.match(text, /the combination of a and pin is taken"/)
+    t.notMatch(text, '1111', 'nobody is told what is stored')
+    await load('a.Big', '', 'code,n\n1,1497886323096536800\n')
+    t.match((await load('a.Big', 'key=n', 'code,n\n1,1497886323096536800\n')).body.data, [{ unchanged: 1 }])
+    t.match((await load('a.Big', '', 'code,n\n2,1497886323096536800\n')).body.errors, { '2.n': /taken/ })
+    t.match((await load('a.Big', 'format=ndjson', '{"code":"x\u2028y"}\n')).body.data, [{ created: 1 }])
+    const wide = Array.from({ length: 5001 }, (_, i) => `c${i}`).join(',')
+    t.match((await load('a.Big', '', `${wide}\n`)).body.errors, { 1: /more than 5000 columns/ })
+    const long = await load('a.Big', 'format=ndjson', `{"code":"${'x'.repeat(1_100_000)}"}\n`)
+    t.match(long.body.errors, { 1: 'is too long' }, 'a row is not longer than any other body')
+    const mixed = await load('a.Big', '', 'code,a\r\n"two\r\nlines",x\n\nm2,y\rm3\n')
+    t.match(mixed.body.errors, { 6: /has 1 cells/ }, 'any ends of lines, and the right number')
+    t.match((await load('a.Big', '', 'code,a\nm1,one\r\nm2,two\r\n')).body.data, [{ created: 2 }])
+    const ends = (await admin.get('/ws/rest/a.Big?code[in]=m1,m2&fields=a')).body.data
+    t.match(ends, [{ a: 'one' }, { a: 'two' }])
   })
 
-  await t.test('too large', async (t) => {
-    const large = await send(admin, 'a.Person', '', 'x'.repeat(3_000_000))
-    t.match(large, { status: 413, body: { code: 'BODY_TOO_LARGE', message: /IMPORT_LIMIT_BYTES/ } })
-    t.strictSame(leftIn(app), [])
+  await t.test('everybody within their reach', async (t) => {
+    await admin.put('/ws/rest/a.Own', { code: 'x', text: 'of admin' })
+    await ann.put('/ws/rest/a.Own', { code: 'y', text: 'of ann' })
+    const own = (client: Client, query: string, body: string) => send(client, 'a.Own', query, body)
+    t.match((await own(ann, 'key=code', 'code,text\nx,stolen\n')).body.errors, { '2.code': /is taken/ })
+    t.match((await own(ann, 'key=id', 'id,text\n1,stolen\n')).body.errors, { '2.id': /no a.Own with this id/ })
+    t.match((await own(ann, '', 'code,about\nz,1\n')).body.errors, { '2.about': /no a.Own with the id 1/ })
+    t.match((await own(ann, '', 'code,about.code\nz,x\n')).body.errors, { '2.about.code': /no a.Own of this name/ })
+    t.match((await own(ann, 'key=code', 'code,text,about\ny,mine,2\n')).body.data, [{ updated: 1 }])
+    t.match((await own(bob, '', 'code\nz\n')).body, { code: 'FORBIDDEN', message: /create/ })
+    const blind = (text: string) => send(bob, 'a.Blind', 'key=code&dryRun=true', `code,text\nx,${text}\n`)
+    await send(admin, 'a.Blind', '', 'code,text\nx,hidden\n')
+    for (const guess of ['hidden', 'other'])
+      t.match((await blind(guess)).body.data, [{ updated: 1, unchanged: 0 }], guess)
+    t.match((await own(bob, 'key=code', 'code,text\nz,new\n')).body.errors, { '2.code': /may not create/ })
+    t.match((await send(bob, 'a.Own', 'key=id', 'id,text\n,new\n')).body.errors, { '2.id': /may not create/ })
+    t.match((await admin.get('/ws/rest/a.Own?fields=text,createdBy,updatedBy')).body.data, [
+      { text: 'of admin', updatedBy: 'admin' },
+      { text: 'mine', updatedBy: 'ann' },
+    ])
   })
 
-  await t.test('a body that does not come to its end does nothing, and is one at a time of each person', async (t) => {
-    const socket = connect(Number(new URL(app.url).port), '127.0.0.1')
-    const head = `POST ${PEOPLE}/import HTTP/1.1\r\nHost: x\r\nCookie: ${admin.cookie}\r\nContent-Length: 900\r\n\r\n`
-    socket.write(`${head}name\nAb\n`)
-    while (leftIn(app).length === 0) await setTimeout(5)
-    t.match((await send(admin, 'a.Person', '', rows(1))).body, { code: 'UNAVAILABLE', message: /an import under way/ })
-    socket.destroy()
-    while (leftIn(app).length > 0) await setTimeout(5)
-    t.equal(await total(), 1600)
-  })
+  await t.test('sent again; too large; at once; and in the middle', async (t) => {
+    const other = await startApp(t, { folder: app.folder })
+    const there = new Client(other.url)
+    there.cookie = admin.cookie
+    const path = '/ws/rest/a.Row'
+    const total = async () => (await admin.get(`${path}?limit=0`)).body.total
+    const key = (name: string) => ({ 'idempotency-key': name })
+    const rows = (count: number, from = 0) =>
+      `name,email\n${Array.from({ length: count }, (_, i) => `Name,n${from + i}@example.org`).join('\n')}\n`
 
-  await t.test('a key that is in use leaves no place taken; and nothing is taken in from who may not', async (t) => {
-    const end = app.service.limits.keys.claim({ username: 'admin', key: 'held' })
-    t.equal((await send(admin, 'a.Person', '', rows(1, 8000), key('held'))).body.code, 'KEY_IN_USE')
-    end()
-    t.match((await send(admin, 'a.Person', '', rows(1, 8000), key('held'))).body.data, [{ created: 1 }])
-    await admin.put('/ws/users', { username: 'eve', password: PASSWORD, roles: [] })
-    const eve = await app.login('eve')
-    const denied = connect(Number(new URL(app.url).port), '127.0.0.1')
-    const answer = receivedBy(denied)
-    const post = `POST /ws/rest/a.Blind/import HTTP/1.1\r\nHost: x\r\nCookie: ${eve.cookie}\r\nContent-Length: 900\r\n\r\n`
-    denied.write(post)
-    while (!answer().includes('FORBIDDEN')) await setTimeout(5)
-    denied.destroy()
-    t.strictSame(leftIn(app), [])
-    const upload = connect(Number(new URL(app.url).port), '127.0.0.1')
-    const late = receivedBy(upload)
-    upload.write(
-      `POST /ws/rest/a.Company/import HTTP/1.1\r\nHost: x\r\nCookie: ${eve.cookie}\r\nContent-Length: 9\r\n\r\nname\n`,
+    const first = await send(admin, 'a.Row', '', rows(150), key('one'))
+    t.strictSame(first.body.data, [{ created: 150, updated: 0, unchanged: 0 }])
+    t.notOk(first.headers.has('idempotency-replayed'))
+    for (const client of [admin, there]) {
+      const again = await send(client, 'a.Row', '', rows(150), key('one'))
+      t.equal(again.text, first.text)
+      t.equal(again.headers.get('idempotency-replayed'), 'true')
+    }
+    t.equal(await total(), 150)
+    t.equal((await send(admin, 'a.Row', '', rows(1, 5000), key('one'))).body.code, 'KEY_REUSED')
+    t.equal((await send(admin, 'a.Row', 'key=email', rows(150), key('one'))).body.code, 'KEY_REUSED')
+    t.equal((await send(admin, 'a.Row', '', rows(1), key('\u00e9'))).status, 400)
+    t.equal(
+      (await send(admin, 'a.Row', 'dryRun=true', rows(1, 9000), key('one'))).status,
+      200,
+      'a dry run does nothing',
     )
-    while (leftIn(app).length === 0) await setTimeout(5)
-    await admin.post('/ws/users/eve', { enabled: false })
-    upload.write('Eve\n')
-    while (!late().includes('rights have been changed')) await setTimeout(5)
-    upload.destroy()
-    t.equal((await admin.get('/ws/rest/a.Company?limit=0')).body.total, 0)
-  })
 
-  await t.test('what was left behind is cleared away', async (t) => {
-    const imports = join(app.config.DATA_DIR, 'imports')
-    const mine = `${process.pid}-new`
-    for (const name of ['999999999-killed', `${process.pid}-old`, '1-others', mine])
-      writeFileSync(join(imports, name), 'x')
-    utimesSync(join(imports, `${process.pid}-old`), 1, 1)
-    await clearLeftovers(imports)
-    t.strictSame(leftIn(app).sort(), ['1-others', mine].sort())
-    await clearLeftovers(join(imports, 'nowhere'))
+    await t.test('where somebody else goes on', async (t) => {
+      const answers = await Promise.all(
+        [admin, there, there].map((client) => send(client, 'a.Row', '', rows(300, 1000), key('two'))),
+      )
+      t.ok(answers.some(({ status }) => status === 200))
+      for (const { status, body } of answers)
+        t.ok(status === 200 || ['KEY_IN_USE', 'UNAVAILABLE'].includes(body.code), `${status} ${body.code}`)
+      t.equal((await send(admin, 'a.Row', '', rows(300, 1000), key('two'))).status, 200)
+      t.equal(await total(), 450, 'no row twice')
+    })
+
+    await t.test('too large', async (t) => {
+      const large = await send(admin, 'a.Row', '', 'x'.repeat(3_000_000))
+      t.match(large, { status: 413, body: { code: 'BODY_TOO_LARGE', message: /IMPORT_LIMIT_BYTES/ } })
+      t.strictSame(leftIn(app), [])
+    })
+
+    await t.test(
+      'a body that does not come to its end does nothing, and is one at a time of each person',
+      async (t) => {
+        const socket = connect(Number(new URL(app.url).port), '127.0.0.1')
+        const head = `POST ${path}/import HTTP/1.1\r\nHost: x\r\nCookie: ${admin.cookie}\r\nContent-Length: 900\r\n\r\n`
+        socket.write(`${head}name\nAb\n`)
+        while (leftIn(app).length === 0) await setTimeout(5)
+        t.match((await send(admin, 'a.Row', '', rows(1))).body, { code: 'UNAVAILABLE', message: /an import under way/ })
+        socket.destroy()
+        while (leftIn(app).length > 0) await setTimeout(5)
+        t.equal(await total(), 450)
+      },
+    )
+
+    await t.test('a key that is in use leaves no place taken; and nothing is taken in from who may not', async (t) => {
+      const end = app.service.limits.keys.claim({ username: 'admin', key: 'held' })
+      t.equal((await send(admin, 'a.Row', '', rows(1, 8000), key('held'))).body.code, 'KEY_IN_USE')
+      end()
+      t.match((await send(admin, 'a.Row', '', rows(1, 8000), key('held'))).body.data, [{ created: 1 }])
+      const denied = connect(Number(new URL(app.url).port), '127.0.0.1')
+      const answer = receivedBy(denied)
+      const post = `POST /ws/rest/a.Blind/import HTTP/1.1\r\nHost: x\r\nCookie: ${bob.cookie}\r\nContent-Length: 900\r\n\r\n`
+      denied.write(post)
+      while (!answer().includes('FORBIDDEN')) await setTimeout(5)
+      denied.destroy()
+      t.strictSame(leftIn(app), [])
+      const upload = connect(Number(new URL(app.url).port), '127.0.0.1')
+      const late = receivedBy(upload)
+      upload.write(
+        `POST /ws/rest/a.Company/import HTTP/1.1\r\nHost: x\r\nCookie: ${bob.cookie}\r\nContent-Length: 9\r\n\r\nname\n`,
+      )
+      while (leftIn(app).length === 0) await setTimeout(5)
+      const companies = async () => (await admin.get('/ws/rest/a.Company?limit=0')).body.total
+      const before = await companies()
+      await admin.post('/ws/users/bob', { enabled: false })
+      upload.write('Eve\n')
+      while (!late().includes('rights have been changed')) await setTimeout(5)
+      upload.destroy()
+      t.equal(await companies(), before)
+    })
+
+    await t.test('what was left behind is cleared away', async (t) => {
+      const imports = join(app.config.DATA_DIR, 'imports')
+      const mine = `${process.pid}-new`
+      for (const name of ['999999999-killed', `${process.pid}-old`, '1-others', mine])
+        writeFileSync(join(imports, name), 'x')
+      utimesSync(join(imports, `${process.pid}-old`), 1, 1)
+      await clearLeftovers(imports)
+      t.strictSame(leftIn(app).sort(), ['1-others', mine].sort())
+      await clearLeftovers(join(imports, 'nowhere'))
+    })
   })
 })
