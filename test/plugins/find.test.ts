@@ -23,7 +23,13 @@ const ITEM = {
 }
 const ITEMS = '/ws/rest/shop.Item'
 const COUNT = { type: 'object', properties: { whole: { type: 'integer' } }, audit: false }
-const MODELS = { 'shop.Item.json': ITEM, 'shop.Count.json': COUNT, 'contacts.Contact.json': CONTACT }
+const PRICE = { type: 'object', properties: { price: { type: 'string', format: 'decimal', unique: true } } }
+const MODELS = {
+  'shop.Item.json': ITEM,
+  'shop.Count.json': COUNT,
+  'shop.Price.json': PRICE,
+  'contacts.Contact.json': CONTACT,
+}
 
 type Item = Record<string, string | number | boolean | null>
 
@@ -461,21 +467,23 @@ t.test('random filters, sorts and pages give what an array in memory gives', asy
         t.strictSame(walked, expected, 'by cursors')
       },
     ),
-    { numRuns: 70, seed: 12 },
+    { numRuns: 35, seed: 12 },
   )
 })
 
 t.test('walking a table while it changes shows each untouched row exactly once', async (t) => {
+  const { client, service } = await withItems(t, [])
   await fc.assert(
     fc.asyncProperty(
       fc.array(anItem, { minLength: 20, maxLength: 30 }),
       aSort,
       fc.infiniteStream(fc.nat()),
       async (items, sort, numbers) => {
-        const { client, service } = await withItems(t, [])
-        for (const item of items) await client.put(ITEMS, item)
+        await service.db.deleteFrom('shop__Item').execute()
+        const ids: number[] = []
+        for (const item of items) ids.push((await client.put(ITEMS, item)).body.data[0].id)
         const sortBy = sort.map(([name, descending]) => (descending ? `-${name}` : name))
-        const untouched = new Set(items.map((_, index) => index + 1))
+        const untouched = new Set(ids)
         const seen: number[] = []
         for (let after: string | undefined; ; ) {
           const { body } = await client.send('POST', `${ITEMS}/search`, {
@@ -487,7 +495,7 @@ t.test('walking a table while it changes shows each untouched row exactly once',
           seen.push(...idsOf(body))
           after = body.next
           if (!after) break
-          const victim = (numbers.next().value % items.length) + 1
+          const victim = ids[numbers.next().value % ids.length] as number
           await client.delete(`${ITEMS}/${victim}`)
           untouched.delete(victim)
           await client.put(ITEMS, items[numbers.next().value % items.length])
@@ -496,7 +504,6 @@ t.test('walking a table while it changes shows each untouched row exactly once',
           [...untouched].map((id) => seen.filter((one) => one === id).length),
           [...untouched].map(() => 1),
         )
-        await service.close()
       },
     ),
     { numRuns: 4, seed: 13 },
@@ -566,9 +573,7 @@ t.test('which index would help, once per shape', async (t) => {
 })
 
 t.test('unique decimals are compared as numbers', async (t) => {
-  const price = { type: 'string', format: 'decimal', unique: true }
-  const service = await startApp(t, { models: { 'shop.Price.json': { type: 'object', properties: { price } } } })
-  const client = await service.login()
+  const { client } = await withItems(t, [])
   await client.put('/ws/rest/shop.Price', { price: '1.50' })
   t.match((await client.put('/ws/rest/shop.Price', { price: '1.5' })).body, {
     code: 'NOT_UNIQUE',
