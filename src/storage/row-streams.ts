@@ -98,6 +98,7 @@ export class RowStreams {
     }
     const pieces = chunksFrom(thread)
     let isEnding = false
+    let isLate = false
     // Does not rely on the consumer to ask for another chunk: the thread stops by itself, or is terminated.
     const end = () => {
       if (isEnding) return exit
@@ -108,7 +109,11 @@ export class RowStreams {
       deadline = globalThis.setTimeout(() => void thread.terminate(), this.#graceMs).unref()
       return exit
     }
-    let deadline = globalThis.setTimeout(end, task.ms + this.#graceMs).unref()
+    const onLate = () => {
+      isLate = true
+      void end()
+    }
+    let deadline = globalThis.setTimeout(onLate, task.ms + this.#graceMs).unref()
     const exit = new Promise<void>((resolve) => {
       thread.once('exit', () => {
         clearTimeout(deadline)
@@ -128,6 +133,9 @@ export class RowStreams {
         walk.handedAt = undefined
         thread.postMessage('taken')
       }
+    } catch (error) {
+      // The thread was ended because it had not even noticed the time limit, on a slow host for example.
+      throw isLate ? new StorageFault('slow', 'It took too long.') : error
     } finally {
       signal?.removeEventListener('abort', end)
       await end()

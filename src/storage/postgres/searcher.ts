@@ -71,7 +71,8 @@ export class PostgresSearcher implements Searcher {
     const say = (sql: string) => ({ sql, parameters: [] })
     const limits = [say('BEGIN READ ONLY'), say(`SET LOCAL statement_timeout = ${timeout}`)]
     const searched = connection.runAllOnce([...limits, KNOWN_SHAPES, statement])
-    await connection.run(ROLLBACK).catch(() => {})
+    // The timeout holds for the ROLLBACK too. If it fails, the connection is still in the transaction: it is given up.
+    await connection.run(ROLLBACK).catch(() => connection.destroy())
     const { results, error } = await searched
     if (error) throw error
     const [, , known, found] = results as [Row[], Row[], Row[], Row[]]

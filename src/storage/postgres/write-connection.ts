@@ -164,9 +164,12 @@ export class WriteConnection {
     }
   }
 
-  /** Rolls back and returns the error. Replaces the connection if its prepared statements no longer fit (0A000). */
+  /**
+   * Rolls back and returns the error. Replaces the connection if its prepared statements no longer fit (0A000), or if
+   * it may still be in the transaction.
+   */
   async #undone(connection: Connection, error: unknown): Promise<unknown> {
-    await connection.run(ROLLBACK).catch(() => {})
+    await connection.run(ROLLBACK).catch(() => connection.destroy())
     if ((error as { code?: string }).code === '0A000') this.#shared.renew()
     return error
   }
