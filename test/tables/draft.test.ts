@@ -10,7 +10,8 @@ import { migrate, planModels } from '../../src/tables/migrate.ts'
 import { MAX_ROWS_TO_FILL } from '../../src/tables/plan.ts'
 import type { Draft } from '../../src/tables/rebuild/draft.ts'
 import type { beginDrafts, fillPortion, refuseDuplicates } from '../../src/tables/rebuild/draft-jobs.ts'
-import { emptyFolder, makeFolder, migrateTo, modelOf, startApp, testStorage, writeModel } from '../helper.ts'
+import { makeFolder, migrateTo, modelOf, startApp, testStorage, writeModel } from '../helper.ts'
+import { freshStorage } from '../storage/fresh.ts'
 
 const DRAFTS = import.meta.resolve('../../src/tables/rebuild/draft-jobs.ts')
 const BEGIN = defineJob<Parameters<typeof beginDrafts>[1], Awaited<ReturnType<typeof beginDrafts>>>(
@@ -48,6 +49,7 @@ const leftOver = async (storage: Storage) => {
 /** Any change of the tables that a client, another process or a shell can make. Ids and codes are few, so that they meet. */
 const id = fc.integer({ min: 1, max: 12 })
 const code = fc.integer({ min: 1, max: 20 }).map(String)
+const REPLACE = 'REPLACE INTO a__Thing (id, code) VALUES (?, ?)'
 const change = fc.oneof(
   fc.record({
     sql: fc.constant('INSERT OR IGNORE INTO a__Thing (code, company) VALUES (?, ?)'),
@@ -59,13 +61,12 @@ const change = fc.oneof(
   fc.record({ sql: fc.constant('UPDATE a__Thing SET code = NULL WHERE id = ?'), with: fc.tuple(id) }),
   fc.record({ sql: fc.constant('DELETE FROM a__Thing WHERE id = ?'), with: fc.tuple(id) }),
   fc.record({ sql: fc.constant('DELETE FROM a__Company WHERE id = ?'), with: fc.tuple(id) }),
-  fc.record({ sql: fc.constant('REPLACE INTO a__Thing (id, code) VALUES (?, ?)'), with: fc.tuple(id, code) }),
+  fc.record({ sql: fc.constant(REPLACE), with: fc.tuple(id, code) }),
   fc.record({ sql: fc.constant('fill'), with: fc.tuple(fc.integer({ min: 1, max: 5 })) }),
 )
 
 t.test('whatever changes while a table is made anew, it ends as if it had been made at once', async (t) => {
-  const folder = emptyFolder(t)
-  const storage = await testStorage(t, folder)
+  const { storage, folder } = await freshStorage()
   const shell = new Sqlite(databaseFile(join(folder, 'data')))
   t.teardown(() => shell.close())
   const things = (code: string) => shell.prepare(`SELECT id, version, ${code}, company, parent FROM a__Thing`).all()
@@ -81,6 +82,14 @@ t.test('whatever changes while a table is made anew, it ends as if it had been m
         }
   }
   const onDelete = fc.constantFrom('cascade', 'clear', 'restrict')
+  // Takes the code of another record, which is gone then.
+  const taking: [{ sql: string; with: [number] | [number, string] }[], string] = [
+    [
+      { sql: 'fill', with: [5] },
+      { sql: REPLACE, with: [1, '2'] },
+    ],
+    'clear',
+  ]
   let runs = 0
   let restarts = 0
   await fc.assert(
@@ -112,7 +121,7 @@ t.test('whatever changes while a table is made anew, it ends as if it had been m
       t.strictSame(await leftOver(storage), [])
       t.strictSame(shell.pragma('foreign_key_check'), [])
     }),
-    { numRuns: 60, seed: 11 },
+    { numRuns: 24, seed: 11, examples: [taking as never] },
   )
   t.ok(restarts > 0 && runs > restarts, `${restarts} of ${runs} had to begin again`)
 })
@@ -123,7 +132,7 @@ const fillTable = (storage: Storage, rows: number) =>
     SELECT CAST(i AS TEXT) FROM n`.execute(storage.db)
 
 t.test('while a table is made anew, all others are written to, and so is the table itself', async (t) => {
-  const storage = await testStorage(t)
+  const { storage } = await freshStorage()
   await migrateTo(storage, [company, thing('string', 'clear')])
   await fillTable(storage, 3000)
   const percents: number[] = []
@@ -160,7 +169,7 @@ t.test('while a table is made anew, all others are written to, and so is the tab
 })
 
 t.test('what cannot be is refused by name, however late it came', async (t) => {
-  const storage = await testStorage(t)
+  const { storage } = await freshStorage()
   const { db } = storage
   const plain = thing('string', 'clear', { note: { type: 'string' } })
   await migrateTo(storage, [company, plain])
@@ -226,8 +235,8 @@ t.test('what a process that died has left over goes at the next start', async (t
 })
 
 t.test('of two processes that make a table anew, one begins again', async (t) => {
-  const folder = emptyFolder(t)
-  const [first, second] = [await testStorage(t, folder), await testStorage(t, folder)]
+  const { storage: first, folder } = await freshStorage()
+  const second = await testStorage(t, folder)
   await migrateTo(first, [company, thing('string', 'clear')])
   await fillTable(first, 2000)
   const models = [company, thing('integer', 'clear')]
@@ -249,7 +258,7 @@ t.test('of two processes that make a table anew, one begins again', async (t) =>
 })
 
 t.test('what was in the way is gone when it is looked at again', async (t) => {
-  const storage = await testStorage(t)
+  const { storage } = await freshStorage()
   await migrateTo(storage, [company, thing('string', 'clear')])
   await fillTable(storage, 3)
   const drafts = await storage.change(BEGIN, { models: [company, thing('integer', 'clear')], token: 'mine' })
@@ -263,7 +272,7 @@ t.test('what was in the way is gone when it is looked at again', async (t) => {
 })
 
 t.test('a table that was changed by hand since its draft was begun', async (t) => {
-  const storage = await testStorage(t)
+  const { storage } = await freshStorage()
   await migrateTo(storage, [company, thing('string', 'clear')])
   const models = [company, thing('integer', 'clear')]
   const drafts = await storage.change(BEGIN, { models, token: 'mine' })
@@ -285,7 +294,7 @@ t.test('a table that was changed by hand since its draft was begun', async (t) =
 })
 
 t.test('a default for many records does not hold up others either', async (t) => {
-  const storage = await testStorage(t)
+  const { storage } = await freshStorage()
   await migrateTo(storage, [company, thing('string', 'clear')])
   await fillTable(storage, MAX_ROWS_TO_FILL + 1)
   const [plan] = await migrateTo(storage, [
@@ -326,7 +335,7 @@ t.test('a service tells how far it is, and gives up when it has to stop', async 
 })
 
 t.test('a change that is given up leaves nothing behind', async (t) => {
-  const storage = await testStorage(t)
+  const { storage } = await freshStorage()
   await migrateTo(storage, [company, thing('string', 'clear')])
   await fillTable(storage, 1000)
   const controller = new AbortController()
@@ -336,8 +345,7 @@ t.test('a change that is given up leaves nothing behind', async (t) => {
 })
 
 t.test('what is unique, or made by hand, is looked at when it is whole', async (t) => {
-  const folder = emptyFolder(t)
-  const storage = await testStorage(t, folder)
+  const { storage, folder } = await freshStorage()
   const shell = new Sqlite(databaseFile(join(folder, 'data')))
   t.teardown(() => shell.close())
   const label = { label: { type: 'string', computed: '{code} {company}', unique: true } }
@@ -384,8 +392,7 @@ t.test('what is unique, or made by hand, is looked at when it is whole', async (
 })
 
 t.test('whoever is disturbed again and again gives up', async (t) => {
-  const folder = emptyFolder(t)
-  const storage = await testStorage(t, folder)
+  const { storage, folder } = await freshStorage()
   const shell = new Sqlite(databaseFile(join(folder, 'data')))
   t.teardown(() => shell.close())
   await migrateTo(storage, [company, thing('string', 'clear')])
@@ -405,7 +412,7 @@ t.test('whoever is disturbed again and again gives up', async (t) => {
 })
 
 t.test('waiting for others has an end', async (t) => {
-  const storage = await testStorage(t)
+  const { storage } = await freshStorage()
   await migrateTo(storage, [company, thing('string', 'clear')])
   const models = [company, thing('integer', 'clear')]
   await storage.change(BEGIN, { models, token: 'other' })

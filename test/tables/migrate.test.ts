@@ -7,7 +7,8 @@ import { readTable } from '../../src/storage/sqlite/catalog.ts'
 import { databaseFile } from '../../src/storage/sqlite/connections.ts'
 import type { Database } from '../../src/storage/storage.ts'
 import { migrate, planModels } from '../../src/tables/migrate.ts'
-import { CONTACT, emptyFolder, migrateTo, modelOf, THING, testStorage } from '../helper.ts'
+import { CONTACT, migrateTo, modelOf, THING, testStorage } from '../helper.ts'
+import { freshStorage } from '../storage/fresh.ts'
 
 const contact = (changes: object = {}, more: object = {}): Model =>
   modelOf('contacts.Contact', { ...CONTACT, ...more, properties: { ...CONTACT.properties, ...changes } })
@@ -17,7 +18,7 @@ const stepsOf = (plans: { steps: { what: string }[] }[]) => plans.flatMap(({ ste
 const all = (db: Database, table: string) => db.selectFrom(table).selectAll().orderBy('id').execute()
 
 t.test('a new model gets a table that a person can read', async (t) => {
-  const storage = await testStorage(t)
+  const { storage } = await freshStorage()
   const { db } = storage
   const models = [contact(), modelOf('test.Thing', THING)]
   t.match(stepsOf(await migrateTo(storage, models)).slice(0, 2), ['create the table', 'make email unique'])
@@ -49,7 +50,7 @@ t.test('a new model gets a table that a person can read', async (t) => {
 })
 
 t.test('new fields, new and dropped indexes', async (t) => {
-  const storage = await testStorage(t)
+  const { storage } = await freshStorage()
   const { db } = storage
   await migrateTo(storage, [contact()])
   await sql`INSERT INTO "contacts__Contact" (firstName) VALUES ('Ada')`.execute(db)
@@ -81,7 +82,7 @@ t.test('new fields, new and dropped indexes', async (t) => {
 })
 
 t.test('a field that is gone stays hidden, and is back when the field is', async (t) => {
-  const storage = await testStorage(t)
+  const { storage } = await freshStorage()
   const { db } = storage
   await migrateTo(storage, [contact()])
   await sql`INSERT INTO "contacts__Contact" (firstName, email) VALUES ('Ada', 'a@b.c')`.execute(db)
@@ -96,7 +97,7 @@ t.test('a field that is gone stays hidden, and is back when the field is', async
 })
 
 t.test('renamed', async (t) => {
-  const storage = await testStorage(t)
+  const { storage } = await freshStorage()
   const { db } = storage
   await migrateTo(storage, [
     simple('a.B', { old: { type: 'string', index: true }, sum: { type: 'string', computed: '{old}!' } }),
@@ -164,7 +165,7 @@ t.test('another type: every value converts without loss, or nothing happens', as
       /records 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and more\./,
     ],
   ]
-  const storage = await testStorage(t)
+  const { storage } = await freshStorage()
   const { db } = storage
   for (const [index, [from, values, to, expected]] of scenarios.entries()) {
     const table = `a__B${index}`
@@ -191,7 +192,7 @@ t.test('another type: every value converts without loss, or nothing happens', as
 })
 
 t.test('a rebuilt table keeps everything that was in it and around it', async (t) => {
-  const storage = await testStorage(t)
+  const { storage } = await freshStorage()
   const { db } = storage
   const parent = (type: string) => simple('a.Parent', { x: { type }, gone: { type: 'string' } })
   const child = simple('a.Child', { to: { type: 'integer', reference: 'a.Parent', onDelete: 'cascade' } })
@@ -228,7 +229,7 @@ t.test('a rebuilt table keeps everything that was in it and around it', async (t
 })
 
 t.test('an empty table, and a large one', async (t) => {
-  const storage = await testStorage(t)
+  const { storage } = await freshStorage()
   const { db } = storage
   const model = (type: string) => simple('a.B', { x: { type } })
   await migrateTo(storage, [model('string')])
@@ -245,7 +246,7 @@ t.test('an empty table, and a large one', async (t) => {
 })
 
 t.test('changed references', async (t) => {
-  const storage = await testStorage(t)
+  const { storage } = await freshStorage()
   const { db } = storage
   const target = (name: string) => simple(name, { x: { type: 'string' } })
   const from = (reference?: string, onDelete?: string) =>
@@ -267,7 +268,7 @@ t.test('changed references', async (t) => {
 })
 
 t.test('computed and stored', async (t) => {
-  const storage = await testStorage(t)
+  const { storage } = await freshStorage()
   const { db } = storage
   const model = (full: object) => simple('a.B', { a: { type: 'string' }, full: { type: 'string', ...full } })
   await migrateTo(storage, [model({ computed: '{a}!' })])
@@ -286,7 +287,7 @@ t.test('computed and stored', async (t) => {
 })
 
 t.test('what is refused, with nothing changed', async (t) => {
-  const storage = await testStorage(t)
+  const { storage } = await freshStorage()
   const { db } = storage
   await migrateTo(storage, [contact()])
   for (const name of ['Ada', 'Ada', 'Bob'])
@@ -321,8 +322,7 @@ t.test('what is refused, with nothing changed', async (t) => {
 })
 
 t.test('references that were broken by hand are found before the commit', async (t) => {
-  const folder = emptyFolder(t)
-  const storage = await testStorage(t, folder)
+  const { storage, folder } = await freshStorage()
   const { db } = storage
   const one = simple('a.One', { x: { type: 'string' } })
   const two = (type: string) => simple('a.Two', { x: { type }, to: { type: 'integer', reference: 'a.One' } })
@@ -338,8 +338,8 @@ t.test('references that were broken by hand are found before the commit', async 
 })
 
 t.test('of two processes one migrates and the other waits', async (t) => {
-  const folder = emptyFolder(t)
-  const [first, second] = [await testStorage(t, folder), await testStorage(t, folder)]
+  const { storage: first, folder } = await freshStorage()
+  const second = await testStorage(t, folder)
   await sql`PRAGMA busy_timeout = 1`.execute(second.db)
   const plans = await Promise.all([migrateTo(first, [contact()]), migrateTo(second, [contact()])])
   t.strictSame(plans.map((done) => done.length).sort(), [0, 1])

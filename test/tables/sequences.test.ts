@@ -1,33 +1,47 @@
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { sql } from 'kysely'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { readTable } from '../../src/storage/sqlite/catalog.ts'
 import { databaseFile } from '../../src/storage/sqlite/connections.ts'
-import { emptyFolder, migrateTo, modelOf, startApp, testStorage, writeModel } from '../helper.ts'
+import { type Client, migrateTo, modelOf, type Running, startApp, writeModel } from '../helper.ts'
+import { freshStorage } from '../storage/fresh.ts'
 
 const simple = (name: string, properties: object, more: object = {}) =>
   modelOf(name, { type: 'object', properties, audit: false, ...more })
 const text = { type: 'string' }
-const B = '/ws/rest/a.B'
 
-/** A service on one model `a.B`, whose file can be changed. */
-async function withModel(t: Parameters<typeof startApp>[0], properties: object, more: object = {}) {
-  const service = await startApp(t, {
-    models: { 'a.B.json': { type: 'object', audit: false, properties, ...more } },
-  })
-  const client = await service.login()
+/** One service for most tests: each has a model of its own there. */
+let shared: Promise<{ service: Running; client: Client }> | undefined
+let models = 0
+const whole: Test = t
+
+async function start(t: Test) {
+  const service = await startApp(t, { models: {} })
+  return { service, client: await service.login() }
+}
+
+/** A model whose file can be changed, in the service of all tests or in a given one, and the address of its records. */
+async function withModel(t: Test, properties: object, given?: Awaited<ReturnType<typeof start>>) {
+  shared ??= start(whole)
+  const { service, client } = given ?? (await shared)
+  const name = `a.B${models++}`
+  const B = `/ws/rest/${name}`
   const change = async (next: object, also: object = {}) => {
-    writeModel(service.folder, 'a.B.json', { type: 'object', audit: false, properties: next, ...also })
+    writeModel(service.folder, `${name}.json`, { type: 'object', audit: false, properties: next, ...also })
     await service.service.reload()
     return (await client.get('/health')).body.data[0].models
   }
+  // What is refused here would hold up the changes of the next test.
+  t.teardown(() => rmSync(join(service.folder, 'models', `${name}.json`), { force: true }))
+  t.match(await change(properties), { current: true })
   const read = async (id: number) => (await client.get(`${B}/${id}`)).body.data?.[0]
-  return { service, client, change, read }
+  return { service, client, change, read, B, table: name.replace('.', '__') }
 }
 
 t.test('what was cleared stays so when its type changes, whatever the default', async (t) => {
-  const { client, change, read } = await withModel(t, { n: { type: 'string', default: '7' } })
+  const { client, change, read, B } = await withModel(t, { n: { type: 'string', default: '7' } })
   await client.put(B, { n: null })
   await client.put(B, {})
   t.match(await change({ n: { type: 'integer', default: 7 } }), { current: true })
@@ -35,7 +49,7 @@ t.test('what was cleared stays so when its type changes, whatever the default', 
 })
 
 t.test('a default is what the file says now', async (t) => {
-  const { client, change, read } = await withModel(t, { n: { type: 'integer', default: 1 }, x: text })
+  const { client, change, read, B } = await withModel(t, { n: { type: 'integer', default: 1 }, x: text })
   await client.put(B, {})
   await change({ n: { type: 'integer', default: 2 }, x: text })
   await client.put(B, {})
@@ -45,7 +59,8 @@ t.test('a default is what the file says now', async (t) => {
 })
 
 t.test('a hidden column is left alone, also one of an earlier version that fills in a default', async (t) => {
-  const { client, service, change, read } = await withModel(t, { code: { type: 'string', unique: true }, x: text })
+  const code = { code: { type: 'string', unique: true } }
+  const { client, service, change, read, B, table } = await withModel(t, { ...code, x: text }, await start(t))
   await client.put(B, { code: 'k' })
   await change({ x: text })
   await client.put(B, { x: '1' })
@@ -55,12 +70,12 @@ t.test('a hidden column is left alone, also one of an earlier version that fills
 
   await service.close()
   const old = new Sqlite(databaseFile(service.config.DATA_DIR))
-  old.exec(`ALTER TABLE "a__B" ADD COLUMN kind TEXT DEFAULT 'old'`)
+  old.exec(`ALTER TABLE "${table}" ADD COLUMN kind TEXT DEFAULT 'old'`)
   old.close()
   const again = await startApp(t, { folder: service.folder })
   const back = await again.login()
   await back.put(B, { x: '3' })
-  const rows = await again.db.selectFrom('a__B').select(['id', 'kind']).orderBy('id').execute()
+  const rows = await again.db.selectFrom(table).select(['id', 'kind']).orderBy('id').execute()
   t.strictSame(
     rows.map(({ kind }) => kind),
     ['old', 'old', 'old', null],
@@ -68,7 +83,7 @@ t.test('a hidden column is left alone, also one of an earlier version that fills
 })
 
 t.test('a rename is carried out where the new column is empty, else refused', async (t) => {
-  const { client, change, read } = await withModel(t, { a: text })
+  const { client, change, read, B } = await withModel(t, { a: text })
   await client.put(B, { a: 'kept' })
   t.match(await change({ b: text }), { current: true }, 'saved without renamedFrom first')
   t.match(await read(1), { b: null })
@@ -90,7 +105,7 @@ t.test('a rename is carried out where the new column is empty, else refused', as
 })
 
 t.test('a default that was filled in is nothing that could be lost', async (t) => {
-  const { client, change, read } = await withModel(t, { a: text })
+  const { client, change, read, B } = await withModel(t, { a: text })
   await client.put(B, { a: 'kept' })
   await client.put(B, {})
   await change({ b: { ...text, default: 'x' } })
@@ -100,7 +115,7 @@ t.test('a default that was filled in is nothing that could be lost', async (t) =
 })
 
 t.test('only the case of a field’s name changes', async (t) => {
-  const { client, change, read } = await withModel(t, { Email: text })
+  const { client, change, read, B } = await withModel(t, { Email: text })
   await client.put(B, { Email: 'kept' })
   t.match(await change({ email: text }), { current: false, why: [/say "renamedFrom": "Email"/] })
   t.match(await change({ email: { ...text, renamedFrom: 'Email' } }), { current: true })
@@ -108,7 +123,7 @@ t.test('only the case of a field’s name changes', async (t) => {
 })
 
 t.test('a field with the name of a computed one that is gone', async (t) => {
-  const { client, change, read } = await withModel(t, { a: text, n: { ...text, computed: '{a}!' } })
+  const { client, change, read, B } = await withModel(t, { a: text, n: { ...text, computed: '{a}!' } })
   await client.put(B, { a: 'x' })
   t.match(await change({ a: text }), { current: true })
   t.match(await change({ a: text, n: { type: 'integer', default: 3 } }), { current: true })
@@ -118,7 +133,7 @@ t.test('a field with the name of a computed one that is gone', async (t) => {
 })
 
 t.test('a new unique that records break is refused by name, also beside other changes', async (t) => {
-  const { client, change } = await withModel(t, { code: text, n: text })
+  const { client, change, B } = await withModel(t, { code: text, n: text })
   for (const code of ['1.0', '1.00', '2']) await client.put(B, { code, n: '5' })
   const decimal = { type: 'string', format: 'decimal', unique: true }
   t.match(await change({ code: decimal, n: text }), {
@@ -130,7 +145,7 @@ t.test('a new unique that records break is refused by name, also beside other ch
   t.match(await change({ code: { type: 'string', format: 'decimal' }, n: text, label }, { unique: [['label']] }), {
     why: [/"label" cannot be unique: the records 1, 2, 3/],
   })
-  const storage = await testStorage(t)
+  const { storage } = await freshStorage()
   const unique = { type: 'integer', unique: true, default: 1 }
   await migrateTo(storage, [simple('a.B', { x: text })])
   await sql`INSERT INTO "a__B" (x) VALUES ('1'), ('2')`.execute(storage.db)
@@ -138,7 +153,7 @@ t.test('a new unique that records break is refused by name, also beside other ch
 })
 
 t.test('an integer becomes a reference to a model that is new', async (t) => {
-  const { client, service, change, read } = await withModel(t, { to: { type: 'integer' } })
+  const { client, service, change, read, B } = await withModel(t, { to: { type: 'integer' } })
   await client.put(B, {})
   writeModel(service.folder, 'a.New.json', { type: 'object', properties: { x: text } })
   t.match(await change({ to: { type: 'integer', reference: 'a.New' } }), { current: true })
@@ -152,7 +167,7 @@ t.test('an integer becomes a reference to a model that is new', async (t) => {
 })
 
 t.test('conversions that would lose digits are refused', async (t) => {
-  const storage = await testStorage(t)
+  const { storage } = await freshStorage()
   const refused: [string, object][] = [
     ['[9007199254740993]', { type: 'array' }],
     ['{"a":{"b":1e400}}', { type: 'object' }],
@@ -174,8 +189,7 @@ t.test('conversions that would lose digits are refused', async (t) => {
 })
 
 t.test('a model that was away comes back with right totals, and what it does on a delete', async (t) => {
-  const folder = emptyFolder(t)
-  const storage = await testStorage(t, folder)
+  const { storage, folder } = await freshStorage()
   const target = simple('a.Target', { x: text })
   const child = simple('a.Child', { to: { type: 'integer', reference: 'a.Target', onDelete: 'clear' } })
   await migrateTo(storage, [target, child])
@@ -208,7 +222,7 @@ t.test('a model that was away comes back with right totals, and what it does on 
 })
 
 t.test('a name that differs only in case, and more columns than there can be', async (t) => {
-  const storage = await testStorage(t)
+  const { storage } = await freshStorage()
   await migrateTo(storage, [simple('a.Thing', { x: text })])
   await t.rejects(migrateTo(storage, [simple('A.Thing', { x: text })]), {
     message: /^A\.Thing: The name differs from that of a\.Thing, whose table is there, only in case/,
@@ -222,7 +236,7 @@ t.test('a name that differs only in case, and more columns than there can be', a
 })
 
 t.test('more of the same: keys that are converted, unset or computed, and what cannot be foreseen', async (t) => {
-  const storage = await testStorage(t)
+  const { storage } = await freshStorage()
   const pair = (type: string) =>
     simple('a.Pair', { x: { type }, y: text }, type === 'integer' ? { unique: [['x', 'y']] } : {})
   await migrateTo(storage, [pair('string')])
@@ -241,7 +255,7 @@ t.test('more of the same: keys that are converted, unset or computed, and what c
 })
 
 t.test('two tables whose files say the same are made anew at once', async (t) => {
-  const storage = await testStorage(t)
+  const { storage } = await freshStorage()
   const both = (type: string) => ['a.One', 'a.Two'].map((name) => simple(name, { f: { type } }))
   await migrateTo(storage, both('integer'))
   for (const name of ['a__One', 'a__Two']) await storage.db.insertInto(name).values({ f: name.length }).execute()
