@@ -12,15 +12,24 @@ export interface Visitor {
 export const DESKTOP = { width: 1280, height: 800 }
 export const PHONE = { width: 360, height: 740 }
 
-/** Opens a page in a new browser context, without cookies. */
+interface Visit extends BrowserContextOptions {
+  /** a session to begin with, as `Client` keeps it */
+  cookie?: string
+}
+
+/** Opens a page in a new browser context, which has no cookies but the given one. */
 export async function visit(
   t: Test,
   browser: Browser,
   { url }: Running,
   path = '',
-  options: BrowserContextOptions = {},
+  { cookie, ...options }: Visit = {},
 ): Promise<Visitor> {
   const context = await browser.newContext({ viewport: DESKTOP, timezoneId: 'Europe/Berlin', ...options })
+  if (cookie !== undefined) {
+    const [name = '', value = ''] = cookie.split('=')
+    await context.addCookies([{ name, value, url, httpOnly: true, sameSite: 'Lax' }])
+  }
   context.setDefaultTimeout(Number(process.env.PAGE_TIMEOUT ?? 30_000))
   t.teardown(() => context.close())
   const page = await context.newPage()
@@ -42,7 +51,17 @@ export async function logIn(page: Page, username = 'admin', password = PASSWORD)
   await page.getByRole('button', { name: 'Log in' }).click()
 }
 
-/** Opens a page and logs in. */
+/** Sessions by service and user: a login at each visit would take longer than most of what is done there. */
+const sessions = new Map<string, Promise<string>>()
+
+function sessionOf({ url, login }: Running, username: string): Promise<string> {
+  const key = `${username} ${url}`
+  const known = sessions.get(key) ?? login(username).then(({ cookie }) => String(cookie))
+  sessions.set(key, known)
+  return known
+}
+
+/** Opens a page as somebody who has logged in before. The session is that of all visits of this user. */
 export async function visitAs(
   t: Test,
   browser: Browser,
@@ -50,8 +69,7 @@ export async function visitAs(
   path: string,
   { username = 'admin', ...options }: BrowserContextOptions & { username?: string } = {},
 ): Promise<Visitor> {
-  const visitor = await visit(t, browser, app, path, options)
-  await logIn(visitor.page, username)
+  const visitor = await visit(t, browser, app, path, { ...options, cookie: await sessionOf(app, username) })
   await visitor.page.getByRole('navigation', { name: 'Models' }).waitFor()
   return visitor
 }
