@@ -77,6 +77,20 @@ t.test('import and export at the command line, beside a running service and with
   ] as const)
     t.match(await run(words), { code, err }, words)
   t.match((await take('--help')).out, 'Usage: npm run -s export')
+
+  await t.test('who reads may have enough', async (t) => {
+    const failing = (code: string) =>
+      new Writable({ write: (_chunk, _encoding, done) => done(Object.assign(new Error(code), { code })) })
+    const world = (stdout: Writable) => ({
+      args: ['a.Item'],
+      env,
+      stdin: new PassThrough(),
+      stdout,
+      stderr: new PassThrough(),
+    })
+    t.equal(await exportCommand(world(failing('EPIPE'))), '')
+    await t.rejects(exportCommand(world(failing('EIO'))), { code: 'EIO' })
+  })
   await app.close()
 
   t.match(await load('a.Item - --key name', 'name,n\none,5\n'), { out: /1 updated/ })
@@ -86,23 +100,6 @@ t.test('import and export at the command line, beside a running service and with
     t.match(await run(), { code: 1, err: /The tables are not what the model files say/ })
   const nothing = commandRunner(EXPORT_HELP, exportCommand, { ...env, DATA_DIR: join(emptyFolder(t), 'data') })
   t.match(await nothing('a.Item'), { code: 1, err: /There is no database/ })
-})
-
-t.test('who reads may have enough', async (t) => {
-  const folder = makeFolder(t, { 'a.Item.json': ITEM })
-  const app = await startApp(t, { folder })
-  const env = { DATA_DIR: app.config.DATA_DIR, MODELS_DIR: app.config.MODELS_DIR }
-  const failing = (code: string) =>
-    new Writable({ write: (_chunk, _encoding, done) => done(Object.assign(new Error(code), { code })) })
-  const world = (stdout: Writable) => ({
-    args: ['a.Item'],
-    env,
-    stdin: new PassThrough(),
-    stdout,
-    stderr: new PassThrough(),
-  })
-  t.equal(await exportCommand(world(failing('EPIPE'))), '')
-  await t.rejects(exportCommand(world(failing('EIO'))), { code: 'EIO' })
 })
 
 t.test('how far it has come, how fast, and how long it will take', async (t) => {

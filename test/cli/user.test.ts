@@ -1,15 +1,22 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { askPassword } from '../../src/cli/ask-password.ts'
 import { HELP, userCommand } from '../../src/cli/user.ts'
-import { commandRunner, emptyFolder, makeFolder, PASSWORD, runScript, startApp } from '../helper.ts'
+import { commandRunner, emptyFolder, PASSWORD, type Running, runScript, startApp } from '../helper.ts'
+
+let shared: Promise<Running> | undefined
+
+/** One service for the tests that need nothing special of it; each has users of its own. */
+const running = (): Promise<Running> => {
+  shared ??= startApp(t as Test)
+  return shared
+}
 
 t.test('users from the command line, while the service runs', async (t) => {
-  const folder = makeFolder(t)
-  const service = await startApp(t, { folder })
-  const env = { DATA_DIR: join(folder, 'data') }
+  const service = await running()
+  const env = { DATA_DIR: service.config.DATA_DIR }
   const user = commandRunner(HELP, userCommand, env)
 
   const added = await runScript('user.ts', ['add', 'bob', '--roles', 'sales,ops'], env, `${PASSWORD}\nmore\n`)
@@ -52,9 +59,8 @@ t.test('users from the command line, while the service runs', async (t) => {
 })
 
 t.test('who tried too often is let in again', async (t) => {
-  const folder = makeFolder(t)
-  const service = await startApp(t, { folder, env: { LOGIN_ATTEMPTS: '2' } })
-  const user = commandRunner(HELP, userCommand, { DATA_DIR: join(folder, 'data') })
+  const service = await startApp(t, { env: { LOGIN_ATTEMPTS: '2' } })
+  const user = commandRunner(HELP, userCommand, { DATA_DIR: service.config.DATA_DIR })
   await user('add Bob', PASSWORD)
   const lockOut = async () => {
     for (let i = 0; i < 3; i++) await t.rejects(service.login('bob', 'wrong-password'))
@@ -121,8 +127,7 @@ t.test('a password typed on a terminal is not shown', async (t) => {
 })
 
 t.test('tokens for service accounts', async (t) => {
-  const folder = makeFolder(t)
-  const service = await startApp(t, { folder })
+  const service = await running()
   const run = commandRunner(HELP, userCommand, { DATA_DIR: service.config.DATA_DIR })
   t.match(await run('add robot --no-password --roles sales'), { code: 0, out: /robot +sales/ })
   const made = await run('token robot --days 30 --read-only --for nightly')
