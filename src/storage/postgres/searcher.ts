@@ -92,7 +92,9 @@ export class PostgresSearcher implements Searcher {
   async #cancel(number: number, ended: AbortSignal): Promise<void> {
     const cancel = { sql: 'SELECT pg_cancel_backend(?)', parameters: [number] }
     while (!ended.aborted) {
-      await Connection.with(this.#url, (other) => other.runUnprepared(cancel), { answer: this.#graceMs }).catch(() => {})
+      await Connection.with(this.#url, (other) => other.runUnprepared(cancel), { answer: this.#graceMs }).catch(
+        () => {},
+      )
       await sleep(CANCEL_AGAIN_MS, undefined, { signal: ended }).catch(() => {})
     }
   }
