@@ -30,6 +30,7 @@ import {
   emptyFolder,
   logSink,
   makeFolder,
+  PASSWORD,
   type Running,
   runScript,
   startApp,
@@ -71,7 +72,7 @@ t.test('a backup while the service runs, and a restore when it does not', async 
   const restored = await runScript('restore.ts', [copy], { DATA_DIR: join(folder, 'data') })
   t.match(restored, { code: 0, out: /is restored\. What was there is kept as .*replaced-/ })
   const second = await startApp(t, { folder })
-  const again = await second.login()
+  const again = await second.login('admin', PASSWORD)
   t.equal((await again.get(CONTACTS)).body.total, 1)
   await second.close()
   const kept = readdirSync(join(folder, 'data', 'backups')).find((name) => name.startsWith('replaced')) as string

@@ -22,7 +22,7 @@ t.test('users from the command line, while the service runs', async (t) => {
   const added = await runScript('user.ts', ['add', 'bob', '--roles', 'sales,ops'], env, `${PASSWORD}\nmore\n`)
   t.match(added, { code: 0, err: '' })
   t.match(added.out, /^username +roles +enabled +created +last login\nbob +sales, ops +yes +\S+ +never\n$/)
-  const bob = await service.login('bob')
+  const bob = await service.login('bob', PASSWORD)
   t.match(JSON.parse((await user('list --json')).out), [
     { username: 'admin' },
     { username: 'bob', roles: ['sales', 'ops'] },
@@ -64,18 +64,18 @@ t.test('who tried too often is let in again', async (t) => {
   await user('add Bob', PASSWORD)
   const lockOut = async () => {
     for (let i = 0; i < 3; i++) await t.rejects(service.login('bob', 'wrong-password'))
-    await t.rejects(service.login('bob'), /429/)
+    await t.rejects(service.login('bob', PASSWORD), /429/)
   }
   await lockOut()
   t.match(await user('unlock bob'), { code: 0, out: 'Bob can log in again.\n' })
-  t.ok(await service.login('bob'))
+  t.ok(await service.login('bob', PASSWORD))
   await lockOut()
   t.equal((await user('passwd bob', 'another-password')).code, 0)
   t.ok(await service.login('bob', 'another-password'), 'a new password does it as well')
   const admin = await service.login()
   for (let i = 0; i < 3; i++) await t.rejects(service.login('bob', 'wrong-password'))
   await admin.post('/ws/users/bob', { password: PASSWORD })
-  t.ok(await service.login('bob'), 'also over HTTP')
+  t.ok(await service.login('bob', PASSWORD), 'also over HTTP')
 })
 
 t.test('without a database nothing is made by mistake', async (t) => {

@@ -95,7 +95,7 @@ t.test('what is refused', async (t) => {
 
   const bob = await service.login('bob')
   await bob.put(USERS, { username: 'eve', password: PASSWORD, roles: [] })
-  const eve = await service.login('eve')
+  const eve = await service.login('eve', PASSWORD)
   const closed = { status: 403, code: 'FORBIDDEN', hasNot: ['bob'] }
   await playScenarios(t, eve, [
     { name: 'list', path: USERS, ...closed },

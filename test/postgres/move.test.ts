@@ -130,7 +130,7 @@ if (hasServer()) {
 
     const moved = await startApp(t, { folder: app.folder, env: { DATABASE_URL: there } })
     t.strictSame(await seen(moved, admin.cookie), before, 'the session, too')
-    const client = await moved.login()
+    const client = await moved.login('admin', PASSWORD)
     const { body } = await client.put('/ws/rest/contacts.Contact', { firstName: 'New' })
     t.equal(body.data[0].id, 6, 'an id that was given away is not given away again')
     await client.delete('/ws/rest/contacts.Contact/6')
@@ -148,7 +148,11 @@ if (hasServer()) {
     t.match(await move({ DATABASE_URL: there }, folder), { code: 0, out: /Start the service with DATA_DIR=/ })
     const back = await startApp(t, { folder: app.folder, env: { DATA_DIR: folder } })
     t.strictSame(await seen(back, admin.cookie), after)
-    t.equal((await (await back.login()).put('/ws/rest/contacts.Contact', { firstName: 'X' })).body.data[0].id, 7)
+    t.equal(
+      (await (await back.login('admin', PASSWORD)).put('/ws/rest/contacts.Contact', { firstName: 'X' })).body.data[0]
+        .id,
+      7,
+    )
     const lines = { table: 'a__Line', columns: ['id', 'n'], order: 'id', isNumbered: true }
     const wrong = createDatabase(async () => [{ id: 1, n: 99 }])
     await t.rejects(
