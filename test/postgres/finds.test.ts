@@ -1,4 +1,4 @@
 import { FINDS } from '../groups.ts'
 import { runOnPostgres } from './run-on-postgres.ts'
 
-await runOnPostgres(FINDS)
+await runOnPostgres(FINDS, true)

@@ -1,4 +1,4 @@
 import { RECORDS } from '../groups.ts'
 import { runOnPostgres } from './run-on-postgres.ts'
 
-await runOnPostgres(RECORDS)
+await runOnPostgres(RECORDS, true)

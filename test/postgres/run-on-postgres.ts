@@ -14,12 +14,13 @@ export function hasServer(): boolean {
 const IS_CHILD = process.env.TEST_ENGINE === 'postgres'
 
 /**
- * Runs tests of the service once more, on PostgreSQL, one file after the other. A process of its own runs them, in which
- * no coverage is measured: that would take a third longer, and the lines of the service are covered on SQLite.
+ * Runs tests of the service once more, on PostgreSQL, one file after the other. Unless they are covered, a process of its
+ * own runs them, in which no coverage is measured: that takes a third longer, and most lines are covered on SQLite.
  */
-export async function runOnPostgres(files: string[]): Promise<void> {
+export async function runOnPostgres(files: string[], isCovered = false): Promise<void> {
   if (!hasServer()) return
-  if (IS_CHILD) return runTogether(files)
+  if (isCovered) process.env.TEST_ENGINE = 'postgres'
+  if (isCovered || IS_CHILD) return runTogether(files)
   const script = process.argv[1] as string
   const env = { ...process.env, TEST_ENGINE: 'postgres', _TAPJS_PROCESSINFO_COVERAGE_: '0' }
   await t.spawn(process.execPath, [...process.execArgv, script], { env, timeout: 0 }, 'on PostgreSQL')

@@ -11,7 +11,7 @@ import { inspect } from '../../src/storage/sqlite/engine.ts'
 import { Reader } from '../../src/storage/sqlite/reader.ts'
 import { SearchThread } from '../../src/storage/sqlite/searcher.ts'
 import { WriteQueue } from '../../src/storage/sqlite/write-queue.ts'
-import { defineJob } from '../../src/storage/storage.ts'
+import { defineJob, type FaultKind, isUnavailable, StorageFault } from '../../src/storage/storage.ts'
 import { lowerPriority, startThread } from '../../src/storage/threads.ts'
 import { emptyFolder, testStorage } from '../helper.ts'
 
@@ -72,6 +72,15 @@ t.test('a way through everything that does not end is made to, and has its place
   const slow = { name: 'StorageFault', kind: 'slow' } as unknown as Error
   await t.rejects(begin({ seconds: 0 }), slow, 'nor does one go on for ever that nobody has ended')
   t.equal(threads.length, 3)
+})
+
+t.test('which faults may be gone at the next try', async (t) => {
+  const kinds: FaultKind[] = ['busy', 'commit-unknown', 'full', 'taken']
+  t.strictSame(
+    kinds.filter((kind) => isUnavailable(new StorageFault(kind, ''))),
+    ['busy', 'commit-unknown'],
+  )
+  t.notOk(isUnavailable(new Error('busy')))
 })
 
 t.test('where threads have no numbers, all are alike', async (t) => {
