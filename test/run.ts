@@ -24,12 +24,15 @@ const areNamed = rest.some((word) => !word.startsWith('-'))
 const BROWSER = 'test/page/{corners,places,together}.test.ts'
 const QUICK = ['--disable-coverage', '--allow-empty-coverage']
 
-/** All test files; those that share a process by the file that brings them together. What takes longest begins first. */
+/**
+ * All test files; those that share a process by the file that brings them together. tap runs them in the order of their
+ * paths: `test/batches` comes first, because it takes longest.
+ */
 function files(): string[] {
   const left = [...(isOnBoth ? [] : ['test/postgres/**']), ...(isQuick ? [BROWSER] : [])]
   const grouped = GROUPED.map((name) => `test/${name}.test.ts`)
   const alone = globSync('test/**/*.test.ts', { exclude: [...left, ...grouped] })
-  return [...globSync('test/together/*.ts'), ...alone.sort()]
+  return [...globSync('test/batches/*.ts'), ...alone.sort()]
 }
 
 /** Databases are made from one that has the service's own tables: to make those takes longer than many a test. */
