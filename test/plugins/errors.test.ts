@@ -19,6 +19,11 @@ t.test('anything unexpected is logged in full, and the client sees nothing of it
   t.notMatch(text, /secret detail|contacts__|\.ts/)
   const line = lines.find((entry) => entry.includes(body.requestId) && entry.includes('"level":50'))
   t.match(line, /secret detail.*stack/)
+  // If another process has changed the tables meanwhile, that may be the cause.
+  service.storage.shape = () => 'another shape'
+  const behind = await client.put('/ws/rest/contacts.Contact', { firstName: 'y' })
+  t.equal(behind.status, 503)
+  t.match(behind.body.message, /models are being changed/)
 })
 
 t.test('a full disk is 507, changes nothing, and reading goes on', sqliteOnly, async (t) => {

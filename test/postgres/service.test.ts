@@ -1,3 +1,3 @@
 import { runOnPostgres } from './run-on-postgres.ts'
 
-await runOnPostgres(['service'])
+await runOnPostgres(['service'], true)

@@ -178,6 +178,8 @@ if (hasServer()) {
     const flaky = (code: string, times: number) =>
       storage.write({ steps: [say('SELECT flaky(?, ?) AS one', code, times)] })
     t.match(await flaky('40001', 2), [[{ one: 1 }]])
+    await storage.refreshShapes()
+    t.equal(storage.shape('counter'), undefined, 'no table of a model')
     t.match(await storage.stats(), { retries: 2 })
     await other.query(`ALTER SEQUENCE tries RESTART`)
     t.match(await flaky('0A000', 1), [[{ one: 1 }]])
