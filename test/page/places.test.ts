@@ -147,7 +147,8 @@ if (browser) {
     await page.getByLabel('Name of this view').fill('Seniors')
     await page.getByRole('button', { name: 'Save' }).click()
     await page.keyboard.press('Escape')
-    const view = page.url()
+    // `page.url()` may lag behind the page.
+    const view = await page.evaluate<string>('location.href')
     await page.goto(`${app.url}/#/m/shop.Person`)
     await page.getByRole('button', { name: 'Views' }).click()
     await page.getByRole('link', { name: 'Seniors' }).click()
