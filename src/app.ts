@@ -22,6 +22,8 @@ declare module 'fastify' {
     streams: Streams
     damage: Damage
     limits: UserLimits
+    /** part of the process's memory limits that this app may use */
+    share: number
     /** whether the served models match the files in the models folder */
     modelsStatus(): ModelsStatus
   }
@@ -46,6 +48,8 @@ export interface AppParts {
   streams?: Streams
   damage?: Damage
   limits?: UserLimits
+  /** part of the process's memory limits that this app may use, if several threads serve; default: all */
+  share?: number
   /** default: always current, for an app whose models are never reloaded */
   modelsStatus?(): ModelsStatus
 }
@@ -64,6 +68,7 @@ export async function buildApp({
   streams,
   damage,
   limits = new UserLimits(),
+  share = 1,
   modelsStatus = () => ({ current: true }),
 }: AppParts): Promise<FastifyInstance> {
   const app = Fastify({
@@ -91,6 +96,7 @@ export async function buildApp({
   app.decorate('streams', streams ?? new Streams(storage, byName(models), app.log.warn.bind(app.log)))
   app.decorate('damage', damage ?? new Damage(app.log as Logger))
   app.decorate('limits', limits)
+  app.decorate('share', share)
   app.decorate('modelsStatus', modelsStatus)
   app.register(autoload, { dir: PLUGINS })
   await app.ready()

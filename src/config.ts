@@ -42,6 +42,13 @@ export const Settings = Type.Object({
     default: true,
     description: 'compress answers over 1 KB; false behind a proxy that does it',
   }),
+  SERVING_THREADS: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 64,
+      description: 'threads that answer requests; as many as there are cores, at most 8, if it is not set',
+    }),
+  ),
   PAGE: Type.Boolean({ default: true, description: 'serve the web page at /' }),
   WATCH_MODELS: Type.Boolean({ default: true, description: 'follow changes of the models folder while running' }),
   SHUTDOWN_SECONDS: count(10, 'how long a stop waits for requests under way', 3600),

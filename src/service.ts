@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import { buildApp } from './app.ts'
 import type { Config } from './config.ts'
+import { requireFreePort } from './http/address.ts'
 import { HttpFront } from './http/front.ts'
 import { writesTo } from './http/writes.ts'
 import { Streams } from './journal/streams.ts'
@@ -12,6 +13,7 @@ import { ModelSource, watchModels } from './model-source.ts'
 import { ModelsStatusTracker } from './models-status.ts'
 import { ensureAdmin, type ShowPassword } from './people/first-admin.ts'
 import { UserLimits } from './records/user-limits.ts'
+import { countThreads, ServingThreads } from './serving/serving-threads.ts'
 import { openStorage } from './storage/open.ts'
 import { isUnavailable, type Storage } from './storage/storage.ts'
 import { isMiscounted } from './tables/counts.ts'
@@ -21,6 +23,7 @@ import type { TablePlan } from './tables/plan.ts'
 import { backupBeforeChange } from './upkeep/backups.ts'
 import { Damage } from './upkeep/damage.ts'
 import { Metrics } from './upkeep/metrics.ts'
+import { TaskFailures } from './upkeep/task-failures.ts'
 import { startUpkeep } from './upkeep/upkeep.ts'
 
 type App = Awaited<ReturnType<typeof buildApp>>
@@ -36,6 +39,9 @@ export class Service {
   readonly #metrics = new Metrics()
   #app!: App
   #front!: HttpFront
+  #threads!: ServingThreads
+  /** resolves when all serving threads accept connections */
+  threadsStarted!: Promise<void>
   #modelSource!: ModelSource
   #fingerprint = ''
   /** fingerprint of the models that were loaded last, whether they could be served or not */
@@ -57,8 +63,7 @@ export class Service {
   readonly #logOverload = throttle(TELL_AGAIN_MS, () => this.#log.warn('overload: requests are turned away'))
   readonly #damage: Damage
   readonly limits = new UserLimits()
-  /** when a failure of each background task was last logged */
-  readonly #loggedAt = new Map<string, number>()
+  readonly #failures: TaskFailures
   #stopWatching!: () => void
   #stopUpkeep!: () => void
   /** reloads run one after the other */
@@ -68,23 +73,12 @@ export class Service {
     this.config = config
     this.#log = log
     this.#damage = new Damage(log)
+    this.#failures = new TaskFailures(log, this.#metrics, this.#damage)
     this.#status = new ModelsStatusTracker(log, () => {
       const start = performance.now()
       this.#tryAgain().catch((error) => this.#status.fail(error, performance.now() - start))
     })
   }
-
-  /** Counts a failure of a background task, which will be retried, and logs each task at most every 10 s. */
-  readonly #failed = (task: string, error: unknown): void => {
-    this.#metrics.taskFailed(task)
-    this.#damage.detect(error)
-    const now = performance.now()
-    if (now < (this.#loggedAt.get(task) ?? Number.NEGATIVE_INFINITY) + TELL_AGAIN_MS) return
-    this.#loggedAt.set(task, now)
-    this.#log.warn(error, `failed, and is tried again: ${task}`)
-  }
-
-  readonly #onFailure = (task: string) => (error: unknown) => this.#failed(task, error)
 
   /** Starts the service and returns its URL. Shows the first admin's password if it was generated. */
   async start(show: ShowPassword): Promise<{ url: string }> {
@@ -94,30 +88,37 @@ export class Service {
         this.#metrics.commit(units, ms)
         this.streams?.wake()
       },
-      onError: this.#failed,
+      onError: this.#failures.add,
     })
     this.#modelSource = new ModelSource(this.storage, config.MODELS_DIR)
     const { models, isNew, why } = await this.#modelSource.read()
     await this.#status.warnIgnoredFiles(config.MODELS_DIR)
     await this.#prepareTables(models, isNew)
     this.#status.succeed(why)
-    this.streams = new Streams(this.storage, byName(models), this.#onFailure('streams of changes wait'))
-    this.#app = await this.#build(models)
+    this.streams = new Streams(this.storage, byName(models), this.#failures.of('streams of changes wait'))
+    const { count, reason } = countThreads(config, this.storage)
+    if (reason) this.#log.info(`one thread serves requests: ${reason}`)
+    this.#threads = this.#newThreads()
+    this.#app = await this.#build(models, 1 / count)
     this.#fingerprint = modelsFingerprint(models)
-    this.#front = new HttpFront(this.#app, {
-      waited: (ms) => this.#metrics.waited(ms),
+    const events = {
+      waited: this.#metrics.waited,
       dropped: this.#metrics.dropped,
       turnedAway: () => {
         this.#metrics.turnedAway()
         this.#logOverload()
       },
-    })
-    const url = await this.#front.listen(config.HOST, config.PORT)
+    }
+    this.#front = new HttpFront(this.#app, events, undefined, 1 / count)
+    if (count > 1) await requireFreePort(config.HOST, config.PORT)
+    const url = await this.#front.listen(config.HOST, config.PORT, count > 1)
     // Requests wait until there is an admin.
     await this.#front.holdRequests(
       () => true,
       () => this.#startBackground(config, show),
     )
+    // In the background: the main thread serves already.
+    this.threadsStarted = this.#threads.start(count - 1, url).catch(this.#failures.of('serving threads are started'))
     // Follows edits that were made while the service started.
     if (config.WATCH_MODELS) void this.reload()
     return { url }
@@ -127,13 +128,13 @@ export class Service {
     const serving = {
       reload: () => this.reload(),
       fingerprint: () => this.#fingerprint,
-      onError: this.#onFailure('it is looked what other nodes serve'),
+      onError: this.#failures.of('it is looked what other nodes serve'),
     }
     this.#stopWatching = watchModels(this.storage, config, serving)
     this.#stopUpkeep = startUpkeep(this.storage, config, {
       log: this.#log,
       metrics: this.#metrics,
-      onError: this.#failed,
+      onError: this.#failures.add,
     })
     // Runs last of all steps that can fail, so a generated password is not lost in a failed start.
     await ensureAdmin(this.storage, config, show)
@@ -160,7 +161,8 @@ export class Service {
     this.#status.stop()
     this.#stopping.abort()
     await this.#reloading
-    await this.#front.stop(this.config.SHUTDOWN_SECONDS)
+    const { SHUTDOWN_SECONDS } = this.config
+    await Promise.all([this.#threads.stop(SHUTDOWN_SECONDS), this.#front.stop(SHUTDOWN_SECONDS)])
     await this.#app.close()
     await this.storage.close()
   }
@@ -188,34 +190,46 @@ export class Service {
     // Another process may have changed the tables meanwhile.
     if (isSame && (await areShapesKnown(this.storage.db, models))) return this.#status.succeed(why)
     const overview = await planModels(this.storage, models)
-    const next = await this.#build(models)
+    const [next] = await Promise.all([this.#build(models), this.#threads.prepare(models)])
     const previous = this.#app
     let swapped = Promise.resolve()
     const swap = () => {
       this.#app = next
       this.streams.serve(next.models)
       swapped = this.#front.replace(next)
+      this.#threads.swap()
     }
     try {
       if (isUpToDate(overview) && !isNew) swap()
       else await this.#change(models, overview, swap)
     } catch (error) {
+      this.#threads.discard()
       await next.close()
       throw error
     }
     this.#fingerprint = this.#loadedFingerprint
     this.#status.succeed(why)
     this.#log.info({ models: models.map(({ name }) => name) }, 'models reloaded')
-    swapped.then(() => previous.close()).catch(this.#onFailure('models that were served are let go'))
+    swapped.then(() => previous.close()).catch(this.#failures.of('models that were served are let go'))
   }
 
   /** Writes to the changing models wait for the migration's last step, then run in the new app; all others continue. */
   async #change(models: Model[], overview: Overview, swap: () => void): Promise<void> {
     throwIfRefused(overview)
     const changing = overview.plans.filter(({ steps }) => steps.length > 0).map(({ model }) => model.name)
-    const hold: MigrateOptions['hold'] = (lastStep) =>
-      this.#front.holdRequests((request) => writesTo(request, changing), lastStep)
-    this.#tell(await migrate(this.storage, models, { ...this.#optionsFor(overview), swap, hold }))
+    const hold: MigrateOptions['hold'] = async (lastStep) => {
+      const held = this.#threads.hold(changing)
+      try {
+        return await this.#front.holdRequests(
+          (request) => writesTo(request, changing),
+          () => held.then(lastStep),
+        )
+      } finally {
+        this.#threads.release()
+      }
+    }
+    const beforeCommit = () => this.#threads.holdSnapshots()
+    this.#tell(await migrate(this.storage, models, { ...this.#optionsFor(overview), beforeCommit, swap, hold }))
   }
 
   /** Adds a backup before risky changes, once nothing refuses them: refused changes are retried again and again. */
@@ -234,9 +248,27 @@ export class Service {
       this.#log.info({ model: model.name, steps: steps.map(({ what }) => what) }, 'table changed')
   }
 
-  async #build(models: Model[]): Promise<App> {
+  #newThreads(): ServingThreads {
+    return new ServingThreads(this.storage, {
+      config: this.config,
+      models: () => [...this.#app.models.values()],
+      adopt: (socket) => this.#front.adopt(socket),
+      logger: this.#log,
+      metrics: this.#metrics,
+      damage: this.#damage,
+      onError: this.#failures.of('serving threads are started'),
+      whileUnchanged: (work) => {
+        const done = this.#reloading.then(work)
+        this.#reloading = done.catch(() => {})
+        return done
+      },
+    })
+  }
+
+  async #build(models: Model[], share = this.#app.share): Promise<App> {
     const { config, storage } = this
     return buildApp({
+      share,
       config,
       storage,
       models,

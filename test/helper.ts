@@ -110,7 +110,13 @@ export function configOf(folder: string, { DATABASE_URL, ...env }: Record<string
   return Object.freeze({ ...config, ...places })
 }
 
-const SETTINGS = { ADMIN_PASSWORD: PASSWORD, LOG_LEVEL: 'silent', WATCH_MODELS: 'false' }
+const SETTINGS = {
+  ADMIN_PASSWORD: PASSWORD,
+  LOG_LEVEL: 'silent',
+  WATCH_MODELS: 'false',
+  /** Each thread takes as long to start as the whole service. TEST_THREADS=2 tries all tests with two. */
+  SERVING_THREADS: process.env.TEST_THREADS ?? '1',
+}
 
 /** An open storage with the service's own tables, closed after the test. */
 export async function testStorage(t: Test, folder = emptyFolder(t)): Promise<Storage> {
@@ -202,6 +208,7 @@ export async function startApp(t: Test, { models, env = {}, folder: given, log }
   const config = configOf(folder, { PORT: '0', ...(await elsewhere(t, folder)), ...env })
   const service = new Service(config, newLogger(config, false, log))
   const { url } = await service.start(() => {})
+  await service.threadsStarted
   if (isAlike && !isPostgres && !made.has(key)) keepCopy(folder, key)
   let open = true
   const close = async () => {

@@ -1,3 +1,5 @@
+import { createServer } from 'node:net'
+
 /** The service cannot listen on its address. The message says what to do. */
 export class AddressError extends Error {}
 
@@ -16,4 +18,16 @@ const REASONS: Record<string, (host: string, port: number) => string> = {
 export function explainListening(error: NodeJS.ErrnoException, host: string, port: number): Error {
   const reason = REASONS[String(error.code)]
   return reason ? new AddressError(reason(host, port)) : error
+}
+
+/**
+ * Throws if another program listens on the port. A port that threads share could be shared with another program too,
+ * even with a second Dossier on other data: each would get some of the connections.
+ */
+export async function requireFreePort(host: string, port: number): Promise<void> {
+  const server = createServer()
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error) => reject(explainListening(error, host, port)))
+    server.listen({ host, port }, () => server.close(() => resolve()))
+  })
 }

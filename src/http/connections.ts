@@ -48,11 +48,11 @@ export class Connections {
   /** time limit of a request's body */
   readonly #bodyMs: number
 
-  constructor(minder: ConnectionEvents, bodyMs: number) {
+  constructor(minder: ConnectionEvents, bodyMs: number, share = 1) {
     this.#minder = minder
     this.#bodyMs = bodyMs
     const look = () => {
-      this.boundUnsent()
+      this.boundUnsent(MAX_UNSENT * share)
       this.#boundBodies()
     }
     this.#timer = setInterval(look, Math.min(LOOK_MS, bodyMs)).unref()
@@ -97,7 +97,7 @@ export class Connections {
     if (!current || isUploading || socket.writableLength > 0) socket.destroy()
   }
 
-  boundUnsent(most = MAX_UNSENT): void {
+  boundUnsent(most: number): void {
     const sending = [...this.#all.keys()].filter(({ writableLength }) => writableLength > 0)
     let unsent = sending.reduce((sum, { writableLength }) => sum + writableLength, 0)
     for (const socket of sending.sort((a, b) => b.writableLength - a.writableLength)) {

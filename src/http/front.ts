@@ -20,8 +20,10 @@ export interface Handler {
   isStreamed(request: IncomingMessage): boolean
 }
 
-/** Callbacks for metrics: events that no handler sees. */
-export interface FrontMetrics {
+/** Events that no handler sees. */
+export interface FrontEvents {
+  /** called before each request, which may replace the handler */
+  beforeRequest?(): void
   waited(ms: number): void
   turnedAway(): void
   /** the client disconnected before its request started */
@@ -64,13 +66,14 @@ export class HttpFront {
     isUrgent: ({ request }) => this.#handler.isUrgent(request),
     turnAway: (exchange) => this.#turnAway(exchange),
   })
-  readonly #observer: FrontMetrics
+  readonly #observer: FrontEvents
   #concerns: RequestFilter = () => false
   #held: HttpExchange[] = []
   #mostHeld = MAX_HELD
   #stopping = false
 
-  constructor(handler: Handler, observer: FrontMetrics, timeouts = TIMEOUTS) {
+  /** `share`: part of the process's memory limits that this front may use, if several threads serve. */
+  constructor(handler: Handler, observer: FrontEvents, timeouts = TIMEOUTS, share = 1) {
     this.#handler = handler
     this.#observer = observer
     this.#connections = new Connections(
@@ -85,6 +88,7 @@ export class HttpFront {
         isStreamed: (request) => this.#handler.isStreamed(request),
       },
       timeouts.requestTimeout,
+      share,
     )
     // `Connections` limits the time of a body, because the limit differs between requests.
     this.#server = createServer({ ...timeouts, requestTimeout: 0 }, (request, response) =>
@@ -100,13 +104,19 @@ export class HttpFront {
     })
   }
 
-  async listen(host: string, port: number): Promise<string> {
+  /** With `reusePort`, several threads listen on one port, and the kernel spreads the connections over them. */
+  async listen(host: string, port: number, reusePort = false): Promise<string> {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     const refused = (error: NodeJS.ErrnoException) => reject(explainListening(error, host, port))
-    this.#server.once('error', refused).listen(port, host, resolve)
+    this.#server.once('error', refused).listen({ port, host, reusePort }, resolve)
     await promise
     const address = this.#server.address() as AddressInfo
     return `http://${address.family === 'IPv6' ? `[${address.address}]` : address.address}:${address.port}`
+  }
+
+  /** Takes over a connection that was accepted elsewhere. */
+  adopt(socket: Socket): void {
+    this.#server.emit('connection', socket)
   }
 
   /** Sends new requests to `handler`. Resolves when the previous handler has answered all of its requests. */
@@ -161,6 +171,7 @@ export class HttpFront {
   #take(exchange: HttpExchange) {
     const { request, response } = exchange
     if (!this.#isWaitedFor(response)) return this.#observer.dropped()
+    this.#observer.beforeRequest?.()
     if (this.#concerns(request)) {
       if (this.#held.length < this.#mostHeld) this.#held.push(exchange)
       else this.#turnAway(exchange)

@@ -35,9 +35,12 @@ export class BodyLimits {
   readonly #receiving = new Set<Arrival>()
   readonly #strangers = new Set<Arrival>()
   readonly #small = new Map<string, number>()
+  readonly #share: number
   #total = 0
 
-  constructor(bodyLimit: number) {
+  /** `share`: part of the limits for small bodies that this thread may use. Large ones are read in one thread only. */
+  constructor(bodyLimit: number, share = 1) {
+    this.#share = share
     this.#received = new FairLimiter({
       perHolder: Math.max(MAX_RECEIVED.user, bodyLimit),
       total: Math.max(MAX_RECEIVED.total, LARGEST_AT_ONCE * bodyLimit),
@@ -49,7 +52,7 @@ export class BodyLimits {
   /** Reserves memory for a small body of a user. Returns a function that releases it. */
   reserve(holder: string, bytes: number): () => void {
     const own = (this.#small.get(holder) ?? 0) + bytes
-    if (own > MAX_SMALL.user || this.#total + bytes > MAX_SMALL.total)
+    if (own > MAX_SMALL.user * this.#share || this.#total + bytes > MAX_SMALL.total * this.#share)
       throw unavailable('Too many bodies are being sent. Try again in a moment.')
     this.#add(holder, bytes)
     return () => this.#add(holder, -bytes)
@@ -63,8 +66,11 @@ export class BodyLimits {
     const arrival = { holder, since: performance.now(), drop }
     this.#strangers.add(arrival)
     const own = [...this.#strangers].filter((one) => one.holder === holder)
-    const [oldest] = own.length > MAX_STRANGERS.address ? own : this.#strangers
-    if (oldest && (own.length > MAX_STRANGERS.address || this.#strangers.size > MAX_STRANGERS.total)) {
+    const [oldest] = own.length > MAX_STRANGERS.address * this.#share ? own : this.#strangers
+    if (
+      oldest &&
+      (own.length > MAX_STRANGERS.address * this.#share || this.#strangers.size > MAX_STRANGERS.total * this.#share)
+    ) {
       this.#strangers.delete(oldest)
       oldest.drop()
     }

@@ -7,6 +7,7 @@ import { isUnfinished } from './unfinished.ts'
 
 export { backupDatabase } from './sqlite/backup.ts'
 export { restoreDatabase } from './sqlite/restore.ts'
+export { openThreadReads } from './sqlite/thread-reads.ts'
 
 /** A database: at `DATABASE_URL` if that is set, else the SQLite file in the data folder. */
 export interface DatabaseLocation {

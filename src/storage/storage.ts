@@ -156,6 +156,30 @@ export interface StorageEvents {
   onError?(what: string, error: unknown): void
 }
 
+/** Callbacks around the commit of a change. */
+export interface CommitHooks {
+  /** Called when the job is done. In SQLite no other write happens until it resolves. PostgreSQL does not call it. */
+  beforeCommit?: (() => Promise<void>) | undefined
+  /**
+   * Called right after the commit. In SQLite, reads of this thread see the state before the commit until then;
+   * PostgreSQL has no such guarantee.
+   */
+  afterCommit?: (() => void) | undefined
+}
+
+/** Bounded reads of a serving thread beside the main one, on a connection of its own. */
+export interface ThreadReads
+  extends Pick<
+    Storage,
+    'dialect' | 'read' | 'readOne' | 'readUpTo' | 'shape' | 'refreshShapes' | 'snapshotId' | 'needsScan' | 'secret'
+  > {
+  createDatabase(write: Storage['write']): Database
+  /** Keeps the current snapshot, whatever is committed, until `releaseSnapshot` is called. */
+  holdSnapshot(): void
+  releaseSnapshot(): void
+  close(): void
+}
+
 export interface Storage {
   readonly db: Database
   readonly dialect: Dialect
@@ -224,11 +248,9 @@ export interface Storage {
 
   /**
    * Runs a job that changes tables, in one transaction. Other writes wait: in SQLite all of them, in PostgreSQL those
-   * to tables that the job has locked. An error, such as a `Refused`, rolls everything back. `swap` is called right
-   * after the commit. In SQLite, reads of this process see the state before the commit until then; PostgreSQL has no
-   * such guarantee.
+   * to tables that the job has locked. An error, such as a `Refused`, rolls everything back.
    */
-  change<Input, Result>(job: Job<Input, Result>, input: Input, swap?: () => void): Promise<Result>
+  change<Input, Result>(job: Job<Input, Result>, input: Input, hooks?: CommitHooks): Promise<Result>
 
   /** Runs a job on another thread with a read-only connection, without a time limit. */
   runReadJob<Input, Result>(
@@ -249,6 +271,9 @@ export interface Storage {
   setSecret(secret: string): MaybePromise<void>
 
   stats(): MaybePromise<StorageStats>
+
+  /** A plain value from which another thread opens its `ThreadReads`; undefined if the engine has none. */
+  readonly threadReads?: object
 
   /** Makes a consistent copy of the database and checks it. Undefined if the engine has its own tools for backups. */
   backup?(target: string, onProgress?: (progress: Progress) => void): Promise<void>

@@ -1,10 +1,10 @@
 import { readlinkSync } from 'node:fs'
 import { setPriority } from 'node:os'
-import { Worker } from 'node:worker_threads'
+import { type ResourceLimits, Worker } from 'node:worker_threads'
 
 /** Starts a worker thread without the Node flags of the process, which concern its own heap and modules. */
-export function startThread(module: string, workerData: object): Worker {
-  return new Worker(new URL(module), { workerData, execArgv: [] })
+export function startThread(module: string, workerData: object, resourceLimits: ResourceLimits = {}): Worker {
+  return new Worker(new URL(module), { workerData, execArgv: [], resourceLimits })
 }
 
 /** Nice value of threads that do not serve requests themselves. */

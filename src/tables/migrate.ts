@@ -30,6 +30,8 @@ export interface MigrationInput {
 
 /** How a migration is coordinated with the rest of the process. */
 export interface MigrateOptions {
+  /** called when the last step is done, before its commit: all threads keep what they see until `swap` */
+  beforeCommit?: () => Promise<void>
   /** called right after the commit, before this process reads any of the changes */
   swap?: () => void
   /** called when all drafts are filled and no existing table has been changed yet: makes a backup */
@@ -87,7 +89,12 @@ export async function migrate(
 async function attempt(storage: Storage, models: Model[], options: MigrateOptions, miscounted: string[]) {
   const token = randomUUID()
   const drafts = await storage.change(BEGIN, { models, token })
-  const lastStep = () => storage.change(APPLY, { models, miscounted, drafts }, options.swap)
+  const lastStep = () =>
+    storage.change(
+      APPLY,
+      { models, miscounted, drafts },
+      { beforeCommit: options.beforeCommit, afterCommit: options.swap },
+    )
   try {
     for (const draft of drafts) await fillUp(storage, draft, options)
     await keepDraftsAlive(storage, drafts, options.beforeLastStep)

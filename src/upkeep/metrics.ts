@@ -1,4 +1,4 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { StorageStats } from '../storage/storage.ts'
 
 /** An answered request. */
@@ -24,6 +24,11 @@ const BATCH = 500
 /** The metrics of the process. They outlive the apps, which are replaced when the models change. */
 export class Metrics {
   readonly #registry = new Registry()
+  /** values of the process as a whole, which are not added up over threads */
+  readonly #process = new Registry()
+  readonly #threads: Gauge
+  /** the metrics of other threads, as `values` returns them there */
+  others: () => Promise<object[]> = async () => []
   readonly #requests: Histogram
   /** answered requests that are not counted yet */
   #answered: AnsweredRequest[] = []
@@ -42,10 +47,12 @@ export class Metrics {
   readonly #retries: Gauge
   readonly #failures: Counter
   readonly #dropped: Counter
+  readonly #threadDeaths: Counter
 
-  constructor() {
+  /** A thread beside the main one does not collect what concerns the process. */
+  constructor(isMain = true) {
     const registers = [this.#registry]
-    collectDefaultMetrics({ register: this.#registry })
+    if (isMain) collectDefaultMetrics({ register: this.#process })
     this.#requests = new Histogram({
       name: 'dossier_request_seconds',
       help: 'Requests by route, method and status, with the time they took.',
@@ -107,11 +114,26 @@ export class Metrics {
       labelNames: ['task'],
       registers,
     })
+    this.#threads = new Gauge({
+      name: 'dossier_serving_threads',
+      help: 'Threads that answer requests.',
+      registers: [this.#process],
+    })
+    this.#threadDeaths = new Counter({
+      name: 'dossier_thread_deaths',
+      help: 'Serving threads that died and were replaced.',
+      registers,
+    })
     this.#dropped = new Counter({
       name: 'dossier_dropped_requests',
       help: 'Requests whose clients left before they were answered.',
       registers,
     })
+  }
+
+  /** Counts a serving thread that has died. */
+  threadDied(): void {
+    this.#threadDeaths.inc()
   }
 
   /** Counts a failed background task, which will be retried. */
@@ -138,13 +160,9 @@ export class Metrics {
     this.#commits.observe(milliseconds / 1000)
   }
 
-  waited(ms: number): void {
-    this.#waits.observe(ms / 1000)
-  }
+  readonly waited = (ms: number): void => this.#waits.observe(ms / 1000)
 
-  turnedAway(): void {
-    this.#shed.inc()
-  }
+  readonly turnedAway = (): void => this.#shed.inc()
 
   pruned(changes: number): void {
     this.#pruned.inc(changes)
@@ -152,7 +170,6 @@ export class Metrics {
 
   /** The metrics in the Prometheus text format. */
   async text({ sessions, records, changes, streams, figures }: ExternalStats): Promise<string> {
-    this.#count()
     this.#sessions.set(sessions)
     this.#changes.set(changes)
     this.#streams.set(streams)
@@ -162,7 +179,16 @@ export class Metrics {
     this.#retries.set(figures.retries)
     this.#records.reset()
     for (const [model, count] of records) this.#records.set({ model }, count)
-    return this.#registry.metrics()
+    const others = await this.others()
+    this.#threads.set(others.length + 1)
+    const all = AggregatorRegistry.aggregate([await this.values(), ...others])
+    return `${await this.#process.metrics()}\n${await all.metrics()}`
+  }
+
+  /** All values that can be added to those of other threads. */
+  values(): Promise<object> {
+    this.#count()
+    return this.#registry.getMetricsAsJSON()
   }
 
   get contentType(): string {

@@ -14,10 +14,11 @@ import { pinLoad } from './servers.ts'
 import { compareSizes } from './sizes.ts'
 import { compareStarts } from './starts.ts'
 import { manyStreams } from './streams.ts'
+import { compareThreads } from './threads.ts'
 import { compareWork } from './work.ts'
 
 /**
- * `npm run bench [-- ROUNDS SECONDS] [--engine=postgres]`: the service beside a hand-written server, turn by turn in one run, each on one core
+ * `npm run bench [-- ROUNDS SECONDS] [--engine=postgres | --threads]`: the service beside a hand-written server, turn by turn in one run, each on one core
  * with the load on another. What counts is the ratio: it holds on another machine, the numbers do not.
  * Neither logs its requests.
  */
@@ -32,6 +33,7 @@ const folder = mkdtempSync(join(tmpdir(), 'dossier-bench-'))
 if (!isPostgres) pinLoad()
 try {
   if (isPostgres) await comparePostgres(folder, rounds, seconds)
+  else if (process.argv.includes('--threads')) await compareThreads(folder, rounds, seconds)
   else await compareAll()
 } finally {
   rmSync(folder, { recursive: true, force: true })

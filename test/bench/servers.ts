@@ -101,11 +101,15 @@ export async function startDossier(
   return { child, startMs, ...newTarget(url, await login(url), records) }
 }
 
-export async function startHandwritten(folder: string, records: number): Promise<BenchServer> {
+export async function startHandwritten(
+  folder: string,
+  records: number,
+  env: Record<string, string> = {},
+): Promise<BenchServer> {
   mkdirSync(folder, { recursive: true })
-  await stop(await launchScript('test/bench/handwritten.ts', [folder], {}))
+  await stop(await launchScript('test/bench/handwritten.ts', [folder], env))
   fill(join(folder, 'handwritten.db'), 'contact', records)
-  const { child, url, startMs } = await launchScript('test/bench/handwritten.ts', [folder], {})
+  const { child, url, startMs } = await launchScript('test/bench/handwritten.ts', [folder], env)
   return { child, startMs, ...newTarget(url, await login(url), records) }
 }
 

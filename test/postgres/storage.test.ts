@@ -482,8 +482,10 @@ if (hasServer()) {
     const job = defineJob<string, string[]>(import.meta.resolve('./job.ts'))
     let isSwapped = false
     t.strictSame(
-      await storage.change(job, 'made', () => {
-        isSwapped = true
+      await storage.change(job, 'made', {
+        afterCommit: () => {
+          isSwapped = true
+        },
       }),
       ['made'],
     )

@@ -18,7 +18,7 @@ t.test('one damaged page: what is on it cannot be read, and all else goes on', s
   damage(join(folder, 'data', 'dossier.db'), 'contacts__Contact')
 
   const { lines, stream } = logSink()
-  const app = await startApp(t, { folder, log: stream, env: { LOG_LEVEL: 'warn' } })
+  const app = await startApp(t, { folder, log: stream, env: { LOG_LEVEL: 'warn', SERVING_THREADS: '2' } })
   const admin = await app.login()
   const contacts = '/ws/rest/contacts.Contact'
   t.notOk('damaged' in (await admin.get('/health')).body.data[0])
@@ -29,6 +29,9 @@ t.test('one damaged page: what is on it cannot be read, and all else goes on', s
     t.match(await admin.get(`${contacts}?email=a1@example.org`), { status: 200, body: { total: 1 } })
     t.match(await admin.put(contacts, { firstName: `new ${round}` }), { status: 200 })
   }
+  // On connections of their own, so that each thread has some.
+  const everywhere = await Promise.all(Array.from({ length: 40 }, () => admin.get(`${contacts}?limit=500`)))
+  t.strictSame([...new Set(everywhere.map(({ status }) => status))], [500])
   const health = (await app.stranger.get('/health')).body.data[0]
   t.match(health, { live: true, ready: true, damaged: /^\d{4}-/ })
   t.equal(lines.filter((line) => line.includes('the database is damaged')).length, 1, 'it is logged once')

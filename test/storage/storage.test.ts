@@ -180,8 +180,10 @@ t.test('jobs: one transaction, on another thread; what they throw undoes everyth
   let swapped: unknown[] = []
   const read = () =>
     (storage.read({ sql: 'SELECT name FROM counter', parameters: [] }) as Row[]).map(({ name }) => name)
-  await storage.change(job, 'there', () => {
-    swapped = read()
+  await storage.change(job, 'there', {
+    afterCommit: () => {
+      swapped = read()
+    },
   })
   t.strictSame(swapped, ['hello'], 'until the swap everything is read as it was')
   t.strictSame(read(), ['hello', 'there'])

@@ -5,6 +5,7 @@ import { RowStreams } from '../row-streams.ts'
 import { Searches } from '../searches.ts'
 import type {
   Chunk,
+  CommitHooks,
   Database,
   Job,
   Progress,
@@ -189,11 +190,15 @@ class PostgresStorage implements Storage {
     return this.#writeQueue.write(unit)
   }
 
-  async change<Input, Result>(job: Job<Input, Result>, input: Input, swap?: () => void): Promise<Result> {
+  async change<Input, Result>(
+    job: Job<Input, Result>,
+    input: Input,
+    { afterCommit }: CommitHooks = {},
+  ): Promise<Result> {
     const result = await change(this.#url, job, input)
     await this.#shapes.refresh()
     this.#reader.endSnapshot()
-    swap?.()
+    afterCommit?.()
     return result
   }
 

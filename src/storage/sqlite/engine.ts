@@ -7,6 +7,7 @@ import { RowStreams } from '../row-streams.ts'
 import { Searches } from '../searches.ts'
 import type {
   Chunk,
+  CommitHooks,
   Database,
   Job,
   Progress,
@@ -41,11 +42,12 @@ const CHECKPOINT = defineJob<{ file: string }, void>(import.meta.resolve('./chec
 /** Opens the database file of a data folder, or creates it. */
 export async function openStorage(dataDir: string, events: StorageEvents = {}, maxLogBytes?: number): Promise<Storage> {
   const file = databaseFile(dataDir)
-  const writer = startThread(import.meta.resolve('./writer-thread.ts'), { file })
+  const commits = new Int32Array(new SharedArrayBuffer(4))
+  const writer = startThread(import.meta.resolve('./writer-thread.ts'), { file, commits })
   const [text] = await once(writer, 'message')
   const answer: WriterAnswer = JSON.parse(text)
   if ('trouble' in answer) throw deserializeError(answer.trouble)
-  const reader = new Reader(openReader(file))
+  const reader = new Reader(openReader(file), commits)
   const searches = new Searches((onDeath) => new SearchThread(file, onDeath))
   const rowStreams = new RowStreams((way) =>
     startThread(import.meta.resolve('./row-stream-thread.ts'), { file, ...way }),
@@ -61,7 +63,7 @@ export async function openStorage(dataDir: string, events: StorageEvents = {}, m
   const truncateLog = () => writeQueue.emptyLog()
   const onError = (error: unknown) => events.onError?.('the write-ahead log could not be emptied', error)
   const checkpointer = new Checkpointer({ searches, rowStreams, copyLog, truncateLog, onError }, maxLogBytes)
-  return new SqliteStorage({ file, reader, writeQueue, searches, rowStreams, jobPool, checkpointer })
+  return new SqliteStorage({ file, commits, reader, writeQueue, searches, rowStreams, jobPool, checkpointer })
 }
 
 /** Opens an existing database read-only for `look`, and closes it again. */
@@ -82,6 +84,7 @@ export async function inspect<Result>(dataDir: string, look: (db: Database) => P
 
 interface Parts {
   file: string
+  commits: Int32Array
   reader: Reader
   writeQueue: WriteQueue
   searches: Searches
@@ -98,6 +101,7 @@ interface Parts {
 class SqliteStorage implements Storage {
   readonly db: Database
   readonly dialect = DIALECT
+  readonly threadReads: { file: string; commits: Int32Array }
   readonly #file: string
   readonly #reader: Reader
   readonly #writeQueue: WriteQueue
@@ -107,8 +111,9 @@ class SqliteStorage implements Storage {
   readonly #checkpointer: Checkpointer
   #closed: Promise<void> | undefined
 
-  constructor({ file, reader, writeQueue, searches, rowStreams, jobPool, checkpointer }: Parts) {
+  constructor({ file, commits, reader, writeQueue, searches, rowStreams, jobPool, checkpointer }: Parts) {
     this.#file = file
+    this.threadReads = { file, commits }
     this.#reader = reader
     this.#writeQueue = writeQueue
     this.#searches = searches
@@ -158,19 +163,25 @@ class SqliteStorage implements Storage {
     return this.#rowStreams.stream(statement, text, input, options)
   }
 
-  needsScan({ sql, parameters }: Statement, table: string): boolean {
-    const plan = this.#reader.all({ sql: `EXPLAIN QUERY PLAN ${sql}`, parameters }) as { detail: string }[]
-    return plan.some(({ detail }) => detail === `SCAN ${table}` || detail.includes('TEMP B-TREE FOR ORDER BY'))
+  needsScan(statement: Statement, table: string): boolean {
+    return this.#reader.needsScan(statement, table)
   }
 
   async write(unit: Unit): Promise<Row[][]> {
     return this.#writeQueue.write(unit)
   }
 
-  async change<Input, Result>(job: Job<Input, Result>, input: Input, swap?: () => void): Promise<Result> {
+  async change<Input, Result>(
+    job: Job<Input, Result>,
+    input: Input,
+    { beforeCommit, afterCommit }: CommitHooks = {},
+  ): Promise<Result> {
     try {
-      const result = await this.#writeQueue.change(job, input, () => this.#reader.holdSnapshot())
-      swap?.()
+      const result = await this.#writeQueue.change(job, input, async () => {
+        this.#reader.holdSnapshot()
+        await beforeCommit?.()
+      })
+      afterCommit?.()
       return result
     } finally {
       this.#reader.releaseSnapshot()

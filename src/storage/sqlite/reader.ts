@@ -8,14 +8,18 @@ import { endRead, Statements } from './statements.ts'
 const MOMENT_MS = 2
 
 /**
- * The serving thread's own read-only connection. Reads within two milliseconds of one turn of the event loop share a
+ * A serving thread's own read-only connection. Reads within two milliseconds of one turn of the event loop share a
  * snapshot and take SQLite's locks only once, which is a good part of a read's cost. Every commit of this process ends
- * the snapshot (`endSnapshot`), so clients see their own writes. A commit of another process is seen two milliseconds
- * later at most.
+ * the snapshot, so clients see their own writes, whichever thread answers them. A commit of another process is seen two
+ * milliseconds later at most.
  */
 export class Reader {
   readonly #sqlite: Sqlite
   readonly #statements: Statements
+  /** number of commits of this process, in memory that the writer thread shares with all serving threads */
+  readonly #commits: Int32Array
+  /** that number when the snapshot began */
+  #commit = 0
   #since = 0
   /** whether a read transaction is open */
   #isLooking = false
@@ -24,8 +28,9 @@ export class Reader {
   #schema = -1
   #shapes = new Map<unknown, unknown>()
 
-  constructor(sqlite: Sqlite) {
+  constructor(sqlite: Sqlite, commits: Int32Array = new Int32Array(1)) {
     this.#sqlite = sqlite
+    this.#commits = commits
     this.#statements = new Statements(sqlite)
   }
 
@@ -69,6 +74,12 @@ export class Reader {
     } catch (error) {
       throw toFault(error)
     }
+  }
+
+  /** Whether a statement would scan or sort the whole table. */
+  needsScan({ sql, parameters }: Statement, table: string): boolean {
+    const plan = this.all({ sql: `EXPLAIN QUERY PLAN ${sql}`, parameters }) as { detail: string }[]
+    return plan.some(({ detail }) => detail === `SCAN ${table}` || detail.includes('TEMP B-TREE FOR ORDER BY'))
   }
 
   endSnapshot(): void {
@@ -117,8 +128,11 @@ export class Reader {
   #look() {
     if (this.#isHeld) return
     const now = performance.now()
-    if (this.#isLooking && now - this.#since < MOMENT_MS) return
+    // Read before the snapshot begins: a commit in between only makes the next read begin another one.
+    const commit = Atomics.load(this.#commits, 0)
+    if (this.#isLooking && commit === this.#commit && now - this.#since < MOMENT_MS) return
     this.endSnapshot()
+    this.#commit = commit
     endRead(this.#sqlite)
     this.#since = now
     this.#moment++

@@ -60,7 +60,7 @@ export class WriteQueue {
   }
 
   /** Runs a job. `beforeCommit` is called when the job is done; no other write can happen before the commit. */
-  change<Input, Result>(job: Job<Input, Result>, input: Input, beforeCommit: () => void): Promise<Result> {
+  change<Input, Result>(job: Job<Input, Result>, input: Input, beforeCommit: () => Promise<void>): Promise<Result> {
     return this.#between({ job, input }, beforeCommit)
   }
 
@@ -70,13 +70,14 @@ export class WriteQueue {
   }
 
   /** Sends a request between two groups. */
-  #between<Result>(question: WriterRequest, beforeCommit?: () => void): Promise<Result> {
+  #between<Result>(question: WriterRequest, beforeCommit?: () => Promise<void>): Promise<Result> {
     return new Promise((resolve, reject) => {
       this.#jobs.push(() =>
         this.#ask(question, (answer) => {
           if ('isAboutToCommit' in answer) {
-            beforeCommit?.()
-            this.#thread.postMessage('commit')
+            // Whatever happens there, the writer must not wait forever: without `commit`, it would not answer any more.
+            const commit = () => this.#thread.postMessage('commit')
+            void (beforeCommit as () => Promise<void>)().then(commit, commit)
             return true
           }
           if ('trouble' in answer) reject(deserializeError(answer.trouble))

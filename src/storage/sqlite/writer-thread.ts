@@ -32,7 +32,11 @@ const answer = (given: WriterAnswer) => port.postMessage(JSON.stringify(given))
 
 function open(file: string): Writer {
   try {
-    return new Writer(openWriter(file), () => statSync(`${file}-wal`).size)
+    return new Writer(
+      openWriter(file),
+      () => statSync(`${file}-wal`).size,
+      () => Atomics.add(workerData.commits, 0, 1),
+    )
   } catch (error) {
     throw explainOpening(file, error)
   }

@@ -37,12 +37,14 @@ export class Writer {
   readonly #sqlite: Sqlite
   readonly #statements: Statements
   readonly #logSize: () => number
+  readonly #onCommit: () => void
   #groups = 0
   /** the actor that `dossier_actor` has in the current transaction */
   #acting: Acting = {}
 
-  constructor(sqlite: Sqlite, logSize: () => number) {
+  constructor(sqlite: Sqlite, logSize: () => number, onCommit: () => void) {
     this.#sqlite = sqlite
+    this.#onCommit = onCommit
     this.#logSize = logSize
     this.#statements = new Statements(sqlite)
   }
@@ -76,6 +78,7 @@ export class Writer {
       const result = await run(db, input)
       await beforeCommit()
       this.#statements.prepare('commit').run()
+      this.#onCommit()
       return result
     } finally {
       this.#rollBack()
@@ -114,6 +117,7 @@ export class Writer {
       const log = ++this.#groups % LOOK_EVERY === 0 ? { logBytes: this.#logSize() } : {}
       const start = performance.now()
       this.#statements.prepare('commit').run()
+      this.#onCommit()
       return { outcomes, commitMs: performance.now() - start, ...log }
     } finally {
       this.#rollBack()

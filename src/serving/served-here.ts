@@ -1,0 +1,21 @@
+import type { IncomingMessage } from 'node:http'
+import { LARGE_BODY } from '../requests/body-limits.ts'
+
+/** Find, search, read, create, update and delete of records. */
+const RECORDS = /^\/ws\/rest\/[^/?]+(?:\/(?:\d+|search))?(?:\?|$)/
+const METHODS = new Set(['GET', 'PUT', 'POST', 'DELETE'])
+/** A read of an earlier version: one user's run one after the other, in the whole process. A name may be escaped. */
+const VERSION = /[?&](?:version=|[^=&]*%)/
+
+type RequestHead = Pick<IncomingMessage, 'method' | 'url' | 'headers'>
+
+/**
+ * Whether any serving thread may answer a request. All others have limits or state that the process keeps in one
+ * place (logins, streams, imports, large bodies, idempotency keys): they are forwarded to the main thread.
+ */
+export function isServedHere(request: RequestHead): boolean {
+  const { method, url, headers } = request as Required<RequestHead>
+  if (!RECORDS.test(url) || !METHODS.has(method) || headers['idempotency-key'] !== undefined) return false
+  if (method === 'GET') return !VERSION.test(url)
+  return headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) <= LARGE_BODY
+}

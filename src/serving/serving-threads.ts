@@ -1,0 +1,203 @@
+import type { Server, Socket } from 'node:net'
+import { availableParallelism } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type DestinationStream, type Logger, pino } from 'pino'
+import type { Config } from '../config.ts'
+import type { Model } from '../model/model.ts'
+import type { Storage } from '../storage/storage.ts'
+import type { Damage } from '../upkeep/damage.ts'
+import type { Metrics } from '../upkeep/metrics.ts'
+import { type ForwardAddress, listenForForwarded } from './forward.ts'
+import type { ThreadOrder, ThreadRequest } from './messages.ts'
+import { ServingThread } from './serving-thread-handle.ts'
+
+/** Most threads that are started by default: more have not been measured. */
+const MAX_BY_DEFAULT = 8
+/** How long a thread may take to say that it keeps its snapshot. A later one answers 503 until it has swapped. */
+const SNAPSHOT_MS = 1000
+/** How long after a thread has died the next one is started. */
+const RESTART_MS = 1000
+
+/** What the serving threads need of the service. */
+export interface ThreadOwner {
+  config: Config
+  /** the models that are served */
+  models(): Model[]
+  /** takes over a connection with a request that a thread has forwarded */
+  adopt(socket: Socket): void
+  logger: Logger
+  metrics: Metrics
+  damage: Damage
+  onError(error: unknown): void
+  /** runs `work` while the models do not change */
+  whileUnchanged(work: () => Promise<void>): Promise<void>
+}
+
+/** How many threads serve, the main one included, and why it is only one where the setting asks for more. */
+export function countThreads(
+  { SERVING_THREADS }: Pick<Config, 'SERVING_THREADS'>,
+  storage: Pick<Storage, 'threadReads'>,
+  platform: string = process.platform,
+): { count: number; reason?: string } {
+  const wanted = SERVING_THREADS ?? Math.min(MAX_BY_DEFAULT, availableParallelism())
+  if (wanted === 1) return { count: 1 }
+  if (!storage.threadReads) return { count: 1, reason: 'with PostgreSQL, start another node to use more cores' }
+  if (platform !== 'linux') return { count: 1, reason: `on ${platform}, threads cannot share a port` }
+  return { count: wanted }
+}
+
+/** The serving threads beside the main one. There may be none: then there is nothing to tell. */
+export class ServingThreads {
+  readonly #storage: Storage
+  readonly #owner: ThreadOwner
+  /** threads that accept connections */
+  readonly #serving = new Set<ServingThread>()
+  readonly #starting = new Set<ServingThread>()
+  readonly #stopping = new AbortController()
+  readonly #generation = new Int32Array(new SharedArrayBuffer(4))
+  #share = 1
+  #address = { host: '', port: 0 }
+  #forward: { address: ForwardAddress; server: Server } | undefined
+
+  constructor(storage: Storage, owner: ThreadOwner) {
+    this.#storage = storage
+    this.#owner = owner
+    owner.metrics.others = () => this.#metrics()
+  }
+
+  /** Starts threads, one after the other, that share the port of `url`. Resolves when all accept connections. */
+  async start(count: number, url: string): Promise<void> {
+    if (count === 0) return
+    const { hostname, port } = new URL(url)
+    this.#address = { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port) }
+    this.#share = 1 / (count + 1)
+    this.#forward = await listenForForwarded((socket) => this.#owner.adopt(socket))
+    for (let nth = 0; nth < count && !this.#isStopping; nth++) await this.#startOne()
+    this.#owner.logger.info(`${this.#serving.size + 1} threads serve requests`)
+  }
+
+  /** Has all threads build an app for these models. A thread that cannot is replaced. */
+  async prepare(models: Model[]): Promise<void> {
+    const prepareOne = async (thread: ServingThread) => {
+      try {
+        await thread.call({ do: 'prepare', models })
+      } catch (error) {
+        await this.#end(thread, error)
+      }
+    }
+    await Promise.all([...this.#serving].map(prepareOne))
+  }
+
+  /** Has all threads serve the prepared app before they take up their next request. */
+  swap(): void {
+    const generation = Atomics.load(this.#generation, 0) + 1
+    this.#order({ do: 'swap', generation })
+    // Raised after the orders are sent: a thread that notices it finds the order in its queue.
+    Atomics.store(this.#generation, 0, generation)
+  }
+
+  discard(): void {
+    this.#order({ do: 'discard' })
+  }
+
+  /** Lets requests that write to these models wait, in all threads, until `release`. */
+  async hold(models: string[]): Promise<void> {
+    await this.#all({ do: 'hold', models })
+  }
+
+  /** Lets all threads go on reading what is committed now, until `swap` or `release`. */
+  async holdSnapshots(): Promise<void> {
+    await Promise.race([this.#all({ do: 'holdSnapshot' }), sleep(SNAPSHOT_MS, undefined, { ref: false })])
+  }
+
+  release(): void {
+    this.#order({ do: 'release' })
+  }
+
+  async stop(seconds: number): Promise<void> {
+    this.#stopping.abort()
+    await Promise.allSettled([...this.#starting, ...this.#serving].map((thread) => thread.stop(seconds)))
+    this.#forward?.server.close()
+  }
+
+  async #metrics(): Promise<object[]> {
+    const values = await this.#all({ do: 'metrics' })
+    return values.flatMap((one) => (one.status === 'fulfilled' ? [one.value as object] : []))
+  }
+
+  get #isStopping(): boolean {
+    return this.#stopping.signal.aborted
+  }
+
+  #order(order: ThreadOrder): void {
+    for (const thread of this.#serving) thread.send(order)
+  }
+
+  /** A thread that dies meanwhile has nothing left to do. */
+  #all(request: ThreadRequest): Promise<PromiseSettledResult<unknown>[]> {
+    return Promise.allSettled([...this.#serving].map((thread) => thread.call(request)))
+  }
+
+  async #startOne(): Promise<void> {
+    const thread = this.#newThread()
+    try {
+      await this.#join(thread)
+    } catch (error) {
+      if (!this.#isStopping) this.#owner.onError(error)
+      await this.#end(thread, error)
+    }
+  }
+
+  /** Ends a thread that cannot go on, if it has not died yet. `#onEnd` starts another one. */
+  async #end(thread: ServingThread, reason: unknown): Promise<void> {
+    await thread.stop(0, reason as Error).catch(() => {})
+  }
+
+  #newThread(): ServingThread {
+    const data = {
+      config: this.#owner.config,
+      models: this.#owner.models(),
+      served: Atomics.load(this.#generation, 0),
+      generation: this.#generation,
+      forward: (this.#forward as { address: ForwardAddress }).address,
+      reads: this.#storage.threadReads as object,
+      share: this.#share,
+    }
+    const { logger, damage, onError } = this.#owner
+    // Lines of other threads are already formatted: they go to where this thread's lines go.
+    const stream = (logger as unknown as Record<symbol, DestinationStream>)[pino.symbols.streamSym] as DestinationStream
+    const thread = new ServingThread(data, this.#storage, {
+      log: (line) => stream.write(line),
+      onDamage: (error) => damage.detect(error),
+    })
+    this.#starting.add(thread)
+    thread.ended.then((error) => this.#onEnd(thread, error)).catch(onError)
+    return thread
+  }
+
+  /** Lets a thread accept connections, once it serves the models that the main thread serves. */
+  async #join(thread: ServingThread): Promise<void> {
+    await thread.ready
+    await this.#owner.whileUnchanged(async () => {
+      if (this.#isStopping) return
+      const generation = Atomics.load(this.#generation, 0)
+      if (thread.served !== generation) {
+        await thread.call({ do: 'prepare', models: this.#owner.models() })
+        thread.send({ do: 'swap', generation })
+      }
+      await thread.call({ do: 'listen', ...this.#address })
+      this.#serving.add(thread)
+      this.#starting.delete(thread)
+    })
+  }
+
+  async #onEnd(thread: ServingThread, error: Error): Promise<void> {
+    this.#serving.delete(thread)
+    this.#starting.delete(thread)
+    if (this.#isStopping) return
+    this.#owner.metrics.threadDied()
+    this.#owner.logger.error(error, 'a serving thread has died, and another one is started')
+    await sleep(RESTART_MS, undefined, { ref: false, signal: this.#stopping.signal }).catch(() => {})
+    if (!this.#isStopping) await this.#startOne()
+  }
+}

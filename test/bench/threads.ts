@@ -1,0 +1,48 @@
+import { cpus } from 'node:os'
+import { join } from 'node:path'
+import { measure, type Work } from './load.ts'
+import { median, say, table } from './report.ts'
+import { residentMb, startDossier, startHandwritten, stop, useCores } from './servers.ts'
+
+const RECORDS = 30_000
+/** Kinds of work with their connections, and how many times the hand-written server's rate two threads should reach. */
+const WORK: [Work, number, number][] = [
+  ['read', 32, 1.1],
+  ['read', 4, 0.65],
+  ['read', 1, 0.65],
+  ['find', 32, 1.6],
+  ['create', 32, 1.5],
+  ['update', 32, 1.5],
+]
+const ALL_CORES = { ALL_CORES: '1' }
+
+/** What a second serving thread brings, with the load on the same cores; and what it takes of the memory. */
+export async function compareThreads(folder: string, rounds: number, seconds: number): Promise<void> {
+  useCores(`0-${cpus().length - 1}`)
+  const start = (name: string, threads: string) =>
+    startDossier(join(folder, name), RECORDS, undefined, { ...ALL_CORES, SERVING_THREADS: threads })
+  const handwritten = await startHandwritten(join(folder, 'handwritten'), RECORDS, ALL_CORES)
+  const servers = [handwritten, await start('one', '1'), await start('two', '2')]
+  const rows: string[][] = []
+  for (const [work, connections, goal] of WORK) {
+    say(`measuring ${work} on ${connections} connections …`)
+    const rates: number[][] = servers.map(() => [])
+    // The first round is for the compiler.
+    for (let round = 0; round <= rounds; round++)
+      for (const [index, server] of servers.entries()) {
+        const rate = await measure(server, work, seconds, connections)
+        if (round > 0) rates[index]?.push(rate)
+      }
+    const [hand = 0, one = 0, two = 0] = rates.map(median)
+    const figures = [hand, one, two].map((rate) => rate.toFixed(0))
+    rows.push([work, String(connections), ...figures, (one / hand).toFixed(2), (two / hand).toFixed(2), String(goal)])
+  }
+  table(
+    `Requests per second on ${cpus().length} cores, the load on the same, medians of ${rounds} rounds of ${seconds} s`,
+    ['work', 'connections', 'hand-written', 'one thread', 'two threads', 'one ratio', 'two ratio', 'goal'],
+    rows,
+  )
+  const memory = servers.slice(1).map((server) => residentMb(server).toFixed(0))
+  say(`Resident memory after this load: ${memory.join(' MB with one thread, ')} MB with two.`)
+  for (const server of servers) await stop(server)
+}
