@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer'
+import { Readable } from 'node:stream'
 import type { Ajv, ValidateFunction } from 'ajv'
 import fastJson from 'fast-json-stringify'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
@@ -25,6 +26,13 @@ declare module 'fastify' {
   }
 }
 
+declare module 'node:http' {
+  interface IncomingMessage {
+    /** the body as it has arrived, for another app that may have to answer the request */
+    bodyBytes?: Buffer
+  }
+}
+
 /** Ends the request; the client has disconnected and never receives it. */
 const LEFT = new Failure('BAD_REQUEST', 'The client has left.')
 
@@ -41,6 +49,9 @@ async function bodies(app: FastifyInstance) {
     const { 'content-length': length, 'transfer-encoding': encoding } = request.headers
     const { bodyLimit, config } = request.routeOptions
     if ((length === undefined && encoding === undefined) || config.streamed) return done()
+    const { bodyBytes } = request.raw
+    // Another app has received it.
+    if (bodyBytes) return done(null, Readable.from([bodyBytes]))
     // Fastify refuses a body that is too large without reading it.
     if (Number(length) > bodyLimit) return done()
     // The body stream of a disconnected client would never end.
@@ -63,6 +74,7 @@ async function bodies(app: FastifyInstance) {
 
   app.removeAllContentTypeParsers()
   app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (request, bytes, done) => {
+    request.raw.bodyBytes = bytes
     // Many clients send a content type with an empty DELETE. On unknown routes the body does not matter.
     if ((bytes.length === 0 && request.method === 'DELETE') || request.is404) return done(null)
     const read = () => {

@@ -8,6 +8,8 @@ declare module 'fastify' {
   }
   interface FastifyRequest {
     ending: Ending
+    /** Releases everything that the request holds: another app answers it. It does not end in this one. */
+    handOver(): void
     /** Calls `run` when the response is closed: the answer has been sent, or the client has disconnected. */
     whenClosed(run: () => void): void
     /** Calls `run` when the answer is ready to send, also if the client has disconnected. Register before that. */
@@ -19,6 +21,7 @@ type OnEnded = (request: FastifyRequest, reply: FastifyReply, isDropped: boolean
 
 interface Ending {
   isClosed: boolean
+  isHandedOver: boolean
   onClosed: (() => void)[]
   onAnswered: (() => void)[]
 }
@@ -44,10 +47,17 @@ async function ended(app: FastifyInstance) {
     this.ending.onAnswered.push(run)
   })
 
+  app.decorateRequest('handOver', function () {
+    this.ending.isHandedOver = true
+    for (const run of this.ending.onClosed) run()
+    answered(this.ending)
+  })
+
   app.addHook('onRequest', (request, reply, done) => {
-    const ending: Ending = { isClosed: false, onClosed: [], onAnswered: [] }
+    const ending: Ending = { isClosed: false, isHandedOver: false, onClosed: [], onAnswered: [] }
     request.ending = ending
     reply.raw.once('close', () => {
+      if (ending.isHandedOver) return
       ending.isClosed = true
       const isDropped = !reply.raw.writableFinished && !isLasting(reply)
       for (const run of ending.onClosed) run()

@@ -1,7 +1,7 @@
-import type { FastifyError, FastifyInstance } from 'fastify'
+import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { failure } from '../src/envelope.ts'
-import { type Code, Failure, unavailable } from '../src/errors.ts'
+import { CHANGING, type Code, Failure, unavailable } from '../src/errors.ts'
 import { explainBody } from '../src/model/explain.ts'
 import { tableName } from '../src/model/model.ts'
 import { type FaultKind, StorageFault } from '../src/storage/storage.ts'
@@ -21,7 +21,6 @@ const KNOWN: Record<string, [Code, string]> = {
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: ['BAD_REQUEST', 'The body is not as long as its Content-Length says.'],
 }
 
-const CHANGING = unavailable('The models are being changed. Try again in a second.')
 const BUSY = unavailable(
   'The data is being changed by somebody else, or there is too much to do. Try again in a second.',
 )
@@ -59,6 +58,11 @@ async function errors(app: FastifyInstance) {
     const said = isMissing ? app.missingRoute(request) : toFailure(error)
     const isDamage = app.damage.detect(error)
     const answer = said.code === 'INTERNAL' && !isDamage && (await isBehind(app)) ? CHANGING : said
+    if (answer === CHANGING && isUntouched(error, request) && app.holdOutdated?.(request.raw)) {
+      // The app that fits the tables answers it.
+      request.handOver()
+      return reply.hijack()
+    }
     const isLogged = answer.code === 'INTERNAL' || (error instanceof StorageFault && error.kind === 'full')
     if (isLogged && !isDamage) app.log.error({ reqId: request.id, err: error }, 'unexpected error')
     return reply
@@ -67,6 +71,10 @@ async function errors(app: FastifyInstance) {
       .send(failure(answer, request.id))
   })
 }
+
+/** Whether a request can be answered again from the start: it has certainly changed nothing. */
+const isUntouched = (error: FastifyError, { method, routeOptions }: FastifyRequest) =>
+  !routeOptions.config.streamed && (error instanceof StorageFault || method === 'GET')
 
 /** Whether another node has changed the tables, so that this app is about to be replaced: that may cause any error. */
 async function isBehind({ storage, collections }: FastifyInstance): Promise<boolean> {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import autoload from '@fastify/autoload'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyServerOptions, LogController } from 'fastify'
@@ -24,10 +25,14 @@ declare module 'fastify' {
     limits: UserLimits
     /** part of the process's memory limits that this app may use */
     share: number
+    /** lets the next app answer a request that met other tables, if it can wait; see `HttpFront` */
+    holdOutdated: HoldOutdated | undefined
     /** whether the served models match the files in the models folder */
     modelsStatus(): ModelsStatus
   }
 }
+
+type HoldOutdated = (request: IncomingMessage) => boolean
 
 /** Whether the served models match the models folder. */
 export interface ModelsStatus {
@@ -50,6 +55,8 @@ export interface AppParts {
   limits?: UserLimits
   /** part of the process's memory limits that this app may use, if several threads serve; default: all */
   share?: number
+  /** undefined if no other app follows by itself */
+  holdOutdated?: HoldOutdated | undefined
   /** default: always current, for an app whose models are never reloaded */
   modelsStatus?(): ModelsStatus
 }
@@ -69,6 +76,7 @@ export async function buildApp({
   damage,
   limits = new UserLimits(),
   share = 1,
+  holdOutdated,
   modelsStatus = () => ({ current: true }),
 }: AppParts): Promise<FastifyInstance> {
   const app = Fastify({
@@ -97,6 +105,7 @@ export async function buildApp({
   app.decorate('damage', damage ?? new Damage(app.log as Logger))
   app.decorate('limits', limits)
   app.decorate('share', share)
+  app.decorate('holdOutdated', holdOutdated)
   app.decorate('modelsStatus', modelsStatus)
   app.register(autoload, { dir: PLUGINS })
   await app.ready()

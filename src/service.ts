@@ -15,12 +15,11 @@ import { ensureAdmin, type ShowPassword } from './people/first-admin.ts'
 import { UserLimits } from './records/user-limits.ts'
 import { countThreads, ServingThreads } from './serving/serving-threads.ts'
 import { openStorage } from './storage/open.ts'
-import { isUnavailable, type Storage } from './storage/storage.ts'
+import { isOutdated, isUnavailable, type Storage } from './storage/storage.ts'
+import { TableChanges } from './table-changes.ts'
 import { isMiscounted } from './tables/counts.ts'
-import { isRisky, type MigrateOptions, migrate, planModels } from './tables/migrate.ts'
+import { type MigrateOptions, planModels } from './tables/migrate.ts'
 import { areShapesKnown, createOverview, isUpToDate, type Overview, throwIfRefused } from './tables/overview.ts'
-import type { TablePlan } from './tables/plan.ts'
-import { backupBeforeChange } from './upkeep/backups.ts'
 import { Damage } from './upkeep/damage.ts'
 import { Metrics } from './upkeep/metrics.ts'
 import { TaskFailures } from './upkeep/task-failures.ts'
@@ -28,7 +27,6 @@ import { startUpkeep } from './upkeep/upkeep.ts'
 
 type App = Awaited<ReturnType<typeof buildApp>>
 const TELL_AGAIN_MS = 10_000
-const TELL_PROGRESS_MS = 5000
 const START_TIMEOUT_MS = 60_000
 /** Owns the HTTP server and the storage; builds an app from the models, and another one when they change. */
 export class Service {
@@ -50,22 +48,15 @@ export class Service {
   #isAway = false
   readonly #status: ModelsStatusTracker
   readonly #stopping = new AbortController()
-  /** options that every migration gets */
-  readonly #migrateOptions: MigrateOptions = {
-    signal: this.#stopping.signal,
-    onProgress: throttle(
-      TELL_PROGRESS_MS,
-      (model: string, percent: number) => this.#log.info({ model, percent }, 'a table is being made anew'),
-      Date.now(),
-    ),
-  }
   /** Overload is logged too, but not for each rejected request: that would add to the load. */
   readonly #logOverload = throttle(TELL_AGAIN_MS, () => this.#log.warn('overload: requests are turned away'))
   readonly #damage: Damage
   readonly limits = new UserLimits()
   readonly #failures: TaskFailures
+  readonly #tables: TableChanges
   #stopWatching!: () => void
   #stopUpkeep!: () => void
+  #isFollowing = false
   /** reloads run one after the other */
   #reloading: Promise<void> = Promise.resolve()
 
@@ -74,6 +65,7 @@ export class Service {
     this.#log = log
     this.#damage = new Damage(log)
     this.#failures = new TaskFailures(log, this.#metrics, this.#damage)
+    this.#tables = new TableChanges(config, log, this.#failures, this.#stopping.signal)
     this.#status = new ModelsStatusTracker(log, () => {
       const start = performance.now()
       this.#tryAgain().catch((error) => this.#status.fail(error, performance.now() - start))
@@ -108,6 +100,7 @@ export class Service {
         this.#metrics.turnedAway()
         this.#logOverload()
       },
+      outdated: () => this.#followOthers(),
     }
     this.#front = new HttpFront(this.#app, events, undefined, 1 / count)
     if (count > 1) await requireFreePort(config.HOST, config.PORT)
@@ -154,6 +147,15 @@ export class Service {
     return this.#reloading
   }
 
+  /** Another node may have changed the tables: its models are served at once, not only when they are looked for. */
+  #followOthers(): void {
+    if (!this.storage.published || this.#isFollowing) return
+    this.#isFollowing = true
+    void this.reload().finally(() => {
+      this.#isFollowing = false
+    })
+  }
+
   async stop(): Promise<void> {
     this.#stopWatching()
     this.#stopUpkeep()
@@ -170,14 +172,19 @@ export class Service {
   /** Runs before the service listens, so the tables are examined here, on the serving thread. */
   async #prepareTables(models: Model[], isNew: boolean): Promise<void> {
     const { db } = this.storage
+    const look = async () => {
+      const overview = await createOverview(db, models)
+      const there = models.filter((_, index) => overview.plans[index]?.steps.length === 0)
+      const miscounted: string[] = []
+      for (const model of there) if (await isMiscounted(db, model)) miscounted.push(model.name)
+      return { overview, miscounted }
+    }
     // A table cannot be read while another node changes it: the start waits for that.
-    const overview = await retry(() => createOverview(db, models), isUnavailable, START_TIMEOUT_MS)
-    const there = models.filter((_, index) => overview.plans[index]?.steps.length === 0)
-    const miscounted: string[] = []
-    for (const model of there) if (await isMiscounted(db, model)) miscounted.push(model.name)
+    const isPassing = (error: unknown) => isUnavailable(error) || isOutdated(error)
+    const { overview, miscounted } = await retry(look, isPassing, START_TIMEOUT_MS)
     if (isUpToDate(overview) && miscounted.length === 0 && !isNew) return
     throwIfRefused(overview)
-    this.#tell(await migrate(this.storage, models, this.#optionsFor(overview), miscounted))
+    await this.#tables.apply(this.storage, models, overview, {}, miscounted)
     const told = { models: miscounted }
     if (miscounted.length > 0) this.#log.warn(told, 'records were counted anew: the tables had been changed by hand')
   }
@@ -190,21 +197,25 @@ export class Service {
     // Another process may have changed the tables meanwhile.
     if (isSame && (await areShapesKnown(this.storage.db, models))) return this.#status.succeed(why)
     const overview = await planModels(this.storage, models)
-    const [next] = await Promise.all([this.#build(models), this.#threads.prepare(models)])
     const previous = this.#app
+    let next: App | undefined
     let swapped = Promise.resolve()
     const swap = () => {
-      this.#app = next
-      this.streams.serve(next.models)
-      swapped = this.#front.replace(next)
+      this.#app = next as App
+      this.streams.serve(this.#app.models)
+      swapped = this.#front.replace(this.#app)
       this.#threads.swap()
     }
     try {
-      if (isUpToDate(overview) && !isNew) swap()
-      else await this.#change(models, overview, swap)
+      ;[next] = await Promise.all([this.#build(models), this.#threads.prepare(models)])
+      if (isUpToDate(overview) && !isNew) {
+        // The new app would take tables for outdated that another node has changed.
+        await this.storage.refreshShapes()
+        swap()
+      } else await this.#change(models, overview, swap)
     } catch (error) {
       this.#threads.discard()
-      await next.close()
+      await next?.close()
       throw error
     }
     this.#fingerprint = this.#loadedFingerprint
@@ -229,23 +240,7 @@ export class Service {
       }
     }
     const beforeCommit = () => this.#threads.holdSnapshots()
-    this.#tell(await migrate(this.storage, models, { ...this.#optionsFor(overview), beforeCommit, swap, hold }))
-  }
-
-  /** Adds a backup before risky changes, once nothing refuses them: refused changes are retried again and again. */
-  #optionsFor({ plans }: Overview): MigrateOptions {
-    // An engine without `backup` leaves backups to the operator.
-    if (!plans.some(isRisky) || !this.storage.backup) return this.#migrateOptions
-    const beforeLastStep = async () => {
-      const target = await backupBeforeChange(this.storage, this.config)
-      this.#log.info({ target }, 'backup made before a change of tables')
-    }
-    return { ...this.#migrateOptions, beforeLastStep }
-  }
-
-  #tell(plans: TablePlan[]) {
-    for (const { model, steps } of plans)
-      this.#log.info({ model: model.name, steps: steps.map(({ what }) => what) }, 'table changed')
+    await this.#tables.apply(this.storage, models, overview, { beforeCommit, swap, hold })
   }
 
   #newThreads(): ServingThreads {
@@ -267,6 +262,7 @@ export class Service {
 
   async #build(models: Model[], share = this.#app.share): Promise<App> {
     const { config, storage } = this
+    const willFollow = storage.published !== undefined || config.WATCH_MODELS
     return buildApp({
       share,
       config,
@@ -277,6 +273,7 @@ export class Service {
       streams: this.streams,
       damage: this.#damage,
       limits: this.limits,
+      holdOutdated: willFollow ? (request) => this.#front.holdOutdated(request) : undefined,
       modelsStatus: () => this.#status.status(models, storage),
     })
   }

@@ -68,7 +68,7 @@ t.test('files come, change and go while the service runs', async (t) => {
 
   rmSync(join(service.folder, 'models', 'notes.Note.json'))
   await soon(t, 'a model gone', async () => (await status(client, '/ws/rest/notes.Note')) === 404)
-  t.ok((await health()).models.current)
+  await soon(t, 'all is served', async () => (await health()).models.current)
   writeModel(service.folder, 'notes.Note.json', NOTE)
   await soon(t, 'a model back', async () => (await client.get('/ws/rest/notes.Note')).body.total === 1)
 })
@@ -154,8 +154,9 @@ t.test('two services on one data folder see the same records', async (t) => {
   writeModel(first.folder, 'contacts.Contact.json', { ...renamed, properties })
   await first.service.reload()
   const behind = await there.get(`${CONTACTS}/1`)
-  t.equal(behind.status, 503, 'behind for a moment, and says so')
-  t.equal(behind.headers.get('retry-after'), '1')
+  // On PostgreSQL the request waits until the second one has followed.
+  t.equal(behind.status, isPostgres ? 200 : 503, 'behind for a moment, and says so')
+  t.equal(behind.headers.get('retry-after'), isPostgres ? null : '1')
   await second.service.reload()
   t.match((await there.get(`${CONTACTS}/1`)).body.data, [{ firstName: 'Ada', surname: null }])
 })

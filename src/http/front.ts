@@ -3,8 +3,9 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import { failure } from '../envelope.ts'
-import { Failure, OVERLOADED } from '../errors.ts'
+import { CHANGING, Failure, OVERLOADED } from '../errors.ts'
 import { explainListening } from './address.ts'
+import { answerFailure } from './answer-failure.ts'
 import { Connections, type HttpExchange } from './connections.ts'
 import { Turns } from './turns.ts'
 
@@ -28,6 +29,8 @@ export interface FrontEvents {
   turnedAway(): void
   /** the client disconnected before its request started */
   dropped(): void
+  /** a request waits for a handler that fits the tables */
+  outdated?(): void
 }
 
 /** Whether a request has to wait until a change is done. */
@@ -47,6 +50,8 @@ const TIMEOUTS = {
 const DRAIN_MS = 1000
 /** Requests that may wait for a change; further ones are rejected with 503. */
 const MAX_HELD = 5000
+/** How long a request that met other tables waits for the handler that fits them. */
+const OUTDATED_MS = 20_000
 
 /**
  * The HTTP server of the process. Apps are replaced behind it, between two requests; a request finishes in the app in
@@ -70,10 +75,16 @@ export class HttpFront {
   #concerns: RequestFilter = () => false
   #held: HttpExchange[] = []
   #mostHeld = MAX_HELD
+  /** requests that met other tables than their handler was made for, with what ends their wait */
+  readonly #outdated = new Map<HttpExchange, NodeJS.Timeout>()
+  /** whether such requests are rejected at once, because none of the last ones was answered in time */
+  #isWaitingInVain = false
+  readonly #outdatedMs: number
   #stopping = false
 
   /** `share`: part of the process's memory limits that this front may use, if several threads serve. */
-  constructor(handler: Handler, observer: FrontEvents, timeouts = TIMEOUTS, share = 1) {
+  constructor(handler: Handler, observer: FrontEvents, timeouts = TIMEOUTS, share = 1, outdatedMs = OUTDATED_MS) {
+    this.#outdatedMs = outdatedMs
     this.#handler = handler
     this.#observer = observer
     this.#connections = new Connections(
@@ -81,6 +92,8 @@ export class HttpFront {
         take: (exchange) => this.#turns.add(exchange),
         answered: (exchange) => {
           this.#underWay.delete(exchange)
+          clearTimeout(this.#outdated.get(exchange))
+          this.#outdated.delete(exchange)
           // The headers of this answer may have been sent before the stop, without `connection: close`.
           if (this.#stopping) setImmediate(() => this.#closeIdle())
         },
@@ -123,6 +136,8 @@ export class HttpFront {
   async replace(handler: Handler): Promise<void> {
     const earlier = this.#handler
     this.#handler = handler
+    this.#isWaitingInVain = false
+    for (const exchange of this.#takeOutdated()) this.#turns.add(exchange)
     const isAtIt = ([exchange, by]: [HttpExchange, Handler]) => by === earlier && !isLasting(exchange)
     while ([...this.#underWay].some(isAtIt)) await setTimeout(5)
   }
@@ -147,9 +162,41 @@ export class HttpFront {
     }
   }
 
+  /**
+   * Lets the next handler answer a request whose handler does not fit the tables any more, and which has changed nothing.
+   * Returns false if it cannot wait: its handler has to answer it with `CHANGING`.
+   */
+  holdOutdated(request: IncomingMessage): boolean {
+    const found = [...this.#underWay].find(([exchange]) => exchange.request === request)
+    if (!found || this.#stopping || this.#isWaitingInVain || this.#outdated.size >= this.#mostHeld) return false
+    const [exchange, handler] = found
+    this.#underWay.delete(exchange)
+    // The handler may have been replaced since the request began.
+    if (handler !== this.#handler) this.#turns.add(exchange)
+    else {
+      const giveUp = () => {
+        this.#isWaitingInVain = true
+        this.#outdated.delete(exchange)
+        this.#turnAway(exchange, CHANGING)
+      }
+      this.#outdated.set(exchange, globalThis.setTimeout(giveUp, this.#outdatedMs))
+      this.#observer.outdated?.()
+    }
+    return true
+  }
+
+  /** Takes out all requests that wait for another handler. */
+  #takeOutdated(): HttpExchange[] {
+    const exchanges = [...this.#outdated.keys()]
+    for (const timer of this.#outdated.values()) clearTimeout(timer)
+    this.#outdated.clear()
+    return exchanges
+  }
+
   /** Accepts no new connections; requests in progress get `seconds` to finish. */
   async stop(seconds: number): Promise<void> {
     this.#stopping = true
+    for (const exchange of this.#takeOutdated()) this.#turnAway(exchange, CHANGING)
     // http.Server's own `close` would also close connections whose answers are still being sent.
     const closed = new Promise((resolve) => NetServer.prototype.close.call(this.#server, resolve))
     this.#closeIdle()
@@ -188,13 +235,10 @@ export class HttpFront {
     return !response.destroyed
   }
 
-  /** Writes the answer without Fastify, because it must be cheap: rejections are most frequent under overload. */
-  #turnAway({ request, response }: HttpExchange) {
+  #turnAway({ request, response }: HttpExchange, why = OVERLOADED) {
     if (!this.#isWaitedFor(response)) return this.#observer.dropped()
-    this.#observer.turnedAway()
-    const body = JSON.stringify(failure(OVERLOADED, randomUUID()))
-    const head = { 'content-type': 'application/json', 'content-length': body.length, 'cache-control': 'no-store' }
-    response.writeHead(503, { ...head, ...OVERLOADED.details.headers }).end(body)
+    if (why === OVERLOADED) this.#observer.turnedAway()
+    answerFailure(response, why)
     request.resume()
   }
 }

@@ -1,8 +1,8 @@
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http'
 import { connect, createServer, type Server, type Socket } from 'node:net'
-import { failure } from '../envelope.ts'
 import { Failure } from '../errors.ts'
+import { answerFailure } from '../http/answer-failure.ts'
 
 // See `src/http/front.ts`: an import of node:http would load more than is used here.
 const { request: httpRequest } = process.getBuiltinModule('node:http')
@@ -92,7 +92,7 @@ export function forward(
     onward = httpRequest({ method, path: url, headers: headersToSend(request), createConnection, setHost: false })
   } catch (error) {
     // Node's client is stricter than its server.
-    refuse(response, error as Error)
+    answerFailure(response, new Failure('BAD_REQUEST', (error as Error).message), { connection: 'close' })
     return
   }
   onward.on('response', (answer) => {
@@ -112,11 +112,6 @@ export function forward(
   // The main thread may refuse a body before any of it has arrived.
   if (hasBody(request)) onward.flushHeaders()
   request.pipe(onward)
-}
-
-function refuse(response: ServerResponse, error: Error): void {
-  const body = JSON.stringify(failure(new Failure('BAD_REQUEST', error.message), randomUUID()))
-  response.writeHead(400, { 'content-type': 'application/json', connection: 'close' }).end(body)
 }
 
 const hasBody = ({ headers }: IncomingMessage) =>

@@ -43,7 +43,7 @@ export interface Trigger {
 /** SQL that creates and changes tables, and functions that read the catalog. Names in the SQL are quoted. */
 export interface TableDialect {
   /** How a table is rewritten when a column changes. */
-  readonly rebuild: ShadowCopyDialect | InPlaceDialect
+  readonly rebuild: ShadowCopyDialect | ConcurrentCopyDialect
   /** Maximum bytes of a name. */
   readonly maxNameBytes: number
   /** Maximum columns of a table. */
@@ -55,6 +55,8 @@ export interface TableDialect {
   /** Statements that create the column types for some type names, if they do not exist yet. */
   createTypes(words: string[]): string[]
   generatedClause(expression: string): string
+  /** Whether computed values are stored, so that a new computed column rewrites the table. */
+  readonly storesComputed: boolean
   /** Statements that store the definition of a computed column, if the engine itself does not keep the text. */
   storeDefinition(table: string, column: string, definition: string): string[]
   /** REFERENCES clause of a column definition; empty if references are added later. */
@@ -118,13 +120,45 @@ export interface ShadowCopyDialect {
   readDangling(db: Database, table: string): Promise<{ id: number; target: string }[]>
 }
 
-/** SQL of an engine that changes columns in place. */
-export interface InPlaceDialect {
-  readonly strategy: 'in-place'
+/**
+ * SQL of an engine in which a new table is filled while others write to the old one. Where that would lose something,
+ * columns are changed in place.
+ */
+export interface ConcurrentCopyDialect {
+  readonly strategy: 'concurrent-copy'
+  /** Names of the tables that begin with `prefix`. */
+  readTables(db: Database, prefix: string): Promise<string[]>
+  /** What an operator has created on a table, or set for it: a new table would not have it. */
+  readHandMade(db: Database, table: string): Promise<string[]>
+  /** Statement that gives the users of one table the same rights on another one. */
+  copyGrants(from: string, to: string): string
+  /** Statement that waits until nobody uses the tables, and lets others wait until the end of the transaction. */
+  lockForSwap(tables: string[]): string
+  /** Statement that collects statistics for the planner of queries. */
+  analyze(table: string): string
+  /** Foreign keys of other tables to a table. */
+  readReferring(db: Database, table: string): Promise<ReferringKey[]>
+  /** Statements that rename a table, with its primary key and its identity. */
+  renameTable(table: string, to: string): string[]
+  renameIndex(index: string, to: string): string
+  /** Indexes whose creation was interrupted: they are not used, but occupy their names. */
+  readInvalidIndexes(db: Database): Promise<string[]>
+  /** Turns a CREATE INDEX into one that lets others write meanwhile. It cannot be part of a transaction. */
+  concurrently(createIndex: string): string
+  dropIndexConcurrently(index: string): string
   /** Clause of ALTER TABLE: a computed column keeps its values as an ordinary one. */
   keepComputedValues(column: string): string
   dropReference(table: string, column: string): string
-  addReference(table: string, column: string, target: string, onDelete: string): string
+  /** With `isUnchecked`, stored values are not checked until `validateReferences`; all others are. */
+  addReference(table: string, column: string, target: string, onDelete: string, isUnchecked: boolean): string
+  /** Statements that check the values stored before the reference was added; others may write meanwhile. */
+  validateReferences(db: Database): Promise<string[]>
+}
+
+/** A foreign key of another table, and the statements that drop it and add it again. */
+export interface ReferringKey {
+  drop: string
+  add: string
 }
 
 /** A view, trigger or index with the statement that creates it. */

@@ -58,6 +58,10 @@ export class StorageFault extends Error {
 export const isUnavailable = (error: unknown): boolean =>
   error instanceof StorageFault && (error.kind === 'busy' || error.kind === 'commit-unknown')
 
+/** Whether an error means that a table has changed since a statement was made. It was not executed. */
+export const isOutdated = (error: unknown): boolean =>
+  error instanceof StorageFault && (error.kind === 'stale' || error.kind === 'missing-table')
+
 /** The fault of a statement that was made for another shape of a table. It is not executed. */
 export const staleShape = () => new StorageFault('stale', 'The table has another shape by now.')
 

@@ -15,14 +15,12 @@ const PATIENCE_MS = 10_000
 
 export interface PendingUnit {
   unit: Unit
+  /** when it arrived, by `performance.now()` */
+  since: number
   /** characters of the unit; see `unitCharacters` */
   size: number
   resolve(rows: Row[][]): void
   reject(error: unknown): void
-}
-
-interface TimedUnit extends PendingUnit {
-  since: number
 }
 
 export interface PendingOptions {
@@ -36,8 +34,8 @@ export class PendingUnits {
   readonly #onArrival: () => void
   readonly #unitKind: (unit: Unit, size: number) => string
   readonly #patienceMs: number
-  readonly #queues = new Map<string, FairQueue<TimedUnit>>()
-  readonly #units = new Set<TimedUnit>()
+  readonly #queues = new Map<string, FairQueue<PendingUnit>>()
+  readonly #units = new Set<PendingUnit>()
   #characters = 0
   /** what waits of each user */
   readonly #users = new Map<string, { units: number; characters: number }>()
@@ -75,13 +73,20 @@ export class PendingUnits {
     const isTooMuchOfOne = units >= MAX_USER_UNITS || characters + size > MAX_USER_CHARACTERS
     if (unit.by !== undefined && units > 0 && isTooMuchOfOne)
       return Promise.reject(new StorageFault('busy', 'Too much of yours is waiting to be written.'))
-    return new Promise((resolve, reject) => {
-      const guest: TimedUnit = { unit, size, since: performance.now(), resolve, reject }
-      this.#count(guest, 1)
-      this.#queueOf(guest).add(queueKey(unit), guest)
-      this.#timer ??= setTimeout(() => this.#rejectLate(), this.#patienceMs).unref()
-      this.#schedule()
-    })
+    return new Promise((resolve, reject) => this.#enqueue({ unit, size, since: performance.now(), resolve, reject }))
+  }
+
+  /** Adds a unit that `next` has returned once more: it could not be written now. It is rejected if it is too late. */
+  addAgain(guest: PendingUnit): void {
+    if (guest.since <= performance.now() - this.#patienceMs) guest.reject(busyTooLong())
+    else this.#enqueue(guest)
+  }
+
+  #enqueue(guest: PendingUnit): void {
+    this.#count(guest, 1)
+    this.#queueOf(guest).add(queueKey(guest.unit), guest)
+    this.#timer ??= setTimeout(() => this.#rejectLate(), this.#patienceMs).unref()
+    this.#schedule()
   }
 
   /** Removes and returns the next unit of a kind. */
@@ -110,15 +115,15 @@ export class PendingUnits {
     })
   }
 
-  #queueOf({ unit, size }: TimedUnit): FairQueue<TimedUnit> {
+  #queueOf({ unit, size }: PendingUnit): FairQueue<PendingUnit> {
     const kind = this.#unitKind(unit, size)
-    const queue = this.#queues.get(kind) ?? new FairQueue<TimedUnit>()
+    const queue = this.#queues.get(kind) ?? new FairQueue<PendingUnit>()
     this.#queues.set(kind, queue)
     return queue
   }
 
   /** Adds a unit to the totals, or subtracts it. */
-  #count(guest: TimedUnit, by: 1 | -1) {
+  #count(guest: PendingUnit, by: 1 | -1) {
     const { unit, size } = guest
     const line = queueKey(unit)
     const { units, characters } = this.#users.get(line) ?? { units: 0, characters: 0 }
@@ -133,14 +138,16 @@ export class PendingUnits {
     this.#timer = undefined
     const late = performance.now() - this.#patienceMs
     for (const guest of this.#units) {
-      if (guest.since > late) break
+      if (guest.since > late) continue
       this.#count(guest, -1)
       this.#queueOf(guest).remove(queueKey(guest.unit), guest)
-      guest.reject(new StorageFault('busy', 'The database has been busy for too long.'))
+      guest.reject(busyTooLong())
     }
     if (this.#units.size > 0) this.#timer = setTimeout(() => this.#rejectLate(), this.#patienceMs / 10).unref()
   }
 }
+
+const busyTooLong = () => new StorageFault('busy', 'The database has been busy for too long.')
 
 /** Each user has a queue; units of the service itself share one. */
 const queueKey = ({ by }: Unit) => by ?? ''

@@ -13,7 +13,7 @@ export const literal = (value: SqlValue) =>
 
 export type Row = Record<string, unknown>
 
-/** Result of a read: SQLite returns it synchronously on the serving thread, PostgreSQL as a promise. */
+/** Result of a read: SQLite returns it at once, PostgreSQL as a promise. */
 export type MaybePromise<Value> = Value | Promise<Value>
 
 export interface Statement {
@@ -106,11 +106,17 @@ export interface JobModule {
  * input and result are plain values. A read job gets `onProgress` as a third argument.
  */
 export interface Job<Input, Result> extends JobModule {
+  /** how PostgreSQL executes a job that changes tables: by default in a transaction, one after the other */
+  mode?: JobMode
   /** never set; tells the compiler the types of input and result */
   types?: (input: Input) => Result
 }
 
-export const defineJob = <Input, Result>(module: string, name = 'run'): Job<Input, Result> => ({ module, name })
+/** `snapshot`: beside others, in a transaction whose statements all see the same. Else each statement by itself. */
+type JobMode = 'snapshot' | 'no transaction'
+
+export const defineJob = <Input, Result>(module: string, name = 'run', mode?: JobMode): Job<Input, Result> =>
+  mode ? { module, name, mode } : { module, name }
 
 /** A function `(input) => { head, format(row) }` that a module exports; it turns streamed rows into text. */
 export interface RowFormatter<Input> extends JobModule {
@@ -156,8 +162,12 @@ export interface StorageEvents {
   onError?(what: string, error: unknown): void
 }
 
-/** Callbacks around the commit of a change. */
-export interface CommitHooks {
+/** Callbacks around the commit of a change, and how long it waits for others. */
+export interface ChangeOptions {
+  /** how long the job waits for a table that others use, before it fails as `busy`; others wait behind it */
+  lockMs?: number
+  /** ends the job, if the engine can do so; it fails as `busy` */
+  signal?: AbortSignal
   /** Called when the job is done. In SQLite no other write happens until it resolves. PostgreSQL does not call it. */
   beforeCommit?: (() => Promise<void>) | undefined
   /**
@@ -250,7 +260,10 @@ export interface Storage {
    * Runs a job that changes tables, in one transaction. Other writes wait: in SQLite all of them, in PostgreSQL those
    * to tables that the job has locked. An error, such as a `Refused`, rolls everything back.
    */
-  change<Input, Result>(job: Job<Input, Result>, input: Input, hooks?: CommitHooks): Promise<Result>
+  change<Input, Result>(job: Job<Input, Result>, input: Input, options?: ChangeOptions): Promise<Result>
+
+  /** Runs `work`, which calls `change`, while no other process does so, or fails as `busy`. Undefined if it cannot tell. */
+  exclusively?<Result>(work: () => Promise<Result>): Promise<Result>
 
   /** Runs a job on another thread with a read-only connection, without a time limit. */
   runReadJob<Input, Result>(

@@ -8,50 +8,45 @@ import { execute } from './execute.ts'
 import type { MigrationInput } from './migrate.ts'
 import { createOverview, requiredTriggers, throwIfRefused } from './overview.ts'
 import type { TablePlan } from './plan.ts'
-import { fillDraft, requireWhole } from './rebuild/draft.ts'
 import { rebuilderFor } from './rebuild/strategies.ts'
 import { recordRenames, recordSecrets, recoverSecrets } from './renames-and-secrets.ts'
 import { hasSameTrigger, readOwnTriggers } from './triggers.ts'
 
 /** The job that changes tables, in one transaction (in SQLite with foreign keys off). An error rolls it back. */
-export async function run(db: Database, { models, miscounted, drafts }: MigrationInput): Promise<TablePlan[]> {
-  for (const draft of drafts) {
-    await fillDraft(db, draft, Number.MAX_SAFE_INTEGER)
-    await requireWhole(db, draft)
-  }
+export async function run(db: Database, { models, miscounted, drafts, built }: MigrationInput): Promise<TablePlan[]> {
+  const dialect = db.dialect.tables
+  const rebuilder = rebuilderFor(dialect)
   await recoverSecrets(db, models)
+  // Others may write until `finish`. A column that is discarded must be empty, so it is checked after that.
+  const isDiscarding = drafts.some(({ rebuild }) => rebuild.discarded.length > 0)
+  if (isDiscarding) await rebuilder.finish(db, drafts)
   // Planned inside the transaction: if two processes migrate, the second one finds nothing left to do.
-  const overview = await createOverview(
-    db,
-    models,
-    drafts.map(({ model }) => model.name),
-  )
+  const drafted = drafts.map(({ model }) => model.name)
+  const overview = await createOverview(db, models, { drafted, built })
   throwIfRefused(overview)
+  if (!isDiscarding) await rebuilder.finish(db, drafts)
   const plans = overview.plans.filter(({ steps }) => steps.length > 0)
   const rebuilt = plans.filter(({ steps }) => steps.some(({ kind }) => kind === 'rebuild'))
   const renamed = plans.filter(({ steps }) => steps.some(({ kind }) => kind === 'rename'))
   const existing = await readOwnTriggers(db)
-  const dialect = db.dialect.tables
-  const rebuilder = rebuilderFor(dialect)
   const wanted = requiredTriggers(overview.plans, overview.unserved, existing, dialect)
   // Triggers name tables and columns that are about to change: they are dropped now and created again at the end.
   const changed = [...rebuilt, ...renamed].map(({ model }) => `${tableName(model)}__`)
   const stays = ({ name }: Trigger) =>
     changed.length === 0 || (rebuilder.keepsOtherTriggers && !changed.some((start) => name.startsWith(start)))
-  const kept = await dropTriggers(db, existing, wanted.filter(stays))
+  await dropTriggers(db, existing, wanted.filter(stays))
   const fields = plans.flatMap(({ model }) => model.fields)
   for (const text of dialect.createTypes(columnTypes(fields))) await execute(db, text)
-  await rebuilder.apply(db, plans, drafts)
-  for (const trigger of wanted) if (!kept.includes(trigger.name)) await execute(db, dialect.createTrigger(trigger))
+  await rebuilder.apply(db, plans, drafts, built)
+  // A table that was replaced has lost the triggers of other models too.
+  const left = await readOwnTriggers(db)
+  for (const trigger of wanted) if (!hasSameTrigger(trigger, left)) await execute(db, dialect.createTrigger(trigger))
   // Without its count triggers, a table may have changed uncounted.
   for (const model of models) {
     const wasCounted = countTriggers(tableName(model), dialect).every((trigger) => hasSameTrigger(trigger, existing))
     if (!wasCounted || miscounted.includes(model.name)) await recount(db, model)
   }
-  await rebuilder.refuseDangling(
-    db,
-    rebuilt.map(({ model }) => model),
-  )
+  await rebuilder.refuseDangling(db, rebuilt)
   await recordRenames(db, plans)
   await recordSecrets(db, models)
   await recordShapes(db, models)
@@ -60,12 +55,10 @@ export async function run(db: Database, { models, miscounted, drafts }: Migratio
   return plans
 }
 
-/** Drops our triggers, except those that `wanted` has with the same SQL. Returns the names of the kept ones. */
-async function dropTriggers(db: Database, existing: Trigger[], wanted: Trigger[]): Promise<string[]> {
-  const isWanted = (one: Trigger) => hasSameTrigger(one, wanted)
-  for (const trigger of existing.filter((one) => !isWanted(one)))
-    await execute(db, db.dialect.tables.dropTrigger(trigger))
-  return existing.filter(isWanted).map(({ name }) => name)
+/** Drops our triggers, except those that `wanted` has with the same SQL. */
+async function dropTriggers(db: Database, existing: Trigger[], wanted: Trigger[]): Promise<void> {
+  for (const trigger of existing)
+    if (!hasSameTrigger(trigger, wanted)) await execute(db, db.dialect.tables.dropTrigger(trigger))
 }
 
 /** Records the new shapes: units and searches made for another shape are rejected as stale from now on. */

@@ -69,8 +69,17 @@ export function tableShape(model: Model): string {
 
 const shapes = new WeakMap<Model, string>()
 
+/** A name of bounded length: a long one is replaced by its hash. PostgreSQL would cut it off. */
+export const boundedName = (prefix: string, name: string, suffix = ''): string =>
+  prefix.length + name.length + suffix.length <= MAX_NAME
+    ? prefix + name + suffix
+    : `${prefix || 'dossier_'}${hash('sha256', name).slice(0, 16)}${suffix}`
+
+/** Longest name in any engine. */
+const MAX_NAME = 63
+
 /** An index under another name, created while the old table's index of the usual name exists. */
-export const withAlternateName = (index: Index): Index => ({ ...index, name: `${index.name}__again` })
+export const withAlternateName = (index: Index): Index => ({ ...index, name: boundedName('', index.name, '__again') })
 
 export const hasIndexName = (index: Index, name: string | undefined) =>
   name === index.name || name === withAlternateName(index).name

@@ -2,17 +2,21 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
 import { nextPortion } from '../lib/portions.ts'
 import type { Model } from '../model/model.ts'
-import { defineJob, Refused, type Storage, StorageFault } from '../storage/storage.ts'
+import { defineJob, isOutdated, Refused, type Storage, StorageFault } from '../storage/storage.ts'
 import { type Overview, throwIfRefused } from './overview.ts'
 import type { TablePlan } from './plan.ts'
 import type { Draft } from './rebuild/draft.ts'
 import type { Portion } from './rebuild/draft-jobs.ts'
+import { rebuilderFor } from './rebuild/strategies.ts'
 
 /** How long `migrate` retries while another process is changing the same tables. */
 const BUSY_TIMEOUT_MS = 600_000
-/** Target duration of one portion of a draft: other writes wait for about this long. */
-const PORTION_MS = 30
 const MAX_PAUSE_MS = 200
+/**
+ * How long the last step waits for a table that others use, at each attempt; then again as at the last. Others wait behind
+ * it meanwhile, so it pauses for longer than it has waited.
+ */
+const LOCK_MS = [200, 200, 400, 400, 700]
 /** Attempts before a `stale` fault is thrown: others may change a table while its draft is filled. */
 const MAX_ATTEMPTS = 5
 const FIRST_PORTION = 100
@@ -26,6 +30,8 @@ export interface MigrationInput {
   miscounted: string[]
   /** filled copies of the tables that have to be rebuilt */
   drafts: Draft[]
+  /** names of indexes that have been created beforehand */
+  built: string[]
 }
 
 /** How a migration is coordinated with the rest of the process. */
@@ -43,14 +49,20 @@ export interface MigrateOptions {
   /** aborts the migration between two steps */
   signal?: AbortSignal
   busyTimeoutMs?: number
+  /** called if something failed that is tried again with the next change */
+  onError?: (error: unknown) => void
 }
 
 const OVERVIEW = defineJob<Model[], Overview>(import.meta.resolve('./overview.ts'))
 const DRAFTS = import.meta.resolve('./rebuild/draft-jobs.ts')
 const BEGIN = defineJob<{ models: Model[]; token: string }, Draft[]>(DRAFTS, 'beginDrafts')
-const FILL = defineJob<{ draft: Draft; rows: number }, Portion>(DRAFTS, 'fillPortion')
+const FILL = defineJob<{ draft: Draft; rows: number }, Portion>(DRAFTS, 'fillPortion', 'snapshot')
 const REFUSE_SHARED = defineJob<Draft[], void>(DRAFTS, 'refuseDuplicates')
 const DISCARD = defineJob<string, void>(DRAFTS, 'discardOwn')
+const INDEXES = import.meta.resolve('./rebuild/build-indexes.ts')
+const BUILD = defineJob<Model[], string[]>(INDEXES, 'buildIndexes', 'no transaction')
+const DROP = defineJob<string[], void>(INDEXES, 'dropIndexes', 'no transaction')
+const VALIDATE = defineJob<undefined, void>(INDEXES, 'validateReferences', 'no transaction')
 const APPLY = defineJob<MigrationInput, TablePlan[]>(import.meta.resolve('./apply.ts'))
 
 /** Plans and verifies the changes that the models need. Changes nothing and blocks no writes. */
@@ -72,13 +84,14 @@ export async function migrate(
   const end = performance.now() + (options.busyTimeoutMs ?? BUSY_TIMEOUT_MS)
   let begun = 0
   const isWorthAnotherTry = (error: unknown) => {
-    if (isFault(error, 'stale')) return ++begun < MAX_ATTEMPTS
+    if (isOutdated(error)) return ++begun < MAX_ATTEMPTS
     return isFault(error, 'busy') && performance.now() < end
   }
   for (;;) {
     options.signal?.throwIfAborted()
     try {
-      return await attempt(storage, models, options, miscounted)
+      const run = () => attempt(storage, models, options, miscounted)
+      return await (storage.exclusively ? storage.exclusively(run) : run())
     } catch (error) {
       if (!isWorthAnotherTry(error)) throw error
       await setTimeout(100)
@@ -87,18 +100,35 @@ export async function migrate(
 }
 
 async function attempt(storage: Storage, models: Model[], options: MigrateOptions, miscounted: string[]) {
+  const { buildsIndexesBefore } = rebuilderFor(storage.dialect.tables)
+  // Another node is at it, or the next change does it.
+  const tellUnlessBusy = (error: unknown) => {
+    if (!isFault(error, 'busy')) options.onError?.(error)
+  }
+  const built = buildsIndexesBefore ? await storage.change(BUILD, models, changeOptions(options)) : []
+  try {
+    const plans = await copyAndApply(storage, models, options, { miscounted, built })
+    if (buildsIndexesBefore) await storage.change(VALIDATE, undefined).catch(tellUnlessBusy)
+    return plans
+  } catch (error) {
+    // If this fails too, the next change drops what no model needs.
+    if (built.length > 0) await storage.change(DROP, built).catch(tellUnlessBusy)
+    throw error
+  }
+}
+
+async function copyAndApply(
+  storage: Storage,
+  models: Model[],
+  options: MigrateOptions,
+  given: Pick<MigrationInput, 'miscounted' | 'built'>,
+): Promise<TablePlan[]> {
   const token = randomUUID()
   const drafts = await storage.change(BEGIN, { models, token })
-  const lastStep = () =>
-    storage.change(
-      APPLY,
-      { models, miscounted, drafts },
-      { beforeCommit: options.beforeCommit, afterCommit: options.swap },
-    )
   try {
     for (const draft of drafts) await fillUp(storage, draft, options)
     await keepDraftsAlive(storage, drafts, options.beforeLastStep)
-    return await (options.hold ? options.hold(lastStep) : lastStep())
+    return await applyWhenFree(storage, { models, drafts, ...given }, options)
   } catch (error) {
     if (drafts.length === 0) throw error
     const reason = await explain(storage, models, drafts, error)
@@ -107,6 +137,25 @@ async function attempt(storage: Storage, models: Model[], options: MigrateOption
     throw reason
   }
 }
+
+/** Executes the last step, again and again while others use a table. Drafts stay filled meanwhile. */
+async function applyWhenFree(storage: Storage, input: MigrationInput, options: MigrateOptions): Promise<TablePlan[]> {
+  const { hold = (lastStep) => lastStep(), beforeCommit, swap: afterCommit, signal } = options
+  const end = performance.now() + (options.busyTimeoutMs ?? BUSY_TIMEOUT_MS)
+  for (let nth = 0; ; nth++) {
+    const lockMs = LOCK_MS[Math.min(nth, LOCK_MS.length - 1)] as number
+    try {
+      return await hold(() => storage.change(APPLY, input, { beforeCommit, afterCommit, lockMs }))
+    } catch (error) {
+      if (!isFault(error, 'busy') || performance.now() > end) throw error
+    }
+    await setTimeout(2 * lockMs)
+    signal?.throwIfAborted()
+    for (const draft of input.drafts) await fillUp(storage, draft, options)
+  }
+}
+
+const changeOptions = ({ signal }: MigrateOptions) => ({ lockMs: BUSY_TIMEOUT_MS, ...(signal && { signal }) })
 
 /** Runs `work` and touches a draft meanwhile, so that no other process takes the drafts for abandoned. */
 async function keepDraftsAlive(storage: Storage, [draft]: Draft[], work?: () => Promise<void>): Promise<void> {
@@ -121,14 +170,15 @@ async function keepDraftsAlive(storage: Storage, [draft]: Draft[], work?: () => 
   }
 }
 
-/** Fills a draft. Portions grow until one takes about `PORTION_MS`, which is how long other writes may wait. */
+/** Fills a draft. Portions grow until one takes about `portionMs`: in SQLite other writes wait for as long. */
 async function fillUp(storage: Storage, draft: Draft, { signal, onProgress }: MigrateOptions): Promise<void> {
+  const { portionMs } = rebuilderFor(storage.dialect.tables)
   let rows = FIRST_PORTION
   for (let isFull = false; !isFull; ) {
     signal?.throwIfAborted()
     const portion = await storage.change(FILL, { draft, rows })
     isFull = portion.isFull
-    rows = nextPortion(rows, portion.milliseconds, PORTION_MS, MAX_PORTION)
+    rows = nextPortion(rows, portion.milliseconds, portionMs, MAX_PORTION)
     // Pauses for as long as the portion took: processes that poll for the write lock would rarely find it free.
     await setTimeout(Math.min(portion.milliseconds, MAX_PAUSE_MS))
     onProgress?.(draft.model.name, Math.min(100, Math.floor((100 * portion.to) / draft.last)))

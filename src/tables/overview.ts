@@ -28,17 +28,31 @@ export interface Unserved {
   isNew: boolean
 }
 
-/** Plans and verifies all changes, and makes none. `drafted` names the models whose tables have filled drafts. */
-export async function createOverview(db: Database, models: Model[], drafted: string[] = []): Promise<Overview> {
+/** What has been done for a change beforehand. */
+export interface Preparation {
+  /** models whose tables have filled drafts */
+  drafted: string[]
+  /** indexes that have been created */
+  built: string[]
+}
+
+/** Plans and verifies all changes, and makes none. */
+export async function createOverview(
+  db: Database,
+  models: Model[],
+  { drafted, built }: Preparation = { drafted: [], built: [] },
+): Promise<Overview> {
   const dialect = db.dialect.tables
   const triggers = await readOwnTriggers(db)
   const secrets = await readSecrets(db)
   const plans: TablePlan[] = []
   for (const model of models) {
     const table = await dialect.readTable(db, tableName(model))
+    // Their creation is part of the plan, which tells what has been changed.
+    if (table) table.indexes = table.indexes.filter(({ name }) => !built.includes(name))
     const plan = planTable(model, table, triggers, dialect, secrets.get(model.name))
     const isDrafted = drafted.includes(model.name)
-    const refusals = table && plan.refusals.length === 0 ? await verifyPlan(db, plan, table, isDrafted) : []
+    const refusals = table && plan.refusals.length === 0 ? await verifyPlan(db, plan, table, isDrafted, built) : []
     plans.push({ ...plan, refusals: [...plan.refusals, ...refusals] })
   }
   const unserved = await unservedAmong(db, models, triggers)
@@ -105,5 +119,5 @@ export const isUpToDate = ({ plans, unserved, areShapesKnown, stale }: Overview)
   plans.every(({ steps, refusals }) => steps.length + refusals.length === 0) &&
   unserved.every(({ isNew }) => !isNew)
 
-/** Entry point as a job: a job's third argument is a progress callback, not `drafted`. */
+/** Entry point as a job: a job's third argument is a progress callback. */
 export const run = (db: Database, models: Model[]) => createOverview(db, models)

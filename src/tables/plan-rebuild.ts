@@ -27,7 +27,7 @@ export interface Source {
 /** Reasons for a rebuild that the columns do not show, and the dialect. */
 export interface RebuildReasons {
   takeovers: Takeover[]
-  /** new fields whose default has to be filled into more than `MAX_ROWS_TO_FILL` records */
+  /** new fields that have a value in more than `MAX_ROWS_TO_FILL` records */
   fills: Field[]
   dialect: TableDialect
 }
@@ -59,7 +59,9 @@ export function planRebuild(model: Model, table: TableState, columns: TableColum
     ...references
       .filter(({ field }) => !conversions.some((conversion) => conversion.field === field))
       .map(({ field }) => `change what ${field.name} refers to`),
-    ...fills.map(({ name }) => `fill in the default of ${name} (${table.rows} records)`),
+    ...fills.map(
+      ({ name, computed }) => `${computed ? 'compute' : 'fill in the default of'} ${name} (${table.rows} records)`,
+    ),
     ...templates.map(({ name }) => `compute ${name} anew`),
     ...wasComputed.map(({ field }) => `store ${field.name}, which was computed`),
     ...released.map(({ name }) => `let go of the hidden reference ${name}`),

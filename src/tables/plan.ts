@@ -28,8 +28,8 @@ export interface TablePlan {
 }
 
 export type PlanStep = { what: string } & (
-  | { kind: 'create' | 'add' | 'index' | 'unindex'; sql: string }
-  | { kind: 'unique'; sql: string; index: Index }
+  | { kind: 'create' | 'add' | 'unindex'; sql: string }
+  | { kind: 'index' | 'unique'; sql: string; index: Index }
   | { kind: 'rename'; sql: string; from: string; to: string }
   | { kind: 'rebuild'; rebuild: Rebuild }
   | { kind: 'fill'; sql: string }
@@ -60,7 +60,8 @@ export function planTable(
   const { renames, takeovers } = planRenames(model, table)
   const columns = renamed(table.columns, renames)
   const additions = model.fields.filter((field) => !findColumn(field, columns))
-  const fills = table.rows > MAX_ROWS_TO_FILL ? additions.filter((field) => field.default !== undefined) : []
+  const hasValues = (field: Field) => field.default !== undefined || (field.computed && dialect.storesComputed)
+  const fills = table.rows > MAX_ROWS_TO_FILL ? additions.filter(hasValues) : []
   const rebuild = planRebuild(model, table, columns, { takeovers, fills, dialect })
   const hidden = hiddenColumns(model, columns)
     .filter(({ name }) => !takeovers.some(({ from }) => from === name))
@@ -128,7 +129,7 @@ function planIndexes(model: Model, existing: string[], dialect: TableDialect): P
         const names = index.fields.join(', ')
         return index.unique
           ? { kind: 'unique', what: `make ${names} unique`, sql, index }
-          : { kind: 'index', what: `index ${names}`, sql }
+          : { kind: 'index', what: `index ${names}`, sql, index }
       }),
   ]
 }

@@ -8,7 +8,7 @@ import { describeDuplicates } from './verify.ts'
 export async function createUniqueIndex(
   db: Database,
   model: Model,
-  { sql: text, index }: Extract<PlanStep, { kind: 'unique' }>,
+  { sql: text, index }: Extract<PlanStep, { kind: 'index' | 'unique' }>,
 ) {
   const reasons = await describeDuplicates(db, model, index.fields)
   if (reasons.length > 0) throw new Refused(reasons)

@@ -29,6 +29,8 @@ export function makeCrashFolder(folder: string): void {
 export interface Running {
   child: ChildProcess
   url: string
+  /** all that it has logged */
+  output(): string
 }
 
 /** The environment without the test runner's variables for coverage, which would slow the service down. */
@@ -59,7 +61,7 @@ export async function startService(folder: string): Promise<Running> {
     })
   for (;;) {
     const url = /listening at (http:[^"\s]+)/.exec(output)?.[1]
-    if (url) return { child, url }
+    if (url) return { child, url, output: () => output }
     if (child.exitCode !== null) throw new Error(output)
     await setTimeout(10)
   }

@@ -102,6 +102,69 @@ t.test('more than can be held back are told to come again', async (t) => {
   await front.stop(1)
 })
 
+/** A front whose first handler lets each request wait for the next one, and answers those that cannot wait. */
+async function outdatedFront(outdatedMs?: number) {
+  const isHeld: boolean[] = []
+  const old = (): Handler => ({
+    ...slow('old'),
+    routing: (request, response) => {
+      const hasToWait = front.holdOutdated(request)
+      isHeld.push(hasToWait)
+      if (!hasToWait) response.end('old')
+    },
+  })
+  let outdated = 0
+  const events: FrontEvents = { ...UNOBSERVED, outdated: () => void outdated++ }
+  const front: HttpFront = new HttpFront(old(), events, undefined, 1, outdatedMs)
+  const url = await front.listen('127.0.0.1', 0)
+  const held = async (count: number) => {
+    while (isHeld.length < count) await setTimeout(1)
+  }
+  return { front, url, old, held, isHeld, outdated: () => outdated }
+}
+
+t.test('a request that met other tables is answered by the next handler', async (t) => {
+  const { front, url, old, held, outdated } = await outdatedFront()
+  const first = ask(url)
+  await held(1)
+  const replaced = front.replace(old())
+  await held(2)
+  const next = front.replace(slow('new', 1))
+  t.equal((await first).text, 'new', 'through two changes')
+  await Promise.all([replaced, next])
+  t.equal(outdated(), 2)
+  const late: Handler = {
+    ...slow('late'),
+    routing: (request, response) => {
+      void front.replace(slow('newer', 1))
+      if (!front.holdOutdated(request)) response.end('late')
+    },
+  }
+  await front.replace(late)
+  t.equal((await ask(url)).text, 'newer', 'the handler was replaced meanwhile')
+  await front.replace(old())
+  const stopped = ask(url)
+  await held(3)
+  await Promise.all([
+    front.stop(1),
+    stopped.then(({ text }) => t.match(text, /The models are being changed/, 'a stop does not wait for them')),
+  ])
+})
+
+t.test('a request that met other tables does not wait for ever', async (t) => {
+  const { front, url, old, held, isHeld } = await outdatedFront(100)
+  const left = connect(Number(new URL(url).port), '127.0.0.1')
+  left.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+  await held(1)
+  left.destroy()
+  t.match((await ask(url)).text, /The models are being changed/)
+  t.equal((await ask(url)).text, 'old', 'and then nobody waits in vain')
+  t.strictSame(isHeld, [true, true, false])
+  await front.replace(old())
+  t.match((await ask(url)).text, /The models are being changed/, 'until there is another handler')
+  await front.stop(1)
+})
+
 t.test('stopping: what is under way is answered, idle connections end at once', async (t) => {
   let arrived = 0
   const front = newFront({

@@ -2,6 +2,8 @@ import { join } from 'node:path'
 import t from 'tap'
 import { changeModelsWhileAway } from '../crash/away.ts'
 import { crashNodes } from '../crash/nodes.ts'
+import { changeUnderLoad } from '../crash/steady.ts'
+import { postgresDatabase } from '../engine.ts'
 import { emptyFolder } from '../helper.ts'
 import { hasServer } from './run-on-postgres.ts'
 
@@ -12,6 +14,13 @@ if (hasServer()) {
       t.strictSame(await crashNodes(join(emptyFolder(t), 'nodes'), 6, () => {}), [], 'each thing was done once')
     },
   )
+
+  t.test('no request fails while models change again and again, and a node is killed', async (t) => {
+    process.env.DATABASE_URL = await postgresDatabase(t)
+    const faults = await changeUnderLoad(join(emptyFolder(t), 'steady'), { edits: 5, killEvery: 3 })
+    delete process.env.DATABASE_URL
+    t.strictSame(faults, [])
+  })
 
   t.test('the database is away while models change: it is told, and the change is followed later', async (t) => {
     t.strictSame(await changeModelsWhileAway(join(emptyFolder(t), 'away'), 3, () => {}), [])

@@ -59,8 +59,9 @@ if (isThere)
       const starting = startApp(t, { folder, env: { DATABASE_URL } })
       const waiting = 'SELECT 1 FROM pg_locks WHERE NOT granted AND relation = \'"contacts__Contact"\'::regclass'
       await until(async () => (await client.query(waiting)).rows.length > 0)
-      // Longer than a read waits for a lock: the first look fails.
-      await until(async () => (await client.query(waiting)).rows.length === 0)
+      // The table has another shape when the first look ends, which therefore does not count.
+      await client.query(`SELECT pg_sleep(0.2)`)
+      await client.query(`UPDATE dossier_tables SET shape = 'other' WHERE tbl = 'contacts__Contact'`)
       await client.query('COMMIT')
       await client.end()
       t.match((await (await starting).stranger.get('/health')).body.data, [{ ready: true }])

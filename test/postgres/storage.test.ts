@@ -479,6 +479,15 @@ if (hasServer()) {
     t.equal(await storage.settled(), 0)
     await other.query('COMMIT')
     t.equal(await storage.settled(), 2)
+    // Both prepare the same name, and the table changes in between.
+    await Connection.with(url, async (connection) => {
+      await connection.runUnprepared(say('CREATE TEMP TABLE wide (a text); INSERT INTO wide VALUES (1)'))
+      const narrow = connection.run(say('SELECT * FROM wide'))
+      const altered = connection.runUnprepared(say("ALTER TABLE wide ADD COLUMN b text DEFAULT '2'"))
+      const wide = connection.run(say('SELECT * FROM wide'))
+      t.strictSame([await narrow, await altered, await wide], [[{ a: '1' }], [], [{ a: '1', b: '2' }]])
+      t.strictSame(await connection.run(say('SELECT * FROM wide')), [{ a: '1', b: '2' }])
+    })
     const job = defineJob<string, string[]>(import.meta.resolve('./job.ts'))
     let isSwapped = false
     t.strictSame(
@@ -491,7 +500,7 @@ if (hasServer()) {
     )
     t.ok(isSwapped)
     await t.rejects(storage.change(job, 'made'), fault('taken'))
-    await t.rejects(change('postgres://x@127.0.0.1:1/x', job, 'made'), fault('busy'))
+    await t.rejects(change('postgres://x@127.0.0.1:1/x', job, 'made', {}), fault('busy'))
     t.equal(await storage.runReadJob(defineJob<string, null>(import.meta.resolve('./job.ts'), 'nothing'), ''), null)
     await t.rejects(
       storage.runReadJob(defineJob<string, string[]>(import.meta.resolve('./job.ts')), 'made'),

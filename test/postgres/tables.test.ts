@@ -3,6 +3,7 @@ import t from 'tap'
 import { FORMATS, type Format } from '../../src/model/formats.ts'
 import type { Field, Model } from '../../src/model/model.ts'
 import { planModels } from '../../src/tables/migrate.ts'
+import { createOverview } from '../../src/tables/overview.ts'
 import { planTable } from '../../src/tables/plan.ts'
 import { rebuilderFor } from '../../src/tables/rebuild/strategies.ts'
 import { hasServer } from './run-on-postgres.ts'
@@ -29,121 +30,130 @@ if (isThere) {
     t.match(table?.columns, [{ name: 'id' }, { name: 'version' }, { name: 'one', type: 'FRUIT_TEXT' }])
   })
 
-  t.test('a table is changed where it is, with all that is in it and around it', async (t) => {
-    const storage = await testStorage(t)
-    const { db } = storage
-    const { tables } = db.dialect
-    const all = () => db.selectFrom('a__Thing').selectAll().orderBy('id').execute()
-    const columns = async () =>
-      Object.fromEntries(
-        ((await tables.readTable(db, 'a__Thing'))?.columns ?? []).map(({ name, type, generated }) => [
-          name,
-          generated === undefined ? type : `computed ${type}`,
-        ]),
-      )
-    const first = {
-      name: { type: 'string' },
-      count: { type: 'integer' },
-      flag: { type: 'boolean' },
-      size: { type: 'number' },
-      label: { type: 'string', computed: '{name}: {count} {flag} {size}' },
-    }
-    await migrateTo(storage, [thing(first, { unique: [['name']], indexes: [['count', 'name']] })])
-    t.strictSame(await migrateTo(storage, [thing(first, { unique: [['name']], indexes: [['count', 'name']] })]), [])
-    await db
-      .insertInto('a__Thing')
-      .values([
-        { name: '1', count: 5, flag: 1, size: 0.1 },
-        { name: '2', count: null, flag: 0, size: 1e21 },
-        { name: null, count: 7, flag: null, size: null },
-      ])
-      .execute()
-    t.match(await all(), [{ label: '1: 5 true 0.1' }, { label: '2: false 1e+21' }, { label: ': 7' }])
+  // A table with a comment that somebody has made by hand is changed in place, any other one is copied.
+  for (const remark of [undefined, 'by hand'])
+    t.test(
+      `a table is changed with all that is in it and around it, ${remark ? 'in place' : 'as a copy'}`,
+      async (t) => {
+        const storage = await testStorage(t)
+        const { db } = storage
+        const { tables } = db.dialect
+        const all = () => db.selectFrom('a__Thing').selectAll().orderBy('id').execute()
+        const columns = async () =>
+          Object.fromEntries(
+            ((await tables.readTable(db, 'a__Thing'))?.columns ?? []).map(({ name, type, generated }) => [
+              name,
+              generated === undefined ? type : `computed ${type}`,
+            ]),
+          )
+        const first = {
+          name: { type: 'string' },
+          count: { type: 'integer' },
+          flag: { type: 'boolean' },
+          size: { type: 'number' },
+          label: { type: 'string', computed: '{name}: {count} {flag} {size}' },
+        }
+        await migrateTo(storage, [thing(first, { unique: [['name']], indexes: [['count', 'name']] })])
+        t.strictSame(await migrateTo(storage, [thing(first, { unique: [['name']], indexes: [['count', 'name']] })]), [])
+        await db
+          .insertInto('a__Thing')
+          .values([
+            { name: '1', count: 5, flag: 1, size: 0.1 },
+            { name: '2', count: null, flag: 0, size: 1e21 },
+            { name: null, count: 7, flag: null, size: null },
+          ])
+          .execute()
+        if (remark) await sql`COMMENT ON TABLE "a__Thing" IS 'by hand'`.execute(db)
+        t.match(await all(), [{ label: '1: 5 true 0.1' }, { label: '2: false 1e+21' }, { label: ': 7' }])
 
-    const second = {
-      name: { type: 'integer' },
-      count: { type: 'string' },
-      flag: { type: 'string' },
-      size: { type: 'number' },
-      label: { type: 'string', computed: '{count}/{name}' },
-      added: { type: 'boolean', default: true },
-      price: { type: 'string', format: 'decimal', default: '1.50' },
-    }
-    const [plan] = await migrateTo(storage, [thing(second, { unique: [['name']], indexes: [['price']] })])
-    t.match(
-      plan?.steps.map(({ what }) => what),
-      [/convert name from TEXT to INTEGER \(3 records\)/, 'make name unique', 'index price'],
-    )
-    t.match(await all(), [
-      { id: 1, name: 1, count: '5', flag: 'true', label: '5/1', added: 1, price: '1.50' },
-      { id: 2, name: 2, count: null, flag: 'false', label: '/2' },
-      { id: 3, name: null, count: '7', flag: null, label: '7/' },
-    ])
-    t.match(await columns(), {
-      id: 'INTEGER',
-      name: 'INTEGER',
-      label: 'computed TEXT',
-      price: 'DECIMAL_TEXT',
-      added: 'BOOLEAN',
-    })
+        const second = {
+          name: { type: 'integer' },
+          count: { type: 'string' },
+          flag: { type: 'string' },
+          size: { type: 'number' },
+          label: { type: 'string', computed: '{count}/{name}' },
+          added: { type: 'boolean', default: true },
+          price: { type: 'string', format: 'decimal', default: '1.50' },
+        }
+        const [plan] = await migrateTo(storage, [thing(second, { unique: [['name']], indexes: [['price']] })])
+        t.match(
+          plan?.steps.map(({ what }) => what),
+          [/convert name from TEXT to INTEGER \(3 records\)/, 'make name unique', 'index price'],
+        )
+        t.match(await all(), [
+          { id: 1, name: 1, count: '5', flag: 'true', label: '5/1', added: 1, price: '1.50' },
+          { id: 2, name: 2, count: null, flag: 'false', label: '/2' },
+          { id: 3, name: null, count: '7', flag: null, label: '7/' },
+        ])
+        t.match(await columns(), {
+          id: 'INTEGER',
+          name: 'INTEGER',
+          label: 'computed TEXT',
+          price: 'DECIMAL_TEXT',
+          added: 'BOOLEAN',
+        })
 
-    const third = {
-      ...second,
-      flag: { type: 'boolean' },
-      // What was computed is stored from now on, and what was stored is renamed.
-      label: { type: 'string' },
-      amount: { type: 'string', format: 'decimal', renamedFrom: 'price' },
-      price: undefined,
-    }
-    const { price: _, ...properties } = third
-    await migrateTo(storage, [thing(properties)])
-    t.match(await all(), [{ flag: 1, label: '5/1', amount: '1.50' }, { flag: 0, label: '/2' }, { flag: null }])
-    await db.insertInto('a__Thing').values({ name: 9, amount: '2' }).execute()
-    t.match((await all()).at(-1), { id: 4, label: null }, 'ids go on')
+        const third = {
+          ...second,
+          flag: { type: 'boolean' },
+          // What was computed is stored from now on, and what was stored is renamed.
+          label: { type: 'string' },
+          amount: { type: 'string', format: 'decimal', renamedFrom: 'price' },
+          price: undefined,
+        }
+        const { price: _, ...properties } = third
+        await migrateTo(storage, [thing(properties)])
+        t.match(await all(), [{ flag: 1, label: '5/1', amount: '1.50' }, { flag: 0, label: '/2' }, { flag: null }])
+        await db.insertInto('a__Thing').values({ name: 9, amount: '2' }).execute()
+        t.match((await all()).at(-1), { id: 4, label: null }, 'ids go on')
 
-    // What somebody has made by hand goes on filling in something, until the table is changed.
-    await sql`ALTER TABLE "a__Thing" ADD COLUMN extra text DEFAULT 'x'`.execute(db)
-    await migrateTo(storage, [thing({ ...properties, count: { type: 'integer' } })])
-    await migrateTo(storage, [thing(properties)])
-    await db.insertInto('a__Thing').values({ name: 8 }).execute()
-    t.match((await all()).at(-1), { extra: null })
-    await db.deleteFrom('a__Thing').where('name', '=', 8).execute()
+        // What somebody has made by hand goes on filling in something, until the table is changed.
+        await sql`ALTER TABLE "a__Thing" ADD COLUMN extra text DEFAULT 'x'`.execute(db)
+        await migrateTo(storage, [thing({ ...properties, count: { type: 'integer' } })])
+        await migrateTo(storage, [thing(properties)])
+        await db.insertInto('a__Thing').values({ name: 8 }).execute()
+        t.match((await all()).at(-1), { extra: null })
+        await db.deleteFrom('a__Thing').where('name', '=', 8).execute()
 
-    // A column that is there already takes over another one's values.
-    const { amount: __, ...rest } = properties
-    await migrateTo(storage, [thing({ ...rest, cost: { type: 'string', format: 'decimal' } })])
-    await migrateTo(storage, [thing({ ...rest, cost: { type: 'string', format: 'decimal', renamedFrom: 'amount' } })])
-    t.match(await all(), [{ cost: '1.50' }, {}, {}, { cost: '2' }])
-    t.notOk('amount' in (await columns()))
-    await migrateTo(storage, [thing({ ...rest, total: { type: 'number', renamedFrom: 'cost' } })])
-    t.match(await all(), [{ total: 1.5 }, {}, {}, { total: 2 }])
+        // A column that is there already takes over another one's values.
+        const { amount: __, ...rest } = properties
+        await migrateTo(storage, [thing({ ...rest, cost: { type: 'string', format: 'decimal' } })])
+        await migrateTo(storage, [
+          thing({ ...rest, cost: { type: 'string', format: 'decimal', renamedFrom: 'amount' } }),
+        ])
+        t.match(await all(), [{ cost: '1.50' }, {}, {}, { cost: '2' }])
+        t.notOk('amount' in (await columns()))
+        await migrateTo(storage, [thing({ ...rest, total: { type: 'number', renamedFrom: 'cost' } })])
+        t.match(await all(), [{ total: 1.5 }, {}, {}, { total: 2 }])
 
-    await t.rejects(
-      migrateTo(storage, [thing({ ...rest, label: { type: 'integer' } })]),
-      /"label" cannot become integer without loss in the records 1, 2/,
+        await t.rejects(
+          migrateTo(storage, [thing({ ...rest, label: { type: 'integer' } })]),
+          /"label" cannot become integer without loss in the records 1, 2/,
+        )
+        t.match(await columns(), { label: 'TEXT' }, 'all of a change or none of it')
+        await t.rejects(
+          migrateTo(storage, [thing({ ...rest, label: { type: 'string', computed: '{count}' } })]),
+          /would be computed, and what the records/,
+        )
+        await db.updateTable('a__Thing').set({ label: null }).execute()
+        await migrateTo(storage, [thing({ ...rest, label: { type: 'string', computed: '{count}!' } })])
+        t.match(await all(), [{ label: '5!' }])
+        await db.updateTable('a__Thing').set({ name: 1 }).execute()
+        await t.rejects(
+          migrateTo(storage, [thing(rest, { unique: [['name']] })]),
+          /cannot be unique: the records 1, 2, 3, 4 share/,
+        )
+        // What has come since it was looked at.
+        const model = thing({ ...rest, count: { type: 'integer' } })
+        await db.updateTable('a__Thing').set({ count: 'x' }).where('id', '=', 1).execute()
+        const table = await tables.readTable(db, 'a__Thing')
+        await sql`COMMENT ON TABLE "a__Thing" IS 'made by hand'`.execute(db)
+        await t.rejects(
+          rebuilderFor(tables).apply(db, [planTable(model, table, [], tables)], [], []),
+          /cannot become integer without loss in the records 1/,
+        )
+      },
     )
-    t.match(await columns(), { label: 'TEXT' }, 'all of a change or none of it')
-    await t.rejects(
-      migrateTo(storage, [thing({ ...rest, label: { type: 'string', computed: '{count}' } })]),
-      /would be computed, and what the records/,
-    )
-    await db.updateTable('a__Thing').set({ label: null }).execute()
-    await migrateTo(storage, [thing({ ...rest, label: { type: 'string', computed: '{count}!' } })])
-    t.match(await all(), [{ label: '5!' }])
-    await db.updateTable('a__Thing').set({ name: 1 }).execute()
-    await t.rejects(
-      migrateTo(storage, [thing(rest, { unique: [['name']] })]),
-      /cannot be unique: the records 1, 2, 3, 4 share/,
-    )
-    // What has come since it was looked at.
-    const model = thing({ ...rest, count: { type: 'integer' } })
-    await db.updateTable('a__Thing').set({ count: 'x' }).where('id', '=', 1).execute()
-    const table = await tables.readTable(db, 'a__Thing')
-    await t.rejects(
-      rebuilderFor(tables).apply(db, [planTable(model, table, [], tables)], []),
-      /cannot become integer without loss in the records 1/,
-    )
-  })
 
   t.test('what refers to what', async (t) => {
     const storage = await testStorage(t)
@@ -204,6 +214,10 @@ if (isThere) {
     await db.insertInto('a__Later').values({ t: '1', b: 1 }).execute()
     const refers = { type: 'integer', reference: 'a.Other' }
     const later = modelOf('a.Later', { type: 'object', properties: { t: refers, b: refers }, audit: false })
+    t.match((await createOverview(db, [other, later])).plans[1], { refusals: [] })
+    const nowhere = { type: 'integer', reference: 'a.Nowhere' }
+    const lost = modelOf('a.Later', { type: 'object', properties: { t: nowhere }, audit: false })
+    t.match((await createOverview(db, [other, lost])).plans[1]?.refusals, [/would refer to nothing in the records 1/])
     await migrateTo(storage, [other, later])
     t.match(await db.selectFrom('a__Later').selectAll().execute(), [{ t: 1, b: 1 }])
     const odd = modelOf('a.Later', {

@@ -107,7 +107,7 @@ t.test('whatever changes while a table is made anew, it ends as if it had been m
       try {
         await play(changes, draft)
         before = things('CAST(code AS INTEGER) AS code')
-        await storage.change(CARRY_OUT, { models, miscounted: [], drafts: [draft] })
+        await storage.change(CARRY_OUT, { models, miscounted: [], built: [], drafts: [draft] })
       } catch (error) {
         // A REPLACE deletes what is in its way and no trigger hears of it: that is noticed, and the change begins again.
         t.ok(changes.some(({ sql: text }) => text.startsWith('REPLACE')))
@@ -277,7 +277,7 @@ t.test('a table that was changed by hand since its draft was begun', async (t) =
   const models = [company, thing('integer', 'clear')]
   const drafts = await storage.change(BEGIN, { models, token: 'mine' })
   await sql`ALTER TABLE a__Thing ADD COLUMN more TEXT`.execute(storage.db)
-  await t.rejects(storage.change(CARRY_OUT, { models, miscounted: [], drafts }), {
+  await t.rejects(storage.change(CARRY_OUT, { models, miscounted: [], built: [], drafts }), {
     kind: 'stale',
     message: /has changed/,
   })
@@ -287,7 +287,7 @@ t.test('a table that was changed by hand since its draft was begun', async (t) =
   await storage.change(FILL, { draft, rows: 10 })
   await sql`DROP TRIGGER a__Thing__DELETE__draft`.execute(storage.db)
   await sql`DELETE FROM a__Thing WHERE id = 2`.execute(storage.db)
-  await t.rejects(storage.change(CARRY_OUT, { models, miscounted: [], drafts: [draft] }), {
+  await t.rejects(storage.change(CARRY_OUT, { models, miscounted: [], built: [], drafts: [draft] }), {
     kind: 'stale',
     message: /no trigger hears of/,
   })
@@ -370,7 +370,7 @@ t.test('what is unique, or made by hand, is looked at when it is whole', async (
   await storage.change(FILL, { draft, rows: 10 })
   // What the draft has copied holds up nobody: neither by its references nor by what is unique in it.
   shell.exec('DELETE FROM a__Company WHERE id = 1')
-  await storage.change(CARRY_OUT, { models, miscounted: [], drafts: [draft] })
+  await storage.change(CARRY_OUT, { models, miscounted: [], built: [], drafts: [draft] })
   t.strictSame(shell.prepare('SELECT id, code, label FROM a__Thing').all(), [{ id: 2, code: 1, label: '1' }])
   t.strictSame(shell.prepare('SELECT code FROM seen').all(), [{ code: 1 }])
   t.strictSame(shell.prepare('SELECT id FROM told ORDER BY id').all(), [{ id: 1 }, { id: 3 }])

@@ -42,8 +42,12 @@ export async function readTable(db: Database, wanted: string): Promise<TableStat
   const { rows: indexes } = await sql<{ name: string; sql: string }>`
     SELECT i.relname::text AS name, pg_get_indexdef(x.indexrelid) AS sql
     FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid
-    WHERE x.indrelid = ${table.oid}::oid AND NOT x.indisprimary ORDER BY 1`.execute(db)
-  const { rows } = await sql<{ rows: number }>`SELECT count(*) AS rows FROM ${sql.table(table.name)}`.execute(db)
+    WHERE x.indrelid = ${table.oid}::oid AND NOT x.indisprimary AND x.indisvalid ORDER BY 1`.execute(db)
+  // Triggers count the rows; to count a million anew would take long, and the table may be locked meanwhile.
+  const { rows } = await sql<{ rows: number }>`
+    SELECT coalesce(
+      nullif((SELECT sum(live) FROM dossier_counts WHERE tbl = ${table.name}), 0), (SELECT count(*) FROM ${sql.table(table.name)})
+    )::bigint AS rows`.execute(db)
   return {
     name: table.name,
     columns: columns.map(({ name, type, isGenerated, hasDefault, remark, refersTo, onDelete }) => ({

@@ -1,35 +1,71 @@
-import type { Job } from '../storage.ts'
+import { type ChangeOptions, type Job, StorageFault } from '../storage.ts'
 import { Connection } from './connection.ts'
 import { toFault } from './faults.ts'
 import { createDatabase } from './kysely.ts'
 
-/** Advisory lock that is held while tables are changed. */
+/** Advisory locks that are held in a transaction that changes tables, and by the process that prepares and executes it. */
 const CHANGE_LOCK = 3_333_000_002
+const PROCESS_LOCK = 3_333_000_003
 /**
  * How long a change waits for a table lock. While it waits, others wait behind it. Then it fails as `busy`, so that
  * they continue, and `tables/migrate.ts` retries it.
  */
-const LOCK_MS = 2000
+const LOCK_MS = 500
 
-/** Runs a job in one transaction, on a connection of its own. If two nodes change tables, one waits for the other. */
-export async function change<Input, Result>(url: string, job: Job<Input, Result>, input: Input): Promise<Result> {
-  return Connection.with(url, (connection) => carryOut(connection, job, input)).catch((error) => {
+/** Statements before and after a job, by its mode. */
+const AROUND = {
+  // If two nodes change tables, one waits for the other.
+  transaction: (lockMs: number) => [
+    `BEGIN; SET LOCAL lock_timeout = ${lockMs}; SELECT pg_advisory_xact_lock(${CHANGE_LOCK})`,
+    'COMMIT',
+  ],
+  snapshot: (lockMs: number) => [`BEGIN ISOLATION LEVEL REPEATABLE READ; SET LOCAL lock_timeout = ${lockMs}`, 'COMMIT'],
+  'no transaction': (lockMs: number) => [`SET lock_timeout = ${lockMs}`, 'RESET lock_timeout'],
+}
+
+/** Runs a job on a connection of its own. */
+export async function change<Input, Result>(
+  url: string,
+  job: Job<Input, Result>,
+  input: Input,
+  { lockMs = LOCK_MS, signal }: ChangeOptions,
+): Promise<Result> {
+  const [before, after] = AROUND[job.mode ?? 'transaction'](lockMs) as [string, string]
+  const carryOut = async (connection: Connection) => {
+    const { [job.name]: run } = await import(job.module)
+    const say = (sql: string) => connection.runUnprepared({ sql, parameters: [] })
+    await say(before)
+    const execute = (query: { sql: string; parameters: readonly unknown[] }) =>
+      connection.runUnprepared(query).catch((error) => {
+        throw toFault(error)
+      })
+    const result: Result = await run(createDatabase(execute), input)
+    await say(after)
+    return result
+  }
+  const withAbort = (connection: Connection) => {
+    const abort = () => connection.destroy()
+    signal?.addEventListener('abort', abort)
+    return carryOut(connection).finally(() => signal?.removeEventListener('abort', abort))
+  }
+  return Connection.with(url, withAbort).catch((error) => {
     throw toFault(error)
   })
 }
 
-async function carryOut<Input, Result>(connection: Connection, { module, name }: Job<Input, Result>, input: Input) {
-  const { [name]: run } = await import(module)
-  const say = (sql: string) => connection.runUnprepared({ sql, parameters: [] })
-  await say(`BEGIN; SET LOCAL lock_timeout = ${LOCK_MS}; SELECT pg_advisory_xact_lock(${CHANGE_LOCK})`)
-  const result: Result = await run(
-    createDatabase((query) =>
-      connection.runUnprepared(query).catch((error) => {
-        throw toFault(error)
-      }),
-    ),
-    input,
-  )
-  await say('COMMIT')
-  return result
+/**
+ * Runs `work` while no other process does so; else it fails as `busy`. The lock belongs to a connection: that of a process
+ * that has died is closed by the server.
+ */
+export async function exclusively<Result>(url: string, work: () => Promise<Result>): Promise<Result> {
+  const lock = async (connection: Connection) => {
+    // Nobody waits in a transaction: the building of an index would wait for it.
+    const sql = `SELECT pg_try_advisory_lock(${PROCESS_LOCK}) AS "isFree"`
+    const [row] = await connection.runUnprepared({ sql, parameters: [] })
+    if (row?.isFree !== 1) throw new StorageFault('busy', 'Another process is changing tables.')
+    return work()
+  }
+  return Connection.with(url, lock).catch((error) => {
+    throw toFault(error)
+  })
 }

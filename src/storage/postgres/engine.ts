@@ -4,8 +4,8 @@ import { isRead } from '../kysely.ts'
 import { RowStreams } from '../row-streams.ts'
 import { Searches } from '../searches.ts'
 import type {
+  ChangeOptions,
   Chunk,
-  CommitHooks,
   Database,
   Job,
   Progress,
@@ -21,7 +21,7 @@ import type {
   Unit,
 } from '../storage.ts'
 import { startThread } from '../threads.ts'
-import { change } from './changer.ts'
+import { change, exclusively } from './changer.ts'
 import { Connection } from './connection.ts'
 import { DIALECT } from './dialect.ts'
 import { needsScan } from './explain.ts'
@@ -190,16 +190,18 @@ class PostgresStorage implements Storage {
     return this.#writeQueue.write(unit)
   }
 
-  async change<Input, Result>(
-    job: Job<Input, Result>,
-    input: Input,
-    { afterCommit }: CommitHooks = {},
-  ): Promise<Result> {
-    const result = await change(this.#url, job, input)
+  async change<Input, Result>(job: Job<Input, Result>, input: Input, options: ChangeOptions = {}): Promise<Result> {
+    const result = await change(this.#url, job, input, options)
+    // Only the default changes tables that are served.
+    if (job.mode) return result
     await this.#shapes.refresh()
     this.#reader.endSnapshot()
-    afterCommit?.()
+    options.afterCommit?.()
     return result
+  }
+
+  exclusively<Result>(work: () => Promise<Result>): Promise<Result> {
+    return exclusively(this.#url, work)
   }
 
   runReadJob<Input, Result>(

@@ -14,6 +14,8 @@ interface PostgresError {
   code?: string
   message: string
   constraint?: string
+  /** the functions in which it was raised */
+  where?: string
   /** set only if the server sent the error, not the driver or the system */
   severity?: string
 }
@@ -30,7 +32,9 @@ export function toFault(error: unknown): unknown {
   if (code === STALE) return staleShape()
   if (DAMAGED.includes(code)) return new StorageFault('damaged', message)
   if (code === '53100') return new StorageFault('full', `There is no room left to store this (${message}).`)
-  if (code === '42703' || code === '42P01') return new StorageFault('missing-table', message)
+  // The last one: the table was dropped while the catalog was read.
+  if (code === '42703' || code === '42P01' || /^could not open relation with OID/.test(message))
+    return new StorageFault('missing-table', message)
   if (code === '57014') return new StorageFault('slow', 'The search took too long.')
   if (BUSY.includes(code) || isConnectionLost(error))
     return new StorageFault('busy', `The database cannot be used now (${message}).`)
@@ -60,10 +64,14 @@ export function isRejectedByServer(error: unknown): boolean {
  * statement no longer fits its table (0A000) or is gone (26000).
  */
 export const isRetryable = (error: unknown): boolean =>
-  ['40001', '40P01', '0A000', '26000'].includes(String((error as PostgresError).code))
+  ['40001', '40P01', '0A000', '26000'].includes(String((error as PostgresError | undefined)?.code))
 
 /** Whether the wait for a lock on a row or a table has timed out. */
 export const isLockTimeout = (error: unknown): boolean => (error as PostgresError).code === '55P03'
+
+/** Whether `dossier_require` has met a table that is being changed: nothing of the unit was executed. */
+export const isTableLocked = (error: unknown): boolean =>
+  isLockTimeout(error) && /function dossier_require\(/.test(String((error as PostgresError).where))
 
 /** Converts an error from opening a database to a `DatabaseError` that tells the operator what to do. */
 export function explainOpening(url: string, error: unknown): unknown {

@@ -104,7 +104,7 @@ export class PipelinedQuery extends Query {
 
   handleCommandComplete({ text }: { text: string }): void {
     const name = this.#name
-    if (name !== '' && !this.#ready.has(name)) this.#ready.set(name, this.#columns)
+    if (name !== '') this.#ready.set(name, this.#columns)
     this.#isCommitted ||= text === 'COMMIT'
     this.#results.push(this.#rows)
     this.#rows = []
@@ -126,8 +126,9 @@ export class PipelinedQuery extends Query {
     return (this.#calls[this.#results.length] as PipelinedStatement).name
   }
 
+  /** What this query was told itself comes first: another one may have prepared the name before the table changed. */
   get #columns(): Columns {
-    return this.#ready.get(this.#name) ?? this.#described.get(this.#name) ?? NONE
+    return this.#described.get(this.#name) ?? this.#ready.get(this.#name) ?? NONE
   }
 }
 

@@ -4,8 +4,8 @@ import type { Connection } from './connection.ts'
 import { STALE } from './faults.ts'
 
 /**
- * Migrations of the service's own tables. They match `sqlite/schema.ts`, without the tables for drafts and the actor,
- * which PostgreSQL does not need. SQL comments explain what is added.
+ * Migrations of the service's own tables. They match `sqlite/schema.ts`, without the table for the actor, which
+ * PostgreSQL does not need. SQL comments explain what is added.
  */
 const STEPS: readonly string[] = [
   `CREATE COLLATION dossier_nocase (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
@@ -89,7 +89,16 @@ const STEPS: readonly string[] = [
    ALTER TABLE dossier_secrets ADD COLUMN "isOpen" bigint NOT NULL DEFAULT 0;
    CREATE TABLE dossier_restores (change bigint NOT NULL, gap bigint NOT NULL);
    CREATE TABLE dossier_state (name text PRIMARY KEY, value text NOT NULL);`,
+  // Corresponds to the third step of `sqlite/schema.ts`.
+  `CREATE TABLE dossier_drafts (
+     tbl text COLLATE "C" PRIMARY KEY, token text NOT NULL, filled bigint NOT NULL, touched bigint NOT NULL
+   );
+   CREATE TABLE dossier_marks (tbl text COLLATE "C" NOT NULL, id bigint NOT NULL);
+   CREATE INDEX dossier_marks_id ON dossier_marks (tbl, id);`,
 ]
+
+/** How long a unit waits for a table that is being changed, before `WriteQueue` tries it again later. */
+const TABLE_LOCK_MS = 50
 
 /** Functions that statements and triggers call. They are replaced if their text differs from the stored hash. */
 const FUNCTIONS = (fold: string) => `
@@ -167,8 +176,40 @@ const FUNCTIONS = (fold: string) => `
     RETURN least(last, coalesce(open, last));
   END $$;
 
+  -- The users of one table get the same rights on another one.
+  CREATE OR REPLACE FUNCTION dossier_copy_grants(source text, target text) RETURNS void LANGUAGE plpgsql AS $$
+  DECLARE
+    granted record;
+  BEGIN
+    FOR granted IN SELECT grantee, privilege_type AS what, is_grantable FROM pg_class, aclexplode(relacl)
+      WHERE oid = quote_ident(source)::regclass AND grantee <> relowner
+    LOOP
+      EXECUTE format('GRANT %s ON %I TO %s', granted.what, target,
+        CASE WHEN granted.grantee = 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(granted.grantee)) END
+        || CASE WHEN granted.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END);
+    END LOOP;
+  END $$;
+
+  -- The primary key and the sequence of a table that was renamed get the names that they have from the start elsewhere.
+  CREATE OR REPLACE FUNCTION dossier_rename_parts(name text) RETURNS void LANGUAGE plpgsql AS $$
+  DECLARE
+    part record;
+  BEGIN
+    FOR part IN
+      SELECT 'INDEX' AS kind, indexrelid::regclass AS now, left(name, 58) || '_pkey' AS wanted FROM pg_index
+        WHERE indrelid = quote_ident(name)::regclass AND indisprimary
+      UNION ALL SELECT 'SEQUENCE', pg_get_serial_sequence(quote_ident(name), 'id')::regclass, left(name, 56) || '_id_seq'
+    LOOP
+      IF to_regclass(quote_ident(part.wanted)) IS NULL THEN
+        EXECUTE format('ALTER %s %s RENAME TO %I', part.kind, part.now, part.wanted);
+      END IF;
+    END LOOP;
+  END $$;
+
   -- Nothing is written through an old model: from here on the table keeps its shape until the end of the transaction.
-  CREATE OR REPLACE FUNCTION dossier_require(name text, wanted text) RETURNS void LANGUAGE plpgsql AS $$
+  -- A table that is being changed is not waited for: units of other tables wait behind this one.
+  CREATE OR REPLACE FUNCTION dossier_require(name text, wanted text) RETURNS void LANGUAGE plpgsql
+    SET lock_timeout = '${TABLE_LOCK_MS}ms' AS $$
   BEGIN
     IF to_regclass(quote_ident(name)) IS NOT NULL THEN EXECUTE format('LOCK TABLE %I IN ROW EXCLUSIVE MODE', name); END IF;
     IF NOT EXISTS (SELECT 1 FROM dossier_tables WHERE tbl = name AND shape = wanted) THEN

@@ -3,12 +3,14 @@ import type { Searcher } from '../searches.ts'
 import { takeUpTo } from '../size.ts'
 import { cancelled, type Row, type SearchOptions, type SearchResult, type Statement } from '../storage.ts'
 import { Connection } from './connection.ts'
-import { toFault } from './faults.ts'
+import { isRetryable, toFault } from './faults.ts'
 import { KNOWN_SHAPES, requireKnownShapes } from './known-shapes.ts'
 import { ROLLBACK } from './transaction.ts'
 
 /** How long after its timeout a search may still be answered before its connection is destroyed. */
 const GRACE_MS = 5000
+/** How often a search is executed that a deadlock has ended. */
+const TRIES = 3
 /** How long after a cancel request the next one is sent, if the search still runs. */
 const CANCEL_AGAIN_MS = 100
 
@@ -66,7 +68,8 @@ export class PostgresSearcher implements Searcher {
     ms: number,
     bytes: number,
     shapes: SearchOptions['shapes'],
-  ) {
+    tries = 1,
+  ): Promise<SearchResult> {
     const timeout = Math.max(1, Math.ceil(ms))
     const say = (sql: string) => ({ sql, parameters: [] })
     const limits = [say('BEGIN READ ONLY'), say(`SET LOCAL statement_timeout = ${timeout}`)]
@@ -74,6 +77,8 @@ export class PostgresSearcher implements Searcher {
     // The timeout holds for the ROLLBACK too. If it fails, the connection is still in the transaction: it is given up.
     await connection.run(ROLLBACK).catch(() => connection.destroy())
     const { results, error } = await searched
+    // A change of tables may have waited for this search, and the search for it.
+    if (isRetryable(error) && tries < TRIES) return this.#search(connection, statement, ms, bytes, shapes, tries + 1)
     if (error) throw error
     const [, , known, found] = results as [Row[], Row[], Row[], Row[]]
     requireKnownShapes(known, shapes)

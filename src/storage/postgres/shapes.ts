@@ -24,6 +24,7 @@ export class Shapes {
     const rows = await this.#reader.all(KNOWN_SHAPES)
     const hasChanged = rows.some(({ tbl, shape }) => this.#known.has(tbl) && this.#known.get(tbl) !== shape)
     this.#known = new Map(rows.map(({ tbl, shape }) => [tbl, shape]))
+    this.#reader.knownShapes = rows
     if (hasChanged) this.#reader.renew()
   }
 

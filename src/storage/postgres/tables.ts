@@ -2,6 +2,7 @@ import { joinInGroups } from '../../lib/in-groups.ts'
 import { MAX_JOINED } from '../joined.ts'
 import { DANGLING, literal, type TableDialect, type TriggerDefinition } from '../storage.ts'
 import { hasColumn, hasTable, modelTables, readColumns, readTable, readTriggers } from './catalog.ts'
+import { readHandMade, readInvalidIndexes, readReferring, readTables, validateReferences } from './rebuild-catalog.ts'
 
 /** Types by engine-independent name. Each other name gets a domain over text, so that the type tells its meaning. */
 const TYPES: Record<string, string> = {
@@ -28,14 +29,26 @@ const referenceName = (table: string, column: string) => `"${table}__${column}__
 
 export const TABLES: TableDialect = {
   rebuild: {
-    strategy: 'in-place',
+    strategy: 'concurrent-copy',
+    readTables,
+    readHandMade,
+    readReferring,
+    readInvalidIndexes,
+    validateReferences,
+    copyGrants: (from, to) => `SELECT dossier_copy_grants('${from}', '${to}')`,
+    lockForSwap: (tables) => `LOCK TABLE ${tables.map((table) => `"${table}"`).join(', ')} IN ACCESS EXCLUSIVE MODE`,
+    analyze: (table) => `ANALYZE "${table}"`,
+    renameTable: (table, to) => [`ALTER TABLE "${table}" RENAME TO "${to}"`, `SELECT dossier_rename_parts('${to}')`],
+    renameIndex: (index, to) => `ALTER INDEX "${index}" RENAME TO "${to}"`,
+    concurrently: (createIndex) => createIndex.replace(' INDEX ', ' INDEX CONCURRENTLY '),
+    dropIndexConcurrently: (index) => `DROP INDEX CONCURRENTLY IF EXISTS "${index}"`,
     keepComputedValues: (column) => `ALTER COLUMN "${column}" DROP EXPRESSION`,
     dropReference: (table, column) =>
       `ALTER TABLE "${table}" DROP CONSTRAINT IF EXISTS ${referenceName(table, column)}`,
     // Checked at the end of each statement, when cascades have deleted other rows too.
-    addReference: (table, column, target, onDelete) =>
-      `ALTER TABLE "${table}" ADD CONSTRAINT ${referenceName(table, column)}
-       FOREIGN KEY ("${column}") REFERENCES "${target}" ("id") ON DELETE ${onDelete} DEFERRABLE INITIALLY IMMEDIATE`,
+    addReference: (table, column, target, onDelete, isUnchecked) =>
+      `ALTER TABLE "${table}" ADD CONSTRAINT ${referenceName(table, column)} FOREIGN KEY ("${column}")
+       REFERENCES "${target}" ("id") ON DELETE ${onDelete} DEFERRABLE INITIALLY IMMEDIATE${isUnchecked ? ' NOT VALID' : ''}`,
   },
   isShared: true,
   maxNameBytes: 63,
@@ -51,6 +64,7 @@ export const TABLES: TableDialect = {
       return `DO $$ BEGIN IF to_regtype('${name}') IS NULL THEN ${create}; END IF; END $$`
     }),
   generatedClause: (expression) => `GENERATED ALWAYS AS (${expression}) STORED`,
+  storesComputed: true,
   storeDefinition: (table, column, definition) => [
     `COMMENT ON COLUMN "${table}"."${column}" IS ${literal(definition)}`,
   ],

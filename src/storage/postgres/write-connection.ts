@@ -2,7 +2,7 @@ import { rowBytes } from '../size.ts'
 import { isStepRef, resolveRefs } from '../step-refs.ts'
 import { type Row, type Statement, type Step, StorageFault, type Unit } from '../storage.ts'
 import type { Connection } from './connection.ts'
-import { isConnectionLost, isLockTimeout, isRejectedByServer, isRetryable, toFault } from './faults.ts'
+import { isConnectionLost, isLockTimeout, isRejectedByServer, isRetryable, isTableLocked, toFault } from './faults.ts'
 import { Script } from './script.ts'
 import { SharedConnection } from './shared-connection.ts'
 import {
@@ -15,8 +15,8 @@ import {
   takeAdvisoryLock,
 } from './transaction.ts'
 
-/** Outcome of a unit: the rows of each step, or the error. */
-export type UnitOutcome = { rows: Row[][] } | { error: unknown }
+/** Outcome of a unit: the rows of each step, or the error; `isLocked` if it was not begun, as its table is being changed. */
+export type UnitOutcome = { rows: Row[][] } | { error: unknown; isLocked?: true }
 
 /**
  * Maximum time to wait for a lock, to execute a statement, and to keep an idle transaction open. `answer` is the
@@ -50,12 +50,13 @@ export class WriteConnection {
   }
 
   /** Writes plain units together. If one fails, the others are written without it, and then it is tried alone. */
-  async group(units: Unit[], left = GROUP_TRIES, begin = [BEGIN]): Promise<UnitOutcome[]> {
+  async group(units: Unit[], left = GROUP_TRIES, begin: Statement[] = [BEGIN]): Promise<UnitOutcome[]> {
     if (units.length === 1 || left === 0) return this.#eachAlone(units, begin)
     this.#renewFor(units)
     try {
-      const { outcomes, failed, error } = await this.#together(units, await this.#connect(), begin)
+      const { outcomes, failed, lockedTable, error } = await this.#together(units, await this.#connect(), begin)
       if (outcomes) return outcomes
+      if (lockedTable !== undefined) return await this.#without(lockedTable, units, left, begin, error)
       const again = isLockTimeout(error) ? [BEGIN, SHORT_LOCK_TIMEOUT] : begin
       if (failed === undefined) return await this.#eachAlone(units, again)
       const others = await this.group(units.toSpliced(failed, 1), left - 1, again)
@@ -64,6 +65,17 @@ export class WriteConnection {
       // Without a connection, the units are not tried one by one: they could not be sent, or may already be written.
       return units.map(() => ({ error: error instanceof StorageFault ? error : inDoubt(error) }))
     }
+  }
+
+  /** Writes the units that do not concern a table that is being changed. */
+  async #without(table: string, units: Unit[], left: number, begin: Statement[], error: unknown) {
+    const isConcerned = ({ shapes = {} }: Unit) => table in shapes
+    const others = units.filter((unit) => !isConcerned(unit))
+    const outcomes = others.length > 0 ? await this.group(others, left, begin) : []
+    return units.map(
+      (unit): UnitOutcome =>
+        isConcerned(unit) ? { error: toFault(error), isLocked: true } : (outcomes.shift() as UnitOutcome),
+    )
   }
 
   async #eachAlone(units: Unit[], begin: Statement[]): Promise<UnitOutcome[]> {
@@ -77,7 +89,7 @@ export class WriteConnection {
     units: Unit[],
     connection: Connection,
     begin: Statement[],
-  ): Promise<{ outcomes?: UnitOutcome[]; failed?: number | undefined; error?: unknown }> {
+  ): Promise<{ outcomes?: UnitOutcome[]; failed?: number | undefined; lockedTable?: string; error?: unknown }> {
     const shapes = new Map(
       units.flatMap((unit) => Object.entries(unit.shapes ?? {})).map((one) => [one.join(' '), one]),
     )
@@ -99,6 +111,10 @@ export class WriteConnection {
     if (error) {
       await this.#undone(connection, error)
       if (!isRejectedByServer(error)) throw error
+      if (isTableLocked(error)) {
+        const [lockedTable] = [...shapes.values()][results.length - begin.length] as [string, string]
+        return { lockedTable, error }
+      }
       const isOfOne = !script.isBefore(results.length) && returned.length < units.length
       return { failed: isOfOne ? returned.length : undefined, error }
     }
@@ -112,6 +128,7 @@ export class WriteConnection {
     } catch (error) {
       // If the connection was lost before COMMIT was sent, nothing was written.
       const isUndone = isRetryable(error) || (isConnectionLost(error) && !course.isCommitting)
+      if (isTableLocked(error)) return { error: toFault(error), isLocked: true }
       if (!isUndone || tries === TRIES) return { error: toFault(error) }
     }
     this.retries++

@@ -5,6 +5,8 @@ import { isPlain, type UnitOutcome, WriteConnection } from './write-connection.t
 /** Maximum number of units that share a transaction. */
 const MAX_GROUP = 64
 const LANES = 2
+/** When a unit whose table is being changed is tried again. */
+const LOCKED_AGAIN_MS = 50
 /** Characters per group, about. */
 const MAX_GROUP_CHARACTERS = 1_000_000
 
@@ -20,6 +22,8 @@ export class WriteQueue {
   readonly #idle: WriteConnection[]
   readonly #connections: WriteConnection[]
   readonly #onCommit: OnCommit
+  /** units that are tried again in a moment */
+  #deferred = 0
   #onIdle: (() => void) | undefined
 
   constructor(url: string, onCommit: OnCommit, waitTimeoutMs?: number) {
@@ -39,12 +43,16 @@ export class WriteQueue {
 
   /** Writes all waiting units, then closes the connections. */
   async close(): Promise<void> {
-    if (this.#pending.size > 0 || this.#idle.length < LANES)
+    if (!this.#isIdle)
       await new Promise<void>((resolve) => {
         this.#onIdle = resolve
       })
     this.#pending.close(new StorageFault('busy', 'The database is closed.'))
     await Promise.all(this.#connections.map((lane) => lane.close()))
+  }
+
+  get #isIdle(): boolean {
+    return this.#pending.size === 0 && this.#deferred === 0 && this.#idle.length === LANES
   }
 
   #serve() {
@@ -53,7 +61,7 @@ export class WriteQueue {
       if (group.length === 0) break
       void this.#run(this.#idle.pop() as WriteConnection, group)
     }
-    if (this.#pending.size === 0 && this.#idle.length === LANES) this.#onIdle?.()
+    if (this.#isIdle) this.#onIdle?.()
   }
 
   async #run(lane: WriteConnection, group: PendingUnit[]) {
@@ -61,10 +69,11 @@ export class WriteQueue {
     try {
       const outcomes = await lane.group(group.map(({ unit }) => unit))
       this.#onCommit(group.length, performance.now() - start)
-      for (const [index, { resolve, reject }] of group.entries()) {
+      for (const [index, one] of group.entries()) {
         const outcome = outcomes[index] as UnitOutcome
-        if ('rows' in outcome) resolve(outcome.rows)
-        else reject(outcome.error)
+        if ('rows' in outcome) one.resolve(outcome.rows)
+        else if (outcome.isLocked) this.#tryLater(one)
+        else one.reject(outcome.error)
       }
     } catch (error) {
       // Whatever went wrong, every unit gets an answer.
@@ -72,6 +81,16 @@ export class WriteQueue {
     }
     this.#idle.push(lane)
     this.#serve()
+  }
+
+  /** Meanwhile the units of other tables are written. */
+  #tryLater(one: PendingUnit) {
+    this.#deferred++
+    setTimeout(() => {
+      this.#deferred--
+      this.#pending.addAgain(one)
+      this.#serve()
+    }, LOCKED_AGAIN_MS)
   }
 
   /** The next units to write; the kinds take turns. */

@@ -6,8 +6,8 @@ import { isRead } from '../kysely.ts'
 import { RowStreams } from '../row-streams.ts'
 import { Searches } from '../searches.ts'
 import type {
+  ChangeOptions,
   Chunk,
-  CommitHooks,
   Database,
   Job,
   Progress,
@@ -174,7 +174,7 @@ class SqliteStorage implements Storage {
   async change<Input, Result>(
     job: Job<Input, Result>,
     input: Input,
-    { beforeCommit, afterCommit }: CommitHooks = {},
+    { beforeCommit, afterCommit }: ChangeOptions = {},
   ): Promise<Result> {
     try {
       const result = await this.#writeQueue.change(job, input, async () => {

@@ -36,6 +36,7 @@ export const TABLES: TableDialect = {
   columnType: (word) => word,
   createTypes: () => [],
   generatedClause: (expression) => `GENERATED ALWAYS AS (${expression}) VIRTUAL`,
+  storesComputed: false,
   storeDefinition: () => [],
   referencesClause: (table, onDelete) => `REFERENCES "${table}" ("id") ON DELETE ${onDelete}`,
   indexKey: (key) => key,

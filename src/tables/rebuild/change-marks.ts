@@ -1,12 +1,13 @@
 import { type Model, tableName } from '../../model/model.ts'
 import { type Database, DRAFT_PREFIX } from '../../storage/storage.ts'
+import { boundedName } from '../ddl.ts'
 import { execute } from '../execute.ts'
 
 /** Triggers that mark the records which change while a draft of their table is filled, also by hand in a shell. */
 
 const SUFFIX = '__draft'
 
-export const draftName = (model: Model) => `${DRAFT_PREFIX}${tableName(model)}`
+export const draftName = (model: Model) => boundedName(DRAFT_PREFIX, tableName(model))
 
 export const isMarkTrigger = (name: string) => name.endsWith(SUFFIX)
 

@@ -20,6 +20,7 @@ export type Portion = FillResult & { milliseconds: number }
 export async function fillPortion(db: Database, { draft, rows }: { draft: Draft; rows: number }): Promise<Portion> {
   const start = performance.now()
   const filled = await fillDraft(db, draft, rows)
+  if (filled.isFull) await rebuilderFor(db.dialect.tables).onFilled(db, draft)
   return { ...filled, milliseconds: performance.now() - start }
 }
 
@@ -47,5 +48,5 @@ async function sharedIn(db: Database, draft: Draft): Promise<string[]> {
 /** Drops all drafts if `token` still owns them; another process may have taken over. */
 export async function discardOwn(db: Database, token: string): Promise<void> {
   const { rows } = await sql`SELECT 1 FROM dossier_drafts WHERE token = ${token} LIMIT 1`.execute(db)
-  if (rows.length > 0) await rebuilderFor(db.dialect.tables).discard?.(db)
+  if (rows.length > 0) await rebuilderFor(db.dialect.tables).discard(db)
 }

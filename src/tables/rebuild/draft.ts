@@ -1,24 +1,22 @@
 import { sql } from 'kysely'
 import { type Model, tableName } from '../../model/model.ts'
-import {
-  type Database,
-  DRAFT_PREFIX,
-  literal,
-  Refused,
-  type Row,
-  type ShadowCopyDialect,
-  StorageFault,
-  type TableState,
-} from '../../storage/storage.ts'
+import { type Database, DRAFT_PREFIX, Refused, type Row, StorageFault, type TableState } from '../../storage/storage.ts'
 import { columnType, encode } from '../columns.ts'
 import { convert } from '../convert.ts'
-import { createIndex, createTable, type Index, modelIndexes, quote, withAlternateName } from '../ddl.ts'
+import {
+  createIndex,
+  createTable,
+  type Index,
+  modelIndexes,
+  quote,
+  storableLiteral,
+  withAlternateName,
+} from '../ddl.ts'
 import { execute } from '../execute.ts'
-import type { TablePlan } from '../plan.ts'
+import { planTable, type TablePlan } from '../plan.ts'
 import type { Rebuild, Source } from '../plan-rebuild.ts'
 import { cannotConvert, type Selection, storedRows } from '../verify.ts'
 import { createMarkTriggers, draftName, dropMarkTriggers } from './change-marks.ts'
-import { createAgain } from './made-by-hand.ts'
 import { placeholderParent } from './parent-names.ts'
 
 /**
@@ -54,8 +52,32 @@ export function isSameDraft(one: Draft, other: Draft): boolean {
   return key(one) === key(other)
 }
 
+/** Creates empty drafts of all tables that have to be rebuilt, except those that `isExcepted` selects. */
+export async function beginAll(
+  db: Database,
+  models: Model[],
+  token: string,
+  isExcepted: (table: string) => Promise<boolean> = async () => false,
+): Promise<Draft[]> {
+  await discardDrafts(db)
+  const drafts: Draft[] = []
+  for (const model of models) {
+    const table = await db.dialect.tables.readTable(db, tableName(model))
+    const plan = planTable(model, table, [], db.dialect.tables)
+    if (!table || plan.refusals.length > 0) continue
+    const { rows } = await sql<{ last: number | null }>`SELECT max("id") AS last FROM ${sql.table(table.name)}`.execute(
+      db,
+    )
+    const draft = createDraft(plan, token, rows[0]?.last ?? 0)
+    if (!draft || (await isExcepted(table.name))) continue
+    await beginDraft(db, draft, table)
+    drafts.push(draft)
+  }
+  return drafts
+}
+
 /** Creates an empty draft, and triggers that mark changed records from now on. */
-export async function beginDraft(db: Database, { model, token, rebuild }: Draft, table: TableState): Promise<void> {
+async function beginDraft(db: Database, { model, token, rebuild }: Draft, table: TableState): Promise<void> {
   await execute(db, createTable(model, db.dialect.tables, draftName(model), rebuild.hidden, placeholderParent))
   // Indexes are created now, because an index on the full table could not be built in portions. If the old table's
   // index has the name, the draft's index gets another one.
@@ -70,14 +92,17 @@ export async function beginDraft(db: Database, { model, token, rebuild }: Draft,
     VALUES (${tableName(model)}, ${token}, ${Number.MIN_SAFE_INTEGER}, ${Date.now()})`.execute(db)
 }
 
-/** Whether another process is filling drafts. A time in the future does not count: the clock was set back. */
-export async function isAnotherProcessCopying(db: Database): Promise<boolean> {
+/**
+ * Throws if another process is filling drafts, where the engine does not know. A time in the future does not count: the
+ * clock was set back.
+ */
+export async function requireNobodyCopies(db: Database): Promise<void> {
   const now = Date.now()
   const { rows } = await sql`
     SELECT 1 FROM dossier_drafts WHERE touched BETWEEN ${now - ABANDONED_MS} AND ${now + ABANDONED_MS} LIMIT 1`.execute(
     db,
   )
-  return rows.length > 0
+  if (rows.length > 0) throw new StorageFault('busy', 'Another process is making tables anew.')
 }
 
 /** Copies the marked records again, then up to `rows` more. */
@@ -92,7 +117,7 @@ export async function fillDraft(db: Database, draft: Draft, rows: number): Promi
   await sql`DELETE FROM dossier_marks WHERE tbl = ${table}`.execute(db)
   const { rows: found } = await sql<{ last: number | null; count: number }>`
     SELECT max("id") AS last, count(*) AS count FROM (
-      SELECT "id" FROM ${sql.table(table)} WHERE "id" > ${filled} ORDER BY "id" LIMIT ${rows})`.execute(db)
+      SELECT "id" FROM ${sql.table(table)} WHERE "id" > ${filled} ORDER BY "id" LIMIT ${rows}) AS next`.execute(db)
   const { last, count } = found[0] as { last: number | null; count: number }
   const to = last ?? filled
   await copy(db, draft, { after: filled, condition: sql`"id" <= ${to}` })
@@ -124,7 +149,9 @@ async function copy(db: Database, { model, rebuild, renames }: Draft, selection:
   const converted = rebuild.sources.filter(({ from }) => from !== undefined)
   // Null stays null; only a new field starts with its default.
   const values = plain.map((source) =>
-    source.column === undefined ? literal(encode(source.field, source.field.default)) : `old.${quote(nameNow(source))}`,
+    source.column === undefined
+      ? storableLiteral(source.field, encode(source.field, source.field.default))
+      : `old.${quote(nameNow(source))}`,
   )
   const kept = ['id', 'version', ...rebuild.hidden.map(({ name }) => name)].map(quote)
   const into = [...kept, ...[...plain, ...converted].map(({ field }) => quote(field.name))]
@@ -162,32 +189,17 @@ function convertRow(model: Model, sources: Source[], columns: string[], row: { i
 export async function requireWhole(db: Database, { model }: Draft): Promise<void> {
   const [table, draft] = [sql.table(tableName(model)), sql.table(draftName(model))]
   const { rows } = await sql<{ isWhole: number }>`
-    SELECT (SELECT count(*) FROM ${table}) = (SELECT count(*) FROM ${draft}) AS isWhole`.execute(db)
+    SELECT (SELECT count(*) FROM ${table}) = (SELECT count(*) FROM ${draft}) AS "isWhole"`.execute(db)
   if (rows[0]?.isWhole !== 1) throw draftOutdated('The table was changed in a way that no trigger hears of.')
 }
 
-/**
- * Replaces the table by its draft. Foreign keys have to be off, or dropping the old table would delete records that
- * refer to it. Triggers have to be dropped before, because they name tables and columns that change.
- */
-export async function swapIn(db: Database, { model }: Draft, table: TableState): Promise<void> {
-  const name = tableName(model)
-  const { lastNumber, setLastNumber } = db.dialect.tables
-  const { rows } = await execute(db, lastNumber(name, 'id'))
-  await execute(db, `DROP TABLE ${quote(name)}`)
-  await execute(db, `ALTER TABLE ${quote(draftName(model))} RENAME TO ${quote(name)}`)
-  // `last` is the highest id ever assigned: no id is used again, even if its record is deleted.
-  const { last } = rows[0] as { last: number }
-  for (const text of setLastNumber(name, 'id', last)) await execute(db, text)
-  // Indexes that an operator created were dropped with the old table.
-  for (const index of table.indexes)
-    if (!index.name.startsWith(`${name}__`)) await createAgain(db, { type: 'index', ...index })
-}
+/** Names of the tables that are drafts, also those that a process left behind. */
+export const readDrafts = (db: Database) => db.dialect.tables.rebuild.readTables(db, DRAFT_PREFIX)
 
 /** Drops all drafts, their marks and the triggers that mark records. */
-export async function discardDrafts(db: Database, dialect: ShadowCopyDialect): Promise<void> {
+export async function discardDrafts(db: Database): Promise<void> {
   await dropMarkTriggers(db)
-  for (const name of await dialect.readTables(db, DRAFT_PREFIX)) await execute(db, `DROP TABLE ${quote(name)}`)
+  for (const name of await readDrafts(db)) await execute(db, `DROP TABLE ${quote(name)}`)
   await sql`DELETE FROM dossier_drafts`.execute(db)
   await sql`DELETE FROM dossier_marks`.execute(db)
 }

@@ -1,57 +1,27 @@
 import { sql } from 'kysely'
 import { type Model, tableName } from '../../model/model.ts'
-import { type Database, type InPlaceDialect, Refused, StorageFault, type TableState } from '../../storage/storage.ts'
+import { type ConcurrentCopyDialect, type Database, Refused, type TableState } from '../../storage/storage.ts'
 import { columnType, encode } from '../columns.ts'
 import { convert } from '../convert.ts'
 import { columnComments, columnDefinition, foreignKeyFor, quote, storableLiteral } from '../ddl.ts'
 import { execute } from '../execute.ts'
-import type { PlanStep } from '../plan.ts'
 import type { Rebuild, Source } from '../plan-rebuild.ts'
-import { createUniqueIndex } from '../unique.ts'
 import { cannotConvert, storedRows } from '../verify.ts'
-import type { Rebuilder } from './rebuilder.ts'
+import { createAgain } from './made-by-hand.ts'
 
 /**
- * Changes columns in place, in the one transaction of the migration; writes to these tables wait for its end. Foreign
- * keys are added last, when all tables exist.
+ * Changes columns in place, in the one transaction of the migration; reads and writes of the table wait for its end. Used
+ * for tables with something that an operator has made by hand, which a new table would not have.
  */
-export const createInPlace = (dialect: InPlaceDialect): Rebuilder => ({
-  // Dropping a trigger locks its table, so triggers of tables that do not change stay.
-  keepsOtherTriggers: true,
-  begin: async () => [],
-  readLeftovers: async () => [],
-
-  async apply(db, plans) {
-    for (const { model, steps } of plans)
-      for (const step of steps)
-        await applyStep(db, model, step, dialect).catch((error) => {
-          throw isBound(error) ? new Refused([`${model.name}: ${step.what} is not possible: ${error.message}.`]) : error
-        })
-    for (const { model } of plans) await migrateForeignKeys(db, model, dialect)
-  },
-
-  // The engine checks foreign keys at all times.
-  refuseDangling: async () => {},
-})
-
-async function applyStep(db: Database, model: Model, step: PlanStep, dialect: InPlaceDialect): Promise<void> {
-  if (step.kind === 'rebuild') await rebuild(db, model, step.rebuild, dialect)
-  else if (step.kind === 'unique') await createUniqueIndex(db, model, step)
-  else if (step.kind !== 'triggers') await execute(db, step.sql)
-}
-
-/** Whether the change exceeds a limit of the engine. */
-const isBound = (error: unknown) =>
-  error instanceof StorageFault && ['index-too-long', 'row-too-wide'].includes(error.kind)
 
 /** Temporary column for converted values. No field can have this name. */
 const NEW = 'dossier__new'
 
-async function rebuild(
+export async function rebuildInPlace(
   db: Database,
   model: Model,
   { sources, discarded, hidden }: Rebuild,
-  dialect: InPlaceDialect,
+  dialect: ConcurrentCopyDialect,
 ): Promise<void> {
   const table = (await db.dialect.tables.readTable(db, tableName(model))) as TableState
   const alter = (what: string) => execute(db, `ALTER TABLE ${quote(table.name)} ${what}`)
@@ -69,6 +39,11 @@ async function rebuild(
     await alter(`ADD COLUMN ${columnDefinition(field, model, db.dialect.tables)}`)
     for (const remark of columnComments(field, model, db.dialect.tables)) await execute(db, remark)
   }
+  // An index that an operator created is dropped with a column that is converted.
+  const { indexes } = (await db.dialect.tables.readTable(db, tableName(model))) as TableState
+  for (const index of table.indexes)
+    if (!index.name.startsWith(`${table.name}__`) && !indexes.some(({ name }) => name === index.name))
+      await createAgain(db, { type: 'index', ...index })
 }
 
 /** Gives a field its column: adds one with the default, converts or renames another one, or keeps its own. */
@@ -106,14 +81,22 @@ async function fillConverted(db: Database, model: Model, { field, column, from }
   }
 }
 
-/** Adds, replaces and drops foreign keys until they match the model's references. */
-async function migrateForeignKeys(db: Database, model: Model, dialect: InPlaceDialect): Promise<void> {
+/**
+ * Adds, replaces and drops foreign keys until they match the model's references. Runs when all tables exist. With
+ * `isChecked`, the caller makes sure that stored values refer to something.
+ */
+export async function migrateForeignKeys(
+  db: Database,
+  model: Model,
+  dialect: ConcurrentCopyDialect,
+  isChecked: boolean,
+): Promise<void> {
   const { name: table, columns } = (await db.dialect.tables.readTable(db, tableName(model))) as TableState
   for (const { name, foreignKey } of columns) {
     const reference = model.fields.find((field) => field.name === name)?.reference
     const wanted = reference && foreignKeyFor(reference)
     if (wanted?.table === foreignKey?.table && wanted?.onDelete === foreignKey?.onDelete) continue
     await execute(db, dialect.dropReference(table, name))
-    if (wanted) await execute(db, dialect.addReference(table, name, wanted.table, wanted.onDelete))
+    if (wanted) await execute(db, dialect.addReference(table, name, wanted.table, wanted.onDelete, isChecked))
   }
 }

@@ -7,14 +7,22 @@ import type { Draft } from './draft.ts'
 export interface Rebuilder {
   /** Whether triggers of tables that do not change may stay while other tables are changed. */
   readonly keepsOtherTriggers: boolean
-  /** Creates an empty draft of every table that has to be copied; none where tables are changed in place. */
+  /** Target duration of one portion of a draft. */
+  readonly portionMs: number
+  /** Whether `build-indexes.ts` creates the indexes of large tables beforehand. */
+  readonly buildsIndexesBefore: boolean
+  /** Creates an empty draft of every table that has to be copied. */
   begin(db: Database, models: Model[], token: string): Promise<Draft[]>
-  /** Names of drafts that a process left behind. */
+  /** Names of drafts and indexes that a process left behind. */
   readLeftovers(db: Database): Promise<string[]>
-  /** Drops all drafts, where there can be any. */
-  discard?(db: Database): Promise<void>
-  /** Executes plans inside the transaction that changes tables. */
-  apply(db: Database, plans: TablePlan[], drafts: Draft[]): Promise<void>
+  /** Drops all drafts. */
+  discard(db: Database): Promise<void>
+  /** Called when a draft equals its table; others may write to the table again later. */
+  onFilled(db: Database, draft: Draft): Promise<void>
+  /** Copies the rest inside the transaction that changes tables. From now on nobody else writes to them. */
+  finish(db: Database, drafts: Draft[]): Promise<void>
+  /** Executes plans inside the transaction that changes tables, except the creation of indexes that are `built`. */
+  apply(db: Database, plans: TablePlan[], drafts: Draft[], built: string[]): Promise<void>
   /** Throws `Refused` if a rewritten table refers to records that do not exist. */
-  refuseDangling(db: Database, models: Model[]): Promise<void>
+  refuseDangling(db: Database, plans: TablePlan[]): Promise<void>
 }

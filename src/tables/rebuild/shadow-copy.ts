@@ -1,28 +1,23 @@
-import { sql } from 'kysely'
-import { type Model, tableName } from '../../model/model.ts'
-import {
-  type Database,
-  DRAFT_PREFIX,
-  Refused,
-  type ShadowCopyDialect,
-  StorageFault,
-  type TableState,
-} from '../../storage/storage.ts'
+import { tableName } from '../../model/model.ts'
+import { type Database, Refused, type ShadowCopyDialect, type TableState } from '../../storage/storage.ts'
+import { quote } from '../ddl.ts'
 import { execute } from '../execute.ts'
-import { planTable, type TablePlan } from '../plan.ts'
+import type { TablePlan } from '../plan.ts'
 import { createUniqueIndex } from '../unique.ts'
-import { dropMarkTriggers } from './change-marks.ts'
+import { draftName, dropMarkTriggers } from './change-marks.ts'
 import {
-  beginDraft,
+  beginAll,
   createDraft,
   type Draft,
   discardDrafts,
   draftOutdated,
-  isAnotherProcessCopying,
+  fillDraft,
   isSameDraft,
-  swapIn,
+  readDrafts,
+  requireNobodyCopies,
+  requireWhole,
 } from './draft.ts'
-import { dropOperatorObjects } from './made-by-hand.ts'
+import { createAgain, dropOperatorObjects } from './made-by-hand.ts'
 import { restoreParentNames } from './parent-names.ts'
 import type { Rebuilder } from './rebuilder.ts'
 
@@ -34,19 +29,24 @@ export const createShadowCopy = (dialect: ShadowCopyDialect): Rebuilder => ({
   // To rename a column, SQLite parses all triggers of the database, whatever table they are on.
   keepsOtherTriggers: false,
 
+  portionMs: 30,
+  buildsIndexesBefore: false,
+
   async begin(db, models, token) {
-    if (await isAnotherProcessCopying(db)) throw new StorageFault('busy', 'Another process is making tables anew.')
-    await discardDrafts(db, dialect)
-    const drafts: Draft[] = []
-    for (const model of models) {
-      const draft = await beginFor(db, model, token)
-      if (draft) drafts.push(draft)
-    }
-    return drafts
+    await requireNobodyCopies(db)
+    return beginAll(db, models, token)
   },
 
-  discard: (db) => discardDrafts(db, dialect),
-  readLeftovers: (db) => dialect.readTables(db, DRAFT_PREFIX),
+  discard: discardDrafts,
+  readLeftovers: readDrafts,
+  onFilled: async () => {},
+
+  async finish(db, drafts) {
+    for (const draft of drafts) {
+      await fillDraft(db, draft, Number.MAX_SAFE_INTEGER)
+      await requireWhole(db, draft)
+    }
+  },
 
   async apply(db, plans, drafts) {
     const isRebuilding = plans.some(({ steps }) => steps.some(({ kind }) => kind === 'rebuild'))
@@ -56,12 +56,12 @@ export const createShadowCopy = (dialect: ShadowCopyDialect): Rebuilder => ({
     const models = drafts.map(({ model }) => model)
     await restoreParentNames(db, models, dialect)
     await createTheirsAgain?.()
-    await discardDrafts(db, dialect)
+    await discardDrafts(db)
   },
 
   // Foreign keys were off until now: those of a new table are checked before the commit.
-  async refuseDangling(db, models) {
-    for (const model of models) {
+  async refuseDangling(db, plans) {
+    for (const { model } of plans) {
       const dangling = await dialect.readDangling(db, tableName(model))
       const reasons = dangling.map(
         ({ id, target }) => `${model.name} ${id} would refer to a ${target} that does not exist.`,
@@ -70,18 +70,6 @@ export const createShadowCopy = (dialect: ShadowCopyDialect): Rebuilder => ({
     }
   },
 })
-
-async function beginFor(db: Database, model: Model, token: string): Promise<Draft | undefined> {
-  const table = await db.dialect.tables.readTable(db, tableName(model))
-  const plan = planTable(model, table, [], db.dialect.tables)
-  if (!table || plan.refusals.length > 0) return undefined
-  const { rows } = await sql<{ last: number | null }>`SELECT max("id") AS last FROM ${sql.table(table.name)}`.execute(
-    db,
-  )
-  const draft = createDraft(plan, token, rows[0]?.last ?? 0)
-  if (draft) await beginDraft(db, draft, table)
-  return draft
-}
 
 async function applyPlan(db: Database, plan: TablePlan, drafts: Draft[]): Promise<void> {
   const { model, steps } = plan
@@ -97,4 +85,22 @@ async function applyPlan(db: Database, plan: TablePlan, drafts: Draft[]): Promis
     else if (step.kind === 'unique') await createUniqueIndex(db, model, step)
     else await execute(db, step.sql)
   }
+}
+
+/**
+ * Replaces the table by its draft. Foreign keys have to be off, or dropping the old table would delete records that
+ * refer to it. Triggers have to be dropped before, because they name tables and columns that change.
+ */
+async function swapIn(db: Database, { model }: Draft, table: TableState): Promise<void> {
+  const name = tableName(model)
+  const { lastNumber, setLastNumber } = db.dialect.tables
+  const { rows } = await execute(db, lastNumber(name, 'id'))
+  await execute(db, `DROP TABLE ${quote(name)}`)
+  await execute(db, `ALTER TABLE ${quote(draftName(model))} RENAME TO ${quote(name)}`)
+  // `last` is the highest id ever assigned: no id is used again, even if its record is deleted.
+  const { last } = rows[0] as { last: number }
+  for (const text of setLastNumber(name, 'id', last)) await execute(db, text)
+  // Indexes that an operator created were dropped with the old table.
+  for (const index of table.indexes)
+    if (!index.name.startsWith(`${name}__`)) await createAgain(db, { type: 'index', ...index })
 }

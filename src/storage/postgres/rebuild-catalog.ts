@@ -1,0 +1,78 @@
+import { sql } from 'kysely'
+import type { Database, ReferringKey } from '../storage.ts'
+
+/** Reads from PostgreSQL's catalog what matters when a table is replaced by a new one. */
+
+const names = async (db: Database, query: ReturnType<typeof sql<{ name: string }>>): Promise<string[]> =>
+  (await query.execute(db)).rows.map(({ name }) => name)
+
+export const readTables = (db: Database, prefix: string): Promise<string[]> =>
+  names(
+    db,
+    sql`SELECT relname::text AS name FROM pg_class
+        WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r' AND starts_with(relname, ${prefix})`,
+  )
+
+export const readInvalidIndexes = (db: Database): Promise<string[]> =>
+  names(
+    db,
+    sql`SELECT i.relname::text AS name FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid
+        WHERE i.relnamespace = current_schema()::regnamespace AND NOT x.indisvalid AND i.relname ~ '__(unique|index)$'`,
+  )
+
+export async function readReferring(db: Database, table: string): Promise<ReferringKey[]> {
+  const { rows } = await sql<ReferringKey>`
+    SELECT format('ALTER TABLE %s DROP CONSTRAINT %I', conrelid::regclass, conname) AS drop,
+      format('ALTER TABLE %s ADD CONSTRAINT %I %s NOT VALID', conrelid::regclass, conname,
+        regexp_replace(pg_get_constraintdef(oid), ' NOT VALID$', '')) AS add
+    FROM pg_constraint WHERE contype = 'f' AND confrelid = ${`"${table}"`}::regclass AND conrelid <> confrelid
+    ORDER BY 1`.execute(db)
+  return rows
+}
+
+export const validateReferences = (db: Database): Promise<string[]> =>
+  names(
+    db,
+    sql`SELECT format('ALTER TABLE %s VALIDATE CONSTRAINT %I', conrelid::regclass, conname) AS name
+        FROM pg_constraint WHERE contype = 'f' AND NOT convalidated AND conname LIKE '%\\_\\_refers'
+          AND connamespace = current_schema()::regnamespace ORDER BY 1`,
+  )
+
+/** Names of our triggers and constraints end in these words, those of our indexes begin with the table's name. */
+const OUR_TRIGGER = '__(count|clear|unserved|journal|draft)$'
+const OUR_TYPE = '^(bigint|double precision|boolean|text|dossier_[a-z_]+)$'
+
+export async function readHandMade(db: Database, table: string): Promise<string[]> {
+  const oid = sql`${`"${table}"`}::regclass`
+  return names(
+    db,
+    sql`
+    SELECT 'view ' || v.relname AS name FROM pg_depend d
+      JOIN pg_rewrite r ON r.oid = d.objid JOIN pg_class v ON v.oid = r.ev_class
+      WHERE d.classid = 'pg_rewrite'::regclass AND d.refclassid = 'pg_class'::regclass AND d.refobjid = ${oid}
+    UNION SELECT 'trigger ' || tgname FROM pg_trigger
+      WHERE tgrelid = ${oid} AND NOT tgisinternal AND tgname !~ ${OUR_TRIGGER}
+    UNION SELECT 'index ' || i.relname FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid
+      WHERE x.indrelid = ${oid} AND NOT x.indisprimary AND NOT starts_with(i.relname, ${`${table}__`})
+    UNION SELECT 'constraint ' || conname FROM pg_constraint
+      WHERE conrelid = ${oid} AND contype IN ('c', 'u', 'x', 'f') AND conname !~ '__refers$'
+    UNION SELECT 'policy ' || polname FROM pg_policy WHERE polrelid = ${oid}
+    UNION SELECT 'publication ' || pubname FROM pg_publication_rel p JOIN pg_publication ON pg_publication.oid = p.prpubid
+      WHERE p.prrelid = ${oid}
+    UNION SELECT 'statistics ' || stxname FROM pg_statistic_ext WHERE stxrelid = ${oid}
+    UNION SELECT 'inheritance' FROM pg_inherits WHERE ${oid} IN (inhrelid, inhparent)
+    UNION SELECT 'settings of the table' FROM pg_class WHERE oid = ${oid}
+      AND (relrowsecurity OR reloptions IS NOT NULL OR relreplident <> 'd' OR reltablespace <> 0 OR relpersistence <> 'p')
+    UNION SELECT 'settings of the column ' || attname FROM pg_attribute WHERE attrelid = ${oid} AND attnum > 0
+      AND NOT attisdropped AND (attacl IS NOT NULL OR coalesce(attstattarget, -1) >= 0
+        OR (attnotnull AND attname NOT IN ('id', 'version')) OR format_type(atttypid, NULL) !~ ${OUR_TYPE})
+    UNION SELECT 'comment' FROM pg_description d LEFT JOIN pg_attribute a ON a.attrelid = d.objoid AND a.attnum = d.objsubid
+      WHERE d.objoid = ${oid} AND d.classoid = 'pg_class'::regclass AND coalesce(a.attgenerated, '') = ''
+        -- of a column that was computed
+        AND d.description !~ 'GENERATED ALWAYS AS'
+    UNION SELECT 'function ' || p.proname FROM pg_depend d JOIN pg_proc p ON p.oid = d.objid
+      WHERE d.classid = 'pg_proc'::regclass AND ((d.refclassid = 'pg_class'::regclass AND d.refobjid = ${oid})
+        OR (d.refclassid = 'pg_type'::regclass AND d.refobjid = (SELECT reltype FROM pg_class WHERE oid = ${oid})))
+    ORDER BY 1`,
+  )
+}

@@ -1,0 +1,52 @@
+import type { Logger } from 'pino'
+import type { Config } from './config.ts'
+import { throttle } from './lib/throttle.ts'
+import type { Model } from './model/model.ts'
+import type { Storage } from './storage/storage.ts'
+import { isRisky, type MigrateOptions, migrate } from './tables/migrate.ts'
+import type { Overview } from './tables/overview.ts'
+import { backupBeforeChange } from './upkeep/backups.ts'
+import type { TaskFailures } from './upkeep/task-failures.ts'
+
+const TELL_PROGRESS_MS = 5000
+
+/** Changes tables for the service: logs progress and steps, and makes a backup before a risky change. */
+export class TableChanges {
+  readonly #config: Config
+  readonly #log: Logger
+  readonly #options: MigrateOptions
+
+  constructor(config: Config, log: Logger, failures: TaskFailures, signal: AbortSignal) {
+    this.#config = config
+    this.#log = log
+    const tell = (model: string, percent: number) => log.info({ model, percent }, 'a table is being made anew')
+    this.#options = {
+      signal,
+      onProgress: throttle(TELL_PROGRESS_MS, tell, Date.now()),
+      onError: failures.of('tables are tidied up after a change'),
+    }
+  }
+
+  async apply(
+    storage: Storage,
+    models: Model[],
+    overview: Overview,
+    hooks: MigrateOptions = {},
+    miscounted: string[] = [],
+  ): Promise<void> {
+    const backup = this.#backup(storage, overview)
+    const options = { ...this.#options, ...hooks, ...(backup && { beforeLastStep: backup }) }
+    for (const { model, steps } of await migrate(storage, models, options, miscounted))
+      this.#log.info({ model: model.name, steps: steps.map(({ what }) => what) }, 'table changed')
+  }
+
+  /** Only once nothing refuses the change: refused changes are retried again and again. */
+  #backup(storage: Storage, { plans }: Overview): (() => Promise<void>) | undefined {
+    // An engine without `backup` leaves backups to the operator.
+    if (!plans.some(isRisky) || !storage.backup) return undefined
+    return async () => {
+      const target = await backupBeforeChange(storage, this.#config)
+      this.#log.info({ target }, 'backup made before a change of tables')
+    }
+  }
+}

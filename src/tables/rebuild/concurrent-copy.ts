@@ -1,0 +1,150 @@
+import { sql } from 'kysely'
+import { type Model, type Reference, tableName } from '../../model/model.ts'
+import { type ConcurrentCopyDialect, type Database, Refused, StorageFault } from '../../storage/storage.ts'
+import { modelIndexes, quote, withAlternateName } from '../ddl.ts'
+import { execute } from '../execute.ts'
+import type { PlanStep, TablePlan } from '../plan.ts'
+import { createUniqueIndex } from '../unique.ts'
+import { draftName, dropMarkTriggers } from './change-marks.ts'
+import {
+  beginAll,
+  createDraft,
+  type Draft,
+  discardDrafts,
+  draftOutdated,
+  fillDraft,
+  isSameDraft,
+  readDrafts,
+  requireWhole,
+} from './draft.ts'
+import { migrateForeignKeys, rebuildInPlace } from './in-place.ts'
+import type { Rebuilder } from './rebuilder.ts'
+
+/**
+ * Fills a new table beside the one that is served, in portions (`draft-jobs.ts`), while triggers mark the records that
+ * change meanwhile. The transaction at the end locks the old table, copies the marked records, and puts the new table in
+ * the old one's place. A table with something made by hand, which the new one would not have, is changed in place.
+ */
+export const createConcurrentCopy = (dialect: ConcurrentCopyDialect): Rebuilder => ({
+  // Dropping a trigger locks its table, so triggers of tables that do not change stay.
+  keepsOtherTriggers: true,
+  // Nobody waits for a portion.
+  portionMs: 200,
+  buildsIndexesBefore: true,
+
+  async begin(db, models, token) {
+    const isMadeByHand = async (table: string) => (await dialect.readHandMade(db, table)).length > 0
+    const drafts = await beginAll(db, models, token, isMadeByHand)
+    for (const { model } of drafts) await execute(db, dialect.copyGrants(tableName(model), draftName(model)))
+    return drafts
+  },
+
+  discard: discardDrafts,
+  readLeftovers: async (db) => [...(await readDrafts(db)), ...(await dialect.readInvalidIndexes(db))],
+
+  // Before the lock, because these go through the whole table.
+  async onFilled(db, draft) {
+    await requireWhole(db, draft)
+    await execute(db, dialect.analyze(draftName(draft.model)))
+  },
+
+  async finish(db, drafts) {
+    if (drafts.length === 0) return
+    await execute(db, dialect.lockForSwap(drafts.map(({ model }) => tableName(model)).sort()))
+    for (const draft of drafts) await fillDraft(db, draft, Number.MAX_SAFE_INTEGER)
+  },
+
+  async apply(db, plans, drafts, built) {
+    await dropMarkTriggers(db)
+    const inPlace: Model[] = []
+    for (const plan of plans) {
+      const { model, steps } = plan
+      const draft = findDraft(plan, drafts)
+      if (steps.some(({ kind }) => kind === 'rebuild')) {
+        const isMadeByHand = (await dialect.readHandMade(db, tableName(model))).length > 0
+        if (isMadeByHand === (draft !== undefined))
+          throw draftOutdated('The table has changed since its draft was begun.')
+        if (!draft) inPlace.push(model)
+      }
+      if (draft) await swapIn(db, draft, dialect)
+      else for (const step of steps) await applyStep(db, model, step, dialect, built)
+    }
+    for (const { model } of plans) await migrateForeignKeys(db, model, dialect, !inPlace.includes(model))
+    await discardDrafts(db)
+  },
+
+  // Only references that have changed: the old table's foreign keys have checked all others.
+  async refuseDangling(db, plans) {
+    const reasons: string[] = []
+    for (const { model, steps } of plans)
+      for (const step of steps)
+        if (step.kind === 'rebuild')
+          for (const { field } of step.rebuild.references)
+            reasons.push(...(await danglingIn(db, model, field.name, field.reference as Reference)))
+    if (reasons.length > 0) throw new Refused(reasons)
+  },
+})
+
+function findDraft(plan: TablePlan, drafts: Draft[]): Draft | undefined {
+  const wanted = createDraft(plan, '', 0)
+  return wanted && drafts.find((one) => isSameDraft(one, wanted))
+}
+
+async function applyStep(
+  db: Database,
+  model: Model,
+  step: PlanStep,
+  dialect: ConcurrentCopyDialect,
+  built: string[],
+): Promise<void> {
+  try {
+    if (step.kind === 'rebuild') await rebuildInPlace(db, model, step.rebuild, dialect)
+    else if (step.kind === 'index' || step.kind === 'unique') {
+      if (built.includes(step.index.name)) return
+      if (step.kind === 'unique') await createUniqueIndex(db, model, step)
+      else await execute(db, step.sql)
+    } else if (step.kind !== 'triggers') await execute(db, step.sql)
+  } catch (error) {
+    throw explainBound(error, model, step.what)
+  }
+}
+
+/** Explains that a change exceeds a limit of the engine. */
+export const explainBound = (error: unknown, { name }: Model, what: string): unknown =>
+  error instanceof StorageFault && ['index-too-long', 'row-too-wide'].includes(error.kind)
+    ? new Refused([`${name}: ${what} is not possible: ${error.message}.`])
+    : error
+
+/** Replaces the table by its draft, and lets the foreign keys of other tables refer to it. */
+async function swapIn(db: Database, { model }: Draft, dialect: ConcurrentCopyDialect): Promise<void> {
+  const name = tableName(model)
+  const { lastNumber, setLastNumber } = db.dialect.tables
+  const referring = await dialect.readReferring(db, name)
+  const { rows } = await execute(db, lastNumber(name, 'id'))
+  for (const { drop } of referring) await execute(db, drop)
+  await execute(db, `DROP TABLE ${quote(name)}`)
+  for (const text of dialect.renameTable(draftName(model), name)) await execute(db, text)
+  const { indexes } = (await db.dialect.tables.readTable(db, name)) as { indexes: { name: string }[] }
+  for (const index of modelIndexes(model)) {
+    const alternate = withAlternateName(index).name
+    if (indexes.some((one) => one.name === alternate)) await execute(db, dialect.renameIndex(alternate, index.name))
+  }
+  // `last` is the highest id ever assigned: no id is used again, even if its record is deleted.
+  const { last } = rows[0] as { last: number }
+  for (const text of setLastNumber(name, 'id', last)) await execute(db, text)
+  // The ids are the same, so the values need no check.
+  for (const { add } of referring) await execute(db, add)
+}
+
+/** How many records a message names. */
+const MAX_NAMED = 10
+
+async function danglingIn(db: Database, model: Model, field: string, reference: Reference): Promise<string[]> {
+  const [table, target] = [tableName(model), tableName({ name: reference.model })]
+  const { rows } = await sql<{ id: number }>`
+    SELECT "id" FROM ${sql.table(table)} AS referring
+    WHERE ${sql.ref(field)} IS NOT NULL
+      AND NOT EXISTS (SELECT 1 FROM ${sql.table(target)} AS target WHERE target."id" = referring.${sql.ref(field)})
+    LIMIT ${sql.lit(MAX_NAMED)}`.execute(db)
+  return rows.map(({ id }) => `${model.name} ${id} would refer to a ${reference.model} that does not exist.`)
+}
