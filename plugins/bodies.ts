@@ -26,13 +26,6 @@ declare module 'fastify' {
   }
 }
 
-declare module 'node:http' {
-  interface IncomingMessage {
-    /** the body as it has arrived, for another app that may have to answer the request */
-    bodyBytes?: Buffer
-  }
-}
-
 /** Ends the request; the client has disconnected and never receives it. */
 const LEFT = new Failure('BAD_REQUEST', 'The client has left.')
 
@@ -49,19 +42,19 @@ async function bodies(app: FastifyInstance) {
     const { 'content-length': length, 'transfer-encoding': encoding } = request.headers
     const { bodyLimit, config } = request.routeOptions
     if ((length === undefined && encoding === undefined) || config.streamed) return done()
-    const { bodyBytes } = request.raw
-    // Another app has received it.
-    if (bodyBytes) return done(null, Readable.from([bodyBytes]))
     // Fastify refuses a body that is too large without reading it.
     if (Number(length) > bodyLimit) return done()
     // The body stream of a disconnected client would never end.
     if (request.ending.isClosed) return done(LEFT)
     const bytes = length === undefined ? bodyLimit : Number(length)
     const drop = () => request.raw.destroy()
+    const { bodyBytes } = request.raw
+    // Another app may have received it. It counts here as well.
+    const source = bodyBytes ? Readable.from([bodyBytes]) : payload
     const proceed = (arrived: () => void) => {
       request.releaseBody = arrived
       request.whenClosed(arrived)
-      done(request.ending.isClosed ? LEFT : null, payload)
+      done(request.ending.isClosed ? LEFT : null, source)
     }
     if (!request.user) proceed(limits.awaitStranger(addressGroup(request.ip), drop))
     else if (bytes <= LARGE_BODY) proceed(limits.reserve(request.user.username, bytes))

@@ -12,6 +12,13 @@ import { Turns } from './turns.ts'
 // Importing node:http would also load its HTTP client and WebSockets: 16 MB that are not used here.
 const { createServer } = process.getBuiltinModule('node:http')
 
+declare module 'node:http' {
+  interface IncomingMessage {
+    /** the body as it has arrived, for another app that may have to answer the request */
+    bodyBytes?: Buffer
+  }
+}
+
 /** The part of a Fastify app that the front needs. */
 export interface Handler {
   routing(request: IncomingMessage, response: ServerResponse): void
@@ -50,6 +57,8 @@ const TIMEOUTS = {
 const DRAIN_MS = 1000
 /** Requests that may wait for a change; further ones are rejected with 503. */
 const MAX_HELD = 5000
+/** Bytes of the bodies of all requests that wait for a handler that fits the tables; each has been received already. */
+const MAX_HELD_BYTES = 67_108_864
 /** How long a request that met other tables waits for the handler that fits them. */
 const OUTDATED_MS = 20_000
 
@@ -168,7 +177,7 @@ export class HttpFront {
    */
   holdOutdated(request: IncomingMessage): boolean {
     const found = [...this.#underWay].find(([exchange]) => exchange.request === request)
-    if (!found || this.#stopping || this.#isWaitingInVain || this.#outdated.size >= this.#mostHeld) return false
+    if (!found || this.#stopping || this.#isWaitingInVain || this.#isFullWith(request)) return false
     const [exchange, handler] = found
     this.#underWay.delete(exchange)
     // The handler may have been replaced since the request began.
@@ -183,6 +192,13 @@ export class HttpFront {
       this.#observer.outdated?.()
     }
     return true
+  }
+
+  /** Whether no more requests may wait for another handler: too many do, or their bodies take too much memory. */
+  #isFullWith(request: IncomingMessage): boolean {
+    const all = [request, ...[...this.#outdated.keys()].map((exchange) => exchange.request)]
+    const bytes = all.reduce((sum, { bodyBytes }) => sum + (bodyBytes?.length ?? 0), 0)
+    return all.length > this.#mostHeld || bytes > MAX_HELD_BYTES
   }
 
   /** Takes out all requests that wait for another handler. */

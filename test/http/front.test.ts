@@ -151,6 +151,25 @@ t.test('a request that met other tables is answered by the next handler', async 
   ])
 })
 
+t.test('the bodies of requests that wait for another handler are bounded in sum', async (t) => {
+  const { front, url, held, isHeld, old } = await outdatedFront()
+  const { routing } = old()
+  await front.replace({
+    ...old(),
+    routing: (request, response) => {
+      request.bodyBytes = Buffer.alloc(40_000_000)
+      routing(request, response)
+    },
+  })
+  const first = ask(url)
+  await held(1)
+  t.equal((await ask(url)).text, 'old')
+  t.strictSame(isHeld, [true, false])
+  await front.replace(slow('new', 1))
+  t.equal((await first).text, 'new')
+  await front.stop(1)
+})
+
 t.test('a request that met other tables does not wait for ever', async (t) => {
   const { front, url, old, held, isHeld } = await outdatedFront(100)
   const left = connect(Number(new URL(url).port), '127.0.0.1')

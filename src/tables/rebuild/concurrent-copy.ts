@@ -3,17 +3,16 @@ import { type Model, type Reference, tableName } from '../../model/model.ts'
 import { type ConcurrentCopyDialect, type Database, Refused, StorageFault } from '../../storage/storage.ts'
 import { modelIndexes, quote, withAlternateName } from '../ddl.ts'
 import { execute } from '../execute.ts'
-import type { PlanStep, TablePlan } from '../plan.ts'
+import type { PlanStep } from '../plan.ts'
 import { createUniqueIndex } from '../unique.ts'
 import { draftName, dropMarkTriggers } from './change-marks.ts'
 import {
   beginAll,
-  createDraft,
   type Draft,
   discardDrafts,
   draftOutdated,
   fillDraft,
-  isSameDraft,
+  findDraft,
   readDrafts,
   requireWhole,
 } from './draft.ts'
@@ -39,7 +38,6 @@ export const createConcurrentCopy = (dialect: ConcurrentCopyDialect): Rebuilder 
     return drafts
   },
 
-  discard: discardDrafts,
   readLeftovers: async (db) => [...(await readDrafts(db)), ...(await dialect.readInvalidIndexes(db))],
 
   // Before the lock, because these go through the whole table.
@@ -84,11 +82,6 @@ export const createConcurrentCopy = (dialect: ConcurrentCopyDialect): Rebuilder 
     if (reasons.length > 0) throw new Refused(reasons)
   },
 })
-
-function findDraft(plan: TablePlan, drafts: Draft[]): Draft | undefined {
-  const wanted = createDraft(plan, '', 0)
-  return wanted && drafts.find((one) => isSameDraft(one, wanted))
-}
 
 async function applyStep(
   db: Database,

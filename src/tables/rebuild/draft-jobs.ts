@@ -5,7 +5,7 @@ import { hasIndexName, modelIndexes, quote } from '../ddl.ts'
 import { execute } from '../execute.ts'
 import { describeDuplicates } from '../verify.ts'
 import { draftName } from './change-marks.ts'
-import { type Draft, draftOutdated, type FillResult, fillDraft, requireWhole } from './draft.ts'
+import { type Draft, discardDrafts, draftOutdated, type FillResult, fillDraft, requireWhole } from './draft.ts'
 import { rebuilderFor } from './strategies.ts'
 
 /** Jobs that copy tables beside the ones that are served. Each is a short transaction, except `refuseDuplicates`. */
@@ -48,5 +48,5 @@ async function sharedIn(db: Database, draft: Draft): Promise<string[]> {
 /** Drops all drafts if `token` still owns them; another process may have taken over. */
 export async function discardOwn(db: Database, token: string): Promise<void> {
   const { rows } = await sql`SELECT 1 FROM dossier_drafts WHERE token = ${token} LIMIT 1`.execute(db)
-  if (rows.length > 0) await rebuilderFor(db.dialect.tables).discard(db)
+  if (rows.length > 0) await discardDrafts(db)
 }

@@ -39,7 +39,7 @@ export interface Draft {
 const ABANDONED_MS = 2000
 
 /** Describes the draft of a plan; undefined if the table need not be rebuilt. */
-export function createDraft({ model, steps }: TablePlan, token: string, last: number): Draft | undefined {
+function createDraft({ model, steps }: TablePlan, token: string, last: number): Draft | undefined {
   const rebuild = steps.find((step) => step.kind === 'rebuild')?.rebuild
   if (!rebuild) return undefined
   const renames = steps.flatMap((step) => (step.kind === 'rename' ? [[step.to, step.from] as const] : []))
@@ -47,9 +47,15 @@ export function createDraft({ model, steps }: TablePlan, token: string, last: nu
 }
 
 /** Whether two drafts are built in the same way. They differ if the table was changed by hand in between. */
-export function isSameDraft(one: Draft, other: Draft): boolean {
+function isSameDraft(one: Draft, other: Draft): boolean {
   const key = ({ model, rebuild, renames }: Draft) => JSON.stringify([model.name, model.hash, rebuild, renames])
   return key(one) === key(other)
+}
+
+/** The draft that was made for a plan; undefined if there is none, also if the table has been changed since. */
+export function findDraft(plan: TablePlan, drafts: Draft[]): Draft | undefined {
+  const wanted = createDraft(plan, '', 0)
+  return wanted && drafts.find((one) => isSameDraft(one, wanted))
 }
 
 /** Creates empty drafts of all tables that have to be rebuilt, except those that `isExcepted` selects. */

@@ -15,8 +15,6 @@ export interface Rebuilder {
   begin(db: Database, models: Model[], token: string): Promise<Draft[]>
   /** Names of drafts and indexes that a process left behind. */
   readLeftovers(db: Database): Promise<string[]>
-  /** Drops all drafts. */
-  discard(db: Database): Promise<void>
   /** Called when a draft equals its table; others may write to the table again later. */
   onFilled(db: Database, draft: Draft): Promise<void>
   /** Copies the rest inside the transaction that changes tables. From now on nobody else writes to them. */

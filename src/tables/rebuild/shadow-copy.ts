@@ -7,12 +7,11 @@ import { createUniqueIndex } from '../unique.ts'
 import { draftName, dropMarkTriggers } from './change-marks.ts'
 import {
   beginAll,
-  createDraft,
   type Draft,
   discardDrafts,
   draftOutdated,
   fillDraft,
-  isSameDraft,
+  findDraft,
   readDrafts,
   requireNobodyCopies,
   requireWhole,
@@ -37,7 +36,6 @@ export const createShadowCopy = (dialect: ShadowCopyDialect): Rebuilder => ({
     return beginAll(db, models, token)
   },
 
-  discard: discardDrafts,
   readLeftovers: readDrafts,
   onFilled: async () => {},
 
@@ -73,9 +71,9 @@ export const createShadowCopy = (dialect: ShadowCopyDialect): Rebuilder => ({
 
 async function applyPlan(db: Database, plan: TablePlan, drafts: Draft[]): Promise<void> {
   const { model, steps } = plan
-  const wanted = createDraft(plan, '', 0)
-  const draft = wanted && drafts.find((one) => isSameDraft(one, wanted))
-  if (wanted && !draft) throw draftOutdated('The table has changed since its draft was begun.')
+  const draft = findDraft(plan, drafts)
+  if (!draft && steps.some(({ kind }) => kind === 'rebuild'))
+    throw draftOutdated('The table has changed since its draft was begun.')
   for (const step of steps) {
     if (step.kind === 'triggers') continue
     if (step.kind === 'rebuild')
