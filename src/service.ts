@@ -15,7 +15,7 @@ import { ensureAdmin, type ShowPassword } from './people/first-admin.ts'
 import { UserLimits } from './records/user-limits.ts'
 import { countThreads, ServingThreads } from './serving/serving-threads.ts'
 import { openStorage } from './storage/open.ts'
-import { isOutdated, isUnavailable, type Storage } from './storage/storage.ts'
+import { isOutdated, isUnavailable, type Storage, type StorageEvents } from './storage/storage.ts'
 import { TableChanges } from './table-changes.ts'
 import { isMiscounted } from './tables/counts.ts'
 import { type MigrateOptions, planModels } from './tables/migrate.ts'
@@ -75,21 +75,22 @@ export class Service {
   /** Starts the service and returns its URL. Shows the first admin's password if it was generated. */
   async start(show: ShowPassword): Promise<{ url: string }> {
     const { config } = this
-    this.storage = await openStorage(config, {
+    const { count, reason } = countThreads(config)
+    if (reason) this.#log.info(`one thread serves requests: ${reason}`)
+    const storageEvents: StorageEvents = {
       onCommit: (units, ms) => {
         this.#metrics.commit(units, ms)
         this.streams?.wake()
       },
       onError: this.#failures.add,
-    })
+    }
+    this.storage = await openStorage(config, storageEvents, count)
     this.#modelSource = new ModelSource(this.storage, config.MODELS_DIR)
     const { models, isNew, why } = await this.#modelSource.read()
     await this.#status.warnIgnoredFiles(config.MODELS_DIR)
     await this.#prepareTables(models, isNew)
     this.#status.succeed(why)
     this.streams = new Streams(this.storage, byName(models), this.#failures.of('streams of changes wait'))
-    const { count, reason } = countThreads(config, this.storage)
-    if (reason) this.#log.info(`one thread serves requests: ${reason}`)
     this.#threads = this.#newThreads()
     this.#app = await this.#build(models, 1 / count)
     this.#fingerprint = modelsFingerprint(models)
@@ -141,7 +142,11 @@ export class Service {
         await this.#follow(isForced)
       } catch (error) {
         if (this.#stopping.signal.aborted) this.#log.info('the service stops: the models folder is not followed')
-        else this.#notFollowed(error as Error, performance.now() - start)
+        else {
+          this.#isAway = isUnavailable(error)
+          if (this.#isAway) this.#modelSource.undo()
+          this.#status.fail(error as Error, performance.now() - start)
+        }
       }
     })
     return this.#reloading
@@ -243,6 +248,11 @@ export class Service {
     await this.#tables.apply(this.storage, models, overview, { beforeCommit, swap, hold })
   }
 
+  /** Whether requests that met tables of another shape may wait for the app that fits them. */
+  get #willFollow(): boolean {
+    return this.storage.published !== undefined || this.config.WATCH_MODELS
+  }
+
   #newThreads(): ServingThreads {
     return new ServingThreads(this.storage, {
       config: this.config,
@@ -252,6 +262,8 @@ export class Service {
       metrics: this.#metrics,
       damage: this.#damage,
       onError: this.#failures.of('serving threads are started'),
+      willFollow: this.#willFollow,
+      onOutdated: () => this.#followOthers(),
       whileUnchanged: (work) => {
         const done = this.#reloading.then(work)
         this.#reloading = done.catch(() => {})
@@ -262,7 +274,6 @@ export class Service {
 
   async #build(models: Model[], share = this.#app.share): Promise<App> {
     const { config, storage } = this
-    const willFollow = storage.published !== undefined || config.WATCH_MODELS
     return buildApp({
       share,
       config,
@@ -273,15 +284,9 @@ export class Service {
       streams: this.streams,
       damage: this.#damage,
       limits: this.limits,
-      holdOutdated: willFollow ? (request) => this.#front.holdOutdated(request) : undefined,
+      holdOutdated: this.#willFollow ? (request) => this.#front.holdOutdated(request) : undefined,
       modelsStatus: () => this.#status.status(models, storage),
     })
-  }
-
-  #notFollowed(error: Error, tookMs: number): void {
-    this.#isAway = isUnavailable(error)
-    if (this.#isAway) this.#modelSource.undo()
-    this.#status.fail(error, tookMs)
   }
 
   /** Retries a refused change, whose obstacle in the data may be gone, if the model files are still the same. */

@@ -20,6 +20,8 @@ export interface ThreadStart {
   generation: Int32Array
   /** address of the main thread's listener for forwarded requests, and the secret that it expects */
   forward: { path: string; secret: string }
+  /** whether a request that met other tables may wait for the next app: the service follows by itself */
+  willFollow: boolean
   /** share of the process's memory limits that this thread may use: 0.5 is half */
   share: number
 }
@@ -63,5 +65,7 @@ export type FromThread =
   | { do: 'log'; lines: string[] }
   /** the thread has met an error that says that the database is damaged */
   | { do: 'damage'; error: SerializedError }
+  /** a request has met tables of another shape, and waits for the next app */
+  | { do: 'outdated' }
   | { do: 'ready' }
   | Settled

@@ -11,6 +11,7 @@ const HEAP = { maxYoungGenerationSizeMb: 12 }
 interface ThreadEvents {
   log(line: string): void
   onDamage(error: Error): void
+  onOutdated(): void
 }
 
 /** The main thread's side of one serving thread: sends it requests, and writes and searches for it. */
@@ -80,6 +81,7 @@ export class ServingThread {
     else if (message.do === 'cancel') this.#searches.get(message.search)?.abort()
     else if (message.do === 'log') for (const line of message.lines) this.#events.log(line)
     else if (message.do === 'damage') this.#events.onDamage(deserializeError(message.error))
+    else if (message.do === 'outdated') this.#events.onOutdated()
     else this.#onReady()
   }
 

@@ -7,6 +7,7 @@ import { newLogger } from '../logging.ts'
 import type { Model } from '../model/model.ts'
 import { openThreadReads } from '../storage/open.ts'
 import { serializeError } from '../storage/thread-errors.ts'
+import { tableShapes } from '../tables/shape.ts'
 import { Damage } from '../upkeep/damage.ts'
 import { Metrics } from '../upkeep/metrics.ts'
 import { forward } from './forward.ts'
@@ -25,7 +26,7 @@ type App = Awaited<ReturnType<typeof buildApp>>
 
 const port = parentPort as MessagePort
 const start = workerData as ThreadStart
-const { config, share } = start
+const { config, share, willFollow } = start
 
 const send = (message: FromThread) => port.postMessage(JSON.stringify(message))
 /** Log lines are sent together, once per turn of the event loop. */
@@ -40,13 +41,15 @@ const logLine = (line: string): void => {
 }
 
 const calls = new RemoteCalls<StorageRequest>(send)
-const reads = openThreadReads(start.reads as Parameters<typeof openThreadReads>[0])
+const reads = await openThreadReads(start.reads as Parameters<typeof openThreadReads>[0])
 const storage = new ThreadStorage(reads, calls, (search) => send({ do: 'cancel', search }))
 const metrics = new Metrics(false)
 const log = newLogger(config, false, { write: logLine })
 const damage = new Damage({ fatal: (error: unknown) => send({ do: 'damage', error: serializeError(error) }) })
 
-const build = (next: Model[]) => buildApp({ config, storage, models: next, logger: log, metrics, damage, share })
+const holdOutdated = willFollow ? (request: IncomingMessage) => front.holdOutdated(request) : undefined
+const build = (models: Model[]) =>
+  buildApp({ config, storage, models, logger: log, metrics, damage, share, holdOutdated })
 
 let current = await build(start.models)
 let prepared: App | undefined
@@ -60,6 +63,7 @@ const front = new HttpFront(
     waited: metrics.waited,
     dropped: metrics.dropped,
     turnedAway: metrics.turnedAway,
+    outdated: () => send({ do: 'outdated' }),
   },
   undefined,
   share,
@@ -105,6 +109,7 @@ function swap(to: number): void {
   current = prepared as App
   prepared = undefined
   swaps.served = to
+  reads.assumeShapes(tableShapes([...current.models.values()]))
   const closed = front.replace(handlerFor(current)).then(() => previous.close())
   closed.catch((error) => log.warn(error, 'an app that is not served any more could not be closed'))
   // After the swap: the new app must not read the tables as they were before.

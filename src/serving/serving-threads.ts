@@ -29,6 +29,10 @@ export interface ThreadOwner {
   metrics: Metrics
   damage: Damage
   onError(error: unknown): void
+  /** whether requests that met other tables may wait: the service follows by itself */
+  willFollow: boolean
+  /** called when such a request waits */
+  onOutdated(): void
   /** runs `work` while the models do not change */
   whileUnchanged(work: () => Promise<void>): Promise<void>
 }
@@ -36,12 +40,10 @@ export interface ThreadOwner {
 /** How many threads serve, the main one included, and why it is only one where the setting asks for more. */
 export function countThreads(
   { SERVING_THREADS }: Pick<Config, 'SERVING_THREADS'>,
-  storage: Pick<Storage, 'threadReads'>,
   platform: string = process.platform,
 ): { count: number; reason?: string } {
   const wanted = SERVING_THREADS ?? Math.min(MAX_BY_DEFAULT, availableParallelism())
   if (wanted === 1) return { count: 1 }
-  if (!storage.threadReads) return { count: 1, reason: 'with PostgreSQL, start another node to use more cores' }
   if (platform !== 'linux') return { count: 1, reason: `on ${platform}, threads cannot share a port` }
   return { count: wanted }
 }
@@ -162,13 +164,15 @@ export class ServingThreads {
       forward: (this.#forward as { address: ForwardAddress }).address,
       reads: this.#storage.threadReads as object,
       share: this.#share,
+      willFollow: this.#owner.willFollow,
     }
-    const { logger, damage, onError } = this.#owner
+    const { logger, damage, onError, onOutdated } = this.#owner
     // Lines of other threads are already formatted: they go to where this thread's lines go.
     const stream = (logger as unknown as Record<symbol, DestinationStream>)[pino.symbols.streamSym] as DestinationStream
     const thread = new ServingThread(data, this.#storage, {
       log: (line) => stream.write(line),
       onDamage: (error) => damage.detect(error),
+      onOutdated,
     })
     this.#starting.add(thread)
     thread.ended.then((error) => this.#onEnd(thread, error)).catch(onError)

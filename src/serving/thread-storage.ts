@@ -6,9 +6,9 @@ import type {
   SearchResult,
   Statement,
   Storage,
-  ThreadReads,
   Unit,
 } from '../storage/storage.ts'
+import type { ThreadReads } from '../storage/thread-reads.ts'
 import type { StorageRequest } from './messages.ts'
 import type { RemoteCalls } from './remote-calls.ts'
 
@@ -57,7 +57,7 @@ export class ThreadStorage implements Storage {
   }
 
   async close(): Promise<void> {
-    this.#reads.close()
+    await this.#reads.close()
   }
 
   // Requests that need these are forwarded to the main thread: see `isServedHere`.

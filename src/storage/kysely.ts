@@ -6,7 +6,7 @@ import {
   type Dialect as KyselyDialect,
   type QueryResult,
 } from 'kysely'
-import type { AnyTables, Database, Dialect, Row } from './storage.ts'
+import type { AnyTables, Database, Dialect, MaybePromise, Row, Statement, Unit } from './storage.ts'
 
 /** Executes one statement that Kysely has compiled. */
 export type Execute = (query: CompiledQuery) => Row[] | Promise<Row[]>
@@ -45,6 +45,15 @@ class OneByOne extends DummyDriver {
   }
 }
 
+/** Executes what only reads with `read`, and anything else as a unit of work. */
+export const readOrWrite =
+  (read: (statement: Statement) => MaybePromise<Row[]>, write: (unit: Unit) => Promise<Row[][]>): Execute =>
+  async (query) => {
+    if (isRead(query)) return read(query)
+    const [rows] = await write({ steps: [query] })
+    return rows as Row[]
+  }
+
 /** Whether a statement only reads. Raw SQL counts as a read if it starts with SELECT. */
-export const isRead = ({ query, sql }: CompiledQuery): boolean =>
+const isRead = ({ query, sql }: CompiledQuery): boolean =>
   query.kind === 'SelectQueryNode' || (query.kind === 'RawNode' && /^\s*select\b/i.test(sql))

@@ -1,13 +1,15 @@
 import { DIALECT as POSTGRES } from './postgres/dialect.ts'
+import type { ThreadReadsStart as PostgresReadsStart } from './postgres/thread-reads.ts'
 import { hasDatabase as hasFile, requireDatabase as requireDatabaseFile } from './sqlite/connections.ts'
 import { DIALECT as SQLITE } from './sqlite/dialect.ts'
 import * as sqlite from './sqlite/engine.ts'
+import { openThreadReads as openSqliteReads, type ThreadReadsStart as SqliteReadsStart } from './sqlite/thread-reads.ts'
 import { type Database, DatabaseError, type Dialect, type Storage, type StorageEvents } from './storage.ts'
+import type { ThreadReads } from './thread-reads.ts'
 import { isUnfinished } from './unfinished.ts'
 
 export { backupDatabase } from './sqlite/backup.ts'
 export { restoreDatabase } from './sqlite/restore.ts'
-export { openThreadReads } from './sqlite/thread-reads.ts'
 
 /** A database: at `DATABASE_URL` if that is set, else the SQLite file in the data folder. */
 export interface DatabaseLocation {
@@ -17,7 +19,7 @@ export interface DatabaseLocation {
 
 interface Engine {
   readonly dialect: Dialect
-  open(events?: StorageEvents): Promise<Storage>
+  open(events?: StorageEvents, servingThreads?: number): Promise<Storage>
   inspect<Result>(look: (db: Database) => Promise<Result>): Promise<Result>
   exists(): boolean
   /** Path of the database file; throws a `DatabaseError` if there is none, or if the engine keeps no file here. */
@@ -42,7 +44,7 @@ const engineAt = ({ DATA_DIR, DATABASE_URL }: DatabaseLocation): Engine =>
       }
     : {
         dialect: POSTGRES,
-        open: async (events) => (await loadPostgres()).openStorage(DATABASE_URL, events),
+        open: async (events, threads) => (await loadPostgres()).openStorage(DATABASE_URL, events, threads),
         inspect: async (look) => (await loadPostgres()).inspect(DATABASE_URL, look),
         // A server's database is assumed to exist; opening it fails with a clear message if it does not.
         exists: () => true,
@@ -52,9 +54,19 @@ const engineAt = ({ DATA_DIR, DATABASE_URL }: DatabaseLocation): Engine =>
         require: () => {},
       }
 
+/** Opens the reads of a serving thread from the main thread's `Storage.threadReads`. */
+export async function openThreadReads(start: SqliteReadsStart | PostgresReadsStart): Promise<ThreadReads> {
+  if ('file' in start) return openSqliteReads(start)
+  return (await import('./postgres/thread-reads.ts')).openThreadReads(start)
+}
+
 /** Opens a database. One that `npm run move` has not finished filling is refused. */
-export async function openStorage(location: DatabaseLocation, events?: StorageEvents): Promise<Storage> {
-  const storage = await openAny(location, events)
+export async function openStorage(
+  location: DatabaseLocation,
+  events?: StorageEvents,
+  servingThreads?: number,
+): Promise<Storage> {
+  const storage = await engineAt(location).open(events, servingThreads)
   if (!(await isUnfinished(storage.db))) return storage
   await storage.close()
   throw new DatabaseError(

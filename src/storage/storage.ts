@@ -177,19 +177,6 @@ export interface ChangeOptions {
   afterCommit?: (() => void) | undefined
 }
 
-/** Bounded reads of a serving thread beside the main one, on a connection of its own. */
-export interface ThreadReads
-  extends Pick<
-    Storage,
-    'dialect' | 'read' | 'readOne' | 'readUpTo' | 'shape' | 'refreshShapes' | 'snapshotId' | 'needsScan' | 'secret'
-  > {
-  createDatabase(write: Storage['write']): Database
-  /** Keeps the current snapshot, whatever is committed, until `releaseSnapshot` is called. */
-  holdSnapshot(): void
-  releaseSnapshot(): void
-  close(): void
-}
-
 export interface Storage {
   readonly db: Database
   readonly dialect: Dialect

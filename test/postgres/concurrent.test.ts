@@ -369,25 +369,28 @@ if (isThere) {
     const model = (type: string) => ({ type: 'object', properties: { code: { type }, name: { type: 'string' } } })
     const one = await startApp(t, { models: { 'a.Thing.json': model('string') } })
     const { DATABASE_URL = '' } = one.config
-    const two = await startApp(t, { models: { 'a.Thing.json': model('string') }, env: { DATABASE_URL } })
+    const env = { DATABASE_URL, SERVING_THREADS: '2' }
+    const two = await startApp(t, { models: { 'a.Thing.json': model('string') }, env })
+    await two.service.threadsStarted
     const first = await one.login()
     const second = Object.assign(await two.login(), { cookie: first.cookie })
     await first.put('/ws/rest/a.Thing', { code: '1' })
     writeModel(one.folder, 'a.Thing.json', model('integer'))
     await one.service.reload()
     // The other node has not followed yet.
-    const answers = await Promise.all([
-      second.put('/ws/rest/a.Thing', { code: '2' }),
-      second.post('/ws/rest/a.Thing/1', { version: 0, name: 'x' }),
-      second.get('/ws/rest/a.Thing/1'),
-      second.get('/ws/rest/a.Thing?sort=code'),
-    ])
-    t.strictSame(
-      answers.map(({ status }) => status),
-      [422, 200, 200, 200],
-      'the text is refused by the new model',
-    )
-    t.match(answers[2]?.body.data, [{ code: 1 }])
+    const changed = second.post('/ws/rest/a.Thing/1', { version: 0, name: 'x' })
+    // Each has a connection of its own, so that both threads have some.
+    const all = Array.from({ length: 10 }, async () => {
+      const refused = second.put('/ws/rest/a.Thing', { code: '2' })
+      const found = second.get('/ws/rest/a.Thing?sort=code')
+      const read = await second.get('/ws/rest/a.Thing/1')
+      return { refused: (await refused).status, found: (await found).status, code: read.body.data?.[0].code }
+    })
+    const wanted = { refused: 422, found: 200, code: 1 }
+    t.strictSame(await Promise.all(all), Array(10).fill(wanted), 'the text is refused by the new model')
+    t.equal((await changed).status, 200)
     t.equal((await second.put('/ws/rest/a.Thing', { code: 3 })).status, 200)
+    const { connections } = await two.service.storage.stats()
+    t.ok(connections >= 3, 'those of the other thread are counted')
   })
 }

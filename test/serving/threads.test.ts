@@ -16,7 +16,6 @@ import { openThreadReads } from '../../src/storage/open.ts'
 import type { Statement } from '../../src/storage/storage.ts'
 import { Damage } from '../../src/upkeep/damage.ts'
 import { Metrics } from '../../src/upkeep/metrics.ts'
-import { isPostgres } from '../engine.ts'
 import { configOf, emptyFolder, logSink, PASSWORD, startApp, testStorage, writeModel } from '../helper.ts'
 
 /** Enough connections that each of three threads has some: the kernel spreads them by their ports. */
@@ -111,21 +110,17 @@ async function workersOf<Result>(work: () => Promise<Result>): Promise<{ result:
   }
 }
 
-const others = isPostgres ? { skip: 'with PostgreSQL one thread serves' } : {}
-
 t.test('how many threads', async (t) => {
-  const storage = { threadReads: {} }
-  t.strictSame(countThreads({ SERVING_THREADS: 1 }, storage), { count: 1 })
-  t.strictSame(countThreads({ SERVING_THREADS: 5 }, storage, 'linux'), { count: 5 })
-  t.match(countThreads({ SERVING_THREADS: 5 }, storage, 'darwin'), { count: 1, reason: /on darwin/ })
-  t.match(countThreads({ SERVING_THREADS: 5 }, {}, 'linux'), { count: 1, reason: /another node/ })
-  const { count } = countThreads({ SERVING_THREADS: undefined }, storage, 'linux')
+  t.strictSame(countThreads({ SERVING_THREADS: 1 }), { count: 1 })
+  t.strictSame(countThreads({ SERVING_THREADS: 5 }, 'linux'), { count: 5 })
+  t.match(countThreads({ SERVING_THREADS: 5 }, 'darwin'), { count: 1, reason: /on darwin/ })
+  const { count } = countThreads({ SERVING_THREADS: undefined }, 'linux')
   t.ok(count >= 1 && count <= 8, 'as many as there are cores')
 })
 
 const countExtras = (meta: unknown) => new Set(JSON.stringify(meta).match(/extra\d+/g)).size
 
-t.test('three threads', others, async (t) => {
+t.test('three threads', async (t) => {
   const threads = await startThreads(t)
   t.test('whichever thread answers: own writes are seen, one winner per version, one order of changes', async (t) => {
     const { all, client, url } = threads
@@ -344,7 +339,7 @@ t.test('three threads', others, async (t) => {
   )
 })
 
-t.test('a thread that dies is replaced, and nothing that was answered is lost', others, async (t) => {
+t.test('a thread that dies is replaced, and nothing that was answered is lost', async (t) => {
   const { result, workers } = await workersOf(() => startThreads(t))
   const { all, client, lines, url } = result
   t.equal(workers.size, THREADS - 1)
@@ -398,7 +393,7 @@ t.test('a thread that dies is replaced, and nothing that was answered is lost', 
   t.ok(answers.every(({ status }) => status === 200))
 })
 
-t.test('a stop lets all threads finish what they have begun', others, async (t) => {
+t.test('a stop lets all threads finish what they have begun', async (t) => {
   const { all, close } = await startThreads(t)
   await Promise.all(all.map((send) => send('GET', NOTES)))
   const writes = all.map((send, n) => send('PUT', NOTES, { data: { n } }).catch((error) => error.code))
@@ -419,6 +414,8 @@ t.test('a port that another program has is not shared with it', async (t) => {
 async function bareThreads(t: Test, { reads, onChange = () => {} }: { reads?: object; onChange?: () => void } = {}) {
   const folder = emptyFolder(t)
   const storage = await testStorage(t, folder)
+  // The app of the main thread has created it.
+  await storage.secret()
   const log = logSink()
   const config = configOf(folder, { LOG_LEVEL: 'info' })
   const logger = newLogger(config, false, log.stream)
@@ -432,6 +429,8 @@ async function bareThreads(t: Test, { reads, onChange = () => {} }: { reads?: ob
     metrics,
     damage: new Damage(logger),
     onError: (error) => errors.push(error as Error),
+    willFollow: false,
+    onOutdated: () => {},
     whileUnchanged: async (work) => {
       onChange()
       await work()
@@ -447,7 +446,7 @@ async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await new Promise((resolve) => setTimeout(resolve, 10))
 }
 
-t.test('a thread that cannot start, or cannot follow a change, is replaced', others, async (t) => {
+t.test('a thread that cannot start, or cannot follow a change, is replaced', async (t) => {
   const url = 'http://127.0.0.1:0'
   const missing = { file: '/nowhere/dossier.db', commits: new Int32Array(new SharedArrayBuffer(4)) }
   const broken = await bareThreads(t, { reads: missing })
@@ -491,12 +490,12 @@ t.test('a thread that cannot start, or cannot follow a change, is replaced', oth
   t.strictSame(stopped.errors, [])
 })
 
-t.test('what a thread asks of the main thread', others, async (t) => {
+t.test('what a thread asks of the main thread', async (t) => {
   const { storage } = await bareThreads(t)
   const sent: ({ id: number } & StorageRequest)[] = []
   const cancelled: number[] = []
   const main = new RemoteCalls<StorageRequest>((message) => sent.push(message))
-  const reads = openThreadReads(storage.threadReads as Parameters<typeof openThreadReads>[0])
+  const reads = await openThreadReads(storage.threadReads as Parameters<typeof openThreadReads>[0])
   const thread = new ThreadStorage(reads, main, (search) => cancelled.push(search))
   t.teardown(() => thread.close())
   const statement: Statement = { sql: 'select 1', parameters: [] }
@@ -514,7 +513,7 @@ t.test('what a thread asks of the main thread', others, async (t) => {
 
   await thread.refreshShapes()
   t.strictSame(await thread.db.selectFrom('dossier_users').selectAll().execute(), [])
-  t.ok(thread.needsScan({ sql: 'select * from dossier_users', parameters: [] }, 'dossier_users'))
+  t.ok(await thread.needsScan({ sql: 'select * from dossier_users', parameters: [] }, 'dossier_users'))
   t.throws(() => thread.stats(), /Only the main thread/)
   const unit = thread.db.updateTable('dossier_users').set({ username: 'x' }).execute()
   await until(() => sent.at(-1)?.do === 'write')

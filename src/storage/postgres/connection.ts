@@ -32,8 +32,8 @@ export interface QueryResult {
 
 /** A connection to PostgreSQL in pipeline mode: queries are sent at once and answered in the same order. */
 export class Connection {
-  /** number of open connections in this process */
-  static count = 0
+  /** number of open connections, in memory that serving threads share */
+  static counter = new Int32Array(new SharedArrayBuffer(4))
   readonly #client: pg.Client
   readonly #names = new Map<string, string>()
   readonly #ready: PreparedStatements = new Map()
@@ -59,8 +59,8 @@ export class Connection {
   static async open(url: string, onEnd: () => void = () => {}, limits: Timeouts = {}): Promise<Connection> {
     const connection = new Connection(url, onEnd, limits)
     await connection.#client.connect()
-    Connection.count++
-    connection.#client.once('end', () => Connection.count--)
+    Atomics.add(Connection.counter, 0, 1)
+    connection.#client.once('end', () => Atomics.sub(Connection.counter, 0, 1))
     return connection
   }
 

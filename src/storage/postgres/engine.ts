@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { JobPool } from '../job-pool.ts'
-import { isRead } from '../kysely.ts'
+import { readOrWrite } from '../kysely.ts'
 import { RowStreams } from '../row-streams.ts'
 import { Searches } from '../searches.ts'
 import type {
@@ -32,14 +32,16 @@ import { createPublished } from './published.ts'
 import { Reader } from './reader.ts'
 import { migrateSchema } from './schema.ts'
 import { PostgresSearcher } from './searcher.ts'
+import { readSecret, SECRET } from './secret.ts'
 import { Shapes } from './shapes.ts'
+import type { ThreadReadsStart } from './thread-reads.ts'
 import { WriteQueue } from './write-queue.ts'
 
 /** Opens a database, and migrates the service's own tables in it. */
-export async function openStorage(url: string, events: StorageEvents = {}): Promise<Storage> {
+export async function openStorage(url: string, events: StorageEvents = {}, servingThreads = 1): Promise<Storage> {
   try {
     await Connection.with(url, migrateSchema)
-    const storage = new PostgresStorage(url, events)
+    const storage = new PostgresStorage(url, events, servingThreads)
     await storage.begin()
     return storage
   } catch (error) {
@@ -62,18 +64,18 @@ export async function inspect<Result>(url: string, look: (db: Database) => Promi
 const QUICK = 3
 const SLOW = 3
 
-const SECRET = 'SELECT secret FROM dossier_secret'
 const SIZE = 'SELECT pg_database_size(current_database()) AS bytes'
 
 /**
  * PostgreSQL behind the storage interface. Bounded reads share three connections, one of them for the service's own
- * tables. Writes have two connections, and each search at a time has one. Read jobs and row streams run on threads of
+ * tables; if further threads serve, the main one has two, and each other one has one. Writes have two connections, and each search at a time has one. Read jobs and row streams run on threads of
  * their own, with a connection each.
  */
 class PostgresStorage implements Storage {
   readonly db: Database
   readonly dialect = DIALECT
   readonly published: PublishedModels
+  readonly threadReads: ThreadReadsStart
   readonly #url: string
   readonly #reader: Reader
   readonly #writeQueue: WriteQueue
@@ -86,19 +88,20 @@ class PostgresStorage implements Storage {
   #secret: Promise<string> | undefined
   #closed: Promise<void> | undefined
 
-  constructor(url: string, events: StorageEvents) {
+  constructor(url: string, events: StorageEvents, servingThreads: number) {
     this.#url = url
+    this.threadReads = { url, commits: new Int32Array(new SharedArrayBuffer(4)), connections: Connection.counter }
     this.#events = events
     this.#stopFolding = foldCounts(
       (unit) => this.write(unit),
       (error) => events.onError?.('counts of records are folded', error),
     )
-    this.#reader = new Reader(url)
+    this.#reader = new Reader(url, this.threadReads.commits, servingThreads === 1 ? 2 : 1)
     this.#shapes = new Shapes(this.#reader)
     this.published = createPublished(this.#reader)
     this.#writeQueue = new WriteQueue(url, (units, milliseconds) => {
       // Before the units are answered, so that a client's next read sees its own write.
-      this.#reader.endSnapshot()
+      this.#reader.endSnapshots()
       events.onCommit?.(units, milliseconds)
     })
     this.#searches = new Searches((onDeath) => new PostgresSearcher(url, onDeath), QUICK, SLOW)
@@ -106,11 +109,12 @@ class PostgresStorage implements Storage {
       startThread(import.meta.resolve('./row-stream-thread.ts'), { url, ...way }),
     )
     this.#jobPool = new JobPool(() => startThread(import.meta.resolve('./job-thread.ts'), { url }))
-    this.db = createDatabase(async (query) => {
-      if (isRead(query)) return this.#reader.all(query)
-      const [rows] = await this.write({ steps: [query] })
-      return rows as Row[]
-    })
+    this.db = createDatabase(
+      readOrWrite(
+        (query) => this.#reader.all(query),
+        (unit) => this.write(unit),
+      ),
+    )
   }
 
   begin(): Promise<void> {
@@ -149,7 +153,7 @@ class PostgresStorage implements Storage {
   async stats(): Promise<StorageStats> {
     const row = await this.#reader.first({ sql: SIZE, parameters: [] })
     const { retries } = this.#writeQueue
-    return { database: row?.bytes as number, log: 0, connections: Connection.count, retries }
+    return { database: row?.bytes as number, log: 0, connections: Atomics.load(Connection.counter, 0), retries }
   }
 
   secret(): Promise<string> {
@@ -160,8 +164,7 @@ class PostgresStorage implements Storage {
   /** All nodes share one secret: the first node that needs it creates it. */
   async #makeSecret(): Promise<string> {
     await this.setSecret(randomBytes(32).toString('base64url'))
-    const row = await this.readOne({ sql: SECRET, parameters: [] })
-    return row?.secret as string
+    return readSecret(this.#reader)
   }
 
   async setSecret(secret: string): Promise<void> {
@@ -195,7 +198,7 @@ class PostgresStorage implements Storage {
     // Only the default changes tables that are served.
     if (job.mode) return result
     await this.#shapes.refresh()
-    this.#reader.endSnapshot()
+    this.#reader.endSnapshots()
     options.afterCommit?.()
     return result
   }

@@ -1,16 +1,11 @@
 import { takeUpTo } from '../size.ts'
-import { type Row, type SearchResult, type Statement, staleShape } from '../storage.ts'
+import type { Row, SearchResult, Statement } from '../storage.ts'
 import { isConnectionLost, isLockTimeout, isRetryable, toFault } from './faults.ts'
-import { KNOWN_SHAPES } from './known-shapes.ts'
+import { KNOWN_SHAPES, requireSameShapes } from './known-shapes.ts'
 import { SharedConnection } from './shared-connection.ts'
 
-/**
- * Connections that bounded reads of records share: each read is sent at once, and none takes long. Reads of the
- * service's own tables have another connection, so that they do not wait behind a read of a table that is locked for a
- * change.
- */
-const CONNECTIONS = 2
-const LIMITS = { lock: 50, statement: 5000, answer: 8000 }
+/** Only a table that is being changed is locked against reads: its reads move to the patient connection soon. */
+const LIMITS = { lock: 10, statement: 5000, answer: 8000 }
 /** Limits of the connection for reads of tables that are being changed. */
 const PATIENT_LIMITS = { lock: 10_000, statement: 15_000, answer: 20_000 }
 
@@ -21,12 +16,12 @@ const TRIES = 3
 const MOMENT_MS = 2
 
 /**
- * Bounded reads. A read is repeated once if its connection was lost, its table is locked or its prepared statement no
- * longer fits.
+ * Bounded reads. They share few connections: each read is sent at once, and none takes long. A read is repeated once if
+ * its connection was lost, its table is locked or its prepared statement no longer fits.
  */
 export class Reader {
-  /** the shapes that this node knows, as `Shapes` has read them last */
-  knownShapes: Row[] = []
+  /** the shapes of tables that this thread knows, by name, as `Shapes` keeps them */
+  knownShapes: ReadonlyMap<unknown, unknown> = new Map()
   readonly #own: SharedConnection
   readonly #connections: SharedConnection[]
   /** open only while reads wait for tables that are being changed */
@@ -35,12 +30,21 @@ export class Reader {
   /** statements that read a table which is being changed: they do not hold up the reads of other tables */
   readonly #locked = new Set<string>()
   #next = 0
+  /** number of commits of this process, in memory that all serving threads share */
+  readonly #commits: Int32Array
+  /** that number when the current snapshot began */
+  #commit = -1
   #moment = 0
-  #since = Number.NEGATIVE_INFINITY
+  #since = 0
 
-  constructor(url: string) {
+  /**
+   * `forRecords`: connections for reads of records only, so that reads of the service's own tables do not wait behind one
+   * of a table that is locked for a change. With 0, all reads share one connection.
+   */
+  constructor(url: string, commits: Int32Array, forRecords: number) {
+    this.#commits = commits
     this.#own = new SharedConnection(url, LIMITS)
-    this.#connections = Array.from({ length: CONNECTIONS }, () => new SharedConnection(url, LIMITS))
+    this.#connections = Array.from({ length: forRecords }, () => new SharedConnection(url, LIMITS))
     this.#patient = new SharedConnection(url, PATIENT_LIMITS)
   }
 
@@ -67,13 +71,18 @@ export class Reader {
   /** A number that changes every two milliseconds, and after every commit of this process. */
   snapshotId(): number {
     const now = performance.now()
-    if (now - this.#since >= MOMENT_MS) this.endSnapshot(now)
+    const commit = Atomics.load(this.#commits, 0)
+    if (commit !== this.#commit || now - this.#since >= MOMENT_MS) {
+      this.#commit = commit
+      this.#since = now
+      this.#moment++
+    }
     return this.#moment
   }
 
-  endSnapshot(now = performance.now()): void {
-    this.#since = now
-    this.#moment++
+  /** Ends the current snapshot of all serving threads. */
+  endSnapshots(): void {
+    Atomics.add(this.#commits, 0, 1)
   }
 
   /** Replaces all connections, after tables have changed. */
@@ -86,13 +95,11 @@ export class Reader {
   }
 
   async #run(statement: Statement): Promise<Row[]> {
-    const shared = statement.readsRecords
-      ? (this.#connections[this.#next++ % CONNECTIONS] as SharedConnection)
-      : this.#own
-    return (await shared.get()).run(statement)
+    const forRecords = statement.readsRecords && this.#connections[this.#next++ % this.#connections.length]
+    return (await (forRecords || this.#own).get()).run(statement)
   }
 
-  async #again(statement: Statement, known: Row[], failed: unknown, tries = 1): Promise<Row[]> {
+  async #again(statement: Statement, known: Reader['knownShapes'], failed: unknown, tries = 1): Promise<Row[]> {
     try {
       // A lost connection is opened again by itself.
       if (isConnectionLost(failed)) return await this.#run(statement)
@@ -108,14 +115,14 @@ export class Reader {
    * Waits for a table that is being changed, on a connection of its own. The table may have another shape afterwards than
    * the `known` ones, which the statement does not fit, even if it can be executed.
    */
-  async #runPatiently(statement: Statement, known: Row[]): Promise<Row[]> {
+  async #runPatiently(statement: Statement, known: Reader['knownShapes']): Promise<Row[]> {
     this.#waiting++
     try {
       const connection = await this.#patient.get()
       const { error, results } = await connection.runAllOnce([statement, KNOWN_SHAPES])
       if (error) throw error
       const [rows, shapes] = results as [Row[], Row[]]
-      if (shapesKey(shapes) !== shapesKey(known)) throw staleShape()
+      requireSameShapes(shapes, known)
       return rows
     } finally {
       if (--this.#waiting === 0) {
@@ -125,5 +132,3 @@ export class Reader {
     }
   }
 }
-
-const shapesKey = (rows: Row[]) => JSON.stringify(rows.map(({ tbl, shape }) => [tbl, shape]).sort())

@@ -4,10 +4,12 @@ import type { Reader } from './reader.ts'
 /** How often to check whether another node has changed tables. */
 const LOOK_MS = 200
 
-/** The shapes of tables as this node knows them. */
+/** The shapes of tables as a serving thread knows them. */
 export class Shapes {
   readonly #reader: Reader
   #known = new Map<unknown, unknown>()
+  /** how often shapes were assumed */
+  #assumed = 0
   #timer: NodeJS.Timeout | undefined
 
   constructor(reader: Reader) {
@@ -21,10 +23,22 @@ export class Shapes {
   }
 
   async refresh(): Promise<void> {
+    const assumed = this.#assumed
     const rows = await this.#reader.all(KNOWN_SHAPES)
-    const hasChanged = rows.some(({ tbl, shape }) => this.#known.has(tbl) && this.#known.get(tbl) !== shape)
-    this.#known = new Map(rows.map(({ tbl, shape }) => [tbl, shape]))
-    this.#reader.knownShapes = rows
+    // What was read before shapes were assumed is older than these.
+    if (assumed === this.#assumed) this.#set(new Map(rows.map(({ tbl, shape }) => [tbl, shape])))
+  }
+
+  /** Takes over shapes from a thread that has seen them later than this one. */
+  assume(shapes: Record<string, string>): void {
+    this.#assumed++
+    this.#set(new Map([...this.#known, ...Object.entries(shapes)]))
+  }
+
+  #set(next: Map<unknown, unknown>): void {
+    const hasChanged = [...this.#known].some(([table, shape]) => next.has(table) && next.get(table) !== shape)
+    this.#known = next
+    this.#reader.knownShapes = next
     if (hasChanged) this.#reader.renew()
   }
 

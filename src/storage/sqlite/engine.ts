@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { JobPool } from '../job-pool.ts'
-import { isRead } from '../kysely.ts'
+import { readOrWrite } from '../kysely.ts'
 import { RowStreams } from '../row-streams.ts'
 import { Searches } from '../searches.ts'
 import type {
@@ -33,6 +33,7 @@ import { Reader } from './reader.ts'
 import { SearchThread } from './searcher.ts'
 import { cookieSecret, storeSecret } from './secret.ts'
 import { Statements } from './statements.ts'
+import type { ThreadReadsStart } from './thread-reads.ts'
 import { WriteQueue } from './write-queue.ts'
 import type { WriterAnswer } from './writer-thread.ts'
 
@@ -101,7 +102,7 @@ interface Parts {
 class SqliteStorage implements Storage {
   readonly db: Database
   readonly dialect = DIALECT
-  readonly threadReads: { file: string; commits: Int32Array }
+  readonly threadReads: ThreadReadsStart
   readonly #file: string
   readonly #reader: Reader
   readonly #writeQueue: WriteQueue
@@ -120,11 +121,12 @@ class SqliteStorage implements Storage {
     this.#rowStreams = rowStreams
     this.#jobPool = jobPool
     this.#checkpointer = checkpointer
-    this.db = createDatabase(async (query) => {
-      if (isRead(query)) return reader.all(query)
-      const [rows] = await this.write({ steps: [query] })
-      return rows as Row[]
-    })
+    this.db = createDatabase(
+      readOrWrite(
+        (query) => reader.all(query),
+        (unit) => this.write(unit),
+      ),
+    )
   }
 
   read(statement: Statement): Row[] {

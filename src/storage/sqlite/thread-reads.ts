@@ -1,14 +1,20 @@
 import { dirname } from 'node:path'
-import { isRead } from '../kysely.ts'
-import type { Row, ThreadReads } from '../storage.ts'
+import { readOrWrite } from '../kysely.ts'
+import type { ThreadReads } from '../thread-reads.ts'
 import { openReader } from './connections.ts'
 import { DIALECT } from './dialect.ts'
 import { createDatabase } from './kysely.ts'
 import { Reader } from './reader.ts'
 import { cookieSecret } from './secret.ts'
 
-/** Opens the reads of a serving thread from the value that `SqliteStorage.threadReads` has in the main thread. */
-export function openThreadReads({ file, commits }: { file: string; commits: Int32Array }): ThreadReads {
+/** What a serving thread opens its reads from. */
+export interface ThreadReadsStart {
+  file: string
+  /** number of commits of this process, in shared memory */
+  commits: Int32Array
+}
+
+export function openThreadReads({ file, commits }: ThreadReadsStart): ThreadReads {
   const reader = new Reader(openReader(file), commits)
   return {
     dialect: DIALECT,
@@ -16,16 +22,13 @@ export function openThreadReads({ file, commits }: { file: string; commits: Int3
     readOne: (statement) => reader.first(statement),
     readUpTo: (statement, bytes) => reader.upTo(statement, bytes),
     shape: (table) => reader.shape(table),
+    // Shapes belong to a snapshot here.
     refreshShapes: async () => {},
+    assumeShapes: () => {},
     snapshotId: () => reader.snapshotId(),
     needsScan: (statement, table) => reader.needsScan(statement, table),
     secret: () => cookieSecret(dirname(file)),
-    createDatabase: (write) =>
-      createDatabase(async (query) => {
-        if (isRead(query)) return reader.all(query)
-        const [rows] = await write({ steps: [query] })
-        return rows as Row[]
-      }),
+    createDatabase: (write) => createDatabase(readOrWrite((query) => reader.all(query), write)),
     holdSnapshot: () => reader.holdSnapshot(),
     releaseSnapshot: () => reader.releaseSnapshot(),
     close: () => reader.close(),

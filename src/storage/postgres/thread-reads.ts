@@ -1,0 +1,47 @@
+import { readOrWrite } from '../kysely.ts'
+import type { ThreadReads } from '../thread-reads.ts'
+import { Connection } from './connection.ts'
+import { DIALECT } from './dialect.ts'
+import { needsScan } from './explain.ts'
+import { createDatabase } from './kysely.ts'
+import { Reader } from './reader.ts'
+import { readSecret } from './secret.ts'
+import { Shapes } from './shapes.ts'
+
+/** What a serving thread opens its reads from. */
+export interface ThreadReadsStart {
+  url: string
+  /** number of commits of this process, in shared memory */
+  commits: Int32Array
+  /** number of open connections of this process, in shared memory */
+  connections: Int32Array<SharedArrayBuffer>
+}
+
+/** Opens the reads of a serving thread: all of them share one connection. */
+export async function openThreadReads({ url, commits, connections }: ThreadReadsStart): Promise<ThreadReads> {
+  Connection.counter = connections
+  const reader = new Reader(url, commits, 0)
+  const shapes = new Shapes(reader)
+  // The main thread looks at the same database, and logs when it cannot.
+  await shapes.start(() => {})
+  return {
+    dialect: DIALECT,
+    read: (statement) => reader.all(statement),
+    readOne: (statement) => reader.first(statement),
+    readUpTo: (statement, bytes) => reader.upTo(statement, bytes),
+    shape: (table) => shapes.of(table),
+    refreshShapes: () => shapes.refresh(),
+    assumeShapes: (assumed) => shapes.assume(assumed),
+    snapshotId: () => reader.snapshotId(),
+    needsScan: (statement, table) => needsScan(url, statement, table),
+    secret: () => readSecret(reader),
+    createDatabase: (write) => createDatabase(readOrWrite((query) => reader.all(query), write)),
+    // Tables change under a lock, and requests wait for the app that fits them.
+    holdSnapshot: () => {},
+    releaseSnapshot: () => {},
+    close: async () => {
+      shapes.close()
+      await reader.close()
+    },
+  }
+}

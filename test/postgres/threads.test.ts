@@ -1,0 +1,3 @@
+import { runOnPostgres } from './run-on-postgres.ts'
+
+await runOnPostgres(['serving/threads'], true)
