@@ -19,6 +19,8 @@ const NOBODY = 65_534
 
 export interface Server {
   url: string
+  /** process id of the one that starts all others */
+  pid(): number
   /** ends it in the middle of whatever it does, and starts it again */
   restart(): Promise<void>
   /** the first half of that */
@@ -76,7 +78,7 @@ export async function startPostgres(settings: string[] = []): Promise<Server> {
     rmSync(folder, { recursive: true, force: true })
   })
   await untilReady(url)
-  return { url, restart, end, begin, stop }
+  return { url, pid: () => server.pid as number, restart, end, begin, stop }
 }
 
 /** Packages cannot have links in them: the server looks for its libraries by names that have to be made. */

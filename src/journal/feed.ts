@@ -8,7 +8,7 @@ import { withReach } from '../tables/access-filter.ts'
 import { rowDecoder } from '../tables/columns.ts'
 import { any, is } from '../tables/condition.ts'
 import { quote } from '../tables/ddl.ts'
-import { requireCurrentShape } from '../tables/shape.ts'
+import { recordRead, requireCurrentShape } from '../tables/shape.ts'
 import type { ChangeRow, JournalOperation } from './entry.ts'
 import { createJournal, type Journal, type KnownState } from './journal.ts'
 
@@ -195,7 +195,7 @@ function newReader(storage: Storage, model: Model): Reader {
     journal: createJournal(storage, model),
     look: async (id) => {
       requireCurrentShape(storage, model)
-      const row = await storage.readOne({ sql: text, parameters: [id], readsRecords: true })
+      const row = await storage.readOne(recordRead(storage.dialect, model, { sql: text, parameters: [id] }))
       return row && decode(row)
     },
   }

@@ -8,7 +8,7 @@ import { type MaybePromise, type Row, StorageFault, type Unit } from '../storage
 import { withReach } from '../tables/access-filter.ts'
 import { rowDecoder } from '../tables/columns.ts'
 import { is } from '../tables/condition.ts'
-import { requireCurrentShape } from '../tables/shape.ts'
+import { recordRead, requireCurrentShape } from '../tables/shape.ts'
 import type { Caller } from './caller.ts'
 import type { RecordsContext, StoredRecord } from './context.ts'
 import { createExporter } from './export/export.ts'
@@ -39,7 +39,7 @@ interface Given {
 export function createRecords(context: RecordsContext, model: Model) {
   const { storage, models } = context
   const decode = rowDecoder(model) as (row: Row) => StoredRecord
-  const prepared = cachedStatements<Given>()
+  const prepared = cachedStatements<Given>((statement) => recordRead(storage.dialect, model, statement))
   const checks: Validators = createValidators(model)
   const changes = createChanges(context, model)
   const violations = createViolationChecks(context, model)

@@ -21,6 +21,8 @@ export interface Dialect {
   at(value: RawBuilder<unknown>, place: number, type: string): RawBuilder<unknown>
   /** Aggregates the values of a group into a sorted JSON array. */
   list(value: RawBuilder<unknown>): RawBuilder<string>
+  /** A select that fails as `stale` if its table has another shape, where the reader itself does not notice that. */
+  ifShape(select: string, table: string, shape: string): string
   readonly tables: TableDialect
 }
 

@@ -26,9 +26,6 @@ export interface Statement {
   readonly readsRecords?: boolean
 }
 
-/** Marks a statement as a read of a model's table. */
-export const recordRead = ({ sql, parameters }: Statement): Statement => ({ sql, parameters, readsRecords: true })
-
 /** Statements that are executed atomically. A unit is a plain value, so it can be sent to another thread. */
 export interface Unit {
   /** shapes of the tables that the unit was made for; if one has changed since, the unit is rejected as `stale` */

@@ -12,14 +12,15 @@ import { comparePostgres } from './postgres.ts'
 import { stayQuiet } from './quiet.ts'
 import { pinLoad } from './servers.ts'
 import { compareSizes } from './sizes.ts'
+import { measureSizing } from './sizing.ts'
 import { compareStarts } from './starts.ts'
 import { manyStreams } from './streams.ts'
 import { compareThreads } from './threads.ts'
 import { compareWork } from './work.ts'
 
 /**
- * `npm run bench [-- ROUNDS SECONDS] [--engine=postgres | --threads]`: the service beside a hand-written server, turn by turn in one run, each on one core
- * with the load on another. What counts is the ratio: it holds on another machine, the numbers do not.
+ * `npm run bench [-- ROUNDS SECONDS] [--engine=postgres | --threads | --sizing]`: the service beside a hand-written server, turn by turn in
+ * one run, each on one core with the load on another. What counts is the ratio: it holds on another machine, the numbers do not.
  * Neither logs its requests.
  */
 const isPostgres = process.argv.includes('--engine=postgres')
@@ -34,6 +35,7 @@ if (!isPostgres) pinLoad()
 try {
   if (isPostgres) await comparePostgres(folder, rounds, seconds)
   else if (process.argv.includes('--threads')) await compareThreads(folder, rounds, seconds)
+  else if (process.argv.includes('--sizing')) await measureSizing(folder, seconds)
   else await compareAll()
 } finally {
   rmSync(folder, { recursive: true, force: true })

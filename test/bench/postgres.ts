@@ -15,11 +15,11 @@ export async function comparePostgres(folder: string, rounds: number, seconds: n
   const server = await startPostgres(['fsync=on', 'shared_buffers=256MB'])
   useCores('0,1')
   try {
-    const handwritten = await startHandwrittenOn(await database(server, 'handwritten'))
-    await fill(server, 'handwritten', 'contact')
-    const url = await database(server, 'dossier')
+    const handwritten = await startHandwrittenOn(await createDatabase(server, 'handwritten'))
+    await fillDatabase(server, 'handwritten', 'contact')
+    const url = await createDatabase(server, 'dossier')
     const first = await startDossierOn(join(folder, 'one'), url)
-    await fill(server, 'dossier', '"contacts__Contact"')
+    await fillDatabase(server, 'dossier', '"contacts__Contact"')
     for (const one of [handwritten, first]) one.records = RECORDS
     const rows: string[][] = []
     for (const [work, goal] of Object.entries(GOALS) as [Work, number][]) {
@@ -51,27 +51,37 @@ async function inTurn(servers: BenchServer[], work: Work, rounds: number, second
   return rates.map(median)
 }
 
-async function database({ url }: Server, name: string): Promise<string> {
+export async function createDatabase({ url }: Server, name: string): Promise<string> {
   await on(url, `CREATE DATABASE ${name}`)
   const place = new URL(url)
   place.pathname = name
   return String(place)
 }
 
-async function fill({ url }: Server, name: string, to: string): Promise<void> {
+export async function fillDatabase({ url }: Server, name: string, to: string, records = RECORDS): Promise<void> {
   const place = new URL(url)
   place.pathname = name
   await on(
     String(place),
     `INSERT INTO ${to} ("firstName", "lastName", email, "createdOn", "createdBy", "updatedOn", "updatedBy")
      SELECT 'First' || i, 'Last' || i % 1000, 'person' || i || '@example.org', now()::text, 'admin', now()::text, 'admin'
-     FROM generate_series(1, ${RECORDS}) AS i; ANALYZE ${to}`,
+     FROM generate_series(1, ${records}) AS i; ANALYZE ${to}`,
   )
 }
 
-async function on(url: string, sql: string): Promise<void> {
+/** Connections to a database, without the one that asks. */
+export async function openConnections(url: string): Promise<number> {
+  const [row] = await on(
+    url,
+    'SELECT count(*)::int AS n FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
+  )
+  return row?.n as number
+}
+
+async function on(url: string, sql: string): Promise<Record<string, unknown>[]> {
   const client = new pg.Client(url)
   await client.connect()
-  await client.query(sql)
+  const { rows } = await client.query(sql)
   await client.end()
+  return rows
 }

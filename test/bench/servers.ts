@@ -114,10 +114,14 @@ export async function startHandwritten(
 }
 
 /** Both on a database elsewhere; the server that has it needs a core as well. */
-export async function startDossierOn(folder: string, url: string): Promise<BenchServer> {
+export async function startDossierOn(
+  folder: string,
+  url: string,
+  more: Record<string, string> = {},
+): Promise<BenchServer> {
   const env = { DATABASE_URL: url, DATA_DIR: folder, MODELS_DIR: join(ROOT, 'models'), ADMIN_PASSWORD: PASSWORD }
   const quiet = { LOG_LEVEL: 'warn', WATCH_MODELS: 'false', ALL_CORES: '1' }
-  const { child, url: at, startMs } = await launch(START, { ...env, ...quiet })
+  const { child, url: at, startMs } = await launch(START, { ...env, ...quiet, ...more })
   return { child, startMs, ...newTarget(at, await login(at), 0) }
 }
 

@@ -16,7 +16,7 @@ export async function manyStreams(folder: string, seconds: number): Promise<void
   const sockets: Socket[] = []
   /** by the number of a change: how many have been told, and when the last of them was */
   const told = new Map<number, { count: number; last: number }>()
-  for (let nth = 0; nth < STREAMS; nth++) sockets.push(await open(server, told))
+  for (let nth = 0; nth < STREAMS; nth++) sockets.push(await openStream(server, told))
   const open_ = residentMb(server)
   const committed = new Map<number, number>()
   const change = await lastChange(server)
@@ -44,7 +44,10 @@ export async function manyStreams(folder: string, seconds: number): Promise<void
   await stop(server)
 }
 
-async function open({ url, cookie }: BenchServer, told: Map<number, { count: number; last: number }>): Promise<Socket> {
+export async function openStream(
+  { url, cookie }: BenchServer,
+  told: Map<number, { count: number; last: number }>,
+): Promise<Socket> {
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname)
   socket.write(`GET /ws/changes/stream HTTP/1.1\r\nHost: ${hostname}\r\nCookie: ${cookie}\r\n\r\n`)

@@ -13,7 +13,7 @@ import { MAX_ROWS_TO_FILL } from '../../src/tables/plan.ts'
 import { buildIndexes } from '../../src/tables/rebuild/build-indexes.ts'
 import type { Draft } from '../../src/tables/rebuild/draft.ts'
 import type { beginDrafts, fillPortion } from '../../src/tables/rebuild/draft-jobs.ts'
-import { tableShapes } from '../../src/tables/shape.ts'
+import { recordRead, tableShapes } from '../../src/tables/shape.ts'
 import { hasServer } from './run-on-postgres.ts'
 
 const isThere = hasServer()
@@ -350,6 +350,16 @@ if (isThere) {
     while ((await watcher.query(waits)).rows.length === 0);
     await shell.query(`UPDATE dossier_tables SET shape = 'other' WHERE tbl = 'a__Thing'; COMMIT`)
     await t.rejects(stale, { kind: 'stale' } as never)
+    // Nothing has waited, and what this node knows of the shapes is older.
+    const guarded = recordRead(storage.dialect, thing({ code: TEXT }), {
+      sql: 'SELECT code FROM "a__Thing"',
+      parameters: [],
+    })
+    await t.rejects(storage.read(guarded) as Promise<unknown>, { kind: 'stale' } as never)
+    await shell.query(
+      `UPDATE dossier_tables SET shape = '${tableShapes([thing({ code: TEXT })]).a__Thing}' WHERE tbl = 'a__Thing'`,
+    )
+    t.ok((await storage.read(guarded)).length > 0)
     await shell.query(`CREATE FUNCTION stuck() RETURNS int LANGUAGE plpgsql AS $$
       BEGIN RAISE EXCEPTION 'x' USING ERRCODE = 'deadlock_detected'; END $$`)
     const stuck = { sql: 'SELECT stuck()', parameters: [] }

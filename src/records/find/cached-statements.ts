@@ -19,23 +19,22 @@ export function placeholder<Given>(fill: (given: Given) => unknown): RawBuilder<
 }
 
 /**
- * Compiles each shape of a statement on a model's table once, because building SQL costs more than running it.
- * All parameters are placeholders,
- * so one builder determines both the text and the order of the bound values. A builder that binds an actual value
- * throws: the value would be reused by every later execution.
+ * Compiles each shape of a statement once, because building SQL costs more than running it. All parameters are
+ * placeholders, so one builder determines both the text and the order of the bound values. A builder that binds an actual
+ * value throws: the value would be reused by every later execution. `finish` changes a compiled statement.
  */
-export function cachedStatements<Given>() {
-  const shapes = new Memo<{ text: string; holes: Placeholder[] }>(MAX_SHAPES)
+export function cachedStatements<Given>(finish = (statement: Statement): Statement => statement) {
+  const shapes = new Memo<{ statement: Statement; holes: Placeholder[] }>(MAX_SHAPES)
   const prepare = (build: () => { compile(): CompiledQuery }) => {
     const { sql: text, parameters } = build().compile()
     const holes = parameters.map((parameter) => {
       if (parameter instanceof Placeholder) return parameter
       throw new Error(`A remembered statement binds a value: ${text}`)
     })
-    return { text, holes }
+    return { statement: finish({ sql: text, parameters }), holes }
   }
   return (shape: string, given: Given, build: () => { compile(): CompiledQuery }): Statement => {
-    const { text, holes } = shapes.getOrCompute(shape, () => prepare(build))
-    return { sql: text, parameters: holes.map(({ fill }) => fill(given as never)), readsRecords: true }
+    const { statement, holes } = shapes.getOrCompute(shape, () => prepare(build))
+    return { ...statement, parameters: holes.map(({ fill }) => fill(given as never)) }
   }
 }

@@ -5,11 +5,11 @@ import { reachFor, type User } from '../../model/access.ts'
 import { type Model, type Models, type Reference, tableName, visibleField } from '../../model/model.ts'
 import type { View } from '../../requests/query.ts'
 import { PAGE_BYTES, rowBytes } from '../../storage/size.ts'
-import { type Row, recordRead, type Storage } from '../../storage/storage.ts'
+import type { Row, Storage } from '../../storage/storage.ts'
 import { withReach } from '../../tables/access-filter.ts'
 import { rowDecoder } from '../../tables/columns.ts'
 import { is } from '../../tables/condition.ts'
-import { requireCurrentShape } from '../../tables/shape.ts'
+import { recordRead, requireCurrentShape } from '../../tables/shape.ts'
 import { rowsThatFit } from './page-size.ts'
 
 /** The paths without a dot: references of the model itself. */
@@ -86,7 +86,7 @@ async function look(expansion: Expansion, model: Model, ids: unknown[], below: s
     WHERE ${withReach(reach, reach.username, is`"id" = wanted__id`)} ORDER BY wanted__key`.compile(storage.db)
   // Each statement gets an equal share of the remaining bytes; `readUpTo` always returns the first row.
   const share = Math.max(0, Math.floor(budget.left / budget.statements--))
-  const { rows, isTruncated } = await storage.readUpTo(recordRead(statement), share)
+  const { rows, isTruncated } = await storage.readUpTo(recordRead(storage.dialect, model, statement), share)
   for (const row of rows) budget.left -= rowBytes(row)
   if (budget.left < -MAX_EXPANDED) throw tooLarge
   rows.forEach(rowDecoder(model))

@@ -5,12 +5,12 @@ import { type Model, tableName } from '../../model/model.ts'
 import type { Position } from '../../requests/cursor.ts'
 import type { Query } from '../../requests/query.ts'
 import { PAGE_BYTES } from '../../storage/size.ts'
-import { recordRead, type SearchResult, type Statement, StorageFault } from '../../storage/storage.ts'
+import { type SearchResult, type Statement, StorageFault } from '../../storage/storage.ts'
 import { withReach } from '../../tables/access-filter.ts'
 import { rowDecoder } from '../../tables/columns.ts'
 import type { Condition } from '../../tables/condition.ts'
 import { createCounter } from '../../tables/counts.ts'
-import { requireCurrentShape, tableShapes } from '../../tables/shape.ts'
+import { recordRead, requireCurrentShape, tableShapes } from '../../tables/shape.ts'
 import type { Caller } from '../caller.ts'
 import type { RecordsContext, StoredRecord } from '../context.ts'
 import { expand, selectedColumns } from './expand.ts'
@@ -67,7 +67,7 @@ export function createFinder(context: RecordsContext, model: Model) {
     const search = async (statement: Statement) => {
       if (isOne) {
         requireCurrentShape(storage, model)
-        return { rows: await storage.read(recordRead(statement)), isTruncated: false }
+        return { rows: await storage.read(recordRead(storage.dialect, model, statement)), isTruncated: false }
       }
       const seconds = Math.max(0.001, (ends - performance.now()) / 1000)
       const { username, signal } = caller

@@ -3,8 +3,9 @@ import { sql } from 'kysely'
 import { type Model, tableName } from '../../model/model.ts'
 import { findOperator } from '../../requests/operators.ts'
 import type { Comparison, Filter, Query } from '../../requests/query.ts'
-import { recordRead, type Statement, type Storage } from '../../storage/storage.ts'
+import type { Statement, Storage } from '../../storage/storage.ts'
 import { modelIndexes } from '../../tables/ddl.ts'
+import { recordRead } from '../../tables/shape.ts'
 
 /** Records up to which a scan is fast. */
 const MANY = 10_000
@@ -36,7 +37,7 @@ export function indexAdvisor(storage: Storage, model: Model, advise: (advice: st
 
   /** Compares the highest id, which is a single index lookup; a count would be a scan itself. */
   async function hasMany(): Promise<boolean> {
-    return Number((await storage.readOne(recordRead(highest)))?.id) > MANY
+    return Number((await storage.readOne(recordRead(storage.dialect, model, highest)))?.id) > MANY
   }
 }
 

@@ -2,8 +2,9 @@ import { type RawBuilder, sql } from 'kysely'
 import { type Model, tableName } from '../../model/model.ts'
 import { isHashed, type Position, sha256 } from '../../requests/cursor.ts'
 import { badRequest, type SortKey } from '../../requests/query.ts'
-import { type Dialect, type Row, recordRead, type SqlValue, type Storage } from '../../storage/storage.ts'
+import type { Dialect, Row, SqlValue, Storage } from '../../storage/storage.ts'
 import { type Condition, is } from '../../tables/condition.ts'
+import { recordRead } from '../../tables/shape.ts'
 import { comparisonKey } from './where.ts'
 
 const sortColumn = (index: number) => `sort__${index}`
@@ -41,6 +42,8 @@ export async function resolveLongValues(
   if (!values.some(isHashed)) return { values, id }
   const row = await storage.readOne(
     recordRead(
+      storage.dialect,
+      model,
       storage.db.selectFrom(tableName(model)).select(sortColumns(sort, storage.dialect)).where('id', '=', id).compile(),
     ),
   )

@@ -7,16 +7,9 @@ import { Yielder } from '../../lib/yielder.ts'
 import { forbidden, reachFor, requireUnchanged, scopeFor, type User } from '../../model/access.ts'
 import { type Field, ID_FIELD as ID, type Model } from '../../model/model.ts'
 import { badRequest } from '../../requests/query.ts'
-import {
-  defineJob,
-  type MaybePromise,
-  type Progress,
-  recordRead,
-  type Step,
-  StorageFault,
-} from '../../storage/storage.ts'
+import { defineJob, type MaybePromise, type Progress, type Step, StorageFault } from '../../storage/storage.ts'
 import { encodeComparable } from '../../tables/columns.ts'
-import { tableShapes } from '../../tables/shape.ts'
+import { recordRead, tableShapes } from '../../tables/shape.ts'
 import type { RecordsContext } from '../context.ts'
 import { matchingRows } from '../find/matching-rows.ts'
 import type { PlannedWrite } from '../planned.ts'
@@ -184,7 +177,10 @@ export function createImporter({ context, model, plan }: Parts) {
     const values = [[encodeComparable(key, key === ID ? row.id : row.data[key.name])]]
     const reach = reachFor(model, 'update', user)
     const statement = matchingRows(storage.db, model, { reach, by: [key], values, columns: ['id', 'version'] })
-    const { id, version } = ((await storage.readOne(recordRead(statement))) ?? {}) as { id?: number; version?: number }
+    const { id, version } = ((await storage.readOne(recordRead(storage.dialect, model, statement))) ?? {}) as {
+      id?: number
+      version?: number
+    }
     const mayMake = key !== ID && scopeFor(model, 'create', user) !== 'none'
     if (id === undefined && !mayMake)
       throw withLine(

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { Failure } from '../../errors.ts'
 import { type Reach, reachFor, scopeFor, type User } from '../../model/access.ts'
 import { type Field, type Model, tableName } from '../../model/model.ts'
-import type { Row, StorageFault } from '../../storage/storage.ts'
+import type { Row, Statement, StorageFault } from '../../storage/storage.ts'
 import { withReach } from '../../tables/access-filter.ts'
 import { is } from '../../tables/condition.ts'
 import { hasIndexName, modelIndexes } from '../../tables/ddl.ts'
@@ -13,9 +13,12 @@ const EVERYBODY: Reach = { scope: 'all', username: '' }
 
 type Looking = RecordsContext & { statements: ReturnType<typeof cachedStatements<Given>> }
 
+/** Whether a record exists does not depend on the shape of its table. */
+const ofRecords = (statement: Statement): Statement => ({ ...statement, readsRecords: true })
+
 /** Checks of the references and unique values of one model's records. */
 export function createViolationChecks(context: RecordsContext, model: Model) {
-  const looking: Looking = { ...context, statements: cachedStatements<Given>() }
+  const looking: Looking = { ...context, statements: cachedStatements<Given>(ofRecords) }
   return {
     explainViolation: (fault: StorageFault, user: User, written: Row | number) =>
       explainViolation(fault, looking, model, user, written),

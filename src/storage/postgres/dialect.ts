@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Dialect } from '../storage.ts'
+import { type Dialect, literal } from '../storage.ts'
 import { TABLES } from './tables.ts'
 
 /** Types that items of a JSON array are cast to, by engine-independent column type. */
@@ -36,6 +36,11 @@ export const DIALECT: Dialect = {
   },
 
   list: (value) => sql`coalesce(json_agg(${value} ORDER BY ${value})::text, '[]')`,
+
+  // The condition is checked once, before the first row is read and after the table is locked against changes.
+  ifShape: (select, table, shape) => `SELECT * FROM (${select}) AS "read" WHERE (
+    SELECT CASE WHEN EXISTS (SELECT 1 FROM dossier_tables WHERE tbl = ${literal(table)} AND shape = ${literal(shape)})
+      THEN true ELSE dossier_stale() END)`,
 
   tables: TABLES,
 }

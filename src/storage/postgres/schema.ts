@@ -206,6 +206,9 @@ const FUNCTIONS = (fold: string) => `
     END LOOP;
   END $$;
 
+  CREATE OR REPLACE FUNCTION dossier_stale() RETURNS boolean LANGUAGE plpgsql AS $$
+  BEGIN RAISE EXCEPTION 'another shape' USING ERRCODE = '${STALE}'; END $$;
+
   -- Nothing is written through an old model: from here on the table keeps its shape until the end of the transaction.
   -- A table that is being changed is not waited for: units of other tables wait behind this one.
   CREATE OR REPLACE FUNCTION dossier_require(name text, wanted text) RETURNS void LANGUAGE plpgsql
@@ -213,7 +216,7 @@ const FUNCTIONS = (fold: string) => `
   BEGIN
     IF to_regclass(quote_ident(name)) IS NOT NULL THEN EXECUTE format('LOCK TABLE %I IN ROW EXCLUSIVE MODE', name); END IF;
     IF NOT EXISTS (SELECT 1 FROM dossier_tables WHERE tbl = name AND shape = wanted) THEN
-      RAISE EXCEPTION 'another shape' USING ERRCODE = '${STALE}';
+      PERFORM dossier_stale();
     END IF;
   END $$;`
 

@@ -29,5 +29,8 @@ export const DIALECT: Dialect = {
 
   list: (value) => sql`json_group_array(${value} ORDER BY ${value})`,
 
+  // A reader knows the shapes of its snapshot.
+  ifShape: (select) => select,
+
   tables: TABLES,
 }
