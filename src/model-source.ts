@@ -15,6 +15,8 @@ export interface ModelsToServe {
   fingerprint: string
   /** whether they still have to be published to other nodes */
   isNew: boolean
+  /** what other nodes have published last, if these are the same: they serve nothing later */
+  generation?: number | undefined
   /** why they are not those of the folder */
   why?: string
 }
@@ -48,10 +50,12 @@ export class ModelSource {
     // Set only after both queries succeeded: if one fails, the next `read` still sees the folder's change.
     this.#before = this.#seen
     this.#seen = fingerprint
-    if (!this.#published || latest?.fingerprint === fingerprint) return { models, fingerprint, isNew: false }
+    if (!this.#published || latest?.fingerprint === fingerprint)
+      return { models, fingerprint, isNew: false, generation: latest?.generation }
     const isNew = !latest || isForced || hasChanged || !isKnown
     if (isNew) return { models, fingerprint, isNew }
-    return { models: JSON.parse(latest.models), fingerprint: latest.fingerprint, isNew, why: BEHIND }
+    const { generation } = latest
+    return { models: JSON.parse(latest.models), fingerprint: latest.fingerprint, isNew, generation, why: BEHIND }
   }
 
   /** Undoes the last `read`, because the database was unavailable: the next one sees the folder's change again. */

@@ -9,17 +9,16 @@ import { retry } from './lib/retry.ts'
 import { throttle } from './lib/throttle.ts'
 import { loadModels, loadModelsWithRetry } from './model/load.ts'
 import { byName, type Model, modelsFingerprint } from './model/model.ts'
-import { ModelSource, watchModels } from './model-source.ts'
+import { ModelSource, type ModelsToServe, watchModels } from './model-source.ts'
 import { ModelsStatusTracker } from './models-status.ts'
 import { ensureAdmin, type ShowPassword } from './people/first-admin.ts'
 import { UserLimits } from './records/user-limits.ts'
 import { countThreads, ServingThreads } from './serving/serving-threads.ts'
 import { openStorage } from './storage/open.ts'
-import { isOutdated, isUnavailable, type Storage, type StorageEvents } from './storage/storage.ts'
+import { isUnavailable, type Storage, type StorageEvents } from './storage/storage.ts'
 import { TableChanges } from './table-changes.ts'
-import { isMiscounted } from './tables/counts.ts'
-import { type MigrateOptions, planModels } from './tables/migrate.ts'
-import { areShapesKnown, createOverview, isUpToDate, type Overview, throwIfRefused } from './tables/overview.ts'
+import { hasLeftovers, type MigrateOptions, planModels, Superseded } from './tables/migrate.ts'
+import { areShapesKnown, isUpToDate, type Overview, throwIfRefused } from './tables/overview.ts'
 import { Damage } from './upkeep/damage.ts'
 import { Metrics } from './upkeep/metrics.ts'
 import { TaskFailures } from './upkeep/task-failures.ts'
@@ -28,6 +27,8 @@ import { startUpkeep } from './upkeep/upkeep.ts'
 type App = Awaited<ReturnType<typeof buildApp>>
 const TELL_AGAIN_MS = 10_000
 const START_TIMEOUT_MS = 60_000
+const isSuperseded = (error: unknown) => error instanceof Superseded
+
 /** Owns the HTTP server and the storage; builds an app from the models, and another one when they change. */
 export class Service {
   readonly config: Config
@@ -86,9 +87,7 @@ export class Service {
     }
     this.storage = await openStorage(config, storageEvents, count)
     this.#modelSource = new ModelSource(this.storage, config.MODELS_DIR)
-    const { models, isNew, why } = await this.#modelSource.read()
-    await this.#status.warnIgnoredFiles(config.MODELS_DIR)
-    await this.#prepareTables(models, isNew)
+    const { models, why } = await retry(() => this.#prepare(), isSuperseded, START_TIMEOUT_MS)
     this.#status.succeed(why)
     this.streams = new Streams(this.storage, byName(models), this.#failures.of('streams of changes wait'))
     this.#threads = this.#newThreads()
@@ -134,6 +133,14 @@ export class Service {
     await ensureAdmin(this.storage, config, show)
   }
 
+  /** Reads the models, and brings the tables in line with them before anything is served. */
+  async #prepare(): Promise<ModelsToServe> {
+    const wanted = await this.#modelSource.read()
+    await this.#status.warnIgnoredFiles(this.config.MODELS_DIR)
+    await this.#tables.prepare(this.storage, wanted)
+    return wanted
+  }
+
   /** Reloads the models; forced, also if other nodes have published later ones. After an error the old app goes on. */
   reload(isForced = false): Promise<void> {
     this.#reloading = this.#reloading.then(async () => {
@@ -141,7 +148,8 @@ export class Service {
       try {
         await this.#follow(isForced)
       } catch (error) {
-        if (this.#stopping.signal.aborted) this.#log.info('the service stops: the models folder is not followed')
+        if (isSuperseded(error)) void this.reload(isForced)
+        else if (this.#stopping.signal.aborted) this.#log.info('the service stops: the models folder is not followed')
         else {
           this.#isAway = isUnavailable(error)
           if (this.#isAway) this.#modelSource.undo()
@@ -174,33 +182,14 @@ export class Service {
     await this.storage.close()
   }
 
-  /** Runs before the service listens, so the tables are examined here, on the serving thread. */
-  async #prepareTables(models: Model[], isNew: boolean): Promise<void> {
-    const { db } = this.storage
-    const look = async () => {
-      const overview = await createOverview(db, models)
-      const there = models.filter((_, index) => overview.plans[index]?.steps.length === 0)
-      const miscounted: string[] = []
-      for (const model of there) if (await isMiscounted(db, model)) miscounted.push(model.name)
-      return { overview, miscounted }
-    }
-    // A table cannot be read while another node changes it: the start waits for that.
-    const isPassing = (error: unknown) => isUnavailable(error) || isOutdated(error)
-    const { overview, miscounted } = await retry(look, isPassing, START_TIMEOUT_MS)
-    if (isUpToDate(overview) && miscounted.length === 0 && !isNew) return
-    throwIfRefused(overview)
-    await this.#tables.apply(this.storage, models, overview, {}, miscounted)
-    const told = { models: miscounted }
-    if (miscounted.length > 0) this.#log.warn(told, 'records were counted anew: the tables had been changed by hand')
-  }
-
   async #follow(isForced: boolean): Promise<void> {
-    const { models, isNew, why, ...wanted } = await this.#modelSource.read(isForced, loadModelsWithRetry)
+    const { models, isNew, generation, why, ...wanted } = await this.#modelSource.read(isForced, loadModelsWithRetry)
     await this.#status.warnIgnoredFiles(this.config.MODELS_DIR)
     this.#loadedFingerprint = wanted.fingerprint
     const isSame = this.#loadedFingerprint === this.#fingerprint && !isNew
-    // Another process may have changed the tables meanwhile.
-    if (isSame && (await areShapesKnown(this.storage.db, models))) return this.#status.succeed(why)
+    // Another process may have changed the tables meanwhile, or died while it did.
+    const isWhole = isSame && (await areShapesKnown(this.storage.db, models))
+    if (isWhole && !(await hasLeftovers(this.storage))) return this.#status.succeed(why)
     const overview = await planModels(this.storage, models)
     const previous = this.#app
     let next: App | undefined
@@ -217,7 +206,7 @@ export class Service {
         // The new app would take tables for outdated that another node has changed.
         await this.storage.refreshShapes()
         swap()
-      } else await this.#change(models, overview, swap)
+      } else await this.#change(models, overview, swap, generation)
     } catch (error) {
       this.#threads.discard()
       await next?.close()
@@ -230,7 +219,7 @@ export class Service {
   }
 
   /** Writes to the changing models wait for the migration's last step, then run in the new app; all others continue. */
-  async #change(models: Model[], overview: Overview, swap: () => void): Promise<void> {
+  async #change(models: Model[], overview: Overview, swap: () => void, generation?: number): Promise<void> {
     throwIfRefused(overview)
     const changing = overview.plans.filter(({ steps }) => steps.length > 0).map(({ model }) => model.name)
     const hold: MigrateOptions['hold'] = async (lastStep) => {
@@ -245,7 +234,7 @@ export class Service {
       }
     }
     const beforeCommit = () => this.#threads.holdSnapshots()
-    await this.#tables.apply(this.storage, models, overview, { beforeCommit, swap, hold })
+    await this.#tables.apply(this.storage, models, overview, { beforeCommit, swap, hold, generation })
   }
 
   /** Whether requests that met tables of another shape may wait for the app that fits them. */

@@ -1,14 +1,18 @@
 import type { Logger } from 'pino'
 import type { Config } from './config.ts'
+import { retry } from './lib/retry.ts'
 import { throttle } from './lib/throttle.ts'
 import type { Model } from './model/model.ts'
-import type { Storage } from './storage/storage.ts'
+import type { ModelsToServe } from './model-source.ts'
+import { isOutdated, isUnavailable, type Storage } from './storage/storage.ts'
+import { isMiscounted } from './tables/counts.ts'
 import { isRisky, type MigrateOptions, migrate } from './tables/migrate.ts'
-import type { Overview } from './tables/overview.ts'
+import { createOverview, isUpToDate, type Overview, throwIfRefused } from './tables/overview.ts'
 import { backupBeforeChange } from './upkeep/backups.ts'
 import type { TaskFailures } from './upkeep/task-failures.ts'
 
 const TELL_PROGRESS_MS = 5000
+const START_TIMEOUT_MS = 60_000
 
 /** Changes tables for the service: logs progress and steps, and makes a backup before a risky change. */
 export class TableChanges {
@@ -25,6 +29,26 @@ export class TableChanges {
       onProgress: throttle(TELL_PROGRESS_MS, tell, Date.now()),
       onError: failures.of('tables are tidied up after a change'),
     }
+  }
+
+  /** Runs before the service listens, so the tables are examined here, on the serving thread. */
+  async prepare(storage: Storage, { models, isNew, generation }: ModelsToServe): Promise<void> {
+    const { db } = storage
+    const look = async () => {
+      const overview = await createOverview(db, models)
+      const there = models.filter((_, index) => overview.plans[index]?.steps.length === 0)
+      const miscounted: string[] = []
+      for (const model of there) if (await isMiscounted(db, model)) miscounted.push(model.name)
+      return { overview, miscounted }
+    }
+    // A table cannot be read while another node changes it: the start waits for that.
+    const isPassing = (error: unknown) => isUnavailable(error) || isOutdated(error)
+    const { overview, miscounted } = await retry(look, isPassing, START_TIMEOUT_MS)
+    if (isUpToDate(overview) && miscounted.length === 0 && !isNew) return
+    throwIfRefused(overview)
+    await this.apply(storage, models, overview, { isStarting: true, generation }, miscounted)
+    const told = { models: miscounted }
+    if (miscounted.length > 0) this.#log.warn(told, 'records were counted anew: the tables had been changed by hand')
   }
 
   async apply(

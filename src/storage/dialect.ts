@@ -147,14 +147,32 @@ export interface ConcurrentCopyDialect {
   readInvalidIndexes(db: Database): Promise<string[]>
   /** Turns a CREATE INDEX into one that lets others write meanwhile. It cannot be part of a transaction. */
   concurrently(createIndex: string): string
+  /** Drops an index if nobody uses its table now; else it fails as `busy`. */
+  dropIndexAtOnce(index: string): string
+  /** Waits for all transactions, and lets others use the table meanwhile. */
   dropIndexConcurrently(index: string): string
+  /** Ends the creation of indexes by processes that have died. Only for the one that may change tables. */
+  readonly endOrphanedBuilds: string
   /** Clause of ALTER TABLE: a computed column keeps its values as an ordinary one. */
   keepComputedValues(column: string): string
-  dropReference(table: string, column: string): string
+  /** Foreign keys of a table that the service has made, under whatever name. */
+  readReferences(db: Database, table: string): Promise<OwnReference[]>
+  /** Name of the foreign key of a column. */
+  referenceName(table: string, column: string): string
+  dropReference(table: string, name: string): string
+  renameReference(table: string, from: string, to: string): string
   /** With `isUnchecked`, stored values are not checked until `validateReferences`; all others are. */
   addReference(table: string, column: string, target: string, onDelete: string, isUnchecked: boolean): string
   /** Statements that check the values stored before the reference was added; others may write meanwhile. */
   validateReferences(db: Database): Promise<string[]>
+}
+
+/** A foreign key of a column, as it is in the database. */
+export interface OwnReference {
+  name: string
+  column: string
+  table: string
+  onDelete: string
 }
 
 /** A foreign key of another table, and the statements that drop it and add it again. */

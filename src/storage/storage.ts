@@ -131,11 +131,17 @@ export interface Progress {
   of: number
 }
 
+export interface LatestModels {
+  generation: number
+  fingerprint: string
+  models: string
+}
+
 /** The models that all nodes of a shared database serve. The storage treats them as an opaque text. */
 export interface PublishedModels {
   /** Number that grows whenever other models are published. */
   generation(): Promise<number>
-  latest(): Promise<{ fingerprint: string; models: string } | undefined>
+  latest(): Promise<LatestModels | undefined>
   isKnown(fingerprint: string): Promise<boolean>
 }
 

@@ -5,26 +5,23 @@ import { columnTypes } from './columns.ts'
 import { countTriggers, recount } from './counts.ts'
 import { tableShape } from './ddl.ts'
 import { execute } from './execute.ts'
-import type { MigrationInput } from './migrate.ts'
-import { createOverview, requiredTriggers, throwIfRefused } from './overview.ts'
+import { type MigrationInput, Superseded } from './migrate.ts'
+import { createOverview, type Overview, planTables, requiredTriggers, throwIfRefused } from './overview.ts'
 import type { TablePlan } from './plan.ts'
 import { rebuilderFor } from './rebuild/strategies.ts'
 import { recordRenames, recordSecrets, recoverSecrets } from './renames-and-secrets.ts'
 import { hasSameTrigger, readOwnTriggers } from './triggers.ts'
 
 /** The job that changes tables, in one transaction (in SQLite with foreign keys off). An error rolls it back. */
-export async function run(db: Database, { models, miscounted, drafts, built }: MigrationInput): Promise<TablePlan[]> {
+export async function run(db: Database, input: MigrationInput): Promise<TablePlan[]> {
+  const { models, miscounted, drafts, built, generation } = input
   const dialect = db.dialect.tables
   const rebuilder = rebuilderFor(dialect)
+  if (generation !== undefined) await requireLatest(db, generation)
   await recoverSecrets(db, models)
-  // Others may write until `finish`. A column that is discarded must be empty, so it is checked after that.
-  const isDiscarding = drafts.some(({ rebuild }) => rebuild.discarded.length > 0)
-  if (isDiscarding) await rebuilder.finish(db, drafts)
   // Planned inside the transaction: if two processes migrate, the second one finds nothing left to do.
-  const drafted = drafts.map(({ model }) => model.name)
-  const overview = await createOverview(db, models, { drafted, built })
-  throwIfRefused(overview)
-  if (!isDiscarding) await rebuilder.finish(db, drafts)
+  const overview = await planUnderLock(db, input)
+  await rebuilder.finish(db, drafts)
   const plans = overview.plans.filter(({ steps }) => steps.length > 0)
   const rebuilt = plans.filter(({ steps }) => steps.some(({ kind }) => kind === 'rebuild'))
   const renamed = plans.filter(({ steps }) => steps.some(({ kind }) => kind === 'rename'))
@@ -50,9 +47,27 @@ export async function run(db: Database, { models, miscounted, drafts, built }: M
   await recordRenames(db, plans)
   await recordSecrets(db, models)
   await recordShapes(db, models)
-  if (dialect.isShared) await publish(db, models)
+  if (dialect.isShared && generation === undefined) await publish(db, models)
   await recordSteps(db, plans)
   return plans
+}
+
+/** Plans all changes. The tables whose data matters are locked, and planned again: others may have written until then. */
+async function planUnderLock(db: Database, { models, drafts, built }: MigrationInput): Promise<Overview> {
+  const preparation = { drafted: drafts.map(({ model }) => model.name), built }
+  const overview = await createOverview(db, models, preparation)
+  throwIfRefused(overview)
+  const locked = await rebuilderFor(db.dialect.tables).lock(db, overview.plans)
+  const again = await planTables(db, locked, await readOwnTriggers(db), preparation)
+  throwIfRefused({ plans: again })
+  const plans = overview.plans.map((plan) => again.find(({ model }) => model === plan.model) ?? plan)
+  return { ...overview, plans }
+}
+
+/** Models that others have published since must not be undone. */
+async function requireLatest(db: Database, generation: number): Promise<void> {
+  const { rows } = await sql<{ latest: number }>`SELECT max(generation) AS latest FROM dossier_models`.execute(db)
+  if (rows[0]?.latest !== generation) throw new Superseded()
 }
 
 /** Drops our triggers, except those that `wanted` has with the same SQL. */

@@ -5,12 +5,15 @@ import type { Model } from '../model/model.ts'
 import { defineJob, isOutdated, Refused, type Storage, StorageFault } from '../storage/storage.ts'
 import { type Overview, throwIfRefused } from './overview.ts'
 import type { TablePlan } from './plan.ts'
+import type { BuildInput } from './rebuild/build-indexes.ts'
 import type { Draft } from './rebuild/draft.ts'
 import type { Portion } from './rebuild/draft-jobs.ts'
 import { rebuilderFor } from './rebuild/strategies.ts'
 
 /** How long `migrate` retries while another process is changing the same tables. */
 const BUSY_TIMEOUT_MS = 600_000
+/** How long an index waits for other transactions before the service listens. */
+const START_LOCK_MS = 3000
 const MAX_PAUSE_MS = 200
 /**
  * How long the last step waits for a table that others use, at each attempt; then again as at the last. Others wait behind
@@ -32,6 +35,15 @@ export interface MigrationInput {
   drafts: Draft[]
   /** names of indexes that have been created beforehand */
   built: string[]
+  /** set if the models are those that were published last: if others have been published since, nothing is changed */
+  generation?: number | undefined
+}
+
+/** Other models have been published than those that a change was to follow. */
+export class Superseded extends Error {
+  constructor() {
+    super('Another node has published other models meanwhile.')
+  }
 }
 
 /** How a migration is coordinated with the rest of the process. */
@@ -46,6 +58,10 @@ export interface MigrateOptions {
   hold?: (lastStep: () => Promise<TablePlan[]>) => Promise<TablePlan[]>
   /** called after each portion of a draft */
   onProgress?: (model: string, percent: number) => void
+  /** see `MigrationInput` */
+  generation?: number | undefined
+  /** the service does not listen yet: rather than wait for other transactions, others wait while an index is created */
+  isStarting?: boolean
   /** aborts the migration between two steps */
   signal?: AbortSignal
   busyTimeoutMs?: number
@@ -60,13 +76,24 @@ const FILL = defineJob<{ draft: Draft; rows: number }, Portion>(DRAFTS, 'fillPor
 const REFUSE_SHARED = defineJob<Draft[], void>(DRAFTS, 'refuseDuplicates')
 const DISCARD = defineJob<string, void>(DRAFTS, 'discardOwn')
 const INDEXES = import.meta.resolve('./rebuild/build-indexes.ts')
-const BUILD = defineJob<Model[], string[]>(INDEXES, 'buildIndexes', 'no transaction')
+const BUILD = defineJob<BuildInput, string[]>(INDEXES, 'buildIndexes', 'no transaction')
 const DROP = defineJob<string[], void>(INDEXES, 'dropIndexes', 'no transaction')
 const VALIDATE = defineJob<undefined, void>(INDEXES, 'validateReferences', 'no transaction')
 const APPLY = defineJob<MigrationInput, TablePlan[]>(import.meta.resolve('./apply.ts'))
 
 /** Plans and verifies the changes that the models need. Changes nothing and blocks no writes. */
 export const planModels = (storage: Storage, models: Model[]): Promise<Overview> => storage.runReadJob(OVERVIEW, models)
+
+/** Whether a process that has died in the middle of a change has left something behind. Engines that cannot tell: no. */
+export async function hasLeftovers(storage: Storage): Promise<boolean> {
+  const look = async () => (await rebuilderFor(storage.dialect.tables).readLeftovers(storage.db)).length > 0
+  try {
+    return (await storage.exclusively?.(look)) ?? false
+  } catch (error) {
+    if (isFault(error, 'busy')) return false
+    throw error
+  }
+}
 
 /** Whether a plan renames or rewrites existing data, so that a backup should come first. */
 export const isRisky = ({ steps }: TablePlan) => steps.some(({ kind }) => kind === 'rename' || kind === 'rebuild')
@@ -105,7 +132,9 @@ async function attempt(storage: Storage, models: Model[], options: MigrateOption
   const tellUnlessBusy = (error: unknown) => {
     if (!isFault(error, 'busy')) options.onError?.(error)
   }
-  const built = buildsIndexesBefore ? await storage.change(BUILD, models, changeOptions(options)) : []
+  const { signal, isStarting: isOptional = false } = options
+  const waits = { lockMs: isOptional ? START_LOCK_MS : BUSY_TIMEOUT_MS, ...(signal && { signal }) }
+  const built = buildsIndexesBefore ? await storage.change(BUILD, { models, isOptional }, waits) : []
   try {
     const plans = await copyAndApply(storage, models, options, { miscounted, built })
     if (buildsIndexesBefore) await storage.change(VALIDATE, undefined).catch(tellUnlessBusy)
@@ -128,7 +157,8 @@ async function copyAndApply(
   try {
     for (const draft of drafts) await fillUp(storage, draft, options)
     await keepDraftsAlive(storage, drafts, options.beforeLastStep)
-    return await applyWhenFree(storage, { models, drafts, ...given }, options)
+    const { generation } = options
+    return await applyWhenFree(storage, { models, drafts, generation, ...given }, options)
   } catch (error) {
     if (drafts.length === 0) throw error
     const reason = await explain(storage, models, drafts, error)
@@ -154,8 +184,6 @@ async function applyWhenFree(storage: Storage, input: MigrationInput, options: M
     for (const draft of input.drafts) await fillUp(storage, draft, options)
   }
 }
-
-const changeOptions = ({ signal }: MigrateOptions) => ({ lockMs: BUSY_TIMEOUT_MS, ...(signal && { signal }) })
 
 /** Runs `work` and touches a draft meanwhile, so that no other process takes the drafts for abandoned. */
 async function keepDraftsAlive(storage: Storage, [draft]: Draft[], work?: () => Promise<void>): Promise<void> {

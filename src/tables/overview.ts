@@ -40,10 +40,26 @@ export interface Preparation {
 export async function createOverview(
   db: Database,
   models: Model[],
-  { drafted, built }: Preparation = { drafted: [], built: [] },
+  preparation: Preparation = { drafted: [], built: [] },
 ): Promise<Overview> {
   const dialect = db.dialect.tables
   const triggers = await readOwnTriggers(db)
+  const plans = await planTables(db, models, triggers, preparation)
+  const unserved = await unservedAmong(db, models, triggers)
+  const wanted = new Set(requiredTriggers(plans, unserved, triggers, dialect).map(({ name }) => name))
+  const stale = triggers.filter(({ name }) => !wanted.has(name)).map(({ name }) => name)
+  const drafts = await rebuilderFor(dialect).readLeftovers(db)
+  return { plans, unserved, areShapesKnown: await areShapesKnown(db, models), stale: [...stale, ...drafts] }
+}
+
+/** Plans and verifies the changes of some tables. */
+export async function planTables(
+  db: Database,
+  models: Model[],
+  triggers: Trigger[],
+  { drafted, built }: Preparation,
+): Promise<TablePlan[]> {
+  const dialect = db.dialect.tables
   const secrets = await readSecrets(db)
   const plans: TablePlan[] = []
   for (const model of models) {
@@ -55,11 +71,7 @@ export async function createOverview(
     const refusals = table && plan.refusals.length === 0 ? await verifyPlan(db, plan, table, isDrafted, built) : []
     plans.push({ ...plan, refusals: [...plan.refusals, ...refusals] })
   }
-  const unserved = await unservedAmong(db, models, triggers)
-  const wanted = new Set(requiredTriggers(plans, unserved, triggers, dialect).map(({ name }) => name))
-  const stale = triggers.filter(({ name }) => !wanted.has(name)).map(({ name }) => name)
-  const drafts = await rebuilderFor(dialect).readLeftovers(db)
-  return { plans, unserved, areShapesKnown: await areShapesKnown(db, models), stale: [...stale, ...drafts] }
+  return plans
 }
 
 async function unservedAmong(db: Database, models: Model[], existing: Trigger[]): Promise<Unserved[]> {
@@ -107,7 +119,7 @@ export async function areShapesKnown(db: Database, models: Model[]): Promise<boo
 }
 
 /** Throws `Refused` if a plan has refusals. */
-export function throwIfRefused({ plans }: Overview): void {
+export function throwIfRefused({ plans }: Pick<Overview, 'plans'>): void {
   const reasons = plans.flatMap(({ model, refusals }) => refusals.map((why) => `${model.name}: ${why}`))
   if (reasons.length > 0) throw new Refused(reasons)
 }

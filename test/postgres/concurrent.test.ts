@@ -204,7 +204,10 @@ if (isThere) {
       /index name is not possible: index row/,
     )
     await shell.query('UPDATE "a__Thing" SET name = NULL')
-    const built = await storage.change(BUILD, [thing(renamed, { indexes: [['number'], ['name']] })])
+    const built = await storage.change(BUILD, {
+      models: [thing(renamed, { indexes: [['number'], ['name']] })],
+      isOptional: false,
+    })
     t.strictSame(built, ['a__Thing__name__index'])
     // What was built for a change that is refused is dropped.
     const refused = thing({ ...renamed, need: TEXT }, { required: ['need'], indexes: [['number'], ['name']] })
@@ -228,7 +231,10 @@ if (isThere) {
       return connection.runUnprepared(query)
     }
     const atThisMoment = createDatabase(execute)
-    await t.rejects(buildIndexes(atThisMoment, [thing(renamed, { unique: [['name']] })]), { kind: 'stale' } as never)
+    await t.rejects(
+      buildIndexes(atThisMoment, { models: [thing(renamed, { unique: [['name']] })], isOptional: false }),
+      { kind: 'stale' } as never,
+    )
     // What cannot be tidied up after a change is told, and done after the next one.
     const told: Error[] = []
     const failing = Object.assign(Object.create(storage), {

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { Database } from '../../src/storage/storage.ts'
 
 /** A job that writes a name, and returns all. */
@@ -8,3 +9,8 @@ export async function run(db: Database, name: string): Promise<unknown[]> {
 
 /** One that has nothing to tell. */
 export async function nothing(): Promise<void> {}
+
+/** One that takes longer than a second. */
+export async function slow(db: Database): Promise<void> {
+  await sql`SELECT pg_sleep(1.2)`.execute(db)
+}

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { Failure } from '../../errors.ts'
 import { type Reach, reachFor, scopeFor, type User } from '../../model/access.ts'
 import { type Field, type Model, tableName } from '../../model/model.ts'
-import type { Row, Statement, StorageFault } from '../../storage/storage.ts'
+import { type Row, type Statement, type StorageFault, staleShape } from '../../storage/storage.ts'
 import { withReach } from '../../tables/access-filter.ts'
 import { is } from '../../tables/condition.ts'
 import { hasIndexName, modelIndexes } from '../../tables/ddl.ts'
@@ -37,8 +37,8 @@ async function explainViolation(
   user: User,
   written: Row | number,
 ): Promise<Error> {
-  if (fault.kind === 'taken') return notUnique(fault, model)
-  if (fault.kind === 'index-too-long') return tooLong(model, Object(written))
+  if (fault.kind === 'taken') return notUnique(fault, model) ?? staleShape()
+  if (fault.kind === 'index-too-long') return tooLong(model, Object(written)) ?? staleShape()
   if (fault.kind !== 'dangling') return fault
   if (typeof written === 'number') return stillReferred(context, model, written, user)
   const missing = await missingAmong(context, referencesIn(model, written), () => EVERYBODY)
@@ -55,19 +55,25 @@ async function explainViolation(
 /** Texts up to this length fit into every index. */
 const SHORT = 500
 
-/** PostgreSQL does not say which indexed value was too long, so this names all that are long or computed. */
-function tooLong(model: Model, written: Row): Failure {
+/**
+ * PostgreSQL does not say which indexed value was too long, so this names all that are long or computed. Undefined if
+ * there is none: it is an index of the next model, which is being built.
+ */
+function tooLong(model: Model, written: Row): Failure | undefined {
   const indexed = new Set(modelIndexes(model).flatMap(({ fields }) => fields))
   const isLong = ({ name, computed }: Field) => computed !== undefined || String(written[name]).length > SHORT
   const fields = model.fields.filter((field) => indexed.has(field.name) && isLong(field)).map(({ name }) => name)
+  if (fields.length === 0) return undefined
   return new Failure('VALIDATION_FAILED', `${fields.join(' or ')} is too long to be indexed.`, {
     errors: Object.fromEntries(fields.map((name) => [name, 'is too long to be indexed'])),
   })
 }
 
-function notUnique({ details }: StorageFault, model: Model): Failure {
-  const fields =
-    modelIndexes(model).find((index) => hasIndexName(index, details.index))?.fields ?? (details.columns as string[])
+/** Undefined if the model has no such index: it is one of the next model, which is being built. */
+function notUnique({ details }: StorageFault, model: Model): Failure | undefined {
+  const index = modelIndexes(model).find((one) => hasIndexName(one, details.index))
+  const fields = index?.fields ?? (details.columns as string[] | undefined)
+  if (!fields) return undefined
   const reason = fields.length > 1 ? `the combination of ${fields.join(' and ')} is taken` : 'is taken'
   return new Failure(
     'NOT_UNIQUE',

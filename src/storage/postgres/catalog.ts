@@ -12,6 +12,10 @@ const WORDS: Record<string, string> = {
 const typeWord = (type: string) => WORDS[type] ?? type.replace('dossier_', '').toUpperCase()
 
 const ON_DELETE: Record<string, string> = { a: 'NO ACTION', n: 'SET NULL', c: 'CASCADE' }
+export const onDeleteWord = (letter: string) => ON_DELETE[letter] ?? letter
+
+/** The names of our foreign keys end so. An operator may have made others. */
+export const OUR_REFERENCE = '__refers$'
 
 interface ColumnRow {
   name: string
@@ -34,10 +38,14 @@ export async function readTable(db: Database, wanted: string): Promise<TableStat
   const { rows: columns } = await sql<ColumnRow>`
     SELECT a.attname::text AS name, format_type(a.atttypid, NULL) AS type, a.attgenerated <> '' AS "isGenerated",
       a.atthasdef AND a.attgenerated = '' AS "hasDefault", col_description(a.attrelid, a.attnum) AS remark,
-      parent.relname::text AS "refersTo", k.confdeltype::text AS "onDelete"
+      k."refersTo", k."onDelete"
     FROM pg_attribute a
-    LEFT JOIN pg_constraint k ON k.conrelid = a.attrelid AND k.contype = 'f' AND k.conkey = ARRAY[a.attnum]
-    LEFT JOIN pg_class parent ON parent.oid = k.confrelid
+    LEFT JOIN LATERAL (
+      SELECT min(parent.relname::text) AS "refersTo",
+        -- No model wants several: the next change leaves the right one.
+        CASE WHEN count(*) > 1 THEN 'several' ELSE min(confdeltype::text) END AS "onDelete"
+      FROM pg_constraint JOIN pg_class parent ON parent.oid = confrelid
+      WHERE conrelid = a.attrelid AND contype = 'f' AND conkey = ARRAY[a.attnum] AND conname ~ ${OUR_REFERENCE}) k ON true
     WHERE a.attrelid = ${table.oid}::oid AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum`.execute(db)
   const { rows: indexes } = await sql<{ name: string; sql: string }>`
     SELECT i.relname::text AS name, pg_get_indexdef(x.indexrelid) AS sql
@@ -55,7 +63,7 @@ export async function readTable(db: Database, wanted: string): Promise<TableStat
       type: typeWord(type),
       generated: isGenerated === 1 ? String(remark) : undefined,
       hasDefault: hasDefault === 1,
-      foreignKey: refersTo === null ? undefined : { table: refersTo, onDelete: ON_DELETE[String(onDelete)] as string },
+      foreignKey: refersTo === null ? undefined : { table: refersTo, onDelete: onDeleteWord(String(onDelete)) },
     })),
     indexes,
     rows: (rows[0] as { rows: number }).rows,

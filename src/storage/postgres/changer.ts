@@ -12,15 +12,21 @@ const PROCESS_LOCK = 3_333_000_003
  */
 const LOCK_MS = 500
 
+/** A change takes as long as it takes, whatever the server limits for others. */
+const NO_LIMITS = 'SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0; SET idle_session_timeout = 0'
+
 /** Statements before and after a job, by its mode. */
 const AROUND = {
   // If two nodes change tables, one waits for the other.
   transaction: (lockMs: number) => [
-    `BEGIN; SET LOCAL lock_timeout = ${lockMs}; SELECT pg_advisory_xact_lock(${CHANGE_LOCK})`,
+    `${NO_LIMITS}; BEGIN; SET LOCAL lock_timeout = ${lockMs}; SELECT pg_advisory_xact_lock(${CHANGE_LOCK})`,
     'COMMIT',
   ],
-  snapshot: (lockMs: number) => [`BEGIN ISOLATION LEVEL REPEATABLE READ; SET LOCAL lock_timeout = ${lockMs}`, 'COMMIT'],
-  'no transaction': (lockMs: number) => [`SET lock_timeout = ${lockMs}`, 'RESET lock_timeout'],
+  snapshot: (lockMs: number) => [
+    `${NO_LIMITS}; BEGIN ISOLATION LEVEL REPEATABLE READ; SET LOCAL lock_timeout = ${lockMs}`,
+    'COMMIT',
+  ],
+  'no transaction': (lockMs: number) => [`${NO_LIMITS}; SET lock_timeout = ${lockMs}`, 'RESET lock_timeout'],
 }
 
 /** Runs a job on a connection of its own. */
@@ -59,6 +65,7 @@ export async function change<Input, Result>(
  */
 export async function exclusively<Result>(url: string, work: () => Promise<Result>): Promise<Result> {
   const lock = async (connection: Connection) => {
+    await connection.runUnprepared({ sql: NO_LIMITS, parameters: [] })
     // Nobody waits in a transaction: the building of an index would wait for it.
     const sql = `SELECT pg_try_advisory_lock(${PROCESS_LOCK}) AS "isFree"`
     const [row] = await connection.runUnprepared({ sql, parameters: [] })

@@ -27,7 +27,7 @@ export function toFault(error: unknown): unknown {
   if (code === '23505') return new StorageFault('taken', message, takenIn(String(constraint)))
   if (code === '23503') return new StorageFault('dangling', message)
   if (code === '54011' || /^row is too big/.test(message)) return new StorageFault('row-too-wide', message)
-  if (code === '54000') return new StorageFault('index-too-long', message)
+  if (code === '54000' && /^index row/.test(message)) return new StorageFault('index-too-long', message)
   if (code === '22021') return new StorageFault('unfit', message)
   if (code === STALE) return staleShape()
   if (DAMAGED.includes(code)) return new StorageFault('damaged', message)

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
-import type { Database, ReferringKey } from '../storage.ts'
+import type { Database, OwnReference, ReferringKey } from '../storage.ts'
+import { OUR_REFERENCE, onDeleteWord } from './catalog.ts'
 
 /** Reads from PostgreSQL's catalog what matters when a table is replaced by a new one. */
 
@@ -20,11 +21,34 @@ export const readInvalidIndexes = (db: Database): Promise<string[]> =>
         WHERE i.relnamespace = current_schema()::regnamespace AND NOT x.indisvalid AND i.relname ~ '__(unique|index)$'`,
   )
 
+/**
+ * The creation of an index goes on when its client has died, and nothing that it has begun can be dropped meanwhile. Its
+ * connection is ended, and waited for.
+ */
+export const END_ORPHANED_BUILDS = `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
+  WHERE application_name = 'dossier' AND datname = current_database() AND pid <> pg_backend_pid()
+    AND usename = current_user AND state = 'active' AND query ~ '^CREATE (UNIQUE )?INDEX CONCURRENTLY'`
+
+export async function readReferences(db: Database, table: string): Promise<OwnReference[]> {
+  const { rows } = await sql<OwnReference>`
+    SELECT conname::text AS name, attname::text AS column, confrelid::regclass::name::text AS table,
+      confdeltype::text AS "onDelete"
+    FROM pg_constraint JOIN pg_attribute ON attrelid = conrelid AND conkey = ARRAY[attnum]
+    WHERE conrelid = ${`"${table}"`}::regclass AND contype = 'f' AND conname ~ ${OUR_REFERENCE} ORDER BY 1`.execute(db)
+  return rows.map(({ onDelete, ...row }) => ({ ...row, onDelete: onDeleteWord(onDelete) }))
+}
+
+/** Begins the comment on a key that an operator has made and that is still to be validated; what follows is theirs. */
+const TO_VALIDATE = 'dossier: to be validated '
+
 export async function readReferring(db: Database, table: string): Promise<ReferringKey[]> {
   const { rows } = await sql<ReferringKey>`
     SELECT format('ALTER TABLE %s DROP CONSTRAINT %I', conrelid::regclass, conname) AS drop,
       format('ALTER TABLE %s ADD CONSTRAINT %I %s NOT VALID', conrelid::regclass, conname,
-        regexp_replace(pg_get_constraintdef(oid), ' NOT VALID$', '')) AS add
+        regexp_replace(pg_get_constraintdef(oid), ' NOT VALID$', ''))
+        || CASE WHEN conname ~ ${OUR_REFERENCE} THEN '' ELSE format('; COMMENT ON CONSTRAINT %I ON %s IS %L', conname,
+          conrelid::regclass, CASE WHEN convalidated THEN ${TO_VALIDATE} || coalesce(obj_description(oid), '')
+            ELSE obj_description(oid) END) END AS add
     FROM pg_constraint WHERE contype = 'f' AND confrelid = ${`"${table}"`}::regclass AND conrelid <> confrelid
     ORDER BY 1`.execute(db)
   return rows
@@ -33,9 +57,11 @@ export async function readReferring(db: Database, table: string): Promise<Referr
 export const validateReferences = (db: Database): Promise<string[]> =>
   names(
     db,
-    sql`SELECT format('ALTER TABLE %s VALIDATE CONSTRAINT %I', conrelid::regclass, conname) AS name
-        FROM pg_constraint WHERE contype = 'f' AND NOT convalidated AND conname LIKE '%\\_\\_refers'
-          AND connamespace = current_schema()::regnamespace ORDER BY 1`,
+    sql`SELECT format('ALTER TABLE %s VALIDATE CONSTRAINT %I', conrelid::regclass, conname)
+          || CASE WHEN conname ~ ${OUR_REFERENCE} THEN '' ELSE format('; COMMENT ON CONSTRAINT %I ON %s IS %L', conname,
+            conrelid::regclass, nullif(substr(obj_description(oid), ${TO_VALIDATE.length + 1}::int), '')) END AS name
+        FROM pg_constraint WHERE contype = 'f' AND NOT convalidated AND connamespace = current_schema()::regnamespace
+          AND (conname ~ ${OUR_REFERENCE} OR starts_with(obj_description(oid), ${TO_VALIDATE})) ORDER BY 1`,
   )
 
 /** Names of our triggers and constraints end in these words, those of our indexes begin with the table's name. */
@@ -55,7 +81,7 @@ export async function readHandMade(db: Database, table: string): Promise<string[
     UNION SELECT 'index ' || i.relname FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid
       WHERE x.indrelid = ${oid} AND NOT x.indisprimary AND NOT starts_with(i.relname, ${`${table}__`})
     UNION SELECT 'constraint ' || conname FROM pg_constraint
-      WHERE conrelid = ${oid} AND contype IN ('c', 'u', 'x', 'f') AND conname !~ '__refers$'
+      WHERE conrelid = ${oid} AND contype IN ('c', 'u', 'x', 'f') AND conname !~ ${OUR_REFERENCE}
     UNION SELECT 'policy ' || polname FROM pg_policy WHERE polrelid = ${oid}
     UNION SELECT 'publication ' || pubname FROM pg_publication_rel p JOIN pg_publication ON pg_publication.oid = p.prpubid
       WHERE p.prrelid = ${oid}

@@ -180,7 +180,15 @@ const FUNCTIONS = (fold: string) => `
   CREATE OR REPLACE FUNCTION dossier_copy_grants(source text, target text) RETURNS void LANGUAGE plpgsql AS $$
   DECLARE
     granted record;
+    other oid;
   BEGIN
+    -- A new table has what the default privileges say, which may have been revoked from the old one.
+    FOR other IN SELECT DISTINCT grantee FROM pg_class, aclexplode(relacl)
+      WHERE oid = quote_ident(target)::regclass AND grantee <> relowner
+    LOOP
+      EXECUTE format('REVOKE ALL ON %I FROM %s', target,
+        CASE WHEN other = 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(other)) END);
+    END LOOP;
     FOR granted IN SELECT grantee, privilege_type AS what, is_grantable FROM pg_class, aclexplode(relacl)
       WHERE oid = quote_ident(source)::regclass AND grantee <> relowner
     LOOP

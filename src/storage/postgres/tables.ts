@@ -2,7 +2,15 @@ import { joinInGroups } from '../../lib/in-groups.ts'
 import { MAX_JOINED } from '../joined.ts'
 import { DANGLING, literal, type TableDialect, type TriggerDefinition } from '../storage.ts'
 import { hasColumn, hasTable, modelTables, readColumns, readTable, readTriggers } from './catalog.ts'
-import { readHandMade, readInvalidIndexes, readReferring, readTables, validateReferences } from './rebuild-catalog.ts'
+import {
+  END_ORPHANED_BUILDS,
+  readHandMade,
+  readInvalidIndexes,
+  readReferences,
+  readReferring,
+  readTables,
+  validateReferences,
+} from './rebuild-catalog.ts'
 
 /** Types by engine-independent name. Each other name gets a domain over text, so that the type tells its meaning. */
 const TYPES: Record<string, string> = {
@@ -25,7 +33,7 @@ function triggerText({ name, when, event, on, body }: TriggerDefinition): string
     CREATE OR REPLACE TRIGGER "${name}" ${when} ${event} ON "${on}" FOR EACH ROW EXECUTE FUNCTION "${name}"()`
 }
 
-const referenceName = (table: string, column: string) => `"${table}__${column}__refers"`
+const referenceName = (table: string, column: string) => `${table}__${column}__refers`
 
 export const TABLES: TableDialect = {
   rebuild: {
@@ -35,19 +43,23 @@ export const TABLES: TableDialect = {
     readReferring,
     readInvalidIndexes,
     validateReferences,
+    readReferences,
+    endOrphanedBuilds: END_ORPHANED_BUILDS,
     copyGrants: (from, to) => `SELECT dossier_copy_grants('${from}', '${to}')`,
     lockForSwap: (tables) => `LOCK TABLE ${tables.map((table) => `"${table}"`).join(', ')} IN ACCESS EXCLUSIVE MODE`,
     analyze: (table) => `ANALYZE "${table}"`,
     renameTable: (table, to) => [`ALTER TABLE "${table}" RENAME TO "${to}"`, `SELECT dossier_rename_parts('${to}')`],
     renameIndex: (index, to) => `ALTER INDEX "${index}" RENAME TO "${to}"`,
     concurrently: (createIndex) => createIndex.replace(' INDEX ', ' INDEX CONCURRENTLY '),
+    dropIndexAtOnce: (index) => `SET LOCAL lock_timeout = '200ms'; DROP INDEX IF EXISTS "${index}"`,
     dropIndexConcurrently: (index) => `DROP INDEX CONCURRENTLY IF EXISTS "${index}"`,
     keepComputedValues: (column) => `ALTER COLUMN "${column}" DROP EXPRESSION`,
-    dropReference: (table, column) =>
-      `ALTER TABLE "${table}" DROP CONSTRAINT IF EXISTS ${referenceName(table, column)}`,
+    referenceName,
+    dropReference: (table, name) => `ALTER TABLE "${table}" DROP CONSTRAINT "${name}"`,
+    renameReference: (table, from, to) => `ALTER TABLE "${table}" RENAME CONSTRAINT "${from}" TO "${to}"`,
     // Checked at the end of each statement, when cascades have deleted other rows too.
     addReference: (table, column, target, onDelete, isUnchecked) =>
-      `ALTER TABLE "${table}" ADD CONSTRAINT ${referenceName(table, column)} FOREIGN KEY ("${column}")
+      `ALTER TABLE "${table}" ADD CONSTRAINT "${referenceName(table, column)}" FOREIGN KEY ("${column}")
        REFERENCES "${target}" ("id") ON DELETE ${onDelete} DEFERRABLE INITIALLY IMMEDIATE${isUnchecked ? ' NOT VALID' : ''}`,
   },
   isShared: true,

@@ -21,16 +21,26 @@ import { draftOutdated } from './draft.ts'
 
 const rebuildDialect = (db: Database) => db.dialect.tables.rebuild as ConcurrentCopyDialect
 
+export interface BuildInput {
+  models: Model[]
+  /** whether an index that cannot be built or dropped soon is left to the transaction that changes tables */
+  isOptional: boolean
+}
+
 /** Creates the indexes that the models need. Returns their names. Drops those that an earlier attempt left unfinished. */
-export async function buildIndexes(db: Database, models: Model[]): Promise<string[]> {
-  await dropIndexes(db, await rebuildDialect(db).readInvalidIndexes(db))
+export async function buildIndexes(db: Database, { models, isOptional }: BuildInput): Promise<string[]> {
+  const ifNeeded = (error: unknown) => {
+    if (!isOptional || !(error instanceof StorageFault) || error.kind !== 'busy') throw error
+  }
+  await execute(db, rebuildDialect(db).endOrphanedBuilds)
+  await dropIndexes(db, await rebuildDialect(db).readInvalidIndexes(db)).catch(ifNeeded)
   const built: string[] = []
   for (const model of models) {
     const table = await db.dialect.tables.readTable(db, tableName(model))
     if (!table || table.rows <= MAX_ROWS_TO_FILL) continue
     for (const index of missingIndexes(planTable(model, table, [], db.dialect.tables), table)) {
-      await build(db, index)
-      built.push(index.name)
+      const done = () => void built.push(index.name)
+      await build(db, index).then(done, ifNeeded)
     }
   }
   return built
@@ -38,7 +48,9 @@ export async function buildIndexes(db: Database, models: Model[]): Promise<strin
 
 /** Drops indexes that `buildIndexes` has made for a change that was given up. */
 export async function dropIndexes(db: Database, names: string[]): Promise<void> {
-  for (const name of names) await execute(db, rebuildDialect(db).dropIndexConcurrently(name))
+  const { dropIndexAtOnce, dropIndexConcurrently } = rebuildDialect(db)
+  for (const name of names)
+    await execute(db, dropIndexAtOnce(name)).catch(() => execute(db, dropIndexConcurrently(name)))
 }
 
 /** Checks the references that a change has added without a check of what was stored before. */
@@ -71,7 +83,8 @@ async function build(db: Database, { model, what, ...index }: MissingIndex): Pro
   try {
     await execute(db, rebuildDialect(db).concurrently(createIndex(index, model, dialect)))
   } catch (error) {
-    await dropIndexes(db, [index.name])
+    // What fails here is dropped by the next change.
+    await dropIndexes(db, [index.name]).catch(() => {})
     if (!(error instanceof StorageFault) || error.kind !== 'taken') throw explainBound(error, model, what)
     const reasons = await describeDuplicates(db, model, index.fields)
     throw reasons.length > 0 ? new Refused(reasons) : draftOutdated('What was not unique is so again.')

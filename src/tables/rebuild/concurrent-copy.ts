@@ -46,9 +46,15 @@ export const createConcurrentCopy = (dialect: ConcurrentCopyDialect): Rebuilder 
     await execute(db, dialect.analyze(draftName(draft.model)))
   },
 
+  async lock(db, plans) {
+    const models = plans
+      .filter(({ steps }) => steps[0]?.kind !== 'create' && steps.some(readsData))
+      .map(({ model }) => model)
+    if (models.length > 0) await execute(db, dialect.lockForSwap(models.map(tableName).sort()))
+    return models
+  },
+
   async finish(db, drafts) {
-    if (drafts.length === 0) return
-    await execute(db, dialect.lockForSwap(drafts.map(({ model }) => tableName(model)).sort()))
     for (const draft of drafts) await fillDraft(db, draft, Number.MAX_SAFE_INTEGER)
   },
 
@@ -83,6 +89,9 @@ export const createConcurrentCopy = (dialect: ConcurrentCopyDialect): Rebuilder 
   },
 })
 
+/** Whether a step depends on the records that are stored. */
+const readsData = ({ kind }: PlanStep) => !['index', 'unindex', 'triggers'].includes(kind)
+
 async function applyStep(
   db: Database,
   model: Model,
@@ -94,6 +103,8 @@ async function applyStep(
     if (step.kind === 'rebuild') await rebuildInPlace(db, model, step.rebuild, dialect)
     else if (step.kind === 'index' || step.kind === 'unique') {
       if (built.includes(step.index.name)) return
+      // An unfinished one may have the name.
+      await execute(db, `DROP INDEX IF EXISTS ${quote(step.index.name)}`)
       if (step.kind === 'unique') await createUniqueIndex(db, model, step)
       else await execute(db, step.sql)
     } else if (step.kind !== 'triggers') await execute(db, step.sql)

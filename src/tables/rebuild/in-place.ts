@@ -1,6 +1,12 @@
 import { sql } from 'kysely'
 import { type Model, tableName } from '../../model/model.ts'
-import { type ConcurrentCopyDialect, type Database, Refused, type TableState } from '../../storage/storage.ts'
+import {
+  type ConcurrentCopyDialect,
+  type Database,
+  type OwnReference,
+  Refused,
+  type TableState,
+} from '../../storage/storage.ts'
 import { columnType, encode } from '../columns.ts'
 import { convert } from '../convert.ts'
 import { columnComments, columnDefinition, foreignKeyFor, quote, storableLiteral } from '../ddl.ts'
@@ -91,12 +97,29 @@ export async function migrateForeignKeys(
   dialect: ConcurrentCopyDialect,
   isChecked: boolean,
 ): Promise<void> {
-  const { name: table, columns } = (await db.dialect.tables.readTable(db, tableName(model))) as TableState
-  for (const { name, foreignKey } of columns) {
-    const reference = model.fields.find((field) => field.name === name)?.reference
+  const table = tableName(model)
+  const kept = new Map<string, OwnReference>()
+  for (const key of await dialect.readReferences(db, table)) {
+    const reference = model.fields.find(({ name }) => name === key.column)?.reference
     const wanted = reference && foreignKeyFor(reference)
-    if (wanted?.table === foreignKey?.table && wanted?.onDelete === foreignKey?.onDelete) continue
-    await execute(db, dialect.dropReference(table, name))
-    if (wanted) await execute(db, dialect.addReference(table, name, wanted.table, wanted.onDelete, isChecked))
+    const isWanted = wanted?.table === key.table && wanted.onDelete === key.onDelete && !kept.has(key.column)
+    if (isWanted) kept.set(key.column, key)
+    else await execute(db, dialect.dropReference(table, key.name))
   }
+  await renameKeys(db, table, [...kept.values()], dialect)
+  for (const { name, reference } of model.fields) {
+    if (!reference || kept.has(name)) continue
+    const wanted = foreignKeyFor(reference)
+    await execute(db, dialect.addReference(table, name, wanted.table, wanted.onDelete, isChecked))
+  }
+}
+
+/** Gives keys the names of their columns, which may have been renamed; two columns may have changed names. */
+async function renameKeys(db: Database, table: string, keys: OwnReference[], dialect: ConcurrentCopyDialect) {
+  const misnamed = keys.filter(({ name, column }) => name !== dialect.referenceName(table, column))
+  const between = (nth: number) => `dossier_${nth}__refers`
+  for (const [nth, { name }] of misnamed.entries())
+    await execute(db, dialect.renameReference(table, name, between(nth)))
+  for (const [nth, { column }] of misnamed.entries())
+    await execute(db, dialect.renameReference(table, between(nth), dialect.referenceName(table, column)))
 }

@@ -17,7 +17,12 @@ export interface Rebuilder {
   readLeftovers(db: Database): Promise<string[]>
   /** Called when a draft equals its table; others may write to the table again later. */
   onFilled(db: Database, draft: Draft): Promise<void>
-  /** Copies the rest inside the transaction that changes tables. From now on nobody else writes to them. */
+  /**
+   * Called in the transaction that changes tables: from now on nobody else writes to tables whose data matters for their
+   * plan. Returns their models, if others may have written to them before.
+   */
+  lock(db: Database, plans: TablePlan[]): Promise<Model[]>
+  /** Copies the rest inside the transaction that changes tables. */
   finish(db: Database, drafts: Draft[]): Promise<void>
   /** Executes plans inside the transaction that changes tables, except the creation of indexes that are `built`. */
   apply(db: Database, plans: TablePlan[], drafts: Draft[], built: string[]): Promise<void>
