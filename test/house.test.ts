@@ -27,7 +27,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   'src/upkeep': ['src/journal', 'src/model', 'src/storage'],
   'src/model': [],
   'src/http': [],
-  'src/serving': ['src', 'src/http', 'src/requests', 'src/model', 'src/storage', 'src/upkeep'],
+  'src/serving': ['src', 'src/http', 'src/requests', 'src/tables', 'src/model', 'src/storage', 'src/upkeep'],
   'src/site': [],
   'src/lib': [],
   'src/storage': ['src/storage/sqlite', 'src/storage/postgres'],

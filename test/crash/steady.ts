@@ -13,23 +13,28 @@ import { kill, makeCrashFolder, type Running, startService, until } from './harn
 const ITEM = '/ws/rest/crash.Item'
 const PART = '/ws/rest/crash.Part'
 
-/** Fields beside `text`, which all models have. Each follows from the one before by another kind of change. */
-const FIELDS: object[] = [
+/**
+ * Fields beside `text`, which all models have. Each follows from the one before by another kind of change. A name that is
+ * given up is not used again in a later `round`: its values would be in the way of a rename.
+ */
+const fieldsOf = (round: number): object[] => [
   { size: { type: 'string', index: true } },
   { size: { type: 'integer' } },
-  { size: { type: 'integer' }, note: { type: 'string', default: 'new' } },
+  { size: { type: 'integer' }, [`note${round}`]: { type: 'string', default: 'new' } },
   { size: { type: 'integer', unique: true }, label: { type: 'string', computed: '{text}!' } },
   { size: { type: 'string' }, part: { type: 'integer', reference: 'crash.Part', onDelete: 'clear' } },
   { weight: { type: 'string', renamedFrom: 'size' }, part: { type: 'integer', reference: 'crash.Part' } },
   { size: { type: 'number', renamedFrom: 'weight' }, label: { type: 'string', computed: '{text}?' } },
-  { remark: { type: 'string', renamedFrom: 'note', index: true } },
+  { [`remark${round}`]: { type: 'string', renamedFrom: `note${round}`, index: true } },
 ]
 
+const KINDS = fieldsOf(0).length
+
 /** The model after so many edits. */
-const editOf = (nth: number) => ({
-  type: 'object',
-  properties: { text: { type: 'string' }, ...FIELDS[nth % FIELDS.length], [`edit${nth}`]: { type: 'string' } },
-})
+function editOf(nth: number): object {
+  const fields = fieldsOf(Math.floor(nth / KINDS))[nth % KINDS]
+  return { type: 'object', properties: { text: { type: 'string' }, ...fields, [`edit${nth}`]: { type: 'string' } } }
+}
 
 const saveEdit = (folder: string, nth: number) =>
   writeFileSync(join(folder, 'models', 'crash.Item.json'), JSON.stringify(editOf(nth)))
