@@ -11,7 +11,7 @@ export type Database = Kysely<AnyTables> & { readonly dialect: Dialect }
 
 /** SQL that differs between the engines. */
 export interface Dialect {
-  /** Whether a text matches a LIKE pattern, ignoring case. */
+  /** Whether a text matches a LIKE pattern; both are folded: see `lib/fold.ts`. */
   like(key: RawBuilder<unknown>, pattern: string): RawBuilder<SqlBool>
   /** Always true. Evaluated about every `everyRows` rows, it ends a search that has timed out or was aborted. */
   alive(everyRows: number): RawBuilder<SqlBool>

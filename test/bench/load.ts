@@ -27,13 +27,24 @@ const CONNECTIONS = 32
 const PATH = '/ws/rest/contacts.Contact'
 
 /** Answered requests per second, of one kind of work. */
-export function measure(target: Target, work: Work, seconds: number, connections = CONNECTIONS): Promise<number> {
+export async function measure(target: Target, work: Work, seconds: number, connections?: number): Promise<number> {
+  return (await measureWhole(target, work, seconds, connections)).rate
+}
+
+/** The same, with milliseconds until an answer. */
+export function measureWhole(target: Target, work: Work, seconds: number, connections = CONNECTIONS): Promise<Load> {
   return load(target, requestOf(target, work), seconds, connections)
 }
 
+export interface Load {
+  rate: number
+  median: number
+  p99: number
+}
+
 /** The same for the requests of one path. */
-export function measurePath(target: Target, path: string, seconds: number): Promise<number> {
-  return load(target, { method: 'GET', path }, seconds)
+export async function measurePath(target: Target, path: string, seconds: number): Promise<number> {
+  return (await load(target, { method: 'GET', path }, seconds)).rate
 }
 
 /** Anything but a 200 stops the bench. */
@@ -42,12 +53,12 @@ async function load(
   request: autocannon.Request,
   duration: number,
   connections = CONNECTIONS,
-): Promise<number> {
+): Promise<Load> {
   const headers = { cookie, accept: 'application/json' }
   const result = await autocannon({ url, connections, duration, headers, requests: [request] })
   if (result.non2xx > 0 || result.errors > 0)
     throw new Error(`${JSON.stringify(request)}: ${result.non2xx} refused, ${result.errors} broken`)
-  return result['2xx'] / result.duration
+  return { rate: result['2xx'] / result.duration, median: result.latency.p50, p99: result.latency.p99 }
 }
 
 function requestOf(target: Target, work: Work): autocannon.Request {

@@ -1,6 +1,6 @@
 import { cpus } from 'node:os'
 import { join } from 'node:path'
-import { measure, type Work } from './load.ts'
+import { type Load, measureWhole, type Work } from './load.ts'
 import { median, say, table } from './report.ts'
 import { residentMb, startDossier, startHandwritten, stop, useCores } from './servers.ts'
 
@@ -26,20 +26,41 @@ export async function compareThreads(folder: string, rounds: number, seconds: nu
   const rows: string[][] = []
   for (const [work, connections, goal] of WORK) {
     say(`measuring ${work} on ${connections} connections …`)
-    const rates: number[][] = servers.map(() => [])
+    const loads: Load[][] = servers.map(() => [])
     // The first round is for the compiler.
     for (let round = 0; round <= rounds; round++)
       for (const [index, server] of servers.entries()) {
-        const rate = await measure(server, work, seconds, connections)
-        if (round > 0) rates[index]?.push(rate)
+        const load = await measureWhole(server, work, seconds, connections)
+        if (round > 0) loads[index]?.push(load)
       }
-    const [hand = 0, one = 0, two = 0] = rates.map(median)
+    const [hand = 0, one = 0, two = 0] = loads.map((some) => median(some.map(({ rate }) => rate)))
+    const waits = loads.map((some) => some.map(({ median: half, p99 }) => `${half}/${p99}`).at(-1) as string)
     const figures = [hand, one, two].map((rate) => rate.toFixed(0))
-    rows.push([work, String(connections), ...figures, (one / hand).toFixed(2), (two / hand).toFixed(2), String(goal)])
+    rows.push([
+      work,
+      String(connections),
+      ...figures,
+      (one / hand).toFixed(2),
+      (two / hand).toFixed(2),
+      String(goal),
+      ...waits,
+    ])
   }
   table(
     `Requests per second on ${cpus().length} cores, the load on the same, medians of ${rounds} rounds of ${seconds} s`,
-    ['work', 'connections', 'hand-written', 'one thread', 'two threads', 'one ratio', 'two ratio', 'goal'],
+    [
+      'work',
+      'connections',
+      'hand-written',
+      'one thread',
+      'two threads',
+      'one ratio',
+      'two ratio',
+      'goal',
+      'ms hand',
+      'ms one',
+      'ms two',
+    ],
     rows,
   )
   const memory = servers.slice(1).map((server) => residentMb(server).toFixed(0))

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
+import { fold } from '../../src/lib/fold.ts'
 import { type Client, PASSWORD, startApp } from '../helper.ts'
 
 /**
@@ -69,9 +70,6 @@ function order(field: string, a: Value, b: Value): number {
 }
 
 function like(text: string, value: string): boolean {
-  const isAscii = /^[\0-\x7f]*$/.test(value)
-  const fold = (part: string) =>
-    isAscii ? part.replace(/[A-Z]/g, (letter) => letter.toLowerCase()) : part.toLowerCase().replaceAll('ς', 'σ')
   const tokens = [...fold(value).matchAll(/\\([%_\\])|([\s\S])/gu)]
   const source = tokens.map(([, escaped, plain]) => {
     if (plain === '%') return '[\\s\\S]*'

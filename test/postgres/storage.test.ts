@@ -2,6 +2,7 @@ import { setTimeout } from 'node:timers/promises'
 import { sql } from 'kysely'
 import pg from 'pg'
 import t, { type Test } from 'tap'
+import { fold } from '../../src/lib/fold.ts'
 import { change } from '../../src/storage/postgres/changer.ts'
 import { Connection } from '../../src/storage/postgres/connection.ts'
 import { DIALECT } from '../../src/storage/postgres/dialect.ts'
@@ -109,7 +110,28 @@ if (hasServer()) {
     await migrateSchema(asIf(150_001))
     await migrateSchema(asIf(160_001))
     const [row] = await connection.run(say(`SELECT dossier_fold('ÄΣİς') AS folded`))
-    t.equal(row?.folded, 'äσiσ')
+    t.equal(row?.folded, 'aσiσ')
+    await migrateSchema(connection)
+    const ranges = [
+      [1, 0x2fff],
+      [0x3000, 0x33ff],
+      [0xac00, 0xac80],
+      [0xf900, 0xffff],
+      [0x1f100, 0x1f1ff],
+    ]
+    const texts = ranges.flatMap(([from = 0, to = 0]) =>
+      Array.from({ length: to - from + 1 }, (_, nth) => `a${String.fromCodePoint(from + nth)} \u0301B`),
+    )
+    const folded = await connection.run({
+      sql: 'SELECT text, dossier_fold(text) AS folded FROM unnest(?::text[]) AS text',
+      parameters: [`{${texts.map((text) => JSON.stringify(text)).join(',')}}`],
+    })
+    t.equal(folded.length, texts.length)
+    t.strictSame(
+      folded.filter((one) => one.folded !== fold(one.text as string)),
+      [],
+      'the same as in TypeScript',
+    )
   })
 
   t.test('units: all or nothing of each, and no neighbour is taken down', async (t) => {

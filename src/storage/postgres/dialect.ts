@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { foldPattern } from '../../lib/fold.ts'
 import { type Dialect, literal } from '../storage.ts'
 import { TABLES } from './tables.ts'
 
@@ -11,16 +12,11 @@ const SHORT = 1000
 export const DIALECT: Dialect = {
   /** Long texts are matched by a regular expression, whose time grows only linearly with the length. */
   like(key, pattern) {
-    // A pattern that ends with a lone escape character matches nothing; PostgreSQL's LIKE would raise an error.
-    if (/(?:^|[^\\])(?:\\\\)*\\$/.test(pattern)) return sql`1 = 0`
-    const text = sql`CAST(${key} AS TEXT) COLLATE "C"`
-    const isLong = sql`octet_length(${key}) > ${sql.lit(SHORT)}`
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII is meant
-    if (/^[\x00-\x7f]*$/.test(pattern))
-      return sql`CASE WHEN ${isLong} THEN ${text} ~* ${toRegExp(pattern)} ELSE ${text} ILIKE ${pattern} END`
-    const folded = sql`dossier_fold(${key})`
-    return sql`CASE WHEN ${isLong} THEN ${folded} ~ dossier_fold(${toRegExp(pattern)})
-      ELSE ${folded} LIKE dossier_fold(${pattern}) END`
+    const folded = foldPattern(pattern)
+    if (folded === undefined) return sql`1 = 0`
+    const text = sql`dossier_fold(${key})`
+    return sql`CASE WHEN octet_length(${key}) > ${sql.lit(SHORT)} THEN ${text} ~ ${toRegExp(folded)}
+      ELSE ${text} LIKE ${folded} END`
   },
 
   // Not needed: the server itself ends a search at its timeout or when it is cancelled.

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { LETTERS, MARKS, SPACES } from '../../lib/fold.ts'
 import { DatabaseError } from '../storage.ts'
 import type { Connection } from './connection.ts'
 import { STALE } from './faults.ts'
@@ -100,11 +101,24 @@ const STEPS: readonly string[] = [
 /** How long a unit waits for a table that is being changed, before `WriteQueue` tries it again later. */
 const TABLE_LOCK_MS = 50
 
+/** Replaces letters that do not decompose in an expression. */
+const foldedLetters = (expression: string) =>
+  Object.entries(LETTERS).reduce((inner, [letter, folded]) => `replace(${inner}, '${letter}', '${folded}')`, expression)
+
 /** Functions that statements and triggers call. They are replaced if their text differs from the stored hash. */
-const FUNCTIONS = (fold: string) => `
-  -- Letters whose case does not count.
-  CREATE OR REPLACE FUNCTION dossier_fold(value text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS
-    $$ SELECT replace(lower(replace(value, 'İ', 'i') COLLATE "${fold}"), 'ς', 'σ') COLLATE "C" $$;
+const FUNCTIONS = (collation: string) => `
+  -- The same as lib/fold.ts: case, accents and kinds of white space do not count. Most texts are plain and short.
+  CREATE OR REPLACE FUNCTION dossier_fold_any(value text) RETURNS text LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE STRICT AS $$
+  DECLARE
+    bare text := regexp_replace(normalize(value, NFKD), '[${MARKS}]+', '', 'g');
+  BEGIN
+    IF octet_length(bare) = length(bare) AND bare !~ '[\\u0009-\\u000d]|  ' THEN RETURN lower(bare COLLATE "C"); END IF;
+    bare := ${foldedLetters(`lower(normalize(bare, NFKC) COLLATE "${collation}")`)};
+    RETURN regexp_replace(bare, '[${SPACES}]+', ' ', 'g');
+  END $$;
+  CREATE OR REPLACE FUNCTION dossier_fold(value text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT (CASE WHEN octet_length(value) = length(value) AND value !~ '[\\u0009-\\u000d]|  ' THEN lower(value COLLATE "C")
+      ELSE dossier_fold_any(value) END) COLLATE "C" $$;
 
   -- A JSON array as rows.
   CREATE OR REPLACE FUNCTION dossier_each(list text) RETURNS TABLE (key bigint, value text) LANGUAGE sql IMMUTABLE AS

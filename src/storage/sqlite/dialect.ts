@@ -1,4 +1,5 @@
-import { sql } from 'kysely'
+import { type SqlBool, sql } from 'kysely'
+import { foldPattern } from '../../lib/fold.ts'
 import type { Dialect } from '../storage.ts'
 import { TABLES } from './tables.ts'
 
@@ -7,10 +8,15 @@ const SHORT = 1000
 
 export const DIALECT: Dialect = {
   like(key, pattern) {
-    const own = sql`dossier_like(${key}, ${pattern})`
+    const folded = foldPattern(pattern)
+    if (folded === undefined) return sql`1 = 0`
+    const own = sql<SqlBool>`dossier_like(${key}, ${folded})`
     // biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII is meant
-    if (!/^[\x00-\x7f]*$/.test(pattern)) return sql`${own}`
-    return sql`iif(octet_length(${key}) > ${sql.lit(SHORT)}, ${own}, ${key} LIKE ${pattern} ESCAPE '\\')`
+    if (!/^[\x00-\x7f]*$/.test(folded)) return own
+    // Calling a function takes longer than all of this, and most texts need it not.
+    const isPlain = sql`octet_length(${key}) = length(${key}) AND octet_length(${key}) <= ${sql.lit(SHORT)}
+      AND instr(${key}, '  ') = 0 AND ${key} NOT GLOB ${sql.lit('*[\t-\r]*')}`
+    return sql`iif(${isPlain}, ${key} LIKE ${folded} ESCAPE '\\', ${own})`
   },
 
   /** A call costs more than a row, so a hash of the id selects some rows: no pattern of ids avoids all calls. */

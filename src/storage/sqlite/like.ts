@@ -1,14 +1,15 @@
+import { fold } from '../../lib/fold.ts'
+
 /** Characters that are searched between two calls of `alive`. */
 const WINDOW = 65_536
 
 /**
- * Matches a LIKE pattern, ignoring case: `%` is any text, `_` any one character, `\` makes the next character literal.
- * SQLite's own LIKE ignores the case of a to z only, and cannot be ended in the middle of a text. This one can, because
- * `alive` throws, and its time grows at most with the text's length times the pattern's.
+ * Matches a folded LIKE pattern with texts, which it folds: `%` is any text, `_` any one character, `\` makes the next
+ * character literal. SQLite's own LIKE ignores the case of a to z only, and cannot be ended in the middle of a text. This
+ * one can, because `alive` throws, and its time grows at most with the text's length times the pattern's.
  */
 export function likeMatcher(pattern: string, alive: () => void): (text: string) => boolean {
-  const fold = isAscii(pattern) ? foldAscii : foldAll
-  const pieces = splitAtPercent(fold(pattern))
+  const pieces = splitAtPercent(pattern)
   const [first, ...others] = pieces.map(patternSource) as [string, ...string[]]
   const last = others.pop()
   const start = new RegExp(`^(?:${first})${last === undefined ? '$' : ''}`, 'su')
@@ -49,16 +50,6 @@ const inPair = (text: string, at: number) =>
 /** A slice of a text that splits no surrogate pair. */
 const part = (text: string, from: number, to: number) =>
   text.slice(inPair(text, from) ? from + 1 : from, inPair(text, to) ? to + 1 : to)
-
-const isAscii = (text: string) => /^[\0-\x7f]*$/.test(text)
-
-const foldAscii = (text: string) => text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
-
-/**
- * Folds the case of all letters. A final sigma counts as a sigma, as the end of a word may match inside a longer one.
- * The dotted capital I is replaced first: it is the only letter that `toLowerCase` turns into two.
- */
-const foldAll = (text: string) => text.replaceAll('İ', 'i').toLowerCase().replaceAll('ς', 'σ')
 
 /** Splits a pattern at each unescaped `%`; escapes stay as they are. */
 function splitAtPercent(pattern: string): string[] {
