@@ -38,7 +38,7 @@ export class BodyLimits {
   readonly #share: number
   #total = 0
 
-  /** `share`: part of the limits for small bodies that this thread may use. Large ones are read in one thread only. */
+  /** `share`: part of the limits for small bodies of users that this thread may use. One thread reads all others. */
   constructor(bodyLimit: number, share = 1) {
     this.#share = share
     this.#received = new FairLimiter({
@@ -66,11 +66,8 @@ export class BodyLimits {
     const arrival = { holder, since: performance.now(), drop }
     this.#strangers.add(arrival)
     const own = [...this.#strangers].filter((one) => one.holder === holder)
-    const [oldest] = own.length > MAX_STRANGERS.address * this.#share ? own : this.#strangers
-    if (
-      oldest &&
-      (own.length > MAX_STRANGERS.address * this.#share || this.#strangers.size > MAX_STRANGERS.total * this.#share)
-    ) {
+    const [oldest] = own.length > MAX_STRANGERS.address ? own : this.#strangers
+    if (oldest && (own.length > MAX_STRANGERS.address || this.#strangers.size > MAX_STRANGERS.total)) {
       this.#strangers.delete(oldest)
       oldest.drop()
     }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http'
 import { connect, createServer, type Server, type Socket } from 'node:net'
-import { Failure } from '../errors.ts'
+import { Failure, OVERLOADED } from '../errors.ts'
 import { answerFailure } from '../http/answer-failure.ts'
 
 // See `src/http/front.ts`: an import of node:http would load more than is used here.
@@ -23,6 +23,8 @@ interface Preamble {
 /** Longest first line, and how long it may take. */
 const MAX_PREAMBLE = 500
 const MAX_PREAMBLE_MS = 5000
+/** Connections that may wait to be accepted; the system may allow fewer. */
+const BACKLOG = 4096
 /** Headers that concern one connection only, or trailers, which nothing reads. */
 const NOT_SENT_ON = new Set(['connection', 'keep-alive', 'upgrade', 'expect', 'te', 'trailer'])
 const NOT_SENT_BACK = new Set(['connection', 'keep-alive', 'transfer-encoding'])
@@ -36,7 +38,9 @@ export async function listenForForwarded(
   // A name in Linux's abstract namespace: no file is left behind. Any program may connect, so a secret is needed.
   const address = { path: `\0dossier-${randomBytes(16).toString('hex')}`, secret: randomBytes(32).toString('hex') }
   const server = createServer((socket) => receivePreamble(socket, address.secret, adopt))
-  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(address.path, resolve))
+  await new Promise<void>((resolve, reject) =>
+    server.once('error', reject).listen({ path: address.path, backlog: BACKLOG }, resolve),
+  )
   return { address, server }
 }
 
@@ -70,19 +74,29 @@ function parsePreamble(line: string): Preamble | undefined {
   }
 }
 
+interface ForwardEvents {
+  /** called when the answer arrives */
+  beforeAnswer(): void
+  /** called when the main thread cannot take a request */
+  turnedAway(): void
+}
+
 /**
  * Passes a request on to the main thread, over a connection of its own, and the answer back. Whichever side ends early
- * ends the other; data flows only as fast as the receiver reads. `beforeAnswer` is called when the answer arrives.
+ * ends the other; data flows only as fast as the receiver reads.
  */
 export function forward(
   { path, secret }: ForwardAddress,
   request: IncomingMessage,
   response: ServerResponse,
-  beforeAnswer: () => void,
+  { beforeAnswer, turnedAway }: ForwardEvents,
 ): void {
   const preamble: Preamble = { secret, address: request.socket.remoteAddress as string }
+  let isConnected = false
   const createConnection = () => {
-    const socket = connect(path)
+    const socket = connect(path, () => {
+      isConnected = true
+    })
     socket.write(`${JSON.stringify(preamble)}\n`)
     return socket
   }
@@ -98,13 +112,18 @@ export function forward(
   onward.on('response', (answer) => {
     beforeAnswer()
     for (const [name, value] of pairs(answer.rawHeaders, NOT_SENT_BACK)) response.appendHeader(name, value)
+    if (answer.headers.connection === 'close') response.setHeader('connection', 'close')
     response.writeHead(answer.statusCode as number)
     answer.on('error', () => response.destroy())
     answer.on('end', () => onward.destroy())
     answer.pipe(response)
   })
   onward.on('error', () => {
-    if (!response.headersSent) response.destroy()
+    if (response.headersSent || response.destroyed) return
+    if (isConnected) return void response.destroy()
+    // The main thread has too many connections to accept, or there are no more files.
+    turnedAway()
+    answerFailure(response, OVERLOADED)
   })
   // After an early answer, the rest of the body is read and dropped: a client reads only when it has sent everything.
   onward.on('close', () => request.unpipe(onward).resume())

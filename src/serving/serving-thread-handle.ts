@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Worker } from 'node:worker_threads'
 import type { Storage } from '../storage/storage.ts'
 import { deserializeError, serializeError } from '../storage/thread-errors.ts'
@@ -7,6 +8,9 @@ import { RemoteCalls } from './remote-calls.ts'
 
 /** Three halves of 4 MB, as `npm start` gives the main thread: more memory for young objects does not make it faster. */
 const HEAP = { maxYoungGenerationSizeMb: 12 }
+
+/** How long a thread that has stopped may take to end. */
+const END_MS = 2000
 
 interface ThreadEvents {
   log(line: string): void
@@ -72,7 +76,8 @@ export class ServingThread {
     this.#error = reason
     await this.ready
     await this.call({ do: 'stop', seconds })
-    await this.ended
+    // It has closed everything; something that is left must not keep the others waiting.
+    await Promise.race([this.ended, sleep(END_MS, undefined, { ref: false })])
   }
 
   #onMessage(message: FromThread): void {

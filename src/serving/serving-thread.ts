@@ -69,6 +69,8 @@ const front = new HttpFront(
   share,
 )
 
+const forwardEvents = { beforeAnswer: swaps.follow, turnedAway: metrics.turnedAway }
+
 /** Serves some requests itself, and forwards all others to the main thread. */
 function handlerFor({ routing, isUrgent, isStreamed }: App): Handler {
   return {
@@ -76,7 +78,7 @@ function handlerFor({ routing, isUrgent, isStreamed }: App): Handler {
     isStreamed,
     routing: (request: IncomingMessage, response: ServerResponse) => {
       if (isServedHere(request)) routing(request, response)
-      else forward(start.forward, request, response, swaps.follow)
+      else forward(start.forward, request, response, forwardEvents)
     },
   }
 }

@@ -4,6 +4,7 @@ import t, { type Test } from 'tap'
 import type { Model } from '../../src/model/model.ts'
 import { Connection } from '../../src/storage/postgres/connection.ts'
 import { createDatabase } from '../../src/storage/postgres/kysely.ts'
+import { Reader } from '../../src/storage/postgres/reader.ts'
 import { WriteConnection } from '../../src/storage/postgres/write-connection.ts'
 import { WriteQueue } from '../../src/storage/postgres/write-queue.ts'
 import { defineJob, type Storage, StorageFault } from '../../src/storage/storage.ts'
@@ -293,6 +294,9 @@ if (isThere) {
     const controller = new AbortController()
     const waiting = migrate(second, [thing({ code: { type: 'integer', index: true } })], { signal: controller.signal })
     const isWaiting = `SELECT 1 FROM pg_stat_activity WHERE query LIKE 'CREATE INDEX CONCURRENTLY%' AND wait_event_type = 'Lock'`
+    const closed = new Reader(url, new Int32Array(1), 0)
+    await closed.close()
+    await t.rejects(closed.all({ sql: 'SELECT 1', parameters: [] }), { kind: 'busy' } as never, 'opens none anew')
     const watcher = new pg.Client(url)
     await watcher.connect()
     while ((await watcher.query(isWaiting)).rows.length === 0);

@@ -285,6 +285,12 @@ t.test('three threads', async (t) => {
     )
   })
 
+  t.test('a body that is refused closes the connection, whichever thread has it', async (t) => {
+    const body = { username: 'x', password: 'y'.repeat(10_000) }
+    const answers = await Promise.all(threads.all.map((send) => send('POST', '/callback', body)))
+    for (const { status, headers } of answers) t.match({ status, ...headers }, { status: 413, connection: 'close' })
+  })
+
   t.test(
     'a model changes in all threads; no request fails, and none sees the old model after the new one',
     async (t) => {
@@ -595,13 +601,29 @@ t.test('only serving threads reach the listener for forwarded requests', async (
 })
 
 t.test('a request that cannot be sent on is refused, and ends no thread', async (t) => {
+  let isShed = 0
+  const events = { beforeAnswer: () => {}, turnedAway: () => isShed++ }
+  let path = '\0dossier-nobody'
   const server = createHttpServer((request, response) => {
-    request.url = '/not sent'
-    forward({ path: '\0dossier-nobody', secret: '' }, request, response, () => {})
+    if (request.url === '/bad') request.url = '/not sent'
+    forward({ path, secret: '' }, request, response, events)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.teardown(() => server.close())
-  const answer = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`)
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const answer = await fetch(`${url}/bad`)
   t.equal(answer.status, 400)
   t.match(await answer.json(), { status: -1, code: 'BAD_REQUEST', message: /path/ })
+  t.equal(isShed, 0)
+  // Nobody accepts it.
+  const refused = await fetch(`${url}/good`, { method: 'POST', body: 'x' })
+  t.equal(refused.status, 503)
+  t.match(await refused.json(), { code: 'UNAVAILABLE', message: /more to do/ })
+  t.equal(isShed, 1)
+  // It was accepted, and nobody knows what became of it.
+  const main = await listenForForwarded((socket) => socket.destroy())
+  t.teardown(() => main.server.close())
+  path = main.address.path
+  await t.rejects(fetch(`${url}/good`))
+  t.equal(isShed, 1)
 })

@@ -1,3 +1,4 @@
+import { StorageFault } from '../storage.ts'
 import { Connection, type Timeouts } from './connection.ts'
 
 /** A connection with several concurrent users. It is opened when first needed, and again after it was lost. */
@@ -5,6 +6,7 @@ export class SharedConnection {
   readonly #url: string
   readonly #limits: Timeouts
   #current: Promise<Connection> | undefined
+  #isClosed = false
 
   constructor(url: string, limits: Timeouts) {
     this.#url = url
@@ -12,6 +14,8 @@ export class SharedConnection {
   }
 
   get(): Promise<Connection> {
+    // One that is opened now would be closed by nobody.
+    if (this.#isClosed) return Promise.reject(new StorageFault('busy', 'The database is closed.'))
     if (this.#current) return this.#current
     const forget = () => {
       if (this.#current === opening) this.#current = undefined
@@ -24,11 +28,16 @@ export class SharedConnection {
 
   /** Replaces the connection, because its prepared statements do not fit tables that have changed. */
   renew(): void {
-    void this.close()
+    void this.#closeCurrent()
     this.#current = undefined
   }
 
-  async close(): Promise<void> {
+  close(): Promise<void> {
+    this.#isClosed = true
+    return this.#closeCurrent()
+  }
+
+  async #closeCurrent(): Promise<void> {
     const connection = await this.#current?.catch(() => undefined)
     await connection?.close()
   }
