@@ -104,7 +104,7 @@ class PostgresStorage implements Storage {
       this.#reader.endSnapshots()
       events.onCommit?.(units, milliseconds)
     })
-    this.#searches = new Searches((onDeath) => new PostgresSearcher(url, onDeath), QUICK, SLOW)
+    this.#searches = new Searches(() => new PostgresSearcher(url), QUICK, SLOW)
     this.#rowStreams = new RowStreams((way) =>
       startThread(import.meta.resolve('./row-stream-thread.ts'), { url, ...way }),
     )

@@ -3,8 +3,9 @@ import type { Searcher } from '../searches.ts'
 import { takeUpTo } from '../size.ts'
 import { cancelled, type Row, type SearchOptions, type SearchResult, type Statement } from '../storage.ts'
 import { Connection } from './connection.ts'
-import { isRetryable, toFault } from './faults.ts'
+import { isConnectionLost, isRetryable, toFault } from './faults.ts'
 import { KNOWN_SHAPES, requireKnownShapes } from './known-shapes.ts'
+import { SharedConnection } from './shared-connection.ts'
 import { ROLLBACK } from './transaction.ts'
 
 /** How long after its timeout a search may still be answered before its connection is destroyed. */
@@ -14,12 +15,14 @@ const TRIES = 3
 /** How long after a cancel request the next one is sent, if the search still runs. */
 const CANCEL_AGAIN_MS = 100
 
-/** A connection that runs one search at a time. The server ends it at its timeout; an aborted search is cancelled. */
+/**
+ * A connection that runs one search at a time, and is opened again after it was lost. The server ends a search at its
+ * timeout; an aborted search is cancelled.
+ */
 export class PostgresSearcher implements Searcher {
   readonly #url: string
-  readonly #onDeath: () => void
   readonly #graceMs: number
-  #connection: Promise<Connection> | undefined
+  readonly #shared: SharedConnection
   /** process id of the server's backend while a search runs */
   #number: number | undefined
   #isStopped = false
@@ -27,10 +30,10 @@ export class PostgresSearcher implements Searcher {
   #ended = new AbortController()
   #cancelling: Promise<void> | undefined
 
-  constructor(url: string, onDeath: () => void, graceMs = GRACE_MS) {
+  constructor(url: string, graceMs = GRACE_MS) {
     this.#url = url
     this.#graceMs = graceMs
-    this.#onDeath = onDeath
+    this.#shared = new SharedConnection(url, {})
   }
 
   async run(statement: Statement, ms: number, { bytes, shapes }: SearchOptions): Promise<SearchResult> {
@@ -38,17 +41,29 @@ export class PostgresSearcher implements Searcher {
     this.#ended = new AbortController()
     this.#cancelling = undefined
     let deadline: NodeJS.Timeout | undefined
+    let hasExpired = false
+    let destroy: () => void
     const work = async () => {
-      this.#connection ??= Connection.open(this.#url, this.#onDeath)
-      const connection = await this.#connection
+      const connection = await this.#shared.get()
+      destroy = () => connection.destroy()
       // The server's own timeout comes long before this one, unless the server does not answer any more.
-      deadline = setTimeout(() => connection.destroy(), ms + this.#graceMs).unref()
+      deadline ??= setTimeout(() => {
+        hasExpired = true
+        destroy()
+      }, ms + this.#graceMs).unref()
       const number = await connection.number()
       if (this.#isStopped) throw cancelled()
       this.#number = number
       return this.#search(connection, statement, ms, bytes, shapes)
     }
+    const again = (error: unknown) => {
+      // The deadline has ended the connection, or it was lost on the way, for example while the server restarts.
+      if (this.#isStopped || hasExpired || !isConnectionLost(error)) throw error
+      this.#shared.renew()
+      return work()
+    }
     return work()
+      .catch(again)
       .catch((error) => {
         // The server reports a cancelled statement and a timeout with the same code.
         throw this.#isStopped ? cancelled() : toFault(error)
@@ -106,7 +121,6 @@ export class PostgresSearcher implements Searcher {
 
   async close(): Promise<void> {
     this.stop()
-    const connection = await this.#connection?.catch(() => undefined)
-    await connection?.close()
+    await this.#shared.close()
   }
 }
