@@ -76,8 +76,7 @@ export class Service {
   /** Starts the service and returns its URL. Shows the first admin's password if it was generated. */
   async start(show: ShowPassword): Promise<{ url: string }> {
     const { config } = this
-    const { count, reason } = countThreads(config)
-    if (reason) this.#log.info(`one thread serves requests: ${reason}`)
+    const count = countThreads(config, this.#log)
     const storageEvents: StorageEvents = {
       onCommit: (units, ms) => {
         this.#metrics.commit(units, ms)

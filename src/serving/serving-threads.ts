@@ -37,15 +37,16 @@ export interface ThreadOwner {
   whileUnchanged(work: () => Promise<void>): Promise<void>
 }
 
-/** How many threads serve, the main one included, and why it is only one where the setting asks for more. */
+/** How many threads serve, the main one included. Logs why it is only one where the setting asks for more. */
 export function countThreads(
   { SERVING_THREADS }: Pick<Config, 'SERVING_THREADS'>,
+  logger: Pick<Logger, 'info'>,
   platform: string = process.platform,
-): { count: number; reason?: string } {
+): number {
   const wanted = SERVING_THREADS ?? Math.min(MAX_BY_DEFAULT, availableParallelism())
-  if (wanted === 1) return { count: 1 }
-  if (platform !== 'linux') return { count: 1, reason: `on ${platform}, threads cannot share a port` }
-  return { count: wanted }
+  if (wanted === 1 || platform === 'linux') return wanted
+  logger.info(`one thread serves requests: on ${platform}, threads cannot share a port`)
+  return 1
 }
 
 /** The serving threads beside the main one. There may be none: then there is nothing to tell. */

@@ -54,7 +54,8 @@ t.test('overload: more requests than can be taken up in time', async (t) => {
   }
   t.teardown(() => Object.assign(Metrics.prototype, { answered }))
   const answers: Answer[] = []
-  const isRefused = ({ status }: Answer) => status === 503
+  // On a slow machine, a database elsewhere may be given up before.
+  const isRefused = ({ status, text }: Answer) => status === 503 && text.includes('more to do than can be done')
   // Where all are taken up before the first is answered, nobody has waited yet.
   while (!answers.some(isRefused))
     answers.push(...(await Promise.all(Array.from({ length: 220 }, () => admin.get(CONTACTS)))))

@@ -31,9 +31,10 @@ export const END_ORPHANED_BUILDS = `SELECT pg_terminate_backend(pid, 5000) FROM 
 
 export async function readReferences(db: Database, table: string): Promise<OwnReference[]> {
   const { rows } = await sql<OwnReference>`
-    SELECT conname::text AS name, attname::text AS column, confrelid::regclass::name::text AS table,
+    SELECT conname::text AS name, attname::text AS column, parent.relname::text AS table,
       confdeltype::text AS "onDelete"
     FROM pg_constraint JOIN pg_attribute ON attrelid = conrelid AND conkey = ARRAY[attnum]
+      JOIN pg_class parent ON parent.oid = confrelid
     WHERE conrelid = ${`"${table}"`}::regclass AND contype = 'f' AND conname ~ ${OUR_REFERENCE} ORDER BY 1`.execute(db)
   return rows.map(({ onDelete, ...row }) => ({ ...row, onDelete: onDeleteWord(onDelete) }))
 }

@@ -8,6 +8,8 @@ import { Reader } from './reader.ts'
 import { readSecret } from './secret.ts'
 import { Shapes } from './shapes.ts'
 
+const nothing = () => {}
+
 /** What a serving thread opens its reads from. */
 export interface ThreadReadsStart {
   url: string
@@ -23,7 +25,7 @@ export async function openThreadReads({ url, commits, connections }: ThreadReads
   const reader = new Reader(url, commits, 0)
   const shapes = new Shapes(reader)
   // The main thread looks at the same database, and logs when it cannot.
-  await shapes.start(() => {})
+  await shapes.start(nothing)
   return {
     dialect: DIALECT,
     read: (statement) => reader.all(statement),
@@ -37,8 +39,8 @@ export async function openThreadReads({ url, commits, connections }: ThreadReads
     secret: () => readSecret(reader),
     createDatabase: (write) => createDatabase(readOrWrite((query) => reader.all(query), write)),
     // Tables change under a lock, and requests wait for the app that fits them.
-    holdSnapshot: () => {},
-    releaseSnapshot: () => {},
+    holdSnapshot: nothing,
+    releaseSnapshot: nothing,
     close: async () => {
       shapes.close()
       await reader.close()
