@@ -205,7 +205,8 @@ t.test('a signal that arrives twice is one; a second one, later, ends the proces
   t.notMatch(server.output(), /second/)
   await new Promise((resolve) => setTimeout(resolve, 2000))
   server.child.kill('SIGTERM')
-  t.strictSame(await once(server.child, 'exit'), [1, null])
+  // A thread that runs native code at this moment makes Node abort instead.
+  t.match(String(await once(server.child, 'exit')), /^(?:1,|,SIGABRT)$/)
   t.match(server.output(), /second SIGTERM, exiting/)
   socket.destroy()
 })

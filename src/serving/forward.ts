@@ -20,9 +20,9 @@ interface Preamble {
   address: string
 }
 
-/** Longest first line, and how long it may take. */
+/** Longest first line, and how long it may take: on a busy machine, it may be there long before it is read. */
 const MAX_PREAMBLE = 500
-const MAX_PREAMBLE_MS = 5000
+const MAX_PREAMBLE_MS = 60_000
 /** Connections that may wait to be accepted; the system may allow fewer. */
 const BACKLOG = 4096
 /** Headers that concern one connection only, or trailers, which nothing reads. */

@@ -17,6 +17,8 @@ const MAX_BY_DEFAULT = 8
 const SNAPSHOT_MS = 1000
 /** How long after a thread has died the next one is started. */
 const RESTART_MS = 1000
+/** How much longer than its requests a thread may take to stop. */
+const STOP_MS = 2000
 
 /** What the serving threads need of the service. */
 export interface ThreadOwner {
@@ -119,7 +121,9 @@ export class ServingThreads {
 
   async stop(seconds: number): Promise<void> {
     this.#stopping.abort()
-    await Promise.allSettled([...this.#starting, ...this.#serving].map((thread) => thread.stop(seconds)))
+    const stopped = Promise.allSettled([...this.#starting, ...this.#serving].map((thread) => thread.stop(seconds)))
+    // The database has to be closed in time, also if a thread on a busy machine has not even started.
+    await Promise.race([stopped, sleep(seconds * 1000 + STOP_MS, undefined, { ref: false })])
     this.#forward?.server.close()
   }
 

@@ -45,6 +45,8 @@ export function spawnScript(folder: string, script: string, words: string[] = []
     PORT: '0',
     ADMIN_PASSWORD: PASSWORD,
     LOG_LEVEL: 'info',
+    // On a busy machine even a stop that waits for nobody may take long.
+    SHUTDOWN_SECONDS: '120',
     MODELS_DIR: join(folder, 'models'),
     DATA_DIR: join(folder, 'data'),
   }

@@ -286,23 +286,26 @@ t.test('who is too slow is not waited for', async (t) => {
 })
 
 t.test('a body that takes too long; an upload that goes on, and one that does not', async (t) => {
-  const timeouts = { ...PATIENT, requestTimeout: 100, timeout: 300 }
   const handler: Handler = {
     isUrgent: () => false,
     isStreamed: ({ url }) => url === '/upload',
     routing: (request, response) => void request.resume().once('end', () => response.end('all')),
   }
-  const front = new HttpFront(handler, UNOBSERVED, timeouts)
-  const { port } = new URL(await front.listen('127.0.0.1', 0))
-  const send = (path: string) => {
-    const socket = connect(Number(port), '127.0.0.1').on('error', () => {})
+  const listen = async (timeout: number) => {
+    const front = new HttpFront(handler, UNOBSERVED, { ...PATIENT, requestTimeout: 100, timeout })
+    return { front, port: Number(new URL(await front.listen('127.0.0.1', 0)).port) }
+  }
+  const send = (port: number, path: string) => {
+    const socket = connect(port, '127.0.0.1').on('error', () => {})
     socket.write(`POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: 8\r\n\r\n`)
     return { socket, answer: receivedBy(socket) }
   }
-  const slow = send('/')
+  // On a busy machine, minutes may pass between two bytes.
+  const [patient, hasty] = await Promise.all([listen(300_000), listen(300)])
+  const slow = send(patient.port, '/')
   await once(slow.socket, 'close')
   t.match(slow.answer(), /^HTTP\/1\.1 400/)
-  const upload = send('/upload')
+  const upload = send(patient.port, '/upload')
   for (let i = 0; i < 8; i++) {
     await setTimeout(50)
     upload.socket.write('x')
@@ -310,10 +313,10 @@ t.test('a body that takes too long; an upload that goes on, and one that does no
   await once(upload.socket, 'data')
   t.match(upload.answer(), /^HTTP\/1\.1 200[\s\S]*all/)
   upload.socket.destroy()
-  const stuck = send('/upload')
+  const stuck = send(hasty.port, '/upload')
   await once(stuck.socket, 'close')
   t.equal(stuck.answer(), '')
-  await front.stop(1)
+  await Promise.all([patient.front.stop(1), hasty.front.stop(1)])
 })
 
 t.test(
