@@ -45,6 +45,7 @@ const ModelMeta = component(
     description: Type.Optional(Type.String()),
     nameField: Type.Optional(Type.String()),
     list: Type.Array(Type.String()),
+    search: Type.Array(Type.String(), { description: 'The fields in which `q` looks for words.' }),
     history: Type.Boolean({ description: 'Every change of its records is kept.' }),
     fields: Type.Array(FieldMeta),
     allowed: Type.Record(Type.String(), Type.Boolean()),
@@ -93,12 +94,12 @@ const meta: FastifyPluginAsyncTypebox = async (app) => {
       const may = (operation: Operation) => model !== undefined && scopeFor(model, operation, user) !== 'none'
       // A model is hidden from users who have no access to it at all.
       if (!model || !OPERATIONS.some(may)) throw app.missingModel(params.model, user)
-      const { name, title, description, nameField, list, history } = model
+      const { name, title, description, nameField, list, search, history } = model
       const allowed = Object.fromEntries(OPERATIONS.map((operation) => [operation, may(operation)]))
       // Users who may write records also see the writeOnly fields.
       const shown = may('create') || may('update') ? model.fields : visibleFields(model)
       const fields = [...SYSTEM_FIELDS, ...shown].map((field) => describe(field, model))
-      return success({ model: name, title, description, nameField, list, history, fields, allowed })
+      return success({ model: name, title, description, nameField, list, search, history, fields, allowed })
     },
   )
 }

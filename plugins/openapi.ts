@@ -39,6 +39,7 @@ const TAGS: Record<string, string> = {
   login: 'In and out.',
   me: 'What everybody may know and change about themselves.',
   changes: 'What has changed, and what changes.',
+  search: 'Records of all models, found by words.',
   batch: 'Many changes at once.',
   users: 'The people, for the role admin.',
   meta: 'What there is to ask for.',

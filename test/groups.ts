@@ -17,6 +17,7 @@ export const RECORDS = [
 export const FINDS = [
   'plugins/find',
   'plugins/oracle',
+  'plugins/search',
   'plugins/slow',
   'plugins/export',
   'plugins/import',

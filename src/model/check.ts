@@ -1,7 +1,7 @@
 import { didYouMean } from '../lib/nearest.ts'
 import { checkValue } from './check-value.ts'
 import type { FieldFile, FileFault, ModelFile } from './file.ts'
-import { AUDIT_FIELDS } from './model.ts'
+import { AUDIT_FIELDS, isSearchable } from './model.ts'
 import { FIND_PARAMETERS } from './names.ts'
 import { parseTemplate, templateFields } from './template.ts'
 
@@ -120,6 +120,11 @@ function checkLists(model: ModelFile, listable: string[]): FileFault[] {
   const shown = listable.filter((name) => !model.properties[name]?.writeOnly)
   const stored = Object.keys(model.properties).filter((name) => model.properties[name]?.computed === undefined)
   const simple = listable.filter((name) => !model.properties[name] || isScalarType(model.properties[name]))
+  const all = Object.entries({
+    ...Object.fromEntries(AUDIT_FIELDS.map((field) => [field.name, field])),
+    ...model.properties,
+  })
+  const searchable = all.filter(([name, field]) => listable.includes(name) && isSearchable(field)).map(([name]) => name)
   const from = (allowed: string[], pointer: string, names: string[]) =>
     names.flatMap((name, index) =>
       allowed.includes(name)
@@ -134,6 +139,7 @@ function checkLists(model: ModelFile, listable: string[]): FileFault[] {
   return [
     ...from(stored, '/required', model.required ?? []),
     ...from(shown, '/list', model.list ?? []),
+    ...from(searchable, '/search', model.search ?? []),
     ...(model.unique ?? []).flatMap((names, index) => from(simple, `/unique/${index}`, names)),
     ...(model.indexes ?? []).flatMap((names, index) => from(simple, `/indexes/${index}`, names)),
     ...(model.nameField !== undefined && !shown.includes(model.nameField)

@@ -29,6 +29,7 @@ export interface ModelFile {
   required?: string[]
   list?: string[]
   nameField?: string
+  search?: string[]
   unique?: string[][]
   indexes?: string[][]
   audit?: boolean

@@ -1,3 +1,5 @@
+import { findFormat } from './formats.ts'
+
 export const OPERATIONS = ['read', 'create', 'update', 'delete'] as const
 export type Operation = (typeof OPERATIONS)[number]
 
@@ -19,6 +21,8 @@ export interface Model {
   list: string[]
   /** the field that names a record for people */
   nameField?: string | undefined
+  /** names of the fields that a text search looks at */
+  search: string[]
   /** combinations of fields whose values must be unique */
   unique: string[][]
   indexes: string[][]
@@ -111,6 +115,17 @@ export const byName = (models: Model[]): Models => new Map(models.map((model) =>
 /** Replaces dots, which would have to be quoted in SQL. No word of a name has `__`, so the result is unambiguous. */
 export function tableName(model: { name: string }): string {
   return model.name.replaceAll('.', '__')
+}
+
+/** Whether a text search can look at a field: a text, or an integer by its digits. Ids of other records are none. */
+export const isSearchable = ({ type, format, reference, writeOnly }: SearchableField) =>
+  !writeOnly && (type === 'integer' ? reference === undefined : type === 'string' && !findFormat(format)?.column)
+
+interface SearchableField {
+  type: FieldType
+  format?: string | undefined
+  reference?: unknown
+  writeOnly?: boolean
 }
 
 export const isScalar = (field: Field) => field.type !== 'array' && field.type !== 'object'

@@ -39,7 +39,7 @@ export const ImportParameters = Type.Partial(
 )
 
 export interface ExportOptions {
-  query: Pick<Query, 'fields' | 'filter' | 'sort'>
+  query: Pick<Query, 'fields' | 'filter' | 'search' | 'sort'>
   format: BulkFormat
   delimiter: string
   safe: boolean

@@ -12,6 +12,7 @@ import {
   MAX_VALUES,
   type Query,
 } from './query.ts'
+import { parseTextSearch } from './text-search.ts'
 
 /** The body of a search. Its schema has been validated, except for the criteria in `data`. */
 export interface SearchBody {
@@ -20,6 +21,7 @@ export interface SearchBody {
   after?: string
   fields?: string[]
   sortBy?: string[]
+  q?: string
   expand?: string[]
   data: Group
 }
@@ -44,6 +46,7 @@ export function parseSearch(body: SearchBody, context: Context): Query {
     sort: parseSort('"sortBy"', body.sortBy, context.model),
     expand: parseExpand('"expand"', body.expand, context),
     filter: new CriteriaParser(context).group(body.data, 'data', 1),
+    search: parseTextSearch('"q"', body.q, context.model),
   }
 }
 

@@ -2,7 +2,7 @@ import { createHmac, hash, timingSafeEqual } from 'node:crypto'
 import { Memo } from '../lib/memo.ts'
 import type { Model } from '../model/model.ts'
 import type { SqlValue } from '../storage/storage.ts'
-import { badRequest, type SortKey } from './query.ts'
+import { badRequest, type Query, type SortKey } from './query.ts'
 
 /** The end of a page: sort values and id of its last record. */
 export interface Position {
@@ -33,20 +33,20 @@ export class Cursors {
     this.#secret = secret
   }
 
-  make(model: Model, sort: SortKey[], { values, id }: Position): string {
+  make(model: Model, order: string, { values, id }: Position): string {
     const short = values.map((value) =>
       typeof value === 'string' && value.length > MAX_TEXT ? { hash: sha256(value) } : value,
     )
     const position = JSON.stringify([...short, id])
-    return this.#made.getOrCompute(`${model.name} ${nameOfOrder(sort)} ${position}`, () => {
+    return this.#made.getOrCompute(`${model.name} ${order} ${position}`, () => {
       const payload = Buffer.from(position).toString('base64url')
-      return `${payload}.${this.#sign(model, sort, payload)}`
+      return `${payload}.${this.#sign(model, order, payload)}`
     })
   }
 
-  read(model: Model, sort: SortKey[], cursor: string): Position {
+  read(model: Model, order: string, cursor: string): Position {
     const [payload = '', signature = '', ...more] = cursor.split('.')
-    const expected = Buffer.from(this.#sign(model, sort, payload))
+    const expected = Buffer.from(this.#sign(model, order, payload))
     const given = Buffer.from(signature)
     if (more.length > 0 || given.length !== expected.length || !timingSafeEqual(given, expected))
       throw badRequest(
@@ -58,13 +58,17 @@ export class Cursors {
   }
 
   /** The signature includes model and order, so a cursor is valid only for these. */
-  #sign(model: Model, sort: SortKey[], payload: string): string {
-    const signed = `cursor ${model.name} ${nameOfOrder(sort)} ${payload}`
+  #sign(model: Model, order: string, payload: string): string {
+    const signed = `cursor ${model.name} ${order} ${payload}`
     return createHmac('sha256', this.#secret).update(signed).digest('base64url')
   }
 }
 
 export const sha256 = (text: string) => hash('sha256', text, 'base64url')
 
-const nameOfOrder = (sort: SortKey[]) =>
+/** The order of a query: without a sort, the words that are searched for decide it. */
+export const nameOfOrder = ({ sort, search }: Pick<Query, 'sort' | 'search'>) =>
+  search && sort.length === 0 ? `"${search.text}"` : sortNames(sort)
+
+const sortNames = (sort: SortKey[]) =>
   sort.map(({ field, descending }) => `${descending ? '-' : ''}${field.name}`).join(',')

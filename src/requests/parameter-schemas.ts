@@ -1,7 +1,7 @@
 import { type TSchema, Type } from '@sinclair/typebox'
 import { isScalar, type Model, SYSTEM_FIELDS, visibleFields } from '../model/model.ts'
 import { BODY_WORDS, PARAMETER_WORDS } from './operators.ts'
-import { SEARCH_ALL } from './parameters.ts'
+import { hasTextParameter, SEARCH_ALL, TEXT_PARAMETER } from './parameters.ts'
 import { DEFAULT_LIMIT, MAX_LIMIT } from './query.ts'
 
 /** Schemas of the operations' parameters, for the OpenAPI document. `parameters.ts` parses the parameters. */
@@ -79,17 +79,25 @@ export function findParameters(model: Model): TSchema {
         examples: ['-id'],
       }),
       ...ShapeParameters,
+      ...(model.search.length > 0 && hasTextParameter(model) && { [TEXT_PARAMETER]: TextParameter }),
       [SEARCH_ALL]: Type.String({ description: 'Contained in any text of the list.' }),
       ...Object.fromEntries(filters),
     }),
   )
 }
 
+export const TextParameter = Type.String({
+  minLength: 1,
+  maxLength: 200,
+  description: 'Words that a record must contain, in any order; `"in quotes"` is one word. The best match comes first.',
+})
+
 const Names = Type.Array(Type.String(), { maxItems: 200 })
 
 export const SearchBodySchema = Type.Object(
   {
-    ...Type.Partial(Type.Object({ ...paging, fields: Names, sortBy: Names, expand: Names })).properties,
+    ...Type.Partial(Type.Object({ ...paging, fields: Names, sortBy: Names, expand: Names, q: TextParameter }))
+      .properties,
     data: Type.Unsafe({
       type: 'object',
       description: `Criteria, which may be nested. Operators: ${[...BODY_WORDS.keys()].join(' ')}.`,

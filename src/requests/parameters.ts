@@ -1,4 +1,5 @@
 import { didYouMean } from '../lib/nearest.ts'
+import type { Model } from '../model/model.ts'
 import { FIND_PARAMETERS } from '../model/names.ts'
 import { createComparison } from './comparison.ts'
 import { findOperator, type OperatorUse, PARAMETER_WORDS } from './operators.ts'
@@ -14,6 +15,7 @@ import {
   type View,
   wholeNumber,
 } from './query.ts'
+import { parseTextSearch } from './text-search.ts'
 
 export type Parameters = Record<string, unknown>
 
@@ -24,7 +26,10 @@ export const SEARCH_ALL = '*[like]'
 
 /** Parses find's parameters. Every error names its parameter; no parameter is silently ignored. */
 export function parseParameters(parameters: Parameters, context: Context): Query {
-  const names = Object.keys(parameters).filter((name) => !FIND_PARAMETERS.includes(name))
+  const isSearch = hasTextParameter(context.model)
+  const names = Object.keys(parameters).filter(
+    (name) => !FIND_PARAMETERS.includes(name) && !(isSearch && name === TEXT_PARAMETER),
+  )
   if (names.length > MAX_CRITERIA) throw badRequest(`There are more than ${MAX_CRITERIA} filters.`)
   const filters = names.map((name) => parseFilter(name, once(parameters, name) as string, context))
   const after = once(parameters, 'after')
@@ -37,8 +42,16 @@ export function parseParameters(parameters: Parameters, context: Context): Query
     ...parseView(parameters, context),
     sort: parseSort('"sort"', list(parameters, 'sort'), context.model),
     filter: filters.length > 0 ? { all: filters } : undefined,
+    search: isSearch
+      ? parseTextSearch(`The query parameter "${TEXT_PARAMETER}"`, parameters[TEXT_PARAMETER], context.model)
+      : undefined,
   }
 }
+
+/** The query parameter with words to search for, except where a model has a field of this name. */
+export const TEXT_PARAMETER = 'q'
+
+export const hasTextParameter = (model: Model) => !model.fields.some(({ name }) => name === TEXT_PARAMETER)
 
 /** Parses `fields` and `expand`. */
 export function parseView(parameters: Parameters, context: Context): View {

@@ -19,6 +19,15 @@ export interface Query extends View {
   after?: string | undefined
   sort: SortKey[]
   filter?: Filter | undefined
+  /** words that the records must contain */
+  search?: TextSearch | undefined
+}
+
+/** What `q` asks for. All texts are folded. */
+export interface TextSearch {
+  /** the words, one space between them */
+  text: string
+  words: string[]
 }
 
 export interface SortKey {

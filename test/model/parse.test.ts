@@ -146,6 +146,12 @@ t.test('faults, with pointer and what would be right', async (t) => {
       '/access/read/1',
       /audit/,
     ],
+    [field({ type: 'string' }, { search: ['xx'] }), '/search/0', /Did you mean "x"/],
+    [field({ type: 'string', writeOnly: true }, { search: ['x'] }), '/search/0', /not a field that can stand here/],
+    [field({ type: 'string', format: 'decimal' }, { search: ['x'] }), '/search/0', /not a field that can stand here/],
+    [field({ type: 'number' }, { search: ['x'] }), '/search/0', /not a field that can stand here/],
+    [field({ type: 'integer', reference: 'a.B' }, { search: ['x'] }), '/search/0', /not a field that can stand here/],
+    [field({ type: 'string' }, { audit: false, search: ['createdBy'] }), '/search/0', /not a field/],
     [field({ type: 'string' }, { nameField: 'y' }), '/nameField', /"y" is not a field/],
     ...[
       'id',

@@ -122,6 +122,7 @@ t.test('one service', async (t) => {
         '/ws/me/tokens/{id}',
         '/ws/meta/fields/{model}',
         '/ws/meta/models',
+        '/ws/search',
         '/ws/state/backups',
         '/ws/state/models',
         '/ws/users',

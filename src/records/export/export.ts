@@ -7,7 +7,8 @@ import { tableShapes } from '../../tables/shape.ts'
 import type { Caller } from '../caller.ts'
 import type { RecordsContext } from '../context.ts'
 import { selectedColumns } from '../find/expand.ts'
-import { orderBy } from '../find/order.ts'
+import { orderBy, sortOrder } from '../find/order.ts'
+import { containsWords } from '../find/text-search.ts'
 import { aliveCondition, referencedModels, toCondition } from '../find/where.ts'
 import type { FormatInput } from './format.ts'
 
@@ -22,18 +23,19 @@ export function createExporter(context: RecordsContext, model: Model) {
   const shown = visibleFields(model).map(({ name }) => name)
 
   return function exportAll({ query, format, delimiter, safe }: ExportOptions, caller: Caller): AsyncGenerator<Chunk> {
-    const { fields = shown, filter, sort } = query
+    const { fields = shown, filter, search, sort } = query
     const reach = reachFor(model, 'read', caller)
     const matching = [
-      aliveCondition(filter, storage.dialect),
+      aliveCondition(query, storage.dialect),
       ...(filter ? [toCondition(filter, { models, user: caller, dialect: storage.dialect })] : []),
+      ...(search ? [containsWords(model, search, storage.dialect)] : []),
     ]
     const columns = selectedColumns(model, { fields, expand: [] })
     const statement = storage.db
       .selectFrom(tableName(model))
       .select(columns)
       .where(withReach(reach, reach.username, ...matching))
-      .orderBy(orderBy(sort, storage.dialect))
+      .orderBy(orderBy(sortOrder(sort, storage.dialect)))
       .compile()
     const shapes = tableShapes([model, ...referencedModels(filter, models)])
     const { sql, parameters } = statement

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { Failure } from '../../errors.ts'
 import { type Reach, reachFor } from '../../model/access.ts'
 import { type Model, tableName } from '../../model/model.ts'
-import type { Position } from '../../requests/cursor.ts'
+import { nameOfOrder, type Position } from '../../requests/cursor.ts'
 import type { Query } from '../../requests/query.ts'
 import { PAGE_BYTES } from '../../storage/size.ts'
 import { type SearchResult, type Statement, StorageFault } from '../../storage/storage.ts'
@@ -15,8 +15,18 @@ import type { Caller } from '../caller.ts'
 import type { RecordsContext, StoredRecord } from '../context.ts'
 import { expand, selectedColumns } from './expand.ts'
 import { helpfulIndex, indexAdvisor } from './index-advice.ts'
-import { afterPosition, cursorPosition, orderBy, removeSortColumns, resolveLongValues, sortColumns } from './order.ts'
+import {
+  afterPosition,
+  cursorPosition,
+  type OrderKey,
+  orderBy,
+  removeSortColumns,
+  resolveLongValues,
+  sortColumns,
+  sortOrder,
+} from './order.ts'
 import { createPlainPages } from './plain-pages.ts'
+import { containsWords, MAX_RANKED, rankOrder } from './text-search.ts'
 import { isUniqueLookup } from './unique-lookup.ts'
 import { aliveCondition, referencedModels, toCondition } from './where.ts'
 
@@ -26,7 +36,21 @@ export interface Page {
   /** the cursor of the next page, if there is one */
   next?: string
   data: StoredRecord[]
+  /** the first sort value of the first record; without a sort, how well it matches the words that were searched for */
+  best?: unknown
 }
+
+/** When a find has to end, and how large its page may be. */
+export interface FindLimits {
+  /** as `performance.now()` */
+  ends: number
+  bytes: number
+}
+
+export const newLimits = (seconds: number): FindLimits => ({
+  ends: performance.now() + seconds * 1000,
+  bytes: PAGE_BYTES,
+})
 
 /** Finds records of one model: a page, the total, and the cursor of the next page. */
 export function createFinder(context: RecordsContext, model: Model) {
@@ -37,70 +61,86 @@ export function createFinder(context: RecordsContext, model: Model) {
   const counts = createCounter(storage, model)
   const plain = createPlainPages(storage, model, counts)
 
-  return async function find(query: Query, caller: Caller): Promise<Page> {
-    const { limit, offset, sort, after } = query
-    const position = after === undefined ? undefined : cursors.read(model, sort, after)
-    const way = wayFor(query, reachFor(model, 'read', caller), caller)
-    const beyond = position && (await resolveLongValues(storage, model, sort, position))
-    const { rows, isTruncated } = limit === 0 ? { rows: [], isTruncated: false } : await way.page(beyond)
+  /** Finds a page. A search of several models passes what is left of its time and its answer's size. */
+  return async function find(query: Query, caller: Caller, limits: FindLimits = newLimits(findSeconds)): Promise<Page> {
+    const { limit, offset, after } = query
+    const position = after === undefined ? undefined : cursors.read(model, nameOfOrder(query), after)
+    const way = wayFor(query, reachFor(model, 'read', caller), caller, limits)
+    const { order, counted } = await orderFor(query, position, way)
+    const beyond = position && (await resolveLongValues(storage, model, order, position))
+    const { rows, isTruncated } = limit === 0 ? { rows: [], isTruncated: false } : await way.page(order, beyond)
     // One row more than requested shows that there is a next page.
     const kept = rows.slice(0, limit)
     for (const row of kept) decode(row)
     const expanded = await expand({ storage, models, user: caller }, model, kept, query.expand)
     const hasMore = isTruncated || rows.length > limit || expanded < kept.length
     const data = kept.slice(0, expanded) as StoredRecord[]
-    const next = hasMore ? cursors.make(model, sort, cursorPosition(data.at(-1) as StoredRecord, sort)) : undefined
-    if (sort.length > 0) for (const row of data) removeSortColumns(row, sort)
+    const last = hasMore ? cursorPosition(data.at(-1) as StoredRecord, order) : undefined
+    const next = last && cursors.make(model, nameOfOrder(query), last)
+    const best = data[0] && cursorPosition(data[0], order).values[0]
+    if (order.length > 0) for (const row of data) removeSortColumns(row, order)
     // A page without a next one is the last, so the total follows from its offset and length.
     const isLast = limit > 0 && !hasMore && !position && (data.length > 0 || offset === 0)
-    const total = isLast ? offset + data.length : await way.total()
-    return { ...(!position && { offset }), total, ...(next && { next }), data }
+    const total = isLast ? offset + data.length : (counted ?? (await way.total()))
+    return { ...(!position && { offset }), total, ...(next && { next }), data, best }
+  }
+
+  /** Without a sort the best matches come first, unless there are too many. A cursor keeps the order that it began in. */
+  async function orderFor({ sort, search, limit }: Query, position: Position | undefined, way: Way) {
+    const { dialect } = storage
+    if (!search || sort.length > 0 || limit === 0) return { order: sortOrder(sort, dialect) }
+    const ranked = rankOrder(model, search, dialect)
+    if (position) return { order: position.values.length > 0 ? ranked : [] }
+    const counted = await way.total(MAX_RANKED + 1)
+    return counted > MAX_RANKED ? { order: [] } : { order: ranked, counted }
   }
 
   /** Chooses how to get the page and the total: by a bounded read if possible, otherwise by a search. */
-  function wayFor(query: Query, reach: Reach, caller: Caller): Way {
-    if (!query.filter && query.sort.length === 0 && reach.scope === 'all')
-      return { page: (position) => plain(query, position), total: () => counts.total() }
-    const isOne = isUniqueLookup(query.filter, model)
-    const ends = performance.now() + findSeconds * 1000
+  function wayFor(query: Query, reach: Reach, caller: Caller, limits: FindLimits): Way {
+    if (!query.filter && !query.search && query.sort.length === 0 && reach.scope === 'all')
+      return { page: (_order, position) => plain(query, position), total: () => counts.total() }
+    const isOne = !query.search && isUniqueLookup(query.filter, model)
     const shapes = tableShapes([model, ...referencedModels(query.filter, models)])
     const search = async (statement: Statement) => {
       if (isOne) {
         requireCurrentShape(storage, model)
         return { rows: await storage.read(recordRead(storage.dialect, model, statement)), isTruncated: false }
       }
-      const seconds = Math.max(0.001, (ends - performance.now()) / 1000)
+      const seconds = Math.max(0.001, (limits.ends - performance.now()) / 1000)
       const { username, signal } = caller
-      return storage.search(statement, { username, seconds, bytes: PAGE_BYTES, signal, shapes })
+      return storage.search(statement, { username, seconds, bytes: limits.bytes, signal, shapes })
     }
     const matching = [
-      ...(isOne ? [] : [aliveCondition(query.filter, storage.dialect)]),
+      ...(isOne ? [] : [aliveCondition(query, storage.dialect)]),
       ...(query.filter ? [toCondition(query.filter, { models, user: caller, dialect: storage.dialect })] : []),
+      ...(query.search ? [containsWords(model, query.search, storage.dialect)] : []),
     ]
     return {
-      page: async (position) => {
-        const beyond = position ? [afterPosition(query.sort, position, storage.dialect)] : []
-        const page = pageStatement(query, withReach(reach, reach.username, ...matching, ...beyond))
+      page: async (order, position) => {
+        const beyond = position ? [afterPosition(order, position)] : []
+        const page = pageStatement(query, order, withReach(reach, reach.username, ...matching, ...beyond))
         const found = await withIndexHint(query, () => search(page))
         if (!isOne) await considerIndex(query, page)
         return found
       },
-      total: async () => {
+      total: async (atMost) => {
         const where = withReach(reach, reach.username, ...matching)
-        const count = storage.db.selectFrom(table).select(sql<number>`count(*)`.as('total')).where(where).compile()
+        const all = storage.db.selectFrom(table).where(where)
+        const some = atMost === undefined ? all : storage.db.selectFrom(all.select('id').limit(atMost).as('some'))
+        const count = some.select(sql<number>`count(*)`.as('total')).compile()
         const { rows } = await withIndexHint(query, () => search(count))
         return (rows[0] as { total: number }).total
       },
     }
   }
 
-  function pageStatement(query: Query, where: Condition): Statement {
+  function pageStatement(query: Query, order: OrderKey[], where: Condition): Statement {
     return storage.db
       .selectFrom(table)
       .select(selectedColumns(model, query))
-      .select(sortColumns(query.sort, storage.dialect))
+      .select(sortColumns(order))
       .where(where)
-      .orderBy(orderBy(query.sort, storage.dialect))
+      .orderBy(orderBy(order))
       .limit(query.limit + 1)
       .offset(query.offset)
       .compile()
@@ -122,6 +162,7 @@ export function createFinder(context: RecordsContext, model: Model) {
 }
 
 interface Way {
-  page(position: Position | undefined): Promise<SearchResult>
-  total(): Promise<number>
+  page(order: OrderKey[], position: Position | undefined): Promise<SearchResult>
+  /** the number of matches; if `atMost` is given, no more are counted */
+  total(atMost?: number): Promise<number>
 }

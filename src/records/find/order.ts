@@ -7,36 +7,41 @@ import { type Condition, is } from '../../tables/condition.ts'
 import { recordRead } from '../../tables/shape.ts'
 import { comparisonKey } from './where.ts'
 
+/** One key of an order. */
+export interface OrderKey {
+  key: RawBuilder<SqlValue>
+  descending: boolean
+}
+
+export const sortOrder = (sort: SortKey[], dialect: Dialect): OrderKey[] =>
+  sort.map(({ field, descending }) => ({ key: comparisonKey(field, dialect), descending }))
+
 const sortColumn = (index: number) => `sort__${index}`
 
-/** The ORDER BY list of a sort. `id` is always last, so that the order is total and pages are stable. */
-export function orderBy(sort: SortKey[], dialect: Dialect): RawBuilder<unknown> {
-  const keys = sort.map(({ field, descending }) => {
-    const key = comparisonKey(field, dialect)
-    // Null sorts before all values.
-    return descending ? sql`${key} DESC NULLS LAST` : sql`${key} NULLS FIRST`
-  })
+/** The ORDER BY list of an order. `id` is always last, so that the order is total and pages are stable. */
+export function orderBy(order: OrderKey[]): RawBuilder<unknown> {
+  // Null sorts before all values.
+  const keys = order.map(({ key, descending }) => (descending ? sql`${key} DESC NULLS LAST` : sql`${key} NULLS FIRST`))
   return sql.join([...keys, sql`"id"`])
 }
 
 /** The sort keys of each row as extra columns, from which the cursor is made. */
-export const sortColumns = (sort: SortKey[], dialect: Dialect) =>
-  sort.map(({ field }, index) => comparisonKey(field, dialect).as(sortColumn(index)))
+export const sortColumns = (order: OrderKey[]) => order.map(({ key }, index) => key.as(sortColumn(index)))
 
-export const cursorPosition = (row: Row, sort: SortKey[]): Position => ({
-  values: sort.map((_, index) => row[sortColumn(index)] as SqlValue),
+export const cursorPosition = (row: Row, order: OrderKey[]): Position => ({
+  values: order.map((_, index) => row[sortColumn(index)] as SqlValue),
   id: row.id as number,
 })
 
-export function removeSortColumns(row: Row, sort: SortKey[]): void {
-  for (const index of sort.keys()) delete row[sortColumn(index)]
+export function removeSortColumns(row: Row, order: OrderKey[]): void {
+  for (const index of order.keys()) delete row[sortColumn(index)]
 }
 
 /** Replaces hashes of texts that were too long for the cursor by the texts, read from the page's last record. */
 export async function resolveLongValues(
   storage: Storage,
   model: Model,
-  sort: SortKey[],
+  order: OrderKey[],
   { values, id }: Position,
 ): Promise<Position> {
   if (!values.some(isHashed)) return { values, id }
@@ -44,10 +49,10 @@ export async function resolveLongValues(
     recordRead(
       storage.dialect,
       model,
-      storage.db.selectFrom(tableName(model)).select(sortColumns(sort, storage.dialect)).where('id', '=', id).compile(),
+      storage.db.selectFrom(tableName(model)).select(sortColumns(order)).where('id', '=', id).compile(),
     ),
   )
-  const found = sort.map((_, index) => row?.[sortColumn(index)] as SqlValue)
+  const found = order.map((_, index) => row?.[sortColumn(index)] as SqlValue)
   const isSame = values.every((value, index) => !isHashed(value) || value.hash === sha256(String(found[index])))
   if (!isSame)
     throw badRequest(
@@ -57,9 +62,8 @@ export async function resolveLongValues(
 }
 
 /** The condition for rows after a position in the order of `orderBy`, where null sorts before all values. */
-export function afterPosition(sort: SortKey[], { values, id }: Position, dialect: Dialect): Condition {
-  return sort.reduceRight<Condition>((rest, { field, descending }, index) => {
-    const key = comparisonKey(field, dialect)
+export function afterPosition(order: OrderKey[], { values, id }: Position): Condition {
+  return order.reduceRight<Condition>((rest, { key, descending }, index) => {
     const value = values[index] as SqlValue
     if (value === null) return descending ? is`${key} IS NULL AND ${rest}` : is`${key} IS NOT NULL OR ${rest}`
     // The first comparison is implied by the second; with it SQLite starts in the middle of an index.

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { forbidden, reachFor, type User } from '../../model/access.ts'
 import { type Field, type Model, type Models, type Reference, tableName } from '../../model/model.ts'
 import type { OperatorName } from '../../requests/operators.ts'
-import type { Comparison, Filter } from '../../requests/query.ts'
+import type { Comparison, Filter, Query } from '../../requests/query.ts'
 import type { Dialect, SqlValue } from '../../storage/storage.ts'
 import { withReach } from '../../tables/access-filter.ts'
 import { comparisonSql, encodeComparable } from '../../tables/columns.ts'
@@ -30,7 +30,7 @@ export function toCondition(filter: Filter, asking: FilterContext): Condition {
       const model = asking.models.get((reference.reference as Reference).model) as Model
       const reach = reachFor(model, 'read', asking.user)
       if (reach.scope === 'none') throw forbidden(model, 'read')
-      const alive = aliveCondition(filter, asking.dialect)
+      const alive = aliveCondition({ filter }, asking.dialect)
       const referred = withReach(reach, reach.username, alive, inner)
       return is`${comparisonKey(reference, asking.dialect)} IN (SELECT "id" FROM ${sql.table(tableName(model))} WHERE ${referred})`
     },
@@ -58,8 +58,9 @@ const ROWS_BETWEEN = 256
 const COST_OF_LIKE = 8
 
 /** The condition that ends a search on a timeout or an abort. The more a row costs, the more often it checks. */
-export function aliveCondition(filter: Filter | undefined, dialect: Dialect): Condition {
-  const rows = Math.floor(ROWS_BETWEEN / (1 + COST_OF_LIKE * estimateCost(filter)))
+export function aliveCondition({ filter, search }: Pick<Query, 'filter' | 'search'>, dialect: Dialect): Condition {
+  const cost = estimateCost(filter) + (search?.words.length ?? 0)
+  const rows = Math.floor(ROWS_BETWEEN / (1 + COST_OF_LIKE * cost))
   return is`${dialect.alive(rows)}`
 }
 

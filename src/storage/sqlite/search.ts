@@ -12,7 +12,8 @@ export class Search {
   readonly #cancelledId: Int32Array
   #task: SearchTask | undefined
   #ends = 0
-  #like: { pattern: string; matches: (text: string) => boolean } | undefined
+  /** matchers of the patterns of the current search */
+  readonly #matchers = new Map<string, (text: string) => boolean>()
 
   constructor(sqlite: Sqlite, cancelledId: Int32Array) {
     this.#sqlite = sqlite
@@ -34,6 +35,7 @@ export class Search {
   /** Yields all rows, from one snapshot, as the caller asks for them. */
   *rows(task: SearchTask): Generator<Row> {
     this.#task = task
+    this.#matchers.clear()
     this.#ends = performance.now() + task.ms
     this.#stayAlive()
     this.#statements.prepare('begin').run()
@@ -60,10 +62,12 @@ export class Search {
     if (performance.now() > this.#ends) throw new StorageFault('slow', 'The search took too long.')
   }
 
-  /** The matcher of a pattern; the last one is kept, as a search has one pattern for all rows. */
   #matcherOf(pattern: string): (text: string) => boolean {
-    if (this.#like?.pattern !== pattern)
-      this.#like = { pattern, matches: likeMatcher(pattern, () => this.#stayAlive()) }
-    return this.#like.matches
+    let matches = this.#matchers.get(pattern)
+    if (!matches) {
+      matches = likeMatcher(pattern, () => this.#stayAlive())
+      this.#matchers.set(pattern, matches)
+    }
+    return matches
   }
 }
