@@ -1,4 +1,4 @@
-import { fold } from '../lib/fold.ts'
+import { searchWords } from '../lib/search-words.ts'
 import type { Model } from '../model/model.ts'
 import { badRequest, type TextSearch } from './query.ts'
 
@@ -24,15 +24,8 @@ export function parseWords(where: string, given: unknown): TextSearch {
   if (typeof given !== 'string' || given === '' || given.length > MAX_LENGTH)
     throw badRequest(`${where} must be a text of 1 to ${MAX_LENGTH} characters, given once.`)
   if (given.includes('\0')) throw badRequest(`${where} has a NUL character, which no text has.`)
-  const words = splitWords(fold(given.replaceAll(FIELD_SEPARATOR, ' ')))
+  const words = searchWords(given.replaceAll(FIELD_SEPARATOR, ' '))
   if (words.length === 0) throw badRequest(`${where} has no word to search for.`)
   if (words.length > MAX_WORDS) throw badRequest(`${where} has more than ${MAX_WORDS} words.`)
   return { text: words.join(' '), words }
-}
-
-/** A quotation mark begins a word in quotes only where a word begins. Without a second one it goes on to the end. */
-function splitWords(folded: string): string[] {
-  return [...folded.matchAll(/(?<= |^)"([^"]*)(?:"|$)|[^ ]+/g)]
-    .map(([plain, quoted = plain]) => quoted.trim())
-    .filter((word) => word !== '')
 }

@@ -15,10 +15,13 @@ export interface Site {
   document(user: { username: string; roles: string[] } | undefined): string
 }
 
-const FOLDER = join(import.meta.dirname, '..', 'page')
-const ENTRY = 'main.ts'
+const SOURCES = join(import.meta.dirname, '..')
+const FOLDER = 'page'
+/** What the page shares with the service. */
+const SHARED = ['lib/fold.ts', 'lib/search-words.ts']
+const ENTRY = 'page/main.ts'
 /** In this order, because later styles override earlier ones. */
-const STYLES = ['base', 'shell', 'record', 'table', 'form', 'lists', 'narrow'].map((name) => `style/${name}.css`)
+const STYLES = ['base', 'shell', 'record', 'table', 'form', 'lists', 'narrow'].map((name) => `${FOLDER}/style/${name}.css`)
 /** Libraries of the page: import specifiers → files. */
 const LIBRARIES = {
   preact: 'preact.mjs',
@@ -38,10 +41,11 @@ export function site(): Promise<Site> {
 }
 
 async function make(): Promise<Site> {
-  const own = readdirSync(FOLDER, { recursive: true, encoding: 'utf8' })
+  const page = readdirSync(join(SOURCES, FOLDER), { recursive: true, encoding: 'utf8' })
     .filter((name) => /\.(?:ts|css)$/.test(name))
     .sort()
-    .map((name): [string, string] => [name.replaceAll('\\', '/'), join(FOLDER, name)])
+    .map((name) => `${FOLDER}/${name.replaceAll('\\', '/')}`)
+  const own = [...SHARED, ...page].map((name): [string, string] => [name, join(SOURCES, name)])
   const libraries = Object.entries(LIBRARIES).map(([name, file]): [string, string] => [
     `library/${file}`,
     fileURLToPath(import.meta.resolve(name)),

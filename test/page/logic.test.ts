@@ -4,11 +4,13 @@ import { guessField, previewCsv } from '../../src/page/logic/csv.ts'
 import { curlFor } from '../../src/page/logic/curl.ts'
 import { difference } from '../../src/page/logic/difference.ts'
 import * as filters from '../../src/page/logic/filters.ts'
+import { containsWords, highlight, searchWords } from '../../src/page/logic/highlight.ts'
 import { applyDecisions, isSame, merge, withHidden } from '../../src/page/logic/merge.ts'
 import * as models from '../../src/page/logic/model.ts'
 import { type Document, operationsIn } from '../../src/page/logic/openapi.ts'
 import { quantile, readBuckets, samplesIn, sumSamples } from '../../src/page/logic/prometheus.ts'
 import * as scrolling from '../../src/page/logic/scroll.ts'
+import { tellApart } from '../../src/page/logic/tell-apart.ts'
 import * as values from '../../src/page/logic/values.ts'
 
 const BERLIN = 'Europe/Berlin'
@@ -28,6 +30,7 @@ const MODEL: models.Model = {
   title: 'Thing',
   nameField: 'name',
   list: ['name', 'count', 'company'],
+  search: ['name'],
   history: true,
   fields: [
     field('id', { type: 'integer', readOnly: true }),
@@ -109,9 +112,54 @@ t.test('what a model is called, and its records', async (t) => {
   )
 })
 
+t.test('what is searched for is found, marked and told apart', async (t) => {
+  t.ok(models.canSearch(MODEL))
+  t.notOk(models.canSearch({ ...MODEL, search: [] }))
+  t.notOk(models.canSearch({ ...MODEL, fields: [...MODEL.fields, field('q')] }), 'an address means the field')
+  const shown = (text: string, typed: string) =>
+    highlight(text, searchWords(typed))
+      .map((piece) => (piece.isMatch ? `[${piece.text}]` : piece.text))
+      .join('')
+  for (const [text, typed, marked] of [
+    ['José García', 'garcia jose', '[José] [García]'],
+    ['José García', '"jose gar"', '[José Gar]cía'],
+    ['Jose\u0301', 'e', 'Jos[e\u0301]'],
+    ['Straße', 'as', 'Str[aß]e'],
+    ['aaa', 'aa', '[aaa]'],
+    ['a  \n b', '"a b"', '[a  \n b]'],
+    ['ﬁn', 'i', '[ﬁ]n'],
+    ['nothing', 'x', 'nothing'],
+    ['', 'x', ''],
+    ['all', '', 'all'],
+  ] as const)
+    t.equal(shown(text, typed), marked)
+  t.ok(containsWords('New Person create', 'person new'))
+  t.notOk(containsWords('New Person create', 'person old'))
+  const rows = [
+    { id: 1, version: 0, name: 'Ada', count: 3, company: null },
+    { id: 2, version: 0, name: 'Ada', count: 4, company: null },
+    { id: 3, version: 0, name: 'Bob', count: 4, company: null },
+    { id: 4, version: 0, name: 'Eve', count: null },
+    { id: 5, version: 0, name: 'Eve', count: null },
+  ]
+  t.strictSame(
+    rows.map((row) => tellApart(row, rows, MODEL, 'UTC')),
+    ['3', '4', '#3', '#4', '#5'],
+  )
+})
+
+t.test('highlighting takes nothing away', async () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary', maxLength: 4 }), (text, typed) => {
+      const pieces = highlight(text, searchWords(typed))
+      return pieces.map((piece) => piece.text).join('') === text
+    }),
+  )
+})
+
 t.test('filters, order and columns are in the address', async (t) => {
   const query = new URLSearchParams(
-    'count[gte]=3&sort=-name,count&*[like]=x&company.name=Acme&fields=name,secret,company&limit=3',
+    'count[gte]=3&sort=-name,count&q=x&company.name=Acme&fields=name,secret,company&limit=3',
   )
   t.strictSame(filters.filtersIn(query), [
     { parameter: 'count[gte]', path: 'count', operator: 'gte', value: '3' },
@@ -129,7 +177,7 @@ t.test('filters, order and columns are in the address', async (t) => {
   t.notOk(filters.isById(query))
   t.ok(filters.isById(new URLSearchParams('fields=name')))
   t.notOk(filters.isById(new URLSearchParams('sort=name')))
-  t.notOk(filters.isById(new URLSearchParams('*[like]=a')))
+  t.notOk(filters.isById(new URLSearchParams('q=a')))
   t.strictSame(filters.sortIn(query), [
     { field: 'name', descending: true },
     { field: 'count', descending: false },

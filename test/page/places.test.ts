@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import type { Page } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
 import t from 'tap'
 import { startBrowser } from '../browser.ts'
 import { startApp } from '../helper.ts'
@@ -33,6 +33,11 @@ async function barriers(page: Page, runOnly: unknown): Promise<string[]> {
   )
 }
 
+/** Waits until an input shows a value: the name of a record comes a little later. */
+async function inputHas(input: Locator, value: string): Promise<void> {
+  while ((await input.inputValue()) !== value) await input.page().waitForTimeout(20)
+}
+
 const browser = await startBrowser(t)
 if (browser) {
   const app = await startApp(t, { models: MODELS })
@@ -49,7 +54,7 @@ if (browser) {
   const PLACES: [path: string, sign: string][] = [
     ['#/', '.card'],
     ['#/m/shop.Person', '.rows a'],
-    ['#/m/shop.Person?age[gte]=30&sort=-age&*[like]=person', '.rows a'],
+    ['#/m/shop.Person?age[gte]=30&sort=-age&q=person', '.rows a'],
     ['#/m/shop.Person?name=nobody', '.empty'],
     ['#/m/shop.Person/1', '.history li'],
     ['#/m/shop.Person/99999', '.empty'],
@@ -114,9 +119,17 @@ if (browser) {
     const { page, complaints } = await visitAs(t, browser, app, '#/m/shop.Person')
     await page.getByRole('link', { name: 'Person 1', exact: true }).waitFor()
     await page.keyboard.press('/')
-    await page.keyboard.type('person 14')
+    await page.keyboard.type('14 pers')
+    await page.waitForURL(/q=14(\+|%20)pers/)
+    await page
+      .locator('mark', { hasText: /^Pers$/ })
+      .first()
+      .waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByText('1 500').waitFor()
+    t.equal(await page.getByLabel('Search Person records').inputValue(), '', 'Esc clears the text and stays')
+    await page.keyboard.type('"person 14"')
     await page.getByText('111', { exact: true }).waitFor()
-    await page.waitForURL(/like(%5D|\])=person(\+|%20)14/)
     await page.getByRole('button', { name: 'Age' }).click()
     await page.waitForURL(/sort=age/)
     await page.getByRole('button', { name: 'Age' }).click()
@@ -220,7 +233,26 @@ if (browser) {
     await page.getByLabel('Active').selectOption({ label: 'no' })
     await page.getByLabel('Salary').fill('1234567890123456789.01')
     await page.getByLabel('Level').selectOption({ label: 'lead' })
-    await page.getByRole('combobox', { name: 'Company' }).fill('company 1')
+    const company = page.getByRole('combobox', { name: 'Company' })
+    await company.click()
+    await page.getByRole('option', { name: 'Company 20' }).waitFor()
+    await company.fill('any 2')
+    await page.getByRole('option', { name: 'Company 12' }).waitFor()
+    await page.keyboard.press('Tab')
+    await page.getByText('Nothing is chosen').waitFor()
+    t.equal(await company.inputValue(), 'any 2', 'what was typed stays')
+    await company.fill('company 17')
+    await page.getByRole('option', { name: 'Company 17' }).waitFor()
+    await page.keyboard.press('Tab')
+    await page.getByText('Nothing is chosen').waitFor({ state: 'detached' })
+    // An only match is taken.
+    await inputHas(company, 'Company 17')
+    await company.fill('company 1')
+    await page.getByRole('option', { name: 'Company 11' }).waitFor()
+    await page.keyboard.press('Escape')
+    // Esc brings back what was chosen.
+    await inputHas(company, 'Company 17')
+    await company.fill('company 1')
     await page.getByRole('option', { name: 'Company 11' }).waitFor()
     await page.keyboard.press('ArrowDown')
     await page.keyboard.press('Enter')
@@ -402,7 +434,8 @@ if (browser) {
     await page.locator('.card').first().waitFor()
     await press('Control+k')
     await type('person 77')
-    await page.getByRole('option', { name: 'Person 77 Person #77' }).waitFor()
+    await page.getByRole('option', { name: /^Person 77 ?Person · #77$/ }).waitFor()
+    await page.getByRole('option', { name: /^more… ?all \d+ Person records$/ }).waitFor()
     await press('Enter')
     await page.getByRole('heading', { name: 'Person 77' }).waitFor()
     await press('?')

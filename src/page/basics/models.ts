@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals'
-import { escapeLike, SEARCH_ALL } from '../logic/filters.ts'
-import { displayName, findField, isText, type Model, type Row } from '../logic/model.ts'
+import { searchWords } from '../logic/highlight.ts'
+import { canSearch, displayName, type Model, type Row } from '../logic/model.ts'
 import { request, requestOne } from './api.ts'
 import { onModels } from './feed.ts'
 
@@ -74,22 +74,34 @@ export const restore = (
   data: { version?: number; to?: number } = {},
 ): Promise<Row> => requestOne<Row>('POST', recordPath(model, id, 'restore'), { body: { data } })
 
-/** Finds records by a text in one of their list fields, or by id. */
-export async function recordsLike(model: Model, text: string, limit: number, stop?: AbortSignal): Promise<Row[]> {
-  const asking = stop ? { signal: stop } : {}
-  const query = new URLSearchParams({ limit: String(limit), fields: shortList(model).join(',') })
-  const hasText = model.list.some((name) => isText(findField(model, name)))
-  if (text !== '' && hasText) query.set(SEARCH_ALL, escapeLike(text))
+/** The matches of a text search in one model. */
+export interface Matches {
+  model: string
+  total: number
+  data: Row[]
+}
+
+/** Searches all models that the user may read. */
+export const searchModels = (text: string, limit: number, signal: AbortSignal): Promise<Matches[]> =>
+  searchWords(text).length === 0
+    ? Promise.resolve([])
+    : request<Matches>('GET', `/ws/search?${new URLSearchParams({ q: text, limit: String(limit) })}`, { signal }).then(
+        ({ data }) => data,
+      )
+
+/** Finds records by words, or by id; without a text, those that were created last. */
+export async function findRecords(model: Model, text: string, limit: number, signal: AbortSignal): Promise<Row[]> {
+  const find = async (query: Record<string, string>): Promise<Row[]> => {
+    const parameters = new URLSearchParams({ ...query, limit: String(limit), fields: nameFields(model).join(',') })
+    return (await request<Row>('GET', `${recordPath(model.model)}?${parameters}`, { signal })).data
+  }
+  if (text === '') return find({ sort: '-id' })
   const [found, byId] = await Promise.all([
-    text !== '' && !hasText
-      ? []
-      : request<Row>('GET', `${recordPath(model.model)}?${query}`, asking).then(({ data }) => data),
-    /^[1-9]\d{0,14}$/.test(text)
-      ? request<Row>('GET', `${recordPath(model.model)}?id=${text}`, asking).then(({ data }) => data)
-      : [],
+    canSearch(model) && searchWords(text).length > 0 ? find({ q: text }) : [],
+    /^[1-9]\d{0,14}$/.test(text) ? find({ id: text }) : [],
   ])
   return [...byId, ...found.filter(({ id }) => !byId.some((row) => row.id === id))].slice(0, limit)
 }
 
-/** Fields that name a record, and a few more to tell apart records of the same name. */
-const shortList = ({ nameField, list }: Model) => [...new Set([...(nameField ? [nameField] : []), ...list.slice(0, 3)])]
+/** The field that names a record, and those that tell apart records of the same name. */
+const nameFields = ({ nameField, list }: Model) => [...new Set([...(nameField ? [nameField] : []), ...list])]

@@ -13,12 +13,14 @@ export interface Filter {
 
 /** Parameters of a find that are not conditions. */
 const OTHERS = ['sort', 'fields', 'offset', 'limit', 'after', 'expand']
-/** Searches all text fields of the model's list. */
-export const SEARCH_ALL = '*[like]'
+/** Searches the records for words. */
+export const WORDS_PARAMETER = 'q'
+/** A path in the address that stands for all text fields of the model's list. */
+const ANY_TEXT = '*'
 
 export function filtersIn(query: URLSearchParams): Filter[] {
   return [...query].flatMap(([parameter, value]) => {
-    if (OTHERS.includes(parameter) || parameter === SEARCH_ALL) return []
+    if (OTHERS.includes(parameter) || parameter === WORDS_PARAMETER) return []
     const [, path = parameter, operator = ''] = /^([^[]*)(?:\[(.*)\])?$/.exec(parameter) ?? []
     return [{ parameter, path, operator, value }]
   })
@@ -40,7 +42,7 @@ export function withoutFilter(query: URLSearchParams, parameter: string): URLSea
 export function withoutFilters(query: URLSearchParams): URLSearchParams {
   const next = new URLSearchParams(query)
   for (const { parameter } of filtersIn(query)) next.delete(parameter)
-  next.delete(SEARCH_ALL)
+  next.delete(WORDS_PARAMETER)
   return next
 }
 
@@ -94,7 +96,7 @@ export function filterLabel(filter: Filter, model: Model, zone: string, name?: s
   const { path, operator, value } = filter
   const [first = '', ...more] = path.split('.')
   const field = findField(model, first)
-  const title = [field?.title ?? first, ...more].join(' › ')
+  const title = [field?.title ?? (first === ANY_TEXT ? 'Any text' : first), ...more].join(' › ')
   if (operator === 'null') return `${title} ${comparisonWord(filterComparison(filter))}`
   const isList = operator === 'in' || operator === 'between'
   const texts = (isList ? value.split(',') : [operator === 'like' ? unescapeLike(value) : value]).map((text) =>
@@ -142,7 +144,7 @@ export function findQuery(query: URLSearchParams, columns: Field[], readable: st
   return asked
 }
 
-export const hasFilters = (query: URLSearchParams) => filtersIn(query).length > 0 || query.has(SEARCH_ALL)
+export const hasFilters = (query: URLSearchParams) => filtersIn(query).length > 0 || query.has(WORDS_PARAMETER)
 
 /** Whether a find lists all records by id; then the service can start at any offset without scanning. */
 export const isById = (query: URLSearchParams) => !hasFilters(query) && !query.has('sort')

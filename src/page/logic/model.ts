@@ -38,6 +38,8 @@ export interface Model {
   description?: string
   nameField?: string
   list: string[]
+  /** fields in which the service looks for words */
+  search: string[]
   /** whether every change is journalled and can be undone */
   history: boolean
   fields: Field[]
@@ -50,6 +52,9 @@ export interface Row {
   version: number
   [field: string]: unknown
 }
+
+/** Whether records can be searched for words in an address. A field of the parameter's name would take its place. */
+export const canSearch = (model: Model) => model.search.length > 0 && findField(model, 'q') === undefined
 
 export const findField = (model: Model, name: string) => model.fields.find((field) => field.name === name)
 

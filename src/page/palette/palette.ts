@@ -1,12 +1,18 @@
 import { useSignal } from '@preact/signals'
 import { h } from 'preact'
 import { useEffect } from 'preact/hooks'
-import { go, place, to } from '../basics/address.ts'
+import { go, place, to, withQuery } from '../basics/address.ts'
 import { classes, html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
-import { modelNamed, modelNames, recordsLike } from '../basics/models.ts'
+import { findRecords, type Matches, modelNamed, modelNames, searchModels } from '../basics/models.ts'
 import { isAdmin } from '../basics/session.ts'
-import { displayName, type Model } from '../logic/model.ts'
+import { zone } from '../basics/zone.ts'
+import { WORDS_PARAMETER } from '../logic/filters.ts'
+import { containsWords, searchWords } from '../logic/highlight.ts'
+import { displayName, type Model, type Row } from '../logic/model.ts'
+import { tellApart } from '../logic/tell-apart.ts'
+import { formatCount } from '../logic/values.ts'
+import { marked } from '../parts/cell.ts'
 import { Dialog } from '../parts/dialog.ts'
 
 interface Target {
@@ -16,10 +22,9 @@ interface Target {
 }
 
 const TYPED_MS = 150
-/** Results per model, and number of models searched, the current one first. */
+/** Records of each model, and entries in all. */
 const RECORDS = 4
-const MODELS = 6
-const SHOWN = 12
+const SHOWN = 14
 
 /** Command palette: finds models, records and actions by name. */
 export function Palette({ onClose }: { onClose(): void }) {
@@ -40,25 +45,14 @@ export function Palette({ onClose }: { onClose(): void }) {
     }
     const control = new AbortController()
     const timer = setTimeout(async () => {
-      const here = place.peek().path[1]
-      const looked = models
-        .filter(({ allowed }) => allowed.read)
-        .sort((one, other) => Number(other.model === here) - Number(one.model === here))
-        .slice(0, MODELS)
-      const found = await Promise.all(
-        looked.map((model) =>
-          recordsLike(model, wanted, RECORDS, control.signal).then(
-            (rows) =>
-              rows.map((row) => ({
-                title: displayName(row, model),
-                about: `${model.title} #${row.id}`,
-                href: to('m', model.model, row.id),
-              })),
-            () => [],
-          ),
-        ),
+      const here = models.find(({ model, allowed }) => model === place.peek().path[1] && allowed.read)
+      const byId = here && /^\d+$/.test(wanted) ? findRecords(here, wanted, 1, control.signal) : []
+      const [found, [one]] = await Promise.all([searchModels(wanted, RECORDS, control.signal), byId]).catch(
+        (): [Matches[], Row[]] => [[], []],
       )
-      if (!control.signal.aborted) records.value = found.flat()
+      if (control.signal.aborted) return
+      const all = one && here ? [{ model: here.model, total: 1, data: [one] }, ...found] : found
+      records.value = distinct(all.flatMap((matches) => recordTargets(matches, models, wanted)))
     }, TYPED_MS)
     return () => {
       clearTimeout(timer)
@@ -66,9 +60,8 @@ export function Palette({ onClose }: { onClose(): void }) {
     }
   }, [text.value, models])
 
-  const matching = [...findTargets(models)].filter(({ title, about }) =>
-    `${title} ${about}`.toLowerCase().includes(text.value.trim().toLowerCase()),
-  )
+  const matching = [...findTargets(models)].filter(({ title, about }) => containsWords(`${title} ${about}`, text.value))
+  const words = searchWords(text.value)
   const targets = [...matching, ...records.value].slice(0, SHOWN)
   const choose = (target: Target | undefined) => {
     if (!target) return
@@ -114,14 +107,32 @@ export function Palette({ onClose }: { onClose(): void }) {
             class: classes(index === active.value && 'active'),
             onClick: () => choose(target),
           },
-          html.span(null, target.title),
-          html.span({ class: 'hint' }, ` ${target.about}`),
+          html.span(null, marked(target.title, words)),
+          html.span({ class: 'hint second' }, target.about),
         ),
       ),
     ),
     targets.length === 0 && html.p({ class: 'hint', role: 'status' }, 'No match'),
   )
 }
+
+/** The records of one model, and if there are more, where all of them are. */
+function recordTargets({ model: name, total, data }: Matches, models: Model[], text: string): Target[] {
+  const model = models.find((one) => one.model === name)
+  // Models may have been added since they were read.
+  if (!model) return []
+  const targets = data.map((row) => ({
+    title: displayName(row, model),
+    about: `${model.title} · ${tellApart(row, data, model, zone.peek())}`,
+    href: to('m', name, row.id),
+  }))
+  if (total <= data.length) return targets
+  const href = withQuery(to('m', name), new URLSearchParams({ [WORDS_PARAMETER]: text }))
+  return [...targets, { title: `more…`, about: `all ${formatCount(total)} ${model.title} records`, href }]
+}
+
+const distinct = (targets: Target[]) =>
+  targets.filter(({ href }, index) => targets.findIndex((target) => target.href === href) === index)
 
 function* findTargets(models: Model[]): Generator<Target> {
   for (const { model, title } of models) yield { title, about: model, href: to('m', model) }

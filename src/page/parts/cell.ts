@@ -4,6 +4,7 @@ import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
 import { modelNamed } from '../basics/models.ts'
 import { zone } from '../basics/zone.ts'
+import { highlight } from '../logic/highlight.ts'
 import { displayName, type Field, type Row } from '../logic/model.ts'
 import { formatValue, NOTHING } from '../logic/values.ts'
 
@@ -12,10 +13,12 @@ interface CellProperties {
   value: unknown
   /** shows text only, for cells that are inside a link already */
   plain?: boolean
+  /** folded words to highlight */
+  words?: string[]
 }
 
 /** A value for display: references by name, times in the page's zone. */
-export function Cell({ field, value, plain }: CellProperties) {
+export function Cell({ field, value, plain, words = [] }: CellProperties) {
   if (field.reference !== undefined && typeof value === 'object' && value !== null)
     return h(Referred, { model: field.reference, row: value as Row, plain })
   // Only the id is known of a record that the user may not read.
@@ -23,12 +26,17 @@ export function Cell({ field, value, plain }: CellProperties) {
     return html.span({ title: 'out of your reach' }, `#${value}`)
   const text = formatValue(field, value, zone.value)
   if (text === NOTHING) return html.span({ class: 'nothing', 'aria-label': 'nothing' }, NOTHING)
-  if (!plain && field.format === 'email') return html.a({ href: `mailto:${encodeURI(text)}` }, text)
+  const shown = marked(text, words)
+  if (!plain && field.format === 'email') return html.a({ href: `mailto:${encodeURI(text)}` }, shown)
   // Only http and https: a `javascript:` URI would run a script.
   if (!plain && field.format === 'uri' && /^https?:\/\//i.test(text))
-    return html.a({ href: text, rel: 'noreferrer noopener', target: '_blank' }, text)
-  return html.span(null, text)
+    return html.a({ href: text, rel: 'noreferrer noopener', target: '_blank' }, shown)
+  return html.span(null, shown)
 }
+
+/** A text in which what was searched for is marked. */
+export const marked = (text: string, words: string[]) =>
+  highlight(text, words).map((piece) => (piece.isMatch ? html.mark(null, piece.text) : piece.text))
 
 interface ReferredProperties {
   model: string

@@ -7,18 +7,17 @@ import { useLoaded } from '../basics/loading.ts'
 import { recordName } from '../basics/models.ts'
 import { zone } from '../basics/zone.ts'
 import {
-  escapeLike,
   type Filter,
   fieldComparisons,
   filterComparison,
   filterLabel,
   filtersIn,
-  SEARCH_ALL,
-  unescapeLike,
+  WORDS_PARAMETER,
   withFilter,
   withoutFilter,
 } from '../logic/filters.ts'
-import { findField, type Model } from '../logic/model.ts'
+import { searchWords } from '../logic/highlight.ts'
+import { canSearch, findField, type Model } from '../logic/model.ts'
 import { later } from '../parts/later.ts'
 
 const FilterDialog = later(async () => (await import('./filter-dialog.ts')).FilterDialog)
@@ -37,26 +36,27 @@ export function FilterBar({ model, query }: BarProperties) {
   const move = (next: URLSearchParams) => goInstead(withQuery(to('m', model.model), next))
   // Each filter adds a history entry; each typed letter does not.
   const step = (next: URLSearchParams) => go(withQuery(to('m', model.model), next))
-  const text = useSignal(unescapeLike(query.get(SEARCH_ALL) ?? ''))
+  const text = useSignal(query.get(WORDS_PARAMETER) ?? '')
   useEffect(() => {
     // The input is not replaced while only trailing spaces differ: the user may be typing another word.
-    const asked = unescapeLike(query.get(SEARCH_ALL) ?? '')
+    const asked = query.get(WORDS_PARAMETER) ?? ''
     if (asked !== text.peek().trim()) text.value = asked
-  }, [query.get(SEARCH_ALL)])
+  }, [query.get(WORDS_PARAMETER)])
   useEffect(() => {
     const timer = setTimeout(() => {
-      const typed = escapeLike(text.peek().trim())
+      const typed = text.peek().trim()
+      // A lone quotation mark is the beginning of something.
+      if (typed !== '' && searchWords(typed).length === 0) return
       // Reads the current query, which may have changed since the first letter was typed.
       const { query: now } = place.peek()
-      if (typed === (now.get(SEARCH_ALL) ?? '')) return
-      move(typed === '' ? withoutFilter(now, SEARCH_ALL) : withFilter(now, SEARCH_ALL, typed))
+      if (typed === (now.get(WORDS_PARAMETER) ?? '')) return
+      move(typed === '' ? withoutFilter(now, WORDS_PARAMETER) : withFilter(now, WORDS_PARAMETER, typed))
     }, TYPED_MS)
     return () => clearTimeout(timer)
   }, [text.value])
-  const canSearch = model.list.some((name) => findField(model, name)?.type === 'string')
   return html.div(
     { class: 'filters', role: 'search' },
-    canSearch &&
+    canSearch(model) &&
       html.input({
         id: 'search',
         type: 'search',
@@ -66,6 +66,12 @@ export function FilterBar({ model, query }: BarProperties) {
         maxLength: 200,
         onInput: ({ currentTarget }) => {
           text.value = currentTarget.value
+        },
+        // Clears the text and stays here; only with nothing to clear does Escape do what it does elsewhere.
+        onKeyDown: (event: KeyboardEvent) => {
+          if (event.key !== 'Escape' || text.peek() === '') return
+          event.preventDefault()
+          text.value = ''
         },
       }),
     filtersIn(query).map((filter) =>

@@ -12,11 +12,13 @@ interface LineProperties {
   isActive: boolean
   isSelected: boolean
   isFresh: boolean
+  /** folded words that were searched for */
+  words: string[]
   onSelect(between: boolean): void
 }
 
 /** A row of the table, shown as a card on a phone. */
-export function Line({ index, row, model, columns, isActive, isSelected, isFresh, onSelect }: LineProperties) {
+export function Line({ index, row, model, columns, isActive, isSelected, isFresh, words, onSelect }: LineProperties) {
   const href = row && to('m', model.model, row.id)
   return html.div(
     {
@@ -41,14 +43,15 @@ export function Line({ index, row, model, columns, isActive, isSelected, isFresh
           onClick: (event: MouseEvent) => onSelect(event.shiftKey),
         }),
     ),
-    columns.map((field, column) =>
-      html.div(
+    columns.map((field, column) => {
+      const properties = { field, value: row?.[field.name], words: model.search.includes(field.name) ? words : [] }
+      return html.div(
         { key: field.name, role: 'gridcell', class: classes('cell', isNumeric(field) && 'number') },
         html.span({ class: 'label', 'aria-hidden': true }, field.title),
         row && column === 0
-          ? html.a({ href, tabIndex: -1 }, h(Cell, { field, value: row[field.name], plain: true }))
-          : row && h(Cell, { field, value: row[field.name] }),
-      ),
-    ),
+          ? html.a({ href, tabIndex: -1 }, h(Cell, { ...properties, plain: true }))
+          : row && h(Cell, properties),
+      )
+    }),
   )
 }

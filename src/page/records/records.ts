@@ -58,7 +58,7 @@ export function Records({ model, query, readable }: RecordsProperties) {
   useKeys(
     { keys: '/', does: 'search', press: () => document.querySelector<HTMLInputElement>('#search')?.focus() },
     ...(model.allowed.create ? [{ keys: 'n', does: 'new record', press: () => go(to('m', model.model, 'new')) }] : []),
-    { keys: 'Esc', does: 'back', press: () => (selection.size > 0 ? selection.clear() : go(to())) },
+    { keys: 'Esc', does: 'clear the selection', press: () => selection.clear() },
   )
 
   // The previous result stays visible until the new one arrives.

@@ -4,6 +4,8 @@ import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { go, to } from '../basics/address.ts'
 import { html } from '../basics/html.ts'
 import { rememberSpot, spotIn } from '../basics/lists.ts'
+import { WORDS_PARAMETER } from '../logic/filters.ts'
+import { searchWords } from '../logic/highlight.ts'
 import type { Field, Model } from '../logic/model.ts'
 import { type Extent, moved, revealing, rowsInView, type Scroll, scrollHeight, settled } from '../logic/scroll.ts'
 import { isNarrow } from '../parts/narrow.ts'
@@ -141,6 +143,7 @@ export function Table({ model, columns, query, rows, selection, fresh }: TablePr
   }
 
   rows.round.value
+  const words = searchWords(query.get(WORDS_PARAMETER) ?? '')
   const { first, end } = rowsInView(scroll.value, extent.value, MARGIN)
   const { position, bar } = scroll.value
   const visible = Array.from({ length: end - first }, (_, index) => first + index)
@@ -177,6 +180,7 @@ export function Table({ model, columns, query, rows, selection, fresh }: TablePr
             columns,
             isActive: index === active.value,
             isSelected: selection.rows.value.has(rows.at(index)?.id ?? 0),
+            words,
             isFresh: fresh.has(rows.at(index)?.id ?? 0),
             onSelect: (between: boolean) => select(index, between),
           }),

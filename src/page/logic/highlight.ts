@@ -1,0 +1,53 @@
+import { fold } from '../../lib/fold.ts'
+import { searchWords } from '../../lib/search-words.ts'
+
+export { searchWords }
+
+export interface Piece {
+  text: string
+  isMatch: boolean
+}
+
+const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
+
+/** Whether a text contains each word of another one. */
+export function containsWords(text: string, typed: string): boolean {
+  const folded = fold(text)
+  return searchWords(typed).every((word) => folded.includes(word))
+}
+
+/** Splits a text into what matches one of the folded words, and what does not. */
+export function highlight(text: string, words: readonly string[]): Piece[] {
+  if (words.length === 0 || text === '') return [{ text, isMatch: false }]
+  const { folded, starts } = foldWithPlaces(text)
+  const marks = new Uint8Array(text.length)
+  for (const word of words)
+    for (let at = folded.indexOf(word); at >= 0; at = folded.indexOf(word, at + 1))
+      marks.fill(1, starts[at], starts[endOf(at + word.length, starts)])
+  const pieces: Piece[] = []
+  for (let from = 0, to = 1; from < text.length; from = to++) {
+    while (to < text.length && marks[to] === marks[from]) to++
+    pieces.push({ text: text.slice(from, to), isMatch: marks[from] === 1 })
+  }
+  return pieces
+}
+
+/** A match that ends within a character, as `s` does in ß, has all of it. */
+function endOf(end: number, starts: number[]): number {
+  while (end < starts.length - 1 && starts[end] === starts[end - 1]) end++
+  return end
+}
+
+/** The folded text, and where in the text each of its characters begins. Several may come from one character. */
+function foldWithPlaces(text: string): { folded: string; starts: number[] } {
+  let folded = ''
+  const starts: number[] = []
+  for (const { segment, index } of graphemes.segment(text)) {
+    const part = fold(segment)
+    if (part === ' ' && folded.endsWith(' ')) continue
+    folded += part
+    for (let nth = 0; nth < part.length; nth++) starts.push(index)
+  }
+  starts.push(text.length)
+  return { folded, starts }
+}
