@@ -43,7 +43,7 @@ export function parseSearch(body: SearchBody, context: Context): Query {
     limit: body.limit ?? DEFAULT_LIMIT,
     after: body.after,
     fields: body.fields && parseFields('"fields"', body.fields, context.model),
-    sort: parseSort('"sortBy"', body.sortBy, context.model),
+    sort: parseSort('"sortBy"', body.sortBy, context),
     expand: parseExpand('"expand"', body.expand, context),
     filter: new CriteriaParser(context).group(body.data, 'data', 1),
     search: parseTextSearch('"q"', body.q, context.model),

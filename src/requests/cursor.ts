@@ -2,6 +2,7 @@ import { createHmac, hash, timingSafeEqual } from 'node:crypto'
 import { Memo } from '../lib/memo.ts'
 import type { Model } from '../model/model.ts'
 import type { SqlValue } from '../storage/storage.ts'
+import { sortPath } from './paths.ts'
 import { badRequest, type Query, type SortKey } from './query.ts'
 
 /** The end of a page: sort values and id of its last record. */
@@ -70,5 +71,4 @@ export const sha256 = (text: string) => hash('sha256', text, 'base64url')
 export const nameOfOrder = ({ sort, search }: Pick<Query, 'sort' | 'search'>) =>
   search && sort.length === 0 ? `"${search.text}"` : sortNames(sort)
 
-const sortNames = (sort: SortKey[]) =>
-  sort.map(({ field, descending }) => `${descending ? '-' : ''}${field.name}`).join(',')
+const sortNames = (sort: SortKey[]) => sort.map((key) => `${key.descending ? '-' : ''}${sortPath(key)}`).join(',')

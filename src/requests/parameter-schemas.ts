@@ -75,7 +75,8 @@ export function findParameters(model: Model): TSchema {
     Type.Object({
       ...paging,
       sort: Type.String({
-        description: 'Fields, separated by commas; `-` before one turns its order around.',
+        description:
+          'Fields, also of referred records (`company.name`), separated by commas; `-` before one turns its order around.',
         examples: ['-id'],
       }),
       ...ShapeParameters,

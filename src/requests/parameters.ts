@@ -40,7 +40,7 @@ export function parseParameters(parameters: Parameters, context: Context): Query
     limit: wholeNumber(parameters, 'limit', MAX_LIMIT) ?? DEFAULT_LIMIT,
     after,
     ...parseView(parameters, context),
-    sort: parseSort('"sort"', list(parameters, 'sort'), context.model),
+    sort: parseSort('"sort"', list(parameters, 'sort'), context),
     filter: filters.length > 0 ? { all: filters } : undefined,
     search: isSearch
       ? parseTextSearch(`The query parameter "${TEXT_PARAMETER}"`, parameters[TEXT_PARAMETER], context.model)

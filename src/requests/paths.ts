@@ -1,7 +1,7 @@
 import { didYouMean } from '../lib/nearest.ts'
 import { findFormat } from '../model/formats.ts'
 import { type Field, type Model, SYSTEM_FIELDS, visibleField, visibleFields } from '../model/model.ts'
-import { badRequest, type Context, MAX_EXPAND, MAX_STEPS, type SortKey } from './query.ts'
+import { badRequest, type Context, MAX_EXPAND, MAX_SORT_KEYS, MAX_STEPS, type SortKey } from './query.ts'
 
 /** Field names of a model that a client may use. */
 const fieldNames = (model: Model) => [...SYSTEM_FIELDS, ...visibleFields(model)].map((field) => field.name)
@@ -45,20 +45,25 @@ interface Path {
   field: Field
 }
 
-/** Parses sort keys such as `["lastName", "-age"]`. */
-export function parseSort(where: string, names: string[] | undefined, model: Model): SortKey[] {
+/** Parses sort keys such as `["lastName", "-age", "company.name"]`. */
+export function parseSort(where: string, names: string[] | undefined, context: Context): SortKey[] {
   if (!names) return []
+  if (names.length > MAX_SORT_KEYS) throw badRequest(`${where} has more than ${MAX_SORT_KEYS} fields.`)
   const keys = names.map((name) => {
     const descending = name.startsWith('-')
-    const field = ownField(where, descending ? name.slice(1) : name, model)
+    const { through, field } = followPath(where, descending ? name.slice(1) : name, context)
     if (field.type === 'array' || field.type === 'object')
       throw badRequest(`${where}: "${field.name}" cannot be sorted by.`)
-    return { field, descending }
+    return { through, field, descending }
   })
-  const repeated = keys.find(({ field }, index) => keys.findIndex((key) => key.field === field) !== index)
-  if (repeated) throw badRequest(`${where}: "${repeated.field.name}" stands there twice.`)
+  const paths = keys.map(sortPath)
+  const repeated = paths.find((path, index) => paths.indexOf(path) !== index)
+  if (repeated !== undefined) throw badRequest(`${where}: "${repeated}" stands there twice.`)
   return keys
 }
+
+/** The fields of a sort key as they are written in a request: `company.name`. */
+export const sortPath = ({ through, field }: SortKey) => [...through, field].map(({ name }) => name).join('.')
 
 /** Checks the names of fields to return, and removes duplicates. */
 export function parseFields(where: string, names: string[], model: Model): string[] {

@@ -31,6 +31,8 @@ export interface TextSearch {
 }
 
 export interface SortKey {
+  /** the references to follow before `field` */
+  through: Field[]
   field: Field
   descending: boolean
 }
@@ -56,6 +58,8 @@ export const MAX_LIMIT = 500
 export const MAX_STEPS = 3
 /** Paths in `expand`; each needs its own statement. */
 export const MAX_EXPAND = 30
+/** Fields to sort by; each is a column of the statement. */
+export const MAX_SORT_KEYS = 30
 export const MAX_CRITERIA = 200
 export const MAX_VALUES = 500
 /** Values of all criteria together; the number of a statement's parameters is limited. */

@@ -21,7 +21,9 @@ const FOLDER = 'page'
 const SHARED = ['lib/fold.ts', 'lib/search-words.ts']
 const ENTRY = 'page/main.ts'
 /** In this order, because later styles override earlier ones. */
-const STYLES = ['base', 'shell', 'record', 'table', 'form', 'lists', 'narrow'].map((name) => `${FOLDER}/style/${name}.css`)
+const STYLES = ['base', 'shell', 'record', 'table', 'form', 'lists', 'narrow'].map(
+  (name) => `${FOLDER}/style/${name}.css`,
+)
 /** Libraries of the page: import specifiers → files. */
 const LIBRARIES = {
   preact: 'preact.mjs',

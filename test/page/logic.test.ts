@@ -178,6 +178,13 @@ t.test('filters, order and columns are in the address', async (t) => {
   t.ok(filters.isById(new URLSearchParams('fields=name')))
   t.notOk(filters.isById(new URLSearchParams('sort=name')))
   t.notOk(filters.isById(new URLSearchParams('q=a')))
+  const company = field('company', { type: 'integer', reference: 'a.Thing' })
+  t.equal(filters.sortPath(company, MODEL), 'company.name')
+  t.equal(filters.sortPath(company, { ...MODEL, nameField: 'count' }), 'company.count')
+  const { nameField, ...unnamed } = MODEL
+  t.equal(filters.sortPath(company, unnamed), 'company.name')
+  t.equal(filters.sortPath(company, { ...unnamed, list: ['count'] }), 'company')
+  t.equal(filters.sortPath(company, undefined), 'company')
   t.strictSame(filters.sortIn(query), [
     { field: 'name', descending: true },
     { field: 'count', descending: false },

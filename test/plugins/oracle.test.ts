@@ -182,7 +182,8 @@ const WORDS = [
   'temp c:\\',
 ]
 
-const sorts = fc.uniqueArray(fc.constantFrom('whole', '-whole', 'text', '-price', 'price', '-flag'), {
+const SORTS = ['whole', '-whole', 'text', '-price', 'price', '-flag', 'company.name', '-company.size', '-company.name']
+const sorts = fc.uniqueArray(fc.constantFrom(...SORTS), {
   maxLength: 2,
   selector: (name) => name.replace('-', ''),
 })
@@ -262,7 +263,10 @@ t.test('random searches find just what a naive look finds, for everybody', async
         .sort((a, b) => {
           for (const name of sortBy) {
             const field = name.replace('-', '')
-            const which = order(field, a[field] as Value, b[field] as Value)
+            const [own = '', far] = field.split('.')
+            const value = (item: Item) =>
+              (far ? (known.get(item.company as number)?.[far] ?? null) : item[own]) as Value
+            const which = order(far ?? own, value(a), value(b))
             if (which !== 0) return name.startsWith('-') ? -which : which
           }
           const which = q !== '' && sortBy.length === 0 ? rank(a, q) - rank(b, q) : 0

@@ -149,6 +149,42 @@ t.test('one set of records', async (t) => {
     t.equal((await client.get(`${path('Person')}?mentor.mentor.mentor.mentor.name=x`)).status, 400)
   })
 
+  await t.test('sorting through references', async (t) => {
+    const ids = async (query: string) =>
+      (await client.get(`${path('Person')}?${query}`)).body.data.map(({ id }: { id: number }) => id)
+    t.strictSame(await ids('sort=company.name'), [3, 1, 2], 'who has no company comes first')
+    t.strictSame(await ids('sort=-company.name'), [2, 1, 3])
+    t.strictSame(await ids('sort=company.country.name'), [3, 2, 1])
+    t.strictSame(await ids('sort=-mentor.name'), [2, 1, 3], 'a model that refers to itself')
+    t.strictSame(await ids('sort=-mentor.company.country.name,-id'), [2, 3, 1])
+    const seen: number[] = []
+    for (let after = ''; ; ) {
+      const { body } = await client.get(`${path('Person')}?sort=-company.name&limit=1&fields=name${after}`)
+      t.strictSame(Object.keys(body.data[0]), ['id', 'version', 'name'])
+      seen.push(body.data[0].id)
+      if (!body.next) break
+      after = `&after=${body.next}`
+    }
+    t.strictSame(seen, [2, 1, 3], 'page by page')
+    const exported = await fetch(`${service.url}${path('Person')}/export?sort=-company.name&fields=name`, {
+      headers: { cookie: client.cookie as string },
+    })
+    t.match(await exported.text(), /Bob[\s\S]*Ada[\s\S]*Cy/)
+    const bad = (name: string, query: string, has: string) => ({
+      name,
+      path: `${path('Person')}?${query}`,
+      status: 400,
+      code: 'BAD_REQUEST',
+      has: [has],
+    })
+    await playScenarios(t, client, [
+      bad('no reference', 'sort=name.x', 'not a reference'),
+      bad('too far', 'sort=mentor.mentor.mentor.mentor.name', 'more than 3'),
+      bad('twice', 'sort=company.name,-company.name', '\\"company.name\\" stands there twice'),
+      bad('too many', `sort=${'name,'.repeat(31)}id`, 'more than 30'),
+    ])
+  })
+
   await t.test('the rules of the model referred to hold on the way there', async (t) => {
     const admin = client
     for (const [username, roles] of Object.entries({ agent: ['agent'], other: ['agent'], nobody: [] }))
@@ -166,6 +202,12 @@ t.test('one set of records', async (t) => {
     t.equal((await file(agent, 'secret.name=plan')).total, 1)
     t.equal((await file(other, 'secret.name=plan')).total, 0, 'what one may not see one cannot find by')
     t.match(await file(nobody, 'secret.name=plan'), { code: 'FORBIDDEN' })
+    await admin.put(path('File'), { name: 'without a secret' })
+    const sorted = async (client: Client) => (await file(client, 'sort=-secret.name,-id&limit=1')).data[0].name
+    t.equal(await sorted(agent), 'f')
+    t.equal(await sorted(other), 'without a secret', 'what one may not read sorts as not set')
+    t.equal(await sorted(nobody), 'without a secret')
+    await admin.delete(path('File', 2))
     const refer = (client: Client) => client.put(path('File'), { name: 'g', secret: 1 })
     t.equal((await refer(agent)).status, 200)
     t.match((await refer(other)).body, {

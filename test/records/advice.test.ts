@@ -13,7 +13,7 @@ t.test('no more shapes are remembered than there is room for', sqliteOnly, async
   const given: string[] = []
   const consider = indexAdvisor(storage, model, (advice) => given.push(advice))
   const [field] = model.fields as [(typeof model.fields)[0]]
-  const query = { offset: 0, limit: 1, sort: [{ field, descending: false }], expand: [] }
+  const query = { offset: 0, limit: 1, sort: [{ through: [], field, descending: false }], expand: [] }
   for (let i = 0; i < 1010; i++) await consider(query, CompiledQuery.raw(`SELECT ${i} FROM "a__B" ORDER BY x`))
   t.equal(given.length, 1000)
 })

@@ -111,6 +111,12 @@ export function sortIn(query: URLSearchParams): { field: string; descending: boo
   return names.map((name) => ({ field: name.replace(/^-/, ''), descending: name.startsWith('-') }))
 }
 
+/** What a column is sorted by: of a reference, the field that names the referred record. */
+export function sortPath(field: Field, target: Model | undefined): string {
+  const name = target?.nameField ?? target?.list.find((listed) => isText(findField(target, listed)))
+  return name === undefined ? field.name : `${field.name}.${name}`
+}
+
 /** Cycles a field's sorting: ascending, descending, none. With `more`, existing sort keys stay before it. */
 export function sortedBy(query: URLSearchParams, field: string, more: boolean): URLSearchParams {
   const keys = sortIn(query)

@@ -25,9 +25,10 @@ export function createExporter(context: RecordsContext, model: Model) {
   return function exportAll({ query, format, delimiter, safe }: ExportOptions, caller: Caller): AsyncGenerator<Chunk> {
     const { fields = shown, filter, search, sort } = query
     const reach = reachFor(model, 'read', caller)
+    const asking = { models, user: caller, dialect: storage.dialect }
     const matching = [
       aliveCondition(query, storage.dialect),
-      ...(filter ? [toCondition(filter, { models, user: caller, dialect: storage.dialect })] : []),
+      ...(filter ? [toCondition(filter, asking)] : []),
       ...(search ? [containsWords(model, search, storage.dialect)] : []),
     ]
     const columns = selectedColumns(model, { fields, expand: [] })
@@ -35,9 +36,9 @@ export function createExporter(context: RecordsContext, model: Model) {
       .selectFrom(tableName(model))
       .select(columns)
       .where(withReach(reach, reach.username, ...matching))
-      .orderBy(orderBy(sortOrder(sort, storage.dialect)))
+      .orderBy(orderBy(sortOrder(sort, model, asking)))
       .compile()
-    const shapes = tableShapes([model, ...referencedModels(filter, models)])
+    const shapes = tableShapes([model, ...referencedModels(query, models)])
     const { sql, parameters } = statement
     const seeker = { username: caller.username, signal: caller.signal, seconds: exportSeconds, bytes: 0, shapes }
     return storage.streamRows({ sql, parameters }, formatter(format), { model, columns, delimiter, safe }, seeker)

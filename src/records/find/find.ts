@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { Failure } from '../../errors.ts'
-import { type Reach, reachFor } from '../../model/access.ts'
+import { type Reach, reachFor, type User } from '../../model/access.ts'
 import { type Model, tableName } from '../../model/model.ts'
 import { nameOfOrder, type Position } from '../../requests/cursor.ts'
 import type { Query } from '../../requests/query.ts'
@@ -66,7 +66,7 @@ export function createFinder(context: RecordsContext, model: Model) {
     const { limit, offset, after } = query
     const position = after === undefined ? undefined : cursors.read(model, nameOfOrder(query), after)
     const way = wayFor(query, reachFor(model, 'read', caller), caller, limits)
-    const { order, counted } = await orderFor(query, position, way)
+    const { order, counted } = await orderFor(query, position, way, caller)
     const beyond = position && (await resolveLongValues(storage, model, order, position))
     const { rows, isTruncated } = limit === 0 ? { rows: [], isTruncated: false } : await way.page(order, beyond)
     // One row more than requested shows that there is a next page.
@@ -86,9 +86,9 @@ export function createFinder(context: RecordsContext, model: Model) {
   }
 
   /** Without a sort the best matches come first, unless there are too many. A cursor keeps the order that it began in. */
-  async function orderFor({ sort, search, limit }: Query, position: Position | undefined, way: Way) {
+  async function orderFor({ sort, search, limit }: Query, position: Position | undefined, way: Way, user: User) {
     const { dialect } = storage
-    if (!search || sort.length > 0 || limit === 0) return { order: sortOrder(sort, dialect) }
+    if (!search || sort.length > 0 || limit === 0) return { order: sortOrder(sort, model, { models, user, dialect }) }
     const ranked = rankOrder(model, search, dialect)
     if (position) return { order: position.values.length > 0 ? ranked : [] }
     const counted = await way.total(MAX_RANKED + 1)
@@ -100,7 +100,7 @@ export function createFinder(context: RecordsContext, model: Model) {
     if (!query.filter && !query.search && query.sort.length === 0 && reach.scope === 'all')
       return { page: (_order, position) => plain(query, position), total: () => counts.total() }
     const isOne = !query.search && isUniqueLookup(query.filter, model)
-    const shapes = tableShapes([model, ...referencedModels(query.filter, models)])
+    const shapes = tableShapes([model, ...referencedModels(query, models)])
     const search = async (statement: Statement) => {
       if (isOne) {
         requireCurrentShape(storage, model)

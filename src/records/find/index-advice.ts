@@ -48,7 +48,9 @@ export function helpfulIndex({ filter, sort }: Query): string[] {
   const finds = ({ operator }: Comparison) => findOperator(operator).finds
   const byValue = asked.filter((comparison) => finds(comparison) === 'value' || comparison.through.length > 0)
   const byRange = asked.filter((comparison) => finds(comparison) === 'range')
-  const last = sort.length > 0 ? sort.map(({ field }) => field.name) : byRange.slice(0, 1).map(named)
+  // An index has fields of one model only.
+  const sorted = sort.some(({ through }) => through.length > 0) ? [] : sort.map(({ field }) => field.name)
+  const last = sort.length > 0 ? sorted : byRange.slice(0, 1).map(named)
   return [...new Set([...byValue.map(named), ...last])].filter((name) => name !== 'id')
 }
 

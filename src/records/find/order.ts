@@ -1,11 +1,13 @@
 import { type RawBuilder, sql } from 'kysely'
-import { type Model, tableName } from '../../model/model.ts'
+import { reachFor } from '../../model/access.ts'
+import { type Field, type Model, tableName } from '../../model/model.ts'
 import { isHashed, type Position, sha256 } from '../../requests/cursor.ts'
 import { badRequest, type SortKey } from '../../requests/query.ts'
-import type { Dialect, Row, SqlValue, Storage } from '../../storage/storage.ts'
+import type { Row, SqlValue, Storage } from '../../storage/storage.ts'
+import { withReach } from '../../tables/access-filter.ts'
 import { type Condition, is } from '../../tables/condition.ts'
 import { recordRead } from '../../tables/shape.ts'
-import { comparisonKey } from './where.ts'
+import { comparisonKey, type FilterContext, referredModel } from './where.ts'
 
 /** One key of an order. */
 export interface OrderKey {
@@ -13,8 +15,28 @@ export interface OrderKey {
   descending: boolean
 }
 
-export const sortOrder = (sort: SortKey[], dialect: Dialect): OrderKey[] =>
-  sort.map(({ field, descending }) => ({ key: comparisonKey(field, dialect), descending }))
+/** The keys of a sort. A record that is referred to, and that the user may not read, counts as not set. */
+export const sortOrder = (sort: SortKey[], model: Model, asking: FilterContext): OrderKey[] =>
+  sort.map(({ through, field, descending }) => ({
+    key: keyThrough(through, field, tableName(model), asking),
+    descending,
+  }))
+
+/**
+ * The value of a field at the end of references. Each table on the way has its own name, so that a reference is looked up
+ * in the record that has it, also if both are of the same model.
+ */
+function keyThrough(through: Field[], field: Field, from: string, asking: FilterContext): RawBuilder<SqlValue> {
+  const [reference, ...rest] = through
+  if (!reference) return comparisonKey(field, asking.dialect)
+  const model = referredModel(reference, asking.models)
+  const reach = reachFor(model, 'read', asking.user)
+  // No model's table has such a name.
+  const alias = `via__${rest.length}`
+  const isThat = is`${sql.ref(`${alias}.id`)} = ${sql.ref(`${from}.${reference.name}`)}`
+  return sql`(SELECT ${keyThrough(rest, field, alias, asking)} FROM ${sql.table(tableName(model))} AS ${sql.ref(alias)}
+    WHERE ${withReach(reach, reach.username, isThat)})`
+}
 
 const sortColumn = (index: number) => `sort__${index}`
 

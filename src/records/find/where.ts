@@ -27,7 +27,7 @@ export function toCondition(filter: Filter, asking: FilterContext): Condition {
   if ('not' in filter) return not(toCondition(filter.not, asking))
   return filter.through.reduceRight<Condition>(
     (inner, reference) => {
-      const model = asking.models.get((reference.reference as Reference).model) as Model
+      const model = referredModel(reference, asking.models)
       const reach = reachFor(model, 'read', asking.user)
       if (reach.scope === 'none') throw forbidden(model, 'read')
       const alive = aliveCondition({ filter }, asking.dialect)
@@ -38,12 +38,15 @@ export function toCondition(filter: Filter, asking: FilterContext): Condition {
   )
 }
 
-/** The models that a filter's references lead to. */
-export function referencedModels(filter: Filter | undefined, models: Models): Model[] {
-  return comparisonsIn(filter).flatMap(({ through }) =>
-    through.map(({ reference }) => models.get((reference as Reference).model) as Model),
+/** The models that the references of a filter and a sort lead to. */
+export function referencedModels({ filter, sort }: Pick<Query, 'filter' | 'sort'>, models: Models): Model[] {
+  return [...comparisonsIn(filter), ...sort].flatMap(({ through }) =>
+    through.map((field) => referredModel(field, models)),
   )
 }
+
+export const referredModel = ({ reference }: Field, models: Models) =>
+  models.get((reference as Reference).model) as Model
 
 /** All comparisons of a filter, however deep. */
 function comparisonsIn(filter: Filter | undefined): Comparison[] {
