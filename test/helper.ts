@@ -383,12 +383,18 @@ export function commandRunner(help: string, command: Command, env: Record<string
   }
 }
 
+/** The API document of some models has more than the megabyte that is Node's limit. */
+const MAX_OUTPUT = 16_777_216
+
 /** Runs a script of src/cli in a child process. */
 export function runScript(script: string, words: string[], env: Record<string, string>, input = '') {
   return new Promise<{ code: number; out: string; err: string }>((resolve) => {
     const file = join(import.meta.dirname, '../src/cli', script)
-    const child = execFile(process.execPath, [file, ...words], { env: { ...process.env, ...env } }, (error, out, err) =>
-      resolve({ code: Number(error?.code ?? 0), out, err }),
+    const child = execFile(
+      process.execPath,
+      [file, ...words],
+      { env: { ...process.env, ...env }, maxBuffer: MAX_OUTPUT },
+      (error, out, err) => resolve({ code: Number(error?.code ?? 0), out, err }),
     )
     child.stdin?.end(input)
   })

@@ -59,24 +59,27 @@ export const OPERATORS: readonly Operator[] = [
   {
     name: 'like',
     takes: 'pattern',
-    parameter: { is: 'like' },
-    meaning: { is: 'Contains; with `%` and `_`, a pattern. Case does not matter.' },
+    parameter: { is: 'like', not: 'notLike' },
+    meaning: {
+      is: 'Contains; with `%` and `_`, a pattern. Case and accents do not matter.',
+      not: 'Does not contain, or is not set.',
+    },
     body: { is: 'like', not: 'notLike' },
   },
   {
     name: 'in',
     takes: 'many',
     finds: 'value',
-    parameter: { is: 'in' },
-    meaning: { is: 'Equals one of these, separated by commas.' },
+    parameter: { is: 'in', not: 'notIn' },
+    meaning: { is: 'Equals one of these, separated by commas.', not: 'Equals none of these, or is not set.' },
     body: { is: 'in', not: 'notIn' },
   },
   {
     name: 'between',
     takes: 'two',
     finds: 'range',
-    parameter: { is: 'between' },
-    meaning: { is: 'From the first to the second, separated by a comma.' },
+    parameter: { is: 'between', not: 'notBetween' },
+    meaning: { is: 'From the first to the second, separated by a comma.', not: 'Not from the first to the second.' },
     body: { is: 'between', not: 'notBetween' },
   },
   {

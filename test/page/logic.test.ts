@@ -8,6 +8,7 @@ import { containsWords, highlight, searchWords } from '../../src/page/logic/high
 import { applyDecisions, isSame, merge, withHidden } from '../../src/page/logic/merge.ts'
 import * as models from '../../src/page/logic/model.ts'
 import { type Document, operationsIn } from '../../src/page/logic/openapi.ts'
+import { daysOf, PERIODS, periodBounds } from '../../src/page/logic/periods.ts'
 import { quantile, readBuckets, samplesIn, sumSamples } from '../../src/page/logic/prometheus.ts'
 import * as scrolling from '../../src/page/logic/scroll.ts'
 import { tellApart } from '../../src/page/logic/tell-apart.ts'
@@ -212,12 +213,12 @@ t.test('filters, order and columns are in the address', async (t) => {
   )
   t.equal(String(find), 'count=1&fields=name%2Ccompany&expand=company')
   t.equal(String(filters.findQuery(new URLSearchParams(), [], [])), 'fields=id')
-  const word = (parameter: string, value: string, name?: string) =>
+  const word = (parameter: string, value: string, known?: { name?: string; target?: models.Model }) =>
     filters.filterLabel(
       filters.filtersIn(new URLSearchParams([[parameter, value]]))[0] as filters.Filter,
       MODEL,
       BERLIN,
-      name,
+      known,
     )
   t.equal(word('count[gte]', '3'), 'COUNT ≥ 3')
   t.equal(word('count[null]', 'true'), 'COUNT is not set')
@@ -227,11 +228,19 @@ t.test('filters, order and columns are in the address', async (t) => {
   t.equal(word('name[like]', '50\\%'), 'NAME contains 50%')
   t.equal(word('done', 'true'), 'DONE is yes')
   t.equal(word('done', 'false'), 'DONE is no')
-  t.equal(word('company', '3', 'Acme'), 'COMPANY is Acme')
-  t.equal(word('company.name', 'Acme'), 'COMPANY › name is Acme')
+  t.equal(word('company', '3', { name: 'Acme' }), 'COMPANY is Acme')
+  t.equal(word('company.name', 'Acme'), 'COMPANY → name is Acme')
+  t.equal(word('company.name[notLike]', 'a\\_', { target: MODEL }), 'COMPANY → NAME does not contain a_')
+  t.equal(word('company.company.name', 'Acme', { target: MODEL }), 'COMPANY → company → name is Acme')
+  t.equal(word('company.done', 'true', { target: MODEL }), 'COMPANY → DONE is yes')
+  t.equal(word('name[notIn]', 'a,b'), 'NAME is none of a, b')
+  t.equal(word('count[notBetween]', '1,2'), 'COUNT not between 1 and 2')
+  t.equal(word('*[like]', 'x'), 'Any text contains x')
+  t.equal(word('moment[within]', 'this month'), 'MOMENT is in this month')
+  t.equal(word('day[lt]', '2026-07-01'), 'DAY before 2026-07-01')
   t.equal(word('gone[odd]', 'x'), 'gone odd x')
   t.equal(word('odd[', 'x'), 'odd[ is x')
-  t.equal(word('moment[gt]', '2026-07-01T10:30:00.000Z'), 'MOMENT > 2026-07-01 12:30:00')
+  t.equal(word('moment[gt]', '2026-07-01T10:30:00.000Z'), 'MOMENT after 2026-07-01 12:30:00')
   const first = (name: string) => filters.fieldComparisons(models.findField(MODEL, name) as models.Field)[0]
   t.strictSame(['tags', 'done', 'company', 'level', 'count', 'day', 'name'].map(first), [
     'unset',
@@ -242,6 +251,40 @@ t.test('filters, order and columns are in the address', async (t) => {
     '',
     'like',
   ])
+})
+
+t.test('periods that move with the clock', async (t) => {
+  for (const [period, today, days] of [
+    ['today', '2026-03-01', ['2026-03-01', '2026-03-01']],
+    ['yesterday', '2026-03-01', ['2026-02-28', '2026-02-28']],
+    ['the last 7 days', '2026-03-01', ['2026-02-23', '2026-03-01']],
+    ['the last 30 days', '2024-03-01', ['2024-02-01', '2024-03-01']],
+    ['the next 7 days', '2026-12-28', ['2026-12-28', '2027-01-03']],
+    ['this week', '2026-11-16', ['2026-11-16', '2026-11-22']],
+    ['this week', '2026-11-15', ['2026-11-09', '2026-11-15']],
+    ['this month', '2024-02-10', ['2024-02-01', '2024-02-29']],
+    ['last month', '2026-01-31', ['2025-12-01', '2025-12-31']],
+    ['this year', '2026-11-17', ['2026-01-01', '2026-12-31']],
+    ['last year', '2026-11-17', ['2025-01-01', '2025-12-31']],
+    ['some day', '2026-11-17', undefined],
+    ['constructor', '2026-11-17', undefined],
+  ] as const)
+    t.strictSame(daysOf(period, today), days, `${period}, ${today}`)
+  for (const period of PERIODS) t.ok(daysOf(period, '2026-11-17'), period)
+  // The clocks go back on the 25th of October: that day has 25 hours.
+  const now = new Date('2026-10-24T22:30:00Z')
+  t.equal(periodBounds('today', false, BERLIN, now), '2026-10-25,2026-10-25')
+  t.equal(periodBounds('today', true, BERLIN, now), '2026-10-24T22:00:00.000Z,2026-10-25T22:59:59.999Z')
+  const asked = (text: string) => String(filters.serviceQuery(new URLSearchParams(text), MODEL, BERLIN, now))
+  t.equal(asked('day[within]=today&sort=day'), 'sort=day&day%5Bbetween%5D=2026-10-25%2C2026-10-25')
+  t.match(asked('moment[within]=today'), /^moment%5Bbetween%5D=2026-10-24T22/)
+  t.equal(asked('day[within]=whenever'), 'day%5Bwithin%5D=whenever', 'the service says what is wrong')
+  const words = (name: string, isFar?: boolean) =>
+    filters.fieldComparisons(models.findField(MODEL, name) as models.Field, isFar)
+  t.ok(words('day').includes(filters.PERIOD))
+  t.notOk(words('day', true).includes(filters.PERIOD))
+  t.strictSame(words('name').slice(0, 2), ['like', 'notLike'])
+  t.ok(words('count').includes('notIn') && words('level').includes('notIn'))
 })
 
 t.test('three sides of a record', async (t) => {

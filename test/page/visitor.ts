@@ -30,7 +30,7 @@ export async function visit(
     const [name = '', value = ''] = cookie.split('=')
     await context.addCookies([{ name, value, url, httpOnly: true, sameSite: 'Lax' }])
   }
-  context.setDefaultTimeout(Number(process.env.PAGE_TIMEOUT ?? 30_000))
+  context.setDefaultTimeout(Number(process.env.PAGE_TIMEOUT ?? 120_000))
   t.teardown(() => context.close())
   const page = await context.newPage()
   const complaints: string[] = []

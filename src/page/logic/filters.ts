@@ -1,4 +1,5 @@
 import { type Field, findField, isText, type Model } from './model.ts'
+import { periodBounds } from './periods.ts'
 import { formatValue } from './values.ts'
 
 /** A condition of a find, as it stands in the address: `age[gte]=18`. */
@@ -15,6 +16,8 @@ export interface Filter {
 const OTHERS = ['sort', 'fields', 'offset', 'limit', 'after', 'expand']
 /** Searches the records for words. */
 export const WORDS_PARAMETER = 'q'
+/** Operator of periods that move with the clock. Only the page knows it: `findQuery` says to the service what they are now. */
+export const PERIOD = 'within'
 /** A path in the address that stands for all text fields of the model's list. */
 const ANY_TEXT = '*'
 
@@ -46,6 +49,9 @@ export function withoutFilters(query: URLSearchParams): URLSearchParams {
   return next
 }
 
+/** Dates and times are before and after each other. */
+const TIME_WORDS: Record<string, string> = { gt: 'after', gte: 'from', lt: 'before', lte: 'until' }
+
 const WORDS: Record<string, string> = {
   '': 'is',
   ne: 'is not',
@@ -54,21 +60,33 @@ const WORDS: Record<string, string> = {
   lt: '<',
   lte: '≤',
   like: 'contains',
+  notLike: 'does not contain',
   in: 'is one of',
+  notIn: 'is none of',
   between: 'between',
+  notBetween: 'not between',
+  [PERIOD]: 'is in',
   unset: 'is not set',
   set: 'is set',
 }
 
-export const comparisonWord = (comparison: string) =>
-  Object.hasOwn(WORDS, comparison) ? String(WORDS[comparison]) : comparison
+export function comparisonWord(comparison: string, field?: Field): string {
+  const words = isTime(field) ? { ...WORDS, ...TIME_WORDS } : WORDS
+  return Object.hasOwn(words, comparison) ? String(words[comparison]) : comparison
+}
+
+const isTime = (field: Field | undefined) => ['date', 'time', 'date-time'].includes(field?.format ?? '')
 
 /** Escapes a text for `like`, where `%` and `_` are wildcards. `unescapeLike` is the inverse. */
 export const escapeLike = (text: string) => text.replace(/[\\%_]/g, '\\$&')
 export const unescapeLike = (pattern: string) => pattern.replace(/\\([\\%_])/g, '$1')
 
+/** Whether a comparison takes a pattern. */
+export const isPattern = (comparison: string) => comparison === 'like' || comparison === 'notLike'
+
 const WHETHER = ['unset', 'set']
-const ORDERED = ['', 'gte', 'lte', 'gt', 'lt', 'between', 'ne', ...WHETHER]
+const ORDERED = ['', 'gte', 'lte', 'gt', 'lt', 'between', 'ne']
+const LISTS = ['in', 'notIn']
 
 /** The comparison that the user chooses: the operator, except that `null` is split into "is set" and "is not set". */
 export const filterComparison = ({ operator, value }: Filter) =>
@@ -80,29 +98,52 @@ export const createCondition = (path: string, comparison: string, values: string
     ? { parameter: `${path}[null]`, value: String(comparison === 'unset') }
     : { parameter: comparison === '' ? path : `${path}[${comparison}]`, value: values.join(',') }
 
-/** The comparisons that make sense for a field, the most useful first. */
-export function fieldComparisons(field: Field): string[] {
+/** The comparisons that make sense for a field, the most useful first. Periods are not for fields of other records. */
+export function fieldComparisons(field: Field, isFar = false): string[] {
   if (field.type === 'array' || field.type === 'object') return WHETHER
   if (field.type === 'boolean') return ['', ...WHETHER]
   if (field.reference !== undefined) return ['', 'ne', ...WHETHER]
   // `in` separates values by commas, so it cannot be used if a choice contains one.
   if (field.enum)
-    return [...(String(field.enum).split(',').length === field.enum.length ? ['in'] : ['']), 'ne', ...WHETHER]
-  return isText(field) ? ['like', '', 'ne', ...WHETHER] : ORDERED
+    return [...(String(field.enum).split(',').length === field.enum.length ? LISTS : ['']), 'ne', ...WHETHER]
+  if (isText(field)) return ['like', 'notLike', '', 'ne', ...LISTS, ...WHETHER]
+  if (field.type !== 'string') return [...ORDERED, ...LISTS, ...WHETHER]
+  const isDay = field.format === 'date' || field.format === 'date-time'
+  return [...(isDay && !isFar ? ['', PERIOD, ...ORDERED.slice(1)] : ORDERED), ...WHETHER]
 }
 
-/** A condition in words: `Age ≥ 18`. `name` replaces the id of a reference, if known. */
-export function filterLabel(filter: Filter, model: Model, zone: string, name?: string): string {
+/** The field that a path leads to: of the model itself, or one step further, of the model `target`. */
+export function fieldAt(path: string, model: Model, target: Model | undefined): Field | undefined {
+  const [first = '', second, ...more] = path.split('.')
+  if (second === undefined) return findField(model, first)
+  return target && more.length === 0 ? findField(target, second) : undefined
+}
+
+/** A condition in words: `Age ≥ 18`. What is known of records that are referred to is shown instead of their ids. */
+export function filterLabel(
+  filter: Filter,
+  model: Model,
+  zone: string,
+  { target, name }: { target?: Model | undefined; name?: string | undefined } = {},
+): string {
   const { path, operator, value } = filter
   const [first = '', ...more] = path.split('.')
-  const field = findField(model, first)
-  const title = [field?.title ?? (first === ANY_TEXT ? 'Any text' : first), ...more].join(' › ')
+  const field = fieldAt(path, model, target)
+  const own = findField(model, first)?.title ?? (first === ANY_TEXT ? 'Any text' : first)
+  const far = more.length === 1 && field ? [field.title] : more
+  const title = [own, ...far].join(' → ')
   if (operator === 'null') return `${title} ${comparisonWord(filterComparison(filter))}`
-  const isList = operator === 'in' || operator === 'between'
-  const texts = (isList ? value.split(',') : [operator === 'like' ? unescapeLike(value) : value]).map((text) =>
-    field?.type === 'boolean' ? (text === 'true' ? 'yes' : 'no') : formatValue(field ?? {}, text, zone),
+  const isPair = operator === 'between' || operator === 'notBetween'
+  const texts = (
+    LISTS.includes(operator) || isPair ? value.split(',') : [isPattern(operator) ? unescapeLike(value) : value]
+  ).map((text) =>
+    field?.type === 'boolean'
+      ? text === 'true'
+        ? 'yes'
+        : 'no'
+      : formatValue(operator === PERIOD ? {} : (field ?? {}), text, zone),
   )
-  return `${title} ${comparisonWord(operator)} ${name ?? texts.join(operator === 'between' ? ' and ' : ', ')}`
+  return `${title} ${comparisonWord(operator, field)} ${name ?? texts.join(isPair ? ' and ' : ', ')}`
 }
 
 /** Parses the sort order: `lastName,-age`. */
@@ -141,7 +182,20 @@ export function shownColumns(query: URLSearchParams, model: Model): Field[] {
   return asked.length > 0 ? asked : shown(model.list)
 }
 
-/** Query to send: that of the address, with `expand` for references to models the user may read. */
+/** The conditions and the order of an address as the service understands them. */
+export function serviceQuery(query: URLSearchParams, model: Model, zone: string, now = new Date()): URLSearchParams {
+  const asked = new URLSearchParams(query)
+  for (const { parameter, path, operator, value } of filtersIn(query)) {
+    if (operator !== PERIOD) continue
+    const bounds = periodBounds(value, findField(model, path)?.format === 'date-time', zone, now)
+    if (bounds === undefined) continue
+    asked.delete(parameter)
+    asked.set(`${path}[between]`, bounds)
+  }
+  return asked
+}
+
+/** Query to send: `expand` is for references to models the user may read. */
 export function findQuery(query: URLSearchParams, columns: Field[], readable: string[]): URLSearchParams {
   const asked = new URLSearchParams(query)
   asked.set('fields', columns.map(({ name }) => name).join(',') || 'id')

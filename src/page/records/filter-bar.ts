@@ -3,22 +3,11 @@ import { h } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { go, goInstead, place, to, withQuery } from '../basics/address.ts'
 import { html } from '../basics/html.ts'
-import { useLoaded } from '../basics/loading.ts'
-import { recordName } from '../basics/models.ts'
-import { zone } from '../basics/zone.ts'
-import {
-  type Filter,
-  fieldComparisons,
-  filterComparison,
-  filterLabel,
-  filtersIn,
-  WORDS_PARAMETER,
-  withFilter,
-  withoutFilter,
-} from '../logic/filters.ts'
+import { type Filter, filtersIn, WORDS_PARAMETER, withFilter, withoutFilter } from '../logic/filters.ts'
 import { searchWords } from '../logic/highlight.ts'
-import { canSearch, findField, type Model } from '../logic/model.ts'
+import { canSearch, type Model } from '../logic/model.ts'
 import { later } from '../parts/later.ts'
+import { FilterChip } from './filter-chip.ts'
 
 const FilterDialog = later(async () => (await import('./filter-dialog.ts')).FilterDialog)
 
@@ -28,10 +17,12 @@ const TYPED_MS = 250
 interface BarProperties {
   model: Model
   query: URLSearchParams
+  /** models whose records the user may read */
+  readable: string[]
 }
 
 /** Text search and conditions of the table. Their state is in the address. */
-export function FilterBar({ model, query }: BarProperties) {
+export function FilterBar({ model, query, readable }: BarProperties) {
   const editing = useSignal<Filter | 'new' | undefined>(undefined)
   const move = (next: URLSearchParams) => goInstead(withQuery(to('m', model.model), next))
   // Each filter adds a history entry; each typed letter does not.
@@ -75,30 +66,15 @@ export function FilterBar({ model, query }: BarProperties) {
         },
       }),
     filtersIn(query).map((filter) =>
-      html.span(
-        { key: filter.parameter, class: 'chip' },
-        html.button(
-          {
-            type: 'button',
-            class: 'quiet',
-            title: 'Change this filter',
-            disabled: !canEdit(filter, model),
-            onClick: () => {
-              editing.value = filter
-            },
-          },
-          h(Label, { filter, model }),
-        ),
-        html.button(
-          {
-            type: 'button',
-            class: 'quiet icon',
-            'aria-label': `Remove the filter ${filterLabel(filter, model, zone.value)}`,
-            onClick: () => step(withoutFilter(query, filter.parameter)),
-          },
-          '×',
-        ),
-      ),
+      h(FilterChip, {
+        key: filter.parameter,
+        filter,
+        model,
+        onEdit: () => {
+          editing.value = filter
+        },
+        onRemove: () => step(withoutFilter(query, filter.parameter)),
+      }),
     ),
     html.button(
       {
@@ -112,6 +88,7 @@ export function FilterBar({ model, query }: BarProperties) {
     editing.value !== undefined &&
       h(FilterDialog, {
         model,
+        readable,
         filter: editing.value === 'new' ? undefined : editing.value,
         onClose: () => {
           editing.value = undefined
@@ -123,27 +100,4 @@ export function FilterBar({ model, query }: BarProperties) {
         },
       }),
   )
-}
-
-/** Conditions that the dialog cannot express can only be edited in the address. */
-function canEdit(filter: Filter, model: Model): boolean {
-  const field = findField(model, filter.path)
-  const isText = (choice: unknown) => typeof choice === 'string'
-  return (
-    field !== undefined &&
-    fieldComparisons(field).includes(filterComparison(filter)) &&
-    (field.enum ?? []).every(isText)
-  )
-}
-
-/** Shows the name of a referenced record instead of its id. */
-function Label({ filter, model }: { filter: Filter; model: Model }) {
-  const field = findField(model, filter.path)
-  const target = field?.reference
-  const isOne = target !== undefined && /^\d+$/.test(filter.value) && filter.operator !== 'null'
-  const { value: name } = useLoaded(
-    async () => (isOne ? recordName(target, filter.value) : undefined),
-    [target, filter.value],
-  )
-  return html.span(null, filterLabel(filter, model, zone.value, name))
 }

@@ -1,59 +1,102 @@
-import { useSignal } from '@preact/signals'
+import { type Signal, useSignal } from '@preact/signals'
 import { h } from 'preact'
 import { html } from '../basics/html.ts'
+import { useLoaded } from '../basics/loading.ts'
+import { modelNamed } from '../basics/models.ts'
 import { zone } from '../basics/zone.ts'
 import {
   comparisonWord,
   createCondition,
   escapeLike,
   type Filter,
+  fieldAt,
   fieldComparisons,
   filterComparison,
+  isPattern,
+  PERIOD,
   unescapeLike,
 } from '../logic/filters.ts'
-import { type Field, findField, type Model, shownFields } from '../logic/model.ts'
-import { type Raw, readRaw, toRaw } from '../logic/raw.ts'
+import { type Field, type Model, shownFields } from '../logic/model.ts'
+import { PERIODS } from '../logic/periods.ts'
+import { inputKind, type Raw, readRaw, toRaw } from '../logic/raw.ts'
 import { Dialog } from '../parts/dialog.ts'
 import { Input } from '../parts/input.ts'
 
 interface DialogProperties {
   model: Model
+  /** models whose records the user may read */
+  readable: string[]
   filter: Filter | undefined
   onApply(parameter: string, value: string): void
   onClose(): void
 }
 
-/** Number of values a comparison takes; one if it is not listed. */
-const TAKES: Record<string, number> = { unset: 0, set: 0, between: 2 }
+/** A model that a reference leads to, and the reference. */
+interface Target {
+  reference: Field
+  model: Model
+}
 
-/** Dialog for one condition: field, comparison and values. */
-export function FilterDialog({ model, filter, onApply, onClose }: DialogProperties) {
-  const chosen = useSignal(findField(model, filter?.path ?? '')?.name ?? model.list[0] ?? 'id')
-  const field = findField(model, chosen.value) as Field
-  const comparisons = fieldComparisons(field)
-  const wanted = useSignal(filter ? filterComparison(filter) : '')
-  const comparison = comparisons.includes(wanted.value) ? wanted.value : (comparisons[0] ?? '')
+/** Number of values a comparison takes; one if it is not listed. */
+const TAKES: Record<string, number> = { unset: 0, set: 0, between: 2, notBetween: 2 }
+
+/** Dialog for one condition: field, comparison and values. Fields of referred records can be chosen as well. */
+export function FilterDialog({ model, readable, filter, onApply, onClose }: DialogProperties) {
+  const references = shownFields(model).filter(
+    ({ reference }) => reference !== undefined && readable.includes(reference),
+  )
+  const { value: targets } = useLoaded(
+    () =>
+      Promise.all(
+        references.map(async (reference): Promise<Target> => {
+          return { reference, model: await modelNamed(reference.reference as string) }
+        }),
+      ),
+    [model],
+  )
+  const chosen = useSignal(filter?.path ?? model.list[0] ?? 'id')
+  const [first = ''] = chosen.value.split('.')
+  const field = fieldAt(chosen.value, model, targets?.find(({ reference }) => reference.name === first)?.model)
+  // Fields of other models are known a moment later.
+  return field
+    ? h(Condition, { model, filter, onApply, onClose, chosen, field, targets: targets ?? [] })
+    : h(Dialog, { title: 'Filter', onClose }, html.p({ class: 'waiting', role: 'status' }, 'Loading…'))
+}
+
+interface ConditionProperties extends Omit<DialogProperties, 'readable'> {
+  /** path of the field */
+  chosen: Signal<string>
+  field: Field
+  targets: Target[]
+}
+
+function Condition({ model, filter, onApply, onClose, chosen, field, targets }: ConditionProperties) {
+  const comparisons = fieldComparisons(field, chosen.value.includes('.'))
+  const wanted = useSignal(filter && filterComparison(filter))
+  const comparison = comparisons.find((word) => word === wanted.value) ?? (comparisons[0] as string)
   const schema = schemaFor(field, comparison)
   const raws = useSignal<Raw[]>(filter ? rawsIn(filter, schema) : [])
-  const inputs = Array.from(
-    { length: TAKES[comparison] ?? 1 },
-    (_, at) => raws.value[at] ?? toRaw(schema, null, zone.value),
-  )
-  const read = inputs.map((raw) => readRaw(schema, raw, zone.value))
+  const inputs = Array.from({ length: TAKES[comparison] ?? 1 }, (_, at) => raws.value[at] ?? emptyRaw(schema))
+  const read = inputs.map((raw) => readRaw(schema, withoutEmpty(raw), zone.value))
   const faults = read.map((one) => ('fault' in one ? one.fault : undefined))
   const values = read.flatMap((one) => ('value' in one && one.value !== null ? [one.value] : []))
-  const isReady = values.length === inputs.length
+  // An address separates the values of a list by commas.
+  const hasComma = isList(comparison) && values.flat().some((value) => String(value).includes(','))
+  if (hasComma) faults[0] = 'has a comma, which no value of a list may have'
+  const isReady = values.length === inputs.length && !hasComma
   const submit = (event: Event) => {
     event.preventDefault()
     if (!isReady) return
     const texts = values.flat().map(String)
     const { parameter, value } = createCondition(
-      field.name,
+      chosen.value,
       comparison,
-      comparison === 'like' ? texts.map(escapeLike) : texts,
+      isPattern(comparison) ? texts.map(escapeLike) : texts,
     )
     onApply(parameter, value)
   }
+  const option = (path: string, title: string) =>
+    html.option({ key: path, value: path, selected: path === chosen.value }, title)
   return h(
     Dialog,
     { title: 'Filter', onClose },
@@ -70,8 +113,14 @@ export function FilterDialog({ model, filter, onApply, onClose }: DialogProperti
               raws.value = []
             },
           },
-          shownFields(model).map(({ name, title }) =>
-            html.option({ key: name, value: name, selected: name === chosen.value }, title),
+          shownFields(model).map(({ name, title }) => option(name, title)),
+          targets.map((target) =>
+            html.optgroup(
+              { key: target.reference.name, label: `${target.reference.title} →` },
+              shownFields(target.model).map(({ name, title }) =>
+                option(`${target.reference.name}.${name}`, `${target.reference.title} → ${title}`),
+              ),
+            ),
           ),
         ),
       ),
@@ -86,13 +135,13 @@ export function FilterDialog({ model, filter, onApply, onClose }: DialogProperti
             },
           },
           comparisons.map((word) =>
-            html.option({ key: word, value: word, selected: word === comparison }, comparisonWord(word)),
+            html.option({ key: word, value: word, selected: word === comparison }, comparisonWord(word, field)),
           ),
         ),
       ),
       inputs.map((raw, at) =>
         html.div(
-          { key: `${field.name} ${comparison} ${at}`, class: 'field' },
+          { key: `${chosen.value} ${comparison} ${at}`, class: 'field' },
           html.label({ class: 'name', for: `filter-${at}` }, at === 0 ? 'Value' : 'and'),
           h(Input, {
             schema,
@@ -117,14 +166,26 @@ export function FilterDialog({ model, filter, onApply, onClose }: DialogProperti
   )
 }
 
-/** Schema of the comparison value: any text for `like`, an array of field values for `in`, else the field itself. */
+const isList = (comparison: string) => comparison === 'in' || comparison === 'notIn'
+
+/** Schema of the comparison value: any text for a pattern, an array of field values for a list, else the field itself. */
 function schemaFor(field: Field, comparison: string) {
-  if (comparison === 'like') return { type: 'string' }
-  return comparison === 'in' ? { type: 'array', items: field } : field
+  if (isPattern(comparison)) return { type: 'string' }
+  if (comparison === PERIOD) return { type: 'string', enum: [...PERIODS] }
+  return isList(comparison) ? { type: 'array', items: field } : field
+}
+
+/** Empty lines of a list are no values. */
+const withoutEmpty = (raw: Raw) => (Array.isArray(raw) ? raw.filter((line) => line !== '') : raw)
+
+/** A list of values begins with an empty one. */
+function emptyRaw(schema: ReturnType<typeof schemaFor>): Raw {
+  return inputKind(schema) === 'list' ? [''] : toRaw(schema, null, zone.value)
 }
 
 function rawsIn({ operator, value }: Filter, schema: ReturnType<typeof schemaFor>): Raw[] {
-  if (operator === 'in') return [value.split(',').map((text) => JSON.stringify(text))]
-  const texts = operator === 'between' ? value.split(',') : [operator === 'like' ? unescapeLike(value) : value]
+  if (isList(operator)) return [toRaw(schema, value.split(','), zone.value)]
+  const isPair = operator === 'between' || operator === 'notBetween'
+  const texts = isPair ? value.split(',') : [isPattern(operator) ? unescapeLike(value) : value]
   return texts.map((text) => toRaw(schema, text, zone.value))
 }

@@ -1,10 +1,9 @@
 import { h } from 'preact'
 import { goInstead, to, withQuery } from '../basics/address.ts'
 import { classes, html } from '../basics/html.ts'
-import { useLoaded } from '../basics/loading.ts'
-import { modelNamed } from '../basics/models.ts'
-import { sortedBy, sortIn, sortPath } from '../logic/filters.ts'
+import { sortedBy, sortIn } from '../logic/filters.ts'
 import { type Field, isNumeric, type Model } from '../logic/model.ts'
+import { useSortPath } from './use-sort-path.ts'
 
 interface HeadProperties {
   model: Model
@@ -26,12 +25,7 @@ export function Head({ model, columns, query }: HeadProperties) {
 
 function ColumnHead({ model, field, query }: Omit<HeadProperties, 'columns'> & { field: Field }) {
   const keys = sortIn(query)
-  // A reference is sorted by the name that is shown for it. Without the model, its name is not known.
-  const { value: target } = useLoaded(
-    async () => (field.reference === undefined ? undefined : modelNamed(field.reference).catch(() => undefined)),
-    [field.reference],
-  )
-  const path = sortPath(field, target)
+  const path = useSortPath(field)
   const place = keys.findIndex((key) => key.field === path)
   const key = keys[place]
   const arrow = key ? (key.descending ? '↓' : '↑') : ''

@@ -7,7 +7,8 @@ import { html } from '../basics/html.ts'
 import { rememberList } from '../basics/lists.ts'
 import { isAdmin } from '../basics/session.ts'
 import { useKeys } from '../basics/use-keys.ts'
-import { findQuery, hasFilters, shownColumns, withoutFilters } from '../logic/filters.ts'
+import { zone } from '../basics/zone.ts'
+import { findQuery, hasFilters, serviceQuery, shownColumns, withoutFilters } from '../logic/filters.ts'
 import type { Model } from '../logic/model.ts'
 import { formatCount } from '../logic/values.ts'
 import { Heading } from '../parts/heading.ts'
@@ -37,7 +38,7 @@ interface RecordsProperties {
 /** The records of a model as a table, with search, filters and actions. */
 export function Records({ model, query, readable }: RecordsProperties) {
   const columns = shownColumns(query, model)
-  const asked = String(findQuery(query, columns, readable))
+  const asked = String(findQuery(serviceQuery(query, model, zone.value), columns, readable))
   const rows = useMemo(() => new Rows(model.model, new URLSearchParams(asked)), [model.model, asked])
   const selection = useMemo(() => new Selection(), [model.model])
   const fresh = useSignal<ReadonlySet<number>>(new Set())
@@ -83,7 +84,7 @@ export function Records({ model, query, readable }: RecordsProperties) {
         onSelectAll: () => selectAll(),
       }),
     ),
-    h(FilterBar, { model, query }),
+    h(FilterBar, { model, query, readable }),
     found.fault.value && total !== undefined && Fault(found.fault.value.message),
     found.fault.value && total === undefined
       ? EmptyPart(

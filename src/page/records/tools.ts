@@ -3,12 +3,14 @@ import { Fragment, h } from 'preact'
 import { goInstead, to, withQuery } from '../basics/address.ts'
 import { html } from '../basics/html.ts'
 import { recordPath } from '../basics/models.ts'
+import { zone } from '../basics/zone.ts'
 import { curlFor } from '../logic/curl.ts'
-import { sortedBy, sortIn } from '../logic/filters.ts'
+import { serviceQuery, sortedBy, sortIn } from '../logic/filters.ts'
 import { type Field, type Model, shownFields } from '../logic/model.ts'
 import { Curl } from '../parts/curl.ts'
 import { Menu } from '../parts/menu.ts'
 import { MAX_SELECTED } from './selection.ts'
+import { useSortPath } from './use-sort-path.ts'
 import { Views } from './views.ts'
 
 interface ShownProperties {
@@ -26,10 +28,11 @@ const OWN = ['format', 'delimiter', 'safe']
 /** Actions on the records that the table shows. */
 export function Tools({ model, query, columns, onSelectAll }: ToolsProperties) {
   const isCurlOpen = useSignal(false)
+  const asking = serviceQuery(query, model, zone.value)
   const exported = (format: string) => {
     // OWN are parameters of the export itself; a condition on a field of such a name is written as `[in]`.
     const asked = new URLSearchParams(
-      [...query].map(([name, value]) => [OWN.includes(name) ? `${name}[in]` : name, value]),
+      [...asking].map(([name, value]) => [OWN.includes(name) ? `${name}[in]` : name, value]),
     )
     asked.set('fields', columns.map(({ name }) => name).join(',') || 'id')
     asked.set('format', format)
@@ -63,7 +66,7 @@ export function Tools({ model, query, columns, onSelectAll }: ToolsProperties) {
     model.allowed.create && html.a({ class: 'button main', href: to('m', model.model, 'new') }, 'New'),
     isCurlOpen.value &&
       h(Curl, {
-        command: curlFor(location.origin, withQuery(recordPath(model.model), query)),
+        command: curlFor(location.origin, withQuery(recordPath(model.model), asking)),
         onClose: () => {
           isCurlOpen.value = false
         },
@@ -103,23 +106,25 @@ function Columns({ model, query, columns }: ShownProperties) {
 
 /** Sort menu for narrow windows, where the table has no header. */
 function Sort({ model, query, columns }: ShownProperties) {
-  const [key] = sortIn(query)
   return html.div(
     null,
     columns
       .filter(({ type }) => type !== 'array' && type !== 'object')
-      .map(({ name, title }) =>
-        html.button(
-          {
-            key: name,
-            type: 'button',
-            class: 'quiet',
-            'aria-pressed': key?.field === name,
-            onClick: () => goInstead(withQuery(to('m', model.model), sortedBy(query, name, false))),
-          },
-          title,
-          key?.field === name && (key.descending ? ' ↓' : ' ↑'),
-        ),
-      ),
+      .map((field) => h(SortBy, { key: field.name, model, query, field })),
+  )
+}
+
+function SortBy({ model, query, field }: Omit<ShownProperties, 'columns'> & { field: Field }) {
+  const [key] = sortIn(query)
+  const path = useSortPath(field)
+  return html.button(
+    {
+      type: 'button',
+      class: 'quiet',
+      'aria-pressed': key?.field === path,
+      onClick: () => goInstead(withQuery(to('m', model.model), sortedBy(query, path, false))),
+    },
+    field.title,
+    key?.field === path && (key.descending ? ' ↓' : ' ↑'),
   )
 }

@@ -1,0 +1,55 @@
+import { momentIn, toUtc } from './values.ts'
+
+/** Periods that move with the clock, as they are written in an address. */
+export const PERIODS = [
+  'today',
+  'yesterday',
+  'the last 7 days',
+  'the last 30 days',
+  'the last 90 days',
+  'this week',
+  'this month',
+  'last month',
+  'this year',
+  'last year',
+  'the next 7 days',
+  'the next 30 days',
+] as const
+
+const DAY_MS = 86_400_000
+
+/** The first and the last day of a period, as `YYYY-MM-DD`; undefined if there is no such period. */
+export function daysOf(period: string, today: string): [first: string, last: string] | undefined {
+  const now = new Date(`${today}T00:00:00Z`)
+  const [year, month] = [now.getUTCFullYear(), now.getUTCMonth()]
+  const day = (days: number) => isoDay(now.getTime() + days * DAY_MS)
+  const ofYear = (which: number) => [isoDay(Date.UTC(which, 0, 1)), isoDay(Date.UTC(which, 11, 31))] as [string, string]
+  const ofMonth = (which: number) =>
+    [isoDay(Date.UTC(year, which, 1)), isoDay(Date.UTC(year, which + 1, 0))] as [string, string]
+  const [, way, days] = /^the (last|next) (\d{1,4}) days$/.exec(period) ?? []
+  if (way === 'last') return [day(1 - Number(days)), day(0)]
+  if (way === 'next') return [day(0), day(Number(days) - 1)]
+  // Weeks begin on Monday.
+  const monday = -((now.getUTCDay() + 6) % 7)
+  const named = new Map<string, [string, string]>([
+    ['today', [day(0), day(0)]],
+    ['yesterday', [day(-1), day(-1)]],
+    ['this week', [day(monday), day(monday + 6)]],
+    ['this month', ofMonth(month)],
+    ['last month', ofMonth(month - 1)],
+    ['this year', ofYear(year)],
+    ['last year', ofYear(year - 1)],
+  ])
+  return named.get(period)
+}
+
+const isoDay = (time: number) => new Date(time).toISOString().slice(0, 10)
+
+/** The values of `between` for a period, as it is now in a zone. Moments run from midnight to midnight of that zone. */
+export function periodBounds(period: string, isMoment: boolean, zone: string, now: Date): string | undefined {
+  const days = daysOf(period, momentIn(now.toISOString(), zone).slice(0, 10))
+  if (!days || !isMoment) return days?.join(',')
+  const [first, last] = days
+  const end = Date.parse(toUtc(`${isoDay(Date.parse(`${last}T00:00:00Z`) + DAY_MS)}T00:00:00`, zone)) - 1
+  return [toUtc(`${first}T00:00:00`, zone), new Date(end).toISOString()].join(',')
+}

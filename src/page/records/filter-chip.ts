@@ -1,0 +1,58 @@
+import { html } from '../basics/html.ts'
+import { useLoaded } from '../basics/loading.ts'
+import { modelNamed, recordName } from '../basics/models.ts'
+import { zone } from '../basics/zone.ts'
+import { type Filter, fieldAt, fieldComparisons, filterComparison, filterLabel } from '../logic/filters.ts'
+import { type Field, findField, type Model } from '../logic/model.ts'
+
+interface ChipProperties {
+  filter: Filter
+  model: Model
+  onEdit(): void
+  onRemove(): void
+}
+
+/** A condition of the table in words, to be changed or removed. */
+export function FilterChip({ filter, model, onEdit, onRemove }: ChipProperties) {
+  const [first = '', ...rest] = filter.path.split('.')
+  const reference = rest.length > 0 ? findField(model, first)?.reference : undefined
+  const { value: target } = useLoaded(
+    async () => (reference === undefined ? undefined : modelNamed(reference).catch(() => undefined)),
+    [reference],
+  )
+  const field = fieldAt(filter.path, model, target)
+  // The name of a referred record is shown instead of its id.
+  const isOne = field?.reference !== undefined && /^\d+$/.test(filter.value) && filter.operator !== 'null'
+  const { value: name } = useLoaded(
+    async () => (isOne ? recordName(field.reference as string, filter.value) : undefined),
+    [field?.reference, filter.value],
+  )
+  const label = filterLabel(filter, model, zone.value, { target, name })
+  return html.span(
+    { class: 'chip' },
+    html.button(
+      {
+        type: 'button',
+        class: 'quiet',
+        title: 'Change this filter',
+        disabled: !canEdit(filter, field),
+        onClick: onEdit,
+      },
+      label,
+    ),
+    html.button(
+      { type: 'button', class: 'quiet icon', 'aria-label': `Remove the filter ${label}`, onClick: onRemove },
+      '×',
+    ),
+  )
+}
+
+/** Conditions that the dialog cannot express can only be edited in the address. */
+function canEdit(filter: Filter, field: Field | undefined): boolean {
+  const isText = (choice: unknown) => typeof choice === 'string'
+  return (
+    field !== undefined &&
+    fieldComparisons(field, filter.path.includes('.')).includes(filterComparison(filter)) &&
+    (field.enum ?? []).every(isText)
+  )
+}
