@@ -47,6 +47,15 @@ function foldAny(text: string): string {
   return lower.replace(ALL_SPACES, ' ')
 }
 
+/** Whether a text is ASCII: then folding changes only its case, and runs of white space. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII is meant
+export const isAscii = (text: string) => /^[\x00-\x7f]*$/.test(text)
+
+/** The LIKE pattern of texts that contain this one. */
+export const containsPattern = (text: string) => `%${escapePattern(text)}%`
+
+export const escapePattern = (text: string) => text.replace(/[\\%_]/g, '\\$&')
+
 /**
  * Folds the text of a LIKE pattern: `%` and `_` stay, and `\` escapes each of these characters that is meant itself.
  * Undefined if the pattern ends with a lone `\`: it matches nothing.
@@ -55,7 +64,7 @@ export function foldPattern(pattern: string): string | undefined {
   let folded = ''
   let literal = ''
   const flush = () => {
-    folded += fold(literal).replace(/[\\%_]/g, '\\$&')
+    folded += escapePattern(fold(literal))
     literal = ''
   }
   for (const [token, escaped] of pattern.matchAll(/\\([\s\S]?)|[\s\S]/gu)) {

@@ -13,6 +13,8 @@ export type Database = Kysely<AnyTables> & { readonly dialect: Dialect }
 export interface Dialect {
   /** Whether a text matches a LIKE pattern; both are folded: see `lib/fold.ts`. */
   like(key: RawBuilder<unknown>, pattern: string): RawBuilder<SqlBool>
+  /** Whether a folded text contains a folded word. Texts that need not be folded are not: it takes longer than all else. */
+  contains(key: RawBuilder<unknown>, word: string): RawBuilder<SqlBool>
   /** Always true. Evaluated about every `everyRows` rows, it ends a search that has timed out or was aborted. */
   alive(everyRows: number): RawBuilder<SqlBool>
   /** A JSON array as rows: `key` is the index from 0, and `value` the item. PostgreSQL returns each item as text. */

@@ -26,7 +26,7 @@ import {
   sortOrder,
 } from './order.ts'
 import { createPlainPages } from './plain-pages.ts'
-import { containsWords, MAX_RANKED, rankOrder } from './text-search.ts'
+import { bestOf, containsWords, isOneOf, MAX_RANKED, RANKED_BYTES, type Ranked, rankOrder } from './text-search.ts'
 import { isUniqueLookup } from './unique-lookup.ts'
 import { aliveCondition, referencedModels, toCondition } from './where.ts'
 
@@ -66,9 +66,9 @@ export function createFinder(context: RecordsContext, model: Model) {
     const { limit, offset, after } = query
     const position = after === undefined ? undefined : cursors.read(model, nameOfOrder(query), after)
     const way = wayFor(query, reachFor(model, 'read', caller), caller, limits)
-    const { order, counted } = await orderFor(query, position, way, caller)
+    const { order, ranked } = await orderFor(query, position, way, caller)
     const beyond = position && (await resolveLongValues(storage, model, order, position))
-    const { rows, isTruncated } = limit === 0 ? { rows: [], isTruncated: false } : await way.page(order, beyond)
+    const { rows, isTruncated } = limit === 0 ? NOTHING : await way.page(order, beyond, ranked)
     // One row more than requested shows that there is a next page.
     const kept = rows.slice(0, limit)
     for (const row of kept) decode(row)
@@ -81,18 +81,24 @@ export function createFinder(context: RecordsContext, model: Model) {
     if (order.length > 0) for (const row of data) removeSortColumns(row, order)
     // A page without a next one is the last, so the total follows from its offset and length.
     const isLast = limit > 0 && !hasMore && !position && (data.length > 0 || offset === 0)
-    const total = isLast ? offset + data.length : (counted ?? (await way.total()))
+    const total = isLast ? offset + data.length : (ranked?.length ?? (await way.total()))
     return { ...(!position && { offset }), total, ...(next && { next }), data, best }
   }
 
   /** Without a sort the best matches come first, unless there are too many. A cursor keeps the order that it began in. */
-  async function orderFor({ sort, search, limit }: Query, position: Position | undefined, way: Way, user: User) {
+  async function orderFor(
+    { sort, search, limit }: Query,
+    position: Position | undefined,
+    way: Way,
+    user: User,
+  ): Promise<{ order: OrderKey[]; ranked?: Ranked[] | undefined }> {
     const { dialect } = storage
     if (!search || sort.length > 0 || limit === 0) return { order: sortOrder(sort, model, { models, user, dialect }) }
-    const ranked = rankOrder(model, search, dialect)
-    if (position) return { order: position.values.length > 0 ? ranked : [] }
-    const counted = await way.total(MAX_RANKED + 1)
-    return counted > MAX_RANKED ? { order: [] } : { order: ranked, counted }
+    if (position?.values.length === 0) return { order: [] }
+    const order = rankOrder(model, search, dialect)
+    const ranked = await (way as Required<Way>).rank(order)
+    if (ranked.length <= MAX_RANKED) return { order, ranked }
+    return { order: position ? order : [] }
   }
 
   /** Chooses how to get the page and the total: by a bounded read if possible, otherwise by a search. */
@@ -101,14 +107,14 @@ export function createFinder(context: RecordsContext, model: Model) {
       return { page: (_order, position) => plain(query, position), total: () => counts.total() }
     const isOne = !query.search && isUniqueLookup(query.filter, model)
     const shapes = tableShapes([model, ...referencedModels(query, models)])
-    const search = async (statement: Statement) => {
+    const search = async (statement: Statement, bytes = limits.bytes) => {
       if (isOne) {
         requireCurrentShape(storage, model)
         return { rows: await storage.read(recordRead(storage.dialect, model, statement)), isTruncated: false }
       }
       const seconds = Math.max(0.001, (limits.ends - performance.now()) / 1000)
       const { username, signal } = caller
-      return storage.search(statement, { username, seconds, bytes: limits.bytes, signal, shapes })
+      return storage.search(statement, { username, seconds, bytes, signal, shapes })
     }
     const matching = [
       ...(isOne ? [] : [aliveCondition(query, storage.dialect)]),
@@ -116,18 +122,27 @@ export function createFinder(context: RecordsContext, model: Model) {
       ...(query.search ? [containsWords(model, query.search, storage.dialect)] : []),
     ]
     return {
-      page: async (order, position) => {
-        const beyond = position ? [afterPosition(order, position)] : []
-        const page = pageStatement(query, order, withReach(reach, reach.username, ...matching, ...beyond))
+      page: async (order, position, ranked) => {
+        const beyond = ranked
+          ? [isOneOf(bestOf(ranked, query, position), storage.dialect)]
+          : position
+            ? [afterPosition(order, position)]
+            : []
+        const where = withReach(reach, reach.username, ...matching, ...beyond)
+        const page = pageStatement(ranked ? { ...query, offset: 0 } : query, order, where)
         const found = await withIndexHint(query, () => search(page))
         if (!isOne) await considerIndex(query, page)
         return found
       },
-      total: async (atMost) => {
+      rank: async (order) => {
         const where = withReach(reach, reach.username, ...matching)
-        const all = storage.db.selectFrom(table).where(where)
-        const some = atMost === undefined ? all : storage.db.selectFrom(all.select('id').limit(atMost).as('some'))
-        const count = some.select(sql<number>`count(*)`.as('total')).compile()
+        const all = storage.db.selectFrom(table).select('id').select(sortColumns(order)).where(where)
+        const some = all.limit(MAX_RANKED + 1).compile()
+        return (await withIndexHint(query, () => search(some, RANKED_BYTES))).rows as unknown as Ranked[]
+      },
+      total: async () => {
+        const where = withReach(reach, reach.username, ...matching)
+        const count = storage.db.selectFrom(table).select(sql<number>`count(*)`.as('total')).where(where).compile()
         const { rows } = await withIndexHint(query, () => search(count))
         return (rows[0] as { total: number }).total
       },
@@ -162,7 +177,11 @@ export function createFinder(context: RecordsContext, model: Model) {
 }
 
 interface Way {
-  page(order: OrderKey[], position: Position | undefined): Promise<SearchResult>
-  /** the number of matches; if `atMost` is given, no more are counted */
-  total(atMost?: number): Promise<number>
+  /** `ranked` are all matches, if they are known already */
+  page(order: OrderKey[], position: Position | undefined, ranked: Ranked[] | undefined): Promise<SearchResult>
+  /** all matches of a text search with their rank, at most one more than can be ranked */
+  rank?(order: OrderKey[]): Promise<Ranked[]>
+  total(): Promise<number>
 }
+
+const NOTHING: SearchResult = { rows: [], isTruncated: false }

@@ -1,5 +1,5 @@
-import { sql } from 'kysely'
-import { foldPattern } from '../../lib/fold.ts'
+import { type RawBuilder, type SqlBool, sql } from 'kysely'
+import { containsPattern, foldPattern, isAscii } from '../../lib/fold.ts'
 import { type Dialect, literal } from '../storage.ts'
 import { TABLES } from './tables.ts'
 
@@ -17,6 +17,16 @@ export const DIALECT: Dialect = {
     const text = sql`dossier_fold(${key})`
     return sql`CASE WHEN octet_length(${key}) > ${sql.lit(SHORT)} THEN ${text} ~ ${toRegExp(folded)}
       ELSE ${text} LIKE ${folded} END`
+  },
+
+  contains(key, word) {
+    const pattern = containsPattern(word)
+    const isFolded = sql`dossier_fold(${key}) LIKE ${pattern}`
+    // White space counts only where there is some in the word.
+    if (word.includes(' ')) return isFolded as RawBuilder<SqlBool>
+    const isOther = sql`octet_length(${key}) <> length(${key}) AND ${isFolded}`
+    if (!isAscii(word)) return sql`(${isOther})`
+    return sql`(octet_length(${key}) = length(${key}) AND lower(${key} COLLATE "C") LIKE ${pattern} OR ${isOther})`
   },
 
   // Not needed: the server itself ends a search at its timeout or when it is cancelled.

@@ -1,5 +1,5 @@
 import { type SqlBool, sql } from 'kysely'
-import { foldPattern } from '../../lib/fold.ts'
+import { containsPattern, foldPattern, isAscii } from '../../lib/fold.ts'
 import type { Dialect } from '../storage.ts'
 import { TABLES } from './tables.ts'
 
@@ -11,12 +11,23 @@ export const DIALECT: Dialect = {
     const folded = foldPattern(pattern)
     if (folded === undefined) return sql`1 = 0`
     const own = sql<SqlBool>`dossier_like(${key}, ${folded})`
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII is meant
-    if (!/^[\x00-\x7f]*$/.test(folded)) return own
+    if (!isAscii(folded)) return own
     // Calling a function takes longer than all of this, and most texts need it not.
     const isPlain = sql`octet_length(${key}) = length(${key}) AND octet_length(${key}) <= ${sql.lit(SHORT)}
       AND instr(${key}, '  ') = 0 AND ${key} NOT GLOB ${sql.lit('*[\t-\r]*')}`
     return sql`iif(${isPlain}, ${key} LIKE ${folded} ESCAPE '\\', ${own})`
+  },
+
+  contains(key, word) {
+    const pattern = containsPattern(word)
+    const isOwn = sql`dossier_like(${key}, ${pattern})`
+    // White space counts only where there is some in the word.
+    if (word.includes(' ')) return DIALECT.like(key, pattern)
+    const isShort = sql`octet_length(${key}) <= ${sql.lit(SHORT)}`
+    const isOther = sql`octet_length(${key}) <> length(${key})`
+    if (!isAscii(word)) return sql`(${isOther} AND ${isOwn})`
+    // What contains the word as it stands also does when it is folded.
+    return sql`(${isShort} AND ${key} LIKE ${pattern} ESCAPE '\\' OR (NOT ${isShort} OR ${isOther}) AND ${isOwn})`
   },
 
   /** A call costs more than a row, so a hash of the id selects some rows: no pattern of ids avoids all calls. */
