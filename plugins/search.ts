@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import { SuccessSchema, success } from '../src/envelope.ts'
+import { success } from '../src/envelope.ts'
 import { forbidden, scopeFor, type User } from '../src/model/access.ts'
 import type { Model } from '../src/model/model.ts'
 import { HttpCaller } from '../src/records/caller.ts'
@@ -34,6 +34,14 @@ const Matches = Type.Object({
   data: Type.Array(Type.Object({}, { additionalProperties: true })),
 })
 
+const Answer = Type.Object({
+  status: Type.Literal(0),
+  data: Type.Array(Matches),
+  unfinished: Type.Optional(
+    Type.Array(Type.String(), { description: 'Models that could not be searched in the time of one find.' }),
+  ),
+})
+
 /** A text search over all models. */
 async function search(app: FastifyInstance) {
   const { collections, config } = app
@@ -57,13 +65,13 @@ async function search(app: FastifyInstance) {
   app.route<{ Querystring: Parameters }>({
     method: 'GET',
     url: '/ws/search',
-    config: { failures: ['MODEL_NOT_FOUND', 'FIND_TOO_SLOW'] },
+    config: { failures: ['MODEL_NOT_FOUND'] },
     schema: {
       tags: ['search'],
       operationId: 'searchModels',
       summary: 'Find records of all models by words',
       querystring: SearchParameters,
-      response: { 200: SuccessSchema(Matches) },
+      response: { 200: Answer },
     },
     handler: async ({ query, user }, reply) => {
       allowOnly(Object.keys(SearchParameters.properties), query)
@@ -72,7 +80,8 @@ async function search(app: FastifyInstance) {
       if (limit === 0) throw badRequest('The query parameter "limit" must be at least 1.')
       const asked = { search, limit, seconds: config.FIND_SECONDS }
       const caller = new HttpCaller(user, reply.raw)
-      return success(...(await searchModels(collections, modelsFor(query.models, user), asked, caller)))
+      const { matches, unfinished } = await searchModels(collections, modelsFor(query.models, user), asked, caller)
+      return { ...success(...matches), ...(unfinished.length > 0 && { unfinished }) }
     },
   })
 }

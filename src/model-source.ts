@@ -1,7 +1,7 @@
 import type { Config } from './config.ts'
 import { watchFolder } from './lib/watch.ts'
 import { loadModels } from './model/load.ts'
-import { type Model, modelsFingerprint } from './model/model.ts'
+import { defaultSearch, type Model, modelsFingerprint } from './model/model.ts'
 import type { PublishedModels, Storage } from './storage/storage.ts'
 
 /** How often the database is checked for models that another node has published. */
@@ -55,13 +55,19 @@ export class ModelSource {
     const isNew = !latest || isForced || hasChanged || !isKnown
     if (isNew) return { models, fingerprint, isNew }
     const { generation } = latest
-    return { models: JSON.parse(latest.models), fingerprint: latest.fingerprint, isNew, generation, why: BEHIND }
+    return { models: readPublished(latest.models), fingerprint: latest.fingerprint, isNew, generation, why: BEHIND }
   }
 
   /** Undoes the last `read`, because the database was unavailable: the next one sees the folder's change again. */
   undo(): void {
     this.#seen = this.#before
   }
+}
+
+/** Models that another node has published. One of an earlier version does not know all that a model has today. */
+function readPublished(text: string): Model[] {
+  const models: (Omit<Model, 'search'> & Partial<Pick<Model, 'search'>>)[] = JSON.parse(text)
+  return models.map((model) => ({ ...model, search: model.search ?? defaultSearch(model) }))
 }
 
 /** The service, as the watchers see it. */

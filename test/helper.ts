@@ -114,6 +114,8 @@ const SETTINGS = {
   ADMIN_PASSWORD: PASSWORD,
   LOG_LEVEL: 'silent',
   WATCH_MODELS: 'false',
+  /** On a busy machine, even a thread that searches may take long to start. */
+  FIND_SECONDS: '120',
   /** Each thread takes as long to start as the whole service. TEST_THREADS=2 tries all tests with two. */
   SERVING_THREADS: process.env.TEST_THREADS ?? '1',
 }

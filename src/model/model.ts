@@ -121,6 +121,14 @@ export function tableName(model: { name: string }): string {
 export const isSearchable = ({ type, format, reference, writeOnly }: SearchableField) =>
   !writeOnly && (type === 'integer' ? reference === undefined : type === 'string' && !findFormat(format)?.column)
 
+/** What a text search looks at, if the file does not say it: what names a record, and the texts of the list. */
+export function defaultSearch({ fields, list, nameField }: Pick<Model, 'fields' | 'list' | 'nameField'>): string[] {
+  const searchable = fields.filter(isSearchable)
+  const texts = searchable.filter(({ type, name }) => type === 'string' && list.includes(name))
+  const named = searchable.filter(({ name }) => name === nameField)
+  return [...new Set([...named, ...texts].map(({ name }) => name))]
+}
+
 interface SearchableField {
   type: FieldType
   format?: string | undefined

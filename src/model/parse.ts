@@ -4,7 +4,7 @@ import { newAjv } from './ajv.ts'
 import { checkFields } from './check.ts'
 import type { Fault, FieldFile, FileFault, ModelFile, RawModel } from './file.ts'
 import metaSchema from './model.schema.json' with { type: 'json' }
-import { AUDIT_FIELDS, type Field, isScalar, isSearchable, type Model } from './model.ts'
+import { AUDIT_FIELDS, defaultSearch, type Field, isScalar, type Model } from './model.ts'
 import { parseTemplate } from './template.ts'
 
 /** Dossier's own keywords of a field, which are no part of its JSON Schema. */
@@ -70,19 +70,13 @@ function toModel(name: string, hash: string, file: ModelFile): Model {
     fields,
     list,
     nameField: file.nameField,
-    search: file.search ?? defaultSearch(fields, [...(file.nameField === undefined ? [] : [file.nameField]), ...list]),
+    search: file.search ?? defaultSearch({ fields, list, nameField: file.nameField }),
     unique: [...single('unique'), ...(file.unique ?? [])],
     indexes: [...single('index'), ...(file.indexes ?? [])],
     audit,
     history: file.history !== false,
     access: toAccess(file.access),
   }
-}
-
-/** The texts among the fields that name a record, or are listed. */
-function defaultSearch(fields: Field[], named: string[]): string[] {
-  const texts = fields.filter((field) => field.type === 'string' && isSearchable(field)).map(({ name }) => name)
-  return [...new Set(named)].filter((name) => texts.includes(name))
 }
 
 const OPEN: NonNullable<ModelFile['access']> = { read: ['*'], create: ['*'], update: ['*'], delete: ['*'] }

@@ -69,6 +69,6 @@ export const sha256 = (text: string) => hash('sha256', text, 'base64url')
 
 /** The order of a query: without a sort, the words that are searched for decide it. */
 export const nameOfOrder = ({ sort, search }: Pick<Query, 'sort' | 'search'>) =>
-  search && sort.length === 0 ? `"${search.text}"` : sortNames(sort)
+  search && sort.length === 0 ? JSON.stringify(search.words) : sortNames(sort)
 
 const sortNames = (sort: SortKey[]) => sort.map((key) => `${key.descending ? '-' : ''}${sortPath(key)}`).join(',')

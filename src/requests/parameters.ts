@@ -1,5 +1,5 @@
 import { didYouMean } from '../lib/nearest.ts'
-import type { Model } from '../model/model.ts'
+import { type Model, visibleField } from '../model/model.ts'
 import { FIND_PARAMETERS } from '../model/names.ts'
 import { createComparison } from './comparison.ts'
 import { findOperator, type OperatorUse, PARAMETER_WORDS } from './operators.ts'
@@ -51,7 +51,7 @@ export function parseParameters(parameters: Parameters, context: Context): Query
 /** The query parameter with words to search for, except where a model has a field of this name. */
 export const TEXT_PARAMETER = 'q'
 
-export const hasTextParameter = (model: Model) => !model.fields.some(({ name }) => name === TEXT_PARAMETER)
+export const hasTextParameter = (model: Model) => visibleField(model, TEXT_PARAMETER) === undefined
 
 /** Parses `fields` and `expand`. */
 export function parseView(parameters: Parameters, context: Context): View {

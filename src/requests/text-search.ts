@@ -21,8 +21,9 @@ export function requireSearchable(where: string, model: Model): void {
 
 /** Parses a text that somebody types: words in any order; `"in quotes"` is one word. */
 export function parseWords(where: string, given: unknown): TextSearch {
-  if (typeof given !== 'string' || given === '' || given.length > MAX_LENGTH)
+  if (typeof given !== 'string' || given === '' || [...given].length > MAX_LENGTH)
     throw badRequest(`${where} must be a text of 1 to ${MAX_LENGTH} characters, given once.`)
+  if (!given.isWellFormed()) throw badRequest(`${where} is not well-formed Unicode.`)
   if (given.includes('\0')) throw badRequest(`${where} has a NUL character, which no text has.`)
   const words = searchWords(given.replaceAll(FIELD_SEPARATOR, ' '))
   if (words.length === 0) throw badRequest(`${where} has no word to search for.`)

@@ -22,6 +22,7 @@ t.test('what a model is', async (t) => {
     description: 'Somebody',
     nameField: 'fullName',
     list: ['fullName', 'email'],
+    search: ['fullName', 'email'],
     unique: [['email']],
     indexes: [],
     audit: true,
@@ -34,6 +35,12 @@ t.test('what a model is', async (t) => {
     contact.fields.slice(4).map(({ name }) => name),
     ['createdOn', 'createdBy', 'updatedOn', 'updatedBy'],
   )
+  const order = { number: { type: 'integer' }, text: { type: 'string' }, day: { type: 'string', format: 'date' } }
+  const searched = (more: object) => modelOf('a.Order', { type: 'object', properties: order, ...more }).search
+  t.strictSame(searched({}), ['text'])
+  t.strictSame(searched({ nameField: 'number' }), ['number', 'text'])
+  t.strictSame(searched({ nameField: 'day', list: ['number'] }), [])
+  t.strictSame(searched({ search: ['number', 'createdBy'] }), ['number', 'createdBy'])
   const thing = modelOf('test.Thing', THING)
   t.notOk(thing.list.includes('tags') || thing.list.includes('secret') || thing.list.includes('createdOn'))
   t.strictSame(thing.unique, [['text', 'count']])

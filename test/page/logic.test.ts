@@ -116,7 +116,11 @@ t.test('what a model is called, and its records', async (t) => {
 t.test('what is searched for is found, marked and told apart', async (t) => {
   t.ok(models.canSearch(MODEL))
   t.notOk(models.canSearch({ ...MODEL, search: [] }))
-  t.notOk(models.canSearch({ ...MODEL, fields: [...MODEL.fields, field('q')] }), 'an address means the field')
+  const withQ = { ...MODEL, fields: [...MODEL.fields, field('q')] }
+  t.notOk(models.canSearch(withQ), 'an address means the field')
+  t.ok(models.canSearch({ ...MODEL, fields: [...MODEL.fields, field('q', { writeOnly: true })] }))
+  t.equal(filters.filtersIn(new URLSearchParams('q=x'), withQ).length, 1)
+  t.equal(filters.filtersIn(new URLSearchParams('q=x'), MODEL).length, 0)
   const shown = (text: string, typed: string) =>
     highlight(text, searchWords(typed))
       .map((piece) => (piece.isMatch ? `[${piece.text}]` : piece.text))
@@ -132,6 +136,7 @@ t.test('what is searched for is found, marked and told apart', async (t) => {
     ['nothing', 'x', 'nothing'],
     ['', 'x', ''],
     ['all', '', 'all'],
+    [`${'x'.repeat(5000)} dolor`, 'dolor', `${'x'.repeat(5000)} dolor`],
   ] as const)
     t.equal(shown(text, typed), marked)
   t.ok(containsWords('New Person create', 'person new'))

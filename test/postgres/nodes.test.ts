@@ -51,6 +51,17 @@ if (isThere)
       t.match((await third.get('/ws/meta/fields/contacts.Contact')).text, /"city"/)
     })
 
+    await t.test('models that an earlier version has published are understood', async (t) => {
+      const client = new pg.Client(DATABASE_URL)
+      await client.connect()
+      const without = `(SELECT jsonb_agg(model - 'search') FROM jsonb_array_elements(models::jsonb) AS model)::text`
+      await client.query(`UPDATE dossier_models SET models = ${without}`)
+      await client.end()
+      const three = await startApp(t, { folder: makeFolder(t), env: { DATABASE_URL } })
+      const third = Object.assign(await three.login(), { cookie: first.cookie })
+      t.match((await third.get(`${CONTACTS}?q=ada`)).body, { total: 1 })
+    })
+
     await t.test('a node that starts while a table is being changed waits for it', async (t) => {
       const client = new pg.Client(DATABASE_URL)
       await client.connect()

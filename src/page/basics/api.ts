@@ -8,6 +8,7 @@ export interface Answer<Item> {
   total?: number
   next?: string
   merged?: string[]
+  unfinished?: string[]
 }
 
 /** Changes of other users that conflict with the user's own; the `conflict` of a failure. */

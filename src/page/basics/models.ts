@@ -81,13 +81,18 @@ export interface Matches {
   data: Row[]
 }
 
-/** Searches all models that the user may read. */
-export const searchModels = (text: string, limit: number, signal: AbortSignal): Promise<Matches[]> =>
-  searchWords(text).length === 0
-    ? Promise.resolve([])
-    : request<Matches>('GET', `/ws/search?${new URLSearchParams({ q: text, limit: String(limit) })}`, { signal }).then(
-        ({ data }) => data,
-      )
+/** Searches all models that the user may read. The note says what could not be searched. */
+export async function searchModels(
+  text: string,
+  limit: number,
+  signal: AbortSignal,
+): Promise<{ matches: Matches[]; note?: string }> {
+  if (searchWords(text).length === 0) return { matches: [] }
+  const query = new URLSearchParams({ q: text, limit: String(limit) })
+  const { data, unfinished = [] } = await request<Matches>('GET', `/ws/search?${query}`, { signal })
+  if (unfinished.length === 0) return { matches: data }
+  return { matches: data, note: `There was no time to search ${unfinished.join(', ')}.` }
+}
 
 /** Finds records by words, or by id; without a text, those that were created last. */
 export async function findRecords(model: Model, text: string, limit: number, signal: AbortSignal): Promise<Row[]> {

@@ -1,4 +1,4 @@
-import { type Field, findField, isText, type Model } from './model.ts'
+import { canSearch, type Field, findField, isText, type Model } from './model.ts'
 import { periodBounds } from './periods.ts'
 import { formatValue } from './values.ts'
 
@@ -21,9 +21,11 @@ export const PERIOD = 'within'
 /** A path in the address that stands for all text fields of the model's list. */
 const ANY_TEXT = '*'
 
-export function filtersIn(query: URLSearchParams): Filter[] {
+/** The conditions of an address. A model may have a field with the name of the parameter for words. */
+export function filtersIn(query: URLSearchParams, model?: Model): Filter[] {
+  const isWords = model === undefined || canSearch(model)
   return [...query].flatMap(([parameter, value]) => {
-    if (OTHERS.includes(parameter) || parameter === WORDS_PARAMETER) return []
+    if (OTHERS.includes(parameter) || (isWords && parameter === WORDS_PARAMETER)) return []
     const [, path = parameter, operator = ''] = /^([^[]*)(?:\[(.*)\])?$/.exec(parameter) ?? []
     return [{ parameter, path, operator, value }]
   })

@@ -54,7 +54,8 @@ export interface Row {
 }
 
 /** Whether records can be searched for words in an address. A field of the parameter's name would take its place. */
-export const canSearch = (model: Model) => model.search.length > 0 && findField(model, 'q') === undefined
+export const canSearch = (model: Model) =>
+  model.search.length > 0 && !model.fields.some(({ name, writeOnly }) => name === 'q' && !writeOnly)
 
 export const findField = (model: Model, name: string) => model.fields.find((field) => field.name === name)
 

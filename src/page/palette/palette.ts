@@ -9,7 +9,7 @@ import { isAdmin } from '../basics/session.ts'
 import { zone } from '../basics/zone.ts'
 import { WORDS_PARAMETER } from '../logic/filters.ts'
 import { containsWords, searchWords } from '../logic/highlight.ts'
-import { displayName, type Model, type Row } from '../logic/model.ts'
+import { canSearch, displayName, type Model, type Row } from '../logic/model.ts'
 import { tellApart } from '../logic/tell-apart.ts'
 import { formatCount } from '../logic/values.ts'
 import { marked } from '../parts/cell.ts'
@@ -26,11 +26,14 @@ const TYPED_MS = 150
 const RECORDS = 4
 const SHOWN = 14
 
+const NOTHING_FOUND: { targets: Target[]; note?: string } = { targets: [] }
+
 /** Command palette: finds models, records and actions by name. */
 export function Palette({ onClose }: { onClose(): void }) {
   const text = useSignal('')
   const active = useSignal(0)
-  const records = useSignal<Target[]>([])
+  /** records that were found, and for which text */
+  const records = useSignal<{ text: string; targets: Target[]; note?: string }>({ text: '', targets: [] })
   const { value: models = [] } = useLoaded(async () => {
     const names = await modelNames()
     return Promise.all(names.map((name) => modelNamed(name)))
@@ -39,20 +42,19 @@ export function Palette({ onClose }: { onClose(): void }) {
   useEffect(() => {
     const wanted = text.value.trim()
     active.value = 0
-    if (wanted === '') {
-      records.value = []
-      return
-    }
+    if (wanted === '') return
     const control = new AbortController()
     const timer = setTimeout(async () => {
       const here = models.find(({ model, allowed }) => model === place.peek().path[1] && allowed.read)
       const byId = here && /^\d+$/.test(wanted) ? findRecords(here, wanted, 1, control.signal) : []
-      const [found, [one]] = await Promise.all([searchModels(wanted, RECORDS, control.signal), byId]).catch(
-        (): [Matches[], Row[]] => [[], []],
-      )
+      const [found, [one]] = await Promise.all([
+        searchModels(wanted, RECORDS, control.signal).catch((error: Error) => ({ matches: [], note: error.message })),
+        Promise.resolve(byId).catch((): Row[] => []),
+      ])
       if (control.signal.aborted) return
-      const all = one && here ? [{ model: here.model, total: 1, data: [one] }, ...found] : found
-      records.value = distinct(all.flatMap((matches) => recordTargets(matches, models, wanted)))
+      const all = one && here ? [{ model: here.model, total: 1, data: [one] }, ...found.matches] : found.matches
+      const targets = distinct(all.flatMap((matches) => recordTargets(matches, models, wanted)))
+      records.value = { text: wanted, targets, ...(found.note !== undefined && { note: found.note }) }
     }, TYPED_MS)
     return () => {
       clearTimeout(timer)
@@ -62,13 +64,17 @@ export function Palette({ onClose }: { onClose(): void }) {
 
   const matching = [...findTargets(models)].filter(({ title, about }) => containsWords(`${title} ${about}`, text.value))
   const words = searchWords(text.value)
-  const targets = [...matching, ...records.value].slice(0, SHOWN)
+  // What was found for another text must not be chosen.
+  const { targets: found, note } = records.value.text === text.value.trim() ? records.value : NOTHING_FOUND
+  const targets = [...matching, ...found].slice(0, SHOWN)
   const choose = (target: Target | undefined) => {
     if (!target) return
     onClose()
     go(target.href)
   }
   const onKeyDown = (event: KeyboardEvent) => {
+    // Of an input method: it confirms what was composed.
+    if (event.isComposing) return
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
     if (step === undefined && event.key !== 'Enter') return
     event.preventDefault()
@@ -112,7 +118,11 @@ export function Palette({ onClose }: { onClose(): void }) {
         ),
       ),
     ),
-    targets.length === 0 && html.p({ class: 'hint', role: 'status' }, 'No match'),
+    (targets.length === 0 || note !== undefined) &&
+      html.p(
+        { class: 'hint', role: 'status' },
+        note ?? (records.value.text === text.value.trim() ? 'No match' : 'Searching…'),
+      ),
   )
 }
 
@@ -126,7 +136,7 @@ function recordTargets({ model: name, total, data }: Matches, models: Model[], t
     about: `${model.title} · ${tellApart(row, data, model, zone.peek())}`,
     href: to('m', name, row.id),
   }))
-  if (total <= data.length) return targets
+  if (total <= data.length || !canSearch(model)) return targets
   const href = withQuery(to('m', name), new URLSearchParams({ [WORDS_PARAMETER]: text }))
   return [...targets, { title: `more…`, about: `all ${formatCount(total)} ${model.title} records`, href }]
 }

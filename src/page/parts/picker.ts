@@ -6,13 +6,14 @@ import { findRecords, modelNamed, recordName } from '../basics/models.ts'
 import { zone } from '../basics/zone.ts'
 import { searchWords } from '../logic/highlight.ts'
 import { displayName, type Model, type Row } from '../logic/model.ts'
+import { unresolved, unresolvedText } from '../logic/raw.ts'
 import { tellApart } from '../logic/tell-apart.ts'
 import { marked } from './cell.ts'
 
 interface PickerProperties {
   /** the referenced model */
   model: string
-  /** an id, or empty */
+  /** an id, or what was typed and names no record (`unresolved`), or empty */
   value: string
   label: string
   id?: string
@@ -30,18 +31,19 @@ const SHOWN = 8
  */
 export function Picker({ model: name, value, label, id, describedBy, isInvalid, onValue }: PickerProperties) {
   const list = useId()
-  /** what is typed instead of the name of the chosen record */
-  const typed = useSignal<string | undefined>(undefined)
+  const typed = unresolvedText(value)
+  const chosenId = typed === undefined ? value : ''
   /** what was chosen before something was typed */
   const before = useSignal('')
   const isOpen = useSignal(false)
   const found = useSignal<Row[] | undefined>(undefined)
+  const fault = useSignal<string | undefined>(undefined)
   const active = useSignal(0)
   const model = useLoaded(() => modelNamed(name), [name])
-  const chosen = useLoaded(async () => (value === '' ? '' : recordName(name, value)), [name, value])
+  const chosen = useLoaded(async () => (chosenId === '' ? '' : recordName(name, chosenId)), [name, chosenId])
   const rows = found.value ?? []
-  const isUnknown = !isOpen.value && typed.value !== undefined
-  const text = (typed.value ?? '').trim()
+  const isUnknown = !isOpen.value && typed !== undefined
+  const text = (typed ?? '').trim()
 
   useEffect(() => {
     const about = model.value
@@ -52,10 +54,11 @@ export function Picker({ model: name, value, label, id, describedBy, isInvalid, 
         findRecords(about, text, SHOWN, control.signal).then(
           (rows) => {
             found.value = rows
+            fault.value = undefined
             active.value = 0
           },
-          () => {
-            if (!control.signal.aborted) found.value = []
+          (error: Error) => {
+            if (!control.signal.aborted) fault.value = error.message
           },
         )
       },
@@ -70,19 +73,26 @@ export function Picker({ model: name, value, label, id, describedBy, isInvalid, 
   const choose = (row: Row | undefined) => {
     if (!row) return
     isOpen.value = false
-    typed.value = undefined
     onValue(String(row.id))
   }
   const open = () => {
     if (isOpen.peek() || model.fault) return
+    if (typed === undefined) before.value = value
     found.value = undefined
     isOpen.value = true
   }
   const close = () => {
     isOpen.value = false
-    if (typed.peek()?.trim() === '') typed.value = undefined
+    if (text === '' && typed !== undefined) onValue('')
+  }
+  /** Closes the list, and brings back what was chosen before something was typed. */
+  const undo = () => {
+    isOpen.value = false
+    if (value !== before.peek()) onValue(before.peek())
   }
   const onKeyDown = (event: KeyboardEvent) => {
+    // Of an input method: it confirms what was composed.
+    if (event.isComposing) return
     // An only match is meant; the focus goes on as usual.
     if (event.key === 'Tab' && isOpen.value && text !== '' && rows.length === 1) choose(rows[0])
     const steps: Record<string, () => void> = {
@@ -94,15 +104,11 @@ export function Picker({ model: name, value, label, id, describedBy, isInvalid, 
         active.value = Math.max(0, active.value - 1)
       },
       Enter: () => choose(rows[active.value]),
-      Escape: () => {
-        isOpen.value = false
-        if (typed.peek() === undefined) return
-        typed.value = undefined
-        onValue(before.peek())
-      },
+      Escape: undo,
     }
     const step = steps[event.key]
-    if (!step || (!isOpen.value && event.key !== 'ArrowDown')) return
+    const isMeant = isOpen.value || event.key === 'ArrowDown' || (event.key === 'Escape' && isUnknown)
+    if (!step || !isMeant) return
     event.preventDefault()
     event.stopPropagation()
     step()
@@ -119,21 +125,20 @@ export function Picker({ model: name, value, label, id, describedBy, isInvalid, 
       'aria-expanded': isOpen.value,
       'aria-controls': list,
       'aria-autocomplete': 'list',
-      'aria-describedby': classes(describedBy, isUnknown && `${list}-unknown`) || undefined,
+      'aria-describedby': classes(describedBy, isUnknown && !isInvalid && `${list}-unknown`) || undefined,
       'aria-invalid': isInvalid || isUnknown,
       'aria-activedescendant': isOpen.value && rows.length > 0 ? `${list}-${active.value}` : undefined,
       placeholder: model.fault ? 'Id' : `Find by name or id`,
-      value: typed.value ?? chosen.value ?? (value === '' ? '' : `#${value}`),
+      value: typed ?? chosen.value ?? (chosenId === '' ? '' : `#${chosenId}`),
       maxLength: 200,
       onInput: ({ currentTarget }) => {
         // If the model cannot be read, the user can only type an id.
         if (model.fault) return onValue(currentTarget.value)
-        if (typed.peek() === undefined) before.value = value
-        typed.value = currentTarget.value
-        isOpen.value = true
-        // Results for the previous text no longer apply, and neither does what was chosen before.
-        found.value = undefined
-        if (value !== '') onValue('')
+        open()
+        // Results for the previous text no longer apply.
+        if (currentTarget.value.trim() !== text) found.value = undefined
+        // Without a text, nothing is meant.
+        onValue(currentTarget.value === '' ? '' : unresolved(currentTarget.value))
       },
       onClick: open,
       onKeyDown,
@@ -147,8 +152,11 @@ export function Picker({ model: name, value, label, id, describedBy, isInvalid, 
     html.ul(
       { id: list, role: 'listbox', 'aria-label': label, hidden: !isOpen.value },
       isOpen.value &&
-        found.value?.length === 0 &&
-        html.li({ role: 'option', 'aria-disabled': true, 'aria-selected': false, class: 'hint' }, 'No match'),
+        (fault.value !== undefined || found.value?.length === 0) &&
+        html.li(
+          { role: 'option', 'aria-disabled': true, 'aria-selected': false, class: 'hint' },
+          fault.value ?? 'No match',
+        ),
       isOpen.value &&
         model.value &&
         rows.map((row, index) =>
@@ -170,6 +178,8 @@ export function Picker({ model: name, value, label, id, describedBy, isInvalid, 
           ),
         ),
     ),
-    isUnknown && html.span({ class: 'why', id: `${list}-unknown` }, `Nothing is chosen: pick a record from the list.`),
+    isUnknown &&
+      !isInvalid &&
+      html.span({ class: 'why', id: `${list}-unknown` }, `Nothing is chosen: pick a record from the list.`),
   )
 }

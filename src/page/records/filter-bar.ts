@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { h } from 'preact'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { go, goInstead, place, to, withQuery } from '../basics/address.ts'
 import { html } from '../basics/html.ts'
 import { type Filter, filtersIn, WORDS_PARAMETER, withFilter, withoutFilter } from '../logic/filters.ts'
@@ -28,10 +28,13 @@ export function FilterBar({ model, query, readable }: BarProperties) {
   // Each filter adds a history entry; each typed letter does not.
   const step = (next: URLSearchParams) => go(withQuery(to('m', model.model), next))
   const text = useSignal(query.get(WORDS_PARAMETER) ?? '')
+  /** what was typed here last and stands in the address: more may have been typed since */
+  const own = useRef<string | undefined>(undefined)
   useEffect(() => {
     // The input is not replaced while only trailing spaces differ: the user may be typing another word.
     const asked = query.get(WORDS_PARAMETER) ?? ''
-    if (asked !== text.peek().trim()) text.value = asked
+    if (asked !== text.peek().trim() && asked !== own.current) text.value = asked
+    own.current = asked
   }, [query.get(WORDS_PARAMETER)])
   useEffect(() => {
     const timer = setTimeout(() => {
@@ -41,6 +44,7 @@ export function FilterBar({ model, query, readable }: BarProperties) {
       // Reads the current query, which may have changed since the first letter was typed.
       const { query: now } = place.peek()
       if (typed === (now.get(WORDS_PARAMETER) ?? '')) return
+      own.current = typed
       move(typed === '' ? withoutFilter(now, WORDS_PARAMETER) : withFilter(now, WORDS_PARAMETER, typed))
     }, TYPED_MS)
     return () => clearTimeout(timer)
@@ -65,7 +69,7 @@ export function FilterBar({ model, query, readable }: BarProperties) {
           text.value = ''
         },
       }),
-    filtersIn(query).map((filter) =>
+    filtersIn(query, model).map((filter) =>
       h(FilterChip, {
         key: filter.parameter,
         filter,

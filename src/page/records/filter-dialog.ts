@@ -149,12 +149,13 @@ function Condition({ model, filter, onApply, onClose, chosen, field, targets }: 
             id: `filter-${at}`,
             label: 'Value',
             isRequired: true,
-            isInvalid: faults[at] !== undefined,
+            isInvalid: faults[at] !== undefined && field.reference === undefined,
             onRaw: (next) => {
               raws.value = inputs.with(at, next)
             },
           }),
-          faults[at] !== undefined && html.span({ class: 'why' }, faults[at]),
+          // The input for a reference says by itself that nothing is chosen.
+          faults[at] !== undefined && field.reference === undefined && html.span({ class: 'why' }, faults[at]),
         ),
       ),
       html.footer(

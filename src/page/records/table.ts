@@ -6,7 +6,7 @@ import { html } from '../basics/html.ts'
 import { rememberSpot, spotIn } from '../basics/lists.ts'
 import { WORDS_PARAMETER } from '../logic/filters.ts'
 import { searchWords } from '../logic/highlight.ts'
-import type { Field, Model } from '../logic/model.ts'
+import { canSearch, type Field, type Model } from '../logic/model.ts'
 import { type Extent, moved, revealing, rowsInView, type Scroll, scrollHeight, settled } from '../logic/scroll.ts'
 import { isNarrow } from '../parts/narrow.ts'
 import { notifyError } from '../parts/notices.ts'
@@ -143,7 +143,7 @@ export function Table({ model, columns, query, rows, selection, fresh }: TablePr
   }
 
   rows.round.value
-  const words = searchWords(query.get(WORDS_PARAMETER) ?? '')
+  const words = canSearch(model) ? searchWords(query.get(WORDS_PARAMETER) ?? '') : []
   const { first, end } = rowsInView(scroll.value, extent.value, MARGIN)
   const { position, bar } = scroll.value
   const visible = Array.from({ length: end - first }, (_, index) => first + index)

@@ -1,9 +1,9 @@
+import { Failure } from '../../errors.ts'
 import type { Model } from '../../model/model.ts'
 import type { TextSearch } from '../../requests/query.ts'
-import { rowBytes } from '../../storage/size.ts'
 import type { Caller } from '../caller.ts'
 import type { Records } from '../records.ts'
-import { newLimits } from './find.ts'
+import { newLimits, type Page } from './find.ts'
 
 /** The matches of one model. */
 export interface ModelMatches {
@@ -12,25 +12,49 @@ export interface ModelMatches {
   data: object[]
 }
 
-/** Searches several models, one after the other, within the time and the size of one find. */
+interface Found {
+  matches: ModelMatches[]
+  /** names of models that could not be searched in time */
+  unfinished: string[]
+}
+
+/**
+ * Searches several models, one after the other, within the time of one find. When the answer is as large as a page may be,
+ * only the totals of the other models are added.
+ */
 export async function searchModels(
   collections: ReadonlyMap<Model, Records>,
   models: Model[],
   { search, limit, seconds }: { search: TextSearch; limit: number; seconds: number },
   caller: Caller,
-): Promise<ModelMatches[]> {
+): Promise<Found> {
   const limits = newLimits(seconds)
   const found: (ModelMatches & { rank: number })[] = []
+  const unfinished: string[] = []
   for (const model of models) {
-    const query = { offset: 0, limit, sort: [], expand: [], search }
     const { find } = collections.get(model) as Records
-    const { total, data, best } = await find(query, caller, limits)
-    if (total > 0) found.push({ model: model.name, total, data, rank: Number(best ?? UNRANKED) })
-    for (const row of data) limits.bytes = Math.max(0, limits.bytes - rowBytes(row))
+    const fields = [...new Set([...model.list, ...(model.nameField === undefined ? [] : [model.nameField])])]
+    const query = { offset: 0, limit: limits.bytes > 0 ? limit : 0, fields, sort: [], expand: [], search }
+    const page = await inTime(() => find(query, caller, limits))
+    if (!page) unfinished.push(model.name)
+    else if (page.total > 0) {
+      const { total, data, best } = page
+      found.push({ model: model.name, total, data, rank: Number(best ?? UNRANKED) })
+      for (const row of data) limits.bytes -= Buffer.byteLength(JSON.stringify(row))
+    }
   }
   found.sort((one, other) => one.rank - other.rank)
-  return found.map(({ rank, ...matches }) => matches)
+  return { matches: found.map(({ rank, ...matches }) => matches), unfinished }
 }
 
 /** Comes after all models whose matches are ranked. */
 const UNRANKED = 3
+
+async function inTime(find: () => Promise<Page>): Promise<Page | undefined> {
+  try {
+    return await find()
+  } catch (error) {
+    if (error instanceof Failure && error.code === 'FIND_TOO_SLOW') return undefined
+    throw error
+  }
+}

@@ -1,9 +1,14 @@
 import type { Database as Sqlite } from 'better-sqlite3'
+import { fold } from '../../lib/fold.ts'
 import type { SearchTask } from '../searches.ts'
 import { takeUpTo } from '../size.ts'
 import { cancelled, type Row, type SearchResult, StorageFault, staleShape } from '../storage.ts'
 import { likeMatcher } from './like.ts'
 import { endRead, Statements } from './statements.ts'
+
+/** Characters from which a text is long, and how many folded ones are kept. */
+const LONG = 1000
+const MAX_FOLDED = 4
 
 /** Runs the statements of a search or row stream thread, one at a time. SQL functions end a statement by throwing. */
 export class Search {
@@ -12,6 +17,8 @@ export class Search {
   readonly #cancelledId: Int32Array
   #task: SearchTask | undefined
   #ends = 0
+  /** long texts that were folded last */
+  #folded: { text: string; folded: string }[] = []
   /** matchers of the patterns of the current search */
   readonly #matchers = new Map<string, (text: string) => boolean>()
 
@@ -36,6 +43,7 @@ export class Search {
   *rows(task: SearchTask): Generator<Row> {
     this.#task = task
     this.#matchers.clear()
+    this.#folded = []
     this.#ends = performance.now() + task.ms
     this.#stayAlive()
     this.#statements.prepare('begin').run()
@@ -65,9 +73,23 @@ export class Search {
   #matcherOf(pattern: string): (text: string) => boolean {
     let matches = this.#matchers.get(pattern)
     if (!matches) {
-      matches = likeMatcher(pattern, () => this.#stayAlive())
+      matches = likeMatcher(
+        pattern,
+        () => this.#stayAlive(),
+        (text) => this.#fold(text),
+      )
       this.#matchers.set(pattern, matches)
     }
     return matches
+  }
+
+  /** Several words are looked for in the same texts: long ones are folded once. */
+  #fold(text: string): string {
+    if (text.length < LONG) return fold(text)
+    const known = this.#folded.find((one) => one.text === text)
+    if (known) return known.folded
+    const folded = fold(text)
+    this.#folded = [{ text, folded }, ...this.#folded.slice(0, MAX_FOLDED - 1)]
+    return folded
   }
 }
