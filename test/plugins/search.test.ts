@@ -138,6 +138,23 @@ t.test('too many matches to rank are in the order of their ids', async (t) => {
   t.match(await first(`&after=${next}`), { data: [{ id: 1 }] }, 'pages go on as they began')
 })
 
+t.test('matches that are deleted while a page is found do not end the pages', async (t) => {
+  const service = await startApp(t, { models: MODELS })
+  const client = await service.login()
+  for (const name of ['an 1', 'an 2', 'an 3', 'an 4']) await client.put(PEOPLE, { name })
+  const { storage } = service
+  const search = storage.search.bind(storage)
+  let searches = 0
+  storage.search = async (...given) => {
+    // The first one ranks the matches, the second one reads the page.
+    if (++searches === 2) await Promise.all([1, 2, 3].map((id) => client.delete(`${PEOPLE}/${id}`)))
+    return search(...given)
+  }
+  const { body } = await find(client, 'an', '&limit=2')
+  t.strictSame(body.data, [])
+  t.strictSame(idsOf(await find(client, 'an', `&limit=2&after=${body.next}`)), [4])
+})
+
 t.test('what cannot be searched for', async (t) => {
   const client = await (await startApp(t, { models: MODELS })).login()
   await client.put('/ws/rest/s.Asked', { q: 'a b', text: 'c' })

@@ -5,7 +5,7 @@ import { type Model, tableName } from '../../model/model.ts'
 import { nameOfOrder, type Position } from '../../requests/cursor.ts'
 import type { Query } from '../../requests/query.ts'
 import { PAGE_BYTES } from '../../storage/size.ts'
-import { type SearchResult, type Statement, StorageFault } from '../../storage/storage.ts'
+import { type Row, type SearchResult, type Statement, StorageFault } from '../../storage/storage.ts'
 import { withReach } from '../../tables/access-filter.ts'
 import { rowDecoder } from '../../tables/columns.ts'
 import type { Condition } from '../../tables/condition.ts'
@@ -36,8 +36,8 @@ export interface Page {
   /** the cursor of the next page, if there is one */
   next?: string
   data: StoredRecord[]
-  /** the first sort value of the first record; without a sort, how well it matches the words that were searched for */
-  best?: unknown
+  /** of a text search that is ranked: how well the first record matches */
+  best?: number | undefined
 }
 
 /** When a find has to end, and how large its page may be. */
@@ -68,21 +68,22 @@ export function createFinder(context: RecordsContext, model: Model) {
     const way = wayFor(query, reachFor(model, 'read', caller), caller, limits)
     const { order, ranked } = await orderFor(query, position, way, caller)
     const beyond = position && (await resolveLongValues(storage, model, order, position))
-    const { rows, isTruncated } = limit === 0 ? NOTHING : await way.page(order, beyond, ranked)
+    const best = ranked && bestOf(ranked, query, beyond)
+    const { rows, isTruncated } = limit === 0 ? NOTHING : await way.page(order, beyond, best)
     // One row more than requested shows that there is a next page.
     const kept = rows.slice(0, limit)
     for (const row of kept) decode(row)
     const expanded = await expand({ storage, models, user: caller }, model, kept, query.expand)
-    const hasMore = isTruncated || rows.length > limit || expanded < kept.length
     const data = kept.slice(0, expanded) as StoredRecord[]
-    const last = hasMore ? cursorPosition(data.at(-1) as StoredRecord, order) : undefined
+    // Ranked matches may have been deleted since; then the page is shorter, and yet not the last one.
+    const hasMore = isTruncated || Math.max(rows.length, best?.length ?? 0) > limit || expanded < kept.length
+    const last = hasMore ? cursorPosition((data.at(-1) ?? best?.at(limit - 1)) as Row, order) : undefined
     const next = last && cursors.make(model, nameOfOrder(query), last)
-    const best = data[0] && cursorPosition(data[0], order).values[0]
     if (order.length > 0) for (const row of data) removeSortColumns(row, order)
     // A page without a next one is the last, so the total follows from its offset and length.
     const isLast = limit > 0 && !hasMore && !position && (data.length > 0 || offset === 0)
-    const total = isLast ? offset + data.length : (ranked?.length ?? (await way.total()))
-    return { ...(!position && { offset }), total, ...(next && { next }), data, best }
+    const total = ranked?.length ?? (isLast ? offset + data.length : await way.total())
+    return { ...(!position && { offset }), total, ...(next && { next }), data, best: best?.[0]?.sort__0 }
   }
 
   /** Without a sort the best matches come first, unless there are too many. A cursor keeps the order that it began in. */
@@ -122,14 +123,10 @@ export function createFinder(context: RecordsContext, model: Model) {
       ...(query.search ? [containsWords(model, query.search, storage.dialect)] : []),
     ]
     return {
-      page: async (order, position, ranked) => {
-        const beyond = ranked
-          ? [isOneOf(bestOf(ranked, query, position), storage.dialect)]
-          : position
-            ? [afterPosition(order, position)]
-            : []
+      page: async (order, position, best) => {
+        const beyond = best ? [isOneOf(best, storage.dialect)] : position ? [afterPosition(order, position)] : []
         const where = withReach(reach, reach.username, ...matching, ...beyond)
-        const page = pageStatement(ranked ? { ...query, offset: 0 } : query, order, where)
+        const page = pageStatement(best ? { ...query, offset: 0 } : query, order, where)
         const found = await withIndexHint(query, () => search(page))
         if (!isOne) await considerIndex(query, page)
         return found
@@ -177,8 +174,8 @@ export function createFinder(context: RecordsContext, model: Model) {
 }
 
 interface Way {
-  /** `ranked` are all matches, if they are known already */
-  page(order: OrderKey[], position: Position | undefined, ranked: Ranked[] | undefined): Promise<SearchResult>
+  /** `best` are the matches of this page and the next one, if they are known already */
+  page(order: OrderKey[], position: Position | undefined, best: Ranked[] | undefined): Promise<SearchResult>
   /** all matches of a text search with their rank, at most one more than can be ranked */
   rank?(order: OrderKey[]): Promise<Ranked[]>
   total(): Promise<number>

@@ -39,7 +39,7 @@ export async function searchModels(
     if (!page) unfinished.push(model.name)
     else if (page.total > 0) {
       const { total, data, best } = page
-      found.push({ model: model.name, total, data, rank: Number(best ?? UNRANKED) })
+      found.push({ model: model.name, total, data, rank: best ?? UNRANKED })
       for (const row of data) limits.bytes -= Buffer.byteLength(JSON.stringify(row))
     }
   }

@@ -4,7 +4,7 @@ import { isSearchable, type Model, visibleField } from '../../model/model.ts'
 import type { Position } from '../../requests/cursor.ts'
 import type { Query, TextSearch } from '../../requests/query.ts'
 import { FIELD_SEPARATOR } from '../../requests/text-search.ts'
-import type { Dialect } from '../../storage/storage.ts'
+import type { Dialect, Row } from '../../storage/storage.ts'
 import { all, any, type Condition, is } from '../../tables/condition.ts'
 import type { OrderKey } from './order.ts'
 
@@ -12,7 +12,7 @@ import type { OrderKey } from './order.ts'
 export const MAX_RANKED = 10_000
 
 /** A match, and how well it matches. */
-export interface Ranked {
+export interface Ranked extends Row {
   id: number
   sort__0: number
 }
@@ -60,18 +60,20 @@ export function rankOrder(model: Model, { text }: TextSearch, dialect: Dialect):
   return [{ key, descending: false }]
 }
 
-/** The ids of a page of the best matches, and one more if there are any. */
-export function bestOf(ranked: Ranked[], { offset, limit }: Query, position: Position | undefined): number[] {
+/** A page of the best matches, and one more if there are any. */
+export function bestOf(ranked: Ranked[], { offset, limit }: Query, position: Position | undefined): Ranked[] {
   const [rank, id] = [Number(position?.values[0]), Number(position?.id)]
   const left = position
     ? ranked.filter((match) => match.sort__0 > rank || (match.sort__0 === rank && match.id > id))
     : ranked
   const sorted = left.toSorted((one, other) => one.sort__0 - other.sort__0 || one.id - other.id)
-  return sorted.slice(offset, offset + limit + 1).map((match) => match.id)
+  return sorted.slice(offset, offset + limit + 1)
 }
 
-export const isOneOf = (ids: number[], dialect: Dialect): Condition =>
-  is`"id" IN (SELECT CAST(value AS BIGINT) FROM ${dialect.each(JSON.stringify(ids))})`
+export function isOneOf(matches: Ranked[], dialect: Dialect): Condition {
+  const ids = JSON.stringify(matches.map(({ id }) => id))
+  return is`"id" IN (SELECT CAST(value AS BIGINT) FROM ${dialect.each(ids)})`
+}
 
 /** The field that names a record, if it can be searched; otherwise the first one that is. */
 function nameOf(model: Model): string {
