@@ -49,7 +49,7 @@ async function ended(app: FastifyInstance) {
 
   app.decorateRequest('handOver', function () {
     this.ending.isHandedOver = true
-    for (const run of this.ending.onClosed) run()
+    closed(this.ending)
     answered(this.ending)
   })
 
@@ -60,7 +60,7 @@ async function ended(app: FastifyInstance) {
       if (ending.isHandedOver) return
       ending.isClosed = true
       const isDropped = !reply.raw.writableFinished && !isLasting(reply)
-      for (const run of ending.onClosed) run()
+      closed(ending)
       // A handler that never answers must not hold resources forever.
       if (ending.onAnswered.length > 0) setTimeout(answered, UNANSWERED_MS, ending).unref()
       for (const run of listeners) run(request, reply, isDropped)
@@ -72,6 +72,10 @@ async function ended(app: FastifyInstance) {
     answered(request.ending)
     done()
   })
+}
+
+function closed(ending: Ending): void {
+  for (const run of ending.onClosed) run()
 }
 
 function answered(ending: Ending): void {

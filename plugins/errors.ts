@@ -4,7 +4,7 @@ import { failure } from '../src/envelope.ts'
 import { CHANGING, type Code, Failure, unavailable } from '../src/errors.ts'
 import { explainBody } from '../src/model/explain.ts'
 import { tableName } from '../src/model/model.ts'
-import { type FaultKind, StorageFault } from '../src/storage/storage.ts'
+import { type FaultKind, isFault, StorageFault } from '../src/storage/storage.ts'
 import { tableShape } from '../src/tables/ddl.ts'
 
 /** Fastify's error codes and the failures they become. Any other error is a bug of the service: INTERNAL. */
@@ -63,7 +63,7 @@ async function errors(app: FastifyInstance) {
       request.handOver()
       return reply.hijack()
     }
-    const isLogged = answer.code === 'INTERNAL' || (error instanceof StorageFault && error.kind === 'full')
+    const isLogged = answer.code === 'INTERNAL' || isFault(error, 'full')
     if (isLogged && !isDamage) app.log.error({ reqId: request.id, err: error }, 'unexpected error')
     return reply
       .code(answer.http)

@@ -16,7 +16,7 @@ import { UserLimits } from './records/user-limits.ts'
 import { countThreads, ServingThreads } from './serving/serving-threads.ts'
 import { openStorage } from './storage/open.ts'
 import { isUnavailable, type Storage, type StorageEvents } from './storage/storage.ts'
-import { TableChanges } from './table-changes.ts'
+import { START_TIMEOUT_MS, TableChanges } from './table-changes.ts'
 import { hasLeftovers, type MigrateOptions, planModels, Superseded } from './tables/migrate.ts'
 import { areShapesKnown, isUpToDate, type Overview, throwIfRefused } from './tables/overview.ts'
 import { Damage } from './upkeep/damage.ts'
@@ -26,7 +26,6 @@ import { startUpkeep } from './upkeep/upkeep.ts'
 
 type App = Awaited<ReturnType<typeof buildApp>>
 const TELL_AGAIN_MS = 10_000
-const START_TIMEOUT_MS = 60_000
 const isSuperseded = (error: unknown) => error instanceof Superseded
 
 /** Owns the HTTP server and the storage; builds an app from the models, and another one when they change. */

@@ -12,7 +12,7 @@ import { backupBeforeChange } from './upkeep/backups.ts'
 import type { TaskFailures } from './upkeep/task-failures.ts'
 
 const TELL_PROGRESS_MS = 5000
-const START_TIMEOUT_MS = 60_000
+export const START_TIMEOUT_MS = 60_000
 
 /** Changes tables for the service: logs progress and steps, and makes a backup before a risky change. */
 export class TableChanges {

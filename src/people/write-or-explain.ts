@@ -1,4 +1,4 @@
-import { type Row, StorageFault } from '../storage/storage.ts'
+import { isFault, type Row } from '../storage/storage.ts'
 
 /** Runs a write; if a `must` step found no row, throws the error that `explain` returns. */
 export async function writeOrExplain(
@@ -8,6 +8,6 @@ export async function writeOrExplain(
   try {
     return await write()
   } catch (error) {
-    throw error instanceof StorageFault && error.kind === 'no-row' ? await explain(error.details.step) : error
+    throw isFault(error, 'no-row') ? await explain(error.details.step) : error
   }
 }

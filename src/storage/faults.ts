@@ -54,6 +54,9 @@ export class StorageFault extends Error {
   }
 }
 
+export const isFault = (error: unknown, kind: FaultKind): error is StorageFault =>
+  error instanceof StorageFault && error.kind === kind
+
 /** Whether an error means that the database cannot be used at present, so that a retry may succeed. */
 export const isUnavailable = (error: unknown): boolean =>
   error instanceof StorageFault && (error.kind === 'busy' || error.kind === 'commit-unknown')

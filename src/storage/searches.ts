@@ -1,5 +1,5 @@
 import { FairQueue } from '../lib/fair-queue.ts'
-import { cancelled, type SearchOptions, type SearchResult, type Statement, StorageFault } from './storage.ts'
+import { cancelled, isFault, type SearchOptions, type SearchResult, type Statement, StorageFault } from './storage.ts'
 
 /** One search, as it is sent to a thread. */
 export interface SearchTask extends Statement {
@@ -43,7 +43,7 @@ export class Searches {
     try {
       return await this.#quick.search(statement, options, Math.min(ms, QUICK_MS))
     } catch (error) {
-      const isSlow = error instanceof StorageFault && error.kind === 'slow'
+      const isSlow = isFault(error, 'slow')
       if (!isSlow || ms <= QUICK_MS) throw error
       return this.#slow.search(statement, options, ms)
     }

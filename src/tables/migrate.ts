@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
 import { nextPortion } from '../lib/portions.ts'
 import type { Model } from '../model/model.ts'
-import { defineJob, isOutdated, Refused, type Storage, StorageFault } from '../storage/storage.ts'
+import { defineJob, isFault, isOutdated, Refused, type Storage } from '../storage/storage.ts'
 import { type Overview, throwIfRefused } from './overview.ts'
 import type { TablePlan } from './plan.ts'
 import type { BuildInput } from './rebuild/build-indexes.ts'
@@ -212,8 +212,6 @@ async function fillUp(storage: Storage, draft: Draft, { signal, onProgress }: Mi
     onProgress?.(draft.model.name, Math.min(100, Math.floor((100 * portion.to) / draft.last)))
   }
 }
-
-const isFault = (error: unknown, kind: StorageFault['kind']) => error instanceof StorageFault && error.kind === kind
 
 /** Filling a draft stops at the first offending record; `planModels` checks all records and names the others too. */
 async function explain(storage: Storage, models: Model[], drafts: Draft[], error: unknown): Promise<unknown> {

@@ -7,7 +7,7 @@ import type { TablePlan } from './plan.ts'
 import type { Source } from './plan-rebuild.ts'
 
 /** Maximum of offending records in a message. */
-const MAX_NAMED = 10
+export const MAX_NAMED = 10
 /** Records and bytes of a batch, about. */
 const BATCH = 1000
 const BATCH_BYTES = 1_000_000

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { StorageFault } from '../storage/storage.ts'
+import { isFault } from '../storage/storage.ts'
 
 /** Remembers that the database is damaged. Readable data is still served; an operator has to restore a backup. */
 export class Damage {
@@ -17,7 +17,7 @@ export class Damage {
 
   /** Returns whether an error means that the database is damaged; logs the first one. */
   detect(error: unknown): boolean {
-    if (!(error instanceof StorageFault) || error.kind !== 'damaged') return false
+    if (!isFault(error, 'damaged')) return false
     if (this.#since !== undefined) return true
     this.#since = new Date().toISOString()
     this.#log.fatal(error, 'the database is damaged: stop the service and restore a backup (npm run restore)')

@@ -5,7 +5,7 @@ import { type Model, tableName } from '../../model/model.ts'
 import { nameOfOrder, type Position } from '../../requests/cursor.ts'
 import type { Query } from '../../requests/query.ts'
 import { PAGE_BYTES } from '../../storage/size.ts'
-import { type Row, type SearchResult, type Statement, StorageFault } from '../../storage/storage.ts'
+import { isFault, type Row, type SearchResult, type Statement } from '../../storage/storage.ts'
 import { withReach } from '../../tables/access-filter.ts'
 import { rowDecoder } from '../../tables/columns.ts'
 import type { Condition } from '../../tables/condition.ts'
@@ -162,7 +162,7 @@ export function createFinder(context: RecordsContext, model: Model) {
     try {
       return await search()
     } catch (error) {
-      if (!(error instanceof StorageFault) || error.kind !== 'slow') throw error
+      if (!isFault(error, 'slow')) throw error
       const fields = helpfulIndex(query)
       const help =
         fields.length > 0

@@ -1,6 +1,6 @@
 import { writeIdempotent } from '../../journal/idempotency.ts'
 import type { Model } from '../../model/model.ts'
-import { StorageFault } from '../../storage/storage.ts'
+import { isFault } from '../../storage/storage.ts'
 import type { Caller } from '../caller.ts'
 import type { RecordsContext } from '../context.ts'
 import type { History } from './history.ts'
@@ -39,7 +39,7 @@ export function createForgetter({ storage }: RecordsContext, model: Model, past:
     try {
       await writeIdempotent(storage, { steps: [empty(last, ALL), note] }, caller.idempotency)
     } catch (error) {
-      throw error instanceof StorageFault && error.kind === 'no-row' ? await past.notFoundError(id, caller) : error
+      throw isFault(error, 'no-row') ? await past.notFoundError(id, caller) : error
     }
     return id
   }

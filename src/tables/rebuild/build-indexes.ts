@@ -2,8 +2,8 @@ import { type Model, tableName } from '../../model/model.ts'
 import {
   type ConcurrentCopyDialect,
   type Database,
+  isFault,
   Refused,
-  StorageFault,
   type TableDialect,
   type TableState,
 } from '../../storage/storage.ts'
@@ -30,7 +30,7 @@ export interface BuildInput {
 /** Creates the indexes that the models need. Returns their names. Drops those that an earlier attempt left unfinished. */
 export async function buildIndexes(db: Database, { models, isOptional }: BuildInput): Promise<string[]> {
   const ifNeeded = (error: unknown) => {
-    if (!isOptional || !(error instanceof StorageFault) || error.kind !== 'busy') throw error
+    if (!isOptional || !isFault(error, 'busy')) throw error
   }
   await execute(db, rebuildDialect(db).endOrphanedBuilds)
   await dropIndexes(db, await rebuildDialect(db).readInvalidIndexes(db)).catch(ifNeeded)
@@ -85,7 +85,7 @@ async function build(db: Database, { model, what, ...index }: MissingIndex): Pro
   } catch (error) {
     // What fails here is dropped by the next change.
     await dropIndexes(db, [index.name]).catch(() => {})
-    if (!(error instanceof StorageFault) || error.kind !== 'taken') throw explainBound(error, model, what)
+    if (!isFault(error, 'taken')) throw explainBound(error, model, what)
     const reasons = await describeDuplicates(db, model, index.fields)
     throw reasons.length > 0 ? new Refused(reasons) : draftOutdated('What was not unique is so again.')
   }

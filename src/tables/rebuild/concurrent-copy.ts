@@ -5,6 +5,7 @@ import { modelIndexes, quote, withAlternateName } from '../ddl.ts'
 import { execute } from '../execute.ts'
 import type { PlanStep } from '../plan.ts'
 import { createUniqueIndex } from '../unique.ts'
+import { MAX_NAMED } from '../verify.ts'
 import { draftName, dropMarkTriggers } from './change-marks.ts'
 import {
   beginAll,
@@ -139,9 +140,6 @@ async function swapIn(db: Database, { model }: Draft, dialect: ConcurrentCopyDia
   // The ids are the same, so the values need no check.
   for (const { add } of referring) await execute(db, add)
 }
-
-/** How many records a message names. */
-const MAX_NAMED = 10
 
 async function danglingIn(db: Database, model: Model, field: string, reference: Reference): Promise<string[]> {
   const [table, target] = [tableName(model), tableName({ name: reference.model })]
