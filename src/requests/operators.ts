@@ -79,7 +79,10 @@ export const OPERATORS: readonly Operator[] = [
     takes: 'two',
     finds: 'range',
     parameter: { is: 'between', not: 'notBetween' },
-    meaning: { is: 'From the first to the second, separated by a comma.', not: 'Not from the first to the second.' },
+    meaning: {
+      is: 'From the first to the second, separated by a comma.',
+      not: 'Not from the first to the second, or is not set.',
+    },
     body: { is: 'between', not: 'notBetween' },
   },
   {

@@ -2,7 +2,7 @@ import { type TSchema, Type } from '@sinclair/typebox'
 import { isScalar, type Model, SYSTEM_FIELDS, visibleFields } from '../model/model.ts'
 import { BODY_WORDS, PARAMETER_WORDS } from './operators.ts'
 import { hasTextParameter, SEARCH_ALL, TEXT_PARAMETER } from './parameters.ts'
-import { DEFAULT_LIMIT, MAX_LIMIT } from './query.ts'
+import { DEFAULT_LIMIT, MAX_LIMIT, MAX_SORT_KEYS } from './query.ts'
 
 /** Schemas of the operations' parameters, for the OpenAPI document. `parameters.ts` parses the parameters. */
 
@@ -94,10 +94,11 @@ export const TextParameter = Type.String({
 })
 
 const Names = Type.Array(Type.String(), { maxItems: 200 })
+const SortNames = Type.Array(Type.String(), { maxItems: MAX_SORT_KEYS })
 
 export const SearchBodySchema = Type.Object(
   {
-    ...Type.Partial(Type.Object({ ...paging, fields: Names, sortBy: Names, expand: Names, q: TextParameter }))
+    ...Type.Partial(Type.Object({ ...paging, fields: Names, sortBy: SortNames, expand: Names, q: TextParameter }))
       .properties,
     data: Type.Unsafe({
       type: 'object',

@@ -1,6 +1,5 @@
 import { didYouMean } from '../lib/nearest.ts'
-import { findFormat } from '../model/formats.ts'
-import { type Field, type Model, SYSTEM_FIELDS, visibleField, visibleFields } from '../model/model.ts'
+import { type Field, isSearchable, type Model, SYSTEM_FIELDS, visibleField, visibleFields } from '../model/model.ts'
 import { badRequest, type Context, MAX_EXPAND, MAX_SORT_KEYS, MAX_STEPS, type SortKey } from './query.ts'
 
 /** Field names of a model that a client may use. */
@@ -18,8 +17,8 @@ export function ownField(where: string, name: string, model: Model, alsoKnown: s
 /** The text fields of a model's list, without dates and decimal numbers, which are stored as text too. */
 export function textFields(where: string, model: Model): Field[] {
   const listed = [...model.list, model.nameField]
-  const fields = visibleFields(model).filter(
-    ({ name, type, format }) => listed.includes(name) && type === 'string' && !findFormat(format)?.column,
+  const fields = model.fields.filter(
+    (field) => listed.includes(field.name) && field.type === 'string' && isSearchable(field),
   )
   if (fields.length === 0) throw badRequest(`${where}: ${model.name} has no text in its list.`)
   return fields

@@ -8,7 +8,7 @@ import { containsWords, highlight, searchWords } from '../../src/page/logic/high
 import { applyDecisions, isSame, merge, withHidden } from '../../src/page/logic/merge.ts'
 import * as models from '../../src/page/logic/model.ts'
 import { type Document, operationsIn } from '../../src/page/logic/openapi.ts'
-import { daysOf, PERIODS, periodBounds } from '../../src/page/logic/periods.ts'
+import { daysOf, isPeriod, PERIODS, periodBounds } from '../../src/page/logic/periods.ts'
 import { quantile, readBuckets, samplesIn, sumSamples } from '../../src/page/logic/prometheus.ts'
 import * as scrolling from '../../src/page/logic/scroll.ts'
 import { tellApart } from '../../src/page/logic/tell-apart.ts'
@@ -137,6 +137,7 @@ t.test('what is searched for is found, marked and told apart', async (t) => {
     ['', 'x', ''],
     ['all', '', 'all'],
     [`${'x'.repeat(5000)} dolor`, 'dolor', `${'x'.repeat(5000)} dolor`],
+    [`${'x'.repeat(4999)}😀`, 'dolor', `${'x'.repeat(4999)}😀`],
   ] as const)
     t.equal(shown(text, typed), marked)
   t.ok(containsWords('New Person create', 'person new'))
@@ -152,6 +153,11 @@ t.test('what is searched for is found, marked and told apart', async (t) => {
     rows.map((row) => tellApart(row, rows, MODEL, 'UTC')),
     ['3', '4', '#3', '#4', '#5'],
   )
+})
+
+t.test('a long text is not cut within a character', async (t) => {
+  const pieces = highlight(`${'x'.repeat(4999)}😀`, ['dolor'])
+  t.ok(pieces.every(({ text }) => text.isWellFormed()))
 })
 
 t.test('highlighting takes nothing away', async () => {
@@ -185,12 +191,12 @@ t.test('filters, order and columns are in the address', async (t) => {
   t.notOk(filters.isById(new URLSearchParams('sort=name')))
   t.notOk(filters.isById(new URLSearchParams('q=a')))
   const company = field('company', { type: 'integer', reference: 'a.Thing' })
-  t.equal(filters.sortPath(company, MODEL), 'company.name')
-  t.equal(filters.sortPath(company, { ...MODEL, nameField: 'count' }), 'company.count')
+  t.equal(filters.columnSortPath(company, MODEL), 'company.name')
+  t.equal(filters.columnSortPath(company, { ...MODEL, nameField: 'tags' }), 'company.name', 'by what is shown')
   const { nameField, ...unnamed } = MODEL
-  t.equal(filters.sortPath(company, unnamed), 'company.name')
-  t.equal(filters.sortPath(company, { ...unnamed, list: ['count'] }), 'company')
-  t.equal(filters.sortPath(company, undefined), 'company')
+  t.equal(filters.columnSortPath(company, unnamed), 'company.name')
+  t.equal(filters.columnSortPath(company, { ...unnamed, list: ['count'] }), 'company')
+  t.equal(filters.columnSortPath(company, undefined), 'company')
   t.strictSame(filters.sortIn(query), [
     { field: 'name', descending: true },
     { field: 'count', descending: false },
@@ -275,18 +281,32 @@ t.test('periods that move with the clock', async (t) => {
     ['constructor', '2026-11-17', undefined],
   ] as const)
     t.strictSame(daysOf(period, today), days, `${period}, ${today}`)
+  t.ok(isPeriod('the last 14 days'))
+  t.notOk(isPeriod('18'))
   for (const period of PERIODS) t.ok(daysOf(period, '2026-11-17'), period)
   // The clocks go back on the 25th of October: that day has 25 hours.
   const now = new Date('2026-10-24T22:30:00Z')
-  t.equal(periodBounds('today', false, BERLIN, now), '2026-10-25,2026-10-25')
-  t.equal(periodBounds('today', true, BERLIN, now), '2026-10-24T22:00:00.000Z,2026-10-25T22:59:59.999Z')
+  t.strictSame(periodBounds('today', false, BERLIN, now), ['2026-10-25', '2026-10-25'])
+  t.strictSame(periodBounds('today', true, BERLIN, now), ['2026-10-24T22:00:00.000Z', '2026-10-25T22:59:59.999Z'])
   const asked = (text: string) => String(filters.serviceQuery(new URLSearchParams(text), MODEL, BERLIN, now))
   t.equal(asked('day[within]=today&sort=day'), 'sort=day&day%5Bbetween%5D=2026-10-25%2C2026-10-25')
   t.match(asked('moment[within]=today'), /^moment%5Bbetween%5D=2026-10-24T22/)
+  t.equal(
+    decodeURIComponent(asked('day[within]=today&day[between]=2026-01-01,2026-12-31')),
+    'day[between]=2026-01-01,2026-12-31&day[gte]=2026-10-25&day[lte]=2026-10-25',
+    'another condition of the field stays',
+  )
   t.equal(asked('day[within]=whenever'), 'day%5Bwithin%5D=whenever', 'the service says what is wrong')
   const words = (name: string, isFar?: boolean) =>
     filters.fieldComparisons(models.findField(MODEL, name) as models.Field, isFar)
-  t.ok(words('day').includes(filters.PERIOD))
+  t.ok(words('day').includes(filters.PERIOD) && words('moment').includes(filters.PERIOD))
+  t.notOk(filters.fieldComparisons(field('time', { format: 'time' })).includes(filters.PERIOD))
+  t.match(asked('gone[within]=today'), /^gone%5Bbetween%5D=2026-10-25%2C/)
+  t.notMatch(String(filters.serviceQuery(new URLSearchParams('day[within]=today'), MODEL, BERLIN)), /within/)
+  // Midnight of this day does not exist in Chile: the clocks go from 0 to 1.
+  const chile = (text: string) => periodBounds('today', true, 'America/Santiago', new Date(text))
+  t.strictSame(chile('2026-09-06T15:00:00Z'), ['2026-09-06T04:00:00.000Z', '2026-09-07T02:59:59.999Z'])
+  t.strictSame(chile('2026-09-05T15:00:00Z'), ['2026-09-05T04:00:00.000Z', '2026-09-06T03:59:59.999Z'])
   t.notOk(words('day', true).includes(filters.PERIOD))
   t.strictSame(words('name').slice(0, 2), ['like', 'notLike'])
   t.ok(words('count').includes('notIn') && words('level').includes('notIn'))

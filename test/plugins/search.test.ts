@@ -155,6 +155,22 @@ t.test('matches that are deleted while a page is found do not end the pages', as
   t.strictSame(idsOf(await find(client, 'an', `&limit=2&after=${body.next}`)), [4])
 })
 
+t.test('any number of fields is searched', async (t) => {
+  const names = Array.from({ length: 40 }, (_, nth) => `field${nth}`)
+  const properties = Object.fromEntries(names.map((name) => [name, { type: 'string' }]))
+  const service = await startApp(t, { models: { 's.Wide.json': { type: 'object', properties } } })
+  const client = await service.login()
+  await client.put('/ws/rest/s.Wide', { field3: 'Čapek', field4: 'x', field39: 'Karel' })
+  for (const [q, total] of [
+    ['karel capek', 1],
+    ['capekx', 0],
+    ['"capek x"', 0],
+  ])
+    t.equal((await client.get(`/ws/rest/s.Wide?q=${q}`)).body.total, total, String(q))
+  service.storage.search = () => Promise.reject(new Error('broken'))
+  t.equal((await client.get('/ws/search?q=karel')).status, 500, 'a failure is not taken for a lack of time')
+})
+
 t.test('what cannot be searched for', async (t) => {
   const client = await (await startApp(t, { models: MODELS })).login()
   await client.put('/ws/rest/s.Asked', { q: 'a b', text: 'c' })

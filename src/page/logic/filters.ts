@@ -16,7 +16,7 @@ export interface Filter {
 const OTHERS = ['sort', 'fields', 'offset', 'limit', 'after', 'expand']
 /** Searches the records for words. */
 export const WORDS_PARAMETER = 'q'
-/** Operator of periods that move with the clock. Only the page knows it: `findQuery` says to the service what they are now. */
+/** Operator of periods that move with the clock. Only the page knows it: `serviceQuery` tells the service what they are now. */
 export const PERIOD = 'within'
 /** A path in the address that stands for all text fields of the model's list. */
 const ANY_TEXT = '*'
@@ -155,8 +155,9 @@ export function sortIn(query: URLSearchParams): { field: string; descending: boo
 }
 
 /** What a column is sorted by: of a reference, the field that names the referred record. */
-export function sortPath(field: Field, target: Model | undefined): string {
-  const name = target?.nameField ?? target?.list.find((listed) => isText(findField(target, listed)))
+export function columnSortPath(field: Field, target: Model | undefined): string {
+  const isShown = (name: string) => target !== undefined && findField(target, name)?.type === 'string'
+  const name = [target?.nameField ?? '', ...(target?.list ?? [])].find(isShown)
   return name === undefined ? field.name : `${field.name}.${name}`
 }
 
@@ -192,7 +193,9 @@ export function serviceQuery(query: URLSearchParams, model: Model, zone: string,
     const bounds = periodBounds(value, findField(model, path)?.format === 'date-time', zone, now)
     if (bounds === undefined) continue
     asked.delete(parameter)
-    asked.set(`${path}[between]`, bounds)
+    if (!asked.has(`${path}[between]`)) asked.set(`${path}[between]`, bounds.join(','))
+    // The field has bounds of its own as well. If these are taken too, the service says so: none is left out.
+    else for (const [nth, word] of ['gte', 'lte'].entries()) asked.append(`${path}[${word}]`, bounds[nth] as string)
   }
   return asked
 }

@@ -19,9 +19,11 @@ export function containsWords(text: string, typed: string): boolean {
 /** Characters of a text that are looked at: to look at more would hold up the page. */
 const MAX_LENGTH = 5000
 
+const HALF_CHARACTER = /[\ud800-\udbff]$/
+
 /** Splits a text into what matches one of the folded words, and what does not. */
 export function highlight(text: string, words: readonly string[]): Piece[] {
-  const start = text.slice(0, MAX_LENGTH)
+  const start = text.slice(0, MAX_LENGTH).replace(HALF_CHARACTER, '')
   if (words.length === 0 || text === '') return [{ text, isMatch: false }]
   const { folded, starts } = foldWithPlaces(start)
   const marks = new Uint8Array(start.length)
@@ -33,7 +35,7 @@ export function highlight(text: string, words: readonly string[]): Piece[] {
     while (to < start.length && marks[to] === marks[from]) to++
     pieces.push({ text: start.slice(from, to), isMatch: marks[from] === 1 })
   }
-  const rest = text.slice(MAX_LENGTH)
+  const rest = text.slice(start.length)
   return rest === '' ? pieces : [...pieces, { text: rest, isMatch: false }]
 }
 

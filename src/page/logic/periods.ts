@@ -43,13 +43,29 @@ export function daysOf(period: string, today: string): [first: string, last: str
   return named.get(period)
 }
 
+export const isPeriod = (text: string) => daysOf(text, '2000-01-01') !== undefined
+
 const isoDay = (time: number) => new Date(time).toISOString().slice(0, 10)
 
-/** The values of `between` for a period, as it is now in a zone. Moments run from midnight to midnight of that zone. */
-export function periodBounds(period: string, isMoment: boolean, zone: string, now: Date): string | undefined {
+const STEP_MS = 900_000
+
+/** When a day begins. Where the clocks go forward at midnight, it begins later: what would be midnight is the day before. */
+function startOf(day: string, zone: string): number {
+  let start = Date.parse(toUtc(`${day}T00:00:00`, zone))
+  while (momentIn(new Date(start).toISOString(), zone).slice(0, 10) < day) start += STEP_MS
+  return start
+}
+
+/** The first and the last value of a period, as it is now in a zone. Moments run from midnight to midnight of that zone. */
+export function periodBounds(
+  period: string,
+  isMoment: boolean,
+  zone: string,
+  now: Date,
+): [first: string, last: string] | undefined {
   const days = daysOf(period, momentIn(now.toISOString(), zone).slice(0, 10))
-  if (!days || !isMoment) return days?.join(',')
+  if (!days || !isMoment) return days
   const [first, last] = days
-  const end = Date.parse(toUtc(`${isoDay(Date.parse(`${last}T00:00:00Z`) + DAY_MS)}T00:00:00`, zone)) - 1
-  return [toUtc(`${first}T00:00:00`, zone), new Date(end).toISOString()].join(',')
+  const end = startOf(isoDay(Date.parse(`${last}T00:00:00Z`) + DAY_MS), zone) - 1
+  return [new Date(startOf(first, zone)).toISOString(), new Date(end).toISOString()]
 }

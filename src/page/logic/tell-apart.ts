@@ -1,4 +1,4 @@
-import { displayName, findField, type Model, type Row } from './model.ts'
+import { displayName, type Field, findField, type Model, type Row } from './model.ts'
 import { formatValue, NOTHING } from './values.ts'
 
 /** Values that are shown beside a name. */
@@ -12,7 +12,7 @@ export function tellApart(row: Row, rows: Row[], model: Model, zone: string): st
     namesakes.some((other) => JSON.stringify(other[field]) !== JSON.stringify(row[field])),
   )
   const texts = differing
-    .map((field) => formatValue(findField(model, field) ?? {}, row[field], zone))
+    .map((field) => formatValue(findField(model, field) as Field, row[field], zone))
     .filter((text) => text !== NOTHING && text !== name)
   return texts.length > 0 ? texts.slice(0, MOST).join(' · ') : `#${row.id}`
 }

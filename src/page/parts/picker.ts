@@ -33,8 +33,8 @@ export function Picker({ model: name, value, label, id, describedBy, isInvalid, 
   const list = useId()
   const typed = unresolvedText(value)
   const chosenId = typed === undefined ? value : ''
-  /** what was chosen before something was typed */
-  const before = useSignal('')
+  /** what was chosen before something was typed; not known if that was before this input was there */
+  const before = useSignal<string | undefined>(undefined)
   const isOpen = useSignal(false)
   const found = useSignal<Row[] | undefined>(undefined)
   const fault = useSignal<string | undefined>(undefined)
@@ -79,6 +79,7 @@ export function Picker({ model: name, value, label, id, describedBy, isInvalid, 
     if (isOpen.peek() || model.fault) return
     if (typed === undefined) before.value = value
     found.value = undefined
+    fault.value = undefined
     isOpen.value = true
   }
   const close = () => {
@@ -88,7 +89,8 @@ export function Picker({ model: name, value, label, id, describedBy, isInvalid, 
   /** Closes the list, and brings back what was chosen before something was typed. */
   const undo = () => {
     isOpen.value = false
-    if (value !== before.peek()) onValue(before.peek())
+    const earlier = before.peek()
+    if (earlier !== undefined && earlier !== value) onValue(earlier)
   }
   const onKeyDown = (event: KeyboardEvent) => {
     // Of an input method: it confirms what was composed.

@@ -57,10 +57,13 @@ export function BulkForm({ model, rows, what, draft, onDraft, onGo, onClose }: C
           label: field.title,
           isRequired: field.required,
           isSecret: field.writeOnly ?? false,
-          isInvalid: faults[field.name] !== undefined,
+          // The input for a reference says by itself that nothing is chosen.
+          isInvalid: field.reference === undefined && faults[field.name] !== undefined,
           onRaw: (raw) => onDraft({ ...draft, typed: { ...draft.typed, [field.name]: raw } }),
         }),
-        faults[field.name] !== undefined && html.span({ class: 'why' }, faults[field.name]),
+        field.reference === undefined &&
+          faults[field.name] !== undefined &&
+          html.span({ class: 'why' }, faults[field.name]),
       ),
     ),
     what === 'edit' &&

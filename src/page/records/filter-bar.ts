@@ -74,6 +74,7 @@ export function FilterBar({ model, query, readable }: BarProperties) {
         key: filter.parameter,
         filter,
         model,
+        readable,
         onEdit: () => {
           editing.value = filter
         },

@@ -8,12 +8,14 @@ import { type Field, findField, type Model } from '../logic/model.ts'
 interface ChipProperties {
   filter: Filter
   model: Model
+  /** models whose records the user may read */
+  readable: string[]
   onEdit(): void
   onRemove(): void
 }
 
 /** A condition of the table in words, to be changed or removed. */
-export function FilterChip({ filter, model, onEdit, onRemove }: ChipProperties) {
+export function FilterChip({ filter, model, readable, onEdit, onRemove }: ChipProperties) {
   const [first = '', ...rest] = filter.path.split('.')
   const reference = rest.length > 0 ? findField(model, first)?.reference : undefined
   const { value: target } = useLoaded(
@@ -21,6 +23,7 @@ export function FilterChip({ filter, model, onEdit, onRemove }: ChipProperties) 
     [reference],
   )
   const field = fieldAt(filter.path, model, target)
+  const isReadable = reference === undefined || readable.includes(reference)
   // The name of a referred record is shown instead of its id.
   const isOne = field?.reference !== undefined && /^\d+$/.test(filter.value) && filter.operator !== 'null'
   const { value: name } = useLoaded(
@@ -35,7 +38,7 @@ export function FilterChip({ filter, model, onEdit, onRemove }: ChipProperties) 
         type: 'button',
         class: 'quiet',
         title: 'Change this filter',
-        disabled: !canEdit(filter, field),
+        disabled: !isReadable || !canEdit(filter, field),
         onClick: onEdit,
       },
       label,

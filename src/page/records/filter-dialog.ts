@@ -17,7 +17,7 @@ import {
   unescapeLike,
 } from '../logic/filters.ts'
 import { type Field, type Model, shownFields } from '../logic/model.ts'
-import { PERIODS } from '../logic/periods.ts'
+import { isPeriod, PERIODS } from '../logic/periods.ts'
 import { inputKind, type Raw, readRaw, toRaw } from '../logic/raw.ts'
 import { Dialog } from '../parts/dialog.ts'
 import { Input } from '../parts/input.ts'
@@ -38,29 +38,30 @@ interface Target {
 }
 
 /** Number of values a comparison takes; one if it is not listed. */
-const TAKES: Record<string, number> = { unset: 0, set: 0, between: 2, notBetween: 2 }
+const TAKES: Record<string, number> = { unset: 0, set: 0, between: 2 }
 
 /** Dialog for one condition: field, comparison and values. Fields of referred records can be chosen as well. */
 export function FilterDialog({ model, readable, filter, onApply, onClose }: DialogProperties) {
   const references = shownFields(model).filter(
     ({ reference }) => reference !== undefined && readable.includes(reference),
   )
-  const { value: targets } = useLoaded(
-    () =>
-      Promise.all(
-        references.map(async (reference): Promise<Target> => {
-          return { reference, model: await modelNamed(reference.reference as string) }
-        }),
-      ),
-    [model],
-  )
+  const { value: targets } = useLoaded(async () => {
+    const known = await Promise.all(
+      references.map(async (reference): Promise<Target[]> => {
+        // A model that cannot be described now has no fields to choose.
+        const model = await modelNamed(reference.reference as string).catch(() => undefined)
+        return model ? [{ reference, model }] : []
+      }),
+    )
+    return known.flat()
+  }, [model])
   const chosen = useSignal(filter?.path ?? model.list[0] ?? 'id')
   const [first = ''] = chosen.value.split('.')
   const field = fieldAt(chosen.value, model, targets?.find(({ reference }) => reference.name === first)?.model)
+  if (field) return h(Condition, { model, filter, onApply, onClose, chosen, field, targets: targets ?? [] })
   // Fields of other models are known a moment later.
-  return field
-    ? h(Condition, { model, filter, onApply, onClose, chosen, field, targets: targets ?? [] })
-    : h(Dialog, { title: 'Filter', onClose }, html.p({ class: 'waiting', role: 'status' }, 'Loading…'))
+  const why = targets ? 'This field is not there any more.' : 'Loading…'
+  return h(Dialog, { title: 'Filter', onClose }, html.p({ class: 'waiting', role: 'status' }, why))
 }
 
 interface ConditionProperties extends Omit<DialogProperties, 'readable'> {
@@ -74,7 +75,7 @@ function Condition({ model, filter, onApply, onClose, chosen, field, targets }: 
   const comparisons = fieldComparisons(field, chosen.value.includes('.'))
   const wanted = useSignal(filter && filterComparison(filter))
   const comparison = comparisons.find((word) => word === wanted.value) ?? (comparisons[0] as string)
-  const schema = schemaFor(field, comparison)
+  const schema = schemaFor(field, comparison, filter?.value)
   const raws = useSignal<Raw[]>(filter ? rawsIn(filter, schema) : [])
   const inputs = Array.from({ length: TAKES[comparison] ?? 1 }, (_, at) => raws.value[at] ?? emptyRaw(schema))
   const read = inputs.map((raw) => readRaw(schema, withoutEmpty(raw), zone.value))
@@ -170,9 +171,10 @@ function Condition({ model, filter, onApply, onClose, chosen, field, targets }: 
 const isList = (comparison: string) => comparison === 'in' || comparison === 'notIn'
 
 /** Schema of the comparison value: any text for a pattern, an array of field values for a list, else the field itself. */
-function schemaFor(field: Field, comparison: string) {
+function schemaFor(field: Field, comparison: string, now: string | undefined) {
   if (isPattern(comparison)) return { type: 'string' }
-  if (comparison === PERIOD) return { type: 'string', enum: [...PERIODS] }
+  if (comparison === PERIOD)
+    return { type: 'string', enum: [...new Set([...PERIODS, ...(now && isPeriod(now) ? [now] : [])])] }
   return isList(comparison) ? { type: 'array', items: field } : field
 }
 
@@ -186,7 +188,6 @@ function emptyRaw(schema: ReturnType<typeof schemaFor>): Raw {
 
 function rawsIn({ operator, value }: Filter, schema: ReturnType<typeof schemaFor>): Raw[] {
   if (isList(operator)) return [toRaw(schema, value.split(','), zone.value)]
-  const isPair = operator === 'between' || operator === 'notBetween'
-  const texts = isPair ? value.split(',') : [isPattern(operator) ? unescapeLike(value) : value]
+  const texts = operator === 'between' ? value.split(',') : [isPattern(operator) ? unescapeLike(value) : value]
   return texts.map((text) => toRaw(schema, text, zone.value))
 }

@@ -25,7 +25,7 @@ export function Head({ model, columns, query }: HeadProperties) {
 
 function ColumnHead({ model, field, query }: Omit<HeadProperties, 'columns'> & { field: Field }) {
   const keys = sortIn(query)
-  const path = useSortPath(field)
+  const path = useSortPath(field, query)
   const place = keys.findIndex((key) => key.field === path)
   const key = keys[place]
   const arrow = key ? (key.descending ? '↓' : '↑') : ''

@@ -116,7 +116,7 @@ function Sort({ model, query, columns }: ShownProperties) {
 
 function SortBy({ model, query, field }: Omit<ShownProperties, 'columns'> & { field: Field }) {
   const [key] = sortIn(query)
-  const path = useSortPath(field)
+  const path = useSortPath(field, query)
   return html.button(
     {
       type: 'button',

@@ -1,13 +1,17 @@
 import { useLoaded } from '../basics/loading.ts'
 import { modelNamed } from '../basics/models.ts'
-import { sortPath } from '../logic/filters.ts'
+import { columnSortPath, sortIn } from '../logic/filters.ts'
 import type { Field } from '../logic/model.ts'
 
-/** What a column is sorted by: a reference by the name that is shown for it, or by its id if its model is out of reach. */
-export function useSortPath(field: Field): string {
+/**
+ * What a column is sorted by: a reference by the name that is shown for it, or by its id if its model is out of reach. A
+ * saved view may sort by the id as well: then it stays so.
+ */
+export function useSortPath(field: Field, query: URLSearchParams): string {
   const { value: target } = useLoaded(
     async () => (field.reference === undefined ? undefined : modelNamed(field.reference).catch(() => undefined)),
     [field.reference],
   )
-  return sortPath(field, target)
+  const isById = sortIn(query).some((key) => key.field === field.name)
+  return columnSortPath(field, isById || !target?.allowed.read ? undefined : target)
 }

@@ -37,7 +37,7 @@ export interface Page {
   next?: string
   data: StoredRecord[]
   /** of a text search that is ranked: how well the first record matches */
-  best?: number | undefined
+  best?: number
 }
 
 /** When a find has to end, and how large its page may be. */
@@ -83,7 +83,13 @@ export function createFinder(context: RecordsContext, model: Model) {
     // A page without a next one is the last, so the total follows from its offset and length.
     const isLast = limit > 0 && !hasMore && !position && (data.length > 0 || offset === 0)
     const total = ranked?.length ?? (isLast ? offset + data.length : await way.total())
-    return { ...(!position && { offset }), total, ...(next && { next }), data, best: best?.[0]?.sort__0 }
+    return {
+      ...(!position && { offset }),
+      total,
+      ...(next && { next }),
+      data,
+      ...(best?.[0] && { best: best[0].sort__0 }),
+    }
   }
 
   /** Without a sort the best matches come first, unless there are too many. A cursor keeps the order that it began in. */

@@ -78,7 +78,7 @@ export async function resolveLongValues(
   const isSame = values.every((value, index) => !isHashed(value) || value.hash === sha256(String(found[index])))
   if (!isSame)
     throw badRequest(
-      `"after": the record ${id}, where the page ended, has been changed since. Start from the first page.`,
+      `"after": the record ${id}, where the page ended, or what it refers to has been changed since. Start from the first page.`,
     )
   return { values: values.map((value, index) => (isHashed(value) ? (found[index] as SqlValue) : value)), id }
 }
