@@ -171,7 +171,7 @@ t.test('one service', async (t) => {
     await client.post(`${E}/2`, { version: 0, path: 'z' })
     t.match(await page(cursor), {
       code: 'BAD_REQUEST',
-      message: /the record 2, where the page ended, has been changed/,
+      message: /the record 2, where the page ended, or what it refers to has been changed/,
     })
   })
 
