@@ -26,14 +26,17 @@ t.test('killed while all that is sent is sent again until it is answered: each t
 })
 
 t.test('killed while a file is taken in: it goes on where it was, and no row is there twice', async (t) => {
-  const folder = emptyFolder(t)
-  makeCrashFolder(folder)
-  const { faults, stages } = await importedAgain(folder, 2, 3000, () => 0)
-  t.strictSame(faults, [])
-  t.ok(
-    stages.some((count) => count > 0 && count < 3000),
-    `killed after ${stages.join(', ')} rows`,
-  )
+  const isAmid = (count: number) => count > 0 && count < 3000
+  const all: number[] = []
+  // On a busy machine the service may be done with the file before it is killed.
+  for (let attempt = 0; attempt < 5 && !all.some(isAmid); attempt++) {
+    const folder = emptyFolder(t)
+    makeCrashFolder(folder)
+    const { faults, stages } = await importedAgain(folder, 2, 3000, () => 0)
+    t.strictSame(faults, [])
+    all.push(...stages)
+  }
+  t.ok(all.some(isAmid), `killed after ${all.join(', ')} rows`)
 })
 
 /** Fills a folder with 5,000 items, and stops the service. */
