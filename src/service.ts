@@ -57,6 +57,8 @@ export class Service {
   #stopWatching!: () => void
   #stopUpkeep!: () => void
   #isFollowing = false
+  /** units that were written since the start */
+  #written = 0
   /** reloads run one after the other */
   #reloading: Promise<void> = Promise.resolve()
 
@@ -79,6 +81,7 @@ export class Service {
     const storageEvents: StorageEvents = {
       onCommit: (units, ms) => {
         this.#metrics.commit(units, ms)
+        this.#written += units
         this.streams?.wake()
       },
       onError: this.#failures.add,
@@ -126,6 +129,8 @@ export class Service {
       log: this.#log,
       metrics: this.#metrics,
       onError: this.#failures.add,
+      models: () => [...this.#app.models.values()],
+      written: () => this.#written,
     })
     // Runs last of all steps that can fail, so a generated password is not lost in a failed start.
     await ensureAdmin(this.storage, config, show)

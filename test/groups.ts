@@ -18,6 +18,8 @@ export const FINDS = [
   'plugins/find',
   'plugins/oracle',
   'plugins/search',
+  'plugins/search-index',
+  'plugins/text-order',
   'plugins/slow',
   'plugins/export',
   'plugins/import',

@@ -54,6 +54,7 @@ export const isAscii = (text: string) => /^[\x00-\x7f]*$/.test(text)
 /** The LIKE pattern of texts that contain this one. */
 export const containsPattern = (text: string) => `%${escapePattern(text)}%`
 
+/** Escapes a text for LIKE, where `%` and `_` are wildcards. */
 export const escapePattern = (text: string) => text.replace(/[\\%_]/g, '\\$&')
 
 /**

@@ -117,9 +117,13 @@ export function tableName(model: { name: string }): string {
   return model.name.replaceAll('.', '__')
 }
 
+/** Whether a field is a text for people, not a date, time or number that is stored as a text. */
+export const isText = ({ type, format }: Pick<SearchableField, 'type' | 'format'>) =>
+  type === 'string' && !findFormat(format)?.column
+
 /** Whether a text search can look at a field: a text, or an integer by its digits. Ids of other records are none. */
 export const isSearchable = ({ type, format, reference, writeOnly }: SearchableField) =>
-  !writeOnly && (type === 'integer' ? reference === undefined : type === 'string' && !findFormat(format)?.column)
+  !writeOnly && (type === 'integer' ? reference === undefined : isText({ type, format }))
 
 /** What a text search looks at, if the file does not say it: what names a record, and the texts of the list. */
 export function defaultSearch({ fields, list, nameField }: Pick<Model, 'fields' | 'list' | 'nameField'>): string[] {

@@ -1,29 +1,20 @@
-import { createHmac, hash, timingSafeEqual } from 'node:crypto'
+import { createHmac, timingSafeEqual } from 'node:crypto'
 import { Memo } from '../lib/memo.ts'
-import type { Model } from '../model/model.ts'
+import { ORDER_VERSION } from '../lib/order-key.ts'
+import { isText, type Model } from '../model/model.ts'
 import type { SqlValue } from '../storage/storage.ts'
 import { sortPath } from './paths.ts'
 import { badRequest, type Query, type SortKey } from './query.ts'
 
 /** The end of a page: sort values and id of its last record. */
 export interface Position {
-  values: (SqlValue | HashedText)[]
+  values: SqlValue[]
   id: number
 }
-
-/** Hash in place of a text that is too long for a URL. The text itself is looked up by the record's id. */
-export interface HashedText {
-  hash: string
-}
-
-export const isHashed = (value: SqlValue | HashedText): value is HashedText =>
-  typeof value === 'object' && value !== null
 
 /** Number of cached cursors, and the longest cache key (model, order and position). */
 const MAX_CURSORS = 1000
 const MAX_POSITION = 200
-/** A cursor contains only the hash of a longer text. */
-const MAX_TEXT = 500
 
 /** Makes and reads cursors. They are signed, and forged ones are refused. */
 export class Cursors {
@@ -35,10 +26,7 @@ export class Cursors {
   }
 
   make(model: Model, order: string, { values, id }: Position): string {
-    const short = values.map((value) =>
-      typeof value === 'string' && value.length > MAX_TEXT ? { hash: sha256(value) } : value,
-    )
-    const position = JSON.stringify([...short, id])
+    const position = JSON.stringify([...values, id])
     return this.#made.getOrCompute(`${model.name} ${order} ${position}`, () => {
       const payload = Buffer.from(position).toString('base64url')
       return `${payload}.${this.#sign(model, order, payload)}`
@@ -65,10 +53,10 @@ export class Cursors {
   }
 }
 
-export const sha256 = (text: string) => hash('sha256', text, 'base64url')
-
 /** The order of a query: without a sort, the words that are searched for decide it. */
 export const nameOfOrder = ({ sort, search }: Pick<Query, 'sort' | 'search'>) =>
-  search && sort.length === 0 ? JSON.stringify(search.words) : sortNames(sort)
+  search && sort.length === 0 ? JSON.stringify(search.words) : sort.map(keyName).join(',')
 
-const sortNames = (sort: SortKey[]) => sort.map((key) => `${key.descending ? '-' : ''}${sortPath(key)}`).join(',')
+/** A cursor has the sort key of a text, which another version may make in another way. */
+const keyName = (key: SortKey) =>
+  `${key.descending ? '-' : ''}${sortPath(key)}${isText(key.field) ? ` by key ${ORDER_VERSION}` : ''}`

@@ -1,7 +1,7 @@
 import { type TSchema, Type } from '@sinclair/typebox'
 import { isScalar, type Model, SYSTEM_FIELDS, visibleFields } from '../model/model.ts'
 import { BODY_WORDS, PARAMETER_WORDS } from './operators.ts'
-import { hasTextParameter, SEARCH_ALL, TEXT_PARAMETER } from './parameters.ts'
+import { hasParameter, OR_PARAMETER, SEARCH_ALL, TEXT_PARAMETER } from './parameters.ts'
 import { DEFAULT_LIMIT, MAX_LIMIT, MAX_SORT_KEYS } from './query.ts'
 
 /** Schemas of the operations' parameters, for the OpenAPI document. `parameters.ts` parses the parameters. */
@@ -80,7 +80,8 @@ export function findParameters(model: Model): TSchema {
         examples: ['-id'],
       }),
       ...ShapeParameters,
-      ...(model.search.length > 0 && hasTextParameter(model) && { [TEXT_PARAMETER]: TextParameter }),
+      ...(model.search.length > 0 && hasParameter(TEXT_PARAMETER, model) && { [TEXT_PARAMETER]: TextParameter }),
+      ...(hasParameter(OR_PARAMETER, model) && { [OR_PARAMETER]: OrParameter }),
       [SEARCH_ALL]: Type.String({ description: 'Contained in any text of the list.' }),
       ...Object.fromEntries(filters),
     }),
@@ -91,6 +92,11 @@ export const TextParameter = Type.String({
   minLength: 1,
   maxLength: 200,
   description: 'Words that a record must contain, in any order; `"in quotes"` is one word. The best match comes first.',
+})
+
+const OrParameter = Type.String({
+  description: 'Filters of which at least one has to hold, as a query string: `id=1&id=7`, encoded as one value.',
+  examples: ['id=1&id=7'],
 })
 
 const Names = Type.Array(Type.String(), { maxItems: 200 })

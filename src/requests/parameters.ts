@@ -26,12 +26,20 @@ export const SEARCH_ALL = '*[like]'
 
 /** Parses find's parameters. Every error names its parameter; no parameter is silently ignored. */
 export function parseParameters(parameters: Parameters, context: Context): Query {
-  const isSearch = hasTextParameter(context.model)
-  const names = Object.keys(parameters).filter(
-    (name) => !FIND_PARAMETERS.includes(name) && !(isSearch && name === TEXT_PARAMETER),
-  )
-  if (names.length > MAX_CRITERIA) throw badRequest(`There are more than ${MAX_CRITERIA} filters.`)
-  const filters = names.map((name) => parseFilter(name, once(parameters, name) as string, context))
+  const isSearch = hasParameter(TEXT_PARAMETER, context.model)
+  const groups = hasParameter(OR_PARAMETER, context.model) ? parseGroups(parameters[OR_PARAMETER]) : []
+  const others = [
+    ...FIND_PARAMETERS,
+    ...(isSearch ? [TEXT_PARAMETER] : []),
+    ...(groups.length > 0 ? [OR_PARAMETER] : []),
+  ]
+  const names = Object.keys(parameters).filter((name) => !others.includes(name))
+  if (names.length + groups.flat().length > MAX_CRITERIA)
+    throw badRequest(`There are more than ${MAX_CRITERIA} filters.`)
+  const filters = [
+    ...names.map((name) => parseFilter(name, once(parameters, name) as string, context)),
+    ...groups.map((group) => ({ any: group.map(([name, text]) => parseFilter(name, text, context, IN_OR)) })),
+  ]
   const after = once(parameters, 'after')
   const offset = wholeNumber(parameters, 'offset', Number.MAX_SAFE_INTEGER)
   if (after !== undefined && offset !== undefined) throw badRequest('"after" and "offset" exclude each other.')
@@ -48,10 +56,26 @@ export function parseParameters(parameters: Parameters, context: Context): Query
   }
 }
 
-/** The query parameter with words to search for, except where a model has a field of this name. */
+/** The query parameter with words to search for. */
 export const TEXT_PARAMETER = 'q'
+/** The query parameter with filters of which one has to hold. Its value is a query string itself. */
+export const OR_PARAMETER = 'or'
+const IN_OR = `In the query parameter "${OR_PARAMETER}", `
 
-export const hasTextParameter = (model: Model) => visibleField(model, TEXT_PARAMETER) === undefined
+/** Whether these parameters have their own meaning: a model may have a field of the name, which was there before. */
+export const hasParameter = (name: string, model: Model) => visibleField(model, name) === undefined
+
+/** The names and texts of the filters in each `or`. */
+function parseGroups(given: unknown): [name: string, text: string][][] {
+  if (given === undefined) return []
+  return [given].flat().map((text) => {
+    const filters = [...new URLSearchParams(String(text))]
+    if (filters.length > 0) return filters
+    throw badRequest(
+      `The query parameter "${OR_PARAMETER}" takes filters: city=Oslo&city=Bergen, as one encoded value.`,
+    )
+  })
+}
 
 /** Parses `fields` and `expand`. */
 export function parseView(parameters: Parameters, context: Context): View {
@@ -81,8 +105,8 @@ function anywhere(where: string, text: string, { model }: Context): Filter {
 }
 
 /** Parses one filter, such as `lastName=Smith`, `age[gte]=18` or `company.name[like]=acme`. */
-function parseFilter(name: string, text: string, context: Context): Filter {
-  const where = `The query parameter "${name}"`
+function parseFilter(name: string, text: string, context: Context, place = 'The query parameter '): Filter {
+  const where = `${place}"${name}"`
   if (name === SEARCH_ALL) return anywhere(where, text, context)
   const match = /^([\w.]+)(?:\[(.*)\])?$/.exec(name)
   if (!match) throw badRequest(`${where} is not a field, nor a field with an operator such as age[gte].`)

@@ -13,6 +13,8 @@ export type Database = Kysely<AnyTables> & { readonly dialect: Dialect }
 export interface Dialect {
   /** Whether a text matches a LIKE pattern; both are folded: see `lib/fold.ts`. */
   like(key: RawBuilder<unknown>, pattern: string): RawBuilder<SqlBool>
+  /** A value as `orderKey` of its column is: made by the same function. */
+  orderValue(text: string): RawBuilder<unknown>
   /** Whether a folded text contains a folded word. Texts that need not be folded are not: it takes longer than all else. */
   contains(key: RawBuilder<unknown>, word: string): RawBuilder<SqlBool>
   /** Always true. Evaluated about every `everyRows` rows, it ends a search that has timed out or was aborted. */
@@ -34,6 +36,8 @@ export interface TriggerDefinition {
   when: 'BEFORE' | 'AFTER'
   event: 'INSERT' | 'UPDATE' | 'DELETE'
   on: string
+  /** an UPDATE fires the trigger only if it sets one of these columns; by default any */
+  of?: string[]
   /** statements; OLD and NEW are the row before and after the event */
   body: string
 }
@@ -69,6 +73,14 @@ export interface TableDialect {
   indexKey(key: string): string
   /** Expression for a text that sorts like the decimal number in a column; see `decimal.ts`. */
   decimalKey(column: string): string
+  /** Expression for the key by which a text is sorted; see `lib/order-key.ts`. */
+  orderKey(column: string): string
+  /** An index for text searches that the service keeps up to date itself. */
+  readonly wordIndex?: WordIndexDialect
+  /** An ordinary index for text searches. An engine has this or `wordIndex`. */
+  readonly trigramIndex?: TrigramIndexDialect
+  /** Whether an index needs these keys in a column of their own; see `tables/order-columns.ts`. */
+  readonly keepsOrderKeys: boolean
   /** A column as text, for computed columns that contain it. */
   asText(column: string, type: string): string
   /** A column as a JSON text. */
@@ -109,6 +121,26 @@ export interface TableDialect {
   hasColumn(db: Database, table: string, column: string): Promise<boolean>
   /** Names and types of a table's stored columns. Fast, unlike `readTable`, which also counts the rows. */
   readColumns(db: Database, table: string): Promise<{ name: string; type: string }[]>
+}
+
+/** SQL of an index that proposes records which may contain words; see `tables/search-index.ts`. */
+export interface WordIndexDialect {
+  create(index: string): string
+  drop(index: string): string
+  /** Statement that adds entries, in the order of ids: a JSON array of the ids and folded texts of records. */
+  add(index: string): string
+  /** Query for `proposed__id`, in the order of ids; undefined if the words are too short. */
+  proposed(index: string, table: string, words: string[]): RawBuilder<unknown> | undefined
+}
+
+/** SQL of an index over the texts of a record; see `tables/trigram-index.ts`. */
+export interface TrigramIndexDialect {
+  /** Makes sure that there can be such an index. Returns the reason if not. */
+  prepare(db: Database): Promise<string | undefined>
+  /** Statements that create the index, outside a transaction. What an earlier attempt has left is dropped. */
+  create(index: string, table: string, columns: string[]): string[]
+  /** Condition by which the index finds the records that may contain a folded word; undefined if it is too short. */
+  mayContain(columns: string[], word: string, pattern: string): RawBuilder<unknown> | undefined
 }
 
 /** SQL of an engine whose ALTER TABLE cannot change a column: a new table is filled and takes the old one's place. */

@@ -3,13 +3,14 @@ import { type Model, modelsFingerprint, tableName } from '../model/model.ts'
 import type { Database, Trigger } from '../storage/storage.ts'
 import { columnTypes } from './columns.ts'
 import { countTriggers, recount } from './counts.ts'
-import { tableShape } from './ddl.ts'
 import { execute } from './execute.ts'
 import { type MigrationInput, Superseded } from './migrate.ts'
 import { createOverview, type Overview, planTables, requiredTriggers, throwIfRefused } from './overview.ts'
-import type { TablePlan } from './plan.ts'
+import type { PlanStep, TablePlan } from './plan.ts'
 import { rebuilderFor } from './rebuild/strategies.ts'
 import { recordRenames, recordSecrets, recoverSecrets } from './renames-and-secrets.ts'
+import { dropOutdatedIndexes, dropSearchIndex } from './search-index.ts'
+import { modelShapes } from './shape.ts'
 import { hasSameTrigger, readOwnTriggers } from './triggers.ts'
 
 /** The job that changes tables, in one transaction (in SQLite with foreign keys off). An error rolls it back. */
@@ -35,6 +36,10 @@ export async function run(db: Database, input: MigrationInput): Promise<TablePla
   const fields = plans.flatMap(({ model }) => model.fields)
   for (const text of dialect.createTypes(columnTypes(fields))) await execute(db, text)
   await rebuilder.apply(db, plans, drafts, built)
+  const rewritten = plans.filter(({ steps }) => steps.some(({ kind }) => REWRITES.includes(kind)))
+  for (const { model } of rewritten)
+    for (const text of dropSearchIndex(tableName(model), dialect)) await execute(db, text)
+  await dropOutdatedIndexes(db, models)
   // A table that was replaced has lost the triggers of other models too.
   const left = await readOwnTriggers(db)
   for (const trigger of wanted) if (!hasSameTrigger(trigger, left)) await execute(db, dialect.createTrigger(trigger))
@@ -51,6 +56,9 @@ export async function run(db: Database, input: MigrationInput): Promise<TablePla
   await recordSteps(db, plans)
   return plans
 }
+
+/** Steps that change texts, or the names of their columns. */
+const REWRITES: readonly PlanStep['kind'][] = ['rename', 'rebuild', 'fill']
 
 /** Plans all changes. The tables whose data matters are locked, and planned again: others may have written until then. */
 async function planUnderLock(db: Database, { models, drafts, built }: MigrationInput): Promise<Overview> {
@@ -79,9 +87,9 @@ async function dropTriggers(db: Database, existing: Trigger[], wanted: Trigger[]
 /** Records the new shapes: units and searches made for another shape are rejected as stale from now on. */
 async function recordShapes(db: Database, models: Model[]): Promise<void> {
   let hasChanged = false
-  for (const model of models) {
+  for (const [name, shape] of models.flatMap((model) => modelShapes(model, db.dialect.tables))) {
     const { rows } = await sql`
-      INSERT INTO dossier_tables (tbl, shape) VALUES (${tableName(model)}, ${tableShape(model)})
+      INSERT INTO dossier_tables (tbl, shape) VALUES (${name}, ${shape})
       ON CONFLICT (tbl) DO UPDATE SET shape = excluded.shape WHERE dossier_tables.shape <> excluded.shape RETURNING 1`.execute(
       db,
     )

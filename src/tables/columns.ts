@@ -1,7 +1,9 @@
+import { type RawBuilder, sql } from 'kysely'
 import { findFormat } from '../model/formats.ts'
-import type { Field, Model } from '../model/model.ts'
+import { type Field, isText, type Model } from '../model/model.ts'
 import { decimalKey } from '../storage/decimal.ts'
-import type { Row, SqlValue, TableDialect } from '../storage/storage.ts'
+import type { Dialect, Row, SqlValue, TableDialect } from '../storage/storage.ts'
+import { indexedTexts, orderColumn } from './order-columns.ts'
 
 /**
  * Dossier's type word for a field's column. The word tells an operator at a shell what the column means, and lets the
@@ -28,7 +30,7 @@ export function encode(field: Field, value: unknown): SqlValue {
   return value as number
 }
 
-/** SQL expression by which a column is compared, sorted and indexed: the column itself, except for decimals. */
+/** SQL expression by which a column is compared exactly: the column itself, except for decimals. */
 export function comparisonSql(field: Field, dialect: TableDialect): string {
   const column = `"${field.name}"`
   return field.format === 'decimal' ? dialect.decimalKey(column) : column
@@ -38,6 +40,20 @@ export function comparisonSql(field: Field, dialect: TableDialect): string {
 export function encodeComparable(field: Field, value: unknown): SqlValue {
   const encoded = encode(field, value)
   return field.format === 'decimal' && encoded !== null ? decimalKey(encoded as string) : encoded
+}
+
+/** SQL expression by which a field is sorted, and compared by `<` and `>`. */
+export function orderSql(field: Field, model: Model, dialect: TableDialect): string {
+  if (!isText(field)) return comparisonSql(field, dialect)
+  return indexedTexts(model).has(field.name) && dialect.keepsOrderKeys
+    ? `"${orderColumn(field.name)}"`
+    : dialect.orderKey(`"${field.name}"`)
+}
+
+/** A value of a filter in the form that `orderSql` yields. */
+export function encodeOrder(field: Field, value: unknown, dialect: Dialect): RawBuilder<unknown> {
+  const encoded = encodeComparable(field, value)
+  return isText(field) ? dialect.orderValue(encoded as string) : sql`${encoded}`
 }
 
 /** Returns a function that converts a stored row to a record, in place. Most columns need no conversion. */

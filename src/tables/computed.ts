@@ -1,3 +1,4 @@
+import { type RawBuilder, sql } from 'kysely'
 import type { Field, Model, Template } from '../model/model.ts'
 import { templateFields } from '../model/template.ts'
 import type { Row, SqlValue, Statement, Storage, TableDialect } from '../storage/storage.ts'
@@ -27,6 +28,23 @@ export function createComputeStatement(model: Model, dialect: TableDialect): (re
     const { sql, sources } = prepared
     return { sql, parameters: sources.map((field) => bindable(field, record[field.name])) }
   }
+}
+
+/** SQL of a computed field's value, from values that are not in the table yet. */
+export function computedKey(
+  { computed }: Field,
+  model: Model,
+  dialect: TableDialect,
+  newValue: (name: string) => RawBuilder<unknown>,
+): RawBuilder<string> {
+  const template = computed as Template
+  const given = templateFields(template).map((name) => {
+    const { type } = model.fields.find((field) => field.name === name) as Field
+    const [before, after] = (CAST[type] ?? '?').split('?') as [string, string]
+    return sql`${sql.raw(before)}${newValue(name)}${sql.raw(after)} AS ${sql.ref(name)}`
+  })
+  const value = sql.raw(computedExpression(template, model, dialect))
+  return sql`(SELECT ${value} FROM (SELECT ${sql.join(given)}) AS given)`
 }
 
 /** A former value may have another type than its field has now; it is bound as text. */

@@ -5,6 +5,7 @@ import { isUnfinished, markFinished, markUnfinished, requireMover } from '../sto
 import { columnTypes } from './columns.ts'
 import { createTable } from './ddl.ts'
 import { execute } from './execute.ts'
+import { isOrderColumn } from './order-columns.ts'
 import { hiddenColumns } from './plan-renames.ts'
 
 /** A table that is copied to another database row by row, whatever the two engines are. */
@@ -50,7 +51,7 @@ export async function tablesToCopy(db: Database, models: Model[]): Promise<Copie
   const moved: CopiedModelTable[] = []
   for (const name of await db.dialect.tables.modelTables(db)) {
     const table = (await db.dialect.tables.readTable(db, name)) as TableState
-    const stored = table.columns.filter(({ generated }) => generated === undefined)
+    const stored = table.columns.filter(({ name, generated }) => generated === undefined && !isOrderColumn(name))
     const model = models.find((one) => tableName(one) === name)
     const hidden = hiddenColumns(model ?? ({ fields: [] } as unknown as Model), stored)
     moved.push({
@@ -101,7 +102,8 @@ export async function createTables(
   ])
   for (const text of db.dialect.tables.createTypes([...new Set(types)])) await execute(db, text)
   for (const { table, model, hidden } of tables) {
-    const described = model ?? ({ name: table, fields: [] } as unknown as Model)
+    // Without indexes there are no columns of sort keys either.
+    const described = { name: table, fields: [], ...model, unique: [], indexes: [] } as unknown as Model
     await execute(db, createTable(described, db.dialect.tables, table, hidden))
   }
 }

@@ -1,7 +1,9 @@
 import { hash } from 'node:crypto'
+import { KEY_SUFFIX } from '../lib/order-key.ts'
 import { type Field, type Model, type Reference, type Template, tableName } from '../model/model.ts'
 import { literal, type SqlValue, type TableDialect } from '../storage/storage.ts'
-import { columnType, comparisonSql } from './columns.ts'
+import { columnType, comparisonSql, orderSql } from './columns.ts'
+import { fieldsWithKey, indexedTexts, orderColumnDefinition } from './order-columns.ts'
 
 /** SQL text for tables and indexes. Names come from validated models or existing columns; values are literals. */
 
@@ -9,6 +11,8 @@ export interface Index {
   name: string
   unique: boolean
   fields: string[]
+  /** whether texts are in the order of their keys, and not exact */
+  isSorted?: boolean
 }
 
 export const quote = (name: string) => `"${name}"`
@@ -31,6 +35,7 @@ export function createTable(
     ...dialect.systemColumns,
     ...model.fields.map((field) => columnDefinition(field, model, dialect, parentName)),
     ...hidden.map((column) => `${quote(column.name)} ${dialect.columnType(column.type)}`),
+    ...fieldsWithKey(model, dialect).map((field) => orderColumnDefinition(field.name, dialect)),
   ]
   const remarks = model.fields.flatMap((field) => columnComments(field, model, dialect, name))
   return [`CREATE TABLE ${quote(name)} (${columns.join(', ')})`, ...remarks].join('; ')
@@ -86,25 +91,32 @@ export const hasIndexName = (index: Index, name: string | undefined) =>
 
 export function createIndex(index: Index, model: Model, dialect: TableDialect, table = tableName(model)): string {
   const fields = index.fields.map((name) => model.fields.find((field) => field.name === name) as Field)
-  const columns = fields.map((field) => dialect.indexKey(comparisonSql(field, dialect))).join(', ')
+  const keySql = (field: Field) => (index.isSorted ? orderSql(field, model, dialect) : comparisonSql(field, dialect))
+  const columns = fields.map((field) => dialect.indexKey(keySql(field))).join(', ')
   return `CREATE ${index.unique ? 'UNIQUE ' : ''}INDEX ${quote(index.name)} ON ${quote(table)} (${columns})`
 }
 
 /** All indexes of a model. Field names contain no `__`, so an index name identifies its fields. */
 export function modelIndexes(model: Model): Index[] {
-  const named = (fields: string[], unique: boolean): Index => ({
-    name: [tableName(model), ...fields, unique ? 'unique' : 'index'].join('__'),
-    unique,
+  const named = (fields: string[], kind: 'unique' | 'index'): Index => ({
+    name: [tableName(model), ...fields, kind].join('__'),
+    unique: kind === 'unique',
     fields,
   })
+  const hasText = (fields: string[]) => fields.some((name) => indexedTexts(model).has(name))
+  const sorted = (fields: string[]): Index =>
+    hasText(fields)
+      ? { name: [tableName(model), ...fields].join('__') + KEY_SUFFIX, unique: false, fields, isSorted: true }
+      : named(fields, 'index')
   const ownRows = Object.values(model.access).some((rules) => rules.some(({ own }) => own))
   const all = [
-    ...model.unique.map((fields) => named(fields, true)),
-    ...model.indexes.map((fields) => named(fields, false)),
+    ...model.unique.map((fields) => named(fields, 'unique')),
+    // A unique index has the exact texts, which are in another order.
+    ...[...model.unique.filter(hasText), ...model.indexes].map(sorted),
     // Without this index, every delete of a record would scan the tables that may refer to it.
-    ...model.fields.filter((field) => field.reference).map((field) => named([field.name], false)),
+    ...model.fields.filter((field) => field.reference).map((field) => named([field.name], 'index')),
     // Users who may access only their own records find them without a scan of all records.
-    ...(ownRows ? [named(['createdBy'], false)] : []),
+    ...(ownRows ? [named(['createdBy'], 'index')] : []),
   ]
   return [...new Map(all.map((index) => [index.name, index])).values()]
 }

@@ -2,6 +2,7 @@ import { AUDIT_FIELDS, type Model, tableName } from '../model/model.ts'
 import { concatSql } from '../storage/joined.ts'
 import { literal, type TableDialect, type Trigger } from '../storage/storage.ts'
 import { quote } from './ddl.ts'
+import { fieldsWithKey } from './order-columns.ts'
 
 /**
  * Triggers that record every change of a record in `dossier_changes`, in the transaction that makes it. They also
@@ -39,10 +40,13 @@ export function journalTriggers(model: Model, dialect: TableDialect, hidden: Hid
       .map(({ name, type, writeOnly }) => ({ name, type, isSecret: writeOnly })),
     ...hidden.map(({ name, type, isSecret }) => ({ name, type: JSON_TYPES[type] ?? 'string', isSecret })),
   ]
+  const hasKeys = fieldsWithKey(model, dialect).length > 0
   return EVENTS.map((event) => {
     const name = journalTrigger(tableName(model), event)
     const body = dialect.beforeJournal + entrySql(model, event, dialect, noted)
-    return { name, sql: dialect.trigger({ name, when: 'AFTER', event, on: tableName(model), body }) }
+    // Sort keys are no change of the record.
+    const of = event === 'UPDATE' && hasKeys ? { of: ['id', 'version', ...noted.map((column) => column.name)] } : {}
+    return { name, sql: dialect.trigger({ name, when: 'AFTER', event, on: tableName(model), ...of, body }) }
   })
 }
 

@@ -1,11 +1,13 @@
 import { type Model, tableName } from '../model/model.ts'
 import { type Database, Refused, type TableDialect, type TableState, type Trigger } from '../storage/storage.ts'
 import { countTriggerNames } from './counts.ts'
-import { tableShape } from './ddl.ts'
 import { journalTriggerNames } from './journal.ts'
+import { orderTriggerNames } from './order-columns.ts'
 import { planTable, type TablePlan } from './plan.ts'
 import { rebuilderFor } from './rebuild/strategies.ts'
 import { readSecrets } from './renames-and-secrets.ts'
+import { searchTriggerNames } from './search-index.ts'
+import { modelShapes } from './shape.ts'
 import { hasSameTrigger, modelTriggers, readOwnTriggers, unservedTriggers } from './triggers.ts'
 import { verifyPlan } from './verify.ts'
 
@@ -101,7 +103,12 @@ export function requiredTriggers(
 ): Trigger[] {
   const kept = unserved.flatMap(({ name }) => {
     const table = tableName({ name })
-    return [...countTriggerNames(table), ...journalTriggerNames(table)]
+    return [
+      ...countTriggerNames(table),
+      ...journalTriggerNames(table),
+      ...orderTriggerNames(table),
+      ...searchTriggerNames(table),
+    ]
   })
   return [
     ...plans.flatMap(({ model, hidden }) => modelTriggers(model, dialect, hidden)),
@@ -115,7 +122,8 @@ export async function areShapesKnown(db: Database, models: Model[]): Promise<boo
   if (!(await db.dialect.tables.hasTable(db, 'dossier_tables'))) return false
   const rows = await db.selectFrom('dossier_tables').select(['tbl', 'shape']).execute()
   const shapes = new Map(rows.map(({ tbl, shape }) => [tbl, shape]))
-  return models.every((model) => shapes.get(tableName(model)) === tableShape(model))
+  const wanted = models.flatMap((model) => modelShapes(model, db.dialect.tables))
+  return wanted.every(([name, shape]) => shapes.get(name) === shape)
 }
 
 /** Throws `Refused` if a plan has refusals. */

@@ -29,12 +29,14 @@ export interface RebuildReasons {
   takeovers: Takeover[]
   /** new fields that have a value in more than `MAX_ROWS_TO_FILL` records */
   fills: Field[]
+  /** fields whose sort keys have to be made for as many records */
+  sorted: Field[]
   dialect: TableDialect
 }
 
 /** Plans a rebuild, for example for a changed type, template or reference: SQLite cannot change a column in place. */
 export function planRebuild(model: Model, table: TableState, columns: TableColumn[], occasions: RebuildReasons) {
-  const { takeovers, fills, dialect } = occasions
+  const { takeovers, fills, sorted, dialect } = occasions
   const stored = model.fields.filter((field) => !field.computed)
   const sources = stored.map((field) => findSource(field, columns, takeovers))
   const conversions = sources.filter(({ from }) => from !== undefined)
@@ -62,6 +64,7 @@ export function planRebuild(model: Model, table: TableState, columns: TableColum
     ...fills.map(
       ({ name, computed }) => `${computed ? 'compute' : 'fill in the default of'} ${name} (${table.rows} records)`,
     ),
+    ...sorted.map(({ name }) => `sort ${name} by folded text (${table.rows} records)`),
     ...templates.map(({ name }) => `compute ${name} anew`),
     ...wasComputed.map(({ field }) => `store ${field.name}, which was computed`),
     ...released.map(({ name }) => `let go of the hidden reference ${name}`),

@@ -1,5 +1,6 @@
 import type { Field, Model } from '../model/model.ts'
 import type { TableColumn, TableState } from '../storage/storage.ts'
+import { isOrderColumn } from './order-columns.ts'
 
 export interface Rename {
   from: string
@@ -15,10 +16,10 @@ export interface Takeover {
 export const findColumn = (field: Field, columns: TableColumn[]) =>
   columns.find(({ name }) => name.toLowerCase() === field.name.toLowerCase())
 
-/** Columns that no field has. Generated columns are left out, because they hold no data. */
+/** Columns that no field has. Generated columns and sort keys are left out, because they hold no data of their own. */
 export function hiddenColumns(model: Model, columns: TableColumn[]): TableColumn[] {
   const known = new Set(['id', 'version', ...model.fields.map(({ name }) => name)].map((name) => name.toLowerCase()))
-  return columns.filter(({ name, generated }) => !generated && !known.has(name.toLowerCase()))
+  return columns.filter(({ name, generated }) => !generated && !isOrderColumn(name) && !known.has(name.toLowerCase()))
 }
 
 /**

@@ -13,9 +13,11 @@ import {
   storableLiteral,
 } from './ddl.ts'
 import type { HiddenColumn } from './journal.ts'
+import { fieldsWithKey, fillOrderColumns, planOrderColumns } from './order-columns.ts'
 import { planRebuild, type Rebuild } from './plan-rebuild.ts'
 import { findColumn, hiddenColumns, planRenames, type Rename } from './plan-renames.ts'
 import { hasSameTrigger, modelTriggers } from './triggers.ts'
+import { isTrigramIndex } from './trigram-index.ts'
 
 /** The steps that bring a table in line with its model. */
 export interface TablePlan {
@@ -33,6 +35,7 @@ export type PlanStep = { what: string } & (
   | { kind: 'rename'; sql: string; from: string; to: string }
   | { kind: 'rebuild'; rebuild: Rebuild }
   | { kind: 'fill'; sql: string }
+  | { kind: 'sort-keys'; statements: string[] }
   /** has no SQL: `requiredTriggers` determines the triggers of all tables together */
   | { kind: 'triggers' }
 )
@@ -62,7 +65,9 @@ export function planTable(
   const additions = model.fields.filter((field) => !findColumn(field, columns))
   const hasValues = (field: Field) => field.default !== undefined || (field.computed && dialect.storesComputed)
   const fills = table.rows > MAX_ROWS_TO_FILL ? additions.filter(hasValues) : []
-  const rebuild = planRebuild(model, table, columns, { takeovers, fills, dialect })
+  const keys = planOrderColumns(model, table.columns, renames, dialect)
+  const sorted = table.rows > MAX_ROWS_TO_FILL ? keys.toFill : []
+  const rebuild = planRebuild(model, table, columns, { takeovers, fills, sorted, dialect })
   const hidden = hiddenColumns(model, columns)
     .filter(({ name }) => !takeovers.some(({ from }) => from === name))
     .map(({ name, type }) => ({ name, type, isSecret: secrets.includes(name) }))
@@ -71,7 +76,10 @@ export function planTable(
     // A rebuilt table has all new columns from the start.
     ...(rebuild
       ? [{ kind: 'rebuild' as const, ...rebuild }]
-      : additions.flatMap((field) => addColumn(field, model, table.rows, dialect))),
+      : [
+          ...additions.flatMap((field) => addColumn(field, model, table.rows, dialect)),
+          ...planKeys(keys, model, table.rows),
+        ]),
     ...planIndexes(model, rebuild ? [] : table.indexes.map(({ name }) => name), dialect),
   ]
   return {
@@ -112,11 +120,24 @@ function addColumn(field: Field, model: Model, rows: number, dialect: TableDiale
   return [add, { kind: 'fill', what: `fill in the default of ${field.name} (${rows} records)`, sql: fill }]
 }
 
+/** Adds the columns of sort keys and fills them. */
+function planKeys({ alter, toFill }: ReturnType<typeof planOrderColumns>, model: Model, rows: number): PlanStep[] {
+  const names = toFill.map(({ name }) => name)
+  const fill = names.length > 0 && rows > 0 ? [fillOrderColumns(tableName(model), names)] : []
+  const statements = [...alter, ...fill]
+  const what =
+    names.length > 0 ? `sort ${names.join(', ')} by folded text (${rows} records)` : 'tidy up the columns of sort keys'
+  return statements.length > 0 ? [{ kind: 'sort-keys', what, statements }] : []
+}
+
 /** Drops only indexes with our naming; an index that an operator created stays. */
 function planIndexes(model: Model, existing: string[], dialect: TableDialect): PlanStep[] {
   const wanted = modelIndexes(model)
   const stale = existing.filter(
-    (name) => name.startsWith(`${tableName(model)}__`) && !wanted.some((index) => hasIndexName(index, name)),
+    (name) =>
+      name.startsWith(`${tableName(model)}__`) &&
+      !isTrigramIndex(name) &&
+      !wanted.some((index) => hasIndexName(index, name)),
   )
   return [
     ...stale.map(
@@ -162,8 +183,9 @@ function refuseSpellings(model: Model, table: TableState, columns: TableColumn[]
   return [`The name differs from that of ${earlier}, whose table is there, only in case. Keep the earlier spelling.`]
 }
 
-function refuseTooMany(model: Model, hidden: HiddenColumn[], { maxColumns }: TableDialect): string[] {
-  const count = 2 + model.fields.length + hidden.length
+function refuseTooMany(model: Model, hidden: HiddenColumn[], dialect: TableDialect): string[] {
+  const { maxColumns } = dialect
+  const count = 2 + model.fields.length + hidden.length + fieldsWithKey(model, dialect).length
   if (count <= maxColumns) return []
   return [`With its ${hidden.length} hidden columns the table would have ${count}; at most ${maxColumns} are possible.`]
 }

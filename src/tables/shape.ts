@@ -1,6 +1,8 @@
+import { hash } from 'node:crypto'
 import { type Model, tableName } from '../model/model.ts'
-import { type Dialect, type Statement, type Storage, staleShape } from '../storage/storage.ts'
+import { type Dialect, type Statement, type Storage, staleShape, type TableDialect } from '../storage/storage.ts'
 import { tableShape } from './ddl.ts'
+import { fieldsWithKey, orderColumn } from './order-columns.ts'
 
 /** Refuses a read through an outdated model: another process may have changed the meaning of a column. */
 export function requireCurrentShape(storage: Storage, model: Model): void {
@@ -17,3 +19,27 @@ export const recordRead = (dialect: Dialect, model: Model, { sql, parameters }: 
 /** Expected shapes by table, for searches and units of work, which compare them in their own transaction. */
 export const tableShapes = (models: Model[]): Record<string, string> =>
   Object.fromEntries(models.map((model) => [tableName(model), tableShape(model)]))
+
+/** Expected shapes of tables and of their sort keys: for what sorts records or writes them. */
+export const keyedShapes = (models: Model[], dialect: TableDialect): Record<string, string> =>
+  Object.fromEntries(models.flatMap((model) => modelShapes(model, dialect)))
+
+/** The shapes of a model, as `dossier_tables` has them. */
+export const modelShapes = (model: Model, dialect: TableDialect): [name: string, shape: string][] => [
+  [tableName(model), tableShape(model)],
+  ...(dialect.keepsOrderKeys
+    ? [[`dossier_keys__${tableName(model)}`, keyShape(model, dialect)] as [string, string]]
+    : []),
+]
+
+/** Hash of the columns with sort keys, and of what computed texts are made from. */
+function keyShape(model: Model, dialect: TableDialect): string {
+  const known = keyShapes.get(model)
+  if (known !== undefined) return known
+  const keys = fieldsWithKey(model, dialect).map(({ name, computed }) => [orderColumn(name), computed])
+  const shape = hash('sha256', JSON.stringify(keys)).slice(0, 16)
+  keyShapes.set(model, shape)
+  return shape
+}
+
+const keyShapes = new WeakMap<Model, string>()

@@ -3,9 +3,11 @@ import type { Database, TableDialect, TableState, Trigger } from '../storage/sto
 import { countTriggers } from './counts.ts'
 import { quote } from './ddl.ts'
 import { type HiddenColumn, journalTriggers } from './journal.ts'
+import { orderTriggers } from './order-columns.ts'
+import { searchTriggers } from './search-index.ts'
 
 /** The names of our triggers end in one of these words. */
-const OURS = ['count', 'clear', 'unserved', 'journal']
+const OURS = ['count', 'clear', 'unserved', 'journal', 'sorted', 'searched']
 
 /** Whether `others` has the trigger with the same SQL. */
 export const hasSameTrigger = (wanted: Trigger, others: Trigger[]) =>
@@ -16,6 +18,8 @@ export const modelTriggers = (model: Model, dialect: TableDialect, hidden: Hidde
   ...countTriggers(tableName(model), dialect),
   ...clearTriggers(model, dialect),
   ...journalTriggers(model, dialect, hidden),
+  ...orderTriggers(model, dialect),
+  ...searchTriggers(model, dialect),
 ]
 
 /**

@@ -5,14 +5,16 @@ import type { Storage } from '../storage/storage.ts'
 import { scheduleBackups } from './backups.ts'
 import { clearLeftovers } from './leftovers.ts'
 import type { Metrics } from './metrics.ts'
+import { maintainOrderKeys } from './order-keys.ts'
 import { prune, sweepKeys } from './prune.ts'
 import { scrub } from './scrub.ts'
+import { maintainSearchIndexes, type SearchIndexParts } from './search-indexes.ts'
 
 /** Interval between two runs of the journal's maintenance. */
 const LOOK_MS = 60_000
 const DAY_MS = 86_400_000
 
-interface Parts {
+interface Parts extends SearchIndexParts {
   log: Logger
   metrics: Pick<Metrics, 'pruned'>
   /** Called when a task has failed; the next run retries it. */
@@ -23,9 +25,13 @@ interface Parts {
 export function startUpkeep(storage: Storage, config: Config, parts: Parts): () => void {
   const stopBackups = scheduleBackups(storage, config, parts)
   const stopTending = maintainJournal(storage, config, parts)
+  const stopKeys = maintainOrderKeys(storage, parts.onError)
+  const stopIndexes = maintainSearchIndexes(storage, parts)
   return () => {
     stopBackups()
     stopTending()
+    stopKeys()
+    stopIndexes()
   }
 }
 

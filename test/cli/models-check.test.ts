@@ -12,7 +12,7 @@ t.test('what would happen, before anything does', async (t) => {
     commandRunner(HELP, modelsCheck, { ...env, ...more })(words, '', terminal)
   t.match(await check(), {
     code: 0,
-    out: /^contacts\.Contact\n {2}will {5}create the table\n {2}will {5}make email unique\n {2}access {3}read, create, update, delete: everybody logged in\n$/,
+    out: /^contacts\.Contact\n {2}will {5}create the table\n {2}will {5}make email unique\n {2}will {5}index email\n {2}access {3}read, create, update, delete: everybody logged in\n$/,
   })
   t.notOk(existsSync(join(folder, 'data')), 'nothing was made')
 

@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import { fold } from '../../src/lib/fold.ts'
 import type { Client } from '../helper.ts'
 
 /**
@@ -25,7 +26,7 @@ interface Column {
 
 const NAMES = ['a', 'b', 'c', 'd', 'e']
 const VALUES: Record<Type, Value[]> = {
-  string: ['x', '1', '-7', '2.50', 'true', '', '007'],
+  string: ['x', '1', '-7', '2.50', 'true', '', '007', 'Äpfel', 'apfel', 'Z'],
   integer: [0, 1, -7, 42],
   number: [0, 1, 2.5, -7],
   boolean: [true, false],
@@ -210,7 +211,20 @@ export class Oracle {
       for (const [name, value] of Object.entries(expected))
         if (actual[name] !== value) faults.push(`${name} of ${id} should be ${value}, but is ${actual[name]}`)
     }
+    for (const [name, { type }] of Object.entries(this.fields))
+      if (type === 'string') faults.push(...(await this.#checkOrder(client, name)))
     return faults
+  }
+
+  /** Compares the order of a text with the expected one: without case and accents, then by characters. */
+  async #checkOrder(client: Client, name: string): Promise<string[]> {
+    const { body } = await client.get(`${PATH}?limit=500&fields=${name}&sort=${name}`)
+    const values = (body.data as Record<string, Value>[]).map((record) => record[name] as string | null)
+    const key = (text: string | null) => (text === null ? '' : `x${fold(text)}\0${text}`)
+    const sorted = values.toSorted((a, b) => Buffer.compare(Buffer.from(key(a)), Buffer.from(key(b))))
+    return JSON.stringify(values) === JSON.stringify(sorted)
+      ? []
+      : [`the order of ${name} should be ${JSON.stringify(sorted)}, but is ${JSON.stringify(values)}`]
   }
 
   #value(name: string, id: number): Value {

@@ -4,6 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import Sqlite from 'better-sqlite3'
+import { orderKey } from '../../src/lib/order-key.ts'
 import { Client, PASSWORD } from '../helper.ts'
 import { auditFollowed, type Followed, follow, newFollowed } from './follow.ts'
 
@@ -13,7 +14,7 @@ const ROOT = join(import.meta.dirname, '../..')
 export const MODELS = {
   'crash.Item.json': {
     type: 'object',
-    properties: { text: { type: 'string' }, size: { type: 'string', index: true } },
+    properties: { text: { type: 'string', index: true }, size: { type: 'string', index: true } },
   },
   'crash.Part.json': {
     type: 'object',
@@ -157,6 +158,7 @@ export function audit(folder: string, ledger: Ledger): string[] {
   const integrity = database.pragma('integrity_check', { simple: true })
   if (integrity !== 'ok') faults.push(`integrity: ${integrity}`)
   if ((database.pragma('foreign_key_check') as unknown[]).length > 0) faults.push('a foreign key leads nowhere')
+  faults.push(...auditTexts(database))
   for (const [key, expected] of ledger.known) {
     const [table, id] = key.split(' ')
     const row = database.prepare(`SELECT version, text FROM ${table} WHERE id = ?`).get(id) as
@@ -174,6 +176,27 @@ export function audit(folder: string, ledger: Ledger): string[] {
     ledger.unsure.delete(key)
   }
   database.close()
+  return faults
+}
+
+/** Checks the sort keys of all texts, and that the index for text searches, if there is one, proposes those that it has. */
+function auditTexts(database: Sqlite.Database): string[] {
+  const faults: string[] = []
+  const items = database.prepare('SELECT id, text, text__sort1 AS key FROM crash__Item').all()
+  // What was written by hand is noted until its key is made.
+  const keyless = new Set(database.prepare(`SELECT id FROM dossier_unsorted WHERE tbl = 'crash__Item'`).pluck().all())
+  for (const { id, text, key } of items as { id: number; text: string; key: string }[])
+    if (key !== orderKey(text) && !keyless.has(id))
+      faults.push(`the sort key of ${id} should be that of ${text}, but is ${key}`)
+  const state = database.prepare(`SELECT filled FROM dossier_search WHERE tbl = 'crash__Item'`).get()
+  if (!state) return faults
+  const noted = new Set(database.prepare(`SELECT id FROM dossier_unsearched WHERE tbl = 'crash__Item'`).pluck().all())
+  const proposes = database.prepare(
+    'SELECT 1 FROM dossier_search__crash__Item__fts WHERE dossier_search__crash__Item__fts MATCH ? AND rowid = ?',
+  )
+  for (const { id, text } of items as { id: number; text: string }[])
+    if (id <= (state as { filled: number }).filled && !noted.has(id) && !proposes.get(`"${text.slice(-3)}"`, id))
+      faults.push(`the index for text searches does not know ${id}`)
   return faults
 }
 

@@ -3,7 +3,15 @@ import t from 'tap'
 import { hasLoneEscape } from '../../src/lib/json-keys.ts'
 import * as drafts from '../../src/page/logic/draft.ts'
 import type { Field, Model, Row, Schema } from '../../src/page/logic/model.ts'
-import { fits, inputKind, type Raw, readRaw, toRaw, unresolved, unresolvedText } from '../../src/page/logic/raw.ts'
+import {
+  fits,
+  inputKind,
+  type Raw,
+  readRaw,
+  toRaw,
+  unresolvedReference,
+  unresolvedReferenceText,
+} from '../../src/page/logic/raw.ts'
 
 const ZONE = 'Europe/Berlin'
 
@@ -120,10 +128,14 @@ t.test('what is typed becomes a value', async (t) => {
 
 t.test('what names no record yet is no value', async (t) => {
   const reference = { type: 'integer', reference: 'a.B' }
-  t.match(readRaw(reference, unresolved('Acme'), 'UTC'), { fault: /names no record/ })
-  t.match(readRaw(reference, unresolved('12'), 'UTC'), { fault: /names no record/ }, 'also if it looks like an id')
-  t.equal(unresolvedText(unresolved(' a')), ' a')
-  t.equal(unresolvedText('12'), undefined)
+  t.match(readRaw(reference, unresolvedReference('Acme'), 'UTC'), { fault: /names no record/ })
+  t.match(
+    readRaw(reference, unresolvedReference('12'), 'UTC'),
+    { fault: /names no record/ },
+    'also if it looks like an id',
+  )
+  t.equal(unresolvedReferenceText(unresolvedReference(' a')), ' a')
+  t.equal(unresolvedReferenceText('12'), undefined)
 })
 
 t.test('a value survives its way through an input', async () => {

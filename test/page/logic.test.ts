@@ -8,7 +8,7 @@ import { containsWords, highlight, searchWords } from '../../src/page/logic/high
 import { applyDecisions, isSame, merge, withHidden } from '../../src/page/logic/merge.ts'
 import * as models from '../../src/page/logic/model.ts'
 import { type Document, operationsIn } from '../../src/page/logic/openapi.ts'
-import { daysOf, isPeriod, PERIODS, periodBounds } from '../../src/page/logic/periods.ts'
+import { isPeriod, PERIODS, periodBounds, periodDays } from '../../src/page/logic/periods.ts'
 import { quantile, readBuckets, samplesIn, sumSamples } from '../../src/page/logic/prometheus.ts'
 import * as scrolling from '../../src/page/logic/scroll.ts'
 import { tellApart } from '../../src/page/logic/tell-apart.ts'
@@ -183,6 +183,21 @@ t.test('filters, order and columns are in the address', async (t) => {
   t.strictSame(filters.createCondition('count', 'set', []), { parameter: 'count[null]', value: 'false' })
   t.equal(String(filters.withFilter(new URLSearchParams('a=1'), 'a', '2')), 'a=2')
   t.equal(String(filters.withoutFilter(new URLSearchParams('a=1&b=2'), 'a')), 'b=2')
+  const groups = new URLSearchParams({ 'count[gte]': '3' })
+  const [one, other, third] = filters.filtersIn(new URLSearchParams('name=a&count=7&count[gte]=1')) as [
+    filters.Filter,
+    filters.Filter,
+    filters.Filter,
+  ]
+  const grouped = filters.withGroups(groups, [[one, other], [], [third]])
+  t.strictSame(grouped.getAll('or'), ['name=a&count=7', 'count%5Bgte%5D=1'])
+  t.strictSame(filters.groupsIn(grouped, MODEL), [[one, other], [third]])
+  t.equal(filters.filtersIn(grouped, MODEL).length, 1)
+  t.equal(String(filters.withGroups(grouped, [[one]])), 'count%5Bgte%5D=3&name=a', 'a group of one is none')
+  const named = { ...MODEL, fields: [...MODEL.fields, field('or')] }
+  t.strictSame(filters.groupsIn(new URLSearchParams('or=a'), named), [], 'a field of this name')
+  t.match(filters.filtersIn(new URLSearchParams('or=a'), named), [{ path: 'or' }])
+  t.equal(String(filters.withoutFilters(grouped)), '')
   t.equal(String(filters.withoutFilters(query)), 'sort=-name%2Ccount&fields=name%2Csecret%2Ccompany&limit=3')
   t.ok(filters.hasFilters(query))
   t.notOk(filters.hasFilters(new URLSearchParams('sort=name')))
@@ -190,6 +205,7 @@ t.test('filters, order and columns are in the address', async (t) => {
   t.ok(filters.isById(new URLSearchParams('fields=name')))
   t.notOk(filters.isById(new URLSearchParams('sort=name')))
   t.notOk(filters.isById(new URLSearchParams('q=a')))
+  t.notOk(filters.isById(new URLSearchParams('or=a%3D1%26b%3D2')))
   const company = field('company', { type: 'integer', reference: 'a.Thing' })
   t.equal(filters.columnSortPath(company, MODEL), 'company.name')
   t.equal(filters.columnSortPath(company, { ...MODEL, nameField: 'tags' }), 'company.name', 'by what is shown')
@@ -215,8 +231,8 @@ t.test('filters, order and columns are in the address', async (t) => {
   t.equal(filters.comparisonWord('constructor'), 'constructor')
   t.equal(filters.filterComparison({ parameter: '', path: '', operator: 'gt', value: '1' }), 'gt')
   t.equal(filters.fieldComparisons(field('odd', { enum: ['a,b'] }))[0], '', 'choices with commas cannot be listed')
-  t.equal(filters.unescapeLike(filters.escapeLike('50% of a_b\\')), '50% of a_b\\')
-  t.equal(filters.escapeLike('50%'), '50\\%')
+  t.equal(filters.unescapePattern(filters.escapePattern('50% of a_b\\')), '50% of a_b\\')
+  t.equal(filters.escapePattern('50%'), '50\\%')
   const find = filters.findQuery(new URLSearchParams('count=1'), filters.shownColumns(query, MODEL), ['a.Company'])
   t.notOk(
     filters.findQuery(query, filters.shownColumns(query, MODEL), []).has('expand'),
@@ -280,10 +296,10 @@ t.test('periods that move with the clock', async (t) => {
     ['some day', '2026-11-17', undefined],
     ['constructor', '2026-11-17', undefined],
   ] as const)
-    t.strictSame(daysOf(period, today), days, `${period}, ${today}`)
+    t.strictSame(periodDays(period, today), days, `${period}, ${today}`)
   t.ok(isPeriod('the last 14 days'))
   t.notOk(isPeriod('18'))
-  for (const period of PERIODS) t.ok(daysOf(period, '2026-11-17'), period)
+  for (const period of PERIODS) t.ok(periodDays(period, '2026-11-17'), period)
   // The clocks go back on the 25th of October: that day has 25 hours.
   const now = new Date('2026-10-24T22:30:00Z')
   t.strictSame(periodBounds('today', false, BERLIN, now), ['2026-10-25', '2026-10-25'])
@@ -297,6 +313,8 @@ t.test('periods that move with the clock', async (t) => {
     'another condition of the field stays',
   )
   t.equal(asked('day[within]=whenever'), 'day%5Bwithin%5D=whenever', 'the service says what is wrong')
+  const either = new URLSearchParams(asked(`or=${encodeURIComponent('day[within]=today&name=a')}`))
+  t.equal(decodeURIComponent(String(either.get('or'))), 'day[between]=2026-10-25,2026-10-25&name=a', 'also in a group')
   const words = (name: string, isFar?: boolean) =>
     filters.fieldComparisons(models.findField(MODEL, name) as models.Field, isFar)
   t.ok(words('day').includes(filters.PERIOD) && words('moment').includes(filters.PERIOD))

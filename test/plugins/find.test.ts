@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
+import { fold } from '../../src/lib/fold.ts'
 import { Searches } from '../../src/storage/searches.ts'
 import { Reader } from '../../src/storage/sqlite/reader.ts'
 import { sqliteOnly } from '../engine.ts'
@@ -108,13 +109,20 @@ t.test('filters, typed by their field', async (t) => {
     ['moment[gt]=2024-01-01T00:15:00%2B02:00', [2]],
     ['label=adam%20-3', [3]],
     ['id[in]=2,3', [2, 3]],
+    ['or=text%3Dadam%26whole%3D7', [1, 3]],
+    ['or=text%3Dadam%26whole%3D7&or=id%3D1%26id%3D2', [1]],
+    ['or=*%5Blike%5D%3Dadam%26whole%5Bin%5D%3D10%252C11&flag=false', [2]],
     ['version=0', [1, 2, 3, 4]],
     ['createdBy=admin&whole[gt]=0&flag=true', [1]],
     ['sort=-whole', [2, 1, 3, 4]],
     ['sort=whole', [4, 3, 1, 2]],
     ['sort=-price', [2, 1, 3, 4]],
     ['sort=flag,-whole', [4, 2, 1, 3]],
-    ['sort=text', [4, 2, 1, 3]],
+    ['sort=text', [4, 3, 1, 2]],
+    ['text[gt]=mul&sort=text', [1, 2]],
+    ['text[lt]=mul', [3]],
+    ['text[between]=adam,ädan', [3]],
+    ['text[between]=ada,ädan', [3]],
     ['sort=-id&limit=2', [4, 3]],
   ]
   for (const [query, ids] of scenarios) {
@@ -237,6 +245,10 @@ t.test('every fault names its place, and nothing is silently dropped', async (t)
     query('*[eq]=1', 'not a field'),
     query('tags=1', 'array'),
     query('sort=tags', 'cannot be sorted by'),
+    query('or=', 'city=Oslo&city=Bergen'),
+    query('or=nothing%3D1', 'In the query parameter \\"or\\", \\"nothing\\"'),
+    query('or=or%3D1', 'or'),
+    query(`or=${encodeURIComponent(Array(201).fill('whole=1').join('&'))}`, 'more than'),
     query('sort=text,-text', 'twice'),
     query('sort=', 'no field'),
     query('fields=nothing', 'nothing'),
@@ -388,10 +400,11 @@ const aSort = fc.uniqueArray(fc.tuple(fc.constantFrom(...FIELDS), fc.boolean()),
   maxLength: 3,
 })
 
-/** How two stored values compare: nothing first, texts by code point, decimals as numbers. */
+/** How two stored values compare: nothing first, texts folded and then by code point, decimals as numbers. */
 function order(name: string, a: unknown, b: unknown): number {
   if (a === null || b === null) return (a === null ? 0 : 1) - (b === null ? 0 : 1)
-  if (name === 'text') return Buffer.compare(Buffer.from(a as string), Buffer.from(b as string))
+  const byCodePoint = (one: string, other: string) => Buffer.compare(Buffer.from(one), Buffer.from(other))
+  if (name === 'text') return byCodePoint(fold(a as string), fold(b as string)) || byCodePoint(a as string, b as string)
   return Number(a) - Number(b)
 }
 
@@ -519,7 +532,8 @@ t.test('one statement, or two where the total is not known', sqliteOnly, async (
   const { all, first } = Reader.prototype
   const { search } = Searches.prototype
   const note = ({ sql }: { sql: string }) => {
-    if (/shop__Item|dossier_counts/.test(sql)) statements.push(sql)
+    // The upkeep looks whether an index for text searches is filled.
+    if (/shop__Item|dossier_counts/.test(sql) && !sql.includes('dossier_search')) statements.push(sql)
   }
   Reader.prototype.all = function (statement) {
     note(statement)
@@ -548,6 +562,19 @@ t.test('one statement, or two where the total is not known', sqliteOnly, async (
   t.strictSame(await count('limit=2'), [2, 1], 'a full page')
   t.strictSame(await count('whole[gt]=0&limit=2'), [2, 1], 'a full page of what was filtered')
   t.strictSame(await count('whole[gt]=0&limit=3'), [1, 0])
+})
+
+t.test('a model with a field of the name of a parameter keeps it', async (t) => {
+  const properties = { or: { type: 'string' }, q: { type: 'string' } }
+  const client = await (await startApp(t, { models: { 'a.Odd.json': { type: 'object', properties } } })).login()
+  await client.put('/ws/rest/a.Odd', { or: 'a=1', q: 'x' })
+  for (const [query, total] of [
+    ['or=a%3D1', 1],
+    ['or=b', 0],
+    ['q=x', 1],
+    ['q[like]=y', 0],
+  ] as const)
+    t.equal((await client.get(`/ws/rest/a.Odd?${query}`)).body.total, total, query)
 })
 
 t.test('which index would help, once per shape', async (t) => {

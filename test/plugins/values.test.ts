@@ -169,10 +169,7 @@ t.test('one service', async (t) => {
     t.strictSame(seen, ['a', 'b', 'c'])
     const { next: cursor } = await page()
     await client.post(`${E}/2`, { version: 0, path: 'z' })
-    t.match(await page(cursor), {
-      code: 'BAD_REQUEST',
-      message: /the record 2, where the page ended, or what it refers to has been changed/,
-    })
+    t.match(await page(cursor), { data: [{ true: 'b' }] }, 'goes on where the page ended')
   })
 
   await t.test('hostile bodies are answered soon and shortly', async (t) => {

@@ -33,6 +33,9 @@ const NOT_COPIED: Record<string, string> = {
   dossier_secret: 'is copied by `setSecret`',
   dossier_state: 'is found out again from the journal',
   dossier_tables: 'is written when the tables are created',
+  dossier_search: 'is filled again',
+  dossier_unsearched: 'is about an index that is filled again',
+  dossier_unsorted: 'is about sort keys, which are made again',
 }
 
 if (hasServer()) {

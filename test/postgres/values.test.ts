@@ -54,8 +54,11 @@ if (isThere)
     t.equal((await admin.get(`${THINGS}/${id}?version=2147483647`)).body.code, 'VERSION_NOT_FOUND')
     writeModel(app.folder, 'a.Thing.json', { ...MODEL, indexes: [['text']] })
     await app.service.reload()
+    t.match((await admin.get('/health')).body.data, [{ models: { current: true } }], 'a sort key has a bound')
+    writeModel(app.folder, 'a.Thing.json', { ...MODEL, unique: [['text']] })
+    await app.service.reload()
     t.match((await admin.get('/health')).body.data, [
-      { models: { current: false, why: [/a\.Thing: index text is not possible: index row/] } },
+      { models: { current: false, why: [/a\.Thing: make text unique is not possible: index row/] } },
     ])
   })
 

@@ -14,7 +14,8 @@ t.test('what is about storage and not about an operation stays what it is', asyn
     new StorageFault('full', 'no', { step: 0 }),
     new StorageFault('busy', 'no', { step: 7 }),
   ]) {
-    const storage = { write: () => Promise.reject(error) } as never
+    const dialect = { tables: { keepsOrderKeys: false } }
+    const storage = { dialect, write: () => Promise.reject(error) } as never
     const parts = { storage, models: new Map([[model.name, model]]), collections: new Map([[model, records]]) }
     const batch = createBatch({ ...parts, missingModel: () => error as never })
     await t.rejects(batch([{ create: 'a.Thing', data: {} }], { username: 'admin', roles: ['admin'] }), error)

@@ -39,7 +39,11 @@ t.test('a new model gets a table that a person can read', async (t) => {
   })
   t.match(table, {
     rows: 0,
-    indexes: [{ name: 'test__Thing__text__count__unique' }, { name: 'test__Thing__day__count__index' }],
+    indexes: [
+      { name: 'test__Thing__text__count__unique' },
+      { name: 'test__Thing__text__count__sort1', sql: /\("text__sort1", "count"\)$/ },
+      { name: 'test__Thing__day__count__index' },
+    ],
   })
   t.strictSame(await migrateTo(storage, models), [], 'a second time there is nothing to do')
   const history = await db.selectFrom('dossier_migrations').selectAll().execute()
@@ -71,7 +75,9 @@ t.test('new fields, new and dropped indexes', async (t) => {
     'add the column level',
     'fill in the default of level (1 records)',
     'add the column both',
+    'sort lastName by folded text (1 records)',
     'drop the index contacts__Contact__email__unique',
+    'drop the index contacts__Contact__email__sort1',
     'index lastName',
   ])
   t.match(await all(db, 'contacts__Contact'), [{ note: "it's", level: 3, both: "it's!" }])

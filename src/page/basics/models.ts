@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals'
 import { searchWords } from '../logic/highlight.ts'
-import { canSearch, displayName, type Model, type Row } from '../logic/model.ts'
+import { canSearch, displayName, type Field, type Model, type Row } from '../logic/model.ts'
 import { request, requestOne } from './api.ts'
 import { onModels } from './feed.ts'
 
@@ -28,6 +28,11 @@ export function modelNamed(name: string): Promise<Model> {
     model.catch(() => known.delete(name))
   }
   return model
+}
+
+/** The model that a field refers to; undefined if it refers to none, or its model cannot be described to this user. */
+export async function referredModel(field: Field | undefined): Promise<Model | undefined> {
+  return field?.reference === undefined ? undefined : modelNamed(field.reference).catch(() => undefined)
 }
 
 /** Names of the models whose records the user may read. */

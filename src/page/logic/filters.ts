@@ -1,19 +1,25 @@
+import { escapePattern } from '../../lib/fold.ts'
 import { canSearch, type Field, findField, isText, type Model } from './model.ts'
 import { periodBounds } from './periods.ts'
 import { formatValue } from './values.ts'
 
-/** A condition of a find, as it stands in the address: `age[gte]=18`. */
-export interface Filter {
-  /** name of the URL parameter */
+/** A condition as a parameter of the address: `age[gte]=18`. */
+export interface Condition {
   parameter: string
+  value: string
+}
+
+/** A condition of a find, and what its parameter means. */
+export interface Filter extends Condition {
   path: string
   /** empty for "equals" */
   operator: string
-  value: string
 }
 
 /** Parameters of a find that are not conditions. */
 const OTHERS = ['sort', 'fields', 'offset', 'limit', 'after', 'expand']
+/** Conditions of which one has to hold; its value is a query string itself. */
+export const OR_PARAMETER = 'or'
 /** Searches the records for words. */
 export const WORDS_PARAMETER = 'q'
 /** Operator of periods that move with the clock. Only the page knows it: `serviceQuery` tells the service what they are now. */
@@ -21,15 +27,36 @@ export const PERIOD = 'within'
 /** A path in the address that stands for all text fields of the model's list. */
 const ANY_TEXT = '*'
 
-/** The conditions of an address. A model may have a field with the name of the parameter for words. */
+/** The conditions of an address. A model may have fields with the names of the parameters for words and groups. */
 export function filtersIn(query: URLSearchParams, model?: Model): Filter[] {
   const isWords = model === undefined || canSearch(model)
   return [...query].flatMap(([parameter, value]) => {
     if (OTHERS.includes(parameter) || (isWords && parameter === WORDS_PARAMETER)) return []
+    if (parameter === OR_PARAMETER && hasGroups(model)) return []
     const [, path = parameter, operator = ''] = /^([^[]*)(?:\[(.*)\])?$/.exec(parameter) ?? []
     return [{ parameter, path, operator, value }]
   })
 }
+
+const hasGroups = (model: Model | undefined) => model === undefined || findField(model, OR_PARAMETER) === undefined
+
+/** Groups of conditions: of each, one condition has to hold. */
+export const groupsIn = (query: URLSearchParams, model?: Model): Filter[][] =>
+  hasGroups(model) ? query.getAll(OR_PARAMETER).map((text) => filtersIn(new URLSearchParams(text))) : []
+
+/** Replaces the groups. A group of one is an ordinary condition, unless there is one with the same parameter. */
+export function withGroups(query: URLSearchParams, groups: Condition[][]): URLSearchParams {
+  const next = new URLSearchParams(query)
+  next.delete(OR_PARAMETER)
+  for (const [only, ...more] of groups) {
+    if (only && more.length === 0 && !next.has(only.parameter)) next.append(only.parameter, only.value)
+    else if (only) next.append(OR_PARAMETER, groupText([only, ...more]))
+  }
+  return next
+}
+
+const groupText = (group: Condition[]) =>
+  String(new URLSearchParams(group.map(({ parameter, value }): [string, string] => [parameter, value])))
 
 /** Adds a condition, or replaces the one on the same field with the same operator. */
 export function withFilter(query: URLSearchParams, parameter: string, value: string): URLSearchParams {
@@ -48,6 +75,7 @@ export function withoutFilters(query: URLSearchParams): URLSearchParams {
   const next = new URLSearchParams(query)
   for (const { parameter } of filtersIn(query)) next.delete(parameter)
   next.delete(WORDS_PARAMETER)
+  next.delete(OR_PARAMETER)
   return next
 }
 
@@ -79,9 +107,9 @@ export function comparisonWord(comparison: string, field?: Field): string {
 
 const isTime = (field: Field | undefined) => ['date', 'time', 'date-time'].includes(field?.format ?? '')
 
-/** Escapes a text for `like`, where `%` and `_` are wildcards. `unescapeLike` is the inverse. */
-export const escapeLike = (text: string) => text.replace(/[\\%_]/g, '\\$&')
-export const unescapeLike = (pattern: string) => pattern.replace(/\\([\\%_])/g, '$1')
+/** `escapePattern` and its inverse. */
+export { escapePattern }
+export const unescapePattern = (pattern: string) => pattern.replace(/\\([\\%_])/g, '$1')
 
 /** Whether a comparison takes a pattern. */
 export const isPattern = (comparison: string) => comparison === 'like' || comparison === 'notLike'
@@ -137,7 +165,7 @@ export function filterLabel(
   if (operator === 'null') return `${title} ${comparisonWord(filterComparison(filter))}`
   const isPair = operator === 'between' || operator === 'notBetween'
   const texts = (
-    LISTS.includes(operator) || isPair ? value.split(',') : [isPattern(operator) ? unescapeLike(value) : value]
+    LISTS.includes(operator) || isPair ? value.split(',') : [isPattern(operator) ? unescapePattern(value) : value]
   ).map((text) =>
     field?.type === 'boolean'
       ? text === 'true'
@@ -187,10 +215,19 @@ export function shownColumns(query: URLSearchParams, model: Model): Field[] {
 
 /** The conditions and the order of an address as the service understands them. */
 export function serviceQuery(query: URLSearchParams, model: Model, zone: string, now = new Date()): URLSearchParams {
+  const boundsOf = ({ path, operator, value }: Filter) =>
+    operator === PERIOD ? periodBounds(value, findField(model, path)?.format === 'date-time', zone, now) : undefined
+  const inGroup = (filter: Filter): Filter => {
+    const bounds = boundsOf(filter)
+    return bounds ? { ...filter, parameter: `${filter.path}[between]`, value: bounds.join(',') } : filter
+  }
   const asked = new URLSearchParams(query)
-  for (const { parameter, path, operator, value } of filtersIn(query)) {
-    if (operator !== PERIOD) continue
-    const bounds = periodBounds(value, findField(model, path)?.format === 'date-time', zone, now)
+  const groups = groupsIn(query, model)
+  if (groups.length > 0) asked.delete(OR_PARAMETER)
+  for (const group of groups) asked.append(OR_PARAMETER, groupText(group.map(inGroup)))
+  for (const filter of filtersIn(query, model)) {
+    const { parameter, path } = filter
+    const bounds = boundsOf(filter)
     if (bounds === undefined) continue
     asked.delete(parameter)
     if (!asked.has(`${path}[between]`)) asked.set(`${path}[between]`, bounds.join(','))
@@ -209,7 +246,8 @@ export function findQuery(query: URLSearchParams, columns: Field[], readable: st
   return asked
 }
 
-export const hasFilters = (query: URLSearchParams) => filtersIn(query).length > 0 || query.has(WORDS_PARAMETER)
+export const hasFilters = (query: URLSearchParams) =>
+  filtersIn(query).length > 0 || query.has(WORDS_PARAMETER) || query.has(OR_PARAMETER)
 
 /** Whether a find lists all records by id; then the service can start at any offset without scanning. */
 export const isById = (query: URLSearchParams) => !hasFilters(query) && !query.has('sort')

@@ -19,7 +19,7 @@ export const PERIODS = [
 const DAY_MS = 86_400_000
 
 /** The first and the last day of a period, as `YYYY-MM-DD`; undefined if there is no such period. */
-export function daysOf(period: string, today: string): [first: string, last: string] | undefined {
+export function periodDays(period: string, today: string): [first: string, last: string] | undefined {
   const now = new Date(`${today}T00:00:00Z`)
   const [year, month] = [now.getUTCFullYear(), now.getUTCMonth()]
   const day = (days: number) => isoDay(now.getTime() + days * DAY_MS)
@@ -43,7 +43,7 @@ export function daysOf(period: string, today: string): [first: string, last: str
   return named.get(period)
 }
 
-export const isPeriod = (text: string) => daysOf(text, '2000-01-01') !== undefined
+export const isPeriod = (text: string) => periodDays(text, '2000-01-01') !== undefined
 
 const isoDay = (time: number) => new Date(time).toISOString().slice(0, 10)
 
@@ -63,7 +63,7 @@ export function periodBounds(
   zone: string,
   now: Date,
 ): [first: string, last: string] | undefined {
-  const days = daysOf(period, momentIn(now.toISOString(), zone).slice(0, 10))
+  const days = periodDays(period, momentIn(now.toISOString(), zone).slice(0, 10))
   if (!days || !isMoment) return days
   const [first, last] = days
   const end = startOf(isoDay(Date.parse(`${last}T00:00:00Z`) + DAY_MS), zone) - 1

@@ -24,9 +24,9 @@ type Parts = Record<string, Schema>
 
 /** Begins what was typed to find a record and names none yet. */
 const UNRESOLVED = '?'
-export const unresolved = (typed: string) => `${UNRESOLVED}${typed}`
+export const unresolvedReference = (typed: string) => `${UNRESOLVED}${typed}`
 /** What was typed, if it names no record yet. */
-export const unresolvedText = (raw: string) => (raw.startsWith(UNRESOLVED) ? raw.slice(1) : undefined)
+export const unresolvedReferenceText = (raw: string) => (raw.startsWith(UNRESOLVED) ? raw.slice(1) : undefined)
 
 /** Texts that may be longer than this get an input of several lines. */
 const LINE = 200
@@ -107,7 +107,7 @@ export function readRaw(schema: Asked & { isRequired?: boolean }, raw: Raw, zone
   if (kind === 'list' || kind === 'choices') return parseList(schema, raw as string[], kind, zone)
   const text = raw as string
   if (text === '') return { value: null }
-  if (kind === 'reference' && unresolvedText(text) !== undefined)
+  if (kind === 'reference' && unresolvedReferenceText(text) !== undefined)
     return { fault: 'names no record: choose one from the list' }
   if (kind === 'choice') return { value: JSON.parse(text) }
   if (kind === 'yes-no') return { value: text === 'true' }

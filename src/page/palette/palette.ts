@@ -12,7 +12,7 @@ import { containsWords, searchWords } from '../logic/highlight.ts'
 import { canSearch, displayName, type Model, type Row } from '../logic/model.ts'
 import { tellApart } from '../logic/tell-apart.ts'
 import { formatCount } from '../logic/values.ts'
-import { marked } from '../parts/cell.ts'
+import { highlightedText } from '../parts/cell.ts'
 import { Dialog } from '../parts/dialog.ts'
 
 interface Target {
@@ -113,7 +113,7 @@ export function Palette({ onClose }: { onClose(): void }) {
             class: classes(index === active.value && 'active'),
             onClick: () => choose(target),
           },
-          html.span(null, marked(target.title, words)),
+          html.span(null, highlightedText(target.title, words)),
           html.span({ class: 'hint second' }, target.about),
         ),
       ),

@@ -26,7 +26,7 @@ export function Cell({ field, value, plain, words = [] }: CellProperties) {
     return html.span({ title: 'out of your reach' }, `#${value}`)
   const text = formatValue(field, value, zone.value)
   if (text === NOTHING) return html.span({ class: 'nothing', 'aria-label': 'nothing' }, NOTHING)
-  const shown = marked(text, words)
+  const shown = highlightedText(text, words)
   if (!plain && field.format === 'email') return html.a({ href: `mailto:${encodeURI(text)}` }, shown)
   // Only http and https: a `javascript:` URI would run a script.
   if (!plain && field.format === 'uri' && /^https?:\/\//i.test(text))
@@ -35,7 +35,7 @@ export function Cell({ field, value, plain, words = [] }: CellProperties) {
 }
 
 /** A text in which what was searched for is marked. */
-export const marked = (text: string, words: string[]) =>
+export const highlightedText = (text: string, words: string[]) =>
   highlight(text, words).map((piece) => (piece.isMatch ? html.mark(null, piece.text) : piece.text))
 
 interface ReferredProperties {

@@ -6,14 +6,14 @@ import { findRecords, modelNamed, recordName } from '../basics/models.ts'
 import { zone } from '../basics/zone.ts'
 import { searchWords } from '../logic/highlight.ts'
 import { displayName, type Model, type Row } from '../logic/model.ts'
-import { unresolved, unresolvedText } from '../logic/raw.ts'
+import { unresolvedReference, unresolvedReferenceText } from '../logic/raw.ts'
 import { tellApart } from '../logic/tell-apart.ts'
-import { marked } from './cell.ts'
+import { highlightedText } from './cell.ts'
 
 interface PickerProperties {
   /** the referenced model */
   model: string
-  /** an id, or what was typed and names no record (`unresolved`), or empty */
+  /** an id, or what was typed and names no record (`unresolvedReference`), or empty */
   value: string
   label: string
   id?: string
@@ -31,7 +31,7 @@ const SHOWN = 8
  */
 export function Picker({ model: name, value, label, id, describedBy, isInvalid, onValue }: PickerProperties) {
   const list = useId()
-  const typed = unresolvedText(value)
+  const typed = unresolvedReferenceText(value)
   const chosenId = typed === undefined ? value : ''
   /** what was chosen before something was typed; not known if that was before this input was there */
   const before = useSignal<string | undefined>(undefined)
@@ -140,7 +140,7 @@ export function Picker({ model: name, value, label, id, describedBy, isInvalid, 
         // Results for the previous text no longer apply.
         if (currentTarget.value.trim() !== text) found.value = undefined
         // Without a text, nothing is meant.
-        onValue(currentTarget.value === '' ? '' : unresolved(currentTarget.value))
+        onValue(currentTarget.value === '' ? '' : unresolvedReference(currentTarget.value))
       },
       onClick: open,
       onKeyDown,
@@ -175,7 +175,7 @@ export function Picker({ model: name, value, label, id, describedBy, isInvalid, 
                 choose(row)
               },
             },
-            html.span(null, marked(displayName(row, model.value), words)),
+            html.span(null, highlightedText(displayName(row, model.value), words)),
             html.span({ class: 'hint second' }, tellApart(row, rows, model.value as Model, zone.value)),
           ),
         ),

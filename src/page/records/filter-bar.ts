@@ -3,7 +3,16 @@ import { h } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { go, goInstead, place, to, withQuery } from '../basics/address.ts'
 import { html } from '../basics/html.ts'
-import { type Filter, filtersIn, WORDS_PARAMETER, withFilter, withoutFilter } from '../logic/filters.ts'
+import {
+  type Condition,
+  type Filter,
+  filtersIn,
+  groupsIn,
+  WORDS_PARAMETER,
+  withFilter,
+  withGroups,
+  withoutFilter,
+} from '../logic/filters.ts'
 import { searchWords } from '../logic/highlight.ts'
 import { canSearch, type Model } from '../logic/model.ts'
 import { later } from '../parts/later.ts'
@@ -23,10 +32,19 @@ interface BarProperties {
 
 /** Text search and conditions of the table. Their state is in the address. */
 export function FilterBar({ model, query, readable }: BarProperties) {
-  const editing = useSignal<Filter | 'new' | undefined>(undefined)
+  const editing = useSignal<Editing | undefined>(undefined)
   const move = (next: URLSearchParams) => goInstead(withQuery(to('m', model.model), next))
   // Each filter adds a history entry; each typed letter does not.
   const step = (next: URLSearchParams) => go(withQuery(to('m', model.model), next))
+  const groups = groupsIn(query, model)
+  const withGroup = (nth: number, by: Condition[]) =>
+    withGroups(
+      query,
+      groups.map((group, other): Condition[] => (other === nth ? by : group)),
+    )
+  const edit = (filter: Filter | undefined, applied: Editing['applied']) => {
+    editing.value = { filter, applied }
+  }
   const text = useSignal(query.get(WORDS_PARAMETER) ?? '')
   /** what was typed here last and stands in the address: more may have been typed since */
   const own = useRef<string | undefined>(undefined)
@@ -75,18 +93,48 @@ export function FilterBar({ model, query, readable }: BarProperties) {
         filter,
         model,
         readable,
-        onEdit: () => {
-          editing.value = filter
-        },
+        onEdit: () =>
+          edit(filter, (changed) =>
+            withFilter(withoutFilter(query, filter.parameter), changed.parameter, changed.value),
+          ),
         onRemove: () => step(withoutFilter(query, filter.parameter)),
+        onOr: () =>
+          edit(undefined, (other) => withGroups(withoutFilter(query, filter.parameter), [...groups, [filter, other]])),
       }),
+    ),
+    groups.map((group, nth) =>
+      html.span(
+        { class: 'any-of', role: 'group', 'aria-label': 'One of these', key: `or ${nth}` },
+        group.map((filter, place) => {
+          const replaced = (...by: Condition[]) =>
+            withGroup(nth, [...group.slice(0, place), ...by, ...group.slice(place + 1)])
+          return [
+            place > 0 && ' or ',
+            h(FilterChip, {
+              key: `${place} ${filter.parameter}`,
+              filter,
+              model,
+              readable,
+              onEdit: () => edit(filter, replaced),
+              onRemove: () => step(replaced()),
+            }),
+          ]
+        }),
+        html.button(
+          {
+            type: 'button',
+            class: 'quiet',
+            'aria-label': 'Or another filter',
+            onClick: () => edit(undefined, (other) => withGroup(nth, [...group, other])),
+          },
+          'or…',
+        ),
+      ),
     ),
     html.button(
       {
         type: 'button',
-        onClick: () => {
-          editing.value = 'new'
-        },
+        onClick: () => edit(undefined, (added) => withFilter(query, added.parameter, added.value)),
       },
       '+ Filter',
     ),
@@ -94,15 +142,21 @@ export function FilterBar({ model, query, readable }: BarProperties) {
       h(FilterDialog, {
         model,
         readable,
-        filter: editing.value === 'new' ? undefined : editing.value,
+        filter: editing.value.filter,
         onClose: () => {
           editing.value = undefined
         },
         onApply: (parameter: string, value: string) => {
-          const before = editing.value === 'new' ? query : withoutFilter(query, (editing.value as Filter).parameter)
+          const next = (editing.value as Editing).applied({ parameter, value })
           editing.value = undefined
-          step(withFilter(before, parameter, value))
+          step(next)
         },
       }),
   )
+}
+
+/** The condition that the dialog shows, if it is not a new one, and the query with what it was changed to. */
+interface Editing {
+  filter: Filter | undefined
+  applied(changed: Condition): URLSearchParams
 }

@@ -1,6 +1,6 @@
 import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
-import { modelNamed, recordName } from '../basics/models.ts'
+import { recordName, referredModel } from '../basics/models.ts'
 import { zone } from '../basics/zone.ts'
 import { type Filter, fieldAt, fieldComparisons, filterComparison, filterLabel } from '../logic/filters.ts'
 import { type Field, findField, type Model } from '../logic/model.ts'
@@ -12,18 +12,17 @@ interface ChipProperties {
   readable: string[]
   onEdit(): void
   onRemove(): void
+  /** Adds a condition that may hold instead. */
+  onOr?(): void
 }
 
 /** A condition of the table in words, to be changed or removed. */
-export function FilterChip({ filter, model, readable, onEdit, onRemove }: ChipProperties) {
+export function FilterChip({ filter, model, readable, onEdit, onRemove, onOr }: ChipProperties) {
   const [first = '', ...rest] = filter.path.split('.')
-  const reference = rest.length > 0 ? findField(model, first)?.reference : undefined
-  const { value: target } = useLoaded(
-    async () => (reference === undefined ? undefined : modelNamed(reference).catch(() => undefined)),
-    [reference],
-  )
+  const through = rest.length > 0 ? findField(model, first) : undefined
+  const { value: target } = useLoaded(() => referredModel(through), [through?.reference])
   const field = fieldAt(filter.path, model, target)
-  const isReadable = reference === undefined || readable.includes(reference)
+  const isReadable = through?.reference === undefined || readable.includes(through.reference)
   // The name of a referred record is shown instead of its id.
   const isOne = field?.reference !== undefined && /^\d+$/.test(filter.value) && filter.operator !== 'null'
   const { value: name } = useLoaded(
@@ -43,6 +42,11 @@ export function FilterChip({ filter, model, readable, onEdit, onRemove }: ChipPr
       },
       label,
     ),
+    onOr &&
+      html.button(
+        { type: 'button', class: 'quiet', 'aria-label': `Or another filter instead of ${label}`, onClick: onOr },
+        'or…',
+      ),
     html.button(
       { type: 'button', class: 'quiet icon', 'aria-label': `Remove the filter ${label}`, onClick: onRemove },
       '×',

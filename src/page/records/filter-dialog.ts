@@ -2,19 +2,19 @@ import { type Signal, useSignal } from '@preact/signals'
 import { h } from 'preact'
 import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
-import { modelNamed } from '../basics/models.ts'
+import { referredModel } from '../basics/models.ts'
 import { zone } from '../basics/zone.ts'
 import {
   comparisonWord,
   createCondition,
-  escapeLike,
+  escapePattern,
   type Filter,
   fieldAt,
   fieldComparisons,
   filterComparison,
   isPattern,
   PERIOD,
-  unescapeLike,
+  unescapePattern,
 } from '../logic/filters.ts'
 import { type Field, type Model, shownFields } from '../logic/model.ts'
 import { isPeriod, PERIODS } from '../logic/periods.ts'
@@ -48,8 +48,7 @@ export function FilterDialog({ model, readable, filter, onApply, onClose }: Dial
   const { value: targets } = useLoaded(async () => {
     const known = await Promise.all(
       references.map(async (reference): Promise<Target[]> => {
-        // A model that cannot be described now has no fields to choose.
-        const model = await modelNamed(reference.reference as string).catch(() => undefined)
+        const model = await referredModel(reference)
         return model ? [{ reference, model }] : []
       }),
     )
@@ -92,7 +91,7 @@ function Condition({ model, filter, onApply, onClose, chosen, field, targets }: 
     const { parameter, value } = createCondition(
       chosen.value,
       comparison,
-      isPattern(comparison) ? texts.map(escapeLike) : texts,
+      isPattern(comparison) ? texts.map(escapePattern) : texts,
     )
     onApply(parameter, value)
   }
@@ -188,6 +187,6 @@ function emptyRaw(schema: ReturnType<typeof schemaFor>): Raw {
 
 function rawsIn({ operator, value }: Filter, schema: ReturnType<typeof schemaFor>): Raw[] {
   if (isList(operator)) return [toRaw(schema, value.split(','), zone.value)]
-  const texts = operator === 'between' ? value.split(',') : [isPattern(operator) ? unescapeLike(value) : value]
+  const texts = operator === 'between' ? value.split(',') : [isPattern(operator) ? unescapePattern(value) : value]
   return texts.map((text) => toRaw(schema, text, zone.value))
 }

@@ -1,5 +1,5 @@
 import { useLoaded } from '../basics/loading.ts'
-import { modelNamed } from '../basics/models.ts'
+import { referredModel } from '../basics/models.ts'
 import { columnSortPath, sortIn } from '../logic/filters.ts'
 import type { Field } from '../logic/model.ts'
 
@@ -8,10 +8,7 @@ import type { Field } from '../logic/model.ts'
  * saved view may sort by the id as well: then it stays so.
  */
 export function useSortPath(field: Field, query: URLSearchParams): string {
-  const { value: target } = useLoaded(
-    async () => (field.reference === undefined ? undefined : modelNamed(field.reference).catch(() => undefined)),
-    [field.reference],
-  )
+  const { value: target } = useLoaded(() => referredModel(field), [field.reference])
   const isById = sortIn(query).some((key) => key.field === field.name)
   return columnSortPath(field, isById || !target?.allowed.read ? undefined : target)
 }

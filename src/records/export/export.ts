@@ -3,7 +3,7 @@ import { type Model, tableName, visibleFields } from '../../model/model.ts'
 import type { BulkFormat, ExportOptions } from '../../requests/bulk.ts'
 import type { Chunk, RowFormatter } from '../../storage/storage.ts'
 import { withReach } from '../../tables/access-filter.ts'
-import { tableShapes } from '../../tables/shape.ts'
+import { keyedShapes } from '../../tables/shape.ts'
 import type { Caller } from '../caller.ts'
 import type { RecordsContext } from '../context.ts'
 import { selectedColumns } from '../find/expand.ts'
@@ -28,7 +28,7 @@ export function createExporter(context: RecordsContext, model: Model) {
     const asking = { models, user: caller, dialect: storage.dialect }
     const matching = [
       aliveCondition(query, storage.dialect),
-      ...(filter ? [toCondition(filter, asking)] : []),
+      ...(filter ? [toCondition(filter, model, asking)] : []),
       ...(search ? [containsWords(model, search, storage.dialect)] : []),
     ]
     const columns = selectedColumns(model, { fields, expand: [] })
@@ -38,7 +38,7 @@ export function createExporter(context: RecordsContext, model: Model) {
       .where(withReach(reach, reach.username, ...matching))
       .orderBy(orderBy(sortOrder(sort, model, asking)))
       .compile()
-    const shapes = tableShapes([model, ...referencedModels(query, models)])
+    const shapes = keyedShapes([model, ...referencedModels(query, models)], storage.dialect.tables)
     const { sql, parameters } = statement
     const seeker = { username: caller.username, signal: caller.signal, seconds: exportSeconds, bytes: 0, shapes }
     return storage.streamRows({ sql, parameters }, formatter(format), { model, columns, delimiter, safe }, seeker)

@@ -1,6 +1,6 @@
-import { sql } from 'kysely'
+import { type Expression, type RawBuilder, type SqlBool, sql } from 'kysely'
 import { Failure } from '../../errors.ts'
-import { type Reach, reachFor, type User } from '../../model/access.ts'
+import { type Reach, reachFor } from '../../model/access.ts'
 import { type Model, tableName } from '../../model/model.ts'
 import { nameOfOrder, type Position } from '../../requests/cursor.ts'
 import type { Query } from '../../requests/query.ts'
@@ -10,7 +10,7 @@ import { withReach } from '../../tables/access-filter.ts'
 import { rowDecoder } from '../../tables/columns.ts'
 import type { Condition } from '../../tables/condition.ts'
 import { createCounter } from '../../tables/counts.ts'
-import { recordRead, requireCurrentShape, tableShapes } from '../../tables/shape.ts'
+import { keyedShapes, recordRead, requireCurrentShape } from '../../tables/shape.ts'
 import type { Caller } from '../caller.ts'
 import type { RecordsContext, StoredRecord } from '../context.ts'
 import { expand, selectedColumns } from './expand.ts'
@@ -21,12 +21,11 @@ import {
   type OrderKey,
   orderBy,
   removeSortColumns,
-  resolveLongValues,
   sortColumns,
   sortOrder,
 } from './order.ts'
 import { createPlainPages } from './plain-pages.ts'
-import { bestOf, containsWords, isOneOf, MAX_RANKED, RANKED_BYTES, type Ranked, rankOrder } from './text-search.ts'
+import { containsWords, isRanked, MAX_RANKED, type Proposed, proposedRecords, rankOrder } from './text-search.ts'
 import { isUniqueLookup } from './unique-lookup.ts'
 import { aliveCondition, referencedModels, toCondition } from './where.ts'
 
@@ -63,98 +62,140 @@ export function createFinder(context: RecordsContext, model: Model) {
 
   /** Finds a page. A search of several models passes what is left of its time and its answer's size. */
   return async function find(query: Query, caller: Caller, limits: FindLimits = newLimits(findSeconds)): Promise<Page> {
+    const proposed = query.search && proposedRecords(model, query.search, storage)
+    try {
+      return await findPage(query, caller, limits, proposed)
+    } catch (error) {
+      // The index may be filled anew just now.
+      if (!proposed || !isFault(error, 'stale')) throw error
+      return findPage(query, caller, limits, undefined)
+    }
+  }
+
+  async function findPage(query: Query, caller: Caller, limits: FindLimits, proposed?: Proposed): Promise<Page> {
     const { limit, offset, after } = query
     const position = after === undefined ? undefined : cursors.read(model, nameOfOrder(query), after)
-    const way = wayFor(query, reachFor(model, 'read', caller), caller, limits)
-    const { order, ranked } = await orderFor(query, position, way, caller)
-    const beyond = position && (await resolveLongValues(storage, model, order, position))
-    const best = ranked && bestOf(ranked, query, beyond)
-    const { rows, isTruncated } = limit === 0 ? NOTHING : await way.page(order, beyond, best)
+    const way = wayFor(query, reachFor(model, 'read', caller), caller, limits, proposed)
+    const { order, found } = limit === 0 ? NOTHING : await pageIn(query, position, way, caller)
+    const { rows, isTruncated } = found
     // One row more than requested shows that there is a next page.
     const kept = rows.slice(0, limit)
     for (const row of kept) decode(row)
     const expanded = await expand({ storage, models, user: caller }, model, kept, query.expand)
     const data = kept.slice(0, expanded) as StoredRecord[]
-    // Ranked matches may have been deleted since; then the page is shorter, and yet not the last one.
-    const hasMore = isTruncated || Math.max(rows.length, best?.length ?? 0) > limit || expanded < kept.length
-    const last = hasMore ? cursorPosition((data.at(-1) ?? best?.at(limit - 1)) as Row, order) : undefined
+    const hasMore = isTruncated || rows.length > limit || expanded < kept.length
+    const last = hasMore ? cursorPosition(data.at(-1) as Row, order) : undefined
     const next = last && cursors.make(model, nameOfOrder(query), last)
+    const best = found.total === undefined ? undefined : (rows[0]?.sort__0 as number | undefined)
     if (order.length > 0) for (const row of data) removeSortColumns(row, order)
     // A page without a next one is the last, so the total follows from its offset and length.
     const isLast = limit > 0 && !hasMore && !position && (data.length > 0 || offset === 0)
-    const total = ranked?.length ?? (isLast ? offset + data.length : await way.total())
+    const total = found.total ?? (isLast ? offset + data.length : await way.total())
     return {
       ...(!position && { offset }),
       total,
       ...(next && { next }),
       data,
-      ...(best?.[0] && { best: best[0].sort__0 }),
+      ...(best !== undefined && { best }),
     }
   }
 
-  /** Without a sort the best matches come first, unless there are too many. A cursor keeps the order that it began in. */
-  async function orderFor(
-    { sort, search, limit }: Query,
-    position: Position | undefined,
-    way: Way,
-    user: User,
-  ): Promise<{ order: OrderKey[]; ranked?: Ranked[] | undefined }> {
+  /** A page, and its order. Of a text search without a sort the best matches come first, unless there are too many. */
+  async function pageIn(query: Query, position: Position | undefined, way: Way, user: Caller): Promise<PageInOrder> {
     const { dialect } = storage
-    if (!search || sort.length > 0 || limit === 0) return { order: sortOrder(sort, model, { models, user, dialect }) }
-    if (position?.values.length === 0) return { order: [] }
-    const order = rankOrder(model, search, dialect)
-    const ranked = await (way as Required<Way>).rank(order)
-    if (ranked.length <= MAX_RANKED) return { order, ranked }
-    return { order: position ? order : [] }
+    if (query.search && isRanked(query, position)) {
+      const order = rankOrder(model, query.search, dialect)
+      const found = await (way as Required<Way>).ranked(order, position)
+      if (found.total <= MAX_RANKED) return { order, found }
+      // A cursor keeps the order that it began in.
+      const kept = position ? order : []
+      return { order: kept, found: await way.page(kept, position) }
+    }
+    const order = sortOrder(query.sort, model, { models, user, dialect })
+    return { order, found: await way.page(order, position) }
   }
 
   /** Chooses how to get the page and the total: by a bounded read if possible, otherwise by a search. */
-  function wayFor(query: Query, reach: Reach, caller: Caller, limits: FindLimits): Way {
-    if (!query.filter && !query.search && query.sort.length === 0 && reach.scope === 'all')
+  function wayFor(query: Query, reach: Reach, caller: Caller, limits: FindLimits, proposed?: Proposed): Way {
+    const isAll = !query.filter && !query.search && reach.scope === 'all'
+    if (isAll && query.sort.length === 0)
       return { page: (_order, position) => plain(query, position), total: () => counts.total() }
     const isOne = !query.search && isUniqueLookup(query.filter, model)
-    const shapes = tableShapes([model, ...referencedModels(query, models)])
-    const search = async (statement: Statement, bytes = limits.bytes) => {
+    const shapes = {
+      ...keyedShapes([model, ...referencedModels(query, models)], storage.dialect.tables),
+      ...proposed?.shapes,
+    }
+    const search = async (statement: Statement) => {
       if (isOne) {
         requireCurrentShape(storage, model)
         return { rows: await storage.read(recordRead(storage.dialect, model, statement)), isTruncated: false }
       }
       const seconds = Math.max(0.001, (limits.ends - performance.now()) / 1000)
       const { username, signal } = caller
-      return storage.search(statement, { username, seconds, bytes, signal, shapes })
+      return storage.search(statement, { username, seconds, bytes: limits.bytes, signal, shapes })
     }
     const matching = [
       ...(isOne ? [] : [aliveCondition(query, storage.dialect)]),
-      ...(query.filter ? [toCondition(query.filter, { models, user: caller, dialect: storage.dialect })] : []),
+      ...(query.filter ? [toCondition(query.filter, model, { models, user: caller, dialect: storage.dialect })] : []),
+      ...(proposed?.condition ? [proposed.condition] : []),
       ...(query.search ? [containsWords(model, query.search, storage.dialect)] : []),
     ]
+    const matches = withReach(reach, reach.username, ...matching)
+    const total = async () => {
+      // A sort changes no total.
+      if (isAll) return counts.total()
+      const count = recordsFrom(proposed).select(sql<number>`count(*)`.as('total')).where(matches).compile()
+      const { rows } = await withIndexHint(query, () => search(count))
+      return (rows[0] as { total: number }).total
+    }
     return {
-      page: async (order, position, best) => {
-        const beyond = best ? [isOneOf(best, storage.dialect)] : position ? [afterPosition(order, position)] : []
+      total,
+      page: async (order, position) => {
+        const beyond = position ? [afterPosition(order, position)] : []
         const where = withReach(reach, reach.username, ...matching, ...beyond)
-        const page = pageStatement(best ? { ...query, offset: 0 } : query, order, where)
+        // In the order of ids there are more matches than can be ranked: the first ones are near.
+        const page = pageStatement(query, order, where, order.length > 0 ? proposed : undefined)
         const found = await withIndexHint(query, () => search(page))
         if (!isOne) await considerIndex(query, page)
         return found
       },
-      rank: async (order) => {
-        const where = withReach(reach, reach.username, ...matching)
-        const all = storage.db.selectFrom(table).select('id').select(sortColumns(order)).where(where)
-        const some = all.limit(MAX_RANKED + 1).compile()
-        return (await withIndexHint(query, () => search(some, RANKED_BYTES))).rows as unknown as Ranked[]
-      },
-      total: async () => {
-        const where = withReach(reach, reach.username, ...matching)
-        const count = storage.db.selectFrom(table).select(sql<number>`count(*)`.as('total')).where(where).compile()
-        const { rows } = await withIndexHint(query, () => search(count))
-        return (rows[0] as { total: number }).total
+      ranked: async (order, position) => {
+        const beyond = position ? afterRank(position) : sql`1 = 1`
+        const all = recordsFrom(proposed).select(`${table}.id as match__id`).select(sortColumns(order)).where(matches)
+        const { rows, isTruncated } = await withIndexHint(query, () =>
+          search(rankedStatement(query, all.limit(MAX_RANKED + 1), beyond)),
+        )
+        const isFirst = query.offset === 0 && !position
+        const counted = (rows[0]?.matches__total as number | undefined) ?? (isFirst ? 0 : await total())
+        for (const row of rows) delete row.matches__total
+        return { rows, isTruncated, total: counted }
       },
     }
   }
 
-  function pageStatement(query: Query, order: OrderKey[], where: Condition): Statement {
-    return storage.db
-      .selectFrom(table)
+  /** All records, or those that an index proposes, in the order in which it does so. */
+  function recordsFrom(proposed: Proposed | undefined) {
+    if (!proposed?.records) return storage.db.selectFrom(table)
+    const some = storage.db.selectFrom(sql`(${proposed.records})`.as('proposed')).crossJoin(table)
+    return some.where(sql<SqlBool>`${sql.ref(`${table}.id`)} = proposed__id`) as unknown as ReturnType<
+      typeof storage.db.selectFrom<string>
+    >
+  }
+
+  /** All matches are ranked and counted; only a page of them is read. */
+  function rankedStatement(query: Query, all: Expression<unknown>, beyond: RawBuilder<unknown>): Statement {
+    const columns = selectedColumns(model, query).map((name) => sql.ref(name))
+    return sql`
+      WITH matches AS MATERIALIZED ${all}
+      SELECT ${sql.join(columns)}, sort__0, (SELECT count(*) FROM matches) AS matches__total
+      FROM (
+        SELECT match__id, sort__0 FROM matches WHERE ${beyond}
+        ORDER BY sort__0, match__id LIMIT ${query.limit + 1} OFFSET ${query.offset}
+      ) AS best JOIN ${sql.table(table)} ON "id" = match__id ORDER BY sort__0, match__id`.compile(storage.db)
+  }
+
+  function pageStatement(query: Query, order: OrderKey[], where: Condition, proposed?: Proposed): Statement {
+    return recordsFrom(proposed)
       .select(selectedColumns(model, query))
       .select(sortColumns(order))
       .where(where)
@@ -180,11 +221,19 @@ export function createFinder(context: RecordsContext, model: Model) {
 }
 
 interface Way {
-  /** `best` are the matches of this page and the next one, if they are known already */
-  page(order: OrderKey[], position: Position | undefined, best: Ranked[] | undefined): Promise<SearchResult>
-  /** all matches of a text search with their rank, at most one more than can be ranked */
-  rank?(order: OrderKey[]): Promise<Ranked[]>
+  page(order: OrderKey[], position: Position | undefined): Promise<SearchResult>
+  /** a page of a text search, best first; if `total` is more than `MAX_RANKED`, it is no page of the best ones */
+  ranked?(order: OrderKey[], position: Position | undefined): Promise<SearchResult & { total: number }>
   total(): Promise<number>
 }
 
-const NOTHING: SearchResult = { rows: [], isTruncated: false }
+interface PageInOrder {
+  order: OrderKey[]
+  found: SearchResult & { total?: number }
+}
+
+const NOTHING: PageInOrder = { order: [], found: { rows: [], isTruncated: false } }
+
+/** Where a position of a ranked page goes on. */
+const afterRank = ({ values, id }: Position) =>
+  sql`sort__0 > ${values[0]} OR (sort__0 = ${values[0]} AND match__id > ${id})`

@@ -1,13 +1,12 @@
 import { type RawBuilder, sql } from 'kysely'
 import { reachFor } from '../../model/access.ts'
 import { type Field, type Model, tableName } from '../../model/model.ts'
-import { isHashed, type Position, sha256 } from '../../requests/cursor.ts'
-import { badRequest, type SortKey } from '../../requests/query.ts'
-import type { Row, SqlValue, Storage } from '../../storage/storage.ts'
+import type { Position } from '../../requests/cursor.ts'
+import type { SortKey } from '../../requests/query.ts'
+import type { Row, SqlValue } from '../../storage/storage.ts'
 import { withReach } from '../../tables/access-filter.ts'
 import { type Condition, is } from '../../tables/condition.ts'
-import { recordRead } from '../../tables/shape.ts'
-import { comparisonKey, type FilterContext, referredModel } from './where.ts'
+import { type FilterContext, referredModel, sortingKey } from './where.ts'
 
 /** One key of an order. */
 export interface OrderKey {
@@ -18,7 +17,7 @@ export interface OrderKey {
 /** The keys of a sort. A record that is referred to, and that the user may not read, counts as not set. */
 export const sortOrder = (sort: SortKey[], model: Model, asking: FilterContext): OrderKey[] =>
   sort.map(({ through, field, descending }) => ({
-    key: keyThrough(through, field, tableName(model), asking),
+    key: keyThrough(through, field, { model, table: tableName(model) }, asking),
     descending,
   }))
 
@@ -26,15 +25,20 @@ export const sortOrder = (sort: SortKey[], model: Model, asking: FilterContext):
  * The value of a field at the end of references. Each table on the way has its own name, so that a reference is looked up
  * in the record that has it, also if both are of the same model.
  */
-function keyThrough(through: Field[], field: Field, from: string, asking: FilterContext): RawBuilder<SqlValue> {
+function keyThrough(
+  through: Field[],
+  field: Field,
+  from: { model: Model; table: string },
+  asking: FilterContext,
+): RawBuilder<SqlValue> {
   const [reference, ...rest] = through
-  if (!reference) return comparisonKey(field, asking.dialect)
+  if (!reference) return sortingKey(field, from.model, asking.dialect)
   const model = referredModel(reference, asking.models)
   const reach = reachFor(model, 'read', asking.user)
   // No model's table has such a name.
   const alias = `via__${rest.length}`
-  const isThat = is`${sql.ref(`${alias}.id`)} = ${sql.ref(`${from}.${reference.name}`)}`
-  return sql`(SELECT ${keyThrough(rest, field, alias, asking)} FROM ${sql.table(tableName(model))} AS ${sql.ref(alias)}
+  const isThat = is`${sql.ref(`${alias}.id`)} = ${sql.ref(`${from.table}.${reference.name}`)}`
+  return sql`(SELECT ${keyThrough(rest, field, { model, table: alias }, asking)} FROM ${sql.table(tableName(model))} AS ${sql.ref(alias)}
     WHERE ${withReach(reach, reach.username, isThat)})`
 }
 
@@ -57,30 +61,6 @@ export const cursorPosition = (row: Row, order: OrderKey[]): Position => ({
 
 export function removeSortColumns(row: Row, order: OrderKey[]): void {
   for (const index of order.keys()) delete row[sortColumn(index)]
-}
-
-/** Replaces hashes of texts that were too long for the cursor by the texts, read from the page's last record. */
-export async function resolveLongValues(
-  storage: Storage,
-  model: Model,
-  order: OrderKey[],
-  { values, id }: Position,
-): Promise<Position> {
-  if (!values.some(isHashed)) return { values, id }
-  const row = await storage.readOne(
-    recordRead(
-      storage.dialect,
-      model,
-      storage.db.selectFrom(tableName(model)).select(sortColumns(order)).where('id', '=', id).compile(),
-    ),
-  )
-  const found = order.map((_, index) => row?.[sortColumn(index)] as SqlValue)
-  const isSame = values.every((value, index) => !isHashed(value) || value.hash === sha256(String(found[index])))
-  if (!isSame)
-    throw badRequest(
-      `"after": the record ${id}, where the page ended, or what it refers to has been changed since. Start from the first page.`,
-    )
-  return { values: values.map((value, index) => (isHashed(value) ? (found[index] as SqlValue) : value)), id }
 }
 
 /** The condition for rows after a position in the order of `orderBy`, where null sorts before all values. */

@@ -1,24 +1,16 @@
 import { type RawBuilder, sql } from 'kysely'
-import { escapePattern } from '../../lib/fold.ts'
-import { isSearchable, type Model, visibleField } from '../../model/model.ts'
+import { containsPattern, escapePattern } from '../../lib/fold.ts'
+import { isSearchable, type Model, tableName, visibleField } from '../../model/model.ts'
 import type { Position } from '../../requests/cursor.ts'
 import type { Query, TextSearch } from '../../requests/query.ts'
 import { FIELD_SEPARATOR } from '../../requests/text-search.ts'
-import type { Dialect, Row } from '../../storage/storage.ts'
+import type { Dialect, Storage } from '../../storage/storage.ts'
 import { all, any, type Condition, is } from '../../tables/condition.ts'
+import { searchDefinition, searchIndexName } from '../../tables/search-index.ts'
 import type { OrderKey } from './order.ts'
 
 /** Matches up to which the best ones come first; more are in the order of their ids. */
 export const MAX_RANKED = 10_000
-
-/** A match, and how well it matches. */
-export interface Ranked extends Row {
-  id: number
-  sort__0: number
-}
-
-/** More than all ranked matches take. */
-export const RANKED_BYTES = (MAX_RANKED + 1) * 100
 
 /** Texts that a word is looked for in; a model has at most 1,000 fields, and PostgreSQL allows a function 100 arguments. */
 const MAX_TEXTS = 12
@@ -60,19 +52,31 @@ export function rankOrder(model: Model, { text }: TextSearch, dialect: Dialect):
   return [{ key, descending: false }]
 }
 
-/** A page of the best matches, and one more if there are any. */
-export function bestOf(ranked: Ranked[], { offset, limit }: Query, position: Position | undefined): Ranked[] {
-  const [rank, id] = [Number(position?.values[0]), Number(position?.id)]
-  const left = position
-    ? ranked.filter((match) => match.sort__0 > rank || (match.sort__0 === rank && match.id > id))
-    : ranked
-  const sorted = left.toSorted((one, other) => one.sort__0 - other.sort__0 || one.id - other.id)
-  return sorted.slice(offset, offset + limit + 1)
+/** Whether the best matches come first. A cursor of a page in the order of ids has no rank. */
+export const isRanked = ({ sort }: Query, position: Position | undefined) =>
+  sort.length === 0 && position?.values.length !== 0
+
+/** How an index proposes records: a query for their ids, or a condition. And the shapes for which it does so. */
+export interface Proposed {
+  records?: RawBuilder<unknown> | undefined
+  condition?: Condition
+  shapes: Record<string, string>
 }
 
-export function isOneOf(matches: Ranked[], dialect: Dialect): Condition {
-  const ids = JSON.stringify(matches.map(({ id }) => id))
-  return is`"id" IN (SELECT CAST(value AS BIGINT) FROM ${dialect.each(ids)})`
+/** Undefined if there is no index, if it is not filled yet, or if the words are too short for it. */
+export function proposedRecords(model: Model, { words }: TextSearch, storage: Storage): Proposed | undefined {
+  const { tables } = storage.dialect
+  const table = tableName(model)
+  const [name, definition] = [searchIndexName(table), searchDefinition(model, tables)]
+  if (storage.shape(name) !== definition) return undefined
+  const shapes = { [name]: definition }
+  const records = tables.wordIndex?.proposed(name, table, words)
+  const conditions = words.flatMap((word) => {
+    const mayContain = tables.trigramIndex?.mayContain(model.search, word, containsPattern(word))
+    return mayContain ? [is`${mayContain}`] : []
+  })
+  if (records) return { records, shapes }
+  return conditions.length > 0 ? { condition: all(conditions), shapes } : undefined
 }
 
 /** The field that names a record, if it can be searched; otherwise the first one that is. */

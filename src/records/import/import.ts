@@ -9,7 +9,7 @@ import { type Field, ID_FIELD as ID, type Model } from '../../model/model.ts'
 import { badRequest } from '../../requests/query.ts'
 import { defineJob, type MaybePromise, type Progress, type Step, StorageFault } from '../../storage/storage.ts'
 import { encodeComparable } from '../../tables/columns.ts'
-import { recordRead, tableShapes } from '../../tables/shape.ts'
+import { keyedShapes, recordRead } from '../../tables/shape.ts'
 import type { RecordsContext } from '../context.ts'
 import { matchingRows } from '../find/matching-rows.ts'
 import type { PlannedWrite } from '../planned.ts'
@@ -74,7 +74,7 @@ interface Run {
 /** Imports a file of rows: first checks all, then writes them in portions, so that other writes can run in between. */
 export function createImporter({ context, model, plan }: Parts) {
   const { storage, models, maxRecordLength } = context
-  const shapes = tableShapes([model])
+  const shapes = keyedShapes([model], storage.dialect.tables)
 
   async function importAll(importing: ImportOptions, user: User): Promise<ImportCounts> {
     const { file, checked: target, format, delimiter, columns } = importing

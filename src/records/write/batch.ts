@@ -16,7 +16,7 @@ import {
   StorageFault,
   type Unit,
 } from '../../storage/storage.ts'
-import { tableShapes } from '../../tables/shape.ts'
+import { keyedShapes } from '../../tables/shape.ts'
 import type { Caller } from '../caller.ts'
 import type { PlannedWrite } from '../planned.ts'
 import type { Records } from '../records.ts'
@@ -90,7 +90,7 @@ export function createBatch({ storage, models, collections, missingModel }: Part
     }
     // The unit of each operation consists of one step.
     const steps = planned.map(({ unit }): Step => ({ ...(unit.steps[0] as Step), must: true }))
-    return { shapes: tableShapes(concerned), steps, planned }
+    return { shapes: keyedShapes(concerned, storage.dialect.tables), steps, planned }
   }
 
   /** Answers a repeated batch from its stored rows. The last rows are those of the operations, one step each. */

@@ -5,10 +5,11 @@ import type { Row, Step, StepRef, Unit } from '../../storage/storage.ts'
 import { withReach } from '../../tables/access-filter.ts'
 import { encode, encodePresent } from '../../tables/columns.ts'
 import { is } from '../../tables/condition.ts'
-import { tableShapes } from '../../tables/shape.ts'
+import { keyedShapes } from '../../tables/shape.ts'
 import type { RecordsContext } from '../context.ts'
 import { cachedStatements, placeholder } from '../find/cached-statements.ts'
 import { mergeCheckQuery } from './merge.ts'
+import { createOrderKeys } from './order-keys.ts'
 
 /**
  * Field sets that get their own UPDATE statement. Preparing a statement on a wide table is slow, so all further sets
@@ -42,22 +43,32 @@ export function createChanges({ storage: { db } }: RecordsContext, model: Model)
   const stored = model.fields.filter((field) => !field.computed)
   const writable = model.fields.filter((field) => !field.readOnly)
   const shown = ['id', 'version', ...visibleFields(model).map((field) => field.name)]
-  const shapes = tableShapes([model])
+  const shapes = keyedShapes([model], db.dialect.tables)
   const returns = model.history ? 'journalled record' : 'record'
-  const valuesFor = (names: string[]) =>
-    Object.fromEntries(names.map((name) => [name, placeholder<Given>(({ values }) => values[name])]))
+  const orderKeys = createOrderKeys(model, db.dialect.tables)
+  const sent = (name: string) => placeholder<Given>(({ values }) => values[name])
+  const valuesFor = (names: string[]) => Object.fromEntries(names.map((name) => [name, sent(name)]))
+  const columnNamed = (name: string) => sql.ref(`${table}.${name}`)
 
   /** Field sets that have their own UPDATE statement. */
   const usual = new Set<string>()
   /** SET clause of the shared UPDATE statement: columns that are not sent keep their values. */
-  const anyColumn = (names: string[]) =>
-    Object.fromEntries(
-      names.map((name) => {
-        const isSent = placeholder<Given>(({ values }) => (Object.hasOwn(values, name) ? 1 : 0))
-        const value = placeholder<Given>(({ values }) => values[name] ?? null)
-        return [name, sql`CASE WHEN ${isSent} = 1 THEN ${value} ELSE ${sql.ref(name)} END`]
-      }),
-    )
+  const sentOrKept = (name: string) => {
+    const isSent = placeholder<Given>(({ values }) => (Object.hasOwn(values, name) ? 1 : 0))
+    const value = placeholder<Given>(({ values }) => values[name] ?? null)
+    return sql`CASE WHEN ${isSent} = 1 THEN ${value} ELSE ${columnNamed(name)} END`
+  }
+  const setAny = () => {
+    const names = stored.map(({ name }) => name)
+    return {
+      ...Object.fromEntries([...names, ...orderKeys.columns].map((name) => [name, sentOrKept(name)])),
+      ...orderKeys.computedFrom(names, sentOrKept),
+    }
+  }
+  const setOnly = (names: string[]) => ({
+    ...valuesFor(names),
+    ...orderKeys.computedFrom(names, (name) => (names.includes(name) ? sent(name) : columnNamed(name))),
+  })
 
   /** Writes every column, so that defaults come from the current model file and never from the column's DEFAULT. */
   function create(data: Row, { username }: User): Unit {
@@ -84,10 +95,10 @@ export function createChanges({ storage: { db } }: RecordsContext, model: Model)
   }
 
   const insert = (shape: string, values: Row): Step => ({
-    ...prepared(shape, { id: 0, values, reach: NOBODY }, () =>
+    ...prepared(shape, { id: 0, values: orderKeys.addTo(values), reach: NOBODY }, () =>
       db
         .insertInto(table)
-        .values(valuesFor(Object.keys(values)))
+        .values({ ...valuesFor(Object.keys(values)), ...orderKeys.computedFrom(Object.keys(values), sent) })
         .returning(shown),
     ),
     returns,
@@ -105,7 +116,6 @@ export function createChanges({ storage: { db } }: RecordsContext, model: Model)
     const names = Object.keys(values)
     const reads = scopeFor(model, 'read', user)
     const look = prepared(`merge ${reach.scope} ${reads} ${names}`, { id, version, values, reach }, () => {
-      const sent = (name: string) => placeholder<Given>(({ values: given }) => given[name])
       const reached = withReach(reach, OWNER, is`"id" = ${ID}`)
       const isRead = withReach({ scope: reads }, OWNER)
       const text = mergeCheckQuery(model, names, { reached, isRead }, { id: ID, version: VERSION, sent }, db.dialect)
@@ -117,7 +127,7 @@ export function createChanges({ storage: { db } }: RecordsContext, model: Model)
 
   function compareAndSwap(id: number, version: number | StepRef, data: Row, user: User): Step {
     const audit = { updatedOn: new Date().toISOString(), updatedBy: user.username }
-    const values: Row = { ...encodePresent(writable, data), ...(model.audit && audit) }
+    const values = orderKeys.addTo({ ...encodePresent(writable, data), ...(model.audit && audit) })
     const reach = reachFor(model, 'update', user)
     const names = Object.keys(values)
     const isUsual = usual.has(names.join()) || usual.size < MAX_USUAL
@@ -126,7 +136,7 @@ export function createChanges({ storage: { db } }: RecordsContext, model: Model)
     const statement = prepared(`update ${reach.scope} ${shape}`, { id, version, values, reach }, () =>
       db
         .updateTable(table)
-        .set({ ...(isUsual ? valuesFor(names) : anyColumn(stored.map(({ name }) => name))), version: sql`version + 1` })
+        .set({ ...(isUsual ? setOnly(names) : setAny()), version: sql`version + 1` })
         .where(withReach(reach, OWNER, is`"id" = ${ID} AND "version" = ${VERSION}`))
         .returning(shown),
     )

@@ -52,8 +52,8 @@ async function explainViolation(
   )
 }
 
-/** Texts up to this length fit into every index. */
-const SHORT = 500
+/** Some texts up to this length fit into every index together. */
+const SHORT = 100
 
 /**
  * PostgreSQL does not say which indexed value was too long, so this names all that are long or computed. Undefined if

@@ -19,6 +19,9 @@ export const DIALECT: Dialect = {
       ELSE ${text} LIKE ${folded} END`
   },
 
+  // The server may know other letters than Node does.
+  orderValue: (text) => sql`dossier_order_key(${text})`,
+
   contains(key, word) {
     const pattern = containsPattern(word)
     const isFolded = sql`dossier_fold(${key}) LIKE ${pattern}`

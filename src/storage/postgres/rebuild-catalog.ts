@@ -18,7 +18,7 @@ export const readInvalidIndexes = (db: Database): Promise<string[]> =>
   names(
     db,
     sql`SELECT i.relname::text AS name FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid
-        WHERE i.relnamespace = current_schema()::regnamespace AND NOT x.indisvalid AND i.relname ~ '__(unique|index)$'`,
+        WHERE i.relnamespace = current_schema()::regnamespace AND NOT x.indisvalid AND i.relname ~ '__(unique|index|sort\\d+)$'`,
   )
 
 /**
@@ -65,7 +65,7 @@ export const validateReferences = (db: Database): Promise<string[]> =>
           AND (conname ~ ${OUR_REFERENCE} OR starts_with(obj_description(oid), ${TO_VALIDATE})) ORDER BY 1`,
   )
 
-/** Names of our triggers and constraints end in these words, those of our indexes begin with the table's name. */
+/** Names of our triggers and constraints end in these words; those of our indexes begin with the table's name, or end so. */
 const OUR_TRIGGER = '__(count|clear|unserved|journal|draft)$'
 const OUR_TYPE = '^(bigint|double precision|boolean|text|dossier_[a-z_]+)$'
 
@@ -81,6 +81,7 @@ export async function readHandMade(db: Database, table: string): Promise<string[
       WHERE tgrelid = ${oid} AND NOT tgisinternal AND tgname !~ ${OUR_TRIGGER}
     UNION SELECT 'index ' || i.relname FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid
       WHERE x.indrelid = ${oid} AND NOT x.indisprimary AND NOT starts_with(i.relname, ${`${table}__`})
+        AND i.relname !~ '__words$'
     UNION SELECT 'constraint ' || conname FROM pg_constraint
       WHERE conrelid = ${oid} AND contype IN ('c', 'u', 'x', 'f') AND conname !~ ${OUR_REFERENCE}
     UNION SELECT 'policy ' || polname FROM pg_policy WHERE polrelid = ${oid}

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import { LETTERS, MARKS, SPACES } from '../../lib/fold.ts'
+import { ORDER_CHARS } from '../../lib/order-key.ts'
 import { DatabaseError } from '../storage.ts'
 import type { Connection } from './connection.ts'
 import { STALE } from './faults.ts'
@@ -116,9 +117,14 @@ const FUNCTIONS = (collation: string) => `
     bare := ${foldedLetters(`lower(normalize(bare, NFKC) COLLATE "${collation}")`)};
     RETURN regexp_replace(bare, '[${SPACES}]+', ' ', 'g');
   END $$;
-  CREATE OR REPLACE FUNCTION dossier_fold(value text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-    SELECT (CASE WHEN octet_length(value) = length(value) AND value !~ '[\\u0009-\\u000d]|  ' THEN lower(value COLLATE "C")
-      ELSE dossier_fold_any(value) END) COLLATE "C" $$;
+  CREATE OR REPLACE FUNCTION dossier_fold(value text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (CASE WHEN octet_length(value) = length(value) AND value !~ '[\\u0009-\\u000d]|  ' THEN lower(value COLLATE "C")
+      ELSE dossier_fold_any(value) END) COLLATE "C";
+
+  -- The same as lib/order-key.ts. Indexes have it, so bodies are parsed at once: their maintenance has no search path.
+  CREATE OR REPLACE FUNCTION dossier_order_key(value text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (replace(left(dossier_fold(left(value, ${ORDER_CHARS})), ${ORDER_CHARS}), chr(1), chr(1) || chr(2))
+      || chr(1) || chr(1) || left(value, ${ORDER_CHARS})) COLLATE "C";
 
   -- A JSON array as rows.
   CREATE OR REPLACE FUNCTION dossier_each(list text) RETURNS TABLE (key bigint, value text) LANGUAGE sql IMMUTABLE AS

@@ -11,6 +11,7 @@ import {
   readTables,
   validateReferences,
 } from './rebuild-catalog.ts'
+import { TRIGRAM_INDEX } from './trigram-index.ts'
 
 /** Types by engine-independent name. Each other name gets a domain over text, so that the type tells its meaning. */
 const TYPES: Record<string, string> = {
@@ -84,6 +85,9 @@ export const TABLES: TableDialect = {
   referencesClause: () => '',
   indexKey: (key) => `(${key}) NULLS FIRST`,
   decimalKey: (column) => `dossier_decimal_key(${column})`,
+  orderKey: (column) => `dossier_order_key(${column})`,
+  keepsOrderKeys: false,
+  trigramIndex: TRIGRAM_INDEX,
 
   asText(column, type) {
     if (type === 'boolean') return `CASE WHEN ${column} THEN 'true' WHEN NOT ${column} THEN 'false' END`

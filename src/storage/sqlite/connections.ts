@@ -4,6 +4,7 @@ import Sqlite from 'better-sqlite3'
 import { dataFolder } from '../../data-folder.ts'
 import { DatabaseError } from '../storage.ts'
 import { createPrivateFile, restrictDataFolder } from './file-modes.ts'
+import { defineOrderKey } from './order-key.ts'
 import { migrateSchema, SCHEMA_VERSION } from './schema.ts'
 
 export const databaseFile = (dataDir: string) => dataFolder(dataDir).database
@@ -30,6 +31,7 @@ export function openWriter(file: string): Sqlite.Database {
   sqlite.pragma('synchronous = full')
   sqlite.pragma('foreign_keys = on')
   migrateSchema(sqlite)
+  defineOrderKey(sqlite)
   return sqlite
 }
 
@@ -38,6 +40,7 @@ export function openReader(file: string): Sqlite.Database {
   const sqlite = new Sqlite(file, { readonly: true, fileMustExist: true })
   // Placeholders, so that any connection can EXPLAIN a search. `Search` replaces them where searches are executed.
   for (const name of ['dossier_alive', 'dossier_like']) sqlite.function(name, { varargs: true }, String)
+  defineOrderKey(sqlite)
   return sqlite
 }
 

@@ -1,5 +1,6 @@
 import { type SqlBool, sql } from 'kysely'
 import { containsPattern, foldPattern, isAscii } from '../../lib/fold.ts'
+import { orderKey } from '../../lib/order-key.ts'
 import type { Dialect } from '../storage.ts'
 import { TABLES } from './tables.ts'
 
@@ -17,6 +18,8 @@ export const DIALECT: Dialect = {
       AND instr(${key}, '  ') = 0 AND ${key} NOT GLOB ${sql.lit('*[\t-\r]*')}`
     return sql`iif(${isPlain}, ${key} LIKE ${folded} ESCAPE '\\', ${own})`
   },
+
+  orderValue: (text) => sql`${orderKey(text)}`,
 
   contains(key, word) {
     const pattern = containsPattern(word)

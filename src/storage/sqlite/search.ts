@@ -42,8 +42,6 @@ export class Search {
   /** Yields all rows, from one snapshot, as the caller asks for them. */
   *rows(task: SearchTask): Generator<Row> {
     this.#task = task
-    this.#matchers.clear()
-    this.#folded = []
     this.#ends = performance.now() + task.ms
     this.#stayAlive()
     this.#statements.prepare('begin').run()
@@ -55,6 +53,8 @@ export class Search {
       }
     } finally {
       endRead(this.#sqlite)
+      this.#matchers.clear()
+      this.#folded = []
     }
   }
 

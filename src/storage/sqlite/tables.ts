@@ -13,6 +13,8 @@ import {
 } from './catalog.ts'
 import { decimalKeySql } from './decimal.ts'
 import { numberTextSql } from './number-text.ts'
+import { orderKeySql } from './order-key.ts'
+import { WORD_INDEX } from './word-index.ts'
 
 export const TABLES: TableDialect = {
   rebuild: {
@@ -41,6 +43,9 @@ export const TABLES: TableDialect = {
   referencesClause: (table, onDelete) => `REFERENCES "${table}" ("id") ON DELETE ${onDelete}`,
   indexKey: (key) => key,
   decimalKey: decimalKeySql,
+  orderKey: orderKeySql,
+  keepsOrderKeys: true,
+  wordIndex: WORD_INDEX,
 
   asText(column, type) {
     if (type === 'boolean') return `iif(${column}, 'true', iif(${column} IS NULL, NULL, 'false'))`
@@ -66,8 +71,8 @@ export const TABLES: TableDialect = {
     operation: '(SELECT operation FROM dossier_actor)',
     batch: '(SELECT batch FROM dossier_actor)',
   },
-  trigger: ({ name, when, event, on, body }) =>
-    `CREATE TRIGGER "${name}" ${when} ${event} ON "${on}" BEGIN ${body}; END`,
+  trigger: ({ name, when, event, on, of, body }) =>
+    `CREATE TRIGGER "${name}" ${when} ${event}${of ? ` OF "${of.join('", "')}"` : ''} ON "${on}" BEGIN ${body}; END`,
   createTrigger: ({ sql }) => sql,
   dropTrigger: ({ name }) => `DROP TRIGGER "${name}"`,
   beforeJournal: '',

@@ -5,6 +5,7 @@ import type { Database, Row, Statement, Unit } from '../storage.ts'
 import { StorageFault, staleShape } from '../storage.ts'
 import { type SerializedError, serializeError } from '../thread-errors.ts'
 import { toFault } from './faults.ts'
+import { makeNotedKeys } from './order-key.ts'
 import { Statements } from './statements.ts'
 
 /** Outcome of a unit: the rows of each step, or the error. */
@@ -111,6 +112,7 @@ export class Writer {
       this.#statements.prepare('begin immediate').run()
       this.#acting = {}
       const outcomes = units.map((unit) => this.#outcomeOf(unit))
+      makeNotedKeys(this.#statements)
       // Clears the actor: later changes from a database shell must not be recorded as this user's.
       this.#act({})
       // Read before the commit: an error after it would be reported for units that are already written.

@@ -73,8 +73,7 @@ function missingIndexes({ model, steps, refusals }: TablePlan, table: TableState
   const fields = model.fields.map((field) => ({ ...field, name: nameNow(field.name) }))
   return steps.flatMap((step) => {
     if ((step.kind !== 'index' && step.kind !== 'unique') || !step.index.fields.every(isThere)) return []
-    const { name, unique, fields: names } = step.index
-    return { name, unique, fields: names.map(nameNow), model: { ...model, fields }, what: step.what }
+    return { ...step.index, fields: step.index.fields.map(nameNow), model: { ...model, fields }, what: step.what }
   })
 }
 

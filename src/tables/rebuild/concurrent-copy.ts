@@ -108,7 +108,7 @@ async function applyStep(
       await execute(db, `DROP INDEX IF EXISTS ${quote(step.index.name)}`)
       if (step.kind === 'unique') await createUniqueIndex(db, model, step)
       else await execute(db, step.sql)
-    } else if (step.kind !== 'triggers') await execute(db, step.sql)
+    } else if ('sql' in step) await execute(db, step.sql)
   } catch (error) {
     throw explainBound(error, model, step.what)
   }

@@ -13,6 +13,7 @@ import {
   withAlternateName,
 } from '../ddl.ts'
 import { execute } from '../execute.ts'
+import { fillKeys } from '../order-columns.ts'
 import { planTable, type TablePlan } from '../plan.ts'
 import type { Rebuild, Source } from '../plan-rebuild.ts'
 import { cannotConvert, type Selection, storedRows } from '../verify.ts'
@@ -64,6 +65,7 @@ export async function beginAll(
   models: Model[],
   token: string,
   isExcepted: (table: string) => Promise<boolean> = async () => false,
+  isBuiltLater: (index: Index) => boolean = () => false,
 ): Promise<Draft[]> {
   await discardDrafts(db)
   const drafts: Draft[] = []
@@ -76,22 +78,27 @@ export async function beginAll(
     )
     const draft = createDraft(plan, token, rows[0]?.last ?? 0)
     if (!draft || (await isExcepted(table.name))) continue
-    await beginDraft(db, draft, table)
+    await beginDraft(db, draft, table, isBuiltLater)
     drafts.push(draft)
   }
   return drafts
 }
 
 /** Creates an empty draft, and triggers that mark changed records from now on. */
-async function beginDraft(db: Database, { model, token, rebuild }: Draft, table: TableState): Promise<void> {
+async function beginDraft(
+  db: Database,
+  { model, token, rebuild }: Draft,
+  table: TableState,
+  isBuiltLater: (index: Index) => boolean,
+): Promise<void> {
   await execute(db, createTable(model, db.dialect.tables, draftName(model), rebuild.hidden, placeholderParent))
   // Indexes are created now, because an index on the full table could not be built in portions. If the old table's
   // index has the name, the draft's index gets another one.
   const freeName = (index: Index) =>
     table.indexes.some(({ name }) => name === index.name) ? withAlternateName(index) : index
-  for (const index of modelIndexes(model)) {
-    await execute(db, createIndex(freeName(index), model, db.dialect.tables, draftName(model)))
-  }
+  for (const index of modelIndexes(model))
+    if (!isBuiltLater(index))
+      await execute(db, createIndex(freeName(index), model, db.dialect.tables, draftName(model)))
   await createMarkTriggers(db, model)
   await sql`
     INSERT INTO dossier_drafts (tbl, token, filled, touched)
@@ -159,14 +166,18 @@ async function copy(db: Database, { model, rebuild, renames }: Draft, selection:
       ? storableLiteral(source.field, encode(source.field, source.field.default))
       : `old.${quote(nameNow(source))}`,
   )
+  const makeKeys = () =>
+    fillKeys(db, model, draftName(model), sql`"id" > ${selection.after} AND ${selection.condition}`)
   const kept = ['id', 'version', ...rebuild.hidden.map(({ name }) => name)].map(quote)
   const into = [...kept, ...[...plain, ...converted].map(({ field }) => quote(field.name))]
   const from = [...kept.map((name) => `old.${name}`), ...values]
   const insert = `INSERT INTO ${quote(draftName(model))} (${into.join(', ')}) SELECT ${from.join(', ')}`
   const old = `${quote(tableName(model))} AS old`
-  if (converted.length === 0)
-    return void (await sql`
-      ${sql.raw(`${insert} FROM ${old}`)} WHERE "id" > ${selection.after} AND ${selection.condition}`.execute(db))
+  if (converted.length === 0) {
+    await sql`
+      ${sql.raw(`${insert} FROM ${old}`)} WHERE "id" > ${selection.after} AND ${selection.condition}`.execute(db)
+    return makeKeys()
+  }
   // One statement inserts a thousand records; a statement per record would take twenty times as long.
   const { each, at } = db.dialect
   const value = (index: number, type: string) => at(sql`given.value`, index, type)
@@ -180,6 +191,7 @@ async function copy(db: Database, { model, rebuild, renames }: Draft, selection:
       db,
     )
   }
+  await makeKeys()
 }
 
 function convertRow(model: Model, sources: Source[], columns: string[], row: { id: number } & Row): unknown[] {

@@ -1,0 +1,98 @@
+import { setTimeout } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import { type Model, tableName } from '../model/model.ts'
+import { isFault, type Storage } from '../storage/storage.ts'
+import { INDEX_PORTION, indexInput, searchDefinition, searchIndexName } from '../tables/search-index.ts'
+import { CREATE_TRIGRAMS, trigramInput } from '../tables/trigram-index.ts'
+
+const LOOK_MS = 1000
+/** Ids from which a table is worth an index: up to there a search reads all records as fast. */
+export const WORTH_AN_INDEX = 5000
+/** Writes within a second from which there is a load. */
+const LOAD = 20
+/** How long a portion may take, and how much longer to pause after it: under a load a fourteenth of the time is taken. */
+const UNDER_LOAD = { ms: 10, pause: 13 }
+const OTHERWISE = { ms: 60, pause: 0.3 }
+
+/** An index that the engine fills is looked for less often; its creation waits so long for transactions of others. */
+const SELDOM = 10
+const CREATE_LOCK_MS = 60_000
+
+export interface SearchIndexParts {
+  log: Pick<Logger, 'warn'>
+  models(): Model[]
+  /** units that were written since the start */
+  written(): number
+  onError(task: string, error: unknown): void
+}
+
+/** Fills the indexes of text searches in the background. Returns a stop function. */
+export function maintainSearchIndexes(
+  storage: Storage,
+  { log, models, written, onError }: SearchIndexParts,
+  lookMs = LOOK_MS,
+): () => void {
+  const { tables } = storage.dialect
+  let isOver = false
+  let isAtIt = false
+  let seen = 0
+  const look = async () => {
+    if (isAtIt) return
+    isAtIt = true
+    const before = seen
+    seen = written()
+    const pace = seen - before > LOAD ? UNDER_LOAD : OTHERWISE
+    for (const model of models())
+      if (!isOver && model.search.length > 0) await catchUp(model, pace).catch((error) => fail(model, error))
+    isAtIt = false
+  }
+  const catchUp = async (model: Model, pace: typeof OTHERWISE) => {
+    if (await isBehind(storage, model)) await (tables.wordIndex ? addPortions(model, pace) : create(model))
+  }
+  const fail = ({ name }: Model, error: unknown) => {
+    // Another process may be changing tables, or creating the same index.
+    if (!isOver && !isFault(error, 'busy')) onError(`the index for text searches in ${name} is filled`, error)
+  }
+  /** For about a second, so that the load and the other models are looked at again. */
+  const addPortions = async (model: Model, { ms, pause }: typeof OTHERWISE) => {
+    const end = performance.now() + lookMs
+    for (let hasMore = true; hasMore && !isOver && performance.now() < end; ) {
+      const start = performance.now()
+      hasMore = await storage.change(INDEX_PORTION, indexInput(model, tables, ms))
+      await setTimeout(pause * (performance.now() - start), undefined, { ref: false })
+    }
+  }
+  let isTold = false
+  /** One process after the other; else they would create the same index. */
+  const create = async (model: Model) => {
+    const make = () => storage.change(CREATE_TRIGRAMS, trigramInput(model, tables), { lockMs: CREATE_LOCK_MS })
+    const missing = await storage.exclusively?.(make)
+    if (missing !== undefined && !isTold) log.warn(missing)
+    isTold ||= missing !== undefined
+    await storage.refreshShapes()
+  }
+  const timer = setInterval(look, tables.wordIndex ? lookMs : SELDOM * lookMs).unref()
+  return () => {
+    isOver = true
+    clearInterval(timer)
+  }
+}
+
+/** Whether there are records without an entry. */
+async function isBehind(storage: Storage, model: Model): Promise<boolean> {
+  const table = tableName(model)
+  const definition = searchDefinition(model, storage.dialect.tables)
+  if (storage.dialect.tables.trigramIndex) {
+    if (storage.shape(searchIndexName(table)) === definition) return false
+    const highest = { sql: `SELECT max("id") AS last FROM "${table}"`, parameters: [], readsRecords: true }
+    return Number((await storage.readOne(highest))?.last) > WORTH_AN_INDEX
+  }
+  const sql = `
+    SELECT (SELECT max("id") FROM "${table}") AS last,
+      (SELECT filled FROM dossier_search WHERE tbl = ? AND definition = ?) AS filled,
+      EXISTS (SELECT 1 FROM dossier_unsearched WHERE tbl = ?) AS noted`
+  const row = await storage.readOne({ sql, parameters: [table, definition, table], readsRecords: true })
+  const { last, filled, noted } = row as { last: number | null; filled: number | null; noted: number }
+  if (filled === null) return last !== null && last > WORTH_AN_INDEX
+  return noted === 1 || (last !== null && last > filled)
+}
