@@ -15,11 +15,12 @@ import { compareSizes } from './sizes.ts'
 import { measureSizing } from './sizing.ts'
 import { compareStarts } from './starts.ts'
 import { manyStreams } from './streams.ts'
+import { compareTexts } from './texts.ts'
 import { compareThreads } from './threads.ts'
 import { compareWork } from './work.ts'
 
 /**
- * `npm run bench [-- ROUNDS SECONDS] [--engine=postgres | --threads | --sizing]`: the service beside a hand-written server, turn by turn in
+ * `npm run bench [-- ROUNDS SECONDS] [--engine=postgres | --threads | --sizing | --texts]`: the service beside a hand-written server, turn by turn in
  * one run, each on one core with the load on another. What counts is the ratio: it holds on another machine, the numbers do not.
  * Neither logs its requests.
  */
@@ -36,6 +37,7 @@ try {
   if (isPostgres) await comparePostgres(folder, rounds, seconds)
   else if (process.argv.includes('--threads')) await compareThreads(folder, rounds, seconds)
   else if (process.argv.includes('--sizing')) await measureSizing(folder, seconds)
+  else if (process.argv.includes('--texts')) await compareTexts(folder)
   else await compareAll()
 } finally {
   rmSync(folder, { recursive: true, force: true })
@@ -50,6 +52,7 @@ async function compareAll(): Promise<void> {
   await bulk(folder)
   await visitPage(folder)
   await compareSizes(folder)
+  await compareTexts(folder)
   await compareHistories(folder)
   await manyStreams(folder, seconds)
   await compareStarts(folder)

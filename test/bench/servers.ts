@@ -6,6 +6,8 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import Sqlite from 'better-sqlite3'
 import project from '../../package.json' with { type: 'json' }
+import { orderKey } from '../../src/lib/order-key.ts'
+import { orderColumn } from '../../src/tables/order-columns.ts'
 import { PASSWORD } from '../helper.ts'
 import { newTarget, type Target } from './load.ts'
 
@@ -152,12 +154,19 @@ export function residentMb({ child }: { child: ChildProcess }): number {
 
 function fill(file: string, table: string, records: number): void {
   const database = new Sqlite(file)
+  // The service has sort keys.
+  const columns = database.pragma(`table_info(${table})`) as { name: string }[]
+  const key = columns.some(({ name }) => name === orderColumn('email')) ? `, "${orderColumn('email')}"` : ''
   const insert = database.prepare(
-    `INSERT INTO ${table} (firstName, lastName, email, createdOn, createdBy, updatedOn, updatedBy) VALUES (?, ?, ?, ?, 'admin', ?, 'admin')`,
+    `INSERT INTO ${table} (firstName, lastName, email, createdOn, createdBy, updatedOn, updatedBy${key})
+     VALUES (?, ?, ?, ?, 'admin', ?, 'admin'${key && ', ?'})`,
   )
   const now = new Date().toISOString()
   database.transaction(() => {
-    for (let i = 0; i < records; i++) insert.run(`First${i}`, `Last${i % 1000}`, `person${i}@example.org`, now, now)
+    for (let i = 0; i < records; i++) {
+      const email = `person${i}@example.org`
+      insert.run(`First${i}`, `Last${i % 1000}`, email, now, now, ...(key ? [orderKey(email)] : []))
+    }
   })()
   database.close()
 }
