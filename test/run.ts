@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { globSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
@@ -48,7 +48,25 @@ async function makeTemplate(url: string): Promise<string> {
   return name
 }
 
+const MEMORY_DISK = '/dev/shm'
+const MIN_MEMORY = 4 * 1024 ** 3
+
+/**
+ * Whether temporary files can be in memory. Many tests wait for a disk, some hundred databases are created, and no test is
+ * about a power failure. The PostgreSQL server is started from there, which some systems do not allow.
+ */
+function hasMemoryDisk(): boolean {
+  if (process.env.TMPDIR !== undefined || !existsSync('/proc/mounts')) return false
+  const mount = readFileSync('/proc/mounts', 'utf8')
+    .split('\n')
+    .find((line) => line.split(' ')[1] === MEMORY_DISK)
+  if (!mount || /\b(noexec|ro)\b/.test(mount.split(' ')[3] as string)) return false
+  const { bavail, bsize } = statfsSync(MEMORY_DISK)
+  return bavail * bsize > MIN_MEMORY
+}
+
 async function runTap(): Promise<number> {
+  if (hasMemoryDisk()) process.env.TMPDIR = MEMORY_DISK
   const folder = mkdtempSync(join(tmpdir(), 'dossier-run-'))
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
   stripTo(folder)
@@ -57,6 +75,7 @@ async function runTap(): Promise<number> {
     ...process.env,
     NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --import=${join(import.meta.dirname, 'preload.js')}`,
     TEST_STRIPPED: folder,
+    PGCONNECT_TIMEOUT: '60',
     ...(server && { TEST_POSTGRES: server.url, TEST_TEMPLATE: await makeTemplate(server.url) }),
   }
   const words = [...(isOnBoth ? [] : ['--allow-incomplete-coverage']), ...(isQuick ? QUICK : [])]

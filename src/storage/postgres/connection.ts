@@ -6,7 +6,8 @@ import { numberPlaceholders } from './placeholders.ts'
 
 /** Maximum number of prepared statements per connection; any others are parsed each time. */
 const MAX_NAMED = 1000
-const CONNECT_MS = 5000
+/** PostgreSQL's other clients have the same setting. */
+const { PGCONNECT_TIMEOUT: CONNECT_SECONDS = 5 } = process.env
 const CLOSE_MS = 2000
 
 /** Parsers for boolean and bigint. As in SQLite, true is 1, and all integers are safe ones. */
@@ -42,7 +43,7 @@ export class Connection {
     const config = {
       connectionString: url,
       application_name: 'dossier',
-      connectionTimeoutMillis: CONNECT_MS,
+      connectionTimeoutMillis: Number(CONNECT_SECONDS) * 1000,
       keepAlive: true,
       ...(lock && { lock_timeout: lock }),
       ...(statement && { statement_timeout: statement }),
