@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox'
 import fp from 'fastify-plugin'
 import { SuccessSchema, success } from '../src/envelope.ts'
 import { OPERATIONS, type Operation, scopeFor } from '../src/model/access.ts'
-import { type Field, type Model, SYSTEM_FIELDS, visibleFields } from '../src/model/model.ts'
+import { type Field, type Inverse, type Model, SYSTEM_FIELDS, visibleFields } from '../src/model/model.ts'
 import { component } from '../src/openapi/document.ts'
 import { allowOnly, badRequest } from '../src/requests/query.ts'
 
@@ -37,6 +37,13 @@ const FieldMeta = Type.Object(
   },
   { additionalProperties: true },
 )
+const InverseMeta = Type.Object({
+  name: Type.String(),
+  title: Type.String(),
+  description: Type.Optional(Type.String()),
+  model: Type.String({ description: 'The model that refers to this one.' }),
+  field: Type.String({ description: 'Its reference.' }),
+})
 const ModelMeta = component(
   'ModelDescription',
   Type.Object({
@@ -48,6 +55,7 @@ const ModelMeta = component(
     search: Type.Array(Type.String(), { description: 'The fields in which `q` looks for words.' }),
     history: Type.Boolean({ description: 'Every change of its records is kept.' }),
     fields: Type.Array(FieldMeta),
+    inverses: Type.Array(InverseMeta, { description: 'The records that refer to one of this model.' }),
     allowed: Type.Record(Type.String(), Type.Boolean()),
   }),
 )
@@ -99,7 +107,10 @@ const meta: FastifyPluginAsyncTypebox = async (app) => {
       // Users who may write records also see the writeOnly fields.
       const shown = may('create') || may('update') ? model.fields : visibleFields(model)
       const fields = [...SYSTEM_FIELDS, ...shown].map((field) => describe(field, model))
-      return success({ model: name, title, description, nameField, list, search, history, fields, allowed })
+      const isReadable = ({ model: other }: Inverse) =>
+        scopeFor(app.models.get(other) as Model, 'read', user) !== 'none'
+      const inverses = model.inverses.filter(isReadable).map((one) => ({ ...one, title: one.title ?? one.name }))
+      return success({ model: name, title, description, nameField, list, search, history, fields, inverses, allowed })
     },
   )
 }

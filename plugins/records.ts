@@ -10,6 +10,8 @@ import { VIEW_PARAMETERS } from '../src/model/names.ts'
 import { routeDocs, rowSchema } from '../src/openapi/schemas.ts'
 import { HttpCaller } from '../src/records/caller.ts'
 import type { Records } from '../src/records/records.ts'
+import { createBatch } from '../src/records/write/batch.ts'
+import { createTogether, hasChildren } from '../src/records/write/together.ts'
 import { idIn, modelIn } from '../src/requests/address.ts'
 import { parseSearch, type SearchBody } from '../src/requests/criteria.ts'
 import {
@@ -32,7 +34,7 @@ import {
   VersionParameter,
 } from '../src/requests/parameter-schemas.ts'
 import { type Parameters, parseParameters, parseView } from '../src/requests/parameters.ts'
-import { allowOnly, type Query, wholeNumber } from '../src/requests/query.ts'
+import { allowOnly, badRequest, type Query, wholeNumber } from '../src/requests/query.ts'
 
 /** Number of parsed queries in the cache, and the longest URL that is cached. */
 const MAX_QUERIES = 500
@@ -52,6 +54,9 @@ const updateEnvelope = envelopeSchema({ data, merge })
 
 /** Find, search, read, create, update and delete: one encapsulated route set per model. */
 async function records(app: FastifyInstance) {
+  const { storage, models, collections, missingModel } = app
+  const batch = createBatch({ storage, models, collections, missingModel })
+  const together = createTogether({ models, collections, batch })
   app.register(
     async (rest) => {
       rest.setNotFoundHandler((request) => {
@@ -60,13 +65,19 @@ async function records(app: FastifyInstance) {
           : app.missingModel(modelIn(request.url), request.user)
       })
       for (const [model, records] of app.collections)
-        rest.register(modelRoutes, { prefix: `/${model.name}`, model, records })
+        rest.register(modelRoutes, { prefix: `/${model.name}`, model, records, together })
     },
     { prefix: '/ws/rest' },
   )
 }
 
-async function modelRoutes(app: FastifyInstance, { model, records }: { model: Model; records: Records }) {
+interface RouteOptions {
+  model: Model
+  records: Records
+  together: ReturnType<typeof createTogether>
+}
+
+async function modelRoutes(app: FastifyInstance, { model, records, together }: RouteOptions) {
   await new Promise(setImmediate)
   const context = { model, models: app.models }
   const one = { 200: SuccessSchema(rowSchema(model)) }
@@ -145,16 +156,17 @@ async function modelRoutes(app: FastifyInstance, { model, records }: { model: Mo
         const past = await records.version(idIn(params), number, view, new HttpCaller(user, reply.raw))
         return reply.type('application/json').serializer(JSON.stringify).send(success(past))
       }
+      // No ETag for expanded records: the related records have versions of their own.
+      if (view.expand.length > 0)
+        return success(await records.read(idIn(params), new HttpCaller(user, reply.raw), view))
       const record = await records.read(idIn(params), user, view)
-      // No ETag for expanded records: the referenced records have versions of their own.
-      if (view.expand.length > 0) return success(record)
       reply.header('etag', toETag(record.version))
       if (matchesETag(record.version, headers['if-none-match'])) return reply.code(304).send()
       return success(record)
     },
   })
 
-  app.route<{ Body: { data: unknown } }>({
+  app.route<{ Body: { data: Record<string, unknown> } }>({
     validatorCompiler: createEnvelope,
     preValidation,
     method: 'PUT',
@@ -167,7 +179,8 @@ async function modelRoutes(app: FastifyInstance, { model, records }: { model: Mo
       body: described.create.body,
       response: one,
     },
-    handler: async ({ body, user }) => success(await records.create(body.data, user)),
+    handler: async ({ body: { data }, user }) =>
+      success(await (hasChildren(model, data) ? together.create(model, data, user) : records.create(data, user))),
   })
 
   app.route<{ Params: Parameters; Body: { data: { version?: unknown }; merge?: boolean } }>({
@@ -194,7 +207,10 @@ async function modelRoutes(app: FastifyInstance, { model, records }: { model: Mo
       const matched = versionIn(headers['if-match'])
       requireSameVersion(matched, data.version)
       const named = matched === undefined ? data : { ...data, version: matched }
-      if (!merge) return success(await asPreconditionFailed(matched, () => records.update(id, named, user)))
+      const isTogether = hasChildren(model, named)
+      if (isTogether && merge) throw badRequest('"merge" is about one record: it excludes records that refer to it.')
+      const write = () => (isTogether ? together.update(model, id, named, user) : records.update(id, named, user))
+      if (!merge) return success(await asPreconditionFailed(matched, write))
       const { record, merged } = await asPreconditionFailed(matched, () => records.merge(id, named, user))
       return { ...success(record), merged }
     },

@@ -186,7 +186,8 @@ t.test('what the READMEs give to paste passes types, lint and its own test', asy
 t.test('models/README.md shows every keyword, and its examples are right', async (t) => {
   const text = read('models/README.md')
   const { properties, definitions } = metaSchema
-  const keywords = new Set([...Object.keys(properties), ...Object.keys(definitions.field.properties)])
+  const { field, inverse } = definitions
+  const keywords = new Set([properties, field.properties, inverse.properties].flatMap((one) => Object.keys(one)))
   for (const keyword of keywords) t.ok(text.includes(`\`${keyword}\``), keyword)
   const { parseModel } = await import('../src/model/parse.ts')
   for (const [, example] of text.matchAll(/```json\n([\s\S]*?)```/g)) {

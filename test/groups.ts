@@ -7,6 +7,7 @@ export const RECORDS = [
   'plugins/values',
   'plugins/matching',
   'plugins/references',
+  'plugins/related',
   'plugins/conflicts',
   'plugins/batch',
   'plugins/idempotency',

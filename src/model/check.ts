@@ -1,6 +1,6 @@
 import { didYouMean } from '../lib/nearest.ts'
 import { checkValue } from './check-value.ts'
-import type { FieldFile, FileFault, ModelFile } from './file.ts'
+import { type FieldFile, type FileFault, isInverse, type ModelFile, storedFields } from './file.ts'
 import { AUDIT_FIELDS, isSearchable } from './model.ts'
 import { FIND_PARAMETERS } from './names.ts'
 import { parseTemplate, templateFields } from './template.ts'
@@ -11,22 +11,52 @@ const MAX_NAME = 64
 const MAX_FIELDS = 1000
 
 /** Checks what the meta-schema cannot: names, keywords that do not fit, defaults, templates, lists of fields. */
-export function checkFields(model: ModelFile): FileFault[] {
-  const names = Object.keys(model.properties)
-  const listable = [...names, ...(model.audit === false ? [] : AUDIT_FIELDS.map((field) => field.name))]
+export function checkFields(file: ModelFile): FileFault[] {
+  const names = Object.keys(file.properties)
+  const model: StoredFile = { ...file, properties: storedFields(file) }
+  const listable = [
+    ...Object.keys(model.properties),
+    ...(model.audit === false ? [] : AUDIT_FIELDS.map((field) => field.name)),
+  ]
   return [
     ...(names.length > MAX_FIELDS
       ? [{ pointer: '/properties', message: `There are ${names.length} fields; at most ${MAX_FIELDS} are possible.` }]
       : []),
     ...checkNames(names, model.audit !== false),
-    ...checkRenames(model),
+    ...checkRenames(model, names),
+    ...checkInverses(file),
     ...Object.entries(model.properties).flatMap(([name, field]) => [
       ...checkValue(field, `/properties/${name}`),
       ...checkField(name, field, model),
     ]),
-    ...checkLists(model, listable),
+    ...checkLists(model, listable, names),
     ...checkAccess(model),
   ]
+}
+
+/** A file without its inverse fields. */
+type StoredFile = ModelFile & { properties: Record<string, FieldFile> }
+
+/** Nothing is stored for an inverse field, so no record can be required to have it; and one reference has one inverse. */
+function checkInverses({ properties, required = [] }: ModelFile): FileFault[] {
+  const others = new Map<string, string>()
+  return Object.entries(properties).flatMap(([name, field]) => {
+    if (!isInverse(field)) return []
+    const other = others.get(field.inverse)
+    others.set(field.inverse, name)
+    const message = `names ${field.inverse}, of which "${other}" is the inverse already.`
+    return [
+      ...(other === undefined ? [] : [{ pointer: `/properties/${name}/inverse`, message }]),
+      ...(required.includes(name)
+        ? [
+            {
+              pointer: '/required',
+              message: `"${name}" is an inverse field: it is never required. In TypeBox, put it into Type.Optional.`,
+            },
+          ]
+        : []),
+    ]
+  })
 }
 
 function checkNames(names: string[], audit: boolean): FileFault[] {
@@ -54,8 +84,8 @@ function checkNames(names: string[], audit: boolean): FileFault[] {
 }
 
 /** `renamedFrom` must name a field that no longer exists, and only one field may name it. */
-function checkRenames({ properties, audit }: ModelFile): FileFault[] {
-  const taken = new Set(['id', 'version', ...Object.keys(properties).map((name) => name.toLowerCase())])
+function checkRenames({ properties, audit }: StoredFile, names: string[]): FileFault[] {
+  const taken = new Set(['id', 'version', ...names.map((name) => name.toLowerCase())])
   if (audit !== false) for (const { name } of AUDIT_FIELDS) taken.add(name.toLowerCase())
   const heirs = new Map<string, string>()
   return Object.entries(properties).flatMap(([name, { renamedFrom, computed }]) => {
@@ -71,7 +101,7 @@ function checkRenames({ properties, audit }: ModelFile): FileFault[] {
   })
 }
 
-function checkField(name: string, field: FieldFile, model: ModelFile): FileFault[] {
+function checkField(name: string, field: FieldFile, model: StoredFile): FileFault[] {
   const complain = (keyword: string, message: string) => [{ pointer: `/properties/${name}/${keyword}`, message }]
   if (field.unique && !isScalarType(field)) return complain('unique', 'needs a field of a simple type.')
   if (field.index && !isScalarType(field)) return complain('index', 'needs a field of a simple type.')
@@ -116,7 +146,9 @@ function checkReferenceField(field: FieldFile, complain: Complain, required: boo
 }
 
 /** Checks lists of field names: each field must exist and suit the list. */
-function checkLists(model: ModelFile, listable: string[]): FileFault[] {
+function checkLists(model: StoredFile, listable: string[], names: string[]): FileFault[] {
+  // Another check complains about these.
+  const inverses = names.filter((name) => !Object.hasOwn(model.properties, name))
   const shown = listable.filter((name) => !model.properties[name]?.writeOnly)
   const stored = Object.keys(model.properties).filter((name) => model.properties[name]?.computed === undefined)
   const simple = listable.filter((name) => !model.properties[name] || isScalarType(model.properties[name]))
@@ -137,7 +169,7 @@ function checkLists(model: ModelFile, listable: string[]): FileFault[] {
           ],
     )
   return [
-    ...from(stored, '/required', model.required ?? []),
+    ...from([...stored, ...inverses], '/required', model.required ?? []),
     ...from(shown, '/list', model.list ?? []),
     ...from(searchable, '/search', model.search ?? []),
     ...(model.unique ?? []).flatMap((names, index) => from(simple, `/unique/${index}`, names)),

@@ -25,7 +25,7 @@ export interface RawModel {
 export interface ModelFile {
   title?: string
   description?: string
-  properties: Record<string, FieldFile>
+  properties: Record<string, FieldFile | InverseFile>
   required?: string[]
   list?: string[]
   nameField?: string
@@ -36,6 +36,20 @@ export interface ModelFile {
   history?: boolean
   access?: Partial<Record<Operation, (string | { role: string; where: 'own' })[]>>
 }
+
+/** The other side of a reference, as a model file declares it. */
+export interface InverseFile {
+  /** model and field: `crm.Person.company` */
+  inverse: string
+  title?: string
+  description?: string
+}
+
+export const isInverse = (field: FieldFile | InverseFile): field is InverseFile => 'inverse' in field
+
+/** The fields of a file that records store. */
+export const storedFields = ({ properties }: Pick<ModelFile, 'properties'>): Record<string, FieldFile> =>
+  Object.fromEntries(Object.entries(properties).filter((entry): entry is [string, FieldFile] => !isInverse(entry[1])))
 
 export type FieldFile = JsonSchema & {
   type: FieldType

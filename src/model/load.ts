@@ -7,7 +7,7 @@ import { pathToFileURL } from 'node:url'
 import { repeatedKey } from '../lib/json-numbers.ts'
 import { didYouMean } from '../lib/nearest.ts'
 import type { Fault, RawModel } from './file.ts'
-import { type Model, tableName } from './model.ts'
+import { inverseTarget, type Model, tableName } from './model.ts'
 import { parseModel } from './parse.ts'
 
 const EXTENSIONS = ['.json', '.ts', '.js']
@@ -35,16 +35,17 @@ export async function loadModels(folder: string): Promise<Model[]> {
   const models: Model[] = []
   const files = await modelFiles(folder)
   const faults = nameClashes(files)
+  const raws: RawModel[] = []
   for (const file of files) {
-    const raw = await readModel(folder, file).catch((error: Error) => [{ file, pointer: '', message: error.message }])
-    if (Array.isArray(raw)) {
-      faults.push(...raw)
-      continue
-    }
+    const raw = await readModel(folder, file).catch((error: Error) => ({ file, pointer: '', message: error.message }))
+    if ('message' in raw) faults.push(raw)
+    else raws.push(raw)
+  }
+  for (const raw of raws) {
     const model = parseModel(raw)
     if (Array.isArray(model)) faults.push(...model)
     else models.push(model)
-    faults.push(...brokenReferences(raw, files))
+    faults.push(...brokenReferences(raw, files), ...brokenInverses(raw, files, raws))
   }
   if (faults.length > 0) throw new ModelFaults(faults)
   return models
@@ -103,14 +104,35 @@ function nameClashes(files: string[]): Fault[] {
 /** Finds references to models without a file. Faulty files count as models, and their references are checked. */
 function brokenReferences({ file, raw }: RawModel, files: string[]): Fault[] {
   const names = files.map(modelName)
-  const { properties } = (raw ?? {}) as { properties?: unknown }
-  return Object.entries(Object(properties)).flatMap(([field, schema]) => {
+  return Object.entries(rawProperties(raw)).flatMap(([field, schema]) => {
     const { reference } = Object(schema) as { reference?: unknown }
     if (typeof reference !== 'string' || names.includes(reference)) return []
-    const message = `There is no model "${reference}".${didYouMean(reference, names)}`
-    return [{ file, pointer: `/properties/${field}/reference`, message }]
+    return [{ file, pointer: `/properties/${field}/reference`, message: missingModel(reference, names) }]
   })
 }
+
+/** Finds inverse fields whose other side is not a reference to their model. A file that cannot be read may have it. */
+function brokenInverses({ file, name, raw }: RawModel, files: string[], raws: RawModel[]): Fault[] {
+  const names = files.map(modelName)
+  return Object.entries(rawProperties(raw)).flatMap(([own, schema]) => {
+    const { inverse } = Object(schema) as { inverse?: unknown }
+    if (typeof inverse !== 'string') return []
+    const { model, field } = inverseTarget(inverse)
+    const other = raws.find((one) => one.name === model)
+    const complaint = (message: string) => [{ file, pointer: `/properties/${own}/inverse`, message }]
+    if (!names.includes(model)) return complaint(missingModel(model, names))
+    if (!other) return []
+    const properties = rawProperties(other.raw)
+    const references = Object.keys(properties).filter((key) => Object(properties[key]).reference === name)
+    if (references.includes(field)) return []
+    return complaint(`${model} has no field "${field}" that refers to ${name}.${didYouMean(field, references)}`)
+  })
+}
+
+const rawProperties = (raw: unknown): Record<string, unknown> =>
+  Object(((raw ?? {}) as { properties?: unknown }).properties)
+
+const missingModel = (name: string, names: string[]) => `There is no model "${name}".${didYouMean(name, names)}`
 
 const modelName = (file: string) => file.slice(0, -extname(file).length)
 

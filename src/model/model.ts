@@ -17,6 +17,8 @@ export interface Model {
   description?: string | undefined
   /** the model's own fields in the file's order, then the audit fields */
   fields: Field[]
+  /** the other sides of references to this model */
+  inverses: Inverse[]
   /** names of the fields that find returns by default, beside `id` and `version` */
   list: string[]
   /** the field that names a record for people */
@@ -64,6 +66,16 @@ export interface Reference {
   onDelete: 'restrict' | 'clear' | 'cascade'
 }
 
+/** The records that refer to a record by one of their fields. */
+export interface Inverse {
+  name: string
+  title?: string | undefined
+  description?: string | undefined
+  /** the model that refers, and its field */
+  model: string
+  field: string
+}
+
 export type JsonSchema = { [keyword: string]: unknown }
 
 /** `"{firstName} {lastName}"`, parsed: texts and field names, in order. */
@@ -107,6 +119,12 @@ export function isOfType({ type }: Field, value: unknown): boolean {
   return typeof value === type && value !== null && !Array.isArray(value)
 }
 
+/** Divides `crm.Person.company` into model and field. */
+export function inverseTarget(inverse: string): { model: string; field: string } {
+  const dot = inverse.lastIndexOf('.')
+  return { model: inverse.slice(0, dot), field: inverse.slice(dot + 1) }
+}
+
 /** The served models, by name. */
 export type Models = ReadonlyMap<string, Model>
 
@@ -146,6 +164,8 @@ export const isScalar = (field: Field) => field.type !== 'array' && field.type !
 export function visibleField(model: Model, name: string): Field | undefined {
   return [...SYSTEM_FIELDS, ...visibleFields(model)].find((field) => field.name === name)
 }
+
+export const findInverse = ({ inverses }: Model, name: string) => inverses.find((inverse) => inverse.name === name)
 
 export const visibleFields = (model: Model) => model.fields.filter((field) => !field.writeOnly)
 

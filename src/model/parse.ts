@@ -2,9 +2,18 @@ import type { ErrorObject } from 'ajv'
 import { didYouMean } from '../lib/nearest.ts'
 import { newAjv } from './ajv.ts'
 import { checkFields } from './check.ts'
-import type { Fault, FieldFile, FileFault, ModelFile, RawModel } from './file.ts'
+import {
+  type Fault,
+  type FieldFile,
+  type FileFault,
+  type InverseFile,
+  isInverse,
+  type ModelFile,
+  type RawModel,
+  storedFields,
+} from './file.ts'
 import metaSchema from './model.schema.json' with { type: 'json' }
-import { AUDIT_FIELDS, defaultSearch, type Field, isScalar, type Model } from './model.ts'
+import { AUDIT_FIELDS, defaultSearch, type Field, type Inverse, inverseTarget, isScalar, type Model } from './model.ts'
 import { parseTemplate } from './template.ts'
 
 /** Dossier's own keywords of a field, which are no part of its JSON Schema. */
@@ -33,7 +42,9 @@ const validate = newAjv({
 /** Turns a raw model file into a Model, or returns all its faults. */
 export function parseModel({ file, name, hash, raw }: RawModel): Model | Fault[] {
   const tidy = mergeLiteralUnions(raw)
-  const misshapen = validate(tidy) ? [] : (validate.errors as ErrorObject[]).map(describe)
+  // An error of `if` only says that one of its branches has errors.
+  const errors = validate(tidy) ? [] : (validate.errors as ErrorObject[]).filter(({ keyword }) => keyword !== 'if')
+  const misshapen = errors.map(describe)
   const faults = [...misshapen, ...checkFields(withoutFaults(tidy, misshapen))]
   return faults.length > 0 ? faults.map((fault) => ({ file, ...fault })) : toModel(name, hash, tidy as ModelFile)
 }
@@ -44,7 +55,7 @@ function withoutFaults(raw: unknown, faults: FileFault[]): ModelFile {
     faults.some((fault) => fault.pointer === pointer || fault.pointer.startsWith(`${pointer}/`))
   if (faults.some(({ pointer }) => pointer === '' || pointer === '/properties')) return { properties: {} }
   const { properties, ...rest } = raw as ModelFile
-  const fields = Object.entries(properties).map(([name, field]): [string, FieldFile] => [
+  const fields = Object.entries(properties).map(([name, field]): [string, FieldFile | InverseFile] => [
     name,
     at(`/properties/${name}`) ? { type: 'string' } : field,
   ])
@@ -55,7 +66,7 @@ function withoutFaults(raw: unknown, faults: FileFault[]): ModelFile {
 }
 
 function toModel(name: string, hash: string, file: ModelFile): Model {
-  const entries = Object.entries(file.properties)
+  const entries = Object.entries(storedFields(file))
   const own = entries.map(([fieldName, field]) => toField(fieldName, field, file.required ?? []))
   const single = (keyword: 'unique' | 'index') =>
     entries.filter(([, field]) => field[keyword]).map(([field]) => [field])
@@ -68,6 +79,9 @@ function toModel(name: string, hash: string, file: ModelFile): Model {
     title: file.title ?? (name.split('.').at(-1) as string),
     description: file.description,
     fields,
+    inverses: Object.entries(file.properties).flatMap(([inverse, field]) =>
+      isInverse(field) ? [toInverse(inverse, field)] : [],
+    ),
     list,
     nameField: file.nameField,
     search: file.search ?? defaultSearch({ fields, list, nameField: file.nameField }),
@@ -106,6 +120,10 @@ function toField(name: string, file: FieldFile, required: string[]): Field {
     readOnly: file.readOnly === true || file.computed !== undefined,
     writeOnly: file.writeOnly === true,
   }
+}
+
+function toInverse(name: string, { inverse, title, description }: InverseFile): Inverse {
+  return { name, title, description, ...inverseTarget(inverse) }
 }
 
 /** Replaces `anyOf` of constants, as TypeBox writes an enumeration, by the equivalent `enum`. */

@@ -1,5 +1,13 @@
 import { mapValues } from '../lib/map-values.ts'
-import { type Field, type JsonSchema, type Model, type Models, type Reference, visibleFields } from '../model/model.ts'
+import {
+  type Field,
+  type Inverse,
+  type JsonSchema,
+  type Model,
+  type Models,
+  type Reference,
+  visibleFields,
+} from '../model/model.ts'
 import { createRules, ID, updateRules, VERSION } from '../model/rules.ts'
 import { exampleData, exampleRecord } from './examples.ts'
 
@@ -69,6 +77,11 @@ export function modelComponents(model: Model, models: Models, names: Map<string,
     version: VERSION,
     ...Object.fromEntries(fields.map((field) => [field.name, returned(field, models, names)])),
   }
+  const required = Object.keys(properties)
+  Object.assign(
+    properties,
+    byInverse(model, (inverse) => returnedInverse(inverse, names)),
+  )
   const recordExample = exampleRecord(model)
   const data = exampleData(model)
   const examples = (example: object | undefined) => (example ? { examples: [example] } : {})
@@ -78,7 +91,7 @@ export function modelComponents(model: Model, models: Models, names: Map<string,
       title,
       description: description ?? `A ${title}, as it is read.`,
       properties,
-      required: Object.keys(properties),
+      required,
       ...examples(recordExample),
     },
     [row]: {
@@ -90,13 +103,13 @@ export function modelComponents(model: Model, models: Models, names: Map<string,
       ...examples(recordExample),
     },
     [create]: {
-      ...written(createRules(model), model),
+      ...written(createRules(model), model, (inverse) => newRecords(inverse, models)),
       title: `New ${title}`,
       description: `What a new ${title} starts with.`,
       ...examples(data),
     },
     [update]: {
-      ...written(updateRules(model), model),
+      ...written(updateRules(model), model, (inverse) => changedRecords(inverse, models, names)),
       title: `Change of ${title}`,
       description: `The version that was read, and what is to change. All that was read may be sent back.`,
       ...examples(data && { version: 0, ...data }),
@@ -134,6 +147,58 @@ function returnedReference(reference: Reference, required: boolean, models: Mode
   }
 }
 
+const byInverse = ({ inverses }: Model, schemaOf: (inverse: Inverse) => JsonSchema): Record<string, JsonSchema> =>
+  Object.fromEntries(inverses.map((inverse) => [inverse.name, schemaOf(inverse)]))
+
+const namesOf = ({ model }: Inverse, names: Map<string, string>) => componentsNamed(names.get(model) as string)
+
+/** Schema of the records that refer to a returned one. */
+function returnedInverse(inverse: Inverse, names: Map<string, string>): JsonSchema {
+  return {
+    title: inverse.title,
+    description: `${inverse.description ?? `The ${inverse.model} records whose ${inverse.field} is this one`}. Only with "expand", which gives the first 40 of them, or in the answer to a request that wrote some of them.`,
+    type: 'object',
+    properties: {
+      total: { type: 'integer', description: 'With "expand": how many there are.' },
+      data: { type: 'array', items: componentRef(namesOf(inverse, names).row) },
+      next: { type: 'string', description: `If there are more: a cursor for a find with \`${inverse.field}=ID\`.` },
+    },
+    required: ['data'],
+  }
+}
+
+/** Schema of records that are created with the one that they refer to. */
+function newRecords(inverse: Inverse, models: Models): JsonSchema {
+  return {
+    description: `${inverse.model} records to create with it. Their ${inverse.field} is filled in.`,
+    type: 'array',
+    items: nestedNew(inverse, models),
+  }
+}
+
+/** Schema of what an update does with records that refer to the updated one. */
+function changedRecords(inverse: Inverse, models: Models, names: Map<string, string>): JsonSchema {
+  const { update } = namesOf(inverse, names)
+  const one = { type: 'object', properties: { id: ID, version: VERSION }, required: ['id', 'version'] }
+  return {
+    description: `${inverse.model} records of this one to create, update or delete with it.`,
+    type: 'object',
+    properties: {
+      create: { type: 'array', items: nestedNew(inverse, models) },
+      update: { type: 'array', items: { allOf: [componentRef(update), { type: 'object', required: ['id'] }] } },
+      delete: { type: 'array', items: { ...one, additionalProperties: false } },
+    },
+    additionalProperties: false,
+  }
+}
+
+/** A new record without the reference that leads back, which is filled in. */
+function nestedNew({ model, field }: Inverse, models: Models): JsonSchema {
+  const target = models.get(model) as Model
+  const rest = { ...target, fields: target.fields.filter(({ name }) => name !== field), inverses: [] }
+  return written(createRules(rest), rest, () => ({}))
+}
+
 /** Only the types of values inside arrays and objects: stored values may be older than the rules. */
 function inner(schema: JsonSchema): JsonSchema {
   const { type, title, description, items, properties } = schema
@@ -148,8 +213,8 @@ function inner(schema: JsonSchema): JsonSchema {
 
 const innerProperties = (properties: unknown) => mapValues(properties as Record<string, JsonSchema>, inner)
 
-/** The rules that are checked, except that a reference may also be sent as the record itself. */
-function written(rules: JsonSchema, model: Model): JsonSchema {
+/** The rules that are checked, except that a reference may also be sent as the record itself; and related records. */
+function written(rules: JsonSchema, model: Model, related: (inverse: Inverse) => JsonSchema): JsonSchema {
   const properties = withItems(rules).properties as Record<string, JsonSchema>
   for (const { name, reference, readOnly } of model.fields)
     if (reference && !readOnly)
@@ -157,7 +222,7 @@ function written(rules: JsonSchema, model: Model): JsonSchema {
         description: `The id of a ${reference.model}, or the record itself, of which only the id counts.`,
         anyOf: [properties[name], { type: 'object', properties: { id: ID }, required: ['id'] }],
       }
-  return { ...rules, properties }
+  return { ...rules, properties: { ...properties, ...byInverse(model, related) } }
 }
 
 /** Adds empty `items` to arrays without any, at any depth: some OpenAPI tools require them. */

@@ -6,7 +6,8 @@ import { canReturnStub, componentRef, componentsNamed } from './components.ts'
 /** Schema for serialising records. All fields are optional, because `fields` selects them. */
 export function rowSchema(model: Model): TSchema {
   const fields = visibleFields(model).map((field) => [field.name, Type.Optional(Type.Unsafe(serialised(field)))])
-  return Type.Object({ id: Type.Integer(), version: Type.Integer(), ...Object.fromEntries(fields) })
+  const inverses = model.inverses.map(({ name }) => [name, Type.Optional(Type.Unknown())])
+  return Type.Object({ id: Type.Integer(), version: Type.Integer(), ...Object.fromEntries([...fields, ...inverses]) })
 }
 
 /** Only the type. Arrays and objects are sent as they are stored, references as an id or a record. */

@@ -1,8 +1,8 @@
-import { Failure } from '../errors.ts'
 import { type StoredResult, writeIdempotent } from '../journal/idempotency.ts'
 import { createJournal } from '../journal/journal.ts'
 import { type Operation, type Reach, reachFor, type User } from '../model/access.ts'
 import { type Model, tableName, visibleFields } from '../model/model.ts'
+import { requireSameId } from '../requests/matching.ts'
 import type { View } from '../requests/query.ts'
 import { type MaybePromise, type Row, StorageFault, type Unit } from '../storage/storage.ts'
 import { withReach } from '../tables/access-filter.ts'
@@ -14,7 +14,7 @@ import type { RecordsContext, StoredRecord } from './context.ts'
 import { createExporter } from './export/export.ts'
 import { cachedStatements, placeholder } from './find/cached-statements.ts'
 import { expand, selectedColumns } from './find/expand.ts'
-import { createFinder } from './find/find.ts'
+import { createFinder, newLimits } from './find/find.ts'
 import { createDeletedReader } from './history/deleted.ts'
 import { createForgetter } from './history/forget.ts'
 import { createHistory } from './history/history.ts'
@@ -51,9 +51,10 @@ export function createRecords(context: RecordsContext, model: Model) {
   const throwConflict = createConflictThrower({ model, journal, look, answers: { mayRead, asSeenBy } })
   const past = createHistory(context, model, journal, (id, user) => lookUp(id, reachFor(model, 'read', user)))
 
-  async function read(id: number, user: User, view: View): Promise<StoredRecord> {
+  async function read(id: number, user: Caller, view: View): Promise<StoredRecord> {
     const record = await look(id, 'read', user, view)
-    await expand({ storage, models, user }, model, [record], view.expand)
+    const { ends } = newLimits(context.findSeconds)
+    await expand({ storage, models, cursors: context.cursors, user, ends }, model, [record], view.expand)
     return record
   }
 
@@ -138,6 +139,12 @@ export function createRecords(context: RecordsContext, model: Model) {
     return perform(caller, replay.written, () => planned(unit, caller, sent, settle))
   }
 
+  /** The id that a record refers to; undefined if the user may not change the record, or if there is none. */
+  async function referenceOf(id: number, field: string, operation: Operation, user: User): Promise<unknown> {
+    const record = await lookUp(id, reachFor(model, operation, user), { fields: [field], expand: [] })
+    return record?.[field]
+  }
+
   async function checkUpdate(
     id: number,
     data: unknown,
@@ -145,8 +152,8 @@ export function createRecords(context: RecordsContext, model: Model) {
     handed: Row = {},
   ): Promise<{ version: number; sent: Row }> {
     checks.update(data)
-    const { id: named = id, version } = data as { id?: number; version: number }
-    if (named !== id) throw new Failure('BAD_REQUEST', `The body names the id ${named}, but the path names ${id}.`)
+    const { id: named, version } = data as { id?: number; version: number }
+    requireSameId(named, id)
     const sent = { ...data, ...handed }
     try {
       await violations.refuseUnreachable(sent, user, id)
@@ -205,6 +212,7 @@ export function createRecords(context: RecordsContext, model: Model) {
     ...createImporter({ context, model, plan }),
     forget: createForgetter(context, model, past),
     prepare: checks.prepare,
+    referenceOf,
   }
 }
 

@@ -1,6 +1,7 @@
-import type { Field } from '../model/model.ts'
+import { type Field, ID_FIELD } from '../model/model.ts'
 import type { OperatorUse } from './operators.ts'
-import { badRequest, type Filter, likePattern, MAX_VALUES } from './query.ts'
+import { ownField, type ResolvedPath, throughSteps } from './paths.ts'
+import { badRequest, type Comparison, type Filter, likePattern, MAX_VALUES, type Step } from './query.ts'
 import { type Parsed, parseText, parseValue } from './values.ts'
 
 /** The unparsed right-hand side of a comparison: texts of a query string, or values of a JSON body. */
@@ -20,6 +21,37 @@ export function createComparison(
   given: RawOperands,
 ): Filter {
   const filter: Filter = { through, field, operator: operator.name, values: parseValues(operator.takes, field, given) }
+  return not ? { not: filter } : filter
+}
+
+/**
+ * The same for a field at the end of a path. Through an inverse field, records match of which at least one record is so;
+ * a negated operator negates what is said of that one.
+ */
+export function comparePath(
+  where: string,
+  { steps, field, model }: ResolvedPath,
+  asked: OperatorUse,
+  given: RawOperands,
+  alsoKnown?: string[],
+): Filter {
+  const last = ownField(where, field, model, alsoKnown)
+  const isField = (step: Step): step is Field => 'type' in step
+  if (steps.every(isField)) return createComparison(steps, last, asked, given)
+  return throughSteps(steps, createComparison([], last, asked, given))
+}
+
+const COUNT: Field = { ...ID_FIELD, name: 'count' }
+
+/** A filter by the number of records that a step leads to. */
+export function compareCount(
+  step: Step,
+  matching: Filter | undefined,
+  { operator, not }: OperatorUse,
+  given: RawOperands,
+): Filter {
+  const count = createComparison([], COUNT, { operator, not: false }, given) as Comparison
+  const filter = { step, matching, count }
   return not ? { not: filter } : filter
 }
 

@@ -1,7 +1,7 @@
 import { didYouMean } from '../lib/nearest.ts'
-import { createComparison, type RawOperands } from './comparison.ts'
+import { compareCount, comparePath, type RawOperands } from './comparison.ts'
 import { BODY_WORDS, type OperatorUse } from './operators.ts'
-import { followPath, parseExpand, parseFields, parseSort } from './paths.ts'
+import { ownStep, parseExpand, parseFields, parseSort, resolvePath, targetModel, throughSteps } from './paths.ts'
 import {
   badRequest,
   type Context,
@@ -45,22 +45,30 @@ export function parseSearch(body: SearchBody, context: Context): Query {
     fields: body.fields && parseFields('"fields"', body.fields, context.model),
     sort: parseSort('"sortBy"', body.sortBy, context),
     expand: parseExpand('"expand"', body.expand, context),
-    filter: new CriteriaParser(context).group(body.data, 'data', 1),
+    filter: new CriteriaParser().group(body.data, context, { where: 'data', depth: 1 }),
     search: parseTextSearch('"q"', body.q, context.model),
   }
 }
 
+/** Where a part of the criteria stands, for error messages, and how deep. */
+interface Place {
+  where: string
+  depth: number
+}
+
+/** Operators that ask about the records behind a reference or an inverse field. */
+const RELATED = ['some', 'none', 'count']
+
 class CriteriaParser {
-  readonly #context: Context
   #count = 0
   #values = 0
 
-  constructor(context: Context) {
-    this.#context = context
-  }
-
   /** Parses a group. Checks depth and count first, so that hostile nesting is never traversed. */
-  group({ operator, criteria = [], ...others }: Group & object, where: string, depth: number): Filter | undefined {
+  group(
+    { operator, criteria = [], ...others }: Group & object,
+    context: Context,
+    { where, depth }: Place,
+  ): Filter | undefined {
     if (depth > MAX_NESTING) throw badRequest(`The criteria are nested deeper than ${MAX_NESTING} levels.`)
     if (operator !== undefined && !JUNCTIONS.includes(operator as string))
       throw badRequest(`${where}.operator must be and, or or not.`)
@@ -73,33 +81,68 @@ class CriteriaParser {
       throw badRequest(`${where}.operator must say how the criteria are joined: and, or or not.`)
     // An empty group is no condition.
     const filters = criteria.flatMap(
-      (criterion, index) => this.#criterion(criterion, `${where}.criteria[${index}]`, depth) ?? [],
+      (criterion, index) => this.#criterion(criterion, context, { where: `${where}.criteria[${index}]`, depth }) ?? [],
     )
     if (filters.length === 0) return undefined
     if (operator === 'or') return { any: filters }
     return operator === 'not' ? { not: { all: filters } } : { all: filters }
   }
 
-  #criterion(criterion: unknown, where: string, depth: number): Filter | undefined {
+  #criterion(criterion: unknown, context: Context, { where, depth }: Place): Filter | undefined {
     if (typeof criterion !== 'object' || criterion === null || Array.isArray(criterion))
       throw badRequest(`${where} must be an object.`)
-    if (!('fieldName' in criterion)) return this.group(criterion, where, depth + 1)
-    const { fieldName, operator, value, value2, ...others } = criterion as Record<string, unknown>
-    const [unknown] = Object.keys(others)
-    if (unknown !== undefined) throw badRequest(`${where} has an unknown part "${unknown}".`)
+    if (!('fieldName' in criterion)) return this.group(criterion, context, { where, depth: depth + 1 })
+    const { fieldName, operator, ...parts } = criterion as Record<string, unknown>
     if (typeof fieldName !== 'string') throw badRequest(`${where}.fieldName must be a text.`)
-    const word = typeof operator === 'string' ? operator : ''
-    const asked = BODY_WORDS.get(word)
-    if (!asked)
-      throw badRequest(
-        `${where}.operator must be one of ${[...BODY_WORDS.keys()].join(' ')}.${didYouMean(word, BODY_WORDS.keys())}`,
-      )
-    const { through, field } = followPath(`${where}.fieldName`, fieldName, this.#context)
+    if (RELATED.includes(operator as string))
+      return this.#related(fieldName, operator as string, parts, context, { where, depth })
+    const { value, value2, ...others } = parts
+    refuseOthers(where, others)
+    const asked = operatorNamed(`${where}.operator`, operator, [...BODY_WORDS.keys(), ...RELATED])
+    const resolved = resolvePath(`${where}.fieldName`, fieldName, context)
+    return comparePath(`${where}.fieldName`, resolved, asked, this.#operands(asked, where, value, value2))
+  }
+
+  /** Parses a criterion about the records that a step leads to: some of them, none of them, or their number. */
+  #related(path: string, operator: string, parts: Row, context: Context, { where, depth }: Place): Filter {
+    const { criteria, is = '=', value, value2 } = parts
+    refuseOthers(where, without(parts, operator === 'count' ? ['criteria', 'is', 'value', 'value2'] : ['criteria']))
+    const { steps, field, model } = resolvePath(`${where}.fieldName`, path, context)
+    const step = ownStep(`${where}.fieldName`, field, model)
+    const inner = { ...context, model: targetModel(step, context.models) }
+    if (depth >= MAX_NESTING) throw badRequest(`The criteria are nested deeper than ${MAX_NESTING} levels.`)
+    this.#count += 1
+    const at = { where: `${where}.criteria`, depth: depth + 1 }
+    const matching = criteria === undefined ? undefined : this.#criterion(criteria, inner, at)
+    if (operator === 'some') return throughSteps(steps, { step, matching })
+    if (operator === 'none') return throughSteps(steps, { not: { step, matching } })
+    const asked = operatorNamed(`${where}.is`, is, [...BODY_WORDS.keys()])
+    return throughSteps(steps, compareCount(step, matching, asked, this.#operands(asked, where, value, value2)))
+  }
+
+  #operands(asked: OperatorUse, where: string, value: unknown, value2: unknown): RawOperands {
     const given = givenIn(asked, where, value, value2)
     this.#values += given.values.length
     if (this.#values > MAX_ALL_VALUES) throw badRequest(`There are more than ${MAX_ALL_VALUES} values in all criteria.`)
-    return createComparison(through, field, asked, given)
+    return given
   }
+}
+
+type Row = Record<string, unknown>
+
+const without = (row: Row, names: string[]): Row =>
+  Object.fromEntries(Object.entries(row).filter(([name]) => !names.includes(name)))
+
+function refuseOthers(where: string, others: Row): void {
+  const [unknown] = Object.keys(others)
+  if (unknown !== undefined) throw badRequest(`${where} has an unknown part "${unknown}".`)
+}
+
+function operatorNamed(where: string, operator: unknown, known: string[]): OperatorUse {
+  const word = typeof operator === 'string' ? operator : ''
+  const asked = BODY_WORDS.get(word)
+  if (asked) return asked
+  throw badRequest(`${where} must be one of ${known.join(' ')}.${didYouMean(word, known)}`)
 }
 
 function givenIn({ operator: { takes } }: OperatorUse, where: string, value: unknown, value2: unknown): RawOperands {

@@ -41,14 +41,20 @@ export function versionInBody(body: DeleteBody | null | undefined, id: number): 
   if (body === undefined || body === null) return undefined
   const { data = body, ...beside } = Object(body) as DeleteBody
   const isPlain = typeof data === 'object' && data !== null && !Array.isArray(data)
-  const { id: named = id, version, ...others } = Object(data) as { id?: unknown; version?: unknown }
+  const { id: named, version, ...others } = Object(data) as { id?: unknown; version?: unknown }
   const isKnownBody = isPlain && Object.keys(others).length === 0 && (data === body || Object.keys(beside).length === 0)
   if (!isKnownBody || (version !== undefined && !isVersion(version)))
     throw badRequest(
       'The body of a delete may only name the version: {"version": 3}, or {"data": {"id": 7, "version": 3}}.',
     )
-  if (named !== id) throw badRequest(`The body names the id ${JSON.stringify(named)}, but the path names ${id}.`)
+  requireSameId(named, id)
   return version as number | undefined
+}
+
+/** Throws if a body names another id than the path. */
+export function requireSameId(named: unknown, id: number): void {
+  if (named !== undefined && named !== id)
+    throw badRequest(`The body names the id ${JSON.stringify(named)}, but the path names ${id}.`)
 }
 
 const isVersion = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0

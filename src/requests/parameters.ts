@@ -1,9 +1,19 @@
 import { didYouMean } from '../lib/nearest.ts'
-import { type Model, visibleField } from '../model/model.ts'
+import { findInverse, type Model, visibleField } from '../model/model.ts'
 import { FIND_PARAMETERS } from '../model/names.ts'
-import { createComparison } from './comparison.ts'
+import { compareCount, comparePath, createComparison, type RawOperands } from './comparison.ts'
 import { findOperator, type OperatorUse, PARAMETER_WORDS } from './operators.ts'
-import { followPath, parseExpand, parseFields, parseSort, textFields } from './paths.ts'
+import {
+  isInverseStep,
+  ownStep,
+  parseExpand,
+  parseFields,
+  parseSort,
+  resolvePath,
+  targetModel,
+  textFields,
+  throughSteps,
+} from './paths.ts'
 import {
   badRequest,
   type Context,
@@ -12,6 +22,7 @@ import {
   MAX_CRITERIA,
   MAX_LIMIT,
   type Query,
+  type Step,
   type View,
   wholeNumber,
 } from './query.ts'
@@ -37,8 +48,11 @@ export function parseParameters(parameters: Parameters, context: Context): Query
   if (names.length + groups.flat().length > MAX_CRITERIA)
     throw badRequest(`There are more than ${MAX_CRITERIA} filters.`)
   const filters = [
-    ...names.map((name) => parseFilter(name, once(parameters, name) as string, context)),
-    ...groups.map((group) => ({ any: group.map(([name, text]) => parseFilter(name, text, context, IN_OR)) })),
+    ...parseFilters(
+      names.map((name) => ({ name, text: once(parameters, name) as string })),
+      context,
+    ),
+    ...groups.map((group) => ({ any: group.flatMap((filter) => parseFilters([filter], context, IN_OR)) })),
   ]
   const after = once(parameters, 'after')
   const offset = wholeNumber(parameters, 'offset', Number.MAX_SAFE_INTEGER)
@@ -66,10 +80,10 @@ const IN_OR = `In the query parameter "${OR_PARAMETER}", `
 export const hasParameter = (name: string, model: Model) => visibleField(model, name) === undefined
 
 /** The names and texts of the filters in each `or`. */
-function parseGroups(given: unknown): [name: string, text: string][][] {
+function parseGroups(given: unknown): GivenFilter[][] {
   if (given === undefined) return []
   return [given].flat().map((text) => {
-    const filters = [...new URLSearchParams(String(text))]
+    const filters = [...new URLSearchParams(String(text))].map(([name, value]) => ({ name, text: value }))
     if (filters.length > 0) return filters
     throw badRequest(
       `The query parameter "${OR_PARAMETER}" takes filters: city=Oslo&city=Bergen, as one encoded value.`,
@@ -104,24 +118,95 @@ function anywhere(where: string, text: string, { model }: Context): Filter {
   return { any: textFields(where, model).map((field) => createComparison([], field, CONTAINS, given)) }
 }
 
-/** Parses one filter, such as `lastName=Smith`, `age[gte]=18` or `company.name[like]=acme`. */
-function parseFilter(name: string, text: string, context: Context, place = 'The query parameter '): Filter {
-  const where = `${place}"${name}"`
-  if (name === SEARCH_ALL) return anywhere(where, text, context)
+/** A filter as it is given in an address: `city=Oslo`. */
+interface GivenFilter {
+  name: string
+  text: string
+  /** the name in the address, if `name` is only the rest of it */
+  whole?: string
+}
+
+/** Filters through the same inverse field, whose names go on behind it. */
+interface Related {
+  steps: Step[]
+  rest: GivenFilter[]
+  context: Context
+}
+
+/** Parses filters that all have to hold. Those through the same inverse field speak of the same record. */
+function parseFilters(given: GivenFilter[], context: Context, place = 'The query parameter '): Filter[] {
+  const filters: Filter[] = []
+  const related = new Map<string, Related>()
+  for (const { name, text, whole = name } of given) {
+    const where = `${place}"${whole}"`
+    const { path, word } = parseName(where, name)
+    const { steps } = resolvePath(where, path, context)
+    const last = steps.findIndex(isInverseStep) + 1
+    if (last === 0) {
+      filters.push(parseFilter({ where, name, path, word, text }, context))
+      continue
+    }
+    const names = path.split('.')
+    const key = names.slice(0, last).join('.')
+    const target = targetModel(steps[last - 1] as Step, context.models)
+    const group = related.get(key) ?? {
+      steps: steps.slice(0, last),
+      rest: [],
+      context: { ...context, model: target },
+    }
+    related.set(key, group)
+    group.rest.push({ name: name.slice(key.length + 1), text, whole })
+  }
+  for (const { steps, rest, context: inner } of related.values())
+    filters.push(throughSteps(steps, { all: parseFilters(rest, inner, place) }))
+  return filters
+}
+
+function parseName(where: string, name: string): { path: string; word: string | undefined } {
+  if (name === SEARCH_ALL) return { path: name, word: undefined }
   const match = /^([\w.]+)(?:\[(.*)\])?$/.exec(name)
   if (!match) throw badRequest(`${where} is not a field, nor a field with an operator such as age[gte].`)
-  const [, path = '', word = ''] = match
-  const { through, field } = followPath(where, path, context, FIND_PARAMETERS)
-  const asked = name === path ? EQUALS : PARAMETER_WORDS.get(word)
-  if (!asked) throw badRequest(`${where} has an unknown operator "${word}".${didYouMean(word, PARAMETER_WORDS.keys())}`)
+  return { path: match[1] as string, word: match[2] }
+}
+
+interface ParsedName {
+  where: string
+  name: string
+  path: string
+  word: string | undefined
+  text: string
+}
+
+/** Words such as `count` and `count][gte`, of `people[count]=0` and `people[count][gte]=5`. */
+const COUNT = /^count(?:\]\[(.*))?$/
+
+/** Parses one filter, such as `lastName=Smith`, `age[gte]=18` or `company.name[like]=acme`. */
+function parseFilter({ where, name, path, word, text }: ParsedName, context: Context): Filter {
+  if (name === SEARCH_ALL) return anywhere(where, text, context)
+  const resolved = resolvePath(where, path, context)
+  const counted = COUNT.exec(word ?? '')
+  const isCount = counted !== null && findInverse(resolved.model, resolved.field) !== undefined
+  const wanted = isCount ? counted[1] : word
+  const asked = wanted === undefined ? EQUALS : PARAMETER_WORDS.get(wanted)
+  if (!asked)
+    throw badRequest(
+      `${where} has an unknown operator "${wanted}".${didYouMean(wanted as string, PARAMETER_WORDS.keys())}`,
+    )
+  const compare = (use: OperatorUse, given: RawOperands) =>
+    isCount
+      ? throughSteps(
+          resolved.steps,
+          compareCount(ownStep(where, resolved.field, resolved.model), undefined, use, given),
+        )
+      : comparePath(where, resolved, use, given, FIND_PARAMETERS)
   const { takes } = asked.operator
   if (takes === 'none') {
     if (text !== 'true' && text !== 'false') throw badRequest(`${where} must be true or false.`)
-    return createComparison(through, field, { ...asked, not: text === 'true' }, { where, values: [], isText: true })
+    return compare({ ...asked, not: text === 'true' }, { where, values: [], isText: true })
   }
   const isList = takes === 'many' || takes === 'two'
   const texts = isList && text !== '' ? text.split(',') : isList ? [] : [text]
   const values = texts.map((value) => ({ name: '', value }))
   if (takes === 'two' && values.length !== 2) throw badRequest(`${where} takes two values, separated by a comma.`)
-  return createComparison(through, field, asked, { where, values, isText: true })
+  return compare(asked, { where, values, isText: true })
 }

@@ -1,6 +1,25 @@
 import { didYouMean } from '../lib/nearest.ts'
-import { type Field, isSearchable, type Model, SYSTEM_FIELDS, visibleField, visibleFields } from '../model/model.ts'
-import { badRequest, type Context, MAX_EXPAND, MAX_SORT_KEYS, MAX_STEPS, type SortKey } from './query.ts'
+import {
+  type Field,
+  findInverse,
+  type Inverse,
+  isSearchable,
+  type Model,
+  type Models,
+  SYSTEM_FIELDS,
+  visibleField,
+  visibleFields,
+} from '../model/model.ts'
+import {
+  badRequest,
+  type Context,
+  type Filter,
+  MAX_EXPAND,
+  MAX_SORT_KEYS,
+  MAX_STEPS,
+  type SortKey,
+  type Step,
+} from './query.ts'
 
 /** Field names of a model that a client may use. */
 const fieldNames = (model: Model) => [...SYSTEM_FIELDS, ...visibleFields(model)].map((field) => field.name)
@@ -9,6 +28,10 @@ const fieldNames = (model: Model) => [...SYSTEM_FIELDS, ...visibleFields(model)]
 export function ownField(where: string, name: string, model: Model, alsoKnown: string[] = []): Field {
   const field = visibleField(model, name)
   if (field) return field
+  if (findInverse(model, name))
+    throw badRequest(
+      `${where}: "${name}" of ${model.name} stands for other records. Use ${name}.FIELD or ${name}[count] in a filter, or "expand".`,
+    )
   throw badRequest(
     `${where}: ${model.name} has no field "${name}".${didYouMean(name, [...fieldNames(model), ...alsoKnown])}`,
   )
@@ -25,24 +48,49 @@ export function textFields(where: string, model: Model): Field[] {
 }
 
 /** Resolves `company.country.name` to the references to follow, and the field at the end. */
-export function followPath(where: string, path: string, { model, models }: Context, alsoKnown: string[] = []): Path {
-  const names = path.split('.')
-  if (names.length > MAX_STEPS + 1) throw badRequest(`${where}: "${path}" follows more than ${MAX_STEPS} references.`)
-  const through: Field[] = []
-  let at = model
-  for (const name of names.slice(0, -1)) {
-    const field = ownField(where, name, at)
-    if (!field.reference) throw badRequest(`${where}: "${name}" of ${at.name} is not a reference.`)
-    through.push(field)
-    at = models.get(field.reference.model) as Model
-  }
-  return { through, field: ownField(where, names.at(-1) as string, at, alsoKnown) }
+export function followPath(where: string, path: string, context: Context): { through: Field[]; field: Field } {
+  const { steps, field, model } = resolvePath(where, path, context)
+  const inverse = steps.find(isInverseStep)
+  if (inverse) throw badRequest(`${where}: "${path}" leads to several records, by "${inverse.name}".`)
+  return { through: steps as Field[], field: ownField(where, field, model) }
 }
 
-interface Path {
-  through: Field[]
-  field: Field
+/** The steps of a path before its last name, which is not looked at, and the model that they lead to. */
+export interface ResolvedPath {
+  steps: Step[]
+  field: string
+  model: Model
 }
+
+export function resolvePath(where: string, path: string, { model, models }: Context): ResolvedPath {
+  const names = path.split('.')
+  if (names.length > MAX_STEPS + 1) throw badRequest(`${where}: "${path}" follows more than ${MAX_STEPS} references.`)
+  const steps: Step[] = []
+  let at = model
+  for (const name of names.slice(0, -1)) {
+    const step = ownStep(where, name, at)
+    steps.push(step)
+    at = targetModel(step, models)
+  }
+  return { steps, field: names.at(-1) as string, model: at }
+}
+
+/** A reference or an inverse field of the model itself. */
+export function ownStep(where: string, name: string, model: Model): Step {
+  const step = findInverse(model, name) ?? ownField(where, name, model)
+  if (isInverseStep(step) || step.reference) return step
+  throw badRequest(`${where}: "${name}" of ${model.name} is not a reference.`)
+}
+
+/** A field has a type; what is declared as its inverse has none. */
+export const isInverseStep = (step: Step): step is Inverse => !('type' in step)
+
+export const targetModel = (step: Step, models: Models) =>
+  models.get('type' in step ? (step.reference as { model: string }).model : step.model) as Model
+
+/** A filter of records from which the steps lead to a record that matches. */
+export const throughSteps = (steps: Step[], filter: Filter): Filter =>
+  steps.reduceRight<Filter>((matching, step) => ({ step, matching }), filter)
 
 /** Parses sort keys such as `["lastName", "-age", "company.name"]`. */
 export function parseSort(where: string, names: string[] | undefined, context: Context): SortKey[] {
@@ -76,8 +124,8 @@ export function parseExpand(where: string, paths: string[] | undefined, context:
   const wanted = paths.flatMap((path) => {
     const names = path.split('.')
     if (names.length > MAX_STEPS) throw badRequest(`${where}: "${path}" follows more than ${MAX_STEPS} references.`)
-    const { field } = followPath(where, path, context)
-    if (!field.reference) throw badRequest(`${where}: "${path}" is not a reference.`)
+    const { field, model } = resolvePath(where, path, context)
+    ownStep(where, field, model)
     return names.map((_, index) => names.slice(0, index + 1).join('.'))
   })
   return [...new Set(wanted)]

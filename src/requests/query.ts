@@ -1,6 +1,6 @@
 import { Failure } from '../errors.ts'
 import { didYouMean } from '../lib/nearest.ts'
-import type { Field, Model, Models } from '../model/model.ts'
+import type { Field, Inverse, Model, Models } from '../model/model.ts'
 import type { OperatorName } from './operators.ts'
 
 /** The part of each record that is returned. */
@@ -37,7 +37,18 @@ export interface SortKey {
   descending: boolean
 }
 
-export type Filter = Comparison | { all: Filter[] } | { any: Filter[] } | { not: Filter }
+export type Filter = Comparison | RelatedFilter | { all: Filter[] } | { any: Filter[] } | { not: Filter }
+
+/** What leads from a record to others: one of its references, or the inverse of one. */
+export type Step = Field | Inverse
+
+/** Matches records of which a step leads to at least one record that matches, or to such a number of them. */
+export interface RelatedFilter {
+  step: Step
+  matching?: Filter | undefined
+  /** a comparison of the number of matching records */
+  count?: Comparison | undefined
+}
 
 export interface Comparison {
   /** the references to follow before `field` */

@@ -99,6 +99,33 @@ t.test('a file that cannot be read', async (t) => {
   await t.rejects(loadModels(join(folder, 'models')), /a\.Gone\.json: The file cannot be read: ENOENT/)
 })
 
+t.test('inverse fields whose other side does not refer to them', async (t) => {
+  const inverse = (name: string) => ({ type: 'object', properties: { many: { inverse: name } } })
+  const { faults } = await faultsOf(t, {
+    'a.Child.json': {
+      type: 'object',
+      properties: { parent: { type: 'integer', reference: 'a.Right' }, text: { type: 'string' } },
+    },
+    'a.Right.json': inverse('a.Child.parent'),
+    'a.Other.json': inverse('a.Child.parent'),
+    'a.Typo.json': inverse('a.Chidl.parent'),
+    'a.Plain.json': inverse('a.Child.text'),
+    'a.Broken.json': '{',
+    'a.Unsure.json': inverse('a.Broken.parent'),
+    'a.Wrong.json': { type: 'object', properties: { many: { inverse: 7 } } },
+  })
+  t.strictSame(
+    faults.map(({ file, pointer, message }) => [file, pointer, message.slice(0, 60)]),
+    [
+      ['a.Broken.json', '', faults[0]?.message.slice(0, 60)],
+      ['a.Other.json', '/properties/many/inverse', 'a.Child has no field "parent" that refers to a.Other.'],
+      ['a.Plain.json', '/properties/many/inverse', 'a.Child has no field "text" that refers to a.Plain.'],
+      ['a.Typo.json', '/properties/many/inverse', 'There is no model "a.Chidl". Did you mean "a.Child"?'],
+      ['a.Wrong.json', '/properties/many/inverse', 'must be string.'],
+    ],
+  )
+})
+
 t.test('references to models that nobody describes', async (t) => {
   const refersTo = (reference: string) => ({ type: 'object', properties: { to: { type: 'integer', reference } } })
   const error = await faultsOf(t, {

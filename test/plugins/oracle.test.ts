@@ -11,7 +11,11 @@ const OWN = [{ role: '*', where: 'own' }]
 const MODELS = {
   'o.Company.json': {
     type: 'object',
-    properties: { name: { type: 'string', index: true }, size: { type: 'integer' } },
+    properties: {
+      name: { type: 'string', index: true },
+      size: { type: 'integer' },
+      items: { inverse: 'o.Item.company' },
+    },
     access: { read: OWN, create: ['*'], update: [], delete: [] },
   },
   'o.Item.json': {
@@ -40,7 +44,21 @@ interface Criterion {
   value?: unknown
   value2?: unknown
 }
-type Filter = Criterion | { operator: string; criteria: Filter[] }
+/** What is asked of the company of an item, or of all items of that company. */
+interface Related {
+  fieldName: 'company' | 'company.items'
+  operator: 'some' | 'none' | 'count'
+  criteria?: Filter | undefined
+  is?: string
+  value?: number
+}
+type Filter = Criterion | Related | { operator: string; criteria: Filter[] }
+
+/** What a user may read. */
+interface Readable {
+  companies: Map<number, Item>
+  items: Item[]
+}
 
 const LONG = 'Straße '.repeat(50)
 const TEXTS = [
@@ -138,16 +156,32 @@ const OPPOSITES: Record<string, string> = {
   isNull: 'isSet',
 }
 
-function matches(filter: Filter, item: Item, companies: Map<number, Item>): boolean {
+const isRelated = (filter: Filter): filter is Related => ['some', 'none', 'count'].includes(filter.operator)
+
+function matchesRelated({ fieldName, operator, criteria, is, value }: Related, item: Item, all: Readable): boolean {
+  const company = all.companies.get(item.company as number)
+  const isCompany = fieldName === 'company'
+  if (!isCompany && !company) return false
+  const related = isCompany
+    ? [company].filter((one) => one !== undefined)
+    : all.items.filter((one) => one.company === item.company)
+  const { length } = related.filter((one) => !criteria || matches(criteria, one, all))
+  if (operator === 'count')
+    return matches({ fieldName: 'whole', operator: is as string, value }, { whole: length } as never, all)
+  return operator === 'some' ? length > 0 : length === 0
+}
+
+function matches(filter: Filter, item: Item, all: Readable): boolean {
+  if (isRelated(filter)) return matchesRelated(filter, item, all)
   if ('criteria' in filter) {
-    const inner = filter.criteria.map((one) => matches(one, item, companies))
+    const inner = filter.criteria.map((one) => matches(one, item, all))
     if (filter.operator === 'or') return inner.length === 0 || inner.some(Boolean)
     return filter.operator === 'not' ? inner.length === 0 || !inner.every(Boolean) : inner.every(Boolean)
   }
   const { fieldName, operator } = filter
   const plain = OPPOSITES[operator] ?? (operator === 'notNull' ? 'isSet' : operator)
   const [first = '', second] = fieldName.split('.')
-  const company = companies.get(item.company as number)
+  const company = all.companies.get(item.company as number)
   const isTrue =
     second === undefined
       ? compare(first, plain, item[first] as Value, filter)
@@ -184,10 +218,26 @@ const criterion: fc.Arbitrary<Criterion> = fc
     })
     return fc.oneof(one, set, many, two, pattern, pattern)
   })
+const ofCompany: fc.Arbitrary<Filter> = fc.record({
+  fieldName: fc.constantFrom('name', 'size'),
+  operator: fc.constantFrom('isNull', 'notNull'),
+})
+const asked = {
+  operator: fc.constantFrom('some' as const, 'none' as const, 'count' as const),
+  is: fc.constantFrom('=', '!=', '>', '>=', '<', '<='),
+  value: fc.constantFrom(0, 1, 2, 3),
+}
+/** `is` and `value` belong to a count alone. */
+const related = (fieldName: Related['fieldName'], criteria: fc.Arbitrary<Filter>): fc.Arbitrary<Related> =>
+  fc
+    .record({ fieldName: fc.constant(fieldName), ...asked, criteria: fc.option(criteria, { nil: undefined }) })
+    .map(({ is, value, ...one }) => (one.operator === 'count' ? { ...one, is, value } : one))
 const { filter } = fc.letrec<{ filter: Filter }>((tie) => ({
   filter: fc.oneof(
     { maxDepth: 3, withCrossShrink: true },
     criterion,
+    related('company', ofCompany),
+    related('company.items', tie('filter')),
     fc.record({
       operator: fc.constantFrom('and', 'or', 'not'),
       criteria: fc.array(tie('filter'), { minLength: 1, maxLength: 3 }),
@@ -309,9 +359,9 @@ t.test('random searches find just what a naive look finds, for everybody', async
     fc.asyncProperty(search, fc.constantFrom(...names), fc.nat(12), async ({ data, sortBy, q }, username, offset) => {
       const readable = companies.filter(({ createdBy }) => createdBy === username)
       const known = new Map(readable.map((company) => [company.id, company]))
-      const expected = items
-        .filter(({ createdBy }) => username === 'ada' || createdBy === username)
-        .filter((item) => matches(data, item, known) && contains(item, q))
+      const own = items.filter(({ createdBy }) => username === 'ada' || createdBy === username)
+      const expected = own
+        .filter((item) => matches(data, item, { companies: known, items: own }) && contains(item, q))
         .sort((a, b) => {
           for (const name of sortBy) {
             const field = name.replace('-', '')

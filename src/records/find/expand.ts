@@ -1,30 +1,52 @@
 import { sql } from 'kysely'
 import { Failure } from '../../errors.ts'
 import { Yielder } from '../../lib/yielder.ts'
-import { reachFor, type User } from '../../model/access.ts'
-import { type Model, type Models, type Reference, tableName, visibleField } from '../../model/model.ts'
-import type { View } from '../../requests/query.ts'
+import { reachFor } from '../../model/access.ts'
+import {
+  findInverse,
+  type Inverse,
+  type Model,
+  type Models,
+  type Reference,
+  tableName,
+  visibleField,
+} from '../../model/model.ts'
+import { type Cursors, nameOfOrder } from '../../requests/cursor.ts'
+import { DEFAULT_LIMIT, type View } from '../../requests/query.ts'
 import { PAGE_BYTES, rowBytes } from '../../storage/size.ts'
-import type { Row, Storage } from '../../storage/storage.ts'
+import { isFault, type Row, type Storage } from '../../storage/storage.ts'
 import { withReach } from '../../tables/access-filter.ts'
 import { rowDecoder } from '../../tables/columns.ts'
 import { is } from '../../tables/condition.ts'
-import { recordRead, requireCurrentShape } from '../../tables/shape.ts'
+import { keyedShapes, recordRead, requireCurrentShape } from '../../tables/shape.ts'
+import type { Caller } from '../caller.ts'
 import { rowsThatFit } from './page-size.ts'
+import { aliveCondition, comparisonKey, referringField } from './where.ts'
 
 /** The paths without a dot: references of the model itself. */
 const topPaths = (paths: string[]) => paths.filter((path) => !path.includes('.'))
 
 /** The columns to select: `fields`, by default those of the list, and the references to expand. */
 export function selectedColumns(model: Model, { fields = model.list, expand: paths }: View) {
-  return [...new Set(['id', 'version', ...fields, ...topPaths(paths)])]
+  const references = topPaths(paths).filter((name) => !findInverse(model, name))
+  return [...new Set(['id', 'version', ...fields, ...references])]
 }
 
-/** Where the referenced records come from, and the user who must be allowed to read them. */
+/** Where the related records come from, the user who must be allowed to read them, and when to end. */
 export interface Expansion {
   storage: Storage
   models: Models
-  user: User
+  cursors: Cursors
+  user: Caller
+  /** as `performance.now()` */
+  ends: number
+}
+
+/** The records that refer to a record: their number, the first of them, and a cursor to find the others by. */
+export interface RelatedRecords {
+  total: number
+  data: Row[]
+  next?: string
 }
 
 /** Shared by all statements of one expansion: the bytes left, and the number of statements that still divide them. */
@@ -45,9 +67,9 @@ const tooLarge = new Failure(
 )
 
 /**
- * Replaces ids by the referenced records, with one statement per path and never one per record. A reference that the
- * user may not read stays an id, so that the record can be sent back as it was read. Returns how many of the rows fit
- * into the page, at least one.
+ * Replaces ids by the referenced records, and adds those that refer to a record, with one statement per path and never
+ * one per record. A reference that the user may not read stays an id, so that the record can be sent back as it was
+ * read. Returns how many of the rows fit into the page, at least one.
  */
 export async function expand(expansion: Expansion, model: Model, rows: Row[], paths: string[]): Promise<number> {
   if (paths.length === 0) return rows.length
@@ -59,17 +81,113 @@ export async function expand(expansion: Expansion, model: Model, rows: Row[], pa
 async function fill(expansion: Expansion, model: Model, rows: Row[], paths: string[], budget: Budget): Promise<number> {
   let complete = rows.length
   for (const name of topPaths(paths)) {
+    const inverse = findInverse(model, name)
+    if (inverse) {
+      complete = Math.min(complete, await addReferring(expansion, inverse, rows, pathsBelow(paths, name), budget))
+      continue
+    }
     const { reference } = visibleField(model, name) as { reference: Reference }
     const referred = expansion.models.get(reference.model) as Model
-    const below = paths.filter((path) => path.startsWith(`${name}.`)).map((path) => path.slice(name.length + 1))
     const ids = [...new Set(rows.map((row) => row[name]).filter((id) => id !== null))]
-    const { found, left } = await look(expansion, referred, ids, below, budget)
+    const { found, left } = await look(expansion, referred, ids, pathsBelow(paths, name), budget)
     const first = rows.findIndex((row) => left.has(row[name]))
     if (first >= 0) complete = Math.min(complete, Math.max(1, first))
     for (const row of rows) row[name] = found.get(row[name]) ?? row[name]
   }
   return complete
 }
+
+const pathsBelow = (paths: string[], name: string) =>
+  paths.filter((path) => path.startsWith(`${name}.`)).map((path) => path.slice(name.length + 1))
+
+/**
+ * Adds the records that refer to each row, the first ones in the order of their ids. Returns how many rows are complete.
+ * A row of which only some records fit has a cursor for the others, as if there were more.
+ */
+async function addReferring(
+  expansion: Expansion,
+  inverse: Inverse,
+  rows: Row[],
+  below: string[],
+  budget: Budget,
+): Promise<number> {
+  const target = expansion.models.get(inverse.model) as Model
+  const { found, isTruncated } = await lookUpReferring(expansion, inverse, rows, below, budget)
+  found.forEach(rowDecoder(target))
+  const complete = await fill(expansion, target, found, below, budget)
+  const isCut = isTruncated || complete < found.length
+  const groups = Map.groupBy(found.slice(0, complete), (row) => row.related__of)
+  const last = isCut ? (found[complete - 1] as Row).related__of : undefined
+  let isBeyond = false
+  let shown = 0
+  for (const row of rows) {
+    const data = groups.get(row.id) ?? []
+    const total = (data[0]?.related__total ?? 0) as number
+    row[inverse.name] = toRelated(expansion, target, data.slice(0, DEFAULT_LIMIT), total)
+    if (!isBeyond) shown++
+    isBeyond ||= row.id === last
+  }
+  return shown
+}
+
+/** Of each row, one record more than is shown. Runs on a search thread: a record may be referred to by any number. */
+async function lookUpReferring(
+  { storage, models, user, ends }: Expansion,
+  inverse: Inverse,
+  rows: Row[],
+  below: string[],
+  budget: Budget,
+) {
+  const target = models.get(inverse.model) as Model
+  const reach = reachFor(target, 'read', user)
+  const key = comparisonKey(referringField(inverse, target), storage.dialect)
+  const table = sql.table(tableName(target))
+  const columns = selectedColumns(target, { expand: below }).map((name) => sql.ref(name))
+  const ids = storage.dialect.each(JSON.stringify(rows.map(({ id }) => id)))
+  const wanted = sql`SELECT key AS wanted__key, CAST(value AS BIGINT) AS wanted__id FROM ${ids}`
+  const isWanted = is`${key} IN (SELECT wanted__id FROM (${wanted}) AS wanted__ids)`
+  const alive = aliveCondition({}, storage.dialect)
+  // The first ones are chosen by what the index of the reference has; only these are read.
+  const statement = sql`
+    SELECT ${sql.join(columns)}, related__of, related__total
+    FROM (
+      SELECT "id" AS related__id, ${key} AS related__of, count(*) OVER (PARTITION BY ${key}) AS related__total,
+        row_number() OVER (PARTITION BY ${key} ORDER BY "id") AS related__place
+      FROM ${table} WHERE ${withReach(reach, reach.username, alive, isWanted)}
+    ) AS related__all
+    JOIN (${wanted}) AS wanted__all ON wanted__id = related__of
+    JOIN ${table} ON "id" = related__id
+    WHERE related__place <= ${DEFAULT_LIMIT + 1} ORDER BY wanted__key, related__id`.compile(storage.db)
+  const share = Math.max(1, Math.floor(budget.left / budget.statements--))
+  const { username, signal } = user
+  const seconds = Math.max(0.001, (ends - performance.now()) / 1000)
+  const shapes = keyedShapes([target], storage.dialect.tables)
+  const { rows: found, isTruncated } = await storage
+    .search(statement, { username, seconds, bytes: share, signal, shapes })
+    .catch((error: unknown) => {
+      throw isFault(error, 'slow') ? tooSlow(inverse) : error
+    })
+  for (const row of found) budget.left -= rowBytes(row)
+  if (budget.left < -MAX_EXPANDED) throw tooLarge
+  return { found, isTruncated }
+}
+
+/** Of more records than are in `data`, the cursor is that of a find by the reference. */
+function toRelated({ cursors }: Expansion, target: Model, data: Row[], total: number): RelatedRecords {
+  for (const row of data) {
+    delete row.related__of
+    delete row.related__total
+  }
+  const id = data.at(-1)?.id as number
+  const hasMore = data.length < total
+  return { total, data, ...(hasMore && { next: cursors.make(target, nameOfOrder({ sort: [] }), { values: [], id }) }) }
+}
+
+const tooSlow = ({ name }: Inverse) =>
+  new Failure(
+    'FIND_TOO_SLOW',
+    `"expand" of "${name}" took too long: there are too many records. Ask for fewer at once.`,
+  )
 
 /** Reads the referenced records in the order of `ids`, as far as the budget goes. `left` are the ids left out. */
 async function look(expansion: Expansion, model: Model, ids: unknown[], below: string[], budget: Budget) {

@@ -81,7 +81,12 @@ export function createFinder(context: RecordsContext, model: Model) {
     // One row more than requested shows that there is a next page.
     const kept = rows.slice(0, limit)
     for (const row of kept) decode(row)
-    const expanded = await expand({ storage, models, user: caller }, model, kept, query.expand)
+    const expanded = await expand(
+      { storage, models, cursors, user: caller, ends: limits.ends },
+      model,
+      kept,
+      query.expand,
+    )
     const data = kept.slice(0, expanded) as StoredRecord[]
     const hasMore = isTruncated || rows.length > limit || expanded < kept.length
     const last = hasMore ? cursorPosition(data.at(-1) as Row, order) : undefined

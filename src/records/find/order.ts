@@ -2,11 +2,12 @@ import { type RawBuilder, sql } from 'kysely'
 import { reachFor } from '../../model/access.ts'
 import { type Field, type Model, tableName } from '../../model/model.ts'
 import type { Position } from '../../requests/cursor.ts'
+import { targetModel } from '../../requests/paths.ts'
 import type { SortKey } from '../../requests/query.ts'
 import type { Row, SqlValue } from '../../storage/storage.ts'
 import { withReach } from '../../tables/access-filter.ts'
 import { type Condition, is } from '../../tables/condition.ts'
-import { type FilterContext, referredModel, sortingKey } from './where.ts'
+import { type FilterContext, sortingKey } from './where.ts'
 
 /** One key of an order. */
 export interface OrderKey {
@@ -33,7 +34,7 @@ function keyThrough(
 ): RawBuilder<SqlValue> {
   const [reference, ...rest] = through
   if (!reference) return sortingKey(field, from.model, asking.dialect)
-  const model = referredModel(reference, asking.models)
+  const model = targetModel(reference, asking.models)
   const reach = reachFor(model, 'read', asking.user)
   // No model's table has such a name.
   const alias = `via__${rest.length}`

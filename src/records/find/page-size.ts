@@ -22,14 +22,20 @@ function recordBytes(row: Row, known: Map<Row, number>): number {
   let weight = rowBytes(row)
   for (const name in row) {
     const inner = row[name]
-    if (isRecord(inner)) weight += recordBytes(inner, known)
+    for (const record of recordsIn(inner)) weight += recordBytes(record, known)
   }
   known.set(row, weight)
   return weight
 }
 
 /**
- * Recognises an expanded record by its `version`. JSON documents are not counted here: they were measured as texts when
+ * Recognises an expanded record by its `version`, and the `data` of an inverse field. JSON documents are not counted here: they were measured as texts when
  * the row was read. A document with a key `version` counts twice, which only makes the page smaller.
  */
+function recordsIn(value: unknown): Row[] {
+  if (isRecord(value)) return [value]
+  const { data } = Object(value) as { data?: unknown }
+  return Array.isArray(data) ? data.filter(isRecord) : []
+}
+
 const isRecord = (value: unknown): value is Row => typeof value === 'object' && value !== null && 'version' in value

@@ -1,12 +1,13 @@
 import { type RawBuilder, sql } from 'kysely'
 import { forbidden, reachFor, type User } from '../../model/access.ts'
-import { type Field, isText, type Model, type Models, type Reference, tableName } from '../../model/model.ts'
+import { type Field, type Inverse, isText, type Model, type Models, tableName } from '../../model/model.ts'
 import type { OperatorName } from '../../requests/operators.ts'
-import type { Comparison, Filter, Query } from '../../requests/query.ts'
+import { targetModel } from '../../requests/paths.ts'
+import type { Comparison, Filter, Query, RelatedFilter, Step } from '../../requests/query.ts'
 import type { Dialect, SqlValue } from '../../storage/storage.ts'
 import { withReach } from '../../tables/access-filter.ts'
 import { comparisonSql, encodeComparable, encodeOrder, orderSql } from '../../tables/columns.ts'
-import { all, any, type Condition, is, not } from '../../tables/condition.ts'
+import { ALWAYS, all, any, type Condition, is, not } from '../../tables/condition.ts'
 import { indexedTexts } from '../../tables/order-columns.ts'
 
 /** SQL expression that a field is compared by exactly. Identifiers come from the model; values are always bound. */
@@ -30,36 +31,61 @@ export function toCondition(filter: Filter, model: Model, asking: FilterContext)
   if ('all' in filter) return all(each(filter.all))
   if ('any' in filter) return any(each(filter.any))
   if ('not' in filter) return not(toCondition(filter.not, model, asking))
-  const referred = filter.through.map((reference) => referredModel(reference, asking.models))
+  if ('step' in filter) return relatedCondition(filter, asking)
+  const referred = filter.through.map((reference) => targetModel(reference, asking.models))
   return filter.through.reduceRight<Condition>(
     (inner, reference, place) => {
       const target = referred[place] as Model
-      const reach = reachFor(target, 'read', asking.user)
-      if (reach.scope === 'none') throw forbidden(target, 'read')
-      const alive = aliveCondition({ filter }, asking.dialect)
-      const isReferred = withReach(reach, reach.username, alive, inner)
-      return is`${comparisonKey(reference, asking.dialect)} IN (SELECT "id" FROM ${sql.table(tableName(target))} WHERE ${isReferred})`
+      return is`${comparisonKey(reference, asking.dialect)} IN (SELECT "id" FROM ${reachable(target, filter, inner, asking)})`
     },
     compare(filter, referred.at(-1) ?? model, asking.dialect),
   )
 }
 
-/** The models that the references of a filter and a sort lead to. */
-export function referencedModels({ filter, sort }: Pick<Query, 'filter' | 'sort'>, models: Models): Model[] {
-  return [...comparisonsIn(filter), ...sort].flatMap(({ through }) =>
-    through.map((field) => referredModel(field, models)),
-  )
+/** Records of which a step leads to a record that matches, or to such a number of them. */
+function relatedCondition(filter: RelatedFilter, asking: FilterContext): Condition {
+  const { step, matching, count } = filter
+  const target = targetModel(step, asking.models)
+  const inner = matching ? toCondition(matching, target, asking) : ALWAYS
+  // A reference leads to one record at most, whose number is compared as that of its inverse is.
+  const [own, theirs] =
+    'type' in step
+      ? [comparisonKey(step, asking.dialect), sql`"id"`]
+      : [sql`"id"`, comparisonKey(referringField(step, target), asking.dialect)]
+  const some = sql`SELECT ${theirs} FROM ${reachable(target, filter, all([is`${theirs} IS NOT NULL`, inner]), asking)}`
+  if (!count) return is`${own} IN (${some})`
+  const isSo = SAID[count.operator as SaidOperator](sql`count(*)`, count.values)
+  // Records without any are in no group.
+  return HOLDS_FOR_NONE[count.operator as SaidOperator](count.values as number[])
+    ? not(is`${own} IN (${some} GROUP BY ${theirs} HAVING NOT ${isSo})`)
+    : is`${own} IN (${some} GROUP BY ${theirs} HAVING ${isSo})`
 }
 
-export const referredModel = ({ reference }: Field, models: Models) =>
-  models.get((reference as Reference).model) as Model
+/** The field of which a step is the inverse. */
+export const referringField = ({ field }: Inverse, target: Model) =>
+  target.fields.find(({ name }) => name === field) as Field
 
-/** All comparisons of a filter, however deep. */
-function comparisonsIn(filter: Filter | undefined): Comparison[] {
+/** The rest of a SELECT of those records that match and that the user may read. */
+function reachable(target: Model, filter: Filter, inner: Condition, { user, dialect }: FilterContext) {
+  const reach = reachFor(target, 'read', user)
+  if (reach.scope === 'none') throw forbidden(target, 'read')
+  const isReachable = withReach(reach, reach.username, aliveCondition({ filter }, dialect), inner)
+  return sql`${sql.table(tableName(target))} WHERE ${isReachable}`
+}
+
+/** The models that the references of a filter and a sort lead to. */
+export function referencedModels({ filter, sort }: Pick<Query, 'filter' | 'sort'>, models: Models): Model[] {
+  const steps = partsOf(filter).flatMap((part): Step[] => ('step' in part ? [part.step] : part.through))
+  return [...steps, ...sort.flatMap(({ through }) => through)].map((step) => targetModel(step, models))
+}
+
+/** All comparisons of a filter and what it asks of related records, however deep. */
+function partsOf(filter: Filter | undefined): (Comparison | RelatedFilter)[] {
   if (!filter) return []
-  if ('all' in filter) return filter.all.flatMap(comparisonsIn)
-  if ('any' in filter) return filter.any.flatMap(comparisonsIn)
-  return 'not' in filter ? comparisonsIn(filter.not) : [filter]
+  if ('all' in filter) return filter.all.flatMap(partsOf)
+  if ('any' in filter) return filter.any.flatMap(partsOf)
+  if ('not' in filter) return partsOf(filter.not)
+  return 'step' in filter ? [filter, ...partsOf(filter.matching)] : [filter]
 }
 
 /** Rows between two checks of `dialect.alive`, and how much each expensive comparison lowers that number. */
@@ -75,16 +101,21 @@ export function aliveCondition({ filter, search }: Pick<Query, 'filter' | 'searc
 
 /** The number of expensive comparisons; a cheap one counts as 0.05. */
 function estimateCost(filter: Filter | undefined): number {
-  const isDear = ({ operator, field }: Comparison) =>
-    operator === 'like' || field.format === 'decimal' || (isText(field) && BY_ORDER.includes(operator))
-  return comparisonsIn(filter).reduce((sum, comparison) => sum + (isDear(comparison) ? 1 : 0.05), 0)
+  const isDear = (part: Comparison | RelatedFilter) =>
+    !('step' in part) &&
+    (part.operator === 'like' ||
+      part.field.format === 'decimal' ||
+      (isText(part.field) && BY_ORDER.includes(part.operator)))
+  return partsOf(filter).reduce((sum, part) => sum + (isDear(part) ? 1 : 0.05), 0)
 }
 
 /** Operators that compare by the order of values. */
 const BY_ORDER: readonly OperatorName[] = ['gt', 'gte', 'lt', 'lte', 'between']
 
+type SaidOperator = Exclude<OperatorName, 'like'>
+
 /** The SQL of each operator. */
-const SAID: Record<Exclude<OperatorName, 'like'>, (key: RawBuilder<unknown>, values: unknown[]) => Condition> = {
+const SAID: Record<SaidOperator, (key: RawBuilder<unknown>, values: unknown[]) => Condition> = {
   eq: (key, [value]) => is`${key} = ${value}`,
   gt: (key, [value]) => is`${key} > ${value}`,
   gte: (key, [value]) => is`${key} >= ${value}`,
@@ -93,6 +124,18 @@ const SAID: Record<Exclude<OperatorName, 'like'>, (key: RawBuilder<unknown>, val
   between: (key, [first, second]) => is`${key} BETWEEN ${first} AND ${second}`,
   in: (key, values) => is`${key} IN (${sql.join(values)})`,
   isSet: (key) => is`${key} IS NOT NULL`,
+}
+
+/** Whether a comparison is true of the number 0. */
+const HOLDS_FOR_NONE: Record<SaidOperator, (values: number[]) => boolean> = {
+  eq: ([value = 0]) => value === 0,
+  gt: ([value = 0]) => value < 0,
+  gte: ([value = 0]) => value <= 0,
+  lt: ([value = 0]) => value > 0,
+  lte: ([value = 0]) => value >= 0,
+  between: ([first = 0, second = 0]) => first <= 0 && second >= 0,
+  in: (values) => values.includes(0),
+  isSet: () => true,
 }
 
 function compare({ field, operator, values }: Comparison, model: Model, dialect: Dialect): Condition {

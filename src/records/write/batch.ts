@@ -31,7 +31,7 @@ export type BatchOperation =
 /** Bytes of all results together. Without a limit, small changes to many large records would return all of them. */
 const MAX_ANSWER_BYTES = 16_777_216
 /** Milliseconds that a batch may plan or replay before it yields to other requests. */
-const PLANNED_MS = 5
+export const PLANNED_MS = 5
 
 /** Records that the replay of a batch looks up concurrently. */
 const LOOKED_UP = 20
