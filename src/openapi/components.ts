@@ -109,7 +109,7 @@ export function modelComponents(model: Model, models: Models, names: Map<string,
       ...examples(data),
     },
     [update]: {
-      ...written(updateRules(model), model, (inverse) => changedRecords(inverse, models, names)),
+      ...written(updateRules(model), model, (inverse) => changedRecords(inverse, models)),
       title: `Change of ${title}`,
       description: `The version that was read, and what is to change. All that was read may be sent back.`,
       ...examples(data && { version: 0, ...data }),
@@ -150,8 +150,6 @@ function returnedReference(reference: Reference, required: boolean, models: Mode
 const byInverse = ({ inverses }: Model, schemaOf: (inverse: Inverse) => JsonSchema): Record<string, JsonSchema> =>
   Object.fromEntries(inverses.map((inverse) => [inverse.name, schemaOf(inverse)]))
 
-const namesOf = ({ model }: Inverse, names: Map<string, string>) => componentsNamed(names.get(model) as string)
-
 /** Schema of the records that refer to a returned one. */
 function returnedInverse(inverse: Inverse, names: Map<string, string>): JsonSchema {
   return {
@@ -160,7 +158,7 @@ function returnedInverse(inverse: Inverse, names: Map<string, string>): JsonSche
     type: 'object',
     properties: {
       total: { type: 'integer', description: 'With "expand": how many there are.' },
-      data: { type: 'array', items: componentRef(namesOf(inverse, names).row) },
+      data: { type: 'array', items: componentRef(componentsNamed(names.get(inverse.model) as string).row) },
       next: { type: 'string', description: `If there are more: a cursor for a find with \`${inverse.field}=ID\`.` },
     },
     required: ['data'],
@@ -172,31 +170,35 @@ function newRecords(inverse: Inverse, models: Models): JsonSchema {
   return {
     description: `${inverse.model} records to create with it. Their ${inverse.field} is filled in.`,
     type: 'array',
-    items: nestedNew(inverse, models),
+    items: nested(inverse, models, createRules),
   }
 }
 
 /** Schema of what an update does with records that refer to the updated one. */
-function changedRecords(inverse: Inverse, models: Models, names: Map<string, string>): JsonSchema {
-  const { update } = namesOf(inverse, names)
+function changedRecords(inverse: Inverse, models: Models): JsonSchema {
   const one = { type: 'object', properties: { id: ID, version: VERSION }, required: ['id', 'version'] }
   return {
     description: `${inverse.model} records of this one to create, update or delete with it.`,
     type: 'object',
     properties: {
-      create: { type: 'array', items: nestedNew(inverse, models) },
-      update: { type: 'array', items: { allOf: [componentRef(update), { type: 'object', required: ['id'] }] } },
+      create: { type: 'array', items: nested(inverse, models, createRules) },
+      update: { type: 'array', items: { ...nested(inverse, models, updateRules), required: one.required } },
       delete: { type: 'array', items: { ...one, additionalProperties: false } },
+      total: IGNORED,
+      data: IGNORED,
+      next: IGNORED,
     },
     additionalProperties: false,
   }
 }
 
-/** A new record without the reference that leads back, which is filled in. */
-function nestedNew({ model, field }: Inverse, models: Models): JsonSchema {
+const IGNORED: JsonSchema = { readOnly: true, description: 'Ignored: it may be sent back as it was read.' }
+
+/** A record that is written with the one that it refers to: without that reference, which is filled in. */
+function nested({ model, field }: Inverse, models: Models, rulesFor: (model: Model) => JsonSchema): JsonSchema {
   const target = models.get(model) as Model
   const rest = { ...target, fields: target.fields.filter(({ name }) => name !== field), inverses: [] }
-  return written(createRules(rest), rest, () => ({}))
+  return written(rulesFor(rest), rest, () => ({}))
 }
 
 /** Only the types of values inside arrays and objects: stored values may be older than the rules. */

@@ -67,6 +67,7 @@ const MODELS = {
       words: { type: 'array', minItems: 1 },
       place: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
       boss: { type: 'integer', reference: 'crm.Secret' },
+      people: { inverse: 'contacts.Contact.company', title: 'People' },
     },
   },
   'crm.Secret.json': {
@@ -114,6 +115,18 @@ if (read.error) throw new Error(read.error.code)
 const contact: Contact = read.data.data[0]!
 const always: string = contact.firstName
 const tag: string | undefined = contact.tags?.[0]
+const firm = await client.PUT('/ws/rest/crm.Company', { body: { data: { name: 'Partners', kind: 'one', people: [{ firstName: 'Eve' }] } } })
+if (firm.error) throw new Error(firm.error.message)
+const { version, people, id: firmId } = firm.data.data[0]!
+const partner = people!.data[0]!
+const grown = await client.POST('/ws/rest/crm.Company/{id}', { params: { path: { id: firmId } }, body: { data: { version,
+  people: { create: [{ firstName: 'Bob' }], update: [{ id: partner.id, version: partner.version, firstName: 'Eva' }] } } } })
+if (grown.error) throw new Error(grown.error.message)
+const back = await client.GET('/ws/rest/crm.Company/{id}', { params: { path: { id: firmId }, query: { expand: 'people' } } })
+if (back.error) throw new Error(back.error.message)
+const sent = await client.POST('/ws/rest/crm.Company/{id}', { params: { path: { id: firmId } }, body: { data: { version: back.data.data[0]!.version, people: back.data.data[0]!.people! } } })
+if (sent.error) throw new Error(sent.error.message)
+const staff = grown.data.data[0]!.people!.data.map((one) => one.firstName)
 const employer = contact.company
 const employerName = typeof employer === 'object' ? employer?.name : undefined
 // Everything that was read goes back, with a change.
@@ -123,7 +136,7 @@ if (changed.error) throw new Error(changed.error.message)
 await client.POST(path, { params: { path: { id } }, body: { data: { version: 99, firstName: 5 } } })
 // @ts-expect-error there is no such field
 export type Nothing = Contact['nothing']
-console.log(JSON.stringify({ name, always, tag, employerName, after: changed.data.data[0]!.firstName, company: changed.data.data[0]!.company }))
+console.log(JSON.stringify({ staff, name, always, tag, employerName, after: changed.data.data[0]!.firstName, company: changed.data.data[0]!.company }))
 `,
   )
   const tsc = join(ROOT, 'node_modules/typescript-7/bin/tsc')
@@ -133,6 +146,7 @@ console.log(JSON.stringify({ name, always, tag, employerName, after: changed.dat
   const { code, said } = await runTool([join(folder, 'client.ts'), admin.cookie as string])
   t.equal(code, 0, said)
   t.strictSame(JSON.parse(said), {
+    staff: ['Eva', 'Bob'],
     name: 'Ada',
     always: 'Ada',
     tag: 'a',

@@ -29,6 +29,9 @@ interface Parts {
   batch(operations: BatchOperation[], caller: Caller): Promise<unknown[]>
 }
 
+/** What `expand` returns is ignored, so that a record can be sent back as it was read. */
+const READ = ['total', 'data', 'next']
+
 /** Name of the new record in the batch. */
 const PARENT = 'the record'
 
@@ -133,7 +136,7 @@ export function createTogether({ models, collections, batch }: Parts) {
 /** The children of an update: `{ "create": […], "update": […], "delete": […] }`. */
 function changedChildren(inverse: Inverse, value: unknown): Child[] {
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-  if (!isObject || Object.keys(value).some((key) => !KINDS.includes(key as Kind)))
+  if (!isObject || Object.keys(value).some((key) => ![...KINDS, ...READ].includes(key)))
     throw invalid(inverse.name, 'must be {"create": […], "update": […], "delete": […]}, or some of these')
   return KINDS.flatMap((kind) =>
     Object.hasOwn(value, kind) ? toChildren(inverse, kind, (value as Row)[kind], `${inverse.name}.${kind}`) : [],
