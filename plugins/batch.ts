@@ -1,22 +1,34 @@
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import { SuccessSchema, success } from '../src/envelope.ts'
+import { success } from '../src/envelope.ts'
+import { HttpCaller } from '../src/records/caller.ts'
 import { type BatchOperation, createBatch } from '../src/records/write/batch.ts'
+import { createDeletePreview } from '../src/records/write/delete-preview.ts'
 import { BatchBody, MAX_OPERATIONS } from '../src/requests/batch-schemas.ts'
 
 /** Checks only the number of operations. `createBatch` checks each one, so that a failure names the operation. */
 const Operations = Type.Object(
-  { data: Type.Array(Type.Unsafe<BatchOperation>({ type: 'object' }), { minItems: 1, maxItems: MAX_OPERATIONS }) },
+  {
+    data: Type.Array(Type.Unsafe<BatchOperation>({ type: 'object' }), { minItems: 1, maxItems: MAX_OPERATIONS }),
+    preview: Type.Optional(Type.Boolean()),
+  },
   { additionalProperties: false },
 )
+
+const Answer = Type.Object({
+  status: Type.Literal(0),
+  data: Type.Array(Type.Unknown()),
+  hidden: Type.Optional(Type.Integer({ description: 'Of a preview: how many of them the user may not read.' })),
+})
 
 /** Several changes in one transaction. */
 async function batch(app: FastifyInstance) {
   const { storage, models, collections } = app
-  const carryOut = createBatch({ storage, models, collections, missingModel: app.missingModel })
+  const batches = createBatch({ storage, models, collections, missingModel: app.missingModel })
+  const preview = createDeletePreview({ storage, models, findSeconds: app.config.FIND_SECONDS })
 
-  app.route<{ Body: { data: BatchOperation[] } }>({
+  app.route<{ Body: { data: BatchOperation[]; preview?: boolean } }>({
     method: 'POST',
     url: '/ws/batch',
     config: {
@@ -28,17 +40,22 @@ async function batch(app: FastifyInstance) {
         'VERSION_CONFLICT',
         'NOT_UNIQUE',
         'REFERENCE_VIOLATION',
+        'FIND_TOO_SLOW',
       ],
-      described: { body: BatchBody, answer: SuccessSchema(Type.Unknown()) },
+      described: { body: BatchBody, answer: Answer },
     },
     schema: {
       tags: ['batch'],
       operationId: 'batch',
       summary: 'Create, update and delete records of any models: all of it, or nothing',
       body: Operations,
-      response: { 200: SuccessSchema(Type.Unknown()) },
+      response: { 200: Answer },
     },
-    handler: async ({ body, user }) => success(...(await carryOut(body.data, user))),
+    handler: async ({ body, user }, reply) => {
+      if (!body.preview) return success(...(await batches.write(body.data, user)))
+      const targets = await batches.deletedBy(body.data, user)
+      return { status: 0, ...(await preview(targets, new HttpCaller(user, reply.raw))) }
+    },
   })
 }
 

@@ -1,11 +1,14 @@
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
+import { SuccessSchema, success } from '../src/envelope.ts'
 import { unavailable } from '../src/errors.ts'
 import { createFeed, type ModelFilter, readBounds } from '../src/journal/feed.ts'
 import { MAX_PER_USER, MAX_STREAMS } from '../src/journal/stream.ts'
 import { forbidden, scopeFor, type User } from '../src/model/access.ts'
 import { component } from '../src/openapi/document.ts'
+import { HttpCaller } from '../src/records/caller.ts'
+import { createUndo } from '../src/records/history/undo.ts'
 import { ChangeProperties } from '../src/requests/change-schemas.ts'
 import type { Parameters } from '../src/requests/parameters.ts'
 import { allowOnly, badRequest, wholeNumber } from '../src/requests/query.ts'
@@ -34,6 +37,18 @@ const Limit = Type.Integer({
   maximum: MAX_LIMIT,
   description: `At most so many, ${DEFAULT_LIMIT} if not given.`,
 })
+const UndoBody = Type.Object(
+  { data: Type.Object({}, { additionalProperties: false }) },
+  { additionalProperties: false },
+)
+const Undone = Type.Object({
+  model: Type.String(),
+  id: Type.Integer(),
+  operation: Type.String({
+    enum: ['restore', 'update', 'delete'],
+    description: 'What was done: a deleted record is there again, former values are, or a new record is deleted.',
+  }),
+})
 const LastEvent = Type.Partial(
   Type.Object({
     'last-event-id': Type.String({ description: 'Instead of `since`, when a stream is taken up again.' }),
@@ -44,6 +59,8 @@ const EVENTS = { description: 'Server-sent events', content: { 'text/event-strea
 /** The changes of all records in commit order: as pages, or as a stream of server-sent events. */
 async function changes(app: FastifyInstance) {
   const feed = createFeed(app.storage, app.models)
+  const { storage, models, collections, config } = app
+  const undo = createUndo({ storage, models, collections, findSeconds: config.FIND_SECONDS })
 
   app.route<{ Querystring: Parameters }>({
     method: 'GET',
@@ -108,6 +125,35 @@ async function changes(app: FastifyInstance) {
     },
   })
 
+  app.route<{ Params: { change: string } }>({
+    method: 'POST',
+    url: '/ws/changes/:change/undo',
+    config: {
+      failures: [
+        'RECORD_NOT_FOUND',
+        'VERSION_NOT_FOUND',
+        'VERSION_CONFLICT',
+        'CHANGES_GONE',
+        'NOT_UNIQUE',
+        'REFERENCE_VIOLATION',
+        'BODY_TOO_LARGE',
+        'FIND_TOO_SLOW',
+      ],
+    },
+    schema: {
+      tags,
+      operationId: 'undoChange',
+      summary: 'Undo everything that was changed with a change: all of it, or nothing',
+      params: Type.Object({ change: Type.Integer({ minimum: 1, description: 'The number of one of these changes.' }) }),
+      body: UndoBody,
+      response: { 200: SuccessSchema(Undone) },
+    },
+    handler: async ({ params, user }, reply) => {
+      const number = wholeNumber(params, 'change', MAX_CHANGE) as number
+      return success(...(await undo(number, new HttpCaller(user, reply.raw))))
+    },
+  })
+
   function modelsIn({ models }: Parameters, user: User): ModelFilter {
     if (models === undefined) return undefined
     if (typeof models !== 'string')
@@ -141,5 +187,5 @@ const numberIn = (query: Parameters) => wholeNumber(query, 'since', MAX_CHANGE)
 
 export default fp(changes, {
   name: 'changes',
-  dependencies: ['models', 'access', 'openapi', 'urgent', 'metrics', 'log'],
+  dependencies: ['collections', 'idempotency', 'models', 'access', 'bodies', 'openapi', 'urgent', 'metrics', 'log'],
 })

@@ -7,10 +7,11 @@ import type { Operation } from '../src/model/access.ts'
 import { newAjv } from '../src/model/ajv.ts'
 import type { Model } from '../src/model/model.ts'
 import { VIEW_PARAMETERS } from '../src/model/names.ts'
-import { routeDocs, rowSchema } from '../src/openapi/schemas.ts'
+import { DeletePreviewSchema, routeDocs, rowSchema } from '../src/openapi/schemas.ts'
 import { HttpCaller } from '../src/records/caller.ts'
 import type { Records } from '../src/records/records.ts'
 import { createBatch } from '../src/records/write/batch.ts'
+import { createDeletePreview } from '../src/records/write/delete-preview.ts'
 import { createTogether, hasChildren } from '../src/records/write/together.ts'
 import { idIn, modelIn } from '../src/requests/address.ts'
 import { parseSearch, type SearchBody } from '../src/requests/criteria.ts'
@@ -25,16 +26,16 @@ import {
   versionInBody,
 } from '../src/requests/matching.ts'
 import {
+  DeleteParameters,
   findParameters,
   IdParameter,
   IfNoneMatchHeaders,
   MatchHeaders,
   ReadParameters,
   SearchBodySchema,
-  VersionParameter,
 } from '../src/requests/parameter-schemas.ts'
 import { type Parameters, parseParameters, parseView } from '../src/requests/parameters.ts'
-import { allowOnly, badRequest, type Query, wholeNumber } from '../src/requests/query.ts'
+import { allowOnly, badRequest, isAsked, type Query, wholeNumber } from '../src/requests/query.ts'
 
 /** Number of parsed queries in the cache, and the longest URL that is cached. */
 const MAX_QUERIES = 500
@@ -55,8 +56,9 @@ const updateEnvelope = envelopeSchema({ data, merge })
 /** Find, search, read, create, update and delete: one encapsulated route set per model. */
 async function records(app: FastifyInstance) {
   const { storage, models, collections, missingModel } = app
-  const batch = createBatch({ storage, models, collections, missingModel })
+  const { write: batch } = createBatch({ storage, models, collections, missingModel })
   const together = createTogether({ models, collections, batch })
+  const previewDelete = createDeletePreview({ storage, models, findSeconds: app.config.FIND_SECONDS })
   app.register(
     async (rest) => {
       rest.setNotFoundHandler((request) => {
@@ -65,7 +67,7 @@ async function records(app: FastifyInstance) {
           : app.missingModel(modelIn(request.url), request.user)
       })
       for (const [model, records] of app.collections)
-        rest.register(modelRoutes, { prefix: `/${model.name}`, model, records, together })
+        rest.register(modelRoutes, { prefix: `/${model.name}`, model, records, together, previewDelete })
     },
     { prefix: '/ws/rest' },
   )
@@ -75,9 +77,10 @@ interface RouteOptions {
   model: Model
   records: Records
   together: ReturnType<typeof createTogether>
+  previewDelete: ReturnType<typeof createDeletePreview>
 }
 
-async function modelRoutes(app: FastifyInstance, { model, records, together }: RouteOptions) {
+async function modelRoutes(app: FastifyInstance, { model, records, together, previewDelete }: RouteOptions) {
   await new Promise(setImmediate)
   const context = { model, models: app.models }
   const one = { 200: SuccessSchema(rowSchema(model)) }
@@ -222,7 +225,8 @@ async function modelRoutes(app: FastifyInstance, { model, records, together }: R
     config: {
       ...to('delete'),
       readsBody: true,
-      failures: ['RECORD_NOT_FOUND', 'REFERENCE_VIOLATION', ...CONFLICTS],
+      failures: ['RECORD_NOT_FOUND', 'REFERENCE_VIOLATION', 'FIND_TOO_SLOW', ...CONFLICTS],
+      described: { answer: Type.Union([SuccessSchema(Type.Integer()), DeletePreviewSchema]) },
     },
     schema: {
       tags,
@@ -230,11 +234,12 @@ async function modelRoutes(app: FastifyInstance, { model, records, together }: R
       summary: `Delete a ${model.title}`,
       params: IdParameter,
       headers: MatchHeaders,
-      querystring: VersionParameter,
+      querystring: DeleteParameters,
       response: { 200: SuccessSchema(Type.Integer()) },
     },
-    handler: async ({ params, query, user, headers, body }) => {
+    handler: async ({ params, query: { preview, ...query }, user, headers, body }, reply) => {
       allowOnly(['version'], query)
+      const isPreview = isAsked({ preview }, 'preview')
       const id = idIn(params)
       const matched = versionIn(headers['if-match'])
       const named = requireSameVersion(
@@ -243,7 +248,13 @@ async function modelRoutes(app: FastifyInstance, { model, records, together }: R
         BODY,
       )
       const expected = requireSameVersion(matched, named)
-      return success(await asPreconditionFailed(matched, () => records.remove(id, expected, user)))
+      if (!isPreview) return success(await asPreconditionFailed(matched, () => records.remove(id, expected, user)))
+      await asPreconditionFailed(matched, () => records.requireRecord(id, 'delete', user, expected))
+      const effects = await previewDelete([{ model, id }], new HttpCaller(user, reply.raw))
+      return reply
+        .type('application/json')
+        .serializer(JSON.stringify)
+        .send({ status: 0, ...effects })
     },
   })
 }

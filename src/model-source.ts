@@ -64,10 +64,12 @@ export class ModelSource {
   }
 }
 
+type Later = 'search' | 'inverses'
+
 /** Models that another node has published. One of an earlier version does not know all that a model has today. */
 function readPublished(text: string): Model[] {
-  const models: (Omit<Model, 'search'> & Partial<Pick<Model, 'search'>>)[] = JSON.parse(text)
-  return models.map((model) => ({ ...model, search: model.search ?? defaultSearch(model) }))
+  const models: (Omit<Model, Later> & Partial<Pick<Model, Later>>)[] = JSON.parse(text)
+  return models.map((model) => ({ inverses: [], ...model, search: model.search ?? defaultSearch(model) }))
 }
 
 /** The service, as the watchers see it. */

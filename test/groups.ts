@@ -30,6 +30,7 @@ export const FINDS = [
 export const PAST = [
   'plugins/history',
   'plugins/changes',
+  'plugins/undo',
   'journal/models',
   'journal/hidden',
   'journal/oracle',

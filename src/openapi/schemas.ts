@@ -18,6 +18,23 @@ function serialised({ reference, type }: Field): JsonSchema {
   return { type: [type, 'null'] }
 }
 
+/** Answer to a delete with `preview`. */
+export const DeletePreviewSchema = Type.Object({
+  status: Type.Literal(0),
+  data: Type.Array(
+    Type.Object({
+      model: Type.String(),
+      field: Type.String({ description: 'The reference to a record that would be deleted.' }),
+      operation: Type.String({
+        enum: ['delete', 'clear', 'restrict'],
+        description: 'They would be deleted as well, lose the reference, or prevent the delete.',
+      }),
+      records: Type.Integer(),
+    }),
+  ),
+  hidden: Type.Integer({ description: 'How many more of them the user may not read.' }),
+})
+
 /** Body and answer of a route in the document. */
 export interface RouteDocs {
   body?: JsonSchema

@@ -73,6 +73,11 @@ export function createRecords(context: RecordsContext, model: Model) {
     /** `data` contains the version that the client has read; fields that it omits keep their values. */
     async update(id: number, data: unknown, user: User, handed: Row = {}): Promise<PlannedWrite<StoredRecord>> {
       const { version, sent } = await checkUpdate(id, data, user, handed)
+      return plan.updateAgain(id, version, sent, user)
+    },
+
+    /** The same with data that has been checked. */
+    updateAgain(id: number, version: number, sent: Row, user: User): PlannedWrite<StoredRecord> {
       return planned(changes.update(id, version, sent, user), user, sent, (rows) =>
         rows[0]?.[0] ? written(rows, user) : throwConflict(id, version, 'update', user, sent),
       )
@@ -139,6 +144,12 @@ export function createRecords(context: RecordsContext, model: Model) {
     return perform(caller, replay.written, () => planned(unit, caller, sent, settle))
   }
 
+  /** Throws unless there is such a record within reach, at that version if one is given. */
+  async function requireRecord(id: number, operation: Operation, user: User, version?: number): Promise<void> {
+    const current = await look(id, operation, user, WHOLE)
+    if (version !== undefined && version !== current.version) await throwConflict(id, version, operation, user, {})
+  }
+
   /** The id that a record refers to; undefined if the user may not change the record, or if there is none. */
   async function referenceOf(id: number, field: string, operation: Operation, user: User): Promise<unknown> {
     const record = await lookUp(id, reachFor(model, operation, user), { fields: [field], expand: [] })
@@ -189,7 +200,17 @@ export function createRecords(context: RecordsContext, model: Model) {
     return row && decode(row)
   }
 
-  const restore = createRestorer({ context, model, violations, checks, changes, past, lookUp, writeRecord })
+  const { restore, planUndo } = createRestorer({
+    context,
+    model,
+    violations,
+    checks,
+    changes,
+    past,
+    lookUp,
+    writeRecord,
+    plan,
+  })
 
   return {
     find: createFinder(context, model),
@@ -212,7 +233,10 @@ export function createRecords(context: RecordsContext, model: Model) {
     ...createImporter({ context, model, plan }),
     forget: createForgetter(context, model, past),
     prepare: checks.prepare,
+    requireRecord,
     referenceOf,
+    planUndo,
+    entries: journal.entries,
   }
 }
 

@@ -1,7 +1,7 @@
 import { type TSchema, Type } from '@sinclair/typebox'
 import { FIND_PARAMETERS } from '../model/names.ts'
 import { type Parameters, parseParameters } from './parameters.ts'
-import { allowOnly, badRequest, type Context, type Query } from './query.ts'
+import { allowOnly, badRequest, type Context, isAsked, type Query } from './query.ts'
 
 /** Parameters of exports and imports. */
 
@@ -81,10 +81,4 @@ export function parseFileFormat({ format: named = 'csv', delimiter: asked = 'com
   const between = Object.hasOwn(DELIMITERS, String(asked)) ? DELIMITERS[String(asked)] : undefined
   if (between === undefined) throw badRequest('"delimiter" must be comma, semicolon or tab.')
   return { format: known, delimiter: between }
-}
-
-function isAsked(parameters: Parameters, name: string): boolean {
-  const value = parameters[name] ?? 'false'
-  if (value !== 'true' && value !== 'false') throw badRequest(`The query parameter "${name}" must be true or false.`)
-  return value === 'true'
 }

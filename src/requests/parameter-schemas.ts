@@ -33,7 +33,10 @@ export const IfNoneMatchHeaders = Type.Partial(
   Type.Object({ 'if-none-match': Type.String({ description: 'The ETag of the record that the client has already.' }) }),
 )
 
-export const VersionParameter = Type.Object({
+export const DeleteParameters = Type.Object({
+  preview: Type.Optional(
+    Type.Boolean({ description: 'Do not delete; answer what would be deleted, changed or in the way.' }),
+  ),
   version: Type.Optional(Type.Integer({ minimum: 0, description: 'Delete only if this is the current version.' })),
 })
 

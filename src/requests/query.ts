@@ -96,6 +96,13 @@ export function wholeNumber(parameters: Record<string, unknown>, name: string, m
   throw badRequest(`The query parameter "${name}" must be given once, as a whole number from 0 to ${maximum}.`)
 }
 
+/** A parameter that is `true` or `false`; false if it is not given. */
+export function isAsked(parameters: Record<string, unknown>, name: string): boolean {
+  const value = parameters[name] ?? 'false'
+  if (value !== 'true' && value !== 'false') throw badRequest(`The query parameter "${name}" must be true or false.`)
+  return value === 'true'
+}
+
 /**
  * A pattern for LIKE. Without a `%` it means "contains". A `\` escapes a following `%`, `_` or `\`; before any other
  * character it is literal, as in C:\temp.

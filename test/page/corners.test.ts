@@ -72,7 +72,7 @@ if (browser) {
     for (let nth = 0; nth < 3; nth++) await admin.put('/ws/rest/a.Line', { plain: id })
     await admin.put('/ws/rest/a.Note', { plain: id })
     await page.getByRole('button', { name: 'Delete' }).click()
-    await dialog.getByText('3 Line records are deleted as well, with what belongs to them.').waitFor()
+    await dialog.getByText('3 Line records are deleted as well.').waitFor()
     await dialog.getByText('1 Note record loses its Plain.').waitFor()
     await dialog.getByRole('button', { name: 'Delete' }).click()
     await page.getByText('Whole is deleted').waitFor()

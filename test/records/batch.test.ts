@@ -17,7 +17,7 @@ t.test('what is about storage and not about an operation stays what it is', asyn
     const dialect = { tables: { keepsOrderKeys: false } }
     const storage = { dialect, write: () => Promise.reject(error) } as never
     const parts = { storage, models: new Map([[model.name, model]]), collections: new Map([[model, records]]) }
-    const batch = createBatch({ ...parts, missingModel: () => error as never })
+    const { write: batch } = createBatch({ ...parts, missingModel: () => error as never })
     await t.rejects(batch([{ create: 'a.Thing', data: {} }], { username: 'admin', roles: ['admin'] }), error)
     const planning = {
       ...records,
@@ -27,7 +27,7 @@ t.test('what is about storage and not about an operation stays what it is', asyn
         },
       },
     } as unknown as Records
-    const early = createBatch({
+    const { write: early } = createBatch({
       ...parts,
       collections: new Map([[model, planning]]),
       missingModel: () => error as never,

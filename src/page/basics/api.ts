@@ -9,6 +9,7 @@ export interface Answer<Item> {
   next?: string
   merged?: string[]
   unfinished?: string[]
+  hidden?: number
 }
 
 /** Changes of other users that conflict with the user's own; the `conflict` of a failure. */
@@ -25,6 +26,8 @@ export class ApiError extends Error {
   readonly code: string
   readonly errors: Record<string, string>
   readonly data: unknown[]
+  /** index of the operation of a batch that was refused */
+  readonly at: number | undefined
   readonly conflict: Conflict | undefined
   /** seconds */
   readonly retryAfter: number
@@ -35,6 +38,7 @@ export class ApiError extends Error {
     this.code = String(body.code ?? '')
     this.errors = (body.errors ?? {}) as Record<string, string>
     this.data = (body.data ?? []) as unknown[]
+    this.at = body.at as number | undefined
     this.conflict = body.conflict as Conflict | undefined
     this.retryAfter = retryAfter
   }

@@ -3,12 +3,13 @@ import { h } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { go, to } from '../basics/address.ts'
 import { type ApiError, isRefusal, request, requestOne } from '../basics/api.ts'
+import { undoLast } from '../basics/batches.ts'
 import { loadDraft } from '../basics/drafts.ts'
 import { type Change, onChange, onMissed } from '../basics/feed.ts'
 import { html } from '../basics/html.ts'
 import { listPath } from '../basics/lists.ts'
 import { useLoaded } from '../basics/loading.ts'
-import { recordPath, restore } from '../basics/models.ts'
+import { recordPath } from '../basics/models.ts'
 import { useKeys } from '../basics/use-keys.ts'
 import { zone } from '../basics/zone.ts'
 import { curlFor } from '../logic/curl.ts'
@@ -95,7 +96,7 @@ function Shown({ model, record, latest }: { model: Model; record: Row; latest: C
       await request('DELETE', `${recordPath(model.model, record.id)}?version=${version}`)
       go(listPath(model.model))
       const undo = () => {
-        restore(model.model, record.id).then(() => go(to('m', model.model, record.id)), notifyError)
+        undoLast(model.model, record.id, version, true).then(() => go(to('m', model.model, record.id)), notifyError)
       }
       notify(`${displayName(record, model)} is deleted.`, model.history ? { label: 'Undo', run: undo } : undefined)
     } catch (error) {

@@ -1,8 +1,9 @@
 import { useSignal } from '@preact/signals'
 import { h } from 'preact'
-import { isRefusal, request } from '../basics/api.ts'
+import { isRefusal } from '../basics/api.ts'
+import { type BatchResult, type Operation, undoLast, writeInBatches } from '../basics/batches.ts'
 import { html } from '../basics/html.ts'
-import { recordPath, restore } from '../basics/models.ts'
+import { restore } from '../basics/models.ts'
 import { zone } from '../basics/zone.ts'
 import { type Draft, readAll } from '../logic/draft.ts'
 import type { Model, Row } from '../logic/model.ts'
@@ -21,9 +22,6 @@ interface SeveralProperties {
   onDone(): void
 }
 
-/** Concurrent requests; few, so that the service can serve others meanwhile. */
-const AT_ONCE = 4
-
 /** Bulk actions on the selected records: each is changed in its own version and has its own outcome. */
 export function BulkActions({ model, selection, rowsNow, onDone }: SeveralProperties) {
   const doing = useSignal<'edit' | 'delete' | undefined>(undefined)
@@ -32,50 +30,41 @@ export function BulkActions({ model, selection, rowsNow, onDone }: SeveralProper
   const total = useSignal(0)
   const rows = [...selection.rows.value.values()]
 
-  /** Runs `work` for each row, AT_ONCE concurrently; `kept` are earlier outcomes that still count. */
-  const each = async (todo: Row[], work: (row: Row) => Promise<Outcome>, kept: Outcome[] = []) => {
+  const begin = (todo: number, kept: Outcome[] = []) => {
     outcomes.value = kept
-    total.value = kept.length + todo.length
-    const line = [...todo]
-    const worker = async () => {
-      for (let row = line.shift(); row; row = line.shift()) {
-        const done = row
-        const outcome = await work(row).catch(
-          (error: Error): Outcome => ({
-            row: done,
-            fault: isRefusal(error, 'VERSION_CONFLICT') ? 'somebody else has changed it meanwhile' : error.message,
-          }),
-        )
-        outcomes.value = [...(outcomes.value ?? []), outcome]
-      }
-    }
-    await Promise.all(Array.from({ length: AT_ONCE }, worker))
+    total.value = kept.length + todo
+  }
+  const add = (more: Outcome[]) => {
+    outcomes.value = [...(outcomes.value ?? []), ...more]
+  }
+  const write = async (toOperation: (row: Row) => Operation) => {
+    begin(rows.length)
+    for await (const results of writeInBatches(rows, toOperation)) add(results.map(toOutcome))
     onDone()
   }
-
   const update = () => {
     const { values } = readAll(draft.value, chosenFields(draft.value, model))
-    return each(rows, async (row) => {
-      const body = { data: { ...values, version: row.version } }
-      const { data } = await request<Row>('POST', recordPath(model.model, row.id), { body })
-      return { row, now: data[0] as Row }
-    })
+    return write(({ id, version }) => ({ update: model.model, data: { ...values, id, version } }))
   }
-  const remove = () =>
-    each(rows, async (row) => {
-      await request('DELETE', `${recordPath(model.model, row.id)}?version=${row.version}`)
-      return { row, now: undefined }
-    })
-  const undo = (done: Outcome[], failed: Outcome[]) =>
-    each(
-      done.map(({ row }) => row),
-      async (row) => {
-        const { now } = done.find((outcome) => outcome.row === row) as Outcome
-        const data = now ? { version: now.version, to: row.version } : {}
-        const back = await restore(model.model, row.id, data)
-        return { row: back, now: back, isUndone: true }
-      },
-      failed,
+  const remove = () => write(({ id, version }) => ({ delete: model.model, id, version }))
+
+  /** What was written in one batch is undone as a whole; if that is refused, each record by itself. */
+  const undo = async (done: Outcome[], failed: Outcome[]) => {
+    begin(done.length, failed)
+    const left = new Map(done.map((outcome) => [outcome.row.id, outcome]))
+    for (const [id, { row, now }] of left) {
+      const undone = await undoLast(model.model, id, (now ?? row).version, !now).catch(() => [])
+      const back = undone.filter((one) => one.model === model.model && left.has(one.id))
+      for (const one of back) left.delete(one.id)
+      add(back.map((one) => ({ row: { ...row, id: one.id }, isUndone: true })))
+      if (left.delete(id)) add([await restoreOne(row, now)])
+    }
+    onDone()
+  }
+  const restoreOne = (row: Row, now: Row | undefined): Promise<Outcome> =>
+    restore(model.model, row.id, now ? { version: now.version, to: row.version } : {}).then(
+      (back) => ({ row: back, now: back, isUndone: true }),
+      (error: Error) => ({ row, fault: reason(error) }),
     )
   const close = () => {
     // Stays open until all requests are done, so that the user sees their outcomes.
@@ -116,4 +105,13 @@ export function BulkActions({ model, selection, rowsNow, onDone }: SeveralProper
             }),
       ),
   )
+}
+
+const reason = (error: Error) =>
+  isRefusal(error, 'VERSION_CONFLICT') ? 'somebody else has changed it meanwhile' : error.message
+
+/** The result of a delete is an id. */
+function toOutcome(one: BatchResult): Outcome {
+  if ('error' in one) return { row: one.row, fault: reason(one.error) }
+  return { row: one.row, now: typeof one.result === 'object' ? (one.result as Row) : undefined }
 }

@@ -120,7 +120,7 @@ export function createHistory(context: RecordsContext, model: Model, journal: Jo
     return state && visibleFields(model).every(fits) ? journal.toRecord(state, id, number) : undefined
   }
 
-  const nextVersion = (deletion: ChangeRow) => versionAfter(storage, deletion)
+  const nextVersion = (deletion: Pick<ChangeRow, 'change' | 'version'>) => versionAfter(storage, deletion)
 
   return { history, version, stateAt, recordAt, deletion, versionAfter: nextVersion, notFoundError }
 }

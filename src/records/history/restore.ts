@@ -6,11 +6,12 @@ import type { Row, Unit } from '../../storage/storage.ts'
 import { hiddenValues } from '../../tables/hidden.ts'
 import type { Caller } from '../caller.ts'
 import type { RecordsContext, StoredRecord } from '../context.ts'
-import type { WriteTarget } from '../planned.ts'
+import type { PlannedWrite, WriteTarget } from '../planned.ts'
 import type { createChanges } from '../write/changes.ts'
 import type { Validators } from '../write/validate.ts'
 import type { ViolationChecks } from '../write/violations.ts'
 import type { History } from './history.ts'
+import type { ReversibleChange } from './reversible.ts'
 
 /** The parts of `createRecords` that a restore uses. */
 interface Parts {
@@ -22,7 +23,17 @@ interface Parts {
   past: History
   lookUp(id: number, reach: Reach): Promise<StoredRecord | undefined>
   writeRecord(unit: Unit, caller: Caller, sent: Row, sought: WriteTarget): Promise<StoredRecord>
+  plan: {
+    remove(id: number, version: number | undefined, user: User): Promise<PlannedWrite>
+    /** an update with data that has been checked */
+    updateAgain(id: number, version: number, sent: Row, user: User): PlannedWrite
+  }
 }
+
+/** Whether a record is recreated in the same transaction. */
+type IsBack = (model: string, id: number) => boolean
+
+type Deletion = Pick<ChangeRow, 'change' | 'version'>
 
 /** The body of a restore request. Both versions are required unless the record has been deleted. */
 export interface RestoreRequest {
@@ -34,10 +45,10 @@ export interface RestoreRequest {
 
 /** Restores a former version of a record, or a deleted record. */
 export function createRestorer(parts: Parts) {
-  const { context, model, violations, changes, past, lookUp, writeRecord } = parts
+  const { context, model, violations, changes, past, lookUp, writeRecord, plan } = parts
   const checks: Validators = parts.checks
 
-  return async function restore(id: number, { version, to }: RestoreRequest, caller: Caller): Promise<StoredRecord> {
+  async function restore(id: number, { version, to }: RestoreRequest, caller: Caller): Promise<StoredRecord> {
     const deletion = await past.deletion(id, caller)
     if (deletion && !(await isThere(id))) return recreateDeleted(id, deletion, { version, to }, caller)
     requireRight('update', caller)
@@ -71,15 +82,59 @@ export function createRestorer(parts: Parts) {
     if (version !== undefined && version !== last)
       throw new Failure('VERSION_CONFLICT', `The last version of ${model.name} ${id} was ${last}, not ${version}.`)
     const state = await past.stateAt(id, to ?? last, caller)
+    const { unit, data } = await planRecreation(id, deletion, state, caller)
+    return writeRecord(unit, caller, data, { id, version: last, operation: 'read' })
+  }
+
+  async function planRecreation(
+    id: number,
+    deletion: Deletion,
+    state: Row,
+    caller: Caller,
+    isBack: IsBack = () => false,
+  ): Promise<{ unit: Unit; data: Row; next: number }> {
     const data = written(state)
     checks.recreate(data)
-    await violations.refuseUnreachable(data, caller)
-    const hidden = await hiddenValues(context.storage.db, model, state)
+    await violations.refuseUnreachable(withoutThoseBack(data, isBack), caller)
+    const isKnown = (name: string) => name === 'version' || model.fields.some((field) => field.name === name)
+    const hidden = Object.keys(state).every(isKnown) ? {} : await hiddenValues(context.storage.db, model, state)
     const next = await past.versionAfter(deletion)
     // A `readOnly` field gets its former value if that still fits the field's type, otherwise its default.
     const recreated = { id, version: next, data: { ...readOnly(state), ...data }, hidden, deletion: deletion.change }
-    const unit = changes.recreate(recreated, caller)
-    return writeRecord(unit, caller, data, { id, version: last, operation: 'read' })
+    return { unit: changes.recreate(recreated, caller), data, next }
+  }
+
+  /** Data without references to records that come back in the same transaction. */
+  function withoutThoseBack(data: Row, isBack: IsBack): Row {
+    const isOther = ({ name, reference }: Field) => reference && isBack(reference.model, data[name] as number)
+    const back = model.fields.filter(isOther).map(({ name }) => name)
+    return Object.fromEntries(Object.entries(data).filter(([name]) => !back.includes(name)))
+  }
+
+  /** Plans to undo one change. Returns the version that the record then has, too. */
+  async function planUndo(change: ReversibleChange, caller: Caller, isBack: IsBack) {
+    const { id, version, undo, before } = change
+    if (undo === 'delete') {
+      requireRight('delete', caller)
+      return { write: await plan.remove(id, version, caller), version }
+    }
+    if (undo === 'update') return { write: await planUpdateBack(change, caller, isBack), version: version + 1 }
+    requireRight('create', caller)
+    const { unit, data, next } = await planRecreation(id, change, before, caller, isBack)
+    const toResult = () => {
+      throw new Failure('VERSION_CONFLICT', `${model.name} ${id} has changed since.`)
+    }
+    const write: PlannedWrite = { unit, toResult, explain: (fault) => violations.explainViolation(fault, caller, data) }
+    return { write, version: next }
+  }
+
+  async function planUpdateBack({ id, version, before }: ReversibleChange, caller: Caller, isBack: IsBack) {
+    requireRight('update', caller)
+    const fields = model.fields.filter(({ name, readOnly, writeOnly }) => name in before && !readOnly && !writeOnly)
+    const data: Row = { ...Object.fromEntries(fields.map(({ name }) => [name, before[name]])), version }
+    checks.update(data)
+    await violations.refuseUnreachable(withoutThoseBack(data, isBack), caller, id)
+    return plan.updateAgain(id, version, data, caller)
   }
 
   /** The data to write for a former state. A field that did not exist then becomes null; a required one is left out. */
@@ -105,4 +160,6 @@ export function createRestorer(parts: Parts) {
   function requireRight(operation: Operation, user: User) {
     if (scopeFor(model, operation, user) === 'none') throw forbidden(model, operation)
   }
+
+  return { restore, planUndo }
 }

@@ -53,7 +53,7 @@ interface Made {
 
 /** Writes changes to any models as one unit, all or none. Each operation is validated as if it were sent alone. */
 export function createBatch({ storage, models, collections, missingModel }: Parts) {
-  return async function batch(operations: BatchOperation[], caller: Caller): Promise<unknown[]> {
+  async function write(operations: BatchOperation[], caller: Caller): Promise<unknown[]> {
     if (caller.idempotency?.stored) return replay(operations, caller, caller.idempotency.stored)
     const { shapes, steps, planned } = await plan(operations, caller)
     try {
@@ -65,6 +65,19 @@ export function createBatch({ storage, models, collections, missingModel }: Part
     } catch (error) {
       throw await explain(error, planned)
     }
+  }
+
+  /** The records that a batch would delete. Each must be there, and within the user's reach. */
+  async function deletedBy(operations: BatchOperation[], user: User): Promise<{ model: Model; id: number }[]> {
+    const targets: { model: Model; id: number }[] = []
+    for (const [index, operation] of operations.entries())
+      await at(index, async () => {
+        const model = requireModel(operation, user)
+        if (!('delete' in operation)) return
+        await (collections.get(model) as Records).requireRecord(operation.id, 'delete', user, operation.version)
+        targets.push({ model, id: operation.id })
+      })
+    return targets
   }
 
   /** Validates all operations; yields to other requests in between, because a batch may be large. */
@@ -123,6 +136,8 @@ export function createBatch({ storage, models, collections, missingModel }: Part
     if (scopeFor(model, kind, user) === 'none') throw forbidden(model, kind)
     return model
   }
+
+  return { write, deletedBy }
 }
 
 /** The keys that each kind of operation requires and allows, beside the one with the model's name. */

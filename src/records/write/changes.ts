@@ -37,13 +37,15 @@ interface Recreated {
 }
 
 /** Builds the units of work that write the records of one model. */
-export function createChanges({ storage: { db } }: RecordsContext, model: Model) {
+export function createChanges({ storage: { db }, models }: RecordsContext, model: Model) {
   const table = tableName(model)
   const prepared = cachedStatements<Given>()
   const stored = model.fields.filter((field) => !field.computed)
   const writable = model.fields.filter((field) => !field.readOnly)
   const shown = ['id', 'version', ...visibleFields(model).map((field) => field.name)]
   const shapes = keyedShapes([model], db.dialect.tables)
+  /** Whether a delete may delete or change other records: then all of it is one batch, which can be undone. */
+  const takesAlong = [...models.values()].some((other) => isTakenAlong(other, model))
   const returns = model.history ? 'journalled record' : 'record'
   const orderKeys = createOrderKeys(model, db.dialect.tables)
   const sent = (name: string) => placeholder<Given>(({ values }) => values[name])
@@ -156,11 +158,20 @@ export function createChanges({ storage: { db } }: RecordsContext, model: Model)
           .where(withReach(reach, OWNER, isThat))
           .returning('id'),
     )
-    return { shapes, steps: [{ ...statement, deletesRecords: true }], by: user.username }
+    return {
+      shapes,
+      steps: [{ ...statement, deletesRecords: true }],
+      by: user.username,
+      ...(takesAlong && { batch: true }),
+    }
   }
 
   return { create, recreate, update, merge, remove }
 }
+
+/** Whether a delete of the target deletes or changes records of a model. */
+const isTakenAlong = ({ fields }: Model, target: Model) =>
+  fields.some(({ reference }) => reference?.model === target.name && reference.onDelete !== 'restrict')
 
 /** Returns a row if the given change is the record's last one; `forget` entries do not count. */
 const IS_LAST = `

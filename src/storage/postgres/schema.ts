@@ -97,6 +97,8 @@ const STEPS: readonly string[] = [
    );
    CREATE TABLE dossier_marks (tbl text COLLATE "C" NOT NULL, id bigint NOT NULL);
    CREATE INDEX dossier_marks_id ON dossier_marks (tbl, id);`,
+  // Corresponds to the last step of `sqlite/schema.ts`.
+  `CREATE INDEX dossier_changes_batch ON dossier_changes (batch) WHERE batch IS NOT NULL;`,
 ]
 
 /** How long a unit waits for a table that is being changed, before `WriteQueue` tries it again later. */

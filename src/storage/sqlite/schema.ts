@@ -93,6 +93,8 @@ const STEPS: readonly string[] = [
      tbl TEXT PRIMARY KEY, definition TEXT NOT NULL, filled INTEGER NOT NULL, entries INTEGER NOT NULL
    ) WITHOUT ROWID;
    CREATE TABLE dossier_unsearched (tbl TEXT NOT NULL, id INTEGER NOT NULL, PRIMARY KEY (tbl, id)) WITHOUT ROWID;`,
+  // Finds all changes of a batch, to undo them.
+  `CREATE INDEX dossier_changes_batch ON dossier_changes (batch) WHERE batch IS NOT NULL;`,
 ]
 
 /** The current layout. A file of a later layout is refused. */

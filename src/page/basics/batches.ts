@@ -1,0 +1,69 @@
+import type { Row } from '../logic/model.ts'
+import { ApiError, request } from './api.ts'
+import { recordPath } from './models.ts'
+
+/** An operation of a batch. */
+export type Operation = { update: string; data: object } | { delete: string; id: number; version?: number }
+
+/** What became of a row: its record now, or only its id if it was deleted; or why nothing was done. */
+export type BatchResult = { row: Row; result: unknown } | { row: Row; error: Error }
+
+/** Rows in one batch. Others are served between two batches. */
+const AT_ONCE = 200
+
+export function inGroups<Item>(items: Item[], size: number): Item[][] {
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, at) => items.slice(at * size, (at + 1) * size))
+}
+
+/**
+ * Writes one operation for each row, in batches. A batch is refused as a whole because of a single row: that row is taken
+ * out, and the others are sent again.
+ */
+export async function* writeInBatches(
+  rows: Row[],
+  toOperation: (row: Row) => Operation,
+): AsyncGenerator<BatchResult[]> {
+  for (const group of inGroups(rows, AT_ONCE)) {
+    let left = group
+    while (left.length > 0) {
+      const { results, refused } = await writeBatch(left, toOperation)
+      yield results
+      left = refused ? left.filter((row) => row !== refused) : []
+    }
+  }
+}
+
+async function writeBatch(rows: Row[], toOperation: (row: Row) => Operation) {
+  try {
+    const { data } = await request('POST', '/ws/batch', { body: { data: rows.map(toOperation) } })
+    return { results: rows.map((row, index): BatchResult => ({ row, result: data[index] })) }
+  } catch (error) {
+    const refused = error instanceof ApiError && error.at !== undefined ? rows[error.at] : undefined
+    if (refused) return { results: [{ row: refused, error: error as Error }], refused }
+    return { results: rows.map((row): BatchResult => ({ row, error: error as Error })) }
+  }
+}
+
+interface Entry {
+  change: number
+  version: number
+  operation: string
+}
+
+/**
+ * Undoes the last change of a record, with all that was changed together with it. `version` is what the record had
+ * afterwards, or when it was deleted: if it has another one, somebody else has changed it since.
+ */
+export async function undoLast(
+  model: string,
+  id: number,
+  version: number,
+  isDeleted: boolean,
+): Promise<{ model: string; id: number }[]> {
+  const { data } = await request<Entry>('GET', `${recordPath(model, id, 'history')}?limit=1`)
+  const [last] = data
+  if (last?.version !== version || (last.operation === 'delete') !== isDeleted)
+    throw new Error('Somebody else has changed it meanwhile.')
+  const path = `/ws/changes/${last.change}/undo`
+  return (await request<{ model: string; id: number }>('POST', path, { body: { data: {} } })).data
+}

@@ -1,0 +1,52 @@
+import { Failure } from '../../errors.ts'
+import type { Entry } from '../../journal/entry.ts'
+import { asDeleted } from '../../journal/states.ts'
+import type { Field, Model } from '../../model/model.ts'
+import type { Row } from '../../storage/storage.ts'
+import { isAudit } from '../../tables/journal.ts'
+
+/** A change of a record, and how it is undone. */
+export interface ReversibleChange {
+  model: Model
+  id: number
+  change: number
+  /** of the record after the change; of a delete, the version that was deleted */
+  version: number
+  undo: 'restore' | 'update' | 'delete'
+  /** the values before it, by field; of a delete, the whole record */
+  before: Row
+  /** model and id of each record that the deleted one referred to */
+  refersTo: string[]
+}
+
+/** Throws if the journal does not keep what it was before. */
+export function toReversible(model: Model, entry: Entry, row: Row): ReversibleChange {
+  const { change, version, operation, values, isForgotten } = entry
+  const id = row.id as number
+  const isMade = row.was === null && operation !== 'delete'
+  if (operation === 'forget' || (isForgotten && operation !== 'create')) throw notKept(model, id)
+  const fields = model.fields.filter(({ name }) => values.has(name) && !isAudit(model, name))
+  const isUpdate = operation !== 'delete' && !isMade
+  if (isUpdate) for (const field of fields) requireKept(model, id, field, values.get(field.name) !== undefined)
+  const before =
+    operation === 'delete'
+      ? (asDeleted(entry) as Row)
+      : Object.fromEntries(fields.map(({ name }) => [name, values.get(name)?.from ?? null]))
+  return {
+    model,
+    id,
+    change,
+    version,
+    undo: operation === 'delete' ? 'restore' : isMade ? 'delete' : 'update',
+    before,
+    refersTo: model.fields.flatMap(({ name, reference }) => (reference ? [`${reference.model} ${before[name]}`] : [])),
+  }
+}
+
+function requireKept(model: Model, id: number, { name, readOnly }: Field, isKept: boolean): void {
+  if (!isKept && !readOnly)
+    throw new Failure('VERSION_NOT_FOUND', `What ${name} of ${model.name} ${id} was is not kept: it is a secret.`)
+}
+
+const notKept = (model: Model, id: number) =>
+  new Failure('VERSION_NOT_FOUND', `What ${model.name} ${id} was is not kept.`)

@@ -1,0 +1,158 @@
+import { Failure } from '../../errors.ts'
+import { ENTRY_COLUMNS } from '../../journal/entry.ts'
+import { writeIdempotent } from '../../journal/idempotency.ts'
+import { Yielder } from '../../lib/yielder.ts'
+import { forbidden, reaches, reachFor } from '../../model/access.ts'
+import type { Model, Models } from '../../model/model.ts'
+import { type Row, type Step, type Storage, StorageFault, type Unit } from '../../storage/storage.ts'
+import { keyedShapes } from '../../tables/shape.ts'
+import type { Caller } from '../caller.ts'
+import type { PlannedWrite } from '../planned.ts'
+import type { Records } from '../records.ts'
+import { PLANNED_MS } from '../write/batch.ts'
+import { explainFault } from '../write/reason.ts'
+import { type ReversibleChange, toReversible } from './reversible.ts'
+
+/** Changes that can be undone at once, and the bytes of their values. */
+const MAX_CHANGES = 10_000
+const MAX_BYTES = 16_777_216
+
+const ONE = 'SELECT model, "createdBy", batch FROM dossier_changes WHERE change = ?'
+const ALONE = `SELECT model, ${ENTRY_COLUMNS} FROM dossier_changes WHERE change = ?`
+const BATCH = `SELECT model, ${ENTRY_COLUMNS} FROM dossier_changes WHERE batch = ? ORDER BY change LIMIT ${MAX_CHANGES + 1}`
+
+interface Parts {
+  storage: Storage
+  models: Models
+  collections: ReadonlyMap<Model, Records>
+  findSeconds: number
+}
+
+/** What was done to a record to undo a change of it. */
+export interface UndoneChange {
+  model: string
+  id: number
+  operation: 'restore' | 'update' | 'delete'
+}
+
+/**
+ * Undoes everything that one request or batch has changed, also what its deletes have deleted or cleared: all of it, or
+ * nothing if one of the records has changed since. It needs the right to each single change.
+ */
+export function createUndo({ storage, models, collections, findSeconds }: Parts) {
+  return async function undo(change: number, caller: Caller): Promise<UndoneChange[]> {
+    const changes = await changesWith(change, caller)
+    const undone = changes.map(({ model, id, undo: operation }) => ({ model: model.name, id, operation }))
+    if (caller.idempotency?.stored) return undone
+    const planned = await plan(changes, caller)
+    const steps = planned.flatMap(({ unit }) => unit.steps.map((step): Step => ({ ...step, must: true })))
+    if (steps.length === 0) return []
+    const concerned = [...new Set(changes.map(({ model }) => model))]
+    const shapes = keyedShapes(concerned, storage.dialect.tables)
+    const unit: Unit = { shapes, steps, by: caller.username, as: 'restore', batch: true }
+    try {
+      await writeIdempotent(storage, unit, caller.idempotency)
+    } catch (error) {
+      throw await explain(error, planned)
+    }
+    return undone
+  }
+
+  /** The changes to undo, the newest first; but a record comes back before those that refer to it. */
+  async function changesWith(change: number, caller: Caller): Promise<ReversibleChange[]> {
+    const found = await storage.readOne({ sql: ONE, parameters: [change] })
+    const model = models.get(found?.model as string)
+    const isSeen = model && reaches(reachFor(model, 'read', caller), { createdBy: found?.createdBy as string | null })
+    if (!isSeen) throw new Failure('RECORD_NOT_FOUND', `There is no change ${change}, or it is not kept.`)
+    const batch = found?.batch as number | null
+    const statement = batch === null ? { sql: ALONE, parameters: [change] } : { sql: BATCH, parameters: [batch] }
+    const { username, signal } = caller
+    const options = { username, signal, seconds: findSeconds, bytes: MAX_BYTES, shapes: {} }
+    const { rows, isTruncated } = await storage.search(statement, options)
+    if (isTruncated || rows.length > MAX_CHANGES) throw tooLarge
+    // The journal is pruned from its beginning; a batch has the number of its first change.
+    if (batch !== null && rows[0]?.change !== batch) throw notKept
+    const changes: ReversibleChange[] = []
+    for (const [name, group] of Map.groupBy(rows, (row) => row.model as string))
+      changes.push(...(await decode(name, group, caller)))
+    return inOrder(changes.filter(hasEffect).sort((a, b) => b.change - a.change))
+  }
+
+  async function decode(name: string, rows: Row[], caller: Caller): Promise<ReversibleChange[]> {
+    const model = models.get(name)
+    if (!model) throw new Failure('VERSION_NOT_FOUND', `${name} is not served any more.`)
+    // Who may not read a record may not learn what it was.
+    const reach = reachFor(model, 'read', caller)
+    if (!rows.every(({ createdBy }) => reaches(reach, { createdBy: createdBy as string | null })))
+      throw forbidden(model, 'read')
+    const entries = await (collections.get(model) as Records).entries(rows)
+    return entries.map((entry, index) => toReversible(model, entry, rows[index] as Row))
+  }
+
+  async function plan(changes: ReversibleChange[], caller: Caller): Promise<PlannedWrite[]> {
+    const planned: PlannedWrite[] = []
+    const versions = new Map<string, number>()
+    const comeBack = new Set(changes.filter(({ undo }) => undo === 'restore').map(keyOf))
+    const yielder = new Yielder(PLANNED_MS)
+    for (const change of changes) {
+      const { model, id } = change
+      const records = collections.get(model) as Records
+      const isBack = (name: string, other: number) => comeBack.has(`${name} ${other}`)
+      const current = versions.get(keyOf(change)) ?? change.version
+      const { write, version } = await at(change, () =>
+        records.planUndo({ ...change, version: current }, caller, isBack),
+      )
+      versions.set(`${model.name} ${id}`, version)
+      planned.push(write)
+      if (yielder.isDue) await yielder.yield()
+    }
+    return planned
+  }
+}
+
+/** Of a record that was written together with others, perhaps only the version has changed. */
+const hasEffect = ({ undo, before }: ReversibleChange) => undo !== 'update' || Object.keys(before).length > 0
+
+const keyOf = ({ model, id }: ReversibleChange) => `${model.name} ${id}`
+
+/** Moves a record that comes back before those that refer to it. */
+function inOrder(changes: ReversibleChange[]): ReversibleChange[] {
+  const comingBack = new Map(changes.filter(({ undo }) => undo === 'restore').map((change) => [keyOf(change), change]))
+  const ordered = new Set<ReversibleChange>()
+  const add = (change: ReversibleChange, above: ReversibleChange[]) => {
+    if (ordered.has(change) || above.includes(change)) return
+    if (change.undo === 'restore')
+      for (const target of change.refersTo) {
+        const other = comingBack.get(target)
+        if (other) add(other, [...above, change])
+      }
+    ordered.add(change)
+  }
+  for (const change of changes) add(change, [])
+  return [...ordered]
+}
+
+const tooLarge = new Failure(
+  'BODY_TOO_LARGE',
+  `More than ${MAX_CHANGES} changes, or ${MAX_BYTES / 1_048_576} MiB of them, are too much to undo at once.`,
+)
+
+const notKept = new Failure('CHANGES_GONE', 'Not all that was changed with it is kept any more.')
+
+/** Runs `work`; a failure that it throws names the record. */
+async function at<Result>({ model, id }: ReversibleChange, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work()
+  } catch (error) {
+    const isMessage = error instanceof Failure && error.code === 'VALIDATION_FAILED'
+    throw isMessage ? new Failure(error.code, `${model.name} ${id}: ${error.message}`, error.details) : error
+  }
+}
+
+/** Explains why nothing was undone, by the change that failed. */
+async function explain(error: unknown, planned: PlannedWrite[]): Promise<unknown> {
+  if (!(error instanceof StorageFault) || error.details.step === undefined) return error
+  const owners = planned.flatMap((one) => one.unit.steps.map(() => one))
+  const failed = owners[error.details.step]
+  return failed ? explainFault(failed, error) : error
+}

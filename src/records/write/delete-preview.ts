@@ -1,0 +1,131 @@
+import { sql } from 'kysely'
+import { Failure } from '../../errors.ts'
+import { reachFor } from '../../model/access.ts'
+import { type Field, type Model, type Models, tableName } from '../../model/model.ts'
+import { isFault, type Storage } from '../../storage/storage.ts'
+import { withReach } from '../../tables/access-filter.ts'
+import { is } from '../../tables/condition.ts'
+import { keyedShapes } from '../../tables/shape.ts'
+import type { Caller } from '../caller.ts'
+import { comparisonKey } from '../find/where.ts'
+
+/** What a delete does to records of one model that refer to a deleted record. */
+export interface DeleteEffect {
+  model: string
+  /** the reference */
+  field: string
+  operation: 'delete' | 'clear' | 'restrict'
+  records: number
+}
+
+export interface DeletePreview {
+  data: DeleteEffect[]
+  /** number of records that the user may not read, and that would be deleted, changed, or in the way */
+  hidden: number
+}
+
+const OPERATIONS = { cascade: 'delete', clear: 'clear', restrict: 'restrict' } as const
+
+/** Records that are examined, and the bytes of their ids. */
+const MAX_RECORDS = 100_000
+const MAX_BYTES = 16_777_216
+
+interface Parts {
+  storage: Storage
+  models: Models
+  findSeconds: number
+}
+
+/** A record that refers to a deleted one. */
+interface Referring {
+  model: Model
+  field: Field
+  id: number
+  isSeen: boolean
+}
+
+/** Finds out what deletes would do to other records, without doing it. */
+export function createDeletePreview({ storage, models, findSeconds }: Parts) {
+  return async function preview(targets: { model: Model; id: number }[], caller: Caller): Promise<DeletePreview> {
+    const ends = performance.now() + findSeconds * 1000
+    const deleted = new Set(targets.map(({ model, id }) => `${model.name} ${id}`))
+    const found: Referring[] = []
+    let next = targets
+    while (next.length > 0) {
+      const referring = await referringTo(next, caller, ends)
+      found.push(...referring)
+      if (found.length > MAX_RECORDS) throw tooMany
+      next = referring.filter(({ model, field, id }) => {
+        const isNew = field.reference?.onDelete === 'cascade' && !deleted.has(`${model.name} ${id}`)
+        if (isNew) deleted.add(`${model.name} ${id}`)
+        return isNew
+      })
+    }
+    const isTarget = new Set(targets.map(({ model, id }) => `${model.name} ${id}`))
+    return summary(found, ({ model, field, id }) => {
+      const key = `${model.name} ${id}`
+      return field.reference?.onDelete === 'cascade' ? !isTarget.has(key) : !deleted.has(key)
+    })
+  }
+
+  async function referringTo(deleted: { model: Model; id: number }[], caller: Caller, ends: number) {
+    const found: Referring[] = []
+    for (const [target, group] of Map.groupBy(deleted, ({ model }) => model.name))
+      for (const model of models.values())
+        for (const field of model.fields)
+          if (field.reference?.model === target) found.push(...(await look(model, field, group, caller, ends)))
+    return found
+  }
+
+  async function look(model: Model, field: Field, deleted: { id: number }[], caller: Caller, ends: number) {
+    const { dialect } = storage
+    const reach = reachFor(model, 'read', caller)
+    const ids = dialect.each(JSON.stringify(deleted.map(({ id }) => id)))
+    const refers = is`${comparisonKey(field, dialect)} IN (SELECT CAST(value AS BIGINT) FROM ${ids})`
+    const isSeen = sql`CASE WHEN ${withReach(reach, reach.username)} THEN 1 ELSE 0 END`
+    // All that refer are counted, also those that the user does not see: only their number is told.
+    const where = withReach({ scope: 'all' }, '', is`${dialect.alive(ROWS_BETWEEN)}`, refers)
+    const statement = sql`
+      SELECT "id", ${isSeen} AS "seen" FROM ${sql.table(tableName(model))} WHERE ${where} LIMIT ${MAX_RECORDS + 1}`
+    const { username, signal } = caller
+    const seconds = Math.max(0.001, (ends - performance.now()) / 1000)
+    const shapes = keyedShapes([model], dialect.tables)
+    const options = { username, signal, seconds, bytes: MAX_BYTES, shapes }
+    const { rows, isTruncated } = await storage
+      .search(statement.compile(storage.db), options)
+      .catch((error: unknown) => {
+        throw isFault(error, 'slow') ? tooMany : error
+      })
+    if (isTruncated) throw tooMany
+    return rows.map(({ id, seen }): Referring => ({ model, field, id: id as number, isSeen: seen === 1 }))
+  }
+}
+
+const ROWS_BETWEEN = 256
+
+/** Counts records by model, field and operation. A record that is deleted because of several references counts once. */
+function summary(found: Referring[], isConcerned: (one: Referring) => boolean): DeletePreview {
+  const effects = new Map<string, DeleteEffect>()
+  const counted = new Set<string>()
+  let hidden = 0
+  for (const one of found.filter(isConcerned)) {
+    const { model, field, id, isSeen } = one
+    const operation = OPERATIONS[field.reference?.onDelete as keyof typeof OPERATIONS]
+    const key = operation === 'delete' ? `delete ${model.name} ${id}` : `${operation} ${model.name} ${field.name} ${id}`
+    if (counted.has(key)) continue
+    counted.add(key)
+    if (!isSeen) {
+      hidden++
+      continue
+    }
+    const name = `${operation} ${model.name} ${field.name}`
+    const effect = effects.get(name) ?? { model: model.name, field: field.name, operation, records: 0 }
+    effects.set(name, { ...effect, records: effect.records + 1 })
+  }
+  return { data: [...effects.values()], hidden }
+}
+
+const tooMany = new Failure(
+  'FIND_TOO_SLOW',
+  `This would concern more than ${MAX_RECORDS} records, or they take too long to count.`,
+)
