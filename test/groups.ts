@@ -21,6 +21,7 @@ export const FINDS = [
   'plugins/search',
   'plugins/search-index',
   'plugins/text-order',
+  'plugins/aggregate',
   'plugins/slow',
   'plugins/export',
   'plugins/import',

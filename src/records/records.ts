@@ -9,6 +9,7 @@ import { withReach } from '../tables/access-filter.ts'
 import { rowDecoder } from '../tables/columns.ts'
 import { is } from '../tables/condition.ts'
 import { recordRead, requireCurrentShape } from '../tables/shape.ts'
+import { createAggregator } from './aggregate/aggregate.ts'
 import type { Caller } from './caller.ts'
 import type { RecordsContext, StoredRecord } from './context.ts'
 import { createExporter } from './export/export.ts'
@@ -214,6 +215,7 @@ export function createRecords(context: RecordsContext, model: Model) {
 
   return {
     find: createFinder(context, model),
+    aggregate: createAggregator(context, model),
     read,
     plan,
     replay,

@@ -16,3 +16,14 @@ export function decimalKey(text: string): string {
   const isNegative = text.startsWith('-') && /[1-9]/.test(digits)
   return isNegative ? `0${digits.replace(/\d/g, (digit) => LETTERS[Number(digit)] as string)}~` : `1${digits}`
 }
+
+/** The number of a key, without zeros at its end. */
+export function decimalFromKey(key: string): string {
+  const isNegative = key.startsWith('0')
+  const turned = isNegative
+    ? key.slice(1, -1).replace(/[a-j]/g, (letter) => String(LETTERS.indexOf(letter)))
+    : key.slice(1)
+  const whole = turned.slice(0, WIDTH).replace(/^0+(?=\d)/, '')
+  const fraction = turned.slice(WIDTH)
+  return `${isNegative ? '-' : ''}${whole}${fraction && `.${fraction}`}`
+}

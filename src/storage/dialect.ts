@@ -9,6 +9,9 @@ export type AnyTables = Record<string, Record<string, unknown>>
  */
 export type Database = Kysely<AnyTables> & { readonly dialect: Dialect }
 
+/** What a column holds. */
+type SqlPrimitive = string | number | null
+
 /** SQL that differs between the engines. */
 export interface Dialect {
   /** Whether a text matches a LIKE pattern; both are folded: see `lib/fold.ts`. */
@@ -23,6 +26,10 @@ export interface Dialect {
   each(json: unknown): RawBuilder<unknown>
   /** The item at index `place` of a `value` of `each` that is an array itself, converted to a column type. */
   at(value: RawBuilder<unknown>, place: number, type: string): RawBuilder<unknown>
+  /** Exact sum of decimals, as text with as many digits after the point as the longest of them has. */
+  decimalSum(value: RawBuilder<unknown>): RawBuilder<string>
+  /** Day, week, month, quarter or year of a date, or of a date-time in a zone; see `lib/calendar-period.ts`. */
+  period(value: RawBuilder<SqlPrimitive>, by: string, zone: string): RawBuilder<SqlPrimitive>
   /** Aggregates the values of a group into a sorted JSON array. */
   list(value: RawBuilder<unknown>): RawBuilder<string>
   /** A select that fails as `stale` if its table has another shape, where the reader itself does not notice that. */

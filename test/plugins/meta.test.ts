@@ -104,6 +104,7 @@ t.test('one service', async (t) => {
         ...['contacts.Contact', 'test.Thing'].flatMap((name) => [
           `/ws/rest/${name}`,
           `/ws/rest/${name}/search`,
+          `/ws/rest/${name}/aggregate`,
           `/ws/rest/${name}/{id}`,
           `/ws/rest/${name}/{id}/history`,
           `/ws/rest/${name}/{id}/restore`,
@@ -114,6 +115,7 @@ t.test('one service', async (t) => {
         '/ws/batch',
         '/ws/changes',
         '/ws/changes/stream',
+        '/ws/changes/{change}/undo',
         '/ws/me',
         '/ws/me/password',
         '/ws/me/sessions',

@@ -18,28 +18,29 @@ export interface OrderKey {
 /** The keys of a sort. A record that is referred to, and that the user may not read, counts as not set. */
 export const sortOrder = (sort: SortKey[], model: Model, asking: FilterContext): OrderKey[] =>
   sort.map(({ through, field, descending }) => ({
-    key: keyThrough(through, field, { model, table: tableName(model) }, asking),
+    key: valueThrough(through, (last) => sortingKey(field, last, asking.dialect), model, asking),
     descending,
   }))
 
 /**
- * The value of a field at the end of references. Each table on the way has its own name, so that a reference is looked up
- * in the record that has it, also if both are of the same model.
+ * The value of a field at the end of references, which `key` selects from the last model. Each table on the way has its
+ * own name, so that a reference is looked up in the record that has it, also if both are of the same model.
  */
-function keyThrough(
+export function valueThrough(
   through: Field[],
-  field: Field,
-  from: { model: Model; table: string },
+  key: (model: Model) => RawBuilder<SqlValue>,
+  from: Model,
   asking: FilterContext,
+  table = tableName(from),
 ): RawBuilder<SqlValue> {
   const [reference, ...rest] = through
-  if (!reference) return sortingKey(field, from.model, asking.dialect)
+  if (!reference) return key(from)
   const model = targetModel(reference, asking.models)
   const reach = reachFor(model, 'read', asking.user)
   // No model's table has such a name.
   const alias = `via__${rest.length}`
-  const isThat = is`${sql.ref(`${alias}.id`)} = ${sql.ref(`${from.table}.${reference.name}`)}`
-  return sql`(SELECT ${keyThrough(rest, field, { model, table: alias }, asking)} FROM ${sql.table(tableName(model))} AS ${sql.ref(alias)}
+  const isThat = is`${sql.ref(`${alias}.id`)} = ${sql.ref(`${table}.${reference.name}`)}`
+  return sql`(SELECT ${valueThrough(rest, key, model, asking, alias)} FROM ${sql.table(tableName(model))} AS ${sql.ref(alias)}
     WHERE ${withReach(reach, reach.username, isThat)})`
 }
 

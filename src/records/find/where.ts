@@ -74,7 +74,10 @@ function reachable(target: Model, filter: Filter, inner: Condition, { user, dial
 }
 
 /** The models that the references of a filter and a sort lead to. */
-export function referencedModels({ filter, sort }: Pick<Query, 'filter' | 'sort'>, models: Models): Model[] {
+export function referencedModels(
+  { filter, sort }: { filter?: Filter | undefined; sort: { through: Field[] }[] },
+  models: Models,
+): Model[] {
   const steps = partsOf(filter).flatMap((part): Step[] => ('step' in part ? [part.step] : part.through))
   return [...steps, ...sort.flatMap(({ through }) => through)].map((step) => targetModel(step, models))
 }

@@ -6,6 +6,15 @@ import { TABLES } from './tables.ts'
 /** Types that items of a JSON array are cast to, by engine-independent column type. */
 const CASTS: Record<string, string> = { INTEGER: 'bigint', REAL: 'double precision', BOOLEAN: 'integer' }
 
+/** Formats of `to_char`. */
+const PERIODS: Record<string, string> = {
+  day: 'YYYY-MM-DD',
+  week: 'IYYY-"W"IW',
+  month: 'YYYY-MM',
+  quarter: 'YYYY-"Q"Q',
+  year: 'YYYY',
+}
+
 /** Up to so many bytes LIKE is fast, whatever the pattern. */
 const SHORT = 1000
 
@@ -43,6 +52,12 @@ export const DIALECT: Dialect = {
     const found = cast === undefined ? text : sql`${text}::${sql.raw(cast)}`
     return type === 'BOOLEAN' ? sql`(${found} = 1)` : found
   },
+
+  decimalSum: (value) => sql`CAST(sum(CAST(${value} AS numeric)) AS text)`,
+
+  period: (value, by, zone) =>
+    sql`to_char(CASE WHEN length(${value}) = 10 THEN CAST(${value} AS timestamp)
+      ELSE CAST(${value} AS timestamptz) AT TIME ZONE ${zone} END, ${sql.lit(PERIODS[by])})`,
 
   list: (value) => sql`coalesce(json_agg(${value} ORDER BY ${value})::text, '[]')`,
 

@@ -47,6 +47,10 @@ export const DIALECT: Dialect = {
     return type === 'REAL' ? sql`CAST(${found} AS REAL)` : found
   },
 
+  decimalSum: (value) => sql`dossier_decimal_sum(${value})`,
+
+  period: (value, by, zone) => sql`dossier_period(${value}, ${by}, ${zone})`,
+
   list: (value) => sql`json_group_array(${value} ORDER BY ${value})`,
 
   // A reader knows the shapes of its snapshot.

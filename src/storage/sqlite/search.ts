@@ -1,4 +1,6 @@
 import type { Database as Sqlite } from 'better-sqlite3'
+import { type Period, periodFinder } from '../../lib/calendar-period.ts'
+import { DecimalSum } from '../../lib/decimal-sum.ts'
 import { fold } from '../../lib/fold.ts'
 import type { SearchTask } from '../searches.ts'
 import { takeUpTo } from '../size.ts'
@@ -33,6 +35,20 @@ export class Search {
     sqlite.function('dossier_like', { deterministic: true }, (text: unknown, pattern: unknown) =>
       text === null ? null : Number(this.#matcherOf(pattern as string)(String(text))),
     )
+    const period = periodFinder()
+    sqlite.function('dossier_period', { deterministic: true }, (value: unknown, by: unknown, zone: unknown) =>
+      value === null ? null : period(value as string, by as Period, zone as string),
+    )
+    sqlite.aggregate<DecimalSum | null>('dossier_decimal_sum', {
+      start: null,
+      step: (sum, value: unknown) => {
+        if (value === null) return sum
+        const total = sum ?? new DecimalSum()
+        total.add(value as string)
+        return total
+      },
+      result: (sum) => (sum === null ? null : String(sum)),
+    })
   }
 
   run(task: SearchTask): SearchResult {

@@ -1,0 +1,79 @@
+export const PERIODS = ['day', 'week', 'month', 'quarter', 'year'] as const
+export type Period = (typeof PERIODS)[number]
+
+/** Since then, clocks of all zones are changed at full quarters of an hour only. */
+const SAME_FOR_MINUTES = 15
+const SINCE = '1973'
+/** Local days that are remembered per zone. */
+const MAX_DAYS = 200_000
+
+/** Returns a function that finds the period of a stored date, or of a stored date-time in a zone. */
+export function periodFinder() {
+  const zones = new Map<string, (moment: string) => string>()
+  const dayIn = (zone: string) => {
+    const known = zones.get(zone) ?? localDays(zone)
+    zones.set(zone, known)
+    return known
+  }
+  return (value: string, by: Period, zone: string): string => {
+    const isUtc = value.length === DATE_LENGTH || zone === 'UTC'
+    return periodOf(isUtc ? value.slice(0, DATE_LENGTH) : dayIn(zone)(value), by)
+  }
+}
+
+const DATE_LENGTH = '2024-02-29'.length
+
+/** The period of a day, as `2024-02-29`, `2024-W09`, `2024-02`, `2024-Q1` or `2024`. */
+export function periodOf(day: string, by: Period): string {
+  if (by === 'day') return day
+  if (by === 'month') return day.slice(0, 7)
+  if (by === 'year') return day.slice(0, 4)
+  if (by === 'quarter') return `${day.slice(0, 4)}-Q${Math.ceil(Number(day.slice(5, 7)) / 3)}`
+  return isoWeek(day)
+}
+
+const DAY_MS = 86_400_000
+
+/** A week belongs to the year that its Thursday is in. */
+function isoWeek(day: string): string {
+  const date = new Date(`${day}T00:00:00Z`)
+  const thursday = new Date(date.getTime() + (4 - (date.getUTCDay() || 7)) * DAY_MS)
+  const year = thursday.getUTCFullYear()
+  const first = new Date(0)
+  first.setUTCFullYear(year, 0, 1)
+  const week = Math.floor((thursday.getTime() - first.getTime()) / DAY_MS / 7) + 1
+  return `${String(year).padStart(4, '0')}-W${String(week).padStart(2, '0')}`
+}
+
+/** Finds the day in a zone. To format a date takes longer than all else, so that days are remembered. */
+function localDays(zone: string): (moment: string) => string {
+  const format = new Intl.DateTimeFormat('en-US', {
+    timeZone: zone,
+    calendar: 'gregory',
+    year: 'numeric',
+    month: '2-digit',
+    day: '2-digit',
+  })
+  const days = new Map<string, string>()
+  return (moment) => {
+    const minutes = Math.floor(Number(moment.slice(14, 16)) / SAME_FOR_MINUTES)
+    const key = moment < SINCE ? moment : `${moment.slice(0, 14)}${minutes}`
+    const known = days.get(key)
+    if (known !== undefined) return known
+    const parts = Object.fromEntries(format.formatToParts(new Date(moment)).map(({ type, value }) => [type, value]))
+    const day = `${(parts.year as string).padStart(4, '0')}-${parts.month}-${parts.day}`
+    if (days.size >= MAX_DAYS) days.clear()
+    days.set(key, day)
+    return day
+  }
+}
+
+/** Whether there is a time zone of that name, such as Europe/Oslo. Offsets such as +02:00 are none. */
+export function isZone(name: string): boolean {
+  if (!/^[A-Za-z]\w*(?:\/[\w+-]+)*$/.test(name)) return false
+  try {
+    return new Intl.DateTimeFormat('en-US', { timeZone: name }) !== undefined
+  } catch {
+    return false
+  }
+}

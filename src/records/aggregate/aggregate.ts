@@ -1,0 +1,92 @@
+import { sql } from 'kysely'
+import { Failure } from '../../errors.ts'
+import { reachFor } from '../../model/access.ts'
+import { type Model, tableName } from '../../model/model.ts'
+import type { AggregateQuery } from '../../requests/aggregate.ts'
+import { isFault, type Row, type SqlValue } from '../../storage/storage.ts'
+import { withReach } from '../../tables/access-filter.ts'
+import { keyedShapes } from '../../tables/shape.ts'
+import type { Caller } from '../caller.ts'
+import type { RecordsContext } from '../context.ts'
+import { expand } from '../find/expand.ts'
+import { containsWords } from '../find/text-search.ts'
+import { aliveCondition, referencedModels, toCondition } from '../find/where.ts'
+import { type AnswerColumn, groupColumn, toAnswer, valueColumn } from './columns.ts'
+import { meets, rowComparer } from './rows.ts'
+
+/** Groups of one answer, all of its pages together, and their bytes. */
+const MAX_GROUPS = 10_000
+const MAX_BYTES = 16_777_216
+
+export interface AggregatePage {
+  total: number
+  next?: string
+  data: Row[]
+}
+
+/**
+ * Counts and sums the records of one model. It is a search: the same filters and reach, time limit and threads. All groups
+ * are read; conditions on them, their order and the page are made here, from exact values.
+ */
+export function createAggregator(context: RecordsContext, model: Model) {
+  const { storage, models, cursors, findSeconds } = context
+
+  return async function aggregate(query: AggregateQuery, caller: Caller): Promise<AggregatePage> {
+    const ends = performance.now() + findSeconds * 1000
+    const asking = { models, user: caller, dialect: storage.dialect, model, zone: query.zone }
+    const columns = [
+      ...query.groups.map((group) => groupColumn(group, asking)),
+      ...query.values.map((value) => valueColumn(value, asking)),
+    ]
+    const order = JSON.stringify([query.groups.map(({ name, by }) => [name, by]), query.sort, query.zone])
+    const position = query.after === undefined ? undefined : cursors.read(model, `aggregate ${order}`, query.after)
+    const { compare, keysOf } = rowComparer(query, columns)
+    const kinds = new Map(columns.map(({ name, kind }) => [name, kind]))
+    const { having } = query
+    const all = (await read(query, columns, caller)).filter((row) => !having || meets(having, row, kinds))
+    all.sort((a, b) => compare(keysOf(a), keysOf(b)))
+    const from = position ? all.findIndex((row) => compare(keysOf(row), position.values) > 0) : 0
+    const rest = from < 0 ? [] : all.slice(from)
+    const data = rest.slice(0, query.limit)
+    const last = data.at(-1)
+    const next =
+      rest.length > data.length && last
+        ? cursors.make(model, `aggregate ${order}`, { values: keysOf(last) as SqlValue[], id: 0 })
+        : undefined
+    await expand({ storage, models, cursors, user: caller, ends }, model, data, query.expand)
+    return { total: all.length, ...(next && { next }), data }
+  }
+
+  async function read(query: AggregateQuery, columns: AnswerColumn[], caller: Caller): Promise<Row[]> {
+    const { dialect, db } = storage
+    const { filter, search, groups } = query
+    const asking = { models, user: caller, dialect }
+    const reach = reachFor(model, 'read', caller)
+    const where = withReach(
+      reach,
+      reach.username,
+      aliveCondition(query, dialect),
+      ...(filter ? [toCondition(filter, model, asking)] : []),
+      ...(search ? [containsWords(model, search, dialect)] : []),
+    )
+    const selected = columns
+      .flatMap(({ selects }) => selects)
+      .map((one, index) => sql`${one} AS ${sql.ref(`column__${index}`)}`)
+    const places = groups.map((_, index) => sql.lit(index + 1))
+    const grouped = places.length > 0 ? sql`GROUP BY ${sql.join(places)} LIMIT ${MAX_GROUPS + 1}` : sql``
+    const statement = sql`SELECT ${sql.join(selected)} FROM ${sql.table(tableName(model))} WHERE ${where} ${grouped}`
+    const concerned = [model, ...referencedModels({ filter, sort: [...groups, ...query.values] }, models)]
+    const { username, signal } = caller
+    const shapes = keyedShapes(concerned, dialect.tables)
+    const options = { username, signal, seconds: findSeconds, bytes: MAX_BYTES, shapes }
+    const { rows, isTruncated } = await storage.search(statement.compile(db), options).catch((error: unknown) => {
+      throw isFault(error, 'slow') ? tooSlow : error
+    })
+    if (isTruncated || rows.length > MAX_GROUPS) throw tooMany
+    return rows.map((row) => toAnswer(row, columns))
+  }
+}
+
+const tooSlow = new Failure('FIND_TOO_SLOW', 'This took too long. Filter by a field that has an index.')
+
+const tooMany = new Failure('FIND_TOO_SLOW', `There are more than ${MAX_GROUPS} groups. Filter, or group by less.`)

@@ -1,0 +1,122 @@
+import { type RawBuilder, sql } from 'kysely'
+import { Failure } from '../../errors.ts'
+import { decimalAverage } from '../../lib/decimal-sum.ts'
+import type { Field, Model } from '../../model/model.ts'
+import type { AggregateValue, GroupKey } from '../../requests/aggregate.ts'
+import { decimalFromKey } from '../../storage/decimal.ts'
+import type { Row, SqlValue } from '../../storage/storage.ts'
+import { valueThrough } from '../find/order.ts'
+import { comparisonKey, type FilterContext } from '../find/where.ts'
+
+/** A part of the answer: what is selected for it, and how it is made from that. */
+export interface AnswerColumn {
+  name: string
+  /** how its values are compared */
+  kind: 'number' | 'decimal' | 'text' | 'other'
+  selects: RawBuilder<unknown>[]
+  toValue(selected: SqlValue[]): unknown
+}
+
+type Context = FilterContext & { model: Model; zone: string }
+
+/** The value by which records are grouped. */
+export function groupColumn({ name, through, field, by }: GroupKey, context: Context): AnswerColumn {
+  const { dialect, zone } = context
+  const key = valueThrough(
+    through,
+    () => {
+      const plain = comparisonKey(field, dialect)
+      return by === undefined ? plain : dialect.period(plain, by, zone)
+    },
+    context.model,
+    context,
+  )
+  return {
+    name,
+    kind: by === undefined ? kindOf(field) : 'other',
+    selects: [key],
+    toValue: ([value]) => decoded(field, value ?? null),
+  }
+}
+
+/** A number of each group. */
+export function valueColumn({ name, aggregate, through, field }: AggregateValue, context: Context): AnswerColumn {
+  if (!field) return { name, kind: 'number', selects: [sql`count(*)`], toValue: ([count]) => count }
+  const { dialect } = context
+  const through_ = (of: (field: Field) => RawBuilder<SqlValue>) =>
+    valueThrough(through, () => of(field), context.model, context)
+  const key = through_((one) => comparisonKey(one, dialect))
+  if (aggregate === 'countDistinct')
+    return { name, kind: 'number', selects: [sql`count(DISTINCT ${key})`], toValue: ([count]) => count }
+  if (aggregate === 'min' || aggregate === 'max')
+    return {
+      name,
+      kind: kindOf(field),
+      selects: [aggregate === 'min' ? sql`min(${key})` : sql`max(${key})`],
+      toValue: ([value]) => decoded(field, value ?? null),
+    }
+  const count = sql`count(${key})`
+  if (field.format === 'decimal') {
+    const stored = through_(({ name: column }) => sql<SqlValue>`${sql.ref(column)}`)
+    const toValue = ([sum, n]: SqlValue[]) => {
+      if (aggregate === 'sum') return sum ?? '0'
+      return n === 0 ? null : decimalAverage(sum as string, n as number)
+    }
+    return { name, kind: 'decimal', selects: [dialect.decimalSum(stored), count], toValue }
+  }
+  const average = (sum: number, n: number) => (n === 0 ? null : sum / n)
+  if (field.type === 'number')
+    return {
+      name,
+      kind: 'number',
+      selects: [sql`sum(${key})`, count],
+      toValue: ([sum, n]) => (aggregate === 'sum' ? (sum ?? 0) : average(sum as number, n as number)),
+    }
+  // The sum of many integers is larger than the engines' own: its halves are summed by themselves.
+  return {
+    name,
+    kind: 'number',
+    selects: [
+      sql`CAST(sum(${key} >> ${sql.lit(HALF_BITS)}) AS TEXT)`,
+      sql`CAST(sum(${key} & ${sql.lit(2 ** HALF_BITS - 1)}) AS TEXT)`,
+      count,
+    ],
+    toValue: ([high, low, n]) => {
+      const sum = BigInt(high ?? 0) * BigInt(2 ** HALF_BITS) + BigInt(low ?? 0)
+      if (aggregate === 'avg') return average(Number(sum), n as number)
+      if (BigInt(Number(sum)) !== sum || !Number.isSafeInteger(Number(sum))) throw tooLarge(name)
+      return Number(sum)
+    },
+  }
+}
+
+const HALF_BITS = 26
+
+const tooLarge = (name: string) =>
+  new Failure('VALIDATION_FAILED', `${name}: the sum is too large to be exact.`, {
+    errors: { [name]: 'the sum is too large to be exact' },
+  })
+
+function kindOf({ type, format }: Field): AnswerColumn['kind'] {
+  if (format === 'decimal') return 'decimal'
+  if (type === 'integer' || type === 'number') return 'number'
+  return type === 'string' && format === undefined ? 'text' : 'other'
+}
+
+function decoded({ type, format }: Field, value: SqlValue): unknown {
+  if (value === null) return null
+  if (type === 'boolean') return value === 1
+  return format === 'decimal' ? decimalFromKey(value as string) : value
+}
+
+/** The row of an answer, from the columns of a selected row. */
+export function toAnswer(row: Row, columns: AnswerColumn[]): Row {
+  const selected = Object.values(row) as SqlValue[]
+  const answer: Row = {}
+  let from = 0
+  for (const { name, selects, toValue } of columns) {
+    answer[name] = toValue(selected.slice(from, from + selects.length))
+    from += selects.length
+  }
+  return answer
+}

@@ -1,0 +1,175 @@
+import { isZone, PERIODS, type Period } from '../lib/calendar-period.ts'
+import { didYouMean } from '../lib/nearest.ts'
+import { findFormat } from '../model/formats.ts'
+import { type Field, isScalar } from '../model/model.ts'
+import { parseSearch, type SearchBody } from './criteria.ts'
+import { type Having, parseHaving } from './having.ts'
+import { type Parameters, parseParameters } from './parameters.ts'
+import { followPath } from './paths.ts'
+import { badRequest, type Context, type Query, wholeNumber } from './query.ts'
+
+export const AGGREGATES = ['count', 'countDistinct', 'sum', 'avg', 'min', 'max'] as const
+export type AggregateName = (typeof AGGREGATES)[number]
+
+/** A field by which records are grouped. */
+export interface GroupKey {
+  /** name in the answer: the path as it was given */
+  name: string
+  through: Field[]
+  field: Field
+  by?: Period | undefined
+}
+
+/** A number that is asked for of each group. */
+export interface AggregateValue {
+  name: string
+  aggregate: AggregateName
+  through: Field[]
+  /** not for `count` */
+  field?: Field | undefined
+}
+
+/** A parsed request for aggregates. */
+export interface AggregateQuery extends Pick<Query, 'filter' | 'search' | 'expand' | 'after' | 'limit'> {
+  groups: GroupKey[]
+  values: AggregateValue[]
+  having?: Having | undefined
+  /** names of groups and values */
+  sort: { name: string; descending: boolean }[]
+  /** of date-times */
+  zone: string
+}
+
+export const MAX_GROUP_KEYS = 4
+export const MAX_AGGREGATES = 20
+export const MAX_ROWS = 500
+const MAX_NAME = 100
+
+/** Parameters of an aggregate that are no filters. */
+const OWN = ['group', 'values', 'zone', 'sort', 'limit', 'after', 'expand']
+
+/** Parses the query string of an aggregate; what is left are filters as in a find. */
+export function parseAggregateParameters(parameters: Parameters, context: Context): AggregateQuery {
+  const own = (name: string): string[] => {
+    const text = parameters[name]
+    if (text === undefined) return []
+    if (typeof text !== 'string') throw badRequest(`The query parameter "${name}" must be given once.`)
+    return text.split(',').map((one) => one.trim())
+  }
+  const others = Object.entries(parameters).filter(([name]) => !OWN.includes(name))
+  for (const name of ['offset', 'fields'])
+    if (name in parameters) throw badRequest(`There is no query parameter "${name}" here.`)
+  const { filter, search } = parseParameters(Object.fromEntries(others), context)
+  const groups = own('group').map((text) => {
+    const [path = '', by, ...more] = text.split(':')
+    if (more.length > 0) throw badRequest(`"group": "${text}" must be a field, or a field and a period: hired:month.`)
+    return parseGroup('"group"', path, by, context)
+  })
+  const values = (parameters.values === undefined ? ['count'] : own('values')).map((text) => {
+    const [, aggregate = '', path] = /^(\w+)(?:\(([\w.]+)\))?$/.exec(text) ?? [text, text]
+    return parseValue('"values"', text, aggregate, path, context)
+  })
+  return checked(
+    {
+      groups,
+      values,
+      filter,
+      search,
+      sort: toSort(own('sort')),
+      limit: wholeNumber(parameters, 'limit', MAX_ROWS) ?? MAX_ROWS,
+      after: own('after')[0],
+      zone: (parameters.zone as string | undefined) ?? 'UTC',
+      expand: own('expand'),
+    },
+    '"sort"',
+  )
+}
+
+/** The body of an aggregate. Its schema has been validated, except for the criteria. */
+export interface AggregateBody extends Pick<SearchBody, 'q' | 'limit' | 'after' | 'sortBy' | 'expand'> {
+  groupBy?: (string | { field: string; by?: string })[]
+  values?: Record<string, string | Record<string, string>>
+  zone?: string
+  data?: SearchBody['data']
+  having?: unknown
+}
+
+export function parseAggregateBody(body: AggregateBody, context: Context): AggregateQuery {
+  const { groupBy = [], values = { count: 'count' }, data = {}, q, limit = MAX_ROWS, after, zone = 'UTC' } = body
+  const { filter, search } = parseSearch({ data, ...(q !== undefined && { q }) }, context)
+  const groups = groupBy.map((one) => {
+    const { field, by } = typeof one === 'string' ? { field: one, by: undefined } : one
+    return parseGroup('"groupBy"', field, by, context)
+  })
+  const parsed = Object.entries(values).map(([name, value]) => {
+    const [aggregate = '', path] = typeof value === 'string' ? [value] : (Object.entries(value)[0] ?? [])
+    return parseValue(`"values.${name}"`, name, aggregate, path, context)
+  })
+  const query = { groups, values: parsed, filter, search, sort: toSort(body.sortBy ?? []), limit, after, zone }
+  const having = body.having === undefined ? undefined : parseHaving(body.having, types(query))
+  return checked({ ...query, having, expand: body.expand ?? [] }, '"sortBy"')
+}
+
+const toSort = (names: string[]) =>
+  names.map((name) => ({ name: name.replace(/^-/, ''), descending: name.startsWith('-') }))
+
+/** The kinds of what an answer has, by name. */
+const types = ({ groups, values }: Pick<AggregateQuery, 'groups' | 'values'>) =>
+  new Map([...groups, ...values].map((one) => [one.name, one]))
+
+function checked(query: AggregateQuery, sort: string): AggregateQuery {
+  const { groups, values, zone, expand } = query
+  if (groups.length > MAX_GROUP_KEYS) throw badRequest(`There are more than ${MAX_GROUP_KEYS} groups.`)
+  if (values.length > MAX_AGGREGATES) throw badRequest(`There are more than ${MAX_AGGREGATES} values.`)
+  if (typeof zone !== 'string' || !isZone(zone))
+    throw badRequest('"zone" must be the name of a time zone, such as Europe/Oslo.')
+  const names = [...groups, ...values].map(({ name }) => name)
+  const twice = names.find((name, index) => names.indexOf(name) !== index)
+  if (twice !== undefined) throw badRequest(`"${twice}" stands there twice.`)
+  for (const { name } of query.sort)
+    if (!names.includes(name)) throw badRequest(`${sort}: "${name}" is not in the answer.${didYouMean(name, names)}`)
+  for (const name of expand)
+    if (!groups.some((group) => group.name === name && group.field.reference && group.through.length === 0))
+      throw badRequest(`"expand": "${name}" is not a reference that is grouped by.`)
+  return query
+}
+
+function parseGroup(where: string, path: string, by: string | undefined, context: Context): GroupKey {
+  const { through, field } = followPath(where, path, context)
+  if (!isScalar(field)) throw badRequest(`${where}: "${path}" is an ${field.type}, which cannot be grouped by.`)
+  if (by === undefined) return { name: path, through, field }
+  const period = PERIODS.find((one) => one === by)
+  if (!period) throw badRequest(`${where}: "${by}" is not one of ${PERIODS.join(' ')}.${didYouMean(by, PERIODS)}`)
+  if (field.format !== 'date' && field.format !== 'date-time')
+    throw badRequest(`${where}: "${path}" is neither a date nor a date-time, so it has no ${by}.`)
+  return { name: path, through, field, by: period }
+}
+
+function parseValue(
+  where: string,
+  name: string,
+  word: string,
+  path: string | undefined,
+  context: Context,
+): AggregateValue {
+  const aggregate = AGGREGATES.find((one) => one === word)
+  if (!aggregate)
+    throw badRequest(`${where}: "${word}" is not one of ${AGGREGATES.join(' ')}.${didYouMean(word, AGGREGATES)}`)
+  if (name.length > MAX_NAME || name === '__proto__') throw badRequest(`${where}: choose another name.`)
+  if (aggregate === 'count') {
+    if (path !== undefined) throw badRequest(`${where}: "count" takes no field.`)
+    return { name, aggregate, through: [] }
+  }
+  if (path === undefined) throw badRequest(`${where}: "${aggregate}" needs a field: ${aggregate}(FIELD).`)
+  const { through, field } = followPath(where, path, context)
+  if (!isScalar(field) || (aggregate !== 'countDistinct' && !canCompute(field, aggregate)))
+    throw badRequest(`${where}: "${path}" has no ${aggregate}.`)
+  return { name, aggregate, through, field }
+}
+
+/** Numbers have all of them; dates and times have a first and a last one. */
+function canCompute({ type, format, reference }: Field, aggregate: AggregateName): boolean {
+  if (reference) return false
+  if (type === 'integer' || type === 'number' || format === 'decimal') return true
+  return (aggregate === 'min' || aggregate === 'max') && findFormat(format)?.column !== undefined
+}
