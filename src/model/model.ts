@@ -165,6 +165,10 @@ export function visibleField(model: Model, name: string): Field | undefined {
   return [...SYSTEM_FIELDS, ...visibleFields(model)].find((field) => field.name === name)
 }
 
+/** Whether records can be written together with the one that they refer to. */
+export const isInverseWritable = ({ model, field }: Inverse, models: Models) =>
+  !models.get(model)?.fields.some(({ name, readOnly }) => name === field && readOnly)
+
 export const findInverse = ({ inverses }: Model, name: string) => inverses.find((inverse) => inverse.name === name)
 
 export const visibleFields = (model: Model) => model.fields.filter((field) => !field.writeOnly)

@@ -2,6 +2,7 @@ import { mapValues } from '../lib/map-values.ts'
 import {
   type Field,
   type Inverse,
+  isInverseWritable,
   type JsonSchema,
   type Model,
   type Models,
@@ -147,8 +148,10 @@ function returnedReference(reference: Reference, required: boolean, models: Mode
   }
 }
 
-const byInverse = ({ inverses }: Model, schemaOf: (inverse: Inverse) => JsonSchema): Record<string, JsonSchema> =>
-  Object.fromEntries(inverses.map((inverse) => [inverse.name, schemaOf(inverse)]))
+const byInverse = (
+  { inverses }: Pick<Model, 'inverses'>,
+  schemaOf: (inverse: Inverse) => JsonSchema,
+): Record<string, JsonSchema> => Object.fromEntries(inverses.map((inverse) => [inverse.name, schemaOf(inverse)]))
 
 /** Schema of the records that refer to a returned one. */
 function returnedInverse(inverse: Inverse, names: Map<string, string>): JsonSchema {
@@ -167,6 +170,7 @@ function returnedInverse(inverse: Inverse, names: Map<string, string>): JsonSche
 
 /** Schema of records that are created with the one that they refer to. */
 function newRecords(inverse: Inverse, models: Models): JsonSchema {
+  if (!isInverseWritable(inverse, models)) return { ...IGNORED, type: 'object' }
   return {
     description: `${inverse.model} records to create with it. Their ${inverse.field} is filled in.`,
     type: 'array',
@@ -176,6 +180,7 @@ function newRecords(inverse: Inverse, models: Models): JsonSchema {
 
 /** Schema of what an update does with records that refer to the updated one. */
 function changedRecords(inverse: Inverse, models: Models): JsonSchema {
+  if (!isInverseWritable(inverse, models)) return { ...IGNORED, type: 'object' }
   const one = { type: 'object', properties: { id: ID, version: VERSION }, required: ['id', 'version'] }
   return {
     description: `${inverse.model} records of this one to create, update or delete with it.`,
@@ -194,11 +199,12 @@ function changedRecords(inverse: Inverse, models: Models): JsonSchema {
 
 const IGNORED: JsonSchema = { readOnly: true, description: 'Ignored: it may be sent back as it was read.' }
 
-/** A record that is written with the one that it refers to: without that reference, which is filled in. */
+/** A record that is written with the one that it refers to: that reference is filled in, so it is not required. */
 function nested({ model, field }: Inverse, models: Models, rulesFor: (model: Model) => JsonSchema): JsonSchema {
   const target = models.get(model) as Model
-  const rest = { ...target, fields: target.fields.filter(({ name }) => name !== field), inverses: [] }
-  return written(rulesFor(rest), rest, () => ({}))
+  const fields = target.fields.map((one) => (one.name === field ? { ...one, required: false } : one))
+  const free = { ...target, fields, inverses: [] }
+  return written(rulesFor(free), free, () => ({}))
 }
 
 /** Only the types of values inside arrays and objects: stored values may be older than the rules. */

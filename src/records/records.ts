@@ -151,10 +151,11 @@ export function createRecords(context: RecordsContext, model: Model) {
     if (version !== undefined && version !== current.version) await throwConflict(id, version, operation, user, {})
   }
 
-  /** The id that a record refers to; undefined if the user may not change the record, or if there is none. */
-  async function referenceOf(id: number, field: string, operation: Operation, user: User): Promise<unknown> {
-    const record = await lookUp(id, reachFor(model, operation, user), { fields: [field], expand: [] })
-    return record?.[field]
+  /** The id that a record of that version refers to. Throws if the user may not read it, or if it has another version. */
+  async function referenceOf(id: number, version: number, field: string, user: User): Promise<unknown> {
+    const record = await look(id, 'read', user, { fields: [field], expand: [] })
+    if (record.version !== version) await throwConflict(id, version, 'read', user, {})
+    return record[field]
   }
 
   async function checkUpdate(

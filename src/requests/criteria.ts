@@ -45,15 +45,20 @@ export function parseSearch(body: SearchBody, context: Context): Query {
     fields: body.fields && parseFields('"fields"', body.fields, context.model),
     sort: parseSort('"sortBy"', body.sortBy, context),
     expand: parseExpand('"expand"', body.expand, context),
-    filter: new CriteriaParser().group(body.data, context, { where: 'data', depth: 1 }),
+    filter: new CriteriaParser().group(body.data, context, { where: 'data', depth: 1, steps: 0 }),
     search: parseTextSearch('"q"', body.q, context.model),
   }
 }
+
+/** SQLite limits the depth of an expression. */
+const MAX_STEPS_IN_A_ROW = 12
 
 /** Where a part of the criteria stands, for error messages, and how deep. */
 interface Place {
   where: string
   depth: number
+  /** references and inverse fields that lead here */
+  steps: number
 }
 
 /** Operators that ask about the records behind a reference or an inverse field. */
@@ -67,7 +72,7 @@ class CriteriaParser {
   group(
     { operator, criteria = [], ...others }: Group & object,
     context: Context,
-    { where, depth }: Place,
+    { where, depth, steps }: Place,
   ): Filter | undefined {
     if (depth > MAX_NESTING) throw badRequest(`The criteria are nested deeper than ${MAX_NESTING} levels.`)
     if (operator !== undefined && !JUNCTIONS.includes(operator as string))
@@ -81,38 +86,41 @@ class CriteriaParser {
       throw badRequest(`${where}.operator must say how the criteria are joined: and, or or not.`)
     // An empty group is no condition.
     const filters = criteria.flatMap(
-      (criterion, index) => this.#criterion(criterion, context, { where: `${where}.criteria[${index}]`, depth }) ?? [],
+      (criterion, index) =>
+        this.#criterion(criterion, context, { where: `${where}.criteria[${index}]`, depth, steps }) ?? [],
     )
     if (filters.length === 0) return undefined
     if (operator === 'or') return { any: filters }
     return operator === 'not' ? { not: { all: filters } } : { all: filters }
   }
 
-  #criterion(criterion: unknown, context: Context, { where, depth }: Place): Filter | undefined {
+  #criterion(criterion: unknown, context: Context, { where, depth, steps }: Place): Filter | undefined {
     if (typeof criterion !== 'object' || criterion === null || Array.isArray(criterion))
       throw badRequest(`${where} must be an object.`)
-    if (!('fieldName' in criterion)) return this.group(criterion, context, { where, depth: depth + 1 })
+    if (!('fieldName' in criterion)) return this.group(criterion, context, { where, depth: depth + 1, steps })
     const { fieldName, operator, ...parts } = criterion as Record<string, unknown>
     if (typeof fieldName !== 'string') throw badRequest(`${where}.fieldName must be a text.`)
     if (RELATED.includes(operator as string))
-      return this.#related(fieldName, operator as string, parts, context, { where, depth })
+      return this.#related(fieldName, operator as string, parts, context, { where, depth, steps })
     const { value, value2, ...others } = parts
     refuseOthers(where, others)
     const asked = operatorNamed(`${where}.operator`, operator, [...BODY_WORDS.keys(), ...RELATED])
     const resolved = resolvePath(`${where}.fieldName`, fieldName, context)
+    requireFew(steps + resolved.steps.length)
     return comparePath(`${where}.fieldName`, resolved, asked, this.#operands(asked, where, value, value2))
   }
 
   /** Parses a criterion about the records that a step leads to: some of them, none of them, or their number. */
-  #related(path: string, operator: string, parts: Row, context: Context, { where, depth }: Place): Filter {
+  #related(path: string, operator: string, parts: Row, context: Context, { where, depth, ...place }: Place): Filter {
     const { criteria, is = '=', value, value2 } = parts
     refuseOthers(where, without(parts, operator === 'count' ? ['criteria', 'is', 'value', 'value2'] : ['criteria']))
     const { steps, field, model } = resolvePath(`${where}.fieldName`, path, context)
     const step = ownStep(`${where}.fieldName`, field, model)
     const inner = { ...context, model: targetModel(step, context.models) }
     if (depth >= MAX_NESTING) throw badRequest(`The criteria are nested deeper than ${MAX_NESTING} levels.`)
+    requireFew(place.steps + steps.length + 1)
     this.#count += 1
-    const at = { where: `${where}.criteria`, depth: depth + 1 }
+    const at = { where: `${where}.criteria`, depth: depth + 1, steps: place.steps + steps.length + 1 }
     const matching = criteria === undefined ? undefined : this.#criterion(criteria, inner, at)
     if (operator === 'some') return throughSteps(steps, { step, matching })
     if (operator === 'none') return throughSteps(steps, { not: { step, matching } })
@@ -126,6 +134,11 @@ class CriteriaParser {
     if (this.#values > MAX_ALL_VALUES) throw badRequest(`There are more than ${MAX_ALL_VALUES} values in all criteria.`)
     return given
   }
+}
+
+function requireFew(steps: number): void {
+  if (steps > MAX_STEPS_IN_A_ROW)
+    throw badRequest(`The criteria follow more than ${MAX_STEPS_IN_A_ROW} references one after the other.`)
 }
 
 type Row = Record<string, unknown>

@@ -70,7 +70,8 @@ export async function asPreconditionFailed<Result>(
   try {
     return await work()
   } catch (error) {
-    const isConflict = error instanceof Failure && error.code === 'VERSION_CONFLICT'
+    // A conflict with errors is one of a record that was written together with it.
+    const isConflict = error instanceof Failure && error.code === 'VERSION_CONFLICT' && !error.details.errors
     throw isConflict && matched !== undefined ? error.withStatus(412) : error
   }
 }

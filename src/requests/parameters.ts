@@ -5,6 +5,7 @@ import { compareCount, comparePath, createComparison, type RawOperands } from '.
 import { findOperator, type OperatorUse, PARAMETER_WORDS } from './operators.ts'
 import {
   isInverseStep,
+  ownField,
   ownStep,
   parseExpand,
   parseFields,
@@ -188,6 +189,8 @@ function parseFilter({ where, name, path, word, text }: ParsedName, context: Con
   const isCount = counted !== null && findInverse(resolved.model, resolved.field) !== undefined
   const wanted = isCount ? counted[1] : word
   const asked = wanted === undefined ? EQUALS : PARAMETER_WORDS.get(wanted)
+  // A wrong field is told before a wrong operator.
+  if (!asked && !isCount) ownField(where, resolved.field, resolved.model, FIND_PARAMETERS)
   if (!asked)
     throw badRequest(
       `${where} has an unknown operator "${wanted}".${didYouMean(wanted as string, PARAMETER_WORDS.keys())}`,

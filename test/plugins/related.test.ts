@@ -175,6 +175,7 @@ t.test('the other side of a reference', async (t) => {
       ['lines[count]=x', /must be a whole number/],
       ['lines.nothing=1', /"lines.nothing": shop.Line has no field "nothing"/],
       ['code[count]=1', /unknown operator "count"/],
+      ['typo[count]=1', /no field "typo"/],
       ['sort=lines', /stands for other records/],
       ['sort=lines.qty', /leads to several records, by "lines"/],
       ['fields=lines', /stands for other records/],
@@ -188,6 +189,9 @@ t.test('the other side of a reference', async (t) => {
     const some = (criteria: unknown): object => ({ fieldName: 'lines', operator: 'some', criteria })
     let deep: object = { fieldName: 'code', operator: '=', value: 'A' }
     for (let level = 0; level < 5; level++) deep = some({ fieldName: 'order', operator: 'some', criteria: deep })
+    let long: object = { fieldName: 'code', operator: '=', value: 'A' }
+    for (let level = 0; level < 4; level++)
+      long = { fieldName: 'lines.order.lines.order', operator: 'some', criteria: long }
     for (const [criterion, message] of [
       [{ fieldName: 'lines', operator: 'some', value: 1 }, /unknown part "value"/],
       [{ fieldName: 'lines', operator: 'count', is: 'some', value: 1 }, /criteria\[0\].is must be one of/],
@@ -196,6 +200,7 @@ t.test('the other side of a reference', async (t) => {
       [{ fieldName: 'lines', operator: '=' }, /stands for other records/],
       [some(1), /criteria\[0\].criteria must be an object/],
       [deep, /nested deeper/],
+      [long, /more than 12 references/],
     ] as [object, RegExp][]) {
       const { status, body } = await admin.send('POST', `${ORDERS}/search`, { data: { criteria: [criterion] } })
       t.equal(status, 400, JSON.stringify(criterion))
@@ -389,6 +394,16 @@ t.test('written together', async (t) => {
       [{ version: 1, lines: { update: [{ id: 1, version: 0, qty: 1 }] } }, 409, 'lines.update.0'],
       [{ version: 1, lines: { delete: [{ id: 99, version: 0 }] } }, 404, 'lines.delete.0'],
       [{ version: 1, lines: { delete: [{ id: 1, version: 1, more: 1 }] } }, 422, 'lines.delete.0.more'],
+      [
+        { version: 1, lines: { delete: [{ id: 1, version: 1, delete: 'shop.Customer' }] } },
+        422,
+        'lines.delete.0.delete',
+      ],
+      [{ version: 1, lines: { update: [{ id: 1, version: 1, order: null }] } }, 422, 'lines.update.0.order'],
+      [{ version: 1, lines: { update: [{ id: '1', version: 1 }] } }, 422, 'lines.update.0.id'],
+      [{ version: 1, lines: { update: [{ id: 1, version: 2, qty: 1 }] } }, 409, 'lines.update.0'],
+      [{ version: 1, lines: { update: [1, 1].map((id) => ({ id, version: 1 })) } }, 422, 'lines.update.1.id'],
+      [{ version: 1, lines: { create: [{ qty: 1, order: { $ref: 'the record' } }] } }, 422, 'lines.create.0.order'],
       [{ version: 1, lines: [{ qty: 1 }] }, 422, 'lines'],
       [{ version: 1, lines: null }, 422, 'lines'],
       [{ version: 1, lines: { total: 1, more: [] } }, 422, 'lines'],
@@ -402,6 +417,14 @@ t.test('written together', async (t) => {
     t.equal(await refused({ lines: { create: [{ qty: 1 }] } }), 400, 'no version')
     t.equal(await refused({ version: 0, lines: { create: [{ qty: 1 }] } }), 409, 'an old version')
     t.equal(await refused({ version: 1, id: 2, lines: {} }), 400, 'another id')
+    t.equal((await admin.send('POST', `${ORDERS}/99`, { data: { version: 0, lines: {} } })).status, 404)
+    const proto = await admin.send('POST', `${ORDERS}/1`, '{"data":{"version":1,"lines":{},"__proto__":{"code":"x"}}}')
+    t.equal(proto.status, 422)
+    const matched = { 'if-match': '"1"' }
+    const stale = { data: { lines: { update: [{ id: 1, version: 0, qty: 1 }] } } }
+    t.equal((await admin.send('POST', `${ORDERS}/1`, stale, matched)).status, 409, 'the line is stale, not the order')
+    const old = { data: { lines: {} } }
+    t.equal((await admin.send('POST', `${ORDERS}/1`, old, { 'if-match': '"0"' })).status, 412)
     t.equal(await refused({ version: 1, lines: {} }, { merge: true }), 400, 'no merge')
     const many = Array.from({ length: 1000 }, () => ({ qty: 1 }))
     t.equal(await refused({ version: 1, lines: { create: many } }), 400, 'too many')
@@ -430,6 +453,85 @@ t.test('written together', async (t) => {
     t.strictSame(await ok(drop()), await ok(drop()))
     t.strictSame(await lines(id), ['2 null'])
   })
+})
+
+t.test('records that refer to each other', async (t) => {
+  const models = {
+    'a.Order.json': {
+      type: 'object',
+      properties: {
+        code: text,
+        main: { ...whole, reference: 'a.Line', onDelete: 'clear' },
+        lines: { inverse: 'a.Line.order' },
+        also: { inverse: 'a.Line.other' },
+        fixed: { inverse: 'a.Fixed.order' },
+      },
+    },
+    'a.Line.json': {
+      type: 'object',
+      properties: {
+        order: { ...whole, reference: 'a.Order', minimum: 1 },
+        other: { ...whole, reference: 'a.Order' },
+        code: { ...text, unique: true },
+      },
+      access: { read: ['*'], create: ['*'], update: ['*'], delete: ['*'] },
+    },
+    'a.Fixed.json': {
+      type: 'object',
+      properties: { order: { ...whole, reference: 'a.Order', readOnly: true } },
+      access: { update: ['blind'] },
+    },
+  }
+  const service = await startApp(t, { models })
+  const admin = await service.login()
+  const send = (id: number, data: object) => admin.send('POST', `/ws/rest/a.Order/${id}`, { data })
+  await ok(
+    admin.put('/ws/rest/a.Order', { lines: [{ code: 'x' }, { code: 'y' }], also: [], fixed: { total: 0, data: [] } }),
+  )
+  await ok(send(1, { version: 0, main: 1 }))
+  const [cleared] = (await ok(send(1, { version: 1, lines: { delete: [{ id: 1, version: 0 }] } }))).data
+  t.match(cleared, { version: 3, main: null, lines: { data: [] } }, 'as it is after that')
+  t.match((await ok(admin.get('/ws/rest/a.Order/1'))).data, [{ version: 3, main: null }])
+  await ok(send(1, { version: 3, also: { create: [{ code: 'y' }] }, lines: { delete: [{ id: 2, version: 0 }] } }))
+  t.match((await ok(admin.get('/ws/rest/a.Line'))).data, [{ code: 'y', order: null, other: 1 }], 'deletes come first')
+  const [read] = (await ok(admin.get('/ws/rest/a.Order/1?expand=fixed,also.other'))).data
+  const line = read.also.data[0]
+  const { createdOn, createdBy, updatedOn, updatedBy, ...own } = line
+  await ok(send(1, { ...read, also: { ...read.also, update: [own] } }))
+  t.equal((await send(1, { version: 5, fixed: { create: [{}] } })).status, 422)
+
+  await ok(admin.put('/ws/users', { username: 'bob', password: PASSWORD, roles: ['blind'] }))
+  const bob = await service.login('bob')
+  await ok(admin.put('/ws/rest/a.Fixed', {}))
+  const blind = { data: { version: 5, fixed: { update: [{ id: 1, version: 0 }] } } }
+  t.equal((await bob.send('POST', '/ws/rest/a.Order/1', blind)).status, 422)
+})
+
+t.test('repeated records count each time', async (t) => {
+  const models = {
+    ...MODELS,
+    'shop.Product.json': { type: 'object', properties: { name: text } },
+    'shop.Line.json': {
+      ...MODELS['shop.Line.json'],
+      properties: { ...MODELS['shop.Line.json'].properties, what: { ...whole, reference: 'shop.Product' } },
+    },
+  }
+  const service = await startApp(t, { models })
+  const admin = await service.login()
+  await ok(admin.put('/ws/rest/shop.Product', { name: 'x'.repeat(500_000) }))
+  await ok(admin.put(CUSTOMERS, { name: 'Ada' }))
+  for (const code of ['A', 'B', 'C']) {
+    const lines = Array.from({ length: 40 }, () => ({ qty: 1, what: 1 }))
+    await ok(admin.put(ORDERS, { code, customer: 1, lines }))
+  }
+  const { text: answer } = await admin.get(`${CUSTOMERS}/1?expand=orders.lines.what`)
+  t.ok(answer.length < 3_000_000, `${answer.length}`)
+  const [customer] = JSON.parse(answer).data
+  t.equal(customer.orders.total, 3)
+  t.ok(customer.orders.next)
+  t.match(customer.orders.data[0].lines, { total: 40, next: String })
+  const page = await admin.get(`${ORDERS}?expand=lines.what,lines.order.lines.what`)
+  t.ok(page.text.length < 6_000_000, `${page.text.length}`)
 })
 
 t.test('who may not write the others may not write them together', async (t) => {

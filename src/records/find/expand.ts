@@ -20,7 +20,7 @@ import { rowDecoder } from '../../tables/columns.ts'
 import { is } from '../../tables/condition.ts'
 import { keyedShapes, recordRead, requireCurrentShape } from '../../tables/shape.ts'
 import type { Caller } from '../caller.ts'
-import { rowsThatFit } from './page-size.ts'
+import { recordBytes, rowsThatFit } from './page-size.ts'
 import { aliveCondition, comparisonKey, referringField } from './where.ts'
 
 /** The paths without a dot: references of the model itself. */
@@ -74,7 +74,10 @@ const tooLarge = new Failure(
 export async function expand(expansion: Expansion, model: Model, rows: Row[], paths: string[]): Promise<number> {
   if (paths.length === 0) return rows.length
   const budget: Budget = { left: PAGE_BYTES, statements: paths.length, yielder: new Yielder(IN_ONE_GO_MS) }
-  return Math.min(await fill(expansion, model, rows, paths, budget), rowsThatFit(rows))
+  const complete = await fill(expansion, model, rows, paths, budget)
+  // A record counts as often as the answer repeats it.
+  if (rows[0] && recordBytes(rows[0]) > MAX_EXPANDED) throw tooLarge
+  return Math.min(complete, rowsThatFit(rows))
 }
 
 /** Expands the rows in place and returns how many are complete; the others did not fit into the budget. */
@@ -114,7 +117,7 @@ async function addReferring(
   const target = expansion.models.get(inverse.model) as Model
   const { found, isTruncated } = await lookUpReferring(expansion, inverse, rows, below, budget)
   found.forEach(rowDecoder(target))
-  const complete = await fill(expansion, target, found, below, budget)
+  const complete = Math.min(await fill(expansion, target, found, below, budget), rowsThatFit(found))
   const isCut = isTruncated || complete < found.length
   const groups = Map.groupBy(found.slice(0, complete), (row) => row.related__of)
   const last = isCut ? (found[complete - 1] as Row).related__of : undefined

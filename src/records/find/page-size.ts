@@ -16,7 +16,7 @@ export function rowsThatFit(rows: Row[]): number {
 }
 
 /** Bytes of a row with all its expanded records. */
-function recordBytes(row: Row, known: Map<Row, number>): number {
+export function recordBytes(row: Row, known: Map<Row, number> = new Map()): number {
   const before = known.get(row)
   if (before !== undefined) return before
   let weight = rowBytes(row)

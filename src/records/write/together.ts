@@ -1,6 +1,7 @@
+import { randomUUID } from 'node:crypto'
 import { Failure } from '../../errors.ts'
 import { Yielder } from '../../lib/yielder.ts'
-import { findInverse, type Inverse, type Model, type Models } from '../../model/model.ts'
+import { findInverse, type Inverse, isInverseWritable, type Model, type Models } from '../../model/model.ts'
 import { MAX_OPERATIONS } from '../../requests/batch-schemas.ts'
 import { requireSameId } from '../../requests/matching.ts'
 import { badRequest } from '../../requests/query.ts'
@@ -32,8 +33,8 @@ interface Parts {
 /** What `expand` returns is ignored, so that a record can be sent back as it was read. */
 const READ = ['total', 'data', 'next']
 
-/** Name of the new record in the batch. */
-const PARENT = 'the record'
+/** Name of the new record in the batch. No client knows it. */
+const PARENT = randomUUID()
 
 /** Whether data has records that refer to the one that is written. */
 export const hasChildren = ({ inverses }: Model, data: unknown) =>
@@ -41,13 +42,12 @@ export const hasChildren = ({ inverses }: Model, data: unknown) =>
 
 /** Writes a record together with records that refer to it: one batch, all or nothing. */
 export function createTogether({ models, collections, batch }: Parts) {
-  const isWritable = ({ model, field }: Inverse) =>
-    !models.get(model)?.fields.some(({ name, readOnly }) => name === field && readOnly)
-
   return {
     create(model: Model, data: Row, caller: Caller): Promise<StoredRecord> {
       const { own, related } = divide(model, data)
-      const children = related.flatMap(({ inverse, value }) => toChildren(inverse, 'create', value, inverse.name))
+      const children = related
+        .filter(({ value }) => !isAsRead(value))
+        .flatMap(({ inverse, value }) => toChildren(inverse, 'create', value, inverse.name))
       const parent: BatchOperation = { create: model.name, data: own, as: PARENT }
       return write(parent, children, { $ref: PARENT }, caller)
     },
@@ -55,10 +55,17 @@ export function createTogether({ models, collections, batch }: Parts) {
     async update(model: Model, id: number, data: Row, caller: Caller): Promise<StoredRecord> {
       const { own, related } = divide(model, data)
       requireSameId(own.id, id)
-      const children = related.flatMap(({ inverse, value }) => changedChildren(inverse, value))
+      const children = related
+        .flatMap(({ inverse, value }) => changedChildren(inverse, value))
+        .sort((a, b) => KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind))
+      requireOnce(children)
       // What was carried out before is not compared with the records as they are now.
-      if (!caller.idempotency?.stored) await requireOwnChildren(children, id, caller)
-      return write({ update: model.name, data: { ...own, id } }, children, id, caller)
+      if (!caller.idempotency?.stored) {
+        await (collections.get(model) as Records).requireRecord(id, 'update', caller)
+        await requireOwnChildren(children, id, caller)
+      }
+      const written = await write({ update: model.name, data: { ...own, id } }, children, id, caller)
+      return canChangeAgain(model, children) ? { ...written, ...(await readAgain(model, written, caller)) } : written
     },
   }
 
@@ -83,9 +90,17 @@ export function createTogether({ models, collections, batch }: Parts) {
 
   function toOperation({ inverse, kind, data, place }: Child, parent: unknown): BatchOperation {
     const { model, field } = inverse
-    if (kind === 'delete') return { delete: model, ...data } as BatchOperation
-    const named = data[field] ?? undefined
-    if (named !== undefined && named !== parent)
+    if (kind === 'delete') {
+      const { id, version, ...others } = data
+      const [unknown] = Object.keys(others)
+      if (unknown !== undefined) throw invalid(`${place}.${unknown}`, 'is not known: a delete takes id and version')
+      return { delete: model, id, version } as BatchOperation
+    }
+    const sent = data[field]
+    // As everywhere, the record itself may be sent instead of its id.
+    const named = Object.hasOwn(Object(sent), 'id') ? (sent as Row).id : sent
+    const isLeftOut = named === undefined || (named === null && kind === 'create')
+    if (!isLeftOut && named !== parent)
       throw invalid(`${place}.${field}`, 'is the record that it is written with: leave it out')
     const whole = { ...data, [field]: parent }
     return kind === 'create'
@@ -93,42 +108,50 @@ export function createTogether({ models, collections, batch }: Parts) {
       : { update: model, data: whole as unknown as Row & { id: number } }
   }
 
+  /** The record as it is now; nothing if it is gone, or if the user may not read it. */
+  async function readAgain(model: Model, { id }: StoredRecord, caller: Caller): Promise<Row> {
+    try {
+      return await (collections.get(model) as Records).read(id, caller, { expand: [] })
+    } catch (error) {
+      if (error instanceof Failure) return {}
+      throw error
+    }
+  }
+
   async function requireOwnChildren(children: Child[], id: number, caller: Caller): Promise<void> {
     const yielder = new Yielder(PLANNED_MS)
     for (const child of children) {
-      await requireOwn(child, id, caller)
+      await requireOwn(child, id, caller).catch((error: unknown) => {
+        throw error instanceof Failure ? withPlace(error, child.place) : error
+      })
       if (yielder.isDue) await yielder.yield()
     }
   }
 
   /**
-   * Refuses to change a record that refers to another one. The version that the request names is compared when it is
-   * written, so that the record still refers to the same one then.
+   * Refuses to change a record that refers to another one. It has the version that the request names, and this is compared
+   * again when it is written, so that the record still refers to the same one then.
    */
-  async function requireOwn({ inverse, kind, data, place }: Child, id: number, caller: Caller): Promise<void> {
+  async function requireOwn({ inverse, kind, data }: Child, id: number, caller: Caller): Promise<void> {
     if (kind === 'create') return
     const target = models.get(inverse.model) as Model
-    if (!Number.isSafeInteger(data.id)) throw invalid(`${place}.id`, 'is required')
-    if (!Number.isSafeInteger(data.version)) throw invalid(`${place}.version`, 'is required')
-    const refersTo = await (collections.get(target) as Records).referenceOf(
-      data.id as number,
-      inverse.field,
-      kind,
-      caller,
-    )
-    if (refersTo !== undefined && refersTo !== id)
-      throw invalid(`${place}.id`, `is not one of this record's ${inverse.name}`)
+    for (const name of ['id', 'version'])
+      if (!Number.isSafeInteger(data[name])) throw invalid(name, 'must be that of the record, as a whole number')
+    const records = collections.get(target) as Records
+    const refersTo = await records.referenceOf(data.id as number, data.version as number, inverse.field, caller)
+    if (refersTo !== id) throw invalid('id', `is not one of this record's ${inverse.name}`)
   }
 
   function divide(model: Model, data: Row) {
     const related: { inverse: Inverse; value: unknown }[] = []
-    const own: Row = {}
     for (const [name, value] of Object.entries(data)) {
       const inverse = findInverse(model, name)
-      if (!inverse) own[name] = value
-      else if (isWritable(inverse)) related.push({ inverse, value })
-      else throw invalid(name, `cannot be written here, because ${inverse.model}.${inverse.field} is read-only`)
+      if (!inverse) continue
+      if (!isInverseWritable(inverse, models) && !isAsRead(value))
+        throw invalid(name, `cannot be written here, because ${inverse.model}.${inverse.field} is read-only`)
+      related.push({ inverse, value })
     }
+    const own = Object.fromEntries(Object.entries(data).filter(([name]) => !findInverse(model, name)))
     return { own, related }
   }
 }
@@ -157,12 +180,37 @@ const invalid = (place: string, why: string) =>
 
 /** A failure of an operation names the place of its record in the request instead of the operation's index. */
 function atPlace(failure: Failure, children: Child[]): Failure {
-  const { at, errors, ...details } = failure.details
+  const { at, ...details } = failure.details
   const child = children[(at ?? 0) - 1]
-  if (!child) return new Failure(failure.code, failure.message, { ...details, ...(errors && { errors }) })
-  const faults = Object.entries(errors ?? {}).map(([name, fault]) => [`${child.place}.${name}`, fault])
-  return new Failure(failure.code, `${child.place}: ${failure.message}`, {
-    ...details,
-    errors: faults.length > 0 ? Object.fromEntries(faults) : { [child.place]: failure.message },
-  })
+  const alone = new Failure(failure.code, failure.message, details)
+  return child ? withPlace(alone, child.place) : alone
 }
+
+function withPlace({ code, message, details }: Failure, place: string): Failure {
+  const faults = Object.entries(details.errors ?? {}).map(([name, fault]) => [`${place}.${name}`, fault])
+  const errors = faults.length > 0 ? Object.fromEntries(faults) : { [place]: message }
+  return new Failure(code, `${place}: ${message}`, { ...details, errors })
+}
+
+/** A record can be updated or deleted once. */
+function requireOnce(children: Child[]): void {
+  const seen = new Set<string>()
+  for (const { inverse, kind, data, place } of children) {
+    if (kind === 'create') continue
+    const key = `${inverse.model} ${data.id}`
+    if (seen.has(key)) throw invalid(`${place}.id`, 'stands there twice')
+    seen.add(key)
+  }
+}
+
+/** Whether a delete of these children may change the record again, or delete it. */
+const canChangeAgain = ({ fields }: Model, children: Child[]) =>
+  children.some(
+    ({ kind, inverse }) =>
+      kind === 'delete' &&
+      fields.some(({ reference }) => reference?.model === inverse.model && reference.onDelete !== 'restrict'),
+  )
+
+/** Whether a value is what `expand` returns. */
+const isAsRead = (value: unknown) =>
+  typeof value === 'object' && value !== null && Object.keys(value).every((key) => READ.includes(key))
