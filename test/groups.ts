@@ -60,6 +60,7 @@ export const OUTSIDE = ['plugins/cors', 'plugins/page', 'plugins/bodies', 'plugi
 
 /** What needs no service. */
 export const PARTS = [
+  'lib/calendar-period',
   'lib/fair-limiter',
   'lib/keyed-mutex',
   'lib/json-keys',

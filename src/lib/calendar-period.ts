@@ -1,11 +1,10 @@
 export const PERIODS = ['day', 'week', 'month', 'quarter', 'year'] as const
 export type Period = (typeof PERIODS)[number]
 
-/** Since then, clocks of all zones are changed at full quarters of an hour only. */
-const SAME_FOR_MINUTES = 15
+/** Since then, clocks of all zones are changed at full quarters of an hour only, and a day begins once in 24 hours. */
 const SINCE = '1973'
-/** Local days that are remembered per zone. */
-const MAX_DAYS = 200_000
+const QUARTERS = 96
+const QUARTER_MS = 900_000
 
 /** Returns a function that finds the period of a stored date, or of a stored date-time in a zone. */
 export function periodFinder() {
@@ -45,7 +44,14 @@ function isoWeek(day: string): string {
   return `${String(year).padStart(4, '0')}-W${String(week).padStart(2, '0')}`
 }
 
-/** Finds the day in a zone. To format a date takes longer than all else, so that days are remembered. */
+/** The day in a zone during a day in UTC: another one begins after some quarters of an hour. */
+interface LocalDay {
+  first: string
+  second: string
+  quarters: number
+}
+
+/** Finds the day in a zone. To format a date takes longer than all else, so days in UTC are remembered. */
 function localDays(zone: string): (moment: string) => string {
   const format = new Intl.DateTimeFormat('en-US', {
     timeZone: zone,
@@ -54,17 +60,29 @@ function localDays(zone: string): (moment: string) => string {
     month: '2-digit',
     day: '2-digit',
   })
-  const days = new Map<string, string>()
+  const days = new Map<string, LocalDay>()
+  const dayAt = (time: number) => {
+    const parts = Object.fromEntries(format.formatToParts(time).map(({ type, value }) => [type, value]))
+    return `${(parts.year as string).padStart(4, '0')}-${parts.month}-${parts.day}`
+  }
+  const divide = (start: number): LocalDay => {
+    const first = dayAt(start)
+    let [low, high] = [0, QUARTERS]
+    while (high - low > 1) {
+      const middle = (low + high) >> 1
+      if (dayAt(start + middle * QUARTER_MS) === first) low = middle
+      else high = middle
+    }
+    return { first, second: dayAt(start + high * QUARTER_MS), quarters: high }
+  }
   return (moment) => {
-    const minutes = Math.floor(Number(moment.slice(14, 16)) / SAME_FOR_MINUTES)
-    const key = moment < SINCE ? moment : `${moment.slice(0, 14)}${minutes}`
-    const known = days.get(key)
-    if (known !== undefined) return known
-    const parts = Object.fromEntries(format.formatToParts(new Date(moment)).map(({ type, value }) => [type, value]))
-    const day = `${(parts.year as string).padStart(4, '0')}-${parts.month}-${parts.day}`
-    if (days.size >= MAX_DAYS) days.clear()
-    days.set(key, day)
-    return day
+    const time = Date.parse(moment)
+    if (moment < SINCE) return dayAt(time)
+    const utc = moment.slice(0, DATE_LENGTH)
+    const start = Date.parse(utc)
+    const day = days.get(utc) ?? divide(start)
+    days.set(utc, day)
+    return time - start < day.quarters * QUARTER_MS ? day.first : day.second
   }
 }
 

@@ -102,7 +102,8 @@ export function parseAggregateBody(body: AggregateBody, context: Context): Aggre
     return parseGroup('"groupBy"', field, by, context)
   })
   const parsed = Object.entries(values).map(([name, value]) => {
-    const [aggregate = '', path] = typeof value === 'string' ? [value] : (Object.entries(value)[0] ?? [])
+    // The schema requires exactly one key.
+    const [[aggregate, path]] = (typeof value === 'string' ? [[value]] : Object.entries(value)) as [[string, string?]]
     return parseValue(`"values.${name}"`, name, aggregate, path, context)
   })
   const query = { groups, values: parsed, filter, search, sort: toSort(body.sortBy ?? []), limit, after, zone }

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { StorageFault } from '../../src/storage/storage.ts'
 import { type Client, logSink, PASSWORD, startApp } from '../helper.ts'
 
 const text = { type: 'string' }
@@ -462,6 +463,7 @@ t.test('records that refer to each other', async (t) => {
       properties: {
         code: text,
         main: { ...whole, reference: 'a.Line', onDelete: 'clear' },
+        last: { ...whole, reference: 'a.Line', onDelete: 'cascade' },
         lines: { inverse: 'a.Line.order' },
         also: { inverse: 'a.Line.other' },
         fixed: { inverse: 'a.Fixed.order' },
@@ -499,12 +501,40 @@ t.test('records that refer to each other', async (t) => {
   const { createdOn, createdBy, updatedOn, updatedBy, ...own } = line
   await ok(send(1, { ...read, also: { ...read.also, update: [own] } }))
   t.equal((await send(1, { version: 5, fixed: { create: [{}] } })).status, 422)
+  const [gone] = (await ok(admin.put('/ws/rest/a.Order', { lines: [{ code: 'z' }] }))).data
+  const [{ id: line3 }] = gone.lines.data
+  await ok(send(gone.id, { version: 0, last: line3 }))
+  const [deleted] = (await ok(send(gone.id, { version: 1, lines: { delete: [{ id: line3, version: 0 }] } }))).data
+  t.match(deleted, { id: gone.id, version: 2 }, 'what was written, before it was deleted itself')
+  t.equal((await admin.get(`/ws/rest/a.Order/${gone.id}`)).status, 404)
 
   await ok(admin.put('/ws/users', { username: 'bob', password: PASSWORD, roles: ['blind'] }))
   const bob = await service.login('bob')
   await ok(admin.put('/ws/rest/a.Fixed', {}))
   const blind = { data: { version: 5, fixed: { update: [{ id: 1, version: 0 }] } } }
   t.equal((await bob.send('POST', '/ws/rest/a.Order/1', blind)).status, 422)
+})
+
+t.test('many at once, and storage that cannot', async (t) => {
+  const service = await startApp(t, { models: MODELS })
+  const admin = await service.login()
+  const lines = Array.from({ length: 999 }, () => ({ qty: 1 }))
+  const [order] = (await ok(admin.put(ORDERS, { code: 'A', lines }))).data
+  const update = order.lines.data.map(({ id, version }: any) => ({ id, version, qty: 2 }))
+  await ok(admin.send('POST', `${ORDERS}/1`, { data: { version: 0, lines: { update } } }))
+  t.equal((await ok(admin.get(`${LINES}?qty=2&limit=0`))).total, 999)
+  const { storage } = service
+  const { write, search } = storage
+  Object.assign(storage, { write: () => Promise.reject(new StorageFault('busy', 'no')) })
+  t.equal((await admin.put(ORDERS, { code: 'B', lines: [{ qty: 1 }] })).status, 503)
+  Object.assign(storage, { write, search: () => Promise.reject(new StorageFault('slow', 'no')) })
+  t.match((await admin.get(`${ORDERS}/1?expand=lines`)).body, { code: 'FIND_TOO_SLOW', message: /"expand" of "lines"/ })
+  t.match((await admin.get(`${ORDERS}/aggregate`)).body, { code: 'FIND_TOO_SLOW' })
+  t.match((await admin.delete(`${ORDERS}/1?preview=true`)).body, { code: 'FIND_TOO_SLOW' })
+  Object.assign(storage, { search: () => Promise.reject(new StorageFault('busy', 'no')) })
+  for (const path of [`${ORDERS}/1?expand=lines`, `${ORDERS}/aggregate`]) t.equal((await admin.get(path)).status, 503)
+  t.equal((await admin.delete(`${ORDERS}/1?preview=true`)).status, 503)
+  Object.assign(storage, { search })
 })
 
 t.test('repeated records count each time', async (t) => {

@@ -1,6 +1,11 @@
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
+import { createUndo } from '../../src/records/history/undo.ts'
+import { createDeletePreview } from '../../src/records/write/delete-preview.ts'
 import { MAX_OPERATIONS } from '../../src/requests/batch-schemas.ts'
-import { type Client, PASSWORD, type Running, startApp, writeModel } from '../helper.ts'
+import { StorageFault } from '../../src/storage/storage.ts'
+import { type Client, modelOf, PASSWORD, type Running, startApp, writeModel } from '../helper.ts'
 
 const text = { type: 'string' }
 const to = (reference: string, onDelete: string) => ({ type: 'integer', reference, onDelete })
@@ -299,11 +304,74 @@ t.test('what a delete would do, before it is done', async (t) => {
 t.test('a tree', async (t) => {
   const service = await startApp(t, { models: MODELS })
   const admin = await service.login()
+  await ok(admin.put('/ws/rest/A.Parent', {}))
   for (const other of [null, 1, 1, 2, 3]) await ok(admin.put('/ws/rest/A.Child', { other }))
   const { data } = await ok(admin.delete('/ws/rest/A.Child/1?preview=true'))
   t.strictSame(data, [{ model: 'A.Child', field: 'other', operation: 'delete', records: 4 }])
   await ok(admin.send('POST', '/ws/rest/A.Child/1', { data: { version: 0, other: 5 } }))
   t.match((await ok(admin.delete('/ws/rest/A.Child/1?preview=true'))).data, [{ records: 4 }], 'in a circle')
+  await ok(admin.send('POST', '/ws/rest/A.Child/5', { data: { version: 0, parent: 1 } }))
+  await ok(admin.send('POST', '/ws/rest/A.Child/1', { data: { version: 1, other: null, parent: 1 } }))
+  const { data: both } = await ok(admin.delete('/ws/rest/A.Parent/1?preview=true'))
+  const records = both.reduce((sum: number, one: { records: number }) => sum + one.records, 0)
+  t.equal(records, 5, 'one that is deleted for two reasons counts once')
+})
+
+t.test('models that have changed since', async (t) => {
+  const service = await startApp(t, { models: MODELS })
+  const admin = await service.login()
+  const change = async (name: string, content: object) => {
+    writeModel(service.folder, name, content)
+    await service.service.reload()
+  }
+  await ok(admin.put(rest('Person'), { name: 'Ada Lovelace' }))
+  await change('u.Person.json', { type: 'object', properties: { title: text } })
+  await ok(admin.delete(rest('Person', 1)))
+  const deleted = await lastChange(admin)
+  await ok(undo(admin, deleted))
+  await change('u.Person.json', { type: 'object', properties: { name: text } })
+  t.match((await ok(admin.get(rest('Person', 1)))).data, [{ name: 'Ada Lovelace' }], 'a field that was away')
+  await ok(admin.send('POST', rest('Person', 1), { data: { version: 1, name: 'Ada' } }))
+  const changed = await lastChange(admin)
+  await change('u.Person.json', { type: 'object', properties: { name: { ...text, maxLength: 5 } } })
+  const refused = await undo(admin, changed)
+  t.equal(refused.status, 422)
+  t.match(refused.body.message, /^u.Person 1: /)
+
+  const both = [
+    { create: 'u.Person', data: {} },
+    { create: 'A.Parent', data: {} },
+  ]
+  await ok(admin.send('POST', '/ws/batch', { data: both }))
+  const [{ change: made }] = (await ok(admin.get('/ws/rest/A.Parent/1/history'))).data
+  await ok(admin.delete('/ws/rest/u.Person/2'))
+  for (const name of ['u.Person', 'u.Company', 'u.Order', 'u.Line', 'u.Note'])
+    rmSync(join(service.folder, 'models', `${name}.json`))
+  await service.service.reload()
+  t.match((await undo(admin, made)).body.message, /u.Person is not served/)
+})
+
+t.test('storage that cannot, and limits', async (t) => {
+  const service = await startApp(t, { models: MODELS })
+  const admin = await service.login()
+  await fill(admin)
+  const change = await lastChange(admin)
+  const { storage } = service
+  const { write } = storage
+  for (const details of [{}, { step: 99 }]) {
+    Object.assign(storage, { write: () => Promise.reject(new StorageFault('busy', 'no', details)) })
+    t.equal((await undo(admin, change)).status, 503)
+  }
+  Object.assign(storage, { write })
+  const names = Object.entries(MODELS).map(([file, content]) => modelOf(file.replace('.json', ''), content))
+  const models = new Map(names.map((model) => [model.name, model]))
+  const caller = { username: 'admin', roles: ['admin'] }
+  const limited = createUndo({ storage, models, collections: new Map(), findSeconds: 60, maxBytes: 1 })
+  await t.rejects(limited(change, caller), { code: 'BODY_TOO_LARGE' } as never)
+  const preview = createDeletePreview({ storage, models, findSeconds: 60, maxRecords: 3 })
+  const company = models.get('u.Company') as never
+  await t.rejects(preview([{ model: company, id: 1 }], caller), { code: 'FIND_TOO_SLOW' } as never)
+  t.strictSame(await preview([{ model: company, id: 2 }], caller), { data: [], hidden: 0 })
 })
 
 t.test('the largest batch', async (t) => {

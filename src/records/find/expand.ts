@@ -171,7 +171,6 @@ async function lookUpReferring(
       throw isFault(error, 'slow') ? tooSlow(inverse) : error
     })
   for (const row of found) budget.left -= rowBytes(row)
-  if (budget.left < -MAX_EXPANDED) throw tooLarge
   return { found, isTruncated }
 }
 

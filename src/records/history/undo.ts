@@ -22,6 +22,8 @@ const ALONE = `SELECT model, ${ENTRY_COLUMNS} FROM dossier_changes WHERE change 
 const BATCH = `SELECT model, ${ENTRY_COLUMNS} FROM dossier_changes WHERE batch = ? ORDER BY change LIMIT ${MAX_CHANGES + 1}`
 
 interface Parts {
+  /** bytes of the values that are undone at once */
+  maxBytes?: number
   storage: Storage
   models: Models
   collections: ReadonlyMap<Model, Records>
@@ -39,7 +41,7 @@ export interface UndoneChange {
  * Undoes everything that one request or batch has changed, also what its deletes have deleted or cleared: all of it, or
  * nothing if one of the records has changed since. It needs the right to each single change.
  */
-export function createUndo({ storage, models, collections, findSeconds }: Parts) {
+export function createUndo({ storage, models, collections, findSeconds, maxBytes = MAX_BYTES }: Parts) {
   return async function undo(change: number, caller: Caller): Promise<UndoneChange[]> {
     const changes = await changesWith(change, caller)
     const undone = changes.map(({ model, id, undo: operation }) => ({ model: model.name, id, operation }))
@@ -67,7 +69,7 @@ export function createUndo({ storage, models, collections, findSeconds }: Parts)
     const batch = found?.batch as number | null
     const statement = batch === null ? { sql: ALONE, parameters: [change] } : { sql: BATCH, parameters: [batch] }
     const { username, signal } = caller
-    const options = { username, signal, seconds: findSeconds, bytes: MAX_BYTES, shapes: {} }
+    const options = { username, signal, seconds: findSeconds, bytes: maxBytes, shapes: {} }
     const { rows, isTruncated } = await storage.search(statement, options)
     if (isTruncated || rows.length > MAX_CHANGES) throw tooLarge
     // The journal is pruned from its beginning; a batch has the number of its first change.

@@ -211,7 +211,7 @@ const invalid = (field: string, why: string) =>
   new Failure('VALIDATION_FAILED', `${field}: ${why}.`, { errors: { [field]: why } })
 
 /** Runs `work`; a failure that it throws gets the index of the operation. */
-async function at<Result>(index: number, work: () => MaybePromise<Result>): Promise<Result> {
+export async function at<Result>(index: number, work: () => MaybePromise<Result>): Promise<Result> {
   try {
     return await work()
   } catch (error) {

@@ -26,14 +26,16 @@ export interface DeletePreview {
 
 const OPERATIONS = { cascade: 'delete', clear: 'clear', restrict: 'restrict' } as const
 
-/** Records that are examined, and the bytes of their ids. */
 const MAX_RECORDS = 100_000
+/** More than so many ids have. */
 const MAX_BYTES = 16_777_216
 
 interface Parts {
   storage: Storage
   models: Models
   findSeconds: number
+  /** records that are examined */
+  maxRecords?: number
 }
 
 /** A record that refers to a deleted one. */
@@ -45,7 +47,7 @@ interface Referring {
 }
 
 /** Finds out what deletes would do to other records, without doing it. */
-export function createDeletePreview({ storage, models, findSeconds }: Parts) {
+export function createDeletePreview({ storage, models, findSeconds, maxRecords = MAX_RECORDS }: Parts) {
   return async function preview(targets: { model: Model; id: number }[], caller: Caller): Promise<DeletePreview> {
     const ends = performance.now() + findSeconds * 1000
     const deleted = new Set(targets.map(({ model, id }) => `${model.name} ${id}`))
@@ -54,7 +56,7 @@ export function createDeletePreview({ storage, models, findSeconds }: Parts) {
     while (next.length > 0) {
       const referring = await referringTo(next, caller, ends)
       found.push(...referring)
-      if (found.length > MAX_RECORDS) throw tooMany
+      if (found.length > maxRecords) throw tooMany
       next = referring.filter(({ model, field, id }) => {
         const isNew = field.reference?.onDelete === 'cascade' && !deleted.has(`${model.name} ${id}`)
         if (isNew) deleted.add(`${model.name} ${id}`)
@@ -86,17 +88,14 @@ export function createDeletePreview({ storage, models, findSeconds }: Parts) {
     // All that refer are counted, also those that the user does not see: only their number is told.
     const where = withReach({ scope: 'all' }, '', is`${dialect.alive(ROWS_BETWEEN)}`, refers)
     const statement = sql`
-      SELECT "id", ${isSeen} AS "seen" FROM ${sql.table(tableName(model))} WHERE ${where} LIMIT ${MAX_RECORDS + 1}`
+      SELECT "id", ${isSeen} AS "seen" FROM ${sql.table(tableName(model))} WHERE ${where} LIMIT ${maxRecords + 1}`
     const { username, signal } = caller
     const seconds = Math.max(0.001, (ends - performance.now()) / 1000)
     const shapes = keyedShapes([model], dialect.tables)
     const options = { username, signal, seconds, bytes: MAX_BYTES, shapes }
-    const { rows, isTruncated } = await storage
-      .search(statement.compile(storage.db), options)
-      .catch((error: unknown) => {
-        throw isFault(error, 'slow') ? tooMany : error
-      })
-    if (isTruncated) throw tooMany
+    const { rows } = await storage.search(statement.compile(storage.db), options).catch((error: unknown) => {
+      throw isFault(error, 'slow') ? tooMany : error
+    })
     return rows.map(({ id, seen }): Referring => ({ model, field, id: id as number, isSeen: seen === 1 }))
   }
 }

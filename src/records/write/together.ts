@@ -9,7 +9,7 @@ import type { Row } from '../../storage/storage.ts'
 import type { Caller } from '../caller.ts'
 import type { StoredRecord } from '../context.ts'
 import type { Records } from '../records.ts'
-import { type BatchOperation, PLANNED_MS } from './batch.ts'
+import { at, type BatchOperation, PLANNED_MS } from './batch.ts'
 
 /** What an update does with the records that refer to the updated one; in this order. */
 const KINDS = ['delete', 'update', 'create'] as const
@@ -48,8 +48,9 @@ export function createTogether({ models, collections, batch }: Parts) {
       const children = related
         .filter(({ value }) => !isAsRead(value))
         .flatMap(({ inverse, value }) => toChildren(inverse, 'create', value, inverse.name))
+      requireFew(children)
       const parent: BatchOperation = { create: model.name, data: own, as: PARENT }
-      return write(parent, children, { $ref: PARENT }, caller)
+      return withPlaces(children, () => write(parent, children, { $ref: PARENT }, caller))
     },
 
     async update(model: Model, id: number, data: Row, caller: Caller): Promise<StoredRecord> {
@@ -58,34 +59,30 @@ export function createTogether({ models, collections, batch }: Parts) {
       const children = related
         .flatMap(({ inverse, value }) => changedChildren(inverse, value))
         .sort((a, b) => KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind))
+      requireFew(children)
       requireOnce(children)
       // What was carried out before is not compared with the records as they are now.
-      if (!caller.idempotency?.stored) {
-        await (collections.get(model) as Records).requireRecord(id, 'update', caller)
-        await requireOwnChildren(children, id, caller)
-      }
-      const written = await write({ update: model.name, data: { ...own, id } }, children, id, caller)
+      const isNew = !caller.idempotency?.stored
+      if (isNew) await (collections.get(model) as Records).requireRecord(id, 'update', caller)
+      const written = await withPlaces(children, async () => {
+        if (isNew) await requireOwnChildren(children, id, caller)
+        return write({ update: model.name, data: { ...own, id } }, children, id, caller)
+      })
       return canChangeAgain(model, children) ? { ...written, ...(await readAgain(model, written, caller)) } : written
     },
   }
 
   async function write(parent: BatchOperation, children: Child[], id: unknown, caller: Caller): Promise<StoredRecord> {
-    if (children.length >= MAX_OPERATIONS)
-      throw badRequest(`There are more than ${MAX_OPERATIONS} records in this request. Send fewer of them at once.`)
     const operations = [parent, ...children.map((child) => toOperation(child, id))]
-    try {
-      const [record, ...written] = await batch(operations, caller)
-      const result = { ...(record as StoredRecord) }
-      for (const name of new Set(children.map(({ inverse }) => inverse.name))) {
-        const data = written.filter(
-          (_, index) => children[index]?.inverse.name === name && children[index].kind !== 'delete',
-        )
-        Object.assign(result, { [name]: { data } })
-      }
-      return result
-    } catch (error) {
-      throw error instanceof Failure ? atPlace(error, children) : error
+    const [record, ...written] = await batch(operations, caller)
+    const result = { ...(record as StoredRecord) }
+    for (const name of new Set(children.map(({ inverse }) => inverse.name))) {
+      const data = written.filter(
+        (_, index) => children[index]?.inverse.name === name && children[index].kind !== 'delete',
+      )
+      Object.assign(result, { [name]: { data } })
     }
+    return result
   }
 
   function toOperation({ inverse, kind, data, place }: Child, parent: unknown): BatchOperation {
@@ -108,22 +105,15 @@ export function createTogether({ models, collections, batch }: Parts) {
       : { update: model, data: whole as unknown as Row & { id: number } }
   }
 
-  /** The record as it is now; nothing if it is gone, or if the user may not read it. */
-  async function readAgain(model: Model, { id }: StoredRecord, caller: Caller): Promise<Row> {
-    try {
-      return await (collections.get(model) as Records).read(id, caller, { expand: [] })
-    } catch (error) {
-      if (error instanceof Failure) return {}
-      throw error
-    }
+  /** The record as it is now. The write is done: if the record cannot be read any more, what was written is answered. */
+  function readAgain(model: Model, { id }: StoredRecord, caller: Caller): Promise<Row> {
+    return (collections.get(model) as Records).read(id, caller, { expand: [] }).catch(() => ({}))
   }
 
   async function requireOwnChildren(children: Child[], id: number, caller: Caller): Promise<void> {
     const yielder = new Yielder(PLANNED_MS)
-    for (const child of children) {
-      await requireOwn(child, id, caller).catch((error: unknown) => {
-        throw error instanceof Failure ? withPlace(error, child.place) : error
-      })
+    for (const [index, child] of children.entries()) {
+      await at(index + 1, () => requireOwn(child, id, caller))
       if (yielder.isDue) await yielder.yield()
     }
   }
@@ -178,18 +168,28 @@ function toChildren(inverse: Inverse, kind: Kind, value: unknown, place: string)
 const invalid = (place: string, why: string) =>
   new Failure('VALIDATION_FAILED', `${place}: ${why}.`, { errors: { [place]: why } })
 
-/** A failure of an operation names the place of its record in the request instead of the operation's index. */
-function atPlace(failure: Failure, children: Child[]): Failure {
-  const { at, ...details } = failure.details
-  const child = children[(at ?? 0) - 1]
-  const alone = new Failure(failure.code, failure.message, details)
-  return child ? withPlace(alone, child.place) : alone
+/** Runs `work`; a failure of an operation names the place of its record in the request, instead of the operation's index. */
+async function withPlaces<Result>(children: Child[], work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    const { at: index, ...details } = error.details
+    const child = children[Number(index) - 1]
+    const alone = new Failure(error.code, error.message, details)
+    throw child ? withPlace(alone, child.place) : alone
+  }
 }
 
 function withPlace({ code, message, details }: Failure, place: string): Failure {
   const faults = Object.entries(details.errors ?? {}).map(([name, fault]) => [`${place}.${name}`, fault])
   const errors = faults.length > 0 ? Object.fromEntries(faults) : { [place]: message }
   return new Failure(code, `${place}: ${message}`, { ...details, errors })
+}
+
+function requireFew(children: Child[]): void {
+  if (children.length >= MAX_OPERATIONS)
+    throw badRequest(`There are more than ${MAX_OPERATIONS} records in this request. Send fewer of them at once.`)
 }
 
 /** A record can be updated or deleted once. */
