@@ -74,6 +74,7 @@ export const PARTS = [
   'model/formats',
   'model/load',
   'model/parse',
+  'page/children',
   'page/draft',
   'page/logic',
   'http/writes',

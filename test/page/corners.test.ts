@@ -21,6 +21,27 @@ const line = (onDelete: string) => ({
   properties: { text: { type: 'string' }, plain: { type: 'integer', title: 'Plain', reference: 'a.Plain', onDelete } },
 })
 
+const ORDER = {
+  title: 'Order',
+  type: 'object',
+  properties: {
+    code: { type: 'string', title: 'Code', unique: true },
+    lines: { inverse: 'b.Line.order', title: 'Lines' },
+  },
+  required: ['code'],
+  nameField: 'code',
+}
+const ORDER_LINE = {
+  title: 'Order line',
+  type: 'object',
+  properties: {
+    product: { type: 'string', title: 'Product' },
+    qty: { type: 'integer', title: 'Quantity', minimum: 1 },
+    order: { type: 'integer', title: 'Order', reference: 'b.Order', onDelete: 'cascade' },
+  },
+  required: ['qty', 'order'],
+}
+
 const browser = await startBrowser(t)
 if (browser) {
   const models = {
@@ -31,6 +52,8 @@ if (browser) {
     'a.Box.json': BOX,
     'a.Line.json': line('cascade'),
     'a.Note.json': line('clear'),
+    'b.Order.json': ORDER,
+    'b.Line.json': ORDER_LINE,
   }
   const app = await startApp(t, { models })
   const admin = await app.login()
@@ -82,6 +105,71 @@ if (browser) {
     await page.getByRole('button', { name: 'Delete' }).click()
     await dialog.getByText('What is deleted here can be brought back, as long as its history is kept.').waitFor()
     await dialog.getByRole('button', { name: 'Cancel' }).click()
+  })
+
+  t.test('an order and its lines: written, shown, changed, deleted and brought back as one', async (t) => {
+    const { page, complaints } = await visitAs(t, browser, app, '#/m/b.Order/new')
+    const lines = async () =>
+      (await admin.get('/ws/rest/b.Line?fields=product,qty')).body.data.map(
+        ({ product, qty }: { product: string; qty: number }) => `${qty} ${product}`,
+      )
+    await page.getByRole('textbox', { name: 'Code' }).fill('A7')
+    await page.getByRole('button', { name: 'Add to Lines' }).click()
+    for (const [product, qty, end] of [
+      ['tea', '2', 'Enter'],
+      ['milk', '0', 'Enter'],
+      ['rice', '5', 'Tab'],
+    ] as [string, string, string][]) {
+      await page.keyboard.type(product)
+      await page.keyboard.press('Tab')
+      await page.keyboard.type(qty)
+      await page.keyboard.press(end)
+    }
+    await page.keyboard.press('Control+s')
+    await page.locator('tr.wrong').getByText('must be >= 1').waitFor()
+    t.strictSame(await lines(), [], 'nothing was saved')
+    await page.getByLabel('Quantity, Lines 2').fill('4')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('heading', { name: 'A7' }).waitFor()
+    t.strictSame(await lines(), ['2 tea', '4 milk', '5 rice'])
+    const table = page.getByRole('region', { name: 'Lines' })
+    await table.getByRole('heading', { name: 'Lines (3)' }).waitFor()
+    await table
+      .getByRole('row', { name: /Sum of all/ })
+      .getByText('11')
+      .waitFor()
+
+    await page.getByRole('link', { name: 'Edit' }).click()
+    await page.getByLabel('Quantity, Lines 1').fill('3')
+    await page.getByRole('button', { name: 'Remove Lines 2' }).click()
+    await page.getByRole('button', { name: 'Remove Lines 3' }).click()
+    await page.getByRole('button', { name: 'Keep Lines 3' }).click()
+    await page.reload()
+    await page.getByText('This is what you typed before, and have not saved.').waitFor()
+    await admin.post('/ws/rest/b.Line/1', { version: 0, product: 'green tea' })
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page
+      .locator('tr.wrong')
+      .getByText(/is not the current one/)
+      .waitFor()
+    await page.waitForFunction(`document.querySelector('tbody input').value === 'green tea'`)
+    t.equal(await page.getByLabel('Quantity, Lines 1').inputValue(), '3', 'what was typed is still there')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await table.getByRole('heading', { name: 'Lines (2)' }).waitFor()
+    t.strictSame(await lines(), ['3 green tea', '5 rice'])
+
+    await page.getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('dialog').getByText('2 Order line records are deleted as well.').waitFor()
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+    await page.getByText('A7 is deleted').waitFor()
+    t.strictSame(await lines(), [])
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await table.getByRole('heading', { name: 'Lines (2)' }).waitFor()
+    t.strictSame(await lines(), ['3 green tea', '5 rice'])
+    t.strictSame(
+      complaints.filter((one) => !/4(?:09|22)/.test(one)),
+      [],
+    )
   })
 
   t.test('somebody who sees only their own, and may not delete', async (t) => {

@@ -33,6 +33,7 @@ const MODEL: models.Model = {
   list: ['name', 'count', 'company'],
   search: ['name'],
   history: true,
+  inverses: [],
   fields: [
     field('id', { type: 'integer', readOnly: true }),
     field('name'),

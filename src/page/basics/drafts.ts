@@ -1,4 +1,4 @@
-import type { Draft } from '../logic/draft.ts'
+import { type Draft, isTouched } from '../logic/draft.ts'
 import type { Model } from '../logic/model.ts'
 import { parsed } from './parsed.ts'
 import { DRAFTS, person } from './session.ts'
@@ -16,7 +16,7 @@ export function storeDraft(model: Model, id: string, { typed, ...draft }: Draft)
   const isSecret = (name: string) => model.fields.some((field) => field.name === name && field.writeOnly)
   const open = Object.fromEntries(Object.entries(typed).filter(([name]) => !isSecret(name)))
   try {
-    if (Object.keys(open).length === 0) deleteDraft(model.model, id)
+    if (!isTouched({ ...draft, typed: open })) deleteDraft(model.model, id)
     else sessionStorage.setItem(draftKey(model.model, id), JSON.stringify({ ...draft, typed: open }))
     return true
   } catch {

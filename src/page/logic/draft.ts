@@ -9,9 +9,20 @@ export interface Draft {
   typed: Record<string, Raw>
   /** time zone in which times were typed, which may differ from the page's current zone */
   zone: string
+  /** unsaved input for records that refer to this one, by inverse field */
+  children?: Record<string, ChildDrafts>
   /** idempotency key of a new record, so that a retry creates no second one */
   key?: string | undefined
 }
+
+/** Unsaved input for a record that refers to the edited one. */
+export interface ChildDraft {
+  typed: Record<string, Raw>
+  isDeleted?: boolean
+}
+
+/** Unsaved input by row: the id of a record, or `new` and a number. */
+export type ChildDrafts = Record<string, ChildDraft>
 
 /** Content of a field's input. */
 export function rawIn({ base, typed, zone }: Draft, field: Field): Raw {
@@ -29,7 +40,8 @@ export function withInput(draft: Draft, field: Field, raw: Raw): Draft {
   return { ...draft, typed: isBack ? others : { ...others, [field.name]: raw } }
 }
 
-export const isTouched = ({ typed }: Draft) => Object.keys(typed).length > 0
+export const isTouched = ({ typed, children = {} }: Draft) =>
+  [typed, ...Object.values(children)].some((input) => Object.keys(input).length > 0)
 
 /** Input for fields that the model no longer has, or that have another type by now. */
 export function orphanedInput({ typed }: Draft, fields: Field[]): { name: string; raw: Raw }[] {

@@ -43,7 +43,19 @@ export interface Model {
   /** whether every change is journalled and can be undone */
   history: boolean
   fields: Field[]
+  /** references of other models to this one that are declared here */
+  inverses: Inverse[]
   allowed: Record<'read' | 'create' | 'update' | 'delete', boolean>
+}
+
+/** The other side of a reference. */
+export interface Inverse {
+  name: string
+  title: string
+  description?: string
+  /** the model that refers, and its field */
+  model: string
+  field: string
 }
 
 /** A record, complete or as an item of a list. */

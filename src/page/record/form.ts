@@ -5,6 +5,7 @@ import { useKeys } from '../basics/use-keys.ts'
 import { isTouched, orphanedInput } from '../logic/draft.ts'
 import type { Model, Row } from '../logic/model.ts'
 import { notifyError } from '../parts/notices.ts'
+import { ChildGrid } from './child-grid.ts'
 import { Conflict } from './conflict.ts'
 import { FieldInput } from './field-input.ts'
 import { LeftOver } from './left-over.ts'
@@ -96,6 +97,10 @@ export function Form({ model, record, start = {} }: FormProperties) {
           onRaw: (raw) => writing.type(field, raw),
         }),
       ),
+    ),
+    html.div(
+      { class: 'form', inert: isSaving.value },
+      model.inverses.map((inverse) => h(ChildGrid, { key: inverse.name, inverse, writing })),
     ),
     h(LeftOver, { items: orphanedInput(draft.value, fields), onForget: (name: string) => writing.drop(name) }),
     html.footer(

@@ -12,8 +12,12 @@ interface ProblemsProperties {
 }
 
 /** Splits an error of the service into a summary and faults by field, as far as it names fields. */
-export function explain(error: unknown, fields: Field[]): { text: string; faults: Record<string, string> } {
-  const { own, others } = faultsByField(error instanceof ApiError ? error.errors : {}, fields)
+export function explain(
+  error: unknown,
+  fields: Field[],
+  errors = error instanceof ApiError ? error.errors : {},
+): { text: string; faults: Record<string, string> } {
+  const { own, others } = faultsByField(errors, fields)
   const count = Object.keys(own).length
   const isByField = count > 0 && others.length === 0 && isRefusal(error, 'VALIDATION_FAILED')
   const wrong = `Not saved: ${count === 1 ? 'one field is' : `${count} fields are`} not right.`

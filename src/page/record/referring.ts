@@ -1,40 +1,171 @@
 import { h } from 'preact'
+import { useEffect } from 'preact/hooks'
 import { to } from '../basics/address.ts'
+import { request } from '../basics/api.ts'
+import { onChange, onMissed } from '../basics/feed.ts'
 import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
-import { countReferring, findReferenceFields, type ReferenceField } from '../basics/referring.ts'
-import type { Model, Row } from '../logic/model.ts'
+import { recordPath } from '../basics/models.ts'
+import { findReferenceFields, type ReferenceField } from '../basics/referring.ts'
+import { displayName, type Field, findField, isNumeric, type Model, type Row } from '../logic/model.ts'
 import { formatCount } from '../logic/values.ts'
+import { Cell } from '../parts/cell.ts'
 
-/** Links to the records that refer to a record: a customer's orders, an order's lines. */
+/** Rows that are shown; the table of the model has all of them. */
+const SHOWN = 10
+/** Columns beside the name. */
+const MAX_COLUMNS = 6
+/** Milliseconds that changes are gathered before the rows are loaded again. */
+const GATHER_MS = 500
+
+/** The records that refer to a record: a customer's orders, an order's lines. */
 export function Referring({ model, record }: { model: Model; record: Row }) {
   const { value: ways = [] } = useLoaded(() => findReferenceFields(model.model), [model.model])
-  if (ways.length === 0) return null
-  return html.section(
-    { class: 'part' },
-    html.h2(null, 'What refers to it'),
-    html.ul(
-      { class: 'plain' },
-      ways.map((way) => html.li({ key: `${way.model.model} ${way.field.name}` }, h(Line, { ...way, id: record.id }))),
-    ),
+  return ways.map((way) =>
+    h(RelatedTable, { ...way, key: `${way.model.model} ${way.field.name}`, title: titleOf(model, way), id: record.id }),
   )
 }
 
-function Line({ model, field, id }: ReferenceField & { id: number }) {
-  const { value: total } = useLoaded(
-    async () => (model.allowed.read ? countReferring({ model, field }, [id]) : undefined),
-    [model.model, field.name, id],
+/** The title of the inverse field, if one is declared. */
+function titleOf({ inverses }: Model, { model, field }: ReferenceField): string {
+  const inverse = inverses.find((one) => one.model === model.model && one.field === field.name)
+  return inverse?.title ?? `${model.title} (${field.title})`
+}
+
+interface RelatedProperties extends ReferenceField {
+  title: string
+  id: number
+}
+
+function RelatedTable({ model, field, title, id }: RelatedProperties) {
+  const columns = model.list
+    .flatMap((name) => findField(model, name) ?? [])
+    .filter(({ name, writeOnly }) => name !== field.name && !writeOnly)
+    .slice(0, MAX_COLUMNS)
+  const loaded = useLoaded(
+    (signal) => (model.allowed.read ? loadRelated(model, field, columns, id, signal) : Promise.resolve(undefined)),
+    [model.model, field.name, id, columns.map(({ name }) => name)],
   )
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const reload = () => {
+      timer ??= setTimeout(() => {
+        timer = undefined
+        loaded.again()
+      }, GATHER_MS)
+    }
+    const stops = [onChange((change) => change.model === model.model && reload()), onMissed(reload)]
+    return () => {
+      clearTimeout(timer)
+      for (const stop of stops) stop()
+    }
+  }, [model.model])
   const query = `?${field.name}=${id}`
-  return html.div(
-    { class: 'line' },
-    html.span(
-      null,
-      model.allowed.read ? html.a({ href: to('m', model.model) + query }, model.title) : model.title,
-      html.span({ class: 'hint' }, ` as ${field.title}${total === undefined ? '' : `: ${formatCount(total)}`}`),
+  const all = to('m', model.model) + query
+  const { value: found, fault } = loaded
+  return html.section(
+    { class: 'part related', 'aria-label': title },
+    html.div(
+      { class: 'line' },
+      html.h2(
+        null,
+        model.allowed.read ? html.a({ href: all }, title) : title,
+        found && ` (${formatCount(found.total)})`,
+      ),
+      model.allowed.create &&
+        !field.readOnly &&
+        html.a(
+          { class: 'button', href: to('m', model.model, 'new') + query, 'aria-label': `New ${model.title}` },
+          'New',
+        ),
     ),
-    model.allowed.create &&
-      !field.readOnly &&
-      html.a({ class: 'button', href: to('m', model.model, 'new') + query }, 'New'),
+    fault && html.p({ class: 'why' }, fault.message),
+    found && found.rows.length > 0 && relatedRows(model, columns, found),
+    found && found.total > found.rows.length && html.p(null, html.a({ href: all }, `All ${formatCount(found.total)}…`)),
+  )
+}
+
+interface Found {
+  total: number
+  rows: Row[]
+  /** by field */
+  sums: Record<string, unknown>
+}
+
+async function loadRelated(
+  model: Model,
+  field: Field,
+  columns: Field[],
+  id: number,
+  signal: AbortSignal,
+): Promise<Found> {
+  const fields = columns.map(({ name }) => name).join()
+  const expand = columns.filter(({ reference }) => reference !== undefined).map(({ name }) => name)
+  const parameters = new URLSearchParams({
+    [field.name]: String(id),
+    limit: String(SHOWN),
+    ...(fields && { fields }),
+    ...(expand.length > 0 && { expand: expand.join() }),
+  })
+  const path = recordPath(model.model)
+  const { data, total = 0 } = await request<Row>('GET', `${path}?${parameters}`, { signal })
+  const summed = columns.filter(isNumeric).map(({ name }) => name)
+  if (summed.length === 0 || total < 2) return { total, rows: data, sums: {} }
+  const values = summed.map((name) => `sum(${name})`).join()
+  const asked = new URLSearchParams({ [field.name]: String(id), values })
+  // A sum that is too large to be exact is not shown.
+  const sums = await request<Record<string, unknown>>('GET', `${path}/aggregate?${asked}`, { signal }).catch(
+    () => undefined,
+  )
+  return {
+    total,
+    rows: data,
+    sums: Object.fromEntries(summed.map((name) => [name, sums?.data[0]?.[`sum(${name})`]])),
+  }
+}
+
+const alignment = (field: Field) => (isNumeric(field) ? 'number' : undefined)
+
+function relatedRows(model: Model, columns: Field[], { rows, sums }: Found) {
+  const hasSums = Object.values(sums).some((sum) => sum !== undefined)
+  return html.div(
+    { class: 'scroll', tabIndex: 0, role: 'group', 'aria-label': `${model.title} records` },
+    html.table(
+      { class: 'rows' },
+      html.thead(
+        null,
+        html.tr(
+          null,
+          html.th({ scope: 'col' }, model.title),
+          columns.map((field) => html.th({ key: field.name, scope: 'col', class: alignment(field) }, field.title)),
+        ),
+      ),
+      html.tbody(
+        null,
+        rows.map((row) =>
+          html.tr(
+            { key: row.id },
+            html.th({ scope: 'row' }, html.a({ href: to('m', model.model, row.id) }, displayName(row, model))),
+            columns.map((field) =>
+              html.td({ key: field.name, class: alignment(field) }, h(Cell, { field, value: row[field.name] })),
+            ),
+          ),
+        ),
+      ),
+      hasSums &&
+        html.tfoot(
+          null,
+          html.tr(
+            null,
+            html.th({ scope: 'row' }, 'Sum of all'),
+            columns.map((field) =>
+              html.td(
+                { key: field.name, class: alignment(field) },
+                sums[field.name] === undefined ? '' : String(sums[field.name]),
+              ),
+            ),
+          ),
+        ),
+    ),
   )
 }

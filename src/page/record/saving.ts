@@ -46,22 +46,27 @@ export async function create(model: string, values: Record<string, unknown>, key
 export async function update(
   model: string,
   base: Row,
-  values: Record<string, unknown>,
+  { values, related }: { values: Record<string, unknown>; related: Record<string, unknown> },
   fields: string[],
 ): Promise<Saved> {
   const path = recordPath(model, base.id)
+  const isTogether = Object.keys(related).length > 0
   try {
-    const body = { merge: true, data: { ...values, version: base.version } }
+    // The service merges one record, not those that are written with it.
+    const body = { ...(!isTogether && { merge: true }), data: { ...values, ...related, version: base.version } }
     const { data, merged = [] } = await request<Row>('POST', path, { body })
     return { row: data[0] as Row, merged }
   } catch (error) {
     // Without a history the service cannot find clashes, but the page can compare with `base`, except secrets.
-    const isOurs = isRefusal(error, 'VERSION_CONFLICT') && !error.conflict
+    const isConflict = isRefusal(error, 'VERSION_CONFLICT') && Object.keys(error.errors).length === 0
+    const isOurs = isConflict && (isTogether || !error.conflict)
     const theirs = isOurs ? (error.data[0] as Row | undefined) : undefined
     const compared = theirs && merge(base, theirs, values, fields)
     const hasSecrets = Object.keys(values).some((name) => !fields.includes(name))
     if (!compared || compared.clashes.length > 0 || hasSecrets) throw error
-    const row = await requestOne<Row>('POST', path, { body: { data: { ...values, version: theirs.version } } })
+    const row = await requestOne<Row>('POST', path, {
+      body: { data: { ...values, ...related, version: theirs.version } },
+    })
     return { row, merged: compared.theirs }
   }
 }

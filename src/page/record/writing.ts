@@ -1,11 +1,27 @@
 import { type Signal, signal } from '@preact/signals'
 import { go, goInstead, to } from '../basics/address.ts'
-import { type ApiError, isRefusal, newKey } from '../basics/api.ts'
+import { ApiError, isRefusal, newKey } from '../basics/api.ts'
 import { deleteDraft, loadDraft, storeDraft } from '../basics/drafts.ts'
 import type { Change } from '../basics/feed.ts'
 import { listPath } from '../basics/lists.ts'
 import { zone } from '../basics/zone.ts'
-import { asNew, changedValues, type Draft, type FormValues, orphanedInput, withInput } from '../logic/draft.ts'
+import {
+  type ChildChanges,
+  type ChildTable,
+  childChanges,
+  childFaults,
+  childValue,
+  hasChanges,
+} from '../logic/children.ts'
+import {
+  asNew,
+  type ChildDrafts,
+  changedValues,
+  type Draft,
+  type FormValues,
+  orphanedInput,
+  withInput,
+} from '../logic/draft.ts'
 import { applyDecisions, type Clash, type Merged, merge, withHidden } from '../logic/merge.ts'
 import { askedFields, displayName, type Field, type Model, type Row } from '../logic/model.ts'
 import type { Raw } from '../logic/raw.ts'
@@ -27,6 +43,8 @@ export class RecordEditor {
   readonly problem = signal<{ text: string } | undefined>(undefined)
   /** clashes to decide, and the record they were found against */
   readonly conflict = signal<{ theirs: Row; clashes: Clash[] } | undefined>(undefined)
+  /** faults of records that are edited with this one: by inverse field, row and field */
+  readonly childFaults = signal<Record<string, ChildChanges['faults']>>({})
   readonly isGone = signal(false)
   readonly isSaving = signal(false)
   /** whether the draft is in the browser's storage, so that a reload loses nothing */
@@ -34,10 +52,15 @@ export class RecordEditor {
   /** whether the user has left the form; a request may still be running */
   isLeft = false
   readonly #about: Signal<Model>
+  readonly #tables = new Map<string, ChildTable>()
+  readonly #onStaleChild = new Set<() => void>()
+  /** the record as it was opened */
+  readonly record: Row | undefined
 
   constructor(model: Model, record: Row | undefined, start: Record<string, Raw>) {
     this.#about = signal(model)
     this.id = record ? String(record.id) : 'new'
+    this.record = record
     const kept = loadDraft(model.model, this.id)
     this.wasKept = kept !== undefined
     const { key = newKey(), ...draft } = kept ?? { base: record, typed: start, zone: zone.peek() }
@@ -89,6 +112,31 @@ export class RecordEditor {
     this.#change(withInput(this.draft.value, field, raw))
   }
 
+  /** Called when the records of an inverse field were loaded. */
+  meetChildren(name: string, table: ChildTable): void {
+    this.#tables.set(name, table)
+  }
+
+  /** Calls `reload` when one of these records has another version by now. Returns a function that stops it. */
+  onStaleChild(reload: () => void): () => void {
+    this.#onStaleChild.add(reload)
+    return () => this.#onStaleChild.delete(reload)
+  }
+
+  childDrafts(name: string): ChildDrafts {
+    return this.draft.value.children?.[name] ?? {}
+  }
+
+  changeChildren(name: string, drafts: ChildDrafts): void {
+    this.#change({ ...this.draft.value, children: { ...this.draft.value.children, [name]: drafts } })
+  }
+
+  #childChanges(): Map<string, ChildChanges> {
+    const { children = {}, zone: typedIn } = this.draft.value
+    const touched = [...this.#tables].filter(([name]) => Object.keys(children[name] ?? {}).length > 0)
+    return new Map(touched.map(([name, table]) => [name, childChanges(table, children[name] as ChildDrafts, typedIn)]))
+  }
+
   drop(name: string): void {
     const { [name]: _gone, ...typed } = this.draft.value.typed
     this.#change({ ...this.draft.value, typed })
@@ -115,9 +163,13 @@ export class RecordEditor {
     const partly = Object.fromEntries(unreadable.map((name) => [name, 'is not complete']))
     this.problem.value = undefined
     this.faults.value = { ...faults, ...partly }
-    if (Object.keys(this.faults.value).length > 0)
+    const children = this.#childChanges()
+    this.childFaults.value = Object.fromEntries([...children].map(([name, changes]) => [name, changes.faults]))
+    const areWrong = [...children.values()].some((changes) => Object.keys(changes.faults).length > 0)
+    if (Object.keys(this.faults.value).length > 0 || areWrong)
       this.problem.value = { text: 'Not saved: some of it cannot be read.' }
-    else if (this.draft.value.base && Object.keys(values).length === 0) this.leave()
+    else if (this.draft.value.base && Object.keys(values).length === 0 && ![...children.values()].some(hasChanges))
+      this.discard()
     else if (!this.#isNewField(values)) await this.#send(values)
   }
 
@@ -164,11 +216,17 @@ export class RecordEditor {
   async #send(values: Record<string, unknown>): Promise<void> {
     const { base, key } = this.draft.value
     const { model } = this.#model
+    const children = new Map([...this.#childChanges()].filter(([, changes]) => hasChanges(changes)))
+    const related = Object.fromEntries([...children].map(([name, changes]) => [name, childValue(changes, !base)]))
     this.isSaving.value = true
     try {
-      this.#saved(await (base ? update(model, base, values, this.#comparable) : create(model, values, key)))
+      this.#saved(
+        await (base
+          ? update(model, base, { values, related }, this.#comparable)
+          : create(model, { ...values, ...related }, key)),
+      )
     } catch (error) {
-      this.#failed(error)
+      this.#failed(error, children)
     } finally {
       this.isSaving.value = false
     }
@@ -191,15 +249,31 @@ export class RecordEditor {
     else goInstead(this.#model.allowed.read ? to('m', model, row.id) : to('m', model, 'new'))
   }
 
-  #failed(error: unknown): void {
+  #failed(error: unknown, children: Map<string, ChildChanges>): void {
+    const hasErrors = error instanceof ApiError && Object.keys(error.errors).length > 0
     if (this.isLeft) notifyError(error)
-    else if (isRefusal(error, 'VERSION_CONFLICT')) this.#openConflict(error)
+    else if (isRefusal(error, 'VERSION_CONFLICT') && !hasErrors) this.#openConflict(error)
     else {
-      this.isGone.value = this.id !== 'new' && isRefusal(error, 'RECORD_NOT_FOUND')
-      const { text, faults } = explain(error, this.fields)
+      this.isGone.value = this.id !== 'new' && isRefusal(error, 'RECORD_NOT_FOUND') && !hasErrors
+      const { text, faults } = explain(error, this.fields, this.#showChildFaults(error, children))
       this.faults.value = faults
       this.problem.value = { text }
     }
+  }
+
+  /** Shows the faults of children in their rows, and returns the others. */
+  #showChildFaults(error: unknown, children: Map<string, ChildChanges>): Record<string, string> {
+    let errors = error instanceof ApiError ? error.errors : {}
+    const shown: Record<string, ChildChanges['faults']> = {}
+    for (const [name, changes] of children) {
+      const { faults, others } = childFaults(errors, name, changes, this.id === 'new')
+      shown[name] = faults
+      errors = others
+    }
+    this.childFaults.value = shown
+    // A row that somebody else has changed or deleted is shown as it is now, with what was typed.
+    if (isRefusal(error, 'VERSION_CONFLICT', 'RECORD_NOT_FOUND')) for (const reload of this.#onStaleChild) reload()
+    return errors
   }
 
   /** The service knows author and time; clashes are computed here, too, except for write-only fields. */
