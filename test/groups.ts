@@ -77,6 +77,7 @@ export const PARTS = [
   'page/children',
   'page/draft',
   'page/logic',
+  'page/summary',
   'http/writes',
   'people/password-queue',
   'tables/ddl',

@@ -13,6 +13,7 @@ const Record = later(async () => (await import('../record/record.ts')).Record)
 const Edit = later(async () => (await import('../record/edit.ts')).Edit)
 const New = later(async () => (await import('../record/new.ts')).New)
 const Deleted = later(async () => (await import('./deleted.ts')).Deleted)
+const Summary = later(async () => (await import('./summary.ts')).Summary)
 const Import = later(async () => (await import('./import.ts')).Import)
 
 const PLACES: { [name: string]: ComponentType } = {
@@ -48,6 +49,7 @@ function OfModel({ name, steps: [first, second] }: OfModelProperties) {
     if (first === undefined) return h(Records, { model, query, readable })
     if (first === 'import') return h(Import, { model })
     if (first === 'deleted') return h(Deleted, { model })
+    if (first === 'summary') return h(Summary, { model, query })
     return second === 'edit'
       ? h(Edit, { key: first, model, id: first })
       : h(Record, { key: first, model, id: first, readable })

@@ -1,4 +1,4 @@
-import { h } from 'preact'
+import { h, type JSX } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { to } from '../basics/address.ts'
 import { request } from '../basics/api.ts'
@@ -124,6 +124,10 @@ async function loadRelated(
   }
 }
 
+/** Leads to a record: its first value, or its name. */
+const recordLink = (model: Model, row: Row, cell?: JSX.Element | false) =>
+  html.a({ href: to('m', model.model, row.id) }, cell || displayName(row, model))
+
 const alignment = (field: Field) => (isNumeric(field) ? 'number' : undefined)
 
 function relatedRows(model: Model, columns: Field[], { rows, sums }: Found) {
@@ -136,7 +140,7 @@ function relatedRows(model: Model, columns: Field[], { rows, sums }: Found) {
         null,
         html.tr(
           null,
-          html.th({ scope: 'col' }, model.title),
+          columns.length === 0 && html.th({ scope: 'col' }, model.title),
           columns.map((field) => html.th({ key: field.name, scope: 'col', class: alignment(field) }, field.title)),
         ),
       ),
@@ -145,10 +149,17 @@ function relatedRows(model: Model, columns: Field[], { rows, sums }: Found) {
         rows.map((row) =>
           html.tr(
             { key: row.id },
-            html.th({ scope: 'row' }, html.a({ href: to('m', model.model, row.id) }, displayName(row, model))),
-            columns.map((field) =>
-              html.td({ key: field.name, class: alignment(field) }, h(Cell, { field, value: row[field.name] })),
-            ),
+            columns.length === 0 && html.th({ scope: 'row' }, recordLink(model, row)),
+            columns.map((field, at) => {
+              const cell = h(Cell, { field, value: row[field.name], plain: at === 0 })
+              const { name } = field
+              if (at > 0) return html.td({ key: name, class: alignment(field) }, cell)
+              const isSet = row[name] !== null && row[name] !== ''
+              return html.th(
+                { key: name, scope: 'row', class: alignment(field) },
+                recordLink(model, row, isSet && cell),
+              )
+            }),
           ),
         ),
       ),
@@ -157,13 +168,12 @@ function relatedRows(model: Model, columns: Field[], { rows, sums }: Found) {
           null,
           html.tr(
             null,
-            html.th({ scope: 'row' }, 'Sum of all'),
-            columns.map((field) =>
-              html.td(
-                { key: field.name, class: alignment(field) },
-                sums[field.name] === undefined ? '' : String(sums[field.name]),
-              ),
-            ),
+            columns.map((field, at) => {
+              const sum = sums[field.name]
+              const text = sum === undefined ? '' : String(sum)
+              if (at > 0) return html.td({ key: field.name, class: alignment(field) }, text)
+              return html.th({ key: field.name, scope: 'row', class: alignment(field) }, `Sum of all ${text}`)
+            }),
           ),
         ),
     ),

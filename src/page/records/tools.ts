@@ -48,6 +48,7 @@ export function Tools({ model, query, columns, onSelectAll }: ToolsProperties) {
       Menu,
       { label: 'More' },
       html.button({ type: 'button', class: 'quiet closes', onClick: onSelectAll }, `Select all, up to ${MAX_SELECTED}`),
+      html.a({ href: withQuery(to('m', model.model, 'summary'), query) }, 'Count and sum'),
       model.allowed.read && html.a({ href: exported('csv'), download: '' }, 'Export these as CSV'),
       model.allowed.read && html.a({ href: exported('ndjson'), download: '' }, 'Export these as JSON lines'),
       model.allowed.create && html.a({ href: to('m', model.model, 'import') }, 'Import a file'),
