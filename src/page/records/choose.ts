@@ -1,3 +1,4 @@
+import { useSignal } from '@preact/signals'
 import { h } from 'preact'
 import { html } from '../basics/html.ts'
 import { zone } from '../basics/zone.ts'
@@ -29,7 +30,17 @@ export function BulkForm({ model, rows, what, draft, onDraft, onGo, onClose }: C
   const fields = askedFields(model)
   const chosen = chosenFields(draft, model)
   const { values, faults } = readAll(draft, chosen)
-  const isReady = what === 'delete' || (chosen.length > 0 && Object.keys(faults).length === 0)
+  /** names of fields that the user wants to clear: an input that was left empty does not say so */
+  const cleared = useSignal<string[]>([])
+  const isEmpty = ({ name }: Field) => values[name] === null
+  const isDecided = (field: Field) => !isEmpty(field) || cleared.value.includes(field.name)
+  const isReady =
+    what === 'delete' || (chosen.length > 0 && Object.keys(faults).length === 0 && chosen.every(isDecided))
+  const unchoose = (name: string) => {
+    const { [name]: _gone, ...typed } = draft.typed
+    cleared.value = cleared.value.filter((other) => other !== name)
+    onDraft({ ...draft, typed })
+  }
   // A row of the list has the referenced record, an input only its id.
   const written = (field: Field, value: unknown) =>
     field.writeOnly
@@ -64,6 +75,23 @@ export function BulkForm({ model, rows, what, draft, onDraft, onGo, onClose }: C
         field.reference === undefined &&
           faults[field.name] !== undefined &&
           html.span({ class: 'why' }, faults[field.name]),
+        isEmpty(field) &&
+          html.label(
+            { class: 'line' },
+            html.input({
+              type: 'checkbox',
+              checked: cleared.value.includes(field.name),
+              onChange: ({ currentTarget }) => {
+                const others = cleared.value.filter((other) => other !== field.name)
+                cleared.value = currentTarget.checked ? [...others, field.name] : others
+              },
+            }),
+            html.span(null, `Clear ${field.title} in all of them`),
+          ),
+        html.button(
+          { type: 'button', class: 'quiet', onClick: () => unchoose(field.name) },
+          `Leave ${field.title} as it is`,
+        ),
       ),
     ),
     what === 'edit' &&
@@ -96,8 +124,11 @@ export function BulkForm({ model, rows, what, draft, onDraft, onGo, onClose }: C
             ? 'is deleted'
             : Object.entries(values).map(([name, value]) => {
                 const field = fields.find((one) => one.name === name) as Field
+                if (!isDecided(field))
+                  return html.span({ key: name, class: 'hint' }, ` ${field.title}: nothing is said yet`)
                 const before = name in row ? html.del(null, written(field, row[name])) : null
-                return html.span({ key: name }, ` ${field.title}: `, before, ' ', html.ins(null, written(field, value)))
+                const after = value === null ? 'cleared' : written(field, value)
+                return html.span({ key: name }, ` ${field.title}: `, before, ' ', html.ins(null, after))
               }),
         ),
       ),
