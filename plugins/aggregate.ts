@@ -93,7 +93,7 @@ const Page = Type.Object({
   status: Type.Literal(0),
   total: Type.Integer({ description: 'How many groups there are.' }),
   next: Type.Optional(Type.String()),
-  data: Type.Array(Type.Record(Type.String(), Type.Unknown())),
+  data: Type.Array(Type.Object({}, { additionalProperties: true })),
 })
 
 /** Counts and sums of records, by groups: another route set per model. */

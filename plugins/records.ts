@@ -58,7 +58,7 @@ async function records(app: FastifyInstance) {
   const { storage, models, collections, missingModel } = app
   const { write: batch } = createBatch({ storage, models, collections, missingModel })
   const together = createTogether({ models, collections, batch })
-  const previewDelete = createDeletePreview({ storage, models, findSeconds: app.config.FIND_SECONDS })
+  const { preview: previewDelete } = createDeletePreview({ storage, models, findSeconds: app.config.FIND_SECONDS })
   app.register(
     async (rest) => {
       rest.setNotFoundHandler((request) => {
@@ -77,7 +77,7 @@ interface RouteOptions {
   model: Model
   records: Records
   together: ReturnType<typeof createTogether>
-  previewDelete: ReturnType<typeof createDeletePreview>
+  previewDelete: ReturnType<typeof createDeletePreview>['preview']
 }
 
 async function modelRoutes(app: FastifyInstance, { model, records, together, previewDelete }: RouteOptions) {

@@ -4,6 +4,9 @@ export type Period = (typeof PERIODS)[number]
 /** Since then, clocks of all zones are changed at full quarters of an hour only, and a day begins once in 24 hours. */
 const SINCE = '1973'
 const QUARTERS = 96
+/** Zones, and days of each, that are remembered. */
+const MAX_ZONES = 20
+const MAX_DAYS = 20_000
 const QUARTER_MS = 900_000
 
 /** Returns a function that finds the period of a stored date, or of a stored date-time in a zone. */
@@ -11,16 +14,20 @@ export function periodFinder() {
   const zones = new Map<string, (moment: string) => string>()
   const dayIn = (zone: string) => {
     const known = zones.get(zone) ?? localDays(zone)
+    if (zones.size > MAX_ZONES) zones.clear()
     zones.set(zone, known)
     return known
   }
   return (value: string, by: Period, zone: string): string => {
-    const isUtc = value.length === DATE_LENGTH || zone === 'UTC'
+    // Years have four digits: at both ends a zone does not count.
+    const isUtc = value.length === DATE_LENGTH || zone === 'UTC' || value < FIRST || value >= LAST
     return periodOf(isUtc ? value.slice(0, DATE_LENGTH) : dayIn(zone)(value), by)
   }
 }
 
 const DATE_LENGTH = '2024-02-29'.length
+export const FIRST = '0001-01-02'
+export const LAST = '9999-12-31'
 
 /** The period of a day, as `2024-02-29`, `2024-W09`, `2024-02`, `2024-Q1` or `2024`. */
 export function periodOf(day: string, by: Period): string {
@@ -35,6 +42,8 @@ const DAY_MS = 86_400_000
 
 /** A week belongs to the year that its Thursday is in. */
 function isoWeek(day: string): string {
+  // PostgreSQL knows no such year.
+  if (day < '0001') return `${day.slice(0, 4)}-W00`
   const date = new Date(`${day}T00:00:00Z`)
   const thursday = new Date(date.getTime() + (4 - (date.getUTCDay() || 7)) * DAY_MS)
   const year = thursday.getUTCFullYear()
@@ -81,14 +90,19 @@ function localDays(zone: string): (moment: string) => string {
     const utc = moment.slice(0, DATE_LENGTH)
     const start = Date.parse(utc)
     const day = days.get(utc) ?? divide(start)
+    if (days.size > MAX_DAYS) days.clear()
     days.set(utc, day)
     return time - start < day.quarters * QUARTER_MS ? day.first : day.second
   }
 }
 
+/** Other names mean other zones in PostgreSQL, or none. */
+const ZONE = /^(?:Africa|America|Antarctica|Arctic|Asia|Atlantic|Australia|Etc|Europe|Indian|Pacific)(?:\/[\w+-]+)+$/
+
 /** Whether there is a time zone of that name, such as Europe/Oslo. Offsets such as +02:00 are none. */
 export function isZone(name: string): boolean {
-  if (!/^[A-Za-z]\w*(?:\/[\w+-]+)*$/.test(name)) return false
+  if (name === 'UTC') return true
+  if (!ZONE.test(name)) return false
   try {
     return new Intl.DateTimeFormat('en-US', { timeZone: name }) !== undefined
   } catch {

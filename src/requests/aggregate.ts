@@ -1,12 +1,12 @@
 import { isZone, PERIODS, type Period } from '../lib/calendar-period.ts'
 import { didYouMean } from '../lib/nearest.ts'
 import { findFormat } from '../model/formats.ts'
-import { type Field, isScalar } from '../model/model.ts'
+import { type Field, ID_FIELD, isScalar } from '../model/model.ts'
 import { parseSearch, type SearchBody } from './criteria.ts'
-import { type Having, parseHaving } from './having.ts'
+import { parseHaving } from './having.ts'
 import { type Parameters, parseParameters } from './parameters.ts'
 import { followPath } from './paths.ts'
-import { badRequest, type Context, type Query, wholeNumber } from './query.ts'
+import { badRequest, type Context, type Filter, type Query, wholeNumber } from './query.ts'
 
 export const AGGREGATES = ['count', 'countDistinct', 'sum', 'avg', 'min', 'max'] as const
 export type AggregateName = (typeof AGGREGATES)[number]
@@ -33,7 +33,8 @@ export interface AggregateValue {
 export interface AggregateQuery extends Pick<Query, 'filter' | 'search' | 'expand' | 'after' | 'limit'> {
   groups: GroupKey[]
   values: AggregateValue[]
-  having?: Having | undefined
+  /** about the values of an answer: its fields are those of `answerFields` */
+  having?: Filter | undefined
   /** names of groups and values */
   sort: { name: string; descending: boolean }[]
   /** of date-times */
@@ -107,21 +108,32 @@ export function parseAggregateBody(body: AggregateBody, context: Context): Aggre
     return parseValue(`"values.${name}"`, name, aggregate, path, context)
   })
   const query = { groups, values: parsed, filter, search, sort: toSort(body.sortBy ?? []), limit, after, zone }
-  const having = body.having === undefined ? undefined : parseHaving(body.having, types(query))
+  const having = body.having === undefined ? undefined : parseHaving(body.having, answerFields(query))
   return checked({ ...query, having, expand: body.expand ?? [] }, '"sortBy"')
 }
 
 const toSort = (names: string[]) =>
   names.map((name) => ({ name: name.replace(/^-/, ''), descending: name.startsWith('-') }))
 
-/** The kinds of what an answer has, by name. */
-const types = ({ groups, values }: Pick<AggregateQuery, 'groups' | 'values'>) =>
-  new Map([...groups, ...values].map((one) => [one.name, one]))
+/** What an answer has, by name, as fields with the type and format of the values. */
+export function answerFields({ groups, values }: Pick<AggregateQuery, 'groups' | 'values'>): Map<string, Field> {
+  const grouped = groups.map(({ name, field, by }): Field => (by ? { ...TEXT, name } : { ...field, name }))
+  const computed = values.map(({ name, field, aggregate }): Field => {
+    if (aggregate === 'min' || aggregate === 'max') return { ...(field as Field), name }
+    if (field?.format === 'decimal' && aggregate !== 'countDistinct') return { ...field, name }
+    return { ...NUMBER, name }
+  })
+  return new Map([...grouped, ...computed].map((field) => [field.name, field]))
+}
+
+const NUMBER: Field = { ...ID_FIELD, type: 'number' }
+const TEXT: Field = { ...ID_FIELD, type: 'string' }
 
 function checked(query: AggregateQuery, sort: string): AggregateQuery {
   const { groups, values, zone, expand } = query
   if (groups.length > MAX_GROUP_KEYS) throw badRequest(`There are more than ${MAX_GROUP_KEYS} groups.`)
   if (values.length > MAX_AGGREGATES) throw badRequest(`There are more than ${MAX_AGGREGATES} values.`)
+  if (groups.length + values.length === 0) throw badRequest('There must be a group or a value.')
   if (typeof zone !== 'string' || !isZone(zone))
     throw badRequest('"zone" must be the name of a time zone, such as Europe/Oslo.')
   const names = [...groups, ...values].map(({ name }) => name)

@@ -1,35 +1,32 @@
 import { didYouMean } from '../lib/nearest.ts'
-import { BODY_WORDS, type OperatorName } from './operators.ts'
-import { badRequest } from './query.ts'
-
-/** A condition on the rows of an aggregate. */
-export type Having =
-  | { all: Having[] }
-  | { any: Having[] }
-  | { not: Having }
-  | { name: string; operator: OperatorName; values: (string | number | boolean)[] }
-
-/** What an answer has, by name. */
-type Named = ReadonlyMap<string, unknown>
+import type { Field } from '../model/model.ts'
+import { createComparison } from './comparison.ts'
+import { BODY_WORDS, type OperatorUse } from './operators.ts'
+import { badRequest, type Filter } from './query.ts'
 
 const MAX_NESTING = 8
 const MAX_CONDITIONS = 100
+const WORDS = [...BODY_WORDS].filter(([, { operator }]) => operator.takes !== 'pattern').map(([word]) => word)
 
-/** Parses `having`: criteria as in a search, whose fields are names of groups and values. */
-export function parseHaving(having: unknown, named: Named): Having {
+/**
+ * Parses `having`: criteria as in a search. `fields` are what the answer has, by name, as fields with the type and format of
+ * their values.
+ */
+export function parseHaving(having: unknown, fields: ReadonlyMap<string, Field>): Filter {
   let left = MAX_CONDITIONS
-  const parse = (criterion: unknown, where: string, depth: number): Having => {
+  const parse = (criterion: unknown, where: string, depth: number): Filter => {
     if (typeof criterion !== 'object' || criterion === null) throw badRequest(`${where} must be an object.`)
     if (depth > MAX_NESTING || left-- <= 0)
       throw badRequest(`"having" has more than ${MAX_CONDITIONS} conditions, or more than ${MAX_NESTING} levels.`)
-    if ('fieldName' in criterion) return parseCondition(criterion as Record<string, unknown>, where, named)
+    if ('fieldName' in criterion) return parseCondition(criterion as Record<string, unknown>, where, fields)
     const { operator = 'and', criteria } = criterion as { operator?: unknown; criteria?: unknown }
     if (!Array.isArray(criteria)) throw badRequest(`${where}.criteria must be an array.`)
+    if (operator !== 'and' && operator !== 'or' && operator !== 'not')
+      throw badRequest(`${where}.operator must be and, or or not.`)
     const inner = criteria.map((one, index) => parse(one, `${where}.criteria[${index}]`, depth + 1))
-    if (operator === 'or') return { any: inner }
-    if (operator === 'and') return { all: inner }
-    if (operator === 'not') return { not: { all: inner } }
-    throw badRequest(`${where}.operator must be and, or or not.`)
+    // As in a search, an empty group is no condition.
+    if (operator === 'and' || inner.length === 0) return { all: inner }
+    return operator === 'or' ? { any: inner } : { not: { all: inner } }
   }
   return parse(having, 'having', 1)
 }
@@ -37,20 +34,20 @@ export function parseHaving(having: unknown, named: Named): Having {
 function parseCondition(
   { fieldName, operator, value, value2 }: Record<string, unknown>,
   where: string,
-  named: Named,
-): Having {
+  fields: ReadonlyMap<string, Field>,
+): Filter {
   const name = String(fieldName)
-  if (!named.has(name))
-    throw badRequest(`${where}.fieldName: "${name}" is not in the answer.${didYouMean(name, named.keys())}`)
-  const asked = BODY_WORDS.get(String(operator))
-  if (!asked || asked.operator.takes === 'pattern')
-    throw badRequest(
-      `${where}.operator must be one of ${[...BODY_WORDS.keys()].filter((word) => !word.endsWith('ike')).join(' ')}.`,
-    )
+  const field = fields.get(name)
+  if (!field) throw badRequest(`${where}.fieldName: "${name}" is not in the answer.${didYouMean(name, fields.keys())}`)
+  const word = String(operator)
+  if (!WORDS.includes(word)) throw badRequest(`${where}.operator must be one of ${WORDS.join(' ')}.`)
+  const asked = BODY_WORDS.get(word) as OperatorUse
   const { takes } = asked.operator
-  const values = takes === 'none' ? [] : takes === 'many' ? value : takes === 'two' ? [value, value2] : [value]
-  const isPlain = (one: unknown) => ['string', 'number', 'boolean'].includes(typeof one)
-  if (!Array.isArray(values) || !values.every(isPlain)) throw badRequest(`${where}.value is not one to compare with.`)
-  const condition: Having = { name, operator: asked.operator.name, values }
-  return asked.not ? { not: condition } : condition
+  if (takes === 'many' && !Array.isArray(value)) throw badRequest(`${where}.value must be an array.`)
+  const given = takes === 'many' ? (value as unknown[]) : takes === 'two' ? [value, value2] : [value]
+  return createComparison([], field, asked, {
+    where,
+    values: given.map((one) => ({ name: '.value', value: one })),
+    isText: false,
+  })
 }

@@ -34,6 +34,7 @@ t.test('periods of a day', async (t) => {
     ['2024-02-29', '2024-02-29', '2024-W09', '2024-02', '2024-Q1', '2024'],
     ['2021-01-03', '2021-01-03', '2020-W53', '2021-01', '2021-Q1', '2021'],
     ['2024-12-30', '2024-12-30', '2025-W01', '2024-12', '2024-Q4', '2024'],
+    ['0000-05-01', '0000-05-01', '0000-W00', '0000-05', '0000-Q2', '0000'],
     ['0001-01-01', '0001-01-01', '0001-W01', '0001-01', '0001-Q1', '0001'],
     ['9999-12-31', '9999-12-31', '9999-W52', '9999-12', '9999-Q4', '9999'],
   ] as [string, ...string[]][])
@@ -45,5 +46,14 @@ t.test('periods of a day', async (t) => {
 
 t.test('names of zones', async (t) => {
   for (const zone of ['UTC', 'Europe/Oslo', 'America/Argentina/Buenos_Aires', 'Etc/GMT+5']) t.ok(isZone(zone), zone)
-  for (const zone of ['', '+02:00', 'Mars/Olympus', 'Europe/Oslo; DROP', '../etc']) t.notOk(isZone(zone), zone)
+  for (let n = 0; n < 30; n++) find('2024-01-01T00:00:00.000Z', 'day', `Etc/GMT+${n % 12}`)
+  for (let n = 0; n < 20_010; n++)
+    find(new Date(Date.parse('1980-01-01') + n * 86_400_000).toISOString(), 'day', 'Etc/GMT+1')
+  t.equal(find('2024-01-01T00:30:00.000Z', 'day', 'Etc/GMT+1'), '2023-12-31', 'also when much is remembered')
+  for (const zone of Intl.supportedValuesOf('timeZone')
+    .filter((name) => name.includes('/'))
+    .slice(0, 25))
+    t.equal(find('2024-01-01T00:30:00.000Z', 'day', zone), naive('2024-01-01T00:30:00.000Z', zone), zone)
+  for (const zone of ['CET', 'US/Pacific-New', 'toString', '', '+02:00', 'Mars/Olympus', 'Europe/Oslo; DROP', '../etc'])
+    t.notOk(isZone(zone), zone)
 })

@@ -267,6 +267,9 @@ t.test('counts, sums, averages and extremes, by groups', async (t) => {
       [is('d', 'isNull'), [null]],
       [is('d', 'notNull'), [1, 2]],
       [is('level', '=', 1), [1]],
+      [is('level', 'in', [1, 2]), [1, 2]],
+      [is('level', 'notIn', [1]), [null, 2]],
+      [{ operator: 'not', criteria: [] }, [null, 1, 2]],
       [{ operator: 'or', criteria: [is('level', '=', 1), is('n', '=', 1)] }, [null, 1]],
       [{ operator: 'not', criteria: [is('level', '=', 1), is('n', '=', 2)] }, [null, 2]],
       [{ criteria: [] }, [null, 1, 2]],
@@ -274,6 +277,22 @@ t.test('counts, sums, averages and extremes, by groups', async (t) => {
     ] as [object, unknown[]][])
       t.strictSame(await levels(having), found, JSON.stringify(having))
     t.strictSame((await post({})).data, [{ count: 5 }])
+    const named = async (groupBy: unknown[], having: object) => (await post({ groupBy, having })).total
+    for (const [groupBy, having, total] of [
+      [['at'], is('at', '=', '2025-01-01T00:30:00+01:00'), 1],
+      [['kind'], is('kind', '=', 'a'), 1],
+      [['kind'], is('kind', 'in', ['A', 'ä', 'a']), 1],
+      [['kind'], is('kind', '>', 'A'), 3],
+      [['paid'], is('paid', '=', true), 1],
+      [['pay'], is('pay', '=', '10.50'), 1],
+      [[{ field: 'day', by: 'month' }], is('day', '>=', '2024-02'), 2],
+    ] as [unknown[], object, number][])
+      t.equal(await named(groupBy, having), total, JSON.stringify(having))
+    t.strictSame((await post({ groupBy: ['paid'], values: {} })).data, [
+      { paid: null },
+      { paid: false },
+      { paid: true },
+    ])
     t.strictSame((await post({ q: 'b', zone: 'Asia/Tokyo' })).data, [{ count: 1 }])
   })
 
@@ -327,6 +346,8 @@ t.test('what cannot be asked', async (t) => {
     ['values=sum(secret)', /no field/],
     ['zone=Mars/Olympus', /time zone/],
     ['zone=%2B02:00', /time zone/],
+    ['zone=CET', /time zone/],
+    ['zone=US/Pacific-New', /time zone/],
     ['zone=UTC&zone=UTC', /time zone/],
     ['sort=level', /not in the answer/],
     ['expand=city', /not a reference that is grouped by/],
@@ -348,6 +369,10 @@ t.test('what cannot be asked', async (t) => {
     [{ groupBy: ['level'], values: { level: 'count' } }, /stands there twice/],
     [{ values: { ['x'.repeat(101)]: 'count' } }, /another name/],
     [{ sortBy: ['x'] }, /"sortBy": "x" is not in the answer/],
+    [{ values: {} }, /a group or a value/],
+    [condition({ fieldName: 'n', operator: '=', value: '1' }), /having.value must be a number/],
+    [{ groupBy: ['at'], having: { fieldName: 'at', operator: '=', value: 'x' } }, /having.value must be/],
+    [condition({ fieldName: 'n', operator: 'in', value: Array.from({ length: 501 }, () => 1) }), /1 to 500 values/],
     [condition({ fieldName: 'm', operator: '=', value: 1 }), /having.fieldName: "m" is not in the answer/],
     [condition({ fieldName: 'n', operator: 'like', value: 'x' }), /having.operator must be one of/],
     [condition({ fieldName: 'n', operator: '=', value: null }), /having.value/],
@@ -399,6 +424,72 @@ t.test('sums that do not fit are refused, and never rounded', async (t) => {
   t.equal(refused.status, 422)
   t.match(refused.body, { code: 'VALIDATION_FAILED', errors: { 'sum(level)': /too large to be exact/ } })
   t.equal((await get('values=avg(level)&level[gt]=0')).status, 200)
+  await create(admin, [{ ratio: 1e308 }, { ratio: 1e308 }])
+  for (const value of ['sum', 'avg']) t.equal((await get(`values=${value}(ratio)`)).status, 422, `infinite ${value}`)
+
+  await create(admin, [
+    ...[1, 1].map((level) => ({ level, kind: 'x', pay: '9'.repeat(40) })),
+    { kind: 'y', pay: '9'.repeat(40) },
+  ])
+  const post = async (body: object) =>
+    (
+      await ok(
+        admin.send('POST', `${SALES}/aggregate`, {
+          groupBy: ['kind'],
+          values: { s: { sum: 'pay' } },
+          data: { criteria: [{ fieldName: 'kind', operator: 'notNull' }] },
+          ...body,
+        }),
+      )
+    ).data.map(({ kind }: any) => kind)
+  t.strictSame(await post({ sortBy: ['-s'] }), ['x', 'y'], 'sums of more digits than a value has')
+  t.strictSame(await post({ having: { fieldName: 's', operator: '>', value: '9'.repeat(40) } }), ['x'])
+})
+
+t.test('the first and the last years', async (t) => {
+  const service = await startApp(t, { models: MODELS })
+  const admin = await service.login()
+  await create(admin, [
+    { day: '0000-05-01', at: '0000-05-01T00:00:00Z' },
+    { day: '0001-01-01', at: '0001-01-01T00:00:00Z' },
+    { day: '9999-12-31', at: '9999-12-31T23:30:00Z' },
+  ])
+  for (const [by, ...found] of [
+    ['day', '0000-05-01', '0001-01-01', '9999-12-31'],
+    ['week', '0000-W00', '0001-W01', '9999-W52'],
+    ['month', '0000-05', '0001-01', '9999-12'],
+    ['quarter', '0000-Q2', '0001-Q1', '9999-Q4'],
+    ['year', '0000', '0001', '9999'],
+  ] as string[][])
+    for (const name of ['day', 'at']) {
+      const { data } = await ok(admin.get(`${SALES}/aggregate?group=${name}:${by}&zone=Asia/Tokyo`))
+      t.strictSame(
+        data.map((row: Record<string, string>) => row[name]),
+        found,
+        `${name}:${by}`,
+      )
+    }
+})
+
+t.test('many groups of long texts', async (t) => {
+  const service = await startApp(t, { models: MODELS })
+  const admin = await service.login()
+  const kinds = Array.from({ length: 2000 }, (_, n) => `${'é'.repeat(300)}${n}`)
+  await create(
+    admin,
+    kinds.map((kind) => ({ kind })),
+  )
+  const criteria = Array.from({ length: 3 }, () => ({ fieldName: 'kind', operator: 'in', value: kinds.slice(0, 400) }))
+  const body = { groupBy: ['kind'], having: { operator: 'and', criteria }, sortBy: ['-kind'], limit: 1 }
+  const first = await ok(admin.send('POST', `${SALES}/aggregate`, body))
+  t.equal(first.total, 400)
+  const seen: string[] = first.data.map(({ kind }: any) => kind)
+  for (let { next } = first; next !== undefined; ) {
+    const page = await ok(admin.send('POST', `${SALES}/aggregate`, { ...body, limit: 200, after: next }))
+    seen.push(...page.data.map(({ kind }: any) => kind))
+    next = page.next
+  }
+  t.strictSame([...seen].sort(), kinds.slice(0, 400).sort(), 'each of those that begin alike, once')
 })
 
 t.test('too many groups', async (t) => {

@@ -564,6 +564,30 @@ t.test('repeated records count each time', async (t) => {
   t.ok(page.text.length < 6_000_000, `${page.text.length}`)
 })
 
+t.test('a record with more than fits', async (t) => {
+  const numbers = Array.from({ length: 20 }, (_, n) => n)
+  const models = {
+    'h.Hub.json': {
+      type: 'object',
+      properties: { name: text, ...Object.fromEntries(numbers.map((n) => [`i${n}`, { inverse: `h.Spoke.r${n}` }])) },
+    },
+    'h.Spoke.json': {
+      type: 'object',
+      properties: {
+        big: text,
+        ...Object.fromEntries(numbers.map((n) => [`r${n}`, { ...whole, reference: 'h.Hub' }])),
+      },
+    },
+  }
+  const service = await startApp(t, { models })
+  const admin = await service.login()
+  await ok(admin.put('/ws/rest/h.Hub', { name: 'x' }))
+  const references = Object.fromEntries(numbers.map((n) => [`r${n}`, 1]))
+  await ok(admin.put('/ws/rest/h.Spoke', { big: 'x'.repeat(950_000), ...references }))
+  const expanded = await admin.get(`/ws/rest/h.Hub/1?expand=${numbers.map((n) => `i${n}`).join()}`)
+  t.match([expanded.status, expanded.body.code], [413, 'BODY_TOO_LARGE'])
+})
+
 t.test('who may not write the others may not write them together', async (t) => {
   const models = {
     ...MODELS,

@@ -301,6 +301,67 @@ t.test('what a delete would do, before it is done', async (t) => {
   t.strictSame(await everything(admin), before)
 })
 
+t.test('records that refer to each other, in a circle or in a row', async (t) => {
+  const models = {
+    'c.Company.json': { type: 'object', properties: { name: text, contact: to('c.Person', 'clear') } },
+    'c.Person.json': {
+      type: 'object',
+      properties: { company: to('c.Company', 'cascade'), boss: to('c.Person', 'cascade') },
+    },
+    'c.Step.json': { type: 'object', properties: { root: to('c.Company', 'cascade'), up: to('c.Step', 'restrict') } },
+  }
+  const service = await startApp(t, { models })
+  const admin = await service.login()
+  const whole = async () =>
+    Promise.all(
+      ['Company', 'Person', 'Step'].map(async (name) =>
+        (await ok(admin.get(`/ws/rest/c.${name}?limit=500`))).data.map(
+          ({ version, ...row }: { version: number }) => row,
+        ),
+      ),
+    )
+  await ok(admin.put('/ws/rest/c.Company', { name: 'x' }))
+  for (const boss of [null, 1, 2]) await ok(admin.put('/ws/rest/c.Person', { company: 1, boss }))
+  await ok(admin.send('POST', '/ws/rest/c.Person/1', { data: { version: 0, boss: 3 } }))
+  await ok(admin.send('POST', '/ws/rest/c.Company/1', { data: { version: 0, contact: 2 } }))
+  for (let n = 0; n < 60; n++) await ok(admin.put('/ws/rest/c.Step', { root: 1, up: n === 0 ? null : n }))
+  const before = await whole()
+  await ok(admin.delete('/ws/rest/c.Company/1'))
+  t.strictSame(await whole(), [[], [], []])
+  await ok(undo(admin, await lastChange(admin)))
+  t.strictSame(await whole(), before)
+})
+
+t.test('what others have done since is not undone along', async (t) => {
+  const service = await startApp(t, { models: MODELS })
+  const admin = await service.login()
+  await ok(admin.put('/ws/users', { username: 'bob', password: PASSWORD, roles: [] }))
+  const bob = await service.login('bob')
+  await ok(admin.put(rest('Order'), { code: 'A' }))
+  const made = await lastChange(admin)
+  await ok(bob.put(rest('Line'), { order: 1, qty: 1 }))
+  const refused = await undo(admin, made)
+  t.match([refused.status, refused.body.message], [409, /u.Line 1 refers by now/])
+  await ok(bob.delete(rest('Line', 1)))
+  await ok(bob.put(rest('Note'), { text: 'x', order: 1 }))
+  await ok(admin.put('/ws/users', { username: 'eve', password: PASSWORD, roles: [] }))
+  const blind = await undo(await service.login('eve'), made)
+  t.match([blind.status, blind.body.message], [409, /A record that you may not read refers/])
+  await ok(bob.delete(rest('Note', 1)))
+  await ok(undo(admin, made))
+  t.equal((await ok(admin.get(rest('Order')))).total, 0)
+
+  await ok(admin.put(rest('Person'), { name: 'a' }))
+  const twice = [0, 1].map((version) => ({ update: 'u.Person', data: { id: 1, version, name: 'b' } }))
+  await ok(admin.send('POST', '/ws/batch', { data: twice }))
+  await ok(undo(admin, await lastChange(admin)))
+  t.match(
+    (await ok(admin.get(rest('Person', 1)))).data,
+    [{ name: 'a', version: 3 }],
+    'a change without effect is no other',
+  )
+})
+
 t.test('a tree', async (t) => {
   const service = await startApp(t, { models: MODELS })
   const admin = await service.login()
@@ -368,7 +429,7 @@ t.test('storage that cannot, and limits', async (t) => {
   const caller = { username: 'admin', roles: ['admin'] }
   const limited = createUndo({ storage, models, collections: new Map(), findSeconds: 60, maxBytes: 1 })
   await t.rejects(limited(change, caller), { code: 'BODY_TOO_LARGE' } as never)
-  const preview = createDeletePreview({ storage, models, findSeconds: 60, maxRecords: 3 })
+  const { preview } = createDeletePreview({ storage, models, findSeconds: 60, maxRecords: 3 })
   const company = models.get('u.Company') as never
   await t.rejects(preview([{ model: company, id: 1 }], caller), { code: 'FIND_TOO_SLOW' } as never)
   t.strictSame(await preview([{ model: company, id: 2 }], caller), { data: [], hidden: 0 })

@@ -183,13 +183,15 @@ if (isThere) {
       UPDATE pg_index SET indisvalid = false WHERE indexrelid = '"a__Thing__note__index"'::regclass`)
     const note = Array.from({ length: 500 }, () => Math.random().toString(36)).join('')
     t.equal((await client.put('/ws/rest/a.Thing', { note })).status, 200)
+    // The service itself would look for leftovers as well, and hold the lock meanwhile.
+    await app.service.stop()
+    const storage = await openStorage({ DATA_DIR: emptyFolder(t), DATABASE_URL: app.config.DATABASE_URL })
+    t.teardown(() => storage.close())
     // Somebody changes tables now: what is there is theirs.
     await shell.query('CREATE TABLE dossier_draft__x (id int)')
-    t.equal(await hasLeftovers(app.service.storage), true)
-    await app.service.storage.exclusively?.(async () => t.equal(await hasLeftovers(app.service.storage), false))
-    const failing = Object.assign(Object.create(app.service.storage), {
-      exclusively: () => Promise.reject(new Error('x')),
-    })
+    t.equal(await hasLeftovers(storage), true)
+    await storage.exclusively?.(async () => t.equal(await hasLeftovers(storage), false))
+    const failing = Object.assign(Object.create(storage), { exclusively: () => Promise.reject(new Error('x')) })
     await t.rejects(hasLeftovers(failing), /^x$/)
     await shell.query('DROP TABLE dossier_draft__x')
   })

@@ -11,8 +11,8 @@ import type { RecordsContext } from '../context.ts'
 import { expand } from '../find/expand.ts'
 import { containsWords } from '../find/text-search.ts'
 import { aliveCondition, referencedModels, toCondition } from '../find/where.ts'
-import { type AnswerColumn, groupColumn, toAnswer, valueColumn } from './columns.ts'
-import { meets, rowComparer } from './rows.ts'
+import { type AnswerColumn, groupColumn, toAnswer, tooLarge, valueColumn } from './columns.ts'
+import { createOrder, rowsThatMeet } from './rows.ts'
 
 /** Groups of one answer, all of its pages together, and their bytes. */
 const MAX_GROUPS = 10_000
@@ -40,18 +40,14 @@ export function createAggregator(context: RecordsContext, model: Model) {
     ]
     const order = JSON.stringify([query.groups.map(({ name, by }) => [name, by]), query.sort, query.zone])
     const position = query.after === undefined ? undefined : cursors.read(model, `aggregate ${order}`, query.after)
-    const { compare, keysOf } = rowComparer(query, columns)
-    const kinds = new Map(columns.map(({ name, kind }) => [name, kind]))
-    const { having } = query
-    const all = (await read(query, columns, caller)).filter((row) => !having || meets(having, row, kinds))
-    all.sort((a, b) => compare(keysOf(a), keysOf(b)))
-    const from = position ? all.findIndex((row) => compare(keysOf(row), position.values) > 0) : 0
-    const rest = from < 0 ? [] : all.slice(from)
+    const sorting = createOrder(query)
+    const all = await rowsThatMeet(query.having, await read(query, columns, caller))
+    const rest = await sorting.sorted(all, position && sorting.rowAt(position.values))
     const data = rest.slice(0, query.limit)
     const last = data.at(-1)
     const next =
       rest.length > data.length && last
-        ? cursors.make(model, `aggregate ${order}`, { values: keysOf(last) as SqlValue[], id: 0 })
+        ? cursors.make(model, `aggregate ${order}`, { values: sorting.position(last) as SqlValue[], id: 0 })
         : undefined
     await expand({ storage, models, cursors, user: caller, ends }, model, data, query.expand)
     return { total: all.length, ...(next && { next }), data }
@@ -80,7 +76,7 @@ export function createAggregator(context: RecordsContext, model: Model) {
     const shapes = keyedShapes(concerned, dialect.tables)
     const options = { username, signal, seconds: findSeconds, bytes: MAX_BYTES, shapes }
     const { rows, isTruncated } = await storage.search(statement.compile(db), options).catch((error: unknown) => {
-      throw isFault(error, 'slow') ? tooSlow : error
+      throw isFault(error, 'slow') ? tooSlow : isFault(error, 'large') ? tooLarge('A sum') : error
     })
     if (isTruncated || rows.length > MAX_GROUPS) throw tooMany
     return rows.map((row) => toAnswer(row, columns))

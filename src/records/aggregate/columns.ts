@@ -11,8 +11,6 @@ import { comparisonKey, type FilterContext } from '../find/where.ts'
 /** A part of the answer: what is selected for it, and how it is made from that. */
 export interface AnswerColumn {
   name: string
-  /** how its values are compared */
-  kind: 'number' | 'decimal' | 'text' | 'other'
   selects: RawBuilder<unknown>[]
   toValue(selected: SqlValue[]): unknown
 }
@@ -33,7 +31,6 @@ export function groupColumn({ name, through, field, by }: GroupKey, context: Con
   )
   return {
     name,
-    kind: by === undefined ? kindOf(field) : 'other',
     selects: [key],
     toValue: ([value]) => decoded(field, value ?? null),
   }
@@ -41,17 +38,16 @@ export function groupColumn({ name, through, field, by }: GroupKey, context: Con
 
 /** A number of each group. */
 export function valueColumn({ name, aggregate, through, field }: AggregateValue, context: Context): AnswerColumn {
-  if (!field) return { name, kind: 'number', selects: [sql`count(*)`], toValue: ([count]) => count }
+  if (!field) return { name, selects: [sql`count(*)`], toValue: ([count]) => count }
   const { dialect } = context
   const through_ = (of: (field: Field) => RawBuilder<SqlValue>) =>
     valueThrough(through, () => of(field), context.model, context)
   const key = through_((one) => comparisonKey(one, dialect))
   if (aggregate === 'countDistinct')
-    return { name, kind: 'number', selects: [sql`count(DISTINCT ${key})`], toValue: ([count]) => count }
+    return { name, selects: [sql`count(DISTINCT ${key})`], toValue: ([count]) => count }
   if (aggregate === 'min' || aggregate === 'max')
     return {
       name,
-      kind: kindOf(field),
       selects: [aggregate === 'min' ? sql`min(${key})` : sql`max(${key})`],
       toValue: ([value]) => decoded(field, value ?? null),
     }
@@ -62,20 +58,23 @@ export function valueColumn({ name, aggregate, through, field }: AggregateValue,
       if (aggregate === 'sum') return sum ?? '0'
       return n === 0 ? null : decimalAverage(sum as string, n as number)
     }
-    return { name, kind: 'decimal', selects: [dialect.decimalSum(stored), count], toValue }
+    return { name, selects: [dialect.decimalSum(stored), count], toValue }
   }
   const average = (sum: number, n: number) => (n === 0 ? null : sum / n)
   if (field.type === 'number')
     return {
       name,
-      kind: 'number',
       selects: [sql`sum(${key})`, count],
-      toValue: ([sum, n]) => (aggregate === 'sum' ? (sum ?? 0) : average(sum as number, n as number)),
+      toValue: ([sum, n]) => {
+        if (n === 0) return aggregate === 'sum' ? 0 : null
+        // SQLite has no infinite numbers.
+        if (!Number.isFinite(sum)) throw tooLarge(name)
+        return aggregate === 'sum' ? sum : average(sum as number, n as number)
+      },
     }
   // The sum of many integers is larger than the engines' own: its halves are summed by themselves.
   return {
     name,
-    kind: 'number',
     selects: [
       sql`CAST(sum(${key} >> ${sql.lit(HALF_BITS)}) AS TEXT)`,
       sql`CAST(sum(${key} & ${sql.lit(2 ** HALF_BITS - 1)}) AS TEXT)`,
@@ -92,16 +91,10 @@ export function valueColumn({ name, aggregate, through, field }: AggregateValue,
 
 const HALF_BITS = 26
 
-const tooLarge = (name: string) =>
+export const tooLarge = (name: string) =>
   new Failure('VALIDATION_FAILED', `${name}: the sum is too large to be exact.`, {
     errors: { [name]: 'the sum is too large to be exact' },
   })
-
-function kindOf({ type, format }: Field): AnswerColumn['kind'] {
-  if (format === 'decimal') return 'decimal'
-  if (type === 'integer' || type === 'number') return 'number'
-  return type === 'string' && format === undefined ? 'text' : 'other'
-}
 
 function decoded({ type, format }: Field, value: SqlValue): unknown {
   if (value === null) return null

@@ -1,59 +1,140 @@
 import { orderKey } from '../../lib/order-key.ts'
-import type { AggregateQuery } from '../../requests/aggregate.ts'
-import type { Having } from '../../requests/having.ts'
+import { Yielder } from '../../lib/yielder.ts'
+import { type Field, isText } from '../../model/model.ts'
+import { type AggregateQuery, answerFields } from '../../requests/aggregate.ts'
 import type { OperatorName } from '../../requests/operators.ts'
-import { decimalKey } from '../../storage/decimal.ts'
+import type { Comparison, Filter } from '../../requests/query.ts'
 import type { Row } from '../../storage/storage.ts'
-import type { AnswerColumn } from './columns.ts'
+import { encode } from '../../tables/columns.ts'
 
-type Kind = AnswerColumn['kind']
+/** Milliseconds that the rows of an answer may be worked at before others have their turn. */
+const AT_ONCE_MS = 5
 
-/** Compares two values of the same kind; what is not set comes first. */
-export function compareValues(a: unknown, b: unknown, kind: Kind): number {
-  if (a === null || b === null) return a === b ? 0 : a === null ? -1 : 1
-  if (kind === 'number' || typeof a === 'boolean') return Number(a) - Number(b)
-  if (kind === 'decimal') return byCodePoint(decimalKey(String(a)), decimalKey(String(b)))
-  if (kind === 'text') return byCodePoint(orderKey(String(a)), orderKey(String(b))) || byCodePoint(String(a), String(b))
-  return byCodePoint(String(a), String(b))
+/** A value in a form that is compared fast: made once for each value, because to make it takes long. */
+type Comparable = number | bigint | Buffer | null
+
+/** Digits after the point that decimals are compared by: those of a value, and more of an average. */
+const DIGITS = 60
+
+function toComparable(value: unknown, field: Field): Comparable {
+  if (value === null || value === undefined) return null
+  if (field.format === 'decimal') {
+    const [whole = '', fraction = ''] = String(value).split('.')
+    return BigInt(whole + fraction.padEnd(DIGITS, '0'))
+  }
+  if (typeof value !== 'string') return Number(value)
+  return Buffer.from(isText(field) ? orderKey(value) : value)
 }
 
-const byCodePoint = (a: string, b: string) => (a === b ? 0 : Buffer.compare(Buffer.from(a), Buffer.from(b)))
+/** What is not set comes first. */
+function compare(a: Comparable, b: Comparable): number {
+  if (a === null || b === null) return a === b ? 0 : a === null ? -1 : 1
+  if (Buffer.isBuffer(a)) return Buffer.compare(a, b as Buffer)
+  return a < (b as number) ? -1 : a > (b as number) ? 1 : 0
+}
 
-/** Returns the comparison of an order: by what is asked for, then by all groups. */
-export function rowComparer({ sort, groups }: AggregateQuery, columns: AnswerColumn[]) {
-  const kinds = new Map(columns.map(({ name, kind }) => [name, kind]))
-  const keys = [...sort, ...groups.map(({ name }) => ({ name, descending: false }))]
-  const compare = (a: unknown[], b: unknown[]): number => {
-    for (const [index, { name, descending }] of keys.entries()) {
-      const which = compareValues(a[index], b[index], kinds.get(name) as Kind)
+/** A row of an answer, and what it is sorted by. */
+interface SortedRow {
+  row: Row
+  keys: Comparable[]
+  /** tells texts apart whose keys are equal, as those of long ones are */
+  group: string
+}
+
+/** Creates the order of an answer: by what is asked for, then by all groups. */
+export function createOrder(query: AggregateQuery) {
+  const fields = answerFields(query)
+  const sort = [...query.sort, ...query.groups.map(({ name }) => ({ name, descending: false }))]
+  const groups = query.groups.map(({ name }) => name)
+  const toSorted = (row: Row): SortedRow => ({
+    row,
+    keys: sort.map(({ name }) => toComparable(row[name], fields.get(name) as Field)),
+    group: JSON.stringify(groups.map((name) => row[name])),
+  })
+  const compareRows = (a: SortedRow, b: SortedRow): number => {
+    for (const [index, { descending }] of sort.entries()) {
+      const which = compare(a.keys[index] as Comparable, b.keys[index] as Comparable)
       if (which !== 0) return descending ? -which : which
     }
-    return 0
+    return a.group < b.group ? -1 : a.group > b.group ? 1 : 0
   }
-  return { compare, keysOf: (row: Row) => keys.map(({ name }) => row[name]) }
+  return {
+    /** the values that a cursor has, and a row with these values */
+    position: (row: Row) => [...new Set(sort.map(({ name }) => name))].map((name) => row[name]),
+    rowAt: (values: unknown[]): Row =>
+      Object.fromEntries([...new Set(sort.map(({ name }) => name))].map((name, index) => [name, values[index]])),
+    /** The rows in their order, after a row that need not be there any more. */
+    async sorted(rows: Row[], after: Row | undefined): Promise<Row[]> {
+      const all = await each(rows, toSorted)
+      all.sort(compareRows)
+      const last = after && toSorted(after)
+      return all.filter((one) => !last || compareRows(one, last) > 0).map(({ row }) => row)
+    },
+  }
 }
 
-const COMPARISONS: Record<
-  Exclude<OperatorName, 'like'>,
-  (compare: (other: unknown) => number, values: unknown[]) => boolean
+/** Maps items, and lets others have their turn in between. */
+async function each<Item, Result>(items: Item[], work: (item: Item) => Result): Promise<Result[]> {
+  const yielder = new Yielder(AT_ONCE_MS)
+  const results: Result[] = []
+  for (const item of items) {
+    results.push(work(item))
+    if (yielder.isDue) await yielder.yield()
+  }
+  return results
+}
+
+type Meets = (row: Row) => boolean
+
+/** The rows that meet a condition. As in a search, what is not set meets only those that say so. */
+export async function rowsThatMeet(having: Filter | undefined, rows: Row[]): Promise<Row[]> {
+  if (!having) return rows
+  const meets = compiled(having)
+  const isMet = await each(rows, meets)
+  return rows.filter((_, index) => isMet[index])
+}
+
+function compiled(having: Filter): Meets {
+  if ('all' in having) {
+    const inner = having.all.map(compiled)
+    return (row) => inner.every((meets) => meets(row))
+  }
+  if ('any' in having) {
+    const inner = having.any.map(compiled)
+    return (row) => inner.some((meets) => meets(row))
+  }
+  if ('not' in having) {
+    const inner = compiled(having.not)
+    return (row) => !inner(row)
+  }
+  return comparison(having as Comparison)
+}
+
+function comparison({ field, operator, values }: Comparison): Meets {
+  const stored = values.map((value) => encode(field, value))
+  const keys = stored.map((value) => toComparable(value, field))
+  const [first = null, second = null] = keys
+  // Texts are equal if they are the same, not if they are sorted alike.
+  const isExact = isText(field) && (operator === 'eq' || operator === 'in')
+  const known = new Set(stored)
+  const byOrder = ORDERED[operator as keyof typeof ORDERED]
+  return ({ [field.name]: value }) => {
+    if (value === null) return false
+    if (operator === 'isSet') return true
+    if (isExact) return known.has(value as string)
+    const key = toComparable(value, field)
+    return operator === 'in' ? keys.some((other) => compare(key, other) === 0) : byOrder(key, first, second)
+  }
+}
+
+const ORDERED: Record<
+  Exclude<OperatorName, 'like' | 'in' | 'isSet'>,
+  (key: Comparable, first: Comparable, second: Comparable) => boolean
 > = {
-  eq: (compare, [value]) => compare(value) === 0,
-  gt: (compare, [value]) => compare(value) > 0,
-  gte: (compare, [value]) => compare(value) >= 0,
-  lt: (compare, [value]) => compare(value) < 0,
-  lte: (compare, [value]) => compare(value) <= 0,
-  between: (compare, [first, second]) => compare(first) >= 0 && compare(second) <= 0,
-  in: (compare, values) => values.some((value) => compare(value) === 0),
-  isSet: () => true,
-}
-
-/** Whether a row meets a condition. As in a search, what is not set meets only those that say so. */
-export function meets(having: Having, row: Row, kinds: ReadonlyMap<string, Kind>): boolean {
-  if ('all' in having) return having.all.every((one) => meets(one, row, kinds))
-  if ('any' in having) return having.any.length === 0 || having.any.some((one) => meets(one, row, kinds))
-  if ('not' in having) return !meets(having.not, row, kinds)
-  const value = row[having.name]
-  if (value === null) return false
-  const compare = (other: unknown) => compareValues(value, other, kinds.get(having.name) as Kind)
-  return COMPARISONS[having.operator as keyof typeof COMPARISONS](compare, having.values)
+  eq: (key, first) => compare(key, first) === 0,
+  gt: (key, first) => compare(key, first) > 0,
+  gte: (key, first) => compare(key, first) >= 0,
+  lt: (key, first) => compare(key, first) < 0,
+  lte: (key, first) => compare(key, first) <= 0,
+  between: (key, first, second) => compare(key, first) >= 0 && compare(key, second) <= 0,
 }

@@ -3,13 +3,14 @@ import { ENTRY_COLUMNS } from '../../journal/entry.ts'
 import { writeIdempotent } from '../../journal/idempotency.ts'
 import { Yielder } from '../../lib/yielder.ts'
 import { forbidden, reaches, reachFor } from '../../model/access.ts'
-import type { Model, Models } from '../../model/model.ts'
+import type { Field, Model, Models } from '../../model/model.ts'
 import { type Row, type Step, type Storage, StorageFault, type Unit } from '../../storage/storage.ts'
 import { keyedShapes } from '../../tables/shape.ts'
 import type { Caller } from '../caller.ts'
 import type { PlannedWrite } from '../planned.ts'
 import type { Records } from '../records.ts'
 import { PLANNED_MS } from '../write/batch.ts'
+import { createDeletePreview } from '../write/delete-preview.ts'
 import { explainFault } from '../write/reason.ts'
 import { type ReversibleChange, toReversible } from './reversible.ts'
 
@@ -42,10 +43,13 @@ export interface UndoneChange {
  * nothing if one of the records has changed since. It needs the right to each single change.
  */
 export function createUndo({ storage, models, collections, findSeconds, maxBytes = MAX_BYTES }: Parts) {
+  const { referring } = createDeletePreview({ storage, models, findSeconds })
+
   return async function undo(change: number, caller: Caller): Promise<UndoneChange[]> {
     const changes = await changesWith(change, caller)
     const undone = changes.map(({ model, id, undo: operation }) => ({ model: model.name, id, operation }))
     if (caller.idempotency?.stored) return undone
+    await requireNobodyElse(changes, caller)
     const planned = await plan(changes, caller)
     const steps = planned.flatMap(({ unit }) => unit.steps.map((step): Step => ({ ...step, must: true })))
     if (steps.length === 0) return []
@@ -61,7 +65,7 @@ export function createUndo({ storage, models, collections, findSeconds, maxBytes
   }
 
   /** The changes to undo, the newest first; but a record comes back before those that refer to it. */
-  async function changesWith(change: number, caller: Caller): Promise<ReversibleChange[]> {
+  async function changesWith(change: number, caller: Caller): Promise<OrderedChange[]> {
     const found = await storage.readOne({ sql: ONE, parameters: [change] })
     const model = models.get(found?.model as string)
     const isSeen = model && reaches(reachFor(model, 'read', caller), { createdBy: found?.createdBy as string | null })
@@ -77,7 +81,25 @@ export function createUndo({ storage, models, collections, findSeconds, maxBytes
     const changes: ReversibleChange[] = []
     for (const [name, group] of Map.groupBy(rows, (row) => row.model as string))
       changes.push(...(await decode(name, group, caller)))
-    return inOrder(changes.filter(hasEffect).sort((a, b) => b.change - a.change))
+    changes.sort((a, b) => b.change - a.change)
+    // A change that has no effect may still be the last one of its record.
+    const newest = new Map<string, number>()
+    for (const one of changes) newest.set(keyOf(one), newest.get(keyOf(one)) ?? one.version)
+    return inOrder(changes.filter(hasEffect)).map((one) => ({ ...one, newest: newest.get(keyOf(one)) as number }))
+  }
+
+  /** Records that others have made since must not be deleted or changed along with one whose creation is undone. */
+  async function requireNobodyElse(changes: OrderedChange[], caller: Caller): Promise<void> {
+    const targets = changes.filter(({ undo }) => undo === 'delete')
+    const own = new Set(changes.map(keyOf))
+    const others = (await referring(targets, caller)).filter(
+      ({ model, field, id }) => field.reference?.onDelete !== 'restrict' && !own.has(`${model.name} ${id}`),
+    )
+    const [first] = others
+    if (!first) return
+    const seen = others.find(({ isSeen }) => isSeen)
+    const what = seen ? `${seen.model.name} ${seen.id} refers` : 'A record that you may not read refers'
+    throw new Failure('VERSION_CONFLICT', `${what} by now to a record that would be deleted.`)
   }
 
   async function decode(name: string, rows: Row[], caller: Caller): Promise<ReversibleChange[]> {
@@ -91,23 +113,36 @@ export function createUndo({ storage, models, collections, findSeconds, maxBytes
     return entries.map((entry, index) => toReversible(model, entry, rows[index] as Row))
   }
 
-  async function plan(changes: ReversibleChange[], caller: Caller): Promise<PlannedWrite[]> {
+  async function plan(changes: OrderedChange[], caller: Caller): Promise<PlannedWrite[]> {
     const planned: PlannedWrite[] = []
     const versions = new Map<string, number>()
-    const comeBack = new Set(changes.filter(({ undo }) => undo === 'restore').map(keyOf))
+    /** records that come back, and are not planned yet */
+    const later = new Set(changes.filter(({ undo }) => undo === 'restore').map(keyOf))
+    const comeBack = new Set(later)
+    /** references to records that come back later: they are set at the end */
+    const leftOut: OrderedChange[] = []
     const yielder = new Yielder(PLANNED_MS)
-    for (const change of changes) {
-      const { model, id } = change
-      const records = collections.get(model) as Records
-      const isBack = (name: string, other: number) => comeBack.has(`${name} ${other}`)
-      const current = versions.get(keyOf(change)) ?? change.version
-      const { write, version } = await at(change, () =>
-        records.planUndo({ ...change, version: current }, caller, isBack),
+    const isBack = (name: string, id: number) => comeBack.has(`${name} ${id}`)
+    const add = async (change: OrderedChange, before: Row) => {
+      const { model, newest } = change
+      const version = versions.get(keyOf(change)) ?? newest
+      const next = await at(change, () =>
+        (collections.get(model) as Records).planUndo({ ...change, before, version }, caller, isBack),
       )
-      versions.set(`${model.name} ${id}`, version)
-      planned.push(write)
+      versions.set(keyOf(change), next.version)
+      planned.push(next.write)
       if (yielder.isDue) await yielder.yield()
     }
+    for (const change of changes) {
+      const { model, undo, before } = change
+      later.delete(keyOf(change))
+      const isLater = ({ name, reference }: Field) => reference && later.has(`${reference.model} ${before[name]}`)
+      const names = undo === 'restore' ? model.fields.filter(isLater).map(({ name }) => name) : []
+      const missing = Object.fromEntries(names.map((name) => [name, before[name]]))
+      if (names.length > 0) leftOut.push({ ...change, undo: 'update', before: missing })
+      await add(change, { ...before, ...Object.fromEntries(names.map((name) => [name, null])) })
+    }
+    for (const change of leftOut) await add(change, change.before)
     return planned
   }
 }
@@ -115,22 +150,28 @@ export function createUndo({ storage, models, collections, findSeconds, maxBytes
 /** Of a record that was written together with others, perhaps only the version has changed. */
 const hasEffect = ({ undo, before }: ReversibleChange) => undo !== 'update' || Object.keys(before).length > 0
 
+/** A change in the order of undoing, and the newest version of its record. */
+type OrderedChange = ReversibleChange & { newest: number }
+
 const keyOf = ({ model, id }: ReversibleChange) => `${model.name} ${id}`
 
-/** Moves a record that comes back before those that refer to it. */
+/** Moves a record that comes back before those that refer to it; in a circle, one comes back before the other. */
 function inOrder(changes: ReversibleChange[]): ReversibleChange[] {
   const comingBack = new Map(changes.filter(({ undo }) => undo === 'restore').map((change) => [keyOf(change), change]))
   const ordered = new Set<ReversibleChange>()
-  const add = (change: ReversibleChange, above: ReversibleChange[]) => {
-    if (ordered.has(change) || above.includes(change)) return
-    if (change.undo === 'restore')
-      for (const target of change.refersTo) {
-        const other = comingBack.get(target)
-        if (other) add(other, [...above, change])
-      }
-    ordered.add(change)
+  const begun = new Set<ReversibleChange>()
+  for (const change of changes) {
+    // Not recursive: records may refer to each other in a long row.
+    const waiting = [change]
+    for (let next = waiting.at(-1); next; next = waiting.at(-1)) {
+      const before =
+        begun.has(next) || next.undo !== 'restore' ? [] : next.refersTo.flatMap((key) => comingBack.get(key) ?? [])
+      begun.add(next)
+      const first = before.filter((other) => !begun.has(other))
+      if (first.length > 0) waiting.push(...first)
+      else ordered.add(waiting.pop() as ReversibleChange)
+    }
   }
-  for (const change of changes) add(change, [])
   return [...ordered]
 }
 

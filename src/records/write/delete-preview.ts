@@ -38,6 +38,14 @@ interface Parts {
   maxRecords?: number
 }
 
+/** A record that is deleted. */
+interface Target {
+  model: Model
+  id: number
+}
+
+const keyOf = ({ model, id }: Target) => `${model.name} ${id}`
+
 /** A record that refers to a deleted one. */
 interface Referring {
   model: Model
@@ -48,29 +56,33 @@ interface Referring {
 
 /** Finds out what deletes would do to other records, without doing it. */
 export function createDeletePreview({ storage, models, findSeconds, maxRecords = MAX_RECORDS }: Parts) {
-  return async function preview(targets: { model: Model; id: number }[], caller: Caller): Promise<DeletePreview> {
+  async function preview(targets: Target[], caller: Caller): Promise<DeletePreview> {
+    return summary(await referring(targets, caller))
+  }
+
+  /** The records that a delete of these deletes, changes, or is refused because of. */
+  async function referring(targets: Target[], caller: Caller): Promise<Referring[]> {
     const ends = performance.now() + findSeconds * 1000
-    const deleted = new Set(targets.map(({ model, id }) => `${model.name} ${id}`))
+    const deleted = new Set(targets.map(keyOf))
     const found: Referring[] = []
     let next = targets
     while (next.length > 0) {
-      const referring = await referringTo(next, caller, ends)
-      found.push(...referring)
+      const some = await referringTo(next, caller, ends)
+      found.push(...some)
       if (found.length > maxRecords) throw tooMany
-      next = referring.filter(({ model, field, id }) => {
-        const isNew = field.reference?.onDelete === 'cascade' && !deleted.has(`${model.name} ${id}`)
-        if (isNew) deleted.add(`${model.name} ${id}`)
+      next = some.filter((one) => {
+        const isNew = one.field.reference?.onDelete === 'cascade' && !deleted.has(keyOf(one))
+        if (isNew) deleted.add(keyOf(one))
         return isNew
       })
     }
-    const isTarget = new Set(targets.map(({ model, id }) => `${model.name} ${id}`))
-    return summary(found, ({ model, field, id }) => {
-      const key = `${model.name} ${id}`
-      return field.reference?.onDelete === 'cascade' ? !isTarget.has(key) : !deleted.has(key)
-    })
+    const isTarget = new Set(targets.map(keyOf))
+    return found.filter((one) =>
+      one.field.reference?.onDelete === 'cascade' ? !isTarget.has(keyOf(one)) : !deleted.has(keyOf(one)),
+    )
   }
 
-  async function referringTo(deleted: { model: Model; id: number }[], caller: Caller, ends: number) {
+  async function referringTo(deleted: Target[], caller: Caller, ends: number) {
     const found: Referring[] = []
     for (const [target, group] of Map.groupBy(deleted, ({ model }) => model.name))
       for (const model of models.values())
@@ -98,17 +110,18 @@ export function createDeletePreview({ storage, models, findSeconds, maxRecords =
     })
     return rows.map(({ id, seen }): Referring => ({ model, field, id: id as number, isSeen: seen === 1 }))
   }
+
+  return { preview, referring }
 }
 
 const ROWS_BETWEEN = 256
 
 /** Counts records by model, field and operation. A record that is deleted because of several references counts once. */
-function summary(found: Referring[], isConcerned: (one: Referring) => boolean): DeletePreview {
+function summary(found: Referring[]): DeletePreview {
   const effects = new Map<string, DeleteEffect>()
   const counted = new Set<string>()
   let hidden = 0
-  for (const one of found.filter(isConcerned)) {
-    const { model, field, id, isSeen } = one
+  for (const { model, field, id, isSeen } of found) {
     const operation = OPERATIONS[field.reference?.onDelete as keyof typeof OPERATIONS]
     const key = operation === 'delete' ? `delete ${model.name} ${id}` : `${operation} ${model.name} ${field.name} ${id}`
     if (counted.has(key)) continue

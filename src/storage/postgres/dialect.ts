@@ -1,4 +1,5 @@
 import { type RawBuilder, type SqlBool, sql } from 'kysely'
+import { FIRST, LAST } from '../../lib/calendar-period.ts'
 import { containsPattern, foldPattern, isAscii } from '../../lib/fold.ts'
 import { type Dialect, literal } from '../storage.ts'
 import { TABLES } from './tables.ts'
@@ -56,8 +57,10 @@ export const DIALECT: Dialect = {
   decimalSum: (value) => sql`CAST(sum(CAST(${value} AS numeric)) AS text)`,
 
   period: (value, by, zone) =>
-    sql`to_char(CASE WHEN length(${value}) = 10 THEN CAST(${value} AS timestamp)
-      ELSE CAST(${value} AS timestamptz) AT TIME ZONE ${zone} END, ${sql.lit(PERIODS[by])})`,
+    sql`CASE WHEN ${value} < '0001' THEN ${yearZero(value, by)}
+      ELSE to_char(CASE WHEN length(${value}) = 10 OR ${value} < ${FIRST} OR ${value} >= ${LAST}
+        THEN CAST(left(${value}, 10) AS timestamp) ELSE CAST(${value} AS timestamptz) AT TIME ZONE ${zone} END,
+        ${sql.lit(PERIODS[by])}) END`,
 
   list: (value) => sql`coalesce(json_agg(${value} ORDER BY ${value})::text, '[]')`,
 
@@ -68,6 +71,16 @@ export const DIALECT: Dialect = {
 
   tables: TABLES,
 }
+
+/** PostgreSQL has no year 0. */
+const yearZero = (value: RawBuilder<unknown>, by: string) =>
+  ({
+    day: sql`left(${value}, 10)`,
+    month: sql`left(${value}, 7)`,
+    quarter: sql`'0000-Q' || (CAST(substr(${value}, 6, 2) AS integer) + 2) / 3`,
+    week: sql`'0000-W00'`,
+    year: sql`'0000'`,
+  })[by]
 
 /** A LIKE pattern as a regular expression: `%` is any text, `_` any one character, `\\` escapes the next character. */
 function toRegExp(pattern: string): string {

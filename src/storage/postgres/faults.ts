@@ -25,7 +25,9 @@ export function toFault(error: unknown): unknown {
   const { code = '', message, constraint } = error as PostgresError
   if (error instanceof StorageFault) return error
   if (code === '23505') return new StorageFault('taken', message, takenIn(String(constraint)))
-  if (code === '23503') return new StorageFault('dangling', message)
+  // The second one: a record that a delete takes along would be changed by it as well.
+  if (code === '23503' || code === '27000') return new StorageFault('dangling', message)
+  if (code === '22003') return new StorageFault('large', message)
   if (code === '54011' || /^row is too big/.test(message)) return new StorageFault('row-too-wide', message)
   if (code === '54000' && /^index row/.test(message)) return new StorageFault('index-too-long', message)
   if (code === '22021') return new StorageFault('unfit', message)
