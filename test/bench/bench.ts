@@ -10,6 +10,7 @@ import { overload } from './overload.ts'
 import { visitPage } from './page.ts'
 import { comparePostgres } from './postgres.ts'
 import { stayQuiet } from './quiet.ts'
+import { compareRelated } from './related.ts'
 import { pinLoad } from './servers.ts'
 import { compareSizes } from './sizes.ts'
 import { measureSizing } from './sizing.ts'
@@ -20,7 +21,7 @@ import { compareThreads } from './threads.ts'
 import { compareWork } from './work.ts'
 
 /**
- * `npm run bench [-- ROUNDS SECONDS] [--engine=postgres | --threads | --sizing | --texts]`: the service beside a hand-written server, turn by turn in
+ * `npm run bench [-- ROUNDS SECONDS] [--engine=postgres | --threads | --sizing | --texts | --related]`: the service beside a hand-written server, turn by turn in
  * one run, each on one core with the load on another. What counts is the ratio: it holds on another machine, the numbers do not.
  * Neither logs its requests.
  */
@@ -38,6 +39,7 @@ try {
   else if (process.argv.includes('--threads')) await compareThreads(folder, rounds, seconds)
   else if (process.argv.includes('--sizing')) await measureSizing(folder, seconds)
   else if (process.argv.includes('--texts')) await compareTexts(folder)
+  else if (process.argv.includes('--related')) await compareRelated(folder)
   else await compareAll()
 } finally {
   rmSync(folder, { recursive: true, force: true })
@@ -53,6 +55,7 @@ async function compareAll(): Promise<void> {
   await visitPage(folder)
   await compareSizes(folder)
   await compareTexts(folder)
+  await compareRelated(folder)
   await compareHistories(folder)
   await manyStreams(folder, seconds)
   await compareStarts(folder)

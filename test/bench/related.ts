@@ -1,0 +1,76 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import Sqlite from 'better-sqlite3'
+import { say, table } from './report.ts'
+import { startDossier, stop } from './servers.ts'
+import { timeOf } from './sizes.ts'
+
+const PEOPLE = 1_000_000
+const COMPANIES = 100_000
+const MODELS = {
+  'crm.Company': {
+    type: 'object',
+    properties: {
+      name: { type: 'string' },
+      size: { type: 'integer', index: true },
+      people: { inverse: 'crm.Person.company' },
+    },
+    audit: false,
+    history: false,
+  },
+  'crm.Person': {
+    type: 'object',
+    properties: {
+      name: { type: 'string' },
+      level: { type: 'integer', index: true },
+      pay: { type: 'string', format: 'decimal' },
+      hired: { type: 'string', format: 'date' },
+      company: { type: 'integer', reference: 'crm.Company' },
+    },
+    audit: false,
+    history: false,
+  },
+}
+
+/** What filters through references and inverse fields, expands and aggregates cost in large tables. */
+export async function compareRelated(folder: string): Promise<void> {
+  say(`\nfilling tables with ${PEOPLE} people of ${COMPANIES} companies …`)
+  const home = join(folder, 'related')
+  const models = join(folder, 'related-models')
+  mkdirSync(models, { recursive: true })
+  for (const [name, model] of Object.entries(MODELS)) writeFileSync(join(models, `${name}.json`), JSON.stringify(model))
+  await stop(await startDossier(home, 0, models))
+  fill(join(home, 'data', 'dossier.db'))
+  const server = await startDossier(home, 0, models)
+  const [companies, people] = ['/ws/rest/crm.Company', '/ws/rest/crm.Person']
+  const plain = await timeOf(server, `${companies}?limit=40`)
+  const rows: string[][] = []
+  for (const [what, path] of [
+    ['a page of 40 companies', `${companies}?limit=40`],
+    ['the same with their people (expand)', `${companies}?limit=40&expand=people`],
+    ['people of companies of a size (indexed): 1,000', `${people}?company.size=7`],
+    ['companies with somebody of a level', `${companies}?people.level=3`],
+    ['companies with at least 15 people', `${companies}?people[count][gte]=15`],
+    ['number of people by level (indexed)', `${people}/aggregate?group=level`],
+    ['sum of a decimal by month', `${people}/aggregate?group=hired:month&values=sum(pay)`],
+  ] as [string, string][]) {
+    const ms = await timeOf(server, path)
+    rows.push([what, ms.toFixed(1), (ms / plain).toFixed(1)])
+  }
+  table(`${PEOPLE} people, ${COMPANIES} companies`, ['', 'milliseconds', 'times a plain page'], rows)
+  await stop(server)
+}
+
+function fill(file: string): void {
+  const database = new Sqlite(file)
+  const numbers = (count: number) =>
+    `WITH RECURSIVE numbers (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${count - 1})`
+  database.exec(`
+    BEGIN;
+    ${numbers(COMPANIES)} INSERT INTO crm__Company (name, size) SELECT 'Company ' || n, n % 1000 FROM numbers;
+    ${numbers(PEOPLE)} INSERT INTO crm__Person (name, level, pay, hired, company)
+      SELECT 'Person ' || n, n % 10, (n % 9000) || '.50', date('2010-01-01', (n % 5000) || ' days'), 1 + n * 7919 % ${COMPANIES}
+      FROM numbers;
+    COMMIT; ANALYZE`)
+  database.close()
+}
