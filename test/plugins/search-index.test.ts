@@ -11,7 +11,7 @@ import { createDatabase } from '../../src/storage/postgres/kysely.ts'
 import { TRIGRAM_INDEX } from '../../src/storage/postgres/trigram-index.ts'
 import type { Statement } from '../../src/storage/storage.ts'
 import { INDEX_PORTION, indexInput, searchDefinition, searchIndexName } from '../../src/tables/search-index.ts'
-import { run as createTrigrams, trigramInput } from '../../src/tables/trigram-index.ts'
+import { CREATE_TRIGRAMS, run as createTrigrams, trigramInput } from '../../src/tables/trigram-index.ts'
 import { maintainSearchIndexes, WORTH_AN_INDEX } from '../../src/upkeep/search-indexes.ts'
 import { atShell, isPostgres, sqliteOnly } from '../engine.ts'
 import { modelOf, type Running, startApp, writeModel } from '../helper.ts'
@@ -355,6 +355,11 @@ t.test('an index of PostgreSQL proposes records, if it can be created', postgres
   const stop = maintainSearchIndexes(storage, parts, 1)
   t.teardown(stop)
   await waitUntil(t, () => isFilled(service), 'it is created')
+  const oid = async () =>
+    (await sql<{ oid: number }>`SELECT oid FROM pg_class WHERE relname LIKE '%\\_\\_words'`.execute(service.db)).rows
+  const created = await oid()
+  t.equal(await storage.change(CREATE_TRIGRAMS, trigramInput(MODEL, storage.dialect.tables)), undefined)
+  t.strictSame([created.length, await oid()], [1, created], 'and not again by somebody who has waited for that')
   await atShell(service.config, `ANALYZE "${TABLE}"`)
   const statements: Statement[] = []
   const search = storage.search.bind(storage)
@@ -402,5 +407,5 @@ t.test('an extension that cannot be created', postgresOnly, async (t) => {
   t.equal(asked.length, 2)
   const input = trigramInput(MODEL, db.dialect.tables)
   t.match(await createTrigrams(db, input), /permission denied/)
-  t.equal(asked.length, 4, 'and no index')
+  t.equal(asked.length, 5, 'and no index')
 })
