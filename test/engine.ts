@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import Sqlite from 'better-sqlite3'
 import pg from 'pg'
 import type { Test } from 'tap'
@@ -24,9 +25,23 @@ export const documentOnly = isPostgres ? { skip: 'about the document, which is t
 /** Executes SQL beside the service, like an operator in the database's shell. */
 export async function atShell({ DATA_DIR, DATABASE_URL }: Pick<Config, 'DATA_DIR' | 'DATABASE_URL'>, sql: string) {
   if (DATABASE_URL !== undefined) return onServer(sql, DATABASE_URL)
-  const shell = new Sqlite(join(DATA_DIR, 'dossier.db'))
-  shell.exec(sql)
+  // A shell would wait, but here the service is in the same process: what holds the lock may wait for this thread.
+  const shell = new Sqlite(join(DATA_DIR, 'dossier.db'), { timeout: 0 })
+  for (let left = TRIES; !hasExecuted(shell, sql, left); left--) await setTimeout(10)
   shell.close()
+}
+
+const TRIES = 6000
+
+/** Whether the database was not locked. After the last try that is an error. */
+function hasExecuted(shell: Sqlite.Database, sql: string, left: number): boolean {
+  try {
+    shell.exec(sql)
+    return true
+  } catch (error) {
+    if (left > 0 && (error as { code?: string }).code === 'SQLITE_BUSY' && !shell.inTransaction) return false
+    throw error
+  }
 }
 
 /** Creates a database on the server, which is dropped after the test. Returns its URL. */
