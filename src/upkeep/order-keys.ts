@@ -1,4 +1,5 @@
 import type { Storage } from '../storage/storage.ts'
+import { repeat } from './repeat.ts'
 
 const LOOK_MS = 1000
 const NOTED = { sql: 'SELECT 1 FROM dossier_unsorted LIMIT 1', parameters: [] }
@@ -9,21 +10,11 @@ const NOTED = { sql: 'SELECT 1 FROM dossier_unsorted LIMIT 1', parameters: [] }
  */
 export function maintainOrderKeys(storage: Storage, onError: (task: string, error: unknown) => void, lookMs = LOOK_MS) {
   if (!storage.dialect.tables.keepsOrderKeys) return () => {}
-  let isOver = false
-  let isAtIt = false
-  const look = async () => {
-    if (isAtIt) return
-    isAtIt = true
-    try {
-      while (!isOver && (await storage.readOne(NOTED))) await storage.write({ steps: [] })
-    } catch (error) {
-      if (!isOver) onError('sort keys of texts that were changed by hand are made', error)
-    }
-    isAtIt = false
-  }
-  const timer = setInterval(look, lookMs).unref()
-  return () => {
-    isOver = true
-    clearInterval(timer)
-  }
+  return repeat({
+    everyMs: lookMs,
+    async run(isOver) {
+      while (!isOver() && (await storage.readOne(NOTED))) await storage.write({ steps: [] })
+    },
+    onError: (error) => onError('sort keys of texts that were changed by hand are made', error),
+  })
 }

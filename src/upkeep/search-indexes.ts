@@ -4,6 +4,7 @@ import { type Model, tableName } from '../model/model.ts'
 import { isFault, type Storage } from '../storage/storage.ts'
 import { INDEX_PORTION, indexInput, searchDefinition, searchIndexName } from '../tables/search-index.ts'
 import { CREATE_TRIGRAMS, trigramInput } from '../tables/trigram-index.ts'
+import { repeat } from './repeat.ts'
 
 const LOOK_MS = 1000
 /** Ids from which a table is worth an index: up to there a search reads all records as fast. */
@@ -33,30 +34,26 @@ export function maintainSearchIndexes(
   lookMs = LOOK_MS,
 ): () => void {
   const { tables } = storage.dialect
-  let isOver = false
-  let isAtIt = false
   let seen = 0
-  const look = async () => {
-    if (isAtIt) return
-    isAtIt = true
+  const run = async (isOver: () => boolean) => {
     const before = seen
     seen = written()
     const pace = seen - before > LOAD ? UNDER_LOAD : OTHERWISE
     for (const model of models())
-      if (!isOver && model.search.length > 0) await catchUp(model, pace).catch((error) => fail(model, error))
-    isAtIt = false
+      if (!isOver() && model.search.length > 0)
+        await catchUp(model, pace, isOver).catch((error) => fail(model, error, isOver))
   }
-  const catchUp = async (model: Model, pace: typeof OTHERWISE) => {
-    if (await isBehind(storage, model)) await (tables.wordIndex ? addPortions(model, pace) : create(model))
+  const catchUp = async (model: Model, pace: typeof OTHERWISE, isOver: () => boolean) => {
+    if (await isBehind(storage, model)) await (tables.wordIndex ? addPortions(model, pace, isOver) : create(model))
   }
-  const fail = ({ name }: Model, error: unknown) => {
+  const fail = ({ name }: Model, error: unknown, isOver: () => boolean) => {
     // Another process may be changing tables, or creating the same index.
-    if (!isOver && !isFault(error, 'busy')) onError(`the index for text searches in ${name} is filled`, error)
+    if (!isOver() && !isFault(error, 'busy')) onError(`the index for text searches in ${name} is filled`, error)
   }
   /** For about a second, so that the load and the other models are looked at again. */
-  const addPortions = async (model: Model, { ms, pause }: typeof OTHERWISE) => {
+  const addPortions = async (model: Model, { ms, pause }: typeof OTHERWISE, isOver: () => boolean) => {
     const end = performance.now() + lookMs
-    for (let hasMore = true; hasMore && !isOver && performance.now() < end; ) {
+    for (let hasMore = true; hasMore && !isOver() && performance.now() < end; ) {
       const start = performance.now()
       hasMore = await storage.change(INDEX_PORTION, indexInput(model, tables, ms))
       await setTimeout(pause * (performance.now() - start), undefined, { ref: false })
@@ -71,11 +68,11 @@ export function maintainSearchIndexes(
     isTold ||= missing !== undefined
     await storage.refreshShapes()
   }
-  const timer = setInterval(look, tables.wordIndex ? lookMs : SELDOM * lookMs).unref()
-  return () => {
-    isOver = true
-    clearInterval(timer)
-  }
+  return repeat({
+    everyMs: tables.wordIndex ? lookMs : SELDOM * lookMs,
+    run,
+    onError: (error) => onError('indexes for text searches are filled', error),
+  })
 }
 
 /** Whether there are records without an entry. */

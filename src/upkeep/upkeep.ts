@@ -7,6 +7,7 @@ import { clearLeftovers } from './leftovers.ts'
 import type { Metrics } from './metrics.ts'
 import { maintainOrderKeys } from './order-keys.ts'
 import { prune, sweepKeys } from './prune.ts'
+import { repeat } from './repeat.ts'
 import { scrub } from './scrub.ts'
 import { maintainSearchIndexes, type SearchIndexParts } from './search-indexes.ts'
 
@@ -45,27 +46,17 @@ export function maintainJournal(
   { metrics, onError }: Pick<Parts, 'metrics' | 'onError'>,
   lookMs = LOOK_MS,
 ): () => void {
-  let isOver = false
-  let isAtIt = false
-  const look = async () => {
-    if (isAtIt) return
-    isAtIt = true
-    try {
-      await scrub(storage, () => isOver)
-      await sweepKeys(storage, () => isOver)
+  return repeat({
+    everyMs: lookMs,
+    isAtOnce: true,
+    async run(isOver) {
+      await scrub(storage, isOver)
+      await sweepKeys(storage, isOver)
       await clearLeftovers(dataFolder(config.DATA_DIR).imports)
       const before = new Date(Date.now() - config.HISTORY_DAYS * DAY_MS)
       const count = (changes: number) => metrics.pruned(changes)
-      if (config.HISTORY_DAYS > 0) await prune(storage, before, count, () => isOver)
-    } catch (error) {
-      if (!isOver) onError('the history is looked after', error)
-    }
-    isAtIt = false
-  }
-  const timer = setInterval(look, lookMs).unref()
-  void look()
-  return () => {
-    isOver = true
-    clearInterval(timer)
-  }
+      if (config.HISTORY_DAYS > 0) await prune(storage, before, count, isOver)
+    },
+    onError: (error) => onError('the history is looked after', error),
+  })
 }

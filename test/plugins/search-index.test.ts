@@ -220,6 +220,18 @@ t.test('an index is filled in the background where there are many records', sqli
 
   stop()
   t.strictSame([failures, warnings], [[], []])
+  const unread: string[] = []
+  const noModels = () => {
+    throw new Error('no models')
+  }
+  const stopUnread = maintainSearchIndexes(
+    service.storage,
+    { log: { warn: () => {} }, models: noModels, written: () => 0, onError: (task) => void unread.push(task) },
+    1,
+  )
+  await waitUntil(t, () => unread.length > 1, 'a failure is told, and does not end it')
+  stopUnread()
+  t.match(unread, [/indexes for text searches/])
   const ill = {
     ...service.storage,
     dialect: service.storage.dialect,
