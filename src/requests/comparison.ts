@@ -1,6 +1,6 @@
 import { type Field, ID_FIELD } from '../model/model.ts'
 import type { OperatorUse } from './operators.ts'
-import { ownField, type ResolvedPath, throughSteps } from './paths.ts'
+import { isInverseStep, ownField, type ResolvedPath, throughSteps } from './paths.ts'
 import { badRequest, type Comparison, type Filter, likePattern, MAX_VALUES, type Step } from './query.ts'
 import { type Parsed, parseText, parseValue } from './values.ts'
 
@@ -36,9 +36,8 @@ export function comparePath(
   alsoKnown?: string[],
 ): Filter {
   const last = ownField(where, field, model, alsoKnown)
-  const isField = (step: Step): step is Field => 'type' in step
-  if (steps.every(isField)) return createComparison(steps, last, asked, given)
-  return throughSteps(steps, createComparison([], last, asked, given))
+  if (steps.some(isInverseStep)) return throughSteps(steps, createComparison([], last, asked, given))
+  return createComparison(steps as Field[], last, asked, given)
 }
 
 const COUNT: Field = { ...ID_FIELD, name: 'count' }

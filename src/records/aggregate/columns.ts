@@ -20,18 +20,11 @@ type Context = FilterContext & { model: Model; zone: string }
 /** The value by which records are grouped. */
 export function groupColumn({ name, through, field, by }: GroupKey, context: Context): AnswerColumn {
   const { dialect, zone } = context
-  const key = valueThrough(
-    through,
-    () => {
-      const plain = comparisonKey(field, dialect)
-      return by === undefined ? plain : dialect.period(plain, by, zone)
-    },
-    context.model,
-    context,
-  )
+  const plain = comparisonKey(field, dialect)
+  const key = by === undefined ? plain : dialect.period(plain, by, zone)
   return {
     name,
-    selects: [key],
+    selects: [valueThrough(through, () => key, context.model, context)],
     toValue: ([value]) => decoded(field, value ?? null),
   }
 }
@@ -40,9 +33,8 @@ export function groupColumn({ name, through, field, by }: GroupKey, context: Con
 export function valueColumn({ name, aggregate, through, field }: AggregateValue, context: Context): AnswerColumn {
   if (!field) return { name, selects: [sql`count(*)`], toValue: ([count]) => count }
   const { dialect } = context
-  const through_ = (of: (field: Field) => RawBuilder<SqlValue>) =>
-    valueThrough(through, () => of(field), context.model, context)
-  const key = through_((one) => comparisonKey(one, dialect))
+  const atEnd = (key: RawBuilder<SqlValue>) => valueThrough(through, () => key, context.model, context)
+  const key = atEnd(comparisonKey(field, dialect))
   if (aggregate === 'countDistinct')
     return { name, selects: [sql`count(DISTINCT ${key})`], toValue: ([count]) => count }
   if (aggregate === 'min' || aggregate === 'max')
@@ -53,7 +45,7 @@ export function valueColumn({ name, aggregate, through, field }: AggregateValue,
     }
   const count = sql`count(${key})`
   if (field.format === 'decimal') {
-    const stored = through_(({ name: column }) => sql<SqlValue>`${sql.ref(column)}`)
+    const stored = atEnd(sql`${sql.ref(field.name)}`)
     const toValue = ([sum, n]: SqlValue[]) => {
       if (aggregate === 'sum') return sum ?? '0'
       return n === 0 ? null : decimalAverage(sum as string, n as number)

@@ -84,54 +84,63 @@ async function each<Item, Result>(items: Item[], work: (item: Item) => Result): 
   return results
 }
 
-type Meets = (row: Row) => boolean
+/** Returns the comparable form of a field's value in a row, which is made once, however many conditions ask for it. */
+type Keys = (field: Field) => Comparable
+
+type Meets = (row: Row, keys: Keys) => boolean
+
+function comparableKeys(row: Row): Keys {
+  const made = new Map<string, Comparable>()
+  return (field) => {
+    const { name } = field
+    if (!made.has(name)) made.set(name, toComparable(row[name], field))
+    return made.get(name) as Comparable
+  }
+}
 
 /** The rows that meet a condition. As in a search, what is not set meets only those that say so. */
 export async function rowsThatMeet(having: Filter | undefined, rows: Row[]): Promise<Row[]> {
   if (!having) return rows
   const meets = compiled(having)
-  const isMet = await each(rows, meets)
+  const isMet = await each(rows, (row) => meets(row, comparableKeys(row)))
   return rows.filter((_, index) => isMet[index])
 }
 
 function compiled(having: Filter): Meets {
   if ('all' in having) {
     const inner = having.all.map(compiled)
-    return (row) => inner.every((meets) => meets(row))
+    return (row, keys) => inner.every((meets) => meets(row, keys))
   }
   if ('any' in having) {
     const inner = having.any.map(compiled)
-    return (row) => inner.some((meets) => meets(row))
+    return (row, keys) => inner.some((meets) => meets(row, keys))
   }
   if ('not' in having) {
     const inner = compiled(having.not)
-    return (row) => !inner(row)
+    return (row, keys) => !inner(row, keys)
   }
   return comparison(having as Comparison)
 }
 
 function comparison({ field, operator, values }: Comparison): Meets {
+  const { name } = field
+  if (operator === 'isSet') return (row) => row[name] !== null
   const stored = values.map((value) => encode(field, value))
-  const keys = stored.map((value) => toComparable(value, field))
-  const [first = null, second = null] = keys
-  // Texts are equal if they are the same, not if they are sorted alike.
-  const isExact = isText(field) && (operator === 'eq' || operator === 'in')
-  const known = new Set(stored)
-  const byOrder = ORDERED[operator as keyof typeof ORDERED]
-  return ({ [field.name]: value }) => {
-    if (value === null) return false
-    if (operator === 'isSet') return true
-    if (isExact) return known.has(value as string)
-    const key = toComparable(value, field)
-    return operator === 'in' ? keys.some((other) => compare(key, other) === 0) : byOrder(key, first, second)
-  }
+  // Texts are equal if they are the same, not if they are sorted alike; decimals if their numbers are.
+  const exactly = (value: unknown, key: () => Comparable) =>
+    field.format === 'decimal' || typeof value === 'boolean' ? key() : value
+  const known = new Set(stored.map((value) => exactly(value, () => toComparable(value, field))))
+  if (operator === 'eq' || operator === 'in')
+    return (row, keys) => row[name] !== null && known.has(exactly(row[name], () => keys(field)))
+  const [first = null, second = null] = stored.map((value) => toComparable(value, field))
+  const isSo = ORDERED[operator as keyof typeof ORDERED]
+  return (row, keys) => row[name] !== null && isSo(keys(field), first, second)
 }
 
 const ORDERED: Record<
-  Exclude<OperatorName, 'like' | 'in' | 'isSet'>,
+  Exclude<OperatorName, 'like' | 'eq' | 'in' | 'isSet'>,
   (key: Comparable, first: Comparable, second: Comparable) => boolean
 > = {
-  eq: (key, first) => compare(key, first) === 0,
   gt: (key, first) => compare(key, first) > 0,
   gte: (key, first) => compare(key, first) >= 0,
   lt: (key, first) => compare(key, first) < 0,
