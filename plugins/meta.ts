@@ -115,7 +115,7 @@ const meta: FastifyPluginAsyncTypebox = async (app) => {
   )
 }
 
-function describe({ schema, required, readOnly, writeOnly, reference, name, ...field }: Field, model: Model) {
+function describe({ schema, required, readOnly, writeOnly, reference, links, name, ...field }: Field, model: Model) {
   return {
     name,
     ...schema,
@@ -126,6 +126,7 @@ function describe({ schema, required, readOnly, writeOnly, reference, name, ...f
     ...(writeOnly && { writeOnly }),
     unique: name === 'id' || model.unique.some((fields) => fields.length === 1 && fields[0] === name),
     ...(reference && { reference: reference.model, onDelete: reference.onDelete }),
+    ...(links && { items: { type: 'integer', reference: links.model, onDelete: links.onDelete } }),
     type: field.type,
   }
 }

@@ -8,6 +8,7 @@ export const RECORDS = [
   'plugins/matching',
   'plugins/references',
   'plugins/related',
+  'plugins/links',
   'plugins/conflicts',
   'plugins/batch',
   'plugins/idempotency',

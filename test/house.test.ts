@@ -157,6 +157,7 @@ const WITHOUT_REACH: Record<string, string> = {
   'src/records/find/index-advice.ts': 'reads the highest id, for a log message',
   'src/records/find/plain-pages.ts': 'is only used for users who may read all records',
   'src/records/write/changes.ts': 'inserts a new record',
+  'src/records/aggregate/columns.ts': 'aggregate.ts adds `withReach` to what is selected from it',
   'src/records/write/merge.ts': 'gets `reached` from changes.ts, which calls `withReach`',
 }
 

@@ -47,7 +47,10 @@ export async function describeConflict(
     const { base, ...stamp } = theirs
     const values = { base, theirs: current[name], ...(isSent && { mine: sent[name] }) }
     fields[name] = writeOnly ? stamp : { ...values, ...stamp }
-    if (isSent && (writeOnly || encode(field, sent[name]) !== encode(field, current[name]))) clashes.push(name)
+    // What is added to or removed from an array overwrites nothing.
+    const isWhole = !field.links || sent[name] === null || Array.isArray(sent[name])
+    if (isSent && isWhole && (writeOnly || encode(field, sent[name]) !== encode(field, current[name])))
+      clashes.push(name)
   }
   return { since, version: current.version, fields, clashes }
 }

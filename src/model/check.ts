@@ -1,7 +1,7 @@
 import { didYouMean } from '../lib/nearest.ts'
 import { checkValue } from './check-value.ts'
 import { type FieldFile, type FileFault, isInverse, type ModelFile, storedFields } from './file.ts'
-import { AUDIT_FIELDS, isSearchable } from './model.ts'
+import { AUDIT_FIELDS, isSearchable, MAX_LINKS } from './model.ts'
 import { FIND_PARAMETERS } from './names.ts'
 import { parseTemplate, templateFields } from './template.ts'
 
@@ -109,6 +109,7 @@ function checkField(name: string, field: FieldFile, model: StoredFile): FileFaul
     return complain('onDelete', 'needs a "reference" beside it.')
   if (field.reference !== undefined)
     return checkReferenceField(field, complain, model.required?.includes(name) === true)
+  if (field.items?.reference !== undefined) return checkLinksField(field, complain)
   if (field.computed === undefined) return []
   if (field.type !== 'string') return complain('type', 'of a computed field must be string.')
   if (field.default !== undefined) return complain('default', 'has no meaning on a computed field.')
@@ -142,6 +143,16 @@ function checkReferenceField(field: FieldFile, complain: Complain, required: boo
   if (field.writeOnly) return complain('writeOnly', 'has no meaning on a reference.')
   if (field.onDelete === 'clear' && required)
     return complain('onDelete', 'cannot clear a required field; use restrict or cascade.')
+  return []
+}
+
+function checkLinksField(field: FieldFile, complain: Complain): FileFault[] {
+  const { minItems = 0, maxItems = 0 } = field as { minItems?: number; maxItems?: number }
+  if (field.default !== undefined) return complain('default', 'would refer to records that may not exist.')
+  if (field.writeOnly) return complain('writeOnly', 'has no meaning on references.')
+  if (maxItems > MAX_LINKS) return complain('maxItems', `is at most ${MAX_LINKS} where the items are references.`)
+  if (field.items?.onDelete === 'clear' && minItems > 0)
+    return complain('items/onDelete', 'cannot take out ids that "minItems" needs; use restrict.')
   return []
 }
 

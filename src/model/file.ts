@@ -62,6 +62,8 @@ export type FieldFile = JsonSchema & {
   computed?: string
   reference?: string
   onDelete?: 'restrict' | 'clear' | 'cascade'
+  /** of an array; with a reference, the field holds the ids of several records */
+  items?: JsonSchema & { reference?: string; onDelete?: 'restrict' | 'clear' }
   renamedFrom?: string
   readOnly?: boolean
   writeOnly?: boolean

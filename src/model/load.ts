@@ -45,7 +45,7 @@ export async function loadModels(folder: string): Promise<Model[]> {
     const model = parseModel(raw)
     if (Array.isArray(model)) faults.push(...model)
     else models.push(model)
-    faults.push(...brokenReferences(raw, files), ...brokenInverses(raw, files, raws))
+    faults.push(...brokenReferences(raw, files), ...linkClashes(raw, files), ...brokenInverses(raw, files, raws))
   }
   if (faults.length > 0) throw new ModelFaults(faults)
   return models
@@ -105,9 +105,27 @@ function nameClashes(files: string[]): Fault[] {
 function brokenReferences({ file, raw }: RawModel, files: string[]): Fault[] {
   const names = files.map(modelName)
   return Object.entries(rawProperties(raw)).flatMap(([field, schema]) => {
-    const { reference } = Object(schema) as { reference?: unknown }
-    if (typeof reference !== 'string' || names.includes(reference)) return []
-    return [{ file, pointer: `/properties/${field}/reference`, message: missingModel(reference, names) }]
+    const found = findReference(schema)
+    if (!found || names.includes(found.model)) return []
+    return [{ file, pointer: `/properties/${field}${found.pointer}`, message: missingModel(found.model, names) }]
+  })
+}
+
+/** The model that a field refers to, by one id or by several, and where it is named. */
+function findReference(schema: unknown): { model: string; pointer: string } | undefined {
+  const { reference, items } = Object(schema) as { reference?: unknown; items?: unknown }
+  if (typeof reference === 'string') return { model: reference, pointer: '/reference' }
+  const { reference: several } = Object(items) as { reference?: unknown }
+  return typeof several === 'string' ? { model: several, pointer: '/items/reference' } : undefined
+}
+
+/** A link table must not have the name of another model's table. */
+function linkClashes({ file, name, raw }: RawModel, files: string[]): Fault[] {
+  return Object.entries(rawProperties(raw)).flatMap(([field, schema]) => {
+    const other = files.find((one) => modelName(one).toLowerCase() === `${name}.${field}`.toLowerCase())
+    if (!other || findReference(schema)?.pointer !== '/items/reference') return []
+    const message = `would have its links in the table of ${other}. Choose another name.`
+    return [{ file, pointer: `/properties/${field}`, message }]
   })
 }
 
@@ -123,7 +141,7 @@ function brokenInverses({ file, name, raw }: RawModel, files: string[], raws: Ra
     if (!names.includes(model)) return complaint(missingModel(model, names))
     if (!other) return []
     const properties = rawProperties(other.raw)
-    const references = Object.keys(properties).filter((key) => Object(properties[key]).reference === name)
+    const references = Object.keys(properties).filter((key) => findReference(properties[key])?.model === name)
     if (references.includes(field)) return []
     return complaint(`${model} has no field "${field}" that refers to ${name}.${didYouMean(field, references)}`)
   })

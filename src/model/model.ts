@@ -52,6 +52,8 @@ export interface Field {
   computed?: Template | undefined
   /** set if the field holds the id of a record */
   reference?: Reference | undefined
+  /** set if the field holds the ids of several records, which a link table has as well */
+  links?: Reference | undefined
   /** earlier name of the field; its column is renamed and keeps its values */
   renamedFrom?: string | undefined
   /** whether values sent by clients are ignored: computed and audit fields, and fields declared `readOnly` */
@@ -75,6 +77,12 @@ export interface Inverse {
   model: string
   field: string
 }
+
+/** Ids in one field. */
+export const MAX_LINKS = 1000
+
+/** What a field refers to, by one id or by several. */
+export const targetOf = ({ reference, links }: Pick<Field, 'reference' | 'links'>) => reference ?? links
 
 export type JsonSchema = { [keyword: string]: unknown }
 
@@ -135,6 +143,9 @@ export function tableName(model: { name: string }): string {
   return model.name.replaceAll('.', '__')
 }
 
+/** Table with a row for each id in a field that holds several: the record, the position, and the id. */
+export const linkTable = (model: { name: string }, field: { name: string }) => `${tableName(model)}__${field.name}`
+
 /** Whether a field is a text for people, not a date, time or number that is stored as a text. */
 export const isText = ({ type, format }: Pick<SearchableField, 'type' | 'format'>) =>
   type === 'string' && !findFormat(format)?.column
@@ -165,9 +176,9 @@ export function visibleField(model: Model, name: string): Field | undefined {
   return [...SYSTEM_FIELDS, ...visibleFields(model)].find((field) => field.name === name)
 }
 
-/** Whether records can be written together with the one that they refer to. */
+/** Whether records can be written together with the one that they refer to: not if they refer to several. */
 export const isInverseWritable = ({ model, field }: Inverse, models: Models) =>
-  !models.get(model)?.fields.some(({ name, readOnly }) => name === field && readOnly)
+  !models.get(model)?.fields.some(({ name, readOnly, links }) => name === field && (readOnly || links))
 
 export const findInverse = ({ inverses }: Model, name: string) => inverses.find((inverse) => inverse.name === name)
 

@@ -13,7 +13,18 @@ import {
   storedFields,
 } from './file.ts'
 import metaSchema from './model.schema.json' with { type: 'json' }
-import { AUDIT_FIELDS, defaultSearch, type Field, type Inverse, inverseTarget, isScalar, type Model } from './model.ts'
+import {
+  AUDIT_FIELDS,
+  defaultSearch,
+  type Field,
+  type Inverse,
+  inverseTarget,
+  isScalar,
+  type JsonSchema,
+  MAX_LINKS,
+  type Model,
+  type Reference,
+} from './model.ts'
 import { parseTemplate } from './template.ts'
 
 /** Dossier's own keywords of a field, which are no part of its JSON Schema. */
@@ -103,24 +114,35 @@ function toAccess(file = OPEN): Model['access'] {
 }
 
 function toField(name: string, file: FieldFile, required: string[]): Field {
+  const { items } = file
   const schema = Object.fromEntries(Object.entries(file).filter(([keyword]) => !OWN_KEYWORDS.has(keyword)))
+  const links = items?.reference === undefined ? undefined : toReference(items.reference, items.onDelete)
   return {
     name,
     type: file.type,
     format: file.format,
     title: file.title,
     description: file.description,
-    schema,
+    schema: links ? { ...schema, ...linksSchema(schema) } : schema,
     required: required.includes(name),
     default: file.default,
     computed: file.computed === undefined ? undefined : parseTemplate(file.computed),
-    reference:
-      file.reference === undefined ? undefined : { model: file.reference, onDelete: file.onDelete ?? 'restrict' },
+    reference: file.reference === undefined ? undefined : toReference(file.reference, file.onDelete),
+    links,
     renamedFrom: file.renamedFrom,
     readOnly: file.readOnly === true || file.computed !== undefined,
     writeOnly: file.writeOnly === true,
   }
 }
+
+const toReference = (model: string, onDelete: Reference['onDelete'] = 'restrict'): Reference => ({ model, onDelete })
+
+/** The rules that all fields with several references have. */
+const linksSchema = ({ maxItems = MAX_LINKS }: JsonSchema): JsonSchema => ({
+  items: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
+  uniqueItems: true,
+  maxItems,
+})
 
 function toInverse(name: string, { inverse, title, description }: InverseFile): Inverse {
   return { name, title, description, ...inverseTarget(inverse) }

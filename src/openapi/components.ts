@@ -4,6 +4,7 @@ import {
   type Inverse,
   isInverseWritable,
   type JsonSchema,
+  MAX_LINKS,
   type Model,
   type Models,
   type Reference,
@@ -124,6 +125,7 @@ function returned(field: Field, models: Models, names: Map<string, string>): Jso
   const nullable = (one: JsonSchema) => (required ? one : { ...one, type: [one.type, 'null'] })
   const words = { title, description }
   if (field.reference) return { ...words, ...returnedReference(field.reference, required, models, names) }
+  if (field.links) return nullable({ ...words, type, ...returnedLinks(field.links, names) })
   const { enum: values, const: only, items, properties } = schema
   return nullable({
     ...words,
@@ -147,6 +149,12 @@ function returnedReference(reference: Reference, required: boolean, models: Mode
     anyOf: [id, componentRef(componentsNamed(names.get(reference.model) as string).row)],
   }
 }
+
+/** Schema of several references: ids, or expanded records; null in the place of one that the user may not read. */
+const returnedLinks = ({ model }: Reference, names: Map<string, string>): JsonSchema => ({
+  description: `Ids of ${model} records, or with "expand" the records.`,
+  items: { anyOf: [{ type: ['integer', 'null'] }, componentRef(componentsNamed(names.get(model) as string).row)] },
+})
 
 const byInverse = (
   { inverses }: Pick<Model, 'inverses'>,
@@ -224,14 +232,35 @@ const innerProperties = (properties: unknown) => mapValues(properties as Record<
 /** The rules that are checked, except that a reference may also be sent as the record itself; and related records. */
 function written(rules: JsonSchema, model: Model, related: (inverse: Inverse) => JsonSchema): JsonSchema {
   const properties = withItems(rules).properties as Record<string, JsonSchema>
-  for (const { name, reference, readOnly } of model.fields)
+  const record = { type: 'object', properties: { id: ID }, required: ['id'] }
+  for (const { name, reference, links, readOnly } of model.fields) {
+    const rule = properties[name] as JsonSchema
     if (reference && !readOnly)
       properties[name] = {
         description: `The id of a ${reference.model}, or the record itself, of which only the id counts.`,
-        anyOf: [properties[name], { type: 'object', properties: { id: ID }, required: ['id'] }],
+        anyOf: [rule, record],
       }
+    if (links && !readOnly) {
+      const whole = { ...rule, items: { anyOf: [rule.items, record] } }
+      const isUpdate = (rules.required as string[]).includes('version')
+      properties[name] = {
+        description: `Ids of ${links.model} records, or the records themselves, of which only the ids count.`,
+        ...(isUpdate ? { anyOf: [whole, linksChange(rule.items as JsonSchema)] } : whole),
+      }
+    }
+  }
   return { ...rules, properties: { ...properties, ...byInverse(model, related) } }
 }
+
+/** Schema of a change of several references. */
+const linksChange = (id: JsonSchema): JsonSchema => ({
+  type: 'object',
+  description: 'Adds and removes some ids, and leaves alone what others add and remove.',
+  properties: Object.fromEntries(
+    ['add', 'remove'].map((name) => [name, { type: 'array', items: id, uniqueItems: true, maxItems: MAX_LINKS }]),
+  ),
+  additionalProperties: false,
+})
 
 /** Adds empty `items` to arrays without any, at any depth: some OpenAPI tools require them. */
 function withItems({ items, properties, ...schema }: JsonSchema): JsonSchema {

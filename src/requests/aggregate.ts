@@ -1,7 +1,7 @@
 import { isZone, PERIODS, type Period } from '../lib/calendar-period.ts'
 import { didYouMean } from '../lib/nearest.ts'
 import { findFormat } from '../model/formats.ts'
-import { type Field, ID_FIELD, isScalar } from '../model/model.ts'
+import { type Field, ID_FIELD, isScalar, type JsonSchema } from '../model/model.ts'
 import { parseSearch, type SearchBody } from './criteria.ts'
 import { parseHaving } from './having.ts'
 import { type Parameters, parseParameters } from './parameters.ts'
@@ -16,7 +16,10 @@ export interface GroupKey {
   /** name in the answer: the path as it was given */
   name: string
   through: Field[]
+  /** of an array, a field as its items are */
   field: Field
+  /** the array whose items are grouped by: a record counts in the group of each of them */
+  array?: Field | undefined
   by?: Period | undefined
 }
 
@@ -149,6 +152,8 @@ function checked(query: AggregateQuery, sort: string): AggregateQuery {
 
 function parseGroup(where: string, path: string, by: string | undefined, context: Context): GroupKey {
   const { through, field } = followPath(where, path, context)
+  if (field.type === 'array' && through.length === 0 && by === undefined)
+    return { name: path, through, field: itemField(where, field), array: field }
   if (!isScalar(field)) throw badRequest(`${where}: "${path}" is an ${field.type}, which cannot be grouped by.`)
   if (by === undefined) return { name: path, through, field }
   const period = PERIODS.find((one) => one === by)
@@ -156,6 +161,20 @@ function parseGroup(where: string, path: string, by: string | undefined, context
   if (field.format !== 'date' && field.format !== 'date-time')
     throw badRequest(`${where}: "${path}" is neither a date nor a date-time, so it has no ${by}.`)
   return { name: path, through, field, by: period }
+}
+
+/** Types of items that can be grouped by. */
+const ITEM_TYPES: readonly unknown[] = ['string', 'integer', 'number']
+
+/** A field as the items of an array are. With an item twice, a record would count twice. */
+function itemField(where: string, field: Field): Field {
+  const { items, uniqueItems } = field.schema as { items?: JsonSchema; uniqueItems?: boolean }
+  const type = items?.type
+  if (!uniqueItems || !ITEM_TYPES.includes(type) || items?.format === 'decimal')
+    throw badRequest(
+      `${where}: "${field.name}" cannot be grouped by: its items must be texts or numbers, with "uniqueItems": true.`,
+    )
+  return { ...field, type: type as Field['type'], format: undefined, reference: field.links, links: undefined }
 }
 
 function parseValue(

@@ -1,6 +1,6 @@
 import { type Field, ID_FIELD } from '../model/model.ts'
 import type { OperatorUse } from './operators.ts'
-import { isInverseStep, ownField, type ResolvedPath, throughSteps } from './paths.ts'
+import { leadsToSeveral, ownField, type ResolvedPath, throughSteps } from './paths.ts'
 import { badRequest, type Comparison, type Filter, likePattern, MAX_VALUES, type Step } from './query.ts'
 import { type Parsed, parseText, parseValue } from './values.ts'
 
@@ -36,7 +36,7 @@ export function comparePath(
   alsoKnown?: string[],
 ): Filter {
   const last = ownField(where, field, model, alsoKnown)
-  if (steps.some(isInverseStep)) return throughSteps(steps, createComparison([], last, asked, given))
+  if (steps.some(leadsToSeveral)) return throughSteps(steps, createComparison([], last, asked, given))
   return createComparison(steps as Field[], last, asked, given)
 }
 
@@ -54,8 +54,24 @@ export function compareCount(
   return not ? { not: filter } : filter
 }
 
+/** Words that ask about the ids of the records that a step leads to. */
+export const ID_WORDS = ['any', 'all', 'none'] as const
+export type IdWord = (typeof ID_WORDS)[number]
+
+/** A filter by the ids of records that a step leads to: any of them, all of them, or none of them. */
+export function compareIds(step: Step, word: IdWord, given: RawOperands): Filter {
+  const ids = parseValues('many', ID_FIELD, given) as number[]
+  const filter: Filter = { step, ids: { values: [...new Set(ids)], isAll: word === 'all' } }
+  return word === 'none' ? { not: filter } : filter
+}
+
+/** Why a field that refers to several records is not compared as others are. */
+const severalIds = ({ name }: Field) =>
+  `"${name}" refers to several records: use ${name}[any], ${name}[all], ${name}[none], ${name}[count] or ${name}.FIELD`
+
 function parseValues(takes: OperatorUse['operator']['takes'], field: Field, { where, values, isText }: RawOperands) {
   if (takes === 'none') return []
+  if (field.links) throw badRequest(`${where}: ${severalIds(field)}.`)
   if (field.type === 'array' || field.type === 'object')
     throw badRequest(`${where}: "${field.name}" is an ${field.type}; it can only be asked whether it is set.`)
   if (takes === 'many' && (values.length === 0 || values.length > MAX_VALUES))

@@ -1,7 +1,16 @@
 import { didYouMean } from '../lib/nearest.ts'
-import { compareCount, comparePath, type RawOperands } from './comparison.ts'
-import { BODY_WORDS, type OperatorUse } from './operators.ts'
-import { ownStep, parseExpand, parseFields, parseSort, resolvePath, targetModel, throughSteps } from './paths.ts'
+import { compareCount, compareIds, comparePath, ID_WORDS, type IdWord, type RawOperands } from './comparison.ts'
+import { BODY_WORDS, findOperator, type OperatorUse } from './operators.ts'
+import {
+  leadsToSeveral,
+  ownStep,
+  parseExpand,
+  parseFields,
+  parseSort,
+  resolvePath,
+  targetModel,
+  throughSteps,
+} from './paths.ts'
 import {
   badRequest,
   type Context,
@@ -63,6 +72,7 @@ interface Place {
 
 /** Operators that ask about the records behind a reference or an inverse field. */
 const RELATED = ['some', 'none', 'count']
+const IN: OperatorUse = { operator: findOperator('in'), not: false }
 
 class CriteriaParser {
   #count = 0
@@ -100,11 +110,18 @@ class CriteriaParser {
     if (!('fieldName' in criterion)) return this.group(criterion, context, { where, depth: depth + 1, steps })
     const { fieldName, operator, ...parts } = criterion as Record<string, unknown>
     if (typeof fieldName !== 'string') throw badRequest(`${where}.fieldName must be a text.`)
+    const word = ID_WORDS.find((one) => one === operator)
+    // "none" also takes criteria.
+    if (word && (word !== 'none' || Object.hasOwn(parts, 'value')))
+      return this.#ids(fieldName, word, parts, context, { where, depth, steps })
     if (RELATED.includes(operator as string))
       return this.#related(fieldName, operator as string, parts, context, { where, depth, steps })
     const { value, value2, ...others } = parts
     refuseOthers(where, others)
-    const asked = operatorNamed(`${where}.operator`, operator, [...BODY_WORDS.keys(), ...RELATED])
+    const asked = operatorNamed(`${where}.operator`, operator, [
+      ...BODY_WORDS.keys(),
+      ...new Set([...RELATED, ...ID_WORDS]),
+    ])
     const resolved = resolvePath(`${where}.fieldName`, fieldName, context)
     requireFew(steps + resolved.steps.length)
     return comparePath(`${where}.fieldName`, resolved, asked, this.#operands(asked, where, value, value2))
@@ -126,6 +143,18 @@ class CriteriaParser {
     if (operator === 'none') return throughSteps(steps, { not: { step, matching } })
     const asked = operatorNamed(`${where}.is`, is, [...BODY_WORDS.keys()])
     return throughSteps(steps, compareCount(step, matching, asked, this.#operands(asked, where, value, value2)))
+  }
+
+  /** Parses a criterion about the ids of the records that a step leads to. */
+  #ids(path: string, word: IdWord, parts: Row, context: Context, { where, ...place }: Place): Filter {
+    const { value, ...others } = parts
+    refuseOthers(where, others)
+    const { steps, field, model } = resolvePath(`${where}.fieldName`, path, context)
+    const step = ownStep(`${where}.fieldName`, field, model)
+    if (!leadsToSeveral(step))
+      throw badRequest(`${where}.operator: "${field}" refers to one record. Use "in" or "notIn".`)
+    requireFew(place.steps + steps.length + 1)
+    return throughSteps(steps, compareIds(step, word, this.#operands(IN, where, value, undefined)))
   }
 
   #operands(asked: OperatorUse, where: string, value: unknown, value2: unknown): RawOperands {

@@ -73,6 +73,7 @@ export function findParameters(model: Model): TSchema {
         const description = operator.meaning[not ? 'not' : 'is'] as string
         return [`${field.name}[${word}]`, Type.String({ description })] as const
       }),
+    ...(field.links ? linkParameters(field.name) : []),
   ])
   return Type.Partial(
     Type.Object({
@@ -86,10 +87,18 @@ export function findParameters(model: Model): TSchema {
       ...(model.search.length > 0 && hasParameter(TEXT_PARAMETER, model) && { [TEXT_PARAMETER]: TextParameter }),
       ...(hasParameter(OR_PARAMETER, model) && { [OR_PARAMETER]: OrParameter }),
       [SEARCH_ALL]: Type.String({ description: 'Contained in any text of the list.' }),
-      ...Object.fromEntries(filters),
+      ...Object.fromEntries([...filters, ...model.inverses.flatMap(({ name }) => linkParameters(name))]),
     }),
   )
 }
+
+/** Filters by the records that a field leads to. */
+const linkParameters = (name: string) => [
+  [`${name}[any]`, Type.String({ description: 'Has one of these ids, separated by commas.' })] as const,
+  [`${name}[all]`, Type.String({ description: 'Has all of these ids.' })] as const,
+  [`${name}[none]`, Type.String({ description: 'Has none of these ids.' })] as const,
+  [`${name}[count]`, Type.Integer({ minimum: 0, description: 'So many; also `[count][gte]` and the like.' })] as const,
+]
 
 export const TextParameter = Type.String({
   minLength: 1,

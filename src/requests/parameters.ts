@@ -1,10 +1,10 @@
 import { didYouMean } from '../lib/nearest.ts'
 import { findInverse, type Model, visibleField } from '../model/model.ts'
 import { FIND_PARAMETERS } from '../model/names.ts'
-import { compareCount, comparePath, createComparison, type RawOperands } from './comparison.ts'
+import { compareCount, compareIds, comparePath, createComparison, ID_WORDS, type RawOperands } from './comparison.ts'
 import { findOperator, type OperatorUse, PARAMETER_WORDS } from './operators.ts'
 import {
-  isInverseStep,
+  leadsToSeveral,
   ownField,
   ownStep,
   parseExpand,
@@ -142,7 +142,7 @@ function parseFilters(given: GivenFilter[], context: Context, place = 'The query
     const where = `${place}"${whole}"`
     const { path, word } = parseName(where, name)
     const { steps } = resolvePath(where, path, context)
-    const last = steps.findIndex(isInverseStep) + 1
+    const last = steps.findIndex(leadsToSeveral) + 1
     if (last === 0) {
       filters.push(parseFilter({ where, name, path, word, text }, context))
       continue
@@ -181,19 +181,33 @@ interface ParsedName {
 /** Words such as `count` and `count][gte`, of `people[count]=0` and `people[count][gte]=5`. */
 const COUNT = /^count(?:\]\[(.*))?$/
 
+/** Whether a field leads to any number of records. */
+const hasSeveral = (model: Model, name: string) =>
+  findInverse(model, name) !== undefined || visibleField(model, name)?.links !== undefined
+
 /** Parses one filter, such as `lastName=Smith`, `age[gte]=18` or `company.name[like]=acme`. */
 function parseFilter({ where, name, path, word, text }: ParsedName, context: Context): Filter {
   if (name === SEARCH_ALL) return anywhere(where, text, context)
   const resolved = resolvePath(where, path, context)
   const counted = COUNT.exec(word ?? '')
-  const isCount = counted !== null && findInverse(resolved.model, resolved.field) !== undefined
+  const isSeveral = hasSeveral(resolved.model, resolved.field)
+  const idWord = isSeveral ? ID_WORDS.find((one) => one === word) : undefined
+  if (idWord) {
+    const values = text.split(',').map((value) => ({ name: '', value }))
+    const step = ownStep(where, resolved.field, resolved.model)
+    return throughSteps(resolved.steps, compareIds(step, idWord, { where, values, isText: true }))
+  }
+  const isCount = counted !== null && isSeveral
   const wanted = isCount ? counted[1] : word
   const asked = wanted === undefined ? EQUALS : PARAMETER_WORDS.get(wanted)
   // A wrong field is told before a wrong operator.
   if (!asked && !isCount) ownField(where, resolved.field, resolved.model, FIND_PARAMETERS)
   if (!asked)
     throw badRequest(
-      `${where} has an unknown operator "${wanted}".${didYouMean(wanted as string, PARAMETER_WORDS.keys())}`,
+      `${where} has an unknown operator "${wanted}".${didYouMean(wanted as string, [
+        ...PARAMETER_WORDS.keys(),
+        ...(isSeveral ? ID_WORDS : []),
+      ])}`,
     )
   const compare = (use: OperatorUse, given: RawOperands) =>
     isCount

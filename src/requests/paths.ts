@@ -6,7 +6,9 @@ import {
   isSearchable,
   type Model,
   type Models,
+  type Reference,
   SYSTEM_FIELDS,
+  targetOf,
   visibleField,
   visibleFields,
 } from '../model/model.ts'
@@ -30,7 +32,7 @@ export function ownField(where: string, name: string, model: Model, alsoKnown: s
   if (field) return field
   if (findInverse(model, name))
     throw badRequest(
-      `${where}: "${name}" of ${model.name} stands for other records. Use ${name}.FIELD or ${name}[count] in a filter, or "expand".`,
+      `${where}: "${name}" of ${model.name} stands for other records. Use ${name}.FIELD, ${name}[any] or ${name}[count] in a filter, or "expand".`,
     )
   throw badRequest(
     `${where}: ${model.name} has no field "${name}".${didYouMean(name, [...fieldNames(model), ...alsoKnown])}`,
@@ -50,8 +52,8 @@ export function textFields(where: string, model: Model): Field[] {
 /** Resolves `company.country.name` to the references to follow, and the field at the end. */
 export function followPath(where: string, path: string, context: Context): { through: Field[]; field: Field } {
   const { steps, field, model } = resolvePath(where, path, context)
-  const inverse = steps.find(isInverseStep)
-  if (inverse) throw badRequest(`${where}: "${path}" leads to several records, by "${inverse.name}".`)
+  const several = steps.find(leadsToSeveral)
+  if (several) throw badRequest(`${where}: "${path}" leads to several records, by "${several.name}".`)
   return { through: steps as Field[], field: ownField(where, field, model) }
 }
 
@@ -78,15 +80,18 @@ export function resolvePath(where: string, path: string, { model, models }: Cont
 /** A reference or an inverse field of the model itself. */
 export function ownStep(where: string, name: string, model: Model): Step {
   const step = findInverse(model, name) ?? ownField(where, name, model)
-  if (isInverseStep(step) || step.reference) return step
+  if (isInverseStep(step) || targetOf(step)) return step
   throw badRequest(`${where}: "${name}" of ${model.name} is not a reference.`)
 }
 
 /** A field has a type; what is declared as its inverse has none. */
 export const isInverseStep = (step: Step): step is Inverse => !('type' in step)
 
+/** Whether a step leads to any number of records, and not to one at most. */
+export const leadsToSeveral = (step: Step) => isInverseStep(step) || step.links !== undefined
+
 export const targetModel = (step: Step, models: Models) =>
-  models.get('type' in step ? (step.reference as { model: string }).model : step.model) as Model
+  models.get(isInverseStep(step) ? step.model : (targetOf(step) as Reference).model) as Model
 
 /** A filter of records from which the steps lead to a record that matches. */
 export const throughSteps = (steps: Step[], filter: Filter): Filter =>

@@ -39,7 +39,7 @@ export interface SortKey {
 
 export type Filter = Comparison | RelatedFilter | { all: Filter[] } | { any: Filter[] } | { not: Filter }
 
-/** What leads from a record to others: one of its references, or the inverse of one. */
+/** What leads from a record to others: a field that refers to one or to several, or the inverse of one. */
 export type Step = Field | Inverse
 
 /** Matches records of which a step leads to at least one record that matches, or to such a number of them. */
@@ -48,6 +48,8 @@ export interface RelatedFilter {
   matching?: Filter | undefined
   /** a comparison of the number of matching records */
   count?: Comparison | undefined
+  /** the step leads to one of these, or to all of them */
+  ids?: { values: number[]; isAll: boolean } | undefined
 }
 
 export interface Comparison {

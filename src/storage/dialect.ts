@@ -20,10 +20,17 @@ export interface Dialect {
   orderValue(text: string): RawBuilder<unknown>
   /** Whether a folded text contains a folded word. Texts that need not be folded are not: it takes longer than all else. */
   contains(key: RawBuilder<unknown>, word: string): RawBuilder<SqlBool>
-  /** Always true. Evaluated about every `everyRows` rows, it ends a search that has timed out or was aborted. */
-  alive(everyRows: number): RawBuilder<SqlBool>
+  /**
+   * Always true. Evaluated about every `everyRows` rows, it ends a search that has timed out or was aborted. `key` is a
+   * column with integers, by default `id`.
+   */
+  alive(everyRows: number, key?: RawBuilder<unknown>): RawBuilder<SqlBool>
   /** A JSON array as rows: `key` is the index from 0, and `value` the item. PostgreSQL returns each item as text. */
   each(json: unknown): RawBuilder<unknown>
+  /** A JSON array of numbers after a change: JSON with the numbers to `add` at the end, and those to `remove`. */
+  changeItems(array: RawBuilder<unknown>, change: unknown): RawBuilder<unknown>
+  /** The number of items of a JSON array. */
+  countItems(array: RawBuilder<unknown>): RawBuilder<number>
   /** The item at index `place` of a `value` of `each` that is an array itself, converted to a column type. */
   at(value: RawBuilder<unknown>, place: number, type: string): RawBuilder<unknown>
   /** Exact sum of decimals, as text with as many digits after the point as the longest of them has. */
@@ -76,6 +83,12 @@ export interface TableDialect {
   storeDefinition(table: string, column: string, definition: string): string[]
   /** REFERENCES clause of a column definition; empty if references are added later. */
   referencesClause(table: string, onDelete: string): string
+  /** End of CREATE TABLE of a table whose primary key is its order. */
+  readonly withoutRowid: string
+  /** A JSON array as rows, see `Dialect.each`. */
+  each(json: string): string
+  /** Expression for a JSON array of numbers without one of them; null stays null. */
+  withoutItem(array: string, item: string): string
   /** An expression as a key of an index. */
   indexKey(key: string): string
   /** Expression for a text that sorts like the decimal number in a column; see `decimal.ts`. */
@@ -235,6 +248,8 @@ export interface TableState {
   name: string
   columns: TableColumn[]
   indexes: { name: string; sql: string }[]
+  /** link tables of its fields, and the tables that they lead to */
+  links: { name: string; target: string }[]
   rows: number
 }
 

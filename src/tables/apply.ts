@@ -4,6 +4,7 @@ import type { Database, Trigger } from '../storage/storage.ts'
 import { columnTypes } from './columns.ts'
 import { countTriggers, recount } from './counts.ts'
 import { execute } from './execute.ts'
+import { refuseDanglingLinks } from './links.ts'
 import { type MigrationInput, Superseded } from './migrate.ts'
 import { createOverview, type Overview, planTables, requiredTriggers, throwIfRefused } from './overview.ts'
 import type { PlanStep, TablePlan } from './plan.ts'
@@ -49,6 +50,8 @@ export async function run(db: Database, input: MigrationInput): Promise<TablePla
     if (!wasCounted || miscounted.includes(model.name)) await recount(db, model)
   }
   await rebuilder.refuseDangling(db, rebuilt)
+  for (const { model, steps } of plans)
+    for (const step of steps) if (step.kind === 'links') await refuseDanglingLinks(db, model, step.links.create)
   await recordRenames(db, plans)
   await recordSecrets(db, models)
   await recordShapes(db, models)

@@ -5,7 +5,7 @@ import { createRules } from '../model/rules.ts'
 import type { Database, Row, TableState } from '../storage/storage.ts'
 import { columnType, rowDecoder } from './columns.ts'
 import { convert } from './convert.ts'
-import { storedRows } from './verify.ts'
+import { storedRows } from './stored-rows.ts'
 
 /** Records that break a field's rules: their number, and the ids of the first ones. */
 export interface BrokenRule {

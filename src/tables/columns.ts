@@ -10,6 +10,7 @@ import { indexedTexts, orderColumn } from './order-columns.ts'
  * planner detect that a field's type has changed.
  */
 export function columnType(field: Field): string {
+  if (field.links) return LINKS
   if (field.type === 'integer') return 'INTEGER'
   if (field.type === 'number') return 'REAL'
   if (field.type === 'boolean') return 'BOOLEAN'
@@ -17,6 +18,9 @@ export function columnType(field: Field): string {
   const meaning = findFormat(field.format)?.column
   return meaning ? `${meaning}_TEXT` : 'TEXT'
 }
+
+/** Type word of a column with the ids of several records. */
+export const LINKS = 'LINKS_TEXT'
 
 /** The distinct column types of some fields. */
 export const columnTypes = (fields: Field[]): string[] => [...new Set(fields.map(columnType))]

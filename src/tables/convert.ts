@@ -1,10 +1,13 @@
 import { inexactNumbers, isExact, repeatedKey } from '../lib/json-numbers.ts'
 import { findFormat } from '../model/formats.ts'
-import type { Field } from '../model/model.ts'
+import { type Field, MAX_LINKS } from '../model/model.ts'
 import { decimalKey } from '../storage/decimal.ts'
+import { LINKS } from './columns.ts'
 
 /** Converts a stored value of column type `from` to the form that a field's column holds; undefined if lossy. */
-export function convert(value: string | number, from: string, field: Field): string | number | undefined {
+export function convert(value: string | number, from: string, field: Field): string | number | null | undefined {
+  if (field.links) return toLinks(value, from)
+  if (from === LINKS && field.type === 'integer') return toOnlyLink(value as string)
   if (field.type === 'string') return toText(value, from, field)
   if (field.type === 'integer') return toInteger(value)
   if (field.type === 'number') return toNumber(value)
@@ -42,7 +45,23 @@ function toBoolean(value: string | number): number | undefined {
   return value === 1 || value === 'true' ? 1 : undefined
 }
 
+/** One id becomes an array of it. */
+function toLinks(value: string | number, from: string): string | undefined {
+  if (from === 'INTEGER') return toLinks(`[${value}]`, 'ARRAY_TEXT')
+  const text = from === 'ARRAY_TEXT' || from === LINKS ? (value as string) : toDocument(value, from, 'array')
+  const ids: unknown[] = text === undefined ? [undefined] : JSON.parse(text)
+  const areIds = ids.every((id) => Number.isSafeInteger(id) && (id as number) > 0)
+  return areIds && new Set(ids).size === ids.length && ids.length <= MAX_LINKS ? JSON.stringify(ids) : undefined
+}
+
+/** Of several ids none may be lost; without any, nothing is set. */
+function toOnlyLink(text: string): number | null | undefined {
+  const [id, ...more] = JSON.parse(text) as number[]
+  return more.length > 0 ? undefined : (id ?? null)
+}
+
 function toDocument(value: string | number, from: string, type: string): string | undefined {
+  if (from === LINKS && type === 'array') return value as string
   if (from !== 'TEXT') return undefined
   const text = value as string
   try {

@@ -1,7 +1,7 @@
 import { FORMATS, findFormat } from '../model/formats.ts'
 import { type Field, isOfType, type Model, tableName } from '../model/model.ts'
 import type { Database, Row, SqlValue } from '../storage/storage.ts'
-import { encode } from './columns.ts'
+import { encode, LINKS } from './columns.ts'
 import { convert } from './convert.ts'
 
 /** Values of a former state for columns that no field has any more: a restored record gets them back. */
@@ -21,6 +21,7 @@ const TYPES: Record<string, Field['type']> = {
   REAL: 'number',
   BOOLEAN: 'boolean',
   ARRAY_TEXT: 'array',
+  [LINKS]: 'array',
   OBJECT_TEXT: 'object',
 }
 

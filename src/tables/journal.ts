@@ -1,6 +1,7 @@
 import { AUDIT_FIELDS, type Model, tableName } from '../model/model.ts'
 import { concatSql } from '../storage/joined.ts'
 import { literal, type TableDialect, type Trigger } from '../storage/storage.ts'
+import { LINKS } from './columns.ts'
 import { quote } from './ddl.ts'
 import { fieldsWithKey } from './order-columns.ts'
 
@@ -51,7 +52,12 @@ export function journalTriggers(model: Model, dialect: TableDialect, hidden: Hid
 }
 
 /** Column types that `asJson` writes in another way than texts and numbers. */
-const JSON_TYPES: Record<string, string> = { BOOLEAN: 'boolean', ARRAY_TEXT: 'array', OBJECT_TEXT: 'object' }
+const JSON_TYPES: Record<string, string> = {
+  BOOLEAN: 'boolean',
+  ARRAY_TEXT: 'array',
+  [LINKS]: 'array',
+  OBJECT_TEXT: 'object',
+}
 
 const journalTrigger = (table: string, event: Event) => `${table}__${event.toLowerCase()}__journal`
 

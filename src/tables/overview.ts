@@ -2,6 +2,7 @@ import { type Model, tableName } from '../model/model.ts'
 import { type Database, Refused, type TableDialect, type TableState, type Trigger } from '../storage/storage.ts'
 import { countTriggerNames } from './counts.ts'
 import { journalTriggerNames } from './journal.ts'
+import { linkTriggerNames } from './links.ts'
 import { orderTriggerNames } from './order-columns.ts'
 import { planTable, type TablePlan } from './plan.ts'
 import { rebuilderFor } from './rebuild/strategies.ts'
@@ -108,6 +109,7 @@ export function requiredTriggers(
       ...journalTriggerNames(table),
       ...orderTriggerNames(table),
       ...searchTriggerNames(table),
+      ...linkTriggerNames(table),
     ]
   })
   return [

@@ -13,6 +13,8 @@ export interface Rebuild {
   discarded: { column: string; for?: string }[]
   /** columns without a field, kept with their data */
   hidden: TableColumn[]
+  /** fields whose link tables are filled with the table */
+  linked: Field[]
 }
 
 /** Where a stored field's values come from: a column, perhaps of another type, or the field's default. */
@@ -31,12 +33,16 @@ export interface RebuildReasons {
   fills: Field[]
   /** fields whose sort keys have to be made for as many records */
   sorted: Field[]
+  /** fields whose link tables have to be filled */
+  linked: Field[]
+  /** whether there are more than `MAX_ROWS_TO_FILL` records */
+  isLarge: boolean
   dialect: TableDialect
 }
 
 /** Plans a rebuild, for example for a changed type, template or reference: SQLite cannot change a column in place. */
 export function planRebuild(model: Model, table: TableState, columns: TableColumn[], occasions: RebuildReasons) {
-  const { takeovers, fills, sorted, dialect } = occasions
+  const { takeovers, fills, sorted, linked, isLarge, dialect } = occasions
   const stored = model.fields.filter((field) => !field.computed)
   const sources = stored.map((field) => findSource(field, columns, takeovers))
   const conversions = sources.filter(({ from }) => from !== undefined)
@@ -65,6 +71,7 @@ export function planRebuild(model: Model, table: TableState, columns: TableColum
       ({ name, computed }) => `${computed ? 'compute' : 'fill in the default of'} ${name} (${table.rows} records)`,
     ),
     ...sorted.map(({ name }) => `sort ${name} by folded text (${table.rows} records)`),
+    ...(isLarge ? linked : []).map(({ name }) => `link ${name}`),
     ...templates.map(({ name }) => `compute ${name} anew`),
     ...wasComputed.map(({ field }) => `store ${field.name}, which was computed`),
     ...released.map(({ name }) => `let go of the hidden reference ${name}`),
@@ -88,6 +95,7 @@ export function planRebuild(model: Model, table: TableState, columns: TableColum
       }),
     ],
     hidden,
+    linked,
   }
   return { what: `${changes.join(', ')}: the table is made anew, after a backup`, rebuild }
 }

@@ -1,4 +1,4 @@
-import { type Field, type Model, tableName } from '../model/model.ts'
+import { type Field, linkTable, type Model, tableName } from '../model/model.ts'
 import type { TableColumn, TableDialect, TableState, Trigger } from '../storage/storage.ts'
 import { encode } from './columns.ts'
 import {
@@ -13,6 +13,7 @@ import {
   storableLiteral,
 } from './ddl.ts'
 import type { HiddenColumn } from './journal.ts'
+import { describeLinks, type LinkChanges, linkFields, planLinks } from './links.ts'
 import { fieldsWithKey, fillOrderColumns, planOrderColumns } from './order-columns.ts'
 import { planRebuild, type Rebuild } from './plan-rebuild.ts'
 import { findColumn, hiddenColumns, planRenames, type Rename } from './plan-renames.ts'
@@ -36,6 +37,7 @@ export type PlanStep = { what: string } & (
   | { kind: 'rebuild'; rebuild: Rebuild }
   | { kind: 'fill'; sql: string }
   | { kind: 'sort-keys'; statements: string[] }
+  | { kind: 'links'; links: LinkChanges }
   /** has no SQL: `requiredTriggers` determines the triggers of all tables together */
   | { kind: 'triggers' }
 )
@@ -53,9 +55,10 @@ export function planTable(
 ): TablePlan {
   if (!table) {
     const create: PlanStep = { kind: 'create', what: 'create the table', sql: createTable(model, dialect) }
+    const links = planLinks(model, [], [], [], [])
     return {
       model,
-      steps: [create, ...planIndexes(model, [], dialect)],
+      steps: [create, ...planIndexes(model, [], dialect), ...linkSteps(links, model, 0)],
       refusals: refuseLongNames(model, dialect),
       hidden: [],
     }
@@ -67,7 +70,10 @@ export function planTable(
   const fills = table.rows > MAX_ROWS_TO_FILL ? additions.filter(hasValues) : []
   const keys = planOrderColumns(model, table.columns, renames, dialect)
   const sorted = table.rows > MAX_ROWS_TO_FILL ? keys.toFill : []
-  const rebuild = planRebuild(model, table, columns, { takeovers, fills, sorted, dialect })
+  const links = planLinks(model, table.links, columns, renames, takeovers)
+  const linked = links.create.filter((field) => findColumn(field, columns))
+  const isLarge = table.rows > MAX_ROWS_TO_FILL
+  const rebuild = planRebuild(model, table, columns, { takeovers, fills, sorted, linked, isLarge, dialect })
   const hidden = hiddenColumns(model, columns)
     .filter(({ name }) => !takeovers.some(({ from }) => from === name))
     .map(({ name, type }) => ({ name, type, isSecret: secrets.includes(name) }))
@@ -81,6 +87,7 @@ export function planTable(
           ...planKeys(keys, model, table.rows),
         ]),
     ...planIndexes(model, rebuild ? [] : table.indexes.map(({ name }) => name), dialect),
+    ...linkSteps(links, model, table.rows),
   ]
   return {
     model,
@@ -128,6 +135,11 @@ function planKeys({ alter, toFill }: ReturnType<typeof planOrderColumns>, model:
   const what =
     names.length > 0 ? `sort ${names.join(', ')} by folded text (${rows} records)` : 'tidy up the columns of sort keys'
   return statements.length > 0 ? [{ kind: 'sort-keys', what, statements }] : []
+}
+
+function linkSteps(links: LinkChanges, model: Model, rows: number): PlanStep[] {
+  const what = describeLinks(links, model, rows).join(', ')
+  return what === '' ? [] : [{ kind: 'links', what, links }]
 }
 
 /** Drops only indexes with our naming; an index that an operator created stays. */
@@ -203,7 +215,8 @@ function refuseLongNames(model: Model, dialect: TableDialect): string[] {
   const keys = model.fields
     .filter(({ reference }) => reference)
     .map(({ name }) => `${tableName(model)}__${name}__unserved`)
-  const long = [...names, ...keys, ...modelTriggers(model, dialect).map(({ name }) => name)].filter(
+  const links = linkFields(model).map((field) => `${linkTable(model, field)}__target__refers`)
+  const long = [...names, ...keys, ...links, ...modelTriggers(model, dialect).map(({ name }) => name)].filter(
     (name) => name.length > maxNameBytes,
   )
   return long.map(

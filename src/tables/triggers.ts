@@ -1,13 +1,14 @@
-import { type Model, type Reference, tableName } from '../model/model.ts'
+import { linkTable, type Model, type Reference, tableName, targetOf } from '../model/model.ts'
 import type { Database, TableDialect, TableState, Trigger } from '../storage/storage.ts'
 import { countTriggers } from './counts.ts'
 import { quote } from './ddl.ts'
 import { type HiddenColumn, journalTriggers } from './journal.ts'
+import { linkTriggers } from './links.ts'
 import { orderTriggers } from './order-columns.ts'
 import { searchTriggers } from './search-index.ts'
 
 /** The names of our triggers end in one of these words. */
-const OURS = ['count', 'clear', 'unserved', 'journal', 'sorted', 'searched']
+const OURS = ['count', 'clear', 'unserved', 'journal', 'linked', 'sorted', 'searched']
 
 /** Whether `others` has the trigger with the same SQL. */
 export const hasSameTrigger = (wanted: Trigger, others: Trigger[]) =>
@@ -20,6 +21,7 @@ export const modelTriggers = (model: Model, dialect: TableDialect, hidden: Hidde
   ...journalTriggers(model, dialect, hidden),
   ...orderTriggers(model, dialect),
   ...searchTriggers(model, dialect),
+  ...linkTriggers(model, dialect),
 ]
 
 /**
@@ -27,17 +29,25 @@ export const modelTriggers = (model: Model, dialect: TableDialect, hidden: Hidde
  * many of its references are cleared. The foreign key alone (SET NULL) would do none of that.
  */
 function clearTriggers(model: Model, dialect: TableDialect): Trigger[] {
-  const fields = model.fields.filter((field) => field.reference?.onDelete === 'clear')
-  const byTarget = Map.groupBy(fields, (field) => tableName({ name: (field.reference as Reference).model }))
+  const fields = model.fields.filter((field) => targetOf(field)?.onDelete === 'clear')
+  const byTarget = Map.groupBy(fields, (field) => tableName({ name: (targetOf(field) as Reference).model }))
   return [...byTarget].map(([target, group]) => {
     const table = tableName(model)
-    const columns = group.map(({ name }) => quote(name))
     const set = [
-      ...columns.map((column) => `${column} = nullif(${column}, OLD."id")`),
+      ...group.map(({ name, links }) => {
+        const column = quote(name)
+        return `${column} = ${links ? dialect.withoutItem(column, 'OLD."id"') : `nullif(${column}, OLD."id")`}`
+      }),
       '"version" = "version" + 1',
       ...(model.audit ? [`"updatedOn" = ${dialect.now}`, `"updatedBy" = ${dialect.actor.by}`] : []),
     ]
-    const isConcerned = columns.map((column) => `${column} = OLD."id"`).join(' OR ')
+    const isConcerned = group
+      .map((field) =>
+        field.links
+          ? `"id" IN (SELECT "record" FROM ${quote(linkTable(model, field))} WHERE "target" = OLD."id")`
+          : `${quote(field.name)} = OLD."id"`,
+      )
+      .join(' OR ')
     // A record that refers to itself is being deleted and must not be updated meanwhile.
     const where = `(${isConcerned})${target === table ? ' AND "id" <> OLD."id"' : ''}`
     const body = `UPDATE ${quote(table)} SET ${set.join(', ')} WHERE ${where}`

@@ -1,16 +1,12 @@
 import { type RawBuilder, sql } from 'kysely'
 import { type Field, type Model, type Reference, tableName } from '../model/model.ts'
 import type { Database, TableColumn, TableState } from '../storage/storage.ts'
-import { columnType, comparisonSql, encode, encodeComparable } from './columns.ts'
+import { columnType, comparisonSql, encode, encodeComparable, LINKS } from './columns.ts'
 import { convert } from './convert.ts'
+import { verifyLinks } from './links.ts'
 import type { TablePlan } from './plan.ts'
 import type { Source } from './plan-rebuild.ts'
-
-/** Maximum of offending records in a message. */
-export const MAX_NAMED = 10
-/** Records and bytes of a batch, about. */
-const BATCH = 1000
-const BATCH_BYTES = 1_000_000
+import { MAX_NAMED, named, storedRows } from './stored-rows.ts'
 
 /**
  * Checks a plan against the data. Returns why it cannot be applied, with the first offending records. A filled draft
@@ -35,12 +31,21 @@ export async function verifyPlan(
   for (const step of isDrafted ? [] : steps)
     if (step.kind === 'unique' && !built.includes(step.index.name))
       refusals.push(...(await duplicates(db, model, step.index.fields, sources)))
+  for (const step of isDrafted ? [] : steps)
+    if (step.kind === 'links')
+      for (const source of sources)
+        if (step.links.create.includes(source.field) && source.column !== undefined)
+          refusals.push(...(await verifyLinks(db, model, source)))
   if (!rebuild) return refusals
   for (const source of isDrafted ? [] : sources) {
     const ids = source.from === undefined ? [] : await lossy(db, model, source)
     if (ids.length > 0) refusals.push(cannotConvert(source.field, ids))
   }
   for (const { field, column = '', from } of isDrafted ? [] : rebuild.references) {
+    if (from === LINKS) {
+      refusals.push(...(await verifyLinks(db, model, { field: { ...field, links: field.reference }, column, from })))
+      continue
+    }
     const value = asNumber(nameNow(column), from)
     const ids = await referringToNothing(db, model, field.reference as Reference, value)
     if (ids.length > 0) refusals.push(`"${field.name}" would refer to nothing in the records ${named(ids)}.`)
@@ -73,8 +78,6 @@ function isFilled(column: string, field: Field, type: string): RawBuilder<unknow
 
 export const cannotConvert = ({ name, format, type }: Field, ids: number[]) =>
   `"${name}" cannot become ${format ?? type} without loss in the records ${named(ids)}.`
-
-const named = (ids: number[]) => `${ids.slice(0, MAX_NAMED).join(', ')}${ids.length > MAX_NAMED ? ' and more' : ''}`
 
 async function matching(db: Database, model: Model, condition: RawBuilder<unknown>): Promise<number[]> {
   const { rows } = await sql<{ id: number }>`
@@ -184,38 +187,4 @@ async function lossy(db: Database, model: Model, { field, column = '', from = ''
     if (ids.length > MAX_NAMED) break
   }
   return ids
-}
-
-/** Records with ids above `after` that meet `condition`. `condition` has no lower bound: SQLite uses only one. */
-export interface Selection {
-  after: number
-  condition: RawBuilder<unknown>
-}
-
-const EVERY: Selection = { after: Number.MIN_SAFE_INTEGER, condition: sql`1 = 1` }
-
-/** Reads some columns of the records in batches: memory use stays constant, with one promise per batch, not per row. */
-export async function* storedRows(db: Database, table: string, columns: string[], { after, condition } = EVERY) {
-  const bytes = columns.map((name) => sql`coalesce(octet_length(CAST(${sql.ref(name)} AS TEXT)), 0)`)
-  let last = after
-  for (;;) {
-    const next = sql`FROM ${sql.table(table)} WHERE "id" > ${last} AND ${condition} ORDER BY "id" LIMIT ${BATCH}`
-    // Sizes first: a thousand large values would take a gigabyte.
-    const { rows: sizes } = await sql<{ id: number; bytes: number }>`
-      SELECT "id", ${sql.join(bytes, sql` + `)} AS bytes ${next}`.execute(db)
-    const [{ id: first } = { id: undefined }] = sizes
-    if (first === undefined) return
-    let to = first
-    let left = BATCH_BYTES
-    for (const { id, bytes } of sizes) {
-      left -= bytes
-      if (left < 0 && id !== first) break
-      to = id
-    }
-    const { rows } = await sql<{ id: number } & Record<string, unknown>>`
-      SELECT "id", ${sql.join(columns.map((name) => sql.ref(name)))} FROM ${sql.table(table)}
-      WHERE "id" BETWEEN ${first} AND ${to} AND ${condition} ORDER BY "id"`.execute(db)
-    yield rows
-    last = to
-  }
 }

@@ -126,6 +126,26 @@ t.test('inverse fields whose other side does not refer to them', async (t) => {
   )
 })
 
+t.test('several references', async (t) => {
+  const refersTo = (name: string, reference: string) => ({
+    type: 'object',
+    properties: { [name]: { type: 'array', items: { type: 'integer', reference } } },
+  })
+  const { faults } = await faultsOf(t, {
+    'a.One.json': refersTo('Tags', 'a.Two'),
+    'a.One.tags.Two.json': refersTo('x', 'a.One'),
+    'a.One.Tags.json': refersTo('x', 'a.One'),
+    'a.Two.json': refersTo('x', 'a.Tow'),
+  })
+  t.strictSame(
+    faults.map(({ file, pointer, message }) => [file, pointer, message]),
+    [
+      ['a.One.json', '/properties/Tags', 'would have its links in the table of a.One.Tags.json. Choose another name.'],
+      ['a.Two.json', '/properties/x/items/reference', 'There is no model "a.Tow". Did you mean "a.Two"?'],
+    ],
+  )
+})
+
 t.test('references to models that nobody describes', async (t) => {
   const refersTo = (reference: string) => ({ type: 'object', properties: { to: { type: 'integer', reference } } })
   const error = await faultsOf(t, {

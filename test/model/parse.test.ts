@@ -9,6 +9,8 @@ import { CONTACT, modelOf, THING } from '../helper.ts'
 
 const field = (content: object, more: object = {}) => ({ type: 'object', properties: { x: content }, ...more })
 
+const LINK = { type: 'integer', reference: 'a.B' }
+
 t.test('what a model is', async (t) => {
   const contact = modelOf('contacts.Contact', {
     ...CONTACT,
@@ -130,6 +132,27 @@ t.test('faults, with pointer and what would be right', async (t) => {
     [field({ type: 'integer', onDelete: 'clear' }), '/properties/x/onDelete', /needs a "reference"/],
     [field({ type: 'string', reference: 'a.B' }), '/properties/x/type', /must be integer/],
     [field({ type: 'integer', reference: 'a.B', computed: '{y}' }), '/properties/x/reference', /computed/],
+    [
+      field({ type: 'array', items: { ...LINK, onDelete: 'cascade' } }),
+      '/properties/x/items/onDelete',
+      /restrict, clear/,
+    ],
+    [field({ type: 'array', items: { ...LINK, type: 'string' } }), '/properties/x/items/type', /must be "integer"/],
+    [field({ type: 'array', items: { ...LINK, minimum: 3 } }), '/properties/x/items/minimum', /not a known keyword/],
+    [field({ type: 'array', items: LINK, default: [1] }), '/properties/x/default', /may not exist/],
+    [field({ type: 'array', items: LINK, writeOnly: true }), '/properties/x/writeOnly', /no meaning/],
+    [field({ type: 'array', items: LINK, maxItems: 1001 }), '/properties/x/maxItems', /at most 1000/],
+    [field({ type: 'array', items: LINK, unique: true }), '/properties/x/unique', /simple type/],
+    [
+      field({ type: 'array', items: { ...LINK, onDelete: 'clear' }, minItems: 1 }),
+      '/properties/x/items/onDelete',
+      /use restrict/,
+    ],
+    [
+      field({ type: 'object', properties: { y: { type: 'array', items: LINK } } }),
+      '/properties/x/properties/y/items/reference',
+      /not a known keyword/,
+    ],
     [field({ type: 'integer', reference: 'a.B', default: 1 }), '/properties/x/default', /may not exist/],
     [field({ type: 'integer', reference: 'a.B', writeOnly: true }), '/properties/x/writeOnly', /no meaning/],
     [

@@ -29,6 +29,8 @@ const MODELS = {
       price: { type: 'string', format: 'decimal' },
       flag: { type: 'boolean' },
       company: { type: 'integer', reference: 'o.Company' },
+      near: { type: 'array', items: { type: 'integer', reference: 'o.Item' } },
+      nearby: { inverse: 'o.Item.near' },
     },
     indexes: [['flag', 'sorted']],
     search: ['text', 'code', 'whole'],
@@ -37,22 +39,28 @@ const MODELS = {
 }
 
 type Value = string | number | boolean | null
-type Item = Record<string, Value> & { id: number; createdBy: string }
+type Item = Record<string, Value> & { id: number; createdBy: string } & { near: number[] | null }
 interface Criterion {
   fieldName: string
   operator: string
   value?: unknown
   value2?: unknown
 }
-/** What is asked of the company of an item, or of all items of that company. */
+/** What is asked of the company of an item, of all items of that company, or of items that lead to each other. */
 interface Related {
-  fieldName: 'company' | 'company.items'
+  fieldName: 'company' | 'company.items' | 'near' | 'nearby'
   operator: 'some' | 'none' | 'count'
   criteria?: Filter | undefined
   is?: string
   value?: number
 }
-type Filter = Criterion | Related | { operator: string; criteria: Filter[] }
+/** What is asked of the ids of items. */
+interface Ids {
+  fieldName: 'near' | 'nearby'
+  operator: 'any' | 'all' | 'none'
+  value: number[]
+}
+type Filter = Criterion | Related | Ids | { operator: string; criteria: Filter[] }
 
 /** What a user may read. */
 interface Readable {
@@ -156,22 +164,37 @@ const OPPOSITES: Record<string, string> = {
   isNull: 'isSet',
 }
 
-const isRelated = (filter: Filter): filter is Related => ['some', 'none', 'count'].includes(filter.operator)
+const isRelated = (filter: Filter): filter is Related =>
+  ['some', 'none', 'count'].includes(filter.operator) && !isIds(filter)
+const isIds = (filter: Filter): filter is Ids =>
+  ['any', 'all'].includes(filter.operator) || (filter.operator === 'none' && 'value' in filter)
+
+/** The ids in a field are known to whoever reads the record; those of other records only if these are read. */
+function matchesIds({ fieldName, operator, value }: Ids, item: Item, { items }: Readable): boolean {
+  const nearby = items.filter(({ near }) => near?.includes(item.id)).map(({ id }) => id)
+  const ids = fieldName === 'near' ? (item.near ?? []) : nearby
+  if (operator === 'all') return value.every((id) => ids.includes(id))
+  return value.some((id) => ids.includes(id)) === (operator === 'any')
+}
+
+function relatedItems(fieldName: Related['fieldName'], item: Item, { companies, items }: Readable): Item[] {
+  if (fieldName === 'near') return items.filter(({ id }) => item.near?.includes(id))
+  if (fieldName === 'nearby') return items.filter(({ near }) => near?.includes(item.id))
+  const company = companies.get(item.company as number)
+  if (fieldName === 'company') return company ? [company] : []
+  return items.filter((one) => one.company === item.company)
+}
 
 function matchesRelated({ fieldName, operator, criteria, is, value }: Related, item: Item, all: Readable): boolean {
-  const company = all.companies.get(item.company as number)
-  const isCompany = fieldName === 'company'
-  if (!isCompany && !company) return false
-  const related = isCompany
-    ? [company].filter((one) => one !== undefined)
-    : all.items.filter((one) => one.company === item.company)
-  const { length } = related.filter((one) => !criteria || matches(criteria, one, all))
+  if (fieldName === 'company.items' && !all.companies.has(item.company as number)) return false
+  const { length } = relatedItems(fieldName, item, all).filter((one) => !criteria || matches(criteria, one, all))
   if (operator === 'count')
     return matches({ fieldName: 'whole', operator: is as string, value }, { whole: length } as never, all)
   return operator === 'some' ? length > 0 : length === 0
 }
 
 function matches(filter: Filter, item: Item, all: Readable): boolean {
+  if (isIds(filter)) return matchesIds(filter, item, all)
   if (isRelated(filter)) return matchesRelated(filter, item, all)
   if ('criteria' in filter) {
     const inner = filter.criteria.map((one) => matches(one, item, all))
@@ -232,12 +255,20 @@ const related = (fieldName: Related['fieldName'], criteria: fc.Arbitrary<Filter>
   fc
     .record({ fieldName: fc.constant(fieldName), ...asked, criteria: fc.option(criteria, { nil: undefined }) })
     .map(({ is, value, ...one }) => (one.operator === 'count' ? { ...one, is, value } : one))
+const ids: fc.Arbitrary<Ids> = fc.record({
+  fieldName: fc.constantFrom('near' as const, 'nearby' as const),
+  operator: fc.constantFrom('any' as const, 'all' as const, 'none' as const),
+  value: fc.array(fc.constantFrom(1, 2, 3, 5, 8, 20), { minLength: 1, maxLength: 3 }),
+})
 const { filter } = fc.letrec<{ filter: Filter }>((tie) => ({
   filter: fc.oneof(
     { maxDepth: 3, withCrossShrink: true },
     criterion,
     related('company', ofCompany),
     related('company.items', tie('filter')),
+    related('near', tie('filter')),
+    related('nearby', tie('filter')),
+    ids,
     fc.record({
       operator: fc.constantFrom('and', 'or', 'not'),
       criteria: fc.array(tie('filter'), { minLength: 1, maxLength: 3 }),
@@ -325,7 +356,7 @@ t.test('random searches find just what a naive look finds, for everybody', async
     people[username] = await service.login(username)
   }
   const names = Object.keys(people)
-  const numbers = fc.sample(fc.nat(1_000_000), { numRuns: 1000, seed: 77 })
+  const numbers = fc.sample(fc.nat(1_000_000), { numRuns: 2000, seed: 77 })
   const pick = <Item>(values: readonly Item[]): Item => values[(numbers.pop() as number) % values.length] as Item
   const companies: Item[] = []
   for (let i = 0; i < 9; i++) {
@@ -336,6 +367,11 @@ t.test('random searches find just what a naive look finds, for everybody', async
     companies.push(answer?.body.data[0])
   }
   const items: Item[] = []
+  const readableBy = (username: string) =>
+    items.filter(({ createdBy }) => username === 'ada' || createdBy === username).map(({ id }) => id)
+  const nearOnes = (from: number[], count: number) => [
+    ...new Set(from.length > 0 ? Array.from({ length: count }, () => pick(from)) : []),
+  ]
   for (let i = 0; i < 60; i++) {
     const username = pick(names)
     const own = companies.filter(({ createdBy }) => createdBy === username)
@@ -347,6 +383,7 @@ t.test('random searches find just what a naive look finds, for everybody', async
       flag: pick([true, false, null]),
       code: pick([`c${i}`, `Ç${i}`, null]),
       company: pick([...own.map(({ id }) => id), null]),
+      near: pick([null, nearOnes(readableBy(username), 0), nearOnes(readableBy(username), 3)]),
     })
     items.push(answer?.body.data[0])
   }

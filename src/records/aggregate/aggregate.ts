@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { Failure } from '../../errors.ts'
 import { reachFor } from '../../model/access.ts'
-import { type Model, tableName } from '../../model/model.ts'
+import type { Model } from '../../model/model.ts'
 import type { AggregateQuery } from '../../requests/aggregate.ts'
 import { isFault, type Row, type SqlValue } from '../../storage/storage.ts'
 import { withReach } from '../../tables/access-filter.ts'
@@ -11,7 +11,7 @@ import type { RecordsContext } from '../context.ts'
 import { expand } from '../find/expand.ts'
 import { containsWords } from '../find/text-search.ts'
 import { aliveCondition, referencedModels, toCondition } from '../find/where.ts'
-import { type AnswerColumn, groupColumn, toAnswer, tooLarge, valueColumn } from './columns.ts'
+import { type AnswerColumn, groupColumn, recordsWithItems, toAnswer, tooLarge, valueColumn } from './columns.ts'
 import { createOrder, rowsThatMeet } from './rows.ts'
 
 /** Groups of one answer, all of its pages together, and their bytes. */
@@ -70,7 +70,9 @@ export function createAggregator(context: RecordsContext, model: Model) {
       .map((one, index) => sql`${one} AS ${sql.ref(`column__${index}`)}`)
     const places = groups.map((_, index) => sql.lit(index + 1))
     const grouped = places.length > 0 ? sql`GROUP BY ${sql.join(places)} LIMIT ${MAX_GROUPS + 1}` : sql``
-    const statement = sql`SELECT ${sql.join(selected)} FROM ${sql.table(tableName(model))} WHERE ${where} ${grouped}`
+    const arrays = groups.flatMap(({ array }) => array ?? [])
+    const from = recordsWithItems(arrays, { ...asking, model, zone: query.zone })
+    const statement = sql`SELECT ${sql.join(selected)} FROM ${from} WHERE ${where} ${grouped}`
     const concerned = [model, ...referencedModels({ filter, sort: [...groups, ...query.values] }, models)]
     const { username, signal } = caller
     const shapes = keyedShapes(concerned, dialect.tables)

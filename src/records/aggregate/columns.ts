@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { Failure } from '../../errors.ts'
 import { decimalAverage } from '../../lib/decimal-sum.ts'
-import type { Field, Model } from '../../model/model.ts'
+import { type Field, type Model, tableName } from '../../model/model.ts'
 import type { AggregateValue, GroupKey } from '../../requests/aggregate.ts'
 import { decimalFromKey } from '../../storage/decimal.ts'
 import type { Row, SqlValue } from '../../storage/storage.ts'
@@ -18,8 +18,9 @@ export interface AnswerColumn {
 type Context = FilterContext & { model: Model; zone: string }
 
 /** The value by which records are grouped. */
-export function groupColumn({ name, through, field, by }: GroupKey, context: Context): AnswerColumn {
+export function groupColumn({ name, through, field, array, by }: GroupKey, context: Context): AnswerColumn {
   const { dialect, zone } = context
+  if (array) return { name, selects: [itemKey(field)], toValue: ([value]) => value ?? null }
   const plain = comparisonKey(field, dialect)
   const key = by === undefined ? plain : dialect.period(plain, by, zone)
   return {
@@ -27,6 +28,26 @@ export function groupColumn({ name, through, field, by }: GroupKey, context: Con
     selects: [valueThrough(through, () => key, context.model, context)],
     toValue: ([value]) => decoded(field, value ?? null),
   }
+}
+
+const itemColumn = (name: string) => `item__${name}`
+
+function itemKey({ name, type }: Field): RawBuilder<unknown> {
+  const item = sql.ref(itemColumn(name))
+  if (type === 'string') return item
+  return type === 'integer' ? sql`CAST(${item} AS BIGINT)` : sql`CAST(${item} AS DOUBLE PRECISION)`
+}
+
+/** The records to group. One with several items in an array is there once for each of them. */
+export function recordsWithItems(arrays: Field[], { model, dialect }: Context): RawBuilder<unknown> {
+  const table = sql.table(tableName(model))
+  if (arrays.length === 0) return table
+  const items = arrays.map(({ name }) => sql`${sql.ref(`${name}__items.value`)} AS ${sql.ref(itemColumn(name))}`)
+  const joins = arrays.map(
+    ({ name }) =>
+      sql`LEFT JOIN ${dialect.each(sql.ref(`${tableName(model)}.${name}`))} AS ${sql.ref(`${name}__items`)} ON 1 = 1`,
+  )
+  return sql`(SELECT ${table}.*, ${sql.join(items)} FROM ${table} ${sql.join(joins, sql` `)}) AS ${table}`
 }
 
 /** A number of each group. */

@@ -30,11 +30,15 @@ const FORMULA = /^[=+\-@\t\r]/
  */
 export function csv({ model, columns, delimiter, safe }: FormatInput) {
   const types = new Map(model.fields.map(({ name, type }) => [name, type]))
+  const links = new Set(model.fields.filter((field) => field.links).map(({ name }) => name))
   const special = new RegExp(`["\\r\\n\\uFEFF${delimiter === '\t' ? '\\t' : delimiter}]`)
   const quoted = (text: string) =>
     text === '' || special.test(text) || text !== text.trim() ? `"${text.replaceAll('"', '""')}"` : text
   const ofText = (text: string) => quoted(safe && FORMULA.test(text) ? `'${text}` : text)
   const createCellFormatter = (name: string): ((value: unknown) => string) => {
+    // As people write it; a comma would have to be quoted.
+    if (links.has(name))
+      return (value) => quoted(String(value).replace(/^\[(.+)\]$/, (_, ids) => ids.replaceAll(',', ';')))
     if (types.get(name) === 'boolean') return (value) => (value === 1 ? 'true' : 'false')
     if (types.get(name) === 'string') return (value) => ofText(value as string)
     return (value) => quoted(String(value))

@@ -3,12 +3,14 @@ import { Failure } from '../../errors.ts'
 import { Yielder } from '../../lib/yielder.ts'
 import { reachFor } from '../../model/access.ts'
 import {
+  type Field,
   findInverse,
   type Inverse,
+  linkTable,
   type Model,
   type Models,
-  type Reference,
   tableName,
+  targetOf,
   visibleField,
 } from '../../model/model.ts'
 import { type Cursors, nameOfOrder } from '../../requests/cursor.ts'
@@ -58,6 +60,8 @@ interface Budget {
 
 /** Bytes by which an expansion may exceed `PAGE_BYTES`: the first row of a page is always expanded completely. */
 const MAX_EXPANDED = 16_777_216
+/** Ids that one statement looks up: they are read on the serving thread. */
+const MAX_IDS = 2000
 /** Milliseconds that an expansion may run before it yields to other requests. */
 const IN_ONE_GO_MS = 5
 
@@ -89,15 +93,55 @@ async function fill(expansion: Expansion, model: Model, rows: Row[], paths: stri
       complete = Math.min(complete, await addReferring(expansion, inverse, rows, pathsBelow(paths, name), budget))
       continue
     }
-    const { reference } = visibleField(model, name) as { reference: Reference }
-    const referred = expansion.models.get(reference.model) as Model
-    const ids = [...new Set(rows.map((row) => row[name]).filter((id) => id !== null))]
-    const { found, left } = await look(expansion, referred, ids, pathsBelow(paths, name), budget)
-    const first = rows.findIndex((row) => left.has(row[name]))
+    const field = visibleField(model, name) as Field
+    const referred = expansion.models.get(targetOf(field)?.model as string) as Model
+    const idsOf = (row: Row) => [row[name]].flat().filter((id) => id !== null)
+    const below = pathsBelow(paths, name)
+    complete = Math.min(complete, rowsWithFewIds(rows, idsOf))
+    const ids = rows.slice(0, complete).flatMap(idsOf)
+    const { found, left } = await look(expansion, referred, [...new Set(ids)], below, budget)
+    await completeFirst(expansion, referred, idsOf(rows[0] ?? {}), below, budget, { found, left })
+    const first = rows.findIndex((row) => idsOf(row).some((id) => left.has(id)))
     if (first >= 0) complete = Math.min(complete, Math.max(1, first))
-    for (const row of rows) row[name] = found.get(row[name]) ?? row[name]
+    for (const row of rows)
+      row[name] = Array.isArray(row[name])
+        ? row[name].map((id) => found.get(id) ?? null)
+        : (found.get(row[name]) ?? row[name])
   }
   return complete
+}
+
+/** How many rows have so few ids that all of them can be looked up at once, at least one. */
+function rowsWithFewIds(rows: Row[], idsOf: (row: Row) => unknown[]): number {
+  let left = MAX_IDS
+  const first = rows.findIndex((row) => {
+    left -= idsOf(row).length
+    return left < 0
+  })
+  return first < 0 ? rows.length : Math.max(1, first)
+}
+
+/** The first row is expanded completely, however many records it refers to. */
+async function completeFirst(
+  expansion: Expansion,
+  model: Model,
+  ids: unknown[],
+  below: string[],
+  budget: Budget,
+  { found, left }: Looked,
+): Promise<void> {
+  const missing = ids.filter((id) => left.has(id))
+  if (missing.length === 0) return
+  const more = await look(expansion, model, missing, below, { ...budget, left: MAX_EXPANDED, statements: 1 })
+  if (more.left.size > 0) throw tooLarge
+  for (const id of missing) left.delete(id)
+  for (const [id, record] of more.found) found.set(id, record)
+}
+
+/** Records by id, and the ids for which there was no room. */
+interface Looked {
+  found: Map<unknown, Row>
+  left: Set<unknown>
 }
 
 const pathsBelow = (paths: string[], name: string) =>
@@ -143,8 +187,11 @@ async function lookUpReferring(
 ) {
   const target = models.get(inverse.model) as Model
   const reach = reachFor(target, 'read', user)
-  const key = comparisonKey(referringField(inverse, target), storage.dialect)
+  const field = referringField(inverse, target)
+  const key = field.links ? sql`link__target` : comparisonKey(field, storage.dialect)
   const table = sql.table(tableName(target))
+  const links = sql`(SELECT "record" AS link__record, "target" AS link__target FROM ${sql.table(linkTable(target, field))})`
+  const from = field.links ? sql`${links} AS links JOIN ${table} ON "id" = link__record` : table
   const columns = selectedColumns(target, { expand: below }).map((name) => sql.ref(name))
   const ids = storage.dialect.each(JSON.stringify(rows.map(({ id }) => id)))
   const wanted = sql`SELECT key AS wanted__key, CAST(value AS BIGINT) AS wanted__id FROM ${ids}`
@@ -156,7 +203,7 @@ async function lookUpReferring(
     FROM (
       SELECT "id" AS related__id, ${key} AS related__of, count(*) OVER (PARTITION BY ${key}) AS related__total,
         row_number() OVER (PARTITION BY ${key} ORDER BY "id") AS related__place
-      FROM ${table} WHERE ${withReach(reach, reach.username, alive, isWanted)}
+      FROM ${from} WHERE ${withReach(reach, reach.username, alive, isWanted)}
     ) AS related__all
     JOIN (${wanted}) AS wanted__all ON wanted__id = related__of
     JOIN ${table} ON "id" = related__id
@@ -192,7 +239,13 @@ const tooSlow = ({ name }: Inverse) =>
   )
 
 /** Reads the referenced records in the order of `ids`, as far as the budget goes. `left` are the ids left out. */
-async function look(expansion: Expansion, model: Model, ids: unknown[], below: string[], budget: Budget) {
+async function look(
+  expansion: Expansion,
+  model: Model,
+  ids: unknown[],
+  below: string[],
+  budget: Budget,
+): Promise<Looked> {
   const { storage, user } = expansion
   requireCurrentShape(storage, model)
   const reach = reachFor(model, 'read', user)
@@ -212,7 +265,7 @@ async function look(expansion: Expansion, model: Model, ids: unknown[], below: s
   rows.forEach(rowDecoder(model))
   if (budget.yielder.isDue) await budget.yielder.yield()
   const complete = await fill(expansion, model, rows, below, budget)
-  const found = new Map(rows.slice(0, complete).map((row) => [row.id, row]))
+  const found = new Map<unknown, Row>(rows.slice(0, complete).map((row) => [row.id, row]))
   const last = isTruncated ? ids.indexOf(rows.at(-1)?.id) + 1 : ids.length
   return { found, left: new Set([...ids.slice(last), ...rows.slice(complete).map(({ id }) => id)]) }
 }

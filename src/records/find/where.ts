@@ -1,8 +1,8 @@
 import { type RawBuilder, sql } from 'kysely'
 import { forbidden, reachFor, type User } from '../../model/access.ts'
-import { type Field, type Inverse, isText, type Model, type Models, tableName } from '../../model/model.ts'
+import { type Field, type Inverse, isText, linkTable, type Model, type Models, tableName } from '../../model/model.ts'
 import type { OperatorName } from '../../requests/operators.ts'
-import { targetModel } from '../../requests/paths.ts'
+import { isInverseStep, targetModel } from '../../requests/paths.ts'
 import type { Comparison, Filter, Query, RelatedFilter, Step } from '../../requests/query.ts'
 import type { Dialect, SqlValue } from '../../storage/storage.ts'
 import { withReach } from '../../tables/access-filter.ts'
@@ -31,7 +31,7 @@ export function toCondition(filter: Filter, model: Model, asking: FilterContext)
   if ('all' in filter) return all(each(filter.all))
   if ('any' in filter) return any(each(filter.any))
   if ('not' in filter) return not(toCondition(filter.not, model, asking))
-  if ('step' in filter) return relatedCondition(filter, asking)
+  if ('step' in filter) return relatedCondition(filter, model, asking)
   const referred = filter.through.map((reference) => targetModel(reference, asking.models))
   return filter.through.reduceRight<Condition>(
     (inner, reference, place) => {
@@ -43,22 +43,51 @@ export function toCondition(filter: Filter, model: Model, asking: FilterContext)
 }
 
 /** Records of which a step leads to a record that matches, or to such a number of them. */
-function relatedCondition(filter: RelatedFilter, asking: FilterContext): Condition {
-  const { step, matching, count } = filter
-  const target = targetModel(step, asking.models)
-  const inner = matching ? toCondition(matching, target, asking) : ALWAYS
-  // A reference leads to one record at most, whose number is compared as that of its inverse is.
-  const [own, theirs] =
-    'type' in step
-      ? [comparisonKey(step, asking.dialect), sql`"id"`]
-      : [sql`"id"`, comparisonKey(referringField(step, target), asking.dialect)]
-  const some = sql`SELECT ${theirs} FROM ${reachable(target, filter, all([is`${theirs} IS NOT NULL`, inner]), asking)}`
+function relatedCondition(filter: RelatedFilter, model: Model, asking: FilterContext): Condition {
+  const { count, ids } = filter
+  const { own, theirs, some } = followStep(filter, model, asking)
+  // The records that one of all leads to are counted: no id is among them twice.
+  if (ids?.isAll) return is`${own} IN (${some} GROUP BY ${theirs} HAVING count(*) = ${ids.values.length})`
   if (!count) return is`${own} IN (${some})`
   const isSo = SAID[count.operator as SaidOperator](sql`count(*)`, count.values)
   // Records without any are in no group.
   return HOLDS_FOR_NONE[count.operator as SaidOperator](count.values as number[])
     ? not(is`${own} IN (${some} GROUP BY ${theirs} HAVING NOT ${isSo})`)
     : is`${own} IN (${some} GROUP BY ${theirs} HAVING ${isSo})`
+}
+
+/** How records lead to others: the key of their own, the keys that a query selects, and that query. */
+interface Followed {
+  own: RawBuilder<unknown>
+  theirs: RawBuilder<unknown>
+  some: RawBuilder<unknown>
+}
+
+/** The keys of those records from which a step leads to one that matches. */
+function followStep(filter: RelatedFilter, model: Model, asking: FilterContext): Followed {
+  const { step, matching, ids } = filter
+  const target = targetModel(step, asking.models)
+  const inner = matching ? toCondition(matching, target, asking) : ALWAYS
+  const isOne = ids ? is`"id" IN (${sql.join(ids.values)})` : ALWAYS
+  // What a link table has is joined by it: the records of both sides are looked up in it.
+  const throughLinks = (links: string, from: string, to: string, condition: RawBuilder<unknown>): Followed => ({
+    own: sql`"id"`,
+    theirs: sql.ref(from),
+    some: sql`SELECT ${sql.ref(from)} FROM ${sql.table(links)}
+      WHERE ${sql.ref(to)} IN (${condition}) AND ${asking.dialect.alive(ROWS_BETWEEN, sql`"record"`)}`,
+  })
+  const matched = () => sql`SELECT "id" FROM ${reachable(target, filter, all([isOne, inner]), asking)}`
+  // The ids are the field's own value, whoever may read the records.
+  if (!isInverseStep(step) && step.links)
+    return throughLinks(linkTable(model, step), 'record', 'target', ids ? sql.join(ids.values) : matched())
+  // A reference leads to one record at most, whose number is compared as that of its inverse is.
+  if (!isInverseStep(step)) return { own: comparisonKey(step, asking.dialect), theirs: sql`"id"`, some: matched() }
+  const field = referringField(step, target)
+  if (field.links) return throughLinks(linkTable(target, field), 'target', 'record', matched())
+  const theirs = comparisonKey(field, asking.dialect)
+  const isSet = is`${theirs} IS NOT NULL`
+  const some = sql`SELECT ${theirs} FROM ${reachable(target, filter, all([isSet, isOne, inner]), asking)}`
+  return { own: sql`"id"`, theirs, some }
 }
 
 /** The field of which a step is the inverse. */

@@ -1,13 +1,14 @@
 import { Failure } from '../../errors.ts'
 import type { ChangeRow } from '../../journal/entry.ts'
 import { forbidden, type Operation, type Reach, reachFor, scopeFor, type User } from '../../model/access.ts'
-import { type Field, isOfType, type Model } from '../../model/model.ts'
+import { type Field, isOfType, type Model, targetOf } from '../../model/model.ts'
 import type { Row, Unit } from '../../storage/storage.ts'
 import { hiddenValues } from '../../tables/hidden.ts'
 import type { Caller } from '../caller.ts'
 import type { RecordsContext, StoredRecord } from '../context.ts'
 import type { PlannedWrite, WriteTarget } from '../planned.ts'
 import type { createChanges } from '../write/changes.ts'
+import { idsIn } from '../write/links.ts'
 import type { Validators } from '../write/validate.ts'
 import type { ViolationChecks } from '../write/violations.ts'
 import type { History } from './history.ts'
@@ -106,9 +107,15 @@ export function createRestorer(parts: Parts) {
 
   /** Data without references to records that come back in the same transaction. */
   function withoutThoseBack(data: Row, isBack: IsBack): Row {
-    const isOther = ({ name, reference }: Field) => reference && isBack(reference.model, data[name] as number)
-    const back = model.fields.filter(isOther).map(({ name }) => name)
-    return Object.fromEntries(Object.entries(data).filter(([name]) => !back.includes(name)))
+    const rest = { ...data }
+    for (const field of model.fields) {
+      const target = targetOf(field)
+      if (!target || !Object.hasOwn(data, field.name)) continue
+      const others = idsIn(field, data[field.name]).filter((id) => !isBack(target.model, id))
+      if (field.links) rest[field.name] = others
+      else if (others.length === 0) delete rest[field.name]
+    }
+    return rest
   }
 
   /** Plans to undo one change. Returns the version that the record then has, too. */

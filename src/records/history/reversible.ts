@@ -1,9 +1,10 @@
 import { Failure } from '../../errors.ts'
 import type { Entry } from '../../journal/entry.ts'
 import { asDeleted } from '../../journal/states.ts'
-import type { Field, Model } from '../../model/model.ts'
+import { type Field, type Model, targetOf } from '../../model/model.ts'
 import type { Row } from '../../storage/storage.ts'
 import { isAudit } from '../../tables/journal.ts'
+import { idsIn } from '../write/links.ts'
 
 /** A change of a record, and how it is undone. */
 export interface ReversibleChange {
@@ -39,7 +40,9 @@ export function toReversible(model: Model, entry: Entry, row: Row): ReversibleCh
     version,
     undo: operation === 'delete' ? 'restore' : isMade ? 'delete' : 'update',
     before,
-    refersTo: model.fields.flatMap(({ name, reference }) => (reference ? [`${reference.model} ${before[name]}`] : [])),
+    refersTo: model.fields.flatMap((field) =>
+      idsIn(field, before[field.name]).map((one) => `${targetOf(field)?.model} ${one}`),
+    ),
   }
 }
 

@@ -3,7 +3,7 @@ import { ENTRY_COLUMNS } from '../../journal/entry.ts'
 import { writeIdempotent } from '../../journal/idempotency.ts'
 import { Yielder } from '../../lib/yielder.ts'
 import { forbidden, reaches, reachFor } from '../../model/access.ts'
-import type { Field, Model, Models } from '../../model/model.ts'
+import { type Field, type Model, type Models, targetOf } from '../../model/model.ts'
 import { type Row, type Step, type Storage, StorageFault, type Unit } from '../../storage/storage.ts'
 import { keyedShapes } from '../../tables/shape.ts'
 import type { Caller } from '../caller.ts'
@@ -11,6 +11,7 @@ import type { PlannedWrite } from '../planned.ts'
 import type { Records } from '../records.ts'
 import { PLANNED_MS } from '../write/batch.ts'
 import { createDeletePreview } from '../write/delete-preview.ts'
+import { idsIn } from '../write/links.ts'
 import { explainFault } from '../write/reason.ts'
 import { type ReversibleChange, toReversible } from './reversible.ts'
 
@@ -93,7 +94,7 @@ export function createUndo({ storage, models, collections, findSeconds, maxBytes
     const targets = changes.filter(({ undo }) => undo === 'delete')
     const own = new Set(changes.map(keyOf))
     const others = (await referring(targets, caller)).filter(
-      ({ model, field, id }) => field.reference?.onDelete !== 'restrict' && !own.has(`${model.name} ${id}`),
+      ({ model, field, id }) => targetOf(field)?.onDelete !== 'restrict' && !own.has(`${model.name} ${id}`),
     )
     const [first] = others
     if (!first) return
@@ -136,16 +137,22 @@ export function createUndo({ storage, models, collections, findSeconds, maxBytes
     for (const change of changes) {
       const { model, undo, before } = change
       later.delete(keyOf(change))
-      const isLater = ({ name, reference }: Field) => reference && later.has(`${reference.model} ${before[name]}`)
-      const names = undo === 'restore' ? model.fields.filter(isLater).map(({ name }) => name) : []
-      const missing = Object.fromEntries(names.map((name) => [name, before[name]]))
-      if (names.length > 0) leftOut.push({ ...change, undo: 'update', before: missing })
-      await add(change, { ...before, ...Object.fromEntries(names.map((name) => [name, null])) })
+      const isLater = (field: Field, id: number) => later.has(`${targetOf(field)?.model} ${id}`)
+      const hasLater = (field: Field) => idsIn(field, before[field.name]).some((id) => isLater(field, id))
+      const fields = undo === 'restore' ? model.fields.filter(hasLater) : []
+      const missing = Object.fromEntries(fields.map(({ name }) => [name, before[name]]))
+      if (fields.length > 0) leftOut.push({ ...change, undo: 'update', before: missing })
+      const now = fields.map((field) => [field.name, field.links ? others(field, before[field.name], isLater) : null])
+      await add(change, { ...before, ...Object.fromEntries(now) })
     }
     for (const change of leftOut) await add(change, change.before)
     return planned
   }
 }
+
+/** The ids in a field that lead to records which are there already. */
+const others = (field: Field, ids: unknown, isLater: (field: Field, id: number) => boolean) =>
+  idsIn(field, ids).filter((id) => !isLater(field, id))
 
 /** Of a record that was written together with others, perhaps only the version has changed. */
 const hasEffect = ({ undo, before }: ReversibleChange) => undo !== 'update' || Object.keys(before).length > 0

@@ -1,10 +1,11 @@
 import type { Failure } from '../../errors.ts'
 import { SeenTexts } from '../../lib/seen.ts'
 import { type Reach, reaches, reachFor, scopeFor } from '../../model/access.ts'
-import { type Field, ID_FIELD as ID, isOfType, type Model, type Reference } from '../../model/model.ts'
+import { type Field, ID_FIELD as ID, isOfType, type Model, type Reference, targetOf } from '../../model/model.ts'
 import type { Database, Row, SqlValue } from '../../storage/storage.ts'
-import { encode, encodeComparable } from '../../tables/columns.ts'
+import { encode, encodeComparable, rowDecoder } from '../../tables/columns.ts'
 import { matchingRows } from '../find/matching-rows.ts'
+import { idsIn } from '../write/links.ts'
 import { createValidators, type Validators } from '../write/validate.ts'
 import type { ImportColumn } from './columns.ts'
 import { type CheckContext, createRowParser, type ParsedRow, type ReportFault, withValue } from './parse-row.ts'
@@ -32,12 +33,13 @@ export function createBlockChecker(db: Database, checking: CheckContext, complai
   const { draft, wrong } = createRowParser(checking, complain)
   const keyField = key === undefined ? undefined : [ID, ...model.fields].find(({ name }) => name === key)
   const writable = model.fields.filter(({ readOnly }) => !readOnly)
-  const references = writable.filter(({ reference }) => reference)
+  const references = writable.filter(targetOf)
   const unique = model.unique.map((names) => ({
     fields: names.map((name) => model.fields.find((field) => field.name === name) as Field),
     seen: new SeenTexts(),
   }))
   const seenIds = new SeenTexts()
+  const decode = rowDecoder(model)
   const whole = createRecordPredictor(db, model, user)
   const readable = reachFor(model, 'read', user)
   const mayKnow = (stored: Row) => reaches(readable, stored)
@@ -59,18 +61,16 @@ export function createBlockChecker(db: Database, checking: CheckContext, complai
     for (const [column, some] of Map.groupBy(all, (one) => one.column)) {
       const { field, target, by } = column as Extract<ImportColumn, { target: Model }>
       const reach = reachFor(target, 'read', user)
-      const found = await lookUp(
-        target,
-        [by],
-        reach,
-        ['id'],
-        some.map(({ value }) => [encodeComparable(by, value)]),
-      )
-      for (const [index, { draft, value }] of some.entries()) {
+      const given = some.flatMap(({ draft, value }) => [value].flat().map((one) => ({ draft, one })))
+      const values = given.map(({ one }) => [encodeComparable(by, one)])
+      const found = await lookUp(target, [by], reach, ['id'], values)
+      for (const { draft } of some) draft.data[field.name] = field.links ? [] : undefined
+      for (const [index, { draft, one }] of given.entries()) {
         const id = found.get(index)?.id
         if (id === undefined)
-          wrong(draft, `${field.name}.${by.name}`, withValue(`there is no ${target.name} of this name`, value))
-        draft.data[field.name] = id
+          wrong(draft, `${field.name}.${by.name}`, withValue(`there is no ${target.name} of this name`, one))
+        else if (field.links) (draft.data[field.name] as unknown[]).push(id)
+        else draft.data[field.name] = id
       }
     }
   }
@@ -118,18 +118,24 @@ export function createBlockChecker(db: Database, checking: CheckContext, complai
   }
 
   async function checkReferences(drafts: ParsedRow[]): Promise<void> {
-    for (const { name, reference } of references) {
-      const target = models.get((reference as Reference).model) as Model
-      const asked = drafts.filter(({ whole: now, data, stored, isWrong }) => {
-        if (isWrong || typeof now?.[name] !== 'number') return false
-        // Users who may read the record may send its reference back unchecked; others could find it out by trying ids.
-        const isSent = Object.hasOwn(data, name)
-        return stored && mayKnow(stored) ? now[name] !== stored[name] : !stored || isSent
+    for (const field of references) {
+      const { name } = field
+      const target = models.get((targetOf(field) as Reference).model) as Model
+      const asked = drafts.flatMap((draft) => {
+        const { whole: now, data, stored, isWrong } = draft
+        if (isWrong || (stored && !Object.hasOwn(data, name))) return []
+        // Users who may read the record may send its references back unchecked; others could find them out by trying ids.
+        const known = stored && mayKnow(stored) ? idsIn(field, decode({ ...stored })[name]) : []
+        return idsIn(field, now?.[name])
+          .filter((id) => !known.includes(id))
+          .map((id) => ({ draft, id }))
       })
-      const values = asked.map((one) => [one.whole?.[name] as number])
+      const ids = [...new Set(asked.map(({ id }) => id))]
+      const values = ids.map((id) => [id])
       const found = await lookUp(target, [ID], reachFor(target, 'read', user), ['id'], values)
-      for (const [index, draft] of asked.entries())
-        if (!found.has(index)) wrong(draft, name, `there is no ${target.name} with the id ${draft.whole?.[name]}`)
+      const missing = new Set(ids.filter((_, index) => !found.has(index)))
+      for (const { draft, id } of asked)
+        if (missing.has(id)) wrong(draft, name, `there is no ${target.name} with the id ${id}`)
     }
   }
 

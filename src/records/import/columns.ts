@@ -1,11 +1,11 @@
 import { didYouMean } from '../../lib/nearest.ts'
-import { type Field, type Model, type Models, type Reference, SYSTEM_FIELDS } from '../../model/model.ts'
+import { type Field, type Model, type Models, SYSTEM_FIELDS, targetOf } from '../../model/model.ts'
 import { CellFault } from './parse-cell.ts'
 
 /** The meaning of a column in an import. */
 export type ImportColumn =
   | { field: Field; target?: never; by?: never }
-  /** a reference, by the unique field `by` of the referenced model */
+  /** a reference, or several, by the unique field `by` of the referenced model */
   | { field: Field; target: Model; by: Field }
   /** a read-only field, ignored as in all requests: the service sets it */
   | { ignored: true }
@@ -23,8 +23,9 @@ export function parseColumn(name: string, model: Model, models: Models): ImportC
 }
 
 function named(field: Field, second: string, models: Models): ImportColumn | CellFault {
-  if (!field.reference) return new CellFault(`"${field.name}" is no reference, so there is nothing after a point`)
-  const target = models.get((field.reference as Reference).model) as Model
+  const reference = targetOf(field)
+  if (!reference) return new CellFault(`"${field.name}" is no reference, so there is nothing after a point`)
+  const target = models.get(reference.model) as Model
   const by = target.fields.find(({ name }) => name === second)
   const isUnique = target.unique.some((names) => names.length === 1 && names[0] === second)
   if (!by || by.writeOnly || !isUnique)

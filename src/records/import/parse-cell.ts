@@ -1,7 +1,7 @@
 import { isTooDeep, MAX_DEPTH } from '../../lib/depth.ts'
 import { hasLoneEscape, LONE_ESCAPE_FAULT } from '../../lib/json-keys.ts'
 import { inexactNumbers, isExact } from '../../lib/json-numbers.ts'
-import type { Field } from '../../model/model.ts'
+import { type Field, ID_FIELD } from '../../model/model.ts'
 
 /** Why a cell or row cannot be parsed. */
 export class CellFault {
@@ -28,9 +28,21 @@ export function cellValue(field: Field, cell: Cell): unknown {
   if (type === 'string') return cell === '' ? null : cell
   if (cell === EMPTY_TEXT || cell.trim() === '') return null
   const text = cell.trim()
+  if (field.links) return severalValues(ID_FIELD, text)
   if (type === 'boolean') return parseBoolean(text)
   if (type === 'array' || type === 'object') return parseDocument(text)
   return parseNumber(text)
+}
+
+/** Between two values in a cell. A value that has one itself is written in a JSON array. */
+const BETWEEN = ';'
+
+/** Parses a cell with several values, `3;4` or a JSON array, each by the type of a field. */
+export function severalValues(field: Field, cell: Cell): unknown {
+  if (cell === EMPTY_TEXT || cell.trim() === '') return null
+  if (cell.trim().startsWith('[')) return parseDocument(cell)
+  const values = cell.split(BETWEEN).map((one) => cellValue(field, one.trim()))
+  return values.find((value) => value instanceof CellFault) ?? values
 }
 
 /** Some programs quote all cells, so `""` means null for a field that does not allow an empty text. */

@@ -3,7 +3,7 @@ import { ID_FIELD as ID, isOfType, type Model, type Models, VERSION_FIELD as VER
 import type { BulkFormat } from '../../requests/bulk.ts'
 import type { Row } from '../../storage/storage.ts'
 import { type ImportColumn, parseColumn } from './columns.ts'
-import { type Cell, CellFault, cellValue } from './parse-cell.ts'
+import { type Cell, CellFault, cellValue, severalValues } from './parse-cell.ts'
 import type { FileRow } from './read-rows.ts'
 
 export interface CheckContext {
@@ -52,16 +52,22 @@ export function createRowParser({ model, models, format }: CheckContext, complai
       return
     }
     if ('ignored' in column) return
-    const value = format === 'csv' ? cellValue(column.target ? column.by : column.field, given as Cell) : given
+    const value = format === 'csv' ? valueIn(column, given as Cell) : given
     const fault = value instanceof CellFault ? value.why : faultIn(into, column, value)
     if (fault) wrong(into, name, withValue(fault, given))
     else put(into, column, value)
   }
 
+  function valueIn({ field, target, by }: NamedColumn, cell: Cell): unknown {
+    if (!target) return cellValue(field, cell)
+    return field.links ? severalValues(by, cell) : cellValue(by, cell)
+  }
+
   function faultIn({ data }: ParsedRow, { field, target, by }: NamedColumn, value: unknown): string | undefined {
     if (Object.hasOwn(data, field.name)) return `"${field.name}" stands there twice`
     if (value === null) return undefined
-    if (target && !isOfType(by, value)) return `must be of the type ${by.type}`
+    if (target && field.links && !Array.isArray(value)) return `must be an array of the type ${by.type}`
+    if (target && ![value].flat().every((one) => isOfType(by, one))) return `must be of the type ${by.type}`
     const isNumbered = field === ID || field === VERSION
     return isNumbered && !Number.isSafeInteger(value) ? 'must be an integer' : undefined
   }

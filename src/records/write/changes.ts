@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { type Reach, reachFor, scopeFor, type User } from '../../model/access.ts'
-import { type Model, tableName, visibleFields } from '../../model/model.ts'
+import { type Field, type Model, tableName, targetOf, visibleFields } from '../../model/model.ts'
 import type { Row, Step, StepRef, Unit } from '../../storage/storage.ts'
 import { withReach } from '../../tables/access-filter.ts'
 import { encode, encodePresent } from '../../tables/columns.ts'
@@ -8,6 +8,7 @@ import { is } from '../../tables/condition.ts'
 import { keyedShapes } from '../../tables/shape.ts'
 import type { RecordsContext } from '../context.ts'
 import { cachedStatements, placeholder } from '../find/cached-statements.ts'
+import { isLinksChange, linkBounds } from './links.ts'
 import { mergeCheckQuery } from './merge.ts'
 import { createOrderKeys } from './order-keys.ts'
 
@@ -60,6 +61,9 @@ export function createChanges({ storage: { db }, models }: RecordsContext, model
     const value = placeholder<Given>(({ values }) => values[name] ?? null)
     return sql`CASE WHEN ${isSent} = 1 THEN ${value} ELSE ${columnNamed(name)} END`
   }
+  const links = model.fields.filter((field) => field.links && !field.readOnly)
+  /** The ids of a field after a change of them. */
+  const changedIds = (name: string) => db.dialect.changeItems(columnNamed(name), sent(name))
   const setAny = () => {
     const names = stored.map(({ name }) => name)
     return {
@@ -67,8 +71,9 @@ export function createChanges({ storage: { db }, models }: RecordsContext, model
       ...orderKeys.computedFrom(names, sentOrKept),
     }
   }
-  const setOnly = (names: string[]) => ({
+  const setOnly = (names: string[], changed: Field[]) => ({
     ...valuesFor(names),
+    ...Object.fromEntries(changed.map(({ name }) => [name, changedIds(name)])),
     ...orderKeys.computedFrom(names, (name) => (names.includes(name) ? sent(name) : columnNamed(name))),
   })
 
@@ -115,7 +120,10 @@ export function createChanges({ storage: { db }, models }: RecordsContext, model
   function merge(id: number, version: number, data: Row, user: User): Unit {
     const reach = reachFor(model, 'update', user)
     const values = encodePresent(writable, data)
-    const names = Object.keys(values)
+    // What is added and removed goes with what others add and remove.
+    const names = Object.keys(values).filter(
+      (name) => !links.some((one) => one.name === name && isLinksChange(data[name])),
+    )
     const reads = scopeFor(model, 'read', user)
     const look = prepared(`merge ${reach.scope} ${reads} ${names}`, { id, version, values, reach }, () => {
       const reached = withReach(reach, OWNER, is`"id" = ${ID}`)
@@ -132,17 +140,26 @@ export function createChanges({ storage: { db }, models }: RecordsContext, model
     const values = orderKeys.addTo({ ...encodePresent(writable, data), ...(model.audit && audit) })
     const reach = reachFor(model, 'update', user)
     const names = Object.keys(values)
-    const isUsual = usual.has(names.join()) || usual.size < MAX_USUAL
-    if (isUsual) usual.add(names.join())
-    const shape = isUsual ? names.join() : 'any'
+    const changed = links.filter(({ name }) => isLinksChange(data[name]))
+    const set = [names, ...changed.map(({ name }) => name)].join()
+    const isUsual = usual.has(set) || usual.size < MAX_USUAL
+    if (isUsual) usual.add(set)
+    // A change of links is a statement of its own: there are few of them.
+    const shape = isUsual || changed.length > 0 ? set : 'any'
     const statement = prepared(`update ${reach.scope} ${shape}`, { id, version, values, reach }, () =>
       db
         .updateTable(table)
-        .set({ ...(isUsual ? setOnly(names) : setAny()), version: sql`version + 1` })
-        .where(withReach(reach, OWNER, is`"id" = ${ID} AND "version" = ${VERSION}`))
+        .set({ ...(shape === 'any' ? setAny() : setOnly(names, changed)), version: sql`version + 1` })
+        .where(withReach(reach, OWNER, is`"id" = ${ID} AND "version" = ${VERSION}`, ...changed.map(isWithinBounds)))
         .returning(shown),
     )
     return { ...statement, returns }
+  }
+
+  const isWithinBounds = (field: Field) => {
+    const { minItems, maxItems } = linkBounds(field)
+    const count = db.dialect.countItems(changedIds(field.name))
+    return is`${count} BETWEEN ${sql.lit(minItems)} AND ${sql.lit(maxItems)}`
   }
 
   /** With a version, the delete is a compare-and-swap too. */
@@ -170,8 +187,11 @@ export function createChanges({ storage: { db }, models }: RecordsContext, model
 }
 
 /** Whether a delete of the target deletes or changes records of a model. */
-const isTakenAlong = ({ fields }: Model, target: Model) =>
-  fields.some(({ reference }) => reference?.model === target.name && reference.onDelete !== 'restrict')
+export const isTakenAlong = ({ fields }: Model, target: { name: string }) =>
+  fields.some((field) => {
+    const refers = targetOf(field)
+    return refers?.model === target.name && refers.onDelete !== 'restrict'
+  })
 
 /** Returns a row if the given change is the record's last one; `forget` entries do not count. */
 const IS_LAST = `

@@ -7,6 +7,7 @@ import type { View } from '../../requests/query.ts'
 import type { Row } from '../../storage/storage.ts'
 import type { StoredRecord } from '../context.ts'
 import type { createAnswers } from './answers.ts'
+import { requireBounds } from './links.ts'
 
 interface Parts {
   model: Model
@@ -28,13 +29,17 @@ export function createConflictThrower({ model, journal, look, answers: { mayRead
     sent: Row,
   ): Promise<never> {
     const current = await look(id, operation, user, WHOLE)
+    const mayKnow = mayRead(user, current)
+    if (mayKnow && version === current.version) requireBounds(model.fields, current, sent)
     // The version matches now: the conflicting change was rolled back together with this one.
     if (version === undefined || version === current.version)
       throw new Failure(
         'VERSION_CONFLICT',
         `${model.name} ${id} was changed or deleted right before, by an earlier operation of the same batch or by somebody else.`,
       )
-    const conflict = mayRead(user, current) ? await describeConflict(journal, model, version, current, sent) : undefined
+    const conflict = mayKnow ? await describeConflict(journal, model, version, current, sent) : undefined
+    // Nothing clashes: what is added or removed may be too much.
+    if (conflict?.clashes.length === 0) requireBounds(model.fields, current, sent)
     throw new Failure(
       'VERSION_CONFLICT',
       `Version ${version} of ${model.name} ${id} is not the current one, which is ${current.version}. Merge your change into the current record and try again.`,

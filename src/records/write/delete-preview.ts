@@ -1,13 +1,13 @@
 import { sql } from 'kysely'
 import { Failure } from '../../errors.ts'
 import { reachFor } from '../../model/access.ts'
-import { type Field, type Model, type Models, tableName } from '../../model/model.ts'
+import { type Field, type Model, type Models, tableName, targetOf } from '../../model/model.ts'
 import { isFault, type Storage } from '../../storage/storage.ts'
 import { withReach } from '../../tables/access-filter.ts'
 import { is } from '../../tables/condition.ts'
+import { refersToOne } from '../../tables/links.ts'
 import { keyedShapes } from '../../tables/shape.ts'
 import type { Caller } from '../caller.ts'
-import { comparisonKey } from '../find/where.ts'
 
 /** What a delete does to records of one model that refer to a deleted record. */
 export interface DeleteEffect {
@@ -71,14 +71,14 @@ export function createDeletePreview({ storage, models, findSeconds, maxRecords =
       found.push(...some)
       if (found.length > maxRecords) throw tooMany
       next = some.filter((one) => {
-        const isNew = one.field.reference?.onDelete === 'cascade' && !deleted.has(keyOf(one))
+        const isNew = targetOf(one.field)?.onDelete === 'cascade' && !deleted.has(keyOf(one))
         if (isNew) deleted.add(keyOf(one))
         return isNew
       })
     }
     const isTarget = new Set(targets.map(keyOf))
     return found.filter((one) =>
-      one.field.reference?.onDelete === 'cascade' ? !isTarget.has(keyOf(one)) : !deleted.has(keyOf(one)),
+      targetOf(one.field)?.onDelete === 'cascade' ? !isTarget.has(keyOf(one)) : !deleted.has(keyOf(one)),
     )
   }
 
@@ -87,7 +87,7 @@ export function createDeletePreview({ storage, models, findSeconds, maxRecords =
     for (const [target, group] of Map.groupBy(deleted, ({ model }) => model.name))
       for (const model of models.values())
         for (const field of model.fields)
-          if (field.reference?.model === target) found.push(...(await look(model, field, group, caller, ends)))
+          if (targetOf(field)?.model === target) found.push(...(await look(model, field, group, caller, ends)))
     return found
   }
 
@@ -95,7 +95,7 @@ export function createDeletePreview({ storage, models, findSeconds, maxRecords =
     const { dialect } = storage
     const reach = reachFor(model, 'read', caller)
     const ids = dialect.each(JSON.stringify(deleted.map(({ id }) => id)))
-    const refers = is`${comparisonKey(field, dialect)} IN (SELECT CAST(value AS BIGINT) FROM ${ids})`
+    const refers = refersToOne(model, field, sql`SELECT CAST(value AS BIGINT) FROM ${ids}`)
     const isSeen = sql`CASE WHEN ${withReach(reach, reach.username)} THEN 1 ELSE 0 END`
     // All that refer are counted, also those that the user does not see: only their number is told.
     const where = withReach({ scope: 'all' }, '', is`${dialect.alive(ROWS_BETWEEN)}`, refers)
@@ -122,7 +122,7 @@ function summary(found: Referring[]): DeletePreview {
   const counted = new Set<string>()
   let hidden = 0
   for (const { model, field, id, isSeen } of found) {
-    const operation = OPERATIONS[field.reference?.onDelete as keyof typeof OPERATIONS]
+    const operation = OPERATIONS[targetOf(field)?.onDelete as keyof typeof OPERATIONS]
     const key = operation === 'delete' ? `delete ${model.name} ${id}` : `${operation} ${model.name} ${field.name} ${id}`
     if (counted.has(key)) continue
     counted.add(key)

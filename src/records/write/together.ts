@@ -10,6 +10,7 @@ import type { Caller } from '../caller.ts'
 import type { StoredRecord } from '../context.ts'
 import type { Records } from '../records.ts'
 import { at, type BatchOperation, PLANNED_MS } from './batch.ts'
+import { isTakenAlong } from './changes.ts'
 
 /** What an update does with the records that refer to the updated one; in this order. */
 const KINDS = ['delete', 'update', 'create'] as const
@@ -204,12 +205,8 @@ function requireOnce(children: Child[]): void {
 }
 
 /** Whether a delete of these children may change the record again, or delete it. */
-const canChangeAgain = ({ fields }: Model, children: Child[]) =>
-  children.some(
-    ({ kind, inverse }) =>
-      kind === 'delete' &&
-      fields.some(({ reference }) => reference?.model === inverse.model && reference.onDelete !== 'restrict'),
-  )
+const canChangeAgain = (model: Model, children: Child[]) =>
+  children.some(({ kind, inverse }) => kind === 'delete' && isTakenAlong(model, { name: inverse.model }))
 
 /** Whether a value is what `expand` returns. */
 const isAsRead = (value: unknown) =>

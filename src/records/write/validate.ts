@@ -1,9 +1,10 @@
 import type { ErrorObject, ValidateFunction } from 'ajv'
 import { boundFaults, newAjv } from '../../model/ajv.ts'
 import { explainData } from '../../model/explain.ts'
-import type { JsonSchema, Model } from '../../model/model.ts'
+import type { Field, JsonSchema, Model } from '../../model/model.ts'
 import { createRules, updateRules } from '../../model/rules.ts'
 import type { Row } from '../../storage/storage.ts'
+import { isLinksChange, parseLinksChange, takeIds } from './links.ts'
 
 export interface Validators {
   create: Check
@@ -20,6 +21,7 @@ type Check = (data: unknown) => asserts data is Row
 /** Creates the validators that every write of a model goes through. */
 export function createValidators(model: Model): Validators {
   const references = model.fields.filter((field) => field.reference).map(({ name }) => name)
+  const links = model.fields.filter((field) => field.links && !field.readOnly)
   let compiled: { create: ValidateFunction; update: ValidateFunction } | undefined
   let recreate: ValidateFunction | undefined
   // Compiled on the first request: compiling two hundred models would delay the start by seconds.
@@ -29,11 +31,21 @@ export function createValidators(model: Model): Validators {
   }
   const check = (validate: ValidateFunction, data: unknown) => {
     for (const name of references) takeId(data as Row, name)
+    for (const field of links) takeIds(data as Row, field)
     if (!validate(data)) throw explainData(validate.errors as ErrorObject[])
+  }
+  /** Changes of links have a form of their own: the rest is checked without them. */
+  const checkUpdate = (data: unknown) => {
+    const given = Object(data) as Row
+    const isChange = ({ name }: Field) => Object.hasOwn(given, name) && isLinksChange(given[name])
+    const changes = links.filter(isChange).map((field) => [field, given[field.name] as object] as const)
+    for (const [{ name }] of changes) delete given[name]
+    check(rules().update, data)
+    for (const [field, change] of changes) given[field.name] = parseLinksChange(field, change)
   }
   return {
     create: (data) => check(rules().create, data),
-    update: (data) => check(rules().update, data),
+    update: checkUpdate,
     recreate: (data) => {
       recreate ??= compile(createRules(withoutSecrets(model)))
       check(recreate, data)

@@ -1,13 +1,15 @@
 import { sql } from 'kysely'
 import { Failure } from '../../errors.ts'
 import { type Reach, reachFor, scopeFor, type User } from '../../model/access.ts'
-import { type Field, type Model, tableName } from '../../model/model.ts'
+import { type Field, type Model, tableName, targetOf } from '../../model/model.ts'
 import { type Row, type Statement, type StorageFault, staleShape } from '../../storage/storage.ts'
 import { withReach } from '../../tables/access-filter.ts'
 import { is } from '../../tables/condition.ts'
 import { hasIndexName, modelIndexes } from '../../tables/ddl.ts'
+import { refersToOne } from '../../tables/links.ts'
 import type { RecordsContext } from '../context.ts'
 import { cachedStatements, placeholder } from '../find/cached-statements.ts'
+import { idsIn } from './links.ts'
 
 const EVERYBODY: Reach = { scope: 'all', username: '' }
 
@@ -87,9 +89,10 @@ async function stillReferred(context: Looking, model: Model, id: number, user: U
   const referring: string[] = []
   for (const other of context.models.values()) {
     const reach = reachFor(other, 'read', user)
-    for (const { name, reference } of other.fields) {
-      if (reference?.model !== model.name || reference.onDelete !== 'restrict') continue
-      if (await isThere(context, other.name, reach, { refers: { name, id } })) referring.push(`${other.name} (${name})`)
+    for (const field of other.fields) {
+      const refers = targetOf(field)
+      if (refers?.model !== model.name || refers.onDelete !== 'restrict') continue
+      if (await refersTo(context, other, reach, field, id)) referring.push(`${other.name} (${field.name})`)
     }
   }
   const who =
@@ -102,16 +105,17 @@ async function stillReferred(context: Looking, model: Model, id: number, user: U
 }
 
 interface Referring {
-  name: string
+  field: Field
   model: string
-  id: number
+  ids: number[]
 }
 
 /** The references that a write sets; null clears a reference and is left out. */
 function referencesIn(model: Model, written: Row): Referring[] {
-  return model.fields.flatMap(({ name, reference, readOnly }) => {
-    const id = written[name]
-    return reference && !readOnly && typeof id === 'number' ? [{ name, model: reference.model, id }] : []
+  return model.fields.flatMap((field) => {
+    const target = field.readOnly ? undefined : targetOf(field)
+    const ids = idsIn(field, written[field.name])
+    return target && ids.length > 0 ? [{ field, model: target.model, ids }] : []
   })
 }
 
@@ -129,71 +133,89 @@ async function refuseUnreachable(
   const { models } = context
   const asked: Referring[] = []
   for (const reference of referencesIn(model, written)) {
-    const isLimited = scopeFor(models.get(reference.model) as Model, 'read', user) !== 'all'
-    if (isLimited && !(current !== undefined && (await refersAlready(context, model, current, reference, user))))
-      asked.push(reference)
+    if (scopeFor(models.get(reference.model) as Model, 'read', user) === 'all') continue
+    const known = current === undefined ? [] : await refersAlready(context, model, current, reference, user)
+    asked.push({ ...reference, ids: reference.ids.filter((id) => !known.includes(id)) })
   }
   const missing = await missingAmong(context, asked, (name) => reachFor(models.get(name) as Model, 'read', user))
   if (missing) throw missing
 }
 
-/** True only if the user may update and read the record. Otherwise they could find out its references by trying ids. */
+/** Only if the user may update and read the record. Otherwise they could find out its references by trying ids. */
 async function refersAlready(
   context: Looking,
   model: Model,
   record: number,
-  { name, id }: Referring,
+  { field, ids }: Referring,
   user: User,
-): Promise<boolean> {
-  const sought = { id: record, refers: { name, id } }
-  for (const operation of ['update', 'read'] as const)
-    if (!(await isThere(context, model.name, reachFor(model, operation, user), sought))) return false
-  return true
+): Promise<number[]> {
+  let known = ids
+  for (const operation of ['update', 'read'] as const) {
+    const now = idsIn(field, await storedValue(context, model, field, record, reachFor(model, operation, user)))
+    known = known.filter((id) => now.includes(id))
+  }
+  return known
 }
 
 /** An error that lists the referenced records that do not exist within `reachFor`; undefined if all exist. */
 async function missingAmong(context: Looking, references: Referring[], reachFor: (model: string) => Reach) {
   const errors: Record<string, string> = {}
-  for (const { name, model, id } of references) {
-    if (!(await isThere(context, model, reachFor(model), { id })))
-      errors[name] = `there is no ${model} with the id ${id}`
+  for (const { field, model, ids } of references) {
+    const there = await idsThere(context, context.models.get(model) as Model, reachFor(model), ids)
+    const missing = ids.find((id) => !there.has(id))
+    if (missing !== undefined) errors[field.name] = `there is no ${model} with the id ${missing}`
   }
   const sentences = Object.entries(errors).map(([name, text]) => `${name}: ${text}`)
   if (sentences.length === 0) return undefined
   return new Failure('REFERENCE_VIOLATION', `${sentences.join('; ')}.`, { errors })
 }
 
-/** What to look for: a record's id, its reference in the field `name`, or both. */
-interface Sought {
-  id?: number
-  refers?: { name: string; id: number }
-}
-
 interface Given {
-  id: number | undefined
-  refersTo: number | undefined
+  id: number
+  ids: number[]
   username: string
 }
 
-async function isThere(context: Looking, model: string, reach: Reach, { id, refers }: Sought): Promise<boolean> {
+/** Whether a record within reach refers to another one by a field. */
+async function refersTo(context: Looking, model: Model, reach: Reach, field: Field, id: number): Promise<boolean> {
   const { storage, statements } = context
-  const conditions = [
-    ...(id === undefined ? [] : [is`"id" = ${ID}`]),
-    ...(refers === undefined ? [] : [is`${sql.ref(refers.name)} = ${REFERS_TO}`]),
-  ]
-  const statement = statements(
-    `${model} ${reach.scope} ${id === undefined} ${refers?.name}`,
-    { id, refersTo: refers?.id, username: reach.username },
-    () =>
-      storage.db
-        .selectFrom(tableName({ name: model }))
-        .select('id')
-        .where(withReach(reach, OWNER, ...conditions))
-        .limit(sql.lit(1)),
+  const given = { id, ids: [], username: reach.username }
+  const statement = statements(`${model.name} ${reach.scope} refers ${field.name}`, given, () =>
+    storage.db
+      .selectFrom(tableName(model))
+      .select('id')
+      .where(withReach(reach, OWNER, refersToOne(model, field, ID)))
+      .limit(sql.lit(1)),
   )
   return (await storage.readOne(statement)) !== undefined
 }
 
+/** Those of some records that exist within reach. */
+async function idsThere({ storage, statements }: Looking, model: Model, reach: Reach, ids: number[]) {
+  const given = { id: 0, ids, username: reach.username }
+  const isOne = is`"id" IN (SELECT CAST(value AS BIGINT) FROM ${storage.dialect.each(IDS)} AS wanted)`
+  const statement = statements(`${model.name} ${reach.scope} ids`, given, () =>
+    storage.db
+      .selectFrom(tableName(model))
+      .select('id')
+      .where(withReach(reach, OWNER, isOne)),
+  )
+  return new Set((await storage.read(statement)).map(({ id }) => id as number))
+}
+
+/** The stored references of a record within reach, in one field. */
+async function storedValue({ storage, statements }: Looking, model: Model, field: Field, id: number, reach: Reach) {
+  const given = { id, ids: [], username: reach.username }
+  const statement = statements(`${model.name} ${reach.scope} value ${field.name}`, given, () =>
+    storage.db
+      .selectFrom(tableName(model))
+      .select(field.name)
+      .where(withReach(reach, OWNER, is`"id" = ${ID}`)),
+  )
+  const value = (await storage.readOne(statement))?.[field.name]
+  return typeof value === 'string' ? JSON.parse(value) : value
+}
+
 const ID = placeholder<Given>(({ id }) => id)
-const REFERS_TO = placeholder<Given>(({ refersTo }) => refersTo)
+const IDS = placeholder<Given>(({ ids }) => JSON.stringify(ids))
 const OWNER = placeholder<Given>(({ username }) => username)

@@ -47,6 +47,15 @@ export const DIALECT: Dialect = {
 
   each: (json) => sql`dossier_each(${json})`,
 
+  changeItems: (array, change) => sql`(
+    SELECT '[' || coalesce(string_agg(item, ',' ORDER BY part, place), '') || ']' FROM (
+      SELECT 0 AS part, key AS place, value AS item FROM dossier_each(${array})
+      WHERE value NOT IN (SELECT value FROM dossier_each(CAST(${change} AS jsonb) ->> 'remove'))
+      UNION ALL SELECT 1, key, value FROM dossier_each(CAST(${change} AS jsonb) ->> 'add')
+      WHERE value NOT IN (SELECT value FROM dossier_each(${array}))) AS items)`,
+
+  countItems: (array) => sql`jsonb_array_length(CAST(${array} AS jsonb))`,
+
   at(value, place, type) {
     const text = sql`(${value}::jsonb ->> ${sql.lit(place)})`
     const cast = CASTS[type]

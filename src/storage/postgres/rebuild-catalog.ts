@@ -66,7 +66,7 @@ export const validateReferences = (db: Database): Promise<string[]> =>
   )
 
 /** Names of our triggers and constraints end in these words; those of our indexes begin with the table's name, or end so. */
-const OUR_TRIGGER = '__(count|clear|unserved|journal|draft)$'
+const OUR_TRIGGER = '__(count|clear|unserved|journal|linked|draft)$'
 const OUR_TYPE = '^(bigint|double precision|boolean|text|dossier_[a-z_]+)$'
 
 export async function readHandMade(db: Database, table: string): Promise<string[]> {

@@ -26,12 +26,12 @@ const domainName = (word: string) => `dossier_${word.toLowerCase()}`
 /** Expression for a setting that `dossier_act` makes for a unit. */
 const setting = (name: string) => `nullif(current_setting('dossier.${name}', true), '')`
 
-function triggerText({ name, when, event, on, body }: TriggerDefinition): string {
+function triggerText({ name, when, event, on, of, body }: TriggerDefinition): string {
   const row = event === 'DELETE' ? 'OLD' : 'NEW'
   return `CREATE OR REPLACE FUNCTION "${name}"() RETURNS trigger LANGUAGE plpgsql AS $body$
     #variable_conflict use_column
     BEGIN ${body}; RETURN ${row}; END $body$;
-    CREATE OR REPLACE TRIGGER "${name}" ${when} ${event} ON "${on}" FOR EACH ROW EXECUTE FUNCTION "${name}"()`
+    CREATE OR REPLACE TRIGGER "${name}" ${when} ${event}${of ? ` OF "${of.join('", "')}"` : ''} ON "${on}" FOR EACH ROW EXECUTE FUNCTION "${name}"()`
 }
 
 const referenceName = (table: string, column: string) => `${table}__${column}__refers`
@@ -83,6 +83,11 @@ export const TABLES: TableDialect = {
   ],
   // `addReference` adds the foreign keys when all tables exist.
   referencesClause: () => '',
+  withoutRowid: '',
+  each: (json) => `dossier_each(${json})`,
+  withoutItem: (array, item) =>
+    `CASE WHEN ${array} IS NOT NULL THEN (SELECT '[' || coalesce(string_agg(item.value, ',' ORDER BY item.key), '') || ']'
+      FROM dossier_each(${array}) AS item WHERE item.value <> (${item})::text) END`,
   indexKey: (key) => `(${key}) NULLS FIRST`,
   decimalKey: (column) => `dossier_decimal_key(${column})`,
   orderKey: (column) => `dossier_order_key(${column})`,

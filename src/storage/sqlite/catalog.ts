@@ -13,6 +13,12 @@ export async function readTable(db: Database, wanted: string): Promise<TableStat
     SELECT name, type, hidden, dflt_value FROM pragma_table_xinfo(${table})`.execute(db)
   const { rows: keys } = await sql<{ from: string; table: string; on_delete: string }>`
     SELECT "from", "table", on_delete FROM pragma_foreign_key_list(${table})`.execute(db)
+  const { rows: links } = await sql<{ name: string; target: string }>`
+    SELECT link.name AS name, key."table" AS target FROM sqlite_schema AS link, pragma_foreign_key_list(link.name) AS key
+    WHERE link.type = 'table' AND link.sql GLOB 'CREATE TABLE *("record" INTEGER NOT NULL REFERENCES *' AND key."from" = 'target'
+      AND EXISTS (SELECT 1 FROM pragma_foreign_key_list(link.name) WHERE "from" = 'record' AND "table" = ${table})`.execute(
+    db,
+  )
   const { rows } = await sql<{ rows: number }>`SELECT count(*) AS rows FROM ${sql.table(table)}`.execute(db)
   return {
     name: table,
@@ -28,6 +34,7 @@ export async function readTable(db: Database, wanted: string): Promise<TableStat
       }
     }),
     indexes: objects.filter(({ type }) => type === 'index').map(({ name, sql: text }) => ({ name, sql: text })),
+    links,
     rows: (rows[0] as { rows: number }).rows,
   }
 }

@@ -42,12 +42,21 @@ export const DIALECT: Dialect = {
   },
 
   /** A call costs more than a row, so a hash of the id selects some rows: no pattern of ids avoids all calls. */
-  alive(everyRows) {
+  alive(everyRows, key = sql`"id"`) {
     if (everyRows <= 1) return sql`dossier_alive()`
-    return sql`(("id" * 2654435761 >> 7) % ${sql.lit(everyRows)} <> 0 OR dossier_alive())`
+    return sql`((${key} * 2654435761 >> 7) % ${sql.lit(everyRows)} <> 0 OR dossier_alive())`
   },
 
   each: (json) => sql`json_each(${json})`,
+
+  changeItems: (array, change) => sql`(
+    SELECT '[' || coalesce(group_concat(item, ',' ORDER BY part, place), '') || ']' FROM (
+      SELECT 0 AS part, key AS place, value AS item FROM json_each(${array})
+      WHERE value NOT IN (SELECT value FROM json_each(${change}, '$.remove'))
+      UNION ALL SELECT 1, key, value FROM json_each(${change}, '$.add')
+      WHERE value NOT IN (SELECT value FROM json_each(${array}))) AS items)`,
+
+  countItems: (array) => sql`json_array_length(${array})`,
 
   at(value, place, type) {
     const found = sql`json_extract(${value}, ${sql.lit(`$[${place}]`)})`

@@ -41,6 +41,11 @@ export const TABLES: TableDialect = {
   storesComputed: false,
   storeDefinition: () => [],
   referencesClause: (table, onDelete) => `REFERENCES "${table}" ("id") ON DELETE ${onDelete}`,
+  withoutRowid: ' WITHOUT ROWID',
+  each: (json) => `json_each(${json})`,
+  withoutItem: (array, item) =>
+    `iif(${array} IS NULL, NULL, (SELECT '[' || coalesce(group_concat(item.value, ',' ORDER BY item.key), '') || ']'
+      FROM json_each(${array}) AS item WHERE item.value <> ${item}))`,
   indexKey: (key) => key,
   decimalKey: decimalKeySql,
   orderKey: orderKeySql,

@@ -1,4 +1,4 @@
-import { type Model, tableName } from '../../model/model.ts'
+import { type Field, linkTable, type Model, tableName } from '../../model/model.ts'
 import { type Database, DRAFT_PREFIX } from '../../storage/storage.ts'
 import { boundedName } from '../ddl.ts'
 import { execute } from '../execute.ts'
@@ -8,6 +8,8 @@ import { execute } from '../execute.ts'
 const SUFFIX = '__draft'
 
 export const draftName = (model: Model) => boundedName(DRAFT_PREFIX, tableName(model))
+
+export const draftLinkName = (model: Model, field: Field) => boundedName(DRAFT_PREFIX, linkTable(model, field))
 
 export const isMarkTrigger = (name: string) => name.endsWith(SUFFIX)
 

@@ -3,21 +3,23 @@ import { type Model, type Reference, tableName } from '../../model/model.ts'
 import { type ConcurrentCopyDialect, type Database, Refused, StorageFault } from '../../storage/storage.ts'
 import { modelIndexes, quote, withAlternateName } from '../ddl.ts'
 import { execute } from '../execute.ts'
+import { applyLinks } from '../links.ts'
 import type { PlanStep } from '../plan.ts'
+import { MAX_NAMED } from '../stored-rows.ts'
 import { createUniqueIndex } from '../unique.ts'
-import { MAX_NAMED } from '../verify.ts'
 import { draftName, dropMarkTriggers } from './change-marks.ts'
 import {
   beginAll,
   type Draft,
   discardDrafts,
+  draftedLink,
   draftOutdated,
   fillDraft,
   findDraft,
   readDrafts,
   requireWhole,
 } from './draft.ts'
-import { migrateForeignKeys, rebuildInPlace } from './in-place.ts'
+import { addLinkKeys, migrateForeignKeys, rebuildInPlace } from './in-place.ts'
 import type { Rebuilder } from './rebuilder.ts'
 
 /**
@@ -73,7 +75,9 @@ export const createConcurrentCopy = (dialect: ConcurrentCopyDialect): Rebuilder 
       }
       if (draft) await swapIn(db, draft, dialect)
       else for (const step of steps) await applyStep(db, model, step, dialect, built)
+      for (const step of steps) if (step.kind === 'links') await applyLinks(db, model, step.links, draftedLink(draft))
     }
+    for (const { model } of plans) await addLinkKeys(db, model, dialect)
     for (const { model } of plans) await migrateForeignKeys(db, model, dialect, !inPlace.includes(model))
     await discardDrafts(db)
   },

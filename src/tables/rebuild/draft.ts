@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
-import { type Model, tableName } from '../../model/model.ts'
+import { type Field, type Model, tableName } from '../../model/model.ts'
 import { type Database, DRAFT_PREFIX, Refused, type Row, StorageFault, type TableState } from '../../storage/storage.ts'
-import { columnType, encode } from '../columns.ts'
+import { columnType, columnTypes, encode } from '../columns.ts'
 import { convert } from '../convert.ts'
 import {
   createIndex,
@@ -13,11 +13,13 @@ import {
   withAlternateName,
 } from '../ddl.ts'
 import { execute } from '../execute.ts'
+import { createLinkTable, fillLinks } from '../links.ts'
 import { fillKeys } from '../order-columns.ts'
 import { planTable, type TablePlan } from '../plan.ts'
 import type { Rebuild, Source } from '../plan-rebuild.ts'
-import { cannotConvert, type Selection, storedRows } from '../verify.ts'
-import { createMarkTriggers, draftName, dropMarkTriggers } from './change-marks.ts'
+import { type Selection, storedRows } from '../stored-rows.ts'
+import { cannotConvert } from '../verify.ts'
+import { createMarkTriggers, draftLinkName, draftName, dropMarkTriggers } from './change-marks.ts'
 import { placeholderParent } from './parent-names.ts'
 
 /**
@@ -59,6 +61,10 @@ export function findDraft(plan: TablePlan, drafts: Draft[]): Draft | undefined {
   return wanted && drafts.find((one) => isSameDraft(one, wanted))
 }
 
+/** Names of the draft's link tables, by field. */
+export const draftedLink = (draft: Draft | undefined) => (field: Field) =>
+  draft?.rebuild.linked.some(({ name }) => name === field.name) ? draftLinkName(draft.model, field) : undefined
+
 /** Creates empty drafts of all tables that have to be rebuilt, except those that `isExcepted` selects. */
 export async function beginAll(
   db: Database,
@@ -91,11 +97,14 @@ async function beginDraft(
   table: TableState,
   isBuiltLater: (index: Index) => boolean,
 ): Promise<void> {
+  for (const text of db.dialect.tables.createTypes(columnTypes(model.fields))) await execute(db, text)
   await execute(db, createTable(model, db.dialect.tables, draftName(model), rebuild.hidden, placeholderParent))
   // Indexes are created now, because an index on the full table could not be built in portions. If the old table's
   // index has the name, the draft's index gets another one.
   const freeName = (index: Index) =>
     table.indexes.some(({ name }) => name === index.name) ? withAlternateName(index) : index
+  for (const field of rebuild.linked)
+    await execute(db, createLinkTable(model, field, db.dialect.tables, draftLinkName(model, field), placeholderParent))
   for (const index of modelIndexes(model))
     if (!isBuiltLater(index))
       await execute(db, createIndex(freeName(index), model, db.dialect.tables, draftName(model)))
@@ -126,6 +135,10 @@ export async function fillDraft(db: Database, draft: Draft, rows: number): Promi
   // All marked records are deleted before any is copied: a unique value may have moved from one record to another.
   const isMarked = sql`"id" IN (SELECT id FROM dossier_marks WHERE tbl = ${table})`
   await sql`DELETE FROM ${into} WHERE ${isMarked}`.execute(db)
+  for (const field of draft.rebuild.linked)
+    await sql`
+      DELETE FROM ${sql.table(draftLinkName(draft.model, field))}
+      WHERE "record" IN (SELECT id FROM dossier_marks WHERE tbl = ${table})`.execute(db)
   await copy(db, draft, { after: Number.MIN_SAFE_INTEGER, condition: sql`${isMarked} AND "id" <= ${filled}` })
   await sql`DELETE FROM dossier_marks WHERE tbl = ${table}`.execute(db)
   const { rows: found } = await sql<{ last: number | null; count: number }>`
@@ -166,8 +179,12 @@ async function copy(db: Database, { model, rebuild, renames }: Draft, selection:
       ? storableLiteral(source.field, encode(source.field, source.field.default))
       : `old.${quote(nameNow(source))}`,
   )
-  const makeKeys = () =>
-    fillKeys(db, model, draftName(model), sql`"id" > ${selection.after} AND ${selection.condition}`)
+  const makeDerived = async () => {
+    const selected = sql`"id" > ${selection.after} AND ${selection.condition}`
+    await fillKeys(db, model, draftName(model), selected)
+    for (const field of rebuild.linked)
+      await fillLinks(db, field, draftLinkName(model, field), draftName(model), selected)
+  }
   const kept = ['id', 'version', ...rebuild.hidden.map(({ name }) => name)].map(quote)
   const into = [...kept, ...[...plain, ...converted].map(({ field }) => quote(field.name))]
   const from = [...kept.map((name) => `old.${name}`), ...values]
@@ -176,7 +193,7 @@ async function copy(db: Database, { model, rebuild, renames }: Draft, selection:
   if (converted.length === 0) {
     await sql`
       ${sql.raw(`${insert} FROM ${old}`)} WHERE "id" > ${selection.after} AND ${selection.condition}`.execute(db)
-    return makeKeys()
+    return makeDerived()
   }
   // One statement inserts a thousand records; a statement per record would take twenty times as long.
   const { each, at } = db.dialect
@@ -191,7 +208,7 @@ async function copy(db: Database, { model, rebuild, renames }: Draft, selection:
       db,
     )
   }
-  await makeKeys()
+  await makeDerived()
 }
 
 function convertRow(model: Model, sources: Source[], columns: string[], row: { id: number } & Row): unknown[] {

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { type Model, tableName } from '../../model/model.ts'
+import { linkTable, type Model, tableName } from '../../model/model.ts'
 import {
   type ConcurrentCopyDialect,
   type Database,
@@ -11,8 +11,10 @@ import { columnType, encode } from '../columns.ts'
 import { convert } from '../convert.ts'
 import { columnComments, columnDefinition, foreignKeyFor, quote, storableLiteral } from '../ddl.ts'
 import { execute } from '../execute.ts'
+import { linkFields, linkTarget } from '../links.ts'
 import type { Rebuild, Source } from '../plan-rebuild.ts'
-import { cannotConvert, storedRows } from '../verify.ts'
+import { storedRows } from '../stored-rows.ts'
+import { cannotConvert } from '../verify.ts'
 import { createAgain } from './made-by-hand.ts'
 
 /**
@@ -111,6 +113,19 @@ export async function migrateForeignKeys(
     if (!reference || kept.has(name)) continue
     const wanted = foreignKeyFor(reference)
     await execute(db, dialect.addReference(table, name, wanted.table, wanted.onDelete, isChecked))
+  }
+}
+
+/** Adds the foreign keys of new link tables. What they hold has been checked. */
+export async function addLinkKeys(db: Database, model: Model, dialect: ConcurrentCopyDialect): Promise<void> {
+  for (const field of linkFields(model)) {
+    const link = linkTable(model, field)
+    const there = (await dialect.readReferences(db, link)).map(({ column }) => column)
+    for (const [column, table, onDelete] of [
+      ['record', tableName(model), 'CASCADE'],
+      ['target', linkTarget(field), 'NO ACTION'],
+    ] as const)
+      if (!there.includes(column)) await execute(db, dialect.addReference(link, column, table, onDelete, true))
   }
 }
 

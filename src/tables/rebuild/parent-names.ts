@@ -1,7 +1,8 @@
-import { type Model, tableName } from '../../model/model.ts'
+import { type Model, tableName, targetOf } from '../../model/model.ts'
 import type { Database, ShadowCopyDialect } from '../../storage/storage.ts'
 import { quote } from '../ddl.ts'
 import { execute } from '../execute.ts'
+import { linkFields } from '../links.ts'
 
 /** Table that a draft's foreign keys refer to until the swap. It does not exist, so the draft blocks no deletes. */
 export const placeholderParent = (table: string) => `dossier_parent__${table}`
@@ -16,7 +17,11 @@ export async function restoreParentNames(
   models: Model[],
   { renameOnly }: ShadowCopyDialect,
 ): Promise<void> {
-  const targets = models.flatMap(({ fields }) => fields.flatMap(({ reference }) => reference?.model ?? []))
+  // A link table refers to the table of its own model, too.
+  const targets = models.flatMap((model) => [
+    ...model.fields.flatMap((field) => targetOf(field)?.model ?? []),
+    ...(linkFields(model).length > 0 ? [model.name] : []),
+  ])
   for (const table of new Set(targets.map((name) => tableName({ name })))) {
     const aside = `dossier_aside__${table}`
     const parent = quote(placeholderParent(table))

@@ -2,6 +2,7 @@ import { tableName } from '../../model/model.ts'
 import { type Database, Refused, type ShadowCopyDialect, type TableState } from '../../storage/storage.ts'
 import { type Index, quote } from '../ddl.ts'
 import { execute } from '../execute.ts'
+import { applyLinks } from '../links.ts'
 import type { TablePlan } from '../plan.ts'
 import { createUniqueIndex } from '../unique.ts'
 import { draftName, dropMarkTriggers } from './change-marks.ts'
@@ -9,6 +10,7 @@ import {
   beginAll,
   type Draft,
   discardDrafts,
+  draftedLink,
   draftOutdated,
   fillDraft,
   findDraft,
@@ -85,6 +87,10 @@ async function applyPlan(db: Database, plan: TablePlan, drafts: Draft[]): Promis
     throw draftOutdated('The table has changed since its draft was begun.')
   for (const step of steps) {
     if (step.kind === 'triggers') continue
+    if (step.kind === 'links') {
+      await applyLinks(db, model, step.links, draftedLink(draft))
+      continue
+    }
     if (step.kind === 'sort-keys') for (const text of step.statements) await execute(db, text)
     else if (step.kind === 'rebuild')
       await swapIn(db, draft as Draft, (await db.dialect.tables.readTable(db, tableName(model))) as TableState)
