@@ -77,6 +77,7 @@ export const PARTS = [
   'model/parse',
   'page/children',
   'page/draft',
+  'page/links',
   'page/logic',
   'page/summary',
   'http/writes',

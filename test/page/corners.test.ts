@@ -42,6 +42,22 @@ const ORDER_LINE = {
   required: ['qty', 'order'],
 }
 
+const TAG = {
+  title: 'Tag',
+  type: 'object',
+  properties: { name: { type: 'string', title: 'Name' }, tasks: { inverse: 'c.Task.tags', title: 'Tasks' } },
+  nameField: 'name',
+}
+const TASK = {
+  title: 'Task',
+  type: 'object',
+  properties: {
+    name: { type: 'string', title: 'Name' },
+    tags: { type: 'array', title: 'Tags', items: { type: 'integer', reference: 'c.Tag', onDelete: 'clear' } },
+  },
+  list: ['name', 'tags'],
+}
+
 const browser = await startBrowser(t)
 if (browser) {
   const models = {
@@ -54,6 +70,8 @@ if (browser) {
     'a.Note.json': line('clear'),
     'b.Order.json': ORDER,
     'b.Line.json': ORDER_LINE,
+    'c.Tag.json': TAG,
+    'c.Task.json': TASK,
   }
   const app = await startApp(t, { models })
   const admin = await app.login()
@@ -170,6 +188,116 @@ if (browser) {
       complaints.filter((one) => !/4(?:09|22)/.test(one)),
       [],
     )
+  })
+
+  t.test('several references: chosen, shown, filtered, changed in many, deleted and brought back', async (t) => {
+    for (const name of ['urgent', 'later', 'never']) await admin.put('/ws/rest/c.Tag', { name })
+    await admin.put('/ws/rest/c.Task', { name: 'Call', tags: [2] })
+    const { page, complaints } = await visitAs(t, browser, app, '#/m/c.Task/new')
+    const tagsOf = async (id: number) => (await admin.get(`/ws/rest/c.Task/${id}`)).body.data[0].tags
+    const input = page.getByRole('combobox', { name: 'Tags' })
+    const chosen = page.getByRole('list', { name: 'Tags: chosen' }).getByRole('listitem')
+    await page.getByRole('textbox', { name: 'Name' }).fill('Write')
+    await input.click()
+    await page.getByRole('option', { name: /never/ }).click()
+    await page.keyboard.type('lat')
+    await page.getByRole('option', { name: /later/ }).waitFor()
+    await page.keyboard.press('Enter')
+    await page.keyboard.type('urg')
+    await page.getByRole('option', { name: /urgent/ }).waitFor()
+    await page.keyboard.press('Tab')
+    await chosen.nth(2).getByText('urgent').waitFor()
+    await page.getByRole('button', { name: 'Remove later' }).click()
+    await page.keyboard.type('x')
+    await input.fill('nobody')
+    await page.keyboard.press('Control+s')
+    await page.getByText('names no record: choose one from the list').first().waitFor()
+    await input.fill('')
+    await page.keyboard.press('Backspace')
+    await page.waitForFunction(`document.querySelectorAll('.links .chip').length === 1`)
+    await input.fill('urgent')
+    await page.getByRole('option', { name: /urgent/ }).click()
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('heading', { name: 'Write' }).waitFor()
+    t.strictSame(await tagsOf(2), [3, 1])
+    await page.getByRole('link', { name: 'urgent' }).click()
+    const tasks = page.getByRole('region', { name: 'Tasks' })
+    await tasks.getByRole('heading', { name: 'Tasks (1)' }).waitFor()
+    await tasks.getByRole('link', { name: 'New Task' }).click()
+    await chosen.first().getByText('urgent').waitFor()
+    await page.getByRole('textbox', { name: 'Name' }).fill('Third')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('heading', { name: 'Third' }).waitFor()
+    t.strictSame(await tagsOf(3), [1])
+
+    // In the table: a filter by names, and one of whether there are any.
+    await page.goto(`${app.url}/#/m/c.Task`)
+    await page.locator('.rows .chip').getByText('later').waitFor()
+    const dialog = page.getByRole('dialog', { name: 'Filter' })
+    await page.getByRole('button', { name: '+ Filter' }).click()
+    await dialog.getByLabel('Field').selectOption({ label: 'Tags' })
+    await dialog.getByLabel('Comparison').selectOption({ label: 'has all of' })
+    for (const name of ['never', 'urgent']) {
+      await dialog.getByRole('combobox', { name: 'Value' }).fill(name)
+      await dialog.getByRole('option', { name: new RegExp(name) }).click()
+    }
+    await dialog.getByRole('button', { name: 'Apply' }).click()
+    await page.getByRole('button', { name: 'Tags has all of never, urgent', exact: true }).waitFor()
+    await page.getByText('1', { exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Remove the filter Tags has all of never, urgent' }).click()
+    await page.getByRole('button', { name: '+ Filter' }).click()
+    await dialog.getByLabel('Field').selectOption({ label: 'Tags' })
+    await dialog.getByLabel('Comparison').selectOption({ label: 'is not set' })
+    await dialog.getByRole('button', { name: 'Apply' }).click()
+    await page.getByRole('button', { name: 'Remove the filter Tags is not set' }).click()
+    await page.getByRole('button', { name: '+ Filter' }).click()
+    await dialog.getByLabel('Field').selectOption({ label: 'Tags → Name' })
+    await dialog.getByRole('textbox', { name: 'Value' }).fill('LATER')
+    await dialog.getByRole('button', { name: 'Apply' }).click()
+    await page.getByText('1', { exact: true }).waitFor()
+    await page.getByRole('button', { name: /^Remove the filter Tags → Name/ }).click()
+
+    // In many records: added, and all of it undone.
+    await page.locator('.rows .row').nth(2).waitFor()
+    await page.locator('.rows').getByRole('checkbox').nth(0).check()
+    await page.locator('.rows').getByRole('checkbox').nth(2).check()
+    await page.getByRole('button', { name: 'Edit…' }).click()
+    await page.getByLabel('Which field?').selectOption({ label: 'Tags' })
+    await page.getByRole('combobox', { name: 'Tags', exact: true }).fill('never')
+    await page.getByRole('option', { name: /never/ }).click()
+    await page.locator('.preview ins').getByText('never').first().waitFor()
+    await page.getByRole('button', { name: 'Change 2 records' }).click()
+    await page.getByText('2 records done').waitFor()
+    t.strictSame(
+      [await tagsOf(1), await tagsOf(3)],
+      [
+        [2, 3],
+        [1, 3],
+      ],
+    )
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await page.getByText('2 records brought back').waitFor()
+    t.strictSame([await tagsOf(1), await tagsOf(3)], [[2], [1]])
+    await page.getByRole('button', { name: 'Close' }).last().click()
+
+    await page.goto(`${app.url}/#/m/c.Task/summary?summary.group=tags`)
+    await page
+      .getByRole('row', { name: /urgent/ })
+      .getByText('2')
+      .waitFor()
+    await page.getByRole('link', { name: 'urgent' }).click()
+    await page.getByRole('button', { name: 'Tags has one of urgent', exact: true }).waitFor()
+
+    await page.goto(`${app.url}/#/m/c.Tag/1`)
+    await page.getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('dialog').getByText('2 Task records have it taken out of Tags.').waitFor()
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+    await page.getByText('urgent is deleted').waitFor()
+    t.strictSame(await tagsOf(2), [3])
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await tasks.getByRole('heading', { name: 'Tasks (2)' }).waitFor()
+    t.strictSame(await tagsOf(2), [3, 1])
+    t.strictSame(complaints, [])
   })
 
   t.test('somebody who sees only their own, and may not delete', async (t) => {

@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals'
 import { searchWords } from '../logic/highlight.ts'
-import { canSearch, displayName, type Field, type Model, type Row } from '../logic/model.ts'
+import { canSearch, displayName, type Field, type Model, type Row, referredName } from '../logic/model.ts'
 import { request, requestOne } from './api.ts'
 import { onModels } from './feed.ts'
 
@@ -32,7 +32,8 @@ export function modelNamed(name: string): Promise<Model> {
 
 /** The model that a field refers to; undefined if it refers to none, or its model cannot be described to this user. */
 export async function referredModel(field: Field | undefined): Promise<Model | undefined> {
-  return field?.reference === undefined ? undefined : modelNamed(field.reference).catch(() => undefined)
+  const name = field && referredName(field)
+  return name === undefined ? undefined : modelNamed(name).catch(() => undefined)
 }
 
 /** Names of the models whose records the user may read. */
@@ -70,6 +71,23 @@ export async function fetchTotal(model: string): Promise<number> {
 export async function recordName(model: string, id: string | number): Promise<string> {
   const [about, row] = await Promise.all([modelNamed(model), requestOne<Row>('GET', recordPath(model, id))])
   return displayName(row, about)
+}
+
+/** Records that are asked for at once. */
+const AT_ONCE = 500
+
+/** Display names of records, by their ids; those that the user may not read are left out. */
+export async function recordNames(model: string, ids: (string | number)[]): Promise<Map<string, string>> {
+  const names = new Map<string, string>()
+  if (ids.length === 0) return names
+  const about = await modelNamed(model)
+  for (let from = 0; from < ids.length; from += AT_ONCE) {
+    const some = ids.slice(from, from + AT_ONCE).join()
+    const query = new URLSearchParams({ 'id[in]': some, limit: String(AT_ONCE), fields: nameFields(about).join() })
+    const { data } = await request<Row>('GET', `${recordPath(model)}?${query}`)
+    for (const row of data) names.set(String(row.id), displayName(row, about))
+  }
+  return names
 }
 
 /** Restores a deleted record or, with `version` and `to`, an earlier version. */

@@ -1,4 +1,4 @@
-import type { Field, Model } from '../logic/model.ts'
+import { type Field, type Model, referredName } from '../logic/model.ts'
 import { modelNamed, modelNames } from './models.ts'
 
 /** A reference field, and the model it belongs to. */
@@ -11,6 +11,6 @@ export interface ReferenceField {
 export async function findReferenceFields(name: string): Promise<ReferenceField[]> {
   const models = await Promise.all((await modelNames()).map((other) => modelNamed(other)))
   return models.flatMap((model): ReferenceField[] =>
-    model.fields.filter(({ reference }) => reference === name).map((field) => ({ model, field })),
+    model.fields.filter((field) => referredName(field) === name).map((field) => ({ model, field })),
   )
 }

@@ -23,7 +23,7 @@ const isNewKey = (key: string) => key.startsWith(NEW)
 const UNTOUCHED: ChildDraft = { typed: {} }
 
 /** Kinds of inputs that need more than a cell. */
-const LARGE = ['json', 'group', 'list', 'choices', 'long']
+const LARGE = ['json', 'group', 'list', 'choices', 'references', 'long']
 
 /** The fields that have a column: all that can be typed in a cell, without the reference that leads back. */
 export const childFields = (model: Model, reference: string): Field[] =>

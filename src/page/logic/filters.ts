@@ -1,5 +1,5 @@
 import { escapePattern } from '../../lib/fold.ts'
-import { canSearch, type Field, findField, isText, type Model } from './model.ts'
+import { canSearch, type Field, findField, hasLinks, isText, type Model, referredName } from './model.ts'
 import { periodBounds } from './periods.ts'
 import { formatValue } from './values.ts'
 
@@ -91,6 +91,9 @@ const WORDS: Record<string, string> = {
   lte: '≤',
   like: 'contains',
   notLike: 'does not contain',
+  any: 'has one of',
+  all: 'has all of',
+  none: 'has none of',
   in: 'is one of',
   notIn: 'is none of',
   between: 'between',
@@ -117,19 +120,35 @@ export const isPattern = (comparison: string) => comparison === 'like' || compar
 const WHETHER = ['unset', 'set']
 const ORDERED = ['', 'gte', 'lte', 'gt', 'lt', 'between', 'ne']
 const LISTS = ['in', 'notIn']
+/** Comparisons with the ids of several records. */
+const LINKS = ['any', 'all', 'none']
+/** How a field with several references is asked whether it has any: it may be an empty array, too. */
+const COUNTS: Record<string, { operator: string; value: string }> = {
+  unset: { operator: 'count', value: '0' },
+  set: { operator: 'count][gte', value: '1' },
+}
+
+/** Whether a comparison takes any number of values. */
+export const isList = (comparison: string) => LISTS.includes(comparison) || LINKS.includes(comparison)
 
 /** The comparison that the user chooses: the operator, except that `null` is split into "is set" and "is not set". */
-export const filterComparison = ({ operator, value }: Filter) =>
-  operator === 'null' ? (value === 'true' ? 'unset' : 'set') : operator
+export function filterComparison({ operator, value }: Filter): string {
+  if (operator === 'null') return value === 'true' ? 'unset' : 'set'
+  const counted = WHETHER.find((word) => COUNTS[word]?.operator === operator && COUNTS[word].value === value)
+  return counted ?? operator
+}
 
 /** Inverse of `filterComparison`: the URL parameter for a comparison. */
-export const createCondition = (path: string, comparison: string, values: string[]) =>
-  WHETHER.includes(comparison)
-    ? { parameter: `${path}[null]`, value: String(comparison === 'unset') }
-    : { parameter: comparison === '' ? path : `${path}[${comparison}]`, value: values.join(',') }
+export function createCondition(path: string, comparison: string, values: string[], isLinks = false): Condition {
+  const count = isLinks ? COUNTS[comparison] : undefined
+  if (count) return { parameter: `${path}[${count.operator}]`, value: count.value }
+  if (WHETHER.includes(comparison)) return { parameter: `${path}[null]`, value: String(comparison === 'unset') }
+  return { parameter: comparison === '' ? path : `${path}[${comparison}]`, value: values.join(',') }
+}
 
 /** The comparisons that make sense for a field, the most useful first. Periods are not for fields of other records. */
 export function fieldComparisons(field: Field, isFar = false): string[] {
+  if (hasLinks(field)) return [...LINKS, ...WHETHER]
   if (field.type === 'array' || field.type === 'object') return WHETHER
   if (field.type === 'boolean') return ['', ...WHETHER]
   if (field.reference !== undefined) return ['', 'ne', ...WHETHER]
@@ -162,10 +181,10 @@ export function filterLabel(
   const own = findField(model, first)?.title ?? (first === ANY_TEXT ? 'Any text' : first)
   const far = more.length === 1 && field ? [field.title] : more
   const title = [own, ...far].join(' → ')
-  if (operator === 'null') return `${title} ${comparisonWord(filterComparison(filter))}`
+  if (WHETHER.includes(filterComparison(filter))) return `${title} ${comparisonWord(filterComparison(filter))}`
   const isPair = operator === 'between' || operator === 'notBetween'
   const texts = (
-    LISTS.includes(operator) || isPair ? value.split(',') : [isPattern(operator) ? unescapePattern(value) : value]
+    isList(operator) || isPair ? value.split(',') : [isPattern(operator) ? unescapePattern(value) : value]
   ).map((text) =>
     field?.type === 'boolean'
       ? text === 'true'
@@ -241,7 +260,7 @@ export function serviceQuery(query: URLSearchParams, model: Model, zone: string,
 export function findQuery(query: URLSearchParams, columns: Field[], readable: string[]): URLSearchParams {
   const asked = new URLSearchParams(query)
   asked.set('fields', columns.map(({ name }) => name).join(',') || 'id')
-  const references = columns.filter(({ reference }) => reference !== undefined && readable.includes(reference))
+  const references = columns.filter((column) => readable.includes(referredName(column) ?? ''))
   if (references.length > 0) asked.set('expand', references.map(({ name }) => name).join(','))
   return asked
 }

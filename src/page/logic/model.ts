@@ -7,7 +7,8 @@ export interface Schema {
   description?: string
   enum?: unknown[]
   const?: unknown
-  items?: Schema
+  /** of an array; with `reference`, the field holds the ids of several records of that model */
+  items?: Schema & { reference?: string }
   properties?: Record<string, Schema>
   additionalProperties?: unknown
   /** boolean for a field; for an object, the names of its required properties */
@@ -57,6 +58,13 @@ export interface Inverse {
   model: string
   field: string
 }
+
+/** Name of the model that a field refers to, by one id or by several. */
+export const referredName = ({ reference, items }: { reference?: string; items?: { reference?: string } }) =>
+  reference ?? items?.reference
+
+/** Whether a field holds the ids of several records. */
+export const hasLinks = ({ items }: Pick<Schema, 'items'>) => items?.reference !== undefined
 
 /** A record, complete or as an item of a list. */
 export interface Row {

@@ -7,6 +7,7 @@ export type Raw = string | string[] | { [name: string]: Raw }
 
 export type Kind =
   | 'reference'
+  | 'references'
   | 'choice'
   | 'choices'
   | 'yes-no'
@@ -44,7 +45,8 @@ export function inputKind(schema: Asked): Kind {
   return schema.format === undefined && (schema.maxLength ?? 0) > LINE ? 'long' : 'text'
 }
 
-function listKind(items: Schema): Kind {
+function listKind(items: NonNullable<Schema['items']>): Kind {
+  if (items.reference !== undefined) return 'references'
   if (items.enum) return 'choices'
   return items.type === 'string' || items.type === 'integer' || items.type === 'number' ? 'list' : 'json'
 }
@@ -52,14 +54,18 @@ function listKind(items: Schema): Kind {
 /** Only an object whose properties are all known and simple gets one input per property. */
 const isFlat = ({ properties }: Schema) =>
   properties !== undefined &&
-  Object.values(properties).every((part) => !['json', 'group', 'list', 'choices'].includes(inputKind(part)))
+  Object.values(properties).every(
+    (part) => !['json', 'group', 'list', 'choices', 'references'].includes(inputKind(part)),
+  )
 
 export const choices = (schema: Schema): unknown[] => schema.enum ?? [schema.const]
+
+const isListKind = (kind: Kind) => kind === 'list' || kind === 'choices' || kind === 'references'
 
 /** Whether typed content fits the input of a schema: the model may have changed since. */
 export function fits(schema: Asked, raw: Raw): boolean {
   const kind = inputKind(schema)
-  if (kind === 'list' || kind === 'choices') return Array.isArray(raw)
+  if (isListKind(kind)) return Array.isArray(raw)
   if (kind === 'group')
     return (
       typeof raw === 'object' &&
@@ -79,8 +85,8 @@ export function toRaw(schema: Asked, value: unknown, zone: string): Raw {
       Object.entries(schema.properties as Parts).map(([name, part]) => [name, toRaw(part, rawPart(value, name), zone)]),
     )
   }
-  if (kind === 'list' || kind === 'choices')
-    return ((value ?? []) as unknown[]).map((item) => (kind === 'list' ? String(item) : JSON.stringify(item)))
+  if (isListKind(kind))
+    return ((value ?? []) as unknown[]).map((item) => (kind === 'choices' ? JSON.stringify(item) : String(item)))
   if (value === null || value === undefined) return ''
   if (kind === 'choice') return JSON.stringify(value)
   if (kind === 'json') return JSON.stringify(value, null, 2)
@@ -104,7 +110,7 @@ export type Read = { value: unknown } | { fault: string }
 export function readRaw(schema: Asked & { isRequired?: boolean }, raw: Raw, zone: string, before?: unknown): Read {
   const kind = inputKind(schema)
   if (kind === 'group') return parseGroup(schema, raw as Record<string, Raw>, zone, before)
-  if (kind === 'list' || kind === 'choices') return parseList(schema, raw as string[], kind, zone)
+  if (isListKind(kind)) return parseList(schema, raw as string[], kind, zone)
   const text = raw as string
   if (text === '') return { value: null }
   if (kind === 'reference' && unresolvedReferenceText(text) !== undefined)
@@ -150,7 +156,7 @@ function parseList(schema: Schema & { isRequired?: boolean }, raw: string[], kin
   const items: unknown[] = []
   for (const [index, text] of raw.entries()) {
     const read = kind === 'choices' ? { value: JSON.parse(text) } : parseItem(schema.items as Schema, text, zone)
-    if ('fault' in read) return { fault: `${read.fault} (in line ${index + 1})` }
+    if ('fault' in read) return { fault: kind === 'references' ? read.fault : `${read.fault} (in line ${index + 1})` }
     items.push(read.value)
   }
   return { value: items.length === 0 && !schema.isRequired ? null : items }

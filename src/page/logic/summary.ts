@@ -1,5 +1,5 @@
 import { filtersIn } from './filters.ts'
-import { type Field, findField, isNumeric, type Model, shownFields } from './model.ts'
+import { type Field, findField, hasLinks, isNumeric, type Model, referredName, shownFields } from './model.ts'
 import { formatValue, NOTHING } from './values.ts'
 
 /** Counts and sums of records by groups, as an address says them beside the filters of the table. */
@@ -48,7 +48,8 @@ export const withoutSummary = (query: URLSearchParams) =>
 /** Fields that records can be grouped by; dates and date-times by periods first. */
 export function groupChoices(model: Model): Choice[] {
   return shownFields(model)
-    .filter(({ type, name }) => type !== 'array' && type !== 'object' && name !== 'version')
+    .filter((field) => hasLinks(field) || !['array', 'object'].includes(field.type))
+    .filter(({ name }) => name !== 'version')
     .flatMap((field): Choice[] => {
       const { name, title, format } = field
       const plain = { value: name, title }
@@ -87,16 +88,20 @@ export function aggregateQuery(
   if (field) asked.set('group', summary.group)
   asked.set('values', summary.value)
   asked.set('zone', zone)
-  if (field?.reference !== undefined) asked.set('expand', field.name)
+  if (field && referredName(field) !== undefined) asked.set('expand', field.name)
   return asked
 }
 
 /** The filter of the table that finds the records of a group; undefined if there is none, as of a period. */
-export function groupFilter({ group }: Summary, value: unknown): [parameter: string, value: string] | undefined {
-  if (value === null) return [`${group.split(':')[0]}[null]`, 'true']
+export function groupFilter(
+  { group }: Summary,
+  value: unknown,
+  field: Pick<Field, 'items'> = {},
+): [parameter: string, value: string] | undefined {
+  if (value === null) return hasLinks(field) ? [`${group}[count]`, '0'] : [`${group.split(':')[0]}[null]`, 'true']
   if (group.includes(':')) return undefined
   const plain = typeof value === 'object' ? (value as { id: number }).id : value
-  return [group, String(plain)]
+  return [hasLinks(field) ? `${group}[any]` : group, String(plain)]
 }
 
 /** A value of a group for people. */

@@ -5,7 +5,7 @@ import { useLoaded } from '../basics/loading.ts'
 import { modelNamed } from '../basics/models.ts'
 import { zone } from '../basics/zone.ts'
 import { highlight } from '../logic/highlight.ts'
-import { displayName, type Field, type Row } from '../logic/model.ts'
+import { displayName, type Field, hasLinks, type Row } from '../logic/model.ts'
 import { formatValue, NOTHING } from '../logic/values.ts'
 
 interface CellProperties {
@@ -24,7 +24,9 @@ export function Cell({ field, value, plain, words = [] }: CellProperties) {
   // Only the id is known of a record that the user may not read.
   if (field.reference !== undefined && typeof value === 'number')
     return html.span({ title: 'out of your reach' }, `#${value}`)
-  const text = formatValue(field, value, zone.value)
+  if (field.items?.reference !== undefined && Array.isArray(value) && value.length > 0)
+    return h(Links, { model: field.items.reference, rows: value, plain })
+  const text = hasLinks(field) ? NOTHING : formatValue(field, value, zone.value)
   if (text === NOTHING) return html.span({ class: 'nothing', 'aria-label': 'nothing' }, NOTHING)
   const shown = highlightedText(text, words)
   if (!plain && field.format === 'email') return html.a({ href: `mailto:${encodeURI(text)}` }, shown)
@@ -37,6 +39,27 @@ export function Cell({ field, value, plain, words = [] }: CellProperties) {
 /** A text in which what was searched for is marked. */
 export const highlightedText = (text: string, words: string[]) =>
   highlight(text, words).map((piece) => (piece.isMatch ? html.mark(null, piece.text) : piece.text))
+
+interface LinksProperties {
+  model: string
+  /** records, ids of records of another model that the user may not read, or null for a record out of reach */
+  rows: (Row | number | null)[]
+  plain?: boolean | undefined
+}
+
+/** Several referenced records. */
+const Links = ({ model, rows, plain }: LinksProperties) =>
+  html.span(
+    { class: 'chips' },
+    rows.map((row, at) =>
+      html.span(
+        { key: at, class: 'chip' },
+        row !== null && typeof row === 'object'
+          ? h(Referred, { model, row, plain })
+          : html.span({ title: 'out of your reach' }, row === null ? '#' : `#${row}`),
+      ),
+    ),
+  )
 
 interface ReferredProperties {
   model: string

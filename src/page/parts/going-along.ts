@@ -3,7 +3,7 @@ import { inGroups } from '../basics/batches.ts'
 import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
 import { modelNamed } from '../basics/models.ts'
-import type { Field, Model } from '../logic/model.ts'
+import { type Field, hasLinks, type Model } from '../logic/model.ts'
 import { plural } from '../logic/values.ts'
 
 /** What a delete does to records that refer to a deleted one, as the service answers. */
@@ -67,6 +67,8 @@ function sentence({ model, field, operation, records }: Along): string {
   const one = records === 1
   const those = plural(records, `${model.title} record`)
   if (operation === 'delete') return `${those} ${one ? 'is' : 'are'} deleted as well.`
+  if (operation === 'clear' && hasLinks(field))
+    return `${those} ${one ? 'has' : 'have'} it taken out of ${field.title}.`
   if (operation === 'clear') return `${those} ${one ? 'loses its' : 'lose their'} ${field.title}.`
   return `${those} ${one ? 'refers' : 'refer'} to it as ${field.title}, so it cannot be deleted.`
 }

@@ -3,6 +3,7 @@ import { html } from '../basics/html.ts'
 import type { Schema } from '../logic/model.ts'
 import { choices, inputKind, type Raw } from '../logic/raw.ts'
 import { formatValue } from '../logic/values.ts'
+import { LinksInput } from './links-input.ts'
 import { Picker } from './picker.ts'
 
 export interface InputProperties {
@@ -33,6 +34,16 @@ export function Input(properties: InputProperties): JSX.Element {
       describedBy,
       isInvalid: isInvalid ?? false,
       onValue: onRaw,
+    })
+  if (kind === 'references')
+    return h(LinksInput, {
+      model: schema.items?.reference as string,
+      raw: raw as string[],
+      label,
+      id,
+      describedBy,
+      isInvalid: isInvalid ?? false,
+      onRaw,
     })
   if (kind === 'choice')
     return select(

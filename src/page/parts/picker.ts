@@ -19,17 +19,22 @@ interface PickerProperties {
   id?: string
   describedBy?: string | undefined
   isInvalid?: boolean
+  /** ids of records that are not offered */
+  without?: string[]
   onValue(value: string): void
 }
 
 const TYPED_MS = 150
 const SHOWN = 8
+/** Records that are asked for at most. */
+const MAX_ASKED = 200
 
 /**
  * Combobox that finds a record by words of its fields or by its id, and without a text offers those created last. A text
  * that names no record stays when the input is left, and says that nothing is chosen.
  */
-export function Picker({ model: name, value, label, id, describedBy, isInvalid, onValue }: PickerProperties) {
+export function Picker(properties: PickerProperties) {
+  const { model: name, value, label, id, describedBy, isInvalid, without = [], onValue } = properties
   const list = useId()
   const typed = unresolvedReferenceText(value)
   const chosenId = typed === undefined ? value : ''
@@ -41,7 +46,7 @@ export function Picker({ model: name, value, label, id, describedBy, isInvalid, 
   const active = useSignal(0)
   const model = useLoaded(() => modelNamed(name), [name])
   const chosen = useLoaded(async () => (chosenId === '' ? '' : recordName(name, chosenId)), [name, chosenId])
-  const rows = found.value ?? []
+  const rows = (found.value ?? []).filter((row) => !without.includes(String(row.id))).slice(0, SHOWN)
   const isUnknown = !isOpen.value && typed !== undefined
   const text = (typed ?? '').trim()
 
@@ -51,7 +56,7 @@ export function Picker({ model: name, value, label, id, describedBy, isInvalid, 
     const control = new AbortController()
     const timer = setTimeout(
       () => {
-        findRecords(about, text, SHOWN, control.signal).then(
+        findRecords(about, text, Math.min(MAX_ASKED, SHOWN + without.length), control.signal).then(
           (rows) => {
             found.value = rows
             fault.value = undefined
@@ -154,7 +159,7 @@ export function Picker({ model: name, value, label, id, describedBy, isInvalid, 
     html.ul(
       { id: list, role: 'listbox', 'aria-label': label, hidden: !isOpen.value },
       isOpen.value &&
-        (fault.value !== undefined || found.value?.length === 0) &&
+        (fault.value !== undefined || (found.value && rows.length === 0)) &&
         html.li(
           { role: 'option', 'aria-disabled': true, 'aria-selected': false, class: 'hint' },
           fault.value ?? 'No match',

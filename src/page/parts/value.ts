@@ -1,7 +1,7 @@
 import { h } from 'preact'
 import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
-import { recordName } from '../basics/models.ts'
+import { recordName, recordNames } from '../basics/models.ts'
 import { zone } from '../basics/zone.ts'
 import { difference } from '../logic/difference.ts'
 import { type Field, isText } from '../logic/model.ts'
@@ -16,7 +16,14 @@ interface ValueProperties {
 export function Value({ field, value }: ValueProperties) {
   if (field?.reference !== undefined && typeof value === 'number')
     return h(Named, { model: field.reference, id: value })
+  if (field?.items?.reference !== undefined && Array.isArray(value) && value.length > 0)
+    return h(NamedAll, { model: field.items.reference, ids: value })
   return html.span(null, formatValue(field ?? {}, value, zone.value))
+}
+
+function NamedAll({ model, ids }: { model: string; ids: number[] }) {
+  const { value: names } = useLoaded(() => recordNames(model, ids), [model, ids])
+  return html.span(null, ids.map((id) => names?.get(String(id)) ?? `#${id}`).join(', '))
 }
 
 function Named({ model, id }: { model: string; id: number }) {

@@ -7,7 +7,7 @@ import { recordPath } from '../basics/models.ts'
 import { useKeys } from '../basics/use-keys.ts'
 import { zone } from '../basics/zone.ts'
 import { serviceQuery } from '../logic/filters.ts'
-import { displayName, type Model, type Row } from '../logic/model.ts'
+import { displayName, type Field, type Model, type Row, referredName } from '../logic/model.ts'
 import {
   aggregateQuery,
   CHARTS,
@@ -119,7 +119,7 @@ function Groups({ model, summary, filters, data, total }: GroupsProperties) {
           keys.map((key, at) =>
             html.tr(
               { key: at },
-              html.th({ scope: 'row' }, groupLink(model, summary, filters, key, labels[at] as string, field.reference)),
+              html.th({ scope: 'row' }, groupLink(model, summary, filters, key, labels[at] as string, field)),
               html.td({ class: 'number' }, valueText(values[at])),
             ),
           ),
@@ -136,11 +136,11 @@ function groupLink(
   filters: URLSearchParams,
   key: unknown,
   label: string,
-  reference: string | undefined,
+  field: Field,
 ) {
   const isRow = typeof key === 'object' && key !== null
-  const text = isRow ? h(Referred, { model: reference as string, row: key as Row, plain: true }) : label
-  const filter = groupFilter(summary, key)
+  const text = isRow ? h(Referred, { model: referredName(field) as string, row: key as Row, plain: true }) : label
+  const filter = groupFilter(summary, key, field)
   if (!filter) return text
   const query = new URLSearchParams(filters)
   query.set(...filter)

@@ -7,7 +7,7 @@ import { useLoaded } from '../basics/loading.ts'
 import { modelNamed, recordPath } from '../basics/models.ts'
 import { type ChildRow, childFields, childRows, withNewRow, withoutRow, withTyped } from '../logic/children.ts'
 import { rawIn, withInput } from '../logic/draft.ts'
-import { type Field, findField, type Inverse, isNumeric, type Model, type Row } from '../logic/model.ts'
+import { type Field, findField, hasLinks, type Inverse, isNumeric, type Model, type Row } from '../logic/model.ts'
 import type { Raw } from '../logic/raw.ts'
 import { Input } from '../parts/input.ts'
 import type { RecordEditor } from './writing.ts'
@@ -48,7 +48,8 @@ async function loadTable({ model: name, field }: Inverse, id: number | undefined
   const model = await modelNamed(name)
   const fields = childFields(model, field)
   const about = { model, fields, reference: findField(model, field) }
-  if (id === undefined || !model.allowed.read) return { ...about, rows: [], total: 0 }
+  const isRead = id !== undefined && model.allowed.read && isEditable(model, about.reference)
+  if (!isRead) return { ...about, rows: [], total: 0 }
   const names = fields.map((one) => one.name).join()
   const query = new URLSearchParams({ [field]: String(id), limit: String(MAX_ROWS), ...(names && { fields: names }) })
   const { data, total = 0 } = await request<Row>('GET', `${recordPath(name)}?${query}`)
@@ -56,7 +57,7 @@ async function loadTable({ model: name, field }: Inverse, id: number | undefined
 }
 
 const isEditable = ({ allowed }: Model, reference: Field | undefined) =>
-  !reference?.readOnly && (allowed.create || allowed.update || allowed.delete)
+  !reference?.readOnly && !hasLinks(reference ?? {}) && (allowed.create || allowed.update || allowed.delete)
 
 function Grid({ inverse, writing, model, fields, rows, total }: GridProperties & LoadedTable) {
   const body = useRef<HTMLTableSectionElement>(null)

@@ -4,6 +4,7 @@ import { html } from '../basics/html.ts'
 import { useKeys } from '../basics/use-keys.ts'
 import { isTouched, orphanedInput } from '../logic/draft.ts'
 import type { Model, Row } from '../logic/model.ts'
+import type { Raw } from '../logic/raw.ts'
 import { notifyError } from '../parts/notices.ts'
 import { ChildGrid } from './child-grid.ts'
 import { Conflict } from './conflict.ts'
@@ -18,7 +19,7 @@ interface FormProperties {
   /** record to change, in its current version; undefined for a new one */
   record?: Row | undefined
   /** initial input of a new record, by field */
-  start?: { [field: string]: string }
+  start?: Record<string, Raw>
 }
 
 /** Form for a new or existing record. Input is kept until it is saved, whatever happens meanwhile. */

@@ -1,13 +1,19 @@
 import { h } from 'preact'
 import { html } from '../basics/html.ts'
 import { listPath } from '../basics/lists.ts'
-import { askedFields, type Model } from '../logic/model.ts'
+import { askedFields, hasLinks, type Model } from '../logic/model.ts'
+import type { Raw } from '../logic/raw.ts'
 import { Heading } from '../parts/heading.ts'
 import { Empty } from '../parts/message.ts'
 import { Form } from './form.ts'
 
-const startIn = (query: URLSearchParams, model: Model) =>
-  Object.fromEntries([...query].filter(([name]) => askedFields(model).some((field) => field.name === name)))
+const startIn = (query: URLSearchParams, model: Model): Record<string, Raw> =>
+  Object.fromEntries(
+    askedFields(model).flatMap((field): [string, Raw][] => {
+      const text = query.get(field.name)
+      return text === null ? [] : [[field.name, hasLinks(field) ? text.split(',') : text]]
+    }),
+  )
 
 /** Form for a new record; the address may contain initial values. */
 export const New = ({ model, query }: { model: Model; query: URLSearchParams }) =>

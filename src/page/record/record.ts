@@ -13,7 +13,7 @@ import { recordPath } from '../basics/models.ts'
 import { useKeys } from '../basics/use-keys.ts'
 import { zone } from '../basics/zone.ts'
 import { curlFor } from '../logic/curl.ts'
-import { displayName, isStamp, type Model, type Row, shownFields } from '../logic/model.ts'
+import { displayName, isStamp, type Model, type Row, referredName, shownFields } from '../logic/model.ts'
 import { momentIn } from '../logic/values.ts'
 import { Curl } from '../parts/curl.ts'
 import { Confirm } from '../parts/dialog.ts'
@@ -37,9 +37,7 @@ const GATHER_MS = 150
 
 /** Reads a record with its references expanded; returns the refusal if there is no such record. */
 async function readRecord({ model, id, readable }: RecordProperties, stop: AbortSignal): Promise<Row | ApiError> {
-  const references = shownFields(model).filter(
-    ({ reference }) => reference !== undefined && readable.includes(reference),
-  )
+  const references = shownFields(model).filter((field) => readable.includes(referredName(field) ?? ''))
   const query = references.length > 0 ? `?expand=${references.map(({ name }) => name).join(',')}` : ''
   try {
     return await requestOne<Row>('GET', recordPath(model.model, encodeURIComponent(id)) + query, { signal: stop })

@@ -1,13 +1,22 @@
 import { h, type JSX } from 'preact'
 import { useEffect } from 'preact/hooks'
-import { to } from '../basics/address.ts'
+import { to, withQuery } from '../basics/address.ts'
 import { request } from '../basics/api.ts'
 import { onChange, onMissed } from '../basics/feed.ts'
 import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
 import { recordPath } from '../basics/models.ts'
 import { findReferenceFields, type ReferenceField } from '../basics/referring.ts'
-import { displayName, type Field, findField, isNumeric, type Model, type Row } from '../logic/model.ts'
+import {
+  displayName,
+  type Field,
+  findField,
+  hasLinks,
+  isNumeric,
+  type Model,
+  type Row,
+  referredName,
+} from '../logic/model.ts'
 import { formatCount } from '../logic/values.ts'
 import { Cell } from '../parts/cell.ts'
 
@@ -60,8 +69,8 @@ function RelatedTable({ model, field, title, id }: RelatedProperties) {
       for (const stop of stops) stop()
     }
   }, [model.model])
-  const query = `?${field.name}=${id}`
-  const all = to('m', model.model) + query
+  const [parameter, value] = filterBy(field, id)
+  const all = withQuery(to('m', model.model), new URLSearchParams({ [parameter]: value }))
   const { value: found, fault } = loaded
   return html.section(
     { class: 'part related', 'aria-label': title },
@@ -75,7 +84,11 @@ function RelatedTable({ model, field, title, id }: RelatedProperties) {
       model.allowed.create &&
         !field.readOnly &&
         html.a(
-          { class: 'button', href: to('m', model.model, 'new') + query, 'aria-label': `New ${model.title}` },
+          {
+            class: 'button',
+            href: `${to('m', model.model, 'new')}?${field.name}=${id}`,
+            'aria-label': `New ${model.title}`,
+          },
           'New',
         ),
     ),
@@ -84,6 +97,12 @@ function RelatedTable({ model, field, title, id }: RelatedProperties) {
     found && found.total > found.rows.length && html.p(null, html.a({ href: all }, `All ${formatCount(found.total)}…`)),
   )
 }
+
+/** The filter that finds the records which refer to one by a field. */
+const filterBy = (field: Field, id: number): [parameter: string, value: string] => [
+  hasLinks(field) ? `${field.name}[any]` : field.name,
+  String(id),
+]
 
 interface Found {
   total: number
@@ -100,9 +119,10 @@ async function loadRelated(
   signal: AbortSignal,
 ): Promise<Found> {
   const fields = columns.map(({ name }) => name).join()
-  const expand = columns.filter(({ reference }) => reference !== undefined).map(({ name }) => name)
+  const expand = columns.filter((column) => referredName(column) !== undefined).map(({ name }) => name)
+  const [parameter, wanted] = filterBy(field, id)
   const parameters = new URLSearchParams({
-    [field.name]: String(id),
+    [parameter]: wanted,
     limit: String(SHOWN),
     ...(fields && { fields }),
     ...(expand.length > 0 && { expand: expand.join() }),
@@ -112,7 +132,7 @@ async function loadRelated(
   const summed = columns.filter(isNumeric).map(({ name }) => name)
   if (summed.length === 0 || total < 2) return { total, rows: data, sums: {} }
   const values = summed.map((name) => `sum(${name})`).join()
-  const asked = new URLSearchParams({ [field.name]: String(id), values })
+  const asked = new URLSearchParams({ [parameter]: wanted, values })
   // A sum that is too large to be exact is not shown.
   const sums = await request<Record<string, unknown>>('GET', `${path}/aggregate?${asked}`, { signal }).catch(
     () => undefined,

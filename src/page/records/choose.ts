@@ -2,11 +2,13 @@ import { useSignal } from '@preact/signals'
 import { h } from 'preact'
 import { html } from '../basics/html.ts'
 import { zone } from '../basics/zone.ts'
+import { WAYS, type Way, type Ways, wayOf } from '../logic/bulk.ts'
 import { type Draft, rawIn, readAll } from '../logic/draft.ts'
-import { askedFields, displayName, type Field, type Model, type Row } from '../logic/model.ts'
+import { askedFields, displayName, type Field, hasLinks, type Model, type Row, referredName } from '../logic/model.ts'
 import { formatValue, plural } from '../logic/values.ts'
 import { DeletionEffects } from '../parts/going-along.ts'
 import { Input } from '../parts/input.ts'
+import { Value } from '../parts/value.ts'
 
 interface ChooseProperties {
   model: Model
@@ -14,6 +16,8 @@ interface ChooseProperties {
   what: 'edit' | 'delete'
   draft: Draft
   onDraft(draft: Draft): void
+  ways: Ways
+  onWays(ways: Ways): void
   onGo(): void
   onClose(): void
 }
@@ -26,14 +30,16 @@ export const chosenFields = ({ typed }: Draft, model: Model) =>
 const SHOWN = 50
 
 /** First step of a bulk action: choose fields and values, and preview the result. */
-export function BulkForm({ model, rows, what, draft, onDraft, onGo, onClose }: ChooseProperties) {
+export function BulkForm(properties: ChooseProperties) {
+  const { model, rows, what, draft, onDraft, ways, onWays, onGo, onClose } = properties
   const fields = askedFields(model)
   const chosen = chosenFields(draft, model)
   const { values, faults } = readAll(draft, chosen)
   /** names of fields that the user wants to clear: an input that was left empty does not say so */
   const cleared = useSignal<string[]>([])
   const isEmpty = ({ name }: Field) => values[name] === null
-  const isDecided = (field: Field) => !isEmpty(field) || cleared.value.includes(field.name)
+  const mayClear = (field: Field) => isEmpty(field) && wayOf(ways, field) === 'replace'
+  const isDecided = (field: Field) => !isEmpty(field) || (mayClear(field) && cleared.value.includes(field.name))
   const isReady =
     what === 'delete' || (chosen.length > 0 && Object.keys(faults).length === 0 && chosen.every(isDecided))
   const unchoose = (name: string) => {
@@ -42,12 +48,12 @@ export function BulkForm({ model, rows, what, draft, onDraft, onGo, onClose }: C
     onDraft({ ...draft, typed })
   }
   // A row of the list has the referenced record, an input only its id.
-  const written = (field: Field, value: unknown) =>
-    field.writeOnly
-      ? 'not shown'
-      : field.reference !== undefined && typeof value === 'object' && value !== null
-        ? displayName(value as Row)
-        : formatValue(field, value, zone.value)
+  const written = (field: Field, value: unknown) => {
+    if (field.writeOnly) return 'not shown'
+    if (hasLinks(field) && Array.isArray(value)) return value.map(nameOrId).join(', ') || 'none'
+    if (field.reference !== undefined && typeof value === 'object' && value !== null) return displayName(value as Row)
+    return formatValue(field, value, zone.value)
+  }
   return html.form(
     {
       class: 'form',
@@ -61,6 +67,7 @@ export function BulkForm({ model, rows, what, draft, onDraft, onGo, onClose }: C
       html.div(
         { key: field.name, class: 'field' },
         html.label({ class: 'name', for: `several-${field.name}` }, field.title),
+        hasLinks(field) && chooseWay(field, ways, onWays),
         h(Input, {
           schema: field,
           raw: rawIn(draft, field),
@@ -69,13 +76,13 @@ export function BulkForm({ model, rows, what, draft, onDraft, onGo, onClose }: C
           isRequired: field.required,
           isSecret: field.writeOnly ?? false,
           // The input for a reference says by itself that nothing is chosen.
-          isInvalid: field.reference === undefined && faults[field.name] !== undefined,
+          isInvalid: referredName(field) === undefined && faults[field.name] !== undefined,
           onRaw: (raw) => onDraft({ ...draft, typed: { ...draft.typed, [field.name]: raw } }),
         }),
-        field.reference === undefined &&
+        referredName(field) === undefined &&
           faults[field.name] !== undefined &&
           html.span({ class: 'why' }, faults[field.name]),
-        isEmpty(field) &&
+        mayClear(field) &&
           html.label(
             { class: 'line' },
             html.input({
@@ -127,6 +134,9 @@ export function BulkForm({ model, rows, what, draft, onDraft, onGo, onClose }: C
                 if (!isDecided(field))
                   return html.span({ key: name, class: 'hint' }, ` ${field.title}: nothing is said yet`)
                 const before = name in row ? html.del(null, written(field, row[name])) : null
+                const way = wayOf(ways, field)
+                if (way !== 'replace')
+                  return html.span({ key: name }, ` ${field.title}: `, linksChange(field, way, value))
                 const after = value === null ? 'cleared' : written(field, value)
                 return html.span({ key: name }, ` ${field.title}: `, before, ' ', html.ins(null, after))
               }),
@@ -145,3 +155,23 @@ export function BulkForm({ model, rows, what, draft, onDraft, onGo, onClose }: C
     ),
   )
 }
+
+/** A row of the list has the referenced record, an input only its id. */
+const nameOrId = (one: unknown) => (typeof one === 'object' && one !== null ? displayName(one as Row) : `#${one ?? ''}`)
+
+const WAY_WORDS: Record<Way, string> = { add: 'Add', remove: 'Remove', replace: 'Replace by' }
+
+const chooseWay = (field: Field, ways: Ways, onWays: (ways: Ways) => void) =>
+  html.select(
+    {
+      'aria-label': `What to do with ${field.title}`,
+      onChange: ({ currentTarget }) => onWays({ ...ways, [field.name]: currentTarget.value as Way }),
+    },
+    WAYS.map((way) => html.option({ key: way, value: way, selected: way === wayOf(ways, field) }, WAY_WORDS[way])),
+  )
+
+/** What is added or removed, by names. */
+const linksChange = (field: Field, way: 'add' | 'remove', ids: unknown) =>
+  way === 'add'
+    ? html.ins(null, '+ ', h(Value, { field, value: ids }))
+    : html.del(null, '− ', h(Value, { field, value: ids }))

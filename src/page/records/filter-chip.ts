@@ -1,9 +1,9 @@
 import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
-import { recordName, referredModel } from '../basics/models.ts'
+import { recordNames, referredModel } from '../basics/models.ts'
 import { zone } from '../basics/zone.ts'
 import { type Filter, fieldAt, fieldComparisons, filterComparison, filterLabel } from '../logic/filters.ts'
-import { type Field, findField, type Model } from '../logic/model.ts'
+import { type Field, findField, type Model, referredName } from '../logic/model.ts'
 
 interface ChipProperties {
   filter: Filter
@@ -20,14 +20,16 @@ interface ChipProperties {
 export function FilterChip({ filter, model, readable, onEdit, onRemove, onOr }: ChipProperties) {
   const [first = '', ...rest] = filter.path.split('.')
   const through = rest.length > 0 ? findField(model, first) : undefined
-  const { value: target } = useLoaded(() => referredModel(through), [through?.reference])
+  const { value: target } = useLoaded(() => referredModel(through), [through && referredName(through)])
   const field = fieldAt(filter.path, model, target)
-  const isReadable = through?.reference === undefined || readable.includes(through.reference)
+  const known = through && referredName(through)
+  const isReadable = known === undefined || readable.includes(known)
   // The name of a referred record is shown instead of its id.
-  const isOne = field?.reference !== undefined && /^\d+$/.test(filter.value) && filter.operator !== 'null'
+  const named = field && referredName(field)
+  const isIds = /^\d+(?:,\d+)*$/.test(filter.value) && !['null', 'count', 'count][gte'].includes(filter.operator)
   const { value: name } = useLoaded(
-    async () => (isOne ? recordName(field.reference as string, filter.value) : undefined),
-    [field?.reference, filter.value],
+    async () => (isIds && named !== undefined ? namesOf(named, filter.value.split(',')) : undefined),
+    [named, filter.value],
   )
   const label = filterLabel(filter, model, zone.value, { target, name })
   return html.span(
@@ -52,6 +54,11 @@ export function FilterChip({ filter, model, readable, onEdit, onRemove, onOr }: 
       '×',
     ),
   )
+}
+
+async function namesOf(model: string, ids: string[]): Promise<string> {
+  const names = await recordNames(model, ids)
+  return ids.map((id) => names.get(id) ?? `#${id}`).join(', ')
 }
 
 /** Conditions that the dialog cannot express can only be edited in the address. */

@@ -12,11 +12,12 @@ import {
   fieldAt,
   fieldComparisons,
   filterComparison,
+  isList,
   isPattern,
   PERIOD,
   unescapePattern,
 } from '../logic/filters.ts'
-import { type Field, type Model, shownFields } from '../logic/model.ts'
+import { type Field, hasLinks, type Model, referredName, shownFields } from '../logic/model.ts'
 import { isPeriod, PERIODS } from '../logic/periods.ts'
 import { inputKind, type Raw, readRaw, toRaw } from '../logic/raw.ts'
 import { Dialog } from '../parts/dialog.ts'
@@ -42,9 +43,7 @@ const TAKES: Record<string, number> = { unset: 0, set: 0, between: 2 }
 
 /** Dialog for one condition: field, comparison and values. Fields of referred records can be chosen as well. */
 export function FilterDialog({ model, readable, filter, onApply, onClose }: DialogProperties) {
-  const references = shownFields(model).filter(
-    ({ reference }) => reference !== undefined && readable.includes(reference),
-  )
+  const references = shownFields(model).filter((field) => readable.includes(referredName(field) ?? ''))
   const { value: targets } = useLoaded(async () => {
     const known = await Promise.all(
       references.map(async (reference): Promise<Target[]> => {
@@ -92,6 +91,7 @@ function Condition({ model, filter, onApply, onClose, chosen, field, targets }: 
       chosen.value,
       comparison,
       isPattern(comparison) ? texts.map(escapePattern) : texts,
+      hasLinks(field),
     )
     onApply(parameter, value)
   }
@@ -149,13 +149,13 @@ function Condition({ model, filter, onApply, onClose, chosen, field, targets }: 
             id: `filter-${at}`,
             label: 'Value',
             isRequired: true,
-            isInvalid: faults[at] !== undefined && field.reference === undefined,
+            isInvalid: faults[at] !== undefined && referredName(field) === undefined,
             onRaw: (next) => {
               raws.value = inputs.with(at, next)
             },
           }),
           // The input for a reference says by itself that nothing is chosen.
-          faults[at] !== undefined && field.reference === undefined && html.span({ class: 'why' }, faults[at]),
+          faults[at] !== undefined && referredName(field) === undefined && html.span({ class: 'why' }, faults[at]),
         ),
       ),
       html.footer(
@@ -167,14 +167,12 @@ function Condition({ model, filter, onApply, onClose, chosen, field, targets }: 
   )
 }
 
-const isList = (comparison: string) => comparison === 'in' || comparison === 'notIn'
-
 /** Schema of the comparison value: any text for a pattern, an array of field values for a list, else the field itself. */
 function schemaFor(field: Field, comparison: string, now: string | undefined) {
   if (isPattern(comparison)) return { type: 'string' }
   if (comparison === PERIOD)
     return { type: 'string', enum: [...new Set([...PERIODS, ...(now && isPeriod(now) ? [now] : [])])] }
-  return isList(comparison) ? { type: 'array', items: field } : field
+  return isList(comparison) && !hasLinks(field) ? { type: 'array', items: field } : field
 }
 
 /** Empty lines of a list are no values. */

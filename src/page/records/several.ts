@@ -5,7 +5,8 @@ import { type BatchResult, type Operation, undoLast, writeInBatches } from '../b
 import { html } from '../basics/html.ts'
 import { restore } from '../basics/models.ts'
 import { zone } from '../basics/zone.ts'
-import { type Draft, readAll } from '../logic/draft.ts'
+import { bulkValues, type Ways } from '../logic/bulk.ts'
+import type { Draft } from '../logic/draft.ts'
 import type { Model, Row } from '../logic/model.ts'
 import { plural } from '../logic/values.ts'
 import { Dialog } from '../parts/dialog.ts'
@@ -28,6 +29,7 @@ export function BulkActions({ model, selection, rowsNow, onDone }: SeveralProper
   const draft = useSignal<Draft>({ typed: {}, zone: zone.peek() })
   const outcomes = useSignal<Outcome[] | undefined>(undefined)
   const total = useSignal(0)
+  const ways = useSignal<Ways>({})
   const rows = [...selection.rows.value.values()]
 
   const begin = (todo: number, kept: Outcome[] = []) => {
@@ -43,7 +45,7 @@ export function BulkActions({ model, selection, rowsNow, onDone }: SeveralProper
     onDone()
   }
   const update = () => {
-    const { values } = readAll(draft.value, chosenFields(draft.value, model))
+    const { values } = bulkValues(draft.value, chosenFields(draft.value, model), ways.value)
     return write(({ id, version }) => ({ update: model.model, data: { ...values, id, version } }))
   }
   const remove = () => write(({ id, version }) => ({ delete: model.model, id, version }))
@@ -75,6 +77,7 @@ export function BulkActions({ model, selection, rowsNow, onDone }: SeveralProper
     doing.value = undefined
     outcomes.value = undefined
     draft.value = { typed: {}, zone: zone.peek() }
+    ways.value = {}
   }
   const open = (what: 'edit' | 'delete') => () => {
     doing.value = what
@@ -97,6 +100,10 @@ export function BulkActions({ model, selection, rowsNow, onDone }: SeveralProper
               rows,
               what: doing.value,
               draft: draft.value,
+              ways: ways.value,
+              onWays: (next) => {
+                ways.value = next
+              },
               onDraft: (next) => {
                 draft.value = next
               },

@@ -1,8 +1,8 @@
-import type { Field } from '../logic/model.ts'
+import { type Field, referredName } from '../logic/model.ts'
 
 /** Minimum width of a column in rem, and its share of the remaining width. */
-function columnWidth({ type, format, reference, enum: choices }: Field): [least: number, share: number] {
-  if (reference !== undefined) return [9, 1.5]
+function columnWidth({ type, format, reference, items, enum: choices }: Field): [least: number, share: number] {
+  if (referredName({ reference, items }) !== undefined) return [9, 1.5]
   if (type === 'boolean') return [5, 0]
   if (type === 'integer' || type === 'number' || format === 'decimal') return [6, 0.5]
   if (format === 'date' || format === 'time') return [8, 0]

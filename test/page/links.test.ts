@@ -1,0 +1,70 @@
+import t from 'tap'
+import { bulkValues, type Ways, wayOf } from '../../src/page/logic/bulk.ts'
+import { childFields } from '../../src/page/logic/children.ts'
+import { createCondition, fieldComparisons, filterComparison, filtersIn } from '../../src/page/logic/filters.ts'
+import { type Field, hasLinks, type Model, referredName } from '../../src/page/logic/model.ts'
+import { fits, inputKind, readRaw, toRaw, unresolvedReference } from '../../src/page/logic/raw.ts'
+import { aggregateQuery, groupChoices, groupFilter } from '../../src/page/logic/summary.ts'
+
+const TAGS: Field = {
+  name: 'tags',
+  title: 'Tags',
+  type: 'array',
+  items: { type: 'integer', reference: 'crm.Tag' },
+  required: false,
+  readOnly: false,
+  unique: false,
+}
+const NAME: Field = { ...TAGS, name: 'name', title: 'Name', type: 'string', items: {} }
+const MODEL = { fields: [NAME, TAGS], list: ['name'] } as unknown as Model
+
+t.test('input', async (t) => {
+  t.equal(inputKind(TAGS), 'references')
+  t.ok(hasLinks(TAGS))
+  t.notOk(hasLinks(NAME))
+  t.equal(referredName(TAGS), 'crm.Tag')
+  t.ok(fits(TAGS, ['3']))
+  t.notOk(fits(TAGS, '3'))
+  t.strictSame(toRaw(TAGS, [3, 4], 'UTC'), ['3', '4'])
+  t.strictSame(toRaw(TAGS, null, 'UTC'), [])
+  t.strictSame(readRaw(TAGS, ['3', '4'], 'UTC'), { value: [3, 4] })
+  t.strictSame(readRaw(TAGS, [], 'UTC'), { value: null })
+  t.match(readRaw(TAGS, ['3', unresolvedReference('urg')], 'UTC'), {
+    fault: /names no record: choose one from the list$/,
+  })
+  t.strictSame(childFields(MODEL, 'x'), [NAME], 'not in a cell')
+})
+
+t.test('filters', async (t) => {
+  t.strictSame(fieldComparisons(TAGS), ['any', 'all', 'none', 'unset', 'set'])
+  for (const [comparison, values, parameter, value] of [
+    ['any', ['3', '4'], 'tags[any]', '3,4'],
+    ['unset', [], 'tags[count]', '0'],
+    ['set', [], 'tags[count][gte]', '1'],
+  ] as const) {
+    t.strictSame(createCondition('tags', comparison, [...values], true), { parameter, value })
+    const [filter] = filtersIn(new URLSearchParams({ [parameter]: value }))
+    t.equal(filter && filterComparison(filter), comparison, 'and back')
+  }
+  t.strictSame(createCondition('name', 'unset', []), { parameter: 'name[null]', value: 'true' })
+})
+
+t.test('groups', async (t) => {
+  const summary = { group: 'tags', value: 'count', chart: 'bar' as const }
+  t.match(groupChoices(MODEL), [{ value: 'name' }, { value: 'tags' }])
+  t.equal(aggregateQuery(new URLSearchParams(), summary, MODEL, 'UTC').get('expand'), 'tags')
+  t.strictSame(groupFilter(summary, { id: 3 }, TAGS), ['tags[any]', '3'])
+  t.strictSame(groupFilter(summary, null, TAGS), ['tags[count]', '0'])
+})
+
+t.test('many at once', async (t) => {
+  const draft = { typed: { tags: ['3'], name: 'x' }, zone: 'UTC' }
+  t.equal(wayOf({}, TAGS), 'add')
+  t.equal(wayOf({}, NAME), 'replace')
+  const values = (ways: Ways) => bulkValues(draft, [NAME, TAGS], ways).values
+  t.strictSame(values({}), { name: 'x', tags: { add: [3] } })
+  t.strictSame(values({ tags: 'remove' }), { name: 'x', tags: { remove: [3] } })
+  t.strictSame(values({ tags: 'replace' }), { name: 'x', tags: [3] })
+  const empty = bulkValues({ typed: { tags: [] }, zone: 'UTC' }, [TAGS], {})
+  t.strictSame(empty.values, { tags: null })
+})
