@@ -7,7 +7,10 @@ import { timeOf } from './sizes.ts'
 
 const PEOPLE = 1_000_000
 const COMPANIES = 100_000
+/** Each person has three, and one person has ten. */
+const TAGS = 1000
 const MODELS = {
+  'crm.Tag': { type: 'object', properties: { name: { type: 'string', unique: true } }, audit: false, history: false },
   'crm.Company': {
     type: 'object',
     properties: {
@@ -26,6 +29,7 @@ const MODELS = {
       pay: { type: 'string', format: 'decimal' },
       hired: { type: 'string', format: 'date' },
       company: { type: 'integer', reference: 'crm.Company' },
+      tags: { type: 'array', items: { type: 'integer', reference: 'crm.Tag' } },
     },
     audit: false,
     history: false,
@@ -51,6 +55,16 @@ export async function compareRelated(folder: string): Promise<void> {
     ['people of companies of a size (indexed): 1,000', `${people}?company.size=7`],
     ['companies with somebody of a level', `${companies}?people.level=3`],
     ['companies with at least 15 people', `${companies}?people[count][gte]=15`],
+    ['a person', `${people}/2`],
+    ['a person with ten tags', `${people}/1`],
+    ['a person with ten tags (expand)', `${people}/1?expand=tags`],
+    ['a page of 40 people', `${people}?limit=40`],
+    ['the same with their tags (expand)', `${people}?limit=40&expand=tags`],
+    ['people with one of two tags: 6,000', `${people}?tags[any]=7,8`],
+    ['people with two tags', `${people}?tags[all]=7,8`],
+    ['people with a tag of this name: 3,000', `${people}?tags.name=tag 7`],
+    ['people with at least four tags', `${people}?tags[count][gte]=4`],
+    ['number of people by tag', `${people}/aggregate?group=tags`],
     ['number of people by level (indexed)', `${people}/aggregate?group=level`],
     ['sum of a decimal by month', `${people}/aggregate?group=hired:month&values=sum(pay)`],
   ] as [string, string][]) {
@@ -68,9 +82,12 @@ function fill(file: string): void {
   database.exec(`
     BEGIN;
     ${numbers(COMPANIES)} INSERT INTO crm__Company (name, size) SELECT 'Company ' || n, n % 1000 FROM numbers;
-    ${numbers(PEOPLE)} INSERT INTO crm__Person (name, level, pay, hired, company)
-      SELECT 'Person ' || n, n % 10, (n % 9000) || '.50', date('2010-01-01', (n % 5000) || ' days'), 1 + n * 7919 % ${COMPANIES}
+    ${numbers(TAGS)} INSERT INTO crm__Tag (name) SELECT 'tag ' || n FROM numbers;
+    ${numbers(PEOPLE)} INSERT INTO crm__Person (name, level, pay, hired, company, tags)
+      SELECT 'Person ' || n, n % 10, (n % 9000) || '.50', date('2010-01-01', (n % 5000) || ' days'), 1 + n * 7919 % ${COMPANIES},
+        json_array(1 + n % ${TAGS}, 1 + (n + 1) % ${TAGS}, 1 + (n + 500) % ${TAGS})
       FROM numbers;
+    UPDATE crm__Person SET tags = '[1,2,3,4,5,6,7,8,9,10]' WHERE id = 1;
     COMMIT; ANALYZE`)
   database.close()
 }

@@ -70,11 +70,14 @@ function followStep(filter: RelatedFilter, model: Model, asking: FilterContext):
   const inner = matching ? toCondition(matching, target, asking) : ALWAYS
   const isOne = ids ? is`"id" IN (${sql.join(ids.values)})` : ALWAYS
   // What a link table has is joined by it: the records of both sides are looked up in it.
+  // If all records of the other side match, they need not be looked at: a foreign key says that they are there.
+  const isEvery = !matching && !ids && reachFor(target, 'read', asking.user).scope === 'all'
   const throughLinks = (links: string, from: string, to: string, condition: RawBuilder<unknown>): Followed => ({
     own: sql`"id"`,
     theirs: sql.ref(from),
     some: sql`SELECT ${sql.ref(from)} FROM ${sql.table(links)}
-      WHERE ${sql.ref(to)} IN (${condition}) AND ${asking.dialect.alive(ROWS_BETWEEN, sql`"record"`)}`,
+      WHERE ${isEvery ? ALWAYS : is`${sql.ref(to)} IN (${condition})`}
+        AND ${asking.dialect.alive(ROWS_BETWEEN, sql`"record"`)}`,
   })
   const matched = () => sql`SELECT "id" FROM ${reachable(target, filter, all([isOne, inner]), asking)}`
   // The ids are the field's own value, whoever may read the records.
