@@ -80,6 +80,7 @@ export const PARTS = [
   'page/links',
   'page/logic',
   'page/summary',
+  'page/table-groups',
   'http/writes',
   'people/password-queue',
   'tables/ddl',

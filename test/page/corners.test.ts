@@ -396,6 +396,50 @@ if (browser) {
     t.strictSame(complaints, [])
   })
 
+  t.test('a table by groups, and with a foot', async (t) => {
+    const acme = (await admin.put('/ws/rest/shop.Company', { name: 'Acme' })).body.data[0].id
+    for (const [name, age, company] of [
+      ['Gus', 40, acme],
+      ['Hal', 50, acme],
+      ['Ivy', 60, null],
+    ])
+      await admin.put('/ws/rest/shop.Person', { name, age, company, level: 'lead', born: `19${age}-03-05` })
+    const { page, complaints } = await visitAs(t, browser, app, '#/m/shop.Person?level=lead')
+    const menu = () => page.getByRole('button', { name: 'Group', exact: true }).click()
+    await menu()
+    await page.getByLabel('Below Age').selectOption({ label: 'Sum' })
+    await page.locator('.foot').getByText('Sum 150').waitFor()
+    await page.getByLabel('Below Age').selectOption({ label: 'Average' })
+    await page.locator('.foot').getByText('Average 50').waitFor()
+    await admin.put('/ws/rest/shop.Person', { name: 'Jon', age: 90, level: 'lead' })
+    await page.locator('.foot').getByText('Average 60').waitFor()
+    await page.getByLabel('Group by').selectOption({ label: 'Company' })
+    await page.keyboard.press('Escape')
+    const table = page.getByRole('region', { name: 'Person records by Company' })
+    await table.getByRole('button', { name: 'Acme (2)' }).click()
+    await table.getByRole('link', { name: 'Hal' }).first().waitFor()
+    await table
+      .getByRole('row', { name: /Acme \(2\)/ })
+      .getByText('90', { exact: true })
+      .waitFor()
+    t.equal(await table.getByRole('link', { name: 'Ivy' }).count(), 0, 'of another group')
+    await page.reload()
+    await table.getByRole('link', { name: 'Gus' }).first().waitFor()
+    await table.getByRole('button', { name: 'Acme (2)' }).click()
+    await table.getByRole('link', { name: 'Gus' }).first().waitFor({ state: 'detached' })
+    await menu()
+    await page.getByLabel('Group by').selectOption({ label: 'Born, by year' })
+    await page.keyboard.press('Escape')
+    await page.getByRole('button', { name: '1960 (1)' }).click()
+    await page.getByRole('link', { name: 'Ivy' }).first().waitFor()
+    await page.setViewportSize({ width: 360, height: 740 })
+    await page.getByRole('link', { name: 'Ivy' }).first().click()
+    await page.getByRole('heading', { name: 'Ivy' }).waitFor()
+    for (const { id } of (await admin.get('/ws/rest/shop.Person?level=lead')).body.data)
+      await admin.delete(`/ws/rest/shop.Person/${id}`)
+    t.strictSame(complaints, [])
+  })
+
   t.test('a faulty file and a refused change, before the eyes of an admin', async (t) => {
     const { page } = await visitAs(t, browser, app, '#/state')
     const { age, ...properties } = PERSON.properties

@@ -24,6 +24,9 @@ export const OR_PARAMETER = 'or'
 export const WORDS_PARAMETER = 'q'
 /** Operator of periods that move with the clock. Only the page knows it: `serviceQuery` tells the service what they are now. */
 export const PERIOD = 'within'
+/** Parameters of the table itself: how it is grouped and what stands in its foot. */
+export const TABLE_PREFIX = 'table.'
+const isTableParameter = (parameter: string) => parameter.startsWith(TABLE_PREFIX)
 /** A path in the address that stands for all text fields of the model's list. */
 const ANY_TEXT = '*'
 
@@ -31,7 +34,8 @@ const ANY_TEXT = '*'
 export function filtersIn(query: URLSearchParams, model?: Model): Filter[] {
   const isWords = model === undefined || canSearch(model)
   return [...query].flatMap(([parameter, value]) => {
-    if (OTHERS.includes(parameter) || (isWords && parameter === WORDS_PARAMETER)) return []
+    if (OTHERS.includes(parameter) || isTableParameter(parameter) || (isWords && parameter === WORDS_PARAMETER))
+      return []
     if (parameter === OR_PARAMETER && hasGroups(model)) return []
     const [, path = parameter, operator = ''] = /^([^[]*)(?:\[(.*)\])?$/.exec(parameter) ?? []
     return [{ parameter, path, operator, value }]
@@ -240,7 +244,7 @@ export function serviceQuery(query: URLSearchParams, model: Model, zone: string,
     const bounds = boundsOf(filter)
     return bounds ? { ...filter, parameter: `${filter.path}[between]`, value: bounds.join(',') } : filter
   }
-  const asked = new URLSearchParams(query)
+  const asked = new URLSearchParams([...query].filter(([parameter]) => !isTableParameter(parameter)))
   const groups = groupsIn(query, model)
   if (groups.length > 0) asked.delete(OR_PARAMETER)
   for (const group of groups) asked.append(OR_PARAMETER, groupText(group.map(inGroup)))

@@ -1,5 +1,6 @@
 import { filtersIn } from './filters.ts'
 import { type Field, findField, hasLinks, isNumeric, type Model, referredName, shownFields } from './model.ts'
+import { calendarDays, momentsOf } from './periods.ts'
 import { formatValue, NOTHING } from './values.ts'
 
 /** Counts and sums of records by groups, as an address says them beside the filters of the table. */
@@ -92,14 +93,20 @@ export function aggregateQuery(
   return asked
 }
 
-/** The filter of the table that finds the records of a group; undefined if there is none, as of a period. */
+/** The filter of the table that finds the records of a group; undefined if there is none. */
 export function groupFilter(
   { group }: Summary,
   value: unknown,
-  field: Pick<Field, 'items'> = {},
+  field: Pick<Field, 'items' | 'format'> = {},
+  zone = 'UTC',
 ): [parameter: string, value: string] | undefined {
-  if (value === null) return hasLinks(field) ? [`${group}[count]`, '0'] : [`${group.split(':')[0]}[null]`, 'true']
-  if (group.includes(':')) return undefined
+  const [name, period] = group.split(':')
+  if (value === null) return hasLinks(field) ? [`${group}[count]`, '0'] : [`${name}[null]`, 'true']
+  if (period !== undefined) {
+    const days = calendarDays(String(value))
+    const bounds = days && field.format === 'date-time' ? momentsOf(days, zone) : days
+    return bounds && [`${name}[between]`, bounds.join()]
+  }
   const plain = typeof value === 'object' ? (value as { id: number }).id : value
   return [hasLinks(field) ? `${group}[any]` : group, String(plain)]
 }

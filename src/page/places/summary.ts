@@ -140,7 +140,7 @@ function groupLink(
 ) {
   const isRow = typeof key === 'object' && key !== null
   const text = isRow ? h(Referred, { model: referredName(field) as string, row: key as Row, plain: true }) : label
-  const filter = groupFilter(summary, key, field)
+  const filter = groupFilter(summary, key, field, zone.value)
   if (!filter) return text
   const query = new URLSearchParams(filters)
   query.set(...filter)

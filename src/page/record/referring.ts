@@ -1,12 +1,11 @@
 import { h, type JSX } from 'preact'
-import { useEffect } from 'preact/hooks'
 import { to, withQuery } from '../basics/address.ts'
 import { request } from '../basics/api.ts'
-import { onChange, onMissed } from '../basics/feed.ts'
 import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
 import { recordPath } from '../basics/models.ts'
 import { findReferenceFields, type ReferenceField } from '../basics/referring.ts'
+import { useReload } from '../basics/use-reload.ts'
 import {
   displayName,
   type Field,
@@ -24,8 +23,6 @@ import { Cell } from '../parts/cell.ts'
 const SHOWN = 10
 /** Columns beside the name. */
 const MAX_COLUMNS = 6
-/** Milliseconds that changes are gathered before the rows are loaded again. */
-const GATHER_MS = 500
 
 /** The records that refer to a record: a customer's orders, an order's lines. */
 export function Referring({ model, record }: { model: Model; record: Row }) {
@@ -55,20 +52,7 @@ function RelatedTable({ model, field, title, id }: RelatedProperties) {
     (signal) => (model.allowed.read ? loadRelated(model, field, columns, id, signal) : Promise.resolve(undefined)),
     [model.model, field.name, id, columns.map(({ name }) => name)],
   )
-  useEffect(() => {
-    let timer: ReturnType<typeof setTimeout> | undefined
-    const reload = () => {
-      timer ??= setTimeout(() => {
-        timer = undefined
-        loaded.again()
-      }, GATHER_MS)
-    }
-    const stops = [onChange((change) => change.model === model.model && reload()), onMissed(reload)]
-    return () => {
-      clearTimeout(timer)
-      for (const stop of stops) stop()
-    }
-  }, [model.model])
+  useReload(model.model, loaded.again)
   const [parameter, value] = filterBy(field, id)
   const all = withQuery(to('m', model.model), new URLSearchParams({ [parameter]: value }))
   const { value: found, fault } = loaded

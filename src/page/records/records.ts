@@ -10,6 +10,7 @@ import { useKeys } from '../basics/use-keys.ts'
 import { zone } from '../basics/zone.ts'
 import { findQuery, hasFilters, serviceQuery, shownColumns, withoutFilters } from '../logic/filters.ts'
 import type { Model } from '../logic/model.ts'
+import { groupsOf } from '../logic/table-groups.ts'
 import { formatCount } from '../logic/values.ts'
 import { Heading } from '../parts/heading.ts'
 import { later } from '../parts/later.ts'
@@ -21,6 +22,7 @@ import { MAX_SELECTED, Selection } from './selection.ts'
 import { Table } from './table.ts'
 import { Tools } from './tools.ts'
 
+const Grouped = later(async () => (await import('./grouped-table.ts')).GroupedTable)
 const Several = later(async () => (await import('./several.ts')).BulkActions)
 
 /** How long a record that was just changed is highlighted. */
@@ -94,7 +96,9 @@ export function Records({ model, query, readable }: RecordsProperties) {
         )
       : total === 0
         ? nothing(model, query)
-        : h(Table, { model, columns, query, rows: found, selection, fresh: fresh.value }),
+        : groupsOf(query).group !== ''
+          ? h(Grouped, { model, columns, query, readable })
+          : h(Table, { model, columns, query, rows: found, selection, fresh: fresh.value }),
     selection.size > 0 &&
       h(Several, { model, selection, rowsNow: (ids) => rows.byIds(ids), onDone: () => rows.refresh() }),
   )

@@ -8,6 +8,8 @@ import { WORDS_PARAMETER } from '../logic/filters.ts'
 import { searchWords } from '../logic/highlight.ts'
 import { canSearch, type Field, type Model } from '../logic/model.ts'
 import { type Extent, moved, revealing, rowsInView, type Scroll, scrollHeight, settled } from '../logic/scroll.ts'
+import { footIn } from '../logic/table-groups.ts'
+import { later } from '../parts/later.ts'
 import { isNarrow } from '../parts/narrow.ts'
 import { notifyError } from '../parts/notices.ts'
 import { Head } from './head.ts'
@@ -25,6 +27,8 @@ interface TableProperties {
   /** ids of records that have just been changed */
   fresh: ReadonlySet<number>
 }
+
+const TableFoot = later(async () => (await import('./foot.ts')).Foot)
 
 const ROW = 38
 /** Height of a row on a phone, where it is a card. */
@@ -187,5 +191,6 @@ export function Table({ model, columns, query, rows, selection, fresh }: TablePr
         ),
       ),
     ),
+    Object.keys(footIn(query)).length > 0 && h(TableFoot, { model, columns, query }),
   )
 }

@@ -7,7 +7,9 @@ import { zone } from '../basics/zone.ts'
 import { curlFor } from '../logic/curl.ts'
 import { serviceQuery, sortedBy, sortIn } from '../logic/filters.ts'
 import { type Field, type Model, shownFields } from '../logic/model.ts'
+import { withoutTable } from '../logic/table-groups.ts'
 import { Curl } from '../parts/curl.ts'
+import { later } from '../parts/later.ts'
 import { Menu } from '../parts/menu.ts'
 import { MAX_SELECTED } from './selection.ts'
 import { useSortPath } from './use-sort-path.ts'
@@ -22,6 +24,8 @@ interface ShownProperties {
 interface ToolsProperties extends ShownProperties {
   onSelectAll(): void
 }
+
+const GroupMenu = later(async () => (await import('./group-menu.ts')).GroupMenu)
 
 const OWN = ['format', 'delimiter', 'safe']
 
@@ -43,12 +47,13 @@ export function Tools({ model, query, columns, onSelectAll }: ToolsProperties) {
     null,
     h(Menu, { label: 'Sort', class: 'if-narrow' }, h(Sort, { model, query, columns })),
     h(Menu, { label: 'Columns' }, h(Columns, { model, query, columns })),
+    h(Menu, { label: 'Group' }, h(GroupMenu, { model, query, columns })),
     h(Menu, { label: 'Views' }, h(Views, { model, query })),
     h(
       Menu,
       { label: 'More' },
       html.button({ type: 'button', class: 'quiet closes', onClick: onSelectAll }, `Select all, up to ${MAX_SELECTED}`),
-      html.a({ href: withQuery(to('m', model.model, 'summary'), query) }, 'Count and sum'),
+      html.a({ href: withQuery(to('m', model.model, 'summary'), withoutTable(query)) }, 'Count and sum'),
       model.allowed.read && html.a({ href: exported('csv'), download: '' }, 'Export these as CSV'),
       model.allowed.read && html.a({ href: exported('ndjson'), download: '' }, 'Export these as JSON lines'),
       model.allowed.create && html.a({ href: to('m', model.model, 'import') }, 'Import a file'),

@@ -1,0 +1,143 @@
+import { TABLE_PREFIX } from './filters.ts'
+import { type Field, isNumeric, type Model, referredName } from './model.ts'
+import { groupField, groupFilter, type Summary } from './summary.ts'
+
+/** Groups and the foot of a table, as an address says them beside its filters. */
+
+const GROUP = `${TABLE_PREFIX}group`
+const OPEN = `${TABLE_PREFIX}open`
+const FOOT = `${TABLE_PREFIX}foot`
+
+/** What the foot shows of a column. */
+export const FIGURES = ['count', 'sum', 'avg', 'min', 'max'] as const
+export type Figure = (typeof FIGURES)[number]
+export const FIGURE_WORDS: Record<Figure, string> = {
+  count: 'Count',
+  sum: 'Sum',
+  avg: 'Average',
+  min: 'Lowest',
+  max: 'Highest',
+}
+
+/** Values that the service computes at once, beside the count. */
+const MAX_VALUES = 19
+
+export interface TableGroups {
+  /** a field, or a field and a period: `hired:month`; empty for none */
+  group: string
+  /** keys of the groups whose records are shown */
+  open: string[]
+}
+
+export const groupsOf = (query: URLSearchParams): TableGroups => ({
+  group: query.get(GROUP) ?? '',
+  open: query.getAll(OPEN),
+})
+
+/** Another group closes all groups. */
+export function withGroup(query: URLSearchParams, group: string): URLSearchParams {
+  const next = new URLSearchParams(query)
+  next.delete(OPEN)
+  if (group === '') next.delete(GROUP)
+  else next.set(GROUP, group)
+  return next
+}
+
+/** Opens or closes a group. */
+export function withOpen(query: URLSearchParams, key: string, isOpen: boolean): URLSearchParams {
+  const next = new URLSearchParams(query)
+  const others = query.getAll(OPEN).filter((one) => one !== key)
+  next.delete(OPEN)
+  for (const one of isOpen ? [...others, key] : others) next.append(OPEN, one)
+  return next
+}
+
+/** Text that stands for a group in the address. */
+export const groupKey = (value: unknown): string =>
+  JSON.stringify(typeof value === 'object' && value !== null ? (value as { id: number }).id : value)
+
+/** The columns of which each group has a sum. */
+export const summedColumns = (columns: Field[]) =>
+  columns
+    .filter((field) => isNumeric(field) && field.name !== 'id' && field.name !== 'version')
+    .slice(0, MAX_VALUES)
+    .map(({ name }) => name)
+
+/** What the service is asked for the groups. `filters` are those of the table, as the service knows them. */
+export function groupsQuery(
+  filters: URLSearchParams,
+  group: string,
+  columns: Field[],
+  model: Model,
+  zone: string,
+): URLSearchParams {
+  const asked = withoutView(filters)
+  asked.set('group', group)
+  asked.set('values', ['count', ...summedColumns(columns).map((name) => `sum(${name})`)].join())
+  asked.set('zone', zone)
+  const field = groupField({ group } as Summary, model)
+  if (field && referredName(field) !== undefined) asked.set('expand', field.name)
+  return asked
+}
+
+/** The filters that find the records of a group; undefined if an address cannot say it. */
+export function rowsQuery(
+  filters: URLSearchParams,
+  group: string,
+  value: unknown,
+  model: Model,
+  zone: string,
+): URLSearchParams | undefined {
+  const found = groupFilter({ group } as Summary, value, groupField({ group } as Summary, model), zone)
+  if (!found || filters.has(found[0])) return undefined
+  const query = new URLSearchParams(filters)
+  query.set(...found)
+  return query
+}
+
+/** What stands in the foot, by field. */
+export function footIn(query: URLSearchParams): Record<string, Figure> {
+  const parts = (query.get(FOOT) ?? '').split(',').map((part) => part.split(':'))
+  const known = parts.flatMap(([name = '', word]): [string, Figure][] => {
+    const figure = FIGURES.find((one) => one === word)
+    return figure ? [[name, figure]] : []
+  })
+  return Object.fromEntries(known)
+}
+
+export function withFoot(query: URLSearchParams, name: string, figure: Figure | undefined): URLSearchParams {
+  const { [name]: _before, ...others } = footIn(query)
+  const foot = figure ? { ...others, [name]: figure } : others
+  const next = new URLSearchParams(query)
+  const text = Object.entries(foot)
+    .map(([field, word]) => `${field}:${word}`)
+    .join()
+  if (text === '') next.delete(FOOT)
+  else next.set(FOOT, text)
+  return next
+}
+
+/** Figures that make sense for a column. */
+export function columnFigures(field: Field): Figure[] {
+  if (isNumeric(field)) return [...FIGURES]
+  return ['date', 'date-time', 'time'].includes(field.format ?? '') ? ['min', 'max'] : []
+}
+
+/** Name of a figure in the answer of the service. */
+export const figureValue = (name: string, figure: Figure) => (figure === 'count' ? 'count' : `${figure}(${name})`)
+
+/** What the service is asked for the foot. */
+export function footQuery(filters: URLSearchParams, foot: Record<string, Figure>): URLSearchParams {
+  const asked = withoutView(filters)
+  const values = Object.entries(foot).map(([name, figure]) => figureValue(name, figure))
+  asked.set('values', [...new Set(values)].slice(0, MAX_VALUES + 1).join())
+  return asked
+}
+
+/** Without groups and foot. */
+export const withoutTable = (query: URLSearchParams) =>
+  new URLSearchParams([...query].filter(([name]) => !name.startsWith(TABLE_PREFIX)))
+
+/** Filters alone. */
+const withoutView = (query: URLSearchParams) =>
+  new URLSearchParams([...query].filter(([name]) => !['sort', 'fields', 'expand'].includes(name)))

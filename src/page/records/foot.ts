@@ -1,0 +1,47 @@
+import { request } from '../basics/api.ts'
+import { classes, html } from '../basics/html.ts'
+import { useLoaded } from '../basics/loading.ts'
+import { recordPath } from '../basics/models.ts'
+import { useReload } from '../basics/use-reload.ts'
+import { zone } from '../basics/zone.ts'
+import { serviceQuery } from '../logic/filters.ts'
+import { type Field, isNumeric, type Model } from '../logic/model.ts'
+import { FIGURE_WORDS, figureValue, footIn, footQuery } from '../logic/table-groups.ts'
+import { formatValue } from '../logic/values.ts'
+
+interface FootProperties {
+  model: Model
+  columns: Field[]
+  query: URLSearchParams
+}
+
+/** The last line of a table: sums and the like of all records that it shows, where they were asked for. */
+export function Foot({ model, columns, query }: FootProperties) {
+  const foot = footIn(query)
+  const asked = String(footQuery(serviceQuery(query, model, zone.value), foot))
+  const { value, fault, again } = useLoaded(
+    (signal) => request<Record<string, unknown>>('GET', `${recordPath(model.model, 'aggregate')}?${asked}`, { signal }),
+    [model.model, asked],
+  )
+  useReload(model.model, again)
+  const [figures] = value?.data ?? []
+  return html.div(
+    { class: 'foot', role: 'rowgroup' },
+    html.div(
+      { class: 'row', role: 'row' },
+      html.div({ role: 'gridcell', class: 'pick' }),
+      columns.map((field) => {
+        const figure = foot[field.name]
+        const found = figure && figures?.[figureValue(field.name, figure)]
+        // A count of dates is a number.
+        const text = figure === 'count' ? String(found) : formatValue(field, found, zone.value)
+        return html.div(
+          { key: field.name, role: 'gridcell', class: classes('cell', isNumeric(field) && 'number') },
+          figure && html.span({ class: 'label', 'aria-hidden': true }, field.title),
+          figure && html.span({ class: 'hint' }, `${FIGURE_WORDS[figure]} `),
+          figure && (fault ? html.span({ class: 'why', title: fault.message }, '!') : figures ? text : '…'),
+        )
+      }),
+    ),
+  )
+}
