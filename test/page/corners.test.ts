@@ -164,6 +164,7 @@ if (browser) {
     await page.getByRole('button', { name: 'Keep Lines 3' }).click()
     await page.reload()
     await page.getByText('This is what you typed before, and have not saved.').waitFor()
+    await page.getByLabel('Quantity, Lines 1').waitFor()
     await admin.post('/ws/rest/b.Line/1', { version: 0, product: 'green tea' })
     await page.getByRole('button', { name: 'Save' }).click()
     await page

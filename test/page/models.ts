@@ -26,6 +26,7 @@ export const PERSON = {
     salary: { type: 'string', title: 'Salary', format: 'decimal' },
     level: { type: 'string', title: 'Level', enum: ['junior', 'senior', 'lead'] },
     company: { type: 'integer', title: 'Company', reference: 'shop.Company' },
+    partners: { type: 'array', title: 'Partners', items: { type: 'integer', reference: 'shop.Company' } },
     tags: { type: 'array', title: 'Tags', items: { type: 'string' } },
     days: { type: 'array', title: 'Days', items: { type: 'string', enum: ['mon', 'tue'] } },
     address: {
@@ -47,9 +48,9 @@ export const MODELS = { 'shop.Company.json': COMPANY, 'shop.Person.json': PERSON
 /** Lines of CSV. */
 export const COMPANIES = ['name,town', ...Array.from({ length: 20 }, (_, at) => `Company ${at + 1},Town ${at % 3}`)]
 export const PEOPLE = [
-  'name,email,age,born,seen,level,company,notes',
+  'name,email,age,born,seen,level,company,notes,partners',
   ...Array.from({ length: 1500 }, (_, at) => {
     const level = ['junior', 'senior', 'lead'][at % 3]
-    return `Person ${at + 1},p${at + 1}@example.org,${18 + (at % 50)},1980-01-${10 + (at % 10)},2026-01-02T10:00:00Z,${level},${1 + (at % 20)},note ${at + 1}`
+    return `Person ${at + 1},p${at + 1}@example.org,${18 + (at % 50)},1980-01-${10 + (at % 10)},2026-01-02T10:00:00Z,${level},${1 + (at % 20)},note ${at + 1},${at % 2 === 0 ? '1;3' : ''}`
   }),
 ]

@@ -67,6 +67,8 @@ if (browser) {
     ['#/m/shop.Person/summary?summary.group=company&summary.value=avg(age)&summary.chart=line', 'tbody tr'],
     ['#/m/shop.Person/summary?summary.group=born:month&age[gt]=30', 'svg.summary rect'],
     ['#/m/shop.Person/summary', '.figure'],
+    ['#/m/shop.Person?table.group=level&table.open="lead"', '.grouped tbody tr:nth-child(2)'],
+    ['#/m/shop.Person?table.foot=age:avg&fields=name,partners,age', '.foot .hint'],
     ['#/people', 'tbody tr'],
     ['#/me', '.part li'],
     ['#/state', '.charts'],

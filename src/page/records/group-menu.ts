@@ -27,31 +27,26 @@ export function GroupMenu({ model, query, columns }: GroupMenuProperties) {
     html.option({ key: value, value, selected: value === now }, title)
   return html.div(
     { class: 'checks' },
-    html.label(
-      null,
-      'Group by ',
-      html.select(
-        { onChange: ({ currentTarget }) => show(withGroup(query, currentTarget.value)) },
-        option('', 'nothing', group),
-        groupChoices(model).map(({ value, title }) => option(value, title, group)),
-      ),
+    html.label({ for: 'group-by' }, 'Group by'),
+    html.select(
+      { id: 'group-by', onChange: ({ currentTarget }) => show(withGroup(query, currentTarget.value)) },
+      option('', 'nothing', group),
+      groupChoices(model).map(({ value, title }) => option(value, title, group)),
     ),
     group === '' &&
       columns
         .filter((field) => columnFigures(field).length > 0)
-        .map((field) =>
-          html.label(
-            { key: field.name },
-            `Below ${field.title} `,
-            html.select(
-              {
-                onChange: ({ currentTarget }) =>
-                  show(withFoot(query, field.name, (currentTarget.value || undefined) as Figure | undefined)),
-              },
-              option('', 'nothing', foot[field.name] ?? ''),
-              columnFigures(field).map((figure) => option(figure, FIGURE_WORDS[figure], foot[field.name] ?? '')),
-            ),
+        .map((field) => [
+          html.label({ key: field.name, for: `foot-${field.name}` }, `Below ${field.title}`),
+          html.select(
+            {
+              id: `foot-${field.name}`,
+              onChange: ({ currentTarget }) =>
+                show(withFoot(query, field.name, (currentTarget.value || undefined) as Figure | undefined)),
+            },
+            option('', 'nothing', foot[field.name] ?? ''),
+            columnFigures(field).map((figure) => option(figure, FIGURE_WORDS[figure], foot[field.name] ?? '')),
           ),
-        ),
+        ]),
   )
 }
