@@ -148,6 +148,8 @@ function checkReferenceField(field: FieldFile, complain: Complain, required: boo
 
 function checkLinksField(field: FieldFile, complain: Complain): FileFault[] {
   const { minItems = 0, maxItems = 0 } = field as { minItems?: number; maxItems?: number }
+  for (const keyword of ['enum', 'const'])
+    if (field[keyword] !== undefined) return complain(keyword, 'has no meaning on references.')
   if (field.default !== undefined) return complain('default', 'would refer to records that may not exist.')
   if (field.writeOnly) return complain('writeOnly', 'has no meaning on references.')
   if (maxItems > MAX_LINKS) return complain('maxItems', `is at most ${MAX_LINKS} where the items are references.`)

@@ -1,6 +1,7 @@
 import { type StoredResult, writeIdempotent } from '../journal/idempotency.ts'
 import { createJournal } from '../journal/journal.ts'
 import { type Operation, type Reach, reachFor, type User } from '../model/access.ts'
+import { invalid } from '../model/explain.ts'
 import { type Model, tableName, visibleFields } from '../model/model.ts'
 import { requireSameId } from '../requests/matching.ts'
 import type { View } from '../requests/query.ts'
@@ -25,6 +26,7 @@ import type { PlannedWrite, WriteTarget } from './planned.ts'
 import { createAnswers, type MergeResult } from './write/answers.ts'
 import { createChanges } from './write/changes.ts'
 import { createConflictThrower } from './write/conflict.ts'
+import { isLinksChange } from './write/links.ts'
 import { createValidators, type Validators } from './write/validate.ts'
 import { createViolationChecks } from './write/violations.ts'
 
@@ -88,7 +90,7 @@ export function createRecords(context: RecordsContext, model: Model) {
     async merge(id: number, data: unknown, user: User): Promise<PlannedWrite<MergeResult>> {
       const { version, sent } = await checkUpdate(id, data, user)
       return planned(changes.merge(id, version, sent, user), user, sent, (rows) =>
-        rows[1]?.[0] ? merged(rows, user) : throwConflict(id, version, 'update', user, sent),
+        rows[1]?.[0] ? merged(rows, user) : throwConflict(id, version, 'update', user, sent, true),
       )
     },
 
@@ -168,6 +170,7 @@ export function createRecords(context: RecordsContext, model: Model) {
     const { id: named, version } = data as { id?: number; version: number }
     requireSameId(named, id)
     const sent = { ...data, ...handed }
+    await requireReadToChange(id, sent, user)
     try {
       await violations.refuseUnreachable(sent, user, id)
     } catch (error) {
@@ -177,6 +180,14 @@ export function createRecords(context: RecordsContext, model: Model) {
       throw error
     }
     return { version, sent }
+  }
+
+  /** Whether a change of links fits would tell something of those that are there. */
+  async function requireReadToChange(id: number, sent: Row, user: User): Promise<void> {
+    const changed = model.fields.find((field) => field.links && isLinksChange(sent[field.name]))
+    const mayKnow = !changed || (await lookUp(id, reachFor(model, 'read', user)))
+    if (mayKnow || !(await lookUp(id, reachFor(model, 'update', user)))) return
+    throw invalid({ [changed.name]: 'must be all ids: you may not read those that are there' })
   }
 
   async function look(id: number, operation: Operation, user: User, view: View): Promise<StoredRecord> {

@@ -136,6 +136,8 @@ function checked(query: AggregateQuery, sort: string): AggregateQuery {
   const { groups, values, zone, expand } = query
   if (groups.length > MAX_GROUP_KEYS) throw badRequest(`There are more than ${MAX_GROUP_KEYS} groups.`)
   if (values.length > MAX_AGGREGATES) throw badRequest(`There are more than ${MAX_AGGREGATES} values.`)
+  if (groups.filter(({ array }) => array).length > 1)
+    throw badRequest('Records can be grouped by one array only: there would be a group for each combination of items.')
   if (groups.length + values.length === 0) throw badRequest('There must be a group or a value.')
   if (typeof zone !== 'string' || !isZone(zone))
     throw badRequest('"zone" must be the name of a time zone, such as Europe/Oslo.')

@@ -33,6 +33,12 @@ export function refersToOne(model: Model, field: Field, ids: RawBuilder<unknown>
   return is`"id" IN (SELECT "record" FROM ${sql.table(linkTable(model, field))} WHERE "target" IN (${ids}))`
 }
 
+const COLUMNS = ['record', 'position', 'target']
+
+/** Whether a table is as `createLinkTable` makes it. */
+export const isLinkTable = ({ columns }: Pick<TableState, 'columns'>) =>
+  columns.length === COLUMNS.length && columns.every(({ name }) => COLUMNS.includes(name))
+
 /** CREATE TABLE of a link table. `parentName` maps the tables that foreign keys refer to. */
 export function createLinkTable(
   model: Model,
@@ -92,12 +98,15 @@ export function linkTriggers(model: Model, dialect: TableDialect): Trigger[] {
       const link = quote(linkTable(model, field))
       const column = quote(field.name)
       const hasChanged = event === 'INSERT' ? '1 = 1' : `OLD.${column} IS DISTINCT FROM NEW.${column}`
-      const insert = `INSERT INTO ${link} ("record", "position", "target")
-        SELECT NEW."id", item.key, CAST(item.value AS BIGINT) FROM ${dialect.each(`NEW.${column}`)} AS item
-        WHERE ${hasChanged}`
-      return event === 'INSERT'
-        ? [insert]
-        : [`DELETE FROM ${link} WHERE "record" = OLD."id" AND (${hasChanged})`, insert]
+      const items = `FROM ${dialect.each(`NEW.${column}`)} AS item`
+      // What stays is not written again: in PostgreSQL every new link locks the record that it leads to.
+      const insert = `INSERT INTO ${link} AS link ("record", "position", "target")
+        SELECT NEW."id", item.key, CAST(item.value AS BIGINT) ${items} WHERE ${hasChanged}`
+      const gone = `DELETE FROM ${link} WHERE "record" = OLD."id" AND (${hasChanged})
+        AND "target" NOT IN (SELECT CAST(item.value AS BIGINT) ${items})`
+      const moved = `ON CONFLICT ("record", "target") DO UPDATE SET "position" = excluded."position"
+        WHERE link."position" <> excluded."position"`
+      return event === 'INSERT' ? [insert] : [gone, `${insert} ${moved}`]
     })
     const of = event === 'UPDATE' ? { of: fields.map((field) => field.name) } : {}
     return { name, sql: dialect.trigger({ name, when: 'AFTER', event, on: table, ...of, body: statements.join('; ') }) }

@@ -1,8 +1,8 @@
-import { type Model, tableName } from '../model/model.ts'
+import { linkTable, type Model, tableName } from '../model/model.ts'
 import { type Database, Refused, type TableDialect, type TableState, type Trigger } from '../storage/storage.ts'
 import { countTriggerNames } from './counts.ts'
 import { journalTriggerNames } from './journal.ts'
-import { linkTriggerNames } from './links.ts'
+import { isLinkTable, linkTriggerNames } from './links.ts'
 import { orderTriggerNames } from './order-columns.ts'
 import { planTable, type TablePlan } from './plan.ts'
 import { rebuilderFor } from './rebuild/strategies.ts'
@@ -71,10 +71,26 @@ export async function planTables(
     if (table) table.indexes = table.indexes.filter(({ name }) => !built.includes(name))
     const plan = planTable(model, table, triggers, dialect, secrets.get(model.name))
     const isDrafted = drafted.includes(model.name)
-    const refusals = table && plan.refusals.length === 0 ? await verifyPlan(db, plan, table, isDrafted, built) : []
-    plans.push({ ...plan, refusals: [...plan.refusals, ...refusals] })
+    const foreign = await foreignTables(db, plan)
+    const isPlanned = plan.refusals.length + foreign.length === 0
+    const refusals = table && isPlanned ? await verifyPlan(db, plan, table, isDrafted, built) : []
+    plans.push({ ...plan, refusals: [...plan.refusals, ...foreign, ...refusals] })
   }
   return plans
+}
+
+/** Refuses link tables with the name of another table: that of a model that is not served, or of an operator. */
+async function foreignTables(db: Database, { model, steps }: TablePlan): Promise<string[]> {
+  const refusals: string[] = []
+  for (const step of steps)
+    for (const field of step.kind === 'links' ? step.links.create : []) {
+      const other = await db.dialect.tables.readTable(db, linkTable(model, field))
+      if (other && !isLinkTable(other))
+        refusals.push(
+          `"${field.name}" would have its links in the table ${other.name}, which is there. Choose another name.`,
+        )
+    }
+  return refusals
 }
 
 async function unservedAmong(db: Database, models: Model[], existing: Trigger[]): Promise<Unserved[]> {

@@ -63,6 +63,10 @@ export function planTable(
       hidden: [],
     }
   }
+  if (!isModelTable(table)) {
+    const why = `The table ${table.name} is there, and is not that of a model. Choose another name.`
+    return { model, steps: [], refusals: [why], hidden: [] }
+  }
   const { renames, takeovers } = planRenames(model, table)
   const columns = renamed(table.columns, renames)
   const additions = model.fields.filter((field) => !findColumn(field, columns))
@@ -102,6 +106,10 @@ export function planTable(
     hidden,
   }
 }
+
+/** Whether a table has the columns that every model's table has. A link table has not. */
+export const isModelTable = ({ columns }: TableState) =>
+  ['id', 'version'].every((name) => columns.some((column) => column.name === name))
 
 function renamed(columns: TableColumn[], renames: Rename[]): TableColumn[] {
   return columns.map((column) => ({

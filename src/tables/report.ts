@@ -4,7 +4,7 @@ import { type Model, tableName } from '../model/model.ts'
 import type { Database } from '../storage/storage.ts'
 import { type BrokenRule, countBrokenRules } from './broken-rules.ts'
 import { createOverview } from './overview.ts'
-import type { TablePlan } from './plan.ts'
+import { isModelTable, type TablePlan } from './plan.ts'
 
 /** The effect that serving a model would have on its data, as text for people. */
 export interface Report {
@@ -36,7 +36,8 @@ export async function createReports(
   const { plans, unserved } = await createOverview(db, models)
   for (const plan of plans) {
     const table = await db.dialect.tables.readTable(db, tableName(plan.model))
-    const broken = table ? await countBrokenRules(db, plan.model, table) : new Map<string, BrokenRule>()
+    const broken =
+      table && isModelTable(table) ? await countBrokenRules(db, plan.model, table) : new Map<string, BrokenRule>()
     reports.push(createReport(plan, Object.fromEntries(broken)))
   }
   return { reports, unserved: unserved.map(({ name, records }) => ({ model: name, records })) }

@@ -36,7 +36,9 @@ function clearTriggers(model: Model, dialect: TableDialect): Trigger[] {
     const set = [
       ...group.map(({ name, links }) => {
         const column = quote(name)
-        return `${column} = ${links ? dialect.withoutItem(column, 'OLD."id"') : `nullif(${column}, OLD."id")`}`
+        // With its table: SQLite would take some names for columns of what an array is divided into.
+        const ids = `${quote(table)}.${column}`
+        return `${column} = ${links ? dialect.withoutItem(ids, 'OLD."id"') : `nullif(${column}, OLD."id")`}`
       }),
       '"version" = "version" + 1',
       ...(model.audit ? [`"updatedOn" = ${dialect.now}`, `"updatedBy" = ${dialect.actor.by}`] : []),

@@ -1,12 +1,13 @@
 import t from 'tap'
 import { startApp, writeModel } from '../helper.ts'
-import { fileOf, Oracle, randomNumbers } from './edits.ts'
+import { fileOf, makeTargets, Oracle, randomNumbers, TARGET } from './edits.ts'
 
 t.test('random sequences of edits: every value, total and refusal is what it should be', async (t) => {
   for (const seed of [1, 2]) {
     const oracle = new Oracle(randomNumbers(seed))
-    const service = await startApp(t, { models: { 'edit.Thing.json': oracle.file } })
+    const service = await startApp(t, { models: { 'edit.Thing.json': oracle.file, 'edit.Target.json': TARGET } })
     const client = await service.login()
+    await makeTargets(client)
     const edits: boolean[] = []
     for (let round = 0; round < 12; round++) {
       t.strictSame(await oracle.write(client, 6), [])

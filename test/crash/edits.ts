@@ -6,8 +6,8 @@ import type { Client } from '../helper.ts'
  * Random edits of one model file, and their expected effect on the data, from an oracle that knows nothing of tables.
  * It keeps every value that was ever stored, also those of removed fields.
  */
-export type Type = 'string' | 'integer' | 'number' | 'boolean'
-export type Value = string | number | boolean | null
+export type Type = 'string' | 'integer' | 'number' | 'boolean' | 'links'
+export type Value = string | number | boolean | number[] | null
 
 export interface FieldFile {
   type: Type
@@ -30,6 +30,16 @@ const VALUES: Record<Type, Value[]> = {
   integer: [0, 1, -7, 42],
   number: [0, 1, 2.5, -7],
   boolean: [true, false],
+  links: [[1], [1, 2], [5, 3, 1], []],
+}
+/** Ids of the records that links lead to. */
+const TARGETS = [1, 2, 3, 4, 5]
+/** The model that links lead to. */
+export const TARGET = { type: 'object', properties: { name: { type: 'string' } } }
+
+/** Makes the records that links lead to. */
+export async function makeTargets(client: Client): Promise<void> {
+  for (const id of TARGETS) await client.put('/ws/rest/edit.Target', { name: `target ${id}` })
 }
 const PATH = '/ws/rest/edit.Thing'
 
@@ -91,7 +101,7 @@ export class Oracle {
       const from = Object.keys(this.fields).find((gone) => gone !== 'keep' && !next[gone])
       next[other] = {
         type,
-        ...(this.#random(2) === 0 && { default: this.#pick(VALUES[type]) }),
+        ...(type !== 'links' && this.#random(2) === 0 && { default: this.#pick(VALUES[type]) }),
         ...(from && this.#random(2) === 0 && { renamedFrom: from }),
       }
     } else if (what === 2 && name) delete next[name]
@@ -101,12 +111,12 @@ export class Oracle {
       next[name] = {
         type,
         ...(unique && { unique }),
-        ...(this.#random(2) === 0 && { default: this.#pick(VALUES[type]) }),
+        ...(type !== 'links' && this.#random(2) === 0 && { default: this.#pick(VALUES[type]) }),
       }
     } else if (what === 5 && name) {
       const field = next[name] as FieldFile
       if (field.unique) delete field.unique
-      else field.unique = true
+      else if (field.type !== 'links') field.unique = true
     } else if (what === 6 && name && other) {
       const { default: _, ...field } = next[name] as FieldFile
       delete next[name]
@@ -144,7 +154,8 @@ export class Oracle {
       columns.set(name, column)
       for (const [id, value] of column.values) {
         if (!this.versions.has(id) || value === null || column.type === type) continue
-        const converted = convert(value, type)
+        const isReal = column.type === 'number' && type === 'links'
+        const converted = isReal ? undefined : convert(value, type)
         if (converted === undefined) return undefined
         column.values.set(id, converted)
       }
@@ -209,10 +220,29 @@ export class Oracle {
       }
       const actual = served.get(id) ?? {}
       for (const [name, value] of Object.entries(expected))
-        if (actual[name] !== value) faults.push(`${name} of ${id} should be ${value}, but is ${actual[name]}`)
+        if (JSON.stringify(actual[name]) !== JSON.stringify(value))
+          faults.push(`${name} of ${id} should be ${value}, but is ${actual[name]}`)
     }
     for (const [name, { type }] of Object.entries(this.fields))
       if (type === 'string') faults.push(...(await this.#checkOrder(client, name)))
+      else if (type === 'links') faults.push(...(await this.#checkLinks(client, name)))
+    return faults
+  }
+
+  /** Asks for the records that lead to each of the others: the link table has to say what the records do. */
+  async #checkLinks(client: Client, name: string): Promise<string[]> {
+    const faults: string[] = []
+    const having = (test: (ids: number[]) => boolean) =>
+      [...this.versions.keys()].filter((id) => test((this.#value(name, id) ?? []) as number[])).sort((a, b) => a - b)
+    const asked: [string, number[]][] = [
+      ...TARGETS.map((id): [string, number[]] => [`${name}[any]=${id}`, having((ids) => ids.includes(id))]),
+      [`${name}[count][gte]=2`, having((ids) => ids.length >= 2)],
+    ]
+    for (const [query, expected] of asked) {
+      const { body } = await client.get(`${PATH}?limit=500&${query}`)
+      const found = (body.data as { id: number }[]).map(({ id }) => id)
+      if (JSON.stringify(found) !== JSON.stringify(expected)) faults.push(`${query} finds ${found}, not ${expected}`)
+    }
     return faults
   }
 
@@ -232,12 +262,28 @@ export class Oracle {
   }
 }
 
-export const fileOf = (properties: Fields) => ({ type: 'object', audit: false, properties })
+export const fileOf = (fields: Fields) => ({
+  type: 'object',
+  audit: false,
+  properties: Object.fromEntries(
+    Object.entries(fields).map(([name, { type, ...more }]) => [
+      name,
+      type === 'links' ? { ...LINKS, ...more } : { type, ...more },
+    ]),
+  ),
+})
+
+const LINKS = { type: 'array', items: { type: 'integer', reference: 'edit.Target' } }
 
 const stored = (value: Value) => (typeof value === 'boolean' ? Number(value) : value)
 
 /** Converts a value to another type; undefined if that would be lossy. */
 function convert(value: Value, to: Type): Value | undefined {
+  if (to === 'links') return toLinks(value)
+  if (Array.isArray(value)) {
+    if (to === 'string') return JSON.stringify(value)
+    return to === 'integer' && value.length <= 1 ? (value[0] ?? null) : undefined
+  }
   if (to === 'string') return String(value)
   const plain = typeof value === 'boolean' ? Number(value) : value
   if (to === 'boolean') {
@@ -247,4 +293,10 @@ function convert(value: Value, to: Type): Value | undefined {
   if (typeof plain === 'number') return to === 'number' || Number.isSafeInteger(plain) ? plain : undefined
   const isNumber = to === 'integer' ? /^(?:0|-?[1-9]\d*)$/ : /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/
   return isNumber.test(plain as string) ? Number(plain) : undefined
+}
+
+/** One id, or what was an array of ids before it became a text. */
+function toLinks(value: Value): number[] | undefined {
+  const ids = typeof value === 'number' ? [value] : /^\[[\d,]*\]$/.test(String(value)) ? JSON.parse(String(value)) : [0]
+  return (ids as number[]).every((id) => TARGETS.includes(id)) ? ids : undefined
 }

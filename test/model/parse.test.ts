@@ -140,6 +140,7 @@ t.test('faults, with pointer and what would be right', async (t) => {
     [field({ type: 'array', items: { ...LINK, type: 'string' } }), '/properties/x/items/type', /must be "integer"/],
     [field({ type: 'array', items: { ...LINK, minimum: 3 } }), '/properties/x/items/minimum', /not a known keyword/],
     [field({ type: 'array', items: LINK, default: [1] }), '/properties/x/default', /may not exist/],
+    [field({ type: 'array', items: LINK, enum: [[1]] }), '/properties/x/enum', /no meaning/],
     [field({ type: 'array', items: LINK, writeOnly: true }), '/properties/x/writeOnly', /no meaning/],
     [field({ type: 'array', items: LINK, maxItems: 1001 }), '/properties/x/maxItems', /at most 1000/],
     [field({ type: 'array', items: LINK, unique: true }), '/properties/x/unique', /simple type/],

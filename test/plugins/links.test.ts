@@ -18,6 +18,7 @@ const PERSON = {
     name: { ...text, unique: true },
     city: text,
     company: { ...whole, reference: 'crm.Company', onDelete: 'clear' },
+    boss: { ...whole, reference: 'crm.Person' },
     tags: several('crm.Tag', { onDelete: 'clear' }),
     skills: several('crm.Skill', {}, { maxItems: 3 }),
     friends: several('crm.Person', { onDelete: 'clear' }),
@@ -28,6 +29,27 @@ const PERSON = {
     odds: { type: 'array', items: { type: 'number' }, uniqueItems: true },
   },
   nameField: 'name',
+}
+
+const ODD = {
+  type: 'object',
+  properties: Object.fromEntries(
+    [
+      'key',
+      'value',
+      'type',
+      'atom',
+      'path',
+      'parent',
+      'json',
+      'root',
+      'item',
+      'record',
+      'position',
+      'target',
+      'place',
+    ].map((name) => [name, several('crm.Tag', { onDelete: 'clear' })]),
+  ),
 }
 
 const MODELS = {
@@ -48,6 +70,12 @@ const MODELS = {
       main: { ...whole, reference: 'crm.Tag', onDelete: 'clear' },
       people: { inverse: 'crm.Person.company' },
     },
+  },
+  'crm.Odd.json': ODD,
+  'crm.Blind.json': {
+    type: 'object',
+    properties: { notes: several('crm.Note') },
+    access: { update: ['sales'] },
   },
   'crm.Note.json': {
     type: 'object',
@@ -291,6 +319,8 @@ t.test('several references in one field', async (t) => {
     t.strictSame((await first(change(1, { tags: { add: [1] }, city: 'Voss' }))).tags, [2, 3, 1])
     const conflict = await change(1, { tags: { remove: [3] } })
     t.match(conflict, { status: 409, body: { conflict: { clashes: [] } } }, 'a version decides as always')
+    t.match(await change(1, { skills: { add: [2, 3, 4] } }), { status: 409 }, 'also if it would not fit')
+    t.strictSame((await first(admin.post(`${PEOPLE}/4`, { version: 0, tags: { remove: [1] } }))).tags, null)
     const merged = await ok(change(0, { tags: { remove: [3] }, skills: { add: [2] } }, { merge: true }))
     t.match(merged.data[0], { version: 3, tags: [2, 1], skills: [1, 2] })
     t.match(await change(0, { tags: [4] }, { merge: true }), { status: 409, body: { conflict: { clashes: ['tags'] } } })
@@ -351,6 +381,7 @@ t.test('several references in one field', async (t) => {
     ])
     await playScenarios(t, admin, [
       { name: 'not unique', path: `${PEOPLE}/aggregate?group=loose`, ...bad, has: ['uniqueItems'] },
+      { name: 'two arrays', path: `${PEOPLE}/aggregate?group=tags,labels`, ...bad, has: ['one array'] },
       { name: 'by a period', path: `${PEOPLE}/aggregate?group=tags:month`, ...bad, has: ['array'] },
       { name: 'through', path: `${PEOPLE}/aggregate?group=tags.name`, ...bad, has: ['several'] },
     ])
@@ -363,7 +394,8 @@ t.test('several references in one field', async (t) => {
       { status: 409, body: { code: 'REFERENCE_VIOLATION', message: /crm.Person \(skills\)/ } },
       'restrict',
     )
-    t.strictSame((await ok(admin.delete(`${TAGS}/2?preview=true`))).data, [
+    const preview = (await ok(admin.delete(`${TAGS}/2?preview=true`))).data
+    t.strictSame(preview, [
       { model: 'crm.Company', field: 'tags', operation: 'clear', records: 1 },
       { model: 'crm.Company', field: 'main', operation: 'clear', records: 1 },
       { model: 'crm.Person', field: 'tags', operation: 'clear', records: 2 },
@@ -441,7 +473,31 @@ t.test('several references in one field', async (t) => {
       headers: { cookie: admin.cookie as string, 'content-type': 'application/x-ndjson' },
       body: line,
     })
-    t.match(await answer.text(), /array/)
+    t.match(await answer.text(), /array of the type string/)
+    const rows = async (row: object) =>
+      (
+        await admin.send('POST', `${PEOPLE}/import?format=ndjson`, JSON.stringify(row), {
+          'content-type': 'application/x-ndjson',
+        })
+      ).text
+    t.match(await rows({ name: 'Ola', tags: { add: [1] } }), /array of ids/, 'only as a whole')
+    t.match(await rows({ name: 'Ola', 'company.name': ['x'] }), /no unique field/)
+    t.match(await rows({ name: 'Ola', 'boss.name': ['Ada', 'Bob'] }), /must be of the type string/)
+  })
+
+  await t.test('fields with the names of what SQL divides an array into', async (t) => {
+    const names = Object.keys(ODD.properties)
+    const { id } = await first(admin.put(at('Odd'), Object.fromEntries(names.map((name) => [name, [1, 3, 4]]))))
+    const [{ id: tag }] = [await first(admin.put(TAGS, { name: 'short-lived' }))]
+    const add = Object.fromEntries(names.map((name) => [name, { add: [tag], remove: [3] }]))
+    const changed = await first(admin.post(`${at('Odd')}/${id}`, { version: 0, ...add }))
+    for (const name of names) t.strictSame(changed[name], [1, 4, tag], name)
+    await ok(admin.delete(`${TAGS}/${tag}`))
+    const cleared = await first(admin.get(`${at('Odd')}/${id}`))
+    for (const name of names) t.strictSame(cleared[name], [1, 4], `${name} without what was deleted`)
+    t.equal(cleared.version, 2, 'one update')
+    for (const name of names) t.strictSame(await ids(`${name}[all]=1,4`, at('Odd')), [id], name)
+    t.match((await ok(admin.get(`${at('Odd')}/aggregate?group=key&sort=key`))).data, [{ key: 1 }, { key: 4 }])
   })
 
   await t.test('records that one may not read', async (t) => {
@@ -457,8 +513,14 @@ t.test('several references in one field', async (t) => {
     t.match(person.notes, [{ text: 'mine' }, null])
     const back = await sam.post(`${PEOPLE}/${id}`, { version: 0, notes: [theirs, own] })
     t.match(back, { status: 200, body: { data: [{ notes: [theirs, own] }] } }, 'what is there may be sent back')
-    t.match(await sam.post(`${PEOPLE}/4`, { version: 0, notes: [theirs] }), refused)
-    t.match(await sam.post(`${PEOPLE}/4`, { version: 0, notes: { add: [theirs] } }), refused)
+    t.match(await sam.post(`${PEOPLE}/4`, { version: 1, notes: [theirs] }), refused)
+    t.match(await sam.post(`${PEOPLE}/4`, { version: 1, notes: { add: [theirs] } }), refused)
+    t.match(await sam.post(`${PEOPLE}/${id}`, { version: 1, notes: { add: [theirs] } }), refused, 'nor again')
+    const { id: blind } = await first(admin.put(at('Blind'), { notes: [own] }))
+    const unread = await sam.post(`${at('Blind')}/${blind}`, { version: 0, notes: { add: [own] } })
+    t.match(unread, { status: 422, body: { errors: { notes: /may not read/ } } }, 'it would tell what is there')
+    t.equal((await sam.post(`${at('Blind')}/99`, { version: 0, notes: { add: [own] } })).status, 404)
+    t.equal((await sam.post(`${at('Blind')}/${blind}`, { version: 0, notes: [own] })).status, 200)
     const seen = async (client: Client, query: string) => (await ok(client.get(`${PEOPLE}?${query}`))).total
     t.equal(await seen(sam, 'notes.text=secret'), 0)
     t.equal(await seen(kim, 'notes.text=secret'), 1)
@@ -477,7 +539,10 @@ t.test('answers are bounded, however much is referred to', async (t) => {
   const app = await startApp(t, {
     models: {
       'b.Page.json': { type: 'object', properties: { text } },
-      'b.Book.json': { type: 'object', properties: { name: text, pages: several('b.Page') } },
+      'b.Book.json': {
+        type: 'object',
+        properties: { name: text, pages: several('b.Page'), others: several('b.Book') },
+      },
     },
   })
   const admin = await app.login()
@@ -485,9 +550,10 @@ t.test('answers are bounded, however much is referred to', async (t) => {
   const long = 'x'.repeat(900_000)
   for (let nth = 0; nth < 20; nth++) await ok(admin.put(PAGES, { text: long }))
   const create = Array.from({ length: 1000 }, () => ({ create: 'b.Page', data: { text: 'short' } }))
-  await ok(admin.send('POST', '/ws/batch', { data: create }))
-  const short = Array.from({ length: 1000 }, (_, index) => index + 21)
-  for (const pages of [[1, 2, 3], [1], short, short, short, []]) await ok(admin.put(BOOKS, { name: 'b', pages }))
+  for (let nth = 0; nth < 3; nth++) await ok(admin.send('POST', '/ws/batch', { data: create }))
+  const short = (nth: number) => Array.from({ length: 1000 }, (_, index) => 1000 * nth + index + 21)
+  for (const pages of [[1, 2, 3], [1], short(0), short(1), short(2), []])
+    await ok(admin.put(BOOKS, { name: 'b', pages }))
   const page = await ok(admin.get(`${BOOKS}?expand=pages`))
   t.equal(page.data.length, 1, 'the first one, and no more')
   t.equal(page.data[0].pages.length, 3)
@@ -501,6 +567,17 @@ t.test('answers are bounded, however much is referred to', async (t) => {
   const all = Array.from({ length: 20 }, (_, index) => index + 1)
   const { id } = await first(admin.put(BOOKS, { name: 'all', pages: all }))
   t.match(await admin.get(`${BOOKS}/${id}?expand=pages`), { status: 413 })
+  // However many records lead to many others, the first one of a page is whole.
+  const { id: hub } = await first(admin.put(BOOKS, { name: 'hub', others: [] }))
+  for (let nth = 0; nth < 3; nth++)
+    await ok(admin.put(BOOKS, { name: `spoke ${nth}`, pages: short(nth), others: [hub] }))
+  const spokes = (await ok(admin.get(`${BOOKS}?name[like]=spoke&fields=name`))).data.map((row: any) => row.id)
+  await ok(admin.post(`${BOOKS}/${hub}`, { version: 0, others: spokes }))
+  const whole = await first(admin.get(`${BOOKS}/${hub}?expand=others.pages`))
+  t.strictSame(
+    whole.others.map(({ pages }: { pages: unknown[] }) => pages.length),
+    [1000, 1000, 1000],
+  )
 })
 
 t.test('models that change', async (t) => {
@@ -620,6 +697,40 @@ t.test('models that change', async (t) => {
     await ok(admin.post(`${THINGS}/1`, { version: 1, tags: [2] }))
     await change(app, { tags: tag })
     t.match(await first(admin.get(`${THINGS}/1`)), { tags: 2 })
+  })
+
+  await t.test('names that are taken', async (t) => {
+    const app = await startApp(t, {
+      models: { 'a.Thing.json': model({}), 'a.Tag.json': model({}), 'a.Thing.Tags.json': model({}) },
+    })
+    const admin = await app.login()
+    await ok(admin.put('/ws/rest/a.Thing.Tags', { name: 'kept' }))
+    rmSync(join(app.folder, 'models/a.Thing.Tags.json'))
+    await app.service.reload()
+    const state = await change(app, { Tags: tags })
+    t.match(state, /would have its links in the table a__Thing__Tags, which is there/)
+    if (!isPostgres) t.match(await change(app, { tags }), /a__Thing__Tags, which is there/, 'case does not count')
+    await change(app, {})
+    writeModel(app.folder, 'a.Thing.Tags.json', model({}))
+    await app.service.reload()
+    t.equal((await ok(admin.get('/ws/rest/a.Thing.Tags'))).total, 1, 'nothing is lost')
+    rmSync(join(app.folder, 'models/a.Thing.Tags.json'))
+    await change(app, { Labels: tags })
+    rmSync(join(app.folder, 'models/a.Thing.json'))
+    writeModel(app.folder, 'a.Thing.Labels.json', model({}))
+    await app.service.reload()
+    const { models } = await first(admin.get('/ws/state/models'))
+    t.match(JSON.stringify(models), /a__Thing__Labels is there, and is not that of a model/)
+  })
+
+  await t.test('a table that an operator has made', async (t) => {
+    const app = await start(t, { tags })
+    await atShell(
+      app.config,
+      `CREATE TABLE my_links ("record" INTEGER NOT NULL REFERENCES "a__Thing" ("id"), "target" INTEGER NOT NULL REFERENCES "a__Tag" ("id"))`,
+    )
+    t.notMatch(await change(app, { tags, more: text }), /my_links/)
+    t.ok(await app.db.dialect.tables.hasTable(app.db, 'my_links'))
   })
 
   await t.test('a model that is not served', async (t) => {

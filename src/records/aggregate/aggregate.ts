@@ -11,7 +11,15 @@ import type { RecordsContext } from '../context.ts'
 import { expand } from '../find/expand.ts'
 import { containsWords } from '../find/text-search.ts'
 import { aliveCondition, referencedModels, toCondition } from '../find/where.ts'
-import { type AnswerColumn, groupColumn, recordsWithItems, toAnswer, tooLarge, valueColumn } from './columns.ts'
+import {
+  type AnswerColumn,
+  groupColumn,
+  recordsWithItems,
+  rowNumber,
+  toAnswer,
+  tooLarge,
+  valueColumn,
+} from './columns.ts'
 import { createOrder, rowsThatMeet } from './rows.ts'
 
 /** Groups of one answer, all of its pages together, and their bytes. */
@@ -56,12 +64,13 @@ export function createAggregator(context: RecordsContext, model: Model) {
   async function read(query: AggregateQuery, columns: AnswerColumn[], caller: Caller): Promise<Row[]> {
     const { dialect, db } = storage
     const { filter, search, groups } = query
+    const array = groups.find((group) => group.array)?.array
     const asking = { models, user: caller, dialect }
     const reach = reachFor(model, 'read', caller)
     const where = withReach(
       reach,
       reach.username,
-      aliveCondition(query, dialect),
+      aliveCondition(query, dialect, rowNumber(array)),
       ...(filter ? [toCondition(filter, model, asking)] : []),
       ...(search ? [containsWords(model, search, dialect)] : []),
     )
@@ -70,8 +79,7 @@ export function createAggregator(context: RecordsContext, model: Model) {
       .map((one, index) => sql`${one} AS ${sql.ref(`column__${index}`)}`)
     const places = groups.map((_, index) => sql.lit(index + 1))
     const grouped = places.length > 0 ? sql`GROUP BY ${sql.join(places)} LIMIT ${MAX_GROUPS + 1}` : sql``
-    const arrays = groups.flatMap(({ array }) => array ?? [])
-    const from = recordsWithItems(arrays, { ...asking, model, zone: query.zone })
+    const from = recordsWithItems(array, { ...asking, model, zone: query.zone })
     const statement = sql`SELECT ${sql.join(selected)} FROM ${from} WHERE ${where} ${grouped}`
     const concerned = [model, ...referencedModels({ filter, sort: [...groups, ...query.values] }, models)]
     const { username, signal } = caller

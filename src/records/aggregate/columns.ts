@@ -39,16 +39,17 @@ function itemKey({ name, type }: Field): RawBuilder<unknown> {
 }
 
 /** The records to group. One with several items in an array is there once for each of them. */
-export function recordsWithItems(arrays: Field[], { model, dialect }: Context): RawBuilder<unknown> {
+export function recordsWithItems(array: Field | undefined, { model, dialect }: Context): RawBuilder<unknown> {
   const table = sql.table(tableName(model))
-  if (arrays.length === 0) return table
-  const items = arrays.map(({ name }) => sql`${sql.ref(`${name}__items.value`)} AS ${sql.ref(itemColumn(name))}`)
-  const joins = arrays.map(
-    ({ name }) =>
-      sql`LEFT JOIN ${dialect.each(sql.ref(`${tableName(model)}.${name}`))} AS ${sql.ref(`${name}__items`)} ON 1 = 1`,
-  )
-  return sql`(SELECT ${table}.*, ${sql.join(items)} FROM ${table} ${sql.join(joins, sql` `)}) AS ${table}`
+  if (!array) return table
+  const item = sql`item__all.value AS ${sql.ref(itemColumn(array.name))}, item__all.key AS item__place`
+  const items = dialect.each(sql.ref(`${tableName(model)}.${array.name}`))
+  return sql`(SELECT ${table}.*, ${item} FROM ${table} LEFT JOIN ${items} AS item__all ON 1 = 1) AS ${table}`
 }
+
+/** A number that differs from row to row of `recordsWithItems`. */
+export const rowNumber = (array: Field | undefined) =>
+  array ? sql`("id" * 1000003 + coalesce(item__place, 0))` : sql`"id"`
 
 /** A number of each group. */
 export function valueColumn({ name, aggregate, through, field }: AggregateValue, context: Context): AnswerColumn {

@@ -113,10 +113,10 @@ async function fill(expansion: Expansion, model: Model, rows: Row[], paths: stri
 
 /** How many rows have so few ids that all of them can be looked up at once, at least one. */
 function rowsWithFewIds(rows: Row[], idsOf: (row: Row) => unknown[]): number {
-  let left = MAX_IDS
+  const ids = new Set<unknown>()
   const first = rows.findIndex((row) => {
-    left -= idsOf(row).length
-    return left < 0
+    for (const id of idsOf(row)) ids.add(id)
+    return ids.size > MAX_IDS
   })
   return first < 0 ? rows.length : Math.max(1, first)
 }
@@ -130,12 +130,19 @@ async function completeFirst(
   budget: Budget,
   { found, left }: Looked,
 ): Promise<void> {
-  const missing = ids.filter((id) => left.has(id))
-  if (missing.length === 0) return
-  const more = await look(expansion, model, missing, below, { ...budget, left: MAX_EXPANDED, statements: 1 })
-  if (more.left.size > 0) throw tooLarge
-  for (const id of missing) left.delete(id)
-  for (const [id, record] of more.found) found.set(id, record)
+  let bytes = MAX_EXPANDED
+  for (;;) {
+    const missing = ids.filter((id) => left.has(id))
+    if (missing.length === 0) return
+    if (performance.now() > expansion.ends) throw tooSlow(model)
+    const more = await look(expansion, model, missing, below, { ...budget, left: bytes, statements: 1 })
+    for (const [id, record] of more.found) {
+      found.set(id, record)
+      bytes -= recordBytes(record)
+    }
+    if (bytes < 0 || more.left.size >= missing.length) throw tooLarge
+    for (const id of missing) if (!more.left.has(id)) left.delete(id)
+  }
 }
 
 /** Records by id, and the ids for which there was no room. */
@@ -232,7 +239,7 @@ function toRelated({ cursors }: Expansion, target: Model, data: Row[], total: nu
   return { total, data, ...(hasMore && { next: cursors.make(target, nameOfOrder({ sort: [] }), { values: [], id }) }) }
 }
 
-const tooSlow = ({ name }: Inverse) =>
+const tooSlow = ({ name }: { name: string }) =>
   new Failure(
     'FIND_TOO_SLOW',
     `"expand" of "${name}" took too long: there are too many records. Ask for fewer at once.`,

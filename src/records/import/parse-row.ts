@@ -66,8 +66,10 @@ export function createRowParser({ model, models, format }: CheckContext, complai
   function faultIn({ data }: ParsedRow, { field, target, by }: NamedColumn, value: unknown): string | undefined {
     if (Object.hasOwn(data, field.name)) return `"${field.name}" stands there twice`
     if (value === null) return undefined
-    if (target && field.links && !Array.isArray(value)) return `must be an array of the type ${by.type}`
-    if (target && ![value].flat().every((one) => isOfType(by, one))) return `must be of the type ${by.type}`
+    // A change of what is there, as an update takes it, could not be checked before anything is written.
+    if (field.links && !Array.isArray(value)) return `must be an array of ${target ? `the type ${by.type}` : 'ids'}`
+    const values = field.links ? (value as unknown[]) : [value]
+    if (target && !values.every((one) => isOfType(by, one))) return `must be of the type ${by.type}`
     const isNumbered = field === ID || field === VERSION
     return isNumbered && !Number.isSafeInteger(value) ? 'must be an integer' : undefined
   }

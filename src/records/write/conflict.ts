@@ -27,6 +27,7 @@ export function createConflictThrower({ model, journal, look, answers: { mayRead
     operation: Operation,
     user: User,
     sent: Row,
+    isMerge = false,
   ): Promise<never> {
     const current = await look(id, operation, user, WHOLE)
     const mayKnow = mayRead(user, current)
@@ -39,7 +40,7 @@ export function createConflictThrower({ model, journal, look, answers: { mayRead
       )
     const conflict = mayKnow ? await describeConflict(journal, model, version, current, sent) : undefined
     // Nothing clashes: what is added or removed may be too much.
-    if (conflict?.clashes.length === 0) requireBounds(model.fields, current, sent)
+    if (isMerge && conflict?.clashes.length === 0) requireBounds(model.fields, current, sent)
     throw new Failure(
       'VERSION_CONFLICT',
       `Version ${version} of ${model.name} ${id} is not the current one, which is ${current.version}. Merge your change into the current record and try again.`,

@@ -139,11 +139,16 @@ export function createTogether({ models, collections, batch }: Parts) {
       const inverse = findInverse(model, name)
       if (!inverse) continue
       if (!isInverseWritable(inverse, models) && !isAsRead(value))
-        throw invalid(name, `cannot be written here, because ${inverse.model}.${inverse.field} is read-only`)
+        throw invalid(name, `cannot be written here, because ${inverse.model}.${inverse.field} ${whyNot(inverse)}`)
       related.push({ inverse, value })
     }
     const own = Object.fromEntries(Object.entries(data).filter(([name]) => !findInverse(model, name)))
     return { own, related }
+  }
+
+  function whyNot({ model, field }: Inverse): string {
+    const isSeveral = models.get(model)?.fields.some(({ name, links }) => name === field && links)
+    return isSeveral ? 'refers to several records' : 'is read-only'
   }
 }
 

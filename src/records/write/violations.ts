@@ -9,7 +9,7 @@ import { hasIndexName, modelIndexes } from '../../tables/ddl.ts'
 import { refersToOne } from '../../tables/links.ts'
 import type { RecordsContext } from '../context.ts'
 import { cachedStatements, placeholder } from '../find/cached-statements.ts'
-import { idsIn } from './links.ts'
+import { idsIn, isLinksChange } from './links.ts'
 
 const EVERYBODY: Reach = { scope: 'all', username: '' }
 
@@ -134,7 +134,9 @@ async function refuseUnreachable(
   const asked: Referring[] = []
   for (const reference of referencesIn(model, written)) {
     if (scopeFor(models.get(reference.model) as Model, 'read', user) === 'all') continue
-    const known = current === undefined ? [] : await refersAlready(context, model, current, reference, user)
+    // What is added is there already, or new.
+    const isAdded = isLinksChange(written[reference.field.name])
+    const known = current === undefined || isAdded ? [] : await refersAlready(context, model, current, reference, user)
     asked.push({ ...reference, ids: reference.ids.filter((id) => !known.includes(id)) })
   }
   const missing = await missingAmong(context, asked, (name) => reachFor(models.get(name) as Model, 'read', user))

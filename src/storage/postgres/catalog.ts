@@ -61,6 +61,7 @@ export async function readTable(db: Database, wanted: string): Promise<TableStat
       AND key.conname ~ ${OUR_REFERENCE}
     JOIN pg_class target ON target.oid = key.confrelid
     WHERE own.contype = 'f' AND own.confrelid = ${table.oid}::oid AND own.conname ~ ${OUR_REFERENCE}
+      AND starts_with(link.relname, ${`${table.name}__`})
       AND NOT EXISTS (SELECT 1 FROM pg_attribute WHERE attrelid = link.oid AND attname = 'version')`.execute(db)
   // Triggers count the rows; to count a million anew would take long, and the table may be locked meanwhile.
   const { rows } = await sql<{ rows: number }>`

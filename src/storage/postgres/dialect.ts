@@ -1,6 +1,7 @@
 import { type RawBuilder, type SqlBool, sql } from 'kysely'
 import { FIRST, LAST } from '../../lib/calendar-period.ts'
 import { containsPattern, foldPattern, isAscii } from '../../lib/fold.ts'
+import { ADDED, REMOVED } from '../changed-items.ts'
 import { type Dialect, literal } from '../storage.ts'
 import { TABLES } from './tables.ts'
 
@@ -47,14 +48,16 @@ export const DIALECT: Dialect = {
 
   each: (json) => sql`dossier_each(${json})`,
 
-  changeItems: (array, change) => sql`(
-    SELECT '[' || coalesce(string_agg(item, ',' ORDER BY part, place), '') || ']' FROM (
-      SELECT 0 AS part, key AS place, value AS item FROM dossier_each(${array})
-      WHERE value NOT IN (SELECT value FROM dossier_each(CAST(${change} AS jsonb) ->> 'remove'))
-      UNION ALL SELECT 1, key, value FROM dossier_each(CAST(${change} AS jsonb) ->> 'add')
-      WHERE value NOT IN (SELECT value FROM dossier_each(${array}))) AS items)`,
+  changeItems: (array, change) => sql`CASE
+    WHEN ${array} IS NOT NULL OR jsonb_array_length(CAST(${change} AS jsonb) -> 'add') > 0 THEN (
+    SELECT '[' || coalesce(string_agg(item, ',' ORDER BY place), '') || ']' FROM (
+      SELECT item, min(place) AS place FROM (
+        SELECT value AS item, key AS place FROM dossier_each(${array})
+        UNION ALL SELECT value, ${sql.lit(ADDED)} + key FROM dossier_each(CAST(${change} AS jsonb) ->> 'add')
+        UNION ALL SELECT value, ${sql.lit(REMOVED)} FROM dossier_each(CAST(${change} AS jsonb) ->> 'remove')) AS items
+      GROUP BY item HAVING max(place) < ${sql.lit(REMOVED)}) AS kept) END`,
 
-  countItems: (array) => sql`jsonb_array_length(CAST(${array} AS jsonb))`,
+  countItems: (array) => sql`coalesce(jsonb_array_length(CAST(${array} AS jsonb)), 0)`,
 
   at(value, place, type) {
     const text = sql`(${value}::jsonb ->> ${sql.lit(place)})`

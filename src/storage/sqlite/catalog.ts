@@ -15,7 +15,7 @@ export async function readTable(db: Database, wanted: string): Promise<TableStat
     SELECT "from", "table", on_delete FROM pragma_foreign_key_list(${table})`.execute(db)
   const { rows: links } = await sql<{ name: string; target: string }>`
     SELECT link.name AS name, key."table" AS target FROM sqlite_schema AS link, pragma_foreign_key_list(link.name) AS key
-    WHERE link.type = 'table' AND link.sql GLOB 'CREATE TABLE *("record" INTEGER NOT NULL REFERENCES *' AND key."from" = 'target'
+    WHERE link.type = 'table' AND link.name GLOB ${`${table}__*`} AND link.sql GLOB 'CREATE TABLE *("record" INTEGER NOT NULL REFERENCES *' AND key."from" = 'target'
       AND EXISTS (SELECT 1 FROM pragma_foreign_key_list(link.name) WHERE "from" = 'record' AND "table" = ${table})`.execute(
     db,
   )
