@@ -18,7 +18,12 @@ export const MODELS = {
   },
   'crash.Part.json': {
     type: 'object',
-    properties: { text: { type: 'string' }, item: { type: 'integer', reference: 'crash.Item', onDelete: 'clear' } },
+    properties: {
+      text: { type: 'string' },
+      item: { type: 'integer', reference: 'crash.Item', onDelete: 'clear' },
+      // Restricted: what others delete does not change a record whose version a client knows.
+      parts: { type: 'array', items: { type: 'integer', reference: 'crash.Part' } },
+    },
   },
 }
 
@@ -118,7 +123,16 @@ export async function writeUntilDeath(url: string, cookie: string, ledger: Ledge
     try {
       const target = i % 2 === 1 ? mine.at(-1) : undefined
       if (!target || target.table !== table) {
-        const { body } = await client.put(path, { text })
+        const parts =
+          model === 'Part'
+            ? {
+                parts: mine
+                  .filter((one) => one.table === table)
+                  .slice(-5)
+                  .map(({ id }) => id),
+              }
+            : {}
+        const { body } = await client.put(path, { text, ...parts })
         ledger.known.set(`${table} ${body.data[0].id}`, { version: 0, text })
         mine.push({ table, id: body.data[0].id })
         ledger.followed.acknowledged.push(`create ${table} ${body.data[0].id} 0`)
@@ -158,7 +172,7 @@ export function audit(folder: string, ledger: Ledger): string[] {
   const integrity = database.pragma('integrity_check', { simple: true })
   if (integrity !== 'ok') faults.push(`integrity: ${integrity}`)
   if ((database.pragma('foreign_key_check') as unknown[]).length > 0) faults.push('a foreign key leads nowhere')
-  faults.push(...auditTexts(database))
+  faults.push(...auditTexts(database), ...auditLinks(database))
   for (const [key, expected] of ledger.known) {
     const [table, id] = key.split(' ')
     const row = database.prepare(`SELECT version, text FROM ${table} WHERE id = ?`).get(id) as
@@ -177,6 +191,15 @@ export function audit(folder: string, ledger: Ledger): string[] {
   }
   database.close()
   return faults
+}
+
+/** Checks that the link table has just what the records have. */
+function auditLinks(database: Sqlite.Database): string[] {
+  const stored = `SELECT part.id, item.key, item.value FROM crash__Part AS part, json_each(part.parts) AS item`
+  const links = 'SELECT record, position, target FROM crash__Part__parts'
+  const count = (query: string) => database.prepare(`SELECT count(*) FROM (${query})`).pluck().get() as number
+  const wrong = count(`${stored} EXCEPT ${links}`) + count(`${links} EXCEPT ${stored}`)
+  return wrong > 0 ? [`${wrong} links differ from what the records have`] : []
 }
 
 /** Checks the sort keys of all texts, and that the index for text searches, if there is one, proposes those that it has. */

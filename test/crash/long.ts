@@ -7,7 +7,7 @@ import { startPostgres } from '../postgres-server.ts'
 import { importedAgain, sentAgain } from './again.ts'
 import { changeModelsWhileAway } from './away.ts'
 import { damagedPage } from './broken.ts'
-import { fileOf, Oracle, randomNumbers } from './edits.ts'
+import { fileOf, makeTargets, Oracle, randomNumbers, TARGET } from './edits.ts'
 import { followToTheEnd } from './follow.ts'
 import { type FullDisk, fullWhileManyWrite, fullWhileTheLogIsLarge } from './full.ts'
 import { crashRound, kill, makeCrashFolder, newLedger, startService } from './harness.ts'
@@ -70,6 +70,10 @@ async function whileModelsChange(): Promise<void> {
   const file = join(place, 'models', 'edit.Thing.json')
   const save = (fields: object) => writeFileSync(file, JSON.stringify(fields))
   save(oracle.file)
+  writeFileSync(join(place, 'models', 'edit.Target.json'), JSON.stringify(TARGET))
+  const first = await startService(place)
+  await makeTargets(await login(first.url))
+  await kill(first.child)
   let kills = 0
   for (let round = 1; round <= 5 * rounds; round++) {
     let { child, url } = await startService(place)
