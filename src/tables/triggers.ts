@@ -50,8 +50,19 @@ function clearTriggers(model: Model, dialect: TableDialect): Trigger[] {
           : `${quote(field.name)} = OLD."id"`,
       )
       .join(' OR ')
-    // A record that refers to itself is being deleted and must not be updated meanwhile.
-    const where = `(${isConcerned})${target === table ? ' AND "id" <> OLD."id"' : ''}`
+    // What is being deleted must not be updated meanwhile: the record itself, and those that a cascade deletes with it,
+    // because the one that they refer to is gone already.
+    const stays = [
+      ...(target === table ? ['"id" <> OLD."id"'] : []),
+      ...model.fields
+        .filter(({ reference }) => reference?.onDelete === 'cascade')
+        .map(({ name, reference }) => {
+          const column = `${quote(table)}.${quote(name)}`
+          const parent = quote(tableName({ name: (reference as Reference).model }))
+          return `(${column} IS NULL OR EXISTS (SELECT 1 FROM ${parent} AS parent WHERE parent."id" = ${column}))`
+        }),
+    ]
+    const where = [`(${isConcerned})`, ...stays].join(' AND ')
     const body = `UPDATE ${quote(table)} SET ${set.join(', ')} WHERE ${where}`
     return beforeDelete([table, target, 'clear'], target, body, dialect)
   })

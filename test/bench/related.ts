@@ -73,6 +73,44 @@ export async function compareRelated(folder: string): Promise<void> {
   }
   table(`${PEOPLE} people, ${COMPANIES} companies`, ['', 'milliseconds', 'times a plain page'], rows)
   await stop(server)
+  await besideAggregates(home, models)
+}
+
+const READING_MS = 10_000
+
+/** Reads of one record while somebody else asks for sums over a million records, one after the other. */
+async function besideAggregates(home: string, models: string): Promise<void> {
+  const server = await startDossier(home, 0, models, { ALL_CORES: 'yes' })
+  const { url, cookie } = server
+  const ask = async (path: string) => {
+    const start = performance.now()
+    await (await fetch(url + path, { headers: { cookie } })).text()
+    return performance.now() - start
+  }
+  const read = async () => {
+    const times: number[] = []
+    for (const end = performance.now() + READING_MS; performance.now() < end; )
+      times.push(await ask(`/ws/rest/crm.Person/${1 + Math.floor(Math.random() * PEOPLE)}`))
+    return times.sort((a, b) => a - b)
+  }
+  const alone = await read()
+  let isOver = false
+  const sums = (async () => {
+    while (!isOver) await ask('/ws/rest/crm.Person/aggregate?group=hired:month&values=sum(pay)')
+  })()
+  const beside = await read()
+  isOver = true
+  await sums
+  const row = (what: string, times: number[]) => [
+    what,
+    ...[0.5, 0.99].map((part) => (times[Math.floor(times.length * part)] as number).toFixed(1)),
+  ]
+  table(
+    'Reads of one record, in milliseconds',
+    ['', 'median', '99 %'],
+    [row('alone', alone), row('beside sums over a million records (goal: 99 % under 15)', beside)],
+  )
+  await stop(server)
 }
 
 function fill(file: string): void {

@@ -1,7 +1,7 @@
 import t from 'tap'
-import { filtersIn, serviceQuery } from '../../src/page/logic/filters.ts'
+import { calendarDays } from '../../src/page/logic/calendar-days.ts'
+import { filtersIn, serviceQuery, withoutTable } from '../../src/page/logic/filters.ts'
 import type { Field, Model } from '../../src/page/logic/model.ts'
-import { calendarDays } from '../../src/page/logic/periods.ts'
 import {
   columnFigures,
   footIn,
@@ -14,7 +14,6 @@ import {
   withFoot,
   withGroup,
   withOpen,
-  withoutTable,
 } from '../../src/page/logic/table-groups.ts'
 
 const field = (name: string, more: Partial<Field> = {}): Field => ({
@@ -43,6 +42,7 @@ t.test('an address says how a table is grouped', async (t) => {
   query = withFoot(withFoot(query, 'pay', 'sum'), 'hired', 'max')
   t.equal(decodeURIComponent(String(query)), 'name=x&table.group=company&table.open=null&table.foot=pay:sum,hired:max')
   t.strictSame(groupsOf(query), { group: 'company', open: ['null'] })
+  t.strictSame(groupsOf(new URLSearchParams()), { group: '', open: [] })
   t.strictSame(footIn(query), { pay: 'sum', hired: 'max' })
   t.strictSame(footIn(new URLSearchParams({ 'table.foot': 'pay:all,hired' })), {}, 'what is not known is left out')
   t.strictSame(

@@ -1,8 +1,9 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { atShell, isPostgres } from '../engine.ts'
-import { type Client, PASSWORD, playScenarios, type Running, startApp, writeModel } from '../helper.ts'
+import { linkFields, refuseDanglingLinks } from '../../src/tables/links.ts'
+import { atShell, isPostgres, sqliteOnly } from '../engine.ts'
+import { type Client, modelOf, PASSWORD, playScenarios, type Running, startApp, writeModel } from '../helper.ts'
 
 const text = { type: 'string' }
 const whole = { type: 'integer' }
@@ -21,6 +22,7 @@ const PERSON = {
     boss: { ...whole, reference: 'crm.Person' },
     tags: several('crm.Tag', { onDelete: 'clear' }),
     skills: several('crm.Skill', {}, { maxItems: 3 }),
+    needs: several('crm.Skill', {}, { minItems: 1 }),
     friends: several('crm.Person', { onDelete: 'clear' }),
     befriended: { inverse: 'crm.Person.friends' },
     notes: several('crm.Note'),
@@ -103,7 +105,7 @@ async function fill(admin: Client) {
   for (const name of ['cook', 'sail', 'sing', 'ski']) await ok(admin.put(at('Skill'), { name }))
   for (const data of [
     { name: 'Ada', city: 'Oslo', tags: [2, 1], skills: [1, 2], labels: ['x', 'y'], odds: [2, 0.5] },
-    { name: 'Bob', city: 'Bergen', tags: [2], skills: [1], friends: [1], labels: ['x'] },
+    { name: 'Bob', city: 'Bergen', tags: [2], skills: [1], needs: [1], friends: [1], labels: ['x'] },
     { name: 'Eve', city: 'Oslo', tags: [], friends: [1, 2] },
     { name: 'Dan' },
   ])
@@ -304,12 +306,23 @@ t.test('several references in one field', async (t) => {
       update('both', { tags: { add: [1], remove: [1] } }, ['tags', '1 is to be added']),
       update('twice again', { tags: { add: [1, 1] } }, ['tags.add']),
       update('too many after it', { skills: { add: [2, 3, 4] } }, ['skills', '3']),
+      update('too many, and too few', { friends: { add: [1] }, needs: { remove: [1] } }, ['needs', '1']),
+      {
+        name: 'records that refer to several',
+        method: 'POST',
+        path: `${TAGS}/1`,
+        body: { data: { version: 0, people: { create: [{ name: 'x' }] } } },
+        has: ['people', 'several'],
+        ...invalid,
+      },
     ])
     t.match(await admin.post(`${PEOPLE}/2`, { version: 0, tags: { add: [97] } }), {
       status: 409,
       body: { code: 'REFERENCE_VIOLATION', errors: { tags: /97/ } },
     })
     t.match(await first(admin.get(`${PEOPLE}/2`)), { version: 0, tags: [2] }, 'nothing has changed')
+    const tooMany = await admin.post(`${PEOPLE}/3`, { version: 0, skills: { add: [1, 2, 3, 4] } })
+    t.match(tooMany, { status: 422, body: { errors: { skills: /3/ } } }, 'also where none was set')
   })
 
   await t.test('added and removed', async (t) => {
@@ -662,8 +675,37 @@ t.test('models that change', async (t) => {
     t.match(state, /records 1, 2\./, 'no ids, or twice')
     t.match(state, /records 3\./, 'nothing there')
     for (const id of [1, 2, 3]) await ok(admin.delete(`${THINGS}/${id}`))
+    writeModel(app.folder, 'a.New.json', model({}))
+    t.match(await change(app, { tags: several('a.New') }), /records 4\./, 'a model without any records')
+    rmSync(join(app.folder, 'models/a.New.json'))
+    await add(
+      admin,
+      0,
+      Array.from({ length: 12 }, () => ({ tags: [7] })),
+    )
+    t.match(await change(app, { tags }), /records 5, 6, 7, 8, 9, 10, 11, 12, 13, 14 and more\./)
+    for (let id = 5; id <= 16; id++) await ok(admin.delete(`${THINGS}/${id}`))
     await change(app, { tags })
     t.equal((await ok(admin.get(`${THINGS}?tags[any]=2`))).total, 1)
+  })
+
+  await t.test('a text becomes references, if it can', async (t) => {
+    const app = await start(t, { tags: text })
+    const admin = await app.login()
+    await add(admin, 2, [{ tags: '[2,1]' }, { tags: 'urgent' }])
+    t.match(await change(app, { tags }), /records 2\./)
+    await ok(admin.delete(`${THINGS}/2`))
+    await change(app, { tags })
+    t.strictSame(await valuesOf(admin, 'tags'), [[2, 1]])
+  })
+
+  await t.test('what was deleted in the last moment', sqliteOnly, async (t) => {
+    const app = await start(t, { tags: several('a.Tag') })
+    await add(await app.login(), 1, [{ tags: [1] }])
+    const thing = modelOf('a.Thing', model({ tags: several('a.Tag') }))
+    await refuseDanglingLinks(app.db, thing, linkFields(thing))
+    await atShell(app.config, 'PRAGMA foreign_keys = off; DELETE FROM "a__Tag"')
+    await t.rejects(refuseDanglingLinks(app.db, thing, linkFields(thing)), /a\.Tag that does not exist.*records 1\./)
   })
 
   await t.test('of many records', async (t) => {

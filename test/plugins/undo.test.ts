@@ -443,3 +443,41 @@ t.test('the largest batch', async (t) => {
   await ok(undo(admin, await lastChange(admin)))
   t.equal((await ok(admin.get(rest('Person')))).total, 0)
 })
+
+t.test('a delete that cascades to records which refer to each other', async (t) => {
+  const service = await startApp(t, {
+    models: {
+      'd.Order.json': { type: 'object', properties: { code: text } },
+      'd.Line.json': {
+        type: 'object',
+        properties: {
+          order: to('d.Order', 'cascade'),
+          before: to('d.Line', 'clear'),
+          others: { type: 'array', items: to('d.Line', 'clear') },
+        },
+      },
+    },
+  })
+  const admin = await service.login()
+  const lines = async () =>
+    (await ok(admin.get('/ws/rest/d.Line?fields=order,before,others'))).data.map(
+      ({ id, order, before, others }: Record<string, unknown>) => [id, order, before, others],
+    )
+  await ok(admin.put('/ws/rest/d.Order', { code: 'A' }))
+  await ok(admin.put('/ws/rest/d.Order', { code: 'B' }))
+  await ok(admin.put('/ws/rest/d.Line', { order: 1 }))
+  await ok(admin.put('/ws/rest/d.Line', { order: 1, before: 1, others: [1] }))
+  await ok(admin.put('/ws/rest/d.Line', { order: 1, before: 2, others: [2, 1] }))
+  await ok(admin.post('/ws/rest/d.Line/1', { version: 0, before: 3, others: [3] }))
+  await ok(admin.put('/ws/rest/d.Line', { order: 2, before: 1, others: [3, 2] }))
+  await ok(admin.put('/ws/rest/d.Line', { before: 3 }))
+  const before = await lines()
+  await ok(admin.delete('/ws/rest/d.Order/1'))
+  t.strictSame(await lines(), [
+    [4, 2, null, []],
+    [5, null, null, null],
+  ])
+  const [{ change }] = (await ok(admin.get('/ws/rest/d.Order/1/history'))).data
+  await ok(admin.post(`/ws/changes/${change}/undo`, {}))
+  t.strictSame(await lines(), before)
+})

@@ -81,3 +81,27 @@ t.test('what is forgotten is forgotten, or it is told why not', async (t) => {
   for (const one of [storage, late])
     await t.rejects(createForgetter({ storage: one } as never, model, past)(1, { username: 'x', roles: [] }), /no room/)
 })
+
+t.test('an expansion ends in time, however much a record leads to', async (t) => {
+  const storage = await testStorage(t)
+  const page = modelOf('a.Page', { type: 'object', properties: { text: { type: 'string' } } })
+  const links = { type: 'array', items: { type: 'integer', reference: 'a.Page' } }
+  const book = modelOf('a.Book', { type: 'object', properties: { pages: links } })
+  await migrateTo(storage, [page, book])
+  const context = {
+    storage,
+    models: new Map([page, book].map((model) => [model.name, model])),
+    cursors: new Cursors('secret'),
+    limits: new UserLimits(),
+    findSeconds: 0,
+    exportSeconds: 1,
+    maxRecordLength: 1_000_000,
+    advise: () => {},
+  }
+  const somebody = { username: 's', roles: [] }
+  const pages = createRecords(context, page)
+  for (let nth = 0; nth < 3; nth++) await pages.create({ text: 'x'.repeat(900_000) }, somebody)
+  const books = createRecords(context, book)
+  await books.create({ pages: [1, 2, 3] }, somebody)
+  await t.rejects(books.read(1, somebody, { expand: ['pages'] }), { code: 'FIND_TOO_SLOW' })
+})

@@ -25,8 +25,14 @@ export const WORDS_PARAMETER = 'q'
 /** Operator of periods that move with the clock. Only the page knows it: `serviceQuery` tells the service what they are now. */
 export const PERIOD = 'within'
 /** Parameters of the table itself: how it is grouped and what stands in its foot. */
-export const TABLE_PREFIX = 'table.'
+const TABLE_PREFIX = 'table.'
+export const GROUP_PARAMETER = `${TABLE_PREFIX}group`
+export const OPEN_PARAMETER = `${TABLE_PREFIX}open`
+export const FOOT_PARAMETER = `${TABLE_PREFIX}foot`
 const isTableParameter = (parameter: string) => parameter.startsWith(TABLE_PREFIX)
+/** Without groups and foot. */
+export const withoutTable = (query: URLSearchParams) =>
+  new URLSearchParams([...query].filter(([parameter]) => !isTableParameter(parameter)))
 /** A path in the address that stands for all text fields of the model's list. */
 const ANY_TEXT = '*'
 
@@ -244,7 +250,7 @@ export function serviceQuery(query: URLSearchParams, model: Model, zone: string,
     const bounds = boundsOf(filter)
     return bounds ? { ...filter, parameter: `${filter.path}[between]`, value: bounds.join(',') } : filter
   }
-  const asked = new URLSearchParams([...query].filter(([parameter]) => !isTableParameter(parameter)))
+  const asked = withoutTable(query)
   const groups = groupsIn(query, model)
   if (groups.length > 0) asked.delete(OR_PARAMETER)
   for (const group of groups) asked.append(OR_PARAMETER, groupText(group.map(inGroup)))

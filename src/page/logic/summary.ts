@@ -1,6 +1,7 @@
+import { calendarDays } from './calendar-days.ts'
 import { filtersIn } from './filters.ts'
 import { type Field, findField, hasLinks, isNumeric, type Model, referredName, shownFields } from './model.ts'
-import { calendarDays, momentsOf } from './periods.ts'
+import { momentsOf } from './periods.ts'
 import { formatValue, NOTHING } from './values.ts'
 
 /** Counts and sums of records by groups, as an address says them beside the filters of the table. */

@@ -1,12 +1,8 @@
-import { TABLE_PREFIX } from './filters.ts'
+import { FOOT_PARAMETER as FOOT, GROUP_PARAMETER as GROUP, OPEN_PARAMETER as OPEN } from './filters.ts'
 import { type Field, isNumeric, type Model, referredName } from './model.ts'
 import { groupField, groupFilter, type Summary } from './summary.ts'
 
 /** Groups and the foot of a table, as an address says them beside its filters. */
-
-const GROUP = `${TABLE_PREFIX}group`
-const OPEN = `${TABLE_PREFIX}open`
-const FOOT = `${TABLE_PREFIX}foot`
 
 /** What the foot shows of a column. */
 export const FIGURES = ['count', 'sum', 'avg', 'min', 'max'] as const
@@ -133,10 +129,6 @@ export function footQuery(filters: URLSearchParams, foot: Record<string, Figure>
   asked.set('values', [...new Set(values)].slice(0, MAX_VALUES + 1).join())
   return asked
 }
-
-/** Without groups and foot. */
-export const withoutTable = (query: URLSearchParams) =>
-  new URLSearchParams([...query].filter(([name]) => !name.startsWith(TABLE_PREFIX)))
 
 /** Filters alone. */
 const withoutView = (query: URLSearchParams) =>

@@ -8,9 +8,8 @@ import { rememberList } from '../basics/lists.ts'
 import { isAdmin } from '../basics/session.ts'
 import { useKeys } from '../basics/use-keys.ts'
 import { zone } from '../basics/zone.ts'
-import { findQuery, hasFilters, serviceQuery, shownColumns, withoutFilters } from '../logic/filters.ts'
+import { findQuery, GROUP_PARAMETER, hasFilters, serviceQuery, shownColumns, withoutFilters } from '../logic/filters.ts'
 import type { Model } from '../logic/model.ts'
-import { groupsOf } from '../logic/table-groups.ts'
 import { formatCount } from '../logic/values.ts'
 import { Heading } from '../parts/heading.ts'
 import { later } from '../parts/later.ts'
@@ -96,7 +95,7 @@ export function Records({ model, query, readable }: RecordsProperties) {
         )
       : total === 0
         ? nothing(model, query)
-        : groupsOf(query).group !== ''
+        : query.has(GROUP_PARAMETER)
           ? h(Grouped, { model, columns, query, readable })
           : h(Table, { model, columns, query, rows: found, selection, fresh: fresh.value }),
     selection.size > 0 &&

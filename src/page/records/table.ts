@@ -4,11 +4,10 @@ import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { go, to } from '../basics/address.ts'
 import { html } from '../basics/html.ts'
 import { rememberSpot, spotIn } from '../basics/lists.ts'
-import { WORDS_PARAMETER } from '../logic/filters.ts'
+import { FOOT_PARAMETER, WORDS_PARAMETER } from '../logic/filters.ts'
 import { searchWords } from '../logic/highlight.ts'
 import { canSearch, type Field, type Model } from '../logic/model.ts'
 import { type Extent, moved, revealing, rowsInView, type Scroll, scrollHeight, settled } from '../logic/scroll.ts'
-import { footIn } from '../logic/table-groups.ts'
 import { later } from '../parts/later.ts'
 import { isNarrow } from '../parts/narrow.ts'
 import { notifyError } from '../parts/notices.ts'
@@ -191,6 +190,6 @@ export function Table({ model, columns, query, rows, selection, fresh }: TablePr
         ),
       ),
     ),
-    Object.keys(footIn(query)).length > 0 && h(TableFoot, { model, columns, query }),
+    query.has(FOOT_PARAMETER) && h(TableFoot, { model, columns, query }),
   )
 }

@@ -5,15 +5,13 @@ import { html } from '../basics/html.ts'
 import { recordPath } from '../basics/models.ts'
 import { zone } from '../basics/zone.ts'
 import { curlFor } from '../logic/curl.ts'
-import { serviceQuery, sortedBy, sortIn } from '../logic/filters.ts'
+import { serviceQuery, sortedBy, sortIn, withoutTable } from '../logic/filters.ts'
 import { type Field, type Model, shownFields } from '../logic/model.ts'
-import { withoutTable } from '../logic/table-groups.ts'
 import { Curl } from '../parts/curl.ts'
 import { later } from '../parts/later.ts'
 import { Menu } from '../parts/menu.ts'
 import { MAX_SELECTED } from './selection.ts'
 import { useSortPath } from './use-sort-path.ts'
-import { Views } from './views.ts'
 
 interface ShownProperties {
   model: Model
@@ -25,6 +23,7 @@ interface ToolsProperties extends ShownProperties {
   onSelectAll(): void
 }
 
+const Views = later(async () => (await import('./views.ts')).Views)
 const GroupMenu = later(async () => (await import('./group-menu.ts')).GroupMenu)
 
 const OWN = ['format', 'delimiter', 'safe']
