@@ -48,8 +48,7 @@ export function recordsWithItems(array: Field | undefined, { model, dialect }: C
 }
 
 /** A number that differs from row to row of `recordsWithItems`. */
-export const rowNumber = (array: Field | undefined) =>
-  array ? sql`("id" * 1000003 + coalesce(item__place, 0))` : sql`"id"`
+export const rowNumber = (array: Field | undefined) => (array ? sql`("id" + coalesce(item__place, 0))` : sql`"id"`)
 
 /** A number of each group. */
 export function valueColumn({ name, aggregate, through, field }: AggregateValue, context: Context): AnswerColumn {
