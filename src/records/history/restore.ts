@@ -8,7 +8,7 @@ import type { Caller } from '../caller.ts'
 import type { RecordsContext, StoredRecord } from '../context.ts'
 import type { PlannedWrite, WriteTarget } from '../planned.ts'
 import type { createChanges } from '../write/changes.ts'
-import { idsIn } from '../write/links.ts'
+import { asReferences, idsIn } from '../write/links.ts'
 import type { Validators } from '../write/validate.ts'
 import type { ViolationChecks } from '../write/violations.ts'
 import type { History } from './history.ts'
@@ -150,7 +150,8 @@ export function createRestorer(parts: Parts) {
     const isKnown = (name: string) => !Object.hasOwn(state, name) || state[name] !== undefined
     const isRestored = ({ name, readOnly, writeOnly, required }: Field) =>
       !readOnly && !writeOnly && isKnown(name) && (Object.hasOwn(state, name) || !required)
-    return Object.fromEntries(model.fields.filter(isRestored).map(({ name }) => [name, state[name] ?? null]))
+    const fields = model.fields.filter(isRestored)
+    return Object.fromEntries(fields.map((field) => [field.name, asReferences(field, state[field.name] ?? null)]))
   }
 
   function readOnly(state: Row): Row {

@@ -4,7 +4,7 @@ import { asDeleted } from '../../journal/states.ts'
 import { type Field, type Model, targetOf } from '../../model/model.ts'
 import type { Row } from '../../storage/storage.ts'
 import { isAudit } from '../../tables/journal.ts'
-import { idsIn } from '../write/links.ts'
+import { asReferences, idsIn } from '../write/links.ts'
 
 /** A change of a record, and how it is undone. */
 export interface ReversibleChange {
@@ -29,10 +29,13 @@ export function toReversible(model: Model, entry: Entry, row: Row): ReversibleCh
   const fields = model.fields.filter(({ name }) => values.has(name) && !isAudit(model, name))
   const isUpdate = operation !== 'delete' && !isMade
   if (isUpdate) for (const field of fields) requireKept(model, id, field, values.get(field.name) !== undefined)
-  const before =
+  const former =
     operation === 'delete'
       ? (asDeleted(entry) as Row)
       : Object.fromEntries(fields.map(({ name }) => [name, values.get(name)?.from ?? null]))
+  const before = { ...former }
+  for (const field of model.fields)
+    if (Object.hasOwn(former, field.name)) before[field.name] = asReferences(field, former[field.name])
   return {
     model,
     id,
