@@ -231,6 +231,17 @@ if (browser) {
     await page.getByRole('heading', { name: 'Third' }).waitFor()
     t.strictSame(await tagsOf(3), [1])
 
+    // Two people change the same: what both have done is there.
+    await page.getByRole('link', { name: 'Edit' }).click()
+    await chosen.first().getByText('urgent').waitFor()
+    await input.fill('never')
+    await page.getByRole('option', { name: /never/ }).click()
+    await admin.post('/ws/rest/c.Task/3', { version: 0, tags: [2] })
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText(/Third is saved/).waitFor()
+    t.strictSame(await tagsOf(3), [2, 3])
+    await admin.post('/ws/rest/c.Task/3', { version: 2, tags: [1] })
+
     // In the table: a filter by names, and one of whether there are any.
     await page.goto(`${app.url}/#/m/c.Task`)
     await page.locator('.rows .chip').getByText('later').waitFor()
@@ -409,11 +420,11 @@ if (browser) {
     const menu = () => page.getByRole('button', { name: 'Group', exact: true }).click()
     await menu()
     await page.getByLabel('Below Age').selectOption({ label: 'Sum' })
-    await page.locator('.foot').getByText('Sum 150').waitFor()
+    await page.locator('.sums').getByText('150').waitFor()
     await page.getByLabel('Below Age').selectOption({ label: 'Average' })
-    await page.locator('.foot').getByText('Average 50').waitFor()
+    await page.locator('.sums').getByText('50', { exact: true }).waitFor()
     await admin.put('/ws/rest/shop.Person', { name: 'Jon', age: 90, level: 'lead' })
-    await page.locator('.foot').getByText('Average 60').waitFor()
+    await page.locator('.sums').getByText('60', { exact: true }).waitFor()
     await page.getByLabel('Group by').selectOption({ label: 'Company' })
     await page.keyboard.press('Escape')
     const table = page.getByRole('region', { name: 'Person records by Company' })

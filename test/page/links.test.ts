@@ -1,8 +1,11 @@
 import t from 'tap'
 import { bulkValues, type Ways, wayOf } from '../../src/page/logic/bulk.ts'
 import { childFields } from '../../src/page/logic/children.ts'
+import { changedValues } from '../../src/page/logic/draft.ts'
 import { createCondition, fieldComparisons, filterComparison, filtersIn } from '../../src/page/logic/filters.ts'
-import { type Field, hasLinks, type Model, referredName } from '../../src/page/logic/model.ts'
+import { rebased } from '../../src/page/logic/links-change.ts'
+import { merge } from '../../src/page/logic/merge.ts'
+import { type Field, hasLinks, type Model, type Row, referredName } from '../../src/page/logic/model.ts'
 import { fits, inputKind, readRaw, toRaw, unresolvedReference } from '../../src/page/logic/raw.ts'
 import { aggregateQuery, groupChoices, groupFilter } from '../../src/page/logic/summary.ts'
 
@@ -67,4 +70,26 @@ t.test('many at once', async (t) => {
   t.strictSame(values({ tags: 'replace' }), { name: 'x', tags: [3] })
   const empty = bulkValues({ typed: { tags: [] }, zone: 'UTC' }, [TAGS], {})
   t.strictSame(empty.values, { tags: null })
+})
+
+t.test('what is added and removed goes with what others do', async (t) => {
+  const base = { id: 1, version: 3, tags: [1, 2], name: 'x' }
+  const sent = (tags: string[], from: Row = base) =>
+    JSON.stringify(changedValues({ base: from, typed: { tags }, zone: 'UTC' }, [NAME, TAGS]).values)
+  t.equal(sent(['1', '2', '3']), '{"tags":{"add":[3],"remove":[]}}')
+  t.equal(sent(['2', '5']), '{"tags":{"add":[5],"remove":[1]}}')
+  t.equal(sent([]), '{"tags":{"add":[],"remove":[1,2]}}')
+  t.equal(sent(['3'], { ...base, tags: null }), '{"tags":{"add":[3],"remove":[]}}')
+  t.equal(sent(['2', '1']), '{"tags":[2,1]}', 'another order is all of them')
+  t.equal(sent(['1', '2']), '{}')
+  t.equal(sent([unresolvedReference('x')]), '{}')
+  const theirs = { ...base, tags: [2] }
+  const mine = changedValues({ base, typed: { tags: ['1', '2', '3'] }, zone: 'UTC' }, [TAGS]).values
+  t.strictSame(merge(base, theirs, mine, ['tags']), { theirs: ['tags'], clashes: [] })
+  t.equal(merge(base, theirs, { tags: [1] }, ['tags']).clashes.length, 1)
+  t.strictSame(rebased({ tags: ['1', '2', '3'], name: 'y' }, { ...mine, name: 'y' }, theirs), {
+    tags: ['2', '3'],
+    name: 'y',
+  })
+  t.strictSame(rebased({}, mine, { ...theirs, tags: null }), { tags: ['3'] })
 })

@@ -68,7 +68,7 @@ if (browser) {
     ['#/m/shop.Person/summary?summary.group=born:month&age[gt]=30', 'svg.summary rect'],
     ['#/m/shop.Person/summary', '.figure'],
     ['#/m/shop.Person?table.group=level&table.open="lead"', '.grouped tbody tr:nth-child(2)'],
-    ['#/m/shop.Person?table.foot=age:avg&fields=name,partners,age', '.foot .hint'],
+    ['#/m/shop.Person?table.foot=age:avg&fields=name,partners,age', '.sums .hint'],
     ['#/people', 'tbody tr'],
     ['#/me', '.part li'],
     ['#/state', '.charts'],

@@ -32,6 +32,7 @@ const FIELDS = [
   field('hired', { format: 'date' }),
   field('seen', { format: 'date-time' }),
   field('company', { type: 'integer', reference: 'a.Company' }),
+  field('tags', { type: 'array', items: { type: 'integer', reference: 'a.Tag' } }),
 ]
 const MODEL = { fields: FIELDS, list: ['name'], search: [] } as unknown as Model
 
@@ -70,7 +71,7 @@ t.test('what the service is asked for', async (t) => {
   t.equal(footQuery(filters, { pay: 'sum', hired: 'max', name: 'count' }).get('values'), 'sum(pay),max(hired),count')
   t.strictSame(
     FIELDS.map(columnFigures).map(({ length }) => length),
-    [5, 0, 5, 2, 2, 0],
+    [5, 0, 5, 2, 2, 0, 0],
   )
 })
 
@@ -85,6 +86,13 @@ t.test('the records of a group', async (t) => {
     '2024-02-28T23:00:00.000Z,2024-02-29T22:59:59.999Z',
   )
   t.equal(rows('name', 'y'), undefined, 'the table has such a filter')
+  t.equal(String(rows('name', 'x')), 'name=x', 'the same one')
+  const beside = (filters: string, group: string, value: unknown) =>
+    decodeURIComponent(String(rowsQuery(new URLSearchParams(filters), group, value, MODEL, 'UTC')))
+  t.equal(beside('tags[any]=1', 'tags', { id: 2 }), 'tags[any]=1&tags[all]=2')
+  t.equal(beside('tags[any]=1&tags[all]=3', 'tags', { id: 2 }), 'undefined')
+  const days = 'hired[between]=2024-02-05,2024-03-01'
+  t.equal(beside(days, 'hired:month', '2024-02'), `${days}&hired[gte]=2024-02-01&hired[lte]=2024-02-29`)
   t.equal(rows('hired:month', 'soon'), undefined)
   t.strictSame([groupKey({ id: 7 }), groupKey('7'), groupKey(null)], ['7', '"7"', 'null'])
 })

@@ -1,4 +1,5 @@
-import { type Field, isStamp, type Model, type Row } from './model.ts'
+import { linksChange } from './links-change.ts'
+import { type Field, hasLinks, isStamp, type Model, type Row } from './model.ts'
 import { fits, isUnchanged, type Raw, readRaw, toRaw } from './raw.ts'
 
 /** Unsaved input of a form. */
@@ -74,10 +75,12 @@ export function changedValues(draft: Draft, fields: Field[]): FormValues {
   const isTyped = ({ name }: Field) => Object.hasOwn(typed, name)
   if (base) {
     const isChanged = (field: Field) => !isUnchanged(field, rawIn(draft, field), base[field.name], zone)
-    return readAll(
-      draft,
-      fields.filter((field) => isTyped(field) && isChanged(field)),
-    )
+    const changed = fields.filter((field) => isTyped(field) && isChanged(field))
+    const { values, faults } = readAll(draft, changed)
+    for (const field of changed.filter(hasLinks))
+      if (Object.hasOwn(values, field.name))
+        values[field.name] = linksChange((base[field.name] ?? []) as number[], (values[field.name] ?? []) as number[])
+    return { values, faults }
   }
   const { values, faults } = readAll(draft, fields)
   // A default that the user has cleared is sent as null.

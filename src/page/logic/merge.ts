@@ -1,3 +1,4 @@
+import { LinksChange } from './links-change.ts'
 import type { Row } from './model.ts'
 
 /** Three-way merge of a record: its base version, the current version of others, and the user's own changes. */
@@ -33,7 +34,8 @@ function ordered(value: unknown): unknown {
 /** Compares field by field. `mine` holds only the user's own changes; fields not in `fields` are ignored. */
 export function merge(base: Row, theirs: Row, mine: Record<string, unknown>, fields: string[]): Merged {
   const changed = fields.filter((field) => !isSame(base[field], theirs[field]))
-  const isClash = (field: string) => Object.hasOwn(mine, field) && !isSame(mine[field], theirs[field])
+  const isClash = (field: string) =>
+    Object.hasOwn(mine, field) && !(mine[field] instanceof LinksChange) && !isSame(mine[field], theirs[field])
   return {
     theirs: changed.filter((field) => !isClash(field)),
     clashes: changed.filter(isClash).map((field) => ({

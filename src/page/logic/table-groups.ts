@@ -85,10 +85,26 @@ export function rowsQuery(
   zone: string,
 ): URLSearchParams | undefined {
   const found = groupFilter({ group } as Summary, value, groupField({ group } as Summary, model), zone)
-  if (!found || filters.has(found[0])) return undefined
+  if (!found) return undefined
+  const [parameter, wanted] = found
   const query = new URLSearchParams(filters)
-  query.set(...found)
+  if (filters.get(parameter) === wanted) return query
+  const other = filters.has(parameter) ? otherFilters(parameter, wanted) : [found]
+  if (!other || other.some(([name]) => filters.has(name))) return undefined
+  for (const one of other) query.set(...one)
   return query
+}
+
+/** The same filter in other words, if the table has one of that name: an address has each of them once. */
+function otherFilters(parameter: string, value: string): [parameter: string, value: string][] | undefined {
+  const [, path, word] = /^(.*)\[(any|between)\]$/.exec(parameter) ?? []
+  if (word === 'any') return [[`${path}[all]`, value]]
+  const [first = '', last = ''] = value.split(',')
+  if (word !== 'between') return undefined
+  return [
+    [`${path}[gte]`, first],
+    [`${path}[lte]`, last],
+  ]
 }
 
 /** What stands in the foot, by field. */

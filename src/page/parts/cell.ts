@@ -13,19 +13,24 @@ interface CellProperties {
   value: unknown
   /** shows text only, for cells that are inside a link already */
   plain?: boolean
+  /** shows only the first of several records */
+  short?: boolean
   /** folded words to highlight */
   words?: string[]
 }
 
+/** Records that are shown of several, where there is little room. */
+const FEW = 3
+
 /** A value for display: references by name, times in the page's zone. */
-export function Cell({ field, value, plain, words = [] }: CellProperties) {
+export function Cell({ field, value, plain, short, words = [] }: CellProperties) {
   if (field.reference !== undefined && typeof value === 'object' && value !== null)
     return h(Referred, { model: field.reference, row: value as Row, plain })
   // Only the id is known of a record that the user may not read.
   if (field.reference !== undefined && typeof value === 'number')
     return html.span({ title: 'out of your reach' }, `#${value}`)
   if (field.items?.reference !== undefined && Array.isArray(value) && value.length > 0)
-    return h(Links, { model: field.items.reference, rows: value, plain })
+    return h(Links, { model: field.items.reference, rows: value, plain, short })
   const text = hasLinks(field) ? NOTHING : formatValue(field, value, zone.value)
   if (text === NOTHING) return html.span({ class: 'nothing', 'aria-label': 'nothing' }, NOTHING)
   const shown = highlightedText(text, words)
@@ -45,20 +50,24 @@ interface LinksProperties {
   /** records, ids of records of another model that the user may not read, or null for a record out of reach */
   rows: (Row | number | null)[]
   plain?: boolean | undefined
+  short?: boolean | undefined
 }
 
 /** Several referenced records. */
-const Links = ({ model, rows, plain }: LinksProperties) =>
+const Links = ({ model, rows, plain, short }: LinksProperties) =>
   html.span(
     { class: 'chips' },
-    rows.map((row, at) =>
-      html.span(
-        { key: at, class: 'chip' },
-        row !== null && typeof row === 'object'
-          ? h(Referred, { model, row, plain })
-          : html.span({ title: 'out of your reach' }, row === null ? '#' : `#${row}`),
+    short && rows.length > FEW && html.span({ class: 'hint', title: `${rows.length} in all` }, `${rows.length}:`),
+    rows
+      .slice(0, short ? FEW : rows.length)
+      .map((row, at) =>
+        html.span(
+          { key: at, class: 'chip' },
+          row !== null && typeof row === 'object'
+            ? h(Referred, { model, row, plain })
+            : html.span({ title: 'out of your reach' }, row === null ? '#' : `#${row}`),
+        ),
       ),
-    ),
   )
 
 interface ReferredProperties {

@@ -28,15 +28,16 @@ export function LinksInput({ model, raw, label, id, describedBy, isInvalid, onRa
       class: 'links',
       role: 'group',
       'aria-label': label,
-      onKeyDown: ({ key, target }: KeyboardEvent) => {
+      onKeyDown: ({ key, target, repeat, isComposing }: KeyboardEvent) => {
         const isEmpty = target instanceof HTMLInputElement && target.value === ''
-        if (key === 'Backspace' && isEmpty) onRaw(ids.slice(0, -1))
+        // Held down to delete what was typed, it leaves alone what was chosen.
+        if (key === 'Backspace' && isEmpty && !repeat && !isComposing) onRaw(ids.slice(0, -1))
       },
     },
     ids.length > 0 &&
       html.ul(
         { class: 'chips', 'aria-label': `${label}: chosen` },
-        ids.map((one) =>
+        ids.map((one, at) =>
           html.li(
             { key: one, class: 'chip' },
             html.span(null, nameOf(one)),
@@ -45,7 +46,16 @@ export function LinksInput({ model, raw, label, id, describedBy, isInvalid, onRa
                 type: 'button',
                 class: 'quiet icon',
                 'aria-label': `Remove ${nameOf(one)}`,
-                onClick: () => onRaw(raw.filter((other) => other !== one)),
+                onClick: ({ currentTarget }) => {
+                  const input = currentTarget.closest('.links')
+                  onRaw(raw.filter((other) => other !== one))
+                  // The focus goes on to the next one, which takes its place.
+                  setTimeout(() => {
+                    const next = input?.querySelectorAll<HTMLElement>('.chip button')[at]
+                    const last = input?.querySelector<HTMLElement>('input')
+                    ;(next ?? last)?.focus()
+                  })
+                },
               },
               '×',
             ),

@@ -35,6 +35,7 @@ const MAX_ASKED = 200
  */
 export function Picker(properties: PickerProperties) {
   const { model: name, value, label, id, describedBy, isInvalid, without = [], onValue } = properties
+  const isOne = properties.without === undefined
   const list = useId()
   const typed = unresolvedReferenceText(value)
   const chosenId = typed === undefined ? value : ''
@@ -87,8 +88,13 @@ export function Picker(properties: PickerProperties) {
     fault.value = undefined
     isOpen.value = true
   }
+  /** Takes an id that was typed because nothing can be found. */
+  const takeId = () => {
+    if (model.fault && typed !== undefined && /^[1-9]\d*$/.test(text)) onValue(text)
+  }
   const close = () => {
     isOpen.value = false
+    takeId()
     if (text === '' && typed !== undefined) onValue('')
   }
   /** Closes the list, and brings back what was chosen before something was typed. */
@@ -100,6 +106,10 @@ export function Picker(properties: PickerProperties) {
   const onKeyDown = (event: KeyboardEvent) => {
     // Of an input method: it confirms what was composed.
     if (event.isComposing) return
+    if (event.key === 'Enter' && model.fault) {
+      event.preventDefault()
+      return takeId()
+    }
     // An only match is meant; the focus goes on as usual.
     if (event.key === 'Tab' && isOpen.value && text !== '' && rows.length === 1) choose(rows[0])
     const steps: Record<string, () => void> = {
@@ -139,8 +149,8 @@ export function Picker(properties: PickerProperties) {
       value: typed ?? chosen.value ?? (chosenId === '' ? '' : `#${chosenId}`),
       maxLength: 200,
       onInput: ({ currentTarget }) => {
-        // If the model cannot be read, the user can only type an id.
-        if (model.fault) return onValue(currentTarget.value)
+        // If the model cannot be read, the user can only type an id. Where several are chosen, it is taken at its end.
+        if (model.fault) return onValue(isOne ? currentTarget.value : unresolvedReference(currentTarget.value))
         open()
         // Results for the previous text no longer apply.
         if (currentTarget.value.trim() !== text) found.value = undefined

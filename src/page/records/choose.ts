@@ -137,7 +137,8 @@ export function BulkForm(properties: ChooseProperties) {
                 const way = wayOf(ways, field)
                 if (way !== 'replace')
                   return html.span({ key: name }, ` ${field.title}: `, linksChange(field, way, value))
-                const after = value === null ? 'cleared' : written(field, value)
+                const named = hasLinks(field) ? h(Value, { field, value }) : written(field, value)
+                const after = value === null ? 'cleared' : named
                 return html.span({ key: name }, ` ${field.title}: `, before, ' ', html.ins(null, after))
               }),
         ),

@@ -26,7 +26,7 @@ export function Foot({ model, columns, query }: FootProperties) {
   useReload(model.model, again)
   const [figures] = value?.data ?? []
   return html.div(
-    { class: 'foot', role: 'rowgroup' },
+    { class: 'sums', role: 'rowgroup' },
     html.div(
       { class: 'row', role: 'row' },
       html.div({ role: 'gridcell', class: 'pick' }),
@@ -38,8 +38,9 @@ export function Foot({ model, columns, query }: FootProperties) {
         return html.div(
           { key: field.name, role: 'gridcell', class: classes('cell', isNumeric(field) && 'number') },
           figure && html.span({ class: 'label', 'aria-hidden': true }, field.title),
-          figure && html.span({ class: 'hint' }, `${FIGURE_WORDS[figure]} `),
-          figure && (fault ? html.span({ class: 'why', title: fault.message }, '!') : figures ? text : '…'),
+          figure && html.span({ class: 'hint' }, FIGURE_WORDS[figure]),
+          figure &&
+            (fault ? html.span({ class: 'why', title: fault.message }, '!') : html.span(null, figures ? text : '…')),
         )
       }),
     ),

@@ -143,7 +143,10 @@ function GroupRows({ model, columns, query, readable, group, value, count }: Row
         { key: row.id },
         html.th({ scope: 'row' }, html.a({ href: to('m', model.model, row.id) }, displayName(row, model))),
         columns.map((field) =>
-          html.td({ key: field.name, class: classes(alignment(field)) }, h(Cell, { field, value: row[field.name] })),
+          html.td(
+            { key: field.name, class: classes(alignment(field)) },
+            h(Cell, { field, value: row[field.name], short: true }),
+          ),
         ),
       ),
     ),

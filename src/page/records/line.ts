@@ -44,7 +44,12 @@ export function Line({ index, row, model, columns, isActive, isSelected, isFresh
         }),
     ),
     columns.map((field, column) => {
-      const properties = { field, value: row?.[field.name], words: model.search.includes(field.name) ? words : [] }
+      const properties = {
+        field,
+        value: row?.[field.name],
+        short: true,
+        words: model.search.includes(field.name) ? words : [],
+      }
       return html.div(
         { key: field.name, role: 'gridcell', class: classes('cell', isNumeric(field) && 'number') },
         html.span({ class: 'label', 'aria-hidden': true }, field.title),
