@@ -238,7 +238,7 @@ if (browser) {
     await page.getByRole('option', { name: /never/ }).click()
     await admin.post('/ws/rest/c.Task/3', { version: 0, tags: [2] })
     await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByText(/Third is saved/).waitFor()
+    await page.getByRole('link', { name: 'later' }).waitFor()
     t.strictSame(await tagsOf(3), [2, 3])
     await admin.post('/ws/rest/c.Task/3', { version: 2, tags: [1] })
 
