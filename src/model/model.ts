@@ -82,7 +82,7 @@ export interface Inverse {
 export const MAX_LINKS = 1000
 
 /** What a field refers to, by one id or by several. */
-export const targetOf = ({ reference, links }: Pick<Field, 'reference' | 'links'>) => reference ?? links
+export const fieldReference = ({ reference, links }: Pick<Field, 'reference' | 'links'>) => reference ?? links
 
 export type JsonSchema = { [keyword: string]: unknown }
 

@@ -1,6 +1,7 @@
 import { didYouMean } from '../lib/nearest.ts'
 import {
   type Field,
+  fieldReference,
   findInverse,
   type Inverse,
   isSearchable,
@@ -8,7 +9,6 @@ import {
   type Models,
   type Reference,
   SYSTEM_FIELDS,
-  targetOf,
   visibleField,
   visibleFields,
 } from '../model/model.ts'
@@ -80,7 +80,7 @@ export function resolvePath(where: string, path: string, { model, models }: Cont
 /** A reference or an inverse field of the model itself. */
 export function ownStep(where: string, name: string, model: Model): Step {
   const step = findInverse(model, name) ?? ownField(where, name, model)
-  if (isInverseStep(step) || targetOf(step)) return step
+  if (isInverseStep(step) || fieldReference(step)) return step
   throw badRequest(`${where}: "${name}" of ${model.name} is not a reference.`)
 }
 
@@ -91,7 +91,7 @@ export const isInverseStep = (step: Step): step is Inverse => !('type' in step)
 export const leadsToSeveral = (step: Step) => isInverseStep(step) || step.links !== undefined
 
 export const targetModel = (step: Step, models: Models) =>
-  models.get(isInverseStep(step) ? step.model : (targetOf(step) as Reference).model) as Model
+  models.get(isInverseStep(step) ? step.model : (fieldReference(step) as Reference).model) as Model
 
 /** A filter of records from which the steps lead to a record that matches. */
 export const throughSteps = (steps: Step[], filter: Filter): Filter =>

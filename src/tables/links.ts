@@ -15,7 +15,7 @@ import { quote } from './ddl.ts'
 import { execute } from './execute.ts'
 import type { Source } from './plan-rebuild.ts'
 import { findColumn, type Rename, type Takeover } from './plan-renames.ts'
-import { MAX_NAMED, named, storedRows } from './stored-rows.ts'
+import { listIds, MAX_NAMED, storedRows } from './stored-rows.ts'
 
 /**
  * A field that refers to several records has their ids as an array in its column, as every array is stored. Triggers keep
@@ -60,13 +60,7 @@ export function createLinkTable(
   return `CREATE TABLE ${quote(name)} (${columns.join(', ')})${dialect.withoutRowid}`
 }
 
-/** Statement that adds the links of records in `table`; `more` is the rest of a WHERE. */
-const insertLinks = (field: Field, link: string, table: string, dialect: TableDialect) => `
-  INSERT INTO ${quote(link)} ("record", "position", "target")
-  SELECT holder."id", item.key, CAST(item.value AS BIGINT)
-  FROM ${quote(table)} AS holder, ${dialect.each(`holder.${quote(field.name)}`)} AS item`
-
-/** Adds the links of the records between two ids, or of all. */
+/** Adds the links of the selected records of `table`, or of all. */
 export async function fillLinks(
   db: Database,
   field: Field,
@@ -74,10 +68,11 @@ export async function fillLinks(
   table: string,
   selected = sql`1 = 1`,
 ): Promise<void> {
-  const insert = insertLinks(field, link, table, db.dialect.tables)
-  await sql`${sql.raw(insert)} WHERE holder."id" IN (SELECT "id" FROM ${sql.table(table)} WHERE ${selected})`.execute(
-    db,
-  )
+  const items = db.dialect.each(sql.ref(`holder.${field.name}`))
+  await sql`
+    INSERT INTO ${sql.table(link)} ("record", "position", "target")
+    SELECT holder."id", item.key, CAST(item.value AS BIGINT) FROM ${sql.table(table)} AS holder, ${items} AS item
+    WHERE holder."id" IN (SELECT "id" FROM ${sql.table(table)} WHERE ${selected})`.execute(db)
 }
 
 const EVENTS = ['INSERT', 'UPDATE'] as const
@@ -132,10 +127,10 @@ export function planLinks(
     !renames.some(({ to }) => to === field.name) &&
     !takeovers.some((takeover) => takeover.field === field) &&
     links.some(({ name, target }) => name === linkTable(model, field) && target === linkTarget(field))
-  const [right = [], create = []] = [true, false].map((wanted) =>
-    linkFields(model).filter((field) => isRight(field) === wanted),
-  )
-  const kept = right.map((field) => linkTable(model, field))
+  const create = linkFields(model).filter((field) => !isRight(field))
+  const kept = linkFields(model)
+    .filter(isRight)
+    .map((field) => linkTable(model, field))
   return { drop: links.map(({ name }) => name).filter((name) => !kept.includes(name)), create }
 }
 
@@ -181,7 +176,7 @@ export async function refuseDanglingLinks(db: Database, model: Model, fields: Fi
 }
 
 const wouldDangle = ({ name, links }: Field, ids: number[]) =>
-  `"${name}" would refer to a ${links?.model} that does not exist, in the records ${named(ids)}.`
+  `"${name}" would refer to a ${links?.model} that does not exist, in the records ${listIds(ids)}.`
 
 /** Why a column cannot become the source of links: the records whose ids do not exist. */
 export async function verifyLinks(db: Database, model: Model, { field, column = '', from }: Source): Promise<string[]> {

@@ -8,7 +8,7 @@ const BATCH = 1000
 const BATCH_BYTES = 1_000_000
 
 /** The first of some records, for a message. */
-export const named = (ids: number[]) =>
+export const listIds = (ids: number[]) =>
   `${ids.slice(0, MAX_NAMED).join(', ')}${ids.length > MAX_NAMED ? ' and more' : ''}`
 
 /** Records with ids above `after` that meet `condition`. `condition` has no lower bound: SQLite uses only one. */

@@ -1,4 +1,4 @@
-import { linkTable, type Model, type Reference, tableName, targetOf } from '../model/model.ts'
+import { fieldReference, linkTable, type Model, type Reference, tableName } from '../model/model.ts'
 import type { Database, TableDialect, TableState, Trigger } from '../storage/storage.ts'
 import { countTriggers } from './counts.ts'
 import { quote } from './ddl.ts'
@@ -29,8 +29,8 @@ export const modelTriggers = (model: Model, dialect: TableDialect, hidden: Hidde
  * many of its references are cleared. The foreign key alone (SET NULL) would do none of that.
  */
 function clearTriggers(model: Model, dialect: TableDialect): Trigger[] {
-  const fields = model.fields.filter((field) => targetOf(field)?.onDelete === 'clear')
-  const byTarget = Map.groupBy(fields, (field) => tableName({ name: (targetOf(field) as Reference).model }))
+  const fields = model.fields.filter((field) => fieldReference(field)?.onDelete === 'clear')
+  const byTarget = Map.groupBy(fields, (field) => tableName({ name: (fieldReference(field) as Reference).model }))
   return [...byTarget].map(([target, group]) => {
     const table = tableName(model)
     const set = [

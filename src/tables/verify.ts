@@ -6,7 +6,7 @@ import { convert } from './convert.ts'
 import { verifyLinks } from './links.ts'
 import type { TablePlan } from './plan.ts'
 import type { Source } from './plan-rebuild.ts'
-import { MAX_NAMED, named, storedRows } from './stored-rows.ts'
+import { listIds, MAX_NAMED, storedRows } from './stored-rows.ts'
 
 /**
  * Checks a plan against the data. Returns why it cannot be applied, with the first offending records. A filled draft
@@ -48,7 +48,7 @@ export async function verifyPlan(
     }
     const value = asNumber(nameNow(column), from)
     const ids = await referringToNothing(db, model, field.reference as Reference, value)
-    if (ids.length > 0) refusals.push(`"${field.name}" would refer to nothing in the records ${named(ids)}.`)
+    if (ids.length > 0) refusals.push(`"${field.name}" would refer to nothing in the records ${listIds(ids)}.`)
   }
   for (const { column, for: taken } of rebuild.discarded) {
     const field = model.fields.find(({ name }) => name.toLowerCase() === column.toLowerCase()) as Field
@@ -57,8 +57,8 @@ export async function verifyPlan(
     if (ids.length === 0) continue
     refusals.push(
       taken === undefined
-        ? `"${column}" would be computed, and what the records ${named(ids)} have stored there lost. Choose another name.`
-        : `"${column}" cannot take over the values of "${taken}": the records ${named(ids)} have values of their own there. Take "renamedFrom" out, or clear them.`,
+        ? `"${column}" would be computed, and what the records ${listIds(ids)} have stored there lost. Choose another name.`
+        : `"${column}" cannot take over the values of "${taken}": the records ${listIds(ids)} have values of their own there. Take "renamedFrom" out, or clear them.`,
     )
   }
   return refusals
@@ -77,7 +77,7 @@ function isFilled(column: string, field: Field, type: string): RawBuilder<unknow
 }
 
 export const cannotConvert = ({ name, format, type }: Field, ids: number[]) =>
-  `"${name}" cannot become ${format ?? type} without loss in the records ${named(ids)}.`
+  `"${name}" cannot become ${format ?? type} without loss in the records ${listIds(ids)}.`
 
 async function matching(db: Database, model: Model, condition: RawBuilder<unknown>): Promise<number[]> {
   const { rows } = await sql<{ id: number }>`
@@ -122,7 +122,7 @@ async function duplicates(db: Database, model: Model, names: string[], sources: 
 }
 
 const shareAValue = (names: string[], ids: number[]) =>
-  `"${names.join('", "')}" cannot be unique: the records ${named(ids)} share a value.`
+  `"${names.join('", "')}" cannot be unique: the records ${listIds(ids)} share a value.`
 
 async function storedDuplicates(db: Database, model: Model, sources: Source[]): Promise<number[][]> {
   const keys = sources.map(({ field, column = '' }) =>

@@ -3,7 +3,7 @@ import { bulkValues, type Ways, wayOf } from '../../src/page/logic/bulk.ts'
 import { childFields } from '../../src/page/logic/children.ts'
 import { changedValues } from '../../src/page/logic/draft.ts'
 import { createCondition, fieldComparisons, filterComparison, filtersIn } from '../../src/page/logic/filters.ts'
-import { rebased } from '../../src/page/logic/links-change.ts'
+import { rebaseInput } from '../../src/page/logic/links-change.ts'
 import { merge } from '../../src/page/logic/merge.ts'
 import { type Field, hasLinks, type Model, type Row, referredName } from '../../src/page/logic/model.ts'
 import { fits, inputKind, readRaw, toRaw, unresolvedReference } from '../../src/page/logic/raw.ts'
@@ -87,9 +87,9 @@ t.test('what is added and removed goes with what others do', async (t) => {
   const mine = changedValues({ base, typed: { tags: ['1', '2', '3'] }, zone: 'UTC' }, [TAGS]).values
   t.strictSame(merge(base, theirs, mine, ['tags']), { theirs: ['tags'], clashes: [] })
   t.equal(merge(base, theirs, { tags: [1] }, ['tags']).clashes.length, 1)
-  t.strictSame(rebased({ tags: ['1', '2', '3'], name: 'y' }, { ...mine, name: 'y' }, theirs), {
+  t.strictSame(rebaseInput({ tags: ['1', '2', '3'], name: 'y' }, { ...mine, name: 'y' }, theirs), {
     tags: ['2', '3'],
     name: 'y',
   })
-  t.strictSame(rebased({}, mine, { ...theirs, tags: null }), { tags: ['3'] })
+  t.strictSame(rebaseInput({}, mine, { ...theirs, tags: null }), { tags: ['3'] })
 })

@@ -7,10 +7,10 @@ import {
   footIn,
   footQuery,
   groupKey,
-  groupsOf,
   groupsQuery,
   rowsQuery,
   summedColumns,
+  tableGroupsIn,
   withFoot,
   withGroup,
   withOpen,
@@ -42,8 +42,8 @@ t.test('an address says how a table is grouped', async (t) => {
   query = withOpen(withOpen(withOpen(query, '3', true), 'null', true), '3', false)
   query = withFoot(withFoot(query, 'pay', 'sum'), 'hired', 'max')
   t.equal(decodeURIComponent(String(query)), 'name=x&table.group=company&table.open=null&table.foot=pay:sum,hired:max')
-  t.strictSame(groupsOf(query), { group: 'company', open: ['null'] })
-  t.strictSame(groupsOf(new URLSearchParams()), { group: '', open: [] })
+  t.strictSame(tableGroupsIn(query), { group: 'company', open: ['null'] })
+  t.strictSame(tableGroupsIn(new URLSearchParams()), { group: '', open: [] })
   t.strictSame(footIn(query), { pay: 'sum', hired: 'max' })
   t.strictSame(footIn(new URLSearchParams({ 'table.foot': 'pay:all,hired' })), {}, 'what is not known is left out')
   t.strictSame(

@@ -20,7 +20,7 @@ export function linksChange(before: number[], after: number[]): LinksChange | nu
 }
 
 /** Input on top of another version of a record: what was added and removed is so from the ids that it has. */
-export function rebased<Input>(
+export function rebaseInput<Input>(
   typed: Record<string, Input | string[]>,
   sent: Record<string, unknown>,
   now: Row,

@@ -64,11 +64,11 @@ export function periodBounds(
   now: Date,
 ): [first: string, last: string] | undefined {
   const days = periodDays(period, momentIn(now.toISOString(), zone).slice(0, 10))
-  return days && isMoment ? momentsOf(days, zone) : days
+  return days && isMoment ? dayBounds(days, zone) : days
 }
 
 /** The first and the last moment of some days. */
-export function momentsOf([first, last]: [first: string, last: string], zone: string): [string, string] {
+export function dayBounds([first, last]: [first: string, last: string], zone: string): [string, string] {
   const end = startOf(isoDay(Date.parse(`${last}T00:00:00Z`) + DAY_MS), zone) - 1
   return [new Date(startOf(first, zone)).toISOString(), new Date(end).toISOString()]
 }

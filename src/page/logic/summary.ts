@@ -1,7 +1,7 @@
 import { calendarDays } from './calendar-days.ts'
 import { filtersIn } from './filters.ts'
 import { type Field, findField, hasLinks, isNumeric, type Model, referredName, shownFields } from './model.ts'
-import { momentsOf } from './periods.ts'
+import { dayBounds } from './periods.ts'
 import { formatValue, NOTHING } from './values.ts'
 
 /** Counts and sums of records by groups, as an address says them beside the filters of the table. */
@@ -25,12 +25,8 @@ export interface Choice {
 /** Own parameters of the address begin so; no field's name has a point in it. */
 const PREFIX = 'summary.'
 const PERIODS = ['day', 'week', 'month', 'quarter', 'year']
-const AGGREGATES: [word: string, title: string][] = [
-  ['sum', 'Sum'],
-  ['avg', 'Average'],
-  ['min', 'Lowest'],
-  ['max', 'Highest'],
-]
+/** What can be asked of a number, beside how many there are. */
+export const AGGREGATE_WORDS = { sum: 'Sum', avg: 'Average', min: 'Lowest', max: 'Highest' }
 
 export function summaryIn(query: URLSearchParams): Summary {
   const chart = CHARTS.find((kind) => kind === query.get(`${PREFIX}chart`)) ?? 'bar'
@@ -69,19 +65,22 @@ export function valueChoices(model: Model): Choice[] {
   return [
     { value: 'count', title: 'Number of records' },
     ...numbers.flatMap(({ name, title }) =>
-      AGGREGATES.map(([word, said]) => ({ value: `${word}(${name})`, title: `${said} of ${title}` })),
+      Object.entries(AGGREGATE_WORDS).map(([word, said]) => ({
+        value: `${word}(${name})`,
+        title: `${said} of ${title}`,
+      })),
     ),
   ]
 }
 
 /** The field of a group, and its name in the answer. */
-export const groupField = ({ group }: Summary, model: Model): Field | undefined =>
+export const groupField = ({ group }: Pick<Summary, 'group'>, model: Model): Field | undefined =>
   findField(model, group.split(':')[0] as string)
 
 /** What the service is asked for. `filters` are those of the table. */
 export function aggregateQuery(
   filters: URLSearchParams,
-  summary: Summary,
+  summary: Pick<Summary, 'group' | 'value'>,
   model: Model,
   zone: string,
 ): URLSearchParams {
@@ -96,7 +95,7 @@ export function aggregateQuery(
 
 /** The filter of the table that finds the records of a group; undefined if there is none. */
 export function groupFilter(
-  { group }: Summary,
+  { group }: Pick<Summary, 'group'>,
   value: unknown,
   field: Pick<Field, 'items' | 'format'> = {},
   zone = 'UTC',
@@ -105,7 +104,7 @@ export function groupFilter(
   if (value === null) return hasLinks(field) ? [`${group}[count]`, '0'] : [`${name}[null]`, 'true']
   if (period !== undefined) {
     const days = calendarDays(String(value))
-    const bounds = days && field.format === 'date-time' ? momentsOf(days, zone) : days
+    const bounds = days && field.format === 'date-time' ? dayBounds(days, zone) : days
     return bounds && [`${name}[between]`, bounds.join()]
   }
   const plain = typeof value === 'object' ? (value as { id: number }).id : value

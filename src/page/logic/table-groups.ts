@@ -1,19 +1,13 @@
 import { FOOT_PARAMETER as FOOT, GROUP_PARAMETER as GROUP, OPEN_PARAMETER as OPEN } from './filters.ts'
-import { type Field, isNumeric, type Model, referredName } from './model.ts'
-import { groupField, groupFilter, type Summary } from './summary.ts'
+import { type Field, isNumeric, type Model } from './model.ts'
+import { AGGREGATE_WORDS, aggregateQuery, groupField, groupFilter } from './summary.ts'
 
 /** Groups and the foot of a table, as an address says them beside its filters. */
 
 /** What the foot shows of a column. */
-export const FIGURES = ['count', 'sum', 'avg', 'min', 'max'] as const
-export type Figure = (typeof FIGURES)[number]
-export const FIGURE_WORDS: Record<Figure, string> = {
-  count: 'Count',
-  sum: 'Sum',
-  avg: 'Average',
-  min: 'Lowest',
-  max: 'Highest',
-}
+export const FIGURE_WORDS = { count: 'Count', ...AGGREGATE_WORDS }
+export type Figure = keyof typeof FIGURE_WORDS
+export const FIGURES = Object.keys(FIGURE_WORDS) as Figure[]
 
 /** Values that the service computes at once, beside the count. */
 const MAX_VALUES = 19
@@ -25,7 +19,7 @@ export interface TableGroups {
   open: string[]
 }
 
-export const groupsOf = (query: URLSearchParams): TableGroups => ({
+export const tableGroupsIn = (query: URLSearchParams): TableGroups => ({
   group: query.get(GROUP) ?? '',
   open: query.getAll(OPEN),
 })
@@ -67,13 +61,8 @@ export function groupsQuery(
   model: Model,
   zone: string,
 ): URLSearchParams {
-  const asked = withoutView(filters)
-  asked.set('group', group)
-  asked.set('values', ['count', ...summedColumns(columns).map((name) => `sum(${name})`)].join())
-  asked.set('zone', zone)
-  const field = groupField({ group } as Summary, model)
-  if (field && referredName(field) !== undefined) asked.set('expand', field.name)
-  return asked
+  const value = ['count', ...summedColumns(columns).map((name) => `sum(${name})`)].join()
+  return aggregateQuery(filters, { group, value }, model, zone)
 }
 
 /** The filters that find the records of a group; undefined if an address cannot say it. */
@@ -84,7 +73,7 @@ export function rowsQuery(
   model: Model,
   zone: string,
 ): URLSearchParams | undefined {
-  const found = groupFilter({ group } as Summary, value, groupField({ group } as Summary, model), zone)
+  const found = groupFilter({ group }, value, groupField({ group }, model), zone)
   if (!found) return undefined
   const [parameter, wanted] = found
   const query = new URLSearchParams(filters)
@@ -140,12 +129,8 @@ export const figureValue = (name: string, figure: Figure) => (figure === 'count'
 
 /** What the service is asked for the foot. */
 export function footQuery(filters: URLSearchParams, foot: Record<string, Figure>): URLSearchParams {
-  const asked = withoutView(filters)
+  const asked = new URLSearchParams([...filters].filter(([name]) => !['sort', 'fields'].includes(name)))
   const values = Object.entries(foot).map(([name, figure]) => figureValue(name, figure))
   asked.set('values', [...new Set(values)].slice(0, MAX_VALUES + 1).join())
   return asked
 }
-
-/** Filters alone. */
-const withoutView = (query: URLSearchParams) =>
-  new URLSearchParams([...query].filter(([name]) => !['sort', 'fields', 'expand'].includes(name)))

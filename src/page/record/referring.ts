@@ -18,6 +18,7 @@ import {
 } from '../logic/model.ts'
 import { formatCount } from '../logic/values.ts'
 import { Cell } from '../parts/cell.ts'
+import { alignment, columnHeads } from '../parts/column-heads.ts'
 
 /** Rows that are shown; the table of the model has all of them. */
 const SHOWN = 10
@@ -132,8 +133,6 @@ async function loadRelated(
 const recordLink = (model: Model, row: Row, cell?: JSX.Element | false) =>
   html.a({ href: to('m', model.model, row.id) }, cell || displayName(row, model))
 
-const alignment = (field: Field) => (isNumeric(field) ? 'number' : undefined)
-
 function relatedRows(model: Model, columns: Field[], { rows, sums }: Found) {
   const hasSums = Object.values(sums).some((sum) => sum !== undefined)
   return html.div(
@@ -142,11 +141,7 @@ function relatedRows(model: Model, columns: Field[], { rows, sums }: Found) {
       { class: 'rows' },
       html.thead(
         null,
-        html.tr(
-          null,
-          columns.length === 0 && html.th({ scope: 'col' }, model.title),
-          columns.map((field) => html.th({ key: field.name, scope: 'col', class: alignment(field) }, field.title)),
-        ),
+        html.tr(null, columns.length === 0 && html.th({ scope: 'col' }, model.title), columnHeads(columns)),
       ),
       html.tbody(
         null,

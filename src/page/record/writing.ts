@@ -22,7 +22,7 @@ import {
   orphanedInput,
   withInput,
 } from '../logic/draft.ts'
-import { rebased } from '../logic/links-change.ts'
+import { rebaseInput } from '../logic/links-change.ts'
 import { applyDecisions, type Clash, type Merged, merge, withHidden } from '../logic/merge.ts'
 import { askedFields, displayName, type Field, type Model, type Row } from '../logic/model.ts'
 import type { Raw } from '../logic/raw.ts'
@@ -195,7 +195,7 @@ export class RecordEditor {
     const left = clashes.filter(({ field }) => choice[field] === 'theirs').map(({ field }) => field)
     const mine = Object.fromEntries(Object.entries(this.draft.value.typed).filter(([name]) => !left.includes(name)))
     this.conflict.value = undefined
-    this.#change({ ...this.draft.value, base: theirs, typed: rebased(mine, values, theirs) })
+    this.#change({ ...this.draft.value, base: theirs, typed: rebaseInput(mine, values, theirs) })
     if (Object.keys(values).length > 0) return this.#send(values)
     notify('Theirs is kept; there was nothing else to save.')
     this.discard()

@@ -7,7 +7,7 @@ import {
   FIGURE_WORDS,
   type Figure,
   footIn,
-  groupsOf,
+  tableGroupsIn,
   withFoot,
   withGroup,
 } from '../logic/table-groups.ts'
@@ -20,7 +20,7 @@ interface GroupMenuProperties {
 
 /** Chooses by what a table is grouped, and what stands below its columns. */
 export function GroupMenu({ model, query, columns }: GroupMenuProperties) {
-  const { group } = groupsOf(query)
+  const { group } = tableGroupsIn(query)
   const foot = footIn(query)
   const show = (next: URLSearchParams) => goInstead(withQuery(to('m', model.model), next))
   const option = (value: string, title: string, now: string) =>

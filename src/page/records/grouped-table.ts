@@ -7,19 +7,20 @@ import { recordPath } from '../basics/models.ts'
 import { useReload } from '../basics/use-reload.ts'
 import { zone } from '../basics/zone.ts'
 import { findQuery, serviceQuery } from '../logic/filters.ts'
-import { displayName, type Field, isNumeric, type Model, type Row, referredName } from '../logic/model.ts'
-import { groupField, groupText, type Summary } from '../logic/summary.ts'
+import { displayName, type Field, type Model, type Row, referredName } from '../logic/model.ts'
+import { groupField, groupText } from '../logic/summary.ts'
 import {
   groupKey,
-  groupsOf,
   groupsQuery,
   rowsQuery,
   summedColumns,
+  tableGroupsIn,
   withGroup,
   withOpen,
 } from '../logic/table-groups.ts'
 import { formatCount } from '../logic/values.ts'
 import { Cell, Referred } from '../parts/cell.ts'
+import { alignment, columnHeads } from '../parts/column-heads.ts'
 import { EmptyPart, shown } from '../parts/message.ts'
 
 /** Records that are shown of an open group; the table filtered by the group has all of them. */
@@ -37,8 +38,8 @@ type Group = Record<string, unknown>
 
 /** The records of a table by the values of a field: groups with counts and sums, to be opened and closed. */
 export function GroupedTable({ model, columns: all, query, readable }: GroupedProperties) {
-  const { group, open } = groupsOf(query)
-  const field = groupField({ group } as Summary, model)
+  const { group, open } = tableGroupsIn(query)
+  const field = groupField({ group }, model)
   // The first column has the groups, and the names of their records.
   const columns = all.filter(({ name }) => name !== field?.name && name !== model.nameField)
   const filters = serviceQuery(query, model, zone.value)
@@ -55,16 +56,7 @@ export function GroupedTable({ model, columns: all, query, readable }: GroupedPr
       { class: 'grouped', tabIndex: 0, role: 'region', 'aria-label': `${model.title} records by ${field.title}` },
       html.table(
         { class: 'rows' },
-        html.thead(
-          null,
-          html.tr(
-            null,
-            html.th({ scope: 'col' }, field.title),
-            columns.map((column) =>
-              html.th({ key: column.name, scope: 'col', class: alignment(column) }, column.title),
-            ),
-          ),
-        ),
+        html.thead(null, html.tr(null, html.th({ scope: 'col' }, field.title), columnHeads(columns))),
         data.map((one) => {
           const value = one[field.name]
           const key = groupKey(value)
@@ -101,8 +93,6 @@ export function GroupedTable({ model, columns: all, query, readable }: GroupedPr
     ),
   )
 }
-
-const alignment = (field: Field) => (isNumeric(field) ? 'number' : undefined)
 
 function groupLabel(field: Field, group: string, value: unknown) {
   if (typeof value !== 'object' || value === null) return groupText(field, group, value, zone.value)

@@ -4,13 +4,13 @@ import { Yielder } from '../../lib/yielder.ts'
 import { reachFor } from '../../model/access.ts'
 import {
   type Field,
+  fieldReference,
   findInverse,
   type Inverse,
   linkTable,
   type Model,
   type Models,
   tableName,
-  targetOf,
   visibleField,
 } from '../../model/model.ts'
 import { type Cursors, nameOfOrder } from '../../requests/cursor.ts'
@@ -94,7 +94,7 @@ async function fill(expansion: Expansion, model: Model, rows: Row[], paths: stri
       continue
     }
     const field = visibleField(model, name) as Field
-    const referred = expansion.models.get(targetOf(field)?.model as string) as Model
+    const referred = expansion.models.get(fieldReference(field)?.model as string) as Model
     const idsOf = (row: Row) => [row[name]].flat().filter((id) => id !== null)
     const below = pathsBelow(paths, name)
     complete = Math.min(complete, rowsWithFewIds(rows, idsOf))

@@ -1,7 +1,7 @@
 import { Failure } from '../../errors.ts'
 import type { ChangeRow } from '../../journal/entry.ts'
 import { forbidden, type Operation, type Reach, reachFor, scopeFor, type User } from '../../model/access.ts'
-import { type Field, isOfType, type Model, targetOf } from '../../model/model.ts'
+import { type Field, fieldReference, isOfType, type Model } from '../../model/model.ts'
 import type { Row, Unit } from '../../storage/storage.ts'
 import { hiddenValues } from '../../tables/hidden.ts'
 import type { Caller } from '../caller.ts'
@@ -109,7 +109,7 @@ export function createRestorer(parts: Parts) {
   function withoutThoseBack(data: Row, isBack: IsBack): Row {
     const rest = { ...data }
     for (const field of model.fields) {
-      const target = targetOf(field)
+      const target = fieldReference(field)
       if (!target || !Object.hasOwn(data, field.name)) continue
       const others = idsIn(field, data[field.name]).filter((id) => !isBack(target.model, id))
       if (field.links) rest[field.name] = others

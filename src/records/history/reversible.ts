@@ -1,7 +1,7 @@
 import { Failure } from '../../errors.ts'
 import type { Entry } from '../../journal/entry.ts'
 import { asDeleted } from '../../journal/states.ts'
-import { type Field, type Model, targetOf } from '../../model/model.ts'
+import { type Field, fieldReference, type Model } from '../../model/model.ts'
 import type { Row } from '../../storage/storage.ts'
 import { isAudit } from '../../tables/journal.ts'
 import { asReferences, idsIn } from '../write/links.ts'
@@ -44,7 +44,7 @@ export function toReversible(model: Model, entry: Entry, row: Row): ReversibleCh
     undo: operation === 'delete' ? 'restore' : isMade ? 'delete' : 'update',
     before,
     refersTo: model.fields.flatMap((field) =>
-      idsIn(field, before[field.name]).map((one) => `${targetOf(field)?.model} ${one}`),
+      idsIn(field, before[field.name]).map((one) => `${fieldReference(field)?.model} ${one}`),
     ),
   }
 }

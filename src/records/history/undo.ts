@@ -3,7 +3,7 @@ import { ENTRY_COLUMNS } from '../../journal/entry.ts'
 import { writeIdempotent } from '../../journal/idempotency.ts'
 import { Yielder } from '../../lib/yielder.ts'
 import { forbidden, reaches, reachFor } from '../../model/access.ts'
-import { type Field, type Model, type Models, targetOf } from '../../model/model.ts'
+import { type Field, fieldReference, type Model, type Models } from '../../model/model.ts'
 import { type Row, type Step, type Storage, StorageFault, type Unit } from '../../storage/storage.ts'
 import { keyedShapes } from '../../tables/shape.ts'
 import type { Caller } from '../caller.ts'
@@ -94,7 +94,7 @@ export function createUndo({ storage, models, collections, findSeconds, maxBytes
     const targets = changes.filter(({ undo }) => undo === 'delete')
     const own = new Set(changes.map(keyOf))
     const others = (await referring(targets, caller)).filter(
-      ({ model, field, id }) => targetOf(field)?.onDelete !== 'restrict' && !own.has(`${model.name} ${id}`),
+      ({ model, field, id }) => fieldReference(field)?.onDelete !== 'restrict' && !own.has(`${model.name} ${id}`),
     )
     const [first] = others
     if (!first) return
@@ -137,7 +137,7 @@ export function createUndo({ storage, models, collections, findSeconds, maxBytes
     for (const change of changes) {
       const { model, undo, before } = change
       later.delete(keyOf(change))
-      const isLater = (field: Field, id: number) => later.has(`${targetOf(field)?.model} ${id}`)
+      const isLater = (field: Field, id: number) => later.has(`${fieldReference(field)?.model} ${id}`)
       const hasLater = (field: Field) => idsIn(field, before[field.name]).some((id) => isLater(field, id))
       const fields = undo === 'restore' ? model.fields.filter(hasLater) : []
       const missing = Object.fromEntries(fields.map(({ name }) => [name, before[name]]))

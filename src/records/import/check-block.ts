@@ -1,7 +1,7 @@
 import type { Failure } from '../../errors.ts'
 import { SeenTexts } from '../../lib/seen.ts'
 import { type Reach, reaches, reachFor, scopeFor } from '../../model/access.ts'
-import { type Field, ID_FIELD as ID, isOfType, type Model, type Reference, targetOf } from '../../model/model.ts'
+import { type Field, fieldReference, ID_FIELD as ID, isOfType, type Model, type Reference } from '../../model/model.ts'
 import type { Database, Row, SqlValue } from '../../storage/storage.ts'
 import { encode, encodeComparable, rowDecoder } from '../../tables/columns.ts'
 import { matchingRows } from '../find/matching-rows.ts'
@@ -33,7 +33,7 @@ export function createBlockChecker(db: Database, checking: CheckContext, complai
   const { draft, wrong } = createRowParser(checking, complain)
   const keyField = key === undefined ? undefined : [ID, ...model.fields].find(({ name }) => name === key)
   const writable = model.fields.filter(({ readOnly }) => !readOnly)
-  const references = writable.filter(targetOf)
+  const references = writable.filter(fieldReference)
   const unique = model.unique.map((names) => ({
     fields: names.map((name) => model.fields.find((field) => field.name === name) as Field),
     seen: new SeenTexts(),
@@ -120,7 +120,7 @@ export function createBlockChecker(db: Database, checking: CheckContext, complai
   async function checkReferences(drafts: ParsedRow[]): Promise<void> {
     for (const field of references) {
       const { name } = field
-      const target = models.get((targetOf(field) as Reference).model) as Model
+      const target = models.get((fieldReference(field) as Reference).model) as Model
       const asked = drafts.flatMap((draft) => {
         const { whole: now, data, stored, isWrong } = draft
         if (isWrong || (stored && !Object.hasOwn(data, name))) return []

@@ -1,5 +1,5 @@
 import { didYouMean } from '../../lib/nearest.ts'
-import { type Field, type Model, type Models, SYSTEM_FIELDS, targetOf } from '../../model/model.ts'
+import { type Field, fieldReference, type Model, type Models, SYSTEM_FIELDS } from '../../model/model.ts'
 import { CellFault } from './parse-cell.ts'
 
 /** The meaning of a column in an import. */
@@ -23,7 +23,7 @@ export function parseColumn(name: string, model: Model, models: Models): ImportC
 }
 
 function named(field: Field, second: string, models: Models): ImportColumn | CellFault {
-  const reference = targetOf(field)
+  const reference = fieldReference(field)
   if (!reference) return new CellFault(`"${field.name}" is no reference, so there is nothing after a point`)
   const target = models.get(reference.model) as Model
   const by = target.fields.find(({ name }) => name === second)

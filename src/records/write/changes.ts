@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { type Reach, reachFor, scopeFor, type User } from '../../model/access.ts'
-import { type Field, type Model, tableName, targetOf, visibleFields } from '../../model/model.ts'
+import { type Field, fieldReference, type Model, tableName, visibleFields } from '../../model/model.ts'
 import type { Row, Step, StepRef, Unit } from '../../storage/storage.ts'
 import { withReach } from '../../tables/access-filter.ts'
 import { encode, encodePresent } from '../../tables/columns.ts'
@@ -189,7 +189,7 @@ export function createChanges({ storage: { db }, models }: RecordsContext, model
 /** Whether a delete of the target deletes or changes records of a model. */
 export const isTakenAlong = ({ fields }: Model, target: { name: string }) =>
   fields.some((field) => {
-    const refers = targetOf(field)
+    const refers = fieldReference(field)
     return refers?.model === target.name && refers.onDelete !== 'restrict'
   })
 

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { Failure } from '../../errors.ts'
 import { reachFor } from '../../model/access.ts'
-import { type Field, type Model, type Models, tableName, targetOf } from '../../model/model.ts'
+import { type Field, fieldReference, type Model, type Models, tableName } from '../../model/model.ts'
 import { isFault, type Storage } from '../../storage/storage.ts'
 import { withReach } from '../../tables/access-filter.ts'
 import { is } from '../../tables/condition.ts'
@@ -71,14 +71,14 @@ export function createDeletePreview({ storage, models, findSeconds, maxRecords =
       found.push(...some)
       if (found.length > maxRecords) throw tooMany
       next = some.filter((one) => {
-        const isNew = targetOf(one.field)?.onDelete === 'cascade' && !deleted.has(keyOf(one))
+        const isNew = fieldReference(one.field)?.onDelete === 'cascade' && !deleted.has(keyOf(one))
         if (isNew) deleted.add(keyOf(one))
         return isNew
       })
     }
     const isTarget = new Set(targets.map(keyOf))
     return found.filter((one) =>
-      targetOf(one.field)?.onDelete === 'cascade' ? !isTarget.has(keyOf(one)) : !deleted.has(keyOf(one)),
+      fieldReference(one.field)?.onDelete === 'cascade' ? !isTarget.has(keyOf(one)) : !deleted.has(keyOf(one)),
     )
   }
 
@@ -87,7 +87,7 @@ export function createDeletePreview({ storage, models, findSeconds, maxRecords =
     for (const [target, group] of Map.groupBy(deleted, ({ model }) => model.name))
       for (const model of models.values())
         for (const field of model.fields)
-          if (targetOf(field)?.model === target) found.push(...(await look(model, field, group, caller, ends)))
+          if (fieldReference(field)?.model === target) found.push(...(await look(model, field, group, caller, ends)))
     return found
   }
 
@@ -122,7 +122,7 @@ function summary(found: Referring[]): DeletePreview {
   const counted = new Set<string>()
   let hidden = 0
   for (const { model, field, id, isSeen } of found) {
-    const operation = OPERATIONS[targetOf(field)?.onDelete as keyof typeof OPERATIONS]
+    const operation = OPERATIONS[fieldReference(field)?.onDelete as keyof typeof OPERATIONS]
     const key = operation === 'delete' ? `delete ${model.name} ${id}` : `${operation} ${model.name} ${field.name} ${id}`
     if (counted.has(key)) continue
     counted.add(key)

@@ -12,7 +12,7 @@ export interface LinksChange {
 export const isLinksChange = (value: unknown): value is LinksChange =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** The ids that a written value adds to those that were checked before. */
+/** The ids that a written value refers to; of a change, those that it adds. */
 export function idsIn({ reference, links }: Field, value: unknown): number[] {
   if (reference) return typeof value === 'number' ? [value] : []
   if (!links) return []

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { Failure } from '../../errors.ts'
 import { type Reach, reachFor, scopeFor, type User } from '../../model/access.ts'
-import { type Field, type Model, tableName, targetOf } from '../../model/model.ts'
+import { type Field, fieldReference, type Model, tableName } from '../../model/model.ts'
 import { type Row, type Statement, type StorageFault, staleShape } from '../../storage/storage.ts'
 import { withReach } from '../../tables/access-filter.ts'
 import { is } from '../../tables/condition.ts'
@@ -90,7 +90,7 @@ async function stillReferred(context: Looking, model: Model, id: number, user: U
   for (const other of context.models.values()) {
     const reach = reachFor(other, 'read', user)
     for (const field of other.fields) {
-      const refers = targetOf(field)
+      const refers = fieldReference(field)
       if (refers?.model !== model.name || refers.onDelete !== 'restrict') continue
       if (await refersTo(context, other, reach, field, id)) referring.push(`${other.name} (${field.name})`)
     }
@@ -113,7 +113,7 @@ interface Referring {
 /** The references that a write sets; null clears a reference and is left out. */
 function referencesIn(model: Model, written: Row): Referring[] {
   return model.fields.flatMap((field) => {
-    const target = field.readOnly ? undefined : targetOf(field)
+    const target = field.readOnly ? undefined : fieldReference(field)
     const ids = idsIn(field, written[field.name])
     return target && ids.length > 0 ? [{ field, model: target.model, ids }] : []
   })

@@ -1,4 +1,4 @@
-import { type Model, tableName, targetOf } from '../../model/model.ts'
+import { fieldReference, type Model, tableName } from '../../model/model.ts'
 import type { Database, ShadowCopyDialect } from '../../storage/storage.ts'
 import { quote } from '../ddl.ts'
 import { execute } from '../execute.ts'
@@ -19,7 +19,7 @@ export async function restoreParentNames(
 ): Promise<void> {
   // A link table refers to the table of its own model, too.
   const targets = models.flatMap((model) => [
-    ...model.fields.flatMap((field) => targetOf(field)?.model ?? []),
+    ...model.fields.flatMap((field) => fieldReference(field)?.model ?? []),
     ...(linkFields(model).length > 0 ? [model.name] : []),
   ])
   for (const table of new Set(targets.map((name) => tableName({ name })))) {
