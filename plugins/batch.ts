@@ -26,7 +26,7 @@ const Answer = Type.Object({
 async function batch(app: FastifyInstance) {
   const { storage, models, collections } = app
   const batches = createBatch({ storage, models, collections, missingModel: app.missingModel })
-  const { preview } = createDeletePreview({ storage, models, findSeconds: app.config.FIND_SECONDS })
+  const { preview } = createDeletePreview({ storage, models, access: app.access, findSeconds: app.config.FIND_SECONDS })
 
   app.route<{ Body: { data: BatchOperation[]; preview?: boolean } }>({
     method: 'POST',

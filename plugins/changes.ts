@@ -3,13 +3,13 @@ import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { SuccessSchema, success } from '../src/envelope.ts'
 import { unavailable } from '../src/errors.ts'
-import { createFeed, type ModelFilter, readBounds } from '../src/journal/feed.ts'
+import { createFeed, type ModelFilter, otherRights, readBounds } from '../src/journal/feed.ts'
 import { MAX_PER_USER, MAX_STREAMS } from '../src/journal/stream.ts'
 import { forbidden, scopeFor, type User } from '../src/model/access.ts'
 import { component } from '../src/openapi/document.ts'
 import { HttpCaller } from '../src/records/caller.ts'
 import { createUndo } from '../src/records/history/undo.ts'
-import { ChangeProperties } from '../src/requests/change-schemas.ts'
+import { ChangeProperties, FeedOperation } from '../src/requests/change-schemas.ts'
 import type { Parameters } from '../src/requests/parameters.ts'
 import { allowOnly, badRequest, wholeNumber } from '../src/requests/query.ts'
 
@@ -25,6 +25,7 @@ const Change = component(
     model: Type.String(),
     id: Type.Integer(),
     ...stamp,
+    operation: FeedOperation,
     fields: Type.Array(Type.String(), { description: 'The names of what was changed.' }),
   }),
 )
@@ -58,9 +59,9 @@ const EVENTS = { description: 'Server-sent events', content: { 'text/event-strea
 
 /** The changes of all records in commit order: as pages, or as a stream of server-sent events. */
 async function changes(app: FastifyInstance) {
-  const feed = createFeed(app.storage, app.models)
-  const { storage, models, collections, config } = app
-  const undo = createUndo({ storage, models, collections, findSeconds: config.FIND_SECONDS })
+  const { storage, models, access, collections, config } = app
+  const feed = createFeed(storage, models, access)
+  const undo = createUndo({ storage, models, access, collections, findSeconds: config.FIND_SECONDS })
 
   app.route<{ Querystring: Parameters }>({
     method: 'GET',
@@ -82,9 +83,10 @@ async function changes(app: FastifyInstance) {
     handler: async ({ query, user }) => {
       allowOnly(['since', 'models', 'limit'], query)
       const limit = wholeNumber(query, 'limit', MAX_LIMIT) ?? DEFAULT_LIMIT
-      const since = numberIn(query) ?? (await readBounds(app.storage)).oldest - 1
-      await feed.requireKnown(since)
-      const { changes: found, next } = await feed.page(user, modelsIn(query, user), since, limit)
+      const since = numberIn(query) ?? (await firstPosition(user))
+      await feed.requireKnown(since, user)
+      const { changes: found, next, otherRights: others } = await feed.page(user, modelsIn(query, user), since, limit)
+      if (others.includes(user.username)) throw otherRights(next)
       return { status: 0, next, data: found }
     },
   })
@@ -111,7 +113,7 @@ async function changes(app: FastifyInstance) {
       const wanted = modelsIn(query, user)
       const last = headers['last-event-id']
       const since = last === undefined ? numberIn(query) : lastEvent(last)
-      if (since !== undefined) await feed.requireKnown(since)
+      if (since !== undefined) await feed.requireKnown(since, user)
       requireRoom(user)
       const { raw } = reply
       // The stream ends when the connection closes, so it needs no chunked encoding.
@@ -153,6 +155,10 @@ async function changes(app: FastifyInstance) {
       return success(...(await undo(number, new HttpCaller(user, reply.raw))))
     },
   })
+
+  /** Where the changes begin that a user sees with the rights of now. */
+  const firstPosition = async ({ rightsSince = 0 }: User) =>
+    Math.max((await readBounds(app.storage)).oldest - 1, rightsSince)
 
   function modelsIn({ models }: Parameters, user: User): ModelFilter {
     if (models === undefined) return undefined

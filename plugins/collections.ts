@@ -1,11 +1,14 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
+import { type Access, createAccess } from '../src/filters/access.ts'
 import type { Model } from '../src/model/model.ts'
 import { createRecords, type Records } from '../src/records/records.ts'
 import { Cursors } from '../src/requests/cursor.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
+    /** which records users may access */
+    access: Access
     /** the `Records` of each model */
     collections: ReadonlyMap<Model, Records>
   }
@@ -14,9 +17,11 @@ declare module 'fastify' {
 /** Creates the `Records` of each model once; all routes share them. */
 async function collections(app: FastifyInstance) {
   const { storage, models, config, limits } = app
+  const access = createAccess(models, storage.db)
   const context = {
     storage,
     models,
+    access,
     limits,
     cursors: new Cursors(await storage.secret()),
     findSeconds: config.FIND_SECONDS,
@@ -30,6 +35,7 @@ async function collections(app: FastifyInstance) {
     // Yields, because the current app answers requests while this one is built.
     await new Promise(setImmediate)
   }
+  app.decorate('access', access)
   app.decorate('collections', all)
 }
 

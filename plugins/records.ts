@@ -1,13 +1,15 @@
 import { type TProperties, Type } from '@sinclair/typebox'
-import type { FastifyInstance, FastifySchemaCompiler, preValidationHookHandler } from 'fastify'
+import type { FastifyInstance, FastifyRequest, FastifySchemaCompiler, preValidationHookHandler } from 'fastify'
 import fp from 'fastify-plugin'
 import { MergedSchema, PageSchema, SuccessSchema, success } from '../src/envelope.ts'
+import { Failure } from '../src/errors.ts'
 import { Memo } from '../src/lib/memo.ts'
-import type { Operation } from '../src/model/access.ts'
+import { ADMIN, type Operation, scopeFor, type User } from '../src/model/access.ts'
 import { newAjv } from '../src/model/ajv.ts'
 import type { Model } from '../src/model/model.ts'
 import { VIEW_PARAMETERS } from '../src/model/names.ts'
 import { DeletePreviewSchema, routeDocs, rowSchema } from '../src/openapi/schemas.ts'
+import { findUser } from '../src/people/users.ts'
 import { HttpCaller } from '../src/records/caller.ts'
 import type { Records } from '../src/records/records.ts'
 import { createBatch } from '../src/records/write/batch.ts'
@@ -34,7 +36,7 @@ import {
   ReadParameters,
   SearchBodySchema,
 } from '../src/requests/parameter-schemas.ts'
-import { type Parameters, parseParameters, parseView } from '../src/requests/parameters.ts'
+import { AS_PARAMETER, hasParameter, type Parameters, parseParameters, parseView } from '../src/requests/parameters.ts'
 import { allowOnly, badRequest, isAsked, type Query, wholeNumber } from '../src/requests/query.ts'
 
 /** Number of parsed queries in the cache, and the longest URL that is cached. */
@@ -55,10 +57,15 @@ const updateEnvelope = envelopeSchema({ data, merge })
 
 /** Find, search, read, create, update and delete: one encapsulated route set per model. */
 async function records(app: FastifyInstance) {
-  const { storage, models, collections, missingModel } = app
+  const { storage, models, access, collections, missingModel } = app
   const { write: batch } = createBatch({ storage, models, collections, missingModel })
   const together = createTogether({ models, collections, batch })
-  const { preview: previewDelete } = createDeletePreview({ storage, models, findSeconds: app.config.FIND_SECONDS })
+  const { preview: previewDelete } = createDeletePreview({
+    storage,
+    models,
+    access,
+    findSeconds: app.config.FIND_SECONDS,
+  })
   app.register(
     async (rest) => {
       rest.setNotFoundHandler((request) => {
@@ -102,7 +109,11 @@ async function modelRoutes(app: FastifyInstance, { model, records, together, pre
   app.route<{ Querystring: Parameters }>({
     method: 'GET',
     url: '',
-    config: { ...to('read'), failures: ['FIND_TOO_SLOW', 'BODY_TOO_LARGE'], described: described.find },
+    config: {
+      ...to('read'),
+      failures: ['FIND_TOO_SLOW', 'BODY_TOO_LARGE', 'RECORD_NOT_FOUND'],
+      described: described.find,
+    },
     schema: {
       tags,
       operationId: operationId('find'),
@@ -111,8 +122,12 @@ async function modelRoutes(app: FastifyInstance, { model, records, together, pre
       response: page,
     },
     handler: async (request, reply) => {
-      const { url, query } = request
-      return { status: 0, ...(await records.find(parseQuery(url, query), new HttpCaller(request.user, reply.raw))) }
+      const { url } = request
+      const { [AS_PARAMETER]: as, ...others } = request.query
+      const isSeenAs = as !== undefined && hasParameter(AS_PARAMETER, model)
+      const user = isSeenAs ? await seenAs(as, request, model) : request.user
+      const query = parseQuery(url, isSeenAs ? others : request.query)
+      return { status: 0, ...(await records.find(query, new HttpCaller(user, reply.raw))) }
     },
   })
 
@@ -259,7 +274,19 @@ async function modelRoutes(app: FastifyInstance, { model, records, together, pre
   })
 }
 
+/** The user as whom an admin wants to see records. */
+async function seenAs(username: unknown, request: FastifyRequest, model: Model): Promise<User> {
+  const { server, user } = request
+  if (!user.roles.includes(ADMIN)) throw new Failure('FORBIDDEN', `"${AS_PARAMETER}" needs the role "${ADMIN}".`)
+  if (typeof username !== 'string') throw badRequest(`The query parameter "${AS_PARAMETER}" must be given once.`)
+  const other = await findUser(server.storage.db, username)
+  if (scopeFor(model, 'read', other) === 'none')
+    throw new Failure('FORBIDDEN', `${other.username} may not read ${model.name} records.`)
+  request.trail('seen as', { subject: other.username })
+  return other
+}
+
 export default fp(records, {
   name: 'records',
-  dependencies: ['collections', 'idempotency', 'models', 'access', 'bodies', 'openapi', 'metrics', 'log'],
+  dependencies: ['collections', 'idempotency', 'models', 'access', 'bodies', 'openapi', 'metrics', 'log', 'trail'],
 })

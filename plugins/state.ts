@@ -2,10 +2,13 @@ import { Type } from '@sinclair/typebox'
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { SuccessSchema, success } from '../src/envelope.ts'
+import { loadModels } from '../src/filters/load-models.ts'
+import { withRights } from '../src/filters/rights.ts'
 import { ADMIN } from '../src/model/access.ts'
-import { ignoredFiles, loadModels } from '../src/model/load.ts'
+import { ignoredFiles } from '../src/model/load.ts'
 import type { Model } from '../src/model/model.ts'
 import { component } from '../src/openapi/document.ts'
+import { readAttributes } from '../src/people/users.ts'
 import { defineJob } from '../src/storage/storage.ts'
 import type { createReports } from '../src/tables/report.ts'
 import { listBackups } from '../src/upkeep/backups.ts'
@@ -29,6 +32,15 @@ const ModelsFolder = component(
           description: 'The ids of the first of them.',
         }),
         access: Type.Record(Type.String(), Type.String()),
+        rights: Type.Array(
+          Type.Object({
+            role: Type.String(),
+            rows: Type.Record(Type.String(), Type.String(), { description: 'Which records, by operation.' }),
+          }),
+        ),
+        warnings: Type.Array(Type.String(), {
+          description: 'Rules without an index, and attributes that no user has.',
+        }),
       }),
     ),
     unserved: Type.Array(Type.Object({ model: Type.String(), records: Type.Integer() })),
@@ -66,7 +78,8 @@ async function state(app: FastifyInstance) {
       const common = { current, faults: loaded.filter(isText), passedOver: strange }
       if (common.faults.length > 0) return success({ ...common, models: [], unserved: [] })
       const { reports, unserved } = await storage.runReadJob(REPORT, loaded as Model[])
-      return success({ ...common, models: reports, unserved })
+      const users = await readAttributes(storage.db)
+      return success({ ...common, models: withRights(reports, loaded as Model[], users), unserved })
     },
   })
 

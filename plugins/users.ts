@@ -8,11 +8,17 @@ import { component } from '../src/openapi/document.ts'
 import { addUser, changeUser, listUsers, removeUser } from '../src/people/users.ts'
 
 const Roles = Type.Array(Type.String(), { uniqueItems: true, maxItems: 100 })
+const Single = Type.Union([Type.String(), Type.Number()])
+const AttributeSchema = Type.Union([Type.String(), Type.Number(), Type.Array(Single, { maxItems: 100 })])
+const Attributes = Type.Record(Type.String(), AttributeSchema, {
+  description: 'What rules of models compare with, as `$user.NAME`: texts, numbers, or lists of these.',
+})
 const Account = component(
   'Account',
   Type.Object({
     username: Type.String(),
     roles: Type.Array(Type.String()),
+    attributes: Type.Record(Type.String(), AttributeSchema),
     enabled: Type.Boolean(),
     createdOn: Type.String(),
     lastLogin: Type.Union([Type.String(), Type.Null()]),
@@ -24,6 +30,7 @@ const NewUser = Type.Object(
     username: Type.String(),
     password: Type.Optional(Type.String({ description: 'Without one they come in by tokens only.' })),
     roles: Type.Optional(Roles),
+    attributes: Type.Optional(Attributes),
     again: Type.Optional(
       Type.Boolean({ description: 'Also if somebody had this name before, whose records still say so.' }),
     ),
@@ -31,7 +38,12 @@ const NewUser = Type.Object(
   { additionalProperties: false },
 )
 const Change = Type.Object(
-  { roles: Type.Optional(Roles), enabled: Type.Optional(Type.Boolean()), password: Type.Optional(Type.String()) },
+  {
+    roles: Type.Optional(Roles),
+    attributes: Type.Optional(Attributes),
+    enabled: Type.Optional(Type.Boolean()),
+    password: Type.Optional(Type.String()),
+  },
   { additionalProperties: false },
 )
 const Name = Type.Object({ username: Type.String() })
@@ -73,7 +85,7 @@ const users: FastifyPluginAsyncTypebox = async (app) => {
       schema: {
         tags,
         operationId: 'changeUser',
-        summary: 'Change roles, password, or whether a user is let in',
+        summary: 'Change roles, attributes, password, or whether a user is let in',
         params: Name,
         body: Data(Change),
         response: one,
@@ -112,9 +124,10 @@ const users: FastifyPluginAsyncTypebox = async (app) => {
   )
 }
 
-function auditEvents({ roles, enabled, password }: Static<typeof Change>): string[] {
+function auditEvents({ roles, attributes, enabled, password }: Static<typeof Change>): string[] {
   return [
     ...(roles ? ['roles changed'] : []),
+    ...(attributes ? ['attributes changed'] : []),
     ...(enabled === undefined ? [] : [enabled ? 'user enabled' : 'user disabled']),
     ...(password === undefined ? [] : ['password changed']),
   ]

@@ -1,6 +1,6 @@
 import type { Config } from './config.ts'
+import { loadModels } from './filters/load-models.ts'
 import { watchFolder } from './lib/watch.ts'
-import { loadModels } from './model/load.ts'
 import { defaultSearch, type Model, modelsFingerprint } from './model/model.ts'
 import type { PublishedModels, Storage } from './storage/storage.ts'
 

@@ -41,6 +41,7 @@ export const PAST = [
 
 export const PEOPLE = [
   'plugins/access',
+  'plugins/rules',
   'plugins/auth',
   'plugins/logins',
   'plugins/users',

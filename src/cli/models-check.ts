@@ -1,8 +1,11 @@
 import { resolve } from 'node:path'
 import { parseArgs, styleText } from 'node:util'
 import { loadConfig } from '../config.ts'
+import { loadModels } from '../filters/load-models.ts'
+import { type RoleRights, withRights } from '../filters/rights.ts'
 import type { Fault } from '../model/file.ts'
-import { explainIgnored, ignoredFiles, loadModels, ModelFaults } from '../model/load.ts'
+import { explainIgnored, ignoredFiles, ModelFaults } from '../model/load.ts'
+import { readAttributes } from '../people/users.ts'
 import { dialectFor, hasDatabase, inspect } from '../storage/open.ts'
 import { planTable } from '../tables/plan.ts'
 import { createReport, createReports, type Report, type UnservedModel } from '../tables/report.ts'
@@ -14,9 +17,12 @@ Checks every file in the models folder, or in FOLDER, and prints what the servic
 served, and who may do what. Changes nothing; works while the service runs. Exit codes: 0 all well, 1 a fault in a file or a change that is refused, 2 wrong usage.
 `
 
+/** What a model's file does to its data, and who may do what. */
+type CheckedModel = Report & { rights: RoleRights[]; warnings: string[] }
+
 interface Answer {
   faults: Fault[]
-  models: Report[]
+  models: CheckedModel[]
   unserved: UnservedModel[]
   /** names of files that are not model files */
   passedOver: string[]
@@ -41,14 +47,15 @@ export const modelsCheck: Command = async (world) => {
     const models = await loadModels(folder)
     const isThere = hasDatabase(config)
     if (!isThere) world.stderr.write(`There is no database in ${resolve(config.DATA_DIR)} yet: all would be new.\n`)
-    const { reports, unserved } = isThere
-      ? await inspect(config, (db) => createReports(db, models))
+    const { reports, unserved, users } = isThere
+      ? await inspect(config, async (db) => ({ ...(await createReports(db, models)), users: await readAttributes(db) }))
       : {
           reports: models.map((model) => createReport(planTable(model, undefined, [], dialectFor(config).tables))),
           unserved: [],
+          users: [],
         }
     if (reports.some(({ refusals }) => refusals.length > 0)) world.exitCode = 1
-    return show({ faults: [], models: reports, unserved })
+    return show({ faults: [], models: withRights(reports, models, users), unserved })
   } catch (error) {
     if (!(error instanceof ModelFaults)) throw error
     world.exitCode = 1
@@ -62,7 +69,7 @@ function forPeople({ faults, models, unserved, passedOver: strange }: Answer, { 
     stdout.isTTY ? styleText(colour, text, { validateStream: false }) : text
   const lines = [
     ...faults.map(({ file, pointer, message }) => `${paint('red', 'fault')}  ${file} ${pointer}: ${message}`),
-    ...models.flatMap(({ model, steps, refusals, hidden, broken, access }) => [
+    ...models.flatMap(({ model, steps, refusals, hidden, broken, access, rights, warnings }) => [
       `${model}${steps.length + refusals.length === 0 ? `: ${paint('gray', 'nothing to do')}` : ''}`,
       ...steps.map((what) => `  ${paint('green', 'will')}     ${what}`),
       ...refusals.map((why) => `  ${paint('red', 'refused')}  ${why}`),
@@ -71,7 +78,10 @@ function forPeople({ faults, models, unserved, passedOver: strange }: Answer, { 
         ([name, count]) =>
           `  ${paint('yellow', 'note')}     ${count} stored records break the rules of ${name}; they apply to new writes`,
       ),
-      `  ${paint('gray', 'access')}   ${sameTogether(access)}`,
+      ...warnings.map((warning) => `  ${paint('yellow', 'note')}     ${warning}`),
+      ...(hasRules(rights)
+        ? rights.map((one) => `  ${paint('gray', 'access')}   ${one.role}: ${sameTogether(one.rows)}`)
+        : [`  ${paint('gray', 'access')}   ${sameTogether(access)}`]),
     ]),
     ...unserved.flatMap(({ model, records }) => [
       model,
@@ -81,6 +91,10 @@ function forPeople({ faults, models, unserved, passedOver: strange }: Answer, { 
   lines.push(...strange.map((name) => `${paint('yellow', 'note')}  ${explainIgnored(name)}`))
   return `${lines.join('\n')}\n`
 }
+
+/** Whether a role's rights depend on what a record says: then they are told role by role. */
+const hasRules = (rights: RoleRights[]) =>
+  rights.some(({ rows }) => Object.values(rows).some((text) => text.startsWith('those')))
 
 /** Groups operations with the same access: `read, create: everybody; update, delete: admin`. */
 function sameTogether(access: Record<string, string>): string {

@@ -1,7 +1,8 @@
 import { parseArgs } from 'node:util'
 import { loadConfig } from '../config.ts'
+import { parseAttribute } from '../people/attributes.ts'
 import { createToken } from '../people/tokens.ts'
-import { type Account, addUser, changeUser, listUsers, removeUser, unlockUser } from '../people/users.ts'
+import { type Account, addUser, changeUser, listUsers, removeUser, setAttributes, unlockUser } from '../people/users.ts'
 import { openStorage, requireDatabase } from '../storage/open.ts'
 import type { Storage } from '../storage/storage.ts'
 import { askPassword } from './ask-password.ts'
@@ -17,6 +18,7 @@ export const HELP = `Usage: npm run user -- COMMAND [NAME] [OPTIONS]
                            365, a year if not said). --read-only: it may change nothing. --for TEXT: what it is for
   passwd NAME              sets a new password; ends the user's sessions
   roles NAME a,b           gives the user these roles and no others; "" for none
+  set NAME regions=a,b     sets attributes that rules of models compare with; "regions=" removes one
   disable NAME             keeps the user out; ends the user's sessions
   enable NAME              lets the user in again
   unlock NAME              lets a user log in again who has tried too often
@@ -45,7 +47,10 @@ interface Options {
 /** The subcommands; `words` is the number of arguments after the name of the subcommand. */
 const COMMANDS: Record<
   string,
-  { words: number; run(storage: Storage, words: string[], world: CommandContext, options: Options): Promise<Answer> }
+  {
+    words: number | 'some'
+    run(storage: Storage, words: string[], world: CommandContext, options: Options): Promise<Answer>
+  }
 > = {
   add: {
     words: 1,
@@ -74,6 +79,17 @@ const COMMANDS: Record<
   roles: {
     words: 2,
     run: async (storage, [name = '', roles = '']) => [await changeUser(storage, name, { roles: splitRoles(roles) })],
+  },
+  set: {
+    words: 'some',
+    run: async (storage, [name = '', ...texts]) => {
+      const parsed = texts.map((text) => {
+        const attribute = parseAttribute(text)
+        if (!attribute) throw new UsageError(`"${text}" must be an attribute and its value: regions=north,south.`)
+        return attribute
+      })
+      return [await setAttributes(storage, name, new Map(parsed))]
+    },
   },
   disable: { words: 1, run: async (storage, [name = '']) => [await changeUser(storage, name, { enabled: false })] },
   enable: { words: 1, run: async (storage, [name = '']) => [await changeUser(storage, name, { enabled: true })] },
@@ -108,7 +124,9 @@ export const userCommand: Command = async (world) => {
   const [name = '', ...words] = positionals
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
   if (!command) throw new UsageError(name ? `There is no command "${name}".` : 'Which command?')
-  if (words.length !== command.words) throw new UsageError(`"${name}" takes ${command.words} more word(s).`)
+  if (command.words === 'some' && words.length < 2) throw new UsageError(`"${name}" takes a name, and more words.`)
+  if (command.words !== 'some' && words.length !== command.words)
+    throw new UsageError(`"${name}" takes ${command.words} more word(s).`)
 
   const config = loadConfig(world.env, true)
   if (!(name === 'add' && values.create)) requireDatabase(config, name === 'add' ? ', or say --create' : '')
@@ -128,13 +146,16 @@ function splitRoles(text: string): string[] {
 function forPeople(answer: Answer): string {
   if (typeof answer === 'string') return `${answer}\n`
   return formatTable(
-    ['username', 'roles', 'enabled', 'created', 'last login'],
-    answer.map(({ username, roles, enabled, createdOn, lastLogin }) => [
+    ['username', 'roles', 'enabled', 'created', 'last login', 'attributes'],
+    answer.map(({ username, roles, attributes, enabled, createdOn, lastLogin }) => [
       username,
       roles.join(', '),
       enabled ? 'yes' : 'no',
       createdOn,
       lastLogin ?? 'never',
+      Object.entries(attributes)
+        .map(([name, value]) => `${name}=${value}`)
+        .join(' '),
     ]),
   )
 }

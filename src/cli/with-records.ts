@@ -1,8 +1,9 @@
 import { type Config, loadConfig } from '../config.ts'
 import { Failure } from '../errors.ts'
+import { createAccess } from '../filters/access.ts'
+import { loadModels } from '../filters/load-models.ts'
 import { didYouMean } from '../lib/nearest.ts'
 import { ADMIN, type User } from '../model/access.ts'
-import { loadModels } from '../model/load.ts'
 import { byName, type Model, type Models } from '../model/model.ts'
 import { findUser } from '../people/users.ts'
 import { createRecords, type Records } from '../records/records.ts'
@@ -42,6 +43,7 @@ export async function withRecords<Result>(
   const context = {
     storage,
     models,
+    access: createAccess(models, storage.db),
     limits: new UserLimits(),
     // Only `find` uses cursors, and no command calls it.
     cursors: new Cursors(''),

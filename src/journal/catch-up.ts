@@ -57,7 +57,9 @@ export class CatchUp {
   async #tell(stream: Stream, feed: RenderedFeed, upTo: number): Promise<void> {
     // Changes after its position may have been deleted. The client reconnects and then gets CHANGES_GONE.
     if (!(await feed.hasChangesSince(stream.position))) return this.#streams.end(stream)
-    const { changes, next } = await this.#pageFor(stream, feed, upTo)
+    const { changes, next, otherRights } = await this.#pageFor(stream, feed, upTo)
+    // The client reconnects, and learns that it has to read the records anew.
+    if (otherRights.includes(stream.user.username)) return this.#streams.end(stream)
     const told = await feed.render(changes)
     if (!this.#streams.isOpen(stream)) return
     const stuck = told.findIndex(({ text }) => text === undefined)
@@ -71,9 +73,10 @@ export class CatchUp {
     else this.#awaitRoom(stream)
   }
 
-  /** Caches pages: after a restart many clients reconnect at once and need the same ones. */
+  /** Caches pages: after a restart many clients reconnect at once, and those with equal rights need the same ones. */
   #pageFor({ user, wanted, position }: Stream, feed: RenderedFeed, upTo: number): Promise<ChangePage> {
-    const key = JSON.stringify([position, user.username, wanted && [...wanted]])
+    const names = wanted ?? feed.models.keys()
+    const key = JSON.stringify([position, wanted && [...wanted], feed.keyFor(user, names)])
     const page = this.#pages.get(key) ?? feed.page(user, wanted, position, PAGE_SIZE, upTo)
     this.#pages.set(key, page)
     return page

@@ -1,40 +1,25 @@
 import { sql } from 'kysely'
 import { Failure } from '../errors.ts'
-import { reaches, reachFor, type User } from '../model/access.ts'
+import type { Access } from '../filters/access.ts'
+import { RIGHTS_MODEL, type User } from '../model/access.ts'
 import { type Model, type Models, tableName, visibleFields } from '../model/model.ts'
 import { PAGE_BYTES } from '../storage/size.ts'
 import type { Row, Storage } from '../storage/storage.ts'
-import { withReach } from '../tables/access-filter.ts'
 import { rowDecoder } from '../tables/columns.ts'
-import { any, is } from '../tables/condition.ts'
+import { ALWAYS, all as allOf, any, is, NEVER } from '../tables/condition.ts'
 import { quote } from '../tables/ddl.ts'
 import { recordRead, requireCurrentShape } from '../tables/shape.ts'
-import type { ChangeRow, JournalOperation } from './entry.ts'
+import type { Change, OwnedChange } from './change.ts'
+import type { ChangeRow } from './entry.ts'
 import { createJournal, type Journal, type KnownState } from './journal.ts'
-
-/** One change of a record of any model. */
-export interface Change {
-  change: number
-  model: string
-  id: number
-  version: number
-  operation: JournalOperation
-  by: string | null
-  at: string
-  batch?: number
-  /** names of the changed fields */
-  fields: string[]
-}
-
-/** A change with the record's owner, for users who may read only their own records. */
-export interface OwnedChange extends Change {
-  createdBy: string | null
-}
+import { createSight } from './sight.ts'
 
 export interface ChangePage {
   changes: OwnedChange[]
   /** number of the last change that was examined; the next page starts after it */
   next: number
+  /** users whose rights have changed there: what they saw before does not count any more */
+  otherRights: string[]
 }
 
 /** Changes examined for one page at most: any number of them may be invisible to the user. */
@@ -50,7 +35,7 @@ const COLUMNS =
 export type ModelFilter = ReadonlySet<string> | undefined
 
 /** The changes of all models, in commit order. */
-export function createFeed(storage: Storage, models: Models) {
+export function createFeed(storage: Storage, models: Models, access: Access) {
   const readers = new Map<string, Reader>()
   /** states of records after their last rendered change, by model and id */
   const past = new Map<string, KnownState>()
@@ -60,13 +45,24 @@ export function createFeed(storage: Storage, models: Models) {
     return known
   }
 
+  const sight = createSight({
+    storage,
+    models,
+    access,
+    journalOf: (model) => createReader(model).journal,
+    look: (model, id) => createReader(model).look(id),
+    recordAfter,
+  })
+
   /** Whether the journal still has every change after `since`: it has that change, or begins right after it. */
   async function hasChangesSince(since: number): Promise<boolean> {
     const row = await storage.readOne({ sql: 'SELECT 1 FROM dossier_changes WHERE change = ?', parameters: [since] })
     return row !== undefined || since + 1 === (await readBounds(storage)).oldest
   }
 
-  async function requireKnown(since: number): Promise<void> {
+  /** Throws if the journal does not have all changes after `since`, or if the user had other rights then. */
+  async function requireKnown(since: number, { rightsSince = 0 }: User): Promise<void> {
+    if (since < rightsSince) throw otherRights(rightsSince)
     if (await hasChangesSince(since)) return
     const { oldest } = await readBounds(storage)
     throw new Failure(
@@ -85,10 +81,13 @@ export function createFeed(storage: Storage, models: Models) {
     until = Number.MAX_SAFE_INTEGER,
   ): Promise<ChangePage> {
     const some = [...models.values()].filter(({ name }) => !wanted || wanted.has(name))
-    const conditions = [...Map.groupBy(some, (model) => reachFor(model, 'read', user).scope)].map(([scope, group]) =>
-      // The expression prevents an index on "model", which would read all its changes, not only those after `since`.
-      withReach({ scope }, user.username, is`"model" || '' IN (${sql.join(group.map(({ name }) => name))})`),
-    )
+    // Rules of rows look at values: `seenBy` compares them.
+    const owned = { all: ALWAYS, some: ALWAYS, own: is`"createdBy" = ${user.username}`, none: NEVER }
+    const scoped = Map.groupBy(some, ({ name }) => sight.reachOf(user, name).scope)
+    // The expression prevents an index on "model", which would read all its changes, not only those after `since`.
+    const isOf = (names: string[]) => is`"model" || '' IN (${sql.join(names)})`
+    const conditions = [...scoped].map(([scope, group]) => allOf([owned[scope], isOf(group.map(({ name }) => name))]))
+    conditions.push(isOf([RIGHTS_MODEL]))
     const settled = await storage.settled()
     const last = await storage.readOne({ sql: LOOKED_AT, parameters: [since, settled, MAX_LOOKED_AT] })
     const upTo = Math.max(since, Math.min((last?.last as number | null) ?? since, until))
@@ -98,7 +97,12 @@ export function createFeed(storage: Storage, models: Models) {
       PAGE_BYTES,
     )
     const isFull = isTruncated || rows.length === limit
-    return { changes: await changesIn(rows), next: isFull ? ((rows.at(-1)?.change as number) ?? since) : upTo }
+    const changes = await sight.seenBy(user, await changesIn(rows))
+    return {
+      changes,
+      next: isFull ? ((rows.at(-1)?.change as number) ?? since) : upTo,
+      otherRights: usersIn(rows),
+    }
   }
 
   /** All changes after `since`, whether or not a user may see them. */
@@ -107,7 +111,7 @@ export function createFeed(storage: Storage, models: Models) {
     const upTo = Math.min(until, await storage.settled())
     const rows = await storage.read({ sql: text, parameters: [since, upTo, limit] })
     const next = (rows.at(-1)?.change as number | undefined) ?? since
-    return { changes: await changesIn(rows), next, isFull: rows.length === limit }
+    return { changes: await changesIn(rows), next, isFull: rows.length === limit, otherRights: usersIn(rows) }
   }
 
   /** Decodes rows. Changes of models that are no longer served are left out: no user may read them. */
@@ -154,12 +158,21 @@ export function createFeed(storage: Storage, models: Models) {
     }
   }
 
-  /** Whether the user may see a change. */
-  const isSeenBy = (user: User, { model, createdBy }: OwnedChange): boolean =>
-    reaches(reachFor(models.get(model) as Model, 'read', user), { createdBy })
-
-  return { hasChangesSince, requireKnown, page, all, recordAfter, isSeenBy, models }
+  const { seenBy, keyFor } = sight
+  return { hasChangesSince, requireKnown, page, all, recordAfter, seenBy, keyFor, models }
 }
+
+/** The users whose rights have changed, among rows of the journal. */
+const usersIn = (rows: Row[]) =>
+  rows.filter(({ model }) => model === RIGHTS_MODEL).map(({ createdBy }) => createdBy as string)
+
+/** Instead of changes that a user would see with other rights than those of then. */
+export const otherRights = (since: number) =>
+  new Failure(
+    'CHANGES_GONE',
+    `Your rights have been changed since, at the change ${since}: read the records anew, and go on from now.`,
+    { data: [{ oldest: since }] },
+  )
 
 /** The numbers of the oldest and the newest change in the journal. */
 export async function readBounds(storage: Storage): Promise<{ oldest: number; newest: number }> {

@@ -1,9 +1,9 @@
 import { Yielder } from '../lib/yielder.ts'
 import { scopeFor, type User } from '../model/access.ts'
-import type { Model } from '../model/model.ts'
 import { PAGE_BYTES } from '../storage/size.ts'
 import type { MaybePromise } from '../storage/storage.ts'
-import type { Feed, ModelFilter, OwnedChange } from './feed.ts'
+import type { Change, OwnedChange } from './change.ts'
+import type { Feed, ModelFilter } from './feed.ts'
 
 /** The target of a stream: the part of an HTTP response that is used here. */
 export interface Sink {
@@ -69,18 +69,22 @@ export function createRenderer(feed: Feed, onError: (error: unknown) => void) {
     const made = new Map<number, RenderedChange>()
     const byRecord = Map.groupBy(changes, ({ model, id }) => `${model} ${id}`)
     const each = [...byRecord.values()].map(async (group) => {
-      for (const one of group) made.set(one.change, known.get(one.change) ?? (await remembered(one)))
+      for (const one of group) made.set(one.change, await rendered(one))
     })
     await Promise.all(each)
     return changes.map(({ change }) => made.get(change) as RenderedChange)
   }
 
+  function rendered(owned: OwnedChange): MaybePromise<RenderedChange> {
+    if (owned.operation === 'leave') return { ...owned, text: eventText(withoutOwner(owned)) }
+    return known.get(owned.change) ?? remembered(owned)
+  }
+
   async function remembered(owned: OwnedChange): Promise<RenderedChange> {
-    const { createdBy: _, ...change } = owned
+    const change = withoutOwner(owned)
     try {
       const record = await feed.recordAfter(change)
-      const data = JSON.stringify({ ...change, ...(record !== undefined && { record }) })
-      const text = `id: ${change.change}\nevent: ${change.operation}\ndata: ${data}\n\n`
+      const text = eventText({ ...change, ...(record !== undefined && { record }) })
       remember({ ...owned, text })
       return { ...owned, text }
     } catch (error) {
@@ -103,6 +107,11 @@ export function createRenderer(feed: Feed, onError: (error: unknown) => void) {
   }
 }
 
+const withoutOwner = ({ createdBy: _, ...change }: OwnedChange): Change => change
+
+const eventText = (change: Change) =>
+  `id: ${change.change}\nevent: ${change.operation}\ndata: ${JSON.stringify(change)}\n\n`
+
 /**
  * Creates a function that writes the changes that a listener may see. Listeners that see the same changes share a
  * buffer. The function returns the number of bytes. If one of the changes could not be rendered, it writes nothing and
@@ -110,19 +119,21 @@ export function createRenderer(feed: Feed, onError: (error: unknown) => void) {
  */
 export function createBroadcast(feed: Feed, told: RenderedChange[]) {
   const names = [...new Set(told.map(({ model }) => model))]
-  const known = new Map<string, Buffer | undefined>()
-  return ({ user, wanted, sink }: Listener): number | undefined => {
-    const isWanted = (name: string) => !wanted || wanted.has(name)
-    const scopes = names.map((name) => isWanted(name) && scopeFor(feed.models.get(name) as Model, 'read', user))
-    const key = `${scopes} ${scopes.includes('own') ? user.username : ''}`
-    if (!known.has(key)) known.set(key, toBytes(told.filter((one) => isWanted(one.model) && feed.isSeenBy(user, one))))
-    const bytes = known.get(key)
+  const known = new Map<string, Promise<Buffer | undefined>>()
+  const texts = new Map(told.map(({ change, text }) => [change, text]))
+  const render = (seen: OwnedChange[]) =>
+    toBytes(seen.map((one) => (one.operation === 'leave' ? eventText(withoutOwner(one)) : texts.get(one.change))))
+  return async ({ user, wanted, sink }: Listener): Promise<number | undefined> => {
+    const concerned = names.filter((name) => !wanted || wanted.has(name))
+    const key = `${concerned} ${feed.keyFor(user, concerned)}`
+    if (!known.has(key)) {
+      const some = told.filter(({ model }) => concerned.includes(model))
+      known.set(key, feed.seenBy(user, some).then(render))
+    }
+    const bytes = await known.get(key)
     if (bytes && bytes.length > 0) sink.write(bytes)
     return bytes?.length
   }
 }
 
-function toBytes(told: RenderedChange[]): Buffer | undefined {
-  const texts = told.map(({ text }) => text)
-  return texts.includes(undefined) ? undefined : Buffer.from(texts.join(''))
-}
+const toBytes = (texts: (string | undefined)[]) => (texts.includes(undefined) ? undefined : Buffer.from(texts.join('')))

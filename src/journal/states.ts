@@ -105,7 +105,8 @@ export function asDeleted({ values, version, isForgotten }: Entry): Row | undefi
   return { version, ...Object.fromEntries([...values].map(([name, value]) => [name, value?.from])) }
 }
 
-function undo(record: Row, { values, isForgotten }: Entry): Row | undefined {
+/** The record before a change that is not a delete. */
+export function undo(record: Row, { values, isForgotten }: Entry): Row | undefined {
   if (isForgotten) return undefined
   const earlier = { ...record }
   // Undefined for a field that was a secret then, because the journal has no value.

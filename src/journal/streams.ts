@@ -1,4 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
+import { createAccess } from '../filters/access.ts'
 import { Yielder } from '../lib/yielder.ts'
 import { isUnchanged, type User } from '../model/access.ts'
 import type { Models } from '../model/model.ts'
@@ -82,7 +83,7 @@ export class Streams {
   }
 
   #served(models: Models): RenderedFeed {
-    const feed = createFeed(this.#storage, models)
+    const feed = createFeed(this.#storage, models, createAccess(models, this.#storage.db))
     return { ...feed, render: createRenderer(feed, this.#onError) }
   }
 
@@ -196,8 +197,11 @@ export class Streams {
   /** Sends new changes to the live streams. */
   async #tellLive(): Promise<void> {
     const { feed, until } = this.#teller()
-    const { changes, next, isFull } = await feed.all(this.#told, PAGE_SIZE, until)
+    const { changes, next, isFull, otherRights } = await feed.all(this.#told, PAGE_SIZE, until)
     if (next === this.#told) return
+    // What they see changes in the middle of these changes: they reconnect, and read the records anew.
+    if (otherRights.length > 0)
+      for (const stream of this.#streams) if (otherRights.includes(stream.user.username)) this.#end(stream)
     const told = await feed.render(changes)
     const isTruncated = told.length < changes.length
     const last = isTruncated ? (told.at(-1) as RenderedChange).change : next
@@ -205,7 +209,7 @@ export class Streams {
     const yielder = new Yielder(IN_ONE_GO_MS)
     for (const stream of this.#streams) {
       if (!stream.isLive) continue
-      const written = hasRoom(stream) ? tell(stream) : undefined
+      const written = hasRoom(stream) ? await tell(stream) : undefined
       if (written === undefined) this.#behind.add(stream)
       else {
         stream.position = last

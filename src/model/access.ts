@@ -1,31 +1,38 @@
 import { Failure } from '../errors.ts'
-import type { Model, Operation } from './model.ts'
+import type { AccessRule, Model, Operation } from './model.ts'
 
 export { type AccessRule, OPERATIONS, type Operation } from './model.ts'
 
-/** The records on which a user may perform an operation. */
-export type Scope = 'all' | 'own' | 'none'
+/** The records on which a user may perform an operation; `some`: those that rules of the model select. */
+export type Scope = 'all' | 'own' | 'some' | 'none'
 
 /** A user as far as access rules need to know. */
 export interface User {
   username: string
   roles: string[]
+  /** what rules compare with, as `$user.regions` */
+  attributes?: Attributes
+  /** number of the change in the journal since which these are the user's rights */
+  rightsSince?: number
 }
 
-/** Whether a user still has access, and with the same roles. `now` is undefined if the session has ended. */
+export type AttributeValue = string | number | (string | number)[]
+export type Attributes = Record<string, AttributeValue>
+
+/** Whether a user still has access, and with the same rights. `now` is undefined if the session has ended. */
 export const isUnchanged = (now: User | undefined, then: User): boolean =>
-  now?.roles.toSorted().join() === then.roles.toSorted().join()
+  now !== undefined && rightsKey(now) === rightsKey(then)
+
+/** Stands in the journal for a model: its entries say that the rights of the user in `createdBy` have changed. */
+export const RIGHTS_MODEL = 'dossier.rights'
+
+/** Text that is equal for equal roles and attributes. */
+const rightsKey = ({ roles, attributes = {} }: User) =>
+  JSON.stringify([roles.toSorted(), Object.entries(attributes).sort(([one], [other]) => (one < other ? -1 : 1))])
 
 /** Ends a long-running operation if the user has lost access or got other roles meanwhile. */
 export function requireUnchanged(now: User | undefined, then: User): void {
   if (!isUnchanged(now, then)) throw new Failure('FORBIDDEN', 'Your rights have been changed meanwhile.')
-}
-
-/** The records of a model that a user may access for an operation. Determined once per request and passed along. */
-export interface Reach {
-  scope: Scope
-  /** owner of the records, if the scope is `own` */
-  username: string
 }
 
 /** The role that has all rights, whatever a model's `access` says. */
@@ -34,33 +41,37 @@ export const ADMIN = 'admin'
 /** Decides access; no other function does. */
 export function scopeFor(model: Model, operation: Operation, user: User): Scope {
   if (user.roles.includes(ADMIN)) return 'all'
-  const rules = model.access[operation].filter(({ role }) => role === '*' || user.roles.includes(role))
+  const rules = rulesFor(model, operation, user)
   // A new record is the user's own, so `own` does not limit `create`.
-  if (rules.some(({ own }) => !own || operation === 'create')) return 'all'
+  if (rules.some(({ own, where }) => !where && (!own || operation === 'create'))) return 'all'
+  if (rules.some(({ where }) => where)) return 'some'
   return rules.length > 0 ? 'own' : 'none'
 }
+
+/** The rules that apply to a user's roles. */
+export const rulesFor = (model: Model, operation: Operation, user: User): AccessRule[] =>
+  model.access[operation].filter(({ role }) => role === '*' || user.roles.includes(role))
 
 /** The failure if a user's scope is `none`. */
 export const forbidden = (model: Model, operation: Operation) =>
   new Failure('FORBIDDEN', `You may not ${operation} ${model.name} records.`)
 
+/** The failure if a user would write a record that they could not write then. */
+export const outOfReach = (model: Model, operation: Operation) =>
+  new Failure(
+    'FORBIDDEN',
+    `You may not ${operation} a ${model.name} like this: it would be out of your reach. A rule of the model says which records are yours.`,
+  )
+
 const EVERYBODY = 'everybody logged in'
 
 /** The roles that may perform an operation, as text for people. */
 export function describeAccess(model: Model, operation: Operation): string {
-  const names = model.access[operation].map(({ role, own }) => {
+  const names = model.access[operation].map(({ role, own, where }) => {
     const who = role === '*' ? EVERYBODY : role
+    if (where) return `${who} (by a rule)`
     return own && operation !== 'create' ? `${who} (own records)` : who
   })
   if (names.includes(EVERYBODY)) return EVERYBODY
   return [...new Set([...names.filter((name) => name !== ADMIN), ADMIN])].join(', ')
 }
-
-export const reachFor = (model: Model, operation: Operation, user: User): Reach => ({
-  scope: scopeFor(model, operation, user),
-  username: user.username,
-})
-
-/** Whether a loaded record is within reach. */
-export const reaches = ({ scope, username }: Reach, record: Record<string, unknown>): boolean =>
-  scope === 'all' || (scope === 'own' && record.createdBy === username)

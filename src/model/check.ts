@@ -203,7 +203,7 @@ function checkAccess({ access = {}, audit }: ModelFile): FileFault[] {
   if (audit !== false) return []
   return Object.entries(access).flatMap(([operation, entries]) =>
     entries.flatMap((entry, index) =>
-      typeof entry === 'string'
+      typeof entry === 'string' || entry.where !== 'own'
         ? []
         : [{ pointer: `/access/${operation}/${index}`, message: 'needs the audit fields; take out "audit": false.' }],
     ),

@@ -34,7 +34,7 @@ export interface ModelFile {
   indexes?: string[][]
   audit?: boolean
   history?: boolean
-  access?: Partial<Record<Operation, (string | { role: string; where: 'own' })[]>>
+  access?: Partial<Record<Operation, (string | { role: string; where: 'own' | object })[]>>
 }
 
 /** The other side of a reference, as a model file declares it. */

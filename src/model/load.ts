@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { type LoadHookSync, type ResolveHookSync, registerHooks } from 'node:module'
 import { extname, resolve } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { repeatedKey } from '../lib/json-numbers.ts'
 import { didYouMean } from '../lib/nearest.ts'
@@ -17,7 +16,6 @@ const MODEL_NAME = /^(?:[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)*\.)+[A-Z][A-Za-z0-
 /** Prefixes of SQLite's and the service's own tables. */
 const RESERVED = /^(?:sqlite|dossier)[._]/i
 const MAX_NAME = 200
-const SECOND_LOOK_MS = 300
 
 /** All faults of all model files. */
 export class ModelFaults extends Error {
@@ -30,8 +28,17 @@ export class ModelFaults extends Error {
   }
 }
 
-/** Reads every model of a folder, sorted by name; throws ModelFaults if any file has a fault. */
-export async function loadModels(folder: string): Promise<Model[]> {
+/** A fault of a model, which is in its file. */
+export type ModelFault = Omit<Fault, 'file'> & { model: string }
+
+/**
+ * Reads every model of a folder, sorted by name; throws ModelFaults if any file has a fault. `check` finds faults of models
+ * that can be read.
+ */
+export async function readModels(
+  folder: string,
+  check: (models: Model[]) => ModelFault[] = () => [],
+): Promise<Model[]> {
   const models: Model[] = []
   const files = await modelFiles(folder)
   const faults = nameClashes(files)
@@ -47,18 +54,11 @@ export async function loadModels(folder: string): Promise<Model[]> {
     else models.push(model)
     faults.push(...brokenReferences(raw, files), ...linkClashes(raw, files), ...brokenInverses(raw, files, raws))
   }
+  if (faults.length === 0)
+    for (const { model, ...fault } of check(models))
+      faults.push({ file: files.find((file) => modelName(file) === model) as string, ...fault })
   if (faults.length > 0) throw new ModelFaults(faults)
   return models
-}
-
-/** Retries once after SECOND_LOOK_MS if there are faults: a file that is just being written looks faulty. */
-export async function loadModelsWithRetry(folder: string): Promise<Model[]> {
-  try {
-    return await loadModels(folder)
-  } catch {
-    await setTimeout(SECOND_LOOK_MS)
-    return loadModels(folder)
-  }
 }
 
 async function modelFiles(folder: string): Promise<string[]> {

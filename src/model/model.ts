@@ -3,10 +3,14 @@ import { findFormat } from './formats.ts'
 export const OPERATIONS = ['read', 'create', 'update', 'delete'] as const
 export type Operation = (typeof OPERATIONS)[number]
 
-/** One entry of a model's `access`: a role, or `*` for every logged-in user; with `own`, only for their own records. */
+/**
+ * One entry of a model's `access`: a role, or `*` for every logged-in user; with `own`, only for their own records; with
+ * `where`, only for records that match these criteria.
+ */
 export interface AccessRule {
   role: string
   own: boolean
+  where?: object
 }
 
 /** A model whose file has been read and validated. */

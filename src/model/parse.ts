@@ -14,6 +14,7 @@ import {
 } from './file.ts'
 import metaSchema from './model.schema.json' with { type: 'json' }
 import {
+  type AccessRule,
   AUDIT_FIELDS,
   defaultSearch,
   type Field,
@@ -108,8 +109,12 @@ const OPEN: NonNullable<ModelFile['access']> = { read: ['*'], create: ['*'], upd
 
 /** Without `access` a model is open to all users. With it, operations that are left out are for the role admin only. */
 function toAccess(file = OPEN): Model['access'] {
-  const rules = (entries: (string | { role: string })[] = []) =>
-    entries.map((entry) => (typeof entry === 'string' ? { role: entry, own: false } : { role: entry.role, own: true }))
+  const rules = (entries: (string | { role: string; where: 'own' | object })[] = []): AccessRule[] =>
+    entries.map((entry) => {
+      if (typeof entry === 'string') return { role: entry, own: false }
+      const { role, where } = entry
+      return where === 'own' ? { role, own: true } : { role, own: false, where: where as object }
+    })
   return { read: rules(file.read), create: rules(file.create), update: rules(file.update), delete: rules(file.delete) }
 }
 

@@ -6,10 +6,20 @@ import { writeOrExplain } from './write-or-explain.ts'
 const ADMINS = `SELECT count(*) AS admins FROM dossier_users
   WHERE enabled = 1 AND password <> '' AND replace(roles, '"admin"', '') <> roles`
 
-/** Runs a unit, and rolls it back if no admin who can log in would be left. Returns the row of its first step. */
-export async function writeKeepingAdmin(storage: Pick<Storage, 'write'>, missed: Failure, [first, ...others]: Step[]) {
+/**
+ * Runs a unit, and rolls it back if no admin who can log in would be left. Returns the row of its first step, which comes
+ * after the steps in `before`.
+ */
+export async function writeKeepingAdmin(
+  storage: Pick<Storage, 'write'>,
+  missed: Failure,
+  [first, ...others]: Step[],
+  before: Step[] = [],
+) {
+  const place = before.length + 1
   const steps: Step[] = [
     { sql: ADMINS, parameters: [] },
+    ...before,
     { ...(first as Step), must: true },
     ...others,
     { sql: `SELECT 1 WHERE ? = 0 OR (${ADMINS}) > 0`, parameters: [{ step: 0, column: 'admins' }], must: true },
@@ -17,12 +27,12 @@ export async function writeKeepingAdmin(storage: Pick<Storage, 'write'>, missed:
   const rows = await writeOrExplain(
     () => storage.write({ steps, alone: 'admins' }),
     (step) =>
-      step === 1
+      step === place
         ? missed
         : new Failure(
             'LAST_ADMIN',
             'This is the last enabled user with a password and the role admin. Give somebody else that role first.',
           ),
   )
-  return rows[1]?.[0] as Record<string, unknown>
+  return rows[place]?.[0] as Record<string, unknown>
 }

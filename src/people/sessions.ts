@@ -4,6 +4,7 @@ import { Failure } from '../errors.ts'
 import { Memo } from '../lib/memo.ts'
 import type { User } from '../model/access.ts'
 import { type Database, type MaybePromise, type Step, type Storage, StorageFault } from '../storage/storage.ts'
+import { toUser, type UserRow } from './user-row.ts'
 import { writeOrExplain } from './write-or-explain.ts'
 
 const SESSIONS = 'dossier_sessions'
@@ -37,10 +38,7 @@ export interface SessionData {
   fault?: StorageFault
 }
 
-interface SessionRow extends SessionTimes {
-  username: string
-  roles: string
-}
+type SessionRow = SessionTimes & UserRow
 
 /**
  * A login creates a new session, so a restored one is never modified. @fastify/session would hash every session at the
@@ -56,7 +54,8 @@ const keys = new Memo<string>(10_000)
 export const sessionKey = (sessionId: string) => keys.getOrCompute(sessionId, (id) => hash('sha256', id))
 
 const LOOK_UP = `
-  SELECT u.username, u.roles, s."createdOn", s."lastSeen" FROM dossier_sessions s JOIN dossier_users u ON u.username = s.username
+  SELECT u.username, u.roles, u.attributes, u."rightsSince", s."createdOn", s."lastSeen"
+  FROM dossier_sessions s JOIN dossier_users u ON u.username = s.username
   WHERE s.id = ? AND s."createdOn" > ? AND s."createdOn" < ? AND s."lastSeen" > ? AND u.enabled = 1`
 
 function lookUp(
@@ -70,12 +69,10 @@ function lookUp(
   >
 }
 
-const userIn = ({ username, roles }: SessionRow): User => ({ username, roles: JSON.parse(roles) })
-
 /** The user of a session, by its key; undefined if it has ended. Does not count as a use of the session. */
 export async function findSessionUser(storage: Storage, config: Config, id: string): Promise<User | undefined> {
   const row = await lookUp(storage, sessionLimits(config), id, Date.now())
-  return row && userIn(row)
+  return row && toUser(row)
 }
 
 type Limits = ReturnType<typeof sessionLimits>
@@ -143,7 +140,7 @@ export class SessionStore {
     if (!row) return null
     if (row.lastSeen <= now - touchMs && this.#touchFailed <= now - TOUCH_MS) this.#touch(id, now)
     const { createdOn, lastSeen } = row
-    return { user: userIn(row), times: { createdOn, lastSeen }, ...UNCHANGING }
+    return { user: toUser(row), times: { createdOn, lastSeen }, ...UNCHANGING }
   }
 
   /** Runs in the background. After a failure (a full disk, for example) it is retried a minute later. */

@@ -3,6 +3,7 @@ import { Failure } from '../errors.ts'
 import type { User } from '../model/access.ts'
 import type { Database, MaybePromise, Row, Step, Storage } from '../storage/storage.ts'
 import { throwIfInvalid } from './rules.ts'
+import { toUser, type UserRow } from './user-row.ts'
 import { noSuchUser } from './users.ts'
 import { writeOrExplain } from './write-or-explain.ts'
 
@@ -109,7 +110,7 @@ export async function deleteToken(storage: Pick<Storage, 'write'>, username: str
 }
 
 const LOOK_UP = `
-  SELECT ${TOKENS}.id, hash, "readOnly", expires, "lastUsed", dossier_users.username, roles
+  SELECT ${TOKENS}.id, hash, "readOnly", expires, "lastUsed", dossier_users.username, roles, attributes, "rightsSince"
   FROM ${TOKENS} JOIN dossier_users ON dossier_users.username = ${TOKENS}.username
   WHERE hash = ? AND expires > ? AND enabled = 1`
 
@@ -131,13 +132,13 @@ export class Tokens {
     if (!row) return undefined
     if ((row.lastUsed ?? 0) <= now - TOUCH_MS && this.#touchFailed <= now - TOUCH_MS) this.#touch(row.id, now)
     const expires = new Date(row.expires).toISOString()
-    return { user: userIn(row), hash: row.hash, readOnly: row.readOnly === 1, expires }
+    return { user: toUser(row), hash: row.hash, readOnly: row.readOnly === 1, expires }
   }
 
   /** The user's current name and roles, for requests that run long; undefined if the token has ended meanwhile. */
   async userOf({ hash: known }: Bearer): Promise<User | undefined> {
     const row = await this.#lookUp(known, Date.now())
-    return row && userIn(row)
+    return row && toUser(row)
   }
 
   #lookUp(known: string, now: number): MaybePromise<TokenRow | undefined> {
@@ -154,17 +155,13 @@ export class Tokens {
   }
 }
 
-interface TokenRow {
+interface TokenRow extends UserRow {
   id: number
   hash: string
   readOnly: number
   expires: number
   lastUsed: number | null
-  username: string
-  roles: string
 }
-
-const userIn = ({ username, roles }: TokenRow): User => ({ username, roles: JSON.parse(roles) })
 
 function toView({ id, name, readOnly, createdOn, expires, lastUsed }: Row): TokenView {
   const moment = (time: unknown) => new Date(time as number).toISOString()

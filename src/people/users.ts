@@ -1,17 +1,19 @@
 import { sql } from 'kysely'
 import { Failure } from '../errors.ts'
 import { addressGroup } from '../lib/address-group.ts'
-import type { User } from '../model/access.ts'
-import type { Database, Storage } from '../storage/storage.ts'
+import { type Attributes, type AttributeValue, RIGHTS_MODEL, type User } from '../model/access.ts'
+import type { Database, Step, Storage } from '../storage/storage.ts'
 import { clearAttempts } from './attempts.ts'
+import { attributesFault, changedAttributes } from './attributes.ts'
 import { writeKeepingAdmin } from './last-admin.ts'
 import { checkPassword, hashPassword } from './password.ts'
 import { throwIfInvalid } from './rules.ts'
 import { endSessions } from './sessions.ts'
+import { RIGHTS, toUser } from './user-row.ts'
 import { writeOrExplain } from './write-or-explain.ts'
 
 /** A user as an admin sees them: never with the password's hash. */
-export interface Account extends User {
+export interface Account extends Required<Omit<User, 'rightsSince'>> {
   enabled: boolean
   createdOn: string
   lastLogin: string | null
@@ -21,6 +23,8 @@ export interface Account extends User {
 
 export interface UserChange {
   roles?: string[]
+  /** all of them: what is left out is removed */
+  attributes?: Attributes
   enabled?: boolean
   password?: string
 }
@@ -32,7 +36,7 @@ const USERS = 'dossier_users'
 /** Stored instead of a hash; no password matches it. */
 const NO_PASSWORD = ''
 const HAS_PASSWORD = sql<number>`password <> ${sql.lit(NO_PASSWORD)}`.as('hasPassword')
-const ACCOUNT = ['username', 'roles', 'enabled', 'createdOn', 'lastLogin', HAS_PASSWORD] as const
+const ACCOUNT = ['username', 'roles', 'attributes', 'enabled', 'createdOn', 'lastLogin', HAS_PASSWORD] as const
 const USERNAME = '^[A-Za-z0-9._@-]{1,64}$'
 const ROLE = '^[A-Za-z0-9._-]{1,64}$'
 const MIN_PASSWORD = 10
@@ -54,7 +58,7 @@ export async function authenticate(
 ): Promise<VerifiedLogin | undefined> {
   const row = await db
     .selectFrom(USERS)
-    .select(['username', 'password', 'roles', 'lastAddress'])
+    .select([...RIGHTS, 'password', 'lastAddress'])
     .where('username', '=', username)
     .where('enabled', '=', 1)
     .executeTakeFirst()
@@ -64,20 +68,19 @@ export async function authenticate(
     isKnown,
   })
   if (!row || !matches) return undefined
-  const user = { username: row.username as string, roles: JSON.parse(row.roles as string) }
-  return { user, proof: row.password as string }
+  return { user: toUser(row), proof: row.password as string }
 }
 
 /** Finds an enabled user by name, or throws. */
 export async function findUser(db: Database, username: string): Promise<User> {
   const row = await db
     .selectFrom(USERS)
-    .select(['username', 'roles'])
+    .select(RIGHTS)
     .where('username', '=', username)
     .where('enabled', '=', 1)
     .executeTakeFirst()
   if (!row) throw noSuchUser(username)
-  return { username: row.username as string, roles: JSON.parse(row.roles as string) }
+  return toUser(row)
 }
 
 export async function listUsers(db: Database): Promise<Account[]> {
@@ -87,11 +90,19 @@ export async function listUsers(db: Database): Promise<Account[]> {
   return rows.map(toAccount).sort((a, b) => (key(a) < key(b) ? -1 : 1))
 }
 
+/** The attributes of all users. A database of an earlier version has none yet. */
+export async function readAttributes(db: Database): Promise<{ attributes: Attributes }[]> {
+  if (!(await db.dialect.tables.hasColumn(db, USERS, 'attributes'))) return []
+  const rows = await db.selectFrom(USERS).select('attributes').execute()
+  return rows.map(({ attributes }) => ({ attributes: JSON.parse(attributes as string) }))
+}
+
 export interface NewUser {
   username: string
   /** without one, the user can only use tokens */
   password?: string | undefined
   roles: string[]
+  attributes?: Attributes
   /** allows a name that a deleted user had */
   again?: boolean
 }
@@ -99,15 +110,15 @@ export interface NewUser {
 /** Records name their owner: a new user with a former user's name gets those records, so `again` must be explicit. */
 export async function addUser(
   storage: Writable,
-  { username, password, roles, again = false }: NewUser,
+  { username, password, roles, attributes = {}, again = false }: NewUser,
 ): Promise<Account> {
-  checkRules({ username, roles, ...(password !== undefined && { password }) })
+  checkRules({ username, roles, attributes, ...(password !== undefined && { password }) })
   const hash = password === undefined ? NO_PASSWORD : await hashPassword(password)
   const insert = sql`
-    INSERT INTO dossier_users (username, password, roles, "createdOn")
-    SELECT ${username}, ${hash}, ${JSON.stringify(roles)}, ${Date.now()}
+    INSERT INTO dossier_users (username, password, roles, attributes, "createdOn")
+    SELECT ${username}, ${hash}, ${JSON.stringify(roles)}, ${JSON.stringify(attributes)}, ${Date.now()}
     WHERE ${again ? 1 : 0} = 1 OR NOT EXISTS (SELECT 1 FROM dossier_former WHERE username = ${username})
-    ON CONFLICT DO NOTHING RETURNING username, roles, enabled, "createdOn", "lastLogin", password <> '' AS "hasPassword"`
+    ON CONFLICT DO NOTHING RETURNING username, roles, attributes, enabled, "createdOn", "lastLogin", password <> '' AS "hasPassword"`
   const [[added] = []] = await writeOrExplain(
     () => storage.write({ steps: [{ ...insert.compile(storage.db), must: true }] }),
     () => notFree(storage.db, username),
@@ -128,18 +139,23 @@ async function notFree(db: Database, username: string): Promise<Failure> {
 
 /**
  * Changes a user. A new password, or disabling the user, ends all of the user's sessions except `kept`. With `proof`,
- * the hash of a verified password, the change fails if the password is another one by now.
+ * the hash of a verified password, the change fails if the password is another one by now; so it does with `attributes`, if
+ * the user has others by now.
  */
 export async function changeUser(
   storage: Writable,
   username: string,
   change: UserChange,
-  { kept = '', proof }: { kept?: string; proof?: string } = {},
+  { kept = '', proof, attributes }: { kept?: string; proof?: string; attributes?: Attributes } = {},
 ): Promise<Account> {
   checkRules({ username, ...change })
   const { db } = storage
-  const values = {
+  const rights = {
     ...(change.roles && { roles: JSON.stringify(change.roles) }),
+    ...(change.attributes && { attributes: JSON.stringify(change.attributes) }),
+  }
+  const values = {
+    ...rights,
     ...(change.enabled !== undefined && { enabled: change.enabled ? 1 : 0 }),
     ...(change.password !== undefined && { password: await hashPassword(change.password) }),
   }
@@ -148,19 +164,68 @@ export async function changeUser(
     .set({ username: sql`username`, ...values })
     .where('username', '=', username)
   // Hashing takes time, during which the password may have changed: then `proof` is no longer valid.
-  const update = proof === undefined ? user : user.where('password', '=', proof)
+  const same = proof === undefined ? user : user.where('password', '=', proof)
+  const update = attributes ? same.where('attributes', '=', JSON.stringify(attributes)) : same
   const endsSessions = change.password !== undefined || change.enabled === false
   const missed =
     proof === undefined
       ? noSuchUser(username)
       : new Failure('LOGIN_INCORRECT', 'The password has been changed meanwhile.')
-  const changed = await writeKeepingAdmin(storage, missed, [
+  const steps = [
     update.returning(ACCOUNT).compile(),
     ...(endsSessions ? [endSessions(db, username, kept)] : []),
     // A user who gets a new password has most likely failed too often with the old one.
     ...(change.password === undefined ? [] : [clearAttempts(db, username)]),
-  ])
-  return toAccount(changed)
+  ]
+  return toAccount(await writeKeepingAdmin(storage, missed, steps, noteRights(username, rights)))
+}
+
+/**
+ * Steps before a change of a user's rights: the journal gets an entry, so that every change of a record is made before it
+ * or after it, and the user gets its number. Nothing is noted if the rights stay as they are.
+ */
+function noteRights(username: string, rights: Partial<Record<'roles' | 'attributes', string>>): Step[] {
+  const names = Object.keys(rights) as (keyof typeof rights)[]
+  if (names.length === 0) return []
+  const isOther = names.map((name) => `${name} <> ?`).join(' OR ')
+  const parameters = [username, ...names.map((name) => rights[name])]
+  return [
+    {
+      sql: `INSERT INTO dossier_changes (model, id, version, operation, at, "createdBy", fields)
+        SELECT '${RIGHTS_MODEL}', 0, 0, 'update', ?, username, '[]' FROM dossier_users
+        WHERE username = ? AND (${isOther})`,
+      parameters: [new Date().toISOString(), ...parameters],
+    },
+    {
+      sql: `UPDATE dossier_users SET "rightsSince" =
+        (SELECT change FROM dossier_changes WHERE model = '${RIGHTS_MODEL}' AND id = 0 ORDER BY change DESC LIMIT 1)
+        WHERE username = ? AND (${isOther})`,
+      parameters,
+    },
+  ]
+}
+
+const MAX_TRIES = 10
+
+/** Changes some attributes of a user; undefined removes one. Others keep what somebody else sets at the same time. */
+export async function setAttributes(
+  storage: Writable,
+  username: string,
+  change: Map<string, AttributeValue | undefined>,
+): Promise<Account> {
+  const { db } = storage
+  for (let tries = 1; ; tries++) {
+    const row = await db.selectFrom(USERS).select('attributes').where('username', '=', username).executeTakeFirst()
+    if (!row) throw noSuchUser(username)
+    const attributes: Attributes = JSON.parse(row.attributes as string)
+    const next = changedAttributes(attributes, change)
+    try {
+      return await changeUser(storage, username, { attributes: next }, { attributes })
+    } catch (error) {
+      const isMissed = error instanceof Failure && error.code === 'RECORD_NOT_FOUND'
+      if (!isMissed || tries === MAX_TRIES) throw error
+    }
+  }
 }
 
 /** Deletes a user; the foreign key deletes their sessions. The name is recorded as used. Returns it as it was spelt. */
@@ -187,6 +252,7 @@ function toAccount(row: Record<string, unknown>): Account {
   return {
     username: row.username as string,
     roles: JSON.parse(row.roles as string),
+    attributes: JSON.parse(row.attributes as string),
     enabled: row.enabled === 1,
     createdOn: moment(row.createdOn),
     lastLogin: row.lastLogin === null ? null : moment(row.lastLogin),
@@ -197,7 +263,7 @@ function toAccount(row: Record<string, unknown>): Account {
 export const noSuchUser = (username: string) => new Failure('RECORD_NOT_FOUND', `There is no user "${username}".`)
 
 /** Rules for all ways to write users: over HTTP, at the command line, and for the first admin. */
-function checkRules({ username, password, roles = [] }: { username: string } & UserChange): void {
+function checkRules({ username, password, roles = [], attributes = {} }: { username: string } & UserChange): void {
   const errors: Record<string, string> = {}
   if (!new RegExp(USERNAME).test(username)) errors.username = 'must be 1 to 64 letters, digits, ".", "_", "-" or "@"'
   if (password !== undefined) {
@@ -207,5 +273,7 @@ function checkRules({ username, password, roles = [] }: { username: string } & U
   }
   const odd = roles.filter((role) => !new RegExp(ROLE).test(role))
   if (odd.length > 0) errors.roles = `must be 1 to 64 letters, digits, ".", "_" or "-" each: ${odd.join(', ')}`
+  const fault = attributesFault(attributes)
+  if (fault !== undefined) errors.attributes = fault
   throwIfInvalid(errors)
 }

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { IdempotentRequest } from '../journal/idempotency.ts'
-import type { User } from '../model/access.ts'
+import type { Attributes, User } from '../model/access.ts'
 
 /** The user that an operation runs for, with the idempotency key and the abort signal of the request. */
 export interface Caller extends User {
@@ -14,13 +14,17 @@ export interface Caller extends User {
 export class HttpCaller implements Caller {
   readonly username: string
   readonly roles: string[]
+  readonly attributes: Attributes
+  readonly rightsSince: number
   readonly idempotency: IdempotentRequest | undefined
   readonly #response: ServerResponse
   #controller: AbortController | undefined
 
-  constructor({ username, roles, idempotency }: Caller, response: ServerResponse) {
+  constructor({ username, roles, attributes = {}, rightsSince = 0, idempotency }: Caller, response: ServerResponse) {
     this.username = username
     this.roles = roles
+    this.attributes = attributes
+    this.rightsSince = rightsSince
     this.idempotency = idempotency
     this.#response = response
   }

@@ -1,3 +1,4 @@
+import type { Access } from '../filters/access.ts'
 import type { Models } from '../model/model.ts'
 import type { Cursors } from '../requests/cursor.ts'
 import type { Row, Storage } from '../storage/storage.ts'
@@ -9,6 +10,7 @@ export type StoredRecord = Row & { id: number; version: number }
 export interface RecordsContext {
   storage: Storage
   models: Models
+  access: Access
   cursors: Cursors
   limits: Pick<UserLimits, 'history'>
   /** time limit of a find */

@@ -1,12 +1,12 @@
+import { ALL, type Reach, withReachOfFew } from '../filters/reach.ts'
 import { type StoredResult, writeIdempotent } from '../journal/idempotency.ts'
 import { createJournal } from '../journal/journal.ts'
-import { type Operation, type Reach, reachFor, type User } from '../model/access.ts'
+import { type Operation, outOfReach, type User } from '../model/access.ts'
 import { invalid } from '../model/explain.ts'
 import { type Model, tableName, visibleFields } from '../model/model.ts'
 import { requireSameId } from '../requests/matching.ts'
 import type { View } from '../requests/query.ts'
 import { type MaybePromise, type Row, StorageFault, type Unit } from '../storage/storage.ts'
-import { withReach } from '../tables/access-filter.ts'
 import { rowDecoder } from '../tables/columns.ts'
 import { is } from '../tables/condition.ts'
 import { recordRead, requireCurrentShape } from '../tables/shape.ts'
@@ -14,7 +14,7 @@ import { createAggregator } from './aggregate/aggregate.ts'
 import type { Caller } from './caller.ts'
 import type { RecordsContext, StoredRecord } from './context.ts'
 import { createExporter } from './export/export.ts'
-import { cachedStatements, placeholder } from './find/cached-statements.ts'
+import { cachedStatements, placeholder, reachValues } from './find/cached-statements.ts'
 import { expand, selectedColumns } from './find/expand.ts'
 import { createFinder, newLimits } from './find/find.ts'
 import { createDeletedReader } from './history/deleted.ts'
@@ -22,7 +22,7 @@ import { createForgetter } from './history/forget.ts'
 import { createHistory } from './history/history.ts'
 import { createRestorer, type RestoreRequest } from './history/restore.ts'
 import { createImporter } from './import/import.ts'
-import type { PlannedWrite, WriteTarget } from './planned.ts'
+import { isRefusedOutcome, type PlannedWrite, type WriteTarget } from './planned.ts'
 import { createAnswers, type MergeResult } from './write/answers.ts'
 import { createChanges } from './write/changes.ts'
 import { createConflictThrower } from './write/conflict.ts'
@@ -40,24 +40,25 @@ interface Given {
  * only records within the user's reach.
  */
 export function createRecords(context: RecordsContext, model: Model) {
-  const { storage, models } = context
+  const { storage, models, access } = context
   const decode = rowDecoder(model) as (row: Row) => StoredRecord
   const prepared = cachedStatements<Given>((statement) => recordRead(storage.dialect, model, statement))
   const checks: Validators = createValidators(model)
   const changes = createChanges(context, model)
   const violations = createViolationChecks(context, model)
   const journal = createJournal(storage, model)
-  const { mayRead, asSeenBy, written, merged, replay } = createAnswers(model, (id, version, user) =>
-    past.recordAt(id, version, user, () => lookUp(id, EVERYTHING)),
-  )
+  const { written, merged, replay } = createAnswers(model, {
+    rebuild: (id, version, user) => past.recordAt(id, version, user, () => lookUp(id, ALL)),
+    mayRead: (id, user) => past.isReadable(id, user),
+  })
   const shown = visibleFields(model).map((field) => field.name)
-  const throwConflict = createConflictThrower({ model, journal, look, answers: { mayRead, asSeenBy } })
-  const past = createHistory(context, model, journal, (id, user) => lookUp(id, reachFor(model, 'read', user)))
+  const throwConflict = createConflictThrower({ model, journal, look, lookUpReadable })
+  const past = createHistory(context, model, journal, lookUpReadable)
 
   async function read(id: number, user: Caller, view: View): Promise<StoredRecord> {
     const record = await look(id, 'read', user, view)
     const { ends } = newLimits(context.findSeconds)
-    await expand({ storage, models, cursors: context.cursors, user, ends }, model, [record], view.expand)
+    await expand({ storage, models, access, cursors: context.cursors, user, ends }, model, [record], view.expand)
     return record
   }
 
@@ -70,7 +71,7 @@ export function createRecords(context: RecordsContext, model: Model) {
       checks.create(data)
       const sent = { ...data, ...handed }
       await violations.refuseUnreachable(sent, user)
-      return planned(changes.create(sent, user), user, sent, (rows) => written(rows, user))
+      return planned('create', changes.create(sent, user), user, sent, (rows) => written(rows, user))
     },
 
     /** `data` contains the version that the client has read; fields that it omits keep their values. */
@@ -81,7 +82,7 @@ export function createRecords(context: RecordsContext, model: Model) {
 
     /** The same with data that has been checked. */
     updateAgain(id: number, version: number, sent: Row, user: User): PlannedWrite<StoredRecord> {
-      return planned(changes.update(id, version, sent, user), user, sent, (rows) =>
+      return planned('update', changes.update(id, version, sent, user), user, sent, (rows) =>
         rows[0]?.[0] ? written(rows, user) : throwConflict(id, version, 'update', user, sent),
       )
     },
@@ -89,19 +90,20 @@ export function createRecords(context: RecordsContext, model: Model) {
     /** Updates the current version if none of the sent fields has been changed since the version in `data`. */
     async merge(id: number, data: unknown, user: User): Promise<PlannedWrite<MergeResult>> {
       const { version, sent } = await checkUpdate(id, data, user)
-      return planned(changes.merge(id, version, sent, user), user, sent, (rows) =>
+      return planned('update', changes.merge(id, version, sent, user), user, sent, (rows) =>
         rows[1]?.[0] ? merged(rows, user) : throwConflict(id, version, 'update', user, sent, true),
       )
     },
 
     async remove(id: number, version: number | undefined, user: User): Promise<PlannedWrite<number>> {
-      return planned(changes.remove(id, version, user), user, id, (rows) =>
+      return planned('delete', changes.remove(id, version, user), user, id, (rows) =>
         rows[0]?.[0] ? id : throwConflict(id, version, 'delete', user, {}),
       )
     },
   }
 
   const planned = <Result>(
+    operation: Operation,
     unit: Unit,
     user: User,
     written: Row | number,
@@ -109,7 +111,8 @@ export function createRecords(context: RecordsContext, model: Model) {
   ): PlannedWrite<Result> => ({
     unit,
     toResult,
-    explain: (fault) => violations.explainViolation(fault, user, written),
+    explain: async (fault) =>
+      fault.kind === 'no-row' ? outOfReach(model, operation) : violations.explainViolation(fault, user, written),
   })
 
   /**
@@ -130,7 +133,7 @@ export function createRecords(context: RecordsContext, model: Model) {
       rows = await writeIdempotent(storage, unit, idempotency)
     } catch (error) {
       if (!(error instanceof StorageFault)) throw error
-      if (error.kind !== 'no-row') throw await explain(error)
+      if (error.kind !== 'no-row' || isRefusedOutcome(error, unit.steps)) throw await explain(error)
     }
     return idempotency?.stored ? replay(idempotency.stored, caller) : toResult(rows)
   }
@@ -144,7 +147,7 @@ export function createRecords(context: RecordsContext, model: Model) {
   ): Promise<StoredRecord> {
     const settle = (rows: Row[][]) =>
       rows.at(-1)?.[0] ? written(rows, caller) : throwConflict(id, version, operation, caller, sent)
-    return perform(caller, replay.written, () => planned(unit, caller, sent, settle))
+    return perform(caller, replay.written, () => planned(operation, unit, caller, sent, settle))
   }
 
   /** Throws unless there is such a record within reach, at that version if one is given. */
@@ -175,7 +178,7 @@ export function createRecords(context: RecordsContext, model: Model) {
       await violations.refuseUnreachable(sent, user, id)
     } catch (error) {
       // The client may have sent back a reference that has been changed since: then report the version conflict.
-      const current = await lookUp(id, reachFor(model, 'read', user))
+      const current = await lookUpReadable(id, user)
       if (current && current.version !== version) await throwConflict(id, version, 'update', user, sent)
       throw error
     }
@@ -185,15 +188,20 @@ export function createRecords(context: RecordsContext, model: Model) {
   /** Whether a change of links fits would tell something of those that are there. */
   async function requireReadToChange(id: number, sent: Row, user: User): Promise<void> {
     const changed = model.fields.find((field) => field.links && isLinksChange(sent[field.name]))
-    const mayKnow = !changed || (await lookUp(id, reachFor(model, 'read', user)))
-    if (mayKnow || !(await lookUp(id, reachFor(model, 'update', user)))) return
+    const mayKnow = !changed || (await lookUpReadable(id, user))
+    if (mayKnow || !(await lookUp(id, access.reachFor(model, 'update', user)))) return
     throw invalid({ [changed.name]: 'must be all ids: you may not read those that are there' })
   }
 
   async function look(id: number, operation: Operation, user: User, view: View): Promise<StoredRecord> {
-    const record = await lookUp(id, reachFor(model, operation, user), view)
+    const record = await lookUp(id, access.reachFor(model, operation, user), view)
     if (!record) throw await past.notFoundError(id, user)
     return record
+  }
+
+  /** The record, if there is one that the user may read. */
+  function lookUpReadable(id: number, user: User): Promise<StoredRecord | undefined> {
+    return lookUp(id, access.reachFor(model, 'read', user))
   }
 
   /** Returns undefined if the record does not exist or is out of reach. `fields` defaults to all visible fields. */
@@ -202,11 +210,11 @@ export function createRecords(context: RecordsContext, model: Model) {
     reach: Reach,
     { fields = shown, expand: paths }: View = WHOLE,
   ): Promise<StoredRecord | undefined> {
-    const statement = prepared(`${reach.scope} ${fields} ${paths}`, { id, reach }, () =>
+    const statement = prepared(`${reach.shape} ${fields} ${paths}`, { id, reach }, () =>
       storage.db
         .selectFrom(tableName(model))
         .select(selectedColumns(model, { fields, expand: paths }))
-        .where(withReach(reach, OWNER, is`"id" = ${ID}`)),
+        .where(withReachOfFew(reach, REACH, is`"id" = ${ID}`)),
     )
     requireCurrentShape(storage, model)
     const row = await storage.readOne(statement)
@@ -242,7 +250,8 @@ export function createRecords(context: RecordsContext, model: Model) {
       caller.idempotency?.stored ? replay.written(caller.idempotency.stored, caller) : restore(id, restoring, caller),
     history: past.history,
     version: past.version,
-    deleted: createDeletedReader(context, model, journal),
+    deleted: createDeletedReader(context, model, journal, past.couldRead),
+    isReadable: past.isReadable,
     exportAll: createExporter(context, model),
     ...createImporter({ context, model, plan }),
     forget: createForgetter(context, model, past),
@@ -257,6 +266,5 @@ export function createRecords(context: RecordsContext, model: Model) {
 export type Records = ReturnType<typeof createRecords>
 
 const WHOLE: View = { expand: [] }
-const EVERYTHING: Reach = { scope: 'all', username: '' }
 const ID = placeholder<Given>(({ id }) => id)
-const OWNER = placeholder<Given>(({ reach }) => reach.username)
+const REACH = reachValues<Given>(({ reach }) => reach)

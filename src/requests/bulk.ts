@@ -20,7 +20,7 @@ const delimiter = Type.String({ description: 'Of csv: comma, semicolon or tab; c
 
 /** Find's filters, `sort` and `fields`, and the file format. */
 export const ExportParameters = (find: TSchema): TSchema => {
-  const { offset, limit, after, expand, ...filters } = find.properties as Record<string, TSchema>
+  const { offset, limit, after, expand, as, ...filters } = find.properties as Record<string, TSchema>
   const safe = Type.Boolean({ description: 'Of csv: make texts harmless that a spreadsheet takes for a formula.' })
   return Type.Partial(Type.Object({ ...filters, format, delimiter, safe }))
 }

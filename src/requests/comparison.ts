@@ -11,6 +11,8 @@ export interface RawOperands {
   values: { name: string; value: unknown }[]
   /** whether the values are texts of a query string, whatever the field's type */
   isText: boolean
+  /** whether texts that begin with `$` stand for values of a user */
+  isTemplate?: boolean
 }
 
 /** Makes a filter of a field, an operator and values. Every error names the place in the request. */
@@ -69,7 +71,11 @@ export function compareIds(step: Step, word: IdWord, given: RawOperands): Filter
 const severalIds = ({ name }: Field) =>
   `"${name}" refers to several records: use ${name}[any], ${name}[all], ${name}[none], ${name}[count] or ${name}.FIELD`
 
-function parseValues(takes: OperatorUse['operator']['takes'], field: Field, { where, values, isText }: RawOperands) {
+function parseValues(
+  takes: OperatorUse['operator']['takes'],
+  field: Field,
+  { where, values, isText, isTemplate = false }: RawOperands,
+) {
   if (takes === 'none') return []
   if (field.links) throw badRequest(`${where}: ${severalIds(field)}.`)
   if (field.type === 'array' || field.type === 'object')
@@ -78,6 +84,7 @@ function parseValues(takes: OperatorUse['operator']['takes'], field: Field, { wh
     throw badRequest(`${where} takes 1 to ${MAX_VALUES} values.`)
   if (takes === 'pattern') return [parsePattern(where, field, values[0]?.value)]
   return values.map(({ name, value }) => {
+    if (isTemplate && typeof value === 'string' && value.startsWith('$')) return value
     const parsed: Parsed = isText ? parseText(field, value as string) : parseValue(field, value)
     if ('value' in parsed) return parsed.value
     throw badRequest(`${where}${name} must be ${parsed.wanted}${hintFor(value)}.`)

@@ -59,6 +59,14 @@ export function parseSearch(body: SearchBody, context: Context): Query {
   }
 }
 
+/** A value that stands for one of the user, in a rule: the username, or an attribute. */
+export const USER_VALUE = /^\$user(?:\.([A-Za-z][A-Za-z0-9_]{0,63}))?$/
+
+/** Parses criteria by themselves. In a template, values of a user are written as `$user.NAME`. */
+export function parseCriteria(criteria: unknown, context: Context, { isTemplate = false } = {}): Filter | undefined {
+  return new CriteriaParser(isTemplate).criterion(criteria, context, { where: 'where', depth: 0, steps: 0 })
+}
+
 /** SQLite limits the depth of an expression. */
 const MAX_STEPS_IN_A_ROW = 12
 
@@ -74,9 +82,20 @@ interface Place {
 const RELATED = ['some', 'none', 'count']
 const IN: OperatorUse = { operator: findOperator('in'), not: false }
 
+/** Operators that take a list of values. */
+export const LIST_WORDS: readonly string[] = [
+  ...[...BODY_WORDS].filter(([, { operator }]) => operator.takes === 'many').map(([word]) => word),
+  ...ID_WORDS,
+]
+
 class CriteriaParser {
+  readonly #isTemplate: boolean
   #count = 0
   #values = 0
+
+  constructor(isTemplate = false) {
+    this.#isTemplate = isTemplate
+  }
 
   /** Parses a group. Checks depth and count first, so that hostile nesting is never traversed. */
   group(
@@ -97,14 +116,14 @@ class CriteriaParser {
     // An empty group is no condition.
     const filters = criteria.flatMap(
       (criterion, index) =>
-        this.#criterion(criterion, context, { where: `${where}.criteria[${index}]`, depth, steps }) ?? [],
+        this.criterion(criterion, context, { where: `${where}.criteria[${index}]`, depth, steps }) ?? [],
     )
     if (filters.length === 0) return undefined
     if (operator === 'or') return { any: filters }
     return operator === 'not' ? { not: { all: filters } } : { all: filters }
   }
 
-  #criterion(criterion: unknown, context: Context, { where, depth, steps }: Place): Filter | undefined {
+  criterion(criterion: unknown, context: Context, { where, depth, steps }: Place): Filter | undefined {
     if (typeof criterion !== 'object' || criterion === null || Array.isArray(criterion))
       throw badRequest(`${where} must be an object.`)
     if (!('fieldName' in criterion)) return this.group(criterion, context, { where, depth: depth + 1, steps })
@@ -138,7 +157,7 @@ class CriteriaParser {
     requireFew(place.steps + steps.length + 1)
     this.#count += 1
     const at = { where: `${where}.criteria`, depth: depth + 1, steps: place.steps + steps.length + 1 }
-    const matching = criteria === undefined ? undefined : this.#criterion(criteria, inner, at)
+    const matching = criteria === undefined ? undefined : this.criterion(criteria, inner, at)
     if (operator === 'some') return throughSteps(steps, { step, matching })
     if (operator === 'none') return throughSteps(steps, { not: { step, matching } })
     const asked = operatorNamed(`${where}.is`, is, [...BODY_WORDS.keys()])
@@ -158,11 +177,20 @@ class CriteriaParser {
   }
 
   #operands(asked: OperatorUse, where: string, value: unknown, value2: unknown): RawOperands {
-    const given = givenIn(asked, where, value, value2)
+    if (this.#isTemplate) for (const one of [value, value2].flat()) requireUserValue(where, one)
+    const listed = this.#isTemplate && isUserValue(value) && asked.operator.takes === 'many' ? [value] : value
+    const given = { ...givenIn(asked, where, listed, value2), isTemplate: this.#isTemplate }
     this.#values += given.values.length
     if (this.#values > MAX_ALL_VALUES) throw badRequest(`There are more than ${MAX_ALL_VALUES} values in all criteria.`)
     return given
   }
+}
+
+const isUserValue = (value: unknown) => typeof value === 'string' && USER_VALUE.test(value)
+
+function requireUserValue(where: string, value: unknown): void {
+  if (typeof value === 'string' && value.startsWith('$') && !isUserValue(value))
+    throw badRequest(`${where}: "${value}" must be $user, the username, or $user.NAME, an attribute of the user.`)
 }
 
 function requireFew(steps: number): void {

@@ -1,7 +1,7 @@
 import { type TSchema, Type } from '@sinclair/typebox'
 import { isScalar, type Model, SYSTEM_FIELDS, visibleFields } from '../model/model.ts'
 import { BODY_WORDS, PARAMETER_WORDS } from './operators.ts'
-import { hasParameter, OR_PARAMETER, SEARCH_ALL, TEXT_PARAMETER } from './parameters.ts'
+import { AS_PARAMETER, hasParameter, OR_PARAMETER, SEARCH_ALL, TEXT_PARAMETER } from './parameters.ts'
 import { DEFAULT_LIMIT, MAX_LIMIT, MAX_SORT_KEYS } from './query.ts'
 
 /** Schemas of the operations' parameters, for the OpenAPI document. `parameters.ts` parses the parameters. */
@@ -86,6 +86,7 @@ export function findParameters(model: Model): TSchema {
       ...ShapeParameters,
       ...(model.search.length > 0 && hasParameter(TEXT_PARAMETER, model) && { [TEXT_PARAMETER]: TextParameter }),
       ...(hasParameter(OR_PARAMETER, model) && { [OR_PARAMETER]: OrParameter }),
+      ...(hasParameter(AS_PARAMETER, model) && { [AS_PARAMETER]: AsParameter }),
       [SEARCH_ALL]: Type.String({ description: 'Contained in any text of the list.' }),
       ...Object.fromEntries([...filters, ...model.inverses.flatMap(({ name }) => linkParameters(name))]),
     }),
@@ -105,6 +106,8 @@ export const TextParameter = Type.String({
   maxLength: 200,
   description: 'Words that a record must contain, in any order; `"in quotes"` is one word. The best match comes first.',
 })
+
+const AsParameter = Type.String({ description: 'For admins: the name of a user, to find what that user finds.' })
 
 const OrParameter = Type.String({
   description: 'Filters of which at least one has to hold, as a query string: `id=1&id=7`, encoded as one value.',

@@ -75,6 +75,8 @@ export function parseParameters(parameters: Parameters, context: Context): Query
 export const TEXT_PARAMETER = 'q'
 /** The query parameter with filters of which one has to hold. Its value is a query string itself. */
 export const OR_PARAMETER = 'or'
+/** The query parameter with the name of a user as whom an admin wants to find records. The route looks at it. */
+export const AS_PARAMETER = 'as'
 const IN_OR = `In the query parameter "${OR_PARAMETER}", `
 
 /** Whether these parameters have their own meaning: a model may have a field of the name, which was there before. */

@@ -23,7 +23,7 @@ const ROWID = 'rowid'
 
 /** The service's own tables, referenced ones first. Rows that `migrate` derives (counts, shapes) are not copied. */
 export const OWN_TABLES: CopiedTable[] = [
-  own('dossier_users', 'username password roles enabled createdOn lastLogin lastAddress'),
+  own('dossier_users', 'username password roles enabled createdOn lastLogin lastAddress attributes rightsSince'),
   own('dossier_former', 'username'),
   own('dossier_sessions', 'id username createdOn lastSeen address'),
   own('dossier_attempts', 'id username address at', true),

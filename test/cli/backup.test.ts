@@ -172,7 +172,8 @@ t.test('restoring where there is nothing, or something damaged', async (t) => {
     DROP TABLE dossier_tokens; DROP TABLE dossier_restores; DROP TABLE dossier_state; DROP TABLE dossier_unsorted;
     DROP TABLE dossier_search; DROP TABLE dossier_unsearched; DROP INDEX dossier_sessions_used;
     ALTER TABLE dossier_actor DROP COLUMN operation; ALTER TABLE dossier_actor DROP COLUMN batch;
-    ALTER TABLE dossier_users DROP COLUMN lastAddress;
+    ALTER TABLE dossier_users DROP COLUMN lastAddress; ALTER TABLE dossier_users DROP COLUMN attributes;
+    ALTER TABLE dossier_users DROP COLUMN rightsSince;
     CREATE INDEX dossier_sessions_username ON dossier_sessions (username); PRAGMA user_version = 4`)
   older.close()
   restoreDatabase(join(folder, 'data'), copy)

@@ -21,7 +21,7 @@ t.test('users from the command line, while the service runs', async (t) => {
 
   const added = await runScript('user.ts', ['add', 'bob', '--roles', 'sales,ops'], env, `${PASSWORD}\nmore\n`)
   t.match(added, { code: 0, err: '' })
-  t.match(added.out, /^username +roles +enabled +created +last login\nbob +sales, ops +yes +\S+ +never\n$/)
+  t.match(added.out, /^username +roles +enabled +created +last login +attributes\nbob +sales, ops +yes +\S+ +never\n$/)
   const bob = await service.login('bob', PASSWORD)
   t.match(JSON.parse((await user('list --json')).out), [
     { username: 'admin' },

@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
+import { createAccess } from '../../src/filters/access.ts'
 import { CatchUp, type RenderedFeed } from '../../src/journal/catch-up.ts'
 import { createEntryReader } from '../../src/journal/entry.ts'
 import { type ChangePage, createFeed, readBounds } from '../../src/journal/feed.ts'
@@ -46,7 +47,9 @@ t.test('who has gone while it was looked up is told nothing', async (t) => {
   const change = { change: 1 } as ChangePage['changes'][number]
   const feed = {
     hasChangesSince: async () => true,
-    page: async () => ({ changes: [change], next: 1 }),
+    page: async () => ({ changes: [change], next: 1, otherRights: [] }),
+    models: new Map(),
+    keyFor: () => '',
     render: async () => [{ change: 1, text: 'told' }],
   }
   const isOpen = { now: true }
@@ -260,7 +263,7 @@ t.test('streams', async (t) => {
       t.strictSame(records(live.text.replace('event: models\ndata: {}\n\n', '')), told)
       live.emit('close')
       late.emit('close')
-      const feed = createFeed(storage, byName([thing]))
+      const feed = createFeed(storage, byName([thing]), createAccess(byName([thing]), storage.db))
       const { changes } = await feed.page(ADMIN, undefined, newest - 25, 500)
       const own = changes.filter(({ id }) => id === told[24].id)
       const texts: unknown[] = []

@@ -1,7 +1,8 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { loadModels, ModelFaults } from '../../src/model/load.ts'
+import { loadModels } from '../../src/filters/load-models.ts'
+import { ModelFaults } from '../../src/model/load.ts'
 import { CONTACT, type ModelFiles, makeFolder } from '../helper.ts'
 
 const TYPEBOX = `

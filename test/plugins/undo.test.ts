@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { createAccess } from '../../src/filters/access.ts'
 import { createUndo } from '../../src/records/history/undo.ts'
 import { createDeletePreview } from '../../src/records/write/delete-preview.ts'
 import { MAX_OPERATIONS } from '../../src/requests/batch-schemas.ts'
@@ -427,9 +428,11 @@ t.test('storage that cannot, and limits', async (t) => {
   const names = Object.entries(MODELS).map(([file, content]) => modelOf(file.replace('.json', ''), content))
   const models = new Map(names.map((model) => [model.name, model]))
   const caller = { username: 'admin', roles: ['admin'] }
-  const limited = createUndo({ storage, models, collections: new Map(), findSeconds: 60, maxBytes: 1 })
+  const access = createAccess(models, storage.db)
+  const collections = new Map([...models.values()].map((model) => [model, { isReadable: async () => true }])) as never
+  const limited = createUndo({ storage, models, access, collections, findSeconds: 60, maxBytes: 1 })
   await t.rejects(limited(change, caller), { code: 'BODY_TOO_LARGE' } as never)
-  const { preview } = createDeletePreview({ storage, models, findSeconds: 60, maxRecords: 3 })
+  const { preview } = createDeletePreview({ storage, models, access, findSeconds: 60, maxRecords: 3 })
   const company = models.get('u.Company') as never
   await t.rejects(preview([{ model: company, id: 1 }], caller), { code: 'FIND_TOO_SLOW' } as never)
   t.strictSame(await preview([{ model: company, id: 2 }], caller), { data: [], hidden: 0 })

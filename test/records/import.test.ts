@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import t from 'tap'
 import type { Failure } from '../../src/errors.ts'
+import { createAccess } from '../../src/filters/access.ts'
 import { ResumableImport } from '../../src/journal/resumable-import.ts'
 import { byName } from '../../src/model/model.ts'
 import type { ImportProgress } from '../../src/records/import/failures.ts'
@@ -54,6 +55,7 @@ async function withRecords(t: Parameters<typeof testStorage>[0]) {
   const context = {
     storage: watched,
     models: byName([item]),
+    access: createAccess(byName([item]), storage.db),
     cursors: new Cursors('secret'),
     limits: new UserLimits(),
     findSeconds: 1,

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { createAccess } from '../../src/filters/access.ts'
 import { cachedStatements } from '../../src/records/find/cached-statements.ts'
 import { createForgetter } from '../../src/records/history/forget.ts'
 import { createRecords } from '../../src/records/records.ts'
@@ -19,6 +20,7 @@ t.test('who may not reach anything finds nothing, even past the plugins', async 
     {
       storage,
       models: new Map(),
+      access: createAccess(new Map(), storage.db),
       cursors: new Cursors('secret'),
       limits: new UserLimits(),
       findSeconds: 1,
@@ -49,6 +51,7 @@ t.test('a record that is made in the same group, but later, was not there', asyn
   const context = {
     storage,
     models,
+    access: createAccess(models, storage.db),
     cursors: new Cursors('secret'),
     limits: new UserLimits(),
     findSeconds: 1,
@@ -88,9 +91,11 @@ t.test('an expansion ends in time, however much a record leads to', async (t) =>
   const links = { type: 'array', items: { type: 'integer', reference: 'a.Page' } }
   const book = modelOf('a.Book', { type: 'object', properties: { pages: links } })
   await migrateTo(storage, [page, book])
+  const models = new Map([page, book].map((model) => [model.name, model]))
   const context = {
     storage,
-    models: new Map([page, book].map((model) => [model.name, model])),
+    models,
+    access: createAccess(models, storage.db),
     cursors: new Cursors('secret'),
     limits: new UserLimits(),
     findSeconds: 0,

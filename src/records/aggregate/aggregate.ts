@@ -1,16 +1,15 @@
 import { sql } from 'kysely'
 import { Failure } from '../../errors.ts'
-import { reachFor } from '../../model/access.ts'
+import { withReach } from '../../filters/reach.ts'
+import { aliveCondition, referencedModels, toCondition } from '../../filters/where.ts'
 import type { Model } from '../../model/model.ts'
 import type { AggregateQuery } from '../../requests/aggregate.ts'
 import { isFault, type Row, type SqlValue } from '../../storage/storage.ts'
-import { withReach } from '../../tables/access-filter.ts'
 import { keyedShapes } from '../../tables/shape.ts'
 import type { Caller } from '../caller.ts'
 import type { RecordsContext } from '../context.ts'
 import { expand } from '../find/expand.ts'
 import { containsWords } from '../find/text-search.ts'
-import { aliveCondition, referencedModels, toCondition } from '../find/where.ts'
 import {
   type AnswerColumn,
   groupColumn,
@@ -37,11 +36,11 @@ export interface AggregatePage {
  * are read; conditions on them, their order and the page are made here, from exact values.
  */
 export function createAggregator(context: RecordsContext, model: Model) {
-  const { storage, models, cursors, findSeconds } = context
+  const { storage, models, access, cursors, findSeconds } = context
 
   return async function aggregate(query: AggregateQuery, caller: Caller): Promise<AggregatePage> {
     const ends = performance.now() + findSeconds * 1000
-    const asking = { models, user: caller, dialect: storage.dialect, model, zone: query.zone }
+    const asking = { ...access.contextFor(caller), model, zone: query.zone }
     const columns = [
       ...query.groups.map((group) => groupColumn(group, asking)),
       ...query.values.map((value) => valueColumn(value, asking)),
@@ -57,7 +56,7 @@ export function createAggregator(context: RecordsContext, model: Model) {
       rest.length > data.length && last
         ? cursors.make(model, `aggregate ${order}`, { values: sorting.position(last) as SqlValue[], id: 0 })
         : undefined
-    await expand({ storage, models, cursors, user: caller, ends }, model, data, query.expand)
+    await expand({ storage, models, access, cursors, user: caller, ends }, model, data, query.expand)
     return { total: all.length, ...(next && { next }), data }
   }
 
@@ -65,11 +64,10 @@ export function createAggregator(context: RecordsContext, model: Model) {
     const { dialect, db } = storage
     const { filter, search, groups } = query
     const array = groups.find((group) => group.array)?.array
-    const asking = { models, user: caller, dialect }
-    const reach = reachFor(model, 'read', caller)
+    const asking = access.contextFor(caller)
+    const reach = access.reachFor(model, 'read', caller)
     const where = withReach(
       reach,
-      reach.username,
       aliveCondition(query, dialect, rowNumber(array)),
       ...(filter ? [toCondition(filter, model, asking)] : []),
       ...(search ? [containsWords(model, search, dialect)] : []),
@@ -81,7 +79,11 @@ export function createAggregator(context: RecordsContext, model: Model) {
     const grouped = places.length > 0 ? sql`GROUP BY ${sql.join(places)} LIMIT ${MAX_GROUPS + 1}` : sql``
     const from = recordsWithItems(array, { ...asking, model, zone: query.zone })
     const statement = sql`SELECT ${sql.join(selected)} FROM ${from} WHERE ${where} ${grouped}`
-    const concerned = [model, ...referencedModels({ filter, sort: [...groups, ...query.values] }, models)]
+    const concerned = [
+      model,
+      ...reach.models,
+      ...referencedModels({ filter, sort: [...groups, ...query.values] }, models),
+    ]
     const { username, signal } = caller
     const shapes = keyedShapes(concerned, dialect.tables)
     const options = { username, signal, seconds: findSeconds, bytes: MAX_BYTES, shapes }

@@ -1,12 +1,12 @@
 import { type RawBuilder, sql } from 'kysely'
 import { Failure } from '../../errors.ts'
+import { comparisonKey, type FilterContext } from '../../filters/where.ts'
 import { decimalAverage } from '../../lib/decimal-sum.ts'
 import { type Field, type Model, tableName } from '../../model/model.ts'
 import type { AggregateValue, GroupKey } from '../../requests/aggregate.ts'
 import { decimalFromKey } from '../../storage/decimal.ts'
 import type { Row, SqlValue } from '../../storage/storage.ts'
 import { valueThrough } from '../find/order.ts'
-import { comparisonKey, type FilterContext } from '../find/where.ts'
 
 /** A part of the answer: what is selected for it, and how it is made from that. */
 export interface AnswerColumn {

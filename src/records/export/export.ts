@@ -1,15 +1,14 @@
-import { reachFor } from '../../model/access.ts'
+import { withReach } from '../../filters/reach.ts'
+import { aliveCondition, referencedModels, toCondition } from '../../filters/where.ts'
 import { type Model, tableName, visibleFields } from '../../model/model.ts'
 import type { BulkFormat, ExportOptions } from '../../requests/bulk.ts'
 import type { Chunk, RowFormatter } from '../../storage/storage.ts'
-import { withReach } from '../../tables/access-filter.ts'
 import { keyedShapes } from '../../tables/shape.ts'
 import type { Caller } from '../caller.ts'
 import type { RecordsContext } from '../context.ts'
 import { selectedColumns } from '../find/expand.ts'
 import { orderBy, sortOrder } from '../find/order.ts'
 import { containsWords } from '../find/text-search.ts'
-import { aliveCondition, referencedModels, toCondition } from '../find/where.ts'
 import type { FormatInput } from './format.ts'
 
 const formatter = (name: BulkFormat): RowFormatter<FormatInput> => ({
@@ -19,13 +18,13 @@ const formatter = (name: BulkFormat): RowFormatter<FormatInput> => ({
 
 /** Exports the matching records within the user's reach as text, from one snapshot, at the speed of the reader. */
 export function createExporter(context: RecordsContext, model: Model) {
-  const { storage, models, exportSeconds } = context
+  const { storage, models, access, exportSeconds } = context
   const shown = visibleFields(model).map(({ name }) => name)
 
   return function exportAll({ query, format, delimiter, safe }: ExportOptions, caller: Caller): AsyncGenerator<Chunk> {
     const { fields = shown, filter, search, sort } = query
-    const reach = reachFor(model, 'read', caller)
-    const asking = { models, user: caller, dialect: storage.dialect }
+    const reach = access.reachFor(model, 'read', caller)
+    const asking = access.contextFor(caller)
     const matching = [
       aliveCondition(query, storage.dialect),
       ...(filter ? [toCondition(filter, model, asking)] : []),
@@ -35,10 +34,10 @@ export function createExporter(context: RecordsContext, model: Model) {
     const statement = storage.db
       .selectFrom(tableName(model))
       .select(columns)
-      .where(withReach(reach, reach.username, ...matching))
+      .where(withReach(reach, ...matching))
       .orderBy(orderBy(sortOrder(sort, model, asking)))
       .compile()
-    const shapes = keyedShapes([model, ...referencedModels(query, models)], storage.dialect.tables)
+    const shapes = keyedShapes([model, ...reach.models, ...referencedModels(query, models)], storage.dialect.tables)
     const { sql, parameters } = statement
     const seeker = { username: caller.username, signal: caller.signal, seconds: exportSeconds, bytes: 0, shapes }
     return storage.streamRows({ sql, parameters }, formatter(format), { model, columns, delimiter, safe }, seeker)

@@ -1,4 +1,5 @@
 import { type CompiledQuery, type RawBuilder, sql } from 'kysely'
+import type { Reach } from '../../filters/reach.ts'
 import { Memo } from '../../lib/memo.ts'
 import type { Statement } from '../../storage/storage.ts'
 
@@ -13,6 +14,12 @@ class Placeholder {
     this.fill = fill
   }
 }
+
+/** Placeholders for what a reach binds; `reachOf` gets the reach from the arguments of an execution. */
+export const reachValues =
+  <Given>(reachOf: (given: Given) => Reach) =>
+  (index: number) =>
+    new Placeholder((given: Given) => reachOf(given).values[index])
 
 export function placeholder<Given>(fill: (given: Given) => unknown): RawBuilder<never> {
   return sql<never>`${new Placeholder(fill)}`

@@ -1,7 +1,9 @@
 import { sql } from 'kysely'
 import { Failure } from '../../errors.ts'
+import type { Access } from '../../filters/access.ts'
+import { withReach, withReachOfFew } from '../../filters/reach.ts'
+import { aliveCondition, comparisonKey, referringField } from '../../filters/where.ts'
 import { Yielder } from '../../lib/yielder.ts'
-import { reachFor } from '../../model/access.ts'
 import {
   type Field,
   fieldReference,
@@ -17,13 +19,11 @@ import { type Cursors, nameOfOrder } from '../../requests/cursor.ts'
 import { DEFAULT_LIMIT, type View } from '../../requests/query.ts'
 import { PAGE_BYTES, rowBytes } from '../../storage/size.ts'
 import { isFault, type Row, type Storage } from '../../storage/storage.ts'
-import { withReach } from '../../tables/access-filter.ts'
 import { rowDecoder } from '../../tables/columns.ts'
 import { is } from '../../tables/condition.ts'
 import { keyedShapes, recordRead, requireCurrentShape } from '../../tables/shape.ts'
 import type { Caller } from '../caller.ts'
 import { recordBytes, rowsThatFit } from './page-size.ts'
-import { aliveCondition, comparisonKey, referringField } from './where.ts'
 
 /** The paths without a dot: references of the model itself. */
 const topPaths = (paths: string[]) => paths.filter((path) => !path.includes('.'))
@@ -38,6 +38,7 @@ export function selectedColumns(model: Model, { fields = model.list, expand: pat
 export interface Expansion {
   storage: Storage
   models: Models
+  access: Access
   cursors: Cursors
   user: Caller
   /** as `performance.now()` */
@@ -186,14 +187,14 @@ async function addReferring(
 
 /** Of each row, one record more than is shown. Runs on a search thread: a record may be referred to by any number. */
 async function lookUpReferring(
-  { storage, models, user, ends }: Expansion,
+  { storage, models, access, user, ends }: Expansion,
   inverse: Inverse,
   rows: Row[],
   below: string[],
   budget: Budget,
 ) {
   const target = models.get(inverse.model) as Model
-  const reach = reachFor(target, 'read', user)
+  const reach = access.reachFor(target, 'read', user)
   const field = referringField(inverse, target)
   const key = field.links ? sql`link__target` : comparisonKey(field, storage.dialect)
   const table = sql.table(tableName(target))
@@ -210,7 +211,7 @@ async function lookUpReferring(
     FROM (
       SELECT "id" AS related__id, ${key} AS related__of, count(*) OVER (PARTITION BY ${key}) AS related__total,
         row_number() OVER (PARTITION BY ${key} ORDER BY "id") AS related__place
-      FROM ${from} WHERE ${withReach(reach, reach.username, alive, isWanted)}
+      FROM ${from} WHERE ${withReach(reach, alive, isWanted)}
     ) AS related__all
     JOIN (${wanted}) AS wanted__all ON wanted__id = related__of
     JOIN ${table} ON "id" = related__id
@@ -218,7 +219,7 @@ async function lookUpReferring(
   const share = Math.max(1, Math.floor(budget.left / budget.statements--))
   const { username, signal } = user
   const seconds = Math.max(0.001, (ends - performance.now()) / 1000)
-  const shapes = keyedShapes([target], storage.dialect.tables)
+  const shapes = keyedShapes([target, ...reach.models], storage.dialect.tables)
   const { rows: found, isTruncated } = await storage
     .search(statement, { username, seconds, bytes: share, signal, shapes })
     .catch((error: unknown) => {
@@ -253,9 +254,9 @@ async function look(
   below: string[],
   budget: Budget,
 ): Promise<Looked> {
-  const { storage, user } = expansion
+  const { storage, access, user } = expansion
   requireCurrentShape(storage, model)
-  const reach = reachFor(model, 'read', user)
+  const reach = access.reachFor(model, 'read', user)
   const columns = selectedColumns(model, { expand: below }).map((name) => sql.ref(name))
   const wanted = storage.dialect.each(JSON.stringify(ids))
   // No field name contains `__`, so these names cannot clash with a column.
@@ -263,7 +264,7 @@ async function look(
     SELECT ${sql.join(columns)}
     FROM (SELECT key AS wanted__key, CAST(value AS BIGINT) AS wanted__id FROM ${wanted}) AS wanted__all
     CROSS JOIN ${sql.table(tableName(model))}
-    WHERE ${withReach(reach, reach.username, is`"id" = wanted__id`)} ORDER BY wanted__key`.compile(storage.db)
+    WHERE ${withReachOfFew(reach, undefined, is`"id" = wanted__id`)} ORDER BY wanted__key`.compile(storage.db)
   // Each statement gets an equal share of the remaining bytes; `readUpTo` always returns the first row.
   const share = Math.max(0, Math.floor(budget.left / budget.statements--))
   const { rows, isTruncated } = await storage.readUpTo(recordRead(storage.dialect, model, statement), share)

@@ -1,12 +1,12 @@
 import { type Expression, type RawBuilder, type SqlBool, sql } from 'kysely'
 import { Failure } from '../../errors.ts'
-import { type Reach, reachFor } from '../../model/access.ts'
+import { type Reach, withReach, withReachOfFew } from '../../filters/reach.ts'
+import { aliveCondition, referencedModels, toCondition } from '../../filters/where.ts'
 import { type Model, tableName } from '../../model/model.ts'
 import { nameOfOrder, type Position } from '../../requests/cursor.ts'
 import type { Query } from '../../requests/query.ts'
 import { PAGE_BYTES } from '../../storage/size.ts'
 import { isFault, type Row, type SearchResult, type Statement } from '../../storage/storage.ts'
-import { withReach } from '../../tables/access-filter.ts'
 import { rowDecoder } from '../../tables/columns.ts'
 import type { Condition } from '../../tables/condition.ts'
 import { createCounter } from '../../tables/counts.ts'
@@ -27,7 +27,6 @@ import {
 import { createPlainPages } from './plain-pages.ts'
 import { containsWords, isRanked, MAX_RANKED, type Proposed, proposedRecords, rankOrder } from './text-search.ts'
 import { isUniqueLookup } from './unique-lookup.ts'
-import { aliveCondition, referencedModels, toCondition } from './where.ts'
 
 export interface Page {
   offset?: number
@@ -53,7 +52,7 @@ export const newLimits = (seconds: number): FindLimits => ({
 
 /** Finds records of one model: a page, the total, and the cursor of the next page. */
 export function createFinder(context: RecordsContext, model: Model) {
-  const { storage, models, cursors, advise, findSeconds } = context
+  const { storage, models, access, cursors, advise, findSeconds } = context
   const table = tableName(model)
   const decode = rowDecoder(model)
   const considerIndex = indexAdvisor(storage, model, advise)
@@ -75,14 +74,14 @@ export function createFinder(context: RecordsContext, model: Model) {
   async function findPage(query: Query, caller: Caller, limits: FindLimits, proposed?: Proposed): Promise<Page> {
     const { limit, offset, after } = query
     const position = after === undefined ? undefined : cursors.read(model, nameOfOrder(query), after)
-    const way = wayFor(query, reachFor(model, 'read', caller), caller, limits, proposed)
+    const way = wayFor(query, access.reachFor(model, 'read', caller), caller, limits, proposed)
     const { order, found } = limit === 0 ? NOTHING : await pageIn(query, position, way, caller)
     const { rows, isTruncated } = found
     // One row more than requested shows that there is a next page.
     const kept = rows.slice(0, limit)
     for (const row of kept) decode(row)
     const expanded = await expand(
-      { storage, models, cursors, user: caller, ends: limits.ends },
+      { storage, models, access, cursors, user: caller, ends: limits.ends },
       model,
       kept,
       query.expand,
@@ -116,7 +115,7 @@ export function createFinder(context: RecordsContext, model: Model) {
       const kept = position ? order : []
       return { order: kept, found: await way.page(kept, position) }
     }
-    const order = sortOrder(query.sort, model, { models, user, dialect })
+    const order = sortOrder(query.sort, model, access.contextFor(user))
     return { order, found: await way.page(order, position) }
   }
 
@@ -127,7 +126,7 @@ export function createFinder(context: RecordsContext, model: Model) {
       return { page: (_order, position) => plain(query, position), total: () => counts.total() }
     const isOne = !query.search && isUniqueLookup(query.filter, model)
     const shapes = {
-      ...keyedShapes([model, ...referencedModels(query, models)], storage.dialect.tables),
+      ...keyedShapes([model, ...reach.models, ...referencedModels(query, models)], storage.dialect.tables),
       ...proposed?.shapes,
     }
     const search = async (statement: Statement) => {
@@ -141,11 +140,13 @@ export function createFinder(context: RecordsContext, model: Model) {
     }
     const matching = [
       ...(isOne ? [] : [aliveCondition(query, storage.dialect)]),
-      ...(query.filter ? [toCondition(query.filter, model, { models, user: caller, dialect: storage.dialect })] : []),
+      ...(query.filter ? [toCondition(query.filter, model, access.contextFor(caller))] : []),
       ...(proposed?.condition ? [proposed.condition] : []),
       ...(query.search ? [containsWords(model, query.search, storage.dialect)] : []),
     ]
-    const matches = withReach(reach, reach.username, ...matching)
+    const reached = (...more: Condition[]) =>
+      isOne ? withReachOfFew(reach, undefined, ...matching, ...more) : withReach(reach, ...matching, ...more)
+    const matches = reached()
     const total = async () => {
       // A sort changes no total.
       if (isAll) return counts.total()
@@ -157,7 +158,7 @@ export function createFinder(context: RecordsContext, model: Model) {
       total,
       page: async (order, position) => {
         const beyond = position ? [afterPosition(order, position)] : []
-        const where = withReach(reach, reach.username, ...matching, ...beyond)
+        const where = reached(...beyond)
         // In the order of ids there are more matches than can be ranked: the first ones are near.
         const page = pageStatement(query, order, where, order.length > 0 ? proposed : undefined)
         const found = await withIndexHint(query, () => search(page))

@@ -1,11 +1,10 @@
 import { type CompiledQuery, sql } from 'kysely'
-import type { Reach } from '../../model/access.ts'
+import { type Reach, withReachOfFew } from '../../filters/reach.ts'
+import { comparisonKey } from '../../filters/where.ts'
 import { type Field, type Model, tableName } from '../../model/model.ts'
 import type { Database, SqlValue } from '../../storage/storage.ts'
-import { withReach } from '../../tables/access-filter.ts'
 import { columnType } from '../../tables/columns.ts'
 import { is } from '../../tables/condition.ts'
-import { comparisonKey } from './where.ts'
 
 /** Selects records by lists of values. */
 export interface MatchOptions {
@@ -32,5 +31,5 @@ export function matchingRows(db: Database, model: Model, { reach, by, values, co
     SELECT wanted__key, ${sql.join(columns.map((name) => sql.ref(name)))}
     FROM (SELECT key AS wanted__key, value AS wanted__value FROM ${dialect.each(JSON.stringify(values))}) AS wanted__all
     CROSS JOIN ${sql.table(tableName(model))}
-    WHERE ${withReach(reach, reach.username, ...isThat)}`.compile(db)
+    WHERE ${withReachOfFew(reach, undefined, ...isThat)}`.compile(db)
 }

@@ -1,13 +1,12 @@
 import { type RawBuilder, sql } from 'kysely'
-import { reachFor } from '../../model/access.ts'
+import { withReach } from '../../filters/reach.ts'
+import { type FilterContext, sortingKey } from '../../filters/where.ts'
 import { type Field, type Model, tableName } from '../../model/model.ts'
 import type { Position } from '../../requests/cursor.ts'
 import { targetModel } from '../../requests/paths.ts'
 import type { SortKey } from '../../requests/query.ts'
 import type { Row, SqlValue } from '../../storage/storage.ts'
-import { withReach } from '../../tables/access-filter.ts'
 import { type Condition, is } from '../../tables/condition.ts'
-import { type FilterContext, sortingKey } from './where.ts'
 
 /** One key of an order. */
 export interface OrderKey {
@@ -36,12 +35,11 @@ export function valueThrough(
   const [reference, ...rest] = through
   if (!reference) return key(from)
   const model = targetModel(reference, asking.models)
-  const reach = reachFor(model, 'read', asking.user)
   // No model's table has such a name.
   const alias = `via__${rest.length}`
   const isThat = is`${sql.ref(`${alias}.id`)} = ${sql.ref(`${table}.${reference.name}`)}`
   return sql`(SELECT ${valueThrough(rest, key, model, asking, alias)} FROM ${sql.table(tableName(model))} AS ${sql.ref(alias)}
-    WHERE ${withReach(reach, reach.username, isThat)})`
+    WHERE ${withReach(asking.follow(model), isThat)})`
 }
 
 const sortColumn = (index: number) => `sort__${index}`

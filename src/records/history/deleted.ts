@@ -1,33 +1,46 @@
 import { sql } from 'kysely'
-import { ENTRY_COLUMNS } from '../../journal/entry.ts'
+import { type ChangeRow, ENTRY_COLUMNS } from '../../journal/entry.ts'
 import type { Journal } from '../../journal/journal.ts'
 import { asDeleted } from '../../journal/states.ts'
-import { reachFor } from '../../model/access.ts'
+import type { User } from '../../model/access.ts'
 import { type Model, tableName } from '../../model/model.ts'
 import { PAGE_BYTES } from '../../storage/size.ts'
 import type { Row } from '../../storage/storage.ts'
-import { withReach } from '../../tables/access-filter.ts'
-import { is } from '../../tables/condition.ts'
+import { ALWAYS, all, is, NEVER } from '../../tables/condition.ts'
 import type { Caller } from '../caller.ts'
 import type { RecordsContext } from '../context.ts'
 import { createHistoryPage, type HistoryPage } from './history.ts'
 
 const ROWS_BETWEEN = 64
+/** Deletions that are read at a time, where each has to be compared with a rule. */
+const AT_A_TIME = 500
+
+type Search = (query: ReturnType<typeof sql>) => Promise<{ rows: Row[]; isTruncated: boolean }>
+
+interface Deletions {
+  rows: Row[]
+  hasMore: boolean
+}
 
 /** Lists the deleted records of a model that can be restored, the latest deletion first. */
-export function createDeletedReader(context: RecordsContext, model: Model, journal: Journal) {
-  const { storage, findSeconds } = context
+export function createDeletedReader(
+  context: RecordsContext,
+  model: Model,
+  journal: Journal,
+  couldRead: (deletions: ChangeRow[], user: User) => Promise<boolean[]>,
+) {
+  const { storage, access, findSeconds } = context
 
   return async function deleted(limit: number, before: number | undefined, caller: Caller): Promise<HistoryPage<Row>> {
     const { username, signal } = caller
     const ends = performance.now() + findSeconds * 1000
-    const search = async (query: ReturnType<typeof select>) => {
+    const search: Search = async (query) => {
       const seconds = Math.max(0.001, (ends - performance.now()) / 1000)
       return storage.search(query.compile(storage.db), { username, signal, seconds, bytes: PAGE_BYTES, shapes: {} })
     }
-    const page = select(sql.raw(ENTRY_COLUMNS), caller, before)
-    const { rows, isTruncated } = await search(sql`${page} ORDER BY "change" DESC LIMIT ${limit + 1}`)
-    const kept = rows.slice(0, limit)
+    const isByRule = access.reachFor(model, 'read', caller).scope === 'some'
+    const read = isByRule ? readCompared : readOwned
+    const { rows: kept, hasMore } = await read(search, caller, limit, before)
     const data: Row[] = []
     for (const [index, entry] of (await journal.entries(kept)).entries()) {
       const { version, by, at } = entry
@@ -35,21 +48,47 @@ export function createDeletedReader(context: RecordsContext, model: Model, journ
       const listed = Object.fromEntries(model.list.map((name) => [name, record[name]]))
       data.push({ ...listed, id: record.id, version, by, at })
     }
-    const hasMore = isTruncated || rows.length > limit
     const last = kept.at(-1)?.change as number | undefined
-    const count = async () => (await search(select(sql`count(*) AS "total"`, caller))).rows[0]?.total as number
+    const count = async () => {
+      if (isByRule) return (await readCompared(search, caller, Number.POSITIVE_INFINITY)).rows.length
+      return (await search(select(sql`count(*) AS "total"`, caller))).rows[0]?.total as number
+    }
     return createHistoryPage(data, { limit, after: before, hasMore, last }, count)
+  }
+
+  /** A page of deletions that the database itself can tell who sees them. */
+  async function readOwned(search: Search, caller: Caller, limit: number, before?: number): Promise<Deletions> {
+    const page = select(sql.raw(ENTRY_COLUMNS), caller, before)
+    const { rows, isTruncated } = await search(sql`${page} ORDER BY "change" DESC LIMIT ${limit + 1}`)
+    return { rows: rows.slice(0, limit), hasMore: isTruncated || rows.length > limit }
+  }
+
+  /** The same where rules of rows look at what the records were: all deletions are read, until the page is full. */
+  async function readCompared(search: Search, caller: Caller, limit: number, before?: number): Promise<Deletions> {
+    const seen: Row[] = []
+    let from = before
+    for (;;) {
+      const page = select(sql.raw(ENTRY_COLUMNS), caller, from)
+      const { rows, isTruncated } = await search(sql`${page} ORDER BY "change" DESC LIMIT ${AT_A_TIME}`)
+      const within = await couldRead(rows as unknown as ChangeRow[], caller)
+      seen.push(...rows.filter((_, index) => within[index]))
+      if (seen.length > limit) return { rows: seen.slice(0, limit), hasMore: true }
+      if (!isTruncated && rows.length < AT_A_TIME) return { rows: seen, hasMore: false }
+      from = rows.at(-1)?.change as number
+    }
   }
 
   /** Selects the last `delete` change of each record that has no later change, no row, and has not been forgotten. */
   function select(columns: ReturnType<typeof sql>, caller: Caller, before = Number.MAX_SAFE_INTEGER) {
-    const reach = reachFor(model, 'read', caller)
+    const { scope } = access.reachFor(model, 'read', caller)
+    // The journal has the owner of each record.
+    const isOwn = is`"createdBy" = ${caller.username}`
+    const isSeen = scope === 'own' ? isOwn : scope === 'none' ? NEVER : ALWAYS
     const isLast = is`NOT EXISTS (SELECT 1 FROM dossier_changes AS later WHERE later.model = ${model.name}
       AND later.id = gone.id AND later.change > gone.change AND later.operation <> 'forget')`
     const isAway = is`NOT EXISTS (SELECT 1 FROM ${sql.table(tableName(model))} AS record WHERE record.id = gone.id)`
     const isKept = is`"model" = ${model.name} AND "operation" = 'delete' AND "change" < ${before} AND "was" IS NOT NULL`
     const alive = is`${storage.dialect.alive(ROWS_BETWEEN)}`
-    const where = withReach(reach, reach.username, isKept, alive, isLast, isAway)
-    return sql<Row>`SELECT ${columns} FROM dossier_changes AS gone WHERE ${where}`
+    return sql<Row>`SELECT ${columns} FROM dossier_changes AS gone WHERE ${all([isSeen, isKept, alive, isLast, isAway])}`
   }
 }

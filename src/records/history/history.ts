@@ -1,8 +1,11 @@
 import { Failure } from '../../errors.ts'
+import { statesWithin } from '../../filters/states.ts'
 import type { ChangeRow, Entry, Values } from '../../journal/entry.ts'
 import type { Journal } from '../../journal/journal.ts'
+import { createLastStates } from '../../journal/last-states.ts'
 import { versionAfter } from '../../journal/restores.ts'
-import { reaches, reachFor, type User } from '../../model/access.ts'
+import { asDeleted } from '../../journal/states.ts'
+import type { User } from '../../model/access.ts'
 import { type Field, isOfType, type Model, visibleFields } from '../../model/model.ts'
 import { badRequest, type View } from '../../requests/query.ts'
 import type { MaybePromise, Row } from '../../storage/storage.ts'
@@ -47,14 +50,37 @@ export type RecordLookup = (id: number, user: User) => Promise<StoredRecord | un
 
 /** History and former versions of a model's records, for users who may read the records themselves. */
 export function createHistory(context: RecordsContext, model: Model, journal: Journal, lookUp: RecordLookup) {
-  const { storage, findSeconds, limits } = context
+  const { storage, access, findSeconds, limits } = context
+  const lastStates = createLastStates(storage)
   const names = visibleFields(model).map(({ name }) => name)
   const waiting = ({ username, signal }: Caller) => ({ username, signal, seconds: findSeconds })
 
   /** The `delete` change of a record that the user could have read. */
   async function deletion(id: number, user: User): Promise<ChangeRow | undefined> {
     const last = await journal.deletion(id)
-    return last && reaches(reachFor(model, 'read', user), { createdBy: last.createdBy }) ? last : undefined
+    const [isSeen] = last ? await couldRead([last], user) : []
+    return isSeen ? last : undefined
+  }
+
+  /** For each `delete` change, whether the user could have read the record as it was last. */
+  async function couldRead(deletions: ChangeRow[], user: User): Promise<boolean[]> {
+    const reach = access.reachFor(model, 'read', user)
+    if (reach.scope === 'own') return deletions.map(({ createdBy }) => createdBy === user.username)
+    if (reach.scope !== 'some') return deletions.map(() => reach.scope === 'all')
+    const records: Row[] = []
+    for (const [index, entry] of (await journal.entries(deletions as unknown as Row[])).entries()) {
+      const { id, version } = deletions[index] as ChangeRow
+      // Of what was forgotten nobody knows whose it was: a record of which nothing is set is within no rule, or in all.
+      records.push(await journal.toRecord(asDeleted(entry) ?? {}, id, version))
+    }
+    const within = await statesWithin(reach, records, model, { ...context, lastStates })
+    return within.map((isWithin, index) => isWithin && deletions[index]?.was !== null)
+  }
+
+  /** Whether the user may read the record, or could have read it as it was last. */
+  async function isReadable(id: number, user: User): Promise<boolean> {
+    if (access.reachFor(model, 'read', user).scope === 'all') return true
+    return ((await lookUp(id, user)) ?? (await deletion(id, user))) !== undefined
   }
 
   /** The error for a missing record. It names who deleted the record if the user could have read it. */
@@ -122,7 +148,17 @@ export function createHistory(context: RecordsContext, model: Model, journal: Jo
 
   const nextVersion = (deletion: Pick<ChangeRow, 'change' | 'version'>) => versionAfter(storage, deletion)
 
-  return { history, version, stateAt, recordAt, deletion, versionAfter: nextVersion, notFoundError }
+  return {
+    history,
+    version,
+    stateAt,
+    recordAt,
+    deletion,
+    couldRead,
+    isReadable,
+    versionAfter: nextVersion,
+    notFoundError,
+  }
 }
 
 export type History = ReturnType<typeof createHistory>

@@ -1,8 +1,9 @@
 import { Failure } from '../../errors.ts'
+import { ALL, type Reach } from '../../filters/reach.ts'
 import type { ChangeRow } from '../../journal/entry.ts'
-import { forbidden, type Operation, type Reach, reachFor, scopeFor, type User } from '../../model/access.ts'
+import { forbidden, type Operation, outOfReach, scopeFor, type User } from '../../model/access.ts'
 import { type Field, fieldReference, isOfType, type Model } from '../../model/model.ts'
-import type { Row, Unit } from '../../storage/storage.ts'
+import type { Row, StorageFault, Unit } from '../../storage/storage.ts'
 import { hiddenValues } from '../../tables/hidden.ts'
 import type { Caller } from '../caller.ts'
 import type { RecordsContext, StoredRecord } from '../context.ts'
@@ -53,11 +54,11 @@ export function createRestorer(parts: Parts) {
     const deletion = await past.deletion(id, caller)
     if (deletion && !(await isThere(id))) return recreateDeleted(id, deletion, { version, to }, caller)
     requireRight('update', caller)
-    const reach = reachFor(model, 'update', caller)
+    const reach = context.access.reachFor(model, 'update', caller)
     if (!(await lookUp(id, reach))) throw await past.notFoundError(id, caller)
     // Validation errors reveal former values, so users who may not read the record are refused first.
     requireRight('read', caller)
-    if (!(await lookUp(id, reachFor(model, 'read', caller)))) throw await past.notFoundError(id, caller)
+    if (!(await lookUp(id, context.access.reachFor(model, 'read', caller)))) throw await past.notFoundError(id, caller)
     if (version === undefined)
       throw new Failure('VERSION_REQUIRED', `${model.name} ${id} is not deleted: send the "version" that you read.`)
     if (to === undefined)
@@ -131,7 +132,9 @@ export function createRestorer(parts: Parts) {
     const toResult = () => {
       throw new Failure('VERSION_CONFLICT', `${model.name} ${id} has changed since.`)
     }
-    const write: PlannedWrite = { unit, toResult, explain: (fault) => violations.explainViolation(fault, caller, data) }
+    const explain = async (fault: StorageFault) =>
+      fault.kind === 'no-row' ? outOfReach(model, 'create') : violations.explainViolation(fault, caller, data)
+    const write: PlannedWrite = { unit, toResult, explain }
     return { write, version: next }
   }
 
@@ -162,7 +165,7 @@ export function createRestorer(parts: Parts) {
   }
 
   async function isThere(id: number): Promise<boolean> {
-    return (await lookUp(id, { scope: 'all', username: '' })) !== undefined
+    return (await lookUp(id, ALL)) !== undefined
   }
 
   function requireRight(operation: Operation, user: User) {

@@ -1,13 +1,14 @@
 import { Failure } from '../../errors.ts'
+import type { Access } from '../../filters/access.ts'
 import { ENTRY_COLUMNS } from '../../journal/entry.ts'
 import { writeIdempotent } from '../../journal/idempotency.ts'
 import { Yielder } from '../../lib/yielder.ts'
-import { forbidden, reaches, reachFor } from '../../model/access.ts'
+import { forbidden } from '../../model/access.ts'
 import { type Field, fieldReference, type Model, type Models } from '../../model/model.ts'
-import { type Row, type Step, type Storage, StorageFault, type Unit } from '../../storage/storage.ts'
+import { type Row, type Storage, StorageFault, type Unit } from '../../storage/storage.ts'
 import { keyedShapes } from '../../tables/shape.ts'
 import type { Caller } from '../caller.ts'
-import type { PlannedWrite } from '../planned.ts'
+import { type JoinedWrites, joinWrites, type PlannedWrite } from '../planned.ts'
 import type { Records } from '../records.ts'
 import { PLANNED_MS } from '../write/batch.ts'
 import { createDeletePreview } from '../write/delete-preview.ts'
@@ -19,7 +20,7 @@ import { type ReversibleChange, toReversible } from './reversible.ts'
 const MAX_CHANGES = 10_000
 const MAX_BYTES = 16_777_216
 
-const ONE = 'SELECT model, "createdBy", batch FROM dossier_changes WHERE change = ?'
+const ONE = 'SELECT model, id, batch FROM dossier_changes WHERE change = ?'
 const ALONE = `SELECT model, ${ENTRY_COLUMNS} FROM dossier_changes WHERE change = ?`
 const BATCH = `SELECT model, ${ENTRY_COLUMNS} FROM dossier_changes WHERE batch = ? ORDER BY change LIMIT ${MAX_CHANGES + 1}`
 
@@ -28,6 +29,7 @@ interface Parts {
   maxBytes?: number
   storage: Storage
   models: Models
+  access: Access
   collections: ReadonlyMap<Model, Records>
   findSeconds: number
 }
@@ -43,8 +45,10 @@ export interface UndoneChange {
  * Undoes everything that one request or batch has changed, also what its deletes have deleted or cleared: all of it, or
  * nothing if one of the records has changed since. It needs the right to each single change.
  */
-export function createUndo({ storage, models, collections, findSeconds, maxBytes = MAX_BYTES }: Parts) {
-  const { referring } = createDeletePreview({ storage, models, findSeconds })
+export function createUndo({ storage, models, access, collections, findSeconds, maxBytes = MAX_BYTES }: Parts) {
+  const { referring } = createDeletePreview({ storage, models, access, findSeconds })
+
+  const recordsOf = (model: Model) => collections.get(model) as Records
 
   return async function undo(change: number, caller: Caller): Promise<UndoneChange[]> {
     const changes = await changesWith(change, caller)
@@ -52,7 +56,8 @@ export function createUndo({ storage, models, collections, findSeconds, maxBytes
     if (caller.idempotency?.stored) return undone
     await requireNobodyElse(changes, caller)
     const planned = await plan(changes, caller)
-    const steps = planned.flatMap(({ unit }) => unit.steps.map((step): Step => ({ ...step, must: true })))
+    const joined = joinWrites(planned)
+    const { steps } = joined
     if (steps.length === 0) return []
     const concerned = [...new Set(changes.map(({ model }) => model))]
     const shapes = keyedShapes(concerned, storage.dialect.tables)
@@ -60,7 +65,7 @@ export function createUndo({ storage, models, collections, findSeconds, maxBytes
     try {
       await writeIdempotent(storage, unit, caller.idempotency)
     } catch (error) {
-      throw await explain(error, planned)
+      throw await explain(error, planned, joined)
     }
     return undone
   }
@@ -69,7 +74,7 @@ export function createUndo({ storage, models, collections, findSeconds, maxBytes
   async function changesWith(change: number, caller: Caller): Promise<OrderedChange[]> {
     const found = await storage.readOne({ sql: ONE, parameters: [change] })
     const model = models.get(found?.model as string)
-    const isSeen = model && reaches(reachFor(model, 'read', caller), { createdBy: found?.createdBy as string | null })
+    const isSeen = model && (await recordsOf(model).isReadable(found?.id as number, caller))
     if (!isSeen) throw new Failure('RECORD_NOT_FOUND', `There is no change ${change}, or it is not kept.`)
     const batch = found?.batch as number | null
     const statement = batch === null ? { sql: ALONE, parameters: [change] } : { sql: BATCH, parameters: [batch] }
@@ -107,10 +112,12 @@ export function createUndo({ storage, models, collections, findSeconds, maxBytes
     const model = models.get(name)
     if (!model) throw new Failure('VERSION_NOT_FOUND', `${name} is not served any more.`)
     // Who may not read a record may not learn what it was.
-    const reach = reachFor(model, 'read', caller)
-    if (!rows.every(({ createdBy }) => reaches(reach, { createdBy: createdBy as string | null })))
-      throw forbidden(model, 'read')
-    const entries = await (collections.get(model) as Records).entries(rows)
+    const yielder = new Yielder(PLANNED_MS)
+    for (const id of new Set(rows.map((row) => row.id as number))) {
+      if (!(await recordsOf(model).isReadable(id, caller))) throw forbidden(model, 'read')
+      if (yielder.isDue) await yielder.yield()
+    }
+    const entries = await recordsOf(model).entries(rows)
     return entries.map((entry, index) => toReversible(model, entry, rows[index] as Row))
   }
 
@@ -127,9 +134,7 @@ export function createUndo({ storage, models, collections, findSeconds, maxBytes
     const add = async (change: OrderedChange, before: Row) => {
       const { model, newest } = change
       const version = versions.get(keyOf(change)) ?? newest
-      const next = await at(change, () =>
-        (collections.get(model) as Records).planUndo({ ...change, before, version }, caller, isBack),
-      )
+      const next = await at(change, () => recordsOf(model).planUndo({ ...change, before, version }, caller, isBack))
       versions.set(keyOf(change), next.version)
       planned.push(next.write)
       if (yielder.isDue) await yielder.yield()
@@ -200,9 +205,7 @@ async function at<Result>({ model, id }: ReversibleChange, work: () => Promise<R
 }
 
 /** Explains why nothing was undone, by the change that failed. */
-async function explain(error: unknown, planned: PlannedWrite[]): Promise<unknown> {
-  if (!(error instanceof StorageFault) || error.details.step === undefined) return error
-  const owners = planned.flatMap((one) => one.unit.steps.map(() => one))
-  const failed = owners[error.details.step]
-  return failed ? explainFault(failed, error) : error
+async function explain(error: unknown, planned: PlannedWrite[], { steps, changeAt }: JoinedWrites): Promise<unknown> {
+  const failed = error instanceof StorageFault ? planned[changeAt(error.details.step) ?? -1] : undefined
+  return failed ? explainFault(failed, error as StorageFault, steps) : error
 }

@@ -1,8 +1,12 @@
+import { CompiledQuery } from 'kysely'
 import type { Failure } from '../../errors.ts'
+import { createAccess } from '../../filters/access.ts'
+import { ALL, type Reach } from '../../filters/reach.ts'
+import { statesWithin } from '../../filters/states.ts'
 import { SeenTexts } from '../../lib/seen.ts'
-import { type Reach, reaches, reachFor, scopeFor } from '../../model/access.ts'
+import { outOfReach, scopeFor } from '../../model/access.ts'
 import { type Field, fieldReference, ID_FIELD as ID, isOfType, type Model, type Reference } from '../../model/model.ts'
-import type { Database, Row, SqlValue } from '../../storage/storage.ts'
+import type { Database, Row, SqlValue, Statement } from '../../storage/storage.ts'
 import { encode, encodeComparable, rowDecoder } from '../../tables/columns.ts'
 import { matchingRows } from '../find/matching-rows.ts'
 import { idsIn } from '../write/links.ts'
@@ -24,8 +28,6 @@ export interface ValidRow {
   isStrict?: boolean
 }
 
-const ALL: Reach = { scope: 'all', username: '' }
-
 /** Checks blocks of some hundred rows as a create or an update would, and compares the rows with each other. */
 export function createBlockChecker(db: Database, checking: CheckContext, complain: ReportFault) {
   const { model, models, user, key } = checking
@@ -41,8 +43,14 @@ export function createBlockChecker(db: Database, checking: CheckContext, complai
   const seenIds = new SeenTexts()
   const decode = rowDecoder(model)
   const whole = createRecordPredictor(db, model, user)
-  const readable = reachFor(model, 'read', user)
-  const mayKnow = (stored: Row) => reaches(readable, stored)
+  const access = createAccess(models, db)
+  const readable = access.reachFor(model, 'read', user)
+  /** ids of records that the user may read, where the model has rules of rows */
+  let known = new Set<unknown>()
+  const mayKnow = ({ id, createdBy }: Row) => {
+    if (readable.scope === 'some') return known.has(id)
+    return readable.scope === 'all' || (readable.scope === 'own' && createdBy === user.username)
+  }
   const mayCreate = scopeFor(model, 'create', user) !== 'none'
 
   return async function check(rows: FileRow[]): Promise<ValidRow[]> {
@@ -52,6 +60,7 @@ export function createBlockChecker(db: Database, checking: CheckContext, complai
     for (const draft of drafts) await checkRules(draft)
     await checkReferences(drafts)
     await checkUnique(drafts)
+    await checkOutcomes(drafts)
     return drafts.filter(({ isWrong }) => !isWrong).map(rowOutcome)
   }
 
@@ -60,7 +69,7 @@ export function createBlockChecker(db: Database, checking: CheckContext, complai
     const all = drafts.flatMap((draft) => draft.named.map((one) => ({ draft, ...one })))
     for (const [column, some] of Map.groupBy(all, (one) => one.column)) {
       const { field, target, by } = column as Extract<ImportColumn, { target: Model }>
-      const reach = reachFor(target, 'read', user)
+      const reach = access.reachFor(target, 'read', user)
       const given = some.flatMap(({ draft, value }) => [value].flat().map((one) => ({ draft, one })))
       const values = given.map(({ one }) => [encodeComparable(by, one)])
       const found = await lookUp(target, [by], reach, ['id'], values)
@@ -84,7 +93,7 @@ export function createBlockChecker(db: Database, checking: CheckContext, complai
     })
     const names = ['id', 'version', ...model.fields.filter((field) => !field.computed).map(({ name }) => name)]
     const values = keyed.map(({ value }) => [encodeComparable(keyField, value)])
-    const found = await lookUp(model, [keyField], reachFor(model, 'update', user), names, values)
+    const found = await lookUp(model, [keyField], access.reachFor(model, 'update', user), names, values)
     for (const [index, { draft, value }] of keyed.entries()) {
       const stored = found.get(index)
       if (stored) draft.stored = stored
@@ -92,9 +101,36 @@ export function createBlockChecker(db: Database, checking: CheckContext, complai
       if (stored && draft.version !== null && draft.version !== stored.version)
         wrong(draft, 'version', `is ${stored.version} by now, and not ${draft.version}`)
     }
+    if (readable.scope === 'some') await findReadable(drafts)
     for (const draft of drafts)
       if (!draft.stored && !draft.isWrong && !mayCreate)
         wrong(draft, keyField.name, `there is no such record, and you may not create ${model.name} records`)
+  }
+
+  async function findReadable(drafts: ParsedRow[]): Promise<void> {
+    const ids = drafts.flatMap(({ stored }) => (stored ? [[stored.id as number]] : []))
+    const found = await lookUp(model, [ID], readable, ['id'], ids)
+    known = new Set([...found.values()].map(({ id }) => id))
+  }
+
+  /** Refuses rows whose records would be out of reach. The transaction that writes them checks it again. */
+  async function checkOutcomes(drafts: ParsedRow[]): Promise<void> {
+    const now = new Date().toISOString()
+    for (const operation of ['create', 'update'] as const) {
+      const reach = access.reachFor(model, operation, user)
+      const some = drafts.filter(
+        ({ isWrong, stored }) => !isWrong && (stored === undefined) === (operation === 'create'),
+      )
+      if (reach.scope !== 'some' || some.length === 0) continue
+      const states = some.map(({ whole: state }) => ({ createdOn: now, ...state, updatedOn: now }))
+      const within = await statesWithin(reach, states, model, { storage: { read, db }, models })
+      for (const [index, draft] of some.entries())
+        if (!within[index]) wrong(draft, '', outOfReach(model, operation).message)
+    }
+  }
+
+  async function read({ sql, parameters }: Statement): Promise<Row[]> {
+    return (await db.executeQuery<Row>(CompiledQuery.raw(sql, [...parameters]))).rows
   }
 
   /** Validates a copy, because Ajv fills in defaults, which must not be written if the row becomes an update later. */
@@ -132,7 +168,7 @@ export function createBlockChecker(db: Database, checking: CheckContext, complai
       })
       const ids = [...new Set(asked.map(({ id }) => id))]
       const values = ids.map((id) => [id])
-      const found = await lookUp(target, [ID], reachFor(target, 'read', user), ['id'], values)
+      const found = await lookUp(target, [ID], access.reachFor(target, 'read', user), ['id'], values)
       const missing = new Set(ids.filter((_, index) => !found.has(index)))
       for (const { draft, id } of asked)
         if (missing.has(id)) wrong(draft, name, `there is no ${target.name} with the id ${id}`)

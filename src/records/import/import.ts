@@ -4,7 +4,7 @@ import { keyInUse } from '../../journal/idempotency.ts'
 import type { ResumableImport } from '../../journal/resumable-import.ts'
 import { nextPortion } from '../../lib/portions.ts'
 import { Yielder } from '../../lib/yielder.ts'
-import { forbidden, reachFor, requireUnchanged, scopeFor, type User } from '../../model/access.ts'
+import { forbidden, requireUnchanged, scopeFor, type User } from '../../model/access.ts'
 import { type Field, ID_FIELD as ID, type Model } from '../../model/model.ts'
 import { badRequest } from '../../requests/query.ts'
 import { defineJob, type MaybePromise, type Progress, type Step, StorageFault } from '../../storage/storage.ts'
@@ -12,7 +12,7 @@ import { encodeComparable } from '../../tables/columns.ts'
 import { keyedShapes, recordRead } from '../../tables/shape.ts'
 import type { RecordsContext } from '../context.ts'
 import { matchingRows } from '../find/matching-rows.ts'
-import type { PlannedWrite } from '../planned.ts'
+import { isRefusedOutcome, joinWrites, type PlannedWrite } from '../planned.ts'
 import { explainFault } from '../write/reason.ts'
 import type { CheckInput, CheckResult } from './check-rows.ts'
 import { type CheckedRow, readCheckedRows } from './checked-rows.ts'
@@ -73,7 +73,7 @@ interface Run {
 
 /** Imports a file of rows: first checks all, then writes them in portions, so that other writes can run in between. */
 export function createImporter({ context, model, plan }: Parts) {
-  const { storage, models, maxRecordLength } = context
+  const { storage, models, access, maxRecordLength } = context
   const shapes = keyedShapes([model], storage.dialect.tables)
 
   async function importAll(importing: ImportOptions, user: User): Promise<ImportCounts> {
@@ -84,7 +84,7 @@ export function createImporter({ context, model, plan }: Parts) {
     const key = findKeyField(importing.key, user)
     const done: ImportProgress = { ...NOTHING_DONE, ...resumable?.progress }
     if (done.isOver) return importCounts(done)
-    const who = { username: user.username, roles: user.roles }
+    const who = { username: user.username, roles: user.roles, attributes: user.attributes ?? {} }
     const input = {
       file,
       target,
@@ -128,25 +128,26 @@ export function createImporter({ context, model, plan }: Parts) {
     for (let tries = 1; ; tries++) {
       const changing = rows.filter(({ kind }) => kind !== 'unchanged')
       const planned = await planAll(changing, run.user)
+      const joined = joinWrites(planned)
       const next = { ...run.done, row: rows.at(-1)?.number as number }
       for (const { kind } of rows) next[kind]++
       try {
-        await put(planned, next, run)
+        await put(joined.steps, next, run)
         return
       } catch (error) {
         if (!(error instanceof StorageFault)) throw error
-        const at = error.details.step ?? Number.POSITIVE_INFINITY
+        const at = joined.changeAt(error.details.step) ?? Number.POSITIVE_INFINITY
         const row = changing[at]
-        if (row && run.key && !row.isStrict && tries < TRIES) await lookAgain(row, run.key, run.user)
-        else if (row) throw withLine(row.line, await explainFault(planned[at] as PlannedWrite, error))
+        const mayChange = !isRefusedOutcome(error, joined.steps) && tries < TRIES
+        if (row && run.key && !row.isStrict && mayChange) await lookAgain(row, run.key, run.user)
+        else if (row) throw withLine(row.line, await explainFault(planned[at] as PlannedWrite, error, joined.steps))
         else if (error.kind !== 'busy' || tries === TRIES) throw error
       }
     }
   }
 
-  async function put(planned: PlannedWrite[], next: ImportProgress, { user, resumable, done }: Run): Promise<void> {
-    const steps: Step[] = planned.map(({ unit }) => ({ ...(unit.steps[0] as Step), must: true }))
-    if (resumable) steps.push(resumable.step(next))
+  async function put(written: Step[], next: ImportProgress, { user, resumable, done }: Run): Promise<void> {
+    const steps = resumable ? [...written, resumable.step(next)] : written
     try {
       if (steps.length > 0) await storage.write({ shapes, steps, by: user.username, silent: true })
     } catch (error) {
@@ -175,7 +176,7 @@ export function createImporter({ context, model, plan }: Parts) {
   /** Finds the record that a row updates now, or turns the row into a create. */
   async function lookAgain(row: CheckedRow, key: Field, user: User): Promise<void> {
     const values = [[encodeComparable(key, key === ID ? row.id : row.data[key.name])]]
-    const reach = reachFor(model, 'update', user)
+    const reach = access.reachFor(model, 'update', user)
     const statement = matchingRows(storage.db, model, { reach, by: [key], values, columns: ['id', 'version'] })
     const { id, version } = ((await storage.readOne(recordRead(storage.dialect, model, statement))) ?? {}) as {
       id?: number

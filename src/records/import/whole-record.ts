@@ -1,4 +1,5 @@
 import { CompiledQuery } from 'kysely'
+import { rowRules } from '../../filters/rules.ts'
 import type { User } from '../../model/access.ts'
 import type { Field, Model } from '../../model/model.ts'
 import type { Database, Row, SqlValue } from '../../storage/storage.ts'
@@ -14,7 +15,8 @@ export function createRecordPredictor(db: Database, model: Model, user: User) {
   const computing = createComputeStatement(model, db.dialect.tables)
   const set = model.fields.filter((field) => field.readOnly && !field.computed)
   const isUnique = (field: Field) => model.unique.some((names) => names.includes(field.name))
-  const needsComputing = model.fields.some((field) => field.computed && isUnique(field))
+  const hasRules = rowRules(model).length > 0
+  const needsComputing = model.fields.some((field) => field.computed && (isUnique(field) || hasRules))
 
   /** Combines the sent values, with defaults filled in, and the stored record. */
   async function whole(sent: Row, stored: Row | undefined): Promise<Row> {

@@ -7,19 +7,12 @@ import { newAjv } from '../../model/ajv.ts'
 import { explainData } from '../../model/explain.ts'
 import type { Model, Models } from '../../model/model.ts'
 import { BatchOperationSchema as OperationSchema } from '../../requests/batch-schemas.ts'
-import {
-  type MaybePromise,
-  type Row,
-  type Step,
-  type StepRef,
-  type Storage,
-  StorageFault,
-  type Unit,
-} from '../../storage/storage.ts'
+import { type MaybePromise, type Row, type Storage, StorageFault, type Unit } from '../../storage/storage.ts'
 import { keyedShapes } from '../../tables/shape.ts'
 import type { Caller } from '../caller.ts'
-import type { PlannedWrite } from '../planned.ts'
+import { type ChangeRef, type JoinedWrites, joinWrites, type PlannedWrite } from '../planned.ts'
 import type { Records } from '../records.ts'
+import { isOutcome } from './changes.ts'
 import { explainFault } from './reason.ts'
 
 /** One operation of a batch. */
@@ -48,22 +41,23 @@ interface Parts {
 /** A record that an earlier operation of the batch creates; later operations refer to it by the name in `as`. */
 interface Made {
   model: string
-  handed: StepRef
+  handed: ChangeRef
 }
 
 /** Writes changes to any models as one unit, all or none. Each operation is validated as if it were sent alone. */
 export function createBatch({ storage, models, collections, missingModel }: Parts) {
   async function write(operations: BatchOperation[], caller: Caller): Promise<unknown[]> {
     if (caller.idempotency?.stored) return replay(operations, caller, caller.idempotency.stored)
-    const { shapes, steps, planned } = await plan(operations, caller)
+    const { shapes, joined, planned } = await plan(operations, caller)
     try {
+      const { steps } = joined
       const unit: Unit = { shapes, steps, by: caller.username, batch: true, maxBytes: MAX_ANSWER_BYTES }
       const rows = await writeIdempotent(storage, unit, caller.idempotency)
       if (caller.idempotency?.stored) return replay(operations, caller, caller.idempotency.stored)
-      const settled = planned.map((one, index) => one.toResult(rows.slice(index, index + 1)))
+      const settled = planned.map((one, index) => one.toResult(joined.rowsOf(rows, index)))
       return await Promise.all(settled)
     } catch (error) {
-      throw await explain(error, planned)
+      throw await explain(error, planned, joined)
     }
   }
 
@@ -94,25 +88,23 @@ export function createBatch({ storage, models, collections, missingModel }: Part
         const handed = 'data' in operation ? handedTo(operation.data, model, made) : {}
         if ('create' in operation && operation.as !== undefined) {
           if (made.has(operation.as)) throw invalid('as', `"${operation.as}" is the name of an earlier operation`)
-          made.set(operation.as, { model: model.name, handed: { step: index, column: 'id' } })
+          made.set(operation.as, { model: model.name, handed: { ofChange: index, column: 'id' } })
         }
         return planOne(operation, collections.get(model) as Records, user, handed)
       })
       planned.push(one)
       if (yielder.isDue) await yielder.yield()
     }
-    // The unit of each operation consists of one step.
-    const steps = planned.map(({ unit }): Step => ({ ...(unit.steps[0] as Step), must: true }))
-    return { shapes: keyedShapes(concerned, storage.dialect.tables), steps, planned }
+    return { shapes: keyedShapes(concerned, storage.dialect.tables), joined: joinWrites(planned), planned }
   }
 
-  /** Answers a repeated batch from its stored rows. The last rows are those of the operations, one step each. */
+  /** Answers a repeated batch from its stored rows. The last rows are those of the operations, without checks of them. */
   async function replay(
     operations: BatchOperation[],
     caller: Caller,
     { rows, isCurrent }: StoredResult,
   ): Promise<unknown[]> {
-    const steps = rows.slice(-operations.length)
+    const steps = rows.filter((one) => !isOutcome(one)).slice(-operations.length)
     const answers: unknown[] = []
     const answer = (operation: BatchOperation, index: number) =>
       at<unknown>(index, () => {
@@ -220,12 +212,11 @@ export async function at<Result>(index: number, work: () => MaybePromise<Result>
 }
 
 /** Explains why a batch was not written, with the index of the operation that failed. */
-async function explain(error: unknown, planned: PlannedWrite[]): Promise<unknown> {
-  if (!(error instanceof StorageFault) || error.details.step === undefined) return error
-  const index = error.details.step
+async function explain(error: unknown, planned: PlannedWrite[], { steps, changeAt }: JoinedWrites): Promise<unknown> {
+  const index = error instanceof StorageFault ? changeAt(error.details.step) : undefined
   // A step after the operations stores the idempotency key; its faults belong to no operation.
-  if (!planned[index]) return error
+  if (!(error instanceof StorageFault) || index === undefined) return error
   if (error.kind === 'large') return tooLarge.atOperation(index)
-  const reason = await explainFault(planned[index] as PlannedWrite, error)
+  const reason = await explainFault(planned[index] as PlannedWrite, error, steps)
   return reason instanceof Failure ? reason.atOperation(index) : reason
 }

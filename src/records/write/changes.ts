@@ -1,13 +1,13 @@
 import { sql } from 'kysely'
-import { type Reach, reachFor, scopeFor, type User } from '../../model/access.ts'
+import { ALL, NONE, type Reach, withReachOfFew } from '../../filters/reach.ts'
+import type { Operation, User } from '../../model/access.ts'
 import { type Field, fieldReference, type Model, tableName, visibleFields } from '../../model/model.ts'
 import type { Row, Step, StepRef, Unit } from '../../storage/storage.ts'
-import { withReach } from '../../tables/access-filter.ts'
 import { encode, encodePresent } from '../../tables/columns.ts'
 import { is } from '../../tables/condition.ts'
 import { keyedShapes } from '../../tables/shape.ts'
 import type { RecordsContext } from '../context.ts'
-import { cachedStatements, placeholder } from '../find/cached-statements.ts'
+import { cachedStatements, placeholder, reachValues } from '../find/cached-statements.ts'
 import { isLinksChange, linkBounds } from './links.ts'
 import { mergeCheckQuery } from './merge.ts'
 import { createOrderKeys } from './order-keys.ts'
@@ -19,11 +19,13 @@ import { createOrderKeys } from './order-keys.ts'
 const MAX_USUAL = 40
 
 interface Given {
-  id: number
   /** a number, or a reference to the row of an earlier step */
+  id: number | StepRef
   version?: number | StepRef | undefined
   values: Row
   reach: Reach
+  /** the records that the user may read */
+  reads?: Reach
 }
 
 /** A deleted record that is restored. */
@@ -38,7 +40,7 @@ interface Recreated {
 }
 
 /** Builds the units of work that write the records of one model. */
-export function createChanges({ storage: { db }, models }: RecordsContext, model: Model) {
+export function createChanges({ storage: { db }, models, access }: RecordsContext, model: Model) {
   const table = tableName(model)
   const prepared = cachedStatements<Given>()
   const stored = model.fields.filter((field) => !field.computed)
@@ -78,7 +80,8 @@ export function createChanges({ storage: { db }, models }: RecordsContext, model
   })
 
   /** Writes every column, so that defaults come from the current model file and never from the column's DEFAULT. */
-  function create(data: Row, { username }: User): Unit {
+  function create(data: Row, user: User): Unit {
+    const { username } = user
     const now = new Date().toISOString()
     const audit = { createdOn: now, createdBy: username, updatedOn: now, updatedBy: username }
     const values: Row = { version: 0 }
@@ -87,22 +90,25 @@ export function createChanges({ storage: { db }, models }: RecordsContext, model
       if (model.audit && name in audit) values[name] = audit[name as keyof typeof audit]
       else values[name] = encode(field, readOnly ? field.default : data[name])
     }
-    return { shapes, steps: [insert('create', values)], by: username }
+    const steps = [insert('create', values), ...outcome({ step: 0, column: 'id' }, 'create', user)]
+    return { shapes, steps, by: username }
   }
 
   /** Inserts a deleted record under its former id, unless it has been changed since the given deletion. */
-  function recreate({ id, version, data, hidden, deletion }: Recreated, { username }: User): Unit {
+  function recreate({ id, version, data, hidden, deletion }: Recreated, user: User): Unit {
+    const { username } = user
     const audit = { updatedOn: new Date().toISOString(), updatedBy: username }
     const values: Row = { id, version, ...hidden }
     for (const field of stored) values[field.name] = encode(field, data[field.name])
     if (model.audit) Object.assign(values, audit)
     const isLast: Step = { sql: IS_LAST, parameters: [model.name, id, deletion], must: true }
     const restored = insert(`recreate ${Object.keys(hidden)}`, values)
-    return { shapes, steps: [isLast, restored], by: username, as: 'restore' }
+    const steps = [isLast, { ...restored, must: true }, ...outcome(id, 'create', user)]
+    return { shapes, steps, by: username, as: 'restore' }
   }
 
   const insert = (shape: string, values: Row): Step => ({
-    ...prepared(shape, { id: 0, values: orderKeys.addTo(values), reach: NOBODY }, () =>
+    ...prepared(shape, { id: 0, values: orderKeys.addTo(values), reach: NONE }, () =>
       db
         .insertInto(table)
         .values({ ...valuesFor(Object.keys(values)), ...orderKeys.computedFrom(Object.keys(values), sent) })
@@ -113,32 +119,33 @@ export function createChanges({ storage: { db }, models }: RecordsContext, model
 
   /** A compare-and-swap on the version: of concurrent updates, this statement lets only the first one through. */
   function update(id: number, version: number, data: Row, user: User): Unit {
-    return { shapes, steps: [compareAndSwap(id, version, data, user)], by: user.username }
+    return { shapes, steps: checked([compareAndSwap(id, version, data, user)], id, user), by: user.username }
   }
 
   /** Updates the current version if the first step, `mergeCheckQuery`, finds that the sent fields are unchanged. */
   function merge(id: number, version: number, data: Row, user: User): Unit {
-    const reach = reachFor(model, 'update', user)
+    const reach = access.reachFor(model, 'update', user)
+    const reads = access.reachFor(model, 'read', user)
     const values = encodePresent(writable, data)
     // What is added and removed goes with what others add and remove.
     const names = Object.keys(values).filter(
       (name) => !links.some((one) => one.name === name && isLinksChange(data[name])),
     )
-    const reads = scopeFor(model, 'read', user)
-    const look = prepared(`merge ${reach.scope} ${reads} ${names}`, { id, version, values, reach }, () => {
-      const reached = withReach(reach, OWNER, is`"id" = ${ID}`)
-      const isRead = withReach({ scope: reads }, OWNER)
+    const look = prepared(`merge ${reach.shape} ${reads.shape} ${names}`, { id, version, values, reach, reads }, () => {
+      const reached = withReachOfFew(reach, REACH, is`"id" = ${ID}`)
+      const isRead = withReachOfFew(reads, READS)
       const text = mergeCheckQuery(model, names, { reached, isRead }, { id: ID, version: VERSION, sent }, db.dialect)
       return { compile: () => text.compile(db) }
     })
     const swap = compareAndSwap(id, { step: 0, column: 'version' }, data, user)
-    return { shapes, steps: [{ ...look, must: true, locks: { table, id } }, swap], by: user.username }
+    const steps = checked([{ ...look, must: true, locks: { table, id } }, swap], id, user)
+    return { shapes, steps, by: user.username }
   }
 
   function compareAndSwap(id: number, version: number | StepRef, data: Row, user: User): Step {
     const audit = { updatedOn: new Date().toISOString(), updatedBy: user.username }
     const values = orderKeys.addTo({ ...encodePresent(writable, data), ...(model.audit && audit) })
-    const reach = reachFor(model, 'update', user)
+    const reach = access.reachFor(model, 'update', user)
     const names = Object.keys(values)
     const changed = links.filter(({ name }) => isLinksChange(data[name]))
     const set = [names, ...changed.map(({ name }) => name)].join()
@@ -146,14 +153,41 @@ export function createChanges({ storage: { db }, models }: RecordsContext, model
     if (isUsual) usual.add(set)
     // A change of links is a statement of its own: there are few of them.
     const shape = isUsual || changed.length > 0 ? set : 'any'
-    const statement = prepared(`update ${reach.scope} ${shape}`, { id, version, values, reach }, () =>
+    const statement = prepared(`update ${reach.shape} ${shape}`, { id, version, values, reach }, () =>
       db
         .updateTable(table)
         .set({ ...(shape === 'any' ? setAny() : setOnly(names, changed)), version: sql`version + 1` })
-        .where(withReach(reach, OWNER, is`"id" = ${ID} AND "version" = ${VERSION}`, ...changed.map(isWithinBounds)))
+        .where(
+          withReachOfFew(reach, REACH, is`"id" = ${ID} AND "version" = ${VERSION}`, ...changed.map(isWithinBounds)),
+        )
         .returning(shown),
     )
     return { ...statement, returns }
+  }
+
+  /** The steps of an update, of which the last one writes: what it has written is checked. */
+  function checked(steps: Step[], id: number, user: User): Step[] {
+    const outcomes = outcome(id, 'update', user)
+    return outcomes.length === 0 ? steps : [...steps.map((step) => ({ ...step, must: true })), ...outcomes]
+  }
+
+  /**
+   * The step that checks what was written, in the same transaction: the record must still be within reach. It also tells
+   * whether the user may read the record as it is now. Without rules of rows there is no such step.
+   */
+  function outcome(id: number | StepRef, operation: Operation, user: User): Step[] {
+    const given = access.reachFor(model, operation, user)
+    // A new record is the user's own.
+    const reach = given.scope === 'some' ? given : ALL
+    const reads = access.reachFor(model, 'read', user)
+    if (reach.scope !== 'some' && reads.scope !== 'some') return []
+    const statement = prepared(`outcome ${reach.shape} ${reads.shape}`, { id, values: {}, reach, reads }, () => {
+      const isRead = sql`CASE WHEN ${withReachOfFew(reads, READS)} THEN 1 ELSE 0 END AS ${sql.ref(IS_READ)}`
+      const where = withReachOfFew(reach, REACH, is`"id" = ${ID}`)
+      const text = sql`SELECT ${isRead} FROM ${sql.table(table)} WHERE ${where}`
+      return { compile: () => text.compile(db) }
+    })
+    return [{ ...statement, must: true, isOutcome: true }]
   }
 
   const isWithinBounds = (field: Field) => {
@@ -164,15 +198,15 @@ export function createChanges({ storage: { db }, models }: RecordsContext, model
 
   /** With a version, the delete is a compare-and-swap too. */
   function remove(id: number, version: number | undefined, user: User): Unit {
-    const reach = reachFor(model, 'delete', user)
+    const reach = access.reachFor(model, 'delete', user)
     const isThat = version === undefined ? is`"id" = ${ID}` : is`"id" = ${ID} AND "version" = ${VERSION}`
     const statement = prepared(
-      `delete ${reach.scope} ${version === undefined}`,
+      `delete ${reach.shape} ${version === undefined}`,
       { id, version, values: {}, reach },
       () =>
         db
           .deleteFrom(table)
-          .where(withReach(reach, OWNER, isThat))
+          .where(withReachOfFew(reach, REACH, isThat))
           .returning('id'),
     )
     return {
@@ -185,6 +219,18 @@ export function createChanges({ storage: { db }, models }: RecordsContext, model
 
   return { create, recreate, update, merge, remove }
 }
+
+/** Column of the step that checks what was written: whether the user may read it. No field's name has `__`. */
+const IS_READ = 'outcome__isRead'
+
+/** Whether the user may read what was written; undefined if there was no need to check it. */
+export const isReadable = (rows: Row[][]): boolean | undefined => {
+  const checked = rows.find(isOutcome)
+  return checked && checked[0]?.[IS_READ] === 1
+}
+
+/** Whether the rows of a step are those of the check of another one. */
+export const isOutcome = ([row]: Row[]) => row !== undefined && Object.hasOwn(row, IS_READ)
 
 /** Whether a delete of the target deletes or changes records of a model. */
 export const isTakenAlong = ({ fields }: Model, target: { name: string }) =>
@@ -199,7 +245,7 @@ const IS_LAST = `
     SELECT change FROM dossier_changes WHERE model = ? AND id = ? AND operation <> 'forget' ORDER BY change DESC LIMIT 1
   ) AS last WHERE change = ?`
 
-const NOBODY: Reach = { scope: 'none', username: '' }
 const ID = placeholder<Given>(({ id }) => id)
 const VERSION = placeholder<Given>(({ version }) => version)
-const OWNER = placeholder<Given>(({ reach }) => reach.username)
+const REACH = reachValues<Given>(({ reach }) => reach)
+const READS = reachValues<Given>(({ reads }) => reads as Reach)

@@ -6,7 +6,6 @@ import type { Model } from '../../model/model.ts'
 import type { View } from '../../requests/query.ts'
 import type { Row } from '../../storage/storage.ts'
 import type { StoredRecord } from '../context.ts'
-import type { createAnswers } from './answers.ts'
 import { requireBounds } from './links.ts'
 
 interface Parts {
@@ -14,13 +13,14 @@ interface Parts {
   journal: Journal
   /** Returns a record within the user's reach; otherwise throws the reason. */
   look(id: number, operation: Operation, user: User, view: View): Promise<StoredRecord>
-  answers: Pick<ReturnType<typeof createAnswers>, 'mayRead' | 'asSeenBy'>
+  /** The same record, if the user may read it. */
+  lookUpReadable(id: number, user: User): Promise<StoredRecord | undefined>
 }
 
 const WHOLE: View = { expand: [] }
 
 /** Throws why no row had this id and version: the record does not exist, or another request has changed it. */
-export function createConflictThrower({ model, journal, look, answers: { mayRead, asSeenBy } }: Parts) {
+export function createConflictThrower({ model, journal, look, lookUpReadable }: Parts) {
   return async function throwConflict(
     id: number,
     version: number | undefined,
@@ -29,8 +29,10 @@ export function createConflictThrower({ model, journal, look, answers: { mayRead
     sent: Row,
     isMerge = false,
   ): Promise<never> {
-    const current = await look(id, operation, user, WHOLE)
-    const mayKnow = mayRead(user, current)
+    const writable = await look(id, operation, user, WHOLE)
+    const readable = await lookUpReadable(id, user)
+    const mayKnow = readable !== undefined
+    const current = readable ?? writable
     if (mayKnow && version === current.version) requireBounds(model.fields, current, sent)
     // The version matches now: the conflicting change was rolled back together with this one.
     if (version === undefined || version === current.version)
@@ -44,7 +46,7 @@ export function createConflictThrower({ model, journal, look, answers: { mayRead
     throw new Failure(
       'VERSION_CONFLICT',
       `Version ${version} of ${model.name} ${id} is not the current one, which is ${current.version}. Merge your change into the current record and try again.`,
-      { data: [asSeenBy(user, current)], conflict },
+      { data: [mayKnow ? current : { id, version: current.version }], conflict },
     )
   }
 }

@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
 import { Failure } from '../../errors.ts'
-import { reachFor } from '../../model/access.ts'
+import type { Access } from '../../filters/access.ts'
+import { ALL, withReach } from '../../filters/reach.ts'
 import { type Field, fieldReference, type Model, type Models, tableName } from '../../model/model.ts'
 import { isFault, type Storage } from '../../storage/storage.ts'
-import { withReach } from '../../tables/access-filter.ts'
 import { is } from '../../tables/condition.ts'
 import { refersToOne } from '../../tables/links.ts'
 import { keyedShapes } from '../../tables/shape.ts'
@@ -33,6 +33,7 @@ const MAX_BYTES = 16_777_216
 interface Parts {
   storage: Storage
   models: Models
+  access: Access
   findSeconds: number
   /** records that are examined */
   maxRecords?: number
@@ -55,7 +56,7 @@ interface Referring {
 }
 
 /** Finds out what deletes would do to other records, without doing it. */
-export function createDeletePreview({ storage, models, findSeconds, maxRecords = MAX_RECORDS }: Parts) {
+export function createDeletePreview({ storage, models, access, findSeconds, maxRecords = MAX_RECORDS }: Parts) {
   async function preview(targets: Target[], caller: Caller): Promise<DeletePreview> {
     return summary(await referring(targets, caller))
   }
@@ -93,17 +94,17 @@ export function createDeletePreview({ storage, models, findSeconds, maxRecords =
 
   async function look(model: Model, field: Field, deleted: { id: number }[], caller: Caller, ends: number) {
     const { dialect } = storage
-    const reach = reachFor(model, 'read', caller)
+    const reach = access.reachFor(model, 'read', caller)
     const ids = dialect.each(JSON.stringify(deleted.map(({ id }) => id)))
     const refers = refersToOne(model, field, sql`SELECT CAST(value AS BIGINT) FROM ${ids}`)
-    const isSeen = sql`CASE WHEN ${withReach(reach, reach.username)} THEN 1 ELSE 0 END`
+    const isSeen = sql`CASE WHEN ${withReach(reach)} THEN 1 ELSE 0 END`
     // All that refer are counted, also those that the user does not see: only their number is told.
-    const where = withReach({ scope: 'all' }, '', is`${dialect.alive(ROWS_BETWEEN)}`, refers)
+    const where = withReach(ALL, is`${dialect.alive(ROWS_BETWEEN)}`, refers)
     const statement = sql`
       SELECT "id", ${isSeen} AS "seen" FROM ${sql.table(tableName(model))} WHERE ${where} LIMIT ${maxRecords + 1}`
     const { username, signal } = caller
     const seconds = Math.max(0.001, (ends - performance.now()) / 1000)
-    const shapes = keyedShapes([model], dialect.tables)
+    const shapes = keyedShapes([model, ...reach.models], dialect.tables)
     const options = { username, signal, seconds, bytes: MAX_BYTES, shapes }
     const { rows } = await storage.search(statement.compile(storage.db), options).catch((error: unknown) => {
       throw isFault(error, 'slow') ? tooMany : error

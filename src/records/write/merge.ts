@@ -35,11 +35,13 @@ export function mergeCheckQuery(
   dialect: Dialect,
 ) {
   const fields = model.fields.filter(({ name }) => names.includes(name))
+  const table = tableName(model)
+  const now = sql.ref(`${table}.version`)
   const clashes = fields.map(({ name, writeOnly }) => {
     const isChanged = is`${sql.lit(name)} IN (SELECT name FROM changed) OR ${sql.lit(JSON.stringify([name]))} IN (SELECT name FROM changed)`
     return writeOnly
       ? isChanged
-      : is`(${sql.ref(`record.${name}`)} IS DISTINCT FROM ${sent(name)} OR NOT ${isRead}) AND ${isChanged}`
+      : is`(${sql.ref(`${table}.${name}`)} IS DISTINCT FROM ${sent(name)} OR NOT ${isRead}) AND ${isChanged}`
   })
   return sql`
     WITH since AS MATERIALIZED (
@@ -51,9 +53,9 @@ export function mergeCheckQuery(
     ), changed AS MATERIALIZED (
       SELECT DISTINCT named.value AS name FROM since, ${dialect.each(sql`since.fields`)} AS named
     )
-    SELECT record."version" AS version, (SELECT ${dialect.list(sql`name`)} FROM changed) AS merged
-    FROM ${sql.table(tableName(model))} AS record WHERE ${reached}
-    AND record."version" - ${version} = (SELECT count(DISTINCT nullif(since.version, ${version})) FROM since)
+    SELECT ${now} AS version, (SELECT ${dialect.list(sql`name`)} FROM changed) AS merged
+    FROM ${sql.table(table)} WHERE ${reached}
+    AND ${now} - ${version} = (SELECT count(DISTINCT nullif(since.version, ${version})) FROM since)
     AND NOT ${any(clashes)}`
 }
 

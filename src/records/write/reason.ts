@@ -1,9 +1,13 @@
-import type { StorageFault } from '../../storage/storage.ts'
-import type { PlannedWrite } from '../planned.ts'
+import type { Step, StorageFault } from '../../storage/storage.ts'
+import { isRefusedOutcome, type PlannedWrite } from '../planned.ts'
 
 /** Explains why one of several changes failed. If its step found no row, `toResult([])` throws the reason. */
-export async function explainFault({ toResult, explain }: PlannedWrite, fault: StorageFault): Promise<unknown> {
-  if (fault.kind !== 'no-row') return explain(fault)
+export async function explainFault(
+  { toResult, explain }: PlannedWrite,
+  fault: StorageFault,
+  steps: readonly Step[],
+): Promise<unknown> {
+  if (fault.kind !== 'no-row' || isRefusedOutcome(fault, steps)) return explain(fault)
   try {
     return await toResult([])
   } catch (reason) {

@@ -1,17 +1,15 @@
 import { sql } from 'kysely'
 import { Failure } from '../../errors.ts'
-import { type Reach, reachFor, scopeFor, type User } from '../../model/access.ts'
+import { ALL, type Reach, withReachOfFew } from '../../filters/reach.ts'
+import type { User } from '../../model/access.ts'
 import { type Field, fieldReference, type Model, tableName } from '../../model/model.ts'
 import { type Row, type Statement, type StorageFault, staleShape } from '../../storage/storage.ts'
-import { withReach } from '../../tables/access-filter.ts'
 import { is } from '../../tables/condition.ts'
 import { hasIndexName, modelIndexes } from '../../tables/ddl.ts'
 import { refersToOne } from '../../tables/links.ts'
 import type { RecordsContext } from '../context.ts'
-import { cachedStatements, placeholder } from '../find/cached-statements.ts'
+import { cachedStatements, placeholder, reachValues } from '../find/cached-statements.ts'
 import { idsIn, isLinksChange } from './links.ts'
-
-const EVERYBODY: Reach = { scope: 'all', username: '' }
 
 type Looking = RecordsContext & { statements: ReturnType<typeof cachedStatements<Given>> }
 
@@ -43,7 +41,7 @@ async function explainViolation(
   if (fault.kind === 'index-too-long') return tooLong(model, Object(written)) ?? staleShape()
   if (fault.kind !== 'dangling') return fault
   if (typeof written === 'number') return stillReferred(context, model, written, user)
-  const missing = await missingAmong(context, referencesIn(model, written), () => EVERYBODY)
+  const missing = await missingAmong(context, referencesIn(model, written), () => ALL)
   // All referenced records exist now: one was created since, or its deletion was rolled back together with this write.
   return (
     missing ??
@@ -88,7 +86,7 @@ function notUnique({ details }: StorageFault, model: Model): Failure | undefined
 async function stillReferred(context: Looking, model: Model, id: number, user: User): Promise<Failure> {
   const referring: string[] = []
   for (const other of context.models.values()) {
-    const reach = reachFor(other, 'read', user)
+    const reach = context.access.reachFor(other, 'read', user)
     for (const field of other.fields) {
       const refers = fieldReference(field)
       if (refers?.model !== model.name || refers.onDelete !== 'restrict') continue
@@ -130,16 +128,16 @@ async function refuseUnreachable(
   user: User,
   current?: number,
 ): Promise<void> {
-  const { models } = context
+  const { models, access } = context
   const asked: Referring[] = []
   for (const reference of referencesIn(model, written)) {
-    if (scopeFor(models.get(reference.model) as Model, 'read', user) === 'all') continue
+    if (access.reachFor(models.get(reference.model) as Model, 'read', user).scope === 'all') continue
     // What is added is there already, or new.
     const isAdded = isLinksChange(written[reference.field.name])
     const known = current === undefined || isAdded ? [] : await refersAlready(context, model, current, reference, user)
     asked.push({ ...reference, ids: reference.ids.filter((id) => !known.includes(id)) })
   }
-  const missing = await missingAmong(context, asked, (name) => reachFor(models.get(name) as Model, 'read', user))
+  const missing = await missingAmong(context, asked, (name) => access.reachFor(models.get(name) as Model, 'read', user))
   if (missing) throw missing
 }
 
@@ -153,7 +151,10 @@ async function refersAlready(
 ): Promise<number[]> {
   let known = ids
   for (const operation of ['update', 'read'] as const) {
-    const now = idsIn(field, await storedValue(context, model, field, record, reachFor(model, operation, user)))
+    const now = idsIn(
+      field,
+      await storedValue(context, model, field, record, context.access.reachFor(model, operation, user)),
+    )
     known = known.filter((id) => now.includes(id))
   }
   return known
@@ -175,18 +176,18 @@ async function missingAmong(context: Looking, references: Referring[], reachFor:
 interface Given {
   id: number
   ids: number[]
-  username: string
+  reach: Reach
 }
 
 /** Whether a record within reach refers to another one by a field. */
 async function refersTo(context: Looking, model: Model, reach: Reach, field: Field, id: number): Promise<boolean> {
   const { storage, statements } = context
-  const given = { id, ids: [], username: reach.username }
-  const statement = statements(`${model.name} ${reach.scope} refers ${field.name}`, given, () =>
+  const given = { id, ids: [], reach }
+  const statement = statements(`${model.name} ${reach.shape} refers ${field.name}`, given, () =>
     storage.db
       .selectFrom(tableName(model))
       .select('id')
-      .where(withReach(reach, OWNER, refersToOne(model, field, ID)))
+      .where(withReachOfFew(reach, REACH, refersToOne(model, field, ID)))
       .limit(sql.lit(1)),
   )
   return (await storage.readOne(statement)) !== undefined
@@ -194,25 +195,25 @@ async function refersTo(context: Looking, model: Model, reach: Reach, field: Fie
 
 /** Those of some records that exist within reach. */
 async function idsThere({ storage, statements }: Looking, model: Model, reach: Reach, ids: number[]) {
-  const given = { id: 0, ids, username: reach.username }
+  const given = { id: 0, ids, reach }
   const isOne = is`"id" IN (SELECT CAST(value AS BIGINT) FROM ${storage.dialect.each(IDS)} AS wanted)`
-  const statement = statements(`${model.name} ${reach.scope} ids`, given, () =>
+  const statement = statements(`${model.name} ${reach.shape} ids`, given, () =>
     storage.db
       .selectFrom(tableName(model))
       .select('id')
-      .where(withReach(reach, OWNER, isOne)),
+      .where(withReachOfFew(reach, REACH, isOne)),
   )
   return new Set((await storage.read(statement)).map(({ id }) => id as number))
 }
 
 /** The stored references of a record within reach, in one field. */
 async function storedValue({ storage, statements }: Looking, model: Model, field: Field, id: number, reach: Reach) {
-  const given = { id, ids: [], username: reach.username }
-  const statement = statements(`${model.name} ${reach.scope} value ${field.name}`, given, () =>
+  const given = { id, ids: [], reach }
+  const statement = statements(`${model.name} ${reach.shape} value ${field.name}`, given, () =>
     storage.db
       .selectFrom(tableName(model))
       .select(field.name)
-      .where(withReach(reach, OWNER, is`"id" = ${ID}`)),
+      .where(withReachOfFew(reach, REACH, is`"id" = ${ID}`)),
   )
   const value = (await storage.readOne(statement))?.[field.name]
   return typeof value === 'string' ? JSON.parse(value) : value
@@ -220,4 +221,4 @@ async function storedValue({ storage, statements }: Looking, model: Model, field
 
 const ID = placeholder<Given>(({ id }) => id)
 const IDS = placeholder<Given>(({ ids }) => JSON.stringify(ids))
-const OWNER = placeholder<Given>(({ username }) => username)
+const REACH = reachValues<Given>(({ reach }) => reach)

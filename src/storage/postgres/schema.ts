@@ -97,8 +97,11 @@ const STEPS: readonly string[] = [
    );
    CREATE TABLE dossier_marks (tbl text COLLATE "C" NOT NULL, id bigint NOT NULL);
    CREATE INDEX dossier_marks_id ON dossier_marks (tbl, id);`,
-  // Corresponds to the last step of `sqlite/schema.ts`.
+  // Corresponds to the ninth step of `sqlite/schema.ts`.
   `CREATE INDEX dossier_changes_batch ON dossier_changes (batch) WHERE batch IS NOT NULL;`,
+  // Corresponds to the tenth step of `sqlite/schema.ts`.
+  `ALTER TABLE dossier_users ADD COLUMN attributes text NOT NULL DEFAULT '{}';
+   ALTER TABLE dossier_users ADD COLUMN "rightsSince" bigint NOT NULL DEFAULT 0;`,
 ]
 
 /** How long a unit waits for a table that is being changed, before `WriteQueue` tries it again later. */

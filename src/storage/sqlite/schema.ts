@@ -95,6 +95,9 @@ const STEPS: readonly string[] = [
    CREATE TABLE dossier_unsearched (tbl TEXT NOT NULL, id INTEGER NOT NULL, PRIMARY KEY (tbl, id)) WITHOUT ROWID;`,
   // Finds all changes of a batch, to undo them.
   `CREATE INDEX dossier_changes_batch ON dossier_changes (batch) WHERE batch IS NOT NULL;`,
+  // `rightsSince`: the change in the journal since which a user has the rights of now.
+  `ALTER TABLE dossier_users ADD COLUMN attributes TEXT NOT NULL DEFAULT '{}';
+   ALTER TABLE dossier_users ADD COLUMN rightsSince INTEGER NOT NULL DEFAULT 0;`,
 ]
 
 /** The current layout. A file of a later layout is refused. */

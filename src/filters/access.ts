@@ -1,0 +1,79 @@
+import { Memo } from '../lib/memo.ts'
+import { type AccessRule, type Operation, rulesFor, scopeFor, type User } from '../model/access.ts'
+import { AUDIT_FIELDS, type Field, type Model, type Models, tableName } from '../model/model.ts'
+import type { Filter } from '../requests/query.ts'
+import type { Database } from '../storage/storage.ts'
+import { any, type Condition } from '../tables/condition.ts'
+import { ALL, boundValues, NONE, type Reach } from './reach.ts'
+import { isRowRule, ruleFor, valuesFor } from './rules.ts'
+import { type FilterContext, referencedModels, toCondition } from './where.ts'
+
+/** Reaches that are kept: those of users with equal values are the same. */
+const MAX_REACHES = 5000
+
+export type Access = ReturnType<typeof createAccess>
+
+/** Decides which records users may access. Rules of rows become conditions here, once for users with equal values. */
+export function createAccess(models: Models, db: Database) {
+  const { dialect } = db
+  const known = new Memo<Reach>(MAX_REACHES)
+  /** numbers of the SQL texts of reaches */
+  const shapes = new Memo<number>(MAX_REACHES)
+  let lastShape = 0
+
+  function reachFor(model: Model, operation: Operation, user: User): Reach {
+    const scope = scopeFor(model, operation, user)
+    if (scope === 'all') return ALL
+    if (scope === 'none') return NONE
+    const rules = rulesFor(model, operation, user)
+    const values = rules.map((rule) => (isRowRule(rule) ? valuesFor(rule, user) : user.username))
+    const places = rules.map((rule) => model.access[operation].indexOf(rule))
+    const key = `${model.name} ${operation} ${places} ${JSON.stringify(values)}`
+    return known.getOrCompute(key, () => createReach(model, scope, rules, user))
+  }
+
+  function createReach(model: Model, scope: Reach['scope'], rules: AccessRule[], user: User): Reach {
+    const filters = rules.flatMap((rule) => {
+      if (!isRowRule(rule)) return [ownRecords(user)]
+      return ruleFor(rule, user, { model, models }) ?? []
+    })
+    const conditions = (outer?: FilterContext['outer']) =>
+      any(filters.map((filter) => toCondition(filter, model, { ...RULES, models, dialect, outer })))
+    const bounded = conditions({ table: tableName(model), isDetached: false, depth: 0 })
+    return {
+      scope,
+      shape: shapeOf(bounded),
+      searching: conditions(),
+      bounded,
+      values: boundValues(bounded),
+      filters,
+      models: filters.flatMap((filter) => referencedModels({ filter, sort: [] }, models)),
+    }
+  }
+
+  function shapeOf(condition: Condition): string {
+    const number = shapes.getOrCompute(condition.compile(db).sql, () => ++lastShape)
+    return `rules ${number}`
+  }
+
+  /** The context of a filter that a user sends: it leads to records that the user may read. */
+  const contextFor = (user: User): FilterContext => ({
+    models,
+    dialect,
+    follow: (target) => reachFor(target, 'read', user),
+  })
+
+  return { reachFor, contextFor }
+}
+
+/** A rule may look at all records: the author of the model file says what it compares. */
+const RULES = { follow: () => ALL }
+
+const CREATED_BY = AUDIT_FIELDS.find(({ name }) => name === 'createdBy') as Field
+
+const ownRecords = ({ username }: User): Filter => ({
+  through: [],
+  field: CREATED_BY,
+  operator: 'eq',
+  values: [username],
+})

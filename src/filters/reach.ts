@@ -1,0 +1,74 @@
+import type { OperationNode, RawNode, ValueNode } from 'kysely'
+import type { Scope } from '../model/access.ts'
+import type { Model } from '../model/model.ts'
+import type { Filter } from '../requests/query.ts'
+import { ALWAYS, all, type Condition, NEVER } from '../tables/condition.ts'
+
+/**
+ * The records of a model that a user may access for an operation. `createAccess` makes it, once per request, and it is passed
+ * along.
+ */
+export interface Reach {
+  scope: Scope
+  /** equal for reaches whose SQL differs in the bound values only */
+  shape: string
+  /** for statements that may go through many records */
+  searching: Condition
+  /** for statements that find a few records by an index. It names the table, which must have no alias */
+  bounded: Condition
+  /** what `bounded` binds, in order */
+  values: unknown[]
+  /** the rules with the user's values; a record has to meet one of them */
+  filters: Filter[]
+  /** the models that the rules lead to */
+  models: Model[]
+}
+
+const CONSTANT = { values: [], filters: [], models: [] }
+
+/** The reach of somebody who may access all records, and of the service itself. */
+export const ALL: Reach = { scope: 'all', shape: 'all', searching: ALWAYS, bounded: ALWAYS, ...CONSTANT }
+export const NONE: Reach = { scope: 'none', shape: 'none', searching: NEVER, bounded: NEVER, ...CONSTANT }
+
+/** Where a statement gets the values of a reach from: the reach itself, or placeholders of a cached statement. */
+type BindValue = (index: number) => unknown
+
+/** Condition of every search of records: those that the user may access, then `conditions`. */
+export const withReach = ({ searching }: Reach, ...conditions: Condition[]): Condition =>
+  all([searching, ...conditions])
+
+/**
+ * The same for a statement that `conditions` let find a few records by an index. A statement that is cached gives `bind`:
+ * it replaces the value with this index in `values`.
+ */
+export const withReachOfFew = (
+  { bounded }: Reach,
+  bind: BindValue | undefined,
+  ...conditions: Condition[]
+): Condition => all([bind ? rebound(bounded, bind) : bounded, ...conditions])
+
+/** A condition with other bound values. */
+function rebound(condition: Condition, bind: BindValue): Condition {
+  const node = mapValues(condition.toOperationNode(), indexed(bind))
+  return { toOperationNode: () => node } as unknown as Condition
+}
+
+/** The bound values of a condition, in the order in which `rebound` numbers them. */
+export function boundValues(condition: Condition): unknown[] {
+  const values: unknown[] = []
+  mapValues(condition.toOperationNode(), (value) => values.push(value))
+  return values
+}
+
+const indexed = (bind: BindValue) => {
+  let index = 0
+  return () => bind(index++)
+}
+
+/** Conditions consist of SQL, names and values only. */
+function mapValues(node: OperationNode, change: (value: unknown) => unknown): OperationNode {
+  if (node.kind === 'ValueNode') return { ...node, value: change((node as ValueNode).value) } as ValueNode
+  if (node.kind !== 'RawNode') return node
+  const raw = node as RawNode
+  return { ...raw, parameters: raw.parameters.map((inner) => mapValues(inner, change)) } as RawNode
+}

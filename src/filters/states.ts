@@ -1,0 +1,134 @@
+import { type RawBuilder, sql } from 'kysely'
+import { type Field, ID_FIELD, type Model, type Models, tableName, VERSION_FIELD } from '../model/model.ts'
+import { isInverseStep, targetModel } from '../requests/paths.ts'
+import type { Filter } from '../requests/query.ts'
+import type { Database, Row, Storage } from '../storage/storage.ts'
+import { columnType, encode } from '../tables/columns.ts'
+import { any } from '../tables/condition.ts'
+import { ALL, type Reach } from './reach.ts'
+import { partsOf, toCondition } from './where.ts'
+
+/** States that one statement compares. */
+const AT_ONCE = 200
+
+/** Of some records, those that are deleted, as they were last. */
+export type LastStates = (model: Model, ids: number[]) => Promise<Row[]>
+
+interface Parts {
+  storage: { db: Database; read: Storage['read'] }
+  models: Models
+  lastStates?: LastStates
+}
+
+/** Records of a model that are deleted, and the filters that look at them. */
+interface Gone {
+  model: Model
+  filters: Filter[]
+  states: Map<unknown, Row>
+}
+
+/**
+ * Which states of a model's records are within reach: records as they were, or as they will be. References in them lead to
+ * other records as they are now, or as they were when they were deleted.
+ */
+export async function statesWithin(reach: Reach, states: Row[], model: Model, parts: Parts): Promise<boolean[]> {
+  if (reach.scope === 'all' || reach.scope === 'none') return states.map(() => reach.scope === 'all')
+  const found: boolean[] = []
+  for (let from = 0; from < states.length; from += AT_ONCE) {
+    const some = states.slice(from, from + AT_ONCE)
+    const gone = new Map<string, Gone>()
+    await findGone(reach.filters, some, gone, parts)
+    const rows = await parts.storage.read(statesStatement(reach.filters, some, model, gone, parts))
+    const within = new Set(rows.map(({ state__key }) => state__key))
+    found.push(...some.map((_, index) => within.has(index)))
+  }
+  return found
+}
+
+/** Selects the indexes of states within reach. The columns have the names of fields, so that conditions fit them. */
+function statesStatement(
+  filters: Filter[],
+  states: Row[],
+  model: Model,
+  gone: Map<string, Gone>,
+  { storage: { db }, models }: Parts,
+) {
+  const { dialect } = db
+  const asking = {
+    // Sort keys have no columns here.
+    models: new Map([...models].map(([name, one]) => [name, withoutIndexes(one)])),
+    dialect,
+    follow: () => ALL,
+    outer: { table: STATES, isDetached: true, depth: 0 },
+    tableOf: (target: Model) => {
+      const some = gone.get(target.name)
+      return some ? withGone(some, dialect) : undefined
+    },
+  }
+  const isWithin = any(filters.map((filter) => toCondition(filter, withoutIndexes(model), asking)))
+  const rows = stateRows(columnsIn(filters, model), states, dialect)
+  const statement = sql`SELECT state__key FROM ${rows} AS ${sql.ref(STATES)} WHERE ${isWithin}`.compile(db)
+  return { ...statement, readsRecords: true }
+}
+
+const STATES = 'state__fields'
+
+const withoutIndexes = (model: Model): Model => ({ ...model, unique: [], indexes: [] })
+
+/** States as rows. */
+function stateRows(fields: Field[], states: Row[], dialect: Database['dialect']): RawBuilder<unknown> {
+  const columns = fields.map(
+    (field, index) => sql`${dialect.at(sql`state__value`, index, columnType(field))} AS ${sql.ref(field.name)}`,
+  )
+  const values = states.map((state) => fields.map((field) => encode(field, state[field.name])))
+  return sql`(SELECT state__key, ${sql.join(columns)} FROM
+    (SELECT key AS state__key, value AS state__value FROM ${dialect.each(JSON.stringify(values))}) AS state__all)`
+}
+
+/** A table with the records that are deleted. */
+function withGone({ model, filters, states }: Gone, dialect: Database['dialect']): RawBuilder<unknown> {
+  const fields = columnsIn(filters, model)
+  const columns = sql.join(fields.map(({ name }) => sql.ref(name)))
+  const rows = stateRows(fields, [...states.values()], dialect)
+  return sql`(SELECT ${columns} FROM ${sql.table(tableName(model))} UNION ALL SELECT ${columns} FROM ${rows} AS state__gone)`
+}
+
+/** Finds the deleted records that references of these states lead to, as far as filters follow them. */
+async function findGone(filters: Filter[], states: Row[], gone: Map<string, Gone>, parts: Parts): Promise<void> {
+  const { models, lastStates } = parts
+  if (!lastStates) return
+  for (const { field, inner } of filters.flatMap(referencesIn)) {
+    const target = targetModel(field, models)
+    const ids = new Set(states.flatMap((state) => state[field.name] ?? []).flat() as number[])
+    const known = gone.get(target.name) ?? { model: target, filters: [], states: new Map<unknown, Row>() }
+    const found = ids.size > 0 ? await lastStates(target, [...ids]) : []
+    if (found.length === 0 && known.states.size === 0) continue
+    known.filters.push(...inner)
+    for (const state of found) known.states.set(state.id, state)
+    gone.set(target.name, known)
+    await findGone(inner, found, gone, parts)
+  }
+}
+
+/** The references of the model itself that a filter follows, and what it asks of the records there. */
+function referencesIn(filter: Filter): { field: Field; inner: Filter[] }[] {
+  return partsOf(filter, true).flatMap((part) => {
+    if ('step' in part)
+      return isInverseStep(part.step) ? [] : [{ field: part.step, inner: part.matching ? [part.matching] : [] }]
+    const [field, ...through] = part.through
+    return field ? [{ field, inner: [{ ...part, through }] }] : []
+  })
+}
+
+/** The fields of the model itself that filters look at. */
+function columnsIn(filters: Filter[], model: Model): Field[] {
+  const names = filters.flatMap(ownNames)
+  return [ID_FIELD, VERSION_FIELD, ...model.fields].filter((field) => field === ID_FIELD || names.includes(field.name))
+}
+
+function ownNames(filter: Filter): string[] {
+  return partsOf(filter, true).map((part) => {
+    if (!('step' in part)) return (part.through[0] ?? part.field).name
+    return isInverseStep(part.step) ? ID_FIELD.name : part.step.name
+  })
+}

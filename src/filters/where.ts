@@ -1,0 +1,249 @@
+import { type RawBuilder, sql } from 'kysely'
+import { forbidden } from '../model/access.ts'
+import { type Field, type Inverse, isText, linkTable, type Model, type Models, tableName } from '../model/model.ts'
+import type { OperatorName } from '../requests/operators.ts'
+import { isInverseStep, targetModel } from '../requests/paths.ts'
+import type { Comparison, Filter, Query, RelatedFilter, Step } from '../requests/query.ts'
+import type { Dialect, SqlValue } from '../storage/storage.ts'
+import { comparisonSql, encodeComparable, encodeOrder, orderSql } from '../tables/columns.ts'
+import { ALWAYS, all, any, type Condition, is, not } from '../tables/condition.ts'
+import { indexedTexts } from '../tables/order-columns.ts'
+import { type Reach, withReach } from './reach.ts'
+
+/** SQL expression that a field is compared by exactly. Identifiers come from the model; values are always bound. */
+export const comparisonKey = (field: Field, dialect: Dialect) =>
+  sql<SqlValue>`${sql.raw(comparisonSql(field, dialect.tables))}`
+
+/** SQL expression that a field is sorted by, and compared by `<` and `>`. */
+export const sortingKey = (field: Field, model: Model, dialect: Dialect) =>
+  sql<SqlValue>`${sql.raw(orderSql(field, model, dialect.tables))}`
+
+/** The context that a filter is translated in. */
+export interface FilterContext {
+  models: Models
+  dialect: Dialect
+  /** The records of another model that the filter may lead to. */
+  follow(target: Model): Reach
+  /**
+   * Set if the statement finds a few records by an index: the name of their table in it. Related records are looked up for
+   * each of them then. Without it, the statement is a search, and the related records are found first.
+   */
+  outer?: Outer | undefined
+  /** Where the records of a model are looked up, if not in its table. */
+  tableOf?(model: Model): RawBuilder<unknown> | undefined
+}
+
+interface Outer {
+  table: string
+  /** the record is not in its table: its links are only in its own columns */
+  isDetached: boolean
+  depth: number
+}
+
+/** Translates a filter into a condition. References lead only to records that `follow` allows. */
+export function toCondition(filter: Filter, model: Model, asking: FilterContext): Condition {
+  const each = (filters: Filter[]) => filters.map((inner) => toCondition(inner, model, asking))
+  if ('all' in filter) return all(each(filter.all))
+  if ('any' in filter) return any(each(filter.any))
+  if ('not' in filter) return not(toCondition(filter.not, model, asking))
+  if ('step' in filter) return relatedCondition(filter, model, asking)
+  const [reference, ...through] = filter.through
+  if (!reference) return compare(filter, model, asking.dialect)
+  const target = targetModel(reference, asking.models)
+  const inner = toCondition({ ...filter, through }, target, nested(asking))
+  return isAmong(reference.name, { theirs: ID, from: reachable(target, filter, inner, asking) }, asking)
+}
+
+const ID = sql`"id"`
+
+/** The context of a condition on related records, in a statement that looks them up. */
+const nested = (asking: FilterContext): FilterContext =>
+  asking.outer
+    ? {
+        ...asking,
+        outer: { table: alias(asking.outer), isDetached: false, depth: asking.outer.depth + 1 },
+      }
+    : asking
+
+/** Name of a table of related records. No model's table has such a name. */
+const alias = ({ depth }: Outer) => `step__${depth}`
+
+/** The rest of a SELECT, up to the end of its WHERE, and the column that records are compared with. */
+interface Selected {
+  theirs: RawBuilder<unknown>
+  from: RawBuilder<unknown>
+}
+
+/** Records whose column is among those of other records. `rest` follows the WHERE of the SELECT. */
+function isAmong(column: string, { theirs, from }: Selected, { outer }: FilterContext, rest = sql``): Condition {
+  if (!outer) return is`${sql.ref(column)} IN (SELECT ${theirs} FROM ${from} ${rest})`
+  return is`EXISTS (SELECT 1 FROM ${from} AND ${theirs} = ${sql.ref(`${outer.table}.${column}`)} ${rest})`
+}
+
+/** Records of which a step leads to a record that matches, or to such a number of them. */
+function relatedCondition(filter: RelatedFilter, model: Model, asking: FilterContext): Condition {
+  const { count, ids } = filter
+  const { own, some } = followStep(filter, model, asking)
+  const among = (rest?: RawBuilder<unknown>) => isAmong(own, some, asking, rest)
+  // The records that one of all leads to are counted: no id is among them twice.
+  if (ids?.isAll) return among(sql`GROUP BY ${some.theirs} HAVING count(*) = ${ids.values.length}`)
+  if (!count) return among()
+  const isSo = SAID[count.operator as SaidOperator](sql`count(*)`, count.values)
+  // Records without any are in no group.
+  return HOLDS_FOR_NONE[count.operator as SaidOperator](count.values as number[])
+    ? not(among(sql`GROUP BY ${some.theirs} HAVING NOT ${isSo}`))
+    : among(sql`GROUP BY ${some.theirs} HAVING ${isSo}`)
+}
+
+/** How records lead to others: by a column of their own, which is among those that a query selects. */
+interface Followed {
+  own: string
+  some: Selected
+}
+
+function followStep(filter: RelatedFilter, model: Model, asking: FilterContext): Followed {
+  const { step, matching, ids } = filter
+  const { outer } = asking
+  const target = targetModel(step, asking.models)
+  const below = nested(asking)
+  // The records of a link table are between both.
+  const beyond = nested(below)
+  const isLinked = isInverseStep(step) ? referringField(step, target).links : step.links
+  const inner = matching ? toCondition(matching, target, isLinked ? beyond : below) : ALWAYS
+  const isOne = ids ? is`"id" IN (${sql.join(ids.values)})` : ALWAYS
+  // If all records of the other side match, they need not be looked at: a foreign key says that they are there.
+  const isEvery = !matching && !ids && asking.follow(target).scope === 'all'
+  const throughLinks = (links: RawBuilder<unknown>, from: string, isTarget: () => Condition): Followed => {
+    const name = outer ? sql`${links} AS ${sql.ref(alias(outer))}` : links
+    const alive = outer ? ALWAYS : is`${asking.dialect.alive(ROWS_BETWEEN, sql`"record"`)}`
+    const condition = isEvery ? ALWAYS : isTarget()
+    return { own: 'id', some: { theirs: sql.ref(from), from: sql`${name} WHERE ${condition} AND ${alive} ` } }
+  }
+  const matched = (condition: Condition) => reachable(target, filter, all([isOne, condition]), below)
+  const leadsTo = (column: string) => () => isAmong(column, { theirs: ID, from: matched(inner) }, below)
+  if (!isInverseStep(step) && step.links) {
+    // The ids are the field's own value, whoever may read the records.
+    const isTarget = ids ? () => is`"target" IN (${sql.join(ids.values)})` : leadsTo('target')
+    return throughLinks(linksOf(model, step, asking), 'record', isTarget)
+  }
+  const found = (condition: Condition) => reachable(target, filter, all([isOne, condition]), asking)
+  // A reference leads to one record at most, whose number is compared as that of its inverse is.
+  if (!isInverseStep(step)) return { own: step.name, some: { theirs: ID, from: found(inner) } }
+  const field = referringField(step, target)
+  if (field.links)
+    return throughLinks(sql.table(linkTable(target, field)) as RawBuilder<unknown>, 'target', leadsTo('record'))
+  const theirs = comparisonKey(field, asking.dialect)
+  return { own: 'id', some: { theirs, from: found(all([is`${theirs} IS NOT NULL`, inner])) } }
+}
+
+/** The link table of a field, or its rows for a record that is not in its table. */
+function linksOf(model: Model, field: Field, { outer, dialect }: FilterContext): RawBuilder<unknown> {
+  if (!outer?.isDetached) return sql.table(linkTable(model, field)) as RawBuilder<unknown>
+  const [id, ids] = ['id', field.name].map((name) => sql.ref(`${outer.table}.${name}`))
+  return sql`(SELECT ${id} AS "record", CAST(value AS BIGINT) AS "target" FROM ${dialect.each(ids)} AS each__link)`
+}
+
+/** The field of which a step is the inverse. */
+export const referringField = ({ field }: Inverse, target: Model) =>
+  target.fields.find(({ name }) => name === field) as Field
+
+/** The rest of a SELECT of those records that match and that may be followed. */
+function reachable(target: Model, filter: Filter, inner: Condition, asking: FilterContext) {
+  const { follow, outer, dialect, tableOf } = asking
+  const reach = follow(target)
+  if (reach.scope === 'none') throw forbidden(target, 'read')
+  const table = tableOf?.(target) ?? sql.table(tableName(target))
+  if (outer) return sql`${table} AS ${sql.ref(alias(outer))} WHERE ${inner}`
+  return sql`${table} WHERE ${withReach(reach, aliveCondition({ filter }, dialect), inner)}`
+}
+/** The models that the references of a filter and a sort lead to. */
+export function referencedModels(
+  { filter, sort }: { filter?: Filter | undefined; sort: { through: Field[] }[] },
+  models: Models,
+): Model[] {
+  const steps = partsOf(filter).flatMap((part): Step[] => ('step' in part ? [part.step] : part.through))
+  return [...steps, ...sort.flatMap(({ through }) => through)].map((step) => targetModel(step, models))
+}
+
+/** All comparisons of a filter and what it asks of related records, however deep; or those of the records themselves. */
+export function partsOf(filter: Filter | undefined, isOwn = false): (Comparison | RelatedFilter)[] {
+  if (!filter) return []
+  const inner = (some: Filter[]) => some.flatMap((one) => partsOf(one, isOwn))
+  if ('all' in filter) return inner(filter.all)
+  if ('any' in filter) return inner(filter.any)
+  if ('not' in filter) return inner([filter.not])
+  return 'step' in filter && !isOwn ? [filter, ...partsOf(filter.matching)] : [filter]
+}
+
+/** Rows between two checks of `dialect.alive`, and how much each expensive comparison lowers that number. */
+const ROWS_BETWEEN = 256
+const COST_OF_LIKE = 8
+
+/** The condition that ends a search on a timeout or an abort. The more a row costs, the more often it checks. */
+export function aliveCondition(
+  { filter, search }: Pick<Query, 'filter' | 'search'>,
+  dialect: Dialect,
+  key?: RawBuilder<unknown>,
+): Condition {
+  const cost = estimateCost(filter) + (search?.words.length ?? 0)
+  const rows = Math.floor(ROWS_BETWEEN / (1 + COST_OF_LIKE * cost))
+  return is`${dialect.alive(rows, key)}`
+}
+
+/** The number of expensive comparisons; a cheap one counts as 0.05. */
+function estimateCost(filter: Filter | undefined): number {
+  const isDear = (part: Comparison | RelatedFilter) =>
+    !('step' in part) &&
+    (part.operator === 'like' ||
+      part.field.format === 'decimal' ||
+      (isText(part.field) && BY_ORDER.includes(part.operator)))
+  return partsOf(filter).reduce((sum, part) => sum + (isDear(part) ? 1 : 0.05), 0)
+}
+
+/** Operators that compare by the order of values. */
+const BY_ORDER: readonly OperatorName[] = ['gt', 'gte', 'lt', 'lte', 'between']
+
+type SaidOperator = Exclude<OperatorName, 'like'>
+
+/** The SQL of each operator. */
+const SAID: Record<SaidOperator, (key: RawBuilder<unknown>, values: unknown[]) => Condition> = {
+  eq: (key, [value]) => is`${key} = ${value}`,
+  gt: (key, [value]) => is`${key} > ${value}`,
+  gte: (key, [value]) => is`${key} >= ${value}`,
+  lt: (key, [value]) => is`${key} < ${value}`,
+  lte: (key, [value]) => is`${key} <= ${value}`,
+  between: (key, [first, second]) => is`${key} BETWEEN ${first} AND ${second}`,
+  in: (key, values) => is`${key} IN (${sql.join(values)})`,
+  isSet: (key) => is`${key} IS NOT NULL`,
+}
+
+/** Whether a comparison is true of the number 0. */
+const HOLDS_FOR_NONE: Record<SaidOperator, (values: number[]) => boolean> = {
+  eq: ([value = 0]) => value === 0,
+  gt: ([value = 0]) => value < 0,
+  gte: ([value = 0]) => value <= 0,
+  lt: ([value = 0]) => value > 0,
+  lte: ([value = 0]) => value >= 0,
+  between: ([first = 0, second = 0]) => first <= 0 && second >= 0,
+  in: (values) => values.includes(0),
+  isSet: () => true,
+}
+
+function compare({ field, operator, values }: Comparison, model: Model, dialect: Dialect): Condition {
+  // `like` matches the stored text itself, even if the field is sorted by another key, as decimals are.
+  if (operator === 'like') return is`${dialect.like(sql.ref(field.name), values[0] as string)}`
+  const byOrder = () =>
+    SAID[operator](
+      sortingKey(field, model, dialect),
+      values.map((value) => encodeOrder(field, value, dialect)),
+    )
+  if (BY_ORDER.includes(operator)) return byOrder()
+  const exactly = SAID[operator](
+    comparisonKey(field, dialect),
+    values.map((value) => encodeComparable(field, value)),
+  )
+  // Equal texts have equal keys, and the index has these.
+  return indexedTexts(model).has(field.name) && !isUnique(field, model) ? all([byOrder(), exactly]) : exactly
+}
+
+const isUnique = ({ name }: Field, { unique }: Model) => unique.some(([only, ...more]) => only === name && !more[0])
