@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { Failure } from '../src/errors.ts'
-import { forbidden, type Operation, scopeFor } from '../src/model/access.ts'
+import { forbidden, type Operation, scopeFor, type User } from '../src/model/access.ts'
 import type { Model } from '../src/model/model.ts'
 
 declare module 'fastify' {
@@ -15,13 +15,15 @@ declare module 'fastify' {
 
 /** Refuses operations that a user's roles do not allow, before the body is read. `Records` limits the rows by reach. */
 async function access(app: FastifyInstance) {
+  const mayUse = ({ model, operation }: { model: Model; operation: Operation }, user: User) =>
+    scopeFor(app.modelsOf(user).get(model.name) as Model, operation, user) !== 'none'
+
   app.addHook('onRequest', ({ user, routeOptions }, _reply, done) => {
     const { access, role } = routeOptions.config
     if (role && !user.roles.includes(role)) done(new Failure('FORBIDDEN', `This needs the role "${role}".`))
-    else if (access && scopeFor(access.model, access.operation, user) === 'none')
-      done(forbidden(access.model, access.operation))
+    else if (access && !mayUse(access, user)) done(forbidden(access.model, access.operation))
     else done()
   })
 }
 
-export default fp(access, { name: 'access', dependencies: ['auth'] })
+export default fp(access, { name: 'access', dependencies: ['auth', 'collections'] })

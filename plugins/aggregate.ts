@@ -98,13 +98,15 @@ const Page = Type.Object({
 
 /** Counts and sums of records, by groups: another route set per model. */
 async function aggregate(app: FastifyInstance) {
-  for (const [model, records] of app.collections)
-    app.register(routes, { prefix: `/ws/rest/${model.name}`, model, records })
+  for (const model of app.models.values()) app.register(routes, { prefix: `/ws/rest/${model.name}`, model })
 }
 
-async function routes(app: FastifyInstance, { model, records }: { model: Model; records: Records }) {
+async function routes(app: FastifyInstance, { model }: { model: Model }) {
   await new Promise(setImmediate)
-  const context = { model, models: app.models }
+  const seenBy = app.perView(({ models, collections }) => {
+    const seen = models.get(model.name) as Model
+    return { context: { model: seen, models }, records: collections.get(seen) as Records }
+  })
   const config = {
     access: { model, operation: 'read' as const },
     failures: ['FIND_TOO_SLOW' as const, 'BODY_TOO_LARGE' as const, 'VALIDATION_FAILED' as const],
@@ -122,6 +124,7 @@ async function routes(app: FastifyInstance, { model, records }: { model: Model; 
     config,
     schema: { ...described('aggregate'), querystring: AggregateParameters },
     handler: async ({ query, user }, reply) => {
+      const { context, records } = seenBy(user)
       const asked = parseAggregateParameters(query, context)
       return { status: 0, ...(await records.aggregate(asked, new HttpCaller(user, reply.raw))) }
     },
@@ -133,6 +136,7 @@ async function routes(app: FastifyInstance, { model, records }: { model: Model; 
     config: { ...config, body: 'search' },
     schema: { ...described('searchAggregate'), body: Body },
     handler: async ({ body, user }, reply) => {
+      const { context, records } = seenBy(user)
       const asked = parseAggregateBody(body, context)
       return { status: 0, ...(await records.aggregate(asked, new HttpCaller(user, reply.raw))) }
     },

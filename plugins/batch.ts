@@ -24,9 +24,9 @@ const Answer = Type.Object({
 
 /** Several changes in one transaction. */
 async function batch(app: FastifyInstance) {
-  const { storage, models, collections } = app
-  const batches = createBatch({ storage, models, collections, missingModel: app.missingModel })
-  const { preview } = createDeletePreview({ storage, models, access: app.access, findSeconds: app.config.FIND_SECONDS })
+  const { storage, access, modelsOf, missingModel, config } = app
+  const batchFor = app.perView(({ models, collections }) => createBatch({ storage, models, collections, missingModel }))
+  const { preview } = createDeletePreview({ storage, access, modelsOf, findSeconds: config.FIND_SECONDS })
 
   app.route<{ Body: { data: BatchOperation[]; preview?: boolean } }>({
     method: 'POST',
@@ -52,8 +52,8 @@ async function batch(app: FastifyInstance) {
       response: { 200: Answer },
     },
     handler: async ({ body, user }, reply) => {
-      if (!body.preview) return success(...(await batches.write(body.data, user)))
-      const targets = await batches.deletedBy(body.data, user)
+      if (!body.preview) return success(...(await batchFor(user).write(body.data, user)))
+      const targets = await batchFor(user).deletedBy(body.data, user)
       return { status: 0, ...(await preview(targets, new HttpCaller(user, reply.raw))) }
     },
   })

@@ -23,13 +23,16 @@ const Counts = Type.Object({ created: Type.Integer(), updated: Type.Integer(), u
 
 /** Export and import of a model's records: another route set per model. */
 async function bulk(app: FastifyInstance) {
-  for (const [model, records] of app.collections)
-    app.register(routes, { prefix: `/ws/rest/${model.name}`, model, records })
+  for (const model of app.models.values()) app.register(routes, { prefix: `/ws/rest/${model.name}`, model })
 }
 
-async function routes(app: FastifyInstance, { model, records }: { model: Model; records: Records }) {
+async function routes(app: FastifyInstance, { model }: { model: Model }) {
   await new Promise(setImmediate)
-  const { storage, models, config, limits } = app
+  const { storage, config, limits } = app
+  const seenBy = app.perView(({ models, collections }) => {
+    const seen = models.get(model.name) as Model
+    return { context: { model: seen, models }, records: collections.get(seen) as Records }
+  })
   const tags = [model.name]
   const operationId = (verb: string) => `${verb}${app.shortNames.get(model.name)}`
   // Any content type is accepted, and the body is passed on as a stream.
@@ -44,6 +47,7 @@ async function routes(app: FastifyInstance, { model, records }: { model: Model; 
     config: {
       access: { model, operation: 'read' },
       failures: ['FIND_TOO_SLOW'],
+      querystringOf: (seen: Model) => ExportParameters(findParameters(seen)),
       described: { answer: { description: 'All of them, of one moment.', content: CONTENT } },
     },
     schema: {
@@ -53,7 +57,8 @@ async function routes(app: FastifyInstance, { model, records }: { model: Model; 
       querystring: ExportParameters(findParameters(model)),
     },
     handler: async (request, reply) => {
-      const exporting = parseExport(request.query, { model, models })
+      const { context, records } = seenBy(request.user)
+      const exporting = parseExport(request.query, context)
       const pieces = records.exportAll(exporting, new HttpCaller(request.user, reply.raw))
       // Waits for the first chunk, so that a failing start is still answered with an error status.
       const first = await pieces.next()
@@ -88,6 +93,7 @@ async function routes(app: FastifyInstance, { model, records }: { model: Model; 
       const importing = parseImport(request.query)
       const { user } = request
       const { username } = user
+      const { records } = seenBy(user)
       const key = importing.dryRun ? undefined : keyIn(request.headers)
       // Checked before the upload is read, so that a user without the right does not upload in vain.
       records.requireRight(importing.key, user)

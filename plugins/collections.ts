@@ -1,27 +1,39 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { type Access, createAccess } from '../src/filters/access.ts'
-import type { Model } from '../src/model/model.ts'
-import { createRecords, type Records } from '../src/records/records.ts'
+import type { User } from '../src/model/access.ts'
+import type { Model, Models } from '../src/model/model.ts'
+import { createViews, type ModelsOf } from '../src/model/view.ts'
+import { type Collections, createRecords, type Records } from '../src/records/records.ts'
 import { Cursors } from '../src/requests/cursor.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** which records users may access */
+    /** which records users may access; for all that is not about the fields that somebody sees */
     access: Access
-    /** the `Records` of each model */
-    collections: ReadonlyMap<Model, Records>
+    /** The models as a user sees them. */
+    modelsOf: ModelsOf
+    /** Makes something once for all users who see the same fields. */
+    perView<Made>(make: (view: ModelsView) => Made): (user: User) => Made
+    /** the `Records` of each whole model */
+    collections: Collections
   }
 }
 
-/** Creates the `Records` of each model once; all routes share them. */
+/** The models as some users see them, and what works on these. */
+export interface ModelsView {
+  models: Models
+  access: Access
+  collections: Collections
+}
+
+/** Creates the `Records` of each model, once for all users who see the same of it; all routes share them. */
 async function collections(app: FastifyInstance) {
   const { storage, models, config, limits } = app
-  const access = createAccess(models, storage.db)
-  const context = {
+  const modelsOf = createViews(models)
+  const views = new WeakMap<Models, ModelsView>()
+  const shared = {
     storage,
-    models,
-    access,
     limits,
     cursors: new Cursors(await storage.secret()),
     findSeconds: config.FIND_SECONDS,
@@ -29,14 +41,44 @@ async function collections(app: FastifyInstance) {
     maxRecordLength: config.BODY_LIMIT_BYTES,
     advise: (advice: string) => app.log.warn(advice),
   }
-  const all = new Map<Model, Records>()
+
+  function createView(seen: Models): ModelsView {
+    const access = createAccess(models, storage.db, seen)
+    const wholeRecords = (model: Model) => whole.collections.get(model) as Records
+    const context = { ...shared, models: seen, access, wholeRecords }
+    const known = new Map<Model, Records>()
+    const get = (model: Model): Records => {
+      const records = known.get(model) ?? createRecords(context, model)
+      known.set(model, records)
+      return records
+    }
+    return { models: seen, access, collections: { get } }
+  }
+
+  function viewOf(seen: Models): ModelsView {
+    const view = views.get(seen) ?? createView(seen)
+    views.set(seen, view)
+    return view
+  }
+
+  const whole = viewOf(models)
   for (const model of models.values()) {
-    all.set(model, createRecords(context, model))
+    whole.collections.get(model)
     // Yields, because the current app answers requests while this one is built.
     await new Promise(setImmediate)
   }
-  app.decorate('access', access)
-  app.decorate('collections', all)
+  app.decorate('modelsOf', modelsOf)
+  app.decorate('access', whole.access)
+  app.decorate('collections', whole.collections)
+  app.decorate('perView', <Made>(make: (view: ModelsView) => Made) => {
+    const made = new WeakMap<Models, Made>()
+    return (user: User): Made => {
+      const seen = modelsOf(user)
+      const known = made.get(seen) ?? make(viewOf(seen))
+      made.set(seen, known)
+      return known
+    }
+  })
 }
 
 export default fp(collections, { name: 'collections' })

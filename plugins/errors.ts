@@ -77,10 +77,10 @@ const isUntouched = (error: FastifyError, { method, routeOptions }: FastifyReque
   !routeOptions.config.streamed && (error instanceof StorageFault || method === 'GET')
 
 /** Whether another node has changed the tables, so that this app is about to be replaced: that may cause any error. */
-async function isBehind({ storage, collections }: FastifyInstance): Promise<boolean> {
+async function isBehind({ storage, models }: FastifyInstance): Promise<boolean> {
   try {
     await storage.refreshShapes()
-    return [...collections.keys()].some((model) => storage.shape(tableName(model)) !== tableShape(model))
+    return [...models.values()].some((model) => storage.shape(tableName(model)) !== tableShape(model))
   } catch {
     // The database does not answer, so the original error is reported.
     return false

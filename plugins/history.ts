@@ -7,7 +7,7 @@ import type { Model } from '../src/model/model.ts'
 import { component } from '../src/openapi/document.ts'
 import { routeDocs, rowSchema } from '../src/openapi/schemas.ts'
 import { HttpCaller } from '../src/records/caller.ts'
-import type { RestoreRequest } from '../src/records/history/restore.ts'
+import type { RestoreRequest } from '../src/records/context.ts'
 import type { Records } from '../src/records/records.ts'
 import { idIn } from '../src/requests/address.ts'
 import { By, ChangeProperties } from '../src/requests/change-schemas.ts'
@@ -49,15 +49,17 @@ const RestoreBody = Type.Object(
 
 /** History of records, deleted records and restore: another route set per model. */
 async function history(app: FastifyInstance) {
-  for (const [model, records] of app.collections)
-    app.register(routes, { prefix: `/ws/rest/${model.name}`, model, records })
+  for (const model of app.models.values()) app.register(routes, { prefix: `/ws/rest/${model.name}`, model })
 }
 
-async function routes(app: FastifyInstance, { model, records }: { model: Model; records: Records }) {
+async function routes(app: FastifyInstance, { model }: { model: Model }) {
   await new Promise(setImmediate)
   const tags = [model.name]
   const described = routeDocs(model, app.shortNames)
   const operationId = (verb: string, after = '') => `${verb}${app.shortNames.get(model.name)}${after}`
+  const recordsFor = app.perView(
+    ({ models, collections }) => collections.get(models.get(model.name) as Model) as Records,
+  )
   const read = { access: { model, operation: 'read' as const } }
   const page = (item: TSchema) => ({ 200: PageSchema(item) })
 
@@ -75,7 +77,10 @@ async function routes(app: FastifyInstance, { model, records }: { model: Model; 
     },
     handler: async ({ params, query, user }, reply) => {
       const { limit, after } = pageIn(query)
-      return { status: 0, ...(await records.history(idIn(params), limit, after, new HttpCaller(user, reply.raw))) }
+      return {
+        status: 0,
+        ...(await recordsFor(user).history(idIn(params), limit, after, new HttpCaller(user, reply.raw))),
+      }
     },
   })
 
@@ -103,7 +108,7 @@ async function routes(app: FastifyInstance, { model, records }: { model: Model; 
       response: { 200: SuccessSchema(rowSchema(model)) },
     },
     handler: async ({ params, body, user }, reply) =>
-      success(await records.restore(idIn(params), body.data, new HttpCaller(user, reply.raw))),
+      success(await recordsFor(user).restore(idIn(params), body.data, new HttpCaller(user, reply.raw))),
   })
 
   app.route<{ Querystring: Parameters }>({
@@ -119,7 +124,7 @@ async function routes(app: FastifyInstance, { model, records }: { model: Model; 
     },
     handler: async ({ query, user }, reply) => {
       const { limit, after } = pageIn(query)
-      return { status: 0, ...(await records.deleted(limit, after, new HttpCaller(user, reply.raw))) }
+      return { status: 0, ...(await recordsFor(user).deleted(limit, after, new HttpCaller(user, reply.raw))) }
     },
   })
 
@@ -136,7 +141,7 @@ async function routes(app: FastifyInstance, { model, records }: { model: Model; 
     },
     handler: async (request) => {
       const id = idIn(request.params)
-      const forgotten = await records.forget(id, request.user)
+      const forgotten = await recordsFor(request.user).forget(id, request.user)
       request.trail('history forgotten', { subject: `${model.name} ${id}` })
       return success(forgotten)
     },

@@ -1,15 +1,13 @@
 import { type TProperties, Type } from '@sinclair/typebox'
-import type { FastifyInstance, FastifyRequest, FastifySchemaCompiler, preValidationHookHandler } from 'fastify'
+import type { FastifyInstance, FastifySchemaCompiler, preValidationHookHandler } from 'fastify'
 import fp from 'fastify-plugin'
 import { MergedSchema, PageSchema, SuccessSchema, success } from '../src/envelope.ts'
-import { Failure } from '../src/errors.ts'
 import { Memo } from '../src/lib/memo.ts'
-import { ADMIN, type Operation, scopeFor, type User } from '../src/model/access.ts'
+import type { Operation, User } from '../src/model/access.ts'
 import { newAjv } from '../src/model/ajv.ts'
 import type { Model } from '../src/model/model.ts'
 import { VIEW_PARAMETERS } from '../src/model/names.ts'
 import { DeletePreviewSchema, routeDocs, rowSchema } from '../src/openapi/schemas.ts'
-import { findUser } from '../src/people/users.ts'
 import { HttpCaller } from '../src/records/caller.ts'
 import type { Records } from '../src/records/records.ts'
 import { createBatch } from '../src/records/write/batch.ts'
@@ -57,13 +55,15 @@ const updateEnvelope = envelopeSchema({ data, merge })
 
 /** Find, search, read, create, update and delete: one encapsulated route set per model. */
 async function records(app: FastifyInstance) {
-  const { storage, models, access, collections, missingModel } = app
-  const { write: batch } = createBatch({ storage, models, collections, missingModel })
-  const together = createTogether({ models, collections, batch })
+  const { storage, access, modelsOf, missingModel } = app
+  const togetherFor = app.perView(({ models, collections }) => {
+    const { write: batch } = createBatch({ storage, models, collections, missingModel })
+    return createTogether({ models, collections, batch })
+  })
   const { preview: previewDelete } = createDeletePreview({
     storage,
-    models,
     access,
+    modelsOf,
     findSeconds: app.config.FIND_SECONDS,
   })
   app.register(
@@ -73,8 +73,8 @@ async function records(app: FastifyInstance) {
           ? app.missingRoute(request)
           : app.missingModel(modelIn(request.url), request.user)
       })
-      for (const [model, records] of app.collections)
-        rest.register(modelRoutes, { prefix: `/${model.name}`, model, records, together, previewDelete })
+      for (const model of app.models.values())
+        rest.register(modelRoutes, { prefix: `/${model.name}`, model, togetherFor, previewDelete })
     },
     { prefix: '/ws/rest' },
   )
@@ -82,27 +82,31 @@ async function records(app: FastifyInstance) {
 
 interface RouteOptions {
   model: Model
-  records: Records
-  together: ReturnType<typeof createTogether>
+  togetherFor(user: User): ReturnType<typeof createTogether>
   previewDelete: ReturnType<typeof createDeletePreview>['preview']
 }
 
-async function modelRoutes(app: FastifyInstance, { model, records, together, previewDelete }: RouteOptions) {
+async function modelRoutes(app: FastifyInstance, { model, togetherFor, previewDelete }: RouteOptions) {
   await new Promise(setImmediate)
-  const context = { model, models: app.models }
   const one = { 200: SuccessSchema(rowSchema(model)) }
   const merging = { 200: MergedSchema(rowSchema(model)) }
   const page = { 200: PageSchema(rowSchema(model)) }
   const tags = [model.name]
   const described = routeDocs(model, app.shortNames)
   const operationId = (verb: string) => `${verb}${app.shortNames.get(model.name)}`
-  const queries = new Memo<Query>(MAX_QUERIES, MAX_URL)
-  const parseQuery = (url: string, parameters: Parameters) =>
-    queries.getOrCompute(url, () => parseParameters(parameters, context))
+  /** what users see of the model */
+  const seenBy = app.perView(({ models, collections }) => {
+    const seen = models.get(model.name) as Model
+    const context = { model: seen, models }
+    const queries = new Memo<Query>(MAX_QUERIES, MAX_URL)
+    const parseQuery = (url: string, parameters: Parameters) =>
+      queries.getOrCompute(url, () => parseParameters(parameters, context))
+    return { model: seen, context, records: collections.get(seen) as Records, parseQuery }
+  })
   const to = (operation: Operation) => ({ access: { model, operation } })
   // Compiles the model's validators first, so that a schema that does not compile fails before any write.
-  const preValidation: preValidationHookHandler = (_request, _reply, done) => {
-    records.prepare()
+  const preValidation: preValidationHookHandler = ({ user }, _reply, done) => {
+    seenBy(user).records.prepare()
     done()
   }
 
@@ -112,6 +116,7 @@ async function modelRoutes(app: FastifyInstance, { model, records, together, pre
     config: {
       ...to('read'),
       failures: ['FIND_TOO_SLOW', 'BODY_TOO_LARGE', 'RECORD_NOT_FOUND'],
+      querystringOf: findParameters,
       described: described.find,
     },
     schema: {
@@ -125,7 +130,8 @@ async function modelRoutes(app: FastifyInstance, { model, records, together, pre
       const { url } = request
       const { [AS_PARAMETER]: as, ...others } = request.query
       const isSeenAs = as !== undefined && hasParameter(AS_PARAMETER, model)
-      const user = isSeenAs ? await seenAs(as, request, model) : request.user
+      const user = isSeenAs ? await request.userSeenAs(as, model) : request.user
+      const { records, parseQuery } = seenBy(user)
       const query = parseQuery(url, isSeenAs ? others : request.query)
       return { status: 0, ...(await records.find(query, new HttpCaller(user, reply.raw))) }
     },
@@ -143,6 +149,7 @@ async function modelRoutes(app: FastifyInstance, { model, records, together, pre
       response: page,
     },
     handler: async (request, reply) => {
+      const { records, context } = seenBy(request.user)
       const query = parseSearch(request.body, context)
       return { status: 0, ...(await records.find(query, new HttpCaller(request.user, reply.raw))) }
     },
@@ -167,6 +174,7 @@ async function modelRoutes(app: FastifyInstance, { model, records, together, pre
     },
     handler: async ({ params, query: { version, ...query }, user, headers }, reply) => {
       allowOnly(VIEW_PARAMETERS, query)
+      const { records, context } = seenBy(user)
       const view = parseView(query, context)
       const number = wholeNumber({ version }, 'version', Number.MAX_SAFE_INTEGER)
       // Fields of an old version may have other types than today, so the compiled serialiser does not fit.
@@ -197,8 +205,11 @@ async function modelRoutes(app: FastifyInstance, { model, records, together, pre
       body: described.create.body,
       response: one,
     },
-    handler: async ({ body: { data }, user }) =>
-      success(await (hasChildren(model, data) ? together.create(model, data, user) : records.create(data, user))),
+    handler: async ({ body: { data }, user }) => {
+      const { model: seen, records } = seenBy(user)
+      const isTogether = hasChildren(seen, data)
+      return success(await (isTogether ? togetherFor(user).create(seen, data, user) : records.create(data, user)))
+    },
   })
 
   app.route<{ Params: Parameters; Body: { data: { version?: unknown }; merge?: boolean } }>({
@@ -222,12 +233,14 @@ async function modelRoutes(app: FastifyInstance, { model, records, together, pre
     },
     handler: async ({ params, body: { data, merge }, user, headers }) => {
       const id = idIn(params)
+      const { model: seen, records } = seenBy(user)
       const matched = versionIn(headers['if-match'])
       requireSameVersion(matched, data.version)
       const named = matched === undefined ? data : { ...data, version: matched }
-      const isTogether = hasChildren(model, named)
+      const isTogether = hasChildren(seen, named)
       if (isTogether && merge) throw badRequest('"merge" is about one record: it excludes records that refer to it.')
-      const write = () => (isTogether ? together.update(model, id, named, user) : records.update(id, named, user))
+      const write = () =>
+        isTogether ? togetherFor(user).update(seen, id, named, user) : records.update(id, named, user)
       if (!merge) return success(await asPreconditionFailed(matched, write))
       const { record, merged } = await asPreconditionFailed(matched, () => records.merge(id, named, user))
       return { ...success(record), merged }
@@ -255,6 +268,7 @@ async function modelRoutes(app: FastifyInstance, { model, records, together, pre
     handler: async ({ params, query: { preview, ...query }, user, headers, body }, reply) => {
       allowOnly(['version'], query)
       const isPreview = isAsked({ preview }, 'preview')
+      const { records } = seenBy(user)
       const id = idIn(params)
       const matched = versionIn(headers['if-match'])
       const named = requireSameVersion(
@@ -274,19 +288,7 @@ async function modelRoutes(app: FastifyInstance, { model, records, together, pre
   })
 }
 
-/** The user as whom an admin wants to see records. */
-async function seenAs(username: unknown, request: FastifyRequest, model: Model): Promise<User> {
-  const { server, user } = request
-  if (!user.roles.includes(ADMIN)) throw new Failure('FORBIDDEN', `"${AS_PARAMETER}" needs the role "${ADMIN}".`)
-  if (typeof username !== 'string') throw badRequest(`The query parameter "${AS_PARAMETER}" must be given once.`)
-  const other = await findUser(server.storage.db, username)
-  if (scopeFor(model, 'read', other) === 'none')
-    throw new Failure('FORBIDDEN', `${other.username} may not read ${model.name} records.`)
-  request.trail('seen as', { subject: other.username })
-  return other
-}
-
 export default fp(records, {
   name: 'records',
-  dependencies: ['collections', 'idempotency', 'models', 'access', 'bodies', 'openapi', 'metrics', 'log', 'trail'],
+  dependencies: ['collections', 'idempotency', 'models', 'access', 'bodies', 'openapi', 'metrics', 'log', 'see-as'],
 })

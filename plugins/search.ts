@@ -44,17 +44,18 @@ const Answer = Type.Object({
 
 /** A text search over all models. */
 async function search(app: FastifyInstance) {
-  const { collections, config } = app
+  const { config } = app
+  const viewFor = app.perView((view) => view)
 
   /** The models to search: those named, or all that the user may read and that have text. */
   function modelsFor(named: unknown, user: User): Model[] {
     if (named === undefined)
-      return [...app.models.values()].filter(
+      return [...app.modelsOf(user).values()].filter(
         (model) => model.search.length > 0 && scopeFor(model, 'read', user) !== 'none',
       )
     if (typeof named !== 'string') throw badRequest('The query parameter "models" must be given once.')
     return [...new Set(named.split(',').map((name) => name.trim()))].map((name) => {
-      const model = app.models.get(name)
+      const model = app.modelsOf(user).get(name)
       if (!model) throw app.missingModel(name, user)
       if (scopeFor(model, 'read', user) === 'none') throw forbidden(model, 'read')
       requireSearchable('The query parameter "models"', model)
@@ -80,7 +81,12 @@ async function search(app: FastifyInstance) {
       if (limit === 0) throw badRequest('The query parameter "limit" must be at least 1.')
       const asked = { search, limit, seconds: config.FIND_SECONDS }
       const caller = new HttpCaller(user, reply.raw)
-      const { matches, unfinished } = await searchModels(collections, modelsFor(query.models, user), asked, caller)
+      const { matches, unfinished } = await searchModels(
+        viewFor(user).collections,
+        modelsFor(query.models, user),
+        asked,
+        caller,
+      )
       return { ...success(...matches), ...(unfinished.length > 0 && { unfinished }) }
     },
   })

@@ -36,6 +36,8 @@ const ModelsFolder = component(
           Type.Object({
             role: Type.String(),
             rows: Type.Record(Type.String(), Type.String(), { description: 'Which records, by operation.' }),
+            hidden: Type.Array(Type.String(), { description: 'Fields that this role may not read.' }),
+            locked: Type.Array(Type.String(), { description: 'Fields that it may read but not write.' }),
           }),
         ),
         warnings: Type.Array(Type.String(), {

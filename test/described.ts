@@ -23,7 +23,7 @@ subscribe('fastify.initialization', (message) => {
       !request.is404 &&
       !request.routeOptions.config.page &&
       !['HEAD', 'OPTIONS'].includes(request.method)
-    const fault = isDescribed && checkerOf(fastify)(request, reply.statusCode, String(payload))
+    const fault = isDescribed && checkerOf(fastify, request)(request, reply.statusCode, String(payload))
     if (fault) console.error(`${request.method} ${request.url} → ${reply.statusCode}: ${fault}\n${payload}`)
     done((fault ? new Error(fault) : null) as null, payload)
   })
@@ -31,16 +31,18 @@ subscribe('fastify.initialization', (message) => {
 
 type Checker = ReturnType<typeof makeChecker>
 
-/** The checker of each app, found without looking at its models again for every response. */
-const ofApp = new WeakMap<FastifyInstance, Checker>()
+/** The checker of each app and view, found without looking at its models again for every response. */
+const ofApp = new WeakMap<object, Checker>()
 
-function checkerOf(app: FastifyInstance): Checker {
-  const own = ofApp.get(app)
+function checkerOf(app: FastifyInstance, { user }: FastifyRequest): Checker {
+  const seen = user ? app.modelsOf(user) : app.models
+  const own = ofApp.get(seen)
   if (own) return own
-  const key = JSON.stringify([[...app.models.values()], app.config.PUBLIC_URL])
-  const checker = known.get(key) ?? makeChecker(app.document() as { paths: Record<string, Record<string, Answered>> })
+  const key = JSON.stringify([[...seen.values()], app.config.PUBLIC_URL])
+  const document = () => app.document(seen) as { paths: Record<string, Record<string, Answered>> }
+  const checker = known.get(key) ?? makeChecker(document())
   known.set(key, checker)
-  ofApp.set(app, checker)
+  ofApp.set(seen, checker)
   return checker
 }
 

@@ -244,3 +244,48 @@ t.test('pages are easy to read: short lines, bullets and cells', async (t) => {
         if (part.length > MAX_PART) t.fail(`${page}: ${part.length} characters: ${part.slice(0, 80)}`)
   }
 })
+
+t.test('the rules in models/README.md do what it says', async (t) => {
+  const [, text = ''] = read('models/README.md').split('## Rules for rows\n')
+  const examples = [...text.matchAll(/`(\w+\.\w+\.json)`:\n\n```json\n([\s\S]*?)```/g)]
+  const files = Object.fromEntries(examples.map(([, name, file]) => [name as string, file as string]))
+  t.strictSame(Object.keys(files), ['crm.Customer.json', 'crm.Order.json', 'hr.Leave.json', 'hr.Person.json'])
+  const service = await startApp(t, { models: files })
+  const admin = await service.login()
+  const person = async (username: string, roles: string[], attributes: object): Promise<Client> => {
+    await admin.put('/ws/users', { username, roles, attributes })
+    return service.login(username)
+  }
+  const statusOf = async (answer: Promise<{ status: number }>) => (await answer).status
+
+  const nora = await person('nora', ['sales'], { regions: ['north', 'east'] })
+  const sam = await person('sam', ['sales'], { regions: ['south'] })
+  const customer = '/ws/rest/crm.Customer'
+  t.equal(await statusOf(nora.put(customer, { name: 'A', region: 'north' })), 200)
+  t.equal(await statusOf(nora.put(customer, { name: 'B', region: 'south' })), 403)
+  t.equal(await statusOf(sam.get(`${customer}/1`)), 404)
+  t.equal(await statusOf(nora.put('/ws/rest/crm.Order', { customer: 1, total: '5' })), 200)
+  t.match((await sam.get('/ws/rest/crm.Order')).body, { total: 0 })
+  t.match((await nora.get('/ws/rest/crm.Order')).body, { total: 1 })
+
+  const leave = '/ws/rest/hr.Leave'
+  const ann = await person('ann', [], { team: 'a' })
+  const mia = await person('mia', ['manager'], { team: 'a' })
+  const max = await person('max', ['manager'], { team: 'b' })
+  t.equal(await statusOf(ann.put(leave, { from: '2026-08-03', days: 5, team: 'a' })), 200)
+  t.equal(await statusOf(ann.put(leave, { from: '2026-08-03', days: 5, team: 'b' })), 403)
+  t.equal(await statusOf(ann.post(`${leave}/1`, { version: 0, granted: true })), 403)
+  t.equal(await statusOf(max.get(`${leave}/1`)), 404)
+  t.equal(await statusOf(mia.post(`${leave}/1`, { version: 0, granted: true })), 200)
+  t.equal(await statusOf(mia.put(leave, { from: '2026-09-03', days: 1, team: 'a' })), 200)
+  t.equal(await statusOf(mia.post(`${leave}/2`, { version: 0, granted: true })), 404, 'not of oneself')
+
+  const people = '/ws/rest/hr.Person'
+  const hedda = await person('hedda', ['hr'], {})
+  await hedda.put(people, { name: 'Ann', salary: 5000, grade: 'B' })
+  t.equal(await statusOf(ann.post(`${people}/1`, { version: 0, note: 'Call me', grade: 'A' })), 200)
+  t.match((await hedda.get(`${people}/1`)).body.data, [{ salary: 5000, grade: 'B', note: 'Call me' }])
+  const seen = await ann.get(`${people}/1`)
+  t.match(seen.body.data, [{ name: 'Ann', grade: 'B' }])
+  t.notMatch(seen.text, /salary|Call/)
+})

@@ -42,6 +42,8 @@ export const PAST = [
 export const PEOPLE = [
   'plugins/access',
   'plugins/rules',
+  'plugins/fields',
+  'plugins/rights-oracle',
   'plugins/auth',
   'plugins/logins',
   'plugins/users',

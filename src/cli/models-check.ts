@@ -80,7 +80,7 @@ function forPeople({ faults, models, unserved, passedOver: strange }: Answer, { 
       ),
       ...warnings.map((warning) => `  ${paint('yellow', 'note')}     ${warning}`),
       ...(hasRules(rights)
-        ? rights.map((one) => `  ${paint('gray', 'access')}   ${one.role}: ${sameTogether(one.rows)}`)
+        ? rights.map((one) => `  ${paint('gray', 'access')}   ${describeRights(one)}`)
         : [`  ${paint('gray', 'access')}   ${sameTogether(access)}`]),
     ]),
     ...unserved.flatMap(({ model, records }) => [
@@ -92,9 +92,21 @@ function forPeople({ faults, models, unserved, passedOver: strange }: Answer, { 
   return `${lines.join('\n')}\n`
 }
 
-/** Whether a role's rights depend on what a record says: then they are told role by role. */
+/** Whether rights depend on what a record says, or on fields: then they are told role by role. */
 const hasRules = (rights: RoleRights[]) =>
-  rights.some(({ rows }) => Object.values(rows).some((text) => text.startsWith('those')))
+  rights.some(
+    ({ rows, hidden, locked }) =>
+      hidden.length + locked.length > 0 || Object.values(rows).some((text) => text.includes('those')),
+  )
+
+function describeRights({ role, rows, hidden, locked }: RoleRights): string {
+  const parts = [
+    sameTogether(rows),
+    ...(hidden.length > 0 ? [`without ${hidden.join(', ')}`] : []),
+    ...(locked.length > 0 ? [`does not write ${locked.join(', ')}`] : []),
+  ]
+  return `${role === '*' ? 'everybody' : role}: ${parts.filter((part) => part !== '').join('; ')}`
+}
 
 /** Groups operations with the same access: `read, create: everybody; update, delete: admin`. */
 function sameTogether(access: Record<string, string>): string {

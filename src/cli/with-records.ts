@@ -5,6 +5,7 @@ import { loadModels } from '../filters/load-models.ts'
 import { didYouMean } from '../lib/nearest.ts'
 import { ADMIN, type User } from '../model/access.ts'
 import { byName, type Model, type Models } from '../model/model.ts'
+import { createViews } from '../model/view.ts'
 import { findUser } from '../people/users.ts'
 import { createRecords, type Records } from '../records/records.ts'
 import { UserLimits } from '../records/user-limits.ts'
@@ -40,10 +41,8 @@ export async function withRecords<Result>(
   const model = models.get(name)
   if (!model) throw new Failure('MODEL_NOT_FOUND', `There is no model "${name}".${didYouMean(name, models.keys())}`)
   const storage = await openStorage(config)
-  const context = {
+  const shared = {
     storage,
-    models,
-    access: createAccess(models, storage.db),
     limits: new UserLimits(),
     // Only `find` uses cursors, and no command calls it.
     cursors: new Cursors(''),
@@ -56,7 +55,10 @@ export async function withRecords<Result>(
   const admin = { username: config.ADMIN_USERNAME, roles: [ADMIN] }
   const begin = async () => {
     const user = as === undefined ? admin : await findUser(storage.db, as)
-    return work({ config, storage, models, model, records: createRecords(context, model), user })
+    const seen = createViews(models)(user)
+    const context = { ...shared, models: seen, access: createAccess(models, storage.db, seen) }
+    const own = seen.get(name) as Model
+    return work({ config, storage, models: seen, model: own, records: createRecords(context, own), user })
   }
   return begin()
     .catch((error: Partial<StorageFault>) => {

@@ -1,6 +1,6 @@
 import { Memo } from '../lib/memo.ts'
 import { type AccessRule, type Operation, rulesFor, scopeFor, type User } from '../model/access.ts'
-import { AUDIT_FIELDS, type Field, type Model, type Models, tableName } from '../model/model.ts'
+import { AUDIT_FIELDS, type Field, type Model, type Models, tableName, wholeModel } from '../model/model.ts'
 import type { Filter } from '../requests/query.ts'
 import type { Database } from '../storage/storage.ts'
 import { any, type Condition } from '../tables/condition.ts'
@@ -13,8 +13,11 @@ const MAX_REACHES = 5000
 
 export type Access = ReturnType<typeof createAccess>
 
-/** Decides which records users may access. Rules of rows become conditions here, once for users with equal values. */
-export function createAccess(models: Models, db: Database) {
+/**
+ * Decides which records users may access. Rules of rows become conditions here, once for users with equal values. `models`
+ * are whole, because rules may look at all fields; filters of users know those of `seen`.
+ */
+export function createAccess(models: Models, db: Database, seen = models) {
   const { dialect } = db
   const known = new Memo<Reach>(MAX_REACHES)
   /** numbers of the SQL texts of reaches */
@@ -35,7 +38,7 @@ export function createAccess(models: Models, db: Database) {
   function createReach(model: Model, scope: Reach['scope'], rules: AccessRule[], user: User): Reach {
     const filters = rules.flatMap((rule) => {
       if (!isRowRule(rule)) return [ownRecords(user)]
-      return ruleFor(rule, user, { model, models }) ?? []
+      return ruleFor(rule, user, { model: wholeModel(model), models }) ?? []
     })
     const conditions = (outer?: FilterContext['outer']) =>
       any(filters.map((filter) => toCondition(filter, model, { ...RULES, models, dialect, outer })))
@@ -58,12 +61,12 @@ export function createAccess(models: Models, db: Database) {
 
   /** The context of a filter that a user sends: it leads to records that the user may read. */
   const contextFor = (user: User): FilterContext => ({
-    models,
+    models: seen,
     dialect,
     follow: (target) => reachFor(target, 'read', user),
   })
 
-  return { reachFor, contextFor }
+  return { models, reachFor, contextFor }
 }
 
 /** A rule may look at all records: the author of the model file says what it compares. */

@@ -49,9 +49,13 @@ function describeComparison({ through, field, operator, values }: Comparison, ph
 
 function phrase(operator: OperatorName, values: unknown[], phrases: typeof IS_NOT): string {
   const [first, second] = values
-  const text = operator === 'in' ? values.map(describeValue).join(', ') : describeValue(first)
+  const one = operator === 'like' ? withoutWildcards(String(first)) : first
+  const text = operator === 'in' ? values.map(describeValue).join(', ') : describeValue(one)
   return (phrases[operator] as string).replace('##', () => describeValue(second)).replace('#', () => text)
 }
+
+/** What stands between the wildcards of a pattern that means "contains". */
+const withoutWildcards = (pattern: string) => /^%([^%_\\]*)%$/.exec(pattern)?.[1] ?? pattern
 
 function describeRelated({ step, matching, count, ids }: RelatedFilter): string {
   const what = matching ? ` where ${describeFilter(matching)}` : ''

@@ -67,7 +67,11 @@ const indexed = (bind: BindValue) => {
 
 /** Conditions consist of SQL, names and values only. */
 function mapValues(node: OperationNode, change: (value: unknown) => unknown): OperationNode {
-  if (node.kind === 'ValueNode') return { ...node, value: change((node as ValueNode).value) } as ValueNode
+  if (node.kind === 'ValueNode') {
+    const { immediate, value } = node as ValueNode
+    // A literal is a part of the SQL.
+    return immediate ? node : ({ ...node, value: change(value) } as ValueNode)
+  }
   if (node.kind !== 'RawNode') return node
   const raw = node as RawNode
   return { ...raw, parameters: raw.parameters.map((inner) => mapValues(inner, change)) } as RawNode

@@ -1,5 +1,6 @@
 import { type AccessRule, ADMIN, type Attributes, OPERATIONS, type Operation } from '../model/access.ts'
-import { byName, type Model, type Models } from '../model/model.ts'
+import { byName, type Field, type Model, type Models, visibleField } from '../model/model.ts'
+import { createViews, type ModelsOf } from '../model/view.ts'
 import { findOperator } from '../requests/operators.ts'
 import { targetModel } from '../requests/paths.ts'
 import type { Filter } from '../requests/query.ts'
@@ -7,25 +8,47 @@ import { modelIndexes } from '../tables/ddl.ts'
 import { describeFilter } from './describe-rule.ts'
 import { isRowRule, rowRules, ruleTemplate, unknownAttributes } from './rules.ts'
 
-/** What a role may do with the records of a model: in words which ones, by operation; no entry: none. */
+/** What users with a role, and no other, may do with the records of a model. */
 export interface RoleRights {
   role: string
+  /** in words which records, by operation; no entry: none */
   rows: Partial<Record<Operation, string>>
+  /** fields that do not exist for them, unless they may write them */
+  hidden: string[]
+  /** fields that they may read but not write */
+  locked: string[]
 }
 
-/** The rights of all roles that a model's file names, and of admins. */
-function rightsByRole(model: Model, models: Models): RoleRights[] {
-  const named = new Set(OPERATIONS.flatMap((operation) => model.access[operation].map(({ role }) => role)))
+const EVERYBODY = '*'
+
+/** The rights of all roles that a model's file names, of everybody, and of admins. */
+function rightsByRole(model: Model, models: Models, modelsOf: ModelsOf): RoleRights[] {
+  const named = new Set([
+    ...OPERATIONS.flatMap((operation) => model.access[operation].map(({ role }) => role)),
+    ...model.fields.flatMap(({ access }) => [...(access?.read ?? []), ...(access?.write ?? [])]),
+  ])
+  const hasFields = model.fields.some(({ access }) => access)
+  if (hasFields) named.add(EVERYBODY)
   named.delete(ADMIN)
   const everything = Object.fromEntries(OPERATIONS.map((operation) => [operation, 'all']))
   const others = [...named].map((role): RoleRights => {
     const rows = OPERATIONS.flatMap((operation): [Operation, string][] => {
-      const rules = model.access[operation].filter((rule) => rule.role === role)
+      const rules = model.access[operation].filter((rule) => rule.role === role || rule.role === EVERYBODY)
       return rules.length > 0 ? [[operation, describeRules(rules, operation, { model, models })]] : []
     })
-    return { role, rows: Object.fromEntries(rows) }
+    return { role, rows: Object.fromEntries(rows), ...fieldRights(model, modelsOf({ roles: [role] })) }
   })
-  return [...others, { role: ADMIN, rows: everything }]
+  return [...others, { role: ADMIN, rows: everything, hidden: [], locked: [] }]
+}
+
+/** The fields of a model that users who see it in this way may not read, or not write. */
+function fieldRights({ name, fields }: Model, models: Models): Pick<RoleRights, 'hidden' | 'locked'> {
+  const seen = models.get(name) as Model
+  const isShown = ({ name: field }: Field) => visibleField(seen, field) !== undefined
+  const open = fields.filter(({ writeOnly }) => !writeOnly)
+  const isLocked = (field: Field) => !field.readOnly && visibleField(seen, field.name)?.readOnly === true
+  const names = (some: Field[]) => some.map((field) => field.name)
+  return { hidden: names(open.filter((field) => !isShown(field))), locked: names(open.filter(isLocked)) }
 }
 
 function describeRules(rules: AccessRule[], operation: Operation, context: { model: Model; models: Models }): string {
@@ -36,7 +59,7 @@ function describeRules(rules: AccessRule[], operation: Operation, context: { mod
   return each.includes('all') ? 'all' : [...new Set(each)].join(', or ')
 }
 
-/** What the author of model files should know: rules without an index, and attributes that no user has. */
+/** What the author of model files should know: rules without an index, attributes that no user has, useless rights. */
 function rightsWarnings(models: Model[], users: { attributes: Attributes }[]): Map<string, string[]> {
   const all = byName(models)
   const warnings = models.flatMap((model) =>
@@ -51,11 +74,20 @@ function rightsWarnings(models: Model[], users: { attributes: Attributes }[]): M
       ),
     ].map((message) => ({ model: model.name, message })),
   )
+  const modelsOf = createViews(all)
+  const incomplete = models.flatMap((model) =>
+    [...new Set(model.access.create.map(({ role }) => role))]
+      .filter((role) => role !== ADMIN && modelsOf({ roles: [role] }).get(model.name)?.access.create.length === 0)
+      .map((role) => ({
+        model: model.name,
+        message: `the role "${role}" may create records, but not write all fields that they need: it cannot create any.`,
+      })),
+  )
   const unknown = unknownAttributes(models, users).map(({ model, pointer, message }) => ({
     model,
     message: `${pointer}: ${message}`,
   }))
-  const byModel = Map.groupBy([...warnings, ...unknown], ({ model }) => model)
+  const byModel = Map.groupBy([...warnings, ...incomplete, ...unknown], ({ model }) => model)
   return new Map([...byModel].map(([name, group]) => [name, group.map(({ message }) => message)]))
 }
 
@@ -66,10 +98,11 @@ export function withRights<Report extends { model: string }>(
   users: { attributes: Attributes }[],
 ): (Report & { rights: RoleRights[]; warnings: string[] })[] {
   const all = byName(models)
+  const modelsOf = createViews(all)
   const warnings = rightsWarnings(models, users)
   return reports.map((report) => ({
     ...report,
-    rights: rightsByRole(all.get(report.model) as Model, all),
+    rights: rightsByRole(all.get(report.model) as Model, all, modelsOf),
     warnings: warnings.get(report.model) ?? [],
   }))
 }

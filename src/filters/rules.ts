@@ -1,4 +1,4 @@
-import { Failure } from '../errors.ts'
+import type { Failure } from '../errors.ts'
 import { didYouMean } from '../lib/nearest.ts'
 import { type AccessRule, type Attributes, OPERATIONS, type Operation, type User } from '../model/access.ts'
 import type { ModelFault } from '../model/load.ts'
@@ -39,8 +39,8 @@ function ruleFault(rule: RowRule, context: Context): string | undefined {
     if (ruleTemplate(rule, context)) return undefined
     return 'has no criteria: leave "where" out, if the role may access all records.'
   } catch (error) {
-    if (error instanceof Failure) return error.message
-    throw error
+    // The parser throws nothing else.
+    return (error as Failure).message
   }
 }
 
@@ -85,9 +85,9 @@ export function ruleFor(rule: RowRule, user: User, context: { model: Model; mode
   if (lacks) return undefined
   try {
     return parseCriteria(withValues(rule.where, user), context)
-  } catch (error) {
-    if (error instanceof Failure) return undefined
-    throw error
+  } catch {
+    // The parser refuses values that do not fit, and throws nothing else.
+    return undefined
   }
 }
 
@@ -113,7 +113,14 @@ function withValues(criteria: unknown, user: User): object {
   const own = Object.fromEntries(
     ['value', 'value2']
       .filter((name) => Object.hasOwn(parts, name))
-      .map((name) => [name, userValue(parts[name], LIST_WORDS.includes(String(parts.operator)), user)]),
+      .map((name) => [
+        name,
+        userValue(
+          parts[name],
+          LIST_WORDS.includes(String(parts.operator === 'count' ? parts.is : parts.operator)),
+          user,
+        ),
+      ]),
   )
   return {
     ...(fieldName !== undefined && { fieldName }),

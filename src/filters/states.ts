@@ -1,8 +1,18 @@
 import { type RawBuilder, sql } from 'kysely'
-import { type Field, ID_FIELD, type Model, type Models, tableName, VERSION_FIELD } from '../model/model.ts'
+import {
+  type Field,
+  ID_FIELD,
+  type Model,
+  type Models,
+  tableName,
+  VERSION_FIELD,
+  visibleFields,
+  wholeModel,
+} from '../model/model.ts'
 import { isInverseStep, targetModel } from '../requests/paths.ts'
 import type { Filter } from '../requests/query.ts'
-import type { Database, Row, Storage } from '../storage/storage.ts'
+import { PAGE_BYTES } from '../storage/size.ts'
+import type { Database, Row, SearchOptions, Statement, Storage } from '../storage/storage.ts'
 import { columnType, encode } from '../tables/columns.ts'
 import { any } from '../tables/condition.ts'
 import { ALL, type Reach } from './reach.ts'
@@ -11,28 +21,43 @@ import { partsOf, toCondition } from './where.ts'
 /** States that one statement compares. */
 const AT_ONCE = 200
 
+/** Where states are compared. */
+export interface StateStorage {
+  db: Database
+  read: Storage['read']
+  /** whether it is a search, which ends if it takes too long */
+  isSearch?: boolean
+}
+
+/** Compares states on the serving thread if that takes no time, and off it if rules look at other records as well. */
+export function stateStorage(storage: Storage, { models }: Reach, options: Omit<SearchOptions, 'bytes' | 'shapes'>) {
+  const { db } = storage
+  if (models.length === 0) return { db, read: (statement: Statement) => storage.read(statement) }
+  const search = async (statement: Statement) =>
+    (await storage.search(statement, { ...options, bytes: PAGE_BYTES, shapes: {} })).rows
+  return { db, read: search, isSearch: true }
+}
+
 /** Of some records, those that are deleted, as they were last. */
 export type LastStates = (model: Model, ids: number[]) => Promise<Row[]>
 
 interface Parts {
-  storage: { db: Database; read: Storage['read'] }
+  storage: StateStorage
   models: Models
   lastStates?: LastStates
 }
 
-/** Records of a model that are deleted, and the filters that look at them. */
+/** Records of a model that are deleted. */
 interface Gone {
   model: Model
-  filters: Filter[]
   states: Map<unknown, Row>
 }
 
 /**
- * Which states of a model's records are within reach: records as they were, or as they will be. References in them lead to
+ * Which states of a model's records are within a reach with the scope `some`: records as they were, or as they will be. References in them lead to
  * other records as they are now, or as they were when they were deleted.
  */
 export async function statesWithin(reach: Reach, states: Row[], model: Model, parts: Parts): Promise<boolean[]> {
-  if (reach.scope === 'all' || reach.scope === 'none') return states.map(() => reach.scope === 'all')
   const found: boolean[] = []
   for (let from = 0; from < states.length; from += AT_ONCE) {
     const some = states.slice(from, from + AT_ONCE)
@@ -51,7 +76,7 @@ function statesStatement(
   states: Row[],
   model: Model,
   gone: Map<string, Gone>,
-  { storage: { db }, models }: Parts,
+  { storage: { db, isSearch = false }, models }: Parts,
 ) {
   const { dialect } = db
   const asking = {
@@ -60,6 +85,7 @@ function statesStatement(
     dialect,
     follow: () => ALL,
     outer: { table: STATES, isDetached: true, depth: 0 },
+    isSearch,
     tableOf: (target: Model) => {
       const some = gone.get(target.name)
       return some ? withGone(some, dialect) : undefined
@@ -73,7 +99,7 @@ function statesStatement(
 
 const STATES = 'state__fields'
 
-const withoutIndexes = (model: Model): Model => ({ ...model, unique: [], indexes: [] })
+const withoutIndexes = (model: Model): Model => ({ ...wholeModel(model), unique: [], indexes: [] })
 
 /** States as rows. */
 function stateRows(fields: Field[], states: Row[], dialect: Database['dialect']): RawBuilder<unknown> {
@@ -86,8 +112,8 @@ function stateRows(fields: Field[], states: Row[], dialect: Database['dialect'])
 }
 
 /** A table with the records that are deleted. */
-function withGone({ model, filters, states }: Gone, dialect: Database['dialect']): RawBuilder<unknown> {
-  const fields = columnsIn(filters, model)
+function withGone({ model, states }: Gone, dialect: Database['dialect']): RawBuilder<unknown> {
+  const fields = [ID_FIELD, VERSION_FIELD, ...visibleFields(wholeModel(model))]
   const columns = sql.join(fields.map(({ name }) => sql.ref(name)))
   const rows = stateRows(fields, [...states.values()], dialect)
   return sql`(SELECT ${columns} FROM ${sql.table(tableName(model))} UNION ALL SELECT ${columns} FROM ${rows} AS state__gone)`
@@ -100,10 +126,9 @@ async function findGone(filters: Filter[], states: Row[], gone: Map<string, Gone
   for (const { field, inner } of filters.flatMap(referencesIn)) {
     const target = targetModel(field, models)
     const ids = new Set(states.flatMap((state) => state[field.name] ?? []).flat() as number[])
-    const known = gone.get(target.name) ?? { model: target, filters: [], states: new Map<unknown, Row>() }
+    const known = gone.get(target.name) ?? { model: target, states: new Map<unknown, Row>() }
     const found = ids.size > 0 ? await lastStates(target, [...ids]) : []
-    if (found.length === 0 && known.states.size === 0) continue
-    known.filters.push(...inner)
+    if (found.length === 0) continue
     for (const state of found) known.states.set(state.id, state)
     gone.set(target.name, known)
     await findGone(inner, found, gone, parts)
@@ -123,7 +148,9 @@ function referencesIn(filter: Filter): { field: Field; inner: Filter[] }[] {
 /** The fields of the model itself that filters look at. */
 function columnsIn(filters: Filter[], model: Model): Field[] {
   const names = filters.flatMap(ownNames)
-  return [ID_FIELD, VERSION_FIELD, ...model.fields].filter((field) => field === ID_FIELD || names.includes(field.name))
+  return [ID_FIELD, VERSION_FIELD, ...wholeModel(model).fields].filter(
+    (field) => field === ID_FIELD || names.includes(field.name),
+  )
 }
 
 function ownNames(filter: Filter): string[] {

@@ -29,6 +29,8 @@ export interface FilterContext {
    * each of them then. Without it, the statement is a search, and the related records are found first.
    */
   outer?: Outer | undefined
+  /** whether the statement is a search although `outer` is set */
+  isSearch?: boolean
   /** Where the records of a model are looked up, if not in its table. */
   tableOf?(model: Model): RawBuilder<unknown> | undefined
 }
@@ -115,7 +117,7 @@ function followStep(filter: RelatedFilter, model: Model, asking: FilterContext):
   const isEvery = !matching && !ids && asking.follow(target).scope === 'all'
   const throughLinks = (links: RawBuilder<unknown>, from: string, isTarget: () => Condition): Followed => {
     const name = outer ? sql`${links} AS ${sql.ref(alias(outer))}` : links
-    const alive = outer ? ALWAYS : is`${asking.dialect.alive(ROWS_BETWEEN, sql`"record"`)}`
+    const alive = !outer || asking.isSearch ? is`${asking.dialect.alive(ROWS_BETWEEN, sql`"record"`)}` : ALWAYS
     const condition = isEvery ? ALWAYS : isTarget()
     return { own: 'id', some: { theirs: sql.ref(from), from: sql`${name} WHERE ${condition} AND ${alive} ` } }
   }
@@ -149,12 +151,13 @@ export const referringField = ({ field }: Inverse, target: Model) =>
 
 /** The rest of a SELECT of those records that match and that may be followed. */
 function reachable(target: Model, filter: Filter, inner: Condition, asking: FilterContext) {
-  const { follow, outer, dialect, tableOf } = asking
+  const { follow, outer, isSearch, dialect, tableOf } = asking
   const reach = follow(target)
   if (reach.scope === 'none') throw forbidden(target, 'read')
   const table = tableOf?.(target) ?? sql.table(tableName(target))
-  if (outer) return sql`${table} AS ${sql.ref(alias(outer))} WHERE ${inner}`
-  return sql`${table} WHERE ${withReach(reach, aliveCondition({ filter }, dialect), inner)}`
+  const alive = aliveCondition({ filter }, dialect)
+  if (outer) return sql`${table} AS ${sql.ref(alias(outer))} WHERE ${isSearch ? all([alive, inner]) : inner}`
+  return sql`${table} WHERE ${withReach(reach, alive, inner)}`
 }
 /** The models that the references of a filter and a sort lead to. */
 export function referencedModels(
@@ -174,6 +177,10 @@ export function partsOf(filter: Filter | undefined, isOwn = false): (Comparison 
   if ('not' in filter) return inner([filter.not])
   return 'step' in filter && !isOwn ? [filter, ...partsOf(filter.matching)] : [filter]
 }
+
+/** Whether a filter asks for records that refer to another one. */
+export const looksAtReferring = (filter: Filter) =>
+  partsOf(filter).some((part) => 'step' in part && isInverseStep(part.step))
 
 /** Rows between two checks of `dialect.alive`, and how much each expensive comparison lowers that number. */
 const ROWS_BETWEEN = 256

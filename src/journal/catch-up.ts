@@ -66,7 +66,7 @@ export class CatchUp {
     if (stuck >= 0) stream.notBefore = performance.now() + MAX_PAUSE_MS
     const whole = stuck < 0 ? told : told.slice(0, stuck)
     stream.position = whole.length < changes.length ? (whole.at(-1)?.change ?? stream.position) : next
-    if (whole.length > 0) stream.sink.write(whole.map(({ text }) => text).join(''))
+    if (whole.length > 0) stream.sink.write(whole.map((one) => feed.textFor(stream.user, one, one.text)).join(''))
     stream.writtenAt = performance.now()
     stream.isLive = stream.position === upTo
     if (stream.isLive) this.remove(stream)

@@ -3,6 +3,7 @@ import { Failure } from '../errors.ts'
 import type { Access } from '../filters/access.ts'
 import { RIGHTS_MODEL, type User } from '../model/access.ts'
 import { type Model, type Models, tableName, visibleFields } from '../model/model.ts'
+import { createViews } from '../model/view.ts'
 import { PAGE_BYTES } from '../storage/size.ts'
 import type { Row, Storage } from '../storage/storage.ts'
 import { rowDecoder } from '../tables/columns.ts'
@@ -45,7 +46,9 @@ export function createFeed(storage: Storage, models: Models, access: Access) {
     return known
   }
 
+  const modelsOf = createViews(models)
   const sight = createSight({
+    modelsOf,
     storage,
     models,
     access,
@@ -128,7 +131,12 @@ export function createFeed(storage: Storage, models: Models, access: Access) {
     return entries.map((entry, index): OwnedChange => {
       const { change, version, operation, by, at, batch } = entry
       const { id, createdBy } = group[index] as ChangeRow
-      const fields = journal.shownValues(entry).map(([field]) => field)
+      // A field that the file no longer has may have been for some roles only.
+      const isField = (name: string) => model.fields.some((field) => field.name === name)
+      const fields = journal
+        .shownValues(entry)
+        .map(([field]) => field)
+        .filter(isField)
       const stamp = { by, at, ...(batch !== null && { batch }) }
       return { change, model: model.name, id, version, operation, ...stamp, fields, createdBy }
     })
@@ -158,8 +166,8 @@ export function createFeed(storage: Storage, models: Models, access: Access) {
     }
   }
 
-  const { seenBy, keyFor } = sight
-  return { hasChangesSince, requireKnown, page, all, recordAfter, seenBy, keyFor, models }
+  const { seenBy, keyFor, textFor } = sight
+  return { hasChangesSince, requireKnown, page, all, recordAfter, seenBy, keyFor, textFor, models }
 }
 
 /** The users whose rights have changed, among rows of the journal. */

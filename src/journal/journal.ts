@@ -130,7 +130,11 @@ export function createJournal(storage: Storage, model: Model) {
     (await storage.search({ sql, parameters }, { ...waiting, bytes: PAGE_BYTES, shapes: {} })).rows
 
   /** The changed values without the audit fields. */
-  const shownValues = ({ values }: Entry): [string, Values][] => [...values].filter(([name]) => !isAudit(model, name))
+  const shownValues = ({ values }: Entry): [string, Values][] =>
+    [...values].filter(([name]) => !isAudit(model, name) && isNamed(name))
+
+  /** Of a model with fields that the user may not know, only those that it has are named, and no former ones. */
+  const isNamed = (name: string) => !model.whole || model.fields.some((field) => field.name === name)
 
   const computed = createComputer(storage, model)
   const shown = visibleFields(model).map(({ name }) => name)

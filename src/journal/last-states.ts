@@ -1,9 +1,13 @@
 import { sql } from 'kysely'
 import type { LastStates } from '../filters/states.ts'
+import { Yielder } from '../lib/yielder.ts'
 import { type Model, tableName } from '../model/model.ts'
 import type { Row, Storage } from '../storage/storage.ts'
 import { createJournal, type Journal } from './journal.ts'
 import { asDeleted } from './states.ts'
+
+/** Milliseconds that a search for deleted records may run before it yields to other requests. */
+const YIELD_MS = 5
 
 /** Of some records, those that are deleted, as they were last. */
 export function createLastStates(storage: Storage): LastStates {
@@ -12,9 +16,10 @@ export function createLastStates(storage: Storage): LastStates {
   return async function lastStates(model: Model, ids: number[]): Promise<Row[]> {
     const gone = await missing(model, ids)
     const states: Row[] = []
+    const yielder = new Yielder(YIELD_MS)
     for (const id of gone) {
-      const state = await lastState(model, id)
-      if (state) states.push(state)
+      states.push(...(await lastState(model, id)))
+      if (yielder.isDue) await yielder.yield()
     }
     return states
   }
@@ -30,12 +35,12 @@ export function createLastStates(storage: Storage): LastStates {
     return ids.filter((id) => !found.has(id))
   }
 
-  async function lastState(model: Model, id: number): Promise<Row | undefined> {
+  async function lastState(model: Model, id: number): Promise<Row[]> {
     const journal = journals.get(model) ?? createJournal(storage, model)
     journals.set(model, journal)
-    const deletion = await journal.deletion(id)
-    const [entry] = deletion ? await journal.entries([deletion as unknown as Row]) : []
-    const state = entry && asDeleted(entry)
-    return state && journal.toRecord(state, id, entry.version)
+    const deletion = (await journal.deletion(id)) as unknown as Row | undefined
+    const entries = await journal.entries(deletion ? [deletion] : [])
+    const states = entries.flatMap((entry): Row[] => [asDeleted(entry) ?? []].flat() as Row[])
+    return Promise.all(states.map((state) => journal.toRecord(state, id, state.version as number)))
   }
 }

@@ -4,6 +4,7 @@ import { PAGE_BYTES } from '../storage/size.ts'
 import type { MaybePromise } from '../storage/storage.ts'
 import type { Change, OwnedChange } from './change.ts'
 import type { Feed, ModelFilter } from './feed.ts'
+import { eventText } from './sight.ts'
 
 /** The target of a stream: the part of an HTTP response that is used here. */
 export interface Sink {
@@ -109,9 +110,6 @@ export function createRenderer(feed: Feed, onError: (error: unknown) => void) {
 
 const withoutOwner = ({ createdBy: _, ...change }: OwnedChange): Change => change
 
-const eventText = (change: Change) =>
-  `id: ${change.change}\nevent: ${change.operation}\ndata: ${JSON.stringify(change)}\n\n`
-
 /**
  * Creates a function that writes the changes that a listener may see. Listeners that see the same changes share a
  * buffer. The function returns the number of bytes. If one of the changes could not be rendered, it writes nothing and
@@ -121,14 +119,21 @@ export function createBroadcast(feed: Feed, told: RenderedChange[]) {
   const names = [...new Set(told.map(({ model }) => model))]
   const known = new Map<string, Promise<Buffer | undefined>>()
   const texts = new Map(told.map(({ change, text }) => [change, text]))
-  const render = (seen: OwnedChange[]) =>
-    toBytes(seen.map((one) => (one.operation === 'leave' ? eventText(withoutOwner(one)) : texts.get(one.change))))
+  const render = (user: User, seen: OwnedChange[]) =>
+    toBytes(
+      seen.map((one) =>
+        one.operation === 'leave' ? eventText(withoutOwner(one)) : feed.textFor(user, one, texts.get(one.change)),
+      ),
+    )
   return async ({ user, wanted, sink }: Listener): Promise<number | undefined> => {
     const concerned = names.filter((name) => !wanted || wanted.has(name))
     const key = `${concerned} ${feed.keyFor(user, concerned)}`
     if (!known.has(key)) {
       const some = told.filter(({ model }) => concerned.includes(model))
-      known.set(key, feed.seenBy(user, some).then(render))
+      known.set(
+        key,
+        feed.seenBy(user, some).then((seen) => render(user, seen)),
+      )
     }
     const bytes = await known.get(key)
     if (bytes && bytes.length > 0) sink.write(bytes)

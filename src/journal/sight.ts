@@ -1,10 +1,12 @@
 import type { Access } from '../filters/access.ts'
 import type { Reach } from '../filters/reach.ts'
-import { statesWithin } from '../filters/states.ts'
+import { stateStorage, statesWithin } from '../filters/states.ts'
+import { Memo } from '../lib/memo.ts'
 import type { User } from '../model/access.ts'
-import type { Model, Models } from '../model/model.ts'
+import { type Model, type Models, visibleFields } from '../model/model.ts'
+import type { ModelsOf } from '../model/view.ts'
 import type { Row, Storage } from '../storage/storage.ts'
-import type { OwnedChange } from './change.ts'
+import type { Change, OwnedChange } from './change.ts'
 import { type ChangeRow, ENTRY_COLUMNS, type Entry } from './entry.ts'
 import type { Journal } from './journal.ts'
 import { createLastStates } from './last-states.ts'
@@ -23,6 +25,8 @@ interface Parts {
   storage: Storage
   models: Models
   access: Access
+  /** The models as a user sees them. */
+  modelsOf: ModelsOf
   journalOf(model: Model): Journal
   /** The record after a change; undefined if the journal lacks it. */
   recordAfter(change: OwnedChange): Promise<Row | null | undefined>
@@ -30,13 +34,15 @@ interface Parts {
   look(model: Model, id: number): Promise<Row | undefined>
 }
 
+/** Time limit of a comparison of the changes of a page with rules that look at other records. */
+const SECONDS = 10
 /** States that are kept: listeners with different rights need the same ones. */
 const MAX_KEPT = 1000
 const ENTRY = `SELECT ${ENTRY_COLUMNS} FROM dossier_changes WHERE change = ?`
 
 /** Decides who sees which changes, where rules of rows look at the values of records. */
-export function createSight({ storage, models, access, journalOf, recordAfter, look }: Parts) {
-  const kept = new Map<number, States>()
+export function createSight({ storage, models, access, modelsOf, journalOf, recordAfter, look }: Parts) {
+  const kept = new Memo<States>(MAX_KEPT)
   const lastStates = createLastStates(storage)
 
   const reachOf = (user: User, name: string) => access.reachFor(models.get(name) as Model, 'read', user)
@@ -47,13 +53,27 @@ export function createSight({ storage, models, access, journalOf, recordAfter, l
     for (const [name, group] of Map.groupBy(changes, ({ model }) => model)) {
       const reach = reachOf(user, name)
       const found =
-        reach.scope === 'some' ? await compare(reach, models.get(name) as Model, group) : byOwner(reach, user, group)
+        reach.scope === 'some'
+          ? await compare(user, reach, models.get(name) as Model, group)
+          : byOwner(reach, user, group)
       for (const [change, what] of found) seen.set(change, what)
     }
     return changes.flatMap((change) => {
       const what = seen.get(change.change)
-      return what === 'leave' ? [toLeave(change)] : what ? [change] : []
+      return what === 'leave' ? [toLeave(change)] : what ? [asShown(change, seenModel(user, change))] : []
     })
+  }
+
+  const seenModel = (user: User, { model }: OwnedChange) => modelsOf(user).get(model) as Model
+
+  /** The text of an event with the fields that a user may read, made from the one with all of them. */
+  function textFor(user: User, change: OwnedChange, text: string | undefined): string | undefined {
+    const model = seenModel(user, change)
+    if (!model.whole || text === undefined) return text
+    const { record, ...told } = JSON.parse(text.slice(text.indexOf(DATA) + DATA.length))
+    const shown = ['id', 'version', ...visibleFields(model).map(({ name }) => name)]
+    const seen = record && Object.fromEntries(shown.map((name) => [name, record[name]]))
+    return eventText({ ...asShown(told, model), ...(record !== undefined && { record: seen }) })
   }
 
   const byOwner = ({ scope }: Reach, { username }: User, changes: OwnedChange[]): [number, Seen][] =>
@@ -61,7 +81,7 @@ export function createSight({ storage, models, access, journalOf, recordAfter, l
       .filter(({ createdBy }) => scope === 'all' || (scope === 'own' && createdBy === username))
       .map(({ change }) => [change, 'change'])
 
-  async function compare(reach: Reach, model: Model, changes: OwnedChange[]): Promise<[number, Seen][]> {
+  async function compare(user: User, reach: Reach, model: Model, changes: OwnedChange[]): Promise<[number, Seen][]> {
     const states: { change: number; is: keyof States; state: Row }[] = []
     for (const change of changes) {
       const { before, after } = await statesOf(change, model)
@@ -72,7 +92,7 @@ export function createSight({ storage, models, access, journalOf, recordAfter, l
       reach,
       states.map(({ state }) => state),
       model,
-      { storage, models, lastStates },
+      { storage: stateStorage(storage, reach, { username: user.username, seconds: SECONDS }), models, lastStates },
     )
     const found = new Map<number, Partial<Record<keyof States, boolean>>>()
     for (const [index, { change, is }] of states.entries())
@@ -85,24 +105,18 @@ export function createSight({ storage, models, access, journalOf, recordAfter, l
   }
 
   async function statesOf(change: OwnedChange, model: Model): Promise<States> {
-    const known = kept.get(change.change)
-    if (known) return known
-    const states = await findStates(change, model)
-    kept.set(change.change, states)
-    for (const oldest of kept.keys()) {
-      if (kept.size <= MAX_KEPT) break
-      kept.delete(oldest)
-    }
-    return states
+    const key = String(change.change)
+    return kept.get(key) ?? kept.keep(key, await findStates(change, model))
   }
 
   async function findStates(change: OwnedChange, model: Model): Promise<States> {
     const { id, version, operation } = change
-    const row = await storage.readOne({ sql: ENTRY, parameters: [change.change] })
+    const rows = await storage.read({ sql: ENTRY, parameters: [change.change] })
     const journal = journalOf(model)
-    const [entry] = row ? await journal.entries([row]) : []
+    const [entry] = await journal.entries(rows)
+    // It may have been pruned just now.
     if (!entry || operation === 'forget') return asItIs(model, id)
-    const { was } = row as unknown as ChangeRow
+    const { was } = rows[0] as unknown as ChangeRow
     if (operation === 'delete') {
       const before = asDeleted(entry)
       return { before: before ? await journal.toRecord(before, id, version) : null, after: null }
@@ -129,12 +143,25 @@ export function createSight({ storage, models, access, journalOf, recordAfter, l
     JSON.stringify(
       [...names].map((name) => {
         const { scope, shape, values } = reachOf(user, name)
-        return scope === 'own' ? [scope, user.username] : [shape, values]
+        const fields = modelsOf(user).get(name)?.whole && fieldsKey(modelsOf(user).get(name) as Model)
+        return [scope === 'own' ? user.username : values, shape, fields]
       }),
     )
 
-  return { seenBy, keyFor, reachOf }
+  return { seenBy, keyFor, textFor, reachOf }
 }
+
+const fieldsKey = ({ fields }: Model) => fields.map(({ name, writeOnly }) => [name, writeOnly])
+
+/** A change without the names of fields that a user may not know. */
+const asShown = <Told extends { fields: string[] }>(change: Told, { whole, fields }: Model): Told =>
+  whole ? { ...change, fields: change.fields.filter((name) => fields.some((field) => field.name === name)) } : change
+
+const DATA = '\ndata: '
+
+/** The text of an event. */
+export const eventText = (change: Change & { record?: Row | null }) =>
+  `id: ${change.change}\nevent: ${change.operation}${DATA}${JSON.stringify(change)}\n\n`
 
 /** Of a record out of reach only its id is told, and the version that was within reach. */
 const toLeave = ({ version, ...change }: OwnedChange): OwnedChange => ({

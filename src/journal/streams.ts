@@ -209,7 +209,7 @@ export class Streams {
     const yielder = new Yielder(IN_ONE_GO_MS)
     for (const stream of this.#streams) {
       if (!stream.isLive) continue
-      const written = hasRoom(stream) ? await tell(stream) : undefined
+      const written = hasRoom(stream) ? await this.#tell(stream, tell) : undefined
       if (written === undefined) this.#behind.add(stream)
       else {
         stream.position = last
@@ -219,6 +219,16 @@ export class Streams {
     }
     this.#told = last
     if (isTruncated || isFull || this.#former) this.#isWoken = true
+  }
+
+  /** Undefined if what somebody sees cannot be found out now: that stream tries again, and holds up no other. */
+  async #tell(stream: Stream, tell: ReturnType<typeof createBroadcast>): Promise<number | undefined> {
+    try {
+      return await tell(stream)
+    } catch (error) {
+      this.#onError(error)
+      return undefined
+    }
   }
 
   /** The feed for the next changes: the previous one for changes committed before the models were replaced. */

@@ -1,5 +1,5 @@
 import type { Operation } from './access.ts'
-import type { FieldType, JsonSchema } from './model.ts'
+import type { FieldAccess, FieldType, JsonSchema } from './model.ts'
 
 /** An error in a model file. The message says what is wrong, and what would be right. */
 export interface Fault {
@@ -67,4 +67,5 @@ export type FieldFile = JsonSchema & {
   renamedFrom?: string
   readOnly?: boolean
   writeOnly?: boolean
+  access?: FieldAccess
 }

@@ -39,7 +39,12 @@ export interface Model {
   hash: string
   /** the roles that may perform each operation */
   access: Record<Operation, AccessRule[]>
+  /** the model with all its fields, if this is only what some users see of it */
+  whole?: Model
 }
+
+/** The model as its file has it: for all that depends on the table. */
+export const wholeModel = (model: Model): Model => model.whole ?? model
 
 export type FieldType = 'string' | 'integer' | 'number' | 'boolean' | 'array' | 'object'
 
@@ -64,6 +69,13 @@ export interface Field {
   readOnly: boolean
   /** whether the field is never returned */
   writeOnly: boolean
+  /** the roles that may read and write the field; without a list, those that may do so with the record */
+  access?: FieldAccess | undefined
+}
+
+export interface FieldAccess {
+  read?: string[]
+  write?: string[]
 }
 
 export interface Reference {

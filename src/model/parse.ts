@@ -39,6 +39,7 @@ const OWN_KEYWORDS = new Set([
   'reference',
   'onDelete',
   'renamedFrom',
+  'access',
 ])
 
 const validate = newAjv({
@@ -137,6 +138,7 @@ function toField(name: string, file: FieldFile, required: string[]): Field {
     renamedFrom: file.renamedFrom,
     readOnly: file.readOnly === true || file.computed !== undefined,
     writeOnly: file.writeOnly === true,
+    ...(file.access && { access: file.access }),
   }
 }
 

@@ -69,8 +69,16 @@ export function shortNames(models: Models): Map<string, string> {
 
 const lastWord = (name: string) => name.split('.').at(-1) as string
 
-/** The components of a model, by name. */
-export function modelComponents(model: Model, models: Models, names: Map<string, string>): Record<string, JsonSchema> {
+/** The components of a model, by name, as far as other models are known. */
+export function modelComponents(
+  { inverses, ...own }: Model,
+  models: Models,
+  all: Map<string, string>,
+  isKnown: (model: Model) => boolean,
+): Record<string, JsonSchema> {
+  // What leads to models that are not described is left out, or only an id.
+  const names = new Map([...all].filter(([name]) => isKnown(models.get(name) as Model)))
+  const model: Model = { ...own, inverses: inverses.filter((inverse) => names.has(inverse.model)) }
   const { title, description } = model
   const { record, row, create, update } = componentsNamed(names.get(model.name) as string)
   const fields = visibleFields(model)
@@ -141,20 +149,26 @@ function returned(field: Field, models: Models, names: Map<string, string>): Jso
 /** Schema of a returned reference: the id, or the expanded record; null also if the user may not read that record. */
 function returnedReference(reference: Reference, required: boolean, models: Models, names: Map<string, string>) {
   const target = models.get(reference.model) as Model
-  const isOpen = target.access.read.some(({ role, own }) => role === '*' && !own)
+  const isOpen = target.access.read.some(({ role, own, where }) => role === '*' && !own && !where)
   const id: JsonSchema = { type: required && isOpen ? 'integer' : ['integer', 'null'] }
   return {
     description: `The id of a ${reference.model}, or with "expand" the record.`,
     // An expanded record has the same fields as one in a list.
-    anyOf: [id, componentRef(componentsNamed(names.get(reference.model) as string).row)],
+    anyOf: [id, ...rowOf(reference.model, names)],
   }
 }
 
 /** Schema of several references: ids, or expanded records; null in the place of one that the user may not read. */
 const returnedLinks = ({ model }: Reference, names: Map<string, string>): JsonSchema => ({
   description: `Ids of ${model} records, or with "expand" the records.`,
-  items: { anyOf: [{ type: ['integer', 'null'] }, componentRef(componentsNamed(names.get(model) as string).row)] },
+  items: { anyOf: [{ type: ['integer', 'null'] }, ...rowOf(model, names)] },
 })
+
+/** The record that a reference leads to, if its model is described. */
+function rowOf(model: string, names: Map<string, string>): JsonSchema[] {
+  const name = names.get(model)
+  return name === undefined ? [] : [componentRef(componentsNamed(name).row)]
+}
 
 const byInverse = (
   { inverses }: Pick<Model, 'inverses'>,
@@ -272,21 +286,4 @@ function withItems({ items, properties, ...schema }: JsonSchema): JsonSchema {
       properties: mapValues(properties as Record<string, JsonSchema>, withItems),
     }),
   }
-}
-
-/** The answer for a written record that the user may not read. */
-export const STUB = {
-  Stub: {
-    type: 'object',
-    description: 'Of a record that the user may write but not read.',
-    properties: { id: ID, version: VERSION },
-    required: ['id', 'version'],
-  },
-} satisfies Record<string, JsonSchema>
-
-/** Whether some role may write records of a model but not read all of them: its users get a `Stub` then. */
-export function canReturnStub({ access }: Model): boolean {
-  const readers = access.read.filter(({ own }) => !own).map(({ role }) => role)
-  if (readers.includes('*')) return false
-  return [...access.create, ...access.update].some(({ role }) => role !== 'admin' && !readers.includes(role))
 }

@@ -1,6 +1,6 @@
 import { FailureSchema, failure } from '../envelope.ts'
 import { CODES, type Code, Failure } from '../errors.ts'
-import type { JsonSchema } from '../model/model.ts'
+import type { JsonSchema, Model, Operation } from '../model/model.ts'
 import type { RouteDocs } from './schemas.ts'
 
 /** Describes one route, using the schemas that it validates and serialises with. */
@@ -18,6 +18,14 @@ export interface Route {
   }
   /** whether it needs no session */
   isPublic: boolean
+  /** name of the model whose records it is about */
+  model?: string | undefined
+  /** what it does with the records, where it is one operation */
+  operation?: Operation | undefined
+  /** the role that it needs */
+  role?: string | undefined
+  /** The query string, if it depends on the fields of the model. */
+  querystringOf?: ((model: Model) => JsonSchema) | undefined
   failures: DocumentedFailure[]
   described?: RouteDocs | undefined
 }

@@ -1,7 +1,8 @@
 import { type TProperties, type TSchema, Type } from '@sinclair/typebox'
 import { MergedSchema, PageSchema, SuccessSchema } from '../envelope.ts'
 import { type Field, type JsonSchema, type Model, visibleFields } from '../model/model.ts'
-import { canReturnStub, componentRef, componentsNamed } from './components.ts'
+import { componentRef, componentsNamed } from './components.ts'
+import { canReturnStub } from './stub.ts'
 
 /** Schema for serialising records. All fields are optional, because `fields` selects them. */
 export function rowSchema(model: Model): TSchema {

@@ -115,12 +115,13 @@ export async function addUser(
   checkRules({ username, roles, attributes, ...(password !== undefined && { password }) })
   const hash = password === undefined ? NO_PASSWORD : await hashPassword(password)
   const insert = sql`
-    INSERT INTO dossier_users (username, password, roles, attributes, "createdOn")
-    SELECT ${username}, ${hash}, ${JSON.stringify(roles)}, ${JSON.stringify(attributes)}, ${Date.now()}
+    INSERT INTO dossier_users (username, password, roles, attributes, "createdOn", "rightsSince")
+    SELECT ${username}, ${hash}, ${JSON.stringify(roles)}, ${JSON.stringify(attributes)}, ${Date.now()},
+      coalesce((SELECT max(change) FROM dossier_changes WHERE model = ${RIGHTS_MODEL} AND "createdBy" = ${username}), 0)
     WHERE ${again ? 1 : 0} = 1 OR NOT EXISTS (SELECT 1 FROM dossier_former WHERE username = ${username})
     ON CONFLICT DO NOTHING RETURNING username, roles, attributes, enabled, "createdOn", "lastLogin", password <> '' AS "hasPassword"`
-  const [[added] = []] = await writeOrExplain(
-    () => storage.write({ steps: [{ ...insert.compile(storage.db), must: true }] }),
+  const [, [added] = []] = await writeOrExplain(
+    () => storage.write({ steps: [noteFormer(username), { ...insert.compile(storage.db), must: true }] }),
     () => notFree(storage.db, username),
   )
   return toAccount(added as Record<string, unknown>)
@@ -205,7 +206,12 @@ function noteRights(username: string, rights: Partial<Record<'roles' | 'attribut
   ]
 }
 
-const MAX_TRIES = 10
+/** Step that notes in the journal that somebody who was removed is there again: positions of then do not count. */
+const noteFormer = (username: string): Step => ({
+  sql: `INSERT INTO dossier_changes (model, id, version, operation, at, "createdBy", fields)
+    SELECT '${RIGHTS_MODEL}', 0, 0, 'update', ?, ?, '[]' FROM dossier_former WHERE username = ?`,
+  parameters: [new Date().toISOString(), username, username],
+})
 
 /** Changes some attributes of a user; undefined removes one. Others keep what somebody else sets at the same time. */
 export async function setAttributes(
@@ -214,7 +220,7 @@ export async function setAttributes(
   change: Map<string, AttributeValue | undefined>,
 ): Promise<Account> {
   const { db } = storage
-  for (let tries = 1; ; tries++) {
+  for (;;) {
     const row = await db.selectFrom(USERS).select('attributes').where('username', '=', username).executeTakeFirst()
     if (!row) throw noSuchUser(username)
     const attributes: Attributes = JSON.parse(row.attributes as string)
@@ -222,8 +228,9 @@ export async function setAttributes(
     try {
       return await changeUser(storage, username, { attributes: next }, { attributes })
     } catch (error) {
+      // Somebody else has changed them meanwhile, or removed the user.
       const isMissed = error instanceof Failure && error.code === 'RECORD_NOT_FOUND'
-      if (!isMissed || tries === MAX_TRIES) throw error
+      if (!isMissed) throw error
     }
   }
 }

@@ -1,16 +1,32 @@
 import type { Access } from '../filters/access.ts'
-import type { Models } from '../model/model.ts'
+import type { Model, Models } from '../model/model.ts'
 import type { Cursors } from '../requests/cursor.ts'
 import type { Row, Storage } from '../storage/storage.ts'
+import type { Caller } from './caller.ts'
 import type { UserLimits } from './user-limits.ts'
 
 export type StoredRecord = Row & { id: number; version: number }
+
+/** What the records of a view need of those of the whole model. */
+export interface WholeRecords {
+  restore(id: number, restoring: RestoreRequest, caller: Caller): Promise<StoredRecord>
+}
+
+/** The body of a restore request. Both versions are required unless the record has been deleted. */
+export interface RestoreRequest {
+  /** the version that the client has read */
+  version?: number
+  /** the version to restore; for a deleted record, defaults to its last one */
+  to?: number
+}
 
 /** Dependencies and limits shared by the records of all models. */
 export interface RecordsContext {
   storage: Storage
   models: Models
   access: Access
+  /** The records of a model with all its fields: a deleted one is restored with what its user does not see. */
+  wholeRecords?: ((model: Model) => WholeRecords) | undefined
   cursors: Cursors
   limits: Pick<UserLimits, 'history'>
   /** time limit of a find */

@@ -19,7 +19,7 @@ export interface WriteTarget {
 
 /** Whether a fault says that what was written is not allowed: the step that checks it has found no row. */
 export const isRefusedOutcome = ({ kind, details }: StorageFault, steps: readonly Step[]): boolean =>
-  kind === 'no-row' && steps[details.step ?? -1]?.isOutcome === true
+  kind === 'no-row' && steps[details.step as number]?.isOutcome === true
 
 /** Stands for a parameter: a column of the record that an earlier change of the same transaction writes. */
 export interface ChangeRef {
@@ -37,31 +37,31 @@ export interface JoinedWrites {
   rowsOf(rows: Row[][], change: number): Row[][]
 }
 
-/** Joins the steps of changes. What a step refers to by its number is found at its new place. */
+/**
+ * Joins the steps of changes. What a step refers to by its number is found at its new place. What was written is checked at
+ * the end, when all of it is there.
+ */
 export function joinWrites(planned: PlannedWrite[]): JoinedWrites {
-  const starts: number[] = []
-  const owners: number[] = []
-  for (const [change, { unit }] of planned.entries()) {
-    starts.push(owners.length)
-    for (const _ of unit.steps) owners.push(change)
-  }
+  const all = planned.flatMap(({ unit }, change) => unit.steps.map((step, place) => ({ step, change, place })))
+  const placed = [...all.filter(({ step }) => !step.isOutcome), ...all.filter(({ step }) => step.isOutcome)]
+  const placeOf = new Map(placed.map(({ change, place }, index) => [`${change} ${place}`, index]))
   const moved = (value: unknown, change: number): unknown => {
     if (typeof value !== 'object' || value === null) return value
-    if ('ofChange' in value) {
-      const { ofChange, column } = value as ChangeRef
-      return { step: starts[ofChange] as number, column }
-    }
-    const { step, column } = value as StepRef
-    return { step: step + (starts[change] as number), column }
+    const { ofChange = change, step = 0, column } = value as Partial<ChangeRef & StepRef>
+    return { step: placeOf.get(`${ofChange} ${step}`) as number, column }
   }
-  const steps = planned.flatMap(({ unit }, change) =>
-    unit.steps.map(
-      (step): Step => ({ ...step, parameters: step.parameters.map((value) => moved(value, change)), must: true }),
-    ),
+  const steps = placed.map(
+    ({ step, change }): Step => ({
+      ...step,
+      parameters: step.parameters.map((value) => moved(value, change)),
+      must: true,
+    }),
   )
+  const owners = placed.map(({ change }) => change)
+  const rowsByChange = (rows: Row[][]) => Map.groupBy(rows.keys(), (index) => owners[index])
   return {
     steps,
     changeAt: (step) => (step === undefined ? undefined : owners[step]),
-    rowsOf: (rows, change) => rows.slice(starts[change], starts[change + 1] ?? owners.length),
+    rowsOf: (rows, change) => (rowsByChange(rows).get(change) as number[]).map((index) => rows[index] as Row[]),
   }
 }

@@ -12,7 +12,7 @@ import { is } from '../tables/condition.ts'
 import { recordRead, requireCurrentShape } from '../tables/shape.ts'
 import { createAggregator } from './aggregate/aggregate.ts'
 import type { Caller } from './caller.ts'
-import type { RecordsContext, StoredRecord } from './context.ts'
+import type { RecordsContext, RestoreRequest, StoredRecord } from './context.ts'
 import { createExporter } from './export/export.ts'
 import { cachedStatements, placeholder, reachValues } from './find/cached-statements.ts'
 import { expand, selectedColumns } from './find/expand.ts'
@@ -20,12 +20,13 @@ import { createFinder, newLimits } from './find/find.ts'
 import { createDeletedReader } from './history/deleted.ts'
 import { createForgetter } from './history/forget.ts'
 import { createHistory } from './history/history.ts'
-import { createRestorer, type RestoreRequest } from './history/restore.ts'
+import { createRestorer } from './history/restore.ts'
 import { createImporter } from './import/import.ts'
 import { isRefusedOutcome, type PlannedWrite, type WriteTarget } from './planned.ts'
 import { createAnswers, type MergeResult } from './write/answers.ts'
 import { createChanges } from './write/changes.ts'
 import { createConflictThrower } from './write/conflict.ts'
+import { createOutcomeCheck } from './write/expected-outcome.ts'
 import { isLinksChange } from './write/links.ts'
 import { createValidators, type Validators } from './write/validate.ts'
 import { createViolationChecks } from './write/violations.ts'
@@ -46,6 +47,7 @@ export function createRecords(context: RecordsContext, model: Model) {
   const checks: Validators = createValidators(model)
   const changes = createChanges(context, model)
   const violations = createViolationChecks(context, model)
+  const isWithinReach = createOutcomeCheck(context, model)
   const journal = createJournal(storage, model)
   const { written, merged, replay } = createAnswers(model, {
     rebuild: (id, version, user) => past.recordAt(id, version, user, () => lookUp(id, ALL)),
@@ -82,17 +84,17 @@ export function createRecords(context: RecordsContext, model: Model) {
 
     /** The same with data that has been checked. */
     updateAgain(id: number, version: number, sent: Row, user: User): PlannedWrite<StoredRecord> {
-      return planned('update', changes.update(id, version, sent, user), user, sent, (rows) =>
-        rows[0]?.[0] ? written(rows, user) : throwConflict(id, version, 'update', user, sent),
-      )
+      const settle = (rows: Row[][]) =>
+        rows[0]?.[0] ? written(rows, user) : throwConflict(id, version, 'update', user, sent)
+      return planned('update', changes.update(id, version, sent, user), user, sent, settle, id)
     },
 
     /** Updates the current version if none of the sent fields has been changed since the version in `data`. */
     async merge(id: number, data: unknown, user: User): Promise<PlannedWrite<MergeResult>> {
       const { version, sent } = await checkUpdate(id, data, user)
-      return planned('update', changes.merge(id, version, sent, user), user, sent, (rows) =>
-        rows[1]?.[0] ? merged(rows, user) : throwConflict(id, version, 'update', user, sent, true),
-      )
+      const settle = (rows: Row[][]) =>
+        rows[1]?.[0] ? merged(rows, user) : throwConflict(id, version, 'update', user, sent, true)
+      return planned('update', changes.merge(id, version, sent, user), user, sent, settle, id)
     },
 
     async remove(id: number, version: number | undefined, user: User): Promise<PlannedWrite<number>> {
@@ -108,11 +110,17 @@ export function createRecords(context: RecordsContext, model: Model) {
     user: User,
     written: Row | number,
     toResult: PlannedWrite<Result>['toResult'],
+    id?: number,
   ): PlannedWrite<Result> => ({
     unit,
     toResult,
-    explain: async (fault) =>
-      fault.kind === 'no-row' ? outOfReach(model, operation) : violations.explainViolation(fault, user, written),
+    explain: async (fault) => {
+      const isRefused =
+        fault.kind === 'no-row' ||
+        (fault.kind === 'taken' &&
+          !(await isWithinReach(access.reachFor(model, operation, user), user, Object(written), id)))
+      return isRefused ? outOfReach(model, operation) : violations.explainViolation(fault, user, written)
+    },
   })
 
   /**
@@ -147,7 +155,7 @@ export function createRecords(context: RecordsContext, model: Model) {
   ): Promise<StoredRecord> {
     const settle = (rows: Row[][]) =>
       rows.at(-1)?.[0] ? written(rows, caller) : throwConflict(id, version, operation, caller, sent)
-    return perform(caller, replay.written, () => planned(operation, unit, caller, sent, settle))
+    return perform(caller, replay.written, () => planned(operation, unit, caller, sent, settle, id))
   }
 
   /** Throws unless there is such a record within reach, at that version if one is given. */
@@ -188,7 +196,7 @@ export function createRecords(context: RecordsContext, model: Model) {
   /** Whether a change of links fits would tell something of those that are there. */
   async function requireReadToChange(id: number, sent: Row, user: User): Promise<void> {
     const changed = model.fields.find((field) => field.links && isLinksChange(sent[field.name]))
-    const mayKnow = !changed || (await lookUpReadable(id, user))
+    const mayKnow = !changed || (!changed.writeOnly && (await lookUpReadable(id, user)))
     if (mayKnow || !(await lookUp(id, access.reachFor(model, 'update', user)))) return
     throw invalid({ [changed.name]: 'must be all ids: you may not read those that are there' })
   }
@@ -264,6 +272,11 @@ export function createRecords(context: RecordsContext, model: Model) {
 }
 
 export type Records = ReturnType<typeof createRecords>
+
+/** The records of models. */
+export interface Collections {
+  get(model: Model): Records | undefined
+}
 
 const WHOLE: View = { expand: [] }
 const ID = placeholder<Given>(({ id }) => id)

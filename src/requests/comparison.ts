@@ -1,4 +1,4 @@
-import { type Field, ID_FIELD } from '../model/model.ts'
+import { type Field, ID_FIELD, isText } from '../model/model.ts'
 import type { OperatorUse } from './operators.ts'
 import { leadsToSeveral, ownField, type ResolvedPath, throughSteps } from './paths.ts'
 import { badRequest, type Comparison, type Filter, likePattern, MAX_VALUES, type Step } from './query.ts'
@@ -84,11 +84,19 @@ function parseValues(
     throw badRequest(`${where} takes 1 to ${MAX_VALUES} values.`)
   if (takes === 'pattern') return [parsePattern(where, field, values[0]?.value)]
   return values.map(({ name, value }) => {
-    if (isTemplate && typeof value === 'string' && value.startsWith('$')) return value
+    if (isTemplate && typeof value === 'string' && value.startsWith('$')) return requireFit(where, field, value)
     const parsed: Parsed = isText ? parseText(field, value as string) : parseValue(field, value)
     if ('value' in parsed) return parsed.value
     throw badRequest(`${where}${name} must be ${parsed.wanted}${hintFor(value)}.`)
   })
+}
+
+/** Throws if no value of a user can be compared with a field: they are texts and numbers. */
+function requireFit(where: string, field: Field, value: string): string {
+  const isName = value === '$user'
+  if (field.type === 'boolean' || (isName && !isText(field)))
+    throw badRequest(`${where}: ${value} is ${isName ? 'a text' : 'a text or a number'}, and "${field.name}" is not.`)
+  return value
 }
 
 /** A hint for the most common mistakes. */

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { KEY_SUFFIX } from '../lib/order-key.ts'
-import { type Field, type Model, type Reference, type Template, tableName } from '../model/model.ts'
+import { type Field, type Model, type Reference, type Template, tableName, wholeModel } from '../model/model.ts'
 import { literal, type SqlValue, type TableDialect } from '../storage/storage.ts'
 import { columnType, comparisonSql, orderSql } from './columns.ts'
 import { fieldsWithKey, indexedTexts, orderColumnDefinition } from './order-columns.ts'
@@ -63,7 +63,8 @@ export function foreignKeyFor({ model, onDelete }: Reference): { table: string; 
 }
 
 /** Hash of the names and types of a table's stored columns. Every write is rejected if the table's shape differs. */
-export function tableShape(model: Model): string {
+export function tableShape(seen: Model): string {
+  const model = wholeModel(seen)
   const known = shapes.get(model)
   if (known !== undefined) return known
   const columns = model.fields.filter((field) => !field.computed).map((field) => `${field.name} ${columnType(field)}`)
@@ -97,7 +98,8 @@ export function createIndex(index: Index, model: Model, dialect: TableDialect, t
 }
 
 /** All indexes of a model. Field names contain no `__`, so an index name identifies its fields. */
-export function modelIndexes(model: Model): Index[] {
+export function modelIndexes(seen: Model): Index[] {
+  const model = wholeModel(seen)
   const named = (fields: string[], kind: 'unique' | 'index'): Index => ({
     name: [tableName(model), ...fields, kind].join('__'),
     unique: kind === 'unique',

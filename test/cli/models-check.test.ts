@@ -164,3 +164,139 @@ t.test('a folder that is not served yet, and who may do what', async (t) => {
   })
   t.match(await check('nowhere'), { code: 1, out: /models folder cannot be read/ })
 })
+
+t.test('who may do what, in words', async (t) => {
+  const rule = (criteria: object) => ({ role: 'sales', where: criteria })
+  const field = (fieldName: string, operator: string, value?: unknown, value2?: unknown) => ({
+    fieldName,
+    operator,
+    ...(value !== undefined && { value }),
+    ...(value2 !== undefined && { value2 }),
+  })
+  const of = (operator: string, ...criteria: object[]) => ({ operator, criteria })
+  const ITEM = {
+    type: 'object',
+    properties: {
+      color: { type: 'string', index: true },
+      size: { type: 'integer' },
+      group: { type: 'integer', reference: 'a.Group' },
+      tags: { type: 'array', items: { type: 'integer', reference: 'a.Group' } },
+      pay: { type: 'integer', access: { read: ['hr'], write: ['hr'] } },
+      grade: { type: 'string', access: { write: ['hr'] } },
+    },
+    required: ['pay'],
+    access: {
+      read: [
+        rule(
+          of(
+            'and',
+            field('color', 'in', ['red', '$user.color']),
+            of('or', field('size', '>', 5), field('size', '<=', '$user.max')),
+          ),
+        ),
+        rule(of('not', field('color', 'like', 'x'))),
+        { role: '*', where: 'own' },
+      ],
+      create: [
+        rule(of('not', field('size', 'between', 1, 3), field('color', 'isNull'))),
+        { role: 'guest', where: 'own' },
+      ],
+      update: [
+        rule(
+          of(
+            'or',
+            field('group.name', '!=', '$user'),
+            field('tags', 'any', '$user.tags'),
+            field('tags', 'all', [1, 2]),
+          ),
+        ),
+      ],
+      delete: [
+        rule(field('color', 'notLike', 'x%')),
+        'chief',
+        rule(field('size', '=', 1)),
+        rule(of('and', field('size', '>', 1), field('size', '<', 9))),
+        rule(field('group.name', '=', 'x')),
+      ],
+    },
+  }
+  const GROUP = {
+    type: 'object',
+    properties: { name: { type: 'string' }, items: { inverse: 'a.Item.group' } },
+    access: {
+      read: [
+        rule({ fieldName: 'items', operator: 'count', criteria: field('size', 'notIn', [1]), is: '>=', value: 3 }),
+      ],
+      update: [rule({ fieldName: 'items', operator: 'some', criteria: field('size', '<', 3) })],
+      delete: [rule({ fieldName: 'items', operator: 'none' })],
+      create: [rule(field('name', 'notBetween', 'a', 'b')), rule(field('id', '>=', 3))],
+    },
+  }
+  const folder = makeFolder(t, { 'a.Item.json': ITEM, 'a.Group.json': GROUP })
+  const env = { MODELS_DIR: join(folder, 'models'), DATA_DIR: join(folder, 'data') }
+  const check = () => commandRunner(HELP, modelsCheck, env)('', '')
+  const { out, code } = await check()
+  t.equal(code, 0)
+  const expected = [
+    `sales: read: those where color is one of "red", the user's color and (size is more than 5 or size is at most the user's max), or those where not (color contains "x"), or own ones`,
+    `create: those where not (size is from 1 to 3 and color is not set)`,
+    `update: those where group.name is not the user or tags has one of the user's tags or tags has all of 1, 2`,
+    `delete: those where color does not contain "x%", or those where size is 1, or those where size is more than 1 and size is less than 9, or those where group.name is "x"; without pay; does not write grade`,
+    'guest: read: own ones; create: all; without pay',
+    'hr: read: own ones',
+    'everybody: read: own ones; without pay; does not write grade',
+    'chief: read: own ones; delete: all; without pay',
+    'admin: read, create, update, delete: all',
+    'read: those where the number of items where size is none of 1 is at least 3',
+    'create: those where name is not from "a" to "b", or those where id is at least 3',
+    'update: those where has items where size is less than 3',
+    'delete: those where not (has items)',
+    'a rule compares "size" of a.Item, which has no index',
+    'a rule compares "size", which has no index',
+    'a rule compares "name" of a.Group, which has no index',
+    'the role "sales" may create records, but not write all fields',
+    '/access/read/0/where: no user has the attribute "color", so this matches nothing.',
+  ]
+  for (const text of expected) t.ok(out.includes(text), text)
+  t.notMatch(out, /compares "(?:color|id)"/)
+
+  const running = await startApp(t, { folder })
+  const admin = await running.login()
+  await admin.put('/ws/users', { username: 'x', roles: [], attributes: { color: 'a', colour: 'b', max: 1, tags: [1] } })
+  t.notMatch((await check()).out, /no user has/)
+  const [state] = (await admin.get('/ws/state/models')).body.data
+  t.match(state.models[1], {
+    model: 'a.Item',
+    rights: [{ role: 'sales', hidden: ['pay'], locked: ['grade'] }],
+    warnings: [/index/, /index/, /may create/],
+  })
+
+  const faults: [criteria: object, fault: RegExp][] = [
+    [
+      field('colour', '=', 'x'),
+      /a\.Item\.json \/access\/read\/0\/where: where\.fieldName: a\.Item has no field "colour"\. Did you mean "color"/,
+    ],
+    [field('size', '=', 'x'), /where\.value must be a whole number/],
+    [field('size', '=', '$user'), /\$user is a text, and "size" is not/],
+    [field('size', '=', '$usr.x'), /"\$usr\.x" must be \$user, the username, or \$user\.NAME/],
+    [field('size', 'in', ['$user.x y']), /must be \$user/],
+    [{ criteria: [] }, /has no criteria: leave "where" out/],
+    [field('pay.x', '=', 1), /"pay" of a\.Item is not a reference/],
+  ]
+  for (const [criteria, fault] of faults) {
+    writeModel(folder, 'a.Item.json', { ...ITEM, access: { read: [rule(criteria)] } })
+    t.match(await check(), { code: 1, out: fault })
+  }
+  writeModel(folder, 'a.Item.json', { ...ITEM, access: { read: [{ role: 'x', where: 'mine' }] } })
+  t.match(await check(), { code: 1, out: /\/access\/read\/0\/where/ })
+  const boolean = {
+    type: 'object',
+    properties: { done: { type: 'boolean' } },
+    access: { read: [rule(field('done', '=', '$user.x'))] },
+  }
+  writeModel(folder, 'a.Item.json', ITEM)
+  writeModel(folder, 'a.Other.json', boolean)
+  t.match(await check(), { code: 1, out: /\$user\.x is a text or a number, and "done" is not/ })
+  writeModel(folder, 'a.Item.json', { type: 'object', properties: { a: { type: 'string', acess: {} } } })
+  t.match(await check(), { code: 1, out: /acess/ })
+})

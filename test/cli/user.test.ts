@@ -29,6 +29,17 @@ t.test('users from the command line, while the service runs', async (t) => {
   ])
   t.match((await user('list')).out, /bob +sales, ops +yes +\S+ +2\d{3}-/)
 
+  const set = async (...texts: string[]) =>
+    JSON.parse((await user(`set bob ${texts.join(' ')} --json`)).out)[0].attributes
+  t.strictSame(await set('regions=north,south', 'limit=5', 'zip="01"', 'one=x,'), {
+    regions: ['north', 'south'],
+    limit: 5,
+    zip: '01',
+    one: ['x'],
+  })
+  t.strictSame(await set('limit=', 'rate=-1.5'), { regions: ['north', 'south'], zip: '01', one: ['x'], rate: -1.5 })
+  t.match((await user('list')).out, /bob .* regions=north,south zip=01 one=x rate=-1.5\n/)
+
   t.equal((await user('roles bob chief')).code, 0)
   t.strictSame((await bob.get('/ws/me')).body.data[0].roles, ['chief'])
   t.equal((await user('passwd bob', 'another-password')).code, 0)
@@ -49,6 +60,10 @@ t.test('users from the command line, while the service runs', async (t) => {
     ['dance', 2, /There is no command "dance"[\s\S]*Usage:/],
     ['list --jsn', 2, /Unknown option/],
     ['roles bob', 2, /takes 2 more/],
+    ['set bob', 2, /takes a name, and more words/],
+    ['set admin regions', 2, /must be an attribute and its value/],
+    ['set nobody a=1', 1, /There is no user "nobody"/],
+    ['set admin 1=2', 1, /attributes must have names of 1 to 64/],
     ['', 2, /Which command/],
   ]
   await Promise.all(

@@ -50,6 +50,7 @@ t.test('who has gone while it was looked up is told nothing', async (t) => {
     page: async () => ({ changes: [change], next: 1, otherRights: [] }),
     models: new Map(),
     keyFor: () => '',
+    textFor: (_user: unknown, _change: unknown, text: string) => text,
     render: async () => [{ change: 1, text: 'told' }],
   }
   const isOpen = { now: true }
@@ -345,6 +346,28 @@ t.test('streams', async (t) => {
     t.ok(reader.isEnded)
     t.equal(streams.size, 0)
   })
+})
+
+t.test('who gets other rights while catching up is ended', async (t) => {
+  const ended: unknown[] = []
+  const feed = {
+    hasChangesSince: async () => true,
+    page: async () => ({ changes: [], next: 5, otherRights: [ADMIN.username] }),
+    models: new Map(),
+    keyFor: () => '',
+  }
+  const behind = new CatchUp({
+    wake: () => {},
+    isOpen: () => true,
+    end: (stream) => {
+      ended.push(stream.position)
+      behind.remove(stream)
+    },
+  })
+  const listener = { user: ADMIN, wanted: undefined, sink: new Reader(), ask: () => ADMIN }
+  behind.add({ ...listener, position: 3, isLive: false, isAwaited: false, writtenAt: 0, notBefore: 0 })
+  await behind.catchUp(feed as unknown as RenderedFeed, 9)
+  t.strictSame(ended, [3], 'at the position before')
 })
 
 t.test('there is a bound to how many listen', async (t) => {

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import t from 'tap'
+import { setAttributes } from '../../src/people/users.ts'
 import { isPostgres } from '../engine.ts'
 import { PASSWORD, playScenarios, startApp } from '../helper.ts'
 
@@ -82,6 +83,31 @@ t.test('what is refused', async (t) => {
       ...invalid,
       has: ['"roles":"must be an array"'],
     },
+    {
+      name: 'attributes of other types',
+      ...change('bob', { attributes: { a: true } }),
+      ...invalid,
+      has: ['"attributes.a":'],
+    },
+    {
+      name: 'an attribute without a text',
+      ...change('bob', { attributes: { a: 'x', b: ['y', ''] } }),
+      ...invalid,
+      has: ['"attributes":"must be texts of 1 to 500', ': b"'],
+      hasNot: [': a"'],
+    },
+    {
+      name: 'an odd name of an attribute',
+      ...change('bob', { attributes: { 'a b': 1 } }),
+      ...invalid,
+      has: [': a b"'],
+    },
+    {
+      name: 'too many attributes',
+      ...change('bob', { attributes: Object.fromEntries(Array.from({ length: 51 }, (_, nth) => [`a${nth}`, nth])) }),
+      ...invalid,
+      has: ['at most 50'],
+    },
     { name: 'an unknown user', ...change('nobody', { roles: [] }), status: 404, code: 'RECORD_NOT_FOUND' },
     { name: 'a hostile user', ...change(encodeURIComponent("' OR 1=1"), { enabled: false }), ...invalid },
     { name: 'removing nobody', method: 'DELETE', path: `${USERS}/nobody`, status: 404, code: 'RECORD_NOT_FOUND' },
@@ -104,6 +130,22 @@ t.test('what is refused', async (t) => {
     { name: 'remove', method: 'DELETE', path: `${USERS}/bob`, ...closed },
   ])
   await playScenarios(t, service.stranger, [{ name: 'a stranger', path: USERS, status: 401, code: 'LOGIN_REQUIRED' }])
+})
+
+t.test('attributes are set side by side', async (t) => {
+  const { storage, ...service } = await startApp(t)
+  const admin = await service.login()
+  await admin.put(USERS, { username: 'ann', roles: [], attributes: { first: 1, huge: 1e300 } })
+  const names = Array.from({ length: 12 }, (_, nth) => `n${nth}`)
+  await Promise.all(names.map((name) => setAttributes(storage, 'ann', new Map([[name, name]]))))
+  const { attributes } = (await admin.get(USERS)).body.data[1]
+  t.strictSame(
+    attributes,
+    { first: 1, huge: 1e300, ...Object.fromEntries(names.map((name) => [name, name])) },
+    'none is lost',
+  )
+  await admin.post(`${USERS}/ann`, { attributes: {} })
+  t.strictSame((await admin.get(USERS)).body.data[1].attributes, {})
 })
 
 t.test('oneself', async (t) => {

@@ -2,7 +2,7 @@ import { Failure } from '../../errors.ts'
 import type { Model } from '../../model/model.ts'
 import type { TextSearch } from '../../requests/query.ts'
 import type { Caller } from '../caller.ts'
-import type { Records } from '../records.ts'
+import type { Collections, Records } from '../records.ts'
 import { newLimits, type Page } from './find.ts'
 
 /** The matches of one model. */
@@ -23,7 +23,7 @@ interface Found {
  * only the totals of the other models are added.
  */
 export async function searchModels(
-  collections: ReadonlyMap<Model, Records>,
+  collections: Collections,
   models: Model[],
   { search, limit, seconds }: { search: TextSearch; limit: number; seconds: number },
   caller: Caller,

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import { containsPattern, escapePattern } from '../../lib/fold.ts'
-import { isSearchable, type Model, tableName, visibleField } from '../../model/model.ts'
+import { isSearchable, type Model, tableName, visibleField, wholeModel } from '../../model/model.ts'
 import type { Position } from '../../requests/cursor.ts'
 import type { Query, TextSearch } from '../../requests/query.ts'
 import { FIELD_SEPARATOR } from '../../requests/text-search.ts'
@@ -67,12 +67,12 @@ export interface Proposed {
 export function proposedRecords(model: Model, { words }: TextSearch, storage: Storage): Proposed | undefined {
   const { tables } = storage.dialect
   const table = tableName(model)
-  const [name, definition] = [searchIndexName(table), searchDefinition(model, tables)]
+  const [name, definition] = [searchIndexName(table), searchDefinition(wholeModel(model), tables)]
   if (storage.shape(name) !== definition) return undefined
   const shapes = { [name]: definition }
   const records = tables.wordIndex?.proposed(name, table, words)
   const conditions = words.flatMap((word) => {
-    const mayContain = tables.trigramIndex?.mayContain(model.search, word, containsPattern(word))
+    const mayContain = tables.trigramIndex?.mayContain(wholeModel(model).search, word, containsPattern(word))
     return mayContain ? [is`${mayContain}`] : []
   })
   if (records) return { records, shapes }

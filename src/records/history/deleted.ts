@@ -13,7 +13,7 @@ import { createHistoryPage, type HistoryPage } from './history.ts'
 
 const ROWS_BETWEEN = 64
 /** Deletions that are read at a time, where each has to be compared with a rule. */
-const AT_A_TIME = 500
+const AT_A_TIME = 100
 
 type Search = (query: ReturnType<typeof sql>) => Promise<{ rows: Row[]; isTruncated: boolean }>
 
@@ -83,7 +83,7 @@ export function createDeletedReader(
     const { scope } = access.reachFor(model, 'read', caller)
     // The journal has the owner of each record.
     const isOwn = is`"createdBy" = ${caller.username}`
-    const isSeen = scope === 'own' ? isOwn : scope === 'none' ? NEVER : ALWAYS
+    const isSeen = { all: ALWAYS, some: ALWAYS, own: isOwn, none: NEVER }[scope]
     const isLast = is`NOT EXISTS (SELECT 1 FROM dossier_changes AS later WHERE later.model = ${model.name}
       AND later.id = gone.id AND later.change > gone.change AND later.operation <> 'forget')`
     const isAway = is`NOT EXISTS (SELECT 1 FROM ${sql.table(tableName(model))} AS record WHERE record.id = gone.id)`

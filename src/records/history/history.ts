@@ -1,12 +1,12 @@
 import { Failure } from '../../errors.ts'
-import { statesWithin } from '../../filters/states.ts'
+import { stateStorage, statesWithin } from '../../filters/states.ts'
 import type { ChangeRow, Entry, Values } from '../../journal/entry.ts'
-import type { Journal } from '../../journal/journal.ts'
+import { createJournal, type Journal } from '../../journal/journal.ts'
 import { createLastStates } from '../../journal/last-states.ts'
 import { versionAfter } from '../../journal/restores.ts'
 import { asDeleted } from '../../journal/states.ts'
-import type { User } from '../../model/access.ts'
-import { type Field, isOfType, type Model, visibleFields } from '../../model/model.ts'
+import { ADMIN, type User } from '../../model/access.ts'
+import { type Field, isOfType, type Model, visibleFields, wholeModel } from '../../model/model.ts'
 import { badRequest, type View } from '../../requests/query.ts'
 import type { MaybePromise, Row } from '../../storage/storage.ts'
 import type { Caller } from '../caller.ts'
@@ -52,6 +52,8 @@ export type RecordLookup = (id: number, user: User) => Promise<StoredRecord | un
 export function createHistory(context: RecordsContext, model: Model, journal: Journal, lookUp: RecordLookup) {
   const { storage, access, findSeconds, limits } = context
   const lastStates = createLastStates(storage)
+  // Rules may look at fields that the user does not see.
+  const wholeJournal = model.whole ? createJournal(storage, model.whole) : journal
   const names = visibleFields(model).map(({ name }) => name)
   const waiting = ({ username, signal }: Caller) => ({ username, signal, seconds: findSeconds })
 
@@ -63,17 +65,18 @@ export function createHistory(context: RecordsContext, model: Model, journal: Jo
   }
 
   /** For each `delete` change, whether the user could have read the record as it was last. */
-  async function couldRead(deletions: ChangeRow[], user: User): Promise<boolean[]> {
+  async function couldRead(deletions: ChangeRow[], user: Caller): Promise<boolean[]> {
     const reach = access.reachFor(model, 'read', user)
     if (reach.scope === 'own') return deletions.map(({ createdBy }) => createdBy === user.username)
     if (reach.scope !== 'some') return deletions.map(() => reach.scope === 'all')
     const records: Row[] = []
-    for (const [index, entry] of (await journal.entries(deletions as unknown as Row[])).entries()) {
+    for (const [index, entry] of (await wholeJournal.entries(deletions as unknown as Row[])).entries()) {
       const { id, version } = deletions[index] as ChangeRow
       // Of what was forgotten nobody knows whose it was: a record of which nothing is set is within no rule, or in all.
-      records.push(await journal.toRecord(asDeleted(entry) ?? {}, id, version))
+      records.push(await wholeJournal.toRecord(asDeleted(entry) ?? {}, id, version))
     }
-    const within = await statesWithin(reach, records, model, { ...context, lastStates })
+    const parts = { storage: stateStorage(storage, reach, waiting(user)), models: access.models, lastStates }
+    const within = await statesWithin(reach, records, wholeModel(model), parts)
     return within.map((isWithin, index) => isWithin && deletions[index]?.was !== null)
   }
 
@@ -102,9 +105,14 @@ export function createHistory(context: RecordsContext, model: Model, journal: Jo
   ): Promise<HistoryPage<HistoryItem>> {
     await requireReach(id, caller)
     const { entries, hasMore } = await journal.page(id, limit, after)
+    // A field that the file no longer has may have been for some roles only.
+    const isAdmin = caller.roles.includes(ADMIN)
     const data = entries.map((entry): HistoryItem => {
       const { change, version, operation, by, at, batch } = entry
-      const changes = Object.fromEntries(journal.shownValues(entry).map(([name, values]) => [name, values ?? {}]))
+      const shown = journal
+        .shownValues(entry)
+        .filter(([name]) => isAdmin || model.fields.some((one) => one.name === name))
+      const changes = Object.fromEntries(shown.map(([name, values]) => [name, values ?? {}]))
       return { change, version, operation, by, at, ...(batch !== null && { batch }), changes }
     })
     const last = data.at(-1)?.change

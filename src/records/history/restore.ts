@@ -2,16 +2,17 @@ import { Failure } from '../../errors.ts'
 import { ALL, type Reach } from '../../filters/reach.ts'
 import type { ChangeRow } from '../../journal/entry.ts'
 import { forbidden, type Operation, outOfReach, scopeFor, type User } from '../../model/access.ts'
-import { type Field, fieldReference, isOfType, type Model } from '../../model/model.ts'
+import { type Field, fieldReference, isOfType, type Model, visibleFields, wholeModel } from '../../model/model.ts'
 import type { Row, StorageFault, Unit } from '../../storage/storage.ts'
 import { hiddenValues } from '../../tables/hidden.ts'
 import type { Caller } from '../caller.ts'
-import type { RecordsContext, StoredRecord } from '../context.ts'
+import type { RecordsContext, RestoreRequest, StoredRecord, WholeRecords } from '../context.ts'
 import type { PlannedWrite, WriteTarget } from '../planned.ts'
 import type { createChanges } from '../write/changes.ts'
 import { asReferences, idsIn } from '../write/links.ts'
 import type { Validators } from '../write/validate.ts'
 import type { ViolationChecks } from '../write/violations.ts'
+import { withoutDetails } from './hidden-details.ts'
 import type { History } from './history.ts'
 import type { ReversibleChange } from './reversible.ts'
 
@@ -36,14 +37,6 @@ interface Parts {
 type IsBack = (model: string, id: number) => boolean
 
 type Deletion = Pick<ChangeRow, 'change' | 'version'>
-
-/** The body of a restore request. Both versions are required unless the record has been deleted. */
-export interface RestoreRequest {
-  /** the version that the client has read */
-  version?: number
-  /** the version to restore; for a deleted record, defaults to its last one */
-  to?: number
-}
 
 /** Restores a former version of a record, or a deleted record. */
 export function createRestorer(parts: Parts) {
@@ -79,6 +72,7 @@ export function createRestorer(parts: Parts) {
     caller: Caller,
   ): Promise<StoredRecord> {
     requireRight('create', caller)
+    if (model.whole) return recreateWhole(id, deletion.version, { version, to }, caller)
     if (!model.history) throw new Failure('VERSION_NOT_FOUND', `No history is kept of ${model.name}.`)
     const last = deletion.version
     if (version !== undefined && version !== last)
@@ -86,6 +80,19 @@ export function createRestorer(parts: Parts) {
     const state = await past.stateAt(id, to ?? last, caller)
     const { unit, data } = await planRecreation(id, deletion, state, caller)
     return writeRecord(unit, caller, data, { id, version: last, operation: 'read' })
+  }
+
+  /** The record comes back as it was last, with all its fields. Of those that the user does not see, nothing is told. */
+  async function recreateWhole(id: number, last: number, { version, to }: RestoreRequest, caller: Caller) {
+    if (to !== undefined && to !== last)
+      throw new Failure('FORBIDDEN', 'You may restore its last version only: you may not write all its fields.')
+    const records = context.wholeRecords?.(model.whole as Model) as WholeRecords
+    const record = await records.restore(id, { ...(version !== undefined && { version }) }, caller).catch((error) => {
+      throw withoutDetails(error, model, id)
+    })
+    const shown = ['id', 'version', ...visibleFields(model).map(({ name }) => name)]
+    const names = shown.filter((name) => Object.hasOwn(record, name))
+    return Object.fromEntries(names.map((name) => [name, record[name]])) as StoredRecord
   }
 
   async function planRecreation(
@@ -169,7 +176,8 @@ export function createRestorer(parts: Parts) {
   }
 
   function requireRight(operation: Operation, user: User) {
-    if (scopeFor(model, operation, user) === 'none') throw forbidden(model, operation)
+    // What comes back needs no right to fields that the user does not write.
+    if (scopeFor(wholeModel(model), operation, user) === 'none') throw forbidden(model, operation)
   }
 
   return { restore, planUndo }

@@ -1,19 +1,21 @@
 import { Failure } from '../../errors.ts'
 import type { Access } from '../../filters/access.ts'
-import { ENTRY_COLUMNS } from '../../journal/entry.ts'
+import { ENTRY_COLUMNS, type Entry } from '../../journal/entry.ts'
 import { writeIdempotent } from '../../journal/idempotency.ts'
 import { Yielder } from '../../lib/yielder.ts'
 import { forbidden } from '../../model/access.ts'
-import { type Field, fieldReference, type Model, type Models } from '../../model/model.ts'
+import { type Field, fieldReference, type Model } from '../../model/model.ts'
+import type { ModelsOf } from '../../model/view.ts'
 import { type Row, type Storage, StorageFault, type Unit } from '../../storage/storage.ts'
 import { keyedShapes } from '../../tables/shape.ts'
 import type { Caller } from '../caller.ts'
 import { type JoinedWrites, joinWrites, type PlannedWrite } from '../planned.ts'
-import type { Records } from '../records.ts'
+import type { Collections, Records } from '../records.ts'
 import { PLANNED_MS } from '../write/batch.ts'
 import { createDeletePreview } from '../write/delete-preview.ts'
 import { idsIn } from '../write/links.ts'
 import { explainFault } from '../write/reason.ts'
+import { hideDetails, withoutDetails } from './hidden-details.ts'
 import { type ReversibleChange, toReversible } from './reversible.ts'
 
 /** Changes that can be undone at once, and the bytes of their values. */
@@ -28,9 +30,11 @@ interface Parts {
   /** bytes of the values that are undone at once */
   maxBytes?: number
   storage: Storage
-  models: Models
   access: Access
-  collections: ReadonlyMap<Model, Records>
+  /** The models as a user sees them. */
+  modelsOf: ModelsOf
+  /** the records of whole models: what is undone comes back with all its fields */
+  collections: Collections
   findSeconds: number
 }
 
@@ -45,9 +49,10 @@ export interface UndoneChange {
  * Undoes everything that one request or batch has changed, also what its deletes have deleted or cleared: all of it, or
  * nothing if one of the records has changed since. It needs the right to each single change.
  */
-export function createUndo({ storage, models, access, collections, findSeconds, maxBytes = MAX_BYTES }: Parts) {
-  const { referring } = createDeletePreview({ storage, models, access, findSeconds })
+export function createUndo({ storage, access, modelsOf, collections, findSeconds, maxBytes = MAX_BYTES }: Parts) {
+  const { referring } = createDeletePreview({ storage, access, modelsOf, findSeconds })
 
+  const { models } = access
   const recordsOf = (model: Model) => collections.get(model) as Records
 
   return async function undo(change: number, caller: Caller): Promise<UndoneChange[]> {
@@ -118,7 +123,18 @@ export function createUndo({ storage, models, access, collections, findSeconds, 
       if (yielder.isDue) await yielder.yield()
     }
     const entries = await recordsOf(model).entries(rows)
+    for (const entry of entries) requireWritable(model, entry, caller)
     return entries.map((entry, index) => toReversible(model, entry, rows[index] as Row))
+  }
+
+  /** Former values are written only to fields that the user may write, and may know. */
+  function requireWritable(model: Model, { operation, values }: Entry, caller: Caller): void {
+    const seen = modelsOf(caller).get(model.name) as Model
+    if (!seen.whole || operation === 'create' || operation === 'delete') return
+    const isWritable = ({ name }: Field) =>
+      seen.fields.some((field) => field.name === name && !field.readOnly && !field.writeOnly)
+    const written = model.fields.filter(({ name, readOnly }) => !readOnly && values.has(name))
+    if (!written.every(isWritable)) throw forbidden(model, 'update')
   }
 
   async function plan(changes: OrderedChange[], caller: Caller): Promise<PlannedWrite[]> {
@@ -134,9 +150,11 @@ export function createUndo({ storage, models, access, collections, findSeconds, 
     const add = async (change: OrderedChange, before: Row) => {
       const { model, newest } = change
       const version = versions.get(keyOf(change)) ?? newest
-      const next = await at(change, () => recordsOf(model).planUndo({ ...change, before, version }, caller, isBack))
+      const seen = modelsOf(caller).get(model.name) as Model
+      const undoing = { ...change, before, version }
+      const next = await at(change, seen, () => recordsOf(model).planUndo(undoing, caller, isBack))
       versions.set(keyOf(change), next.version)
-      planned.push(next.write)
+      planned.push(hideDetails(next.write, seen, change.id))
       if (yielder.isDue) await yielder.yield()
     }
     for (const change of changes) {
@@ -195,17 +213,19 @@ const tooLarge = new Failure(
 const notKept = new Failure('CHANGES_GONE', 'Not all that was changed with it is kept any more.')
 
 /** Runs `work`; a failure that it throws names the record. */
-async function at<Result>({ model, id }: ReversibleChange, work: () => Promise<Result>): Promise<Result> {
+async function at<Result>(change: ReversibleChange, seen: Model, work: () => Promise<Result>): Promise<Result> {
+  const { model, id } = change
   try {
     return await work()
-  } catch (error) {
-    const isMessage = error instanceof Failure && error.code === 'VALIDATION_FAILED'
+  } catch (reason) {
+    const error = withoutDetails(reason, seen, id)
+    const isMessage = error instanceof Failure && error.code === 'VALIDATION_FAILED' && !seen.whole
     throw isMessage ? new Failure(error.code, `${model.name} ${id}: ${error.message}`, error.details) : error
   }
 }
 
 /** Explains why nothing was undone, by the change that failed. */
 async function explain(error: unknown, planned: PlannedWrite[], { steps, changeAt }: JoinedWrites): Promise<unknown> {
-  const failed = error instanceof StorageFault ? planned[changeAt(error.details.step) ?? -1] : undefined
+  const failed = error instanceof StorageFault ? planned[changeAt(error.details.step) as number] : undefined
   return failed ? explainFault(failed, error as StorageFault, steps) : error
 }

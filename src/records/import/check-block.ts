@@ -3,9 +3,19 @@ import type { Failure } from '../../errors.ts'
 import { createAccess } from '../../filters/access.ts'
 import { ALL, type Reach } from '../../filters/reach.ts'
 import { statesWithin } from '../../filters/states.ts'
+import { looksAtReferring } from '../../filters/where.ts'
 import { SeenTexts } from '../../lib/seen.ts'
 import { outOfReach, scopeFor } from '../../model/access.ts'
-import { type Field, fieldReference, ID_FIELD as ID, isOfType, type Model, type Reference } from '../../model/model.ts'
+import {
+  type Field,
+  fieldReference,
+  ID_FIELD as ID,
+  isOfType,
+  type Model,
+  type Models,
+  type Reference,
+  wholeModel,
+} from '../../model/model.ts'
 import type { Database, Row, SqlValue, Statement } from '../../storage/storage.ts'
 import { encode, encodeComparable, rowDecoder } from '../../tables/columns.ts'
 import { matchingRows } from '../find/matching-rows.ts'
@@ -28,6 +38,20 @@ export interface ValidRow {
   isStrict?: boolean
 }
 
+/** The record of a row, as far as it is known before it is written. */
+const predictedState = (state: Row, stored: Row | undefined, now: string): Row => ({
+  ...state,
+  createdOn: state.createdOn ?? now,
+  updatedOn: now,
+  id: stored?.id ?? NEW_ID,
+  version: stored ? (stored.version as number) + 1 : 0,
+})
+
+/** No record has it. */
+const NEW_ID = 0
+
+const wholeModels = (models: Models): Models => new Map([...models].map(([name, model]) => [name, wholeModel(model)]))
+
 /** Checks blocks of some hundred rows as a create or an update would, and compares the rows with each other. */
 export function createBlockChecker(db: Database, checking: CheckContext, complain: ReportFault) {
   const { model, models, user, key } = checking
@@ -36,14 +60,16 @@ export function createBlockChecker(db: Database, checking: CheckContext, complai
   const keyField = key === undefined ? undefined : [ID, ...model.fields].find(({ name }) => name === key)
   const writable = model.fields.filter(({ readOnly }) => !readOnly)
   const references = writable.filter(fieldReference)
-  const unique = model.unique.map((names) => ({
-    fields: names.map((name) => model.fields.find((field) => field.name === name) as Field),
+  /** rules and unique values may be about fields that the user does not see */
+  const whole = wholeModel(model)
+  const unique = whole.unique.map((names) => ({
+    fields: names.map((name) => whole.fields.find((field) => field.name === name) as Field),
     seen: new SeenTexts(),
   }))
   const seenIds = new SeenTexts()
-  const decode = rowDecoder(model)
-  const whole = createRecordPredictor(db, model, user)
-  const access = createAccess(models, db)
+  const decode = rowDecoder(whole)
+  const predict = createRecordPredictor(db, whole, user, writable)
+  const access = createAccess(wholeModels(models), db, models)
   const readable = access.reachFor(model, 'read', user)
   /** ids of records that the user may read, where the model has rules of rows */
   let known = new Set<unknown>()
@@ -59,8 +85,9 @@ export function createBlockChecker(db: Database, checking: CheckContext, complai
     await findStored(drafts)
     for (const draft of drafts) await checkRules(draft)
     await checkReferences(drafts)
-    await checkUnique(drafts)
+    // First, because whether a value is taken may be about records that the user does not see.
     await checkOutcomes(drafts)
+    await checkUnique(drafts)
     return drafts.filter(({ isWrong }) => !isWrong).map(rowOutcome)
   }
 
@@ -91,7 +118,7 @@ export function createBlockChecker(db: Database, checking: CheckContext, complai
       const value = keyField === ID ? draft.id : draft.data[keyField.name]
       return isOfType(keyField, value) && !draft.isWrong ? [{ draft, value }] : []
     })
-    const names = ['id', 'version', ...model.fields.filter((field) => !field.computed).map(({ name }) => name)]
+    const names = ['id', 'version', ...whole.fields.filter((field) => !field.computed).map(({ name }) => name)]
     const values = keyed.map(({ value }) => [encodeComparable(keyField, value)])
     const found = await lookUp(model, [keyField], access.reachFor(model, 'update', user), names, values)
     for (const [index, { draft, value }] of keyed.entries()) {
@@ -121,9 +148,12 @@ export function createBlockChecker(db: Database, checking: CheckContext, complai
       const some = drafts.filter(
         ({ isWrong, stored }) => !isWrong && (stored === undefined) === (operation === 'create'),
       )
-      if (reach.scope !== 'some' || some.length === 0) continue
-      const states = some.map(({ whole: state }) => ({ createdOn: now, ...state, updatedOn: now }))
-      const within = await statesWithin(reach, states, model, { storage: { read, db }, models })
+      // Rules about records that refer to this one may depend on other rows.
+      const isKnown = reach.scope === 'some' && !reach.filters.some(looksAtReferring)
+      if (!isKnown || some.length === 0) continue
+      const states = some.map(({ whole: state, stored }) => predictedState(state as Row, stored, now))
+      const parts = { storage: { read, db }, models: access.models }
+      const within = await statesWithin(reach, states, whole, parts)
       for (const [index, draft] of some.entries())
         if (!within[index]) wrong(draft, '', outOfReach(model, operation).message)
     }
@@ -150,7 +180,7 @@ export function createBlockChecker(db: Database, checking: CheckContext, complai
         wrong(draft, name, Object.hasOwn(data, name) ? withValue(why, data[name]) : why)
       return
     }
-    draft.whole = await whole(filled, stored)
+    draft.whole = await predict(filled, stored)
   }
 
   async function checkReferences(drafts: ParsedRow[]): Promise<void> {
@@ -161,7 +191,7 @@ export function createBlockChecker(db: Database, checking: CheckContext, complai
         const { whole: now, data, stored, isWrong } = draft
         if (isWrong || (stored && !Object.hasOwn(data, name))) return []
         // Users who may read the record may send its references back unchecked; others could find them out by trying ids.
-        const known = stored && mayKnow(stored) ? idsIn(field, decode({ ...stored })[name]) : []
+        const known = stored && mayKnow(stored) && !field.writeOnly ? idsIn(field, decode({ ...stored })[name]) : []
         return idsIn(field, now?.[name])
           .filter((id) => !known.includes(id))
           .map((id) => ({ draft, id }))
@@ -193,12 +223,16 @@ export function createBlockChecker(db: Database, checking: CheckContext, complai
         ['id'],
         asked.map(({ values }) => values),
       )
-      const names = fields.map(({ name }) => name)
+      const names = fields.map(({ name }) => name).filter((name) => model.fields.some((field) => field.name === name))
+      const others = names.length < fields.length ? [...names, 'what you may not read'] : names
       for (const [index, { draft, values }] of asked.entries()) {
         const first = seen.add(JSON.stringify(values), draft.line)
         const other = found.get(index)?.id
         const isTaken = other !== undefined && other !== draft.stored?.id
-        const word = names.length > 1 ? `the combination of ${names.join(' and ')} is` : 'is'
+        const word = fields.length > 1 ? `the combination of ${others.join(' and ')} is` : 'is'
+        // Of fields that the user may not read only that is told.
+        if (names.length === 0 && (first !== undefined || isTaken))
+          wrong(draft, '', `what you may not read ${word} taken`)
         for (const name of names) {
           // The message quotes only sent values, never stored ones, which the user might not be allowed to read.
           const told = (why: string) => (Object.hasOwn(draft.data, name) ? withValue(why, draft.data[name]) : why)

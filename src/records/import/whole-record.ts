@@ -9,11 +9,12 @@ import { createComputeStatement } from '../../tables/computed.ts'
 /** Fields that hold the time of the write, which is not known yet. */
 const MOMENTS = ['createdOn', 'updatedOn']
 
-/** Predicts the record that a row will result in, including the fields that the service sets. */
-export function createRecordPredictor(db: Database, model: Model, user: User) {
+/** Predicts the record that a row will result in, including the fields that are not `written` by it. */
+export function createRecordPredictor(db: Database, model: Model, user: User, written: Field[]) {
   const decode = rowDecoder(model)
   const computing = createComputeStatement(model, db.dialect.tables)
-  const set = model.fields.filter((field) => field.readOnly && !field.computed)
+  const isWritten = new Set(written.map(({ name }) => name))
+  const set = model.fields.filter((field) => !isWritten.has(field.name) && !field.computed)
   const isUnique = (field: Field) => model.unique.some((names) => names.includes(field.name))
   const hasRules = rowRules(model).length > 0
   const needsComputing = model.fields.some((field) => field.computed && (isUnique(field) || hasRules))

@@ -71,7 +71,8 @@ export function createAnswers(model: Model, { rebuild, mayRead }: Parts) {
 
   async function findRecord({ rows, isCurrent }: StoredResult, user: User): Promise<StoredRecord | undefined> {
     const row = rowIn(rows)
-    const isWhole = Object.keys(row).length > 2
+    // It may have been stored when the user could read less.
+    const isWhole = shown.every((name) => Object.hasOwn(row, name))
     if (isWhole && isCurrent) return decode(Object.fromEntries(shown.map((name) => [name, row[name]])))
     return rebuild(row.id, row.version, user)
   }

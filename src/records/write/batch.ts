@@ -11,7 +11,7 @@ import { type MaybePromise, type Row, type Storage, StorageFault, type Unit } fr
 import { keyedShapes } from '../../tables/shape.ts'
 import type { Caller } from '../caller.ts'
 import { type ChangeRef, type JoinedWrites, joinWrites, type PlannedWrite } from '../planned.ts'
-import type { Records } from '../records.ts'
+import type { Collections, Records } from '../records.ts'
 import { isOutcome } from './changes.ts'
 import { explainFault } from './reason.ts'
 
@@ -33,7 +33,7 @@ const LOOKED_UP = 20
 interface Parts {
   storage: Storage
   models: Models
-  collections: ReadonlyMap<Model, Records>
+  collections: Collections
   /** The error for an unknown model. */
   missingModel(name: string, user: User): Failure
 }

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { ALL, NONE, type Reach, withReachOfFew } from '../../filters/reach.ts'
 import type { Operation, User } from '../../model/access.ts'
-import { type Field, fieldReference, type Model, tableName, visibleFields } from '../../model/model.ts'
+import { type Field, fieldReference, type Model, tableName, visibleFields, wholeModel } from '../../model/model.ts'
 import type { Row, Step, StepRef, Unit } from '../../storage/storage.ts'
 import { encode, encodePresent } from '../../tables/columns.ts'
 import { is } from '../../tables/condition.ts'
@@ -40,17 +40,19 @@ interface Recreated {
 }
 
 /** Builds the units of work that write the records of one model. */
-export function createChanges({ storage: { db }, models, access }: RecordsContext, model: Model) {
+export function createChanges({ storage: { db }, access }: RecordsContext, model: Model) {
   const table = tableName(model)
   const prepared = cachedStatements<Given>()
-  const stored = model.fields.filter((field) => !field.computed)
+  const whole = wholeModel(model)
+  const stored = whole.fields.filter((field) => !field.computed)
   const writable = model.fields.filter((field) => !field.readOnly)
+  const isWritten = new Set(writable.map(({ name }) => name))
   const shown = ['id', 'version', ...visibleFields(model).map((field) => field.name)]
   const shapes = keyedShapes([model], db.dialect.tables)
   /** Whether a delete may delete or change other records: then all of it is one batch, which can be undone. */
-  const takesAlong = [...models.values()].some((other) => isTakenAlong(other, model))
+  const takesAlong = [...access.models.values()].some((other) => isTakenAlong(other, model))
   const returns = model.history ? 'journalled record' : 'record'
-  const orderKeys = createOrderKeys(model, db.dialect.tables)
+  const orderKeys = createOrderKeys(whole, db.dialect.tables)
   const sent = (name: string) => placeholder<Given>(({ values }) => values[name])
   const valuesFor = (names: string[]) => Object.fromEntries(names.map((name) => [name, sent(name)]))
   const columnNamed = (name: string) => sql.ref(`${table}.${name}`)
@@ -86,9 +88,9 @@ export function createChanges({ storage: { db }, models, access }: RecordsContex
     const audit = { createdOn: now, createdBy: username, updatedOn: now, updatedBy: username }
     const values: Row = { version: 0 }
     for (const field of stored) {
-      const { name, readOnly } = field
+      const { name } = field
       if (model.audit && name in audit) values[name] = audit[name as keyof typeof audit]
-      else values[name] = encode(field, readOnly ? field.default : data[name])
+      else values[name] = encode(field, isWritten.has(name) ? data[name] : field.default)
     }
     const steps = [insert('create', values), ...outcome({ step: 0, column: 'id' }, 'create', user)]
     return { shapes, steps, by: username }
@@ -184,7 +186,10 @@ export function createChanges({ storage: { db }, models, access }: RecordsContex
     const statement = prepared(`outcome ${reach.shape} ${reads.shape}`, { id, values: {}, reach, reads }, () => {
       const isRead = sql`CASE WHEN ${withReachOfFew(reads, READS)} THEN 1 ELSE 0 END AS ${sql.ref(IS_READ)}`
       const where = withReachOfFew(reach, REACH, is`"id" = ${ID}`)
-      const text = sql`SELECT ${isRead} FROM ${sql.table(table)} WHERE ${where}`
+      // A later change of the same batch may have deleted it.
+      const isAway = sql`NOT EXISTS (SELECT 1 FROM ${sql.table(table)} WHERE ${is`"id" = ${ID}`})`
+      const text = sql`SELECT ${isRead} FROM ${sql.table(table)} WHERE ${where}
+        UNION ALL SELECT 0 WHERE ${isAway}`
       return { compile: () => text.compile(db) }
     })
     return [{ ...statement, must: true, isOutcome: true }]

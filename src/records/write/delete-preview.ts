@@ -2,7 +2,8 @@ import { sql } from 'kysely'
 import { Failure } from '../../errors.ts'
 import type { Access } from '../../filters/access.ts'
 import { ALL, withReach } from '../../filters/reach.ts'
-import { type Field, fieldReference, type Model, type Models, tableName } from '../../model/model.ts'
+import { type Field, fieldReference, type Model, tableName, visibleField } from '../../model/model.ts'
+import type { ModelsOf } from '../../model/view.ts'
 import { isFault, type Storage } from '../../storage/storage.ts'
 import { is } from '../../tables/condition.ts'
 import { refersToOne } from '../../tables/links.ts'
@@ -32,8 +33,9 @@ const MAX_BYTES = 16_777_216
 
 interface Parts {
   storage: Storage
-  models: Models
   access: Access
+  /** The models as a user sees them. */
+  modelsOf: ModelsOf
   findSeconds: number
   /** records that are examined */
   maxRecords?: number
@@ -56,7 +58,7 @@ interface Referring {
 }
 
 /** Finds out what deletes would do to other records, without doing it. */
-export function createDeletePreview({ storage, models, access, findSeconds, maxRecords = MAX_RECORDS }: Parts) {
+export function createDeletePreview({ storage, access, modelsOf, findSeconds, maxRecords = MAX_RECORDS }: Parts) {
   async function preview(targets: Target[], caller: Caller): Promise<DeletePreview> {
     return summary(await referring(targets, caller))
   }
@@ -86,7 +88,7 @@ export function createDeletePreview({ storage, models, access, findSeconds, maxR
   async function referringTo(deleted: Target[], caller: Caller, ends: number) {
     const found: Referring[] = []
     for (const [target, group] of Map.groupBy(deleted, ({ model }) => model.name))
-      for (const model of models.values())
+      for (const model of access.models.values())
         for (const field of model.fields)
           if (fieldReference(field)?.model === target) found.push(...(await look(model, field, group, caller, ends)))
     return found
@@ -109,7 +111,9 @@ export function createDeletePreview({ storage, models, access, findSeconds, maxR
     const { rows } = await storage.search(statement.compile(storage.db), options).catch((error: unknown) => {
       throw isFault(error, 'slow') ? tooMany : error
     })
-    return rows.map(({ id, seen }): Referring => ({ model, field, id: id as number, isSeen: seen === 1 }))
+    // Who may not read the field does not see that it refers.
+    const isShown = visibleField(modelsOf(caller).get(model.name) as Model, field.name) !== undefined
+    return rows.map(({ id, seen }): Referring => ({ model, field, id: id as number, isSeen: seen === 1 && isShown }))
   }
 
   return { preview, referring }

@@ -8,7 +8,7 @@ import { badRequest } from '../../requests/query.ts'
 import type { Row } from '../../storage/storage.ts'
 import type { Caller } from '../caller.ts'
 import type { StoredRecord } from '../context.ts'
-import type { Records } from '../records.ts'
+import type { Collections, Records } from '../records.ts'
 import { at, type BatchOperation, PLANNED_MS } from './batch.ts'
 import { isTakenAlong } from './changes.ts'
 
@@ -27,7 +27,7 @@ interface Child {
 
 interface Parts {
   models: Models
-  collections: ReadonlyMap<Model, Records>
+  collections: Collections
   batch(operations: BatchOperation[], caller: Caller): Promise<unknown[]>
 }
 

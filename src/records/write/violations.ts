@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { Failure } from '../../errors.ts'
 import { ALL, type Reach, withReachOfFew } from '../../filters/reach.ts'
 import type { User } from '../../model/access.ts'
-import { type Field, fieldReference, type Model, tableName } from '../../model/model.ts'
+import { type Field, fieldReference, type Model, tableName, wholeModel } from '../../model/model.ts'
 import { type Row, type Statement, type StorageFault, staleShape } from '../../storage/storage.ts'
 import { is } from '../../tables/condition.ts'
 import { hasIndexName, modelIndexes } from '../../tables/ddl.ts'
@@ -62,11 +62,16 @@ const SHORT = 100
 function tooLong(model: Model, written: Row): Failure | undefined {
   const indexed = new Set(modelIndexes(model).flatMap(({ fields }) => fields))
   const isLong = ({ name, computed }: Field) => computed !== undefined || String(written[name]).length > SHORT
-  const fields = model.fields.filter((field) => indexed.has(field.name) && isLong(field)).map(({ name }) => name)
-  if (fields.length === 0) return undefined
-  return new Failure('VALIDATION_FAILED', `${fields.join(' or ')} is too long to be indexed.`, {
-    errors: Object.fromEntries(fields.map((name) => [name, 'is too long to be indexed'])),
-  })
+  const all = wholeModel(model).fields.filter((field) => indexed.has(field.name) && isLong(field))
+  if (all.length === 0) return undefined
+  const fields = all.map(({ name }) => name).filter((name) => model.fields.some((field) => field.name === name))
+  return new Failure(
+    'VALIDATION_FAILED',
+    `${[fields.join(' or '), 'A text'].find(Boolean)} is too long to be indexed.`,
+    {
+      errors: Object.fromEntries(fields.map((name) => [name, 'is too long to be indexed'])),
+    },
+  )
 }
 
 /** Undefined if the model has no such index: it is one of the next model, which is being built. */
@@ -74,11 +79,15 @@ function notUnique({ details }: StorageFault, model: Model): Failure | undefined
   const index = modelIndexes(model).find((one) => hasIndexName(one, details.index))
   const fields = index?.fields ?? (details.columns as string[] | undefined)
   if (!fields) return undefined
-  const reason = fields.length > 1 ? `the combination of ${fields.join(' and ')} is taken` : 'is taken'
+  const known = fields.filter((name) => model.fields.some((field) => field.name === name))
+  const others = known.length < fields.length ? [...known, 'what you may not read'] : known
+  const reason = fields.length > 1 ? `the combination of ${others.join(' and ')} is taken` : 'is taken'
   return new Failure(
     'NOT_UNIQUE',
-    `Another ${model.name} has the same ${fields.join(' and ')}. Choose another value.`,
-    { errors: Object.fromEntries(fields.map((field) => [field, reason])) },
+    `Another ${model.name} has the same ${others.join(' and ')}. Choose another value.`,
+    {
+      errors: Object.fromEntries(known.map((field) => [field, reason])),
+    },
   )
 }
 
@@ -89,7 +98,8 @@ async function stillReferred(context: Looking, model: Model, id: number, user: U
     const reach = context.access.reachFor(other, 'read', user)
     for (const field of other.fields) {
       const refers = fieldReference(field)
-      if (refers?.model !== model.name || refers.onDelete !== 'restrict') continue
+      // That it refers is not known to who may not read the field.
+      if (refers?.model !== model.name || refers.onDelete !== 'restrict' || field.writeOnly) continue
       if (await refersTo(context, other, reach, field, id)) referring.push(`${other.name} (${field.name})`)
     }
   }
@@ -134,7 +144,9 @@ async function refuseUnreachable(
     if (access.reachFor(models.get(reference.model) as Model, 'read', user).scope === 'all') continue
     // What is added is there already, or new.
     const isAdded = isLinksChange(written[reference.field.name])
-    const known = current === undefined || isAdded ? [] : await refersAlready(context, model, current, reference, user)
+    // Who may not read the field could find out by trying which ids it has.
+    const isKnown = current !== undefined && !isAdded && !reference.field.writeOnly
+    const known = !isKnown ? [] : await refersAlready(context, model, current, reference, user)
     asked.push({ ...reference, ids: reference.ids.filter((id) => !known.includes(id)) })
   }
   const missing = await missingAmong(context, asked, (name) => access.reachFor(models.get(name) as Model, 'read', user))

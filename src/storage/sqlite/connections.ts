@@ -4,6 +4,7 @@ import Sqlite from 'better-sqlite3'
 import { dataFolder } from '../../data-folder.ts'
 import { DatabaseError } from '../storage.ts'
 import { createPrivateFile, restrictDataFolder } from './file-modes.ts'
+import { defineLike } from './like.ts'
 import { defineOrderKey } from './order-key.ts'
 import { migrateSchema, SCHEMA_VERSION } from './schema.ts'
 
@@ -31,6 +32,7 @@ export function openWriter(file: string): Sqlite.Database {
   sqlite.pragma('synchronous = full')
   sqlite.pragma('foreign_keys = on')
   migrateSchema(sqlite)
+  defineLike(sqlite)
   defineOrderKey(sqlite)
   return sqlite
 }
@@ -38,8 +40,9 @@ export function openWriter(file: string): Sqlite.Database {
 /** Opens a read-only connection. */
 export function openReader(file: string): Sqlite.Database {
   const sqlite = new Sqlite(file, { readonly: true, fileMustExist: true })
-  // Placeholders, so that any connection can EXPLAIN a search. `Search` replaces them where searches are executed.
-  for (const name of ['dossier_alive', 'dossier_like']) sqlite.function(name, { varargs: true }, String)
+  // A placeholder, so that any connection can EXPLAIN a search. `Search` replaces it where searches are executed.
+  sqlite.function('dossier_alive', { varargs: true }, String)
+  defineLike(sqlite)
   defineOrderKey(sqlite)
   return sqlite
 }

@@ -1,4 +1,6 @@
+import type { Database as Sqlite } from 'better-sqlite3'
 import { fold } from '../../lib/fold.ts'
+import { Memo } from '../../lib/memo.ts'
 
 /** Characters that are searched between two calls of `alive`. */
 const WINDOW = 65_536
@@ -30,6 +32,18 @@ export function likeMatcher(pattern: string, alive: () => void, foldText = fold)
     }
     return last === '' || end.test(part(text, Math.max(at, text.length - reach), text.length))
   }
+}
+
+/** Patterns whose matchers are kept. */
+const MAX_PATTERNS = 200
+
+/** Lets a connection compare texts with patterns, for rules of access. Where searches run, `Search` replaces it. */
+export function defineLike(sqlite: Sqlite): void {
+  const matchers = new Memo<(text: string) => boolean>(MAX_PATTERNS)
+  sqlite.function('dossier_like', { deterministic: true }, (text: unknown, pattern: unknown) => {
+    const matches = matchers.getOrCompute(pattern as string, (folded) => likeMatcher(folded, () => {}))
+    return text === null ? null : Number(matches(String(text)))
+  })
 }
 
 /** Where the first match at or after `from` ends. The text is searched in overlapping windows. */

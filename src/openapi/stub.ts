@@ -1,0 +1,19 @@
+import type { JsonSchema, Model } from '../model/model.ts'
+import { ID, VERSION } from '../model/rules.ts'
+
+/** The answer for a written record that the user may not read. */
+export const STUB = {
+  Stub: {
+    type: 'object',
+    description: 'Of a record that the user may write but not read.',
+    properties: { id: ID, version: VERSION },
+    required: ['id', 'version'],
+  },
+} satisfies Record<string, JsonSchema>
+
+/** Whether some role may write records of a model but not read all of them: its users get a `Stub` then. */
+export function canReturnStub({ access }: Model): boolean {
+  const readers = access.read.filter(({ own, where }) => !own && !where).map(({ role }) => role)
+  if (readers.includes('*')) return false
+  return [...access.create, ...access.update].some(({ role }) => role !== 'admin' && !readers.includes(role))
+}
