@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import { loadConfig } from '../config.ts'
-import { parseAttribute } from '../people/attributes.ts'
+import { formatNamedValue, parseNamedValue } from '../lib/named-values.ts'
 import { createToken } from '../people/tokens.ts'
 import { type Account, addUser, changeUser, listUsers, removeUser, setAttributes, unlockUser } from '../people/users.ts'
 import { openStorage, requireDatabase } from '../storage/open.ts'
@@ -84,7 +84,7 @@ const COMMANDS: Record<
     words: 'some',
     run: async (storage, [name = '', ...texts]) => {
       const parsed = texts.map((text) => {
-        const attribute = parseAttribute(text)
+        const attribute = parseNamedValue(text)
         if (!attribute) throw new UsageError(`"${text}" must be an attribute and its value: regions=north,south.`)
         return attribute
       })
@@ -154,7 +154,7 @@ function forPeople(answer: Answer): string {
       createdOn,
       lastLogin ?? 'never',
       Object.entries(attributes)
-        .map(([name, value]) => `${name}=${value}`)
+        .map(([name, value]) => formatNamedValue(name, value))
         .join(' '),
     ]),
   )

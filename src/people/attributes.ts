@@ -28,25 +28,6 @@ function isSingle(value: unknown): value is string | number {
   )
 }
 
-/**
- * Attributes as a command line gives them: `regions=north,south`, `limit=5`. A number is one, except in quotes; nothing
- * removes the attribute, which is undefined then.
- */
-export function parseAttribute(text: string): [name: string, value: AttributeValue | undefined] | undefined {
-  const [, name, value] = /^([^=]+)=(.*)$/s.exec(text) ?? []
-  if (name === undefined || value === undefined) return undefined
-  if (value === '') return [name, undefined]
-  const items = value.split(',').map((item) => item.trim())
-  if (items.length === 1) return [name, parseItem(items[0] as string)]
-  return [name, items.filter((item) => item !== '').map(parseItem)]
-}
-
-function parseItem(text: string): string | number {
-  const quoted = /^"(.*)"$/.exec(text)?.[1]
-  if (quoted !== undefined) return quoted
-  return /^-?(?:0|[1-9]\d{0,14})(?:\.\d{1,10})?$/.test(text) ? Number(text) : text
-}
-
 /** Some attributes changed; undefined removes one. */
 export const changedAttributes = (before: Attributes, change: Map<string, AttributeValue | undefined>): Attributes =>
   Object.fromEntries(

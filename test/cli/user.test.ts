@@ -38,7 +38,7 @@ t.test('users from the command line, while the service runs', async (t) => {
     one: ['x'],
   })
   t.strictSame(await set('limit=', 'rate=-1.5'), { regions: ['north', 'south'], zip: '01', one: ['x'], rate: -1.5 })
-  t.match((await user('list')).out, /bob .* regions=north,south zip=01 one=x rate=-1.5\n/)
+  t.match((await user('list')).out, /bob .* regions=north,south zip=01 one=x, rate=-1.5\n/)
 
   t.equal((await user('roles bob chief')).code, 0)
   t.strictSame((await bob.get('/ws/me')).body.data[0].roles, ['chief'])

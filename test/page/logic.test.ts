@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
+import { attributesIn, attributesText } from '../../src/page/logic/attributes.ts'
 import { guessField, previewCsv } from '../../src/page/logic/csv.ts'
 import { curlFor } from '../../src/page/logic/curl.ts'
 import { difference } from '../../src/page/logic/difference.ts'
@@ -575,4 +576,21 @@ t.test('a reference from the document', async (t) => {
     { a: [null] },
   )
   t.strictSame(operationsIn({ paths: { '/b': { put: { requestBody: json({ type: 'object' }) } } } })[0]?.example, {})
+})
+
+t.test('attributes of a user', async (t) => {
+  const attributes = {
+    regions: ['north', 'süd'],
+    one: ['x'],
+    limit: 5,
+    rate: -0.5,
+    zip: '01',
+    year: '2026',
+    name: 'a b',
+  }
+  t.equal(attributesText(attributes), 'regions=north,süd; one=x,; limit=5; rate=-0.5; zip=01; year="2026"; name=a b')
+  t.strictSame(attributesIn(attributesText(attributes)), attributes)
+  t.strictSame(attributesIn(' a = 1;; b=;c=x '), { 'a ': 1, c: 'x' })
+  t.strictSame(attributesIn(''), {})
+  t.equal(attributesIn('north'), undefined)
 })

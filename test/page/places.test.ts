@@ -423,6 +423,16 @@ if (browser) {
     await dialog.getByLabel('Roles').fill('sales, support')
     await dialog.getByRole('button', { name: 'Add' }).click()
     await page.getByRole('row', { name: /tom sales, support/ }).waitFor()
+    await page.getByRole('button', { name: 'tom' }).click()
+    await dialog.getByLabel('Attributes').fill('north')
+    await dialog.getByRole('button', { name: 'Set the attributes' }).click()
+    await dialog.getByText('Each is a name and its value').waitFor()
+    await dialog.getByLabel('Attributes').fill('regions=north,south; limit=5')
+    await dialog.getByRole('button', { name: 'See what tom sees' }).click()
+    await dialog.getByLabel('What tom sees of').selectOption('shop.Company')
+    await dialog.getByRole('columnheader', { name: 'name' }).waitFor()
+    await dialog.getByRole('button', { name: 'Set the attributes' }).click()
+    await page.getByRole('row', { name: /tom sales, support regions=north,south; limit=5/ }).waitFor()
     await page.getByRole('button', { name: 'admin' }).last().click()
     await dialog.getByRole('button', { name: 'Disable' }).click()
     await page.getByText('make somebody else an admin first').waitFor()
@@ -483,6 +493,11 @@ if (browser) {
 
   t.test('state and API', async (t) => {
     const { page, complaints } = await visitAs(t, browser, app, '#/state')
+    await page.getByText('shop.Company', { exact: true }).first().click()
+    await page
+      .getByRole('region', { name: 'Who may do what with shop.Company' })
+      .getByRole('cell', { name: 'admin' })
+      .waitFor()
     await page.getByText('What is served is what the folder says').waitFor()
     await page.getByRole('img', { name: /^Records: now 1/ }).waitFor()
     await page.getByText('shop.Person nothing to do').waitFor()

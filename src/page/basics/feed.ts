@@ -12,11 +12,11 @@ export interface Change {
   by: string | null
   at: string
   fields: string[]
-  /** record after the change; null if it was deleted */
+  /** record after the change; null if it was deleted, or is out of reach now */
   record: Row | null
 }
 
-const OPERATIONS = ['create', 'update', 'delete', 'restore', 'forget']
+const OPERATIONS = ['create', 'update', 'delete', 'restore', 'forget', 'leave']
 const RETRY_MS = 2000
 const GRACE_MS = 4000
 
@@ -62,7 +62,7 @@ function open(): void {
   for (const operation of OPERATIONS)
     opened.addEventListener(operation, (event) => {
       remember(event)
-      const change = JSON.parse(event.data)
+      const change = { ...JSON.parse(event.data), ...(operation === 'leave' && { record: null }) }
       for (const listener of listeners) listener(change)
     })
   opened.addEventListener('models', (event) => {

@@ -15,6 +15,8 @@ interface Report {
   broken: Record<string, number>
   brokenIn: Record<string, number[]>
   access: Record<string, string>
+  rights: { role: string; rows: Record<string, string>; hidden: string[]; locked: string[] }[]
+  warnings: string[]
 }
 
 interface ModelsFolder {
@@ -60,8 +62,8 @@ export function Folder({ standing }: { standing: string }) {
 }
 
 function Told({ report }: { report: Report }) {
-  const { model, steps, refusals, hidden, broken, brokenIn, access } = report
-  const isQuiet = steps.length + refusals.length + hidden.length + Object.keys(broken).length === 0
+  const { model, steps, refusals, hidden, broken, brokenIn, access, rights, warnings } = report
+  const isQuiet = steps.length + refusals.length + hidden.length + warnings.length + Object.keys(broken).length === 0
   return html.details(
     { open: !isQuiet },
     html.summary(null, html.strong(null, model), isQuiet ? ' nothing to do' : ''),
@@ -77,8 +79,45 @@ function Told({ report }: { report: Report }) {
           (brokenIn[name] ?? []).map((id) => [' ', html.a({ key: id, href: to('m', model, id) }, `#${id}`)]),
         ),
       ),
+      warnings.map((warning) => html.li({ key: warning }, warning)),
       Object.entries(access).map(([operation, who]) =>
         html.li({ key: operation, class: 'hint' }, `${operation}: ${who}`),
+      ),
+    ),
+    h(RightsTable, { model, rights }),
+  )
+}
+
+const OPERATIONS = ['read', 'create', 'update', 'delete']
+
+/** Which records and fields each role may use. */
+function RightsTable({ model, rights }: Pick<Report, 'model' | 'rights'>) {
+  const fields = ({ hidden, locked }: Report['rights'][number]) =>
+    [
+      ...(hidden.length > 0 ? [`without ${hidden.join(', ')}`] : []),
+      ...(locked.length > 0 ? [`does not write ${locked.join(', ')}`] : []),
+    ].join('; ') || 'all'
+  return html.div(
+    { class: 'scrolls', tabIndex: 0, role: 'region', 'aria-label': `Who may do what with ${model}` },
+    html.table(
+      null,
+      html.thead(
+        null,
+        html.tr(
+          null,
+          ['Role', ...OPERATIONS, 'fields'].map((title) => html.th({ key: title, scope: 'col' }, title)),
+        ),
+      ),
+      html.tbody(
+        null,
+        rights.map((one) =>
+          html.tr(
+            { key: one.role },
+            html.td(null, one.role === '*' ? 'everybody' : one.role),
+            OPERATIONS.map((operation) => html.td({ key: operation }, one.rows[operation] ?? '–')),
+            html.td(null, fields(one)),
+          ),
+        ),
       ),
     ),
   )

@@ -5,6 +5,7 @@ import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
 import { person } from '../basics/session.ts'
 import { zone } from '../basics/zone.ts'
+import { type Attributes, attributesIn, attributesText } from '../logic/attributes.ts'
 import { momentIn } from '../logic/values.ts'
 import { Action } from '../parts/action.ts'
 import { Confirm, Dialog } from '../parts/dialog.ts'
@@ -13,10 +14,12 @@ import { shown } from '../parts/message.ts'
 import { notify, notifyError } from '../parts/notices.ts'
 import { TextField } from '../parts/text-field.ts'
 import { Tokens } from '../parts/tokens.ts'
+import { SeeAs } from './see-as.ts'
 
 export interface User {
   username: string
   roles: string[]
+  attributes: Attributes
   enabled: boolean
   createdOn: string
   lastLogin: string | null
@@ -59,7 +62,9 @@ export function People() {
             null,
             html.tr(
               null,
-              ['Name', 'Roles', 'Last login', 'State'].map((title) => html.th({ key: title, scope: 'col' }, title)),
+              ['Name', 'Roles', 'Attributes', 'Last login', 'State'].map((title) =>
+                html.th({ key: title, scope: 'col' }, title),
+              ),
             ),
           ),
           html.tbody(
@@ -81,6 +86,7 @@ export function People() {
                   ),
                 ),
                 html.td(null, user.roles.join(', ')),
+                html.td(null, attributesText(user.attributes)),
                 html.td(null, user.lastLogin === null ? 'never' : momentIn(user.lastLogin, zone.value)),
                 html.td(null, user.enabled ? (user.hasPassword ? '' : 'tokens only') : 'disabled'),
               ),
@@ -133,12 +139,20 @@ function Add({ onClose }: { onClose(): void }) {
 
 function Change({ user, onClose }: { user: User; onClose(): void }) {
   const roles = useSignal(user.roles.join(', '))
+  const attributes = useSignal(attributesText(user.attributes))
+  const attributesFault = useSignal<string | undefined>(undefined)
+  const isSeen = useSignal(false)
   const password = useSignal('')
   const isRemoving = useSignal(false)
   const change = async (data: object, done: string) => {
     await request('POST', userPath(user.username), { body: { data } }).catch(explained)
     notify(done)
     onClose()
+  }
+  const setAttributes = async () => {
+    const parsed = attributesIn(attributes.value)
+    attributesFault.value = parsed ? undefined : 'Each is a name and its value: regions=north,south'
+    if (parsed) await change({ attributes: parsed }, 'The attributes count from the next request on.')
   }
   const remove = () =>
     request('DELETE', userPath(user.username))
@@ -171,6 +185,13 @@ function Change({ user, onClose }: { user: User; onClose(): void }) {
           'Set the roles',
         ),
       ),
+      h(TextField, {
+        label: 'Attributes',
+        text: attributes,
+        hint: 'What rules of models compare with: regions=north,south; limit=5',
+        fault: attributesFault.value,
+      }),
+      html.footer(null, h(Action, { run: setAttributes }, 'Set the attributes')),
       h(TextField, { label: 'New password', text: password, type: 'password', autocomplete: 'new-password' }),
       html.footer(
         null,
@@ -181,6 +202,18 @@ function Change({ user, onClose }: { user: User; onClose(): void }) {
         ),
       ),
     ),
+    html.h3(null, 'See as'),
+    isSeen.value
+      ? h(SeeAs, { username: user.username })
+      : html.button(
+          {
+            type: 'button',
+            onClick: () => {
+              isSeen.value = true
+            },
+          },
+          `See what ${user.username} sees`,
+        ),
     html.h3(null, 'Tokens'),
     h(Tokens, { path: isOneself ? '/ws/me/tokens' : `${userPath(user.username)}/tokens` }),
     html.footer(

@@ -48,7 +48,10 @@ export function Problems({ text, faults, fields }: ProblemsProperties) {
 /** Offers to create a new record from the input for one that was deleted meanwhile. */
 export const GoneMeanwhile = ({ canCreate, onAnew }: { canCreate: boolean; onAnew(): void }) =>
   Fault([
-    html.p(null, 'This record was deleted while you were writing. What you typed is still here.'),
+    html.p(
+      null,
+      'This record was deleted while you were writing, or is out of your reach now. What you typed is still here.',
+    ),
     canCreate && html.button({ type: 'button', onClick: onAnew }, 'Create it anew with what I typed'),
   ])
 

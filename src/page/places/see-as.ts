@@ -1,0 +1,73 @@
+import { useSignal } from '@preact/signals'
+import { request } from '../basics/api.ts'
+import { html } from '../basics/html.ts'
+import { useLoaded } from '../basics/loading.ts'
+import { readableModels, recordPath } from '../basics/models.ts'
+import type { Row } from '../logic/model.ts'
+import { plural } from '../logic/values.ts'
+import { shown } from '../parts/message.ts'
+
+/** What a user sees: the first records of a model, with the fields that exist for that user. */
+export function SeeAs({ username }: { username: string }) {
+  const model = useSignal('')
+  const names = useLoaded(() => readableModels(), [])
+  const found = useLoaded(async () => {
+    if (model.value === '') return undefined
+    return request<Row>('GET', `${recordPath(model.value)}?limit=20&as=${encodeURIComponent(username)}`)
+  }, [model.value])
+  return html.div(
+    { class: 'form' },
+    shown(names, (all) =>
+      html.label(
+        { class: 'name' },
+        `What ${username} sees of `,
+        html.select(
+          {
+            value: model.value,
+            onChange: ({ currentTarget }) => {
+              model.value = currentTarget.value
+            },
+          },
+          html.option({ value: '' }, 'a model…'),
+          all.map((name) => html.option({ key: name, value: name }, name)),
+        ),
+      ),
+    ),
+    shown(found, (page) =>
+      page ? seenRows(page.data, page.total as number, username) : html.p({ class: 'hint' }, 'Choose a model.'),
+    ),
+  )
+}
+
+function seenRows(rows: Row[], total: number, username: string) {
+  const columns = Object.keys(rows[0] ?? {}).filter((name) => name !== 'version')
+  const text = (value: unknown) =>
+    typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value ?? '')
+  return html.div(
+    { class: 'scrolls', tabIndex: 0, role: 'region', 'aria-label': `What ${username} sees` },
+    html.p(
+      { class: 'hint' },
+      `${plural(total, 'record')}${total > rows.length ? `, the first ${rows.length} of them` : ''}. This is logged.`,
+    ),
+    rows.length > 0 &&
+      html.table(
+        null,
+        html.thead(
+          null,
+          html.tr(
+            null,
+            columns.map((name) => html.th({ key: name, scope: 'col' }, name)),
+          ),
+        ),
+        html.tbody(
+          null,
+          rows.map((row) =>
+            html.tr(
+              { key: row.id },
+              columns.map((name) => html.td({ key: name }, text(row[name]))),
+            ),
+          ),
+        ),
+      ),
+  )
+}
