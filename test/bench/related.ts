@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { say, table } from './report.ts'
+import { compareRights } from './rights.ts'
 import { startDossier, stop } from './servers.ts'
 import { timeOf } from './sizes.ts'
 
@@ -74,6 +75,7 @@ export async function compareRelated(folder: string): Promise<void> {
   table(`${PEOPLE} people, ${COMPANIES} companies`, ['', 'milliseconds', 'times a plain page'], rows)
   await stop(server)
   await besideAggregates(home, models)
+  await compareRights(home, folder, MODELS)
 }
 
 const READING_MS = 10_000

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { login } from '../helper.ts'
 import { startPostgres } from '../postgres-server.ts'
+import { rightsRound } from '../rights/round.ts'
 import { importedAgain, sentAgain } from './again.ts'
 import { changeModelsWhileAway } from './away.ts'
 import { damagedPage } from './broken.ts'
@@ -108,6 +109,26 @@ async function whileManyLeave(): Promise<void> {
   stopAt(faults)
 }
 
+/** Random rules, people and requests, compared with a naive evaluation of who may see and do what. */
+async function whileRightsAreRandom(): Promise<void> {
+  const requests = 200
+  for (let round = 1; round <= 10 * rounds; round++) {
+    const seed = Math.floor(Math.random() * 1_000_000_000)
+    const place = join(folder, `rights${round}`)
+    let running: Awaited<ReturnType<typeof startService>> | undefined
+    const fault = await rightsRound(seed, requests, async (files) => {
+      makeCrashFolder(place)
+      for (const [name, file] of Object.entries(files)) writeFileSync(join(place, 'models', name), JSON.stringify(file))
+      running = await startService(place)
+      const { url } = running
+      return { admin: await login(url), loginAs: (username) => login(url, username) }
+    })
+    if (running) await kill(running.child)
+    stopAt(fault === undefined ? [] : [fault])
+    if (round % 10 === 0) say(`${round * requests} requests under random rules: nothing out of reach appeared`)
+  }
+}
+
 async function whileTheDiskIsFull(): Promise<void> {
   const told = (what: string, { faults, why }: FullDisk) => {
     say(why === undefined ? `${what}: ${faults.length} faults` : `${what} is left out, for there is none (${why})`)
@@ -144,6 +165,7 @@ else {
   await whileAllIsSentAgain()
   await whileManyLeave()
   await whileModelsChange()
+  await whileRightsAreRandom()
   await whileTheDiskIsFull()
   await whileAPageIsDamaged()
 }
