@@ -1,13 +1,12 @@
 import { sql } from 'kysely'
 import type { LastStates } from '../filters/states.ts'
-import { Yielder } from '../lib/yielder.ts'
 import { type Model, tableName } from '../model/model.ts'
 import type { Row, Storage } from '../storage/storage.ts'
 import { createJournal, type Journal } from './journal.ts'
 import { asDeleted } from './states.ts'
 
-/** Milliseconds that a search for deleted records may run before it yields to other requests. */
-const YIELD_MS = 5
+/** Deleted records that are looked for before other requests run. */
+const AT_ONCE = 50
 
 /** Of some records, those that are deleted, as they were last. */
 export function createLastStates(storage: Storage): LastStates {
@@ -16,10 +15,10 @@ export function createLastStates(storage: Storage): LastStates {
   return async function lastStates(model: Model, ids: number[]): Promise<Row[]> {
     const gone = await missing(model, ids)
     const states: Row[] = []
-    const yielder = new Yielder(YIELD_MS)
-    for (const id of gone) {
-      states.push(...(await lastState(model, id)))
-      if (yielder.isDue) await yielder.yield()
+    for (let from = 0; from < gone.length; from += AT_ONCE) {
+      for (const id of gone.slice(from, from + AT_ONCE)) states.push(...(await lastState(model, id)))
+      // Yields to other requests.
+      await new Promise(setImmediate)
     }
     return states
   }
@@ -40,7 +39,7 @@ export function createLastStates(storage: Storage): LastStates {
     journals.set(model, journal)
     const deletion = (await journal.deletion(id)) as unknown as Row | undefined
     const entries = await journal.entries(deletion ? [deletion] : [])
-    const states = entries.flatMap((entry): Row[] => [asDeleted(entry) ?? []].flat() as Row[])
+    const states = entries.map(asDeleted).filter((state) => state !== undefined)
     return Promise.all(states.map((state) => journal.toRecord(state, id, state.version as number)))
   }
 }

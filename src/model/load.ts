@@ -35,10 +35,7 @@ export type ModelFault = Omit<Fault, 'file'> & { model: string }
  * Reads every model of a folder, sorted by name; throws ModelFaults if any file has a fault. `check` finds faults of models
  * that can be read.
  */
-export async function readModels(
-  folder: string,
-  check: (models: Model[]) => ModelFault[] = () => [],
-): Promise<Model[]> {
+export async function readModels(folder: string, check: (models: Model[]) => ModelFault[]): Promise<Model[]> {
   const models: Model[] = []
   const files = await modelFiles(folder)
   const faults = nameClashes(files)

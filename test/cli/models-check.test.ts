@@ -264,6 +264,14 @@ t.test('who may do what, in words', async (t) => {
   const admin = await running.login()
   await admin.put('/ws/users', { username: 'x', roles: [], attributes: { color: 'a', colour: 'b', max: 1, tags: [1] } })
   t.notMatch((await check()).out, /no user has/)
+  const older = makeFolder(t, { 'a.Item.json': ITEM, 'a.Group.json': GROUP })
+  mkdirSync(join(older, 'data'))
+  const database = new Sqlite(join(older, 'data', 'dossier.db'))
+  // As a version made it that knew no attributes.
+  database.exec('CREATE TABLE dossier_users (username TEXT PRIMARY KEY, roles TEXT)')
+  database.close()
+  const before = { MODELS_DIR: join(older, 'models'), DATA_DIR: join(older, 'data') }
+  t.match(await commandRunner(HELP, modelsCheck, before)('', ''), { code: 0, out: /no user has the attribute "color"/ })
   const [state] = (await admin.get('/ws/state/models')).body.data
   t.match(state.models[1], {
     model: 'a.Item',

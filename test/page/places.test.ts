@@ -183,7 +183,7 @@ if (browser) {
     await page.getByRole('button', { name: 'Views' }).click()
     await page.getByRole('link', { name: 'Seniors' }).click()
     await page.getByText('Level is one of senior, lead').waitFor()
-    await page.waitForFunction(`location.href === ${JSON.stringify(view)}`)
+    await page.waitForURL(view)
     await page.getByRole('button', { name: 'More' }).click()
     const [download] = await Promise.all([
       page.waitForEvent('download'),

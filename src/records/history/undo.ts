@@ -6,7 +6,7 @@ import { Yielder } from '../../lib/yielder.ts'
 import { forbidden } from '../../model/access.ts'
 import { type Field, fieldReference, type Model } from '../../model/model.ts'
 import type { ModelsOf } from '../../model/view.ts'
-import { type Row, type Storage, StorageFault, type Unit } from '../../storage/storage.ts'
+import type { Row, Storage, StorageFault, Unit } from '../../storage/storage.ts'
 import { keyedShapes } from '../../tables/shape.ts'
 import type { Caller } from '../caller.ts'
 import { type JoinedWrites, joinWrites, type PlannedWrite } from '../planned.ts'
@@ -226,6 +226,7 @@ async function at<Result>(change: ReversibleChange, seen: Model, work: () => Pro
 
 /** Explains why nothing was undone, by the change that failed. */
 async function explain(error: unknown, planned: PlannedWrite[], { steps, changeAt }: JoinedWrites): Promise<unknown> {
-  const failed = error instanceof StorageFault ? planned[changeAt(error.details.step) as number] : undefined
+  const { step } = Object((error as Partial<StorageFault>).details) as StorageFault['details']
+  const failed = planned[changeAt(step) as number]
   return failed ? explainFault(failed, error as StorageFault, steps) : error
 }

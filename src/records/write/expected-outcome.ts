@@ -62,6 +62,6 @@ export function createOutcomeCheck(context: RecordsContext, model: Model) {
       .where(withReachOfFew(ALL, undefined, is`"id" = ${id}`))
       .compile()
     const row = await storage.readOne(recordRead(storage.dialect, model, statement))
-    return row ? decode(row) : {}
+    return decode({ ...row })
   }
 }
