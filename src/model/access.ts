@@ -28,7 +28,12 @@ export const RIGHTS_MODEL = 'dossier.rights'
 
 /** Text that is equal for equal roles and attributes. */
 const rightsKey = ({ roles, attributes = {} }: User) =>
-  JSON.stringify([roles.toSorted(), Object.entries(attributes).sort(([one], [other]) => (one < other ? -1 : 1))])
+  JSON.stringify([
+    roles.toSorted(),
+    Object.entries(attributes)
+      .map((entry) => JSON.stringify(entry))
+      .sort(),
+  ])
 
 /** Ends a long-running operation if the user has lost access or got other roles meanwhile. */
 export function requireUnchanged(now: User | undefined, then: User): void {
