@@ -4,7 +4,6 @@ import fp from 'fastify-plugin'
 import { PERIODS } from '../src/lib/calendar-period.ts'
 import type { Model } from '../src/model/model.ts'
 import { HttpCaller } from '../src/records/caller.ts'
-import type { Records } from '../src/records/records.ts'
 import {
   AGGREGATES,
   type AggregateBody,
@@ -103,10 +102,7 @@ async function aggregate(app: FastifyInstance) {
 
 async function routes(app: FastifyInstance, { model }: { model: Model }) {
   await new Promise(setImmediate)
-  const seenBy = app.perView(({ models, collections }) => {
-    const seen = models.get(model.name) as Model
-    return { context: { model: seen, models }, records: collections.get(seen) as Records }
-  })
+  const seenBy = app.seenOf(model)
   const config = {
     access: { model, operation: 'read' as const },
     failures: ['FIND_TOO_SLOW' as const, 'BODY_TOO_LARGE' as const, 'VALIDATION_FAILED' as const],

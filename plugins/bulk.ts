@@ -9,7 +9,6 @@ import type { Model } from '../src/model/model.ts'
 import { HttpCaller } from '../src/records/caller.ts'
 import type { ImportProgress } from '../src/records/import/failures.ts'
 import { spool } from '../src/records/import/spool.ts'
-import type { Records } from '../src/records/records.ts'
 import { ExportParameters, ImportParameters, parseExport, parseImport } from '../src/requests/bulk.ts'
 import { keyIn } from '../src/requests/key.ts'
 import { findParameters } from '../src/requests/parameter-schemas.ts'
@@ -29,10 +28,7 @@ async function bulk(app: FastifyInstance) {
 async function routes(app: FastifyInstance, { model }: { model: Model }) {
   await new Promise(setImmediate)
   const { storage, config, limits } = app
-  const seenBy = app.perView(({ models, collections }) => {
-    const seen = models.get(model.name) as Model
-    return { context: { model: seen, models }, records: collections.get(seen) as Records }
-  })
+  const seenBy = app.seenOf(model)
   const tags = [model.name]
   const operationId = (verb: string) => `${verb}${app.shortNames.get(model.name)}`
   // Any content type is accepted, and the body is passed on as a stream.

@@ -6,6 +6,7 @@ import type { Model, Models } from '../src/model/model.ts'
 import { createViews, type ModelsOf } from '../src/model/view.ts'
 import { type Collections, createRecords, type Records } from '../src/records/records.ts'
 import { Cursors } from '../src/requests/cursor.ts'
+import type { Context } from '../src/requests/query.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -15,6 +16,8 @@ declare module 'fastify' {
     modelsOf: ModelsOf
     /** Makes something once for all users who see the same fields. */
     perView<Made>(make: (view: ModelsView) => Made): (user: User) => Made
+    /** What a user sees of a model. */
+    seenOf(model: Model): (user: User) => SeenModel
     /** the `Records` of each whole model */
     collections: Collections
   }
@@ -27,10 +30,18 @@ export interface ModelsView {
   collections: Collections
 }
 
+/** A model as some users see it, the context to parse their requests in, and its records. */
+export interface SeenModel {
+  model: Model
+  context: Context
+  records: Records
+}
+
 /** Creates the `Records` of each model, once for all users who see the same of it; all routes share them. */
 async function collections(app: FastifyInstance) {
   const { storage, models, config, limits } = app
   const modelsOf = createViews(models)
+  const everything = createAccess(models, storage.db)
   const views = new WeakMap<Models, ModelsView>()
   const shared = {
     storage,
@@ -43,7 +54,7 @@ async function collections(app: FastifyInstance) {
   }
 
   function createView(seen: Models): ModelsView {
-    const access = createAccess(models, storage.db, seen)
+    const access = everything.seeing(seen)
     const wholeRecords = (model: Model) => whole.collections.get(model) as Records
     const context = { ...shared, models: seen, access, wholeRecords }
     const known = new Map<Model, Records>()
@@ -70,7 +81,7 @@ async function collections(app: FastifyInstance) {
   app.decorate('modelsOf', modelsOf)
   app.decorate('access', whole.access)
   app.decorate('collections', whole.collections)
-  app.decorate('perView', <Made>(make: (view: ModelsView) => Made) => {
+  const perView = <Made>(make: (view: ModelsView) => Made) => {
     const made = new WeakMap<Models, Made>()
     return (user: User): Made => {
       const seen = modelsOf(user)
@@ -78,7 +89,14 @@ async function collections(app: FastifyInstance) {
       made.set(seen, known)
       return known
     }
-  })
+  }
+  app.decorate('perView', perView)
+  app.decorate('seenOf', ({ name }: Model) =>
+    perView(({ models: all, collections: some }) => {
+      const model = all.get(name) as Model
+      return { model, context: { model, models: all }, records: some.get(model) as Records }
+    }),
+  )
 }
 
 export default fp(collections, { name: 'collections' })

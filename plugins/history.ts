@@ -8,7 +8,6 @@ import { component } from '../src/openapi/document.ts'
 import { routeDocs, rowSchema } from '../src/openapi/schemas.ts'
 import { HttpCaller } from '../src/records/caller.ts'
 import type { RestoreRequest } from '../src/records/context.ts'
-import type { Records } from '../src/records/records.ts'
 import { idIn } from '../src/requests/address.ts'
 import { By, ChangeProperties } from '../src/requests/change-schemas.ts'
 import { CONFLICTS } from '../src/requests/matching.ts'
@@ -57,9 +56,7 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
   const tags = [model.name]
   const described = routeDocs(model, app.shortNames)
   const operationId = (verb: string, after = '') => `${verb}${app.shortNames.get(model.name)}${after}`
-  const recordsFor = app.perView(
-    ({ models, collections }) => collections.get(models.get(model.name) as Model) as Records,
-  )
+  const seenBy = app.seenOf(model)
   const read = { access: { model, operation: 'read' as const } }
   const page = (item: TSchema) => ({ 200: PageSchema(item) })
 
@@ -79,7 +76,7 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
       const { limit, after } = pageIn(query)
       return {
         status: 0,
-        ...(await recordsFor(user).history(idIn(params), limit, after, new HttpCaller(user, reply.raw))),
+        ...(await seenBy(user).records.history(idIn(params), limit, after, new HttpCaller(user, reply.raw))),
       }
     },
   })
@@ -108,7 +105,7 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
       response: { 200: SuccessSchema(rowSchema(model)) },
     },
     handler: async ({ params, body, user }, reply) =>
-      success(await recordsFor(user).restore(idIn(params), body.data, new HttpCaller(user, reply.raw))),
+      success(await seenBy(user).records.restore(idIn(params), body.data, new HttpCaller(user, reply.raw))),
   })
 
   app.route<{ Querystring: Parameters }>({
@@ -124,7 +121,7 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
     },
     handler: async ({ query, user }, reply) => {
       const { limit, after } = pageIn(query)
-      return { status: 0, ...(await recordsFor(user).deleted(limit, after, new HttpCaller(user, reply.raw))) }
+      return { status: 0, ...(await seenBy(user).records.deleted(limit, after, new HttpCaller(user, reply.raw))) }
     },
   })
 
@@ -141,7 +138,7 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
     },
     handler: async (request) => {
       const id = idIn(request.params)
-      const forgotten = await recordsFor(request.user).forget(id, request.user)
+      const forgotten = await seenBy(request.user).records.forget(id, request.user)
       request.trail('history forgotten', { subject: `${model.name} ${id}` })
       return success(forgotten)
     },

@@ -3,7 +3,7 @@ import fp from 'fastify-plugin'
 import type { Code } from '../src/errors.ts'
 import { Memo } from '../src/lib/memo.ts'
 import { Yielder } from '../src/lib/yielder.ts'
-import { ADMIN, OPERATIONS, scopeFor, type User } from '../src/model/access.ts'
+import { ADMIN, namedRoles, OPERATIONS, scopeFor, type User } from '../src/model/access.ts'
 import type { JsonSchema, Model, Models } from '../src/model/model.ts'
 import { modelComponents, shortNames } from '../src/openapi/components.ts'
 import { documentPieces } from '../src/openapi/document.ts'
@@ -133,7 +133,7 @@ async function openapi(app: FastifyInstance) {
   })
 
   /** Roles that no model names change no document. */
-  const named = new Set([...app.models.values()].flatMap(rolesIn))
+  const named = new Set([...app.models.values()].flatMap(namedRoles))
   const rightsKey = ({ roles }: User) =>
     roles
       .filter((role) => role === ADMIN || named.has(role))
@@ -147,11 +147,6 @@ function asSeen(route: Route, seen: Models): Route {
   if (!model?.whole || !route.querystringOf) return route
   return { ...route, schema: { ...route.schema, querystring: route.querystringOf(model) } }
 }
-
-const rolesIn = ({ access, fields }: Model) => [
-  ...OPERATIONS.flatMap((operation) => access[operation].map(({ role }) => role)),
-  ...fields.flatMap((field) => [...(field.access?.read ?? []), ...(field.access?.write ?? [])]),
-]
 
 async function joined(pieces: Iterable<string>): Promise<Buffer> {
   const bytes: Buffer[] = []

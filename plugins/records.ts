@@ -9,7 +9,6 @@ import type { Model } from '../src/model/model.ts'
 import { VIEW_PARAMETERS } from '../src/model/names.ts'
 import { DeletePreviewSchema, routeDocs, rowSchema } from '../src/openapi/schemas.ts'
 import { HttpCaller } from '../src/records/caller.ts'
-import type { Records } from '../src/records/records.ts'
 import { createBatch } from '../src/records/write/batch.ts'
 import { createDeletePreview } from '../src/records/write/delete-preview.ts'
 import { createTogether, hasChildren } from '../src/records/write/together.ts'
@@ -94,15 +93,10 @@ async function modelRoutes(app: FastifyInstance, { model, togetherFor, previewDe
   const tags = [model.name]
   const described = routeDocs(model, app.shortNames)
   const operationId = (verb: string) => `${verb}${app.shortNames.get(model.name)}`
-  /** what users see of the model */
-  const seenBy = app.perView(({ models, collections }) => {
-    const seen = models.get(model.name) as Model
-    const context = { model: seen, models }
-    const queries = new Memo<Query>(MAX_QUERIES, MAX_URL)
-    const parseQuery = (url: string, parameters: Parameters) =>
-      queries.getOrCompute(url, () => parseParameters(parameters, context))
-    return { model: seen, context, records: collections.get(seen) as Records, parseQuery }
-  })
+  const seenBy = app.seenOf(model)
+  const queriesFor = app.perView(() => new Memo<Query>(MAX_QUERIES, MAX_URL))
+  const parseQuery = (url: string, parameters: Parameters, user: User) =>
+    queriesFor(user).getOrCompute(url, () => parseParameters(parameters, seenBy(user).context))
   const to = (operation: Operation) => ({ access: { model, operation } })
   // Compiles the model's validators first, so that a schema that does not compile fails before any write.
   const preValidation: preValidationHookHandler = ({ user }, _reply, done) => {
@@ -131,9 +125,8 @@ async function modelRoutes(app: FastifyInstance, { model, togetherFor, previewDe
       const { [AS_PARAMETER]: as, ...others } = request.query
       const isSeenAs = as !== undefined && hasParameter(AS_PARAMETER, model)
       const user = isSeenAs ? await request.userSeenAs(as, model) : request.user
-      const { records, parseQuery } = seenBy(user)
-      const query = parseQuery(url, isSeenAs ? others : request.query)
-      return { status: 0, ...(await records.find(query, new HttpCaller(user, reply.raw))) }
+      const query = parseQuery(url, isSeenAs ? others : request.query, user)
+      return { status: 0, ...(await seenBy(user).records.find(query, new HttpCaller(user, reply.raw))) }
     },
   })
 

@@ -11,13 +11,13 @@ import { type FilterContext, referencedModels, toCondition } from './where.ts'
 /** Reaches that are kept: those of users with equal values are the same. */
 const MAX_REACHES = 5000
 
-export type Access = ReturnType<typeof createAccess>
+export type Access = Omit<ReturnType<typeof createAccess>, 'seeing'>
 
 /**
  * Decides which records users may access. Rules of rows become conditions here, once for users with equal values. `models`
- * are whole, because rules may look at all fields; filters of users know those of `seen`.
+ * are whole, because rules may look at all fields.
  */
-export function createAccess(models: Models, db: Database, seen = models) {
+export function createAccess(models: Models, db: Database) {
   const { dialect } = db
   const known = new Memo<Reach>(MAX_REACHES)
   /** numbers of the SQL texts of reaches */
@@ -59,14 +59,19 @@ export function createAccess(models: Models, db: Database, seen = models) {
     return `rules ${number}`
   }
 
-  /** The context of a filter that a user sends: it leads to records that the user may read. */
-  const contextFor = (user: User): FilterContext => ({
-    models: seen,
-    dialect,
-    follow: (target) => reachFor(target, 'read', user),
+  /** The same for users who see only a part of the models: their filters know the fields of `seen`. */
+  const seeing = (seen: Models) => ({
+    models,
+    reachFor,
+    /** The context of a filter that a user sends: it leads to records that the user may read. */
+    contextFor: (user: User): FilterContext => ({
+      models: seen,
+      dialect,
+      follow: (target) => reachFor(target, 'read', user),
+    }),
   })
 
-  return { models, reachFor, contextFor }
+  return { ...seeing(models), seeing }
 }
 
 /** A rule may look at all records: the author of the model file says what it compares. */

@@ -1,4 +1,4 @@
-import { type AccessRule, ADMIN, type Attributes, OPERATIONS, type Operation } from '../model/access.ts'
+import { type AccessRule, ADMIN, type Attributes, namedRoles, OPERATIONS, type Operation } from '../model/access.ts'
 import { byName, type Field, type Model, type Models, visibleField } from '../model/model.ts'
 import { createViews, type ModelsOf } from '../model/view.ts'
 import { findOperator } from '../requests/operators.ts'
@@ -23,10 +23,7 @@ const EVERYBODY = '*'
 
 /** The rights of all roles that a model's file names, of everybody, and of admins. */
 function rightsByRole(model: Model, models: Models, modelsOf: ModelsOf): RoleRights[] {
-  const named = new Set([
-    ...OPERATIONS.flatMap((operation) => model.access[operation].map(({ role }) => role)),
-    ...model.fields.flatMap(({ access }) => [...(access?.read ?? []), ...(access?.write ?? [])]),
-  ])
+  const named = new Set(namedRoles(model))
   const hasFields = model.fields.some(({ access }) => access)
   if (hasFields) named.add(EVERYBODY)
   named.delete(ADMIN)

@@ -44,16 +44,20 @@ function ruleFault(rule: RowRule, context: Context): string | undefined {
   }
 }
 
-/** The names of the attributes that a rule compares with. */
-export function attributesIn(rule: RowRule): string[] {
-  const known = attributes.get(rule)
+/** What a rule compares with: names of attributes, and undefined for the username. Kept, because requests ask for it. */
+function userValuesIn(rule: RowRule): (string | undefined)[] {
+  const known = userValues.get(rule)
   if (known) return known
-  const names = [...new Set(textsIn(rule.where).flatMap((text) => USER_VALUE.exec(text)?.[1] ?? []))]
-  attributes.set(rule, names)
+  const matches = textsIn(rule.where).flatMap((text) => [USER_VALUE.exec(text)].filter((match) => match !== null))
+  const names = [...new Set(matches.map(([, name]) => name))]
+  userValues.set(rule, names)
   return names
 }
 
-const attributes = new WeakMap<RowRule, string[]>()
+const userValues = new WeakMap<RowRule, (string | undefined)[]>()
+
+/** The names of the attributes that a rule compares with. */
+const attributesIn = (rule: RowRule) => userValuesIn(rule).filter((name) => name !== undefined)
 
 function textsIn(value: unknown): string[] {
   if (typeof value === 'string') return [value]
@@ -81,7 +85,7 @@ export function unknownAttributes(models: Model[], users: { attributes: Attribut
  * value does not fit: a text where a number is compared, a list where the operator takes one value.
  */
 export function ruleFor(rule: RowRule, user: User, context: { model: Model; models: Models }): Filter | undefined {
-  const lacks = attributesIn(rule).some((name) => [attributeOf(user, name)].flat().length === 0)
+  const lacks = userValuesIn(rule).some((name) => [attributeOf(user, name)].flat().length === 0)
   if (lacks) return undefined
   try {
     return parseCriteria(withValues(rule.where, user), context)
@@ -92,12 +96,8 @@ export function ruleFor(rule: RowRule, user: User, context: { model: Model; mode
 }
 
 /** The values of a user that a rule compares with. Reaches of users with equal values are the same. */
-export const valuesFor = (rule: RowRule, user: User): unknown[] => [
-  ...(usesName(rule) ? [user.username] : []),
-  ...attributesIn(rule).map((name) => attributeOf(user, name)),
-]
-
-const usesName = ({ where }: RowRule) => textsIn(where).includes('$user')
+export const valuesFor = (rule: RowRule, user: User): unknown[] =>
+  userValuesIn(rule).map((name) => attributeOf(user, name))
 
 function attributeOf({ username, attributes = {} }: User, name: string | undefined): unknown {
   if (name === undefined) return username

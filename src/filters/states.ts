@@ -18,6 +18,8 @@ import { any } from '../tables/condition.ts'
 import { ALL, type Reach } from './reach.ts'
 import { partsOf, toCondition } from './where.ts'
 
+/** The id of a record that is not written yet; no record has it. */
+export const NEW_ID = 0
 /** States that one statement compares. */
 const AT_ONCE = 200
 

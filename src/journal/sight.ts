@@ -2,7 +2,7 @@ import type { Access } from '../filters/access.ts'
 import type { Reach } from '../filters/reach.ts'
 import { stateStorage, statesWithin } from '../filters/states.ts'
 import { Memo } from '../lib/memo.ts'
-import type { User } from '../model/access.ts'
+import { reachesOwned, type User } from '../model/access.ts'
 import { type Model, type Models, visibleFields } from '../model/model.ts'
 import type { ModelsOf } from '../model/view.ts'
 import type { Row, Storage } from '../storage/storage.ts'
@@ -76,10 +76,8 @@ export function createSight({ storage, models, access, modelsOf, journalOf, reco
     return eventText({ ...asShown(told, model), ...(record !== undefined && { record: seen }) })
   }
 
-  const byOwner = ({ scope }: Reach, { username }: User, changes: OwnedChange[]): [number, Seen][] =>
-    changes
-      .filter(({ createdBy }) => scope === 'all' || (scope === 'own' && createdBy === username))
-      .map(({ change }) => [change, 'change'])
+  const byOwner = ({ scope }: Reach, user: User, changes: OwnedChange[]): [number, Seen][] =>
+    changes.filter(({ createdBy }) => reachesOwned(scope, user, createdBy)).map(({ change }) => [change, 'change'])
 
   async function compare(user: User, reach: Reach, model: Model, changes: OwnedChange[]): Promise<[number, Seen][]> {
     const states: { change: number; is: keyof States; state: Row }[] = []

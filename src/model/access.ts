@@ -1,5 +1,5 @@
 import { Failure } from '../errors.ts'
-import type { AccessRule, Model, Operation } from './model.ts'
+import { type AccessRule, type Model, OPERATIONS, type Operation } from './model.ts'
 
 export { type AccessRule, OPERATIONS, type Operation } from './model.ts'
 
@@ -56,6 +56,20 @@ export function scopeFor(model: Model, operation: Operation, user: User): Scope 
 /** The rules that apply to a user's roles. */
 export const rulesFor = (model: Model, operation: Operation, user: User): AccessRule[] =>
   model.access[operation].filter(({ role }) => role === '*' || user.roles.includes(role))
+
+/** The roles that fields of a model name. */
+export const fieldRoles = ({ fields }: Model): string[] =>
+  fields.flatMap(({ access }) => [...(access?.read ?? []), ...(access?.write ?? [])])
+
+/** All roles that a model's file names. */
+export const namedRoles = (model: Model): string[] => [
+  ...OPERATIONS.flatMap((operation) => model.access[operation].map(({ role }) => role)),
+  ...fieldRoles(model),
+]
+
+/** Whether a user may access a record of which the owner is known. Not for the scope `some`. */
+export const reachesOwned = (scope: Scope, { username }: User, createdBy: unknown): boolean =>
+  scope === 'all' || (scope === 'own' && createdBy === username)
 
 /** The failure if a user's scope is `none`. */
 export const forbidden = (model: Model, operation: Operation) =>

@@ -1,5 +1,5 @@
 import { Memo } from '../lib/memo.ts'
-import { ADMIN, type User } from './access.ts'
+import { ADMIN, fieldRoles, type User } from './access.ts'
 import type { Field, Inverse, Model, Models } from './model.ts'
 import { templateFields } from './template.ts'
 
@@ -15,7 +15,7 @@ export type ModelsOf = (user: Pick<User, 'roles'>) => Models
  * is `writeOnly` there, and one that can be read but not written is `readOnly`.
  */
 export function createViews(models: Models): ModelsOf {
-  const named = new Set([...models.values()].flatMap(({ fields }) => fields.flatMap(rolesOf)))
+  const named = new Set([...models.values()].flatMap(fieldRoles))
   if (named.size === 0) return () => models
   const views = new Memo<Models>(MAX_VIEWS)
   return ({ roles }) => {
@@ -24,8 +24,6 @@ export function createViews(models: Models): ModelsOf {
     return views.getOrCompute(concerned.join(), () => viewFor(models, concerned))
   }
 }
-
-const rolesOf = ({ access }: Field) => [...(access?.read ?? []), ...(access?.write ?? [])]
 
 function viewFor(models: Models, roles: string[]): Models {
   const partly = new Map([...models].map(([name, model]) => [name, withoutFields(model, roles)]))

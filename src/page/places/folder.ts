@@ -5,6 +5,7 @@ import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
 import { modelsRound } from '../basics/models.ts'
 import { plural } from '../logic/values.ts'
+import { headRow } from '../parts/head-row.ts'
 import { shown } from '../parts/message.ts'
 
 interface Report {
@@ -101,13 +102,7 @@ function RightsTable({ model, rights }: Pick<Report, 'model' | 'rights'>) {
     { class: 'scrolls', tabIndex: 0, role: 'region', 'aria-label': `Who may do what with ${model}` },
     html.table(
       null,
-      html.thead(
-        null,
-        html.tr(
-          null,
-          ['Role', ...OPERATIONS, 'fields'].map((title) => html.th({ key: title, scope: 'col' }, title)),
-        ),
-      ),
+      headRow(['Role', ...OPERATIONS, 'fields']),
       html.tbody(
         null,
         rights.map((one) =>

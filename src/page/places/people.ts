@@ -9,6 +9,7 @@ import { type Attributes, attributesIn, attributesText } from '../logic/attribut
 import { momentIn } from '../logic/values.ts'
 import { Action } from '../parts/action.ts'
 import { Confirm, Dialog } from '../parts/dialog.ts'
+import { headRow } from '../parts/head-row.ts'
 import { Heading } from '../parts/heading.ts'
 import { shown } from '../parts/message.ts'
 import { notify, notifyError } from '../parts/notices.ts'
@@ -58,15 +59,7 @@ export function People() {
         { class: 'scrolls', tabIndex: 0, role: 'region', 'aria-label': 'People' },
         html.table(
           null,
-          html.thead(
-            null,
-            html.tr(
-              null,
-              ['Name', 'Roles', 'Attributes', 'Last login', 'State'].map((title) =>
-                html.th({ key: title, scope: 'col' }, title),
-              ),
-            ),
-          ),
+          headRow(['Name', 'Roles', 'Attributes', 'Last login', 'State']),
           html.tbody(
             null,
             users.map((user) =>

@@ -5,6 +5,7 @@ import { useLoaded } from '../basics/loading.ts'
 import { readableModels, recordPath } from '../basics/models.ts'
 import type { Row } from '../logic/model.ts'
 import { plural } from '../logic/values.ts'
+import { headRow } from '../parts/head-row.ts'
 import { shown } from '../parts/message.ts'
 
 /** What a user sees: the first records of a model, with the fields that exist for that user. */
@@ -52,13 +53,7 @@ function seenRows(rows: Row[], total: number, username: string) {
     rows.length > 0 &&
       html.table(
         null,
-        html.thead(
-          null,
-          html.tr(
-            null,
-            columns.map((name) => html.th({ key: name, scope: 'col' }, name)),
-          ),
-        ),
+        headRow(columns),
         html.tbody(
           null,
           rows.map((row) =>

@@ -5,7 +5,7 @@ import { createJournal, type Journal } from '../../journal/journal.ts'
 import { createLastStates } from '../../journal/last-states.ts'
 import { versionAfter } from '../../journal/restores.ts'
 import { asDeleted } from '../../journal/states.ts'
-import { ADMIN, type User } from '../../model/access.ts'
+import { ADMIN, reachesOwned, type User } from '../../model/access.ts'
 import { type Field, isOfType, type Model, visibleFields, wholeModel } from '../../model/model.ts'
 import { badRequest, type View } from '../../requests/query.ts'
 import type { MaybePromise, Row } from '../../storage/storage.ts'
@@ -67,8 +67,7 @@ export function createHistory(context: RecordsContext, model: Model, journal: Jo
   /** For each `delete` change, whether the user could have read the record as it was last. */
   async function couldRead(deletions: ChangeRow[], user: Caller): Promise<boolean[]> {
     const reach = access.reachFor(model, 'read', user)
-    if (reach.scope === 'own') return deletions.map(({ createdBy }) => createdBy === user.username)
-    if (reach.scope !== 'some') return deletions.map(() => reach.scope === 'all')
+    if (reach.scope !== 'some') return deletions.map(({ createdBy }) => reachesOwned(reach.scope, user, createdBy))
     const records: Row[] = []
     for (const [index, entry] of (await wholeJournal.entries(deletions as unknown as Row[])).entries()) {
       const { id, version } = deletions[index] as ChangeRow

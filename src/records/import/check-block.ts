@@ -2,10 +2,10 @@ import { CompiledQuery } from 'kysely'
 import type { Failure } from '../../errors.ts'
 import { createAccess } from '../../filters/access.ts'
 import { ALL, type Reach } from '../../filters/reach.ts'
-import { statesWithin } from '../../filters/states.ts'
+import { NEW_ID, statesWithin } from '../../filters/states.ts'
 import { looksAtReferring } from '../../filters/where.ts'
 import { SeenTexts } from '../../lib/seen.ts'
-import { outOfReach, scopeFor } from '../../model/access.ts'
+import { outOfReach, reachesOwned, scopeFor } from '../../model/access.ts'
 import {
   type Field,
   fieldReference,
@@ -47,9 +47,6 @@ const predictedState = (state: Row, stored: Row | undefined, now: string): Row =
   version: stored ? (stored.version as number) + 1 : 0,
 })
 
-/** No record has it. */
-const NEW_ID = 0
-
 const wholeModels = (models: Models): Models => new Map([...models].map(([name, model]) => [name, wholeModel(model)]))
 
 /** Checks blocks of some hundred rows as a create or an update would, and compares the rows with each other. */
@@ -69,14 +66,12 @@ export function createBlockChecker(db: Database, checking: CheckContext, complai
   const seenIds = new SeenTexts()
   const decode = rowDecoder(whole)
   const predict = createRecordPredictor(db, whole, user, writable)
-  const access = createAccess(wholeModels(models), db, models)
+  const access = createAccess(wholeModels(models), db).seeing(models)
   const readable = access.reachFor(model, 'read', user)
   /** ids of records that the user may read, where the model has rules of rows */
   let known = new Set<unknown>()
-  const mayKnow = ({ id, createdBy }: Row) => {
-    if (readable.scope === 'some') return known.has(id)
-    return readable.scope === 'all' || (readable.scope === 'own' && createdBy === user.username)
-  }
+  const mayKnow = ({ id, createdBy }: Row) =>
+    readable.scope === 'some' ? known.has(id) : reachesOwned(readable.scope, user, createdBy)
   const mayCreate = scopeFor(model, 'create', user) !== 'none'
 
   return async function check(rows: FileRow[]): Promise<ValidRow[]> {

@@ -1,6 +1,6 @@
 import { Failure } from '../../errors.ts'
 import type { StoredResult } from '../../journal/idempotency.ts'
-import { scopeFor, type User } from '../../model/access.ts'
+import { reachesOwned, scopeFor, type User } from '../../model/access.ts'
 import { type Model, visibleFields } from '../../model/model.ts'
 import type { Row } from '../../storage/storage.ts'
 import { rowDecoder } from '../../tables/columns.ts'
@@ -27,10 +27,8 @@ export function createAnswers(model: Model, { rebuild, mayRead }: Parts) {
   const shown = ['id', 'version', ...visibleFields(model).map(({ name }) => name)]
 
   /** Whether the user may read what was just written. Rules of rows were checked with it. */
-  const isRead = (rows: Row[][], record: StoredRecord, user: User): boolean => {
-    const scope = scopeFor(model, 'read', user)
-    return isReadable(rows) ?? (scope === 'all' || (scope === 'own' && record.createdBy === user.username))
-  }
+  const isRead = (rows: Row[][], record: StoredRecord, user: User): boolean =>
+    isReadable(rows) ?? reachesOwned(scopeFor(model, 'read', user), user, record.createdBy)
 
   const recordIn = (rows: Row[][]) => decode(rowIn(rows))
 

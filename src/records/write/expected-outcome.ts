@@ -1,5 +1,5 @@
 import { ALL, type Reach, withReachOfFew } from '../../filters/reach.ts'
-import { stateStorage, statesWithin } from '../../filters/states.ts'
+import { NEW_ID, stateStorage, statesWithin } from '../../filters/states.ts'
 import type { User } from '../../model/access.ts'
 import { type Model, tableName, visibleFields, wholeModel } from '../../model/model.ts'
 import type { Row } from '../../storage/storage.ts'
@@ -10,9 +10,6 @@ import { recordRead } from '../../tables/shape.ts'
 import type { Caller } from '../caller.ts'
 import type { RecordsContext } from '../context.ts'
 import { isLinksChange } from './links.ts'
-
-/** The id of a record that is not written yet; no record has it. */
-const NEW_ID = 0
 
 /**
  * Finds out whether a change that was refused for another reason would have been within reach. If not, that is all that the
