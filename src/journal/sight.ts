@@ -36,6 +36,8 @@ interface Parts {
 
 /** Time limit of a comparison of the changes of a page with rules that look at other records. */
 const SECONDS = 10
+/** Changes whose states are rebuilt before other requests run. */
+const AT_ONCE = 20
 /** States that are kept: listeners with different rights need the same ones. */
 const MAX_KEPT = 1000
 const ENTRY = `SELECT ${ENTRY_COLUMNS} FROM dossier_changes WHERE change = ?`
@@ -81,10 +83,14 @@ export function createSight({ storage, models, access, modelsOf, journalOf, reco
 
   async function compare(user: User, reach: Reach, model: Model, changes: OwnedChange[]): Promise<[number, Seen][]> {
     const states: { change: number; is: keyof States; state: Row }[] = []
-    for (const change of changes) {
-      const { before, after } = await statesOf(change, model)
-      if (before) states.push({ change: change.change, is: 'before', state: before })
-      if (after) states.push({ change: change.change, is: 'after', state: after })
+    for (let from = 0; from < changes.length; from += AT_ONCE) {
+      for (const change of changes.slice(from, from + AT_ONCE)) {
+        const { before, after } = await statesOf(change, model)
+        if (before) states.push({ change: change.change, is: 'before', state: before })
+        if (after) states.push({ change: change.change, is: 'after', state: after })
+      }
+      // Yields to other requests: a page has up to a thousand changes.
+      await new Promise(setImmediate)
     }
     const within = await statesWithin(
       reach,
