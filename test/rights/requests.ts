@@ -1,4 +1,5 @@
 import type { Answer, Client } from '../helper.ts'
+import type { Event } from '../listen.ts'
 import {
   type Data,
   fieldsOf,
@@ -22,27 +23,27 @@ export interface World {
   start: number
 }
 
-interface Turn extends World {
+export interface Turn extends World {
   person: Person
   client: Client
   model: ModelName
   path: string
 }
 
-type Request = (turn: Turn) => Promise<string | undefined>
+export type Request = (turn: Turn) => Promise<string | undefined>
 
 const show = (value: unknown) => JSON.stringify(value)
 /** A fault, if two things differ. */
-const differ = (what: string, given: unknown, wanted: unknown) =>
+export const differ = (what: string, given: unknown, wanted: unknown) =>
   show(given) === show(wanted) ? undefined : `${what}: ${show(given)} instead of ${show(wanted)}`
-const expectStatus = (what: string, { status, text }: Answer, wanted: number | number[]) =>
+export const expectStatus = (what: string, { status, text }: Answer, wanted: number | number[]) =>
   [wanted].flat().includes(status) ? undefined : `${what}: ${status} instead of ${wanted}: ${text.slice(0, 300)}`
 
 /** An id that was given, or the next one. */
 const someId = ({ oracle, random, model }: Turn) =>
   1 + random.below(oracle.now[model].size + oracle.gone[model].size + 1)
 
-const forbiddenUnless = (turn: Turn, operation: 'read' | 'create' | 'update' | 'delete') =>
+export const forbiddenUnless = (turn: Turn, operation: 'read' | 'create' | 'update' | 'delete') =>
   turn.oracle.mayAtAll(turn.model, operation, turn.person) ? undefined : 403
 
 async function find(turn: Turn): Promise<string | undefined> {
@@ -169,7 +170,7 @@ async function expandItems({ oracle, client, person }: Turn): Promise<string | u
 }
 
 /** Whether the person reaches the record, or could reach it as it was last. */
-function knows({ oracle, model, person }: Turn, id: number): boolean {
+export function knows({ oracle, model, person }: Turn, id: number): boolean {
   const last = oracle.gone[model].get(id)
   return (
     oracle.sees(model, person, id) !== undefined ||
@@ -247,6 +248,13 @@ async function feed(turn: Turn): Promise<string | undefined> {
     isMore = body.next > since
     since = body.next
   }
+  return differ('feed', list(given), list(toldTo(oracle, person)))
+}
+
+const list = (some: Map<string, string[]>) => [...some].map(([key, all]) => `${key}: ${all}`).sort()
+
+/** What the feed tells a person of each record. */
+function toldTo(oracle: Oracle, person: Person): Map<string, string[]> {
   const wanted = new Map<string, string[]>()
   for (const { model, id, before, after } of oracle.changes) {
     const isSeen = (state: State | undefined) =>
@@ -255,12 +263,32 @@ async function feed(turn: Turn): Promise<string | undefined> {
     const key = `${model} ${id}`
     if (what) wanted.set(key, [...(wanted.get(key) ?? []), what])
   }
-  const list = (some: Map<string, string[]>) => [...some].map(([key, all]) => `${key}: ${all}`).sort()
-  return differ('feed', list(given), list(wanted))
+  return wanted
+}
+
+/** Compares what a stream has sent with what its reader may see. Waits until the last change has come. */
+export async function compareStream(
+  { oracle, admin }: World,
+  person: Person,
+  { events }: { events: Event[] },
+): Promise<string | undefined> {
+  const wanted = list(toldTo(oracle, person))
+  const collect = () => {
+    const given = new Map<string, string[]>()
+    for (const { event, data } of events) {
+      const key = `${data.model} ${data.id}`
+      given.set(key, [...(given.get(key) ?? []), event === 'leave' || event === 'delete' ? event : 'change'])
+    }
+    return list(given)
+  }
+  const count = wanted.join().split(',').length
+  // Each admin's request gives the stream a moment.
+  for (let wait = 0; wait < 200 && events.length < count; wait++) await admin.get('/ws/me')
+  return differ(`stream of ${person.username}`, collect(), wanted)
 }
 
 /** Groups that a person may refer to. */
-const groupsFor = ({ oracle, person }: Turn) =>
+export const groupsFor = ({ oracle, person }: Turn) =>
   oracle.mayAtAll('g.Group', 'read', person) ? oracle.visible('g.Group', person).map(({ id }) => id) : []
 
 /** What happens to data that a person sends: fields that are unknown are refused, those that are read only ignored. */
@@ -369,7 +397,7 @@ async function meta({ oracle, client, person, model }: Turn): Promise<string | u
   )
 }
 
-const REQUESTS: Request[] = [
+export const REQUESTS: Request[] = [
   find,
   find,
   read,
@@ -392,16 +420,3 @@ const REQUESTS: Request[] = [
   batch,
   meta,
 ]
-
-/** Sends so many requests. Returns the first fault. */
-export async function sendRequests(world: World, requests: number): Promise<string | undefined> {
-  const { random, people } = world
-  for (let nth = 0; nth < requests; nth++) {
-    const { person, client } = random.oneOf(people)
-    const model = random.oneOf(MODELS)
-    const request = random.oneOf(REQUESTS)
-    const fault = await request({ ...world, person, client, model, path: `/ws/rest/${model}` })
-    if (fault) return `request ${nth} (${request.name}) of ${person.username} about ${model}: ${fault}`
-  }
-  return undefined
-}
