@@ -5,7 +5,7 @@ import fp from 'fastify-plugin'
 import { SuccessSchema, success } from '../src/envelope.ts'
 import { type Code, Failure } from '../src/errors.ts'
 import type { User } from '../src/model/access.ts'
-import { component } from '../src/openapi/document.ts'
+import { component } from '../src/openapi/refs.ts'
 import { guardAttempts } from '../src/people/attempts.ts'
 import { findSessionUser, sessionKey } from '../src/people/sessions.ts'
 import { type Bearer, Tokens } from '../src/people/tokens.ts'
@@ -107,7 +107,14 @@ const auth: FastifyPluginAsyncTypebox = async (app) => {
       url,
       bodyLimit: MAX_LOGIN_BODY,
       config: { public: true, failures: ['LOGIN_INCORRECT', 'TOO_MANY_ATTEMPTS', 'FORBIDDEN'] },
-      schema: { tags, operationId, summary: 'Log in', body: Credentials, response: { 200: SuccessSchema(Person) } },
+      schema: {
+        tags,
+        operationId,
+        summary: 'Log in',
+        description: 'Starts a session, which the cookie of the answer stands for.',
+        body: Credentials,
+        response: { 200: SuccessSchema(Person) },
+      },
       handler: async (request) => {
         const { username, password } = request.body
         const { user, proof } = await request.verifyPassword(
@@ -134,7 +141,13 @@ const auth: FastifyPluginAsyncTypebox = async (app) => {
     method: 'GET',
     url: '/logout',
     config: { public: true, changes: true, failures: ['FORBIDDEN'] },
-    schema: { tags, operationId: 'logout', summary: 'Log out', response: { 200: SuccessSchema(Type.Never()) } },
+    schema: {
+      tags,
+      operationId: 'logout',
+      summary: 'Log out',
+      description: 'Ends the session. Does nothing without one.',
+      response: { 200: SuccessSchema(Type.Never()) },
+    },
     handler: async (request, reply) => {
       if (request.user) request.trail('logout')
       await request.session.destroy()

@@ -2,10 +2,11 @@ import { Type } from '@sinclair/typebox'
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { success } from '../src/envelope.ts'
+import { batchDocs } from '../src/openapi/batch.ts'
 import { HttpCaller } from '../src/records/caller.ts'
 import { type BatchOperation, createBatch } from '../src/records/write/batch.ts'
 import { createDeletePreview } from '../src/records/write/delete-preview.ts'
-import { BatchBody, MAX_OPERATIONS } from '../src/requests/batch-schemas.ts'
+import { MAX_OPERATIONS } from '../src/requests/batch-schemas.ts'
 
 /** Checks only the number of operations. `createBatch` checks each one, so that a failure names the operation. */
 const Operations = Type.Object(
@@ -42,12 +43,14 @@ async function batch(app: FastifyInstance) {
         'REFERENCE_VIOLATION',
         'FIND_TOO_SLOW',
       ],
-      described: { body: BatchBody, answer: Answer },
+      describedOf: batchDocs,
     },
     schema: {
       tags: ['batch'],
       operationId: 'batch',
       summary: 'Create, update and delete records of any models: all of it, or nothing',
+      description:
+        'Does all operations in one transaction, in their order. If one fails, nothing is done, and `at` says which.',
       body: Operations,
       response: { 200: Answer },
     },

@@ -6,19 +6,23 @@ import { SuccessSchema, success } from '../src/envelope.ts'
 import { ResumableImport } from '../src/journal/resumable-import.ts'
 import { requireUnchanged } from '../src/model/access.ts'
 import type { Model } from '../src/model/model.ts'
+import { describeOperation } from '../src/openapi/descriptions.ts'
+import { component } from '../src/openapi/refs.ts'
 import { HttpCaller } from '../src/records/caller.ts'
 import type { ImportProgress } from '../src/records/import/failures.ts'
 import { spool } from '../src/records/import/spool.ts'
 import { ExportParameters, ImportParameters, parseExport, parseImport } from '../src/requests/bulk.ts'
 import { keyIn } from '../src/requests/key.ts'
-import { findParameters } from '../src/requests/parameter-schemas.ts'
 import type { Parameters } from '../src/requests/parameters.ts'
 import type { Chunk } from '../src/storage/storage.ts'
 
 const TEXT = { type: 'string' }
 const CONTENT = { 'text/csv': { schema: TEXT }, 'application/x-ndjson': { schema: TEXT } }
 const TYPES = { csv: 'text/csv; charset=utf-8; header=present', ndjson: 'application/x-ndjson; charset=utf-8' }
-const Counts = Type.Object({ created: Type.Integer(), updated: Type.Integer(), unchanged: Type.Integer() })
+const Counts = component(
+  'ImportCounts',
+  Type.Object({ created: Type.Integer(), updated: Type.Integer(), unchanged: Type.Integer() }),
+)
 
 /** Export and import of a model's records: another route set per model. */
 async function bulk(app: FastifyInstance) {
@@ -29,8 +33,6 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
   await new Promise(setImmediate)
   const { storage, config, limits } = app
   const seenBy = app.seenOf(model)
-  const tags = [model.name]
-  const operationId = (verb: string) => `${verb}${app.shortNames.get(model.name)}`
   // Any content type is accepted, and the body is passed on as a stream.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
@@ -43,14 +45,11 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
     config: {
       access: { model, operation: 'read' },
       failures: ['FIND_TOO_SLOW'],
-      querystringOf: (seen: Model) => ExportParameters(findParameters(seen)),
       described: { answer: { description: 'All of them, of one moment.', content: CONTENT } },
     },
     schema: {
-      tags,
-      operationId: operationId('export'),
-      summary: `Export ${model.title} records`,
-      querystring: ExportParameters(findParameters(model)),
+      ...describeOperation(model, 'export'),
+      querystring: ExportParameters,
     },
     handler: async (request, reply) => {
       const { context, records } = seenBy(request.user)
@@ -79,9 +78,7 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
       described: { content: CONTENT, answer: SuccessSchema(Counts) },
     },
     schema: {
-      tags,
-      operationId: operationId('import'),
-      summary: `Import ${model.title} records`,
+      ...describeOperation(model, 'import'),
       querystring: ImportParameters,
       response: { 200: SuccessSchema(Counts) },
     },

@@ -6,7 +6,7 @@ import { unavailable } from '../src/errors.ts'
 import { createFeed, type ModelFilter, otherRights, readBounds } from '../src/journal/feed.ts'
 import { MAX_PER_USER, MAX_STREAMS } from '../src/journal/stream.ts'
 import { forbidden, scopeFor, type User } from '../src/model/access.ts'
-import { component } from '../src/openapi/document.ts'
+import { component } from '../src/openapi/refs.ts'
 import { HttpCaller } from '../src/records/caller.ts'
 import { createUndo } from '../src/records/history/undo.ts'
 import { ChangeProperties, FeedOperation } from '../src/requests/change-schemas.ts'
@@ -71,6 +71,7 @@ async function changes(app: FastifyInstance) {
       tags,
       operationId: 'changes',
       summary: 'What has changed, oldest first',
+      description: 'Returns a page of the changes that you may see, in the order in which they were committed.',
       querystring: Type.Partial(Type.Object({ ...From, limit: Limit })),
       response: {
         200: Type.Object({
@@ -104,6 +105,7 @@ async function changes(app: FastifyInstance) {
       tags,
       operationId: 'streamChanges',
       summary: 'What changes, as it happens, as server-sent events',
+      description: 'Sends each change as it is committed, with the record after it, until the connection ends.',
       headers: LastEvent,
       querystring: Type.Partial(Type.Object(From)),
     },
@@ -146,6 +148,7 @@ async function changes(app: FastifyInstance) {
       tags,
       operationId: 'undoChange',
       summary: 'Undo everything that was changed with a change: all of it, or nothing',
+      description: 'Undoes the changes of the request or batch that this change belongs to, in one transaction.',
       params: Type.Object({ change: Type.Integer({ minimum: 1, description: 'The number of one of these changes.' }) }),
       body: UndoBody,
       response: { 200: SuccessSchema(Undone) },

@@ -4,7 +4,7 @@ import { Type } from '@sinclair/typebox'
 import fp from 'fastify-plugin'
 import { SuccessSchema, success } from '../src/envelope.ts'
 import { ADMIN } from '../src/model/access.ts'
-import { component } from '../src/openapi/document.ts'
+import { component } from '../src/openapi/refs.ts'
 import type { Storage } from '../src/storage/storage.ts'
 
 /** A health check does not wait longer for the database; it may never answer. */
@@ -37,6 +37,7 @@ const health: FastifyPluginAsyncTypebox = async (app) => {
         tags: ['health'],
         operationId: 'health',
         summary: 'Whether the service is up',
+        description: 'Answers without a session, also while the models are being changed.',
         response: { 200: SuccessSchema(Health) },
       },
     },

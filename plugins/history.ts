@@ -1,10 +1,11 @@
-import { type TSchema, Type } from '@sinclair/typebox'
+import { Type } from '@sinclair/typebox'
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { PageSchema, SuccessSchema, success } from '../src/envelope.ts'
 import { ADMIN } from '../src/model/access.ts'
 import type { Model } from '../src/model/model.ts'
-import { component } from '../src/openapi/document.ts'
+import { describeOperation } from '../src/openapi/descriptions.ts'
+import { component } from '../src/openapi/refs.ts'
 import { routeDocs, rowSchema } from '../src/openapi/schemas.ts'
 import { HttpCaller } from '../src/records/caller.ts'
 import type { RestoreRequest } from '../src/records/context.ts'
@@ -15,16 +16,6 @@ import { HistoryParameters, IdParameter } from '../src/requests/parameter-schema
 import type { Parameters } from '../src/requests/parameters.ts'
 import { allowOnly, DEFAULT_LIMIT, MAX_LIMIT, wholeNumber } from '../src/requests/query.ts'
 
-const HistoryEntry = component(
-  'HistoryEntry',
-  Type.Object({
-    ...ChangeProperties,
-    changes: Type.Record(Type.String(), Type.Unknown(), {
-      description:
-        'For each field `from` and `to`; neither of a field that is never shown, or where that was forgotten.',
-    }),
-  }),
-)
 const DeletedRecord = component(
   'DeletedRecord',
   Type.Object(
@@ -32,18 +23,25 @@ const DeletedRecord = component(
     { additionalProperties: true, description: 'When and by whom it was deleted, and the fields of a list.' },
   ),
 )
+const HistoryPage = PageSchema(
+  Type.Object({ ...ChangeProperties, changes: Type.Record(Type.String(), Type.Unknown()) }),
+)
+const DeletedPage = component('DeletedPage', PageSchema(DeletedRecord))
 const version = (description: string) => Type.Optional(Type.Integer({ minimum: 0, description }))
-const RestoreBody = Type.Object(
-  {
-    data: Type.Object(
-      {
-        version: version('The version that was read; of a deleted record not needed.'),
-        to: version('The version to go back to; of a deleted record its last one, if not given.'),
-      },
-      { additionalProperties: false },
-    ),
-  },
-  { additionalProperties: false },
+const RestoreBody = component(
+  'Restore',
+  Type.Object(
+    {
+      data: Type.Object(
+        {
+          version: version('The version that was read; of a deleted record not needed.'),
+          to: version('The version to go back to; of a deleted record its last one, if not given.'),
+        },
+        { additionalProperties: false },
+      ),
+    },
+    { additionalProperties: false },
+  ),
 )
 
 /** History of records, deleted records and restore: another route set per model. */
@@ -53,24 +51,19 @@ async function history(app: FastifyInstance) {
 
 async function routes(app: FastifyInstance, { model }: { model: Model }) {
   await new Promise(setImmediate)
-  const tags = [model.name]
-  const described = routeDocs(model, app.shortNames)
-  const operationId = (verb: string, after = '') => `${verb}${app.shortNames.get(model.name)}${after}`
+  const described = routeDocs(model)
   const seenBy = app.seenOf(model)
   const read = { access: { model, operation: 'read' as const } }
-  const page = (item: TSchema) => ({ 200: PageSchema(item) })
 
   app.route<{ Params: Parameters; Querystring: Parameters }>({
     method: 'GET',
     url: '/:id/history',
-    config: { ...read, failures: ['RECORD_NOT_FOUND', 'FIND_TOO_SLOW'] },
+    config: { ...read, failures: ['RECORD_NOT_FOUND', 'FIND_TOO_SLOW'], described: described.history },
     schema: {
-      tags,
-      operationId: operationId('read', 'History'),
-      summary: `What happened to a ${model.title}, the newest first`,
+      ...describeOperation(model, 'readHistory'),
       params: IdParameter,
       querystring: HistoryParameters,
-      response: page(HistoryEntry),
+      response: { 200: HistoryPage },
     },
     handler: async ({ params, query, user }, reply) => {
       const { limit, after } = pageIn(query)
@@ -94,12 +87,10 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
         'REFERENCE_VIOLATION',
         ...CONFLICTS.slice(0, 1),
       ],
-      described: { body: RestoreBody, answer: described.update.written },
+      described: { body: RestoreBody, answer: described.update.answer },
     },
     schema: {
-      tags,
-      operationId: operationId('restore'),
-      summary: `Bring back what a ${model.title} was, or one that was deleted`,
+      ...describeOperation(model, 'restore'),
       params: IdParameter,
       body: RestoreBody,
       response: { 200: SuccessSchema(rowSchema(model)) },
@@ -113,11 +104,9 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
     url: '/deleted',
     config: { ...read, failures: ['FIND_TOO_SLOW'] },
     schema: {
-      tags,
-      operationId: operationId('findDeleted'),
-      summary: `${model.title} records that were deleted and can be brought back`,
+      ...describeOperation(model, 'findDeleted'),
       querystring: HistoryParameters,
-      response: page(DeletedRecord),
+      response: { 200: DeletedPage },
     },
     handler: async ({ query, user }, reply) => {
       const { limit, after } = pageIn(query)
@@ -130,9 +119,7 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
     url: '/:id/history',
     config: { role: ADMIN, failures: ['RECORD_NOT_FOUND'] },
     schema: {
-      tags,
-      operationId: operationId('forget'),
-      summary: `Forget what a ${model.title} was`,
+      ...describeOperation(model, 'forget'),
       params: IdParameter,
       response: { 200: SuccessSchema(Type.Integer()) },
     },

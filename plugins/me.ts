@@ -4,7 +4,7 @@ import fp from 'fastify-plugin'
 import { SuccessSchema, success } from '../src/envelope.ts'
 import { Failure } from '../src/errors.ts'
 import { idempotentStorage } from '../src/journal/idempotency.ts'
-import { component } from '../src/openapi/document.ts'
+import { component } from '../src/openapi/refs.ts'
 import { endSession, listSessions, type SessionTimes, sessionExpires, sessionKey } from '../src/people/sessions.ts'
 import { changeUser } from '../src/people/users.ts'
 
@@ -36,7 +36,15 @@ const me: FastifyPluginAsyncTypebox = async (app) => {
 
   app.get(
     '/ws/me',
-    { schema: { tags, operationId: 'whoAmI', summary: 'Who is logged in', response: { 200: SuccessSchema(Me) } } },
+    {
+      schema: {
+        tags,
+        operationId: 'whoAmI',
+        summary: 'Who is logged in',
+        description: 'Returns your username, roles and attributes.',
+        response: { 200: SuccessSchema(Me) },
+      },
+    },
     async ({ user: { username, roles }, session, bearer }) => {
       const user = { username, roles }
       if (bearer) return success({ ...user, sessionExpires: bearer.expires })
@@ -52,6 +60,7 @@ const me: FastifyPluginAsyncTypebox = async (app) => {
         tags,
         operationId: 'changeMyPassword',
         summary: 'Change the own password',
+        description: 'Sets a new password, and ends all your other sessions.',
         body: NewPassword,
         response: nothing,
       },
@@ -77,6 +86,7 @@ const me: FastifyPluginAsyncTypebox = async (app) => {
         tags,
         operationId: 'listMySessions',
         summary: 'Own sessions',
+        description: 'Returns where you are logged in.',
         response: { 200: SuccessSchema(Session) },
       },
     },
@@ -91,6 +101,7 @@ const me: FastifyPluginAsyncTypebox = async (app) => {
         tags,
         operationId: 'endMySession',
         summary: 'End one of the own sessions',
+        description: 'Logs you out there.',
         params: Type.Object({ id: Type.String() }),
         response: { 200: SuccessSchema(Type.String()) },
       },

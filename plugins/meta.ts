@@ -4,7 +4,7 @@ import fp from 'fastify-plugin'
 import { SuccessSchema, success } from '../src/envelope.ts'
 import { OPERATIONS, type Operation, scopeFor } from '../src/model/access.ts'
 import { type Field, type Inverse, type Model, SYSTEM_FIELDS, visibleFields } from '../src/model/model.ts'
-import { component } from '../src/openapi/document.ts'
+import { component } from '../src/openapi/refs.ts'
 import { allowOnly, badRequest } from '../src/requests/query.ts'
 
 /** Titles of the system and audit fields. */
@@ -71,6 +71,7 @@ const meta: FastifyPluginAsyncTypebox = async (app) => {
         tags,
         operationId: 'listModels',
         summary: 'The models you may read',
+        description: 'Returns the names of the models whose records you may read, or do something else with.',
         querystring: Allowed,
         response: { 200: Names },
       },
@@ -93,6 +94,7 @@ const meta: FastifyPluginAsyncTypebox = async (app) => {
         tags,
         operationId: 'describeModel',
         summary: 'What a model consists of',
+        description: 'Returns its fields as far as you may know them, and what you may do with its records.',
         params: Type.Object({ model: Type.String() }),
         response: { 200: SuccessSchema(ModelMeta) },
       },

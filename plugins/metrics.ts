@@ -26,7 +26,12 @@ async function metrics(app: FastifyInstance) {
         failures: ['LOGIN_REQUIRED', 'FORBIDDEN'],
         described: { answer: { description: 'Numbers, one per line', content: { 'text/plain': { schema: TEXT } } } },
       },
-      schema: { tags: ['health'], operationId: 'metrics', summary: 'Numbers for Prometheus' },
+      schema: {
+        tags: ['health'],
+        operationId: 'metrics',
+        summary: 'Numbers for Prometheus',
+        description: 'Returns counters and durations in the text format of Prometheus.',
+      },
     },
     async (request, reply) => {
       if (!hasToken(request, app.config.METRICS_TOKEN)) requireAdmin(request)

@@ -1,16 +1,17 @@
+import { createHash } from 'node:crypto'
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Code } from '../src/errors.ts'
 import { Memo } from '../src/lib/memo.ts'
 import { Yielder } from '../src/lib/yielder.ts'
-import { ADMIN, namedRoles, OPERATIONS, scopeFor, type User } from '../src/model/access.ts'
+import { ADMIN, namedRoles, OPERATIONS, type Operation, scopeFor, type User } from '../src/model/access.ts'
 import type { JsonSchema, Model, Models } from '../src/model/model.ts'
-import { modelComponents, shortNames } from '../src/openapi/components.ts'
-import { documentPieces } from '../src/openapi/document.ts'
+import { type Described, documentHead, documentPieces } from '../src/openapi/document.ts'
 import type { DocumentedFailure, Route } from '../src/openapi/operation.ts'
-import type { RouteDocs } from '../src/openapi/schemas.ts'
-import { STUB } from '../src/openapi/stub.ts'
+import type { DescribedModels, RouteDocs } from '../src/openapi/schemas.ts'
 import { mayChange } from '../src/requests/changing.ts'
+import { matchesETag, toETag } from '../src/requests/matching.ts'
+import { IfNoneMatchHeaders } from '../src/requests/parameter-schemas.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -18,25 +19,26 @@ declare module 'fastify' {
     failures?: DocumentedFailure[]
     /** body and answer for the document, where that is more than the schemas for validating and serialising */
     described?: RouteDocs
-    /** The query string for the document, if it depends on the fields of the model. */
-    querystringOf?: (model: Model) => JsonSchema
+    /** Body and answer for the document, if they depend on the models that the user may use. */
+    describedOf?: (models: DescribedModels) => RouteDocs
+    /** The query string for the document, if it depends on the fields that the user may know. */
+    querystringOf?: (models: DescribedModels) => JsonSchema
   }
   /** texts for the document */
   interface FastifySchema {
     tags?: string[]
     operationId?: string
     summary?: string
+    description?: string
   }
   interface FastifyInstance {
     /** The OpenAPI document of this app, with the fields of these models. */
     document(seen?: Models): object
-    /** name of each model in generated code */
-    shortNames: Map<string, string>
   }
 }
 
 /** Failures of every route. */
-const ANYWHERE: Code[] = ['BAD_REQUEST', 'INTERNAL', 'UNAVAILABLE']
+const ANYWHERE: Code[] = ['BAD_REQUEST', 'METHOD_NOT_ALLOWED', 'INTERNAL', 'UNAVAILABLE']
 const WITH_SESSION: Code[] = ['LOGIN_REQUIRED', 'LOGIN_INCORRECT', 'TOO_MANY_ATTEMPTS', 'FORBIDDEN']
 /** Failures of routes that accept an `Idempotency-Key`. */
 const ONCE: Code[] = ['KEY_REUSED', 'KEY_IN_USE']
@@ -52,6 +54,11 @@ const TAGS: Record<string, string> = {
   state: 'How the service stands, for the role admin.',
   health: 'How the service is.',
 }
+const INFO = {
+  title: 'Dossier',
+  description: 'Records of named models, with a version on each of them.',
+  license: { name: 'MIT', identifier: 'MIT' },
+}
 /** Building the document blocks the thread for at most about this long at a time. */
 const PORTION_MS = 5
 /** Documents that are kept: those of users with the same rights are the same. */
@@ -59,20 +66,12 @@ const MAX_DOCUMENTS = 20
 
 /** Describes exactly the served routes, using the schemas that validate and serialise. */
 async function openapi(app: FastifyInstance) {
-  const names = shortNames(app.models)
   const routes: Route[] = []
-  const head = (models: Model[]) => ({
-    openapi: '3.1.0',
-    info: {
-      title: 'Dossier',
-      description: 'Records of named models, with a version on each of them.',
-      version: '1',
-      license: { name: 'MIT', identifier: 'MIT' },
-    },
+  const head = (models: Models) => ({
     servers: [{ url: app.config.PUBLIC_URL ?? '/' }],
     security: [{ session: [] }, { token: [] }],
     tags: [
-      ...models.map(({ name, title, description }) => ({ name, description: description ?? title })),
+      ...[...models.values()].map(({ name, title, description }) => ({ name, description: description ?? title })),
       ...Object.entries(TAGS).map(([name, description]) => ({ name, description })),
     ],
     components: {
@@ -83,53 +82,51 @@ async function openapi(app: FastifyInstance) {
     },
   })
 
-  /** The pieces of a document: routes that are allowed, with what is seen of the models. */
-  function pieces(seen: Models, isAllowed: (route: Route) => boolean, isKnown: (model: Model) => boolean) {
-    const models = [...seen.values()].filter(isKnown)
-    const some = routes.filter(isAllowed).map((route) => asSeen(route, seen))
-    function* components() {
-      yield STUB
-      for (const model of models) yield modelComponents(model, seen, names, isKnown)
-    }
-    return documentPieces(head(models), some, components())
-  }
-
   /** A user's document has the models that they may use, with the fields that they may know. */
-  function piecesFor(user: User) {
+  function describedTo(user: User): Described {
     const seen = app.modelsOf(user)
-    const mayUse = (model: Model) => OPERATIONS.some((operation) => scopeFor(model, operation, user) !== 'none')
+    const may = (model: Model, operation: Operation) => scopeFor(model, operation, user) !== 'none'
+    const mayUse = (model: Model) => OPERATIONS.some((operation) => may(model, operation))
     const isAllowed = ({ model: name, operation, role }: Route) => {
       if (role !== undefined && !user.roles.includes(role)) return false
       const model = seen.get(name as string)
       if (!model) return true
-      return operation ? scopeFor(model, operation, user) !== 'none' : mayUse(model)
+      return operation ? may(model, operation) : mayUse(model)
     }
-    return pieces(seen, isAllowed, mayUse)
+    const all = new Map([...seen].filter(([, model]) => mayUse(model)))
+    return { head: head(all), routes: routes.filter(isAllowed), models: { all, may } }
   }
 
-  app.decorate('shortNames', names)
-  app.decorate('document', (seen = app.models) =>
-    JSON.parse(
-      [
-        ...pieces(
-          seen,
-          () => true,
-          () => true,
-        ),
-      ].join(''),
-    ),
-  )
+  app.decorate('document', (all = app.models) => {
+    const pieces = [...documentPieces({ head: head(all), routes, models: { all, may: () => true } })]
+    return JSON.parse(joined(pieces).text.toString())
+  })
 
   app.addHook('onRoute', (route) => {
     if (route.method !== 'HEAD' && route.method !== 'OPTIONS' && !route.config?.page) routes.push(toRoute(route))
   })
 
   // With many models the document has megabytes, so it is built once for users with the same rights, in portions.
-  const texts = new Memo<Promise<Buffer>>(MAX_DOCUMENTS)
-  const schema = { tags: ['meta'], operationId: 'openapi', summary: 'This document' }
-  app.get('/openapi.json', { schema }, async ({ user }, reply) => {
-    const text = texts.getOrCompute(rightsKey(user), () => joined(piecesFor(user)))
-    return reply.type('application/json').send(await text)
+  const documents = new Memo<Promise<Document>>(MAX_DOCUMENTS)
+  const schema = {
+    tags: ['meta'],
+    operationId: 'openapi',
+    summary: 'This document',
+    description: 'Describes what you may use. Its version and its ETag change when its contents do.',
+    headers: IfNoneMatchHeaders,
+  }
+  const described: RouteDocs = {
+    answer: { type: 'object', additionalProperties: true },
+    headers: ['ETag'],
+    unchanged: true,
+  }
+  app.get('/openapi.json', { schema, config: { described } }, async ({ user, headers }, reply) => {
+    const { text, version } = await documents.getOrCompute(rightsKey(user), () =>
+      built(documentPieces(describedTo(user))),
+    )
+    reply.header('etag', toETag(version)).header('cache-control', 'private, no-cache')
+    if (matchesETag(version, headers['if-none-match'])) return reply.code(304).send()
+    return reply.type('application/json').send(text)
   })
 
   /** Roles that no model names change no document. */
@@ -141,27 +138,34 @@ async function openapi(app: FastifyInstance) {
       .join()
 }
 
-/** A route with the parameters that a view of its model has. */
-function asSeen(route: Route, seen: Models): Route {
-  const model = seen.get(route.model as string)
-  if (!model?.whole || !route.querystringOf) return route
-  return { ...route, schema: { ...route.schema, querystring: route.querystringOf(model) } }
+interface Document {
+  text: Buffer
+  version: string
 }
 
-async function joined(pieces: Iterable<string>): Promise<Buffer> {
-  const bytes: Buffer[] = []
+/** Builds a document in portions: with many models it has megabytes. */
+async function built(pieces: Iterable<string>): Promise<Document> {
+  const texts: string[] = []
   const yielder = new Yielder(PORTION_MS)
   for (const piece of pieces) {
-    bytes.push(Buffer.from(piece))
+    texts.push(piece)
     if (yielder.isDue) await yielder.yield()
   }
-  return Buffer.concat(bytes)
+  return joined(texts)
+}
+
+/** The whole document, whose version is a hash of its contents. */
+function joined(pieces: string[]): Document {
+  const body = Buffer.from(pieces.join(''))
+  const version = createHash('sha256').update(body).digest('hex').slice(0, 12)
+  return { text: Buffer.concat([Buffer.from(documentHead(INFO, version)), body]), version }
 }
 
 const KEY = {
   'idempotency-key': {
     type: 'string',
     maxLength: 255,
+    'x-parameter': 'IdempotencyKey',
     description: 'Sent again with the same key, the same request is answered as before and not done again.',
   },
 }
@@ -185,10 +189,12 @@ function toRoute({ method, url, schema, config = {} }: RouteOptions): Route {
     url,
     schema: { ...schema, headers },
     isPublic: config.public === true,
+    isOnce,
     model: schema?.tags?.[0],
     operation: config.access?.operation,
     role: config.role,
     querystringOf: config.querystringOf,
+    describedOf: config.describedOf,
     failures: [...codes],
     described: config.described,
   }

@@ -7,6 +7,7 @@ import type { Operation, User } from '../src/model/access.ts'
 import { newAjv } from '../src/model/ajv.ts'
 import type { Model } from '../src/model/model.ts'
 import { VIEW_PARAMETERS } from '../src/model/names.ts'
+import { describeOperation } from '../src/openapi/descriptions.ts'
 import { DeletePreviewSchema, routeDocs, rowSchema } from '../src/openapi/schemas.ts'
 import { HttpCaller } from '../src/records/caller.ts'
 import { createBatch } from '../src/records/write/batch.ts'
@@ -90,9 +91,7 @@ async function modelRoutes(app: FastifyInstance, { model, togetherFor, previewDe
   const one = { 200: SuccessSchema(rowSchema(model)) }
   const merging = { 200: MergedSchema(rowSchema(model)) }
   const page = { 200: PageSchema(rowSchema(model)) }
-  const tags = [model.name]
-  const described = routeDocs(model, app.shortNames)
-  const operationId = (verb: string) => `${verb}${app.shortNames.get(model.name)}`
+  const described = routeDocs(model)
   const seenBy = app.seenOf(model)
   const queriesFor = app.perView(() => new Memo<Query>(MAX_QUERIES, MAX_URL))
   const parseQuery = (url: string, parameters: Parameters, user: User) =>
@@ -110,14 +109,12 @@ async function modelRoutes(app: FastifyInstance, { model, togetherFor, previewDe
     config: {
       ...to('read'),
       failures: ['FIND_TOO_SLOW', 'BODY_TOO_LARGE', 'RECORD_NOT_FOUND'],
-      querystringOf: findParameters,
+      querystringOf: ({ all }) => findParameters(all.get(model.name) as Model, all),
       described: described.find,
     },
     schema: {
-      tags,
-      operationId: operationId('find'),
-      summary: `Find ${model.title} records`,
-      querystring: findParameters(model),
+      ...describeOperation(model, 'find'),
+      querystring: Type.Object({}),
       response: page,
     },
     handler: async (request, reply) => {
@@ -133,11 +130,14 @@ async function modelRoutes(app: FastifyInstance, { model, togetherFor, previewDe
   app.route<{ Body: SearchBody }>({
     method: 'POST',
     url: '/search',
-    config: { ...to('read'), body: 'search', failures: ['FIND_TOO_SLOW', 'BODY_TOO_LARGE'], described: described.find },
+    config: {
+      ...to('read'),
+      body: 'search',
+      failures: ['FIND_TOO_SLOW', 'BODY_TOO_LARGE'],
+      described: described.search,
+    },
     schema: {
-      tags,
-      operationId: operationId('search'),
-      summary: `Find ${model.title} records by nested criteria`,
+      ...describeOperation(model, 'search'),
       body: SearchBodySchema,
       response: page,
     },
@@ -157,9 +157,7 @@ async function modelRoutes(app: FastifyInstance, { model, togetherFor, previewDe
       described: described.read,
     },
     schema: {
-      tags,
-      operationId: operationId('read'),
-      summary: `Read one ${model.title}`,
+      ...describeOperation(model, 'read'),
       params: IdParameter,
       headers: IfNoneMatchHeaders,
       querystring: ReadParameters,
@@ -192,9 +190,7 @@ async function modelRoutes(app: FastifyInstance, { model, togetherFor, previewDe
     url: '',
     config: { ...to('create'), failures: ['NOT_UNIQUE', 'REFERENCE_VIOLATION'], described: described.create },
     schema: {
-      tags,
-      operationId: operationId('create'),
-      summary: `Create a ${model.title}`,
+      ...describeOperation(model, 'create'),
       body: described.create.body,
       response: one,
     },
@@ -216,9 +212,7 @@ async function modelRoutes(app: FastifyInstance, { model, togetherFor, previewDe
       described: described.update,
     },
     schema: {
-      tags,
-      operationId: operationId('update'),
-      summary: `Update a ${model.title}`,
+      ...describeOperation(model, 'update'),
       params: IdParameter,
       headers: MatchHeaders,
       body: described.update.body,
@@ -250,9 +244,7 @@ async function modelRoutes(app: FastifyInstance, { model, togetherFor, previewDe
       described: { answer: Type.Union([SuccessSchema(Type.Integer()), DeletePreviewSchema]) },
     },
     schema: {
-      tags,
-      operationId: operationId('delete'),
-      summary: `Delete a ${model.title}`,
+      ...describeOperation(model, 'delete'),
       params: IdParameter,
       headers: MatchHeaders,
       querystring: DeleteParameters,

@@ -71,6 +71,7 @@ async function search(app: FastifyInstance) {
       tags: ['search'],
       operationId: 'searchModels',
       summary: 'Find records of all models by words',
+      description: 'Returns the best matches of each model that you may read.',
       querystring: SearchParameters,
       response: { 200: Answer },
     },

@@ -7,7 +7,7 @@ import { withRights } from '../src/filters/rights.ts'
 import { ADMIN } from '../src/model/access.ts'
 import { ignoredFiles } from '../src/model/load.ts'
 import type { Model } from '../src/model/model.ts'
-import { component } from '../src/openapi/document.ts'
+import { component } from '../src/openapi/refs.ts'
 import { readAttributes } from '../src/people/users.ts'
 import { defineJob } from '../src/storage/storage.ts'
 import type { createReports } from '../src/tables/report.ts'
@@ -71,6 +71,7 @@ async function state(app: FastifyInstance) {
       tags,
       operationId: 'readModelsFolder',
       summary: 'What the files in the models folder would do to the data, as models:check tells',
+      description: 'Compares the files with the tables, and changes nothing.',
       response: { 200: SuccessSchema(ModelsFolder) },
     },
     handler: async () => {
@@ -93,6 +94,7 @@ async function state(app: FastifyInstance) {
       tags,
       operationId: 'listBackups',
       summary: 'The copies of the database that there are, the newest first',
+      description: 'Returns the names, sizes and times of the backups.',
       response: { 200: SuccessSchema(Backup) },
     },
     handler: async () => success(...(await listBackups(config))),

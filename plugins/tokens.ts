@@ -6,7 +6,7 @@ import { SuccessSchema, success } from '../src/envelope.ts'
 import { Failure } from '../src/errors.ts'
 import { idempotentStorage } from '../src/journal/idempotency.ts'
 import { ADMIN } from '../src/model/access.ts'
-import { component } from '../src/openapi/document.ts'
+import { component } from '../src/openapi/refs.ts'
 import { createToken, deleteToken, listTokens, type NewToken } from '../src/people/tokens.ts'
 import { idIn } from '../src/requests/address.ts'
 
@@ -80,6 +80,7 @@ const tokens: FastifyPluginAsyncTypebox = async (app) => {
         tags,
         operationId: idOf('makeToken'),
         summary: `Make one of ${words} tokens`,
+        description: 'Returns the new token. It is shown only this once.',
         params: Type.Object(user),
         body: Body,
         response: { 200: SuccessSchema(MadeToken) },
@@ -103,6 +104,7 @@ const tokens: FastifyPluginAsyncTypebox = async (app) => {
         tags,
         operationId: idOf('listTokens'),
         summary: `Which tokens there are of ${words}`,
+        description: 'Returns names and dates of the tokens, and not the tokens themselves.',
         params: Type.Object(user),
         response: { 200: SuccessSchema(Token) },
       },
@@ -117,6 +119,7 @@ const tokens: FastifyPluginAsyncTypebox = async (app) => {
         tags,
         operationId: idOf('endToken'),
         summary: `End one of ${words} tokens`,
+        description: 'The token cannot be used any more from then on.',
         params: Type.Object({ ...user, ...Id }),
         response: { 200: SuccessSchema(Type.Integer()) },
       },

@@ -4,7 +4,7 @@ import fp from 'fastify-plugin'
 import { SuccessSchema, success } from '../src/envelope.ts'
 import { idempotentStorage } from '../src/journal/idempotency.ts'
 import { ADMIN } from '../src/model/access.ts'
-import { component } from '../src/openapi/document.ts'
+import { component } from '../src/openapi/refs.ts'
 import { addUser, changeUser, listUsers, removeUser } from '../src/people/users.ts'
 
 const Roles = Type.Array(Type.String(), { uniqueItems: true, maxItems: 100 })
@@ -60,7 +60,16 @@ const users: FastifyPluginAsyncTypebox = async (app) => {
 
   app.get(
     '/ws/users',
-    { config, schema: { tags, operationId: 'listUsers', summary: 'All users', response: one } },
+    {
+      config,
+      schema: {
+        tags,
+        operationId: 'listUsers',
+        summary: 'All users',
+        description: 'Returns all users, with their roles and attributes.',
+        response: one,
+      },
+    },
     async () => success(...(await listUsers(storage.db))),
   )
 
@@ -68,7 +77,14 @@ const users: FastifyPluginAsyncTypebox = async (app) => {
     '/ws/users',
     {
       config: { ...config, failures: ['NOT_UNIQUE'] },
-      schema: { tags, operationId: 'addUser', summary: 'Add a user', body: Data(NewUser), response: one },
+      schema: {
+        tags,
+        operationId: 'addUser',
+        summary: 'Add a user',
+        description: 'Creates a user, who can log in at once.',
+        body: Data(NewUser),
+        response: one,
+      },
     },
     async (request) => {
       const { roles = [], ...others } = request.body.data
@@ -86,6 +102,7 @@ const users: FastifyPluginAsyncTypebox = async (app) => {
         tags,
         operationId: 'changeUser',
         summary: 'Change roles, attributes, password, or whether a user is let in',
+        description: 'Changes what is sent, and leaves the rest as it is.',
         params: Name,
         body: Data(Change),
         response: one,

@@ -1,5 +1,5 @@
 import { type TSchema, Type } from '@sinclair/typebox'
-import { CODES, type Failure } from './errors.ts'
+import { CODES, type Code, type Failure } from './errors.ts'
 
 export interface Success<Item> {
   status: 0
@@ -45,32 +45,65 @@ export const PageSchema = <Item extends TSchema>(item: Item) =>
   })
 
 /** Fields that others changed since the version the request named; `clashes` names those the request also changes. */
-const ConflictSchema = Type.Object({
-  since: Type.Integer(),
-  version: Type.Integer(),
-  fields: Type.Record(
-    Type.String(),
-    Type.Object({
-      base: Type.Optional(Type.Unknown()),
-      theirs: Type.Optional(Type.Unknown()),
-      mine: Type.Optional(Type.Unknown()),
-      by: Type.Union([Type.String(), Type.Null()]),
-      at: Type.String(),
-    }),
-  ),
-  clashes: Type.Array(Type.String()),
-})
+const ConflictSchema = Type.Object(
+  {
+    since: Type.Integer(),
+    version: Type.Integer(),
+    fields: Type.Record(
+      Type.String(),
+      Type.Object({
+        base: Type.Optional(Type.Unknown()),
+        theirs: Type.Optional(Type.Unknown()),
+        mine: Type.Optional(Type.Unknown()),
+        by: Type.Union([Type.String(), Type.Null()]),
+        at: Type.String(),
+      }),
+    ),
+    clashes: Type.Array(Type.String()),
+  },
+  { 'x-name': 'DossierConflict', description: 'What others changed since the version that the request named.' },
+)
 
 export const FailureSchema = Type.Object(
   {
     status: Type.Integer({ maximum: -1 }),
-    code: Type.String(),
-    message: Type.String(),
-    errors: Type.Optional(Type.Record(Type.String(), Type.String())),
-    data: Type.Optional(Type.Array(Type.Unknown())),
+    code: Type.Unsafe<Code>({ type: 'string', enum: Object.keys(CODES), 'x-name': 'DossierCode' }),
+    message: Type.String({ description: 'One sentence that says what to do.' }),
+    errors: Type.Optional(Type.Record(Type.String(), Type.String(), { description: 'One message per field.' })),
+    data: Type.Optional(Type.Array(Type.Unknown(), { description: 'On a version conflict: the record as it is now.' })),
     conflict: Type.Optional(ConflictSchema),
     at: Type.Optional(Type.Integer({ description: 'Of a batch: which operation, counted from 0.' })),
     requestId: Type.String(),
   },
-  { 'x-name': 'Failure', description: 'Why something was not done.' },
+  { 'x-name': 'DossierFailure', description: 'Why something was not done.' },
+)
+
+/** Media type of failures for clients that ask for it (RFC 9457). */
+export const PROBLEM_TYPE = 'application/problem+json'
+
+/** The same failure as a problem of RFC 9457: its own members, and all that the envelope has. */
+export function problem(given: Failure, requestId: string) {
+  const { status, ...others } = failure(given, requestId)
+  return {
+    type: 'about:blank',
+    title: given.code,
+    status: given.http,
+    detail: given.message,
+    ...others,
+    dossierStatus: status,
+  }
+}
+
+const { status: _, ...FAILURE_PROPERTIES } = FailureSchema.properties
+
+export const ProblemSchema = Type.Object(
+  {
+    type: Type.String(),
+    title: Type.String({ description: 'The code.' }),
+    status: Type.Integer({ description: 'The HTTP status.' }),
+    detail: Type.String({ description: 'The message.' }),
+    ...FAILURE_PROPERTIES,
+    dossierStatus: Type.Integer({ maximum: -1, description: '`status` of the envelope.' }),
+  },
+  { 'x-name': 'DossierProblem', description: 'Why something was not done, as RFC 9457 has it.' },
 )

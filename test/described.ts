@@ -1,14 +1,20 @@
 import { subscribe } from 'node:diagnostics_channel'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 
 /**
  * Checks every response of every app in all tests against the OpenAPI document of that app. A response that the
  * document does not describe becomes an error, which no test expects.
  */
 
+interface Described {
+  $ref?: string
+  description?: string
+  content?: Record<string, unknown>
+}
+
 interface Answered {
-  responses: Record<string, { content?: Record<string, unknown> }>
+  responses: Record<string, Described>
   operationId: string
 }
 
@@ -23,10 +29,16 @@ subscribe('fastify.initialization', (message) => {
       !request.is404 &&
       !request.routeOptions.config.page &&
       !['HEAD', 'OPTIONS'].includes(request.method)
-    const fault = isDescribed && checkerOf(fastify, request)(request, reply.statusCode, String(payload))
+    const fault = isDescribed && checkerOf(fastify, request)(request, sentBy(reply, payload))
     if (fault) console.error(`${request.method} ${request.url} → ${reply.statusCode}: ${fault}\n${payload}`)
     done((fault ? new Error(fault) : null) as null, payload)
   })
+})
+
+const sentBy = (reply: FastifyReply, payload: unknown): Sent => ({
+  statusCode: reply.statusCode,
+  type: reply.getHeader('content-type') as string | undefined,
+  payload: String(payload ?? ''),
 })
 
 type Checker = ReturnType<typeof makeChecker>
@@ -56,38 +68,41 @@ function makeChecker(document: { paths: Record<string, Record<string, Answered>>
     validators.set(pointer, validator)
     return validator
   }
-  const escaped = (word: string) => encodeURIComponent(word.replaceAll('~', '~0').replaceAll('/', '~1'))
 
-  return ({ method, url, routeOptions }: FastifyRequest, status: number, payload: string): string | undefined => {
+  const resolve = (pointer: string): Described =>
+    pointer
+      .split('/')
+      .slice(1)
+      .reduce<unknown>((at, word) => (at as Record<string, unknown>)[unescaped(word)], document) as Described
+
+  return ({ method, url, routeOptions }: FastifyRequest, { statusCode: status, type, payload }: Sent) => {
     const path = (routeOptions.url as string).replace(/:(\w+)/g, '{$1}')
     const operation = document.paths[path]?.[method.toLowerCase()]
     if (!operation) return 'the operation is not described'
-    const response = operation.responses[status]
-    if (!response) return 'this status is not described'
-    if (!response.content?.['application/json']) return undefined
-    const pointer = [
-      '',
-      'paths',
-      path,
-      method.toLowerCase(),
-      'responses',
-      String(status),
-      'content',
-      'application/json',
-    ]
-    const validate = validatorOf([...pointer, 'schema'].map(escaped).join('/'))
+    // The default response names the statuses that it stands for.
+    const other = operation.responses.default && resolve(operation.responses.default.$ref?.slice(1) as string)
+    const listed = operation.responses[status] ? String(status) : 'default'
+    if (listed === 'default' && !other?.description?.includes(`${status} `)) return 'this status is not described'
+    const own = ['', 'paths', path, method.toLowerCase(), 'responses', listed].map(escaped).join('/')
+    const place = operation.responses[listed]?.$ref?.slice(1) ?? own
+    const media = type?.split(';')[0] as string
+    if (!/^application\/(?:problem\+)?json$/.test(media) || !resolve(place).content?.[media]) return undefined
+    const validate = validatorOf(`${place}/content/${escaped(media)}/schema`)
     // Large pages are skipped: they have the same shape as small ones.
-    if (payload.length > 100_000) return undefined
+    if (payload.length > 100_000 || payload === '') return undefined
     const body = JSON.parse(payload)
     // The values of a former version may have the former types of their fields.
     const isPast = status === 200 && /[?&]version=/.test(url) && operation.operationId.startsWith('read')
     if (isPast) return body.data[0].id && body.data[0].version >= 0 ? undefined : 'this is no record'
-    // With `fields`, only these are returned: the schema is that of a row.
-    const isPart = operation.operationId.startsWith('read') && status === 200 && /[?&]fields=/.test(url)
-    if (isPart) {
-      const row = validatorOf(`/components/schemas/${operation.operationId.slice('read'.length)}Row`)
-      return row(body.data[0]) ? undefined : ajv.errorsText(row.errors)
-    }
     return validate(body) ? undefined : ajv.errorsText(validate.errors)
   }
+}
+
+const escaped = (word: string) => encodeURIComponent(word.replaceAll('~', '~0').replaceAll('/', '~1'))
+const unescaped = (word: string) => decodeURIComponent(word).replaceAll('~1', '/').replaceAll('~0', '~')
+
+interface Sent {
+  statusCode: number
+  type: string | undefined
+  payload: string
 }

@@ -1,51 +1,71 @@
 import { mapValues } from '../lib/map-values.ts'
 import type { JsonSchema } from '../model/model.ts'
-import { createOperation, type OpenApiOperation, type Route } from './operation.ts'
+import { modelComponents } from './components.ts'
+import { createOperation, type OpenApiOperation, type Route, type SharedComponents } from './operation.ts'
+import type { DescribedModels } from './schemas.ts'
+import { STUB } from './stub.ts'
 
 /** Builds the OpenAPI document: the operations, and the named components that they refer to. */
 
 /** Keywords that only Dossier's validator knows; the document leaves them out. */
-const OURS = ['storable']
+const OURS = ['storable', 'x-parameter', 'x-serialised']
 /** Keywords whose values are data, not schemas; they are copied unchanged. */
 const DATA = ['default', 'enum', 'const', 'examples', 'example']
 
-/** Marks a schema as a component: the document contains it once, and refers to it by name. */
-export const component = <Schema extends object>(name: string, schema: Schema): Schema => ({
-  ...schema,
-  'x-name': name,
-})
+/** The models that a document describes, as its reader sees them. */
+export interface Described {
+  /** other properties of the document, and its security schemes */
+  head: { components: object; [property: string]: unknown }
+  routes: Route[]
+  models: DescribedModels
+}
 
 /**
- * The document's text in pieces. With many models it has megabytes, so the caller can yield to the event loop between
- * two pieces.
+ * The document's text in pieces, without its version. With many models it has megabytes, so the caller can yield to the
+ * event loop between two pieces.
  */
-export function* documentPieces(
-  head: object,
-  routes: Route[],
-  components: Iterable<Record<string, JsonSchema>>,
-): Generator<string> {
-  const { components: own, ...rest } = head as { components: object }
+export function* documentPieces({ head, routes, models }: Described): Generator<string> {
+  const { components: own, ...rest } = head
   const schemas: Record<string, unknown> = {}
-  yield `${JSON.stringify(rest).slice(0, -1)},"paths":{`
+  const shared: SharedComponents = { responses: {}, parameters: {}, headers: {} }
+  yield `${JSON.stringify(rest).slice(1, -1)},"paths":{`
   let comma = ''
   for (const [path, group] of Map.groupBy(routes, ({ url }) => url.replace(/:(\w+)/g, '{$1}'))) {
     const operations = group.map((route): [string, OpenApiOperation] => [
       route.method.toLowerCase(),
-      createOperation(route),
+      createOperation(asSeen(route, models), shared, models.all.has(route.model as string)),
     ])
     yield `${comma}${JSON.stringify(path)}:${JSON.stringify(replaceByRefs(Object.fromEntries(operations), schemas))}`
     comma = ','
   }
-  yield `},"components":${JSON.stringify(own).slice(0, -1)},"schemas":{`
+  const others = mapValues({ ...shared }, (some) => replaceByRefs(some, schemas))
+  yield `},"components":${JSON.stringify({ ...own, ...others }).slice(0, -1)},"schemas":{`
   comma = ''
-  for (const some of components) {
-    const described = JSON.stringify(mapValues(some, (schema) => replaceByRefs(schema, schemas))).slice(1, -1)
-    if (described !== '') yield comma + described
+  for (const some of componentsOf(models)) {
+    yield comma + JSON.stringify(mapValues(some, (schema) => replaceByRefs(schema, schemas))).slice(1, -1)
     comma = ','
   }
-  const others = JSON.stringify(schemas).slice(1, -1)
-  yield `${comma}${others}}}}`
+  yield `${comma}${JSON.stringify(schemas).slice(1, -1)}}}}`
 }
+
+function* componentsOf({ all }: DescribedModels): Generator<Record<string, JsonSchema>> {
+  yield STUB
+  for (const model of all.values()) yield modelComponents(model, all)
+}
+
+/** A route with the parameters, the body and the answer that the reader of the document may use. */
+function asSeen(route: Route, models: DescribedModels): Route {
+  const { querystringOf, describedOf, schema } = route
+  return {
+    ...route,
+    ...(querystringOf && { schema: { ...schema, querystring: querystringOf(models) } }),
+    ...(describedOf && { described: describedOf(models) }),
+  }
+}
+
+/** The begin of the document. Its version is that of its contents. */
+export const documentHead = (info: object, version: string): string =>
+  `{"openapi":"3.1.0","info":${JSON.stringify({ ...info, version })},`
 
 /** Replaces named schemas by references, at any depth, and adds them to `schemas`. Leaves out the keywords in OURS. */
 function replaceByRefs(value: unknown, schemas: Record<string, unknown>): unknown {

@@ -1,8 +1,9 @@
 import { type TProperties, type TSchema, Type } from '@sinclair/typebox'
-import { MergedSchema, PageSchema, SuccessSchema } from '../envelope.ts'
-import { type Field, type JsonSchema, type Model, visibleFields } from '../model/model.ts'
-import { componentRef, componentsNamed } from './components.ts'
-import { canReturnStub } from './stub.ts'
+import { PageSchema, SuccessSchema } from '../envelope.ts'
+import { type Field, type JsonSchema, type Model, type Models, type Operation, visibleFields } from '../model/model.ts'
+import { SearchBodySchema } from '../requests/parameter-schemas.ts'
+import { componentsNamed } from './names.ts'
+import { component, componentRef } from './refs.ts'
 
 /** Schema for serialising records. All fields are optional, because `fields` selects them. */
 export function rowSchema(model: Model): TSchema {
@@ -20,21 +21,42 @@ function serialised({ reference, type }: Field): JsonSchema {
 }
 
 /** Answer to a delete with `preview`. */
-export const DeletePreviewSchema = Type.Object({
-  status: Type.Literal(0),
-  data: Type.Array(
-    Type.Object({
-      model: Type.String(),
-      field: Type.String({ description: 'The reference to a record that would be deleted.' }),
-      operation: Type.String({
-        enum: ['delete', 'clear', 'restrict'],
-        description: 'They would be deleted as well, lose the reference, or prevent the delete.',
+export const DeletePreviewSchema = component(
+  'DeletePreview',
+  Type.Object({
+    status: Type.Literal(0),
+    data: Type.Array(
+      Type.Object({
+        model: Type.String(),
+        field: Type.String({ description: 'The reference to a record that would be deleted.' }),
+        operation: Type.String({
+          enum: ['delete', 'clear', 'restrict'],
+          description: 'They would be deleted as well, lose the reference, or prevent the delete.',
+        }),
+        records: Type.Integer(),
       }),
-      records: Type.Integer(),
-    }),
-  ),
-  hidden: Type.Integer({ description: 'How many more of them the user may not read.' }),
-})
+    ),
+    hidden: Type.Integer({ description: 'How many more of them the user may not read.' }),
+  }),
+)
+
+/** The models that a document describes, as its reader sees them. */
+export interface DescribedModels {
+  all: Models
+  /** Whether the reader may do this with records of a model. */
+  may(model: Model, operation: Operation): boolean
+}
+
+export type HeaderName =
+  | 'ETag'
+  | 'Link'
+  | 'Location'
+  | 'Allow'
+  | 'Idempotency-Replayed'
+  | 'Preference-Applied'
+  | 'Retry-After'
+  | 'Set-Cookie'
+  | 'WWW-Authenticate'
 
 /** Body and answer of a route in the document. */
 export interface RouteDocs {
@@ -42,29 +64,32 @@ export interface RouteDocs {
   /** content of a body that is not JSON, by media type */
   content?: object
   answer: JsonSchema
+  /** headers of the answer */
+  headers?: HeaderName[]
   /** whether the answer may be 304 */
   unchanged?: boolean
-  /** answer of other routes that write a record, such as restore */
-  written?: JsonSchema
 }
 
+const closed = { additionalProperties: false }
 const Merge = Type.Optional(
   Type.Boolean({ description: 'Apply the change also if others have changed other fields meanwhile.' }),
 )
 
-export function routeDocs(model: Model, names: Map<string, string>) {
-  const { record, row, create, update } = componentsNamed(names.get(model.name) as string)
-  const page = PageSchema(Type.Unsafe(componentRef(row)))
-  const one = SuccessSchema(Type.Unsafe(componentRef(record)))
-  const written = Type.Unsafe(
-    canReturnStub(model) ? { anyOf: [componentRef(record), componentRef('Stub')] } : componentRef(record),
-  )
+export function routeDocs(model: Model) {
+  const { page: pageName, answer, row, create, update, criteria, historyEntry } = componentsNamed(model.name)
+  const page = componentRef(pageName)
+  const written = componentRef(answer)
   const data = (name: string, more: TProperties = {}) =>
-    Type.Object({ data: Type.Unsafe(componentRef(name)), ...more }, { additionalProperties: false })
+    Type.Object({ data: Type.Unsafe(componentRef(name)), ...more }, closed)
   return {
     find: { answer: page },
-    read: { answer: one, unchanged: true },
-    create: { body: data(create), answer: SuccessSchema(written) },
-    update: { body: data(update, { merge: Merge }), answer: MergedSchema(written), written: SuccessSchema(written) },
+    search: {
+      body: Type.Object({ ...SearchBodySchema.properties, data: Type.Unsafe(componentRef(criteria)) }, closed),
+      answer: page,
+    },
+    history: { answer: PageSchema(Type.Unsafe(componentRef(historyEntry))) },
+    read: { answer: SuccessSchema(Type.Unsafe(componentRef(row))), unchanged: true },
+    create: { body: data(create), answer: written },
+    update: { body: data(update, { merge: Merge }), answer: written },
   } satisfies Record<string, RouteDocs>
 }

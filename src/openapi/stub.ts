@@ -1,9 +1,10 @@
 import type { JsonSchema, Model } from '../model/model.ts'
 import { ID, VERSION } from '../model/rules.ts'
+import { ownName } from './names.ts'
 
 /** The answer for a written record that the user may not read. */
 export const STUB = {
-  Stub: {
+  [ownName('Stub')]: {
     type: 'object',
     description: 'Of a record that the user may write but not read.',
     properties: { id: ID, version: VERSION },

@@ -29,13 +29,6 @@ export const BatchOperationSchema = Type.Object(
   },
   closed,
 )
-/** The body of a batch, for the OpenAPI document. */
-export const BatchBody = Type.Object(
-  {
-    data: Type.Array(BatchOperationSchema, { minItems: 1, maxItems: MAX_OPERATIONS }),
-    preview: Type.Optional(
-      Type.Boolean({ description: 'Do nothing; answer what its deletes would delete, change or be refused for.' }),
-    ),
-  },
-  closed,
+export const BatchPreview = Type.Optional(
+  Type.Boolean({ description: 'Do nothing; answer what its deletes would delete, change or be refused for.' }),
 )

@@ -1,5 +1,6 @@
-import { type TSchema, Type } from '@sinclair/typebox'
+import { Type } from '@sinclair/typebox'
 import { FIND_PARAMETERS } from '../model/names.ts'
+import { Filters, ShapeParameters, SortParameter } from './parameter-schemas.ts'
 import { type Parameters, parseParameters } from './parameters.ts'
 import { allowOnly, badRequest, type Context, isAsked, type Query } from './query.ts'
 
@@ -12,29 +13,45 @@ export type BulkFormat = (typeof BULK_FORMATS)[number]
 const DELIMITERS: Record<string, string> = { ',': ',', ';': ';', '\t': '\t', comma: ',', semicolon: ';', tab: '\t' }
 
 const format = Type.Unsafe<BulkFormat>({
+  'x-parameter': 'Format',
   type: 'string',
   enum: [...BULK_FORMATS],
   description: 'Comma-separated values, or a line of JSON per record; csv if not given.',
 })
-const delimiter = Type.String({ description: 'Of csv: comma, semicolon or tab; comma if not given.' })
+const delimiter = Type.String({
+  'x-parameter': 'Delimiter',
+  description: 'Of csv: comma, semicolon or tab; comma if not given.',
+})
 
 /** Find's filters, `sort` and `fields`, and the file format. */
-export const ExportParameters = (find: TSchema): TSchema => {
-  const { offset, limit, after, expand, as, ...filters } = find.properties as Record<string, TSchema>
-  const safe = Type.Boolean({ description: 'Of csv: make texts harmless that a spreadsheet takes for a formula.' })
-  return Type.Partial(Type.Object({ ...filters, format, delimiter, safe }))
-}
+export const ExportParameters = Type.Partial(
+  Type.Object({
+    format,
+    delimiter,
+    safe: Type.Boolean({
+      'x-parameter': 'Safe',
+      description: 'Of csv: make texts harmless that a spreadsheet takes for a formula.',
+    }),
+    sort: SortParameter,
+    fields: ShapeParameters.fields,
+    filters: Filters,
+  }),
+)
 
 export const ImportParameters = Type.Partial(
   Type.Object({
     format,
     delimiter,
-    key: Type.String({ description: 'A unique field, or `id`: rows that have that of a record change it.' }),
+    key: Type.String({
+      'x-parameter': 'ImportKey',
+      description: 'A unique field, or `id`: rows that have that of a record change it.',
+    }),
     columns: Type.String({
+      'x-parameter': 'Columns',
       description:
         'Of csv: what its columns are, separated by commas, instead of its first line; nothing passes one over.',
     }),
-    dryRun: Type.Boolean({ description: 'Only check, and tell what would be done.' }),
+    dryRun: Type.Boolean({ 'x-parameter': 'DryRun', description: 'Only check, and tell what would be done.' }),
   }),
 )
 

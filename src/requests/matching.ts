@@ -2,10 +2,10 @@ import { Failure } from '../errors.ts'
 import { badRequest } from './query.ts'
 
 /** The ETag of a record is its version. */
-export const toETag = (version: number) => `"${version}"`
+export const toETag = (version: number | string) => `"${version}"`
 
 /** Whether the client has this version already, according to `If-None-Match`. */
-export function matchesETag(version: number, ifNoneMatch: string | undefined): boolean {
+export function matchesETag(version: number | string, ifNoneMatch: string | undefined): boolean {
   if (ifNoneMatch === undefined) return false
   const tags = ifNoneMatch.split(',').map((tag) => tag.trim().replace(/^W\//, ''))
   return tags.includes(toETag(version)) || tags.includes('*')

@@ -1,6 +1,15 @@
 import { type TSchema, Type } from '@sinclair/typebox'
-import { isScalar, type Model, SYSTEM_FIELDS, visibleFields } from '../model/model.ts'
-import { BODY_WORDS, PARAMETER_WORDS } from './operators.ts'
+import {
+  type Field,
+  isScalar,
+  type Model,
+  type Models,
+  SYSTEM_FIELDS,
+  VERSION_FIELD,
+  visibleFields,
+} from '../model/model.ts'
+import { ID_WORDS } from './comparison.ts'
+import { BODY_WORDS, type OperatorUse, PARAMETER_WORDS } from './operators.ts'
 import { AS_PARAMETER, hasParameter, OR_PARAMETER, SEARCH_ALL, TEXT_PARAMETER } from './parameters.ts'
 import { DEFAULT_LIMIT, MAX_LIMIT, MAX_SORT_KEYS } from './query.ts'
 
@@ -9,40 +18,75 @@ import { DEFAULT_LIMIT, MAX_LIMIT, MAX_SORT_KEYS } from './query.ts'
 // No "default" here: the validator would add `offset` to a body that has `after`, and the two exclude each other.
 const paging = {
   offset: Type.Integer({
+    'x-parameter': 'Offset',
     minimum: 0,
     maximum: Number.MAX_SAFE_INTEGER,
     description: 'Zero-based start, 0 if not given; excludes `after`.',
   }),
   limit: Type.Integer({
+    'x-parameter': 'Limit',
     minimum: 0,
     maximum: MAX_LIMIT,
     description: `How many at most, ${DEFAULT_LIMIT} if not given; 0 asks only for the total.`,
   }),
-  after: Type.String({ description: 'A cursor, from `next` of the answer before; excludes `offset`.' }),
+  after: Type.String({
+    'x-parameter': 'After',
+    description: 'A cursor, from `next` of the answer before; excludes `offset`.',
+  }),
 }
 
-export const IdParameter = Type.Object({ id: Type.Integer({ minimum: 1, description: 'Identifier of the record.' }) })
+export const IdParameter = Type.Object({
+  id: Type.Integer({ 'x-parameter': 'Id', minimum: 1, description: 'Identifier of the record.' }),
+})
 
 export const MatchHeaders = Type.Partial(
   Type.Object({
-    'if-match': Type.String({ description: 'The ETag of the record that was read, instead of `version`.' }),
+    'if-match': Type.String({
+      'x-parameter': 'IfMatch',
+      description: 'The ETag of the record that was read, instead of `version`.',
+    }),
   }),
 )
 
 export const IfNoneMatchHeaders = Type.Partial(
-  Type.Object({ 'if-none-match': Type.String({ description: 'The ETag of the record that the client has already.' }) }),
+  Type.Object({
+    'if-none-match': Type.String({
+      'x-parameter': 'IfNoneMatch',
+      description: 'The ETag of what the client has already.',
+    }),
+  }),
 )
 
 export const DeleteParameters = Type.Object({
   preview: Type.Optional(
-    Type.Boolean({ description: 'Do not delete; answer what would be deleted, changed or in the way.' }),
+    Type.Boolean({
+      'x-parameter': 'PreviewDelete',
+      description: 'Do not delete; answer what would be deleted, changed or in the way.',
+    }),
   ),
-  version: Type.Optional(Type.Integer({ minimum: 0, description: 'Delete only if this is the current version.' })),
+  version: Type.Optional(
+    Type.Integer({
+      'x-parameter': 'DeletedVersion',
+      minimum: 0,
+      description: 'Delete only if this is the current version.',
+    }),
+  ),
 })
 
-const ShapeParameters = {
-  fields: Type.String({ description: 'Fields to return, separated by commas; `id` and `version` always are.' }),
+export const SortParameter = Type.String({
+  'x-parameter': 'Sort',
+  description:
+    'Fields, also of referred records (`company.name`), separated by commas; `-` before one turns its order around.',
+  examples: ['-id'],
+})
+
+export const ShapeParameters = {
+  fields: Type.String({
+    'x-parameter': 'Fields',
+    description: 'Fields to return, separated by commas; `id` and `version` always are.',
+  }),
   expand: Type.String({
+    'x-parameter': 'Expand',
     description: 'References, separated by commas, whose records to return instead of their ids.',
   }),
 }
@@ -50,7 +94,11 @@ const ShapeParameters = {
 export const ReadParameters = Type.Partial(
   Type.Object({
     ...ShapeParameters,
-    version: Type.Integer({ minimum: 0, description: 'The record as it was at this version; excludes `expand`.' }),
+    version: Type.Integer({
+      'x-parameter': 'AtVersion',
+      minimum: 0,
+      description: 'The record as it was at this version; excludes `expand`.',
+    }),
   }),
 )
 
@@ -58,58 +106,102 @@ export const ReadParameters = Type.Partial(
 export const HistoryParameters = Type.Partial(
   Type.Object({
     limit: paging.limit,
-    after: Type.String({ description: 'From `next` of the answer before.' }),
+    after: Type.String({ 'x-parameter': 'HistoryAfter', description: 'From `next` of the answer before.' }),
   }),
 )
 
-export function findParameters(model: Model): TSchema {
-  const fields = [...SYSTEM_FIELDS, ...visibleFields(model)]
-  const filters = fields.flatMap((field) => [
-    ...(isScalar(field) ? [[field.name, Type.Unsafe({ type: field.type, description: 'Equals.' })] as const] : []),
-    ...[...PARAMETER_WORDS]
-      .filter(([, { operator }]) => operator.takes === 'none' || isScalar(field))
-      .filter(([, { operator }]) => operator.takes !== 'pattern' || field.type === 'string')
-      .map(([word, { operator, not }]) => {
-        const description = operator.meaning[not ? 'not' : 'is'] as string
-        return [`${field.name}[${word}]`, Type.String({ description })] as const
-      }),
+export function findParameters(model: Model, models: Models): TSchema {
+  const filters = [...SYSTEM_FIELDS, ...visibleFields(model)].flatMap((field) => [
+    ...fieldParameters(field.name, field, usualWords(field)),
     ...(field.links ? linkParameters(field.name) : []),
+    ...referredParameters(field, models),
   ])
   return Type.Partial(
     Type.Object({
       ...paging,
-      sort: Type.String({
-        description:
-          'Fields, also of referred records (`company.name`), separated by commas; `-` before one turns its order around.',
-        examples: ['-id'],
-      }),
+      sort: SortParameter,
       ...ShapeParameters,
       ...(model.search.length > 0 && hasParameter(TEXT_PARAMETER, model) && { [TEXT_PARAMETER]: TextParameter }),
       ...(hasParameter(OR_PARAMETER, model) && { [OR_PARAMETER]: OrParameter }),
       ...(hasParameter(AS_PARAMETER, model) && { [AS_PARAMETER]: AsParameter }),
-      [SEARCH_ALL]: Type.String({ description: 'Contained in any text of the list.' }),
+      [SEARCH_ALL]: Type.String({ 'x-parameter': 'Contains', description: 'Contained in any text of the list.' }),
       ...Object.fromEntries([...filters, ...model.inverses.flatMap(({ name }) => linkParameters(name))]),
+      ...(hasParameter('filters', model) && { filters: Filters }),
     }),
   )
 }
 
+const RANGE = ['gt', 'gte', 'lt', 'lte', 'between']
+const LIST = ['ne', 'in']
+/** Formats of texts that are compared by size rather than by their letters. */
+const ORDERED_FORMATS = ['date', 'time', 'date-time', 'decimal']
+
+/** The operators that people use with a field of its type. The document lists only these, so that it stays small. */
+function usualWords(field: Field): string[] {
+  const isSet = field.required ? [] : ['null']
+  if (field.name === VERSION_FIELD.name) return []
+  if (!isScalar(field) || field.type === 'boolean') return isSet
+  if (field.reference || field.schema.enum) return [...LIST, ...isSet]
+  if (field.type === 'number' || ORDERED_FORMATS.includes(field.format as string)) return [...RANGE, ...isSet]
+  return [...LIST, ...(field.type === 'integer' ? RANGE : ['like']), ...isSet]
+}
+
+/** Filters by a field: equality, and these operators. */
+function fieldParameters(path: string, field: Field, words: string[]) {
+  return [
+    ...(isScalar(field) ? [[path, Type.Unsafe({ type: field.type })] as const] : []),
+    ...words.map((word) => {
+      const { takes } = (PARAMETER_WORDS.get(word) as OperatorUse).operator
+      // Lists, and two values, are texts.
+      const type = takes === 'one' ? field.type : takes === 'none' ? 'boolean' : 'string'
+      return [`${path}[${word}]`, Type.Unsafe({ type })] as const
+    }),
+  ]
+}
+
+/** Filters by fields of the record that a reference leads to: those by which people know it. */
+function referredParameters({ name, reference }: Field, models: Models) {
+  const target = reference && models.get(reference.model)
+  if (!target) return []
+  const known = visibleFields(target).filter((field) => [...target.list, target.nameField].includes(field.name))
+  const isPlainText = ({ type, format }: Field) => type === 'string' && !format
+  return known.flatMap((field) => fieldParameters(`${name}.${field.name}`, field, isPlainText(field) ? ['like'] : []))
+}
+
+const OPERATOR_WORDS = [...PARAMETER_WORDS]
+  .map(([word, { operator, not }]) => `\`${word}\`: ${operator.meaning[not ? 'not' : 'is']}`)
+  .join(' ')
+
+/** The filters that are not listed one by one. */
+export const Filters = Type.Unsafe({
+  'x-parameter': 'Filters',
+  // Each property is a query parameter of its own.
+  'x-serialised': { style: 'form', explode: true },
+  type: 'object',
+  additionalProperties: { type: 'string' },
+  description: `Filters that are not listed, each a parameter of its own: any operator (\`name[gt]=M\`), and up to three references or inverse fields (\`company.country.name=Norway\`, \`people.age[gte]=18\`). Operators: ${OPERATOR_WORDS}`,
+})
+
 /** Filters by the records that a field leads to. */
 const linkParameters = (name: string) => [
-  [`${name}[any]`, Type.String({ description: 'Has one of these ids, separated by commas.' })] as const,
-  [`${name}[all]`, Type.String({ description: 'Has all of these ids.' })] as const,
-  [`${name}[none]`, Type.String({ description: 'Has none of these ids.' })] as const,
-  [`${name}[count]`, Type.Integer({ minimum: 0, description: 'So many; also `[count][gte]` and the like.' })] as const,
+  ...ID_WORDS.map((word) => [`${name}[${word}]`, Type.String()] as const),
+  [`${name}[count]`, Type.Integer({ minimum: 0 })] as const,
 ]
 
 export const TextParameter = Type.String({
+  'x-parameter': 'Words',
   minLength: 1,
   maxLength: 200,
   description: 'Words that a record must contain, in any order; `"in quotes"` is one word. The best match comes first.',
 })
 
-const AsParameter = Type.String({ description: 'For admins: the name of a user, to find what that user finds.' })
+const AsParameter = Type.String({
+  'x-parameter': 'SeenAs',
+  description: 'For admins: the name of a user, to find what that user finds.',
+})
 
 const OrParameter = Type.String({
+  'x-parameter': 'Or',
   description: 'Filters of which at least one has to hold, as a query string: `id=1&id=7`, encoded as one value.',
   examples: ['id=1&id=7'],
 })

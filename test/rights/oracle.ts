@@ -38,6 +38,16 @@ export class Oracle {
     })
   }
 
+  /** The same for states that are about to be written together: a rule may count the records that refer to another. */
+  reachOutcome(model: ModelName, operation: Operation, person: Person, states: State[]): boolean {
+    const before = new Map(this.now[model])
+    for (const [nth, state] of states.entries()) this.now[model].set(state.id || -1 - nth, state)
+    const isWithin = states.every((state) => this.reaches(model, operation, person, state))
+    this.now[model].clear()
+    for (const [id, state] of before) this.now[model].set(id, state)
+    return isWithin
+  }
+
   sees(model: ModelName, person: Person, id: number): State | undefined {
     const state = this.now[model].get(id)
     return state && this.reaches(model, 'read', person, state) ? state : undefined

@@ -307,7 +307,7 @@ async function create(turn: Turn): Promise<string | undefined> {
   const { isRefused, written } = accepted(turn, data)
   const answer = await client.put(path, data)
   const outcome: State = { id: 0, version: 0, createdBy: person.username, data: written }
-  const isWithin = oracle.reaches(model, 'create', person, outcome)
+  const isWithin = oracle.reachOutcome(model, 'create', person, [outcome])
   const status = forbiddenUnless(turn, 'create') ?? (isRefused ? 422 : isWithin ? 200 : 403)
   const fault = expectStatus(`create ${show(data)}`, answer, status)
   if (answer.status === 200) oracle.write(model, { ...outcome, id: answer.body.data[0].id })
@@ -333,7 +333,7 @@ async function update(turn: Turn): Promise<string | undefined> {
   const answer = await client.send('POST', `${path}/${id}`, { data: { ...data, version }, ...(merge && { merge }) })
   const outcome = now && { ...now, version: now.version + 1, data: { ...now.data, ...written } }
   const isReached = now !== undefined && oracle.reaches(model, 'update', person, now)
-  const isWithin = outcome !== undefined && oracle.reaches(model, 'update', person, outcome)
+  const isWithin = outcome !== undefined && oracle.reachOutcome(model, 'update', person, [outcome])
   const found = !isReached ? 404 : version !== now.version ? 409 : isWithin ? 200 : 403
   const status = forbiddenUnless(turn, 'update') ?? (isRefused ? 422 : found)
   const fault = expectStatus(`update ${id} ${show(data)}`, answer, status)
@@ -375,7 +375,7 @@ async function batch(turn: Turn): Promise<string | undefined> {
   const states = outcomes.map(
     ({ written }): State => ({ id: 0, version: 0, createdBy: person.username, data: written }),
   )
-  const isWithin = states.every((state) => oracle.reaches(model, 'create', person, state))
+  const isWithin = oracle.reachOutcome(model, 'create', person, states)
   const status =
     forbiddenUnless(turn, 'create') ?? (outcomes.some(({ isRefused }) => isRefused) ? 422 : isWithin ? 200 : 403)
   if (answer.status === 200)
