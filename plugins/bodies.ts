@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { Readable } from 'node:stream'
+import { gunzip } from 'node:zlib'
 import type { Ajv, ValidateFunction } from 'ajv'
 import fastJson from 'fast-json-stringify'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
@@ -14,17 +15,28 @@ import { invalid } from '../src/model/explain.ts'
 import type { JsonSchema } from '../src/model/model.ts'
 import { typesOnly } from '../src/openapi/answers.ts'
 import { BodyLimits, LARGE_BODY } from '../src/requests/body-limits.ts'
+import { MERGE_PATCH } from '../src/requests/merge-patch.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** what the body holds, where that is not one record's data: faults are named accordingly */
     body?: 'batch' | 'search'
+    /** whether the body may be a JSON merge patch */
+    takesPatch?: boolean
   }
   interface FastifyRequest {
     /** Releases the body's share of `BodyLimits` once the body has arrived; undefined if it holds none. */
     releaseBody: (() => void) | undefined
   }
 }
+
+const GZIP = 'gzip'
+const UNKNOWN_PACKING = new Failure('UNSUPPORTED_MEDIA_TYPE', 'The Content-Encoding of a body may be gzip, or none.', {
+  headers: { 'accept-encoding': GZIP },
+})
+const UNPACKED_TOO_LARGE = new Failure('BODY_TOO_LARGE', 'The unpacked body is larger than this service accepts.')
+const NOT_PACKED = new Failure('BAD_REQUEST', 'The body is not packed by gzip, as its Content-Encoding says.')
+const NO_PATCH = new Failure('UNSUPPORTED_MEDIA_TYPE', `Only PATCH takes ${MERGE_PATCH}. Send application/json.`)
 
 /** Ends the request; the client has disconnected and never receives it. */
 const LEFT = new Failure('BAD_REQUEST', 'The client has left.')
@@ -41,12 +53,15 @@ async function bodies(app: FastifyInstance) {
   app.addHook('preParsing', (request, _reply, payload, done) => {
     const { 'content-length': length, 'transfer-encoding': encoding } = request.headers
     const { bodyLimit, config } = request.routeOptions
-    if ((length === undefined && encoding === undefined) || config.streamed) return done()
+    if (length === undefined && encoding === undefined) return done()
+    const packing = request.headers['content-encoding'] ?? 'identity'
+    if (packing !== 'identity' && packing !== GZIP) return done(UNKNOWN_PACKING)
+    if (config.streamed) return done()
     // Fastify refuses a body that is too large without reading it.
     if (Number(length) > bodyLimit) return done()
     // The body stream of a disconnected client would never end.
     if (request.ending.isClosed) return done(LEFT)
-    const bytes = length === undefined ? bodyLimit : Number(length)
+    const bytes = length === undefined || packing === GZIP ? bodyLimit : Number(length)
     const drop = () => request.raw.destroy()
     const { bodyBytes } = request.raw
     // Another app may have received it. It counts here as well.
@@ -66,8 +81,21 @@ async function bodies(app: FastifyInstance) {
   const ajv = newAjv({ verbose: true })
 
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (request, bytes, done) => {
-    request.raw.bodyBytes = bytes
+  const parsed = ['application/json', MERGE_PATCH]
+  app.addContentTypeParser<Buffer>(parsed, { parseAs: 'buffer' }, (request, sent, done) => {
+    request.raw.bodyBytes = sent
+    const { 'content-encoding': packing, 'content-type': type } = request.headers
+    if (type?.startsWith(MERGE_PATCH) && !request.routeOptions.config.takesPatch && !request.is404)
+      return done(NO_PATCH)
+    if (packing !== GZIP) return parseBytes(request, sent, done)
+    const maxOutputLength = request.routeOptions.bodyLimit
+    gunzip(sent, { maxOutputLength }, (error, bytes) => {
+      if (!error) parseBytes(request, bytes, done)
+      else done((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE' ? UNPACKED_TOO_LARGE : NOT_PACKED)
+    })
+  })
+
+  function parseBytes(request: FastifyRequest, bytes: Buffer, done: (error: Error | null, body?: unknown) => void) {
     // Many clients send a content type with an empty DELETE. On unknown routes the body does not matter.
     if ((bytes.length === 0 && request.method === 'DELETE') || request.is404) return done(null)
     const read = () => {
@@ -84,7 +112,7 @@ async function bodies(app: FastifyInstance) {
       request.whenAnswered(processed)
       read()
     }, done)
-  })
+  }
 
   // Schemas validate only bodies. `src/requests` parses paths and query strings: they are text and need other messages.
   app.setValidatorCompiler(({ schema, httpPart }) => (httpPart === 'body' ? compileLazily(ajv, schema) : () => true))

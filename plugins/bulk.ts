@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { Type } from '@sinclair/typebox'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { SuccessSchema, success } from '../src/envelope.ts'
 import { ResumableImport } from '../src/journal/resumable-import.ts'
@@ -11,7 +11,17 @@ import { component } from '../src/openapi/refs.ts'
 import { HttpCaller } from '../src/records/caller.ts'
 import type { ImportProgress } from '../src/records/import/failures.ts'
 import { spool } from '../src/records/import/spool.ts'
-import { ExportParameters, ImportParameters, parseExport, parseImport } from '../src/requests/bulk.ts'
+import { openUpload, type Upload } from '../src/records/import/upload.ts'
+import {
+  type BulkFormat,
+  ExportParameters,
+  formatOfFile,
+  formatOfType,
+  ImportParameters,
+  parseExport,
+  parseFileFormat,
+  parseImport,
+} from '../src/requests/bulk.ts'
 import { keyIn } from '../src/requests/key.ts'
 import type { Parameters } from '../src/requests/parameters.ts'
 import type { Chunk } from '../src/storage/storage.ts'
@@ -33,6 +43,8 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
   await new Promise(setImmediate)
   const { storage, config, limits } = app
   const seenBy = app.seenOf(model)
+  const describeFile = (reply: FastifyReply, format: BulkFormat) =>
+    reply.type(TYPES[format]).header('content-disposition', `attachment; filename="${model.name}.${format}"`)
   // Any content type is accepted, and the body is passed on as a stream.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
@@ -40,7 +52,7 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
   app.route<{ Querystring: Parameters }>({
     method: 'GET',
     url: '/export',
-    // HEAD would start an export and discard it; clients that want a count use find.
+    // Fastify's HEAD would start an export and discard it.
     exposeHeadRoute: false,
     config: {
       access: { model, operation: 'read' },
@@ -57,9 +69,20 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
       const pieces = records.exportAll(exporting, new HttpCaller(request.user, reply.raw))
       // Waits for the first chunk, so that a failing start is still answered with an error status.
       const first = await pieces.next()
-      reply.type(TYPES[exporting.format])
-      reply.header('content-disposition', `attachment; filename="${model.name}.${exporting.format}"`)
+      describeFile(reply, exporting.format)
       return reply.send(Readable.from(toBytes(request, first, pieces)))
+    },
+  })
+
+  // Says what the file will be, without making it.
+  app.route<{ Querystring: Parameters }>({
+    method: 'HEAD',
+    url: '/export',
+    config: { access: { model, operation: 'read' } },
+    schema: { querystring: ExportParameters },
+    handler: async ({ query, user }, reply) => {
+      describeFile(reply, parseExport(query, seenBy(user).context).format)
+      return reply.send()
     },
   })
 
@@ -83,8 +106,9 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
       response: { 200: SuccessSchema(Counts) },
     },
     handler: async (request, reply) => {
-      const importing = parseImport(request.query)
-      const { user } = request
+      const { user, headers } = request
+      const typed = 'format' in request.query ? {} : formatOfType(headers['content-type'])
+      const importing = parseImport({ ...typed, ...request.query })
       const { username } = user
       const { records } = seenBy(user)
       const key = importing.dryRun ? undefined : keyIn(request.headers)
@@ -96,8 +120,17 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
         ending.push(limits.imports.claim(username))
         const upload = limits.imports.countUpload(config.IMPORT_LIMIT_BYTES)
         ending.push(upload.clear)
-        const spooled = await spool(request.body, config.DATA_DIR, config.IMPORT_LIMIT_BYTES, upload.add)
+        const sentFile = await openUpload(request.body, headers)
+        const isNamed = sentFile.name !== undefined && !('format' in request.query)
+        const file = isNamed ? { ...importing, ...parseUploaded(sentFile, request.query) } : importing
+        const spooled = await spool(sentFile.source, config.DATA_DIR, config.IMPORT_LIMIT_BYTES, upload.add).catch(
+          (error) => {
+            sentFile.cancel()
+            throw error
+          },
+        )
         ending.push(spooled.clear)
+        await sentFile.finish()
         const sent = key !== undefined && {
           username,
           key,
@@ -105,7 +138,7 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
         }
         const resumable = sent ? await ResumableImport.begin<ImportProgress>(storage, sent) : undefined
         if (resumable?.progress?.isOver) reply.header('idempotency-replayed', 'true')
-        const asked = { ...importing, ...spooled, resumable, refreshUser: () => request.refreshUser() }
+        const asked = { ...file, ...spooled, resumable, refreshUser: () => request.refreshUser() }
         return success(await limits.imports.run(() => records.importAll(asked, user)))
       }
       return work().finally(() => {
@@ -113,6 +146,12 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
       })
     },
   })
+}
+
+/** Format of the file in a form: its media type says it, else its name. */
+function parseUploaded({ name = '', type }: Upload, parameters: Parameters) {
+  const typed = formatOfType(type)
+  return parseFileFormat({ format: formatOfFile(name), ...typed, ...parameters })
 }
 
 /** The bytes of an export. Throws when the user's session or roles change, which aborts the connection. */

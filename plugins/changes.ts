@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { SuccessSchema, success } from '../src/envelope.ts'
 import { unavailable } from '../src/errors.ts'
-import { createFeed, type ModelFilter, otherRights, readBounds } from '../src/journal/feed.ts'
+import { createFeed, type ModelFilter, otherRights, readBounds, readNewest } from '../src/journal/feed.ts'
 import { MAX_PER_USER, MAX_STREAMS } from '../src/journal/stream.ts'
 import { forbidden, scopeFor, type User } from '../src/model/access.ts'
 import { component } from '../src/openapi/refs.ts'
@@ -30,7 +30,10 @@ const Change = component(
   }),
 )
 const From = {
-  since: Type.Integer({ minimum: 0, description: 'The number of the last change that is known already.' }),
+  since: Type.Unsafe({
+    anyOf: [{ type: 'integer', minimum: 0 }, { const: 'now' }],
+    description: 'The number of the last change that is known already; `now` for the newest one.',
+  }),
   models: Type.String({ description: 'Models, separated by commas; all that the user may read, if not given.' }),
 }
 const Limit = Type.Integer({
@@ -84,7 +87,8 @@ async function changes(app: FastifyInstance) {
     handler: async ({ query, user }) => {
       allowOnly(['since', 'models', 'limit'], query)
       const limit = wholeNumber(query, 'limit', MAX_LIMIT) ?? DEFAULT_LIMIT
-      const since = numberIn(query) ?? (await firstPosition(user))
+      // Who asks for no change wants to know where the feed stands.
+      const since = (await positionIn(limit === 0 ? { since: 'now', ...query } : query)) ?? (await firstPosition(user))
       await feed.requireKnown(since, user)
       const { changes: found, next, otherRights: others } = await feed.page(user, modelsIn(query, user), since, limit)
       if (others.includes(user.username)) throw otherRights(next)
@@ -94,7 +98,7 @@ async function changes(app: FastifyInstance) {
 
   app.route<{ Querystring: Parameters }>({
     method: 'GET',
-    // A stream without a body has no use.
+    // Fastify's HEAD would open a stream.
     exposeHeadRoute: false,
     url: '/ws/changes/stream',
     config: {
@@ -114,7 +118,7 @@ async function changes(app: FastifyInstance) {
       allowOnly(['since', 'models'], query)
       const wanted = modelsIn(query, user)
       const last = headers['last-event-id']
-      const since = last === undefined ? numberIn(query) : lastEvent(last)
+      const since = last === undefined ? await positionIn(query) : lastEvent(last)
       if (since !== undefined) await feed.requireKnown(since, user)
       requireRoom(user)
       const { raw } = reply
@@ -126,6 +130,17 @@ async function changes(app: FastifyInstance) {
       raw.setHeader('x-accel-buffering', 'no')
       await app.streams.open({ user, wanted, sink: raw, ask: () => request.refreshUser() }, since)
       reply.hijack()
+    },
+  })
+
+  app.route<{ Querystring: Parameters }>({
+    method: 'HEAD',
+    url: '/ws/changes/stream',
+    schema: { querystring: Type.Partial(Type.Object(From)) },
+    handler: async ({ query, user }, reply) => {
+      allowOnly(['since', 'models'], query)
+      modelsIn(query, user)
+      return reply.type('text/event-stream').send()
     },
   })
 
@@ -159,6 +174,10 @@ async function changes(app: FastifyInstance) {
     },
   })
 
+  /** The number in `since`; that of the newest change for `now`. */
+  const positionIn = async ({ since }: Parameters) =>
+    since === 'now' ? readNewest(storage) : wholeNumber({ since }, 'since', MAX_CHANGE)
+
   /** Where the changes begin that a user sees with the rights of now. */
   const firstPosition = async ({ rightsSince = 0 }: User) =>
     Math.max((await readBounds(app.storage)).oldest - 1, rightsSince)
@@ -191,8 +210,6 @@ function lastEvent(text: string | string[]): number {
   if (Number.isSafeInteger(number)) return number
   throw badRequest('The header "Last-Event-ID" must be the number of a change.')
 }
-
-const numberIn = (query: Parameters) => wholeNumber(query, 'since', MAX_CHANGE)
 
 export default fp(changes, {
   name: 'changes',

@@ -3,10 +3,26 @@ import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { allowedOrigins } from '../src/config.ts'
 
-const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE']
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'QUERY']
 /** Request headers that a page may send, and response headers that it may read. */
-const SENT = ['authorization', 'content-type', 'idempotency-key', 'if-match', 'if-none-match', 'last-event-id']
-const SEEN = ['etag', 'retry-after', 'idempotency-replayed', 'content-disposition']
+const SENT = [
+  'authorization',
+  'content-type',
+  'idempotency-key',
+  'if-match',
+  'if-none-match',
+  'last-event-id',
+  'prefer',
+]
+const SEEN = [
+  'etag',
+  'link',
+  'location',
+  'preference-applied',
+  'retry-after',
+  'idempotency-replayed',
+  'content-disposition',
+]
 /** How long a browser may cache a preflight, in seconds. */
 const REMEMBERED = 600
 

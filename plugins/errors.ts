@@ -1,6 +1,6 @@
 import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import { failure } from '../src/envelope.ts'
+import { failure, PROBLEM_TYPE, problem } from '../src/envelope.ts'
 import { CHANGING, type Code, Failure, unavailable } from '../src/errors.ts'
 import { explainBody } from '../src/model/explain.ts'
 import { tableName } from '../src/model/model.ts'
@@ -13,6 +13,10 @@ const KNOWN: Record<string, [Code, string]> = {
     'UNSUPPORTED_MEDIA_TYPE',
     'Send the body as JSON, with the header "Content-Type: application/json".',
   ],
+  FST_ERR_ROUTE_MISSING_CONTENT_TYPE: [
+    'UNSUPPORTED_MEDIA_TYPE',
+    'Send a body as JSON, with the header "Content-Type: application/json".',
+  ],
   FST_ERR_CTP_BODY_TOO_LARGE: ['BODY_TOO_LARGE', 'The body is larger than this service accepts.'],
   FST_ERR_CTP_EMPTY_JSON_BODY: ['BAD_REQUEST', 'The body is empty; it must be JSON.'],
   FST_ERR_CTP_INVALID_JSON_BODY: ['BAD_REQUEST', 'The body is not valid JSON.'],
@@ -20,6 +24,14 @@ const KNOWN: Record<string, [Code, string]> = {
   ECONNRESET: ['BAD_REQUEST', 'The body did not arrive whole.'],
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: ['BAD_REQUEST', 'The body is not as long as its Content-Length says.'],
 }
+
+/** How to log in, beside the login with a password. Browsers ask for nothing because of it. */
+const AUTHENTICATE = 'Bearer realm="Dossier"'
+
+/** Whether a client asks for failures in the format of RFC 9457. */
+const acceptsProblem = (accept: string | undefined) =>
+  accept !== undefined && accept.includes(PROBLEM_TYPE) && !PROBLEM_REFUSED.test(accept)
+const PROBLEM_REFUSED = /application\/problem\+json\s*;\s*q=0(?:\.0*)?\s*(?:,|$)/
 
 const BUSY = unavailable(
   'The data is being changed by somebody else, or there is too much to do. Try again in a second.',
@@ -65,10 +77,10 @@ async function errors(app: FastifyInstance) {
     }
     const isLogged = answer.code === 'INTERNAL' || isFault(error, 'full')
     if (isLogged && !isDamage) app.log.error({ reqId: request.id, err: error }, 'unexpected error')
-    return reply
-      .code(answer.http)
-      .headers(answer.details.headers ?? {})
-      .send(failure(answer, request.id))
+    reply.code(answer.http).headers(answer.details.headers ?? {})
+    if (answer.http === 401) reply.header('www-authenticate', AUTHENTICATE)
+    if (!acceptsProblem(request.headers.accept)) return reply.send(failure(answer, request.id))
+    return reply.type(PROBLEM_TYPE).send(JSON.stringify(problem(answer, request.id)))
   })
 }
 

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply } from 'fastify'
 import fp from 'fastify-plugin'
 import { PageSchema, SuccessSchema, success } from '../src/envelope.ts'
 import { ADMIN } from '../src/model/access.ts'
@@ -11,6 +11,7 @@ import { HttpCaller } from '../src/records/caller.ts'
 import type { RestoreRequest } from '../src/records/context.ts'
 import { idIn } from '../src/requests/address.ts'
 import { By, ChangeProperties } from '../src/requests/change-schemas.ts'
+import { nextLink } from '../src/requests/link.ts'
 import { CONFLICTS } from '../src/requests/matching.ts'
 import { HistoryParameters, IdParameter } from '../src/requests/parameter-schemas.ts'
 import type { Parameters } from '../src/requests/parameters.ts'
@@ -67,10 +68,8 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
     },
     handler: async ({ params, query, user }, reply) => {
       const { limit, after } = pageIn(query)
-      return {
-        status: 0,
-        ...(await seenBy(user).records.history(idIn(params), limit, after, new HttpCaller(user, reply.raw))),
-      }
+      const page = await seenBy(user).records.history(idIn(params), limit, after, new HttpCaller(user, reply.raw))
+      return linked(reply, page)
     },
   })
 
@@ -96,7 +95,7 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
       response: { 200: SuccessSchema(rowSchema(model)) },
     },
     handler: async ({ params, body, user }, reply) =>
-      success(await seenBy(user).records.restore(idIn(params), body.data, new HttpCaller(user, reply.raw))),
+      reply.written(await seenBy(user).records.restore(idIn(params), body.data, new HttpCaller(user, reply.raw))),
   })
 
   app.route<{ Querystring: Parameters }>({
@@ -110,7 +109,7 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
     },
     handler: async ({ query, user }, reply) => {
       const { limit, after } = pageIn(query)
-      return { status: 0, ...(await seenBy(user).records.deleted(limit, after, new HttpCaller(user, reply.raw))) }
+      return linked(reply, await seenBy(user).records.deleted(limit, after, new HttpCaller(user, reply.raw)))
     },
   })
 
@@ -132,6 +131,13 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
   })
 }
 
+/** The answer with a page, and the address of the next one. */
+function linked<Page extends { next?: string | undefined }>(reply: FastifyReply, page: Page) {
+  const link = nextLink(reply.request.url, page.next)
+  if (link) reply.header('link', link)
+  return { status: 0, ...page }
+}
+
 /** Parses the paging parameters. */
 function pageIn(query: Parameters): { limit: number; after: number | undefined } {
   allowOnly(['limit', 'after'], query)
@@ -139,4 +145,7 @@ function pageIn(query: Parameters): { limit: number; after: number | undefined }
   return { limit, after: wholeNumber(query, 'after', Number.MAX_SAFE_INTEGER) }
 }
 
-export default fp(history, { name: 'history', dependencies: ['collections', 'idempotency', 'records', 'trail'] })
+export default fp(history, {
+  name: 'history',
+  dependencies: ['collections', 'idempotency', 'records', 'trail', 'written'],
+})

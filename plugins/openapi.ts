@@ -59,6 +59,8 @@ const INFO = {
   description: 'Records of named models, with a version on each of them.',
   license: { name: 'MIT', identifier: 'MIT' },
 }
+/** Methods that follow from the others, or that OpenAPI 3.1 does not know. */
+const UNDESCRIBED = ['HEAD', 'OPTIONS', 'QUERY']
 /** Building the document blocks the thread for at most about this long at a time. */
 const PORTION_MS = 5
 /** Documents that are kept: those of users with the same rights are the same. */
@@ -103,7 +105,7 @@ async function openapi(app: FastifyInstance) {
   })
 
   app.addHook('onRoute', (route) => {
-    if (route.method !== 'HEAD' && route.method !== 'OPTIONS' && !route.config?.page) routes.push(toRoute(route))
+    if (!UNDESCRIBED.includes(route.method as string) && !route.config?.page) routes.push(toRoute(route))
   })
 
   // With many models the document has megabytes, so it is built once for users with the same rights, in portions.

@@ -1,4 +1,4 @@
-import type { FastifyInstance, preValidationHookHandler } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, preValidationHookHandler } from 'fastify'
 import fp from 'fastify-plugin'
 import { Failure } from '../src/errors.ts'
 import { allowOnly, badRequest } from '../src/requests/query.ts'
@@ -16,21 +16,33 @@ declare module 'fastify' {
 
 /** Collects every route, to tell a wrong method (405) from an unknown path (404). */
 async function routes(app: FastifyInstance) {
-  const known: { pattern: string[]; methods: string[] }[] = []
+  const known: { pattern: string[]; methods: string[]; isPublic: boolean }[] = []
+
+  const routesAt = ({ url }: FastifyRequest) => {
+    const [path] = url.split('?') as [string]
+    const steps = path.replace(/(?<=.)\/$/, '').split('/')
+    return known.filter(({ pattern }) => matches(pattern, steps))
+  }
+  const allowedAt = (request: FastifyRequest): string[] => {
+    const methods = routesAt(request).flatMap((route) => route.methods)
+    return methods.length === 0 ? [] : [...new Set([...methods, 'OPTIONS'])].sort()
+  }
 
   app.decorate('missingRoute', (request) => {
-    const [path] = request.url.split('?') as [string]
-    const steps = path.split('/')
-    const allowed = known.filter(({ pattern }) => matches(pattern, steps)).flatMap(({ methods }) => methods)
+    const allowed = allowedAt(request)
     if (allowed.length === 0) return new Failure('ROUTE_NOT_FOUND', 'There is nothing at this address.')
-    const methods = [...new Set(allowed)].sort().join(', ')
+    const methods = allowed.join(', ')
     return new Failure('METHOD_NOT_ALLOWED', `${request.method} is not possible here, but ${methods} is.`, {
       headers: { allow: methods },
     })
   })
 
   app.addHook('onRoute', (route) => {
-    known.push({ pattern: route.url.split('/'), methods: [route.method].flat() })
+    known.push({
+      pattern: route.url.split('/'),
+      methods: [route.method].flat(),
+      isPublic: route.config?.public === true,
+    })
     // Unread parameters and bodies are refused, not ignored. Routes that read parameters check their names themselves.
     const refused = [
       requireDecodable,
@@ -39,6 +51,19 @@ async function routes(app: FastifyInstance) {
     ]
     route.preValidation = [...refused, route.preValidation ?? []].flat()
   })
+
+  // Before the login is checked, for what needs none; else after it, like everything else about an address.
+  const answerOptions = (request: FastifyRequest, reply: FastifyReply, done: () => void) => {
+    const allowed = request.method === 'OPTIONS' && request.is404 ? allowedAt(request) : []
+    if (allowed.length === 0) return done()
+    reply.code(204).header('allow', allowed.join(', ')).send()
+  }
+  app.addHook('onRequest', (request, reply, done) => {
+    if (request.method === 'OPTIONS' && routesAt(request).every(({ isPublic }) => isPublic))
+      answerOptions(request, reply, done)
+    else done()
+  })
+  app.addHook('preHandler', answerOptions)
 
   app.setNotFoundHandler((request) => {
     throw app.missingRoute(request)

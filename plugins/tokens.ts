@@ -8,6 +8,7 @@ import { idempotentStorage } from '../src/journal/idempotency.ts'
 import { ADMIN } from '../src/model/access.ts'
 import { component } from '../src/openapi/refs.ts'
 import { createToken, deleteToken, listTokens, type NewToken } from '../src/people/tokens.ts'
+import { requireUser } from '../src/people/users.ts'
 import { idIn } from '../src/requests/address.ts'
 
 const VIEW = {
@@ -99,7 +100,7 @@ const tokens: FastifyPluginAsyncTypebox = async (app) => {
     app.route({
       method: 'GET',
       url: prefix,
-      config: access,
+      config: { ...access, failures: ['RECORD_NOT_FOUND'] },
       schema: {
         tags,
         operationId: idOf('listTokens'),
@@ -108,7 +109,10 @@ const tokens: FastifyPluginAsyncTypebox = async (app) => {
         params: Type.Object(user),
         response: { 200: SuccessSchema(Token) },
       },
-      handler: async (request) => success(...(await listTokens(storage.db, whoIn(request)))),
+      handler: async (request) => {
+        if (role !== undefined) await requireUser(storage.db, whoIn(request))
+        return success(...(await listTokens(storage.db, whoIn(request))))
+      },
     })
 
     app.route({

@@ -90,7 +90,7 @@ export async function buildApp({
     trustProxy: trustedProxies(config),
     // Requests that arrive on open connections while an app closes are still answered.
     return503OnClosing: false,
-    routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
+    routerOptions: { maxParamLength: MAX_PARAM_LENGTH, ignoreTrailingSlash: true },
     // A URL that cannot be decoded fails before any route, hook or error handler runs.
     frameworkErrors: (_error, request, reply) => {
       const bad = new Failure('BAD_REQUEST', 'The address is not a valid URL.')

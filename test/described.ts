@@ -28,7 +28,7 @@ subscribe('fastify.initialization', (message) => {
       'document' in fastify &&
       !request.is404 &&
       !request.routeOptions.config.page &&
-      !['HEAD', 'OPTIONS'].includes(request.method)
+      !['HEAD', 'OPTIONS', 'QUERY'].includes(request.method)
     const fault = isDescribed && checkerOf(fastify, request)(request, sentBy(reply, payload))
     if (fault) console.error(`${request.method} ${request.url} → ${reply.statusCode}: ${fault}\n${payload}`)
     done((fault ? new Error(fault) : null) as null, payload)
@@ -75,7 +75,7 @@ function makeChecker(document: { paths: Record<string, Record<string, Answered>>
       .slice(1)
       .reduce<unknown>((at, word) => (at as Record<string, unknown>)[unescaped(word)], document) as Described
 
-  return ({ method, url, routeOptions }: FastifyRequest, { statusCode: status, type, payload }: Sent) => {
+  return ({ method, url, routeOptions, headers }: FastifyRequest, { statusCode: status, type, payload }: Sent) => {
     const path = (routeOptions.url as string).replace(/:(\w+)/g, '{$1}')
     const operation = document.paths[path]?.[method.toLowerCase()]
     if (!operation) return 'the operation is not described'
@@ -94,6 +94,8 @@ function makeChecker(document: { paths: Record<string, Record<string, Answered>>
     // The values of a former version may have the former types of their fields.
     const isPast = status === 200 && /[?&]version=/.test(url) && operation.operationId.startsWith('read')
     if (isPast) return body.data[0].id && body.data[0].version >= 0 ? undefined : 'this is no record'
+    // Who prefers little gets less than the document says.
+    if (headers.prefer !== undefined && status === 200) return undefined
     return validate(body) ? undefined : ajv.errorsText(validate.errors)
   }
 }

@@ -68,7 +68,7 @@ t.test('API.md lists every request, and no other', async (t) => {
   const { paths } = (await (await service.login()).get('/openapi.json')).body as { paths: Record<string, object> }
   const served = Object.entries(paths).flatMap(([path, methods]) =>
     Object.keys(methods)
-      .filter((method) => /^(?:get|put|post|delete)$/.test(method))
+      .filter((method) => /^(?:get|put|post|patch|delete)$/.test(method))
       .map((method) => `${method.toUpperCase()} ${path.replace('contacts.Contact', ':model')}`),
   )
   const listed = firstCells(api, 'All requests').map((request) => request.replace(/:(?!model\/|model$)(\w+)/g, '{$1}'))

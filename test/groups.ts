@@ -13,6 +13,7 @@ export const RECORDS = [
   'plugins/batch',
   'plugins/idempotency',
   'plugins/ended',
+  'plugins/http',
   'storage/number-text',
 ]
 
@@ -54,7 +55,14 @@ export const PEOPLE = [
   'people/users',
 ]
 
-export const EDGES = ['plugins/fuzz', 'plugins/security', 'plugins/errors', 'plugins/meta', 'plugins/openapi']
+export const EDGES = [
+  'plugins/fuzz',
+  'plugins/security',
+  'plugins/errors',
+  'plugins/meta',
+  'plugins/openapi',
+  'plugins/clients',
+]
 
 /**
  * Not again on PostgreSQL: they are about headers, the bodies of requests and the files of the page. What they write and read

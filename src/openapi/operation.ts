@@ -54,7 +54,6 @@ const HEADERS: Record<HeaderName, { description: string; type: string }> = {
   Location: { type: 'string', description: 'The address of the new record.' },
   Allow: { type: 'string', description: 'The methods that are possible at this address.' },
   'Idempotency-Replayed': { type: 'string', description: '`true`: the answer to an earlier request with this key.' },
-  'Preference-Applied': { type: 'string', description: 'What was obeyed of `Prefer`.' },
   'Retry-After': { type: 'integer', description: 'After how many seconds to try again.' },
   'Set-Cookie': { type: 'string', description: 'The session, in the cookie `sid`.' },
   'WWW-Authenticate': { type: 'string', description: 'How to log in: with a token.' },
@@ -166,8 +165,9 @@ function failureResponses(
 function failureResponse(statuses: number[], conflict: string | undefined): object {
   const codes = (Object.keys(CODES) as Code[]).filter((code) => statuses.includes(CODES[code].http))
   return {
-    // A conflict with `If-Match` has a status of its own.
-    description: codes.map((code) => `${CODES[code].http} ${code}`).join(', ') || '412 VERSION_CONFLICT',
+    // A conflict has a status of its own if it is one with `If-Match` or `If-None-Match`.
+    description:
+      codes.map((code) => `${CODES[code].http} ${code}`).join(', ') || '412 VERSION_CONFLICT, 412 NOT_UNIQUE',
     content: {
       'application/json': conflict
         ? { schema: componentRef(conflict) }

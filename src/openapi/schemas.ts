@@ -1,6 +1,7 @@
 import { type TProperties, type TSchema, Type } from '@sinclair/typebox'
 import { PageSchema, SuccessSchema } from '../envelope.ts'
 import { type Field, type JsonSchema, type Model, type Models, type Operation, visibleFields } from '../model/model.ts'
+import { MERGE_PATCH } from '../requests/merge-patch.ts'
 import { SearchBodySchema } from '../requests/parameter-schemas.ts'
 import { componentsNamed } from './names.ts'
 import { component, componentRef } from './refs.ts'
@@ -53,7 +54,6 @@ export type HeaderName =
   | 'Location'
   | 'Allow'
   | 'Idempotency-Replayed'
-  | 'Preference-Applied'
   | 'Retry-After'
   | 'Set-Cookie'
   | 'WWW-Authenticate'
@@ -82,14 +82,19 @@ export function routeDocs(model: Model) {
   const data = (name: string, more: TProperties = {}) =>
     Type.Object({ data: Type.Unsafe(componentRef(name)), ...more }, closed)
   return {
-    find: { answer: page },
+    find: { answer: page, headers: ['ETag', 'Link'], unchanged: true },
     search: {
       body: Type.Object({ ...SearchBodySchema.properties, data: Type.Unsafe(componentRef(criteria)) }, closed),
       answer: page,
     },
     history: { answer: PageSchema(Type.Unsafe(componentRef(historyEntry))) },
-    read: { answer: SuccessSchema(Type.Unsafe(componentRef(row))), unchanged: true },
-    create: { body: data(create), answer: written },
-    update: { body: data(update, { merge: Merge }), answer: written },
+    read: { answer: SuccessSchema(Type.Unsafe(componentRef(row))), headers: ['ETag'], unchanged: true },
+    create: { body: data(create), answer: written, headers: ['ETag', 'Location'] },
+    update: { body: data(update, { merge: Merge }), answer: written, headers: ['ETag'] },
+    patch: {
+      content: { [MERGE_PATCH]: { schema: componentRef(update) } },
+      answer: written,
+      headers: ['ETag'],
+    },
   } satisfies Record<string, RouteDocs>
 }

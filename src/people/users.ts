@@ -83,6 +83,12 @@ export async function findUser(db: Database, username: string): Promise<User> {
   return toUser(row)
 }
 
+/** Throws if there is no such user, enabled or not. */
+export async function requireUser(db: Database, username: string): Promise<void> {
+  const row = await db.selectFrom(USERS).select('username').where('username', '=', username).executeTakeFirst()
+  if (!row) throw noSuchUser(username)
+}
+
 export async function listUsers(db: Database): Promise<Account[]> {
   const rows = await db.selectFrom(USERS).select(ACCOUNT).execute()
   const key = ({ username }: Account) => username.toLowerCase()

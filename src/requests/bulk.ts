@@ -74,6 +74,24 @@ export function parseExport(parameters: Parameters, context: Context): ExportOpt
   return { query, ...parseFileFormat(parameters), safe: isAsked(parameters, 'safe') }
 }
 
+/** Formats of files by their media types. */
+const MEDIA_TYPES: Record<string, { format: BulkFormat; delimiter?: string }> = {
+  'text/csv': { format: 'csv' },
+  'text/tab-separated-values': { format: 'csv', delimiter: 'tab' },
+  'application/x-ndjson': { format: 'ndjson' },
+  'application/ndjson': { format: 'ndjson' },
+  'application/jsonl': { format: 'ndjson' },
+  'application/x-jsonlines': { format: 'ndjson' },
+}
+
+/** What a media type says about a file; nothing, if it is none of a table. */
+export function formatOfType(type: string | undefined): Parameters {
+  const media = type?.split(';')[0]?.trim().toLowerCase() ?? ''
+  if (media === 'application/json')
+    throw badRequest('An import takes CSV, or one JSON object per line (Content-Type: application/x-ndjson).')
+  return Object.hasOwn(MEDIA_TYPES, media) ? { ...MEDIA_TYPES[media] } : {}
+}
+
 export function parseImport(parameters: Parameters) {
   allowOnly(['format', 'delimiter', 'key', 'columns', 'dryRun'], parameters)
   const { key, columns } = parameters

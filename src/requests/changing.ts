@@ -1,5 +1,5 @@
 /** Methods that change nothing, unless the route is configured with `changes`. */
-export const SAFE_METHODS = ['GET', 'HEAD', 'OPTIONS']
+export const SAFE_METHODS = ['GET', 'HEAD', 'OPTIONS', 'QUERY']
 
 /** The relevant part of a route's `config`. */
 interface Says {

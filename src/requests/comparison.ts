@@ -22,9 +22,23 @@ export function createComparison(
   { operator, not }: OperatorUse,
   given: RawOperands,
 ): Filter {
-  const filter: Filter = { through, field, operator: operator.name, values: parseValues(operator.takes, field, given) }
+  const values = parseValues(operator.takes, field, given)
+  if (operator.finds === 'value' && !given.isTemplate) requireChoices(given.where, field, values)
+  const filter: Filter = { through, field, operator: operator.name, values }
   return not ? { not: filter } : filter
 }
+
+/** Throws if a value is none of the field's choices: nothing would be found, and a typing error is more likely. */
+function requireChoices(where: string, { name, schema }: Field, values: Comparison['values']): void {
+  const choices = schema.enum as unknown[] | undefined
+  const wrong = choices && values.find((value) => !choices.includes(value))
+  if (wrong === undefined) return
+  const shown = (choices as unknown[]).slice(0, MAX_CHOICES).map((choice) => JSON.stringify(choice))
+  throw badRequest(`${where}: ${JSON.stringify(wrong)} is no value of "${name}", which has ${shown.join(', ')}.`)
+}
+
+/** Choices that a message lists. */
+const MAX_CHOICES = 50
 
 /**
  * The same for a field at the end of a path. Through an inverse field, records match of which at least one record is so;

@@ -1,5 +1,6 @@
 import { didYouMean } from '../lib/nearest.ts'
 import { compareCount, compareIds, comparePath, ID_WORDS, type IdWord, type RawOperands } from './comparison.ts'
+import { partHabit } from './habits.ts'
 import { BODY_WORDS, findOperator, type OperatorUse } from './operators.ts'
 import {
   leadsToSeveral,
@@ -107,7 +108,7 @@ class CriteriaParser {
     if (operator !== undefined && !JUNCTIONS.includes(operator as string))
       throw badRequest(`${where}.operator must be and, or or not.`)
     const [unknown] = Object.keys(others)
-    if (unknown !== undefined) throw badRequest(`${where} has an unknown part "${unknown}".`)
+    if (unknown !== undefined) throw badRequest(`${where} has an unknown part "${unknown}".${partHabit(unknown)}`)
     if (!Array.isArray(criteria)) throw badRequest(`${where}.criteria must be an array.`)
     this.#count += criteria.length
     if (this.#count > MAX_CRITERIA) throw badRequest(`There are more than ${MAX_CRITERIA} criteria.`)
@@ -205,7 +206,7 @@ const without = (row: Row, names: string[]): Row =>
 
 function refuseOthers(where: string, others: Row): void {
   const [unknown] = Object.keys(others)
-  if (unknown !== undefined) throw badRequest(`${where} has an unknown part "${unknown}".`)
+  if (unknown !== undefined) throw badRequest(`${where} has an unknown part "${unknown}".${partHabit(unknown)}`)
 }
 
 function operatorNamed(where: string, operator: unknown, known: string[]): OperatorUse {

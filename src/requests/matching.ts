@@ -11,13 +11,51 @@ export function matchesETag(version: number | string, ifNoneMatch: string | unde
   return tags.includes(toETag(version)) || tags.includes('*')
 }
 
-/** The version in `If-Match`; undefined without one. */
-export function versionIn(ifMatch: string | undefined): number | undefined {
-  if (ifMatch === undefined) return undefined
-  const version = /^"(0|[1-9]\d{0,15})"$/.exec(ifMatch)?.[1]
-  if (version === undefined || !Number.isSafeInteger(Number(version)))
-    throw badRequest('"If-Match" must be the ETag of the record that was read, such as "3".')
-  return Number(version)
+/**
+ * The version in `If-Match`; undefined without one, and for `*`, which only says that the record exists. Of several tags,
+ * it is the one that the record has now. A weak tag never matches (RFC 9110).
+ */
+export async function versionIn(
+  ifMatch: string | undefined,
+  currentVersion: () => Promise<number>,
+): Promise<number | undefined> {
+  if (ifMatch === undefined || ifMatch.trim() === '*') return undefined
+  const tags = ifMatch.split(',').map((tag) => tag.trim())
+  const versions = tags.filter((tag) => !tag.startsWith('W/')).map(versionOfTag)
+  if (versions.length === 0)
+    throw new Failure(
+      'VERSION_CONFLICT',
+      `"If-Match" has only weak ETags, which never match. Send ${toETag(3)} for W/"3".`,
+      {
+        http: 412,
+      },
+    )
+  if (versions.length === 1) return versions[0]
+  const current = await currentVersion()
+  return versions.includes(current) ? current : versions[0]
+}
+
+function versionOfTag(tag: string): number {
+  const version = Number(/^"(0|[1-9]\d{0,15})"$/.exec(tag)?.[1] ?? Number.NaN)
+  if (Number.isSafeInteger(version)) return version
+  throw badRequest('"If-Match" must be the ETag of the record that was read, such as "3".')
+}
+
+/** Whether a record is to be created only if there is none of its unique values (`If-None-Match: *`). */
+export function mustBeNew(ifNoneMatch: string | undefined): boolean {
+  if (ifNoneMatch === undefined) return false
+  if (ifNoneMatch.trim() === '*') return true
+  throw badRequest('"If-None-Match" of a create must be *: only if there is no record with its unique values.')
+}
+
+/** Runs a create. With `If-None-Match: *`, a unique value that is taken is answered with 412 instead of 409. */
+export async function asNewOnly<Result>(isNewOnly: boolean, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work()
+  } catch (error) {
+    const isTaken = isNewOnly && error instanceof Failure && error.code === 'NOT_UNIQUE'
+    throw isTaken ? error.withStatus(412) : error
+  }
 }
 
 /** Returns the given version; throws if both are given and differ. `where` names the source of `matched`. */

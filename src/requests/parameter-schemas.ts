@@ -1,13 +1,5 @@
 import { type TSchema, Type } from '@sinclair/typebox'
-import {
-  type Field,
-  isScalar,
-  type Model,
-  type Models,
-  SYSTEM_FIELDS,
-  VERSION_FIELD,
-  visibleFields,
-} from '../model/model.ts'
+import { type Field, isScalar, type Model, type Models, SYSTEM_FIELDS, visibleFields } from '../model/model.ts'
 import { ID_WORDS } from './comparison.ts'
 import { BODY_WORDS, type OperatorUse, PARAMETER_WORDS } from './operators.ts'
 import { AS_PARAMETER, hasParameter, OR_PARAMETER, SEARCH_ALL, TEXT_PARAMETER } from './parameters.ts'
@@ -136,10 +128,20 @@ const LIST = ['ne', 'in']
 /** Formats of texts that are compared by size rather than by their letters. */
 const ORDERED_FORMATS = ['date', 'time', 'date-time', 'decimal']
 
+/** Operators with fields that the service sets. */
+const SERVICE_WORDS: Record<string, string[]> = {
+  id: ['in', 'gt', 'lt'],
+  version: [],
+  createdOn: ['gte', 'lt'],
+  createdBy: [],
+  updatedOn: ['gte', 'lt'],
+  updatedBy: [],
+}
+
 /** The operators that people use with a field of its type. The document lists only these, so that it stays small. */
 function usualWords(field: Field): string[] {
   const isSet = field.required ? [] : ['null']
-  if (field.name === VERSION_FIELD.name) return []
+  if (Object.hasOwn(SERVICE_WORDS, field.name)) return SERVICE_WORDS[field.name] as string[]
   if (!isScalar(field) || field.type === 'boolean') return isSet
   if (field.reference || field.schema.enum) return [...LIST, ...isSet]
   if (field.type === 'number' || ORDERED_FORMATS.includes(field.format as string)) return [...RANGE, ...isSet]

@@ -2,6 +2,7 @@ import { didYouMean } from '../lib/nearest.ts'
 import { findInverse, type Model, visibleField } from '../model/model.ts'
 import { FIND_PARAMETERS } from '../model/names.ts'
 import { compareCount, compareIds, comparePath, createComparison, ID_WORDS, type RawOperands } from './comparison.ts'
+import { parameterHabit } from './habits.ts'
 import { findOperator, type OperatorUse, PARAMETER_WORDS } from './operators.ts'
 import {
   leadsToSeveral,
@@ -107,7 +108,8 @@ export function parseView(parameters: Parameters, context: Context): View {
 function once(parameters: Parameters, name: string): string | undefined {
   const value = parameters[name]
   if (value === undefined || typeof value === 'string') return value
-  throw badRequest(`The query parameter "${name}" must be given once.`)
+  const hint = FIND_PARAMETERS.includes(name) ? '' : ` For several values, use ${name.replace(/\[.*/s, '')}[in]=a,b.`
+  throw badRequest(`The query parameter "${name}" must be given once.${hint}`)
 }
 
 function list(parameters: Parameters, name: string): string[] | undefined {
@@ -142,6 +144,7 @@ function parseFilters(given: GivenFilter[], context: Context, place = 'The query
   const related = new Map<string, Related>()
   for (const { name, text, whole = name } of given) {
     const where = `${place}"${whole}"`
+    refuseHabit(name, context.model)
     const { path, word } = parseName(where, name)
     const { steps } = resolvePath(where, path, context)
     const last = steps.findIndex(leadsToSeveral) + 1
@@ -163,6 +166,25 @@ function parseFilters(given: GivenFilter[], context: Context, place = 'The query
   for (const { steps, rest, context: inner } of related.values())
     filters.push(throughSteps(steps, { all: parseFilters(rest, inner, place) }))
   return filters
+}
+
+/** Throws if other products call a parameter so, and the model has no such field. */
+function refuseHabit(name: string, model: Model): void {
+  const habit = parameterHabit(name)
+  const [first = ''] = name.split(/[[.]/)
+  if (habit && !visibleField(model, first) && !findInverse(model, first)) throw badRequest(habit)
+}
+
+/** The values of a list. A comma that belongs to a value is written as `\\,`. */
+function splitList(text: string): string[] {
+  const values = ['']
+  for (const [, plain = '', slashes = '', comma = ''] of text.matchAll(/([^\\,]+)|(\\*)(,?)/g)) {
+    const escaped = comma === '' ? slashes : slashes.slice(0, slashes.length >> 1)
+    const isSeparator = comma !== '' && slashes.length % 2 === 0
+    values[values.length - 1] += plain + escaped + (isSeparator ? '' : comma)
+    if (isSeparator) values.push('')
+  }
+  return values
 }
 
 function parseName(where: string, name: string): { path: string; word: string | undefined } {
@@ -224,7 +246,7 @@ function parseFilter({ where, name, path, word, text }: ParsedName, context: Con
     return compare({ ...asked, not: text === 'true' }, { where, values: [], isText: true })
   }
   const isList = takes === 'many' || takes === 'two'
-  const texts = isList && text !== '' ? text.split(',') : isList ? [] : [text]
+  const texts = isList && text !== '' ? splitList(text) : isList ? [] : [text]
   const values = texts.map((value) => ({ name: '', value }))
   if (takes === 'two' && values.length !== 2) throw badRequest(`${where} takes two values, separated by a comma.`)
   return compare(asked, { where, values, isText: true })

@@ -14,6 +14,12 @@ type SqlPrimitive = string | number | null
 
 /** SQL that differs between the engines. */
 export interface Dialect {
+  /**
+   * Statement for the number of the `newest` visible change. All changes up to `settled` are visible: no transaction in
+   * progress can still commit a lower one.
+   */
+  lastChange: string
+
   /** Whether a text matches a LIKE pattern; both are folded: see `lib/fold.ts`. */
   like(key: RawBuilder<unknown>, pattern: string): RawBuilder<SqlBool>
   /** A value as `orderKey` of its column is: made by the same function. */

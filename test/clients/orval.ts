@@ -32,7 +32,7 @@ for (let after: string | undefined; ; ) {
     { 'name[like]': 'comp', shade: 'red', 'size[null]': true, sort: '-id', limit: 1, ...(after && { after }) },
     session,
   )
-  if (page.status !== 200) throw new Error(page.data.message)
+  if (page.status !== 200) throw new Error('not found')
   found.push(...page.data.data)
   after = page.data.next
   if (after === undefined) break

@@ -18,7 +18,6 @@ t.test('a record’s tag is its version', async (t) => {
   t.equal((await get()).headers.get('etag'), '"0"')
   t.equal((await get({}, '?fields=name')).headers.get('etag'), '"0"')
   t.equal((await get({}, '?expand=of')).headers.get('etag'), null, 'what is referred to changes by itself')
-  t.equal((await client.get('/ws/rest/a.Company')).headers.get('etag'), null)
   for (const known of ['"0"', 'W/"0"', '"7", "0"', '*']) {
     const { status, text, headers } = await get({ 'if-none-match': known })
     t.strictSame([status, text, headers.get('etag')], [304, '', '"0"'], known)
@@ -37,7 +36,7 @@ t.test('a record’s tag is its version', async (t) => {
     body: { message: /names the version 2, but "version" is 1/ },
   })
   t.match(await post({ name: 'x', version: null }, { 'if-match': '"2"' }), { status: 400 })
-  for (const wrong of ['2', '*', 'W/"2"', '"2", "3"', '"x"', '"02"', `"${'9'.repeat(16)}"`])
+  for (const wrong of ['2', '"2", 3', '"x"', '"02"', `"${'9'.repeat(16)}"`])
     t.match(
       await post({ name: 'x' }, { 'if-match': wrong }),
       { status: 400, body: { message: /"If-Match" must be/ } },

@@ -32,6 +32,12 @@ export interface ParsedRow {
   isWrong: boolean
 }
 
+/** A hint for names that another delimiter separates. */
+function delimiterHint(name: string): string {
+  const other = name.includes(';') ? 'semicolon' : name.includes('\t') ? 'tab' : undefined
+  return other ? ` If a ${other} separates the columns, say delimiter=${other}.` : ''
+}
+
 /** Maps columns to fields and cells to values. */
 export function createRowParser({ model, models, format }: CheckContext, complain: ReportFault) {
   const columns = new Map<string, ImportColumn | CellFault>()
@@ -48,7 +54,7 @@ export function createRowParser({ model, models, format }: CheckContext, complai
     columns.set(name, column)
     if (column instanceof CellFault) {
       // In CSV an unknown column is a fault of the first line, so it is reported once.
-      wrong(into, name, column.why, format === 'csv' ? 1 : into.line)
+      wrong(into, name, column.why + delimiterHint(name), format === 'csv' ? 1 : into.line)
       return
     }
     if ('ignored' in column) return

@@ -17,6 +17,9 @@ const PERIODS: Record<string, (value: RawBuilder<unknown>) => RawBuilder<string>
 }
 
 export const DIALECT: Dialect = {
+  // Transactions run one after the other.
+  lastChange: 'SELECT max(change) AS newest, max(change) AS settled FROM dossier_changes',
+
   like(key, pattern) {
     const folded = foldPattern(pattern)
     if (folded === undefined) return sql`1 = 0`

@@ -1,0 +1,47 @@
+import { createHash } from 'node:crypto'
+import type { FastifyInstance } from 'fastify'
+import fp from 'fastify-plugin'
+import { readState } from '../src/journal/feed.ts'
+import type { User } from '../src/model/access.ts'
+import { fieldReference, type Model } from '../src/model/model.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /**
+     * The ETag of a find: it changes with every change in the journal, and with the models, the user and the address.
+     * Undefined if the journal cannot tell, because records that the answer may depend on have no history.
+     */
+    stateTag(model: Model, user: User, url: string): Promise<string | undefined>
+  }
+}
+
+/** ETags of finds, by one lookup in the journal. */
+async function stateTag(app: FastifyInstance) {
+  const { models, storage } = app
+  const hashes = [...models.values()].map(({ hash }) => hash).join()
+
+  /** Models that a find of one may follow references to. */
+  function related(model: Model, known = new Set<string>()): Set<string> {
+    known.add(model.name)
+    const names = [
+      ...model.fields.flatMap((field) => fieldReference(field)?.model ?? []),
+      ...model.inverses.map((inverse) => inverse.model),
+    ]
+    for (const name of names) if (!known.has(name)) related(models.get(name) as Model, known)
+    return known
+  }
+  const isTold = (model: Model) => [...related(model)].every((name) => models.get(name)?.history)
+  const told = new Set([...models.values()].filter(isTold).map(({ name }) => name))
+
+  app.decorate('stateTag', async ({ name }, user, url) => {
+    const last = told.has(name) ? await readState(storage) : undefined
+    if (last === undefined) return undefined
+    const { username, roles } = user
+    return createHash('sha256')
+      .update(JSON.stringify([last, hashes, username, roles, url]))
+      .digest('base64url')
+      .slice(0, 22)
+  })
+}
+
+export default fp(stateTag, { name: 'state-tag' })

@@ -1,0 +1,222 @@
+import { type TProperties, Type } from '@sinclair/typebox'
+import type {
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  FastifySchemaCompiler,
+  preValidationHookHandler,
+  RouteShorthandOptions,
+} from 'fastify'
+import fp from 'fastify-plugin'
+import { MergedSchema, SuccessSchema, success } from '../src/envelope.ts'
+import type { Operation, User } from '../src/model/access.ts'
+import { newAjv } from '../src/model/ajv.ts'
+import { type Model, visibleField } from '../src/model/model.ts'
+import { describeOperation } from '../src/openapi/descriptions.ts'
+import { DeletePreviewSchema, routeDocs, rowSchema } from '../src/openapi/schemas.ts'
+import { HttpCaller } from '../src/records/caller.ts'
+import { createBatch } from '../src/records/write/batch.ts'
+import { createDeletePreview } from '../src/records/write/delete-preview.ts'
+import { createTogether, hasChildren } from '../src/records/write/together.ts'
+import { idIn } from '../src/requests/address.ts'
+import {
+  asNewOnly,
+  asPreconditionFailed,
+  CONFLICTS,
+  type DeleteBody,
+  mustBeNew,
+  requireSameVersion,
+  versionIn,
+  versionInBody,
+} from '../src/requests/matching.ts'
+import { applyPatch, MERGE_PATCH, patchesWithin } from '../src/requests/merge-patch.ts'
+import { DeleteParameters, IdParameter, IfNoneMatchHeaders, MatchHeaders } from '../src/requests/parameter-schemas.ts'
+import type { Parameters } from '../src/requests/parameters.ts'
+import { allowOnly, badRequest, isAsked, wholeNumber } from '../src/requests/query.ts'
+
+/** Requires only that `data` is an object; `Records` validates its fields. */
+const data = Type.Object({})
+const merge = Type.Optional(Type.Boolean())
+const bodySchema = (properties: TProperties, options = {}): FastifySchemaCompiler<unknown> => {
+  const check = newAjv({ verbose: true }).compile(Type.Object(properties, options))
+  return ({ httpPart }) => (httpPart === 'body' ? check : () => true)
+}
+const closed = { additionalProperties: false }
+const createEnvelope = bodySchema({ data }, closed)
+const updateEnvelope = bodySchema({ data, merge }, closed)
+const anyObject = bodySchema({})
+/** Names the body in the error message if it and the URL name different versions. */
+const BODY = 'The body'
+const ONLY_VERSION = { fields: [], expand: [] }
+
+interface UpdateBody {
+  data: Record<string, unknown>
+  merge?: boolean
+}
+
+/** Whether a body is that of an update, and not the changed fields themselves. */
+const isUpdateBody = (body: Record<string, unknown>, model: Model): body is Record<string, unknown> & UpdateBody =>
+  typeof body.data === 'object' && body.data !== null && visibleField(model, 'data') === undefined
+
+/** Create, update and delete: another route set per model. */
+async function writes(app: FastifyInstance) {
+  const { storage, access, modelsOf, missingModel } = app
+  const togetherFor = app.perView(({ models, collections }) => {
+    const { write: batch } = createBatch({ storage, models, collections, missingModel })
+    return createTogether({ models, collections, batch })
+  })
+  const { preview: previewDelete } = createDeletePreview({
+    storage,
+    access,
+    modelsOf,
+    findSeconds: app.config.FIND_SECONDS,
+  })
+  for (const model of app.models.values())
+    app.register(routes, { prefix: `/ws/rest/${model.name}`, model, togetherFor, previewDelete })
+}
+
+interface RouteOptions {
+  model: Model
+  togetherFor(user: User): ReturnType<typeof createTogether>
+  previewDelete: ReturnType<typeof createDeletePreview>['preview']
+}
+
+async function routes(app: FastifyInstance, { model, togetherFor, previewDelete }: RouteOptions) {
+  await new Promise(setImmediate)
+  const described = routeDocs(model)
+  const seenBy = app.seenOf(model)
+  const to = (operation: Operation) => ({ access: { model, operation } })
+  // Compiles the model's validators first, so that a schema that does not compile fails before any write.
+  const preValidation: preValidationHookHandler = ({ user }, _reply, done) => {
+    seenBy(user).records.prepare()
+    done()
+  }
+
+  app.route<{ Body: { data: Record<string, unknown> } }>({
+    validatorCompiler: createEnvelope,
+    preValidation,
+    method: 'PUT',
+    url: '',
+    config: {
+      ...to('create'),
+      failures: ['NOT_UNIQUE', { code: 'NOT_UNIQUE', http: 412 }, 'REFERENCE_VIOLATION'],
+      described: described.create,
+    },
+    schema: {
+      ...describeOperation(model, 'create'),
+      body: described.create.body,
+      headers: IfNoneMatchHeaders,
+      response: { 200: SuccessSchema(rowSchema(model)) },
+    },
+    handler: async ({ body: { data }, user, headers }, reply) => {
+      const { model: seen, records } = seenBy(user)
+      const write = () =>
+        hasChildren(seen, data) ? togetherFor(user).create(seen, data, user) : records.create(data, user)
+      const record = await asNewOnly(mustBeNew(headers['if-none-match']), write)
+      reply.header('location', `/ws/rest/${model.name}/${record.id}`)
+      return reply.written(record)
+    },
+  })
+
+  /** The version that `If-Match` names. */
+  const matchedVersion = (id: number, { user, headers }: FastifyRequest) =>
+    versionIn(headers['if-match'], async () => (await seenBy(user).records.read(id, user, ONLY_VERSION)).version)
+
+  const updating = {
+    preValidation,
+    config: {
+      ...to('update'),
+      failures: ['VERSION_REQUIRED', 'RECORD_NOT_FOUND', 'NOT_UNIQUE', 'REFERENCE_VIOLATION', ...CONFLICTS],
+    } satisfies RouteShorthandOptions['config'],
+    schema: { params: IdParameter, headers: MatchHeaders, response: { 200: MergedSchema(rowSchema(model)) } },
+  }
+
+  async function update(request: FastifyRequest, reply: FastifyReply, { data, merge }: UpdateBody): Promise<object> {
+    const { user } = request
+    const id = idIn(request.params as Parameters)
+    const { model: seen, records } = seenBy(user)
+    const matched = await matchedVersion(id, request)
+    requireSameVersion(matched, data.version)
+    const named = matched === undefined ? data : { ...data, version: matched }
+    const isTogether = hasChildren(seen, named)
+    if (isTogether && merge) throw badRequest('"merge" is about one record: it excludes records that refer to it.')
+    const write = () => (isTogether ? togetherFor(user).update(seen, id, named, user) : records.update(id, named, user))
+    if (!merge) return reply.written(await asPreconditionFailed(matched, write))
+    const { record, merged } = await asPreconditionFailed(matched, () => records.merge(id, named, user))
+    return reply.written(record, { merged })
+  }
+
+  app.route<{ Params: Parameters; Body: UpdateBody }>({
+    ...updating,
+    validatorCompiler: updateEnvelope,
+    method: 'POST',
+    url: '/:id',
+    config: { ...updating.config, described: described.update },
+    schema: { ...updating.schema, ...describeOperation(model, 'update'), body: described.update.body },
+    handler: (request, reply) => update(request, reply, request.body),
+  })
+
+  app.route<{ Params: Parameters; Body: Record<string, unknown> }>({
+    ...updating,
+    validatorCompiler: anyObject,
+    method: 'PATCH',
+    url: '/:id',
+    config: { ...updating.config, takesPatch: true, described: described.patch },
+    schema: { ...updating.schema, ...describeOperation(model, 'patch'), body: Type.Object({}) },
+    handler: async (request, reply) => {
+      const { body, user, params, headers } = request
+      const isPatch = headers['content-type']?.startsWith(MERGE_PATCH)
+      // JSON may also be the body of an update.
+      if (!isPatch && isUpdateBody(body, model)) return update(request, reply, body)
+      if (!patchesWithin(body)) return update(request, reply, { data: body })
+      const { records, model: seen } = seenBy(user)
+      const { version, ...patch } = body
+      const fields = Object.keys(patch).filter((name) => visibleField(seen, name)?.type === 'object')
+      const record = await records.read(idIn(params), user, { fields, expand: [] })
+      const named = Object.fromEntries(fields.map((name) => [name, patch[name]]))
+      return update(request, reply, { data: { ...body, ...applyPatch(record, named) } })
+    },
+  })
+
+  app.route<{ Params: Parameters; Querystring: Parameters; Body: DeleteBody | undefined }>({
+    method: 'DELETE',
+    url: '/:id',
+    config: {
+      ...to('delete'),
+      readsBody: true,
+      failures: ['RECORD_NOT_FOUND', 'REFERENCE_VIOLATION', 'FIND_TOO_SLOW', ...CONFLICTS],
+      described: { answer: Type.Union([SuccessSchema(Type.Integer()), DeletePreviewSchema]) },
+    },
+    schema: {
+      ...describeOperation(model, 'delete'),
+      params: IdParameter,
+      headers: MatchHeaders,
+      querystring: DeleteParameters,
+      response: { 200: SuccessSchema(Type.Integer()) },
+    },
+    handler: async (request, reply) => {
+      const { params, user, body } = request
+      const { preview, ...query } = request.query
+      allowOnly(['version'], query)
+      const isPreview = isAsked({ preview }, 'preview')
+      const { records } = seenBy(user)
+      const id = idIn(params)
+      const matched = await matchedVersion(id, request)
+      const named = requireSameVersion(
+        wholeNumber(query, 'version', Number.MAX_SAFE_INTEGER),
+        versionInBody(body, id),
+        BODY,
+      )
+      const expected = requireSameVersion(matched, named)
+      if (!isPreview) return success(await asPreconditionFailed(matched, () => records.remove(id, expected, user)))
+      await asPreconditionFailed(matched, () => records.requireRecord(id, 'delete', user, expected))
+      const effects = await previewDelete([{ model, id }], new HttpCaller(user, reply.raw))
+      return reply
+        .type('application/json')
+        .serializer(JSON.stringify)
+        .send({ status: 0, ...effects })
+    },
+  })
+}
+
+export default fp(writes, { name: 'writes', dependencies: ['records', 'written'] })

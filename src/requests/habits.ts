@@ -1,0 +1,63 @@
+/** Names that other products use, and what they are called here. */
+
+const PAGES = '"limit" and "offset", or "after" with "next" of the page before'
+const FILTERS = 'parameters of their own, such as age[gte]=18; or POST …/search for nested criteria'
+
+const PARAMETERS: Record<string, string> = {
+  page: PAGES,
+  pageNumber: PAGES,
+  per_page: '"limit"',
+  perPage: '"limit"',
+  pageSize: '"limit"',
+  page_size: '"limit"',
+  size: '"limit"',
+  take: '"limit"',
+  top: '"limit"',
+  $top: '"limit"',
+  first: '"limit"',
+  skip: '"offset"',
+  $skip: '"offset"',
+  start: '"offset"',
+  cursor: '"after"',
+  order: '"sort"',
+  orderBy: '"sort"',
+  order_by: '"sort"',
+  sortBy: '"sort"',
+  sort_by: '"sort"',
+  $orderby: '"sort"',
+  filter: FILTERS,
+  $filter: FILTERS,
+  where: FILTERS,
+  select: '"fields"',
+  $select: '"fields"',
+  include: '"expand"',
+  populate: '"expand"',
+  $expand: '"expand"',
+  search: '"q"',
+  query: '"q"',
+}
+
+/** What a query parameter of another product is called here; undefined if it is none. */
+export function parameterHabit(name: string): string | undefined {
+  const known = /^[$\w]+/.exec(name)?.[0] ?? ''
+  const called = Object.hasOwn(PARAMETERS, known) ? PARAMETERS[known] : undefined
+  return called && `There is no query parameter "${known}" here: use ${called}.`
+}
+
+const PARTS: Record<string, string> = {
+  field: 'fieldName',
+  name: 'fieldName',
+  column: 'fieldName',
+  path: 'fieldName',
+  op: 'operator',
+  comparison: 'operator',
+  val: 'value',
+  values: 'value',
+  conditions: 'criteria',
+  filters: 'criteria',
+  rules: 'criteria',
+}
+
+/** A hint for a part of criteria that other products have. */
+export const partHabit = (name: string): string =>
+  Object.hasOwn(PARTS, name) ? ` It is called "${PARTS[name]}" here.` : ''

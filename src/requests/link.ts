@@ -1,0 +1,11 @@
+/** Longer headers are refused by many clients and proxies. `next` in the answer says the same. */
+const MAX_LINK = 4000
+
+/** The header `Link` of a page: the address of the next one. Undefined if there is none, or if it would be too long. */
+export function nextLink(url: string, next: string | undefined): string | undefined {
+  if (next === undefined) return undefined
+  const [path = '', query = ''] = url.split(/\?(.*)/s)
+  const others = query.split('&').filter((part) => part !== '' && !/^(?:after|offset)=/.test(part))
+  const link = `<${path}?${[...others, `after=${encodeURIComponent(next)}`].join('&')}>; rel="next"`
+  return link.length <= MAX_LINK ? link : undefined
+}

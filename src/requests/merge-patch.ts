@@ -1,0 +1,30 @@
+/** Media type of a JSON merge patch (RFC 7396): the changed fields themselves. */
+export const MERGE_PATCH = 'application/merge-patch+json'
+
+type Json = Record<string, unknown>
+
+const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Whether a patch changes something within a field, so that the field's value must be known. */
+export const patchesWithin = (patch: Json): boolean => Object.values(patch).some(isObject)
+
+/** The fields with the patch applied: objects are merged at any depth, and null removes what is within them. */
+export const applyPatch = (record: Json, patch: Json): Json =>
+  Object.fromEntries(
+    Object.entries(patch).map(([name, value]) => [name, isObject(value) ? merged(record[name], value) : value]),
+  )
+
+function merged(target: unknown, patch: Json): Json {
+  const kept = isObject(target) ? { ...target } : {}
+  for (const [name, value] of Object.entries(patch)) {
+    if (value === null) delete kept[name]
+    else
+      Object.defineProperty(kept, name, {
+        value: isObject(value) ? merged(kept[name], value) : value,
+        enumerable: true,
+        configurable: true,
+        writable: true,
+      })
+  }
+  return kept
+}
