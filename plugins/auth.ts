@@ -70,7 +70,7 @@ const auth: FastifyPluginAsyncTypebox = async (app) => {
 
   // Runs before the body is read and before "unknown model" is answered: a client without a login learns nothing.
   app.addHook('onRequest', (request, _reply, done) => {
-    const token = bearerIn(request.headers.authorization)
+    const token = bearerIn(request.headers)
     if (token !== undefined) {
       authenticateToken(request, token).then(() => done(), done)
       return

@@ -6,6 +6,7 @@ import { allowedOrigins } from '../src/config.ts'
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'QUERY']
 /** Request headers that a page may send, and response headers that it may read. */
 const SENT = [
+  'api-key',
   'authorization',
   'content-type',
   'idempotency-key',

@@ -105,7 +105,9 @@ async function openapi(app: FastifyInstance) {
   })
 
   app.addHook('onRoute', (route) => {
-    if (!UNDESCRIBED.includes(route.method as string) && !route.config?.page) routes.push(toRoute(route))
+    const isDescribed =
+      !UNDESCRIBED.includes(route.method as string) && !route.config?.page && !route.config?.undescribed
+    if (isDescribed) routes.push(toRoute(route))
   })
 
   // With many models the document has megabytes, so it is built once for users with the same rights, in portions.

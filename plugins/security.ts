@@ -45,7 +45,7 @@ const mayChange = ({ method, routeOptions }: FastifyRequest) =>
 
 /** A page of another site cannot make a browser send a token. Public routes need none, so there it proves nothing. */
 const hasToken = ({ headers, routeOptions }: FastifyRequest) =>
-  !routeOptions.config.public && bearerIn(headers.authorization) !== undefined
+  !routeOptions.config.public && bearerIn(headers) !== undefined
 
 /** Values of `Sec-Fetch-Site` for requests by the user or by a page of this origin. Pages cannot forge the header. */
 const OWN_SITES = ['same-origin', 'none']

@@ -14,6 +14,7 @@ export const RECORDS = [
   'plugins/idempotency',
   'plugins/ended',
   'plugins/http',
+  'plugins/compatible',
   'storage/number-text',
 ]
 

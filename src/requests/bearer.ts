@@ -1,3 +1,10 @@
-/** The token in the `Authorization` header; undefined without one. If there is one, the session cookie is ignored. */
-export const bearerIn = (authorization: string | undefined): string | undefined =>
-  /^bearer +(\S{1,500}) *$/i.exec(authorization ?? '')?.[1]
+import type { IncomingHttpHeaders } from 'node:http'
+
+/**
+ * The token in `Authorization` or, for clients of other systems, in `API-KEY`; undefined without one. If there is one, the
+ * session cookie is ignored.
+ */
+export function bearerIn({ authorization, 'api-key': key }: IncomingHttpHeaders): string | undefined {
+  const token = /^bearer +(\S{1,500}) *$/i.exec(authorization ?? '')?.[1]
+  return token ?? /^\S{1,500}$/.exec(String(key ?? ''))?.[0]
+}

@@ -1,6 +1,7 @@
 /** Names that other products use, and what they are called here. */
 
 const PAGES = '"limit" and "offset", or "after" with "next" of the page before'
+const ARCHIVED = 'nothing is archived here; deleted records are at …/deleted'
 const FILTERS = 'parameters of their own, such as age[gte]=18; or POST …/search for nested criteria'
 
 const PARAMETERS: Record<string, string> = {
@@ -28,6 +29,7 @@ const PARAMETERS: Record<string, string> = {
   filter: FILTERS,
   $filter: FILTERS,
   where: FILTERS,
+  _domain: FILTERS,
   select: '"fields"',
   $select: '"fields"',
   include: '"expand"',
@@ -41,6 +43,7 @@ const PARAMETERS: Record<string, string> = {
 export function parameterHabit(name: string): string | undefined {
   const known = /^[$\w]+/.exec(name)?.[0] ?? ''
   const called = Object.hasOwn(PARAMETERS, known) ? PARAMETERS[known] : undefined
+  if (known === '_archived') return `There is no query parameter "${known}": ${ARCHIVED}.`
   return called && `There is no query parameter "${known}" here: use ${called}.`
 }
 
@@ -58,6 +61,15 @@ const PARTS: Record<string, string> = {
   rules: 'criteria',
 }
 
+/** Parts that have no equal here. */
+const SENTENCES: Record<string, string> = {
+  _archived: `It is refused: ${ARCHIVED}.`,
+  _domain: 'It is refused: say the same in "criteria".',
+  _domainContext: 'It is refused: put the values into "criteria".',
+}
+
 /** A hint for a part of criteria that other products have. */
-export const partHabit = (name: string): string =>
-  Object.hasOwn(PARTS, name) ? ` It is called "${PARTS[name]}" here.` : ''
+export function partHabit(name: string): string {
+  if (Object.hasOwn(SENTENCES, name)) return ` ${SENTENCES[name]}`
+  return Object.hasOwn(PARTS, name) ? ` It is called "${PARTS[name]}" here.` : ''
+}

@@ -7,6 +7,8 @@ const METHODS = new Set(['GET', 'PUT', 'POST', 'DELETE'])
 /** A read of an earlier version: one user's run one after the other, in the whole process. A name may be escaped. */
 const VERSION = /[?&](?:version=|[^=&]*%)/
 
+const SAVE = /^\/ws\/rest\/[^/?]+(?:\?|$)/
+
 type RequestHead = Pick<IncomingMessage, 'method' | 'url' | 'headers'>
 
 /**
@@ -16,6 +18,10 @@ type RequestHead = Pick<IncomingMessage, 'method' | 'url' | 'headers'>
 export function isServedHere(request: RequestHead): boolean {
   const { method, url, headers } = request as Required<RequestHead>
   if (!RECORDS.test(url) || !METHODS.has(method) || headers['idempotency-key'] !== undefined) return false
+  // What is packed may be large.
+  if (headers['content-encoding'] !== undefined) return false
   if (method === 'GET') return !VERSION.test(url)
+  // Several records at once, as in a batch.
+  if (method === 'POST' && SAVE.test(url)) return false
   return headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) <= LARGE_BODY
 }

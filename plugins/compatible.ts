@@ -1,0 +1,159 @@
+import { type Static, Type } from '@sinclair/typebox'
+import type { FastifyInstance } from 'fastify'
+import fp from 'fastify-plugin'
+import { SuccessSchema, success } from '../src/envelope.ts'
+import { Failure } from '../src/errors.ts'
+import type { User } from '../src/model/access.ts'
+import { type Model, visibleFields } from '../src/model/model.ts'
+import { rowSchema } from '../src/openapi/schemas.ts'
+import { HttpCaller } from '../src/records/caller.ts'
+import { type BatchOperation, createBatch } from '../src/records/write/batch.ts'
+import { idIn } from '../src/requests/address.ts'
+import { MAX_OPERATIONS } from '../src/requests/batch-schemas.ts'
+import type { Parameters } from '../src/requests/parameters.ts'
+import { ownStep, parseExpand, parseFields, targetModel } from '../src/requests/paths.ts'
+import { badRequest } from '../src/requests/query.ts'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** whether only clients of another system use the route: API.md describes it, and not the OpenAPI document */
+    undescribed?: boolean
+  }
+}
+
+type Row = Record<string, unknown>
+
+const closed = { additionalProperties: false }
+const Names = Type.Array(Type.String(), { maxItems: 200 })
+const Shape = Type.Object(
+  { fields: Type.Optional(Names), related: Type.Optional(Type.Record(Type.String(), Names)) },
+  closed,
+)
+const FetchBody = Type.Object({ data: Type.Optional(Shape), ...Shape.properties }, closed)
+const Records = Type.Array(Type.Unsafe<Row>({ type: 'object' }), { minItems: 1, maxItems: MAX_OPERATIONS })
+const RemoveBody = Type.Object({ records: Records }, closed)
+const SaveBody = Type.Object(
+  { data: Type.Optional(Type.Unsafe<Row>({ type: 'object' })), records: Type.Optional(Records) },
+  closed,
+)
+
+/** Requests of clients of Axelor's record API, in terms of our own: another route set per model. */
+async function compatible(app: FastifyInstance) {
+  const { storage, missingModel } = app
+  const batchFor = app.perView(({ models, collections }) => createBatch({ storage, models, collections, missingModel }))
+  for (const model of app.models.values()) app.register(routes, { prefix: `/ws/rest/${model.name}`, model, batchFor })
+}
+
+interface RouteOptions {
+  model: Model
+  batchFor(user: User): ReturnType<typeof createBatch>
+}
+
+async function routes(app: FastifyInstance, { model, batchFor }: RouteOptions) {
+  await new Promise(setImmediate)
+  const seenBy = app.seenOf(model)
+  const response = { 200: SuccessSchema(rowSchema(model)) }
+  const read = { undescribed: true, access: { model, operation: 'read' as const } }
+
+  app.route<{ Params: Parameters; Body: Static<typeof FetchBody> }>({
+    method: 'POST',
+    url: '/:id/fetch',
+    config: read,
+    schema: { body: FetchBody, response },
+    handler: async ({ params, body: { data, ...beside }, user }, reply) => {
+      const { records, context } = seenBy(user)
+      const { fields, related = {} } = data ?? beside
+      const expand = parseExpand('"related"', Object.keys(related), context)
+      const shapes = expand.map((name) => {
+        const target = targetModel(ownStep('"related"', name, context.model), context.models)
+        return [name, new Set(parseFields(`"related.${name}"`, related[name] as string[], target))] as const
+      })
+      const wanted = fields && [...parseFields('"fields"', fields, context.model), ...expand]
+      const record = await records.read(idIn(params), new HttpCaller(user, reply.raw), { fields: wanted, expand })
+      return success({
+        ...record,
+        ...Object.fromEntries(shapes.map(([name, names]) => [name, only(record[name], names)])),
+      })
+    },
+  })
+
+  app.route<{ Params: Parameters }>({
+    method: 'GET',
+    url: '/:id/copy',
+    config: read,
+    schema: { response: { 200: SuccessSchema(Type.Unsafe<Row>({ type: 'object', additionalProperties: true })) } },
+    handler: async ({ params, user }) => {
+      const { records, model: seen } = seenBy(user)
+      const record = (await records.read(idIn(params), user, { expand: [] })) as Row
+      const copied = visibleFields(seen).filter((field) => !field.readOnly)
+      return success(Object.fromEntries(copied.map(({ name }) => [name, record[name]])))
+    },
+  })
+
+  app.route<{ Body: Static<typeof SaveBody> }>({
+    method: 'POST',
+    url: '',
+    config: { undescribed: true },
+    schema: { body: SaveBody, response },
+    handler: async ({ body: { data, records }, user }) => {
+      if ((data === undefined) === (records === undefined))
+        throw badRequest(
+          'Send {"data": {…}} or {"records": [{…}, …]}: with "id" and "version" to update, without "id" to create.',
+        )
+      const operations = (records ?? [data as Row]).map((row) => toSave(model.name, row))
+      const saved = await batchFor(user)
+        .write(operations, user)
+        .catch((error) => {
+          throw records ? error : asAlone(error)
+        })
+      return success(...(saved as Row[]))
+    },
+  })
+
+  app.route<{ Body: Static<typeof RemoveBody> }>({
+    method: 'POST',
+    url: '/removeAll',
+    config: { undescribed: true },
+    schema: { body: RemoveBody, response },
+    handler: async ({ body: { records }, user }) => {
+      await batchFor(user).write(
+        records.map((row, index) => toRemove(model.name, row, index)),
+        user,
+      )
+      return success(...records.map(({ id, version }) => ({ id, version })))
+    },
+  })
+}
+
+/** Of an expanded record the named fields; an id stays an id. */
+function only(value: unknown, names: Set<string>): unknown {
+  if (Array.isArray(value)) return value.map((one) => only(one, names))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value).filter(([name]) => name === 'id' || name === 'version' || names.has(name)),
+  )
+}
+
+/** A record with an id is updated; its version is compared. A new one may have an empty id and version. */
+function toSave(model: string, row: Row): BatchOperation {
+  const { id, version, ...data } = row
+  if (id === undefined || id === null) return { create: model, data }
+  return { update: model, data: row as Row & { id: number } }
+}
+
+function toRemove(model: string, { id, version, ...others }: Row, index: number): BatchOperation {
+  const [unknown] = Object.keys(others)
+  if (unknown !== undefined) throw badRequest(`records[${index}] may have "id" and "version", and not "${unknown}".`)
+  if (version === undefined || version === null)
+    throw new Failure('VERSION_REQUIRED', `records[${index}] needs the "version" that you read with the record.`)
+  return { delete: model, id: id as number, version: version as number }
+}
+
+/** The failure of the only operation, without its number. */
+function asAlone(error: unknown): unknown {
+  if (!(error instanceof Failure)) return error
+  const { at, ...details } = error.details
+  return new Failure(error.code, error.message, details)
+}
+
+export default fp(compatible, { name: 'compatible', dependencies: ['writes', 'batch'] })
