@@ -7,6 +7,7 @@ import { HttpCaller } from '../src/records/caller.ts'
 import { type BatchOperation, createBatch } from '../src/records/write/batch.ts'
 import { createDeletePreview } from '../src/records/write/delete-preview.ts'
 import { MAX_OPERATIONS } from '../src/requests/batch-schemas.ts'
+import { refuseIfMatch } from '../src/requests/matching.ts'
 
 /** Checks only the number of operations. `createBatch` checks each one, so that a failure names the operation. */
 const Operations = Type.Object(
@@ -54,7 +55,8 @@ async function batch(app: FastifyInstance) {
       body: Operations,
       response: { 200: Answer },
     },
-    handler: async ({ body, user }, reply) => {
+    handler: async ({ body, user, headers }, reply) => {
+      refuseIfMatch(headers)
       if (!body.preview) return success(...(await batchFor(user).write(body.data, user)))
       const targets = await batchFor(user).deletedBy(body.data, user)
       return { status: 0, ...(await preview(targets, new HttpCaller(user, reply.raw))) }

@@ -11,7 +11,7 @@ import { tableShape } from '../src/tables/ddl.ts'
 const KNOWN: Record<string, [Code, string]> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: [
     'UNSUPPORTED_MEDIA_TYPE',
-    'Send the body as JSON, with the header "Content-Type: application/json".',
+    'Send the body as JSON, with the header "Content-Type: application/json"; PATCH also takes application/merge-patch+json.',
   ],
   FST_ERR_ROUTE_MISSING_CONTENT_TYPE: [
     'UNSUPPORTED_MEDIA_TYPE',

@@ -12,8 +12,8 @@ import type { RestoreRequest } from '../src/records/context.ts'
 import { idIn } from '../src/requests/address.ts'
 import { By, ChangeProperties } from '../src/requests/change-schemas.ts'
 import { nextLink } from '../src/requests/link.ts'
-import { CONFLICTS } from '../src/requests/matching.ts'
-import { HistoryParameters, IdParameter } from '../src/requests/parameter-schemas.ts'
+import { asPreconditionFailed, CONFLICTS, requireSameVersion, versionIn } from '../src/requests/matching.ts'
+import { HistoryParameters, IdParameter, MatchHeaders } from '../src/requests/parameter-schemas.ts'
 import type { Parameters } from '../src/requests/parameters.ts'
 import { allowOnly, DEFAULT_LIMIT, MAX_LIMIT, wholeNumber } from '../src/requests/query.ts'
 
@@ -84,18 +84,27 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
         'FIND_TOO_SLOW',
         'NOT_UNIQUE',
         'REFERENCE_VIOLATION',
-        ...CONFLICTS.slice(0, 1),
+        ...CONFLICTS,
       ],
       described: { body: RestoreBody, answer: described.update.answer },
     },
     schema: {
       ...describeOperation(model, 'restore'),
       params: IdParameter,
+      headers: MatchHeaders,
       body: RestoreBody,
       response: { 200: SuccessSchema(rowSchema(model)) },
     },
-    handler: async ({ params, body, user }, reply) =>
-      reply.written(await seenBy(user).records.restore(idIn(params), body.data, new HttpCaller(user, reply.raw))),
+    handler: async ({ params, body: { data }, user, headers }, reply) => {
+      const id = idIn(params)
+      const { records } = seenBy(user)
+      const currentVersion = async () => (await records.read(id, user, { fields: [], expand: [] })).version
+      const matched = await versionIn(headers['if-match'], currentVersion)
+      const version = requireSameVersion(matched, data.version)
+      const asked = { ...data, ...(version !== undefined && { version }) }
+      const restore = () => records.restore(id, asked, new HttpCaller(user, reply.raw))
+      return reply.written(await asPreconditionFailed(matched, restore))
+    },
   })
 
   app.route<{ Querystring: Parameters }>({

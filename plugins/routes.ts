@@ -32,7 +32,7 @@ async function routes(app: FastifyInstance) {
     const allowed = allowedAt(request)
     if (allowed.length === 0) return new Failure('ROUTE_NOT_FOUND', 'There is nothing at this address.')
     const methods = allowed.join(', ')
-    return new Failure('METHOD_NOT_ALLOWED', `${request.method} is not possible here, but ${methods} is.`, {
+    return new Failure('METHOD_NOT_ALLOWED', `${request.method} is not possible here. Possible: ${methods}.`, {
       headers: { allow: methods },
     })
   })

@@ -9,6 +9,7 @@ import type {
 } from 'fastify'
 import fp from 'fastify-plugin'
 import { MergedSchema, SuccessSchema, success } from '../src/envelope.ts'
+import { Failure } from '../src/errors.ts'
 import type { Operation, User } from '../src/model/access.ts'
 import { newAjv } from '../src/model/ajv.ts'
 import { type Model, visibleField } from '../src/model/model.ts'
@@ -25,6 +26,7 @@ import {
   CONFLICTS,
   type DeleteBody,
   mustBeNew,
+  refuseIfMatch,
   requireSameVersion,
   versionIn,
   versionInBody,
@@ -109,6 +111,7 @@ async function routes(app: FastifyInstance, { model, togetherFor, previewDelete 
       response: { 200: SuccessSchema(rowSchema(model)) },
     },
     handler: async ({ body: { data }, user, headers }, reply) => {
+      refuseIfMatch(headers)
       const { model: seen, records } = seenBy(user)
       const write = () =>
         hasChildren(seen, data) ? togetherFor(user).create(seen, data, user) : records.create(data, user)
@@ -156,6 +159,24 @@ async function routes(app: FastifyInstance, { model, togetherFor, previewDelete 
     handler: (request, reply) => update(request, reply, request.body),
   })
 
+  /** The record as it was when the client read it: an outdated patch is told what it meant. */
+  async function patchedRecord(request: FastifyRequest, fields: string[]): Promise<Record<string, unknown>> {
+    const { params, body, user } = request
+    const { records } = seenBy(user)
+    const id = idIn(params as Parameters)
+    const view = { fields, expand: [] }
+    const current = await records.read(id, user, view)
+    const version = (await matchedVersion(id, request)) ?? (body as { version?: unknown }).version
+    if (current.version === version || !Number.isSafeInteger(version) || (version as number) < 0) return current
+    try {
+      return (await records.version(id, version as number, view, user)) as Record<string, unknown>
+    } catch (error) {
+      // What it was is not known any more. The update says that it is outdated.
+      if (error instanceof Failure && error.code === 'VERSION_NOT_FOUND') return current
+      throw error
+    }
+  }
+
   app.route<{ Params: Parameters; Body: Record<string, unknown> }>({
     ...updating,
     validatorCompiler: anyObject,
@@ -164,17 +185,15 @@ async function routes(app: FastifyInstance, { model, togetherFor, previewDelete 
     config: { ...updating.config, takesPatch: true, described: described.patch },
     schema: { ...updating.schema, ...describeOperation(model, 'patch'), body: Type.Object({}) },
     handler: async (request, reply) => {
-      const { body, user, params, headers } = request
+      const { body, user, headers } = request
       const isPatch = headers['content-type']?.startsWith(MERGE_PATCH)
       // JSON may also be the body of an update.
       if (!isPatch && isUpdateBody(body, model)) return update(request, reply, body)
       if (!patchesWithin(body)) return update(request, reply, { data: body })
-      const { records, model: seen } = seenBy(user)
-      const { version, ...patch } = body
-      const fields = Object.keys(patch).filter((name) => visibleField(seen, name)?.type === 'object')
-      const record = await records.read(idIn(params), user, { fields, expand: [] })
-      const named = Object.fromEntries(fields.map((name) => [name, patch[name]]))
-      return update(request, reply, { data: { ...body, ...applyPatch(record, named) } })
+      const fields = Object.keys(body).filter((name) => visibleField(seenBy(user).model, name)?.type === 'object')
+      const base = await patchedRecord(request, fields)
+      const named = Object.fromEntries(fields.map((name) => [name, body[name]]))
+      return update(request, reply, { data: { ...body, ...applyPatch(base, named) } })
     },
   })
 

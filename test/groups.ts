@@ -62,6 +62,7 @@ export const EDGES = [
   'plugins/errors',
   'plugins/meta',
   'plugins/openapi',
+  'plugins/client',
   'plugins/clients',
 ]
 

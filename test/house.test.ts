@@ -31,6 +31,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   'src/http': [],
   'src/serving': ['src', 'src/http', 'src/requests', 'src/tables', 'src/model', 'src/storage', 'src/upkeep'],
   'src/site': [],
+  'src/client': [],
   'src/lib': [],
   'src/storage': ['src/storage/sqlite', 'src/storage/postgres'],
   'src/storage/sqlite': ['src/storage'],

@@ -11,7 +11,9 @@ export function explainBody(found: ErrorObject[]): Failure {
     )
   const errors = messages(ofRequest)
   const first = Object.entries(errors).map(([name, message]) => `${name} ${message}`)
-  const sentence = `The body does not fit: ${first.join(', ')}`
+  if ('data' in errors && ofRequest.some(({ keyword }) => keyword === 'additionalProperties'))
+    return new Failure('BAD_REQUEST', 'Put the fields into "data": {"data": {…}}.', { errors })
+  const sentence = `The body does not fit: ${first.map((one) => one.replace(/\.$/, '')).join(', ')}`
   return new Failure('BAD_REQUEST', /[.?]$/.test(sentence) ? sentence : `${sentence}.`, { errors })
 }
 
@@ -20,7 +22,10 @@ export function explainData(found: ErrorObject[]): Failure {
   const lacks = ({ keyword, params, instancePath }: ErrorObject, name: string) =>
     keyword === 'required' && params.missingProperty === name && instancePath === ''
   if (found.some((error) => lacks(error, 'version')))
-    return new Failure('VERSION_REQUIRED', 'Send the "version" that you read with the record.')
+    return new Failure(
+      'VERSION_REQUIRED',
+      'Send the "version" that you read with the record, or its ETag as "If-Match".',
+    )
   return invalid(messages(found))
 }
 

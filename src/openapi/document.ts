@@ -8,7 +8,7 @@ import { STUB } from './stub.ts'
 /** Builds the OpenAPI document: the operations, and the named components that they refer to. */
 
 /** Keywords that only Dossier's validator knows; the document leaves them out. */
-const OURS = ['storable', 'x-parameter', 'x-serialised']
+const OURS = ['storable', 'x-parameter', 'x-serialised', 'x-target']
 /** Keywords whose values are data, not schemas; they are copied unchanged. */
 const DATA = ['default', 'enum', 'const', 'examples', 'example']
 

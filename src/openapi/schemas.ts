@@ -76,7 +76,7 @@ const Merge = Type.Optional(
 )
 
 export function routeDocs(model: Model) {
-  const { page: pageName, answer, row, create, update, criteria, historyEntry } = componentsNamed(model.name)
+  const { page: pageName, answer, row, create, update, criterion, historyEntry } = componentsNamed(model.name)
   const page = componentRef(pageName)
   const written = componentRef(answer)
   const data = (name: string, more: TProperties = {}) =>
@@ -84,7 +84,10 @@ export function routeDocs(model: Model) {
   return {
     find: { answer: page, headers: ['ETag', 'Link'], unchanged: true },
     search: {
-      body: Type.Object({ ...SearchBodySchema.properties, data: Type.Unsafe(componentRef(criteria)) }, closed),
+      body: Type.Object(
+        { ...SearchBodySchema.properties, data: Type.Optional(Type.Unsafe(componentRef(criterion))) },
+        closed,
+      ),
       answer: page,
     },
     history: { answer: PageSchema(Type.Unsafe(componentRef(historyEntry))) },

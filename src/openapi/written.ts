@@ -98,6 +98,7 @@ function written(
       properties[name] = {
         description: `The id of a ${reference.model}, or the record itself, of which only the id counts.`,
         anyOf: [rule, RecordWithId, CreatedBefore],
+        'x-target': reference.model,
       }
     if (links && !readOnly) {
       // Null stands for a record that the user may not read.

@@ -33,7 +33,7 @@ export interface SearchBody {
   sortBy?: string[]
   q?: string
   expand?: string[]
-  data: Group
+  data?: object
 }
 
 interface Group {
@@ -55,7 +55,7 @@ export function parseSearch(body: SearchBody, context: Context): Query {
     fields: body.fields && parseFields('"fields"', body.fields, context.model),
     sort: parseSort('"sortBy"', body.sortBy, context),
     expand: parseExpand('"expand"', body.expand, context),
-    filter: new CriteriaParser().group(body.data, context, { where: 'data', depth: 1, steps: 0 }),
+    filter: body.data && new CriteriaParser().criterion(body.data, context, { where: 'data', depth: 0, steps: 0 }),
     search: parseTextSearch('"q"', body.q, context.model),
   }
 }
@@ -105,10 +105,9 @@ class CriteriaParser {
     { where, depth, steps }: Place,
   ): Filter | undefined {
     if (depth > MAX_NESTING) throw badRequest(`The criteria are nested deeper than ${MAX_NESTING} levels.`)
+    refuseOthers(where, others)
     if (operator !== undefined && !JUNCTIONS.includes(operator as string))
       throw badRequest(`${where}.operator must be and, or or not.`)
-    const [unknown] = Object.keys(others)
-    if (unknown !== undefined) throw badRequest(`${where} has an unknown part "${unknown}".${partHabit(unknown)}`)
     if (!Array.isArray(criteria)) throw badRequest(`${where}.criteria must be an array.`)
     this.#count += criteria.length
     if (this.#count > MAX_CRITERIA) throw badRequest(`There are more than ${MAX_CRITERIA} criteria.`)

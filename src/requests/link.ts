@@ -6,6 +6,8 @@ export function nextLink(url: string, next: string | undefined): string | undefi
   if (next === undefined) return undefined
   const [path = '', query = ''] = url.split(/\?(.*)/s)
   const others = query.split('&').filter((part) => part !== '' && !/^(?:after|offset)=/.test(part))
-  const link = `<${path}?${[...others, `after=${encodeURIComponent(next)}`].join('&')}>; rel="next"`
+  // Clients may send brackets as they are, but an address must not have them.
+  const clean = others.map((part) => part.replace(/[[\]<>"|\\^`{}]/g, encodeURIComponent))
+  const link = `<${path}?${[...clean, `after=${encodeURIComponent(next)}`].join('&')}>; rel="next"`
   return link.length <= MAX_LINK ? link : undefined
 }

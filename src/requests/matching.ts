@@ -48,6 +48,11 @@ export function mustBeNew(ifNoneMatch: string | undefined): boolean {
   throw badRequest('"If-None-Match" of a create must be *: only if there is no record with its unique values.')
 }
 
+/** Throws if a request that is not about one record names a version. */
+export function refuseIfMatch({ 'if-match': ifMatch }: { 'if-match'?: string | undefined }): void {
+  if (ifMatch !== undefined) throw badRequest('"If-Match" is about one record that exists. It has no meaning here.')
+}
+
 /** Runs a create. With `If-None-Match: *`, a unique value that is taken is answered with 412 instead of 409. */
 export async function asNewOnly<Result>(isNewOnly: boolean, work: () => Promise<Result>): Promise<Result> {
   try {

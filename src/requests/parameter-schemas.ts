@@ -215,11 +215,13 @@ export const SearchBodySchema = Type.Object(
   {
     ...Type.Partial(Type.Object({ ...paging, fields: Names, sortBy: SortNames, expand: Names, q: TextParameter }))
       .properties,
-    data: Type.Unsafe({
-      type: 'object',
-      description: `Criteria, which may be nested. Operators: ${[...BODY_WORDS.keys()].join(' ')}.`,
-      examples: [{ operator: 'and', criteria: [{ fieldName: 'id', operator: '>', value: 0 }] }],
-    }),
+    data: Type.Optional(
+      Type.Unsafe<object>({
+        type: 'object',
+        description: `Criteria, which may be nested. Operators: ${[...BODY_WORDS.keys()].join(' ')}.`,
+        examples: [{ operator: 'and', criteria: [{ fieldName: 'id', operator: '>', value: 0 }] }],
+      }),
+    ),
   },
   { additionalProperties: false },
 )

@@ -51,7 +51,7 @@ export function parseParameters(parameters: Parameters, context: Context): Query
     throw badRequest(`There are more than ${MAX_CRITERIA} filters.`)
   const filters = [
     ...parseFilters(
-      names.map((name) => ({ name, text: once(parameters, name) as string })),
+      names.map((name) => ({ name, text: onceIn(parameters, name, context.model) })),
       context,
     ),
     ...groups.map((group) => ({ any: group.flatMap((filter) => parseFilters([filter], context, IN_OR)) })),
@@ -102,6 +102,12 @@ export function parseView(parameters: Parameters, context: Context): View {
     fields: fields && parseFields('"fields"', fields, context.model),
     expand: parseExpand('"expand"', list(parameters, 'expand'), context),
   }
+}
+
+/** A filter that may be given only once. A name that is unknown is told first. */
+function onceIn(parameters: Parameters, name: string, model: Model): string {
+  refuseHabit(name, model)
+  return once(parameters, name) as string
 }
 
 /** A text parameter that may be given only once. */
@@ -226,12 +232,10 @@ function parseFilter({ where, name, path, word, text }: ParsedName, context: Con
   const asked = wanted === undefined ? EQUALS : PARAMETER_WORDS.get(wanted)
   // A wrong field is told before a wrong operator.
   if (!asked && !isCount) ownField(where, resolved.field, resolved.model, FIND_PARAMETERS)
+  const known = [...PARAMETER_WORDS.keys(), ...(isSeveral ? ID_WORDS : [])]
   if (!asked)
     throw badRequest(
-      `${where} has an unknown operator "${wanted}".${didYouMean(wanted as string, [
-        ...PARAMETER_WORDS.keys(),
-        ...(isSeveral ? ID_WORDS : []),
-      ])}`,
+      `${where} has an unknown operator "${wanted}".${didYouMean(wanted as string, known)} Operators are ${known.join(', ')}.`,
     )
   const compare = (use: OperatorUse, given: RawOperands) =>
     isCount

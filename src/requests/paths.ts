@@ -102,6 +102,11 @@ export function parseSort(where: string, names: string[] | undefined, context: C
   if (!names) return []
   if (names.length > MAX_SORT_KEYS) throw badRequest(`${where} has more than ${MAX_SORT_KEYS} fields.`)
   const keys = names.map((name) => {
+    const direction = / +(asc|desc)$/i.exec(name)
+    if (direction)
+      throw badRequest(
+        `${where}: write "${name.slice(0, direction.index)}", with "-" before it for a descending order.`,
+      )
     const descending = name.startsWith('-')
     const { through, field } = followPath(where, descending ? name.slice(1) : name, context)
     if (field.type === 'array' || field.type === 'object')

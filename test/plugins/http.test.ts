@@ -61,6 +61,10 @@ t.test('HTTP as people expect it', async (t) => {
       status: 422,
       body: { errors: { 'place.city': /string/ } },
     })
+    const late = await patch(admin, `${PATH}/1`, { place: { zip: '9' } }, { 'if-match': '"1"' })
+    const { place } = late.body.conflict.fields
+    t.strictSame(place.mine, { city: 'Oslo', zip: '9' }, 'with what the client had read')
+    t.match(await patch(admin, `${PATH}/1`, { place: { zip: '9' }, version: 77 }), { status: 409 })
     t.match(await patch(admin, `${PATH}/99`, { place: {}, version: 0 }), { status: 404 })
     t.match(await patch(admin, `${PATH}/1`, { nothing: {}, version: 2 }), { status: 422 })
     t.match(await patch(admin, `${PATH}/1`, [] as never), { status: 400 })
@@ -86,6 +90,19 @@ t.test('HTTP as people expect it', async (t) => {
     t.match(await update(`"77", "${version + 1}", W/"3"`, { amount: 2 }), { status: 200 })
     t.match(await update('nonsense', { amount: 2 }), { status: 400 })
     t.match(await admin.send('DELETE', `${PATH}/2?preview=true`, undefined, { 'if-match': '*' }), { status: 200 })
+    const restore = (ifMatch: string, data: object) =>
+      admin.send('POST', `${PATH}/2/restore`, { data }, { 'if-match': ifMatch })
+    t.match(await restore('"0"', { to: 0 }), { status: 412 })
+    t.match(await restore('"0"', { to: 0, version: 1 }), { status: 400, body: { message: /names the version 0/ } })
+    t.match(await restore('"0", "1"', { to: 0 }), { status: 200, body: { data: [{ version: 2 }] } })
+    for (const [method, path] of [
+      ['PUT', PATH],
+      ['POST', '/ws/batch'],
+    ] as const)
+      t.match(await admin.send(method, path, { data: method === 'PUT' ? {} : [{}] }, { 'if-match': '"0"' }), {
+        status: 400,
+        body: { message: /no meaning here/ },
+      })
   })
 
   await t.test('QUERY, HEAD, OPTIONS, a trailing slash', async (t) => {
@@ -116,7 +133,7 @@ t.test('HTTP as people expect it', async (t) => {
   await t.test('pages with a link to the next one', async (t) => {
     const first = await admin.get(`${PATH}?limit=2&offset=0&sort=-code&code[null]=false`)
     const [, next = ''] = /^<(.*)>; rel="next"$/.exec(first.headers.get('link') as string) ?? []
-    t.match(next, /^\/ws\/rest\/shop.Item\?limit=2&sort=-code&code\[null\]=false&after=/)
+    t.match(next, /^\/ws\/rest\/shop.Item\?limit=2&sort=-code&code%5Bnull%5D=false&after=/)
     const second = await admin.get(next)
     t.match(second.body.data, [{ code: 'a' }])
     t.equal(second.headers.get('link'), null)
@@ -185,6 +202,9 @@ t.test('HTTP as people expect it', async (t) => {
     t.match(await message('size[in]=small,tiny'), /"tiny" is no value/)
     t.match(await message('page=2'), /no query parameter "page" here: use "limit" and "offset"/)
     t.match(await message('orderBy=code'), /use "sort"/)
+    t.match(await message('sort=code desc'), /write "code", with "-"/)
+    t.match(await message('page=1&page=2'), /no query parameter "page"/)
+    t.match(await message('code[eq]=a'), /unknown operator "eq".*Operators are ne, gt/)
     t.match(await message('filter[code]=a'), /age\[gte\]=18/)
     t.match(await message('$top=5'), /use "limit"/)
     t.match(await admin.get('/ws/rest/shop.Data?page=2'), { status: 200 }, 'a field may be called so')
@@ -200,6 +220,12 @@ t.test('HTTP as people expect it', async (t) => {
     const search = async (criterion: object) =>
       (await admin.send('POST', `${PATH}/search`, { data: { criteria: [criterion] } })).body.message
     t.match(await search({ field: 'code', op: '=', value: 'a' }), /unknown part "field". It is called "fieldName" here/)
+    t.match(
+      (await admin.send('POST', `${PATH}/search`, { data: { fieldName: 'code', operator: '=', value: 'a' } })).body,
+      { total: 1 },
+    )
+    t.ok((await admin.send('QUERY', PATH, { limit: 1 })).body.total > 3, 'without criteria, all')
+    t.match((await admin.send('PUT', PATH, { code: 'x' })).body.message, /Put the fields into "data"/)
     t.match(await search({ fieldName: 'code', op: '=', value: 'a' }), /"operator"/)
     t.match(await search({ fieldName: 'size', operator: '=', value: 'tiny' }), /"small", "large"/)
   })

@@ -96,6 +96,8 @@ t.test('one service', async (t) => {
       Object.keys(body.paths).sort(),
       [
         '/callback',
+        '/client.js',
+        '/client.ts',
         '/health',
         '/login.jsp',
         '/logout',

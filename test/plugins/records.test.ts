@@ -488,7 +488,7 @@ t.test('one service', async (t) => {
       { name: 'a wrong method', method: 'PUT', path: `${CONTACTS}/1`, status: 405, code: 'METHOD_NOT_ALLOWED' },
     ])
     const patch = await client.send('PATCH', CONTACTS)
-    t.equal(patch.headers.get('allow'), 'GET, HEAD, OPTIONS, PUT, QUERY')
+    t.equal(patch.headers.get('allow'), 'GET, HEAD, OPTIONS, POST, PUT, QUERY')
 
     const { body } = await client.put(CONTACTS, { firstName: sql, lastName: `${sql}"` })
     t.equal(body.data[0].fullName, `${sql} ${sql}"`, 'SQL is only text')

@@ -1,0 +1,75 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { FastifyInstance } from 'fastify'
+import fp from 'fastify-plugin'
+import { OPERATIONS, scopeFor, type User } from '../src/model/access.ts'
+import type { Models } from '../src/model/model.ts'
+import { modelTypes } from '../src/openapi/typescript.ts'
+import { type BrowserFile, browserFiles } from '../src/site/browser-files.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** The source of a client for these models: TypeScript, or JavaScript. */
+    clientSource(models: Models, language: ClientLanguage): Promise<string>
+  }
+}
+
+export type ClientLanguage = 'ts' | 'js'
+
+/** The files of the client, in the order in which they follow each other in one. */
+const FOLDER = join(import.meta.dirname, '../src/client')
+const FILES = ['types', 'errors', 'connection', 'live', 'collection', 'batch', 'dossier']
+/** Within one file, its parts need no imports. */
+const IMPORTS = /^import [^']*from '\.[^']*'\n/gm
+const together = (texts: string[]) => texts.map((text) => text.replace(IMPORTS, '').trim()).join('\n\n')
+const TYPES = { ts: 'text/plain; charset=utf-8', js: 'text/javascript; charset=utf-8' }
+const HEAD = `/*
+ * A client for this service, made from its models. Get it again when they change. It has no imports, and uses only what
+ * browsers, Node, Deno and Bun have.
+ */
+
+`
+/** JavaScript has no types, so it is the same for all models. */
+const CONNECT = '\nexport const connect = (url, options) => new Dossier(url, options)\n'
+
+/** Gives out a client: one file without dependencies, with the types of the models that the user may use. */
+async function client(app: FastifyInstance) {
+  const paths = FILES.map((name) => join(FOLDER, `${name}.ts`))
+  const runtime = together(paths.map((path) => readFileSync(path, 'utf8')))
+  let stripped: Promise<BrowserFile[]> | undefined
+
+  app.decorate('clientSource', async (models, language) => {
+    if (language === 'ts') return `${HEAD}${runtime}\n\n${modelTypes(models)}`
+    stripped ??= browserFiles(Object.fromEntries(paths.map((path) => [path, path])))
+    const texts = (await stripped).map(({ bytes }) => Buffer.from(bytes).toString())
+    return `${HEAD}${together(texts)}\n${CONNECT}`
+  })
+
+  const usedBy = (user: User): Models => {
+    const mayUse = [...app.modelsOf(user)].filter(([, model]) =>
+      OPERATIONS.some((operation) => scopeFor(model, operation, user) !== 'none'),
+    )
+    return new Map(mayUse)
+  }
+
+  for (const language of ['ts', 'js'] as const)
+    app.route({
+      method: 'GET',
+      url: `/client.${language}`,
+      config: {
+        described: {
+          answer: { description: 'The file.', content: { [TYPES[language]]: { schema: { type: 'string' } } } },
+        },
+      },
+      schema: {
+        tags: ['meta'],
+        operationId: `client${language === 'ts' ? 'TypeScript' : 'JavaScript'}`,
+        summary: `A client in ${language === 'ts' ? 'TypeScript' : 'JavaScript'}`,
+        description: 'Returns one file without dependencies, for browsers, Node, Deno and Bun.',
+      },
+      handler: async ({ user }, reply) =>
+        reply.type(TYPES[language]).send(await app.clientSource(usedBy(user), language)),
+    })
+}
+
+export default fp(client, { name: 'client', dependencies: ['collections', 'openapi', 'access'] })

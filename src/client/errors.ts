@@ -1,0 +1,54 @@
+import type { Stored } from './types.ts'
+
+/** A request that was refused. */
+export class DossierError extends Error {
+  readonly code: string
+  /** status of HTTP */
+  readonly http: number
+  /** one message per field */
+  readonly errors: Record<string, string>
+  /** of a batch: which operation */
+  readonly at: number | undefined
+  readonly requestId: string | undefined
+
+  constructor(http: number, failure: Failure) {
+    super(failure.message ?? `The service answered ${http}.`)
+    this.name = 'DossierError'
+    this.http = http
+    this.code = failure.code ?? 'UNKNOWN'
+    this.errors = failure.errors ?? {}
+    this.at = failure.at
+    this.requestId = failure.requestId
+  }
+}
+
+/** Somebody else has changed the record: nothing was written. */
+export class Conflict<Row extends Stored = Stored> extends DossierError {
+  /** the record as it is now */
+  readonly current: Row
+  /** fields that others changed since, and those that the request also changes */
+  readonly fields: Record<string, { base?: unknown; theirs?: unknown; mine?: unknown; by: string | null; at: string }>
+  readonly clashes: string[]
+
+  constructor(http: number, failure: Failure) {
+    super(http, failure)
+    this.name = 'Conflict'
+    this.current = failure.data?.[0] as Row
+    this.fields = failure.conflict?.fields ?? {}
+    this.clashes = failure.conflict?.clashes ?? []
+  }
+}
+
+/** A failure as the service answers it. */
+export interface Failure {
+  code?: string
+  message?: string
+  errors?: Record<string, string>
+  at?: number
+  requestId?: string
+  data?: unknown[]
+  conflict?: { fields: Conflict['fields']; clashes: string[] }
+}
+
+export const toError = (http: number, failure: Failure) =>
+  failure.code === 'VERSION_CONFLICT' ? new Conflict(http, failure) : new DossierError(http, failure)

@@ -1,0 +1,82 @@
+import { BUSY, type Connection, sleep, waitMs } from './connection.ts'
+import { DossierError, type Failure, toError } from './errors.ts'
+import type { LiveEvent, Stored } from './types.ts'
+
+/** Follows the feed of changes. */
+export class Live<Row extends Stored> {
+  readonly #connection: Connection
+  readonly #model: string
+  readonly #tell: (event: LiveEvent<Row>) => void
+  readonly #signal: AbortSignal
+  readonly #known = new Set<number>()
+  #position: number | undefined
+
+  constructor(connection: Connection, model: string, tell: (event: LiveEvent<Row>) => void, signal: AbortSignal) {
+    this.#connection = connection
+    this.#model = model
+    this.#tell = tell
+    this.#signal = signal
+  }
+
+  async follow(load: () => AsyncGenerator<Row>, look: (id: number) => Promise<Row | undefined>): Promise<void> {
+    for (let attempt = 0; !this.#signal.aborted; attempt++) {
+      try {
+        if (this.#position === undefined) await this.#load(load)
+        const path = `/ws/changes/stream?models=${this.#model}&since=${this.#position}`
+        const response = await this.#connection.open('GET', path, undefined, {}, this.#signal)
+        // The position is too old, or the user has other rights.
+        if (response.status === 410) this.#position = undefined
+        else if (!response.ok && !BUSY.includes(response.status))
+          throw toError(response.status, (await response.json()) as Failure)
+        else if (response.ok) {
+          attempt = 0
+          await this.#read(response, look)
+        }
+      } catch (error) {
+        if (this.#signal.aborted) return
+        if (error instanceof DossierError && !BUSY.includes(error.http)) throw error
+      }
+      await sleep(waitMs(undefined, Math.min(attempt, 6)), this.#signal)
+    }
+  }
+
+  /** Reads everything. Changes made meanwhile come again, because the position is older. */
+  async #load(load: () => AsyncGenerator<Row>): Promise<void> {
+    const { next } = await this.#connection.request('GET', '/ws/changes?since=now', undefined, this.#signal)
+    const records: Row[] = []
+    for await (const record of load()) records.push(record)
+    this.#known.clear()
+    for (const { id } of records) this.#known.add(id)
+    this.#position = next as number
+    this.#tell({ type: 'load', records })
+  }
+
+  async #read(response: Response, look: (id: number) => Promise<Row | undefined>): Promise<void> {
+    const reader = (response.body as ReadableStream<Uint8Array>).getReader()
+    const decoder = new TextDecoder()
+    let text = ''
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done) return
+      text += decoder.decode(value, { stream: true })
+      const messages = text.split('\n\n')
+      text = messages.pop() as string
+      for (const message of messages) await this.#take(message, look)
+    }
+  }
+
+  async #take(message: string, look: (id: number) => Promise<Row | undefined>): Promise<void> {
+    const part = (name: string) => new RegExp(`^${name}: (.*)$`, 'm').exec(message)?.[1]
+    const data = part('data')
+    if (data !== undefined && part('event') !== 'models') {
+      const { id } = JSON.parse(data) as { id: number }
+      const record = await look(id)
+      if (record) {
+        this.#known.add(id)
+        this.#tell({ type: 'change', id, record })
+      } else if (this.#known.delete(id)) this.#tell({ type: 'leave', id })
+    }
+    const position = part('id')
+    if (position !== undefined) this.#position = Number(position)
+  }
+}
