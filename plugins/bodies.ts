@@ -14,8 +14,9 @@ import { boundFaults, newAjv } from '../src/model/ajv.ts'
 import { invalid } from '../src/model/explain.ts'
 import type { JsonSchema } from '../src/model/model.ts'
 import { typesOnly } from '../src/openapi/answers.ts'
+import { isPacked } from '../src/records/import/upload.ts'
 import { BodyLimits, LARGE_BODY } from '../src/requests/body-limits.ts'
-import { MERGE_PATCH } from '../src/requests/merge-patch.ts'
+import { isMergePatch, MERGE_PATCH } from '../src/requests/merge-patch.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -54,7 +55,7 @@ async function bodies(app: FastifyInstance) {
     const { 'content-length': length, 'transfer-encoding': encoding } = request.headers
     const { bodyLimit, config } = request.routeOptions
     if (length === undefined && encoding === undefined) return done()
-    const packing = request.headers['content-encoding'] ?? 'identity'
+    const packing = request.headers['content-encoding']?.toLowerCase() ?? 'identity'
     if (packing !== 'identity' && packing !== GZIP) return done(UNKNOWN_PACKING)
     if (config.streamed) return done()
     // Fastify refuses a body that is too large without reading it.
@@ -84,11 +85,10 @@ async function bodies(app: FastifyInstance) {
   const parsed = ['application/json', MERGE_PATCH]
   app.addContentTypeParser<Buffer>(parsed, { parseAs: 'buffer' }, (request, sent, done) => {
     request.raw.bodyBytes = sent
-    const { 'content-encoding': packing, 'content-type': type } = request.headers
-    if (type?.startsWith(MERGE_PATCH) && !request.routeOptions.config.takesPatch && !request.is404)
-      return done(NO_PATCH)
-    if (packing !== GZIP) return parseBytes(request, sent, done)
-    const maxOutputLength = request.routeOptions.bodyLimit
+    const { headers, routeOptions, is404 } = request
+    if (isMergePatch(headers) && !routeOptions.config.takesPatch && !is404) return done(NO_PATCH)
+    if (!isPacked(headers) || is404) return parseBytes(request, sent, done)
+    const maxOutputLength = routeOptions.bodyLimit
     gunzip(sent, { maxOutputLength }, (error, bytes) => {
       if (!error) parseBytes(request, bytes, done)
       else done((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE' ? UNPACKED_TOO_LARGE : NOT_PACKED)

@@ -115,22 +115,25 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
       // Checked before the upload is read, so that a user without the right does not upload in vain.
       records.requireRight(importing.key, user)
       const ending: (() => void)[] = []
+      /** Writes the file to the disk, and says what it is. */
+      const spoolUpload = async (uploaded: Upload) => {
+        const isNamed = uploaded.name !== undefined && !('format' in request.query)
+        const format = isNamed ? parseUploaded(uploaded, request.query) : {}
+        const upload = limits.imports.countUpload(config.IMPORT_LIMIT_BYTES)
+        ending.push(upload.clear)
+        const spooled = await spool(uploaded.source, config.DATA_DIR, config.IMPORT_LIMIT_BYTES, upload.add)
+        ending.push(spooled.clear)
+        await uploaded.finish()
+        return { ...spooled, ...format }
+      }
       const work = async () => {
         if (key !== undefined) ending.push(limits.keys.claim({ username, key }))
         ending.push(limits.imports.claim(username))
-        const upload = limits.imports.countUpload(config.IMPORT_LIMIT_BYTES)
-        ending.push(upload.clear)
-        const sentFile = await openUpload(request.body, headers)
-        const isNamed = sentFile.name !== undefined && !('format' in request.query)
-        const file = isNamed ? { ...importing, ...parseUploaded(sentFile, request.query) } : importing
-        const spooled = await spool(sentFile.source, config.DATA_DIR, config.IMPORT_LIMIT_BYTES, upload.add).catch(
-          (error) => {
-            sentFile.cancel()
-            throw error
-          },
-        )
-        ending.push(spooled.clear)
-        await sentFile.finish()
+        const uploaded = await openUpload(request.body, headers, config.IMPORT_LIMIT_BYTES)
+        const spooled = await spoolUpload(uploaded).catch((error) => {
+          uploaded.cancel()
+          throw error
+        })
         const sent = key !== undefined && {
           username,
           key,
@@ -138,7 +141,7 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
         }
         const resumable = sent ? await ResumableImport.begin<ImportProgress>(storage, sent) : undefined
         if (resumable?.progress?.isOver) reply.header('idempotency-replayed', 'true')
-        const asked = { ...file, ...spooled, resumable, refreshUser: () => request.refreshUser() }
+        const asked = { ...importing, ...spooled, resumable, refreshUser: () => request.refreshUser() }
         return success(await limits.imports.run(() => records.importAll(asked, user)))
       }
       return work().finally(() => {

@@ -29,9 +29,15 @@ const KNOWN: Record<string, [Code, string]> = {
 const AUTHENTICATE = 'Bearer realm="Dossier"'
 
 /** Whether a client asks for failures in the format of RFC 9457. */
-const acceptsProblem = (accept: string | undefined) =>
-  accept !== undefined && accept.includes(PROBLEM_TYPE) && !PROBLEM_REFUSED.test(accept)
-const PROBLEM_REFUSED = /application\/problem\+json\s*;\s*q=0(?:\.0*)?\s*(?:,|$)/
+function acceptsProblem(accept: string | undefined): boolean {
+  const [, ...parameters] =
+    accept
+      ?.toLowerCase()
+      .split(',')
+      .map((one) => one.split(';').map((part) => part.trim()))
+      .find(([type]) => type === PROBLEM_TYPE) ?? []
+  return accept?.toLowerCase().includes(PROBLEM_TYPE) === true && !parameters.some((one) => /^q=0(?:\.0*)?$/.test(one))
+}
 
 const BUSY = unavailable(
   'The data is being changed by somebody else, or there is too much to do. Try again in a second.',

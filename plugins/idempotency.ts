@@ -4,6 +4,7 @@ import fp from 'fastify-plugin'
 import { IdempotentRequest } from '../src/journal/idempotency.ts'
 import { mayChange } from '../src/requests/changing.ts'
 import { keyIn } from '../src/requests/key.ts'
+import { isMergePatch, MERGE_PATCH } from '../src/requests/merge-patch.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -30,6 +31,9 @@ async function idempotency(app: FastifyInstance) {
       url,
       HEADERS.map((name) => headers[name] ?? null),
       body ?? null,
+      // Only where they matter, so that keys of before an upgrade are known after it.
+      ...(headers['if-none-match'] === undefined ? [] : [headers['if-none-match']]),
+      ...(isMergePatch(headers) ? [MERGE_PATCH] : []),
     )
 
   app.addHook('preHandler', (request, reply, done) => {

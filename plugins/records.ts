@@ -79,7 +79,7 @@ async function modelRoutes(app: FastifyInstance, { model }: { model: Model }) {
       const isSeenAs = as !== undefined && hasParameter(AS_PARAMETER, model)
       const user = isSeenAs ? await request.userSeenAs(as, model) : request.user
       const query = parseQuery(url, isSeenAs ? others : request.query, user)
-      const tag = await app.stateTag(model, request.user, url)
+      const tag = await app.stateTag(model, [request.user, user], url)
       if (tag !== undefined) {
         reply.header('etag', toETag(tag))
         if (matchesETag(tag, headers['if-none-match'])) return reply.code(304).send()

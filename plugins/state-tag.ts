@@ -8,10 +8,11 @@ import { fieldReference, type Model } from '../src/model/model.ts'
 declare module 'fastify' {
   interface FastifyInstance {
     /**
-     * The ETag of a find: it changes with every change in the journal, and with the models, the user and the address.
+     * The ETag of a find: it changes with every change in the journal, and with the tables, the users' rights and the
+     * address. `users` are the one who asks, and the one whose rights apply.
      * Undefined if the journal cannot tell, because records that the answer may depend on have no history.
      */
-    stateTag(model: Model, user: User, url: string): Promise<string | undefined>
+    stateTag(model: Model, users: User[], url: string): Promise<string | undefined>
   }
 }
 
@@ -33,14 +34,18 @@ async function stateTag(app: FastifyInstance) {
   const isTold = (model: Model) => [...related(model)].every((name) => models.get(name)?.history)
   const told = new Set([...models.values()].filter(isTold).map(({ name }) => name))
 
-  app.decorate('stateTag', async ({ name }, user, url) => {
-    const last = told.has(name) ? await readState(storage) : undefined
-    if (last === undefined) return undefined
-    const { username, roles } = user
-    return createHash('sha256')
-      .update(JSON.stringify([last, hashes, username, roles, url]))
-      .digest('base64url')
-      .slice(0, 22)
+  app.decorate('stateTag', async ({ name }, users, url) => {
+    const state = told.has(name) ? await readState(storage) : undefined
+    if (state === undefined) return undefined
+    // The rights as they are applied: they may have changed between the look at the user and that at the journal.
+    const rights = users.map(({ username, roles, attributes, rightsSince }) => [
+      username,
+      roles,
+      attributes,
+      rightsSince,
+    ])
+    const parts = JSON.stringify([state, hashes, rights, url])
+    return createHash('sha256').update(parts).digest('base64url').slice(0, 22)
   })
 }
 

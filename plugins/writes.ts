@@ -1,4 +1,5 @@
 import { type TProperties, Type } from '@sinclair/typebox'
+import type { ErrorObject } from 'ajv'
 import type {
   FastifyInstance,
   FastifyReply,
@@ -9,13 +10,14 @@ import type {
 } from 'fastify'
 import fp from 'fastify-plugin'
 import { MergedSchema, SuccessSchema, success } from '../src/envelope.ts'
-import { Failure } from '../src/errors.ts'
+import { CHANGING, Failure } from '../src/errors.ts'
 import type { Operation, User } from '../src/model/access.ts'
 import { newAjv } from '../src/model/ajv.ts'
+import { explainBody, invalid } from '../src/model/explain.ts'
 import { type Model, visibleField } from '../src/model/model.ts'
 import { describeOperation } from '../src/openapi/descriptions.ts'
 import { DeletePreviewSchema, routeDocs, rowSchema } from '../src/openapi/schemas.ts'
-import { HttpCaller } from '../src/records/caller.ts'
+import { type Caller, HttpCaller } from '../src/records/caller.ts'
 import { createBatch } from '../src/records/write/batch.ts'
 import { createDeletePreview } from '../src/records/write/delete-preview.ts'
 import { createTogether, hasChildren } from '../src/records/write/together.ts'
@@ -31,7 +33,7 @@ import {
   versionIn,
   versionInBody,
 } from '../src/requests/matching.ts'
-import { applyPatch, MERGE_PATCH, patchesWithin } from '../src/requests/merge-patch.ts'
+import { applyPatch, isMergePatch, patchesWithin } from '../src/requests/merge-patch.ts'
 import { DeleteParameters, IdParameter, IfNoneMatchHeaders, MatchHeaders } from '../src/requests/parameter-schemas.ts'
 import type { Parameters } from '../src/requests/parameters.ts'
 import { allowOnly, badRequest, isAsked, wholeNumber } from '../src/requests/query.ts'
@@ -46,6 +48,7 @@ const bodySchema = (properties: TProperties, options = {}): FastifySchemaCompile
 const closed = { additionalProperties: false }
 const createEnvelope = bodySchema({ data }, closed)
 const updateEnvelope = bodySchema({ data, merge }, closed)
+const checkUpdate = newAjv({ verbose: true }).compile(Type.Object({ data, merge }, closed))
 const anyObject = bodySchema({})
 /** Names the body in the error message if it and the URL name different versions. */
 const BODY = 'The body'
@@ -59,6 +62,23 @@ interface UpdateBody {
 /** Whether a body is that of an update, and not the changed fields themselves. */
 const isUpdateBody = (body: Record<string, unknown>, model: Model): body is Record<string, unknown> & UpdateBody =>
   typeof body.data === 'object' && body.data !== null && visibleField(model, 'data') === undefined
+
+/** Throws if the body of an update has other parts, or parts of a wrong type. */
+function checkedUpdate(body: UpdateBody): UpdateBody {
+  if (checkUpdate(body)) return body
+  throw explainBody(checkUpdate.errors as ErrorObject[])
+}
+
+/** Reads of a record that is changed again and again, before a patch of it is given up. */
+const PATCH_ATTEMPTS = 3
+const NOT_READ = 'cannot be merged, because you may not read it. Send all of it, with POST.'
+
+const isVersion = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
+
+/** Passes over that a version is not known. */
+function ifNotFound(error: unknown): undefined {
+  if (!(error instanceof Failure) || error.code !== 'VERSION_NOT_FOUND') throw error
+}
 
 /** Create, update and delete: another route set per model. */
 async function writes(app: FastifyInstance) {
@@ -121,9 +141,11 @@ async function routes(app: FastifyInstance, { model, togetherFor, previewDelete 
     },
   })
 
-  /** The version that `If-Match` names. */
+  /** The version that `If-Match` names. What was done before is not compared with the record as it is now. */
   const matchedVersion = (id: number, { user, headers }: FastifyRequest) =>
-    versionIn(headers['if-match'], async () => (await seenBy(user).records.read(id, user, ONLY_VERSION)).version)
+    versionIn(headers['if-match'], async () =>
+      user.idempotency?.stored ? 0 : (await seenBy(user).records.read(id, user, ONLY_VERSION)).version,
+    )
 
   const updating = {
     preValidation,
@@ -134,11 +156,15 @@ async function routes(app: FastifyInstance, { model, togetherFor, previewDelete 
     schema: { params: IdParameter, headers: MatchHeaders, response: { 200: MergedSchema(rowSchema(model)) } },
   }
 
-  async function update(request: FastifyRequest, reply: FastifyReply, { data, merge }: UpdateBody): Promise<object> {
+  async function update(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { data, merge }: UpdateBody,
+    matched: number | undefined,
+  ): Promise<object> {
     const { user } = request
     const id = idIn(request.params as Parameters)
     const { model: seen, records } = seenBy(user)
-    const matched = await matchedVersion(id, request)
     requireSameVersion(matched, data.version)
     const named = matched === undefined ? data : { ...data, version: matched }
     const isTogether = hasChildren(seen, named)
@@ -156,25 +182,39 @@ async function routes(app: FastifyInstance, { model, togetherFor, previewDelete 
     url: '/:id',
     config: { ...updating.config, described: described.update },
     schema: { ...updating.schema, ...describeOperation(model, 'update'), body: described.update.body },
-    handler: (request, reply) => update(request, reply, request.body),
+    handler: async (request, reply) =>
+      update(request, reply, request.body, await matchedVersion(idIn(request.params), request)),
   })
 
-  /** The record as it was when the client read it: an outdated patch is told what it meant. */
-  async function patchedRecord(request: FastifyRequest, fields: string[]): Promise<Record<string, unknown>> {
-    const { params, body, user } = request
+  /**
+   * The record in the version that is patched: the patch is applied to what the client has read, and written on that
+   * version. Throws a conflict if that version is not known.
+   */
+  async function patchedRecord(id: number, version: unknown, fields: string[], user: User & Caller) {
     const { records } = seenBy(user)
-    const id = idIn(params as Parameters)
     const view = { fields, expand: [] }
-    const current = await records.read(id, user, view)
-    const version = (await matchedVersion(id, request)) ?? (body as { version?: unknown }).version
-    if (current.version === version || !Number.isSafeInteger(version) || (version as number) < 0) return current
-    try {
-      return (await records.version(id, version as number, view, user)) as Record<string, unknown>
-    } catch (error) {
-      // What it was is not known any more. The update says that it is outdated.
-      if (error instanceof Failure && error.code === 'VERSION_NOT_FOUND') return current
-      throw error
+    for (let attempt = 0; attempt < PATCH_ATTEMPTS; attempt++) {
+      const current = await records.read(id, user, view)
+      // Without a version, or with a wrong one, the update is refused in any case.
+      if (current.version === version || !isVersion(version)) return current
+      const earlier = await records.version(id, version, view, user).catch(ifNotFound)
+      if (earlier) return earlier
+      await records.requireRecord(id, 'update', user, version)
     }
+    throw CHANGING
+  }
+
+  /** A patch without what it changes within objects: these are whole. */
+  async function patched(body: Record<string, unknown>, id: number, matched: number | undefined, user: User & Caller) {
+    const { model: seen } = seenBy(user)
+    if (!patchesWithin(body) || user.idempotency?.stored) return body
+    const objects = seen.fields.filter((field) => field.type === 'object' && patchesWithin({ x: body[field.name] }))
+    const hidden = objects.filter(({ name }) => !visibleField(seen, name)).map(({ name }) => [name, NOT_READ])
+    if (hidden.length > 0) throw invalid(Object.fromEntries(hidden))
+    const fields = objects.map(({ name }) => name)
+    const base = await patchedRecord(id, matched ?? body.version, fields, user)
+    const named = Object.fromEntries(fields.map((name) => [name, body[name]]))
+    return { ...body, ...applyPatch(base as Record<string, unknown>, named) }
   }
 
   app.route<{ Params: Parameters; Body: Record<string, unknown> }>({
@@ -186,14 +226,12 @@ async function routes(app: FastifyInstance, { model, togetherFor, previewDelete 
     schema: { ...updating.schema, ...describeOperation(model, 'patch'), body: Type.Object({}) },
     handler: async (request, reply) => {
       const { body, user, headers } = request
-      const isPatch = headers['content-type']?.startsWith(MERGE_PATCH)
+      const id = idIn(request.params)
+      const matched = await matchedVersion(id, request)
       // JSON may also be the body of an update.
-      if (!isPatch && isUpdateBody(body, model)) return update(request, reply, body)
-      if (!patchesWithin(body)) return update(request, reply, { data: body })
-      const fields = Object.keys(body).filter((name) => visibleField(seenBy(user).model, name)?.type === 'object')
-      const base = await patchedRecord(request, fields)
-      const named = Object.fromEntries(fields.map((name) => [name, body[name]]))
-      return update(request, reply, { data: { ...body, ...applyPatch(base, named) } })
+      if (!isMergePatch(headers) && isUpdateBody(body, model))
+        return update(request, reply, checkedUpdate(body), matched)
+      return update(request, reply, { data: await patched(body, id, matched, user) }, matched)
     },
   })
 

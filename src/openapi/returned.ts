@@ -1,4 +1,5 @@
 import { mapValues } from '../lib/map-values.ts'
+import { findFormat } from '../model/formats.ts'
 import type { Field, Inverse, JsonSchema, Model, Models, Reference } from '../model/model.ts'
 import { componentsNamed } from './names.ts'
 import { componentRef } from './refs.ts'
@@ -18,7 +19,9 @@ export function returned(field: Field, models: Models): JsonSchema {
   const { enum: values, const: only, ...rest } = typeOf({ ...schema, type, format, ...words })
   return nullable({
     ...rest,
-    ...(values !== undefined && { enum: required ? values : [...(values as unknown[]), null] }),
+    // Dates and times are stored in another form than they may be written in.
+    ...(values !== undefined &&
+      !findFormat(format)?.canonical && { enum: required ? values : [...(values as unknown[]), null] }),
     ...(only !== undefined && { enum: required ? [only] : [only, null] }),
   })
 }

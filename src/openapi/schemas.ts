@@ -71,6 +71,7 @@ export interface RouteDocs {
 }
 
 const closed = { additionalProperties: false }
+const SEARCH_EXAMPLES = [{ data: { operator: 'and', criteria: [{ fieldName: 'id', operator: '>', value: 0 }] } }]
 const Merge = Type.Optional(
   Type.Boolean({ description: 'Apply the change also if others have changed other fields meanwhile.' }),
 )
@@ -86,7 +87,7 @@ export function routeDocs(model: Model) {
     search: {
       body: Type.Object(
         { ...SearchBodySchema.properties, data: Type.Optional(Type.Unsafe(componentRef(criterion))) },
-        closed,
+        { ...closed, examples: SEARCH_EXAMPLES },
       ),
       answer: page,
     },

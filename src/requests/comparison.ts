@@ -1,3 +1,4 @@
+import { findFormat } from '../model/formats.ts'
 import { type Field, ID_FIELD, isText } from '../model/model.ts'
 import type { OperatorUse } from './operators.ts'
 import { leadsToSeveral, ownField, type ResolvedPath, throughSteps } from './paths.ts'
@@ -29,8 +30,9 @@ export function createComparison(
 }
 
 /** Throws if a value is none of the field's choices: nothing would be found, and a typing error is more likely. */
-function requireChoices(where: string, { name, schema }: Field, values: Comparison['values']): void {
-  const choices = schema.enum as unknown[] | undefined
+function requireChoices(where: string, { name, schema, format }: Field, values: Comparison['values']): void {
+  // Numbers, dates and times are compared by their meaning, however they are written.
+  const choices = findFormat(format)?.column ? undefined : (schema.enum as unknown[] | undefined)
   const wrong = choices && values.find((value) => !choices.includes(value))
   if (wrong === undefined) return
   const shown = (choices as unknown[]).slice(0, MAX_CHOICES).map((choice) => JSON.stringify(choice))

@@ -5,9 +5,10 @@ const MAX_LINK = 4000
 export function nextLink(url: string, next: string | undefined): string | undefined {
   if (next === undefined) return undefined
   const [path = '', query = ''] = url.split(/\?(.*)/s)
-  const others = query.split('&').filter((part) => part !== '' && !/^(?:after|offset)=/.test(part))
+  const isPosition = (part: string) => /^(?:after|offset)$/.test(decodeURIComponent(part.split('=')[0] as string))
+  const others = query.split('&').filter((part) => part !== '' && !isPosition(part))
   // Clients may send brackets as they are, but an address must not have them.
-  const clean = others.map((part) => part.replace(/[[\]<>"|\\^`{}]/g, encodeURIComponent))
+  const clean = others.map((part) => part.replace(/[[\]<>"|\\^`{}#]/g, encodeURIComponent))
   const link = `<${path}?${[...clean, `after=${encodeURIComponent(next)}`].join('&')}>; rel="next"`
   return link.length <= MAX_LINK ? link : undefined
 }

@@ -1,5 +1,11 @@
+import type { IncomingHttpHeaders } from 'node:http'
+
 /** Media type of a JSON merge patch (RFC 7396): the changed fields themselves. */
 export const MERGE_PATCH = 'application/merge-patch+json'
+
+/** Whether a request says that its body is a merge patch. */
+export const isMergePatch = ({ 'content-type': type }: IncomingHttpHeaders) =>
+  type?.toLowerCase().startsWith(MERGE_PATCH) === true
 
 type Json = Record<string, unknown>
 

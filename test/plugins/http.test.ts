@@ -1,3 +1,5 @@
+import { connect } from 'node:net'
+import { setTimeout } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import { type Client, PASSWORD, startApp } from '../helper.ts'
@@ -11,6 +13,8 @@ const ITEM = {
     amount: { type: 'integer' },
     place: { type: 'object', properties: { city: { type: 'string' }, zip: { type: 'string' } } },
     group: { type: 'integer', reference: 'shop.Group' },
+    secret: { type: 'object', writeOnly: true },
+    price: { type: 'string', format: 'decimal', enum: ['1.50'] },
   },
   required: ['code'],
 }
@@ -71,6 +75,12 @@ t.test('HTTP as people expect it', async (t) => {
     const json = await admin.send('PATCH', `${PATH}/1`, { data: { version: 2, amount: 6 }, merge: true })
     t.match(json, { status: 200, body: { data: [{ amount: 6, version: 3 }], merged: [] } }, 'as an update')
     t.match(await admin.send('PATCH', `${PATH}/1`, { version: 3, amount: 7 }), { status: 200 }, 'or the fields alone')
+    t.match(await admin.send('PATCH', `${PATH}/1`, { data: { version: 4 }, merge: 'x' }), { status: 400 })
+    t.match(await admin.send('PATCH', `${PATH}/1`, { data: { version: 4 }, amount: 1 }), { status: 400 })
+    t.match(await patch(admin, `${PATH}/1`, { secret: { a: 1 }, version: 4 }), {
+      status: 422,
+      body: { errors: { secret: /you may not read it/ } },
+    })
     const own = (await admin.put('/ws/rest/shop.Data', { data: { a: 1 } })).body.data[0]
     const patched = await admin.send('PATCH', `/ws/rest/shop.Data/${own.id}`, { version: 0, data: { b: 2 } })
     t.match(patched.body.data[0].data, { a: 1, b: 2 }, 'a field that is called data')
@@ -78,6 +88,30 @@ t.test('HTTP as people expect it', async (t) => {
       status: 415,
       body: { message: /Only PATCH/ },
     })
+  })
+
+  await t.test('a patch of what is about to be written never overwrites it unseen', async (t) => {
+    const { id } = (await admin.put(PATH, { code: 'raced', place: { city: 'old' } })).body.data[0]
+    const [, patched] = await Promise.all([
+      admin.post(`${PATH}/${id}`, { version: 0, place: { city: 'new' } }),
+      patch(admin, `${PATH}/${id}`, { place: { zip: '1' } }, { 'if-match': '"1"' }),
+    ])
+    const { place } = (await admin.get(`${PATH}/${id}`)).body.data[0]
+    t.strictSame(place, patched.status === 200 ? { city: 'new', zip: '1' } : { city: 'new' }, `${patched.status}`)
+    await admin.delete(`${PATH}/${id}`)
+  })
+
+  await t.test('a repeated request is not compared with the record as it is now', async (t) => {
+    const { id } = (await admin.put(PATH, { code: 'repeated', place: { city: 'x' } })).body.data[0]
+    const change = () => patch(admin, `${PATH}/${id}`, { place: { zip: '1' }, version: 0 }, { 'idempotency-key': 'p' })
+    const tags = { 'idempotency-key': 'd', 'if-match': '"1", "7"' }
+    const remove = () => admin.send('DELETE', `${PATH}/${id}`, undefined, tags)
+    const first = await change()
+    t.match(first.body.data, [{ place: { city: 'x', zip: '1' } }])
+    t.match(await remove(), { status: 200 })
+    t.match(await remove(), { status: 200 })
+    t.match((await change()).body, first.body)
+    t.match(await admin.send('PATCH', `${PATH}/${id}`, { version: 0 }, { 'idempotency-key': 'p' }), { status: 422 })
   })
 
   await t.test('If-Match', async (t) => {
@@ -209,6 +243,7 @@ t.test('HTTP as people expect it', async (t) => {
     t.match(await message('$top=5'), /use "limit"/)
     t.match(await admin.get('/ws/rest/shop.Data?page=2'), { status: 200 }, 'a field may be called so')
     t.match(await message('size[gt]=a'), undefined)
+    t.match(await message('price=1.5'), undefined, 'compared by its meaning')
     for (const code of ['x,y', 'x\\', '\\\\host\\share']) await admin.put(PATH, { code })
     const found = async (list: string) => {
       const { body } = await admin.get(`${PATH}?code[in]=${encodeURIComponent(list)}&sort=id`)
@@ -302,5 +337,31 @@ t.test('files to import', async (t) => {
   t.match(await upload('x', { 'content-type': 'multipart/form-data' }), { status: 400, body: { message: /boundary/ } })
   t.match(await upload('--x\r\nContent-Dis', { 'content-type': 'multipart/form-data; boundary=x' }), { status: 400 })
   t.match(await upload(form(['a.csv', 'x'.repeat(200_000)])), { status: 413 })
-  t.equal((await admin.get(`${PATH}?limit=0`)).body.total, 10)
+  t.match(await upload(form(['a', 'x'.repeat(50), 'application/json'])), { status: 400, body: { message: /ndjson/ } })
+  const many = new FormData()
+  many.append('text', 'x'.repeat(300_000))
+  t.match(await upload(many), { status: 413 }, 'all that is sent counts')
+  const cut = '--x\r\ncontent-disposition: form-data; name="f"; filename="a.csv"\r\n\r\ncode\nnever'
+  const type = { 'content-type': 'multipart/form-data; boundary=x' }
+  t.match(await upload(cut, type), { status: 400, body: { message: /did not arrive whole/ } })
+  const packed = gzipSync(cut).subarray(0, 60)
+  t.match(await upload(packed, { ...type, 'content-encoding': 'GZIP' }), { status: 400, body: { message: /gzip/ } })
+  const socket = connect(Number(new URL(service.url).port), '127.0.0.1')
+  const head = [
+    `POST ${PATH}/import HTTP/1.1`,
+    'host: x',
+    `cookie: ${admin.cookie}`,
+    `content-type: ${type['content-type']}`,
+  ]
+  socket.write(`${[...head, 'content-length: 1000', '', ''].join('\r\n')}${cut}`)
+  await setTimeout(100)
+  socket.destroy()
+  // The import of a user who has left does not keep the user from another one.
+  let next = await upload('code\nlast\n', { 'content-type': 'text/csv' })
+  while (next.status === 503) {
+    await setTimeout(20)
+    next = await upload('code\nlast\n', { 'content-type': 'text/csv' })
+  }
+  t.match(next, created(1))
+  t.equal((await admin.get(`${PATH}?limit=0`)).body.total, 11)
 })

@@ -10,6 +10,8 @@ export interface Operation {
 }
 
 interface Parameter {
+  /** a parameter that many operations have */
+  $ref?: string
   name: string
   in: string
   description?: string
@@ -27,20 +29,25 @@ type Json = { [key: string]: unknown }
 
 export interface Document {
   paths: Record<string, Record<string, Described>>
-  components?: { schemas?: Record<string, Json> }
+  components?: { schemas?: Record<string, Json>; parameters?: Record<string, Parameter> }
 }
 
+/** JSON, and JSON merge patches. */
+const JSON_TYPE = /[/+]json$/
+
 export function operationsIn({ paths, components }: Document): Operation[] {
+  const resolve = (parameter: Parameter): Parameter =>
+    components?.parameters?.[parameter.$ref?.split('/').at(-1) ?? ''] ?? parameter
   return Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, described]) => {
-      const content = described.requestBody?.content?.['application/json']
+      const content = Object.entries(described.requestBody?.content ?? {}).find(([type]) => JSON_TYPE.test(type))?.[1]
       const example = content && (content.example ?? schemaExample(content.schema ?? {}, components?.schemas ?? {}, 0))
       return {
         method: method.toUpperCase(),
         path,
         tag: described.tags?.[0] ?? '',
         summary: described.summary ?? '',
-        parameters: (described.parameters ?? []).map((parameter) => ({
+        parameters: (described.parameters ?? []).map(resolve).map((parameter) => ({
           name: parameter.name,
           in: parameter.in,
           description: parameter.description ?? parameter.schema?.description ?? '',

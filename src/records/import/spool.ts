@@ -64,5 +64,5 @@ export async function spool(
   return { file, checked, hash: hash.digest('hex'), clear }
 }
 
-const tooLarge = (most: number) =>
+export const tooLarge = (most: number) =>
   new Failure('BODY_TOO_LARGE', `The body of an import may have ${most} bytes (IMPORT_LIMIT_BYTES).`)

@@ -1,8 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { type Readable, Transform } from 'node:stream'
+import { finished, PassThrough, type Readable, Transform } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { Busboy, type BusboyHeaders, type BusboyInstance } from '@fastify/busboy'
 import { Failure } from '../../errors.ts'
+import { tooLarge } from './spool.ts'
 
 /** The file that a request uploads: its body, or the only file of a form; unpacked, if it is packed by gzip. */
 export interface Upload {
@@ -16,51 +17,87 @@ export interface Upload {
   cancel(): void
 }
 
+/** What a form may have beside its file: boundaries, and headers of its parts. */
+const FORM_BYTES = 65_536
+
 const bad = (message: string) => new Failure('BAD_REQUEST', message)
 const ONE_FILE = 'Send one file in the form, and everything else in the address.'
+const BROKEN = 'The form did not arrive whole.'
 
-export async function openUpload(body: Readable, headers: IncomingHttpHeaders): Promise<Upload> {
-  const unpacked = headers['content-encoding'] === 'gzip' ? gunzip(body) : body
+/** Opens the upload of a request, which may have `most` bytes. */
+export async function openUpload(body: Readable, headers: IncomingHttpHeaders, most: number): Promise<Upload> {
+  const unpacked = isPacked(headers) ? through(body, createGunzip(), NOT_PACKED) : body
   const cancel = () => {
     if (unpacked !== body) unpacked.destroy()
+    body.unpipe()
     body.resume()
   }
   if (!/^multipart\/form-data\b/i.test(headers['content-type'] ?? ''))
     return { source: unpacked, finish: async () => {}, cancel }
-  return openForm(unpacked, headers, cancel)
+  try {
+    return await openForm(through(unpacked, counter(most)), headers, cancel)
+  } catch (error) {
+    cancel()
+    throw error
+  }
 }
 
-function gunzip(body: Readable): Readable {
-  const unpacking = createGunzip()
-  // Passes on the error in words.
-  const words = new Transform({ transform: (chunk, _encoding, done) => done(null, chunk) })
-  unpacking.on('error', () => words.destroy(bad('The body is not packed by gzip, as its Content-Encoding says.')))
-  body.on('error', (error) => words.destroy(error))
-  words.on('close', () => unpacking.destroy())
-  body.pipe(unpacking).pipe(words)
-  return words
+export const isPacked = ({ 'content-encoding': packing }: IncomingHttpHeaders) => packing?.toLowerCase() === 'gzip'
+
+const NOT_PACKED = bad('The body is not packed by gzip, as its Content-Encoding says.')
+
+/** A stream behind another one. It fails with that one, in the words of `fault` if that one has none of its own. */
+function through(source: Readable, next: Transform, fault?: Failure): Readable {
+  const end = new PassThrough()
+  const fail = (error: Error) => end.destroy(error instanceof Failure ? error : (fault ?? error))
+  next.on('error', fail)
+  finished(source, (error) => error && fail(error))
+  // Whoever reads it gets the error. After that, it matters to nobody.
+  end.on('error', () => {})
+  end.on('close', () => next.destroy())
+  source.pipe(next).pipe(end)
+  return end
+}
+
+/** Counts all that comes, also what is not in the file. */
+function counter(most: number): Transform {
+  let left = most + FORM_BYTES
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      left -= chunk.length
+      done(left < 0 ? tooLarge(most) : null, chunk)
+    },
+  })
 }
 
 /** Waits for the first file of a form. */
 function openForm(body: Readable, headers: IncomingHttpHeaders, cancel: () => void): Promise<Upload> {
   return new Promise((resolve, reject) => {
-    let fault: Failure | undefined
-    const complain = () => {
-      fault = bad(ONE_FILE)
-    }
     const form = createForm(headers)
-    const finished = new Promise<void>((settle, fail) => {
-      form.on('finish', () => (fault ? fail(fault) : settle()))
-      form.on('error', () => fail(bad('The form did not arrive whole.')))
-      body.on('error', fail)
-    })
+    let file: Readable | undefined
+    let isFaulty = false
+    const { promise: done, resolve: settle, reject: fail } = Promise.withResolvers<void>()
+    const stop = (error: unknown) => {
+      fail(error)
+      file?.destroy(error as Error)
+    }
     // Without effect if there was a file: whoever reads it awaits the end.
-    finished.then(() => reject(bad(ONE_FILE)), reject)
-    form.on('filesLimit', complain)
-    form.on('field', complain)
-    form.on('file', (_field, source, name, _encoding, type) =>
-      resolve({ source, name, type, finish: () => finished, cancel }),
-    )
+    done.then(() => reject(bad(ONE_FILE)), reject)
+    form.on('filesLimit', () => {
+      isFaulty = true
+    })
+    form.on('field', () => {
+      isFaulty = true
+    })
+    form.on('file', (_field, source, name, _encoding, type) => {
+      file = source
+      // Busboy says in its own words that the end of a part is missing.
+      const words = through(source, new PassThrough(), bad(BROKEN))
+      resolve({ source: words, name, type, finish: () => done, cancel })
+    })
+    form.on('finish', () => (isFaulty ? fail(bad(ONE_FILE)) : settle()))
+    form.on('error', () => stop(bad(BROKEN)))
+    finished(body, (error) => error && stop(error instanceof Failure ? error : bad(BROKEN)))
     body.pipe(form)
   })
 }

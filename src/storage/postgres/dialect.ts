@@ -21,7 +21,8 @@ const PERIODS: Record<string, string> = {
 const SHORT = 1000
 
 export const DIALECT: Dialect = {
-  lastChange: 'SELECT (SELECT max(change) FROM dossier_changes) AS newest, dossier_settled() AS settled',
+  lastChange: `SELECT (SELECT max(change) FROM dossier_changes) AS newest, dossier_settled() AS settled,
+    (SELECT max(id) FROM dossier_migrations) AS tables`,
 
   /** Long texts are matched by a regular expression, whose time grows only linearly with the length. */
   like(key, pattern) {

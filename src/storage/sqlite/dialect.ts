@@ -18,7 +18,8 @@ const PERIODS: Record<string, (value: RawBuilder<unknown>) => RawBuilder<string>
 
 export const DIALECT: Dialect = {
   // Transactions run one after the other.
-  lastChange: 'SELECT max(change) AS newest, max(change) AS settled FROM dossier_changes',
+  lastChange: `SELECT max(change) AS newest, max(change) AS settled, (SELECT max(id) FROM dossier_migrations) AS tables
+    FROM dossier_changes`,
 
   like(key, pattern) {
     const folded = foldPattern(pattern)
