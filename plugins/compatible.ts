@@ -101,12 +101,7 @@ async function routes(app: FastifyInstance, { model, batchFor }: RouteOptions) {
           'Send {"data": {…}} or {"records": [{…}, …]}: with "id" and "version" to update, without "id" to create.',
         )
       const operations = (records ?? [data as Row]).map((row) => toSave(model.name, row))
-      const saved = await batchFor(user)
-        .write(operations, user)
-        .catch((error) => {
-          throw records ? error : asAlone(error)
-        })
-      return success(...(saved as Row[]))
+      return success(...((await batchFor(user).write(operations, user)) as Row[]))
     },
   })
 
@@ -147,13 +142,6 @@ function toRemove(model: string, { id, version, ...others }: Row, index: number)
   if (version === undefined || version === null)
     throw new Failure('VERSION_REQUIRED', `records[${index}] needs the "version" that you read with the record.`)
   return { delete: model, id: id as number, version: version as number }
-}
-
-/** The failure of the only operation, without its number. */
-function asAlone(error: unknown): unknown {
-  if (!(error instanceof Failure)) return error
-  const { at, ...details } = error.details
-  return new Failure(error.code, error.message, details)
 }
 
 export default fp(compatible, { name: 'compatible', dependencies: ['writes', 'batch'] })

@@ -10,7 +10,6 @@ import type {
 } from 'fastify'
 import fp from 'fastify-plugin'
 import { MergedSchema, SuccessSchema, success } from '../src/envelope.ts'
-import { CHANGING, Failure } from '../src/errors.ts'
 import type { Operation, User } from '../src/model/access.ts'
 import { newAjv } from '../src/model/ajv.ts'
 import { explainBody, invalid } from '../src/model/explain.ts'
@@ -69,16 +68,9 @@ function checkedUpdate(body: UpdateBody): UpdateBody {
   throw explainBody(checkUpdate.errors as ErrorObject[])
 }
 
-/** Reads of a record that is changed again and again, before a patch of it is given up. */
-const PATCH_ATTEMPTS = 3
 const NOT_READ = 'cannot be merged, because you may not read it. Send all of it, with POST.'
 
 const isVersion = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
-
-/** Passes over that a version is not known. */
-function ifNotFound(error: unknown): undefined {
-  if (!(error instanceof Failure) || error.code !== 'VERSION_NOT_FOUND') throw error
-}
 
 /** Create, update and delete: another route set per model. */
 async function writes(app: FastifyInstance) {
@@ -191,17 +183,16 @@ async function routes(app: FastifyInstance, { model, togetherFor, previewDelete 
    * version. Throws a conflict if that version is not known.
    */
   async function patchedRecord(id: number, version: unknown, fields: string[], user: User & Caller) {
-    const { records } = seenBy(user)
+    const { records, model: seen } = seenBy(user)
     const view = { fields, expand: [] }
-    for (let attempt = 0; attempt < PATCH_ATTEMPTS; attempt++) {
+    for (;;) {
       const current = await records.read(id, user, view)
       // Without a version, or with a wrong one, the update is refused in any case.
       if (current.version === version || !isVersion(version)) return current
-      const earlier = await records.version(id, version, view, user).catch(ifNotFound)
-      if (earlier) return earlier
+      if (version < current.version && seen.history) return records.version(id, version, view, user)
+      // Throws the conflict, unless just that version has been written meanwhile.
       await records.requireRecord(id, 'update', user, version)
     }
-    throw CHANGING
   }
 
   /** A patch without what it changes within objects: these are whole. */
@@ -213,7 +204,7 @@ async function routes(app: FastifyInstance, { model, togetherFor, previewDelete 
     if (hidden.length > 0) throw invalid(Object.fromEntries(hidden))
     const fields = objects.map(({ name }) => name)
     const base = await patchedRecord(id, matched ?? body.version, fields, user)
-    const named = Object.fromEntries(fields.map((name) => [name, body[name]]))
+    const named = Object.fromEntries(fields.map((name) => [name, body[name] as Record<string, unknown>]))
     return { ...body, ...applyPatch(base as Record<string, unknown>, named) }
   }
 

@@ -50,12 +50,12 @@ export class Collection<Types extends ModelTypes> {
 
   /** All records that match, page by page. */
   async *all(query: Types['query'] = {}): AsyncGenerator<Types['row']> {
-    for (let after: string | undefined; ; ) {
+    let after: string | undefined
+    do {
       const page = await this.find({ limit: 500, ...query, after })
       yield* page.data
       after = page.next
-      if (after === undefined) return
-    }
+    } while (after !== undefined)
   }
 
   async get(id: number, shape: { fields?: string[]; expand?: string[]; version?: number } = {}): Promise<Types['row']> {

@@ -1,4 +1,4 @@
-import { DossierError, type Failure, toError } from './errors.ts'
+import { DossierError, toError } from './errors.ts'
 import type { ConnectOptions } from './types.ts'
 
 export interface Answer {
@@ -10,7 +10,7 @@ const RETRIES = 5
 const FIRST_WAIT_MS = 250
 const MAX_WAIT_MS = 30_000
 /** Answers after which the same request may succeed. */
-export const BUSY = [429, 502, 503, 504]
+const BUSY = [429, 502, 503, 504]
 
 export const sleep = (ms: number, signal?: AbortSignal) =>
   new Promise<void>((resolve) => {
@@ -21,10 +21,14 @@ export const sleep = (ms: number, signal?: AbortSignal) =>
     })
   })
 
+/** Whether the same request may succeed later: the connection was lost, or the service is busy. */
+export const isWorthwhile = (error: unknown) =>
+  !(error instanceof DossierError) || BUSY.includes(error.http) || error.code === 'KEY_IN_USE'
+
 /** How long to wait before a request is sent again. */
-export function waitMs(response: Response | undefined, attempt: number): number {
-  const asked = Number(response?.headers.get('retry-after') ?? Number.NaN) * 1000
-  return Math.min(Number.isNaN(asked) ? FIRST_WAIT_MS * 2 ** attempt : asked, MAX_WAIT_MS)
+export function waitMs(error: unknown, attempt: number): number {
+  const asked = error instanceof DossierError ? error.retryAfter : undefined
+  return Math.min(asked === undefined ? FIRST_WAIT_MS * 2 ** attempt : asked * 1000, MAX_WAIT_MS)
 }
 
 /** Sends requests to the service. */
@@ -55,22 +59,20 @@ export class Connection {
   async request(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<Answer> {
     const isChange = method !== 'GET' && path !== '/callback' && !path.endsWith('/search')
     const headers: Record<string, string> = isChange ? { 'idempotency-key': crypto.randomUUID() } : {}
-    for (let attempt = 0; ; attempt++) {
-      const isLast = attempt >= this.#retries
-      let response: Response | undefined
-      try {
-        response = await this.open(method, path, body, headers, signal)
-        const text = await response.text()
-        const said = text === '' ? {} : (JSON.parse(text) as object)
-        if (response.ok) return said as Answer
-        const failure = said as Failure
-        const isWorthwhile = BUSY.includes(response.status) || failure.code === 'KEY_IN_USE'
-        if (!isWorthwhile || isLast) throw toError(response.status, failure)
-      } catch (error) {
-        if (error instanceof DossierError || isLast || signal?.aborted) throw error
-      }
-      await sleep(waitMs(response, attempt), signal)
+    const send = async () => {
+      const response = await this.open(method, path, body, headers, signal)
+      if (!response.ok) throw await toError(response)
+      return (await response.json()) as Answer
     }
+    for (let attempt = 0; attempt < this.#retries; attempt++) {
+      try {
+        return await send()
+      } catch (error) {
+        if (!isWorthwhile(error) || signal?.aborted) throw error
+        await sleep(waitMs(error, attempt), signal)
+      }
+    }
+    return send()
   }
 
   /** Sends a request once. */
@@ -92,7 +94,7 @@ export class Connection {
       ...(body !== undefined && { body: JSON.stringify(body) }),
       ...(signal && { signal }),
     })
-    const [session] = response.headers.getSetCookie?.() ?? []
+    const [session] = response.headers.getSetCookie()
     if (session?.startsWith('sid=')) this.#cookie = session.split(';')[0]
     return response
   }

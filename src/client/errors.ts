@@ -10,6 +10,8 @@ export class DossierError extends Error {
   /** of a batch: which operation */
   readonly at: number | undefined
   readonly requestId: string | undefined
+  /** after how many seconds it may succeed; undefined if it is not worthwhile to try again */
+  readonly retryAfter: number | undefined
 
   constructor(http: number, failure: Failure) {
     super(failure.message ?? `The service answered ${http}.`)
@@ -19,6 +21,7 @@ export class DossierError extends Error {
     this.errors = failure.errors ?? {}
     this.at = failure.at
     this.requestId = failure.requestId
+    this.retryAfter = failure.retryAfter
   }
 }
 
@@ -46,9 +49,16 @@ export interface Failure {
   errors?: Record<string, string>
   at?: number
   requestId?: string
+  /** not in the body, but in the header `Retry-After` */
+  retryAfter?: number | undefined
   data?: unknown[]
   conflict?: { fields: Conflict['fields']; clashes: string[] }
 }
 
-export const toError = (http: number, failure: Failure) =>
-  failure.code === 'VERSION_CONFLICT' ? new Conflict(http, failure) : new DossierError(http, failure)
+/** The error for an answer that is none. */
+export async function toError(response: Response): Promise<DossierError> {
+  const { status, headers } = response
+  const after = headers.get('retry-after')
+  const failure = { ...((await response.json()) as Failure), retryAfter: after === null ? undefined : Number(after) }
+  return failure.code === 'VERSION_CONFLICT' ? new Conflict(status, failure) : new DossierError(status, failure)
+}

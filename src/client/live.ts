@@ -1,6 +1,9 @@
-import { BUSY, type Connection, sleep, waitMs } from './connection.ts'
-import { DossierError, type Failure, toError } from './errors.ts'
+import { type Connection, isWorthwhile, sleep, waitMs } from './connection.ts'
+import { DossierError, toError } from './errors.ts'
 import type { LiveEvent, Stored } from './types.ts'
+
+/** Pauses double so often. */
+const MAX_DOUBLED = 6
 
 /** Follows the feed of changes. */
 export class Live<Row extends Stored> {
@@ -22,21 +25,15 @@ export class Live<Row extends Stored> {
     for (let attempt = 0; !this.#signal.aborted; attempt++) {
       try {
         if (this.#position === undefined) await this.#load(load)
-        const path = `/ws/changes/stream?models=${this.#model}&since=${this.#position}`
-        const response = await this.#connection.open('GET', path, undefined, {}, this.#signal)
-        // The position is too old, or the user has other rights.
-        if (response.status === 410) this.#position = undefined
-        else if (!response.ok && !BUSY.includes(response.status))
-          throw toError(response.status, (await response.json()) as Failure)
-        else if (response.ok) {
-          attempt = 0
-          await this.#read(response, look)
-        }
+        await this.#stream(look)
+        attempt = 0
       } catch (error) {
         if (this.#signal.aborted) return
-        if (error instanceof DossierError && !BUSY.includes(error.http)) throw error
+        // The position is too old, or the user has other rights.
+        if (error instanceof DossierError && error.code === 'CHANGES_GONE') this.#position = undefined
+        else if (!isWorthwhile(error)) throw error
       }
-      await sleep(waitMs(undefined, Math.min(attempt, 6)), this.#signal)
+      await sleep(waitMs(undefined, Math.min(attempt, MAX_DOUBLED)), this.#signal)
     }
   }
 
@@ -51,14 +48,16 @@ export class Live<Row extends Stored> {
     this.#tell({ type: 'load', records })
   }
 
-  async #read(response: Response, look: (id: number) => Promise<Row | undefined>): Promise<void> {
+  /** Reads the stream until it ends. */
+  async #stream(look: (id: number) => Promise<Row | undefined>): Promise<void> {
+    const path = `/ws/changes/stream?models=${this.#model}&since=${this.#position}`
+    const response = await this.#connection.open('GET', path, undefined, {}, this.#signal)
+    if (!response.ok) throw await toError(response)
     const reader = (response.body as ReadableStream<Uint8Array>).getReader()
     const decoder = new TextDecoder()
     let text = ''
-    for (;;) {
-      const { done, value } = await reader.read()
-      if (done) return
-      text += decoder.decode(value, { stream: true })
+    for (let part = await reader.read(); !part.done; part = await reader.read()) {
+      text += decoder.decode(part.value, { stream: true })
       const messages = text.split('\n\n')
       text = messages.pop() as string
       for (const message of messages) await this.#take(message, look)

@@ -11,8 +11,7 @@ interface Words {
 const OPERATIONS = {
   find: {
     summary: (title) => `Find ${title} records`,
-    description:
-      'Returns a page of the records that match all filters, in the order of `sort`. `next` is the cursor of the following page.',
+    description: 'Returns a page of the records that match all filters. `next` is the cursor of the following page.',
   },
   search: {
     summary: (title) => `Find ${title} records by nested criteria`,
@@ -33,7 +32,7 @@ const OPERATIONS = {
   update: {
     summary: (title) => `Update a ${title}`,
     description:
-      'Changes the fields that are sent, if the record still has the version that was read. That version is sent as `version` or as `If-Match`.',
+      'Changes the fields that are sent, if the record still has the version that was read: `version`, or `If-Match`.',
   },
   patch: {
     summary: (title) => `Update a ${title}, with the method PATCH`,
@@ -70,7 +69,7 @@ const OPERATIONS = {
   },
   aggregate: {
     summary: (title) => `Count and sum ${title} records`,
-    description: 'Returns a row for each group. Parameters that are not listed are filters, as in a find.',
+    description: 'Returns a row for each group of the records that match the filters.',
   },
   searchAggregate: {
     summary: (title) => `Count and sum ${title} records by nested criteria`,

@@ -11,9 +11,3 @@ export const component = <Schema extends object>(name: string, schema: Schema): 
   ...schema,
   'x-name': ownName(name),
 })
-
-/** Names a parameter that many operations have, so that the document holds it once. */
-export const sharedParameter = <Schema extends object>(name: string, schema: Schema): Schema => ({
-  ...schema,
-  'x-parameter': ownName(name),
-})

@@ -36,8 +36,7 @@ function ofType(type: unknown, schema: JsonSchema): string {
   return type === 'object' ? objectType(schema) : 'unknown'
 }
 
-function objectType({ properties, required = [], additionalProperties, patternProperties }: JsonSchema): string {
-  const others = (patternProperties as Record<string, JsonSchema> | undefined)?.['^(.*)$'] ?? additionalProperties
+function objectType({ properties, required = [], additionalProperties: others }: JsonSchema): string {
   const index = typeof others === 'object' && others !== null ? `Record<string, ${toType(others as JsonSchema)}>` : ''
   if (properties === undefined) return index || 'Record<string, unknown>'
   const fields = Object.entries(properties as Record<string, JsonSchema>).map(([name, schema]) => {

@@ -15,10 +15,8 @@ const isObject = (value: unknown): value is Json => typeof value === 'object' &&
 export const patchesWithin = (patch: Json): boolean => Object.values(patch).some(isObject)
 
 /** The fields with the patch applied: objects are merged at any depth, and null removes what is within them. */
-export const applyPatch = (record: Json, patch: Json): Json =>
-  Object.fromEntries(
-    Object.entries(patch).map(([name, value]) => [name, isObject(value) ? merged(record[name], value) : value]),
-  )
+export const applyPatch = (record: Json, patch: Record<string, Json>): Json =>
+  Object.fromEntries(Object.entries(patch).map(([name, value]) => [name, merged(record[name], value)]))
 
 function merged(target: unknown, patch: Json): Json {
   const kept = isObject(target) ? { ...target } : {}

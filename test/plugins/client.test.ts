@@ -10,7 +10,7 @@ import type { LiveEvent, ModelTypes, Stored } from '../../src/client/types.ts'
 import { toType } from '../../src/openapi/typescript.ts'
 import { MODELS } from '../clients/models.ts'
 import { documentOnly } from '../engine.ts'
-import { commandRunner, emptyFolder, makeFolder, PASSWORD, runTool, startApp } from '../helper.ts'
+import { commandRunner, emptyFolder, makeFolder, PASSWORD, runScript, runTool, startApp } from '../helper.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 
@@ -86,10 +86,12 @@ t.test('npm run client', documentOnly, async (t) => {
   t.match(await run('a b'), { code: 2 })
   t.match(await run('--help'), { out: /Usage/ })
   t.match(await run('-x'), { code: 2 })
+  t.match(await runScript('client.ts', [], env), { code: 0, out: /export interface Models/ })
 })
 
 t.test('types', documentOnly, async (t) => {
   t.equal(toType({}), 'unknown')
+  t.equal(toType({ type: 'array' }), 'Array<unknown>')
   t.equal(toType({ const: 5 }), '5')
   t.equal(toType({ type: 'object', additionalProperties: { type: 'string' } }), 'Record<string, string>')
   t.equal(toType({ type: 'object' }), 'Record<string, unknown>')
@@ -144,6 +146,7 @@ t.test('with a real service', async (t) => {
   })
 
   await t.test('live', async (t) => {
+    const early = await contacts.create({ firstName: 'Live' })
     const events: LiveEvent<Contact>[] = []
     const waiting: (() => void)[] = []
     const until = async (count: number) => {
@@ -154,7 +157,7 @@ t.test('with a real service', async (t) => {
       events.push(event)
       for (const done of waiting.splice(0)) done()
     })
-    t.strictSame(await until(1), { type: 'load', records: [] })
+    t.match(await until(1), { type: 'load', records: [{ id: early.id }] })
     await contacts.create({ firstName: 'Other' })
     const one = await contacts.create({ firstName: 'Live' })
     t.match(await until(2), { type: 'change', id: one.id, record: { fullName: 'Live' } })
@@ -198,8 +201,17 @@ t.test('a request is sent until it is answered', documentOnly, async (t) => {
   await t.rejects(once.create({}), { http: 503, code: 'UNKNOWN', message: 'The service answered 503.' })
   asked = 0
   await t.rejects(once.find(), TypeError)
-  const own = new Dossier<All>(url, { fetch: async () => new Response('') })
-  t.strictSame(await own.request('GET', '/'), {})
+  const own = new Dossier<All>(url, { fetch: async () => new Response('{"data":[]}') })
+  t.strictSame(await own.request('GET', '/'), { data: [] })
+  asked = 0
+  const controller = new AbortController()
+  const given = new Dossier<All>(url, {
+    fetch: async () => {
+      controller.abort()
+      throw new TypeError('lost')
+    },
+  })
+  await t.rejects(given.request('GET', '/', undefined, controller.signal), TypeError, 'who has left waits no more')
   t.ok(new Dossier<All>(), 'in a browser, the address of the page')
 })
 
@@ -216,7 +228,7 @@ t.test('a stream that breaks, is busy, or has gone too far', documentOnly, async
     streams++
     if (streams === 1) return response.writeHead(503).end('{}')
     if (streams === 2) return request.socket.destroy()
-    if (streams === 3) return response.writeHead(410).end('{}')
+    if (streams === 3) return response.writeHead(410).end('{"code":"CHANGES_GONE"}')
     if (streams > 4) return response.write('id: 9\n\n')
     response.write('retry: 1\nid: 8\n\nevent: models\ndata: {}\n\nid: 9\neve')
     response.end('nt: update\ndata: {"id":1}\n\n')
@@ -230,6 +242,15 @@ t.test('a stream that breaks, is busy, or has gone too far', documentOnly, async
   await live.ended
   t.match(events, [{ type: 'load' }, { type: 'load' }, { type: 'change', id: 1, record: { version: 3 } }])
   t.equal(position, 9, 'read anew, because the position was too old')
+})
+
+t.test('a stream that is refused', documentOnly, async (t) => {
+  const url = await serve(t, ({ url: path = '' }, response) => {
+    if (path.startsWith('/ws/changes/stream')) return response.writeHead(403).end('{"code":"FORBIDDEN"}')
+    response.end(path.startsWith('/ws/rest') ? '{"total":0,"data":[]}' : '{"next":1,"data":[]}')
+  })
+  const { ended } = new Dossier<All>(url).model('contacts.Contact').live({}, () => {})
+  await t.rejects(ended, { code: 'FORBIDDEN', http: 403 })
 })
 
 t.test('what an error says', documentOnly, async (t) => {

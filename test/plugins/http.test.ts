@@ -22,7 +22,7 @@ const MODELS = {
   'shop.Item.json': ITEM,
   'shop.Group.json': { type: 'object', properties: { name: { type: 'string' } } },
   'shop.Data.json': { type: 'object', properties: { data: { type: 'object' }, page: { type: 'integer' } } },
-  'shop.Loose.json': { type: 'object', properties: { name: { type: 'string' } }, history: false },
+  'shop.Loose.json': { type: 'object', properties: { name: { type: 'object' } }, history: false },
 }
 const patch = (client: Client, path: string, body: object, headers = {}) =>
   client.send('PATCH', path, body, { 'content-type': 'application/merge-patch+json', ...headers })
@@ -39,6 +39,9 @@ t.test('HTTP as people expect it', async (t) => {
     const minimal = await admin.send('PUT', PATH, { data: { code: 'b' } }, { prefer: 'return=minimal, wait=5' })
     t.strictSame(minimal.body, { status: 0, data: [{ id: 2, version: 0 }] })
     t.equal(minimal.headers.get('preference-applied'), 'return=minimal')
+    t.match(await admin.send('POST', `${PATH}/2`, { data: { version: 0 } }, { prefer: 'wait=5' }), {
+      body: { data: [{ code: 'b', version: 1 }] },
+    })
     const again = (headers: Record<string, string>) => admin.send('PUT', PATH, { data: { code: 'a' } }, headers)
     t.match(await again({}), { status: 409, body: { code: 'NOT_UNIQUE' } })
     t.match(await again({ 'if-none-match': '*' }), { status: 412, body: { code: 'NOT_UNIQUE' } })
@@ -58,7 +61,7 @@ t.test('HTTP as people expect it', async (t) => {
       { 'if-match': '"1"' },
     )
     t.strictSame(within.body.data[0].place, { city: 'Oslo', street: { name: 'x' } }, 'objects are merged')
-    const set = await patch(admin, `${PATH}/2`, { place: { city: 'Bergen', zip: null }, version: 0 })
+    const set = await patch(admin, `${PATH}/2`, { place: { city: 'Bergen', zip: null }, version: 1 })
     t.strictSame(set.body.data[0].place, { city: 'Bergen' })
     t.match(await patch(admin, `${PATH}/1`, { place: { city: 'x' }, version: 0 }), { status: 409 })
     t.match(await patch(admin, `${PATH}/1`, { place: { city: 5 }, version: 2 }), {
@@ -84,6 +87,10 @@ t.test('HTTP as people expect it', async (t) => {
     const own = (await admin.put('/ws/rest/shop.Data', { data: { a: 1 } })).body.data[0]
     const patched = await admin.send('PATCH', `/ws/rest/shop.Data/${own.id}`, { version: 0, data: { b: 2 } })
     t.match(patched.body.data[0].data, { a: 1, b: 2 }, 'a field that is called data')
+    await admin.put('/ws/rest/shop.Loose', { name: { a: 1 } })
+    await patch(admin, '/ws/rest/shop.Loose/1', { version: 0, name: { b: 1 } })
+    const outdated = await patch(admin, '/ws/rest/shop.Loose/1', { version: 0, name: { c: 1 } })
+    t.match(outdated, { status: 409 }, 'also where nothing is known of earlier versions')
     t.match(await admin.send('POST', `${PATH}/1`, {}, { 'content-type': 'application/merge-patch+json' }), {
       status: 415,
       body: { message: /Only PATCH/ },
@@ -128,7 +135,7 @@ t.test('HTTP as people expect it', async (t) => {
       admin.send('POST', `${PATH}/2/restore`, { data }, { 'if-match': ifMatch })
     t.match(await restore('"0"', { to: 0 }), { status: 412 })
     t.match(await restore('"0"', { to: 0, version: 1 }), { status: 400, body: { message: /names the version 0/ } })
-    t.match(await restore('"0", "1"', { to: 0 }), { status: 200, body: { data: [{ version: 2 }] } })
+    t.match(await restore('"0", "2"', { to: 0 }), { status: 200, body: { data: [{ version: 3 }] } })
     for (const [method, path] of [
       ['PUT', PATH],
       ['POST', '/ws/batch'],

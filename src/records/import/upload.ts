@@ -32,7 +32,7 @@ export async function openUpload(body: Readable, headers: IncomingHttpHeaders, m
     body.unpipe()
     body.resume()
   }
-  if (!/^multipart\/form-data\b/i.test(headers['content-type'] ?? ''))
+  if (!/^multipart\/form-data\b/i.test(String(headers['content-type'])))
     return { source: unpacked, finish: async () => {}, cancel }
   try {
     return await openForm(through(unpacked, counter(most)), headers, cancel)
