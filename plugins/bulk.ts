@@ -107,7 +107,7 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
     },
     handler: async (request, reply) => {
       const { user, headers } = request
-      const typed = 'format' in request.query ? {} : formatOfType(headers['content-type'])
+      const typed = 'format' in request.query ? {} : formatOfType(headers['content-type'] as string)
       const importing = parseImport({ ...typed, ...request.query })
       const { username } = user
       const { records } = seenBy(user)
@@ -152,9 +152,9 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
 }
 
 /** Format of the file in a form: its media type says it, else its name. */
-function parseUploaded({ name = '', type }: Upload, parameters: Parameters) {
-  const typed = formatOfType(type)
-  return parseFileFormat({ format: formatOfFile(name), ...typed, ...parameters })
+function parseUploaded({ name, type }: Upload, parameters: Parameters) {
+  const typed = formatOfType(type as string)
+  return parseFileFormat({ format: formatOfFile(name as string), ...typed, ...parameters })
 }
 
 /** The bytes of an export. Throws when the user's session or roles change, which aborts the connection. */

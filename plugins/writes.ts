@@ -10,6 +10,7 @@ import type {
 } from 'fastify'
 import fp from 'fastify-plugin'
 import { MergedSchema, SuccessSchema, success } from '../src/envelope.ts'
+import { Failure } from '../src/errors.ts'
 import type { Operation, User } from '../src/model/access.ts'
 import { newAjv } from '../src/model/ajv.ts'
 import { explainBody, invalid } from '../src/model/explain.ts'
@@ -68,6 +69,7 @@ function checkedUpdate(body: UpdateBody): UpdateBody {
   throw explainBody(checkUpdate.errors as ErrorObject[])
 }
 
+const JUST_CHANGED = new Failure('VERSION_CONFLICT', 'The record was changed at this moment. Read it again.')
 const NOT_READ = 'cannot be merged, because you may not read it. Send all of it, with POST.'
 
 const isVersion = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
@@ -185,14 +187,14 @@ async function routes(app: FastifyInstance, { model, togetherFor, previewDelete 
   async function patchedRecord(id: number, version: unknown, fields: string[], user: User & Caller) {
     const { records, model: seen } = seenBy(user)
     const view = { fields, expand: [] }
-    for (;;) {
-      const current = await records.read(id, user, view)
-      // Without a version, or with a wrong one, the update is refused in any case.
-      if (current.version === version || !isVersion(version)) return current
-      if (version < current.version && seen.history) return records.version(id, version, view, user)
-      // Throws the conflict, unless just that version has been written meanwhile.
-      await records.requireRecord(id, 'update', user, version)
-    }
+    const current = await records.read(id, user, view)
+    // Without a version, or with a wrong one, the update is refused in any case.
+    if (current.version === version || !isVersion(version)) return current
+    if (version < current.version && seen.history) return records.version(id, version, view, user)
+    const [checked] = await Promise.allSettled([records.requireRecord(id, 'update', user, version)])
+    // It is the conflict, unless just that version has been written meanwhile: what it has is not known here.
+    const { reason } = { reason: JUST_CHANGED, ...checked }
+    throw reason
   }
 
   /** A patch without what it changes within objects: these are whole. */

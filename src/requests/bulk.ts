@@ -85,8 +85,8 @@ const MEDIA_TYPES: Record<string, { format: BulkFormat; delimiter?: string }> = 
 }
 
 /** What a media type says about a file; nothing, if it is none of a table. */
-export function formatOfType(type: string | undefined): Parameters {
-  const media = type?.split(';')[0]?.trim().toLowerCase() ?? ''
+export function formatOfType(type: string): Parameters {
+  const media = (type.split(';')[0] as string).trim().toLowerCase()
   if (media === 'application/json')
     throw badRequest('An import takes CSV, or one JSON object per line (Content-Type: application/x-ndjson).')
   return Object.hasOwn(MEDIA_TYPES, media) ? { ...MEDIA_TYPES[media] } : {}

@@ -229,7 +229,6 @@ t.test('a stream that breaks, is busy, or has gone too far', documentOnly, async
     if (streams === 1) return response.writeHead(503).end('{}')
     if (streams === 2) return request.socket.destroy()
     if (streams === 3) return response.writeHead(410).end('{"code":"CHANGES_GONE"}')
-    if (streams > 4) return response.write('id: 9\n\n')
     response.write('retry: 1\nid: 8\n\nevent: models\ndata: {}\n\nid: 9\neve')
     response.end('nt: update\ndata: {"id":1}\n\n')
   })
@@ -237,11 +236,30 @@ t.test('a stream that breaks, is busy, or has gone too far', documentOnly, async
   const contacts = new Dossier<All>(url).model('contacts.Contact')
   const live = contacts.live({}, (event) => {
     events.push(event)
-    if (event.type === 'change') live.stop()
+    if (events.length === 4) live.stop()
   })
   await live.ended
-  t.match(events, [{ type: 'load' }, { type: 'load' }, { type: 'change', id: 1, record: { version: 3 } }])
+  const change = { type: 'change', id: 1, record: { version: 3 } }
+  t.match(events, [{ type: 'load' }, { type: 'load' }, change, change], 'on and on')
   t.equal(position, 9, 'read anew, because the position was too old')
+})
+
+t.test('a stream is stopped while it waits', documentOnly, async (t) => {
+  const own = async (path: unknown) => {
+    if (!String(path).includes('stream'))
+      return new Response(String(path).includes('rest') ? '{"data":[]}' : '{"next":1}')
+    const busy = new Response('{}', { status: 503 })
+    // The client goes on to its pause before the next turn of the event loop.
+    return Object.assign(busy, {
+      json: async () => {
+        setImmediate(() => live.stop())
+        return {}
+      },
+    })
+  }
+  const contacts = new Dossier<All>('', { fetch: own }).model('contacts.Contact')
+  const live = contacts.live({}, () => {})
+  t.equal(await live.ended, undefined)
 })
 
 t.test('a stream that is refused', documentOnly, async (t) => {

@@ -314,6 +314,10 @@ t.test('files to import', async (t) => {
     status: 422,
     body: { errors: { '1.code;amount': /delimiter=semicolon/ } },
   })
+  t.match(await upload('code\tamount\ne\t5\n', { 'content-type': 'text/csv' }), {
+    status: 422,
+    body: { message: /fault/, errors: { '1.code\tamount': /delimiter=tab/ } },
+  })
   t.match(await upload(gzipSync('code\nf\n'), { 'content-type': 'text/csv', 'content-encoding': 'gzip' }), created(1))
   t.match(await upload(Buffer.from('code\nx\n'), { 'content-type': 'text/csv', 'content-encoding': 'gzip' }), {
     status: 400,

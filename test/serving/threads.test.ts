@@ -572,6 +572,9 @@ t.test('which requests a thread answers itself', async (t) => {
     [false, 'PUT', NOTES, { 'content-length': '10', 'idempotency-key': 'a' }],
     [false, 'PUT', NOTES, { 'content-length': '10000000' }],
     [false, 'PUT', NOTES, { 'transfer-encoding': 'chunked' }],
+    [false, 'PUT', NOTES, { 'content-length': '10', 'content-encoding': 'gzip' }],
+    [false, 'POST', NOTES, { 'content-length': '10' }],
+    [true, 'POST', `${NOTES}/1`, { 'content-length': '10' }],
   ]
   for (const [expected, method, url, headers] of cases)
     t.equal(isServedHere({ method, url, headers }), expected, `${method} ${url} ${JSON.stringify(headers)}`)
