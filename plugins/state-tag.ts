@@ -19,7 +19,7 @@ declare module 'fastify' {
 /** ETags of finds, by one lookup in the journal. */
 async function stateTag(app: FastifyInstance) {
   const { models, storage } = app
-  const hashes = [...models.values()].map(({ hash }) => hash).join()
+  const files = digest([...models.values()].map(({ hash }) => hash))
 
   /** Models that a find of one may follow references to. */
   function related(model: Model, known = new Set<string>()): Set<string> {
@@ -44,9 +44,10 @@ async function stateTag(app: FastifyInstance) {
       attributes,
       rightsSince,
     ])
-    const parts = JSON.stringify([state, hashes, rights, url])
-    return createHash('sha256').update(parts).digest('base64url').slice(0, 22)
+    return digest([state, files, rights, url])
   })
 }
+
+const digest = (parts: unknown[]) => createHash('sha256').update(JSON.stringify(parts)).digest('base64url').slice(0, 22)
 
 export default fp(stateTag, { name: 'state-tag' })

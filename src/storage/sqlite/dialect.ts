@@ -17,9 +17,10 @@ const PERIODS: Record<string, (value: RawBuilder<unknown>) => RawBuilder<string>
 }
 
 export const DIALECT: Dialect = {
-  // Transactions run one after the other.
-  lastChange: `SELECT max(change) AS newest, max(change) AS settled, (SELECT max(id) FROM dossier_migrations) AS tables
-    FROM dossier_changes`,
+  // Transactions run one after the other, so all that is visible is settled. One aggregate only, which the end of the index
+  // answers: with two of them, SQLite would read the whole table.
+  lastChange: `SELECT newest, newest AS settled, (SELECT max(id) FROM dossier_migrations) AS tables
+    FROM (SELECT max(change) AS newest FROM dossier_changes)`,
 
   like(key, pattern) {
     const folded = foldPattern(pattern)
