@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
+import { collect } from '../src/lib/collect.ts'
+import { Memo } from '../src/lib/memo.ts'
 import { OPERATIONS, scopeFor, type User } from '../src/model/access.ts'
 import type { Models } from '../src/model/model.ts'
 import { modelTypes } from '../src/openapi/typescript.ts'
@@ -29,6 +31,10 @@ const HEAD = `/*
  */
 
 `
+/** Making a client blocks the thread for at most about this long at a time. */
+const PORTION_MS = 5
+/** Clients that are kept. */
+const MAX_SOURCES = 20
 /** JavaScript has no types, so it is the same for all models. */
 const CONNECT = '\nexport const connect = (url, options) => new Dossier(url, options)\n'
 
@@ -39,7 +45,7 @@ async function client(app: FastifyInstance) {
   let stripped: Promise<BrowserFile[]> | undefined
 
   app.decorate('clientSource', async (models, language) => {
-    if (language === 'ts') return `${HEAD}${runtime}\n\n${modelTypes(models)}`
+    if (language === 'ts') return [HEAD, runtime, '\n\n', ...(await collect(modelTypes(models), PORTION_MS))].join('')
     stripped ??= browserFiles(Object.fromEntries(paths.map((path) => [path, path])))
     const texts = (await stripped).map(({ bytes }) => Buffer.from(bytes).toString())
     return `${HEAD}${together(texts)}\n${CONNECT}`
@@ -51,6 +57,11 @@ async function client(app: FastifyInstance) {
     )
     return new Map(mayUse)
   }
+
+  // With many models it has megabytes, so it is made once for users with the same rights.
+  const sources = new Memo<Promise<string>>(MAX_SOURCES)
+  const clientFor = (user: User, language: ClientLanguage) =>
+    sources.getOrCompute(`${language} ${app.rightsKey(user)}`, () => app.clientSource(usedBy(user), language))
 
   for (const language of ['ts', 'js'] as const)
     app.route({
@@ -67,8 +78,7 @@ async function client(app: FastifyInstance) {
         summary: `A client in ${language === 'ts' ? 'TypeScript' : 'JavaScript'}`,
         description: 'Returns one file without dependencies, for browsers, Node, Deno and Bun.',
       },
-      handler: async ({ user }, reply) =>
-        reply.type(TYPES[language]).send(await app.clientSource(usedBy(user), language)),
+      handler: async ({ user }, reply) => reply.type(TYPES[language]).send(await clientFor(user, language)),
     })
 }
 

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Code } from '../src/errors.ts'
+import { collect } from '../src/lib/collect.ts'
 import { Memo } from '../src/lib/memo.ts'
-import { Yielder } from '../src/lib/yielder.ts'
 import { ADMIN, namedRoles, OPERATIONS, type Operation, scopeFor, type User } from '../src/model/access.ts'
 import type { JsonSchema, Model, Models } from '../src/model/model.ts'
 import { type Described, documentHead, documentPieces } from '../src/openapi/document.ts'
@@ -34,6 +34,8 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** The OpenAPI document of this app, with the fields of these models. */
     document(seen?: Models): object
+    /** The same for users with the same rights. */
+    rightsKey(user: User): string
   }
 }
 
@@ -99,6 +101,7 @@ async function openapi(app: FastifyInstance) {
     return { head: head(all), routes: routes.filter(isAllowed), models: { all, may } }
   }
 
+  app.decorate('rightsKey', (user) => rightsKey(user))
   app.decorate('document', (all = app.models) => {
     const pieces = [...documentPieces({ head: head(all), routes, models: { all, may: () => true } })]
     return JSON.parse(joined(pieces).text.toString())
@@ -126,16 +129,16 @@ async function openapi(app: FastifyInstance) {
   }
   app.get('/openapi.json', { schema, config: { described } }, async ({ user, headers }, reply) => {
     const { text, version } = await documents.getOrCompute(rightsKey(user), () =>
-      built(documentPieces(describedTo(user))),
+      collect(documentPieces(describedTo(user)), PORTION_MS).then(joined),
     )
     reply.header('etag', toETag(version)).header('cache-control', 'private, no-cache')
     if (matchesETag(version, headers['if-none-match'])) return reply.code(304).send()
     return reply.type('application/json').send(text)
   })
 
-  /** Roles that no model names change no document. */
+  /** Roles that no model names change nothing. */
   const named = new Set([...app.models.values()].flatMap(namedRoles))
-  const rightsKey = ({ roles }: User) =>
+  const rightsKey: FastifyInstance['rightsKey'] = ({ roles }) =>
     roles
       .filter((role) => role === ADMIN || named.has(role))
       .sort()
@@ -145,17 +148,6 @@ async function openapi(app: FastifyInstance) {
 interface Document {
   text: Buffer
   version: string
-}
-
-/** Builds a document in portions: with many models it has megabytes. */
-async function built(pieces: Iterable<string>): Promise<Document> {
-  const texts: string[] = []
-  const yielder = new Yielder(PORTION_MS)
-  for (const piece of pieces) {
-    texts.push(piece)
-    if (yielder.isDue) await yielder.yield()
-  }
-  return joined(texts)
 }
 
 /** The whole document, whose version is a hash of its contents. */

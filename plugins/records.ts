@@ -79,11 +79,9 @@ async function modelRoutes(app: FastifyInstance, { model }: { model: Model }) {
       const isSeenAs = as !== undefined && hasParameter(AS_PARAMETER, model)
       const user = isSeenAs ? await request.userSeenAs(as, model) : request.user
       const query = parseQuery(url, isSeenAs ? others : request.query, user)
-      const tag = await app.stateTag(model, [request.user, user], url)
-      if (tag !== undefined) {
-        reply.header('etag', toETag(tag))
-        if (matchesETag(tag, headers['if-none-match'])) return reply.code(304).send()
-      }
+      const state = await app.stateTag(model, [request.user, user], url, headers['if-none-match'])
+      if (state) reply.header('etag', state.tag)
+      if (state?.isKnown) return reply.code(304).send()
       const page = await seenBy(user).records.find(query, new HttpCaller(user, reply.raw))
       const link = nextLink(url, page.next)
       if (link) reply.header('link', link)

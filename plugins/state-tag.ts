@@ -1,22 +1,30 @@
 import { createHash } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import { readState } from '../src/journal/feed.ts'
+import { hasChanged, readState } from '../src/journal/state.ts'
 import type { User } from '../src/model/access.ts'
 import { fieldReference, type Model } from '../src/model/model.ts'
+import { toETag } from '../src/requests/matching.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
     /**
-     * The ETag of a find: it changes with every change in the journal, and with the tables, the users' rights and the
-     * address. `users` are the one who asks, and the one whose rights apply.
-     * Undefined if the journal cannot tell, because records that the answer may depend on have no history.
+     * The ETag of a find, and whether the client has that state already. `users` are the one who asks, and the one whose
+     * rights apply. Undefined if the journal cannot tell, because records that the answer may depend on have no history.
      */
-    stateTag(model: Model, users: User[], url: string): Promise<string | undefined>
+    stateTag(model: Model, users: User[], url: string, ifNoneMatch: string | undefined): Promise<StateTag | undefined>
   }
 }
 
-/** ETags of finds, by one lookup in the journal. */
+interface StateTag {
+  tag: string
+  isKnown: boolean
+}
+
+/** The number of a change, and a digest of all else that the answer depends on. */
+const TAG = /"(\d{1,16})-([\w-]{22})"/g
+
+/** ETags of finds: they hold as long as no record changes that the answer may depend on. */
 async function stateTag(app: FastifyInstance) {
   const { models, storage } = app
   const files = digest([...models.values()].map(({ hash }) => hash))
@@ -31,20 +39,22 @@ async function stateTag(app: FastifyInstance) {
     for (const name of names) if (!known.has(name)) related(models.get(name) as Model, known)
     return known
   }
-  const isTold = (model: Model) => [...related(model)].every((name) => models.get(name)?.history)
-  const told = new Set([...models.values()].filter(isTold).map(({ name }) => name))
+  const dependencies = new Map([...models.values()].map((model) => [model.name, [...related(model)]]))
+  const isTold = (name: string) =>
+    (dependencies.get(name) as string[]).every((one) => (models.get(one) as Model).history)
+  const told = new Set([...models.keys()].filter(isTold))
 
-  app.decorate('stateTag', async ({ name }, users, url) => {
+  app.decorate('stateTag', async ({ name }, users, url, ifNoneMatch) => {
     const state = told.has(name) ? await readState(storage) : undefined
     if (state === undefined) return undefined
+    const { newest, tables } = state
     // The rights as they are applied: they may have changed between the look at the user and that at the journal.
-    const rights = users.map(({ username, roles, attributes, rightsSince }) => [
-      username,
-      roles,
-      attributes,
-      rightsSince,
-    ])
-    return digest([state, files, rights, url])
+    const rights = users.map((user) => [user.username, user.roles, user.attributes, user.rightsSince])
+    const content = digest([tables, files, rights, url])
+    const [, since] = [...(ifNoneMatch ?? '').matchAll(TAG)].find(([, , known]) => known === content) ?? []
+    if (since === undefined) return { tag: toETag(`${newest}-${content}`), isKnown: false }
+    const isOld = await hasChanged(storage, dependencies.get(name) as string[], Number(since), newest)
+    return { tag: toETag(`${isOld ? newest : since}-${content}`), isKnown: !isOld }
   })
 }
 

@@ -1,8 +1,8 @@
 import type { Connection } from './connection.ts'
-import type { ModelTypes, Ref, Stored } from './types.ts'
+import type { DossierModel, Ref, Stored } from './types.ts'
 
 /** Changes that are done together. */
-export class Batch<All extends Record<keyof All, ModelTypes>> {
+export class Batch<All extends Record<keyof All, DossierModel>> {
   readonly #connection: Connection
   readonly #operations: object[] = []
 

@@ -1,6 +1,6 @@
 import type { Connection } from './connection.ts'
 import { Live } from './live.ts'
-import type { LiveEvent, ModelTypes, Page, Stored } from './types.ts'
+import type { DossierEvent, DossierModel, Page, Stored } from './types.ts'
 
 /** A query string. Lists are joined by commas; a comma within a value is escaped. */
 function queryOf(query: object): string {
@@ -16,7 +16,7 @@ function queryOf(query: object): string {
 }
 
 /** The records of a model. */
-export class Collection<Types extends ModelTypes> {
+export class Collection<Types extends DossierModel> {
   readonly #connection: Connection
   readonly #name: string
   readonly #path: string
@@ -104,7 +104,7 @@ export class Collection<Types extends ModelTypes> {
    */
   live(
     query: Types['query'],
-    onEvent: (event: LiveEvent<Types['row']>) => void,
+    onEvent: (event: DossierEvent<Types['row']>) => void,
   ): { stop(): void; ended: Promise<void> } {
     const controller = new AbortController()
     const following = new Live<Types['row']>(this.#connection, this.#name, onEvent, controller.signal)

@@ -1,5 +1,5 @@
 import { DossierError, toError } from './errors.ts'
-import type { ConnectOptions } from './types.ts'
+import type { DossierOptions } from './types.ts'
 
 export interface Answer {
   data: unknown[]
@@ -40,7 +40,7 @@ export class Connection {
   /** Browsers keep the cookie themselves. */
   #cookie: string | undefined
 
-  constructor(url: string, { token, retries = RETRIES, fetch: own }: ConnectOptions) {
+  constructor(url: string, { token, retries = RETRIES, fetch: own }: DossierOptions) {
     this.#url = url.replace(/\/$/, '')
     this.#token = token
     this.#retries = retries

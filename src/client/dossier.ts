@@ -1,13 +1,13 @@
 import { Batch } from './batch.ts'
 import { Collection } from './collection.ts'
 import { type Answer, Connection } from './connection.ts'
-import type { ConnectOptions, ModelTypes } from './types.ts'
+import type { DossierModel, DossierOptions } from './types.ts'
 
 /** The service. */
-export class Dossier<All extends Record<keyof All, ModelTypes>> {
+export class Dossier<All extends Record<keyof All, DossierModel>> {
   readonly #connection: Connection
 
-  constructor(url = '', options: ConnectOptions = {}) {
+  constructor(url = '', options: DossierOptions = {}) {
     this.#connection = new Connection(url, options)
   }
 

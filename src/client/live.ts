@@ -1,6 +1,6 @@
 import { type Connection, isWorthwhile, sleep, waitMs } from './connection.ts'
 import { DossierError, toError } from './errors.ts'
-import type { LiveEvent, Stored } from './types.ts'
+import type { DossierEvent, Stored } from './types.ts'
 
 /** Pauses double so often. */
 const MAX_DOUBLED = 6
@@ -9,12 +9,12 @@ const MAX_DOUBLED = 6
 export class Live<Row extends Stored> {
   readonly #connection: Connection
   readonly #model: string
-  readonly #tell: (event: LiveEvent<Row>) => void
+  readonly #tell: (event: DossierEvent<Row>) => void
   readonly #signal: AbortSignal
   readonly #known = new Set<number>()
   #position: number | undefined
 
-  constructor(connection: Connection, model: string, tell: (event: LiveEvent<Row>) => void, signal: AbortSignal) {
+  constructor(connection: Connection, model: string, tell: (event: DossierEvent<Row>) => void, signal: AbortSignal) {
     this.#connection = connection
     this.#model = model
     this.#tell = tell

@@ -4,7 +4,7 @@ export interface Stored {
 }
 
 /** What is known of a model. */
-export interface ModelTypes {
+export interface DossierModel {
   /** a record as it is read: `fields` may leave out some */
   row: Stored
   /** a whole record */
@@ -23,7 +23,7 @@ export interface Page<Item> {
   next?: string
 }
 
-export interface ConnectOptions {
+export interface DossierOptions {
   /** a token, instead of a login */
   token?: string
   /** how often a request is repeated when the connection is lost or the service is busy; 5 if not given */
@@ -35,7 +35,7 @@ export interface ConnectOptions {
 export type Ref<Name extends string = string> = { $ref: string; readonly model?: Name }
 
 /** What `live` tells: first all records, then each change. */
-export type LiveEvent<Row> =
+export type DossierEvent<Row> =
   | { type: 'load'; records: Row[] }
   | { type: 'change'; id: number; record: Row }
   | { type: 'leave'; id: number }

@@ -194,16 +194,6 @@ export async function readBounds(storage: Storage): Promise<{ oldest: number; ne
 
 export const readNewest = async (storage: Storage) => (await readBounds(storage)).newest
 
-/**
- * What stands for the state of all records that have a history: the numbers of the newest change, and of the last change
- * of a table. Undefined if there is no change, or if a transaction in progress may still commit a lower one.
- */
-export async function readState(storage: Storage): Promise<number[] | undefined> {
-  const row = await storage.readOne({ sql: storage.dialect.lastChange, parameters: [] })
-  const { newest, settled, tables } = row as { newest: number | null; settled: number; tables: number | null }
-  return newest !== null && newest <= settled ? [newest, tables ?? 0] : undefined
-}
-
 export type Feed = ReturnType<typeof createFeed>
 
 const BOUNDS = `

@@ -20,8 +20,8 @@ const SUFFIXES = [
   'Conflict',
   'HistoryEntry',
 ] as const
-/** What may follow the name of a model in a component or an operation. */
-const AFTER_NAME = [...SUFFIXES, 'History']
+/** What may follow the name of a model in a component, an operation or a type of the client. */
+const AFTER_NAME = [...SUFFIXES, 'History', 'Query']
 /** Packages whose models could get the names of operations such as `findDeletedX`. No package is called `dossier`. */
 const RESERVED = ['deleted', 'aggregate']
 /** Only of such names, the parts can be told from `ShopOrder`: the package ends where the second capital begins. */

@@ -18,7 +18,7 @@ export function toType(schema: JsonSchema): string {
   if (name === ownName('CreatedBefore')) return 'Ref'
   if (typeof name === 'string' && Object.hasOwn(OWN_TYPES, name)) return OWN_TYPES[name] as string
   if (Array.isArray(anyOf)) return union(anyOf.map((one) => withTarget(toType(one), target)))
-  if (Array.isArray(allOf)) return allOf.map(toType).join(' & ')
+  if (Array.isArray(allOf)) return allOf.map((one) => `(${toType(one)})`).join(' & ')
   if (Array.isArray(values)) return union(values.map((value) => JSON.stringify(value)))
   if (schema.const !== undefined) return JSON.stringify(schema.const)
   return union([schema.type].flat().map((type) => ofType(type, schema)))
@@ -48,34 +48,37 @@ function objectType({ properties, required = [], additionalProperties: others }:
 
 /** Any other filter: through references, or with an operator. */
 const FILTERS = `export type Filters = {
-  [path: \`\${string}.\${string}\`]: FilterValue
-  [operator: \`\${string}[\${string}\`]: FilterValue
+  [path: \`\${string}.\${string}\`]: DossierFilterValue
+  [operator: \`\${string}[\${string}\`]: DossierFilterValue
 }
-export type FilterValue = string | number | boolean | Array<string | number>
+export type DossierFilterValue = string | number | boolean | Array<string | number>
 `
 
-/** The types of all these models, and of `connect`. */
-export function modelTypes(models: Models): string {
-  const all = [...models.values()]
-  const components = all.flatMap((model) => {
-    const { page, answer, conflict } = componentsNamed(model.name)
-    const unused = [page, answer, conflict]
-    return Object.entries(modelComponents(model, models)).filter(([name]) => !unused.includes(name))
-  })
+const CONNECT =
+  'export const connect = (url?: string, options?: DossierOptions): Dossier<Models> => new Dossier<Models>(url, options)'
+
+/** The types of all these models, and of `connect`, in pieces. */
+export function* modelTypes(models: Models): Generator<string> {
+  yield FILTERS
+  for (const model of models.values()) yield typesOf(model, models)
+  yield `\nexport interface Models {\n`
+  for (const { name } of models.values()) yield entryOf(name)
+  yield `}\n\n${CONNECT}\n`
+}
+
+function typesOf(model: Model, models: Models): string {
+  const { page, answer, conflict } = componentsNamed(model.name)
+  const unused = [page, answer, conflict]
+  const components = Object.entries(modelComponents(model, models)).filter(([name]) => !unused.includes(name))
   const types = components.map(([name, schema]) => `export type ${name} = ${toType(schema)}\n`)
-  const queries = all.map((model) => `export type ${componentName(model.name)}Query = ${queryType(model, models)}\n`)
-  const entries = all.map(({ name }) => {
-    const { row, record, create, update, criteria, historyEntry } = componentsNamed(name)
-    const parts = { row, record, create, update, query: `${componentName(name)}Query`, criteria, history: historyEntry }
-    const list = Object.entries(parts).map(([part, type]) => `${part}: ${type}`)
-    return `  ${JSON.stringify(name)}: { ${list.join('; ')} }\n`
-  })
-  return `${types.join('')}${FILTERS}${queries.join('')}
-export interface Models {
-${entries.join('')}}
+  return `${types.join('')}export type ${componentName(model.name)}Query = ${queryType(model, models)}\n`
+}
 
-export const connect = (url?: string, options?: ConnectOptions): Dossier<Models> => new Dossier<Models>(url, options)
-`
+function entryOf(name: string): string {
+  const { row, record, create, update, criteria, historyEntry } = componentsNamed(name)
+  const parts = { row, record, create, update, query: `${componentName(name)}Query`, criteria, history: historyEntry }
+  const list = Object.entries(parts).map(([part, type]) => `${part}: ${type}`)
+  return `  ${JSON.stringify(name)}: { ${list.join('; ')} }\n`
 }
 
 /** Parameters of a find. Names are lists, and so are values of `in`. */
@@ -86,7 +89,7 @@ function queryType(model: Model, models: Models): string {
   >
   const names = ['fields', 'sort', 'expand'].map((name) => `${name}?: string | string[]`)
   const list = Object.entries(others).map(([name, schema]) => {
-    const type = name.endsWith('[in]') ? 'FilterValue' : toType(schema)
+    const type = name.endsWith('[in]') ? 'DossierFilterValue' : toType(schema)
     return `${property(name)}?: ${type}`
   })
   return `Filters & { ${[...names, ...list].join('; ')} }`

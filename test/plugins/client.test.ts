@@ -6,7 +6,7 @@ import t, { type Test } from 'tap'
 import { clientCommand, HELP } from '../../src/cli/client.ts'
 import { Dossier } from '../../src/client/dossier.ts'
 import { Conflict, DossierError } from '../../src/client/errors.ts'
-import type { LiveEvent, ModelTypes, Stored } from '../../src/client/types.ts'
+import type { DossierEvent, DossierModel, Stored } from '../../src/client/types.ts'
 import { toType } from '../../src/openapi/typescript.ts'
 import { MODELS } from '../clients/models.ts'
 import { documentOnly } from '../engine.ts'
@@ -25,7 +25,7 @@ interface Contact extends Stored {
   firstName: string
   lastName: string | null
 }
-interface Types extends ModelTypes {
+interface Types extends DossierModel {
   row: Contact
   record: Contact
 }
@@ -95,7 +95,7 @@ t.test('types', documentOnly, async (t) => {
   t.equal(toType({ const: 5 }), '5')
   t.equal(toType({ type: 'object', additionalProperties: { type: 'string' } }), 'Record<string, string>')
   t.equal(toType({ type: 'object' }), 'Record<string, unknown>')
-  t.equal(toType({ allOf: [{ 'x-component': 'A' }, { type: 'boolean' }] }), 'A & boolean')
+  t.equal(toType({ allOf: [{ 'x-component': 'A' }, { type: 'boolean' }] }), '(A) & (boolean)')
 })
 
 t.test('with a real service', async (t) => {
@@ -147,11 +147,11 @@ t.test('with a real service', async (t) => {
 
   await t.test('live', async (t) => {
     const early = await contacts.create({ firstName: 'Live' })
-    const events: LiveEvent<Contact>[] = []
+    const events: DossierEvent<Contact>[] = []
     const waiting: (() => void)[] = []
     const until = async (count: number) => {
       while (events.length < count) await new Promise<void>((resolve) => waiting.push(resolve))
-      return events.at(-1) as LiveEvent<Contact>
+      return events.at(-1) as DossierEvent<Contact>
     }
     const live = contacts.live({ firstName: 'Live' }, (event) => {
       events.push(event)
@@ -232,7 +232,7 @@ t.test('a stream that breaks, is busy, or has gone too far', documentOnly, async
     response.write('retry: 1\nid: 8\n\nevent: models\ndata: {}\n\nid: 9\neve')
     response.end('nt: update\ndata: {"id":1}\n\n')
   })
-  const events: LiveEvent<Contact>[] = []
+  const events: DossierEvent<Contact>[] = []
   const contacts = new Dossier<All>(url).model('contacts.Contact')
   const live = contacts.live({}, (event) => {
     events.push(event)

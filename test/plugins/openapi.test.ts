@@ -154,7 +154,7 @@ t.test('names that depend on the model alone, and never clash', documentOnly, as
 })
 
 t.test('no two models have a name in common', documentOnly, async () => {
-  const letters = fc.constantFrom('a', 'b', 'A', 'B', 'Row', 'New', 'dossiers', 'Page', 'History')
+  const letters = fc.constantFrom('a', 'b', 'A', 'B', 'Row', 'New', 'dossiers', 'Page', 'History', 'Query')
   const word = fc.array(letters, { minLength: 1, maxLength: 3 }).map((parts) => parts.join(''))
   const words = fc.array(word, { minLength: 1, maxLength: 2 }).map((parts) => parts.join('_'))
   const name = fc

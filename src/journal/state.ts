@@ -1,0 +1,33 @@
+import type { Storage } from '../storage/storage.ts'
+
+/** What stands for the state of all records that have a history. */
+export interface State {
+  /** number of the newest change */
+  newest: number
+  /** number of the last change of a table */
+  tables: number
+}
+
+/** Undefined if there is no change, or if a transaction in progress may still commit an earlier one. */
+export async function readState(storage: Storage): Promise<State | undefined> {
+  const row = await storage.readOne({ sql: storage.dialect.lastChange, parameters: [] })
+  const { newest, settled, tables } = row as { newest: number | null; settled: number; tables: number | null }
+  return newest !== null && newest <= settled ? { newest, tables: tables ?? 0 } : undefined
+}
+
+/** More changes are not looked at: the answer is that something has changed. */
+const MAX_CHANGES = 1000
+
+/** Whether records of these models may have changed after one change and up to another one. */
+export async function hasChanged(storage: Storage, models: string[], since: number, upTo: number): Promise<boolean> {
+  if (since === upTo) return false
+  const row = await storage.readOne({ sql: changesSql(models.length), parameters: [...models, since, upTo] })
+  const { oldest, looked, found } = row as { oldest: number; looked: number; found: number }
+  // Of changes that are not kept any more nothing is known, and a later number is none of this database.
+  return since > upTo || oldest > since + 1 || looked > MAX_CHANGES || found > 0
+}
+
+const changesSql = (models: number) => `
+  SELECT (SELECT min(change) FROM dossier_changes) AS oldest, CAST(count(*) AS BIGINT) AS looked,
+    CAST(coalesce(sum(CASE WHEN model IN (${Array(models).fill('?').join(', ')}) THEN 1 ELSE 0 END), 0) AS BIGINT) AS found
+  FROM (SELECT model FROM dossier_changes WHERE change > ? AND change <= ? ORDER BY change LIMIT ${MAX_CHANGES + 1}) AS looked`
