@@ -122,7 +122,7 @@ t.test('by hand', async (t) => {
     writeModel(service.folder, 'notes.More.json', NOTE)
     await service.service.reload()
     t.match((await client.get('/health')).body.data[0].models, { current: false, why: [/unexpected/] })
-    t.equal(await status(client, '/ws/rest/notes.Note'), 200)
+    t.equal(await status(client, '/ws/meta/fields/notes.Note'), 200, 'what was served still is')
   })
 })
 

@@ -4,15 +4,15 @@ import type { Storage } from '../storage/storage.ts'
 export interface State {
   /** number of the newest change */
   newest: number
-  /** number of the last change of a table */
-  tables: number
+  /** number of the last change of a table; null if there was none */
+  tables: number | null
 }
 
 /** Undefined if there is no change, or if a transaction in progress may still commit an earlier one. */
 export async function readState(storage: Storage): Promise<State | undefined> {
   const row = await storage.readOne({ sql: storage.dialect.lastChange, parameters: [] })
   const { newest, settled, tables } = row as { newest: number | null; settled: number; tables: number | null }
-  return newest !== null && newest <= settled ? { newest, tables: tables ?? 0 } : undefined
+  return newest !== null && newest <= settled ? { newest, tables } : undefined
 }
 
 /** More changes are not looked at: the answer is that something has changed. */

@@ -575,6 +575,12 @@ t.test('a reference from the document', async (t) => {
     })[0]?.example,
     { a: [null] },
   )
+  const shared = { name: 'limit', in: 'query', description: 'How many.' }
+  const [listed] = operationsIn({
+    paths: { '/a': { get: { parameters: [{ $ref: '#/components/parameters/Limit' } as never, shared] } } },
+    components: { parameters: { Limit: shared } },
+  })
+  t.strictSame(listed?.parameters, [shared, shared], 'what many operations have is described once')
   t.strictSame(operationsIn({ paths: { '/b': { put: { requestBody: json({ type: 'object' }) } } } })[0]?.example, {})
 })
 

@@ -119,6 +119,12 @@ t.test('HTTP as people expect it', async (t) => {
     t.match(await remove(), { status: 200 })
     t.match((await change()).body, first.body)
     t.match(await admin.send('PATCH', `${PATH}/${id}`, { version: 0 }, { 'idempotency-key': 'p' }), { status: 422 })
+    const create = (headers: object) =>
+      admin.send('PUT', PATH, { data: { code: 'with a key' } }, { 'idempotency-key': 'n', ...headers })
+    t.equal((await create({ 'if-none-match': '*' })).status, 200)
+    t.equal((await create({ 'if-none-match': '*' })).headers.get('idempotency-replayed'), 'true')
+    t.match(await create({}), { status: 422, body: { code: 'KEY_REUSED' } }, 'another request')
+    await admin.delete(`${PATH}/${(await admin.get(`${PATH}?code=with a key`)).body.data[0].id}`)
   })
 
   await t.test('If-Match', async (t) => {
