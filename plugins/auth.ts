@@ -106,7 +106,11 @@ const auth: FastifyPluginAsyncTypebox = async (app) => {
       method: 'POST',
       url,
       bodyLimit: MAX_LOGIN_BODY,
-      config: { public: true, failures: ['LOGIN_INCORRECT', 'TOO_MANY_ATTEMPTS', 'FORBIDDEN'] },
+      config: {
+        public: true,
+        failures: ['LOGIN_INCORRECT', 'TOO_MANY_ATTEMPTS', 'FORBIDDEN'],
+        described: { answer: SuccessSchema(Person), headers: ['Set-Cookie'] },
+      },
       schema: {
         tags,
         operationId,

@@ -14,8 +14,8 @@ import { boundFaults, newAjv } from '../src/model/ajv.ts'
 import { invalid } from '../src/model/explain.ts'
 import type { JsonSchema } from '../src/model/model.ts'
 import { typesOnly } from '../src/openapi/answers.ts'
-import { isPacked } from '../src/records/import/upload.ts'
 import { BodyLimits, LARGE_BODY } from '../src/requests/body-limits.ts'
+import { GZIP, isGzipped, NOT_GZIPPED } from '../src/requests/gzip.ts'
 import { isMergePatch, MERGE_PATCH } from '../src/requests/merge-patch.ts'
 
 declare module 'fastify' {
@@ -31,12 +31,10 @@ declare module 'fastify' {
   }
 }
 
-const GZIP = 'gzip'
 const UNKNOWN_PACKING = new Failure('UNSUPPORTED_MEDIA_TYPE', 'The Content-Encoding of a body may be gzip, or none.', {
   headers: { 'accept-encoding': GZIP },
 })
 const UNPACKED_TOO_LARGE = new Failure('BODY_TOO_LARGE', 'The unpacked body is larger than this service accepts.')
-const NOT_PACKED = new Failure('BAD_REQUEST', 'The body is not packed by gzip, as its Content-Encoding says.')
 const NO_PATCH = new Failure('UNSUPPORTED_MEDIA_TYPE', `Only PATCH takes ${MERGE_PATCH}. Send application/json.`)
 
 /** Ends the request; the client has disconnected and never receives it. */
@@ -87,11 +85,11 @@ async function bodies(app: FastifyInstance) {
     request.raw.bodyBytes = sent
     const { headers, routeOptions, is404 } = request
     if (isMergePatch(headers) && !routeOptions.config.takesPatch && !is404) return done(NO_PATCH)
-    if (!isPacked(headers) || is404) return parseBytes(request, sent, done)
+    if (!isGzipped(headers) || is404) return parseBytes(request, sent, done)
     const maxOutputLength = routeOptions.bodyLimit
     gunzip(sent, { maxOutputLength }, (error, bytes) => {
       if (!error) parseBytes(request, bytes, done)
-      else done((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE' ? UNPACKED_TOO_LARGE : NOT_PACKED)
+      else done((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE' ? UNPACKED_TOO_LARGE : NOT_GZIPPED)
     })
   })
 

@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { collect } from '../src/lib/collect.ts'
 import { Memo } from '../src/lib/memo.ts'
-import { OPERATIONS, scopeFor, type User } from '../src/model/access.ts'
+import { mayUse, type User } from '../src/model/access.ts'
 import type { Models } from '../src/model/model.ts'
 import { modelTypes } from '../src/openapi/typescript.ts'
 import { type BrowserFile, browserFiles } from '../src/site/browser-files.ts'
@@ -41,22 +41,19 @@ const CONNECT = '\nexport const connect = (url, options) => new Dossier(url, opt
 /** Gives out a client: one file without dependencies, with the types of the models that the user may use. */
 async function client(app: FastifyInstance) {
   const paths = FILES.map((name) => join(FOLDER, `${name}.ts`))
-  const runtime = together(paths.map((path) => readFileSync(path, 'utf8')))
   let stripped: Promise<BrowserFile[]> | undefined
 
   app.decorate('clientSource', async (models, language) => {
-    if (language === 'ts') return [HEAD, runtime, '\n\n', ...(await collect(modelTypes(models), PORTION_MS))].join('')
+    if (language === 'ts') {
+      const runtime = together(paths.map((path) => readFileSync(path, 'utf8')))
+      return [HEAD, runtime, '\n\n', ...(await collect(modelTypes(models), PORTION_MS))].join('')
+    }
     stripped ??= browserFiles(Object.fromEntries(paths.map((path) => [path, path])))
     const texts = (await stripped).map(({ bytes }) => Buffer.from(bytes).toString())
     return `${HEAD}${together(texts)}\n${CONNECT}`
   })
 
-  const usedBy = (user: User): Models => {
-    const mayUse = [...app.modelsOf(user)].filter(([, model]) =>
-      OPERATIONS.some((operation) => scopeFor(model, operation, user) !== 'none'),
-    )
-    return new Map(mayUse)
-  }
+  const usedBy = (user: User): Models => new Map([...app.modelsOf(user)].filter(([, model]) => mayUse(model, user)))
 
   // With many models it has megabytes, so it is made once for users with the same rights.
   const sources = new Memo<Promise<string>>(MAX_SOURCES)

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { PageSchema, SuccessSchema, success } from '../src/envelope.ts'
 import { ADMIN } from '../src/model/access.ts'
@@ -11,8 +11,7 @@ import { HttpCaller } from '../src/records/caller.ts'
 import type { RestoreRequest } from '../src/records/context.ts'
 import { idIn } from '../src/requests/address.ts'
 import { By, ChangeProperties } from '../src/requests/change-schemas.ts'
-import { nextLink } from '../src/requests/link.ts'
-import { asPreconditionFailed, CONFLICTS, requireSameVersion, versionIn } from '../src/requests/matching.ts'
+import { asPreconditionFailed, CONFLICTS, requireSameVersion } from '../src/requests/matching.ts'
 import { HistoryParameters, IdParameter, MatchHeaders } from '../src/requests/parameter-schemas.ts'
 import type { Parameters } from '../src/requests/parameters.ts'
 import { allowOnly, DEFAULT_LIMIT, MAX_LIMIT, wholeNumber } from '../src/requests/query.ts'
@@ -69,7 +68,7 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
     handler: async ({ params, query, user }, reply) => {
       const { limit, after } = pageIn(query)
       const page = await seenBy(user).records.history(idIn(params), limit, after, new HttpCaller(user, reply.raw))
-      return linked(reply, page)
+      return reply.page(page)
     },
   })
 
@@ -95,11 +94,12 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
       body: RestoreBody,
       response: { 200: SuccessSchema(rowSchema(model)) },
     },
-    handler: async ({ params, body: { data }, user, headers }, reply) => {
-      const id = idIn(params)
+    handler: async (request, reply) => {
+      const { data } = request.body
+      const { user } = request
+      const id = idIn(request.params)
       const { records } = seenBy(user)
-      const currentVersion = async () => (await records.read(id, user, { fields: [], expand: [] })).version
-      const matched = await versionIn(headers['if-match'], currentVersion)
+      const matched = await request.matchedVersion(id, records)
       const version = requireSameVersion(matched, data.version)
       const asked = { ...data, ...(version !== undefined && { version }) }
       const restore = () => records.restore(id, asked, new HttpCaller(user, reply.raw))
@@ -118,7 +118,7 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
     },
     handler: async ({ query, user }, reply) => {
       const { limit, after } = pageIn(query)
-      return linked(reply, await seenBy(user).records.deleted(limit, after, new HttpCaller(user, reply.raw)))
+      return reply.page(await seenBy(user).records.deleted(limit, after, new HttpCaller(user, reply.raw)))
     },
   })
 
@@ -138,13 +138,6 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
       return success(forgotten)
     },
   })
-}
-
-/** The answer with a page, and the address of the next one. */
-function linked<Page extends { next?: string | undefined }>(reply: FastifyReply, page: Page) {
-  const link = nextLink(reply.request.url, page.next)
-  if (link) reply.header('link', link)
-  return { status: 0, ...page }
 }
 
 /** Parses the paging parameters. */

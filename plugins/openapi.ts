@@ -4,7 +4,7 @@ import fp from 'fastify-plugin'
 import type { Code } from '../src/errors.ts'
 import { collect } from '../src/lib/collect.ts'
 import { Memo } from '../src/lib/memo.ts'
-import { ADMIN, namedRoles, OPERATIONS, type Operation, scopeFor, type User } from '../src/model/access.ts'
+import { ADMIN, mayUse, namedRoles, type Operation, scopeFor, type User } from '../src/model/access.ts'
 import type { JsonSchema, Model, Models } from '../src/model/model.ts'
 import { type Described, documentHead, documentPieces } from '../src/openapi/document.ts'
 import type { DocumentedFailure, Route } from '../src/openapi/operation.ts'
@@ -90,14 +90,13 @@ async function openapi(app: FastifyInstance) {
   function describedTo(user: User): Described {
     const seen = app.modelsOf(user)
     const may = (model: Model, operation: Operation) => scopeFor(model, operation, user) !== 'none'
-    const mayUse = (model: Model) => OPERATIONS.some((operation) => may(model, operation))
     const isAllowed = ({ model: name, operation, role }: Route) => {
       if (role !== undefined && !user.roles.includes(role)) return false
       const model = seen.get(name as string)
       if (!model) return true
-      return operation ? may(model, operation) : mayUse(model)
+      return operation ? may(model, operation) : mayUse(model, user)
     }
-    const all = new Map([...seen].filter(([, model]) => mayUse(model)))
+    const all = new Map([...seen].filter(([, model]) => mayUse(model, user)))
     return { head: head(all), routes: routes.filter(isAllowed), models: { all, may } }
   }
 

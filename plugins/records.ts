@@ -11,7 +11,6 @@ import { routeDocs, rowSchema } from '../src/openapi/schemas.ts'
 import { HttpCaller } from '../src/records/caller.ts'
 import { idIn, modelIn } from '../src/requests/address.ts'
 import { parseSearch, type SearchBody } from '../src/requests/criteria.ts'
-import { nextLink } from '../src/requests/link.ts'
 import { matchesETag, toETag } from '../src/requests/matching.ts'
 import {
   findParameters,
@@ -83,9 +82,7 @@ async function modelRoutes(app: FastifyInstance, { model }: { model: Model }) {
       if (state) reply.header('etag', state.tag)
       if (state?.isKnown) return reply.code(304).send()
       const page = await seenBy(user).records.find(query, new HttpCaller(user, reply.raw))
-      const link = nextLink(url, page.next)
-      if (link) reply.header('link', link)
-      return { status: 0, ...page }
+      return reply.page(page)
     },
   })
 
@@ -157,5 +154,6 @@ export default fp(records, {
     'log',
     'see-as',
     'state-tag',
+    'written',
   ],
 })

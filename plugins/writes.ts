@@ -1,5 +1,5 @@
 import { type TProperties, Type } from '@sinclair/typebox'
-import type { ErrorObject } from 'ajv'
+import type { ErrorObject, ValidateFunction } from 'ajv'
 import type {
   FastifyInstance,
   FastifyReply,
@@ -30,7 +30,6 @@ import {
   mustBeNew,
   refuseIfMatch,
   requireSameVersion,
-  versionIn,
   versionInBody,
 } from '../src/requests/matching.ts'
 import { applyPatch, isMergePatch, patchesWithin } from '../src/requests/merge-patch.ts'
@@ -41,18 +40,19 @@ import { allowOnly, badRequest, isAsked, wholeNumber } from '../src/requests/que
 /** Requires only that `data` is an object; `Records` validates its fields. */
 const data = Type.Object({})
 const merge = Type.Optional(Type.Boolean())
-const bodySchema = (properties: TProperties, options = {}): FastifySchemaCompiler<unknown> => {
-  const check = newAjv({ verbose: true }).compile(Type.Object(properties, options))
-  return ({ httpPart }) => (httpPart === 'body' ? check : () => true)
-}
+const bodyCheck = (properties: TProperties, options = {}) =>
+  newAjv({ verbose: true }).compile(Type.Object(properties, options))
+const checkBody =
+  (check: ValidateFunction): FastifySchemaCompiler<unknown> =>
+  ({ httpPart }) =>
+    httpPart === 'body' ? check : () => true
 const closed = { additionalProperties: false }
-const createEnvelope = bodySchema({ data }, closed)
-const updateEnvelope = bodySchema({ data, merge }, closed)
-const checkUpdate = newAjv({ verbose: true }).compile(Type.Object({ data, merge }, closed))
-const anyObject = bodySchema({})
+const checkUpdate = bodyCheck({ data, merge }, closed)
+const createEnvelope = checkBody(bodyCheck({ data }, closed))
+const updateEnvelope = checkBody(checkUpdate)
+const anyObject = checkBody(bodyCheck({}))
 /** Names the body in the error message if it and the URL name different versions. */
 const BODY = 'The body'
-const ONLY_VERSION = { fields: [], expand: [] }
 
 interface UpdateBody {
   data: Record<string, unknown>
@@ -135,12 +135,6 @@ async function routes(app: FastifyInstance, { model, togetherFor, previewDelete 
     },
   })
 
-  /** The version that `If-Match` names. What was done before is not compared with the record as it is now. */
-  const matchedVersion = (id: number, { user, headers }: FastifyRequest) =>
-    versionIn(headers['if-match'], async () =>
-      user.idempotency?.stored ? 0 : (await seenBy(user).records.read(id, user, ONLY_VERSION)).version,
-    )
-
   const updating = {
     preValidation,
     config: {
@@ -177,7 +171,12 @@ async function routes(app: FastifyInstance, { model, togetherFor, previewDelete 
     config: { ...updating.config, described: described.update },
     schema: { ...updating.schema, ...describeOperation(model, 'update'), body: described.update.body },
     handler: async (request, reply) =>
-      update(request, reply, request.body, await matchedVersion(idIn(request.params), request)),
+      update(
+        request,
+        reply,
+        request.body,
+        await request.matchedVersion(idIn(request.params), seenBy(request.user).records),
+      ),
   })
 
   /**
@@ -220,7 +219,7 @@ async function routes(app: FastifyInstance, { model, togetherFor, previewDelete 
     handler: async (request, reply) => {
       const { body, user, headers } = request
       const id = idIn(request.params)
-      const matched = await matchedVersion(id, request)
+      const matched = await request.matchedVersion(id, seenBy(user).records)
       // JSON may also be the body of an update.
       if (!isMergePatch(headers) && isUpdateBody(body, model))
         return update(request, reply, checkedUpdate(body), matched)
@@ -251,7 +250,7 @@ async function routes(app: FastifyInstance, { model, togetherFor, previewDelete 
       const isPreview = isAsked({ preview }, 'preview')
       const { records } = seenBy(user)
       const id = idIn(params)
-      const matched = await matchedVersion(id, request)
+      const matched = await request.matchedVersion(id, seenBy(user).records)
       const named = requireSameVersion(
         wholeNumber(query, 'version', Number.MAX_SAFE_INTEGER),
         versionInBody(body, id),

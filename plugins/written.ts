@@ -1,7 +1,9 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { success } from '../src/envelope.ts'
-import { toETag } from '../src/requests/matching.ts'
+import type { Records } from '../src/records/records.ts'
+import { nextLink } from '../src/requests/link.ts'
+import { toETag, versionIn } from '../src/requests/matching.ts'
 import { PREFERS_MINIMAL, prefersMinimal } from '../src/requests/prefer.ts'
 
 interface Written {
@@ -10,14 +12,35 @@ interface Written {
 }
 
 declare module 'fastify' {
+  interface FastifyRequest {
+    /** The version of a record that `If-Match` names. What was done before is not compared with the record of now. */
+    matchedVersion(id: number, records: Records): Promise<number | undefined>
+  }
   interface FastifyReply {
     /** The answer to a request that wrote a record: its ETag, and with `Prefer: return=minimal` only id and version. */
     written<More extends object>(record: Written, more?: More): object
+    /** The answer with a page, and the address of the next one in `Link`. */
+    page<Page extends { next?: string | undefined }>(page: Page): { status: 0 } & Page
   }
 }
 
-/** Answers to writes. */
+const ONLY_VERSION = { fields: [], expand: [] }
+
+/** What the answers of several plugins have in common, and the version that their requests name. */
 async function written(app: FastifyInstance) {
+  app.decorateRequest('matchedVersion', function (id, records) {
+    const { user, headers } = this
+    return versionIn(headers['if-match'], async () =>
+      user.idempotency?.stored ? 0 : (await records.read(id, user, ONLY_VERSION)).version,
+    )
+  })
+
+  app.decorateReply('page', function (page) {
+    const link = nextLink(this.request.url, page.next)
+    if (link) this.header('link', link)
+    return { status: 0, ...page }
+  })
+
   app.decorateReply('written', function (record, more) {
     const { id, version } = record
     this.header('etag', toETag(version))

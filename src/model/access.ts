@@ -43,6 +43,10 @@ export function requireUnchanged(now: User | undefined, then: User): void {
 /** The role that has all rights, whatever a model's `access` says. */
 export const ADMIN = 'admin'
 
+/** Whether a user may do anything with records of a model: to others it does not exist. */
+export const mayUse = (model: Model, user: User): boolean =>
+  OPERATIONS.some((operation) => scopeFor(model, operation, user) !== 'none')
+
 /** Decides access; no other function does. */
 export function scopeFor(model: Model, operation: Operation, user: User): Scope {
   if (user.roles.includes(ADMIN)) return 'all'

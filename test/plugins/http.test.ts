@@ -119,6 +119,18 @@ t.test('HTTP as people expect it', async (t) => {
     t.match(await remove(), { status: 200 })
     t.match((await change()).body, first.body)
     t.match(await admin.send('PATCH', `${PATH}/${id}`, { version: 0 }, { 'idempotency-key': 'p' }), { status: 422 })
+    const made = (await admin.put(PATH, { code: 'restored' })).body.data[0].id
+    const back = () =>
+      admin.send(
+        'POST',
+        `${PATH}/${made}/restore`,
+        { data: { to: 0 } },
+        { 'idempotency-key': 'r', 'if-match': '"0", "7"' },
+      )
+    const restored = await back()
+    t.match(restored, { status: 200, body: { data: [{ version: 1 }] } })
+    await admin.delete(`${PATH}/${made}`)
+    t.match((await back()).body, restored.body)
     const create = (headers: object) =>
       admin.send('PUT', PATH, { data: { code: 'with a key' } }, { 'idempotency-key': 'n', ...headers })
     t.equal((await create({ 'if-none-match': '*' })).status, 200)

@@ -255,6 +255,7 @@ t.test(
     t.notOk('required' in schemas.TestThingChange, 'If-Match may name the version')
     t.strictSame(schemas.TestThingNew.required, [], 'values with a default need not be sent')
     t.match(schemas.DossierCode.enum, ['BAD_REQUEST'])
+    t.match(body.paths['/callback'].post.responses['200'].headers, { 'Set-Cookie': {} })
     t.match(body.paths['/ws/rest/crm.Company/{id}'].post.responses, {
       409: { $ref: '#/components/responses/CrmCompanyConflict' },
       412: { $ref: '#/components/responses/CrmCompanyPreconditionFailed' },

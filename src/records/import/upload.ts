@@ -3,6 +3,7 @@ import { finished, PassThrough, type Readable, Transform } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { Busboy, type BusboyHeaders, type BusboyInstance } from '@fastify/busboy'
 import { Failure } from '../../errors.ts'
+import { isGzipped, NOT_GZIPPED } from '../../requests/gzip.ts'
 import { tooLarge } from './spool.ts'
 
 /** The file that a request uploads: its body, or the only file of a form; unpacked, if it is packed by gzip. */
@@ -26,7 +27,7 @@ const BROKEN = 'The form did not arrive whole.'
 
 /** Opens the upload of a request, which may have `most` bytes. */
 export async function openUpload(body: Readable, headers: IncomingHttpHeaders, most: number): Promise<Upload> {
-  const unpacked = isPacked(headers) ? through(body, createGunzip(), NOT_PACKED) : body
+  const unpacked = isGzipped(headers) ? through(body, createGunzip(), NOT_GZIPPED) : body
   const cancel = () => {
     if (unpacked !== body) unpacked.destroy()
     body.unpipe()
@@ -41,10 +42,6 @@ export async function openUpload(body: Readable, headers: IncomingHttpHeaders, m
     throw error
   }
 }
-
-export const isPacked = ({ 'content-encoding': packing }: IncomingHttpHeaders) => packing?.toLowerCase() === 'gzip'
-
-const NOT_PACKED = bad('The body is not packed by gzip, as its Content-Encoding says.')
 
 /** A stream behind another one. It fails with that one, in the words of `fault` if that one has none of its own. */
 function through(source: Readable, next: Transform, fault?: Failure): Readable {
