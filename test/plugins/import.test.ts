@@ -262,6 +262,7 @@ t.test('import', async (t) => {
         'name,company,company.name\nAb,1,Acme\nAb,1,""\n',
         { '2.company.name': /"company" stands there twice: "Acme"/, '3.company.name': /twice: ""/ },
       ],
+      ['', 'nme,age\n', { '1.nme': /is not a known field/ }],
       ['', '"",name\nx,Ab\n', { 1: /is not a known field/ }],
       ['', 'name\n"Ab\nCd\n', { 2: /is not right: Quote Not Closed/ }],
       ['', 'name\nAb"c\n', { 2: /is not right: Invalid Opening Quote/ }],

@@ -218,7 +218,7 @@ t.test('a file that cannot be read, and one that has no end', async (t) => {
   writeFileSync(file, `code\n${'x'.repeat(1000)}\n{"code":"${'x'.repeat(1000)}`)
   for (const format of ['csv', 'ndjson'] as const) {
     const through = async () => {
-      for await (const _ of readRows(file, { format, delimiter: ',' }, () => {}, 500));
+      for await (const _ of readRows(file, { format, delimiter: ',' }, { onBytes() {}, onColumns() {}, longest: 500 }));
     }
     await t.rejects(through(), { message: /is not right: Max Record Size|is too long/ }, format)
   }

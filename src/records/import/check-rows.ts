@@ -6,6 +6,7 @@ import { type Database, type Progress, staleShape } from '../../storage/storage.
 import { tableShape } from '../../tables/ddl.ts'
 import { createBlockChecker } from './check-block.ts'
 import { CheckedRowWriter } from './checked-rows.ts'
+import { checkColumns } from './parse-row.ts'
 import { type FileFormat, type FileRow, readRows, UnreadableRow } from './read-rows.ts'
 
 export interface CheckInput extends FileFormat {
@@ -51,7 +52,8 @@ export async function check(
   const complain = (line: number, field: string, why: string) => {
     if (errors.size < MAX_FAULTS) errors.set(field === '' ? `${line}` : `${line}.${field}`, why)
   }
-  const checkBlock = createBlockChecker(db, { ...input, models: byName(input.models) }, complain)
+  const models = byName(input.models)
+  const checkBlock = createBlockChecker(db, { ...input, models }, complain)
   const checked = { rows: 0, created: 0, updated: 0, unchanged: 0 }
   let block: FileRow[] = []
   let bytes = 0
@@ -65,10 +67,14 @@ export async function check(
     onProgress({ done: Math.min(bytes, size), of: size })
   }
   try {
-    const onBytes = (count: number) => {
-      bytes += count
+    const reading = {
+      longest: input.longest,
+      onBytes(count: number) {
+        bytes += count
+      },
+      onColumns: (names: string[]) => checkColumns(names, input.model, models, complain),
     }
-    for await (const row of readRows(input.file, input, onBytes, input.longest)) {
+    for await (const row of readRows(input.file, input, reading)) {
       if (++checked.rows <= input.skip) continue
       block.push(row)
       if (block.length === BLOCK || bytes - settled > BLOCK_CHARACTERS) await settle()

@@ -32,10 +32,18 @@ export interface ParsedRow {
   isWrong: boolean
 }
 
-/** A hint for names that another delimiter separates. */
-function delimiterHint(name: string): string {
+/** Why a column is none, with a hint if another delimiter separates its names. */
+function columnFault(name: string, { why }: CellFault): string {
   const other = name.includes(';') ? 'semicolon' : name.includes('\t') ? 'tab' : undefined
-  return other ? ` If a ${other} separates the columns, say delimiter=${other}.` : ''
+  return other ? `${why} If a ${other} separates the columns, say delimiter=${other}.` : why
+}
+
+/** Reports the columns of a CSV file that are none, even if the file has no rows. */
+export function checkColumns(names: string[], model: Model, models: Models, complain: ReportFault): void {
+  for (const name of names) {
+    const column = parseColumn(name, model, models)
+    if (column instanceof CellFault) complain(1, name, columnFault(name, column))
+  }
 }
 
 /** Maps columns to fields and cells to values. */
@@ -54,7 +62,7 @@ export function createRowParser({ model, models, format }: CheckContext, complai
     columns.set(name, column)
     if (column instanceof CellFault) {
       // In CSV an unknown column is a fault of the first line, so it is reported once.
-      wrong(into, name, column.why + delimiterHint(name), format === 'csv' ? 1 : into.line)
+      wrong(into, name, columnFault(name, column), format === 'csv' ? 1 : into.line)
       return
     }
     if ('ignored' in column) return

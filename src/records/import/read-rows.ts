@@ -35,15 +35,22 @@ export interface FileFormat {
 
 type OnBytes = (count: number) => void
 
-export const readRows = (file: string, how: FileFormat, onBytes: OnBytes, longest: number) =>
-  how.format === 'csv' ? csvRows(file, how, onBytes, longest) : jsonRows(file, onBytes, longest)
+interface ReadingFile {
+  onBytes: OnBytes
+  /** called with the names of a CSV file's columns, before its rows */
+  onColumns(names: string[]): void
+  /** maximum length of a row, in characters */
+  longest: number
+}
+
+export const readRows = (file: string, how: FileFormat, reading: ReadingFile) =>
+  how.format === 'csv' ? csvRows(file, how, reading) : jsonRows(file, reading)
 
 /** Reads CSV as spreadsheets write it: an optional byte order mark, any line ends, line breaks in quotes. */
 async function* csvRows(
   file: string,
   { delimiter, columns }: FileFormat,
-  onBytes: OnBytes,
-  longest: number,
+  { onBytes, onColumns, longest }: ReadingFile,
 ): AsyncGenerator<FileRow> {
   const parser = parseCsv({
     delimiter,
@@ -65,7 +72,10 @@ async function* csvRows(
       line += info.empty_lines - empty
       empty = info.empty_lines
       if (header) yield { line, values: byName(header, record) }
-      else header = namesIn(record, columns)
+      else {
+        header = namesIn(record, columns)
+        onColumns(header.names.map(({ name }) => name))
+      }
       line += 1 + breaksIn(record)
     }
   } catch (error) {
@@ -108,7 +118,7 @@ const breaksIn = (record: Cell[]) =>
   record.reduce((sum, cell) => sum + (typeof cell === 'string' ? (cell.match(/\r\n|\n|\r/g)?.length ?? 0) : 0), 0)
 
 /** Reads one record per line; skips empty lines. */
-async function* jsonRows(file: string, onBytes: OnBytes, longest: number): AsyncGenerator<FileRow> {
+async function* jsonRows(file: string, { onBytes, longest }: ReadingFile): AsyncGenerator<FileRow> {
   let line = 0
   try {
     for await (const text of splitLines(readText(file, onBytes), longest)) {
