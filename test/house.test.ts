@@ -69,7 +69,7 @@ Object.assign(MAY_IMPORT, {
   'src/page/records': PAGE,
   'src/page/palette': PAGE,
   'src/page/parts': ['src/page/basics', 'src/page/logic'],
-  'src/page/basics': ['src/page/logic'],
+  'src/page/basics': ['src/page/logic', 'src/client'],
   'src/page/logic': ['src/lib'],
 })
 /** Folders whose subfolders count as the folder itself: they only group files for the reader. */

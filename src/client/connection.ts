@@ -21,14 +21,28 @@ export const sleep = (ms: number, signal?: AbortSignal) =>
     })
   })
 
-/** Whether the same request may succeed later: the connection was lost, or the service is busy. */
-export const isWorthwhile = (error: unknown) =>
-  !(error instanceof DossierError) || BUSY.includes(error.http) || error.code === 'KEY_IN_USE'
+/** Whether the same request may succeed soon: the connection was lost, or the service is busy. */
+export function isWorthwhile(error: unknown): boolean {
+  if (!(error instanceof DossierError)) return true
+  const isBusy = BUSY.includes(error.http) || error.code === 'KEY_IN_USE'
+  return isBusy && (error.retryAfter ?? 0) * 1000 <= MAX_WAIT_MS
+}
 
 /** How long to wait before a request is sent again. */
 export function waitMs(error: unknown, attempt: number): number {
   const asked = error instanceof DossierError ? error.retryAfter : undefined
-  return Math.min(asked === undefined ? FIRST_WAIT_MS * 2 ** attempt : asked * 1000, MAX_WAIT_MS)
+  return asked === undefined ? Math.min(FIRST_WAIT_MS * 2 ** attempt, MAX_WAIT_MS) : asked * 1000
+}
+
+/** An idempotency key. Without HTTPS, browsers have `randomUUID` only on localhost. */
+export const newKey = () =>
+  crypto.randomUUID?.() ?? Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(36)).join('-')
+
+export interface DossierRequest {
+  /** stops waiting for the answer */
+  signal?: AbortSignal | undefined
+  /** idempotency key of a change: what has the same is done once */
+  key?: string | undefined
 }
 
 /** Sends requests to the service. */
@@ -56,9 +70,14 @@ export class Connection {
    * Sends a request until it is answered: again after a lost connection, and when the service is busy. A change has an
    * `Idempotency-Key`, so it is done once however often it is sent.
    */
-  async request(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<Answer> {
+  async request(
+    method: string,
+    path: string,
+    body?: unknown,
+    { signal, key = newKey() }: DossierRequest = {},
+  ): Promise<Answer> {
     const isChange = method !== 'GET' && path !== '/callback' && !path.endsWith('/search')
-    const headers: Record<string, string> = isChange ? { 'idempotency-key': crypto.randomUUID() } : {}
+    const headers: Record<string, string> = isChange ? { 'idempotency-key': key } : {}
     const send = async () => {
       const response = await this.open(method, path, body, headers, signal)
       if (!response.ok) throw await toError(response)

@@ -1,6 +1,6 @@
 import { Batch } from './batch.ts'
 import { Collection } from './collection.ts'
-import { type Answer, Connection } from './connection.ts'
+import { type Answer, Connection, type DossierRequest } from './connection.ts'
 import type { DossierModel, DossierOptions } from './types.ts'
 
 /** The service. */
@@ -32,7 +32,7 @@ export class Dossier<All extends Record<keyof All, DossierModel>> {
   }
 
   /** Any other request, with everything that the ones above have: retries, keys, errors. */
-  request(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<Answer> {
-    return this.#connection.request(method, path, body, signal)
+  request(method: string, path: string, body?: unknown, options?: DossierRequest): Promise<Answer> {
+    return this.#connection.request(method, path, body, options)
   }
 }

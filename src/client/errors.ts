@@ -12,6 +12,8 @@ export class DossierError extends Error {
   readonly requestId: string | undefined
   /** after how many seconds it may succeed; undefined if it is not worthwhile to try again */
   readonly retryAfter: number | undefined
+  /** the whole answer */
+  readonly failure: Failure
 
   constructor(http: number, failure: Failure) {
     super(failure.message ?? `The service answered ${http}.`)
@@ -22,6 +24,7 @@ export class DossierError extends Error {
     this.at = failure.at
     this.requestId = failure.requestId
     this.retryAfter = failure.retryAfter
+    this.failure = failure
   }
 }
 
@@ -55,10 +58,20 @@ export interface Failure {
   conflict?: { fields: Conflict['fields']; clashes: string[] }
 }
 
+/** Parses a failure. A proxy in between may have answered with anything but JSON. */
+export function failureIn(text: string, status: number): Failure {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return { message: `The service answered with ${status}, and not in its own words.` }
+  }
+}
+
 /** The error for an answer that is none. */
 export async function toError(response: Response): Promise<DossierError> {
   const { status, headers } = response
   const after = headers.get('retry-after')
-  const failure = { ...((await response.json()) as Failure), retryAfter: after === null ? undefined : Number(after) }
+  const retryAfter = after === null ? undefined : Number(after)
+  const failure: Failure = { ...failureIn(await response.text(), status), retryAfter }
   return failure.code === 'VERSION_CONFLICT' ? new Conflict(status, failure) : new DossierError(status, failure)
 }

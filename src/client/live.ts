@@ -39,7 +39,7 @@ export class Live<Row extends Stored> {
 
   /** Reads everything. Changes made meanwhile come again, because the position is older. */
   async #load(load: () => AsyncGenerator<Row>): Promise<void> {
-    const { next } = await this.#connection.request('GET', '/ws/changes?since=now', undefined, this.#signal)
+    const { next } = await this.#connection.request('GET', '/ws/changes?since=now', undefined, { signal: this.#signal })
     const records: Row[] = []
     for await (const record of load()) records.push(record)
     this.#known.clear()

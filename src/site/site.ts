@@ -18,7 +18,7 @@ export interface Site {
 const SOURCES = join(import.meta.dirname, '..')
 const FOLDER = 'page'
 /** What the page shares with the service. */
-const SHARED = ['lib/fold.ts', 'lib/named-values.ts', 'lib/search-words.ts']
+const SHARED = ['client/connection.ts', 'client/errors.ts', 'lib/fold.ts', 'lib/named-values.ts', 'lib/search-words.ts']
 const ENTRY = 'page/main.ts'
 /** In this order, because later styles override earlier ones. */
 const STYLES = ['base', 'shell', 'record', 'table', 'form', 'lists', 'narrow'].map(

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { clientCommand, HELP } from '../../src/cli/client.ts'
+import { newKey } from '../../src/client/connection.ts'
 import { Dossier } from '../../src/client/dossier.ts'
 import { Conflict, DossierError } from '../../src/client/errors.ts'
 import type { DossierEvent, DossierModel, Stored } from '../../src/client/types.ts'
@@ -211,8 +212,34 @@ t.test('a request is sent until it is answered', documentOnly, async (t) => {
       throw new TypeError('lost')
     },
   })
-  await t.rejects(given.request('GET', '/', undefined, controller.signal), TypeError, 'who has left waits no more')
+  await t.rejects(
+    given.request('GET', '/', undefined, { signal: controller.signal }),
+    TypeError,
+    'who has left waits no more',
+  )
+  let answers = 0
+  const proxied = new Dossier<All>(url, {
+    fetch: async () => {
+      answers++
+      return new Response('<h1>Not here</h1>', { status: 404 })
+    },
+  })
+  await t.rejects(proxied.request('GET', '/'), { http: 404, message: /not in its own words/ })
+  const shut = new Dossier<All>(url, {
+    fetch: async () => {
+      answers++
+      return new Response('{"code":"TOO_MANY_ATTEMPTS"}', { status: 429, headers: { 'retry-after': '900' } })
+    },
+  })
+  await t.rejects(shut.login('a', 'b'), { code: 'TOO_MANY_ATTEMPTS', retryAfter: 900 })
+  t.equal(answers, 2, 'neither is sent again')
   t.ok(new Dossier<All>(), 'in a browser, the address of the page')
+})
+
+t.test('without HTTPS a browser has no randomUUID', async (t) => {
+  t.intercept(crypto, 'randomUUID', { value: undefined })
+  t.match(newKey(), /^[0-9a-z]+(-[0-9a-z]+){3}$/)
+  t.not(newKey(), newKey())
 })
 
 t.test('a stream that breaks, is busy, or has gone too far', documentOnly, async (t) => {
@@ -251,9 +278,9 @@ t.test('a stream is stopped while it waits', documentOnly, async (t) => {
     const busy = new Response('{}', { status: 503 })
     // The client goes on to its pause before the next turn of the event loop.
     return Object.assign(busy, {
-      json: async () => {
+      text: async () => {
         setImmediate(() => live.stop())
-        return {}
+        return '{}'
       },
     })
   }

@@ -1,5 +1,11 @@
 import { signal } from '@preact/signals'
+import { Connection } from '../../client/connection.ts'
+import { DossierError } from '../../client/errors.ts'
 import { loginAgain } from './session.ts'
+
+export { newKey } from '../../client/connection.ts'
+export { type Failure, failureIn } from '../../client/errors.ts'
+export { DossierError }
 
 /** Envelope of every answer; which of the optional fields it has depends on the request. */
 export interface Answer<Item> {
@@ -10,38 +16,6 @@ export interface Answer<Item> {
   merged?: string[]
   unfinished?: string[]
   hidden?: number
-}
-
-/** Changes of other users that conflict with the user's own; the `conflict` of a failure. */
-export interface Conflict {
-  since: number
-  version: number
-  fields: Record<string, { base?: unknown; theirs?: unknown; mine?: unknown; by: string | null; at: string }>
-  clashes: string[]
-}
-
-/** The service has rejected a request; the message says why. */
-export class ApiError extends Error {
-  readonly http: number
-  readonly code: string
-  readonly errors: Record<string, string>
-  readonly data: unknown[]
-  /** index of the operation of a batch that was refused */
-  readonly at: number | undefined
-  readonly conflict: Conflict | undefined
-  /** seconds */
-  readonly retryAfter: number
-
-  constructor(http: number, body: Record<string, unknown>, retryAfter = 0) {
-    super(String(body.message ?? `The service answered with ${http}.`))
-    this.http = http
-    this.code = String(body.code ?? '')
-    this.errors = (body.errors ?? {}) as Record<string, string>
-    this.data = (body.data ?? []) as unknown[]
-    this.at = body.at as number | undefined
-    this.conflict = body.conflict as Conflict | undefined
-    this.retryAfter = retryAfter
-  }
 }
 
 /** The service cannot be reached. */
@@ -63,8 +37,23 @@ export interface RequestOptions {
 
 export const isReachable = signal(true)
 
-/** Attempts while the service is overloaded or models are being changed; both usually pass within seconds. */
-const TRIES = 3
+/** Repetitions while the service is overloaded, models are being changed, or the connection is lost. */
+const RETRIES = 2
+
+/** The client that the service gives out, which also tells whether the service can be reached. */
+const connection = new Connection('', {
+  retries: RETRIES,
+  async fetch(...given) {
+    try {
+      const response = await fetch(...given)
+      isReachable.value = true
+      return response
+    } catch (error) {
+      if (!given[1]?.signal?.aborted) isReachable.value = false
+      throw error
+    }
+  },
+})
 
 /**
  * Sends a request to the service. If the session has ended, a login dialog opens over the current screen, and the
@@ -73,50 +62,17 @@ const TRIES = 3
 export async function request<Item = unknown>(
   method: string,
   path: string,
-  asking: RequestOptions = {},
+  { body, asStranger, ...options }: RequestOptions = {},
 ): Promise<Answer<Item>> {
-  for (let tries = 1; ; tries++) {
-    const response = await send(method, path, asking)
-    const body = bodyIn(await response.text(), response.status)
-    if (response.ok) return body as unknown as Answer<Item>
-    const refusal = new ApiError(response.status, body, Number(response.headers.get('retry-after') ?? 0))
-    if (refusal.code === 'LOGIN_REQUIRED' && !asking.asStranger) await loginAgain()
-    else if (refusal.code !== 'UNAVAILABLE' || tries >= TRIES) throw refusal
-    else await pause(1000 * Math.min(5, Math.max(1, refusal.retryAfter)))
+  for (;;) {
+    try {
+      return (await connection.request(method, path, body, options)) as unknown as Answer<Item>
+    } catch (error) {
+      if (isRefusal(error, 'LOGIN_REQUIRED') && !asStranger) await loginAgain()
+      else throw error instanceof DossierError || options.signal?.aborted ? error : new Unreachable()
+    }
   }
 }
-
-async function send(method: string, path: string, { body, signal: stop, key }: RequestOptions): Promise<Response> {
-  try {
-    const response = await fetch(path, {
-      method,
-      headers: {
-        ...(body !== undefined && { 'content-type': 'application/json' }),
-        ...(key !== undefined && { 'idempotency-key': key }),
-      },
-      body: body === undefined ? null : JSON.stringify(body),
-      signal: stop ?? null,
-    })
-    isReachable.value = true
-    return response
-  } catch (error) {
-    if (stop?.aborted) throw error
-    isReachable.value = false
-    throw new Unreachable()
-  }
-}
-
-/** Parses the body of an answer. A proxy in between may have answered with anything but JSON. */
-export function bodyIn(text: string, status: number): Record<string, unknown> {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return { code: '', message: `The service answered with ${status}, and not in its own words.` }
-  }
-}
-
-/** New idempotency key; undefined without HTTPS (except on localhost), where browsers have no `randomUUID`. */
-export const newKey = (): string | undefined => crypto.randomUUID?.()
 
 export const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
@@ -126,5 +82,5 @@ export async function requestOne<Item>(method: string, path: string, asking?: Re
   return data[0] as Item
 }
 
-export const isRefusal = (error: unknown, ...codes: string[]): error is ApiError =>
-  error instanceof ApiError && codes.includes(error.code)
+export const isRefusal = (error: unknown, ...codes: string[]): error is DossierError =>
+  error instanceof DossierError && codes.includes(error.code)

@@ -1,5 +1,5 @@
 import type { Row } from '../logic/model.ts'
-import { ApiError, request } from './api.ts'
+import { DossierError, request } from './api.ts'
 import { recordPath } from './models.ts'
 
 /** An operation of a batch. */
@@ -38,7 +38,7 @@ async function writeBatch(rows: Row[], toOperation: (row: Row) => Operation) {
     const { data } = await request('POST', '/ws/batch', { body: { data: rows.map(toOperation) } })
     return { results: rows.map((row, index): BatchResult => ({ row, result: data[index] })) }
   } catch (error) {
-    const refused = error instanceof ApiError && error.at !== undefined ? rows[error.at] : undefined
+    const refused = error instanceof DossierError && error.at !== undefined ? rows[error.at] : undefined
     if (refused) return { results: [{ row: refused, error: error as Error }], refused }
     return { results: rows.map((row): BatchResult => ({ row, error: error as Error })) }
   }

@@ -1,14 +1,15 @@
-import { ApiError, bodyIn, isReachable, newKey, pause, Unreachable } from './api.ts'
+import { DossierError, type Failure, failureIn, isReachable, newKey, pause, Unreachable } from './api.ts'
 import { loginAgain } from './session.ts'
 
 /** Idempotency keys per file and URL: a repeated upload of the same file to the same URL is not executed twice. */
-const keys = new WeakMap<Blob, Map<string, string | undefined>>()
+const keys = new WeakMap<Blob, Map<string, string>>()
 
-function uploadKey(file: Blob, path: string): string | undefined {
-  const known = keys.get(file) ?? new Map<string, string | undefined>()
+function uploadKey(file: Blob, path: string): string {
+  const known = keys.get(file) ?? new Map<string, string>()
   keys.set(file, known)
-  if (!known.has(path)) known.set(path, newKey())
-  return known.get(path)
+  const key = known.get(path) ?? newKey()
+  known.set(path, key)
+  return key
 }
 
 const IN_USE_MS = 2000
@@ -21,7 +22,7 @@ export async function upload<Item>(path: string, file: Blob, onSent: (bytes: num
       keys.get(file)?.delete(path)
       return (body.data as Item[])[0] as Item
     }
-    const refusal = new ApiError(status, body)
+    const refusal = new DossierError(status, body)
     // The browser may have repeated the request after a connection broke; the first one is still running.
     if (refusal.code === 'KEY_IN_USE') await pause(IN_USE_MS)
     else if (refusal.code === 'LOGIN_REQUIRED') await loginAgain()
@@ -29,17 +30,17 @@ export async function upload<Item>(path: string, file: Blob, onSent: (bytes: num
   }
 }
 
-function post(path: string, file: Blob, key: string | undefined, onSent: (bytes: number) => void) {
-  return new Promise<{ status: number; body: Record<string, unknown> }>((resolve, reject) => {
+function post(path: string, file: Blob, key: string, onSent: (bytes: number) => void) {
+  return new Promise<{ status: number; body: Failure }>((resolve, reject) => {
     const request = new XMLHttpRequest()
     request.open('POST', path)
     request.setRequestHeader('content-type', 'text/csv')
-    if (key !== undefined) request.setRequestHeader('idempotency-key', key)
+    request.setRequestHeader('idempotency-key', key)
     request.upload.onprogress = ({ loaded }) => onSent(loaded)
     request.upload.onload = () => onSent(file.size)
     request.onload = () => {
       isReachable.value = true
-      resolve({ status: request.status, body: bodyIn(request.responseText, request.status) })
+      resolve({ status: request.status, body: failureIn(request.responseText, request.status) })
     }
     request.onerror = () => {
       isReachable.value = false

@@ -1,5 +1,5 @@
 import { to } from '../basics/address.ts'
-import { ApiError } from '../basics/api.ts'
+import { DossierError } from '../basics/api.ts'
 import { html } from '../basics/html.ts'
 import type { Model } from '../logic/model.ts'
 import { formatCount, formatSize, plural } from '../logic/values.ts'
@@ -40,7 +40,7 @@ export const Progress = ({
 
 /** Faults by line and field, as many as the service reports. */
 export function Faults({ fault }: { fault: Error }) {
-  const errors = fault instanceof ApiError ? Object.entries(fault.errors) : []
+  const errors = fault instanceof DossierError ? Object.entries(fault.errors) : []
   return Fault([
     html.p(null, fault.message),
     errors.length > 0 &&

@@ -49,7 +49,7 @@ function LoginForm() {
       loggedIn(await requestOne<Person>('POST', '/callback', { body, asStranger: true }))
     } catch (error) {
       fault.value = (error as Error).message
-      if (isRefusal(error, 'TOO_MANY_ATTEMPTS')) wait.value = error.retryAfter
+      if (isRefusal(error, 'TOO_MANY_ATTEMPTS')) wait.value = error.retryAfter ?? 0
     } finally {
       isBusy.value = false
     }

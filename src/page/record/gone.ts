@@ -1,5 +1,5 @@
 import { h } from 'preact'
-import type { ApiError } from '../basics/api.ts'
+import type { DossierError } from '../basics/api.ts'
 import { html } from '../basics/html.ts'
 import { listPath } from '../basics/lists.ts'
 import { restore } from '../basics/models.ts'
@@ -13,7 +13,7 @@ import { History } from './history.ts'
 interface GoneProperties {
   model: Model
   id: string
-  refusal: ApiError
+  refusal: DossierError
   onBack(): void
 }
 

@@ -1,4 +1,4 @@
-import { ApiError, isRefusal } from '../basics/api.ts'
+import { DossierError, isRefusal } from '../basics/api.ts'
 import { html } from '../basics/html.ts'
 import { faultsByField } from '../logic/draft.ts'
 import type { Field } from '../logic/model.ts'
@@ -15,7 +15,7 @@ interface ProblemsProperties {
 export function explain(
   error: unknown,
   fields: Field[],
-  errors = error instanceof ApiError ? error.errors : {},
+  errors = error instanceof DossierError ? error.errors : {},
 ): { text: string; faults: Record<string, string> } {
   const { own, others } = faultsByField(errors, fields)
   const count = Object.keys(own).length

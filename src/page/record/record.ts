@@ -2,7 +2,8 @@ import { useSignal } from '@preact/signals'
 import { h } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { go, to } from '../basics/address.ts'
-import { type ApiError, isRefusal, request, requestOne } from '../basics/api.ts'
+import type { DossierError } from '../basics/api.ts'
+import { isRefusal, request, requestOne } from '../basics/api.ts'
 import { undoLast } from '../basics/batches.ts'
 import { loadDraft } from '../basics/drafts.ts'
 import { type Change, onChange, onMissed } from '../basics/feed.ts'
@@ -36,7 +37,7 @@ interface RecordProperties {
 const GATHER_MS = 150
 
 /** Reads a record with its references expanded; returns the refusal if there is no such record. */
-async function readRecord({ model, id, readable }: RecordProperties, stop: AbortSignal): Promise<Row | ApiError> {
+async function readRecord({ model, id, readable }: RecordProperties, stop: AbortSignal): Promise<Row | DossierError> {
   const references = shownFields(model).filter((field) => readable.includes(referredName(field) ?? ''))
   const query = references.length > 0 ? `?expand=${references.map(({ name }) => name).join(',')}` : ''
   try {

@@ -59,8 +59,8 @@ export async function update(
   } catch (error) {
     // Without a history the service cannot find clashes, but the page can compare with `base`, except secrets.
     const isConflict = isRefusal(error, 'VERSION_CONFLICT') && Object.keys(error.errors).length === 0
-    const isOurs = isConflict && (isTogether || !error.conflict)
-    const theirs = isOurs ? (error.data[0] as Row | undefined) : undefined
+    const isOurs = isConflict && (isTogether || !error.failure.conflict)
+    const theirs = isOurs ? (error.failure.data?.[0] as Row | undefined) : undefined
     const compared = theirs && merge(base, theirs, values, fields)
     const hasSecrets = Object.keys(values).some((name) => !fields.includes(name))
     if (!compared || compared.clashes.length > 0 || hasSecrets) throw error

@@ -1,6 +1,6 @@
 import { type Signal, signal } from '@preact/signals'
 import { go, goInstead, to } from '../basics/address.ts'
-import { ApiError, isRefusal, newKey } from '../basics/api.ts'
+import { DossierError, isRefusal, newKey } from '../basics/api.ts'
 import { deleteDraft, loadDraft, storeDraft } from '../basics/drafts.ts'
 import type { Change } from '../basics/feed.ts'
 import { listPath } from '../basics/lists.ts'
@@ -251,7 +251,7 @@ export class RecordEditor {
   }
 
   #failed(error: unknown, children: Map<string, ChildChanges>): void {
-    const hasErrors = error instanceof ApiError && Object.keys(error.errors).length > 0
+    const hasErrors = error instanceof DossierError && Object.keys(error.errors).length > 0
     if (this.isLeft) notifyError(error)
     else if (isRefusal(error, 'VERSION_CONFLICT') && !hasErrors) this.#openConflict(error)
     else {
@@ -264,7 +264,7 @@ export class RecordEditor {
 
   /** Shows the faults of children in their rows, and returns the others. */
   #showChildFaults(error: unknown, children: Map<string, ChildChanges>): Record<string, string> {
-    let errors = error instanceof ApiError ? error.errors : {}
+    let errors = error instanceof DossierError ? error.errors : {}
     const shown: Record<string, ChildChanges['faults']> = {}
     for (const [name, changes] of children) {
       const { faults, others } = childFaults(errors, name, changes, this.id === 'new')
@@ -278,7 +278,7 @@ export class RecordEditor {
   }
 
   /** The service knows author and time; clashes are computed here, too, except for write-only fields. */
-  #openConflict({ data, conflict }: ApiError): void {
+  #openConflict({ failure: { data = [], conflict } }: DossierError): void {
     const theirs = data[0] as Row
     const { values } = this.sent
     const found = merge(this.draft.value.base as Row, theirs, values, this.#comparable).clashes
