@@ -2,10 +2,11 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import fp from 'fastify-plugin'
 import { SuccessSchema, success } from '../src/envelope.ts'
-import { OPERATIONS, type Operation, scopeFor } from '../src/model/access.ts'
-import { type Field, type Inverse, type Model, SYSTEM_FIELDS, visibleFields } from '../src/model/model.ts'
+import { mayUse, OPERATIONS, type Operation, scopeFor, type User } from '../src/model/access.ts'
+import { type Field, type Inverse, type Model, SYSTEM_FIELDS, tableName, visibleFields } from '../src/model/model.ts'
 import { component } from '../src/openapi/refs.ts'
 import { allowOnly, badRequest } from '../src/requests/query.ts'
+import { tableTotals } from '../src/tables/counts.ts'
 
 /** Titles of the system and audit fields. */
 const TITLES: Record<string, string> = {
@@ -44,12 +45,23 @@ const InverseMeta = Type.Object({
   model: Type.String({ description: 'The model that refers to this one.' }),
   field: Type.String({ description: 'Its reference.' }),
 })
+const title = { title: Type.String(), plural: Type.Optional(Type.String()), description: Type.Optional(Type.String()) }
+const OverviewItem = component(
+  'ModelOverview',
+  Type.Object({
+    model: Type.String(),
+    ...title,
+    allowed: Type.Record(Type.String(), Type.Boolean()),
+    total: Type.Optional(
+      Type.Integer({ description: 'How many records there are; only if you may read all of them.' }),
+    ),
+  }),
+)
 const ModelMeta = component(
   'ModelDescription',
   Type.Object({
     model: Type.String(),
-    title: Type.String(),
-    description: Type.Optional(Type.String()),
+    ...title,
     nameField: Type.Optional(Type.String()),
     list: Type.Array(Type.String()),
     search: Type.Array(Type.String(), { description: 'The fields in which `q` looks for words.' }),
@@ -87,6 +99,30 @@ const meta: FastifyPluginAsyncTypebox = async (app) => {
   )
 
   app.get(
+    '/ws/meta/overview',
+    {
+      schema: {
+        tags,
+        operationId: 'overviewModels',
+        summary: 'The models you may use, with totals',
+        description: 'Returns what each model is called, what you may do with its records, and how many there are.',
+        response: { 200: SuccessSchema(OverviewItem) },
+      },
+    },
+    async ({ user }) => {
+      const totals = await tableTotals(app.storage.db)
+      const used = [...app.modelsOf(user).values()].filter((model) => mayUse(model, user))
+      return success(
+        ...used.map((model) => {
+          const { name, title, plural, description } = model
+          const total = scopeFor(model, 'read', user) === 'all' ? (totals.get(tableName(model)) ?? 0) : undefined
+          return { model: name, title, plural, description, allowed: allowedTo(model, user), total }
+        }),
+      )
+    },
+  )
+
+  app.get(
     '/ws/meta/fields/:model',
     {
       config: { failures: ['MODEL_NOT_FOUND'] },
@@ -104,18 +140,32 @@ const meta: FastifyPluginAsyncTypebox = async (app) => {
       const may = (operation: Operation) => model !== undefined && scopeFor(model, operation, user) !== 'none'
       // A model is hidden from users who have no access to it at all.
       if (!model || !OPERATIONS.some(may)) throw app.missingModel(params.model, user)
-      const { name, title, description, nameField, list, search, history } = model
-      const allowed = Object.fromEntries(OPERATIONS.map((operation) => [operation, may(operation)]))
+      const { name, title, plural, description, nameField, list, search, history } = model
       // Users who may write records also see the writeOnly fields.
       const shown = may('create') || may('update') ? model.fields : visibleFields(model)
       const fields = [...SYSTEM_FIELDS, ...shown].map((field) => describe(field, model))
       const isReadable = ({ model: other }: Inverse) =>
         scopeFor(app.models.get(other) as Model, 'read', user) !== 'none'
       const inverses = model.inverses.filter(isReadable).map((one) => ({ ...one, title: one.title ?? one.name }))
-      return success({ model: name, title, description, nameField, list, search, history, fields, inverses, allowed })
+      return success({
+        model: name,
+        title,
+        plural,
+        description,
+        nameField,
+        list,
+        search,
+        history,
+        fields,
+        inverses,
+        allowed: allowedTo(model, user),
+      })
     },
   )
 }
+
+const allowedTo = (model: Model, user: User) =>
+  Object.fromEntries(OPERATIONS.map((operation) => [operation, scopeFor(model, operation, user) !== 'none']))
 
 function describe({ schema, required, readOnly, writeOnly, reference, links, name, ...field }: Field, model: Model) {
   return {

@@ -52,6 +52,7 @@ const TAGS: Record<string, string> = {
   search: 'Records of all models, found by words.',
   batch: 'Many changes at once.',
   users: 'The people, for the role admin.',
+  views: 'Saved views of tables: own ones, and those that others share.',
   meta: 'What there is to ask for.',
   state: 'How the service stands, for the role admin.',
   health: 'How the service is.',

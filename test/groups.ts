@@ -50,6 +50,7 @@ export const PEOPLE = [
   'plugins/logins',
   'plugins/users',
   'plugins/tokens',
+  'plugins/views',
   'plugins/trail',
   'plugins/state',
   'plugins/metrics',

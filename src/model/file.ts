@@ -24,6 +24,7 @@ export interface RawModel {
 /** A model file that conforms to the meta-schema; `checkFields` may still find faults. */
 export interface ModelFile {
   title?: string
+  plural?: string
   description?: string
   properties: Record<string, FieldFile | InverseFile>
   required?: string[]

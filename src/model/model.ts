@@ -18,6 +18,8 @@ export interface Model {
   /** the fully qualified name, which is also the file's name: `contacts.Contact` */
   name: string
   title: string
+  /** title of several records */
+  plural?: string | undefined
   description?: string | undefined
   /** the model's own fields in the file's order, then the audit fields */
   fields: Field[]

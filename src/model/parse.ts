@@ -90,6 +90,7 @@ function toModel(name: string, hash: string, file: ModelFile): Model {
     name,
     hash,
     title: file.title ?? (name.split('.').at(-1) as string),
+    plural: file.plural,
     description: file.description,
     fields,
     inverses: Object.entries(file.properties).flatMap(([inverse, field]) =>

@@ -10,6 +10,7 @@ import { checkPassword, hashPassword } from './password.ts'
 import { throwIfInvalid } from './rules.ts'
 import { endSessions } from './sessions.ts'
 import { RIGHTS, toUser } from './user-row.ts'
+import { deleteOwnViews } from './views.ts'
 import { writeOrExplain } from './write-or-explain.ts'
 
 /** A user as an admin sees them: never with the password's hash. */
@@ -249,7 +250,12 @@ export async function removeUser(storage: Writable, username: string): Promise<s
     parameters: [username],
   }
   const forget = { sql: 'DELETE FROM dossier_keys WHERE username = ?', parameters: [username] }
-  const removed = await writeKeepingAdmin(storage, noSuchUser(username), [remove, remember, forget])
+  const removed = await writeKeepingAdmin(storage, noSuchUser(username), [
+    remove,
+    remember,
+    forget,
+    deleteOwnViews(username),
+  ])
   return removed.username as string
 }
 

@@ -43,6 +43,13 @@ export async function recount(db: Database, model: Model): Promise<void> {
   await sql`INSERT INTO dossier_counts (tbl, block, live) ${actualCounts(tableName(model))}`.execute(db)
 }
 
+/** Totals of all tables, by name. */
+export async function tableTotals(db: Database): Promise<Map<string, number>> {
+  const { rows } = await sql<{ tbl: string; total: number }>`
+    SELECT tbl, CAST(sum(live) AS BIGINT) AS total FROM dossier_counts GROUP BY tbl`.execute(db)
+  return new Map(rows.map(({ tbl, total }) => [tbl, total]))
+}
+
 /** Total and offsets of one model's records, for finds. */
 export function createCounter(storage: Storage, model: Model) {
   const table = tableName(model)

@@ -3,7 +3,7 @@ import t from 'tap'
 import { CONTACT, startApp, THING } from '../helper.ts'
 
 const MODELS = {
-  'contacts.Contact.json': { ...CONTACT, nameField: 'fullName', description: 'Somebody' },
+  'contacts.Contact.json': { ...CONTACT, nameField: 'fullName', description: 'Somebody', plural: 'People' },
   'test.Thing.json': {
     ...THING,
     properties: { ...THING.properties, who: { type: 'integer', reference: 'contacts.Contact' } },
@@ -30,6 +30,27 @@ t.test('one service', async (t) => {
     })
     t.strictSame((await bob.get('/ws/meta/models')).body, { status: 0, total: 1, data: ['contacts.Contact'] })
     t.equal((await service.stranger.get('/ws/meta/models')).status, 401)
+
+    await admin.put('/ws/rest/contacts.Contact', { firstName: 'Ada' })
+    const all = { read: true, create: true, update: true, delete: true }
+    t.strictSame((await admin.get('/ws/meta/overview')).body.data, [
+      {
+        model: 'contacts.Contact',
+        title: 'Contact',
+        plural: 'People',
+        description: 'Somebody',
+        allowed: all,
+        total: 1,
+      },
+      { model: 'test.Thing', title: 'Thing', allowed: all, total: 0 },
+    ])
+    await admin.put('/ws/users', { username: 'maker', roles: ['maker'] })
+    const maker = await service.login('maker')
+    t.strictSame(
+      (await maker.get('/ws/meta/overview')).body.data[1],
+      { model: 'test.Thing', title: 'Thing', allowed: { read: false, create: true, update: false, delete: false } },
+      'who may not read them all is not told how many there are',
+    )
 
     const { data } = (await bob.get('/ws/meta/fields/contacts.Contact')).body
     t.match(data, [
@@ -126,6 +147,9 @@ t.test('one service', async (t) => {
         '/ws/me/tokens/{id}',
         '/ws/meta/fields/{model}',
         '/ws/meta/models',
+        '/ws/meta/overview',
+        '/ws/views',
+        '/ws/views/{id}',
         '/ws/search',
         '/ws/state/backups',
         '/ws/state/models',

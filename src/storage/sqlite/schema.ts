@@ -98,6 +98,14 @@ const STEPS: readonly string[] = [
   // `rightsSince`: the change in the journal since which a user has the rights of now.
   `ALTER TABLE dossier_users ADD COLUMN attributes TEXT NOT NULL DEFAULT '{}';
    ALTER TABLE dossier_users ADD COLUMN rightsSince INTEGER NOT NULL DEFAULT 0;`,
+  // Views of tables that people have saved: for themselves (`role` is empty), for a role, or for all (`*`).
+  `CREATE TABLE dossier_views (
+     id INTEGER PRIMARY KEY AUTOINCREMENT, version INTEGER NOT NULL, model TEXT NOT NULL, name TEXT NOT NULL,
+     owner TEXT NOT NULL COLLATE NOCASE, role TEXT NOT NULL, kind TEXT NOT NULL, query TEXT NOT NULL,
+     isFirst INTEGER NOT NULL, createdOn INTEGER NOT NULL, updatedOn INTEGER NOT NULL
+   );
+   CREATE INDEX dossier_views_model ON dossier_views (model);
+   CREATE INDEX dossier_views_owner ON dossier_views (owner);`,
 ]
 
 /** The current layout. A file of a later layout is refused. */
