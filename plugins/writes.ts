@@ -11,6 +11,7 @@ import type {
 import fp from 'fastify-plugin'
 import { MergedSchema, SuccessSchema, success } from '../src/envelope.ts'
 import { Failure } from '../src/errors.ts'
+import { prepareIdempotent } from '../src/journal/idempotency.ts'
 import type { Operation, User } from '../src/model/access.ts'
 import { newAjv } from '../src/model/ajv.ts'
 import { explainBody, invalid } from '../src/model/explain.ts'
@@ -189,7 +190,9 @@ async function routes(app: FastifyInstance, { model, togetherFor, previewDelete 
     const current = await records.read(id, user, view)
     // Without a version, or with a wrong one, the update is refused in any case.
     if (current.version === version || !isVersion(version)) return current
-    if (version < current.version && seen.history) return records.version(id, version, view, user)
+    const past = version < current.version && seen.history
+    const known = past ? await records.version(id, version, view, user).catch(ifForgotten) : undefined
+    if (known) return known
     const [checked] = await Promise.allSettled([records.requireRecord(id, 'update', user, version)])
     // It is the conflict, unless just that version has been written meanwhile: what it has is not known here.
     const { reason } = { reason: JUST_CHANGED, ...checked }
@@ -223,7 +226,10 @@ async function routes(app: FastifyInstance, { model, togetherFor, previewDelete 
       // JSON may also be the body of an update.
       if (!isMergePatch(headers) && isUpdateBody(body, model))
         return update(request, reply, checkedUpdate(body), matched)
-      return update(request, reply, { data: await patched(body, id, matched, user) }, matched)
+      const data = await asPreconditionFailed(matched, () =>
+        prepareIdempotent(user.idempotency, () => patched(body, id, matched, user)),
+      )
+      return update(request, reply, { data }, matched)
     },
   })
 
@@ -266,6 +272,11 @@ async function routes(app: FastifyInstance, { model, togetherFor, previewDelete 
         .send({ status: 0, ...effects })
     },
   })
+}
+
+/** A version whose history is not kept any more is as unknown as one of a model without history. */
+function ifForgotten(error: unknown): undefined {
+  if (!(error instanceof Failure) || error.code !== 'VERSION_NOT_FOUND') throw error
 }
 
 export default fp(writes, { name: 'writes', dependencies: ['records', 'written'] })

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { success } from '../src/envelope.ts'
+import { prepareIdempotent } from '../src/journal/idempotency.ts'
 import type { Records } from '../src/records/records.ts'
 import { nextLink } from '../src/requests/link.ts'
 import { toETag, versionIn } from '../src/requests/matching.ts'
@@ -30,8 +31,10 @@ const ONLY_VERSION = { fields: [], expand: [] }
 async function written(app: FastifyInstance) {
   app.decorateRequest('matchedVersion', function (id, records) {
     const { user, headers } = this
-    return versionIn(headers['if-match'], async () =>
-      user.idempotency?.stored ? 0 : (await records.read(id, user, ONLY_VERSION)).version,
+    return prepareIdempotent(user.idempotency, () =>
+      versionIn(headers['if-match'], async () =>
+        user.idempotency?.stored ? 0 : (await records.read(id, user, ONLY_VERSION)).version,
+      ),
     )
   })
 

@@ -90,6 +90,17 @@ export class IdempotentRequest {
     }
   }
 
+  /** Runs what comes before the write. If it fails because another process has executed the request, runs it again. */
+  async prepare<Result>(step: () => Promise<Result>): Promise<Result> {
+    try {
+      return await step()
+    } catch (error) {
+      if (!this.stored) await this.#look()
+      if (!this.stored) throw error
+      return step()
+    }
+  }
+
   #keep(steps: Step[]): Step {
     const { username, key, hash } = this.#sent
     const now = Date.now()
@@ -108,6 +119,12 @@ export class IdempotentRequest {
     this.#onReplay()
   }
 }
+
+/** Runs what comes before the write of a request: see `IdempotentRequest.prepare`. */
+export const prepareIdempotent = <Result>(
+  request: IdempotentRequest | undefined,
+  step: () => Promise<Result>,
+): Promise<Result> => (request ? request.prepare(step) : step())
 
 /** Writes a unit, idempotently if the request has a key. */
 export const writeIdempotent = (

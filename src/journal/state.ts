@@ -8,8 +8,21 @@ export interface State {
   tables: number | null
 }
 
-/** Undefined if there is no change, or if a transaction in progress may still commit an earlier one. */
-export async function readState(storage: Storage): Promise<State | undefined> {
+const known = new WeakMap<Storage, { snapshot: number; state: Promise<State | undefined> }>()
+
+/**
+ * Undefined if there is no change, or if a transaction in progress may still commit an earlier one. Nothing that is read
+ * afterwards may be older, so it begins a snapshot; finds within that one share it.
+ */
+export function readState(storage: Storage): Promise<State | undefined> {
+  const last = known.get(storage)
+  if (last?.snapshot === storage.snapshotId()) return last.state
+  const begun = { snapshot: storage.snapshotId(true), state: look(storage) }
+  known.set(storage, begun)
+  return begun.state
+}
+
+async function look(storage: Storage): Promise<State | undefined> {
   const row = await storage.readOne({ sql: storage.dialect.lastChange, parameters: [] })
   const { newest, settled, tables } = row as { newest: number | null; settled: number; tables: number | null }
   return newest !== null && newest <= settled ? { newest, tables } : undefined

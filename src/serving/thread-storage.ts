@@ -36,7 +36,7 @@ export class ThreadStorage implements Storage {
   readUpTo = (statement: Statement, bytes: number) => this.#reads.readUpTo(statement, bytes)
   shape = (table: string) => this.#reads.shape(table)
   refreshShapes = () => this.#reads.refreshShapes()
-  snapshotId = () => this.#reads.snapshotId()
+  snapshotId = (isNew?: boolean) => this.#reads.snapshotId(isNew)
   needsScan = (statement: Statement, table: string) => this.#reads.needsScan(statement, table)
   secret = () => this.#reads.secret()
 

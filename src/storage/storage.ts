@@ -200,9 +200,10 @@ export interface Storage {
 
   /**
    * Cache key for reads: while the number stays the same, an earlier result may be reused. It changes after every
-   * commit of this process, and otherwise after 2 ms at the latest.
+   * commit of this process, and otherwise after 2 ms at the latest. With `isNew`, it is one in which nothing has been
+   * read yet: where a read may not be older than another one, the other one begins a snapshot.
    */
-  snapshotId(): number
+  snapshotId(isNew?: boolean): number
 
   /** Runs a statement that may scan many rows, off the serving thread, until it ends, times out or is aborted. */
   search(statement: Statement, options: SearchOptions): Promise<SearchResult>

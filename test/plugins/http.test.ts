@@ -108,6 +108,17 @@ t.test('HTTP as people expect it', async (t) => {
     await admin.delete(`${PATH}/${id}`)
   })
 
+  await t.test('a patch within an object whose version is not known', async (t) => {
+    const { id } = (await admin.put(PATH, { code: 'forgotten', place: { city: 'x' } })).body.data[0]
+    const within = (tag: string) => patch(admin, `${PATH}/${id}`, { place: { zip: '1' } }, { 'if-match': tag })
+    t.match(await within('"7"'), { status: 412, body: { code: 'VERSION_CONFLICT' } })
+    t.match(await within('"7", "8"'), { status: 412 })
+    await admin.post(`${PATH}/${id}`, { version: 0, amount: 1 })
+    t.match(await admin.delete(`${PATH}/${id}/history`), { status: 200 })
+    t.match(await within('"0"'), { status: 412 }, 'its history is not kept any more')
+    await admin.delete(`${PATH}/${id}`)
+  })
+
   await t.test('a repeated request is not compared with the record as it is now', async (t) => {
     const { id } = (await admin.put(PATH, { code: 'repeated', place: { city: 'x' } })).body.data[0]
     const change = () => patch(admin, `${PATH}/${id}`, { place: { zip: '1' }, version: 0 }, { 'idempotency-key': 'p' })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { KEY_LIFETIME_MS } from '../../src/journal/idempotency.ts'
+import { IdempotentRequest, KEY_LIFETIME_MS } from '../../src/journal/idempotency.ts'
 import { sweepKeys } from '../../src/upkeep/prune.ts'
 import { type Client, makeFolder, PASSWORD, startApp, writeModel } from '../helper.ts'
 
@@ -193,6 +193,19 @@ t.test('at the same time, here and in another process', async (t) => {
     }
   }
   t.equal((await here.get(`${ITEMS}?limit=0`)).body.total, 2)
+})
+
+t.test('what is read before a write may be too late, because the write was done in another process', async (t) => {
+  const { storage } = await startApp(t, { models: MODELS })
+  const sent = { username: 'admin', key: 'prepared', hash: 'x' }
+  const begin = () => IdempotentRequest.begin(storage, sent, () => {})
+  const [first, second] = [await begin(), await begin()]
+  const refused = async () => Promise.reject(new Error('gone'))
+  await t.rejects(second.prepare(refused), /gone/, 'nothing was done yet')
+  const note = "INSERT INTO dossier_state (name, value) VALUES ('test', '1') RETURNING name"
+  await first.write({ steps: [{ sql: note, parameters: [] }] })
+  t.equal(await second.prepare(async () => (second.stored ? 'replayed' : refused())), 'replayed')
+  await t.rejects(second.prepare(refused), /gone/)
 })
 
 t.test('somebody who may see less by now; and other tables', async (t) => {

@@ -141,8 +141,8 @@ class PostgresStorage implements Storage {
     return this.#shapes.refresh()
   }
 
-  snapshotId(): number {
-    return this.#reader.snapshotId()
+  snapshotId(isNew?: boolean): number {
+    return this.#reader.snapshotId(isNew)
   }
 
   async settled(): Promise<number> {

@@ -69,10 +69,10 @@ export class Reader {
   }
 
   /** A number that changes every two milliseconds, and after every commit of this process. */
-  snapshotId(): number {
+  snapshotId(isNew = false): number {
     const now = performance.now()
     const commit = Atomics.load(this.#commits, 0)
-    if (commit !== this.#commit || now - this.#since >= MOMENT_MS) {
+    if (isNew || commit !== this.#commit || now - this.#since >= MOMENT_MS) {
       this.#commit = commit
       this.#since = now
       this.#moment++

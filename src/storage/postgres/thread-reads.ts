@@ -34,7 +34,7 @@ export async function openThreadReads({ url, commits, connections }: ThreadReads
     shape: (table) => shapes.of(table),
     refreshShapes: () => shapes.refresh(),
     assumeShapes: (assumed) => shapes.assume(assumed),
-    snapshotId: () => reader.snapshotId(),
+    snapshotId: (isNew) => reader.snapshotId(isNew),
     needsScan: (statement, table) => needsScan(url, statement, table),
     secret: () => readSecret(reader),
     createDatabase: (write) => createDatabase(readOrWrite((query) => reader.all(query), write)),
