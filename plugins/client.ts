@@ -7,7 +7,7 @@ import { Memo } from '../src/lib/memo.ts'
 import { mayUse, type User } from '../src/model/access.ts'
 import type { Models } from '../src/model/model.ts'
 import { modelTypes } from '../src/openapi/typescript.ts'
-import { type BrowserFile, browserFiles } from '../src/site/browser-files.ts'
+import { withoutTypes } from '../src/site/without-types.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -41,16 +41,15 @@ const CONNECT = '\nexport const connect = (url, options) => new Dossier(url, opt
 /** Gives out a client: one file without dependencies, with the types of the models that the user may use. */
 async function client(app: FastifyInstance) {
   const paths = FILES.map((name) => join(FOLDER, `${name}.ts`))
-  let stripped: Promise<BrowserFile[]> | undefined
+  let stripped: Promise<string[]> | undefined
 
   app.decorate('clientSource', async (models, language) => {
     if (language === 'ts') {
       const runtime = together(paths.map((path) => readFileSync(path, 'utf8')))
       return [HEAD, runtime, '\n\n', ...(await collect(modelTypes(models), PORTION_MS))].join('')
     }
-    stripped ??= browserFiles(Object.fromEntries(paths.map((path) => [path, path])))
-    const texts = (await stripped).map(({ bytes }) => Buffer.from(bytes).toString())
-    return `${HEAD}${together(texts)}\n${CONNECT}`
+    stripped ??= withoutTypes(paths)
+    return `${HEAD}${together(await stripped)}\n${CONNECT}`
   })
 
   const usedBy = (user: User): Models => new Map([...app.modelsOf(user)].filter(([, model]) => mayUse(model, user)))

@@ -93,6 +93,7 @@ export const PARTS = [
   'page/draft',
   'page/links',
   'page/logic',
+  'page/table',
   'page/summary',
   'page/table-groups',
   'http/writes',

@@ -27,6 +27,7 @@ const SCHEMAS: Record<string, Schema & { reference?: string }> = {
   only: { const: 7 },
   day: { type: 'string', format: 'date' },
   moment: { type: 'string', format: 'date-time' },
+  clock: { type: 'string', format: 'time' },
   ref: { type: 'integer', reference: 'a.B' },
   tags: { type: 'array', items: { type: 'string' } },
   sizes: { type: 'array', items: { type: 'integer' } },
@@ -62,6 +63,7 @@ t.test('which input for which value', async (t) => {
     only: 'choice',
     day: 'date',
     moment: 'moment',
+    clock: 'clock',
     ref: 'reference',
     tags: 'list',
     sizes: 'list',
@@ -86,6 +88,14 @@ t.test('what is typed becomes a value', async (t) => {
     ['real', '0.000', 0],
     ['real', '1E-7', 1e-7],
     ['price', '12.50', '12.50'],
+    ['price', '12,50', '12.50'],
+    ['price', '1.234.567,80', '1234567.80'],
+    ['price', '1,234,567.80', '1234567.80'],
+    ['price', '1 234,80', '1234.80'],
+    ['price', '0,125', '0.125'],
+    ['count', '1.234.567', 1234567],
+    ['clock', '', null],
+    ['clock', 'noon', 'noon'],
     ['flag', 'true', true],
     ['flag', 'false', false],
     ['level', '"low"', 'low'],
@@ -111,7 +121,9 @@ t.test('what is typed becomes a value', async (t) => {
     ['count', '9007199254740993', /digits/],
     ['real', '1e999', /not a number/],
     ['real', '0.12345678901234567890', /digits/],
-    ['price', '12,50', /12\.50/],
+    ['price', 'a lot', /12\.50/],
+    ['price', '1,234', /without a comma/],
+    ['count', '1,234', /without a comma/],
     ['free', '{', /not JSON/],
     ['sizes', ['1', 'x'], /in line 2/],
     ['sizes', [''], /missing/],
@@ -124,6 +136,7 @@ t.test('what is typed becomes a value', async (t) => {
   t.strictSame(readRaw({ ...SCHEMAS.place, isRequired: true }, {}, ZONE), { value: {} })
   t.strictSame(readRaw({ type: 'array' }, '[]', ZONE), { value: [] })
   t.strictSame(toRaw({ type: 'integer', reference: 'a.B' }, { id: 4, version: 1 }, ZONE), '4')
+  t.strictSame(toRaw({ format: 'time' }, 'at noon', ZONE), 'at noon')
 })
 
 t.test('what names no record yet is no value', async (t) => {

@@ -13,9 +13,11 @@ import { isPeriod, PERIODS, periodBounds, periodDays } from '../../src/page/logi
 import { quantile, readBuckets, samplesIn, sumSamples } from '../../src/page/logic/prometheus.ts'
 import * as scrolling from '../../src/page/logic/scroll.ts'
 import { tellApart } from '../../src/page/logic/tell-apart.ts'
+import { fieldTitle } from '../../src/page/logic/titles.ts'
 import * as values from '../../src/page/logic/values.ts'
 
 const BERLIN = 'Europe/Berlin'
+const READER = { zone: BERLIN, locale: 'en-GB' }
 
 const field = (name: string, more: Partial<models.Field> = {}): models.Field => ({
   name,
@@ -51,24 +53,51 @@ const MODEL: models.Model = {
 }
 
 t.test('values for people', async (t) => {
-  const scenarios: [unknown, models.Schema, string][] = [
+  const scenarios: [unknown, models.Schema & { name?: string; reference?: string }, string][] = [
     [null, {}, '–'],
     [undefined, {}, '–'],
     [true, { type: 'boolean' }, 'yes'],
     [false, { type: 'boolean' }, 'no'],
-    ['2026-07-01T10:30:00.000Z', { format: 'date-time' }, '2026-07-01 12:30:00'],
-    ['0987-01-01T00:00:00.000Z', { format: 'date-time' }, '0987-01-01 00:53:28'],
+    ['2026-07-01T10:30:00.000Z', { format: 'date-time' }, '1 Jul 2026, 12:30'],
+    ['2026-07-01', { format: 'date' }, '1 Jul 2026'],
+    ['some day', { format: 'date' }, 'some day'],
     ['yesterday', { format: 'date-time' }, 'yesterday'],
-    ['10:30:00.000Z', { format: 'time' }, '10:30:00 UTC'],
-    ['10:30:00.5Z', { format: 'time' }, '10:30:00.5 UTC'],
+    ['noon', { format: 'time' }, 'noon'],
     [[], { type: 'array' }, 'none'],
     [['a', 2], { type: 'array' }, 'a, 2'],
     [['', 'a'], { type: 'array', items: { type: 'string' } }, '"", a'],
     [[{ a: 1 }], { type: 'array' }, '[{"a":1}]'],
     [{ a: 1 }, { type: 'object' }, '{"a":1}'],
+    [
+      { street: 'High', zip: 4, ownDoor: null },
+      { type: 'object', properties: { street: { title: 'Street' }, zip: {} } },
+      'Street: High, Zip: 4, Own door: –',
+    ],
     [12.5, {}, '12.5'],
+    [1e21, {}, '1e+21'],
+    [2026, { type: 'integer' }, '2026'],
+    [1234567, { type: 'integer' }, '1,234,567'],
+    [1234567, { type: 'integer', name: 'id' }, '1234567'],
+    [1234567, { type: 'integer', reference: 'a.B' }, '1234567'],
+    ['-12345678901234567890.10', { format: 'decimal' }, '-12,345,678,901,234,567,890.10'],
+    ['1234567', {}, '1234567'],
   ]
-  for (const [value, schema, text] of scenarios) t.equal(values.formatValue(schema, value, BERLIN), text)
+  for (const [value, schema, text] of scenarios) t.equal(values.formatValue(schema, value, READER), text)
+  const german = { ...READER, locale: 'de-DE' }
+  t.equal(values.formatValue({ format: 'decimal' }, '12345.60', german), '12.345,60')
+  t.equal(values.formatValue({ format: 'date' }, '2026-07-01', german), '01.07.2026')
+  t.equal(values.clockIn('10:30:00.000Z', BERLIN, '2026-07-01'), '12:30')
+  t.equal(values.clockIn('10:30:15.000Z', BERLIN, '2026-01-01'), '11:30:15')
+  t.equal(values.clockToUtc('12:30', BERLIN, '2026-07-01'), '10:30:00.000Z')
+  t.equal(values.clockToUtc('11:30:15', BERLIN, '2026-01-01'), '10:30:15.000Z')
+  t.equal(values.clockToUtc('soon', BERLIN), 'soon')
+  t.strictSame(['reviewedAtOffice', 'vat_id', 'ownVATNumber', 'x', 'line2Text'].map(fieldTitle), [
+    'Reviewed at office',
+    'Vat id',
+    'Own VAT number',
+    'X',
+    'Line2 text',
+  ])
   t.equal(values.toLocal('2026-07-01T10:30:00.000Z', BERLIN), '2026-07-01T12:30:00')
   t.equal(values.toLocal('2026-07-01T10:30:00.070Z', BERLIN), '2026-07-01T12:30:00.070')
   t.equal(values.toUtc('2026-07-01T12:30', BERLIN), '2026-07-01T10:30:00.000Z')
@@ -152,7 +181,7 @@ t.test('what is searched for is found, marked and told apart', async (t) => {
     { id: 5, version: 0, name: 'Eve', count: null },
   ]
   t.strictSame(
-    rows.map((row) => tellApart(row, rows, MODEL, 'UTC')),
+    rows.map((row) => tellApart(row, rows, MODEL, READER)),
     ['3', '4', '#3', '#4', '#5'],
   )
 })
@@ -246,7 +275,7 @@ t.test('filters, order and columns are in the address', async (t) => {
     filters.filterLabel(
       filters.filtersIn(new URLSearchParams([[parameter, value]]))[0] as filters.Filter,
       MODEL,
-      BERLIN,
+      READER,
       known,
     )
   t.equal(word('count[gte]', '3'), 'COUNT ≥ 3')
@@ -266,10 +295,10 @@ t.test('filters, order and columns are in the address', async (t) => {
   t.equal(word('count[notBetween]', '1,2'), 'COUNT not between 1 and 2')
   t.equal(word('*[like]', 'x'), 'Any text contains x')
   t.equal(word('moment[within]', 'this month'), 'MOMENT is in this month')
-  t.equal(word('day[lt]', '2026-07-01'), 'DAY before 2026-07-01')
+  t.equal(word('day[lt]', '2026-07-01'), 'DAY before 1 Jul 2026')
   t.equal(word('gone[odd]', 'x'), 'gone odd x')
   t.equal(word('odd[', 'x'), 'odd[ is x')
-  t.equal(word('moment[gt]', '2026-07-01T10:30:00.000Z'), 'MOMENT after 2026-07-01 12:30:00')
+  t.equal(word('moment[gt]', '2026-07-01T10:30:00.000Z'), 'MOMENT after 1 Jul 2026, 12:30')
   const first = (name: string) => filters.fieldComparisons(models.findField(MODEL, name) as models.Field)[0]
   t.strictSame(['tags', 'done', 'company', 'level', 'count', 'day', 'name'].map(first), [
     'unset',

@@ -25,7 +25,12 @@ export async function visit(
   path = '',
   { cookie, ...options }: Visit = {},
 ): Promise<Visitor> {
-  const context = await browser.newContext({ viewport: DESKTOP, timezoneId: 'Europe/Berlin', ...options })
+  const context = await browser.newContext({
+    viewport: DESKTOP,
+    timezoneId: 'Europe/Berlin',
+    locale: 'en-GB',
+    ...options,
+  })
   if (cookie !== undefined) {
     const [name = '', value = ''] = cookie.split('=')
     await context.addCookies([{ name, value, url, httpOnly: true, sameSite: 'Lax' }])

@@ -15,7 +15,7 @@ t.test('the page and its files', async (t) => {
     'content-type': 'text/html; charset=utf-8',
     'cache-control': 'private, no-cache',
     'x-content-type-options': 'nosniff',
-    'content-security-policy': /^default-src 'none'; script-src 'self' 'sha256-[^']{44}'; style-src 'self';/,
+    'content-security-policy': /^default-src 'none'; script-src 'self'; style-src 'self';/,
   })
   t.notMatch(text, 'dossier-user', 'a stranger is told nothing')
   t.notMatch(text, /<style|style=|onload|src="http/, 'nothing that the policy would refuse')
@@ -26,7 +26,7 @@ t.test('the page and its files', async (t) => {
   t.match(await own.text(), '<meta name="dossier-user" content="{&quot;username&quot;:&quot;admin&quot;,')
 
   const files = [...text.matchAll(/(?:href|src)="(\/page\/[^"]+)"/g)].map(([, path]) => path as string)
-  t.ok(files.length > 20)
+  t.ok(files.length <= 45, `${files.length} requests`)
   let bytes = text.length
   for (const path of new Set(files)) {
     const zipped = await fetch(app.url + path, { headers: { 'accept-encoding': 'gzip' } })
@@ -36,14 +36,14 @@ t.test('the page and its files', async (t) => {
     bytes += Number(zipped.headers.get('content-length'))
   }
   t.ok(bytes <= MOST_BYTES, `a first visit is ${bytes} bytes`)
-  const main = files.find((path) => path.endsWith('/main.ts')) as string
+  const main = files.find((path) => path.endsWith('/main.js')) as string
   const script = await (await get(main)).text()
-  t.match(script, "import { h, render } from 'preact'")
-  t.notMatch(await (await get(main.replace('main.ts', 'basics/api.ts'))).text(), /interface|: string/, 'no types')
+  const [later] = /\w+-[A-Z0-9]{8}\.js/.exec(script) as RegExpExecArray
+  t.equal((await get(main.replace('main.js', later))).status, 200, 'what is needed later')
   const page = await app.stranger.send('GET', main.replace(/page\/[^/]+/, 'page/0000000000000000'))
   t.match(page, { status: 404, body: { code: 'ROUTE_NOT_FOUND' } }, 'another version of the page')
   for (const path of ['..%2fservice.ts', 'tsconfig.json', '__proto__', 'library/'])
-    t.equal((await get(main.replace('main.ts', path))).status, 404, path)
+    t.equal((await get(main.replace('main.js', path))).status, 404, path)
   t.match(await admin.send('POST', '/'), { status: 405 })
   t.notMatch(Object.keys((await admin.get('/openapi.json')).body.paths), ['/page'], 'it is no part of the API')
   const raw = await fetch(app.url + main, { headers: { 'accept-encoding': 'gzip' } })

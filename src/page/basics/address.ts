@@ -7,7 +7,19 @@ export interface Place {
 }
 
 const hash = signal(location.hash)
+/** where the user was before, if that is the entry before this one in the browser's history */
+let before: string | undefined
+let wentBack = false
+
+history.replaceState({ isKnown: true }, '')
+addEventListener('popstate', () => {
+  // Also comes before `hashchange` when a link is followed; then the entry has no state yet.
+  wentBack = history.state?.isKnown === true
+})
 addEventListener('hashchange', () => {
+  before = wentBack ? undefined : hash.peek()
+  wentBack = false
+  history.replaceState({ isKnown: true }, '')
   hash.value = location.hash
 })
 
@@ -32,8 +44,14 @@ export function go(href: string): void {
 
 /** Replaces the current history entry instead of adding one. */
 export function goInstead(href: string): void {
-  history.replaceState(null, '', href)
+  history.replaceState({ isKnown: true }, '', href)
   hash.value = location.hash
+}
+
+/** Leaves a form for where the user came from: the form is not in the history afterwards. */
+export function goBackTo(href: string): void {
+  if (before === href) history.back()
+  else goInstead(href)
 }
 
 function decoded(text: string): string {

@@ -1,14 +1,52 @@
-import { type Draft, isTouched } from '../logic/draft.ts'
+import { signal } from '@preact/signals'
+import { type Draft, draftTitle, isTouched } from '../logic/draft.ts'
 import type { Model } from '../logic/model.ts'
+import { to, withQuery } from './address.ts'
 import { parsed } from './parsed.ts'
-import { DRAFTS, person } from './session.ts'
+import { KEPT, person } from './session.ts'
 
-/** Unsaved input, kept in the sessionStorage of this window per user, so that it survives a reload. */
+/** Unsaved input, kept in this browser per user until it is saved, discarded, or the user logs out. */
 
-const draftKey = (model: string, id: string) => `${DRAFTS}${person.value?.username}/${model}/${id}`
+/** What a draft is about: a record, or a new one with what its address says. */
+export interface DraftAddress {
+  model: string
+  /** `new` and the query of the address, or the id of a record */
+  id: string
+}
+
+/** A draft in a list. */
+export interface KeptDraft extends DraftAddress {
+  /** name of the record */
+  title: string
+  /** number of touched inputs */
+  fields: number
+  /** milliseconds since 1970 */
+  at: number
+}
+
+interface Stored extends Draft {
+  title: string
+  at: number
+}
+
+/** Increases when a draft was stored or deleted, here or in another window. */
+export const draftsRound = signal(0)
+
+/** Where a draft of a new record is kept: by what its address says, so that two orders have different new lines. */
+export const newDraftId = (asked = '') => (asked === '' ? 'new' : `new?${asked}`)
+
+const prefix = () => `${KEPT}draft/${person.value?.username}/`
+const draftKey = (model: string, id: string) => `${prefix()}${model}/${id}`
+
+addEventListener('storage', ({ key }) => {
+  if (key === null || key.startsWith(KEPT)) draftsRound.value++
+})
 
 export function loadDraft(model: string, id: string): Draft | undefined {
-  return parsed<Draft>(sessionStorage.getItem(draftKey(model, id)))
+  const stored = parsed<Stored>(localStorage.getItem(draftKey(model, id)))
+  if (!stored?.typed) return undefined
+  const { title: _title, at: _at, ...draft } = stored
+  return draft
 }
 
 /** Stores a draft without its secrets. Returns whether the browser accepted it: its storage is limited. */
@@ -17,7 +55,12 @@ export function storeDraft(model: Model, id: string, { typed, ...draft }: Draft)
   const open = Object.fromEntries(Object.entries(typed).filter(([name]) => !isSecret(name)))
   try {
     if (!isTouched({ ...draft, typed: open })) deleteDraft(model.model, id)
-    else sessionStorage.setItem(draftKey(model.model, id), JSON.stringify({ ...draft, typed: open }))
+    else {
+      const title = draftTitle({ ...draft, typed: open }, model)
+      const stored: Stored = { ...draft, typed: open, title, at: Date.now() }
+      localStorage.setItem(draftKey(model.model, id), JSON.stringify(stored))
+      draftsRound.value++
+    }
     return true
   } catch {
     // An earlier draft would be mistaken for this one.
@@ -26,4 +69,29 @@ export function storeDraft(model: Model, id: string, { typed, ...draft }: Draft)
   }
 }
 
-export const deleteDraft = (model: string, id: string): void => sessionStorage.removeItem(draftKey(model, id))
+export function deleteDraft(model: string, id: string): void {
+  localStorage.removeItem(draftKey(model, id))
+  draftsRound.value++
+}
+
+/** All drafts of the user, or those of one model; the latest first. */
+export function keptDrafts(model?: string): KeptDraft[] {
+  draftsRound.value
+  return Object.keys(localStorage)
+    .filter((key) => key.startsWith(prefix()))
+    .flatMap((key): KeptDraft[] => {
+      const [of = '', ...id] = key.slice(prefix().length).split('/')
+      const stored = parsed<Stored>(localStorage.getItem(key))
+      if (!stored?.typed || (model !== undefined && of !== model)) return []
+      const { typed, children = {}, title, at } = stored
+      const fields = [typed, ...Object.values(children)].reduce((sum, input) => sum + Object.keys(input).length, 0)
+      return [{ model: of, id: id.join('/'), title, fields, at }]
+    })
+    .sort((one, other) => other.at - one.at)
+}
+
+/** Where a draft can be gone on with. */
+export function draftHref({ model, id }: DraftAddress): string {
+  const [first = '', query = ''] = id.split(/\?(.*)/s)
+  return first === 'new' ? withQuery(to('m', model, 'new'), new URLSearchParams(query)) : to('m', model, id, 'edit')
+}

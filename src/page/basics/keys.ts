@@ -1,3 +1,5 @@
+import { signal } from '@preact/signals'
+
 /** Keyboard shortcuts: one table of the active ones, used by the key handler and by the help (`?`). */
 
 export interface Key {
@@ -8,6 +10,15 @@ export interface Key {
 }
 
 const layers: Key[][] = []
+
+const LETTERS_KEY = 'dossier-letter-keys'
+/** Whether single letters are shortcuts; who dictates to the computer turns them off. */
+export const hasLetterKeys = signal(localStorage.getItem(LETTERS_KEY) !== 'off')
+
+export function setLetterKeys(isOn: boolean): void {
+  localStorage.setItem(LETTERS_KEY, isOn ? 'on' : 'off')
+  hasLetterKeys.value = isOn
+}
 
 /** Adds shortcuts until the returned function is called; the ones added last take precedence. */
 export function addKeys(...keys: Key[]): () => void {
@@ -20,7 +31,8 @@ export function addKeys(...keys: Key[]): () => void {
 /** All shortcuts that are active now. */
 export function activeKeys(): Key[] {
   const seen = new Map<string, Key>()
-  for (const key of layers.toReversed().flat()) if (!seen.has(key.keys)) seen.set(key.keys, key)
+  const isOn = ({ keys }: Key) => hasLetterKeys.value || keys.length > 1
+  for (const key of layers.toReversed().flat()) if (isOn(key) && !seen.has(key.keys)) seen.set(key.keys, key)
   return [...seen.values()]
 }
 

@@ -1,20 +1,29 @@
 import { signal } from '@preact/signals'
 import { searchWords } from '../logic/highlight.ts'
-import { canSearch, displayName, type Field, type Model, type Row, referredName } from '../logic/model.ts'
+import {
+  canSearch,
+  displayName,
+  type Field,
+  type Model,
+  type Overview,
+  type Row,
+  referredName,
+  titled,
+} from '../logic/model.ts'
 import { request, requestOne } from './api.ts'
 import { onModels } from './feed.ts'
 
 /** Descriptions of the models, cached; fetched again when models have changed. */
 
 const known = new Map<string, Promise<Model>>()
-let readable: Promise<string[]> | undefined
+let overview: Promise<Overview[]> | undefined
 
 /** Increases when models have changed; reading this signal makes a component or loader run again. */
 export const modelsRound = signal(0)
 
 onModels(() => {
   known.clear()
-  readable = undefined
+  overview = undefined
   modelsRound.value++
 })
 
@@ -22,7 +31,7 @@ export function modelNamed(name: string): Promise<Model> {
   modelsRound.value
   let model = known.get(name)
   if (!model) {
-    model = requestOne<Model>('GET', `/ws/meta/fields/${encodeURIComponent(name)}`)
+    model = requestOne<Model>('GET', `/ws/meta/fields/${encodeURIComponent(name)}`).then(titled)
     known.set(name, model)
     // A failed request is not cached.
     model.catch(() => known.delete(name))
@@ -36,36 +45,35 @@ export async function referredModel(field: Field | undefined): Promise<Model | u
   return name === undefined ? undefined : modelNamed(name).catch(() => undefined)
 }
 
-/** Names of the models whose records the user may read. */
-export function readableModels(): Promise<string[]> {
+/** What there is: the models that the user may use, with totals as they were when this was loaded. */
+export function modelsOverview(): Promise<Overview[]> {
   modelsRound.value
-  readable ??= request<string>('GET', '/ws/meta/models').then(
+  overview ??= request<Overview>('GET', '/ws/meta/overview').then(
     ({ data }) => data,
     (error) => {
       // A failed request is not cached.
-      readable = undefined
+      overview = undefined
       throw error
     },
   )
-  return readable
+  return overview
 }
 
-/** Names of the models whose records the user may read or create. */
-export async function modelNames(): Promise<string[]> {
-  const [readables, creatable] = await Promise.all([
-    readableModels(),
-    request<string>('GET', '/ws/meta/models?allowed=create'),
-  ])
-  return [...new Set([...readables, ...creatable.data])].sort()
+/** Makes the next `modelsOverview` count again. */
+export function forgetTotals(): void {
+  overview = undefined
 }
+
+/** Names of the models whose records the user may read. */
+export const readableModels = async (): Promise<string[]> =>
+  (await modelsOverview()).filter(({ allowed }) => allowed.read).map(({ model }) => model)
+
+/** Names of the models whose records the user may read or create. */
+export const modelNames = async (): Promise<string[]> =>
+  (await modelsOverview()).filter(({ allowed }) => allowed.read || allowed.create).map(({ model }) => model)
 
 export const recordPath = (model: string, ...steps: (string | number)[]) =>
   ['/ws/rest', encodeURIComponent(model), ...steps].join('/')
-
-export async function fetchTotal(model: string): Promise<number> {
-  const { total = 0 } = await request('GET', `${recordPath(model)}?limit=0`)
-  return total
-}
 
 /** Display name of a record, by its id. */
 export async function recordName(model: string, id: string | number): Promise<string> {

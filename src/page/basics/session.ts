@@ -21,8 +21,8 @@ export function loginAgain(): Promise<void> {
   return back.promise
 }
 
-/** Prefix of the keys of stored drafts. */
-export const DRAFTS = 'dossier/'
+/** Prefix of the keys of all that this browser keeps of a user: drafts, and what was looked at last. */
+export const KEPT = 'dossier/'
 
 /** All windows share the session cookie: if another user logs in within one, the others must switch too. */
 const windows = new BroadcastChannel('dossier')
@@ -32,9 +32,9 @@ windows.onmessage = ({ data }) => {
   else if (here !== undefined || data !== '') startAnew()
 }
 
-/** Discards drafts and reloads, so that the next user sees nothing of the previous one. */
+/** Discards what is kept and reloads, so that the next user sees nothing of the previous one. */
 function startAnew(): void {
-  for (const key of Object.keys(sessionStorage)) if (key.startsWith(DRAFTS)) sessionStorage.removeItem(key)
+  for (const key of Object.keys(localStorage)) if (key.startsWith(KEPT)) localStorage.removeItem(key)
   location.reload()
 }
 

@@ -1,5 +1,5 @@
 import { linksChange } from './links-change.ts'
-import { type Field, hasLinks, isStamp, type Model, type Row } from './model.ts'
+import { displayName, type Field, hasLinks, isStamp, type Model, type Row } from './model.ts'
 import { fits, isUnchanged, type Raw, readRaw, toRaw } from './raw.ts'
 
 /** Unsaved input of a form. */
@@ -106,6 +106,13 @@ export function faultsByField(errors: Record<string, string>, fields: Field[]) {
 
 const titleIn = (field: Field | undefined, part: string) =>
   Object.entries(field?.properties ?? {}).find(([name]) => name === part)?.[1].title ?? part
+
+/** What a draft is about: the record's name, or what a new one will be called as far as it was typed. */
+export function draftTitle({ base, typed }: Draft, model: Model): string {
+  if (base) return displayName(base, model)
+  const name = typed[model.nameField ?? '']
+  return typeof name === 'string' && name !== '' ? name : `New ${model.title}`
+}
 
 /** Starts a new record from the input of a draft. */
 export const asNew = (draft: Draft, model: Model): Draft => ({

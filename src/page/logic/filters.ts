@@ -1,7 +1,7 @@
 import { escapePattern } from '../../lib/fold.ts'
 import { canSearch, type Field, findField, hasLinks, isText, type Model, referredName } from './model.ts'
 import { periodBounds } from './periods.ts'
-import { formatValue } from './values.ts'
+import { formatValue, type Reader } from './values.ts'
 
 /** A condition as a parameter of the address: `age[gte]=18`. */
 export interface Condition {
@@ -182,7 +182,7 @@ export function fieldAt(path: string, model: Model, target: Model | undefined): 
 export function filterLabel(
   filter: Filter,
   model: Model,
-  zone: string,
+  reader: Reader,
   { target, name }: { target?: Model | undefined; name?: string | undefined } = {},
 ): string {
   const { path, operator, value } = filter
@@ -200,7 +200,7 @@ export function filterLabel(
       ? text === 'true'
         ? 'yes'
         : 'no'
-      : formatValue(operator === PERIOD ? {} : (field ?? {}), text, zone),
+      : formatValue(operator === PERIOD ? {} : (field ?? {}), text, reader),
   )
   return `${title} ${comparisonWord(operator, field)} ${name ?? texts.join(isPair ? ' and ' : ', ')}`
 }
@@ -240,6 +240,17 @@ export function shownColumns(query: URLSearchParams, model: Model): Field[] {
     })
   const asked = shown(query.get('fields')?.split(',') ?? [])
   return asked.length > 0 ? asked : shown(model.list)
+}
+
+/** The columns in another order: one of them moved before another one, or behind the last. */
+export function withColumnMoved(query: URLSearchParams, columns: Field[], from: number, before: number) {
+  const names = columns.map(({ name }) => name)
+  const [moved] = names.slice(from, from + 1)
+  const next = new URLSearchParams(query)
+  if (moved === undefined || before < 0) return next
+  const others = names.toSpliced(from, 1)
+  next.set('fields', others.toSpliced(before > from ? before - 1 : before, 0, moved).join())
+  return next
 }
 
 /** The conditions and the order of an address as the service understands them. */

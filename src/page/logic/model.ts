@@ -1,3 +1,5 @@
+import { fieldTitle } from './titles.ts'
+
 /** Descriptions of models as the service sends them, with the parts that the page uses. */
 
 export interface Schema {
@@ -33,9 +35,22 @@ export interface Field extends Schema {
   default?: unknown
 }
 
+/** What is known of a model without its fields. */
+export interface Overview {
+  model: string
+  title: string
+  plural?: string
+  description?: string
+  allowed: Model['allowed']
+  /** only if the user may read all records */
+  total?: number
+}
+
 export interface Model {
   model: string
   title: string
+  /** what several records are called; only if the file says it */
+  plural?: string
   description?: string
   nameField?: string
   list: string[]
@@ -48,6 +63,27 @@ export interface Model {
   inverses: Inverse[]
   allowed: Record<'read' | 'create' | 'update' | 'delete', boolean>
 }
+
+/** What several records of a model are called. A title that is no word of people is written as one. */
+export const pluralOf = ({ model, title, plural }: Pick<Model, 'model' | 'title' | 'plural'>) =>
+  plural ?? titleOf(model, title)
+
+/** What one record of a model is called. */
+export const titleOf = (model: string, title: string) => (title === lastWord(model) ? fieldTitle(title) : title)
+const lastWord = (model: string) => model.split('.').at(-1)
+
+/** The package of a model, as a heading: `crm` of `crm.Person`. */
+export const packageOf = (model: string) => model.split('.').slice(0, -1).join('.')
+
+/** Gives words of people to what has no title: the service says the name instead. */
+export const titled = (model: Model): Model => ({
+  ...model,
+  title: titleOf(model.model, model.title),
+  fields: model.fields.map((field) =>
+    field.title === field.name ? { ...field, title: fieldTitle(field.name) } : field,
+  ),
+  inverses: model.inverses.map((one) => (one.title === one.name ? { ...one, title: fieldTitle(one.name) } : one)),
+})
 
 /** The other side of a reference. */
 export interface Inverse {
@@ -96,6 +132,12 @@ export const isNumeric = ({ type, format, reference }: Field) =>
 /** Whether a field is prose; dates, times and decimals are strings in JSON, too. */
 export const isText = (field: Field | undefined) =>
   field?.type === 'string' && !['date', 'date-time', 'time', 'decimal'].includes(field.format ?? '')
+
+/** Whether a value is the address of a picture: one in the address itself, or one that a server of the web has. */
+export const isImage = ({ format }: Schema, value: string) =>
+  format === 'uri' &&
+  (/^data:image\/(?:png|jpeg|gif|webp|svg\+xml)[;,]/i.test(value) ||
+    /^https:\/\/[^?#]+\.(?:png|jpe?g|gif|webp|svg)(?:[?#]|$)/i.test(value))
 
 /** Name of a record for users: its name field, or else the first text of its list, or else its id. */
 export function displayName(row: Row, model?: Model): string {

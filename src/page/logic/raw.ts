@@ -1,6 +1,6 @@
 import { isSame } from './merge.ts'
 import type { Row, Schema } from './model.ts'
-import { toLocal, toUtc } from './values.ts'
+import { clockIn, clockToUtc, toLocal, toUtc } from './values.ts'
 
 /** Content of an input as it was typed; converted to a value only when it is sent. */
 export type Raw = string | string[] | { [name: string]: Raw }
@@ -16,6 +16,7 @@ export type Kind =
   | 'long'
   | 'date'
   | 'moment'
+  | 'clock'
   | 'list'
   | 'group'
   | 'json'
@@ -42,6 +43,7 @@ export function inputKind(schema: Asked): Kind {
   if (schema.type === 'object') return isFlat(schema) ? 'group' : 'json'
   if (schema.format === 'date') return 'date'
   if (schema.format === 'date-time') return 'moment'
+  if (schema.format === 'time') return 'clock'
   return schema.format === undefined && (schema.maxLength ?? 0) > LINE ? 'long' : 'text'
 }
 
@@ -91,6 +93,7 @@ export function toRaw(schema: Asked, value: unknown, zone: string): Raw {
   if (kind === 'choice') return JSON.stringify(value)
   if (kind === 'json') return JSON.stringify(value, null, 2)
   if (kind === 'moment') return toLocal(String(value), zone)
+  if (kind === 'clock') return clockIn(String(value), zone)
   if (kind === 'reference' && typeof value === 'object') return String((value as Row).id)
   return String(value)
 }
@@ -119,8 +122,8 @@ export function readRaw(schema: Asked & { isRequired?: boolean }, raw: Raw, zone
   if (kind === 'yes-no') return { value: text === 'true' }
   if (kind === 'number' || kind === 'reference') return parseNumber(text.trim(), schema.type === 'number')
   if (kind === 'moment') return { value: toUtc(text, zone) }
-  if (schema.format === 'decimal' && !/^-?\d+(?:\.\d+)?$/.test(text))
-    return { fault: 'is no decimal number; write it as 12.50' }
+  if (kind === 'clock') return { value: clockToUtc(text, zone) }
+  if (schema.format === 'decimal') return parseDecimal(text)
   if (kind !== 'json') return { value: keepLineEnds(before, text) }
   try {
     return { value: JSON.parse(text) }
@@ -166,7 +169,30 @@ function parseList(schema: Schema & { isRequired?: boolean }, raw: string[], kin
 const parseItem = (items: Schema, text: string, zone: string): Read =>
   items.type === 'string' ? { value: text } : text === '' ? { fault: 'is missing' } : readRaw(items, text, zone)
 
-function parseNumber(text: string, isReal: boolean): Read {
+/**
+ * A number as people write it (`1 234,50`, `1.234,50`, `1,234.50`) with a decimal point and nothing else. Undefined if it
+ * is not clear: `1,234` means one thing in one country and another in the next.
+ */
+export function plainNumber(typed: string): string | undefined {
+  const text = typed.trim().replace(/(?<=\d)[ \u00a0\u202f'’](?=\d{3}(?!\d))/g, '')
+  if (/^[+-]?\d{1,3}(?:,\d{3})+\.\d+$/.test(text)) return text.replaceAll(',', '')
+  if (/^[+-]?\d{1,3}(?:\.\d{3})+,\d+$/.test(text)) return text.replaceAll('.', '').replace(',', '.')
+  if (/^[+-]?\d{1,3}(?:[.,]\d{3}){2,}$/.test(text)) return text.replace(/[.,]/g, '')
+  if (/^[+-]?[1-9]\d{0,2},\d{3}$/.test(text)) return undefined
+  return /^[+-]?\d+,\d+$/.test(text) ? text.replace(',', '.') : text
+}
+
+const UNCLEAR = 'may be a thousand or a fraction: write it without a comma'
+
+function parseDecimal(typed: string): Read {
+  const text = plainNumber(typed)
+  if (text === undefined) return { fault: UNCLEAR }
+  return /^-?\d+(?:\.\d+)?$/.test(text) ? { value: text } : { fault: 'is no decimal number; write it as 12.50' }
+}
+
+function parseNumber(typed: string, isReal: boolean): Read {
+  const text = plainNumber(typed)
+  if (text === undefined) return { fault: UNCLEAR }
   const number = Number(text)
   if (!/^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/.test(text) || !Number.isFinite(number))
     return { fault: 'is not a number; write it as 1234.5' }

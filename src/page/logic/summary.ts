@@ -2,7 +2,7 @@ import { calendarDays } from './calendar-days.ts'
 import { filtersIn } from './filters.ts'
 import { type Field, findField, hasLinks, isNumeric, type Model, referredName, shownFields } from './model.ts'
 import { dayBounds } from './periods.ts'
-import { formatValue, NOTHING } from './values.ts'
+import { formatValue, NOTHING, type Reader } from './values.ts'
 
 /** Counts and sums of records by groups, as an address says them beside the filters of the table. */
 
@@ -112,8 +112,8 @@ export function groupFilter(
 }
 
 /** A value of a group for people. */
-export const groupText = (field: Field | undefined, group: string, value: unknown, zone: string) =>
-  value === null ? NOTHING : group.includes(':') ? String(value) : formatValue(field ?? {}, value, zone)
+export const groupText = (field: Field | undefined, group: string, value: unknown, reader: Reader) =>
+  value === null ? NOTHING : group.includes(':') ? String(value) : formatValue(field ?? {}, value, reader)
 
 /** Whether the table's filters use a name that is a parameter of the service's summary as well. */
 export const clashes = (query: URLSearchParams) =>

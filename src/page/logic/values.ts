@@ -1,22 +1,112 @@
 import type { Schema } from './model.ts'
+import { fieldTitle } from './titles.ts'
 
 /** Formats values for display. */
 
+/** For whom values are formatted. */
+export interface Reader {
+  /** time zone */
+  zone: string
+  /** language and country, such as `en-GB` */
+  locale: string
+}
+
 export const NOTHING = '–'
 
-export function formatValue(schema: Schema, value: unknown, zone: string): string {
+export function formatValue(schema: Schema, value: unknown, reader: Reader): string {
   if (value === null || value === undefined) return NOTHING
   if (typeof value === 'boolean') return value ? 'yes' : 'no'
-  if (schema.format === 'date-time') return momentIn(String(value), zone)
-  if (schema.format === 'time') return timeIn(String(value))
+  if (schema.format === 'date-time') return formatMoment(String(value), reader)
+  if (schema.format === 'date') return formatDay(String(value), reader)
+  if (schema.format === 'time') return clockIn(String(value), reader.zone)
+  if (isPlainNumber(schema, value)) return formatNumber(value as string | number, reader)
   if (Array.isArray(value) && value.every((item) => typeof item !== 'object'))
     return value.length === 0
       ? 'none'
-      : value.map((item) => (item === '' ? '""' : formatValue(schema.items ?? {}, item, zone))).join(', ')
-  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+      : value.map((item) => (item === '' ? '""' : formatValue(schema.items ?? {}, item, reader))).join(', ')
+  return typeof value === 'object' ? formatObject(schema, value, reader) : String(value)
 }
 
-/** Year first and with seconds, so that two times compare at a glance: `2026-11-15 23:05:09`. */
+/** Properties by their titles; what has no known properties, as JSON. */
+function formatObject({ properties }: Schema, value: object, reader: Reader): string {
+  if (!properties || Array.isArray(value)) return JSON.stringify(value)
+  return Object.entries(value)
+    .map(([name, part]) => {
+      const known = Object.hasOwn(properties, name) ? (properties[name] as Schema) : {}
+      return `${known.title ?? fieldTitle(name)}: ${formatValue(known, part, reader)}`
+    })
+    .join(', ')
+}
+
+/** Ids and versions are numbers, but nobody counts with them. */
+const isPlainNumber = (schema: Schema & { name?: string; reference?: string }, value: unknown) =>
+  schema.reference === undefined &&
+  schema.name !== 'id' &&
+  schema.name !== 'version' &&
+  (typeof value === 'number' || schema.format === 'decimal')
+
+const numberFormats = new Map<string, Intl.NumberFormat>()
+
+/** All digits that there are. Four digits are not grouped: they may be a year. */
+function formatNumber(value: string | number, { locale }: Reader): string {
+  const text = String(value)
+  if (!/^-?\d+(?:\.\d+)?$/.test(text)) return text
+  const digits = text.split('.')[1]?.length ?? 0
+  const key = `${locale} ${digits}`
+  const format =
+    numberFormats.get(key) ??
+    new Intl.NumberFormat(locale, {
+      minimumFractionDigits: digits,
+      maximumFractionDigits: digits,
+      useGrouping: 'min2',
+    })
+  numberFormats.set(key, format)
+  // The text, because a decimal may have more digits than a number.
+  return format.format(text as `${number}`)
+}
+
+const dateFormats = new Map<string, Intl.DateTimeFormat>()
+
+function dateFormat(locale: string, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
+  const key = `${locale} ${JSON.stringify(options)}`
+  const format = dateFormats.get(key) ?? new Intl.DateTimeFormat(locale, options)
+  dateFormats.set(key, format)
+  return format
+}
+
+/** A day as people write it: `12 Mar 2026`. */
+export function formatDay(iso: string, { locale }: Reader): string {
+  const day = new Date(`${iso}T00:00:00Z`)
+  return Number.isNaN(day.getTime()) ? iso : dateFormat(locale, { dateStyle: 'medium', timeZone: 'UTC' }).format(day)
+}
+
+/** A moment as people write it, to the minute: `12 Mar 2026, 14:02`. */
+export function formatMoment(iso: string, { locale, zone }: Reader): string {
+  const moment = new Date(iso)
+  if (Number.isNaN(moment.getTime())) return iso
+  return dateFormat(locale, { dateStyle: 'medium', timeStyle: 'short', timeZone: zone, hourCycle: 'h23' }).format(
+    moment,
+  )
+}
+
+/**
+ * A time of day in a zone: `10:30`, with seconds only if there are any. It has no date, so the offset of today counts:
+ * what was written in summer is an hour off in winter, as it is for everybody who reads UTC.
+ */
+export function clockIn(text: string, zone: string, today = isoToday()): string {
+  const moment = momentIn(`${today}T${text}`, zone)
+  return /^\d{4}-/.test(moment) && moment.length === 19 ? moment.slice(11).replace(/:00$/, '') : text
+}
+
+/** Inverse of `clockIn`. */
+export function clockToUtc(text: string, zone: string, today = isoToday()): string {
+  const utc = toUtc(`${today}T${text.length === 5 ? `${text}:00` : text}`, zone)
+  return utc.endsWith('Z') ? utc.slice(11) : text
+}
+
+const isoToday = () => new Date().toISOString().slice(0, 10)
+
+/** A moment in a zone, for programs: `2026-11-15 23:05:09`. */
 export function momentIn(iso: string, zone: string): string {
   const moment = new Date(iso)
   if (Number.isNaN(moment.getTime())) return iso
@@ -38,9 +128,6 @@ function partsIn(moment: Date, zone: string): Record<string, string> {
   const parts = Object.fromEntries(format.formatToParts(moment).map(({ type, value }) => [type, value]))
   return { ...parts, year: String(parts.year).padStart(4, '0') }
 }
-
-/** A time of day has no date, so it cannot be converted to another zone: it stays in UTC. */
-const timeIn = (text: string) => `${text.replace(/(?:\.000)?Z$/, '')} UTC`
 
 /** Format of a `datetime-local` input; with milliseconds only if they are not zero. */
 export function toLocal(iso: string, zone: string): string {

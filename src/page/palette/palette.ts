@@ -5,8 +5,8 @@ import { go, place, to, withQuery } from '../basics/address.ts'
 import { classes, html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
 import { findRecords, type Matches, modelNamed, modelNames, searchModels } from '../basics/models.ts'
+import { reader } from '../basics/reader.ts'
 import { isAdmin } from '../basics/session.ts'
-import { zone } from '../basics/zone.ts'
 import { WORDS_PARAMETER } from '../logic/filters.ts'
 import { containsWords, searchWords } from '../logic/highlight.ts'
 import { canSearch, displayName, type Model, type Row } from '../logic/model.ts'
@@ -133,7 +133,7 @@ function recordTargets({ model: name, total, data }: Matches, models: Model[], t
   if (!model) return []
   const targets = data.map((row) => ({
     title: displayName(row, model),
-    about: `${model.title} · ${tellApart(row, data, model, zone.peek())}`,
+    about: `${model.title} · ${tellApart(row, data, model, reader.peek())}`,
     href: to('m', name, row.id),
   }))
   if (total <= data.length || !canSearch(model)) return targets

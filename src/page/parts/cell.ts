@@ -1,12 +1,14 @@
-import { h } from 'preact'
+import { h, type JSX } from 'preact'
 import { to } from '../basics/address.ts'
 import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
 import { modelNamed } from '../basics/models.ts'
-import { zone } from '../basics/zone.ts'
+import { reader } from '../basics/reader.ts'
 import { highlight } from '../logic/highlight.ts'
-import { displayName, type Field, hasLinks, type Row } from '../logic/model.ts'
+import { displayName, type Field, hasLinks, isImage, type Row } from '../logic/model.ts'
 import { formatValue, NOTHING } from '../logic/values.ts'
+import { icon } from './icon.ts'
+import { pill, tile } from './tile.ts'
 
 interface CellProperties {
   field: Field
@@ -22,8 +24,8 @@ interface CellProperties {
 /** Records that are shown of several, where there is little room. */
 const FEW = 3
 
-/** A value for display: references by name, times in the page's zone. */
-export function Cell({ field, value, plain, short, words = [] }: CellProperties) {
+/** A value for display: references by name, choices as pills, times and numbers as the reader writes them. */
+export function Cell({ field, value, plain, short, words = [] }: CellProperties): JSX.Element {
   if (field.reference !== undefined && typeof value === 'object' && value !== null)
     return h(Referred, { model: field.reference, row: value as Row, plain })
   // Only the id is known of a record that the user may not read.
@@ -31,19 +33,37 @@ export function Cell({ field, value, plain, short, words = [] }: CellProperties)
     return html.span({ title: 'out of your reach' }, `#${value}`)
   if (field.items?.reference !== undefined && Array.isArray(value) && value.length > 0)
     return h(Links, { model: field.items.reference, rows: value, plain, short })
-  const text = hasLinks(field) ? NOTHING : formatValue(field, value, zone.value)
-  if (text === NOTHING) return html.span({ class: 'nothing', 'aria-label': 'nothing' }, NOTHING)
+  if (value === true) return html.span(null, icon('check'), html.span({ class: 'unseen' }, 'yes'))
+  if (value === false) return html.span({ class: 'unseen' }, 'no')
+  if (Array.isArray(value) && value.length > 0 && value.every((item) => typeof item !== 'object'))
+    return tags(field, value)
+  const isEmpty = hasLinks(field) || (Array.isArray(value) && value.length === 0)
+  const text = isEmpty ? NOTHING : formatValue(field, value, reader.value)
+  if (text === NOTHING) return html.span({ class: 'nothing', 'aria-label': 'nothing' }, short ? '' : NOTHING)
   const shown = highlightedText(text, words)
-  if (!plain && field.format === 'email') return html.a({ href: `mailto:${encodeURI(text)}` }, shown)
+  if (field.enum) return pill(text, shown)
+  if (!plain && field.format === 'email')
+    return html.a({ class: 'outside', href: `mailto:${encodeURI(text)}`, dir: 'ltr' }, shown)
+  if (isImage(field, text))
+    return html.img({ class: 'picture', src: text, alt: field.title, loading: 'lazy', referrerPolicy: 'no-referrer' })
   // Only http and https: a `javascript:` URI would run a script.
   if (!plain && field.format === 'uri' && /^https?:\/\//i.test(text))
-    return html.a({ href: text, rel: 'noreferrer noopener', target: '_blank' }, shown)
-  return html.span(null, shown)
+    return html.a({ class: 'outside', href: text, rel: 'noreferrer noopener', target: '_blank', dir: 'ltr' }, shown)
+  return html.span({ dir: 'auto' }, shown)
 }
 
 /** A text in which what was searched for is marked. */
 export const highlightedText = (text: string, words: string[]) =>
   highlight(text, words).map((piece) => (piece.isMatch ? html.mark(null, piece.text) : piece.text))
+
+/** Several values of an array: choices as pills, others as tags. */
+function tags(field: Field, values: unknown[]) {
+  const draw = field.items?.enum ? (text: string) => pill(text) : (text: string) => html.span({ class: 'tag' }, text)
+  return html.span(
+    { class: 'chips' },
+    values.map((item) => draw(item === '' ? '""' : formatValue(field.items ?? {}, item, reader.value))),
+  )
+}
 
 interface LinksProperties {
   model: string
@@ -61,12 +81,9 @@ const Links = ({ model, rows, plain, short }: LinksProperties) =>
     rows
       .slice(0, short ? FEW : rows.length)
       .map((row, at) =>
-        html.span(
-          { key: at, class: 'chip' },
-          row !== null && typeof row === 'object'
-            ? h(Referred, { model, row, plain })
-            : html.span({ title: 'out of your reach' }, row === null ? '#' : `#${row}`),
-        ),
+        row !== null && typeof row === 'object'
+          ? h(Referred, { key: at, model, row, plain })
+          : html.span({ key: at, class: 'tag', title: 'out of your reach' }, row === null ? '#' : `#${row}`),
       ),
   )
 
@@ -80,5 +97,6 @@ interface ReferredProperties {
 export function Referred({ model: name, row, plain }: ReferredProperties) {
   const { value: model } = useLoaded(() => modelNamed(name), [name])
   const text = displayName(row, model)
-  return plain ? html.span(null, text) : html.a({ href: to('m', name, row.id) }, text)
+  const named = [tile(text, true), html.span({ dir: 'auto' }, text)]
+  return plain ? html.span({ class: 'who' }, named) : html.a({ class: 'who', href: to('m', name, row.id) }, named)
 }

@@ -39,7 +39,7 @@ export function Dialog({ title, children, wide, onClose }: DialogProperties) {
     html.header(
       null,
       html.h2({ id: heading }, title),
-      html.button({ type: 'button', class: 'quiet icon', 'aria-label': 'Close', onClick: onClose }, '×'),
+      html.button({ type: 'button', class: 'quiet icon-only', 'aria-label': 'Close', onClick: onClose }, '×'),
     ),
     children,
   )

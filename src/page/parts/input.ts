@@ -1,7 +1,8 @@
 import { h, type JSX } from 'preact'
 import { html } from '../basics/html.ts'
+import { reader } from '../basics/reader.ts'
 import type { Schema } from '../logic/model.ts'
-import { choices, inputKind, type Raw } from '../logic/raw.ts'
+import { choices, inputKind, type Kind, type Raw } from '../logic/raw.ts'
 import { formatValue } from '../logic/values.ts'
 import { LinksInput } from './links-input.ts'
 import { Picker } from './picker.ts'
@@ -13,6 +14,8 @@ export interface InputProperties {
   label: string
   isRequired: boolean
   isSecret?: boolean
+  /** a text without a limit gets one line as well, because there is no room for more */
+  isLine?: boolean
   isInvalid?: boolean
   describedBy?: string | undefined
   onRaw(raw: Raw): void
@@ -20,7 +23,7 @@ export interface InputProperties {
 
 /** Input for a value, chosen by its schema. The browser validates nothing: the service does, and gives the reasons. */
 export function Input(properties: InputProperties): JSX.Element {
-  const { schema, raw, id, label, isRequired, isSecret, isInvalid, describedBy, onRaw } = properties
+  const { schema, raw, id, label, isRequired, isSecret, isLine, isInvalid, describedBy, onRaw } = properties
   const kind = inputKind(schema)
   const common = { id, 'aria-invalid': isInvalid, 'aria-describedby': describedBy, 'aria-required': isRequired }
   const text = raw as string
@@ -50,7 +53,7 @@ export function Input(properties: InputProperties): JSX.Element {
       common,
       text,
       onRaw,
-      choices(schema).map((choice) => [JSON.stringify(choice), formatValue({}, choice, 'UTC')]),
+      choices(schema).map((choice) => [JSON.stringify(choice), formatValue({}, choice, reader.value)]),
     )
   if (kind === 'yes-no')
     return select(common, text, onRaw, [
@@ -61,31 +64,43 @@ export function Input(properties: InputProperties): JSX.Element {
   if (kind === 'list') return list(schema, raw as string[], properties)
   if (kind === 'group') return group(properties)
   // A single-line input would drop the line breaks.
-  if (kind === 'json' || kind === 'long' || (kind === 'text' && /[\r\n]/.test(text)))
+  const isGrowing = kind === 'text' && !isLine && !isSecret && schema.format === undefined && !schema.maxLength
+  if (kind === 'json' || kind === 'long' || isGrowing || (kind === 'text' && /[\r\n]/.test(text)))
     return html.textarea({
       ...common,
-      rows: kind === 'json' ? 6 : 4,
+      rows: kind === 'json' ? 6 : kind === 'long' ? 4 : 1,
       class: kind,
+      dir: kind === 'json' ? 'ltr' : 'auto',
       spellcheck: kind === 'long',
       value: text,
       onInput,
+      onKeyDown: isGrowing ? submitOnEnter : undefined,
     })
   return html.input({
     ...common,
     // One of several types; the cast is needed because preact's types expect a single literal.
-    type: (isSecret ? 'password' : kind === 'date' ? 'date' : kind === 'moment' ? 'datetime-local' : 'text') as 'text',
+    type: (isSecret ? 'password' : (TYPES[kind] ?? 'text')) as 'text',
+    dir: 'auto',
     autocomplete: isSecret ? 'new-password' : 'off',
     inputMode:
       kind === 'number' || schema.format === 'decimal' ? 'decimal' : schema.format === 'email' ? 'email' : undefined,
-    step: kind === 'moment' ? 'any' : undefined,
+    step: kind === 'moment' || kind === 'clock' ? 'any' : undefined,
     placeholder: EXAMPLES[schema.format ?? ''],
     value: text,
     onInput,
   })
 }
 
+const TYPES: { [Each in Kind]?: string } = { date: 'date', moment: 'datetime-local', clock: 'time' }
+
+/** What looks like one line ends with Enter, as one line does; Shift+Enter begins the next. */
+function submitOnEnter(event: KeyboardEvent): void {
+  if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return
+  event.preventDefault()
+  ;(event.currentTarget as HTMLTextAreaElement).form?.requestSubmit()
+}
+
 const EXAMPLES: Record<string, string> = {
-  time: '10:30:00Z',
   decimal: '12.50',
   uri: 'https://example.org/',
   uuid: '6ba7b810-9dad-11d1-80b4-00c04fd430c8',
@@ -117,7 +132,7 @@ const checks = (schema: Schema, raw: string[], { id, label, onRaw }: InputProper
           checked: isChosen,
           onChange: () => onRaw(isChosen ? raw.filter((other) => other !== one) : [...raw, one]),
         }),
-        ` ${formatValue({}, JSON.parse(one), 'UTC')}`,
+        ` ${formatValue({}, JSON.parse(one), reader.value)}`,
       )
     }),
   )
@@ -132,6 +147,7 @@ function list(schema: Schema, raw: string[], { id, label, onRaw }: InputProperti
         (/[\r\n]/.test(item) ? html.textarea : html.input)({
           id: index === 0 ? id : undefined,
           'aria-label': `${label}, ${index + 1}`,
+          dir: 'auto',
           inputMode: schema.items?.type === 'string' ? undefined : 'decimal',
           value: item,
           onInput: ({ currentTarget }: { currentTarget: { value: string } }) => replaced(index, currentTarget.value),
@@ -139,7 +155,7 @@ function list(schema: Schema, raw: string[], { id, label, onRaw }: InputProperti
         html.button(
           {
             type: 'button',
-            class: 'quiet icon',
+            class: 'quiet icon-only',
             'aria-label': `Remove ${label} ${index + 1}`,
             onClick: () => replaced(index),
           },
@@ -188,6 +204,6 @@ function group({ schema, raw, id, label, onRaw }: InputProperties) {
 
 /** Hint for what the input itself does not show. */
 export function inputHint(schema: Schema, zone: string): string | undefined {
-  if (schema.format === 'date-time') return `in ${zone}`
+  if (schema.format === 'date-time' || schema.format === 'time') return `in ${zone}`
   return inputKind(schema) === 'json' ? 'as JSON' : undefined
 }

@@ -44,7 +44,7 @@ export function LinksInput({ model, raw, label, id, describedBy, isInvalid, onRa
             html.button(
               {
                 type: 'button',
-                class: 'quiet icon',
+                class: 'quiet icon-only',
                 'aria-label': `Remove ${nameOf(one)}`,
                 onClick: ({ currentTarget }) => {
                   const input = currentTarget.closest('.links')

@@ -59,7 +59,7 @@ export function Notices() {
             notice.action.label,
           ),
         html.button(
-          { type: 'button', class: 'quiet icon', 'aria-label': 'Dismiss', onClick: () => dismiss(notice) },
+          { type: 'button', class: 'quiet icon-only', 'aria-label': 'Dismiss', onClick: () => dismiss(notice) },
           '×',
         ),
       ),

@@ -3,7 +3,7 @@ import { useEffect, useId } from 'preact/hooks'
 import { classes, html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
 import { findRecords, modelNamed, recordName } from '../basics/models.ts'
-import { zone } from '../basics/zone.ts'
+import { reader } from '../basics/reader.ts'
 import { searchWords } from '../logic/highlight.ts'
 import { displayName, type Model, type Row } from '../logic/model.ts'
 import { unresolvedReference, unresolvedReferenceText } from '../logic/raw.ts'
@@ -163,7 +163,7 @@ export function Picker(properties: PickerProperties) {
     }),
     value !== '' &&
       html.button(
-        { type: 'button', class: 'quiet icon', 'aria-label': `Clear ${label}`, onClick: () => onValue('') },
+        { type: 'button', class: 'quiet icon-only', 'aria-label': `Clear ${label}`, onClick: () => onValue('') },
         '×',
       ),
     html.ul(
@@ -191,7 +191,7 @@ export function Picker(properties: PickerProperties) {
               },
             },
             html.span(null, highlightedText(displayName(row, model.value), words)),
-            html.span({ class: 'hint second' }, tellApart(row, rows, model.value as Model, zone.value)),
+            html.span({ class: 'hint second' }, tellApart(row, rows, model.value as Model, reader.value)),
           ),
         ),
     ),

@@ -3,8 +3,8 @@ import { h } from 'preact'
 import { request, requestOne } from '../basics/api.ts'
 import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
-import { zone } from '../basics/zone.ts'
-import { momentIn } from '../logic/values.ts'
+import { reader } from '../basics/reader.ts'
+import { formatMoment } from '../logic/values.ts'
 import { Action } from './action.ts'
 import { Copyable } from './curl.ts'
 import { shown } from './message.ts'
@@ -60,8 +60,8 @@ export function Tokens({ path }: { path: string }) {
                   html.strong(null, token.name),
                   html.span(
                     { class: 'hint' },
-                    `${token.readOnly ? ' only reads,' : ''} until ${momentIn(token.expires, zone.value)}, `,
-                    token.lastUsed === null ? 'never used' : `last used ${momentIn(token.lastUsed, zone.value)}`,
+                    `${token.readOnly ? ' only reads,' : ''} until ${formatMoment(token.expires, reader.value)}, `,
+                    token.lastUsed === null ? 'never used' : `last used ${formatMoment(token.lastUsed, reader.value)}`,
                   ),
                 ),
                 h(Action, { run: () => end(token) }, 'End'),

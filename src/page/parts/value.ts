@@ -2,7 +2,7 @@ import { h } from 'preact'
 import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
 import { recordName, recordNames } from '../basics/models.ts'
-import { zone } from '../basics/zone.ts'
+import { reader } from '../basics/reader.ts'
 import { difference } from '../logic/difference.ts'
 import { type Field, isText } from '../logic/model.ts'
 import { formatValue, NOTHING } from '../logic/values.ts'
@@ -18,7 +18,7 @@ export function Value({ field, value }: ValueProperties) {
     return h(Named, { model: field.reference, id: value })
   if (field?.items?.reference !== undefined && Array.isArray(value) && value.length > 0)
     return h(NamedAll, { model: field.items.reference, ids: value })
-  return html.span(null, formatValue(field ?? {}, value, zone.value))
+  return html.span(null, formatValue(field ?? {}, value, reader.value))
 }
 
 function NamedAll({ model, ids }: { model: string; ids: number[] }) {

@@ -1,13 +1,14 @@
 import { h } from 'preact'
 import { go, to } from '../basics/address.ts'
+import { recordCrumbs } from '../basics/crumbs.ts'
 import { html } from '../basics/html.ts'
 import { listPath } from '../basics/lists.ts'
 import { recordPath, restore } from '../basics/models.ts'
 import { usePages } from '../basics/pages.ts'
+import { reader } from '../basics/reader.ts'
 import { useKeys } from '../basics/use-keys.ts'
-import { zone } from '../basics/zone.ts'
 import { displayName, findField, type Model, type Row } from '../logic/model.ts'
-import { formatCount, momentIn } from '../logic/values.ts'
+import { formatCount, formatMoment } from '../logic/values.ts'
 import { Action } from '../parts/action.ts'
 import { Cell } from '../parts/cell.ts'
 import { Heading } from '../parts/heading.ts'
@@ -41,7 +42,7 @@ export function Deleted({ model }: { model: Model }) {
       h(Heading, {
         title: `Deleted ${model.title} records`,
         about: formatCount(total),
-        back: { href: listPath(model.model), text: model.title },
+        crumbs: recordCrumbs(model),
       }),
       items.length === 0
         ? EmptyPart('Nothing was deleted', html.p(null, 'Or it is longer ago than the history goes back.'))
@@ -68,7 +69,7 @@ export function Deleted({ model }: { model: Model }) {
                       html.td({ key: field.name }, h(Cell, { field, value: row[field.name], plain: true })),
                     ),
                     html.td(null, row.by ?? 'somebody at the shell'),
-                    html.td(null, momentIn(row.at, zone.value)),
+                    html.td(null, formatMoment(row.at, reader.value)),
                     html.td(
                       null,
                       html.a({ class: 'button', href: to('m', model.model, row.id) }, 'History'),

@@ -1,13 +1,21 @@
 import { h } from 'preact'
 import { to } from '../basics/address.ts'
+import { draftHref, keptDrafts } from '../basics/drafts.ts'
 import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
-import { fetchTotal, modelNamed, modelNames } from '../basics/models.ts'
-import { isAdmin } from '../basics/session.ts'
-import { formatCount } from '../logic/values.ts'
+import { modelsOverview } from '../basics/models.ts'
+import { recentRecords } from '../basics/recent.ts'
+import { isAdmin, person } from '../basics/session.ts'
+import { type Overview, pluralOf } from '../logic/model.ts'
+import { formatAge, formatCount, plural } from '../logic/values.ts'
 import { Copyable } from '../parts/curl.ts'
 import { Heading } from '../parts/heading.ts'
+import { icon } from '../parts/icon.ts'
+import { later } from '../parts/later.ts'
 import { Empty, shown } from '../parts/message.ts'
+import { tile } from '../parts/tile.ts'
+
+const Happening = later(async () => (await import('./happening.ts')).Happening)
 
 const EXAMPLE = `{
   "title": "Shirt",
@@ -20,18 +28,23 @@ const EXAMPLE = `{
   "nameField": "name"
 }`
 
-/** All models that the user may use. */
-export function Models() {
-  return shown(useLoaded(modelNames), (names) =>
-    names.length === 0
+/** What there is, what was looked at last, what is not saved yet, and what others do. */
+export function Home() {
+  return shown(useLoaded(modelsOverview), (models) =>
+    models.length === 0
       ? nothing()
-      : html.section(
-          null,
-          h(Heading, { title: 'Models' }),
-          html.ul(
-            { class: 'cards' },
-            names.map((name) => html.li({ key: name }, h(Card, { name }))),
+      : html.div(
+          { class: 'home' },
+          html.div(
+            { class: 'stack' },
+            h(Heading, { title: 'Home', greeting: `Hello, ${person.value?.username}` }),
+            html.ul(
+              { class: 'cards' },
+              models.map((model) => html.li({ key: model.model }, card(model))),
+            ),
+            recent(models),
           ),
+          html.div({ class: 'stack' }, h(NotSaved, null), h(Happening, null)),
         ),
   )
 }
@@ -45,22 +58,61 @@ const nothing = () =>
       )
     : Empty('There is nothing that you may read', html.p(null, 'An admin can give you a role that may.'))
 
-function Card({ name }: { name: string }) {
-  const { value: model } = useLoaded(() => modelNamed(name), [name])
-  const { value: total } = useLoaded(
-    async () => ((await modelNamed(name)).allowed.read ? fetchTotal(name) : undefined),
-    [name],
-  )
-  const rights = Object.entries(model?.allowed ?? {}).filter(([, may]) => may)
+function card(model: Overview) {
+  const name = pluralOf(model)
   return html.a(
-    { class: 'card', href: to('m', name) },
-    html.h2(null, model?.title ?? name),
-    html.span({ class: 'hint' }, name),
-    model?.description !== undefined && html.p(null, model.description),
-    html.p(
-      { class: 'facts' },
-      total !== undefined && html.strong(null, `${formatCount(total)} ${total === 1 ? 'record' : 'records'}`),
-      html.span({ class: 'hint' }, rights.length > 0 && `You may ${rights.map(([right]) => right).join(', ')}.`),
+    { class: 'card', href: to('m', model.model) },
+    html.span({ class: 'line' }, html.h2({ dir: 'auto' }, tile(name), name)),
+    model.total !== undefined && html.strong({ class: 'figure' }, formatCount(model.total)),
+    html.span({ class: 'hint', dir: 'auto' }, model.description ?? (model.allowed.read ? '' : 'You may add records.')),
+  )
+}
+
+function recent(models: Overview[]) {
+  const known = recentRecords().filter(({ model }) => models.some((one) => one.model === model))
+  if (known.length === 0) return null
+  return html.section(
+    { 'aria-labelledby': 'recent' },
+    html.h2({ id: 'recent' }, 'Recent'),
+    html.ul(
+      { class: 'listed' },
+      known.map(({ model, id, name, at }) => {
+        const title = pluralOf(models.find((one) => one.model === model) as Overview)
+        return html.li(
+          { key: `${model} ${id}` },
+          html.a(
+            { href: to('m', model, id) },
+            tile(title),
+            html.strong({ dir: 'auto' }, name),
+            html.span({ class: 'hint' }, title),
+            html.span({ class: 'hint end' }, formatAge(new Date(at).toISOString(), Date.now())),
+          ),
+        )
+      }),
+    ),
+  )
+}
+
+/** Input that was not saved, with the way back to it. */
+function NotSaved() {
+  const drafts = keptDrafts()
+  if (drafts.length === 0) return null
+  return html.section(
+    { 'aria-labelledby': 'not-saved' },
+    html.h2({ id: 'not-saved' }, 'Not saved yet'),
+    html.ul(
+      { class: 'listed' },
+      drafts.map((draft) =>
+        html.li(
+          { key: `${draft.model} ${draft.id}` },
+          html.a(
+            { href: draftHref(draft) },
+            icon('clock'),
+            html.span({ dir: 'auto' }, draft.title),
+            html.span({ class: 'hint end' }, plural(draft.fields, 'field')),
+          ),
+        ),
+      ),
     ),
   )
 }

@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals'
 import { h } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { go } from '../basics/address.ts'
+import { recordCrumbs } from '../basics/crumbs.ts'
 import { onChange } from '../basics/feed.ts'
 import { html } from '../basics/html.ts'
 import { listPath } from '../basics/lists.ts'
@@ -90,7 +91,7 @@ export function Import({ model }: { model: Model }) {
     { class: 'record' },
     h(Heading, {
       title: `Import ${model.title} records`,
-      back: { href: listPath(model.model), text: model.title },
+      crumbs: recordCrumbs(model),
     }),
     h(Drop, { onFile: take }),
     chosen.value && [

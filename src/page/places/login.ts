@@ -5,6 +5,7 @@ import { isRefusal, requestOne } from '../basics/api.ts'
 import { html } from '../basics/html.ts'
 import { loggedIn, type Person, person } from '../basics/session.ts'
 import { Dialog } from '../parts/dialog.ts'
+import { icon } from '../parts/icon.ts'
 import { Fault } from '../parts/message.ts'
 
 interface LoginProperties {
@@ -23,7 +24,7 @@ export function Login({ title, isOver }: LoginProperties) {
       html.p(null, 'Log in again: what you have typed is still there, and you go on where you were.'),
       h(LoginForm, null),
     )
-  return html.div({ class: 'login' }, html.h1(null, title), h(LoginForm, null))
+  return html.div({ class: 'login' }, html.h1(null, icon('logo'), title), h(LoginForm, null))
 }
 
 function LoginForm() {

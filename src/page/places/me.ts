@@ -2,10 +2,11 @@ import { useSignal } from '@preact/signals'
 import { h } from 'preact'
 import { request } from '../basics/api.ts'
 import { html } from '../basics/html.ts'
+import { hasLetterKeys, setLetterKeys } from '../basics/keys.ts'
 import { useLoaded } from '../basics/loading.ts'
+import { chooseLocale, chooseZone, locale, locales, reader, zone, zones } from '../basics/reader.ts'
 import { person } from '../basics/session.ts'
-import { zone } from '../basics/zone.ts'
-import { momentIn } from '../logic/values.ts'
+import { formatMoment, formatValue } from '../logic/values.ts'
 import { Action } from '../parts/action.ts'
 import { Heading } from '../parts/heading.ts'
 import { shown } from '../parts/message.ts'
@@ -27,9 +28,39 @@ export function Me() {
   return html.article(
     { class: 'record' },
     h(Heading, { title: username, about: roles.length === 0 ? 'no roles' : `roles: ${roles.join(', ')}` }),
+    html.section({ class: 'part' }, html.h2(null, 'How you read'), h(Reading, null)),
     html.section({ class: 'part' }, html.h2(null, 'Password'), h(Password, null)),
     html.section({ class: 'part' }, html.h2(null, 'Sessions'), h(Sessions, null)),
     html.section({ class: 'part' }, html.h2(null, 'Tokens for scripts'), h(Tokens, { path: '/ws/me/tokens' })),
+  )
+}
+
+/** Time zone, dates and numbers, and keys; kept in this browser. */
+function Reading() {
+  const choice = (label: string, now: string, choices: string[], choose: (one: string) => void) =>
+    html.label(
+      { class: 'field' },
+      html.span({ class: 'name' }, label),
+      html.select(
+        { onChange: ({ currentTarget }) => choose(currentTarget.value) },
+        choices.map((one) => html.option({ key: one, value: one, selected: one === now }, one)),
+      ),
+    )
+  const example = `${formatMoment(new Date().toISOString(), reader.value)} · ${formatValue({ type: 'number' }, 12345.67, reader.value)}`
+  return html.div(
+    { class: 'form' },
+    choice('Times are in', zone.value, zones, chooseZone),
+    choice('Dates and numbers as in', locale.value, locales, chooseLocale),
+    html.p({ class: 'hint' }, example),
+    html.label(
+      null,
+      html.input({
+        type: 'checkbox',
+        checked: hasLetterKeys.value,
+        onChange: ({ currentTarget }) => setLetterKeys(currentTarget.checked),
+      }),
+      ' Single letters are keys: n for a new record, e to edit, / to search',
+    ),
   )
 }
 
@@ -73,7 +104,7 @@ function Sessions() {
             html.strong(null, current ? 'This one' : address),
             html.span(
               { class: 'hint' },
-              ` since ${momentIn(createdOn, zone.value)}, last seen ${momentIn(lastSeen, zone.value)}`,
+              ` since ${formatMoment(createdOn, reader.value)}, last seen ${formatMoment(lastSeen, reader.value)}`,
             ),
           ),
           !current && h(Action, { run: () => end(id) }, 'End'),

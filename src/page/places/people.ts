@@ -3,10 +3,10 @@ import { h } from 'preact'
 import { isRefusal, request } from '../basics/api.ts'
 import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
+import { reader } from '../basics/reader.ts'
 import { person } from '../basics/session.ts'
-import { zone } from '../basics/zone.ts'
 import { type Attributes, attributesIn, attributesText } from '../logic/attributes.ts'
-import { momentIn } from '../logic/values.ts'
+import { formatMoment } from '../logic/values.ts'
 import { Action } from '../parts/action.ts'
 import { Confirm, Dialog } from '../parts/dialog.ts'
 import { headRow } from '../parts/head-row.ts'
@@ -80,7 +80,7 @@ export function People() {
                 ),
                 html.td(null, user.roles.join(', ')),
                 html.td(null, attributesText(user.attributes)),
-                html.td(null, user.lastLogin === null ? 'never' : momentIn(user.lastLogin, zone.value)),
+                html.td(null, user.lastLogin === null ? 'never' : formatMoment(user.lastLogin, reader.value)),
                 html.td(null, user.enabled ? (user.hasPassword ? '' : 'tokens only') : 'disabled'),
               ),
             ),

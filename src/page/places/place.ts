@@ -7,9 +7,10 @@ import { isAdmin } from '../basics/session.ts'
 import { later } from '../parts/later.ts'
 import { Empty, shown } from '../parts/message.ts'
 import { Records } from '../records/records.ts'
-import { Models } from './models.ts'
+import { Home } from './home.ts'
 
 const Record = later(async () => (await import('../record/record.ts')).Record)
+const RecordBeside = later(async () => (await import('../record/beside.ts')).RecordBeside)
 const Edit = later(async () => (await import('../record/edit.ts')).Edit)
 const New = later(async () => (await import('../record/new.ts')).New)
 const Deleted = later(async () => (await import('./deleted.ts')).Deleted)
@@ -28,7 +29,7 @@ const FOR_ADMINS: { [name: string]: ComponentType } = {
 /** Renders the place that the address names. */
 export function Place() {
   const [first, ...more] = place.value.path
-  if (first === undefined) return h(Models, null)
+  if (first === undefined) return h(Home, null)
   if (first === 'm' && more[0] !== undefined) return h(OfModel, { key: more[0], name: more[0], steps: more.slice(1) })
   const places = isAdmin.value ? { ...PLACES, ...FOR_ADMINS } : PLACES
   const Found = Object.hasOwn(places, first) ? places[first] : undefined
@@ -46,7 +47,7 @@ function OfModel({ name, steps: [first, second] }: OfModelProperties) {
   const loaded = useLoaded(() => Promise.all([modelNamed(name), readableModels()]), [name])
   return shown(loaded, ([model, readable]) => {
     if (first === 'new' || (first === undefined && !model.allowed.read)) return h(New, { model, query })
-    if (first === undefined) return h(Records, { model, query, readable })
+    if (first === undefined) return h(Records, { model, query, readable, Beside: RecordBeside })
     if (first === 'import') return h(Import, { model })
     if (first === 'deleted') return h(Deleted, { model })
     if (first === 'summary') return h(Summary, { model, query })

@@ -6,8 +6,8 @@ import { request, requestOne } from '../basics/api.ts'
 import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
 import { modelsRound } from '../basics/models.ts'
-import { zone } from '../basics/zone.ts'
-import { formatAge, formatSize, momentIn } from '../logic/values.ts'
+import { reader } from '../basics/reader.ts'
+import { formatAge, formatMoment, formatSize } from '../logic/values.ts'
 import { Heading } from '../parts/heading.ts'
 import { shown } from '../parts/message.ts'
 import { Folder } from './folder.ts'
@@ -60,7 +60,7 @@ function Standing() {
             { class: 'fault' },
             html.p(
               null,
-              `The folder is not followed${since === undefined ? '' : ` since ${momentIn(since, zone.value)}`}:`,
+              `The folder is not followed${since === undefined ? '' : ` since ${formatMoment(since, reader.value)}`}:`,
             ),
             html.ul(
               null,
@@ -89,7 +89,7 @@ function Backups() {
             html.li(
               { key: name },
               html.strong(null, formatAge(at, Date.now())),
-              html.span({ class: 'hint' }, ` ${momentIn(at, zone.value)}, ${formatSize(bytes)}, ${name}`),
+              html.span({ class: 'hint' }, ` ${formatMoment(at, reader.value)}, ${formatSize(bytes)}, ${name}`),
             ),
           ),
         ),
@@ -111,7 +111,7 @@ function Logins() {
           html.li(
             { key: username },
             html.a({ href: to('people') }, username),
-            html.span({ class: 'hint' }, ` ${momentIn(String(lastLogin), zone.value)}`),
+            html.span({ class: 'hint' }, ` ${formatMoment(String(lastLogin), reader.value)}`),
           ),
         ),
     ),

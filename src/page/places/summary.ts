@@ -1,13 +1,14 @@
 import { h } from 'preact'
 import { go, goInstead, to, withQuery } from '../basics/address.ts'
 import { request } from '../basics/api.ts'
+import { packageCrumb } from '../basics/crumbs.ts'
 import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
 import { recordPath } from '../basics/models.ts'
+import { reader, zone } from '../basics/reader.ts'
 import { useKeys } from '../basics/use-keys.ts'
-import { zone } from '../basics/zone.ts'
 import { serviceQuery } from '../logic/filters.ts'
-import { displayName, type Field, type Model, type Row, referredName } from '../logic/model.ts'
+import { displayName, type Field, type Model, pluralOf, type Row, referredName } from '../logic/model.ts'
 import {
   aggregateQuery,
   CHARTS,
@@ -47,7 +48,10 @@ export function Summary({ model, query }: { model: Model; query: URLSearchParams
     goInstead(withQuery(to('m', model.model, 'summary'), withSummary(query, { ...summary, ...part })))
   return html.section(
     { class: 'summary-place' },
-    h(Heading, { title: `Count and sum ${model.title} records`, back: { href: table, text: model.title } }),
+    h(Heading, {
+      title: `Count and sum ${model.title} records`,
+      crumbs: [packageCrumb(model), { text: pluralOf(model), href: table }],
+    }),
     html.div(
       { class: 'line choices-line' },
       choice(
@@ -100,7 +104,7 @@ function Groups({ model, summary, filters, data, total }: GroupsProperties) {
   const labels = keys.map((key) =>
     typeof key === 'object' && key !== null
       ? displayName(key as Row)
-      : groupText(field, summary.group, key, zone.value),
+      : groupText(field, summary.group, key, reader.value),
   )
   return html.div(
     { class: 'figures' },

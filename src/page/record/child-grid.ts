@@ -172,6 +172,7 @@ function GridRow({ row, label, id, fields, zone, faults, canType, canRemove, onR
           id: cell,
           label: `${field.title}, ${label}`,
           isRequired: field.required,
+          isLine: true,
           isInvalid: fault !== undefined,
           describedBy: fault === undefined ? undefined : `${cell}-fault`,
           onRaw: (raw) => onRaw(field, raw),
@@ -185,7 +186,7 @@ function GridRow({ row, label, id, fields, zone, faults, canType, canRemove, onR
         html.button(
           {
             type: 'button',
-            class: 'quiet icon',
+            class: 'quiet icon-only',
             'aria-label': isDeleted ? `Keep ${label}` : `Remove ${label}`,
             'aria-pressed': isDeleted,
             onClick: onRemove,

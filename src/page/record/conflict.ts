@@ -1,10 +1,10 @@
 import { useSignal } from '@preact/signals'
 import { h } from 'preact'
 import { html } from '../basics/html.ts'
-import { zone } from '../basics/zone.ts'
+import { reader } from '../basics/reader.ts'
 import type { Clash } from '../logic/merge.ts'
 import { type Field, findField, type Model } from '../logic/model.ts'
-import { momentIn } from '../logic/values.ts'
+import { formatMoment } from '../logic/values.ts'
 import { Dialog } from '../parts/dialog.ts'
 import { Difference, Value } from '../parts/value.ts'
 
@@ -29,7 +29,7 @@ export function Conflict({ model, clashes, theirs, onDecided, onClose }: Conflic
     html.p(
       null,
       `${first?.by ?? 'Somebody'} has changed ${clashes.length === 1 ? 'a field' : 'fields'} that you have changed as well`,
-      first?.at !== undefined && ` (${momentIn(first.at, zone.value)})`,
+      first?.at !== undefined && ` (${formatMoment(first.at, reader.value)})`,
       '. Nothing has been saved yet: choose what each is to be.',
     ),
     theirs.length > 0 &&

@@ -2,6 +2,7 @@ import { h } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { to } from '../basics/address.ts'
 import { isRefusal, requestOne } from '../basics/api.ts'
+import { recordCrumbs } from '../basics/crumbs.ts'
 import { loadDraft } from '../basics/drafts.ts'
 import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
@@ -44,9 +45,9 @@ export function Edit({ model, id }: { model: Model; id: string }) {
     html.article(
       { class: 'record' },
       h(Heading, {
-        title: displayName(record, model),
-        about: `#${record.id}, version ${record.version}`,
-        back: { href: to('m', model.model, record.id), text: model.title },
+        title: 'Edit',
+        greeting: displayName(record, model),
+        crumbs: [...recordCrumbs(model), { text: displayName(record, model), href: to('m', model.model, record.id) }],
       }),
       h(Form, { key: id, model, record }),
     ),

@@ -2,7 +2,7 @@ import { h } from 'preact'
 import { classes, html } from '../basics/html.ts'
 import { type Draft, rawIn } from '../logic/draft.ts'
 import type { Field, Row } from '../logic/model.ts'
-import { inputKind, type Raw } from '../logic/raw.ts'
+import { inputKind, type Kind, type Raw } from '../logic/raw.ts'
 import { Input, inputHint } from '../parts/input.ts'
 import { Value } from '../parts/value.ts'
 
@@ -17,6 +17,9 @@ interface FieldInputProperties {
   onRaw(raw: Raw): void
 }
 
+/** Inputs that need the whole width. */
+const isBroad = (kind: Kind) => ['long', 'json', 'group', 'list', 'references'].includes(kind)
+
 /** A field of a form: title, input, hint, fault, and the value that another user has saved meanwhile. */
 export function FieldInput({ field, draft, fault, theirs, author, onRaw }: FieldInputProperties) {
   const id = `field-${field.name}`
@@ -30,7 +33,7 @@ export function FieldInput({ field, draft, fault, theirs, author, onRaw }: Field
   const hasLabel = !['group', 'choices', 'list'].includes(kind)
   const name = classes('name', field.required && 'required')
   return html.div(
-    { class: classes('field', fault !== undefined && 'wrong', theirs && 'changed') },
+    { class: classes('field', isBroad(kind) && 'broad', fault !== undefined && 'wrong', theirs && 'changed') },
     hasLabel ? html.label({ class: name, for: id }, field.title) : html.span({ class: name }, field.title),
     h(Input, {
       schema: field,

@@ -1,6 +1,8 @@
 import { h } from 'preact'
 import { classes, html } from '../basics/html.ts'
+import { reader } from '../basics/reader.ts'
 import type { Field, Row } from '../logic/model.ts'
+import { fieldTitle } from '../logic/titles.ts'
 import { formatValue } from '../logic/values.ts'
 import { Cell } from '../parts/cell.ts'
 
@@ -34,9 +36,12 @@ const isWide = ({ type, maxLength = 0 }: Field) => type === 'object' || type ===
 function shownValue(field: Field, value: unknown) {
   const { properties } = field
   if (!properties || typeof value !== 'object' || value === null) return h(Cell, { field, value })
-  const named = Object.entries(value).map(([name, part]): [string, unknown] => [properties[name]?.title ?? name, part])
+  const named = Object.entries(value).map(([name, part]): [string, unknown] => [
+    properties[name]?.title ?? fieldTitle(name),
+    part,
+  ])
   return html.dl(
     { class: 'keys' },
-    named.map(([title, part]) => [html.dt({ key: title }, title), html.dd(null, formatValue({}, part, 'UTC'))]),
+    named.map(([title, part]) => [html.dt({ key: title }, title), html.dd(null, formatValue({}, part, reader.value))]),
   )
 }

@@ -2,7 +2,7 @@ import { h } from 'preact'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { html } from '../basics/html.ts'
 import { useKeys } from '../basics/use-keys.ts'
-import { isTouched, orphanedInput } from '../logic/draft.ts'
+import { draftTitle, isTouched, orphanedInput } from '../logic/draft.ts'
 import type { Model, Row } from '../logic/model.ts'
 import type { Raw } from '../logic/raw.ts'
 import { notifyError } from '../parts/notices.ts'
@@ -20,11 +20,13 @@ interface FormProperties {
   record?: Row | undefined
   /** initial input of a new record, by field */
   start?: Record<string, Raw>
+  /** query of the address of a new record */
+  asked?: string
 }
 
 /** Form for a new or existing record. Input is kept until it is saved, whatever happens meanwhile. */
-export function Form({ model, record, start = {} }: FormProperties) {
-  const writing = useMemo(() => new RecordEditor(model, record, start), [])
+export function Form({ model, record, start, asked }: FormProperties) {
+  const writing = useMemo(() => new RecordEditor(model, record, start, asked), [])
   const element = useRef<HTMLFormElement>(null)
   const summary = useRef<HTMLDivElement>(null)
   const { draft, problem, faults, conflict, isGone, isSaving, isKept, authors, current } = writing
@@ -77,7 +79,11 @@ export function Form({ model, record, start = {} }: FormProperties) {
     html.div({ ref: summary, tabIndex: -1 }, h(Problems, { text: problem.value?.text, faults: faults.value, fields })),
     writing.wasKept &&
       isTouched(draft.value) &&
-      html.p({ class: 'others' }, 'This is what you typed before, and have not saved.'),
+      html.p(
+        { class: 'others' },
+        `This is what you typed before and have not saved: ${draftTitle(draft.value, model)}. `,
+        html.button({ type: 'button', class: 'quiet', onClick: () => writing.discard() }, 'Discard it'),
+      ),
     isGone.value && h(GoneMeanwhile, { canCreate: model.allowed.create, onAnew: () => writing.anew() }),
     changed.length > 0 &&
       html.p(
@@ -86,7 +92,7 @@ export function Form({ model, record, start = {} }: FormProperties) {
       ),
     html.div(
       // Input during the request would not be saved, so the form is inert.
-      { class: 'form', inert: isSaving.value },
+      { class: 'form columns', inert: isSaving.value },
       fields.map((field) =>
         h(FieldInput, {
           key: field.name,
@@ -115,7 +121,7 @@ export function Form({ model, record, start = {} }: FormProperties) {
         html.span(
           { class: isKept.value ? 'hint' : 'why' },
           isKept.value
-            ? 'Not saved yet; kept in this window.'
+            ? 'Not saved yet; kept in this browser.'
             : 'Not saved yet, and too large for the browser to keep.',
         ),
     ),

@@ -3,9 +3,9 @@ import type { DossierError } from '../basics/api.ts'
 import { html } from '../basics/html.ts'
 import { listPath } from '../basics/lists.ts'
 import { restore } from '../basics/models.ts'
-import { zone } from '../basics/zone.ts'
+import { reader } from '../basics/reader.ts'
 import type { Model, Row } from '../logic/model.ts'
-import { momentIn } from '../logic/values.ts'
+import { formatMoment } from '../logic/values.ts'
 import { Empty } from '../parts/message.ts'
 import { notify, notifyError } from '../parts/notices.ts'
 import { History } from './history.ts'
@@ -37,7 +37,7 @@ export function Gone({ model, id, refusal, onBack }: GoneProperties) {
       wasThere ? 'Deleted' : 'Gone, or out of reach',
       html.p(
         null,
-        refusal.message.replace(MOMENT, (iso) => momentIn(iso, zone.value)),
+        refusal.message.replace(MOMENT, (iso) => formatMoment(iso, reader.value)),
       ),
       html.p(
         null,

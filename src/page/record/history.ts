@@ -1,23 +1,17 @@
+import { useSignal } from '@preact/signals'
 import { h } from 'preact'
 import { html } from '../basics/html.ts'
-import { recordPath, restore } from '../basics/models.ts'
+import { recordPath } from '../basics/models.ts'
 import { usePages } from '../basics/pages.ts'
-import { zone } from '../basics/zone.ts'
+import { reader } from '../basics/reader.ts'
 import { findField, type Model, type Row } from '../logic/model.ts'
-import { momentIn } from '../logic/values.ts'
+import { formatAge, formatMoment } from '../logic/values.ts'
 import { Action } from '../parts/action.ts'
+import { Confirm } from '../parts/dialog.ts'
+import { later } from '../parts/later.ts'
 import { shown } from '../parts/message.ts'
-import { notify, notifyError } from '../parts/notices.ts'
 import { Difference, Value } from '../parts/value.ts'
-
-interface Entry {
-  change: number
-  version: number
-  operation: string
-  by: string | null
-  at: string
-  changes: Record<string, { from?: unknown; to?: unknown }>
-}
+import { bringBack, type Entry } from './versions.ts'
 
 interface HistoryProperties {
   model: Model
@@ -26,6 +20,8 @@ interface HistoryProperties {
   /** a new number loads the history again */
   round: number
 }
+
+const Compare = later(async () => (await import('./compare.ts')).Compare)
 
 const PORTION = 20
 const WORDS: Record<string, string> = {
@@ -39,31 +35,50 @@ const WORDS: Record<string, string> = {
 /** History of a record: who did what and when, with a button to restore each version. */
 export function History({ model, record, round }: HistoryProperties) {
   const pages = usePages<Entry>(recordPath(model.model, record.id, 'history'), PORTION, round)
+  const isComparing = useSignal(false)
+  const isThere = record.version !== undefined
   return shown(pages, ({ items }) =>
     html.div(
       { class: 'history' },
       items.length === 0 && html.p({ class: 'hint' }, 'Nothing is kept of it.'),
+      isThere &&
+        items.length > 1 &&
+        html.button(
+          {
+            type: 'button',
+            class: 'quiet',
+            onClick: () => {
+              isComparing.value = true
+            },
+          },
+          'Compare versions…',
+        ),
       html.ol(
-        null,
+        { class: 'timeline' },
         items.map((entry) => h(Item, { key: entry.change, entry, model, record })),
       ),
       pages.more && h(Action, { run: pages.more }, 'Earlier'),
+      isComparing.value &&
+        h(Compare, {
+          model,
+          record,
+          entries: items,
+          onClose: () => {
+            isComparing.value = false
+          },
+        }),
     ),
   )
 }
 
 function Item({ entry, model, record }: { entry: Entry; model: Model; record: Row }) {
   const { version, operation, by, at, changes } = entry
+  const isAsking = useSignal(false)
   const isThere = record.version !== undefined
   const canBringBack =
     isThere && model.allowed.update && version !== record.version && operation !== 'forget' && operation !== 'delete'
-  const bringBack = async () => {
-    try {
-      await restore(model.model, record.id, { version: record.version, to: version })
-      notify(`It is as it was at version ${version}.`)
-    } catch (error) {
-      notifyError(error)
-    }
+  const ask = (isOpen: boolean) => () => {
+    isAsking.value = isOpen
   }
   return html.li(
     null,
@@ -71,9 +86,7 @@ function Item({ entry, model, record }: { entry: Entry; model: Model; record: Ro
       { class: 'what' },
       html.strong(null, by ?? 'Somebody at the shell'),
       ` ${WORDS[operation] ?? operation} `,
-      html.time({ dateTime: at }, momentIn(at, zone.value)),
-      html.span({ class: 'hint' }, ` version ${version}`),
-      canBringBack && html.button({ type: 'button', class: 'quiet', onClick: bringBack }, 'Bring back this version'),
+      html.time({ class: 'hint', dateTime: at, title: formatMoment(at, reader.value) }, formatAge(at, Date.now())),
     ),
     html.dl(
       null,
@@ -92,5 +105,18 @@ function Item({ entry, model, record }: { entry: Entry; model: Model; record: Ro
         ]
       }),
     ),
+    canBringBack &&
+      html.button({ type: 'button', class: 'quiet', onClick: ask(true) }, `Bring back version ${version}`),
+    isAsking.value &&
+      h(Confirm, {
+        title: `Bring back version ${version}?`,
+        text: 'All fields become what they were then. What they are now stays in the history.',
+        action: 'Bring it back',
+        onConfirm: () => {
+          ask(false)()
+          void bringBack(model, record, version)
+        },
+        onClose: ask(false),
+      }),
   )
 }

@@ -1,27 +1,39 @@
 import { useSignal } from '@preact/signals'
 import { h } from 'preact'
 import { useEffect } from 'preact/hooks'
-import { go, to } from '../basics/address.ts'
+import { go, goBackTo, to } from '../basics/address.ts'
 import type { DossierError } from '../basics/api.ts'
 import { isRefusal, request, requestOne } from '../basics/api.ts'
 import { undoLast } from '../basics/batches.ts'
-import { loadDraft } from '../basics/drafts.ts'
+import { recordCrumbs } from '../basics/crumbs.ts'
+import { keptDrafts } from '../basics/drafts.ts'
 import { type Change, onChange, onMissed } from '../basics/feed.ts'
 import { html } from '../basics/html.ts'
 import { listPath } from '../basics/lists.ts'
 import { useLoaded } from '../basics/loading.ts'
 import { recordPath } from '../basics/models.ts'
+import { reader } from '../basics/reader.ts'
+import { rememberRecord } from '../basics/recent.ts'
 import { useKeys } from '../basics/use-keys.ts'
-import { zone } from '../basics/zone.ts'
 import { curlFor } from '../logic/curl.ts'
-import { displayName, isStamp, type Model, type Row, referredName, shownFields } from '../logic/model.ts'
-import { momentIn } from '../logic/values.ts'
+import {
+  displayName,
+  type Field,
+  findField,
+  isStamp,
+  type Model,
+  type Row,
+  referredName,
+  shownFields,
+} from '../logic/model.ts'
+import { formatMoment, formatValue } from '../logic/values.ts'
 import { Curl } from '../parts/curl.ts'
 import { Confirm } from '../parts/dialog.ts'
 import { DeletionEffects } from '../parts/going-along.ts'
 import { Heading } from '../parts/heading.ts'
 import { shown } from '../parts/message.ts'
 import { notify, notifyError } from '../parts/notices.ts'
+import { pill } from '../parts/tile.ts'
 import { Fields } from './fields.ts'
 import { Gone } from './gone.ts'
 import { History } from './history.ts'
@@ -32,6 +44,8 @@ interface RecordProperties {
   id: string
   /** models whose records the user may read */
   readable: string[]
+  /** shown beside a table, where there is little room */
+  isBeside?: boolean
 }
 
 const GATHER_MS = 150
@@ -48,9 +62,9 @@ async function readRecord({ model, id, readable }: RecordProperties, stop: Abort
   }
 }
 
-/** A record with its values, its history and its actions. */
+/** A record with its values, what belongs to it, its history and its actions. */
 export function Record(properties: RecordProperties) {
-  const { model, id } = properties
+  const { model, id, isBeside = false } = properties
   const loaded = useLoaded((stop) => readRecord(properties, stop), [model.model, id])
   const latest = useSignal<Change | undefined>(undefined)
   useEffect(() => {
@@ -72,32 +86,39 @@ export function Record(properties: RecordProperties) {
       for (const stop of stops) stop()
     }
   }, [model.model, id])
-  useKeys({ keys: 'Esc', does: 'back to the list', press: () => go(listPath(model.model)) })
+  useKeys(...(isBeside ? [] : [{ keys: 'Esc', does: 'back to the list', press: () => go(listPath(model.model)) }]))
   return shown(loaded, (found) =>
     found instanceof Error
       ? h(Gone, { model, id, refusal: found, onBack: loaded.again })
-      : h(Shown, { key: id, model, record: found, latest: latest.value }),
+      : h(Shown, { key: id, model, record: found, latest: latest.value, isBeside }),
   )
 }
 
-function Shown({ model, record, latest }: { model: Model; record: Row; latest: Change | undefined }) {
-  const asking = useSignal<'curl' | undefined>(undefined)
+interface ShownProperties {
+  model: Model
+  record: Row
+  latest: Change | undefined
+  isBeside: boolean
+}
+
+function Shown({ model, record, latest, isBeside }: ShownProperties) {
   /** record as it was when the dialog opened: its version keeps the delete from discarding a later change */
   const removing = useSignal<Row | undefined>(undefined)
   const close = () => {
-    asking.value = undefined
     removing.value = undefined
   }
+  const name = displayName(record, model)
+  useEffect(() => rememberRecord(model.model, record.id, name), [model.model, record.id, name])
   const edit = to('m', model.model, record.id, 'edit')
   const remove = async ({ version }: Row) => {
     close()
     try {
       await request('DELETE', `${recordPath(model.model, record.id)}?version=${version}`)
-      go(listPath(model.model))
+      goBackTo(listPath(model.model))
       const undo = () => {
         undoLast(model.model, record.id, version, true).then(() => go(to('m', model.model, record.id)), notifyError)
       }
-      notify(`${displayName(record, model)} is deleted.`, model.history ? { label: 'Undo', run: undo } : undefined)
+      notify(`${name} is deleted.`, model.history ? { label: 'Undo', run: undo } : undefined)
     } catch (error) {
       notifyError(error)
     }
@@ -106,65 +127,94 @@ function Shown({ model, record, latest }: { model: Model; record: Row; latest: C
     ...(model.allowed.update ? [{ keys: 'e', does: 'edit', press: () => go(edit) }] : []),
     ...(model.allowed.create ? [{ keys: 'n', does: 'new record', press: () => go(to('m', model.model, 'new')) }] : []),
   )
-  const hasDraft = model.allowed.update && loadDraft(model.model, String(record.id)) !== undefined
-  const fields = shownFields(model)
-  return html.article(
-    { class: 'record' },
-    h(
-      Heading,
-      {
-        title: displayName(record, model),
-        about: `#${record.id}, version ${record.version}`,
-        back: { href: listPath(model.model), text: model.title },
-      },
+  const hasDraft = model.allowed.update && keptDrafts(model.model).some(({ id }) => id === String(record.id))
+  const fields = shownFields(model).filter((field) => !isStamp(field))
+  const actions = [
+    model.allowed.delete &&
       html.button(
         {
           type: 'button',
           onClick: () => {
-            asking.value = 'curl'
+            removing.value = record
           },
         },
-        'curl',
+        'Delete',
       ),
-      model.allowed.delete &&
-        html.button(
-          {
-            type: 'button',
-            onClick: () => {
-              removing.value = record
-            },
-          },
-          'Delete',
-        ),
-      model.allowed.update && html.a({ class: 'button main', href: edit }, 'Edit'),
-    ),
+    model.allowed.update && html.a({ class: 'button main', href: edit }, 'Edit'),
+  ]
+  const body = html.article(
+    { class: 'record' },
+    isBeside
+      ? html.div(
+          { class: 'title' },
+          html.h2({ class: 'name', dir: 'auto' }, name),
+          html.div({ class: 'tools' }, actions),
+        )
+      : h(Heading, { title: name, crumbs: recordCrumbs(model), state: statePill(model, record) }, actions),
     hasDraft &&
       html.p({ class: 'others' }, 'You have changed this and not saved it yet. ', html.a({ href: edit }, 'Go on'), '.'),
     latest &&
       latest.version === record.version &&
       html.p(
         { class: 'others', role: 'status' },
-        `Changed by ${latest.by ?? 'somebody'} at ${momentIn(latest.at, zone.value)}.`,
+        `Changed by ${latest.by ?? 'somebody'} at ${formatMoment(latest.at, reader.value)}.`,
       ),
-    h(Fields, {
-      fields: fields.filter((field) => !isStamp(field)),
-      record,
-      fresh: latest?.version === record.version ? latest.fields : [],
-    }),
-    html.h2(null, 'Record'),
-    h(Fields, { fields: fields.filter(isStamp), record, fresh: [] }),
+    h(Fields, { fields, record, fresh: latest?.version === record.version ? latest.fields : [] }),
     h(Referring, { model, record }),
-    model.history && html.h2(null, 'History'),
-    model.history && h(History, { model, record, round: record.version }),
-    asking.value === 'curl' &&
-      h(Curl, { command: curlFor(location.origin, recordPath(model.model, record.id)), onClose: close }),
+    isBeside &&
+      model.history &&
+      html.details(null, html.summary(null, 'History'), h(History, historyOf(model, record))),
     removing.value &&
       h(Confirm, {
-        title: `Delete ${displayName(record, model)}?`,
+        title: `Delete ${name}?`,
         text: h(DeletionEffects, { model, ids: [record.id] }),
         action: 'Delete',
         onConfirm: () => remove(removing.value as Row),
         onClose: close,
+      }),
+  )
+  return isBeside ? body : html.div({ class: 'split' }, body, h(Aside, { model, record }))
+}
+
+const historyOf = (model: Model, record: Row) => ({ model, record, round: record.version })
+
+/** The value that says how a record stands: the first short list among the columns of its table. */
+function statePill(model: Model, record: Row) {
+  const field = model.list.map((one) => findField(model, one)).find((one) => one?.enum !== undefined)
+  const value = field && record[field.name]
+  return value === null || value === undefined ? null : pill(formatValue(field as Field, value, reader.value))
+}
+
+/** History, and what programs need to know. */
+function Aside({ model, record }: { model: Model; record: Row }) {
+  const isCurlOpen = useSignal(false)
+  const stamps = shownFields(model).filter((field) => isStamp(field) && !['id', 'version'].includes(field.name))
+  return html.aside(
+    { class: 'aside stack', 'aria-label': 'History and details' },
+    model.history && html.section(null, html.h2(null, 'History'), h(History, historyOf(model, record))),
+    html.section(
+      null,
+      html.h2(null, 'Details'),
+      h(Fields, { fields: stamps, record, fresh: [] }),
+      html.p({ class: 'hint' }, `Id ${record.id} · version ${record.version}`),
+      html.button(
+        {
+          type: 'button',
+          class: 'quiet',
+          onClick: () => {
+            isCurlOpen.value = true
+          },
+        },
+        'Copy as curl',
+      ),
+      html.a({ class: 'button quiet', href: to('api') }, 'API reference'),
+    ),
+    isCurlOpen.value &&
+      h(Curl, {
+        command: curlFor(location.origin, recordPath(model.model, record.id)),
+        onClose: () => {
+          isCurlOpen.value = false
+        },
       }),
   )
 }

@@ -58,7 +58,7 @@ function RelatedTable({ model, field, title, id }: RelatedProperties) {
   const all = withQuery(to('m', model.model), new URLSearchParams({ [parameter]: value }))
   const { value: found, fault } = loaded
   return html.section(
-    { class: 'part related', 'aria-label': title },
+    { class: 'related', 'aria-label': title },
     html.div(
       { class: 'line' },
       html.h2(

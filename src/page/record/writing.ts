@@ -1,10 +1,10 @@
 import { type Signal, signal } from '@preact/signals'
-import { go, goInstead, to } from '../basics/address.ts'
+import { go, goBackTo, to } from '../basics/address.ts'
 import { DossierError, isRefusal, newKey } from '../basics/api.ts'
-import { deleteDraft, loadDraft, storeDraft } from '../basics/drafts.ts'
+import { deleteDraft, loadDraft, newDraftId, storeDraft } from '../basics/drafts.ts'
 import type { Change } from '../basics/feed.ts'
 import { listPath } from '../basics/lists.ts'
-import { zone } from '../basics/zone.ts'
+import { zone } from '../basics/reader.ts'
 import {
   type ChildChanges,
   type ChildTable,
@@ -32,7 +32,9 @@ import { create, type Saved, update } from './saving.ts'
 
 /** State of a form: the input, changes by others meanwhile, and the outcome of saving. */
 export class RecordEditor {
+  /** id of the record; `new` and what the address says, for a new one */
   readonly id: string
+  readonly isNew: boolean
   readonly wasKept: boolean
   readonly draft: Signal<Draft>
   /** current version of the record */
@@ -58,14 +60,16 @@ export class RecordEditor {
   /** the record as it was opened */
   readonly record: Row | undefined
 
-  constructor(model: Model, record: Row | undefined, start: Record<string, Raw>) {
+  constructor(model: Model, record: Row | undefined, start: Record<string, Raw> = {}, asked = '') {
     this.#about = signal(model)
-    this.id = record ? String(record.id) : 'new'
+    this.isNew = record === undefined
+    this.id = record ? String(record.id) : newDraftId(asked)
     this.record = record
     const kept = loadDraft(model.model, this.id)
     this.wasKept = kept !== undefined
-    const { key = newKey(), ...draft } = kept ?? { base: record, typed: start, zone: zone.peek() }
-    this.draft = signal({ ...draft, key })
+    const { key = newKey(), ...draft } = kept ?? { base: record, typed: {}, zone: zone.peek() }
+    // What the address says is meant now, whatever was typed before.
+    this.draft = signal({ ...draft, typed: { ...draft.typed, ...start }, key })
     this.current = signal(record)
   }
 
@@ -149,7 +153,7 @@ export class RecordEditor {
   }
 
   leave(): void {
-    go(this.id === 'new' ? listPath(this.#model.model) : to('m', this.#model.model, this.id))
+    goBackTo(this.isNew ? listPath(this.#model.model) : to('m', this.#model.model, this.id))
   }
 
   discard(): void {
@@ -204,9 +208,9 @@ export class RecordEditor {
   /** Turns the input for a deleted record into the draft of a new one. */
   anew(): void {
     const { model } = this.#model
-    if (loadDraft(model, 'new'))
+    if (loadDraft(model, newDraftId()))
       this.problem.value = { text: 'There is a new record that you have begun: save or discard it first.' }
-    else if (!storeDraft(this.#model, 'new', asNew(this.draft.value, this.#model)))
+    else if (!storeDraft(this.#model, newDraftId(), asNew(this.draft.value, this.#model)))
       this.problem.value = { text: 'This is too large to be taken along. Copy what you need.' }
     else {
       deleteDraft(model, this.id)
@@ -239,15 +243,15 @@ export class RecordEditor {
     // Another form may have been opened since, and have stored its own draft.
     if (loadDraft(model, this.id)?.key === this.draft.value.key) deleteDraft(model, this.id)
     const rest = { zone: zone.peek(), typed: Object.fromEntries(lost.map(({ name, raw }) => [name, raw])) }
-    if (lost.length > 0) storeDraft(this.#model, this.id, this.id === 'new' ? rest : { ...rest, base: row })
-    if (this.id === 'new') this.draft.value = { ...rest, key: newKey() }
+    if (lost.length > 0) storeDraft(this.#model, this.id, this.isNew ? rest : { ...rest, base: row })
+    if (this.isNew) this.draft.value = { ...rest, key: newKey() }
     const titles = merged.map((name) => this.fields.find((field) => field.name === name)?.title ?? name)
     const also = titles.length > 0 ? ` What others had changed was kept: ${titles.join(', ')}.` : ''
     notify(`${displayName(row, this.#model)} is saved.${also}`)
     // If the user has left the form, the page does not navigate.
     if (this.isLeft) return
-    if (this.id !== 'new') this.leave()
-    else goInstead(this.#model.allowed.read ? to('m', model, row.id) : to('m', model, 'new'))
+    if (!this.isNew) this.leave()
+    else goBackTo(this.#model.allowed.read ? to('m', model, row.id) : to('m', model, 'new'))
   }
 
   #failed(error: unknown, children: Map<string, ChildChanges>): void {
@@ -255,7 +259,7 @@ export class RecordEditor {
     if (this.isLeft) notifyError(error)
     else if (isRefusal(error, 'VERSION_CONFLICT') && !hasErrors) this.#openConflict(error)
     else {
-      this.isGone.value = this.id !== 'new' && isRefusal(error, 'RECORD_NOT_FOUND') && !hasErrors
+      this.isGone.value = !this.isNew && isRefusal(error, 'RECORD_NOT_FOUND') && !hasErrors
       const { text, faults } = explain(error, this.fields, this.#showChildFaults(error, children))
       this.faults.value = faults
       this.problem.value = { text }
@@ -267,7 +271,7 @@ export class RecordEditor {
     let errors = error instanceof DossierError ? error.errors : {}
     const shown: Record<string, ChildChanges['faults']> = {}
     for (const [name, changes] of children) {
-      const { faults, others } = childFaults(errors, name, changes, this.id === 'new')
+      const { faults, others } = childFaults(errors, name, changes, this.isNew)
       shown[name] = faults
       errors = others
     }

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { h } from 'preact'
 import { html } from '../basics/html.ts'
-import { zone } from '../basics/zone.ts'
+import { reader } from '../basics/reader.ts'
 import { WAYS, type Way, type Ways, wayOf } from '../logic/bulk.ts'
 import { type Draft, rawIn, readAll } from '../logic/draft.ts'
 import { askedFields, displayName, type Field, hasLinks, type Model, type Row, referredName } from '../logic/model.ts'
@@ -52,7 +52,7 @@ export function BulkForm(properties: ChooseProperties) {
     if (field.writeOnly) return 'not shown'
     if (hasLinks(field) && Array.isArray(value)) return value.map(nameOrId).join(', ') || 'none'
     if (field.reference !== undefined && typeof value === 'object' && value !== null) return displayName(value as Row)
-    return formatValue(field, value, zone.value)
+    return formatValue(field, value, reader.value)
   }
   return html.form(
     {

@@ -14,7 +14,8 @@ import {
   withoutFilter,
 } from '../logic/filters.ts'
 import { searchWords } from '../logic/highlight.ts'
-import { canSearch, type Model } from '../logic/model.ts'
+import { canSearch, type Model, pluralOf } from '../logic/model.ts'
+import { icon } from '../parts/icon.ts'
 import { later } from '../parts/later.ts'
 import { FilterChip } from './filter-chip.ts'
 
@@ -70,23 +71,28 @@ export function FilterBar({ model, query, readable }: BarProperties) {
   return html.div(
     { class: 'filters', role: 'search' },
     canSearch(model) &&
-      html.input({
-        id: 'search',
-        type: 'search',
-        placeholder: 'Search ( / )',
-        'aria-label': `Search ${model.title} records`,
-        value: text.value,
-        maxLength: 200,
-        onInput: ({ currentTarget }) => {
-          text.value = currentTarget.value
-        },
-        // Clears the text and stays here; only with nothing to clear does Escape do what it does elsewhere.
-        onKeyDown: (event: KeyboardEvent) => {
-          if (event.key !== 'Escape' || text.peek() === '') return
-          event.preventDefault()
-          text.value = ''
-        },
-      }),
+      html.label(
+        { class: 'search' },
+        icon('search'),
+        html.input({
+          id: 'search',
+          type: 'search',
+          placeholder: 'Search',
+          dir: 'auto',
+          'aria-label': `Search ${pluralOf(model)}`,
+          value: text.value,
+          maxLength: 200,
+          onInput: ({ currentTarget }) => {
+            text.value = currentTarget.value
+          },
+          // Clears the text and stays here; only with nothing to clear does Escape do what it does elsewhere.
+          onKeyDown: (event: KeyboardEvent) => {
+            if (event.key !== 'Escape' || text.peek() === '') return
+            event.preventDefault()
+            text.value = ''
+          },
+        }),
+      ),
     filtersIn(query, model).map((filter) =>
       h(FilterChip, {
         key: filter.parameter,
@@ -134,9 +140,11 @@ export function FilterBar({ model, query, readable }: BarProperties) {
     html.button(
       {
         type: 'button',
+        class: 'ghost',
         onClick: () => edit(undefined, (added) => withFilter(query, added.parameter, added.value)),
       },
-      '+ Filter',
+      icon('filter'),
+      'Filter',
     ),
     editing.value !== undefined &&
       h(FilterDialog, {

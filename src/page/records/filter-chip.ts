@@ -1,7 +1,7 @@
 import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
 import { recordNames, referredModel } from '../basics/models.ts'
-import { zone } from '../basics/zone.ts'
+import { reader } from '../basics/reader.ts'
 import { type Filter, fieldAt, fieldComparisons, filterComparison, filterLabel } from '../logic/filters.ts'
 import { type Field, findField, type Model, referredName } from '../logic/model.ts'
 
@@ -31,7 +31,7 @@ export function FilterChip({ filter, model, readable, onEdit, onRemove, onOr }: 
     async () => (isIds && named !== undefined ? namesOf(named, filter.value.split(',')) : undefined),
     [named, filter.value],
   )
-  const label = filterLabel(filter, model, zone.value, { target, name })
+  const label = filterLabel(filter, model, reader.value, { target, name })
   return html.span(
     { class: 'chip' },
     html.button(
@@ -50,7 +50,7 @@ export function FilterChip({ filter, model, readable, onEdit, onRemove, onOr }: 
         'or…',
       ),
     html.button(
-      { type: 'button', class: 'quiet icon', 'aria-label': `Remove the filter ${label}`, onClick: onRemove },
+      { type: 'button', class: 'quiet icon-only', 'aria-label': `Remove the filter ${label}`, onClick: onRemove },
       '×',
     ),
   )

@@ -3,7 +3,7 @@ import { h } from 'preact'
 import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
 import { referredModel } from '../basics/models.ts'
-import { zone } from '../basics/zone.ts'
+import { zone } from '../basics/reader.ts'
 import {
   comparisonWord,
   createCondition,
@@ -149,6 +149,7 @@ function Condition({ model, filter, onApply, onClose, chosen, field, targets }: 
             id: `filter-${at}`,
             label: 'Value',
             isRequired: true,
+            isLine: true,
             isInvalid: faults[at] !== undefined && referredName(field) === undefined,
             onRaw: (next) => {
               raws.value = inputs.with(at, next)

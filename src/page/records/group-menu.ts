@@ -11,6 +11,13 @@ import {
   withFoot,
   withGroup,
 } from '../logic/table-groups.ts'
+import { boardFields, calendarFields, tableKind, withBoard, withCalendar } from '../logic/views.ts'
+
+/** The address with another kind of table: `board level`, `calendar born`, or empty. */
+function shownAs(query: URLSearchParams, kind: string): URLSearchParams {
+  const [word, field] = kind.split(' ')
+  return word === 'calendar' ? withCalendar(query, field) : withBoard(query, field)
+}
 
 interface GroupMenuProperties {
   model: Model
@@ -18,15 +25,24 @@ interface GroupMenuProperties {
   columns: Field[]
 }
 
-/** Chooses by what a table is grouped, and what stands below its columns. */
+/** Chooses how records are shown: as a table, board or calendar, by what they are grouped, and what stands below. */
 export function GroupMenu({ model, query, columns }: GroupMenuProperties) {
   const { group } = tableGroupsIn(query)
   const foot = footIn(query)
+  const { board, calendar } = tableKind(query)
+  const kind = board ? `board ${board}` : calendar ? `calendar ${calendar}` : ''
   const show = (next: URLSearchParams) => goInstead(withQuery(to('m', model.model), next))
   const option = (value: string, title: string, now: string) =>
     html.option({ key: value, value, selected: value === now }, title)
   return html.div(
     { class: 'checks' },
+    html.label({ for: 'show-as' }, 'Show as'),
+    html.select(
+      { id: 'show-as', onChange: ({ currentTarget }) => show(shownAs(query, currentTarget.value)) },
+      option('', 'table', kind),
+      boardFields(model).map(({ name, title }) => option(`board ${name}`, `board by ${title}`, kind)),
+      calendarFields(model).map(({ name, title }) => option(`calendar ${name}`, `calendar by ${title}`, kind)),
+    ),
     html.label({ for: 'group-by' }, 'Group by'),
     html.select(
       { id: 'group-by', onChange: ({ currentTarget }) => show(withGroup(query, currentTarget.value)) },

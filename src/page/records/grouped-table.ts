@@ -4,8 +4,8 @@ import { request } from '../basics/api.ts'
 import { classes, html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
 import { recordPath } from '../basics/models.ts'
+import { reader, zone } from '../basics/reader.ts'
 import { useReload } from '../basics/use-reload.ts'
-import { zone } from '../basics/zone.ts'
 import { findQuery, serviceQuery } from '../logic/filters.ts'
 import { displayName, type Field, type Model, type Row, referredName } from '../logic/model.ts'
 import { groupField, groupText } from '../logic/summary.ts'
@@ -95,7 +95,7 @@ export function GroupedTable({ model, columns: all, query, readable }: GroupedPr
 }
 
 function groupLabel(field: Field, group: string, value: unknown) {
-  if (typeof value !== 'object' || value === null) return groupText(field, group, value, zone.value)
+  if (typeof value !== 'object' || value === null) return groupText(field, group, value, reader.value)
   return h(Referred, { model: referredName(field) as string, row: value as Row, plain: true })
 }
 

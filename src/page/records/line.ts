@@ -1,40 +1,66 @@
 import { h } from 'preact'
-import { go, to } from '../basics/address.ts'
+import { to } from '../basics/address.ts'
 import { classes, html } from '../basics/html.ts'
 import { displayName, type Field, isNumeric, type Model, type Row } from '../logic/model.ts'
 import { Cell } from '../parts/cell.ts'
+import { later } from '../parts/later.ts'
+import { isNarrow } from '../parts/narrow.ts'
+import { isWide } from '../parts/wide.ts'
+import type { CellWrites } from './cell-writes.ts'
+import type { Grid } from './grid.ts'
+
+const CellEditor = later(async () => (await import('./cell-editor.ts')).CellEditor)
 
 interface LineProperties {
   index: number
   row: Row | undefined
   model: Model
   columns: Field[]
-  isActive: boolean
+  grid: Grid
+  writes: CellWrites
   isSelected: boolean
+  /** whether the record is shown beside the table */
+  isOpen: boolean
   isFresh: boolean
   /** folded words that were searched for */
   words: string[]
   onSelect(between: boolean): void
+  /** The cursor moves to a cell of this row. */
+  onPoint(column: number, isRange: boolean): void
+  onEdit(): void
+  onOpen(isWhole: boolean): void
+  onEdited(rows: number, columns: number): void
 }
 
-/** A row of the table, shown as a card on a phone. */
-export function Line({ index, row, model, columns, isActive, isSelected, isFresh, words, onSelect }: LineProperties) {
-  const href = row && to('m', model.model, row.id)
+/** A row of the table, shown as a card on a phone, where a tap anywhere opens the record. */
+export function Line(properties: LineProperties) {
+  const { index, row, model, columns, grid, isSelected, isOpen, isFresh, onSelect, onOpen } = properties
+  const isActive = grid.cursor.value.row === index
   return html.div(
     {
       id: `row-${index}`,
       role: 'row',
-      class: classes('row', isActive && 'active', isSelected && 'selected', isFresh && 'fresh', !row && 'coming'),
+      class: classes(
+        'row',
+        isActive && 'active',
+        isSelected && 'selected',
+        isOpen && 'open',
+        isFresh && 'fresh',
+        !row && 'coming',
+      ),
       'aria-rowindex': index + 2,
       'aria-selected': isSelected,
       onClick: (event: MouseEvent) => {
-        const isControl = (event.target as Element).closest('a, input, label')
-        if (href !== undefined && !isControl && getSelection()?.isCollapsed !== false) go(href)
+        if (isNarrow.peek() && row && !(event.target as Element).closest('input')) {
+          event.preventDefault()
+          onOpen(true)
+        }
       },
     },
     html.div(
       { role: 'gridcell', class: 'pick' },
       row &&
+        canSelect(model) &&
         html.input({
           type: 'checkbox',
           tabIndex: -1,
@@ -43,20 +69,82 @@ export function Line({ index, row, model, columns, isActive, isSelected, isFresh
           onClick: (event: MouseEvent) => onSelect(event.shiftKey),
         }),
     ),
-    columns.map((field, column) => {
-      const properties = {
-        field,
-        value: row?.[field.name],
-        short: true,
-        words: model.search.includes(field.name) ? words : [],
-      }
-      return html.div(
-        { key: field.name, role: 'gridcell', class: classes('cell', isNumeric(field) && 'number') },
-        html.span({ class: 'label', 'aria-hidden': true }, field.title),
-        row && column === 0
-          ? html.a({ href, tabIndex: -1 }, h(Cell, { ...properties, plain: true }))
-          : row && h(Cell, properties),
-      )
-    }),
+    columns.map((_field, column) => lineCell(properties, column)),
+  )
+}
+
+/** Who may neither change nor delete has nothing to select records for. */
+const canSelect = ({ allowed }: Model) => allowed.update || allowed.delete
+
+function lineCell(properties: LineProperties, column: number) {
+  const { index, row, columns, grid, writes, onPoint, onEdit, onEdited } = properties
+  const field = columns[column] as Field
+  const { row: at, column: place } = grid.cursor.value
+  const isCurrent = at === index && place === column
+  const isEdited = isCurrent && row !== undefined && grid.isEditing.value
+  const state = row && writes.stateOf(row, field)
+  const isLink = ({ target }: Event) => (target as Element).closest('a') !== null
+  return html.div(
+    {
+      key: field.name,
+      id: `cell-${index}-${column}`,
+      role: 'gridcell',
+      'aria-invalid': state?.fault !== undefined,
+      class: classes(
+        'cell',
+        isNumeric(field) && 'number',
+        isCurrent && 'current',
+        grid.isMarked(index, column) && 'chosen',
+        isEdited && 'editing',
+        state && (state.fault === undefined ? 'saving' : 'wrong'),
+      ),
+      // With Shift, the browser would mark the text between two clicks.
+      onMouseDown: (event: MouseEvent) => event.shiftKey && event.preventDefault(),
+      onClick: (event: MouseEvent) => {
+        if (isEdited || isNarrow.peek() || isLink(event)) return
+        if (getSelection()?.isCollapsed !== false) onPoint(column, event.shiftKey)
+      },
+      onDblClick: (event: MouseEvent) => {
+        if (isEdited || !row || isLink(event)) return
+        getSelection()?.empty()
+        onEdit()
+      },
+    },
+    html.span({ class: 'label', 'aria-hidden': true }, field.title),
+    isEdited
+      ? h(CellEditor, { row, field, writes, onDone: onEdited })
+      : row && (column === 0 ? nameLink(properties, row) : cellValue(properties, row, column)),
+    !isEdited && state?.fault !== undefined && html.span({ class: 'cell-fault', role: 'alert' }, state.fault),
+  )
+}
+
+function cellValue({ model, columns, words }: LineProperties, row: Row, column: number) {
+  const field = columns[column] as Field
+  return h(Cell, {
+    field,
+    value: row[field.name],
+    short: true,
+    plain: column === 0 || isNarrow.value,
+    words: model.search.includes(field.name) ? words : [],
+  })
+}
+
+/** The first cell leads to the record: beside the table, or where there is little room on a page of its own. */
+function nameLink(properties: LineProperties, row: Row) {
+  const { model, onPoint, onOpen } = properties
+  return html.a(
+    {
+      class: 'opens',
+      href: to('m', model.model, row.id),
+      tabIndex: -1,
+      onClick: (event: MouseEvent) => {
+        // With Ctrl or Shift the browser opens another tab or window.
+        if (event.ctrlKey || event.metaKey || event.shiftKey || !isWide.peek()) return
+        event.preventDefault()
+        onPoint(0, false)
+        onOpen(false)
+      },
+    },
+    cellValue(properties, row, 0),
   )
 }

@@ -1,27 +1,35 @@
 import { useSignal } from '@preact/signals'
-import { h } from 'preact'
+import { type ComponentType, h } from 'preact'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { go, goInstead, to, withQuery } from '../basics/address.ts'
+import { packageCrumb } from '../basics/crumbs.ts'
+import { draftHref, keptDrafts } from '../basics/drafts.ts'
 import { onChange, onMissed } from '../basics/feed.ts'
 import { html } from '../basics/html.ts'
 import { rememberList } from '../basics/lists.ts'
+import { zone } from '../basics/reader.ts'
 import { isAdmin } from '../basics/session.ts'
 import { useKeys } from '../basics/use-keys.ts'
-import { zone } from '../basics/zone.ts'
 import { findQuery, GROUP_PARAMETER, hasFilters, serviceQuery, shownColumns, withoutFilters } from '../logic/filters.ts'
-import type { Model } from '../logic/model.ts'
-import { formatCount } from '../logic/values.ts'
+import { type Model, pluralOf, type Row } from '../logic/model.ts'
+import { plural } from '../logic/values.ts'
+import { recordBeside, tableKind, withRecord } from '../logic/views.ts'
 import { Heading } from '../parts/heading.ts'
+import { icon } from '../parts/icon.ts'
 import { later } from '../parts/later.ts'
 import { EmptyPart, Fault } from '../parts/message.ts'
 import { notifyError } from '../parts/notices.ts'
+import { isWide } from '../parts/wide.ts'
 import { FilterBar } from './filter-bar.ts'
 import { Rows } from './rows.ts'
 import { MAX_SELECTED, Selection } from './selection.ts'
 import { Table } from './table.ts'
 import { Tools } from './tools.ts'
+import { ViewTabs } from './view-tabs.ts'
 
 const Grouped = later(async () => (await import('./grouped-table.ts')).GroupedTable)
+const Board = later(async () => (await import('./board.ts')).Board)
+const Calendar = later(async () => (await import('./calendar.ts')).Calendar)
 const Several = later(async () => (await import('./several.ts')).BulkActions)
 
 /** How long a record that was just changed is highlighted. */
@@ -34,10 +42,22 @@ interface RecordsProperties {
   query: URLSearchParams
   /** models whose records the user may read */
   readable: string[]
+  /** shows a record beside the table */
+  Beside: ComponentType<BesideProperties>
+}
+
+/** A record that is shown beside the table. */
+export interface BesideProperties {
+  model: Model
+  id: number
+  readable: string[]
+  /** goes to the next or previous record of the table */
+  onStep(by: 1 | -1): void
+  onClose(): void
 }
 
 /** The records of a model as a table, with search, filters and actions. */
-export function Records({ model, query, readable }: RecordsProperties) {
+export function Records({ model, query, readable, Beside }: RecordsProperties) {
   const columns = shownColumns(query, model)
   const asked = String(findQuery(serviceQuery(query, model, zone.value), columns, readable))
   const rows = useMemo(() => new Rows(model.model, new URLSearchParams(asked)), [model.model, asked])
@@ -68,38 +88,93 @@ export function Records({ model, query, readable }: RecordsProperties) {
   if (rows.total.value !== undefined || rows.fault.value) last.current = rows
   const found = last.current
   const total = found.total.value
+  const beside = isWide.value ? recordBeside(query) : undefined
+  const open = (row: Row, isWhole: boolean) => {
+    if (isWhole || !isWide.peek()) return go(to('m', model.model, row.id))
+    // The first one is a step in the history, so that Back closes it; going from one to the next is none.
+    const address = withQuery(here, withRecord(query, row.id))
+    if (recordBeside(query) === undefined) go(address)
+    else goInstead(address)
+  }
+  const step = (by: 1 | -1) => {
+    const index = found.indexOf(beside ?? 0)
+    const row = index === undefined ? undefined : found.at(index + by)
+    if (row) open(row, false)
+  }
   const selectAll = async () => {
     const some = await found.first(MAX_SELECTED).catch(notifyError)
     // The user may have started another find meanwhile.
     if (some && last.current === found) selection.take(some)
   }
+  const { board, calendar, month } = tableKind(query)
+  const sheet = () => {
+    if (found.fault.value && total === undefined)
+      return EmptyPart(
+        found.fault.value.message,
+        html.p(null, html.button({ type: 'button', onClick: () => rows.refresh() }, 'Try again')),
+        html.p(null, html.a({ href: here }, 'Show all records')),
+      )
+    if (total === 0) return nothing(model, query)
+    if (board !== undefined) return h(Board, { model, columns, query, readable, by: board })
+    if (calendar !== undefined) return h(Calendar, { model, query, by: calendar, month })
+    if (query.has(GROUP_PARAMETER)) return h(Grouped, { model, columns, query, readable })
+    return h(Table, {
+      model,
+      columns,
+      query,
+      rows: found,
+      selection,
+      fresh: fresh.value,
+      opened: beside,
+      onOpen: open,
+    })
+  }
   return html.section(
     { class: 'records' },
-    h(
-      Heading,
-      { title: model.title, about: total === undefined ? undefined : formatCount(total) },
-      h(Tools, {
-        model,
-        query,
-        columns,
-        onSelectAll: () => selectAll(),
-      }),
+    h(Heading, { title: pluralOf(model), crumbs: [packageCrumb(model)], isUnseen: true }),
+    h(ViewTabs, { model, query }),
+    html.div(
+      { class: 'bar' },
+      h(FilterBar, { model, query, readable }),
+      h(Tools, { model, query, columns, onSelectAll: () => selectAll() }),
     ),
-    h(FilterBar, { model, query, readable }),
     found.fault.value && total !== undefined && Fault(found.fault.value.message),
-    found.fault.value && total === undefined
-      ? EmptyPart(
-          found.fault.value.message,
-          html.p(null, html.button({ type: 'button', onClick: () => rows.refresh() }, 'Try again')),
-          html.p(null, html.a({ href: here }, 'Show all records')),
-        )
-      : total === 0
-        ? nothing(model, query)
-        : query.has(GROUP_PARAMETER)
-          ? h(Grouped, { model, columns, query, readable })
-          : h(Table, { model, columns, query, rows: found, selection, fresh: fresh.value }),
+    h(Unsaved, { model }),
+    html.div(
+      { class: 'beside' },
+      html.div(
+        { class: 'sheet' },
+        sheet(),
+        html.p(
+          { class: 'total', role: 'status' },
+          total !== undefined && plural(total, model.title.toLowerCase(), pluralOf(model).toLowerCase()),
+        ),
+      ),
+      beside !== undefined &&
+        h(Beside, {
+          model,
+          id: beside,
+          readable,
+          onStep: step,
+          onClose: () => goInstead(withQuery(here, withRecord(query, undefined))),
+        }),
+    ),
     selection.size > 0 &&
       h(Several, { model, selection, rowsNow: (ids) => rows.byIds(ids), onDone: () => rows.refresh() }),
+  )
+}
+
+/** Input for records of this model that was not saved yet. */
+function Unsaved({ model }: { model: Model }) {
+  const drafts = keptDrafts(model.model)
+  const [latest] = drafts
+  if (!latest) return null
+  return html.p(
+    { class: 'unsaved hint' },
+    icon('clock'),
+    ' Not saved yet: ',
+    html.a({ href: draftHref(latest), dir: 'auto' }, latest.title),
+    drafts.length > 1 && [' and ', html.a({ href: to() }, `${drafts.length - 1} more`)],
   )
 }
 

@@ -42,6 +42,15 @@ export class Rows {
     return this.#pages.get(Math.floor(index / SIZE))?.rows[index % SIZE]
   }
 
+  /** Place of a record, if it is loaded. */
+  indexOf(id: number): number | undefined {
+    for (const [number, { rows }] of this.#pages) {
+      const at = rows.findIndex((row) => row.id === id)
+      if (at >= 0) return number * SIZE + at
+    }
+    return undefined
+  }
+
   /** Loads the pages of a range of rows, and aborts requests for pages that are no longer needed. */
   want(first: number, end: number): void {
     const from = Math.floor(first / SIZE)

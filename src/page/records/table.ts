@@ -1,21 +1,27 @@
 import { useComputed, useSignal, useSignalEffect } from '@preact/signals'
 import { h } from 'preact'
-import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
-import { go, to } from '../basics/address.ts'
+import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { html } from '../basics/html.ts'
 import { rememberSpot, spotIn } from '../basics/lists.ts'
+import { reader } from '../basics/reader.ts'
+import { undoLatest } from '../basics/undo.ts'
 import { FOOT_PARAMETER, WORDS_PARAMETER } from '../logic/filters.ts'
 import { searchWords } from '../logic/highlight.ts'
-import { canSearch, type Field, type Model } from '../logic/model.ts'
+import { canSearch, type Field, type Model, type Row } from '../logic/model.ts'
 import { type Extent, moved, revealing, rowsInView, type Scroll, scrollHeight, settled } from '../logic/scroll.ts'
+import { plural } from '../logic/values.ts'
+import { tableTemplate } from '../logic/widths.ts'
 import { later } from '../parts/later.ts'
 import { isNarrow } from '../parts/narrow.ts'
-import { notifyError } from '../parts/notices.ts'
+import { notify, notifyError } from '../parts/notices.ts'
+import { CellWrites } from './cell-writes.ts'
+import { copyRange, useClipboard } from './copying.ts'
+import { Grid, isEditable, type Spot } from './grid.ts'
 import { Head } from './head.ts'
 import { Line } from './line.ts'
 import type { Rows } from './rows.ts'
 import type { Selection } from './selection.ts'
-import { columnWidths } from './widths.ts'
+import { useWidths } from './use-widths.ts'
 
 interface TableProperties {
   model: Model
@@ -25,24 +31,32 @@ interface TableProperties {
   selection: Selection
   /** ids of records that have just been changed */
   fresh: ReadonlySet<number>
+  /** id of the record that is shown beside the table */
+  opened: number | undefined
+  /** Opens a record: beside the table, or on a page of its own. */
+  onOpen(row: Row, isWhole: boolean): void
 }
 
 const TableFoot = later(async () => (await import('./foot.ts')).Foot)
+const Pasting = later(async () => (await import('./paste.ts')).Pasting)
 
-const ROW = 38
+const ROW = 37
 /** Height of a row on a phone, where it is a card. */
-const CARD = 104
+const CARD = 66
 const MARGIN = 8
 /** The bar is moved to its settled place after it has been still for this long. */
 const SETTLE_MS = 120
 const FETCH_MS = 40
 
-/** Virtual table for millions of rows: only visible ones are rendered. */
-export function Table({ model, columns, query, rows, selection, fresh }: TableProperties) {
+/** Virtual table for millions of rows: only visible ones are rendered. Cells are edited where they are. */
+export function Table(properties: TableProperties) {
+  const { model, columns, query, rows, selection, fresh, opened, onOpen } = properties
   const element = useRef<HTMLDivElement>(null)
   const scroll = useSignal<Scroll>({ position: 0, bar: 0 })
   const view = useSignal(600)
-  const active = useSignal(0)
+  const grid = useMemo(() => new Grid(), [])
+  const writes = useMemo(() => new CellWrites(model), [model])
+  const pasted = useSignal<{ text: string; at: Spot } | undefined>(undefined)
   const rowHeight = isNarrow.value ? CARD : ROW
   // A signal, so that computed values and effects also follow a change to another `rows`.
   const source = useSignal(rows)
@@ -76,8 +90,8 @@ export function Table({ model, columns, query, rows, selection, fresh }: TablePr
   useEffect(() => {
     const asked = new URLSearchParams(query)
     const spot = spotIn(model.model, asked)
-    active.value = spot.active
-    return () => rememberSpot(model.model, asked, { position: scroll.peek().position, active: active.peek() })
+    grid.move({ row: spot.active, column: grid.cursor.peek().column }, false)
+    return () => rememberSpot(model.model, asked, { position: scroll.peek().position, active: grid.cursor.peek().row })
   }, [rows])
   useEffect(() => {
     const { position } = spotIn(model.model, query)
@@ -106,7 +120,8 @@ export function Table({ model, columns, query, rows, selection, fresh }: TablePr
     if (extent.value.rows === 0) return
     const next = settled(now, extent.value)
     if (next.position !== now.position) place(next)
-    if (active.peek() >= extent.value.rows) active.value = Math.max(0, extent.value.rows - 1)
+    const { row, column } = grid.cursor.peek()
+    if (row >= extent.value.rows) grid.move({ row: extent.value.rows - 1, column }, false)
   })
 
   const onScroll = ({ currentTarget }: { currentTarget: HTMLElement }) => {
@@ -114,58 +129,113 @@ export function Table({ model, columns, query, rows, selection, fresh }: TablePr
     if (Math.abs(bar - scroll.peek().bar) >= 0.5) scroll.value = moved(scroll.peek(), bar, extent.peek())
   }
 
-  const activate = (index: number) => {
-    active.value = Math.max(0, Math.min(extent.peek().rows - 1, index))
-    place(revealing(active.value, scroll.peek(), extent.peek()))
+  const moveTo = ({ row, column }: Spot, isRange = false) => {
+    const bounded = (value: number, end: number) => Math.max(0, Math.min(end - 1, value))
+    grid.move({ row: bounded(row, extent.peek().rows), column: bounded(column, columns.length) }, isRange)
+    place(revealing(grid.cursor.peek().row, scroll.peek(), extent.peek()))
+    const cell = element.current?.querySelector(`#cell-${grid.cursor.peek().row}-${grid.cursor.peek().column}`)
+    cell?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
+  }
+  const moveBy = (down: number, right: number, isRange = false) => {
+    const { row, column } = grid.cursor.peek()
+    moveTo({ row: row + down, column: column + right }, isRange)
   }
 
   const select = (index: number, between: boolean) => {
     selection.toggle(index, between, (first, end) => rows.between(first, end)).catch(notifyError)
   }
 
+  /** Edits the cell at the cursor; what cannot be edited there is opened. */
+  const edit = () => {
+    const { row: index, column } = grid.cursor.peek()
+    const row = rows.at(index)
+    if (!row) return
+    if (isEditable(model, columns[column])) grid.isEditing.value = true
+    else onOpen(row, false)
+  }
+  const endEditing = (down: number, right: number) => {
+    grid.isEditing.value = false
+    element.current?.focus({ preventScroll: true })
+    if (down !== 0 || right !== 0) moveBy(down, right)
+  }
+  const undo = () =>
+    undoLatest()
+      .then((count) =>
+        notify(count === 0 ? 'There is nothing to take back.' : `${plural(count, 'record')} taken back.`),
+      )
+      .catch(notifyError)
+
   const onKeyDown = (event: KeyboardEvent) => {
-    if (event.ctrlKey || event.metaKey || event.altKey) return
+    if (event.target !== event.currentTarget || event.altKey || event.isComposing) return
+    const { shiftKey: isRange } = event
+    const row = rows.at(grid.cursor.peek().row)
     const page = Math.max(1, Math.floor(view.peek() / rowHeight) - 1)
-    const steps: Record<string, () => void> = {
-      ArrowDown: () => activate(active.peek() + 1),
-      ArrowUp: () => activate(active.peek() - 1),
-      PageDown: () => activate(active.peek() + page),
-      PageUp: () => activate(active.peek() - page),
-      Home: () => activate(0),
-      End: () => activate(extent.peek().rows - 1),
-      ' ': () => select(active.peek(), event.shiftKey),
-      Enter: () => {
-        const row = rows.at(active.peek())
-        if (row) go(to('m', model.model, row.id))
-      },
-    }
+    const isControl = event.ctrlKey || event.metaKey
+    const steps: Record<string, () => void> = isControl
+      ? {
+          Home: () => moveTo({ row: 0, column: 0 }, isRange),
+          End: () => moveTo({ row: extent.peek().rows - 1, column: columns.length - 1 }, isRange),
+          Enter: () => row && onOpen(row, true),
+          z: () => void undo(),
+        }
+      : {
+          ArrowDown: () => moveBy(1, 0, isRange),
+          ArrowUp: () => moveBy(-1, 0, isRange),
+          ArrowRight: () => moveBy(0, 1, isRange),
+          ArrowLeft: () => moveBy(0, -1, isRange),
+          PageDown: () => moveBy(page, 0, isRange),
+          PageUp: () => moveBy(-page, 0, isRange),
+          Home: () => moveTo({ row: 0, column: grid.cursor.peek().column }, isRange),
+          End: () => moveTo({ row: extent.peek().rows - 1, column: grid.cursor.peek().column }, isRange),
+          ' ': () => select(grid.cursor.peek().row, event.shiftKey),
+          Enter: edit,
+          F2: edit,
+        }
     const step = steps[event.key]
-    if (!step || event.target !== event.currentTarget) return
+    if (!step) return
     event.preventDefault()
     step()
   }
+
+  const onCopy = (event: ClipboardEvent) => {
+    const text = copyRange(grid.range, rows, columns, reader.peek())
+    if (text === undefined) return
+    event.preventDefault()
+    event.clipboardData?.setData('text/plain', text)
+  }
+  const onPaste = (event: ClipboardEvent) => {
+    const text = event.clipboardData?.getData('text/plain')
+    if (!text || !model.allowed.update) return
+    event.preventDefault()
+    pasted.value = { text, at: grid.range.first }
+  }
+
+  useClipboard(element, onCopy, onPaste)
 
   rows.round.value
   const words = canSearch(model) ? searchWords(query.get(WORDS_PARAMETER) ?? '') : []
   const { first, end } = rowsInView(scroll.value, extent.value, MARGIN)
   const { position, bar } = scroll.value
   const visible = Array.from({ length: end - first }, (_, index) => first + index)
+  const { widths, isFixed } = useWidths(columns, rows, query)
+  const cursor = grid.cursor.value
   return html.div(
     {
       ref: element,
       class: 'table',
-      style: columnWidths(columns),
+      style: tableTemplate(widths, isFixed),
       role: 'grid',
       tabIndex: 0,
-      'aria-label': `${model.title} records`,
+      'aria-label': `${model.plural ?? `${model.title} records`}`,
       'aria-rowcount': extent.value.rows + 1,
       'aria-colcount': columns.length + 1,
       'aria-multiselectable': true,
-      'aria-activedescendant': end > first ? `row-${active.value}` : undefined,
+      'aria-activedescendant': end > first ? `cell-${cursor.row}-${cursor.column}` : undefined,
       onScroll,
       onKeyDown,
+      onMouseOver: nameWhatIsCut,
     },
-    h(Head, { model, columns, query }),
+    h(Head, { model, columns, query, widths }),
     html.div(
       { class: 'rows', role: 'rowgroup', style: { height: `${scrollHeight(extent.value)}px` } },
       html.div(
@@ -174,22 +244,51 @@ export function Table({ model, columns, query, rows, selection, fresh }: TablePr
           role: 'presentation',
           style: { transform: `translateY(${bar - position + first * rowHeight}px)` },
         },
-        visible.map((index) =>
-          h(Line, {
+        visible.map((index) => {
+          const row = rows.at(index)
+          return h(Line, {
             key: index,
             index,
-            row: rows.at(index),
+            row,
             model,
             columns,
-            isActive: index === active.value,
-            isSelected: selection.rows.value.has(rows.at(index)?.id ?? 0),
+            grid,
+            writes,
+            isSelected: selection.rows.value.has(row?.id ?? 0),
+            isOpen: row !== undefined && row.id === opened,
             words,
-            isFresh: fresh.has(rows.at(index)?.id ?? 0),
+            isFresh: fresh.has(row?.id ?? 0),
             onSelect: (between: boolean) => select(index, between),
-          }),
-        ),
+            onPoint: (column: number, isRange: boolean) => {
+              grid.isEditing.value = false
+              grid.move({ row: index, column }, isRange)
+              element.current?.focus({ preventScroll: true })
+              if (row && opened !== undefined) onOpen(row, false)
+            },
+            onEdit: edit,
+            onOpen: (isWhole: boolean) => row && onOpen(row, isWhole),
+            onEdited: endEditing,
+          })
+        }),
       ),
     ),
     query.has(FOOT_PARAMETER) && h(TableFoot, { model, columns, query }),
+    pasted.value &&
+      h(Pasting, {
+        model,
+        columns,
+        rows,
+        ...pasted.value,
+        onClose: () => {
+          pasted.value = undefined
+          element.current?.focus({ preventScroll: true })
+        },
+      }),
   )
+}
+
+/** A text that does not fit is told by the browser's own hint. */
+function nameWhatIsCut({ target }: MouseEvent): void {
+  const cell = (target as Element).closest<HTMLElement>('.rows .cell')
+  if (cell) cell.title = cell.scrollWidth > cell.clientWidth ? (cell.textContent ?? '') : ''
 }

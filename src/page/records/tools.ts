@@ -1,13 +1,14 @@
 import { useSignal } from '@preact/signals'
-import { Fragment, h } from 'preact'
+import { h } from 'preact'
 import { goInstead, to, withQuery } from '../basics/address.ts'
 import { html } from '../basics/html.ts'
 import { recordPath } from '../basics/models.ts'
-import { zone } from '../basics/zone.ts'
+import { zone } from '../basics/reader.ts'
 import { curlFor } from '../logic/curl.ts'
 import { serviceQuery, sortedBy, sortIn, withoutTable } from '../logic/filters.ts'
 import { type Field, type Model, shownFields } from '../logic/model.ts'
 import { Curl } from '../parts/curl.ts'
+import { icon } from '../parts/icon.ts'
 import { later } from '../parts/later.ts'
 import { Menu } from '../parts/menu.ts'
 import { MAX_SELECTED } from './selection.ts'
@@ -23,7 +24,6 @@ interface ToolsProperties extends ShownProperties {
   onSelectAll(): void
 }
 
-const Views = later(async () => (await import('./views.ts')).Views)
 const GroupMenu = later(async () => (await import('./group-menu.ts')).GroupMenu)
 
 const OWN = ['format', 'delimiter', 'safe']
@@ -41,18 +41,17 @@ export function Tools({ model, query, columns, onSelectAll }: ToolsProperties) {
     asked.set('format', format)
     return `${recordPath(model.model, 'export')}?${asked}`
   }
-  return h(
-    Fragment,
-    null,
-    h(Menu, { label: 'Sort', class: 'if-narrow' }, h(Sort, { model, query, columns })),
-    h(Menu, { label: 'Columns' }, h(Columns, { model, query, columns })),
-    h(Menu, { label: 'Group' }, h(GroupMenu, { model, query, columns })),
-    h(Menu, { label: 'Views' }, h(Views, { model, query })),
+  return html.div(
+    { class: 'tools' },
+    h(Menu, { label: [icon('filter'), 'Sort'], class: 'ghost if-narrow' }, h(Sort, { model, query, columns })),
+    h(Menu, { label: [icon('group'), 'Group'], class: 'ghost' }, h(GroupMenu, { model, query, columns })),
+    h(Menu, { label: [icon('columns'), 'Columns'], class: 'ghost' }, h(Columns, { model, query, columns })),
     h(
       Menu,
-      { label: 'More' },
-      html.button({ type: 'button', class: 'quiet closes', onClick: onSelectAll }, `Select all, up to ${MAX_SELECTED}`),
-      html.a({ href: withQuery(to('m', model.model, 'summary'), withoutTable(query)) }, 'Count and sum'),
+      { label: icon('more'), name: 'More', class: 'ghost' },
+      (model.allowed.update || model.allowed.delete) &&
+        html.button({ type: 'button', class: 'closes', onClick: onSelectAll }, `Select all, up to ${MAX_SELECTED}`),
+      html.a({ href: withQuery(to('m', model.model, 'summary'), withoutTable(query)) }, icon('chart'), 'Count and sum'),
       model.allowed.read && html.a({ href: exported('csv'), download: '' }, 'Export these as CSV'),
       model.allowed.read && html.a({ href: exported('ndjson'), download: '' }, 'Export these as JSON lines'),
       model.allowed.create && html.a({ href: to('m', model.model, 'import') }, 'Import a file'),
@@ -60,15 +59,21 @@ export function Tools({ model, query, columns, onSelectAll }: ToolsProperties) {
       html.button(
         {
           type: 'button',
-          class: 'quiet',
+          class: 'closes',
           onClick: () => {
             isCurlOpen.value = true
           },
         },
-        'Ask for this with curl',
+        icon('code'),
+        'For programs: the same with curl',
       ),
     ),
-    model.allowed.create && html.a({ class: 'button main', href: to('m', model.model, 'new') }, 'New'),
+    model.allowed.create &&
+      html.a(
+        { class: 'button main', href: to('m', model.model, 'new') },
+        icon('plus'),
+        `New ${model.title.toLowerCase()}`,
+      ),
     isCurlOpen.value &&
       h(Curl, {
         command: curlFor(location.origin, withQuery(recordPath(model.model), asking)),

@@ -1,0 +1,12 @@
+import { type Model, packageOf, pluralOf } from '../logic/model.ts'
+import { to } from './address.ts'
+import { listPath } from './lists.ts'
+
+/** The way to a model's table. */
+export const packageCrumb = ({ model }: Model) => ({ text: packageOf(model), href: to() })
+
+/** The way to a record: the package, and the table with the filters used last. */
+export const recordCrumbs = (model: Model) => [
+  packageCrumb(model),
+  { text: pluralOf(model), href: listPath(model.model) },
+]

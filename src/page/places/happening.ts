@@ -1,0 +1,109 @@
+import { h } from 'preact'
+import { useEffect } from 'preact/hooks'
+import { to } from '../basics/address.ts'
+import { request } from '../basics/api.ts'
+import { type Change, onChange, onMissed } from '../basics/feed.ts'
+import { html } from '../basics/html.ts'
+import { useLoaded } from '../basics/loading.ts'
+import { modelNamed, recordNames } from '../basics/models.ts'
+import { formatAge, plural } from '../logic/values.ts'
+
+/** Changes that are looked through, and what is shown of them. */
+const LOOKED = 100
+const SHOWN = 8
+const GATHER_MS = 500
+
+const WORDS: Record<string, string> = {
+  create: 'added',
+  update: 'changed',
+  delete: 'deleted',
+  restore: 'brought back',
+}
+
+/** Changes of one kind that somebody made one after the other. */
+interface Deed {
+  by: string | null
+  operation: string
+  changes: Change[]
+  /** of the only record */
+  name?: string | undefined
+}
+
+/** What others and oneself have changed lately. */
+export function Happening() {
+  const { value: deeds = [], again } = useLoaded(lately)
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const soon = () => {
+      timer ??= setTimeout(() => {
+        timer = undefined
+        again()
+      }, GATHER_MS)
+    }
+    const stops = [onChange(soon), onMissed(soon)]
+    return () => {
+      clearTimeout(timer)
+      for (const stop of stops) stop()
+    }
+  }, [])
+  if (deeds.length === 0) return null
+  return html.section(
+    { 'aria-labelledby': 'happening' },
+    html.h2({ id: 'happening' }, 'Happening now'),
+    html.ol(
+      { class: 'timeline' },
+      deeds.map((deed) => html.li({ key: deed.changes[0]?.change }, h(DeedLine, { deed }))),
+    ),
+  )
+}
+
+/** The last changes that the user may see, the newest first. */
+async function lately(signal: AbortSignal): Promise<Deed[]> {
+  const { next } = await request('GET', '/ws/changes?since=now', { signal })
+  const since = Math.max(0, Number(next) - LOOKED)
+  const { data } = await request<Change>('GET', `/ws/changes?since=${since}&limit=${LOOKED}`, { signal })
+  const deeds: Deed[] = []
+  for (const change of data.toReversed()) {
+    const last = deeds.at(-1)
+    const [latest] = last?.changes ?? []
+    const isSame = last?.by === change.by && last.operation === change.operation && latest?.model === change.model
+    if (isSame) last.changes.push(change)
+    else if (Object.hasOwn(WORDS, change.operation))
+      deeds.push({ by: change.by, operation: change.operation, changes: [change] })
+  }
+  return nameDeeds(deeds.slice(0, SHOWN))
+}
+
+/** Names the record of each deed that is about one; those that are gone by now have no name to read. */
+async function nameDeeds(deeds: Deed[]): Promise<Deed[]> {
+  const single = deeds.filter(({ changes }) => changes.length === 1).map(({ changes }) => changes[0] as Change)
+  const names = new Map<string, Map<string, string>>()
+  for (const [model, some] of Map.groupBy(single, (change) => change.model))
+    names.set(
+      model,
+      await recordNames(
+        model,
+        some.map(({ id }) => id),
+      ),
+    )
+  return deeds.map((deed) => {
+    const [change] = deed.changes as [Change]
+    return { ...deed, name: names.get(change.model)?.get(String(change.id)) }
+  })
+}
+
+function DeedLine({ deed: { by, operation, changes, name } }: { deed: Deed }) {
+  const [change] = changes as [Change]
+  const { value: model } = useLoaded(() => modelNamed(change.model), [change.model])
+  if (!model) return null
+  const several = plural(changes.length, model.title, model.plural ?? model.title)
+  return html.p(
+    null,
+    html.strong(null, by ?? 'Somebody at the shell'),
+    ` ${WORDS[operation]} `,
+    changes.length > 1
+      ? html.a({ href: to('m', change.model) }, several)
+      : html.a({ href: to('m', change.model, change.id), dir: 'auto' }, name ?? `${model.title} #${change.id}`),
+    html.span({ class: 'hint' }, ` ${formatAge(change.at, Date.now())}`),
+  )
+}

@@ -1,0 +1,146 @@
+import { useSignal } from '@preact/signals'
+import { h } from 'preact'
+import { request, requestOne } from '../basics/api.ts'
+import { html } from '../basics/html.ts'
+import { useLoaded } from '../basics/loading.ts'
+import { recordPath } from '../basics/models.ts'
+import { reader } from '../basics/reader.ts'
+import { rememberChange } from '../basics/undo.ts'
+import { isSame } from '../logic/merge.ts'
+import { type Field, isStamp, type Model, type Row, shownFields } from '../logic/model.ts'
+import { formatMoment } from '../logic/values.ts'
+import { Dialog } from '../parts/dialog.ts'
+import { shown } from '../parts/message.ts'
+import { notify, notifyError } from '../parts/notices.ts'
+import { Value } from '../parts/value.ts'
+import { bringBack, type Entry } from './versions.ts'
+
+interface CompareProperties {
+  model: Model
+  record: Row
+  entries: Entry[]
+  onClose(): void
+}
+
+/** Two versions of a record side by side. Single fields can be brought back, or all of a version. */
+export function Compare({ model, record, entries, onClose }: CompareProperties) {
+  const versions = entries.filter(({ operation }) => operation !== 'delete' && operation !== 'forget')
+  const left = useSignal(versions[1]?.version ?? record.version)
+  const right = useSignal(record.version)
+  const isOnlyChanged = useSignal(true)
+  const loaded = useLoaded(
+    () => Promise.all([left.value, right.value].map((version) => readVersion(model, record, version))),
+    [left.value, right.value, record.version],
+  )
+  const fields = shownFields(model).filter((field) => !isStamp(field))
+  const canChange = (field: Field) => model.allowed.update && !field.readOnly
+  const take = async (field: Field, value: unknown) => {
+    try {
+      const body = { data: { [field.name]: value, version: record.version } }
+      const { data } = await request<Row>('POST', recordPath(model.model, record.id), { body })
+      rememberChange({ model: model.model, id: record.id, version: (data[0] as Row).version })
+      notify(`${field.title} is brought back.`)
+      onClose()
+    } catch (error) {
+      notifyError(error)
+    }
+  }
+  const choose = (label: string, chosen: typeof left) =>
+    html.select(
+      {
+        'aria-label': label,
+        onChange: ({ currentTarget }) => {
+          chosen.value = Number(currentTarget.value)
+        },
+      },
+      versions.map(({ version, by, at }) =>
+        html.option(
+          { key: version, value: version, selected: version === chosen.value },
+          `Version ${version}, ${by ?? 'shell'}, ${formatMoment(at, reader.value)}`,
+        ),
+      ),
+    )
+  return h(
+    Dialog,
+    { title: 'Compare versions', onClose, wide: true },
+    html.label(
+      null,
+      html.input({
+        type: 'checkbox',
+        checked: isOnlyChanged.value,
+        onChange: ({ currentTarget }) => {
+          isOnlyChanged.value = currentTarget.checked
+        },
+      }),
+      ' Only what differs',
+    ),
+    shown(loaded, ([one, other]) =>
+      html.div(
+        { class: 'scrolls', tabIndex: 0, role: 'region', 'aria-label': 'Both versions' },
+        html.table(
+          { class: 'compared' },
+          html.thead(
+            null,
+            html.tr(
+              null,
+              html.th({ scope: 'col' }, 'Field'),
+              html.th({ scope: 'col' }, choose('First version', left)),
+              html.th({ scope: 'col' }, choose('Second version', right)),
+            ),
+          ),
+          html.tbody(
+            null,
+            fields
+              .map((field) => ({ field, isEqual: isSame(one?.[field.name] ?? null, other?.[field.name] ?? null) }))
+              .filter(({ isEqual }) => !(isOnlyChanged.value && isEqual))
+              .map(({ field, isEqual }) =>
+                html.tr(
+                  { key: field.name, class: isEqual ? undefined : 'differs' },
+                  html.th({ scope: 'row' }, field.title),
+                  html.td(
+                    null,
+                    h(Value, { field, value: one?.[field.name] }),
+                    !isEqual &&
+                      canChange(field) &&
+                      html.button(
+                        {
+                          type: 'button',
+                          class: 'quiet',
+                          'aria-label': `Bring back ${field.title}`,
+                          onClick: () => take(field, one?.[field.name] ?? null),
+                        },
+                        'bring back',
+                      ),
+                  ),
+                  html.td(null, h(Value, { field, value: other?.[field.name] })),
+                ),
+              ),
+          ),
+        ),
+      ),
+    ),
+    html.footer(
+      null,
+      html.button({ type: 'button', onClick: onClose }, 'Close'),
+      model.allowed.update &&
+        left.value !== record.version &&
+        html.button(
+          {
+            type: 'button',
+            class: 'main',
+            onClick: () => {
+              onClose()
+              void bringBack(model, record, left.value)
+            },
+          },
+          `Bring back all of version ${left.value}`,
+        ),
+    ),
+  )
+}
+
+const readVersion = (model: Model, record: Row, version: number): Promise<Row> =>
+  requestOne<Row>(
+    'GET',
+    `${recordPath(model.model, record.id)}${version === record.version ? '' : `?version=${version}`}`,
+  )

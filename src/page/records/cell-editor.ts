@@ -1,0 +1,98 @@
+import { useSignal } from '@preact/signals'
+import { h } from 'preact'
+import { useLayoutEffect, useRef } from 'preact/hooks'
+import { html } from '../basics/html.ts'
+import { zone } from '../basics/reader.ts'
+import type { Field, Row } from '../logic/model.ts'
+import { inputKind, isUnchanged, type Raw, readRaw, toRaw } from '../logic/raw.ts'
+import { Input } from '../parts/input.ts'
+import type { CellWrites } from './cell-writes.ts'
+
+interface EditorProperties {
+  row: Row
+  field: Field
+  writes: CellWrites
+  /** The cell is done with; the cursor moves on by so many rows and columns. */
+  onDone(rows: number, columns: number): void
+}
+
+/** Edits a cell where it is: Enter and Tab save and move on, Esc takes back. */
+export function CellEditor({ row, field, writes, onDone }: EditorProperties) {
+  const kept = writes.stateOf(row, field)
+  const value = row[field.name]
+  const raw = useSignal<Raw>(kept?.raw ?? toRaw(field, value, zone.peek()))
+  const element = useRef<HTMLDivElement>(null)
+  const isOver = useRef(false)
+  // A layout effect, so that the next key belongs to the input.
+  useLayoutEffect(() => {
+    const input = element.current?.querySelector<HTMLInputElement>('input, select, textarea')
+    input?.focus()
+    // What is there is replaced by the first key, as in a spreadsheet; dates have no selection.
+    if (input?.type === 'text' || input instanceof HTMLTextAreaElement) input.select()
+  }, [])
+  const leave = (rows: number, columns: number) => {
+    if (isOver.current) return
+    isOver.current = true
+    onDone(rows, columns)
+  }
+  const save = (rows: number, columns: number, next: Raw = raw.peek()) => {
+    if (isOver.current) return
+    if (isUnchanged(field, next, value, zone.peek()) && kept?.version === undefined) {
+      writes.drop(row, field)
+      return leave(rows, columns)
+    }
+    const read = readRaw(field, next, zone.peek(), value)
+    if ('fault' in read) {
+      writes.refuse(row, field, next, read.fault)
+      return
+    }
+    leave(rows, columns)
+    void writes.write(row, field, read.value, next)
+  }
+  const cancel = () => {
+    writes.drop(row, field)
+    leave(0, 0)
+  }
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.isComposing || event.defaultPrevented) return
+    const isLong = event.target instanceof HTMLTextAreaElement
+    const steps: Record<string, () => void> = {
+      Escape: cancel,
+      Tab: () => save(0, event.shiftKey ? -1 : 1),
+      ...(!(isLong && (event.shiftKey || event.altKey)) && { Enter: () => save(event.shiftKey ? -1 : 1, 0) }),
+    }
+    event.stopPropagation()
+    const step = steps[event.key]
+    if (!step) return
+    event.preventDefault()
+    step()
+  }
+  const isReference = inputKind(field) === 'reference'
+  const fault = writes.stateOf(row, field)?.fault
+  return html.div(
+    {
+      ref: element,
+      onKeyDown,
+      onFocusOut: ({ relatedTarget }: FocusEvent) => {
+        if (!element.current?.contains(relatedTarget as Node | null)) save(0, 0)
+      },
+    },
+    h(Input, {
+      schema: field,
+      raw: raw.value,
+      id: `edit-${row.id}-${field.name}`,
+      label: field.title,
+      isRequired: field.required,
+      isLine: true,
+      isInvalid: fault !== undefined,
+      describedBy: fault === undefined ? undefined : 'cell-fault',
+      onRaw: (next) => {
+        raw.value = next
+        // A record that is picked from the list is meant.
+        if (isReference && /^\d+$/.test(String(next))) save(0, 0, next)
+      },
+    }),
+    html.label({ class: 'unseen', for: `edit-${row.id}-${field.name}` }, field.title),
+    fault !== undefined && html.span({ class: 'cell-fault', id: 'cell-fault', role: 'alert' }, fault),
+  )
+}

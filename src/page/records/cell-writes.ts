@@ -1,0 +1,79 @@
+import { signal } from '@preact/signals'
+import { isRefusal, request } from '../basics/api.ts'
+import { recordPath } from '../basics/models.ts'
+import { reader } from '../basics/reader.ts'
+import { rememberChange } from '../basics/undo.ts'
+import type { Field, Model, Row } from '../logic/model.ts'
+import type { Raw } from '../logic/raw.ts'
+import { formatValue } from '../logic/values.ts'
+
+/** A cell that is being saved, or could not be. */
+export interface CellState {
+  fault?: string
+  /** what was typed */
+  raw: Raw
+  /** version to write on next: somebody else's change has been shown */
+  version?: number | undefined
+}
+
+export const cellKey = (id: number, field: string) => `${id} ${field}`
+
+/** Saves single cells of a table, each as an update of its record in the version that was shown. */
+export class CellWrites {
+  readonly states = signal<ReadonlyMap<string, CellState>>(new Map())
+  readonly #model: Model
+
+  constructor(model: Model) {
+    this.#model = model
+  }
+
+  stateOf(row: Row, field: Field): CellState | undefined {
+    return this.states.value.get(cellKey(row.id, field.name))
+  }
+
+  /** Forgets what could not be saved. */
+  drop(row: Row, field: Field): void {
+    this.#set(row, field, undefined)
+  }
+
+  /** Returns whether it was saved. */
+  async write(row: Row, field: Field, value: unknown, raw: Raw): Promise<boolean> {
+    const version = this.stateOf(row, field)?.version ?? row.version
+    this.#set(row, field, { raw })
+    try {
+      const body = { merge: true, data: { [field.name]: value, version } }
+      const { data } = await request<Row>('POST', recordPath(this.#model.model, row.id), { body })
+      const [saved] = data as [Row]
+      if (this.#model.history) rememberChange({ model: this.#model.model, id: row.id, version: saved.version })
+      this.#set(row, field, undefined)
+      return true
+    } catch (error) {
+      this.#set(row, field, { raw, ...this.#explain(error as Error, field) })
+      return false
+    }
+  }
+
+  /** Shows why a cell cannot be saved without asking the service. */
+  refuse(row: Row, field: Field, raw: Raw, fault: string): void {
+    this.#set(row, field, { raw, fault: `${field.title} ${fault}` })
+  }
+
+  #explain(error: Error, field: Field): Omit<CellState, 'raw'> {
+    if (isRefusal(error, 'VERSION_CONFLICT')) {
+      const [theirs] = (error.failure.data ?? []) as Row[]
+      const { by } = error.failure.conflict?.fields[field.name] ?? { by: null }
+      const now = formatValue(field, theirs?.[field.name], reader.value)
+      const fault = `${by ?? 'Somebody'} has changed this meanwhile, to: ${now}. Enter saves yours all the same, Esc leaves theirs.`
+      return { fault, version: theirs?.version }
+    }
+    const own = isRefusal(error, 'VALIDATION_FAILED') ? error.errors[field.name] : undefined
+    return { fault: own === undefined ? error.message : `${field.title} ${own}` }
+  }
+
+  #set(row: Row, field: Field, state: CellState | undefined): void {
+    const next = new Map(this.states.value)
+    if (state) next.set(cellKey(row.id, field.name), state)
+    else next.delete(cellKey(row.id, field.name))
+    this.states.value = next
+  }
+}

@@ -1,0 +1,51 @@
+import { type Signal, signal } from '@preact/signals'
+import type { Field, Model } from '../logic/model.ts'
+import { inputKind } from '../logic/raw.ts'
+
+/** A cell by its place in the table. */
+export interface Spot {
+  row: number
+  column: number
+}
+
+/** Kinds of values that a cell has no room for: they are changed in the record. */
+const LARGE = ['json', 'group', 'list', 'choices', 'references']
+
+/** Whether a cell can be edited where it is. */
+export const isEditable = (model: Model, field: Field | undefined) =>
+  field !== undefined &&
+  model.allowed.update &&
+  !field.readOnly &&
+  !field.writeOnly &&
+  !LARGE.includes(inputKind(field))
+
+/** The cursor of a table, the range that is marked, and the cell that is edited. */
+export class Grid {
+  readonly cursor: Signal<Spot> = signal({ row: 0, column: 0 })
+  /** other corner of the marked range */
+  readonly anchor: Signal<Spot | undefined> = signal(undefined)
+  /** whether the cell at the cursor is edited */
+  readonly isEditing = signal(false)
+
+  /** Moves the cursor; with `isRange` the range grows or shrinks. */
+  move(to: Spot, isRange: boolean): void {
+    this.anchor.value = isRange ? (this.anchor.peek() ?? this.cursor.peek()) : undefined
+    this.cursor.value = to
+  }
+
+  /** The marked range, or the cell at the cursor. */
+  get range(): { first: Spot; last: Spot } {
+    const { value: cursor } = this.cursor
+    const { value: anchor = cursor } = this.anchor
+    return {
+      first: { row: Math.min(cursor.row, anchor.row), column: Math.min(cursor.column, anchor.column) },
+      last: { row: Math.max(cursor.row, anchor.row), column: Math.max(cursor.column, anchor.column) },
+    }
+  }
+
+  isMarked(row: number, column: number): boolean {
+    if (!this.anchor.value) return false
+    const { first, last } = this.range
+    return row >= first.row && row <= last.row && column >= first.column && column <= last.column
+  }
+}

@@ -1,0 +1,218 @@
+import type { Page } from 'playwright-core'
+import t from 'tap'
+import { startBrowser } from '../browser.ts'
+import { startApp } from '../helper.ts'
+import { COMPANIES, MODELS, PEOPLE } from './models.ts'
+import { visitAs } from './visitor.ts'
+
+/** A table as those use it who know spreadsheets. */
+
+const PERSON = '/ws/rest/shop.Person'
+
+/** Waits until something holds, as long as the page may take for anything. */
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  const end = Date.now() + Number(process.env.PAGE_TIMEOUT ?? 120_000)
+  while (!(await holds())) {
+    if (Date.now() > end) throw new Error('It has taken too long.')
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}
+
+const browser = await startBrowser(t)
+if (browser) {
+  const app = await startApp(t, { models: MODELS })
+  const admin = await app.login()
+  for (const [model, lines] of [
+    ['shop.Company', COMPANIES],
+    ['shop.Person', PEOPLE.slice(0, 101)],
+  ] as const)
+    await admin.send('POST', `/ws/rest/${model}/import`, lines.join('\n'), { 'content-type': 'text/csv' })
+  await admin.put('/ws/users', { username: 'sue', password: 'correct-horse-battery', roles: [] })
+  const read = async (id: number) => (await admin.get(`${PERSON}/${id}`)).body.data[0]
+
+  const open = async (t: Parameters<typeof visitAs>[0], path: string) => {
+    const visitor = await visitAs(t, browser, app, path, { permissions: ['clipboard-read', 'clipboard-write'] })
+    return { ...visitor, press: pressing(visitor.page) }
+  }
+  const pressing =
+    (page: Page) =>
+    async (...keys: string[]) => {
+      for (const key of keys) await page.keyboard.press(key)
+    }
+
+  t.test('a cell is edited where it is, and taken back', async (t) => {
+    const { page, complaints, press } = await open(t, '#/m/shop.Person')
+    await page.getByRole('link', { name: 'Person 1', exact: true }).waitFor()
+    await page.getByRole('grid').focus()
+    await press('Enter')
+    await page.getByRole('textbox', { name: 'Name' }).waitFor()
+    await page.keyboard.type('Ada')
+    await press('Tab')
+    await page.getByRole('link', { name: 'Ada', exact: true }).waitFor()
+    t.match(await read(1), { name: 'Ada', version: 1 })
+    await press('ArrowRight', 'F2')
+    await page.getByRole('textbox', { name: 'Age' }).fill('999')
+    await press('Enter')
+    await page.getByRole('alert').getByText('Age must be <= 150').waitFor()
+    t.match(await read(1), { age: 18 }, 'nothing is saved')
+    await press('ArrowUp', 'Enter')
+    t.equal(await page.getByRole('textbox', { name: 'Age' }).inputValue(), '999', 'what was typed is still there')
+    await page.getByRole('textbox', { name: 'Age' }).fill('19')
+    await press('Enter')
+    await page.locator('#cell-0-2', { hasText: '19' }).waitFor()
+    await until(async () => (await read(1)).version >= 2)
+    await press('Enter')
+    await page.getByRole('textbox', { name: 'Age' }).fill('77')
+    await press('Escape')
+    t.match(await read(2), { age: 19, version: 0 }, 'Esc leaves it')
+    await press('Control+z')
+    await page.getByText('1 record taken back.').first().waitFor()
+    await until(async () => (await read(1)).age === 18)
+    await press('Control+z')
+    await page.getByRole('link', { name: 'Person 1', exact: true }).waitFor()
+    await press('Control+z')
+    await page.getByText('There is nothing to take back.').waitFor()
+    t.strictSame(
+      complaints.filter((one) => !one.includes('422')),
+      [],
+    )
+  })
+
+  t.test('who was faster is not overruled unseen', async (t) => {
+    const { page, press } = await open(t, '#/m/shop.Person')
+    await page.getByRole('link', { name: 'Person 3', exact: true }).waitFor()
+    await page.locator('#cell-2-2').click()
+    await press('F2')
+    const input = page.getByRole('textbox', { name: 'Age' })
+    await input.fill('33')
+    await admin.post(`${PERSON}/3`, { version: 0, age: 44 })
+    await press('Enter')
+    await page
+      .getByRole('alert')
+      .getByText(/^admin has changed this meanwhile, to: 44/)
+      .waitFor()
+    t.match(await read(3), { age: 44, version: 1 })
+    await page.locator('#cell-2-2').click()
+    await press('Enter')
+    t.equal(await input.inputValue(), '33', 'what was typed is still there')
+    await press('Enter')
+    await until(async () => (await read(3)).age === 33)
+    await press('ArrowUp', 'ArrowRight', 'Enter')
+    await page.getByRole('combobox', { name: 'Company' }).fill('pany 9')
+    await page.getByRole('option', { name: 'Company 9' }).click()
+    await until(async () => (await read(3)).company === 9)
+  })
+
+  t.test('cells go to a spreadsheet, and come back', async (t) => {
+    const { page, press } = await open(t, '#/m/shop.Person?sort=id&fields=name,age,company,level,active')
+    await page.getByRole('link', { name: 'Person 10', exact: true }).waitFor()
+    await page.locator('#cell-9-0').click({ position: { x: 150, y: 10 } })
+    await press('Shift+ArrowDown', 'Shift+ArrowRight', 'Shift+ArrowRight', 'Control+c')
+    const copied = await page.evaluate<string>('navigator.clipboard.readText()')
+    t.equal(copied, 'Person 10\t27\tCompany 10\nPerson 11\t28\tCompany 11')
+    const paste = async (cell: string, text: string) => {
+      await page.locator(cell).click({ position: { x: 5, y: 5 } })
+      await page.evaluate(`navigator.clipboard.writeText(${JSON.stringify(text)})`)
+      await press('Control+v')
+    }
+    await paste('#cell-11-1', '40\tCompany 1\tLEAD\tja\n41\tCompany 2\tjunior\tno')
+    await until(async () => (await read(13)).age === 41)
+    t.match(await read(12), { age: 40, company: 1, level: 'lead', active: true })
+    t.match(await read(13), { age: 41, company: 2, level: 'junior', active: false })
+    await press('Control+z')
+    await until(async () => (await read(13)).age === 30)
+    t.match(await read(12), { age: 29, company: 12 }, 'all of it is taken back')
+    await paste('#cell-11-1', 'many\tNobody Ltd.')
+    const dialog = page.getByRole('dialog', { name: 'Paste' })
+    await dialog.getByText('names no record').waitFor()
+    await dialog.getByText('is not a number').waitFor()
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+    await paste('#cell-0-1', Array.from({ length: 21 }, (_, at) => String(50 + at)).join('\n'))
+    await dialog.getByText('21 cells will be changed').waitFor()
+    await dialog.getByRole('button', { name: 'Change 21 cells' }).click()
+    await until(async () => (await read(21)).age === 70)
+  })
+
+  t.test('a record beside the table, and columns in another order', async (t) => {
+    const { page, press } = await open(t, '#/m/shop.Person')
+    await page.getByRole('link', { name: 'Person 5', exact: true }).click()
+    const panel = page.getByRole('complementary', { name: 'Record' })
+    await panel.getByRole('heading', { name: 'Person 5' }).waitFor()
+    await panel.getByRole('button', { name: 'Next record' }).click()
+    await panel.getByRole('heading', { name: 'Person 6' }).waitFor()
+    await page.locator('#cell-7-1').click({ position: { x: 3, y: 3 } })
+    await panel.getByRole('heading', { name: 'Person 8' }).waitFor()
+    await page.goBack()
+    await panel.waitFor({ state: 'detached' })
+    await page.getByRole('columnheader', { name: 'Age' }).getByRole('button').focus()
+    await press('Alt+ArrowLeft')
+    await page.waitForURL(/fields=name%2Cage%2Cemail/)
+    await page.getByRole('separator', { name: 'Width of Age' }).focus()
+    await press('ArrowRight')
+    await page.waitForURL(/table\.widths=age%3A\d+/)
+  })
+
+  t.test('board and calendar', async (t) => {
+    const { page, press } = await open(t, '#/m/shop.Person?name[like]=Person%202%25&table.board=level')
+    const lead = page.getByRole('region', { name: 'lead' })
+    await lead.getByRole('link', { name: 'Person 27' }).focus()
+    await press('Alt+ArrowLeft')
+    await page.getByRole('region', { name: 'senior' }).getByRole('link', { name: 'Person 27' }).waitFor()
+    t.match(await read(27), { level: 'senior' })
+    await page
+      .getByRole('region', { name: 'junior' })
+      .getByRole('listitem')
+      .filter({ hasText: 'Person 22' })
+      .dragTo(page.getByRole('region', { name: 'lead' }))
+    await lead.getByRole('link', { name: 'Person 22' }).waitFor()
+    await page.goto(`${app.url}/#/m/shop.Person?table.board=company`)
+    await page
+      .getByRole('region', { name: 'Company 4', exact: true })
+      .getByRole('link', { name: 'Person 4', exact: true })
+      .waitFor()
+    await page.goto(`${app.url}/#/m/shop.Person?table.calendar=born&table.month=1980-01`)
+    await page.getByRole('heading', { name: 'January 1980' }).waitFor()
+    await page.getByRole('link', { name: '6 more' }).first().waitFor()
+    await page.getByRole('button', { name: 'Next month' }).click()
+    await page.getByRole('heading', { name: 'February 1980' }).waitFor()
+    await page.goto(`${app.url}/#/m/shop.Person?table.calendar=seen&table.month=2026-01`)
+    await page.getByRole('link', { name: 'Person 1', exact: true }).waitFor()
+  })
+
+  t.test('a view that others see first', async (t) => {
+    const { page } = await open(t, '#/m/shop.Company?town=Town%201')
+    await page.getByRole('button', { name: 'Save or change views' }).click()
+    await page.getByLabel('Name of this view').fill('Town one')
+    await page.getByLabel('Who sees it').selectOption({ label: 'everybody' })
+    await page.getByLabel('Open the table with it').check()
+    await page.getByRole('button', { name: 'Save', exact: true }).click()
+    const sue = await visitAs(t, browser, app, '#/m/shop.Company', { username: 'sue' })
+    await sue.page.getByText('Town is Town 1').waitFor()
+    await sue.page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name: 'All company' }).click()
+    await sue.page.locator('.total', { hasText: /^20 / }).waitFor()
+    await page.getByRole('button', { name: 'Save or change views' }).click()
+    await page.getByRole('button', { name: 'Remove', exact: true }).click()
+    await page.getByText('The view Town one is removed.').waitFor()
+  })
+
+  t.test('what was not saved is found again, and versions are compared', async (t) => {
+    const { page } = await open(t, '#/m/shop.Person/new?company=3')
+    await page.getByLabel('Name').fill('Half done')
+    await page.goto(`${app.url}/#/m/shop.Person/new?company=4`)
+    const company = page.getByRole('combobox', { name: 'Company' })
+    await until(async () => (await company.inputValue()) === 'Company 4')
+    t.equal(await page.getByLabel('Name').inputValue(), '', 'another address has another draft')
+    await page.goto(`${app.url}/#/m/shop.Person`)
+    await page.getByText('Not saved yet:').getByRole('link', { name: 'Half done' }).waitFor()
+    await page.goto(`${app.url}/#/`)
+    await page.getByRole('link', { name: /Half done/ }).click()
+    await page.getByText(/This is what you typed before and have not saved: Half done/).waitFor()
+    await page.getByRole('button', { name: 'Discard it' }).click()
+    await admin.post(`${PERSON}/50`, { version: 0, name: 'Other', age: 20 })
+    await page.goto(`${app.url}/#/m/shop.Person/50`)
+    await page.getByRole('button', { name: 'Compare versions…' }).click()
+    await page.getByRole('button', { name: 'Bring back Name' }).click()
+    await page.getByRole('heading', { name: 'Person 50' }).waitFor()
+    t.match(await read(50), { name: 'Person 50', age: 20, version: 2 })
+  })
+}
