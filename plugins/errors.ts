@@ -85,10 +85,22 @@ async function errors(app: FastifyInstance) {
     if (isLogged && !isDamage) app.log.error({ reqId: request.id, err: error }, 'unexpected error')
     reply.code(answer.http).headers(answer.details.headers ?? {})
     if (answer.http === 401) reply.header('www-authenticate', AUTHENTICATE)
+    if (isVisit(request, app.config.PAGE)) return reply.type('text/html; charset=utf-8').send(NOT_A_PAGE)
     if (!acceptsProblem(request.headers.accept)) return reply.send(failure(answer, request.id))
     return reply.type(PROBLEM_TYPE).send(JSON.stringify(problem(answer, request.id)))
   })
 }
+
+/** Whether somebody has typed an address into a browser that leads nowhere. */
+const isVisit = ({ method, is404, headers }: FastifyRequest, hasPage: boolean) =>
+  hasPage && is404 && method === 'GET' && headers.accept?.startsWith('text/html') === true
+
+const NOT_A_PAGE = `<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>Dossier</title></head>
+<body><h1>There is nothing at this address</h1><p><a href="/">To the records</a></p></body>
+</html>
+`
 
 /** Whether a request can be answered again from the start: it has certainly changed nothing. */
 const isUntouched = (error: FastifyError, { method, routeOptions }: FastifyRequest) =>

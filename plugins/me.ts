@@ -4,6 +4,7 @@ import fp from 'fastify-plugin'
 import { SuccessSchema, success } from '../src/envelope.ts'
 import { Failure } from '../src/errors.ts'
 import { idempotentStorage } from '../src/journal/idempotency.ts'
+import { SessionSchema } from '../src/openapi/people.ts'
 import { component } from '../src/openapi/refs.ts'
 import { endSession, listSessions, type SessionTimes, sessionExpires, sessionKey } from '../src/people/sessions.ts'
 import { changeUser } from '../src/people/users.ts'
@@ -11,16 +12,6 @@ import { changeUser } from '../src/people/users.ts'
 const Me = component(
   'Me',
   Type.Object({ username: Type.String(), roles: Type.Array(Type.String()), sessionExpires: Type.String() }),
-)
-const Session = component(
-  'Session',
-  Type.Object({
-    id: Type.String(),
-    createdOn: Type.String(),
-    lastSeen: Type.String(),
-    address: Type.String(),
-    current: Type.Boolean(),
-  }),
 )
 const NewPassword = Type.Object(
   { data: Type.Object({ current: Type.String(), next: Type.String() }, { additionalProperties: false }) },
@@ -87,7 +78,7 @@ const me: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'listMySessions',
         summary: 'Own sessions',
         description: 'Returns where you are logged in.',
-        response: { 200: SuccessSchema(Session) },
+        response: { 200: SuccessSchema(SessionSchema) },
       },
     },
     async ({ user, session }) => success(...(await listSessions(db, user.username, sessionKey(session.sessionId)))),

@@ -11,7 +11,7 @@ import { component } from '../src/openapi/refs.ts'
 import { readAttributes } from '../src/people/users.ts'
 import { defineJob } from '../src/storage/storage.ts'
 import type { createReports } from '../src/tables/report.ts'
-import { listBackups } from '../src/upkeep/backups.ts'
+import { backUpNow, listBackups } from '../src/upkeep/backups.ts'
 
 const texts = Type.Array(Type.String())
 const ModelsFolder = component(
@@ -99,6 +99,25 @@ async function state(app: FastifyInstance) {
     },
     handler: async () => success(...(await listBackups(config))),
   })
+
+  app.route({
+    method: 'POST',
+    url: '/ws/state/backups',
+    config: { role: ADMIN },
+    schema: {
+      tags,
+      operationId: 'makeBackup',
+      summary: 'Make a copy of the database now',
+      description:
+        'Returns the backup when it is made and checked. Of these, as many are kept as of the automatic ones.',
+      response: { 200: SuccessSchema(Backup) },
+    },
+    handler: async (request) => {
+      const made = await backUpNow(storage, config)
+      request.trail('backup made', { subject: made.name })
+      return success(made)
+    },
+  })
 }
 
-export default fp(state, { name: 'state', dependencies: ['routes', 'access', 'openapi'] })
+export default fp(state, { name: 'state', dependencies: ['routes', 'access', 'trail', 'openapi'] })

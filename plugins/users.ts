@@ -3,9 +3,11 @@ import { type Static, Type } from '@sinclair/typebox'
 import fp from 'fastify-plugin'
 import { SuccessSchema, success } from '../src/envelope.ts'
 import { idempotentStorage } from '../src/journal/idempotency.ts'
-import { ADMIN } from '../src/model/access.ts'
+import { ADMIN, namedRoles } from '../src/model/access.ts'
+import { SessionSchema } from '../src/openapi/people.ts'
 import { component } from '../src/openapi/refs.ts'
-import { addUser, changeUser, listUsers, removeUser } from '../src/people/users.ts'
+import { endSession, listSessions, sessionKey } from '../src/people/sessions.ts'
+import { addUser, changeUser, listUsers, removeUser, requireUser } from '../src/people/users.ts'
 
 const Roles = Type.Array(Type.String(), { uniqueItems: true, maxItems: 100 })
 const Single = Type.Union([Type.String(), Type.Number()])
@@ -45,6 +47,14 @@ const Change = Type.Object(
     password: Type.Optional(Type.String()),
   },
   { additionalProperties: false },
+)
+const Role = component(
+  'Role',
+  Type.Object({
+    role: Type.String(),
+    users: Type.Integer({ description: 'How many users have it.' }),
+    models: Type.Array(Type.String(), { description: 'The models whose files name it.' }),
+  }),
 )
 const Name = Type.Object({ username: Type.String() })
 const Data = <Schema extends typeof NewUser | typeof Change>(data: Schema) =>
@@ -139,6 +149,70 @@ const users: FastifyPluginAsyncTypebox = async (app) => {
       return success(removed)
     },
   )
+
+  app.route({
+    method: 'GET',
+    url: '/ws/roles',
+    config,
+    schema: {
+      tags,
+      operationId: 'listRoles',
+      summary: 'The roles that there are',
+      description: 'Returns the roles that users have or models name: how many users, and which models.',
+      response: { 200: SuccessSchema(Role) },
+    },
+    handler: async () => {
+      const accounts = await listUsers(storage.db)
+      const models = [...app.models.values()]
+      const names = new Set([ADMIN, ...accounts.flatMap(({ roles }) => roles), ...models.flatMap(namedRoles)])
+      names.delete('*')
+      return success(
+        ...[...names].sort().map((role) => ({
+          role,
+          users: accounts.filter(({ roles }) => roles.includes(role)).length,
+          models: models.filter((model) => namedRoles(model).includes(role)).map(({ name }) => name),
+        })),
+      )
+    },
+  })
+
+  app.route({
+    method: 'GET',
+    url: '/ws/users/:username/sessions',
+    config: changing,
+    schema: {
+      tags,
+      operationId: 'listSessionsOfUser',
+      summary: 'Where a user is logged in',
+      description: 'Returns the sessions of a user.',
+      params: Name,
+      response: { 200: SuccessSchema(SessionSchema) },
+    },
+    handler: async ({ params: { username }, session }) => {
+      await requireUser(storage.db, username)
+      return success(...(await listSessions(storage.db, username, sessionKey(session.sessionId))))
+    },
+  })
+
+  app.route({
+    method: 'DELETE',
+    url: '/ws/users/:username/sessions/:id',
+    config: changing,
+    schema: {
+      tags,
+      operationId: 'endSessionOfUser',
+      summary: 'End a session of a user',
+      description: 'Logs the user out there.',
+      params: Type.Object({ username: Type.String(), id: Type.String() }),
+      response: { 200: SuccessSchema(Type.String()) },
+    },
+    handler: async (request) => {
+      const { username, id } = request.params
+      const ended = await endSession(idempotentStorage(storage, request.user.idempotency), username, id)
+      request.trail('session ended', { subject: username })
+      return success(ended)
+    },
+  })
 }
 
 function auditEvents({ roles, attributes, enabled, password }: Static<typeof Change>): string[] {

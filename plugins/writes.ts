@@ -190,9 +190,10 @@ async function routes(app: FastifyInstance, { model, togetherFor, previewDelete 
     const current = await records.read(id, user, view)
     // Without a version, or with a wrong one, the update is refused in any case.
     if (current.version === version || !isVersion(version)) return current
-    const past = version < current.version && seen.history
-    const known = past ? await records.version(id, version, view, user).catch(ifForgotten) : undefined
-    if (known) return known
+    const isPast = version < current.version && seen.history
+    // Of a version whose history is not kept any more as little is known as without a history.
+    const [past] = await Promise.allSettled(isPast ? [records.version(id, version, view, user)] : [])
+    if (past?.status === 'fulfilled') return past.value
     const [checked] = await Promise.allSettled([records.requireRecord(id, 'update', user, version)])
     // It is the conflict, unless just that version has been written meanwhile: what it has is not known here.
     const { reason } = { reason: JUST_CHANGED, ...checked }
@@ -272,11 +273,6 @@ async function routes(app: FastifyInstance, { model, togetherFor, previewDelete 
         .send({ status: 0, ...effects })
     },
   })
-}
-
-/** A version whose history is not kept any more is as unknown as one of a model without history. */
-function ifForgotten(error: unknown): undefined {
-  if (!(error instanceof Failure) || error.code !== 'VERSION_NOT_FOUND') throw error
 }
 
 export default fp(writes, { name: 'writes', dependencies: ['records', 'written'] })

@@ -70,7 +70,18 @@ function sentence({ keyword, params, message, parentSchema, path }: Located): st
     const known = Object.keys((parentSchema as { properties?: object }).properties ?? {})
     return `is not a known field.${didYouMean(name, known)}`
   }
-  return message as string
+  return (keyword === 'format' ? FORMATS[params.format] : message) as string
+}
+
+/** What a value of a format looks like. */
+const FORMATS: Record<string, string> = {
+  date: 'must be a date such as 2024-02-29',
+  time: 'must be a time with its offset, such as 10:30:00Z',
+  'date-time': 'must be a date and time with its offset, such as 2024-02-29T10:30:00Z',
+  decimal: 'must be a decimal number such as 12.50',
+  email: 'must be an e-mail address',
+  uri: 'must be an address such as https://example.org/',
+  uuid: 'must be a UUID',
 }
 
 const isNotNull = (type: string) => type !== 'null'

@@ -207,7 +207,7 @@ export async function endSession(storage: Pick<Storage, 'write'>, username: stri
   const end = { sql: `DELETE FROM ${SESSIONS} WHERE username = ? AND id = ? RETURNING id`, parameters: [username, id] }
   await writeOrExplain(
     () => storage.write({ steps: [{ ...end, must: true }] }),
-    () => new Failure('RECORD_NOT_FOUND', 'You have no such session.'),
+    () => new Failure('RECORD_NOT_FOUND', 'There is no such session.'),
   )
   return id
 }

@@ -1,14 +1,15 @@
 import { existsSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
 import { dataFolder } from '../data-folder.ts'
+import { Failure } from '../errors.ts'
 import { backupName } from '../lib/backup-name.ts'
 import type { Storage } from '../storage/storage.ts'
 
 /** The occasion of a backup; `BACKUP_KEEP` applies to each kind separately. */
-type Kind = 'automatic' | 'before-change'
+type Kind = 'automatic' | 'before-change' | 'on-request'
 
 interface Parts {
   log: Pick<Logger, 'info'>
@@ -43,6 +44,25 @@ export async function backupIfDue(storage: Storage, config: Config, { log, onErr
 
 /** Returns the path of the backup. */
 export const backupBeforeChange = (storage: Storage, config: Config) => backUp(storage, config, 'before-change')
+
+/** Makes a backup now, for an admin who asks for it; one at a time. */
+export async function backUpNow(storage: Storage, config: Config): Promise<Backup> {
+  if (!storage.backup)
+    throw new Failure(
+      'BAD_REQUEST',
+      'PostgreSQL makes its own backups, for example with pg_dump: this service does not.',
+    )
+  if (running.has(storage)) throw new Failure('UNAVAILABLE', 'A backup is being made already.')
+  running.add(storage)
+  try {
+    const target = basename(await backUp(storage, config, 'on-request'))
+    return (await listBackups(config)).find(({ name }) => name === target) as Backup
+  } finally {
+    running.delete(storage)
+  }
+}
+
+const running = new WeakSet<Storage>()
 
 async function backUp(storage: Storage, config: Config, kind: Kind): Promise<string> {
   const folder = backupFolder(config)

@@ -1,5 +1,6 @@
 import t from 'tap'
-import { copyText, isoDate, parseTsv, pastedValue, toTsv } from '../../src/page/logic/clipboard.ts'
+import { isoDate } from '../../src/lib/cell-text.ts'
+import { copyText, parseTsv, pastedValue, toTsv } from '../../src/page/logic/clipboard.ts'
 import { draftTitle } from '../../src/page/logic/draft.ts'
 import { withColumnMoved } from '../../src/page/logic/filters.ts'
 import { hueOf, initialOf } from '../../src/page/logic/hue.ts'
@@ -86,6 +87,8 @@ t.test('cells of a spreadsheet', async (t) => {
     [TAGS, 'a; b', { value: ['a', 'b'] }],
     [LINKS, '1', { fault: /in the record/ as unknown as string }],
     [field('p', { format: 'decimal' }), '1.234,50', { value: '1234.50' }],
+    [field('n', { type: 'integer' }), ' 7 ', { value: 7 }],
+    [field('l', { maxLength: 4000 }), ' two\nlines ', { value: ' two\nlines ' }],
     [field('c', { const: 'x' } as Partial<Field>), 'y', { fault: /one of/ as unknown as string }],
   ]
   for (const [one, text, read] of pasted) t.match(pastedValue(one, text, READER.zone), read, `${one.name}: ${text}`)

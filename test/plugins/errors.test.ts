@@ -69,6 +69,12 @@ t.test('an unknown path and a known one with another method', async (t) => {
   const service = await startApp(t)
   const client = await service.login()
   t.match((await client.get('/nowhere')).body, { code: 'ROUTE_NOT_FOUND' })
+  for (const visitor of [client, service.stranger]) {
+    const headers = { accept: 'text/html,*/*', cookie: visitor.cookie ?? '' }
+    const visit = await fetch(`${service.url}/nowhere`, { headers })
+    t.match(visit.headers.get('content-type'), 'text/html', 'whoever types an address gets words')
+    t.match(await visit.text(), 'There is nothing at this address')
+  }
   t.match((await client.send('POST', '/nowhere', '{broken')).body, { code: 'ROUTE_NOT_FOUND' }, 'whatever the body')
   t.match((await client.send('PUT', '/ws/rest/contacts.Contact/1', '')).body, { code: 'METHOD_NOT_ALLOWED' })
   const wrong = await client.send('DELETE', '/callback')

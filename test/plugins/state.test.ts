@@ -45,8 +45,17 @@ t.test('what the folder would do, and which copies there are', async (t) => {
   t.match(await folder(), { current: false, models: [], faults: [/contacts\.Contact\.json/] })
 
   t.strictSame((await admin.get('/ws/state/backups')).body.data, [])
+  t.equal((await bob.send('POST', '/ws/state/backups')).body.code, 'FORBIDDEN')
   // Elsewhere they are not the service's.
-  if (isPostgres) return
+  if (isPostgres) {
+    t.match(await admin.send('POST', '/ws/state/backups'), { status: 400, body: { message: /pg_dump/ } })
+    return
+  }
+  const both = await Promise.all([1, 2].map(() => admin.send('POST', '/ws/state/backups')))
+  t.strictSame(both.map(({ status }) => status).sort(), [200, 503], 'one at a time')
+  const [made] = (await admin.get('/ws/state/backups')).body.data
+  t.match(made, { name: /^on-request-/, bytes: Number })
+  rmSync(join(app.config.DATA_DIR, 'backups', made.name))
   await app.storage.backup?.(join(app.config.DATA_DIR, 'backups', 'one.db'))
   await app.storage.backup?.(join(app.config.DATA_DIR, 'backups', 'two.db'))
   const { data } = (await admin.get('/ws/state/backups')).body

@@ -36,6 +36,32 @@ t.test('an admin manages users', async (t) => {
   await t.rejects(service.login('bob', 'another-password'))
 })
 
+t.test('roles that there are, and sessions of others', async (t) => {
+  const rule = { read: ['*', 'sales'], create: [], update: [], delete: [] }
+  const model = { type: 'object', properties: { x: { type: 'string', access: { read: ['hr'] } } }, access: rule }
+  const service = await startApp(t, { models: { 'a.B.json': model } })
+  const admin = await service.login()
+  await admin.put(USERS, { username: 'bob', password: PASSWORD, roles: ['sales', 'ops'] })
+  t.strictSame((await admin.get('/ws/roles')).body.data, [
+    { role: 'admin', users: 1, models: [] },
+    { role: 'hr', users: 0, models: ['a.B'] },
+    { role: 'ops', users: 1, models: [] },
+    { role: 'sales', users: 1, models: ['a.B'] },
+  ])
+  const bob = await service.login('bob', PASSWORD)
+  t.equal((await bob.get('/ws/roles')).status, 403)
+  const path = `${USERS}/bob/sessions`
+  t.equal((await bob.get(path)).status, 403)
+  t.equal((await admin.get(`${USERS}/nobody/sessions`)).status, 404)
+  const [session] = (await admin.get(path)).body.data
+  t.match(session, { current: false, address: String })
+  t.match((await admin.get(`${USERS}/admin/sessions`)).body.data, [{ current: true }])
+  t.equal((await bob.delete(`${path}/${session.id}`)).status, 403)
+  t.strictSame((await admin.delete(`${path}/${session.id}`)).body.data, [session.id])
+  t.equal((await bob.get('/ws/me')).status, 401)
+  t.equal((await admin.delete(`${path}/${session.id}`)).status, 404)
+})
+
 t.test('what is refused', async (t) => {
   const service = await startApp(t)
   const admin = await service.login()

@@ -1,11 +1,9 @@
+import { isoDate, yesOrNo } from '../../lib/cell-text.ts'
 import { displayName, type Field, hasLinks, type Row } from './model.ts'
 import { choices, inputKind, type Read, readRaw } from './raw.ts'
 import type { Reader } from './values.ts'
 
 /** Cells as spreadsheets exchange them: lines of cells that tabs set apart. */
-
-const YES = ['yes', 'true', 'ja', 'wahr', 'oui', 'x', '1', '✓']
-const NO = ['no', 'false', 'nein', 'falsch', 'non', '0']
 
 /** Quotes what has a tab, a line break or a quotation mark in it. */
 const quoted = (cell: string) => (/[\t\n\r"]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)
@@ -52,9 +50,8 @@ export function pastedValue(field: Field, text: string, zone: string): Read | { 
   const kind = inputKind(field)
   if (kind === 'reference') return /^#\d+$/.test(cell) ? { value: Number(cell.slice(1)) } : { name: cell }
   if (kind === 'yes-no') {
-    const word = cell.toLowerCase()
-    if (YES.includes(word)) return { value: true }
-    return NO.includes(word) ? { value: false } : { fault: 'must be yes or no' }
+    const value = yesOrNo(cell)
+    return value === undefined ? { fault: 'must be yes or no' } : { value }
   }
   if (kind === 'choice') {
     const choice = choices(field).find((one) => String(one).toLowerCase() === cell.toLowerCase())
@@ -75,26 +72,9 @@ export function pastedValue(field: Field, text: string, zone: string): Read | { 
   return readRaw(field, kind === 'moment' ? momentText(cell) : kind === 'text' || kind === 'long' ? text : cell, zone)
 }
 
-/** `24.12.1980`, `1980-12-24`; with slashes only if one number can only be a day: `24/12/1980`, `12/24/1980`. */
-export function isoDate(text: string): string | undefined {
-  const iso = /^(\d{4})-(\d\d?)-(\d\d?)$/.exec(text) as [string, string, string, string] | null
-  if (iso) return validDay(iso[1], iso[2], iso[3])
-  const parts = /^(\d\d?)([./])(\d\d?)[./](\d{4})$/.exec(text) as [string, string, string, string, string] | null
-  if (!parts) return undefined
-  const [, first, sign, second, last] = parts
-  if (sign === '.' || Number(first) > 12) return validDay(last, second, first)
-  return Number(second) > 12 ? validDay(last, first, second) : undefined
-}
-
-function validDay(year: string, month: string, day: string): string | undefined {
-  const text = `${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}`
-  const date = new Date(`${text}T00:00:00Z`)
-  return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text) ? text : undefined
-}
-
 /** A day and a time as `datetime-local` has them. */
 function momentText(text: string): string {
-  const [day = '', time = '00:00'] = text.split(/[ T,]+/)
+  const [day, time = '00:00'] = text.split(/[ T,]+/) as [string, string?]
   const iso = isoDate(day)
   return iso === undefined ? text : `${iso}T${time.replace(/Z$/, '')}`
 }

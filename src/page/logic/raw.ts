@@ -1,3 +1,4 @@
+import { plainNumber } from '../../lib/cell-text.ts'
 import { isSame } from './merge.ts'
 import type { Row, Schema } from './model.ts'
 import { clockIn, clockToUtc, toLocal, toUtc } from './values.ts'
@@ -168,19 +169,6 @@ function parseList(schema: Schema & { isRequired?: boolean }, raw: string[], kin
 /** An empty line in a list of texts is an empty text. */
 const parseItem = (items: Schema, text: string, zone: string): Read =>
   items.type === 'string' ? { value: text } : text === '' ? { fault: 'is missing' } : readRaw(items, text, zone)
-
-/**
- * A number as people write it (`1 234,50`, `1.234,50`, `1,234.50`) with a decimal point and nothing else. Undefined if it
- * is not clear: `1,234` means one thing in one country and another in the next.
- */
-export function plainNumber(typed: string): string | undefined {
-  const text = typed.trim().replace(/(?<=\d)[ \u00a0\u202f'’](?=\d{3}(?!\d))/g, '')
-  if (/^[+-]?\d{1,3}(?:,\d{3})+\.\d+$/.test(text)) return text.replaceAll(',', '')
-  if (/^[+-]?\d{1,3}(?:\.\d{3})+,\d+$/.test(text)) return text.replaceAll('.', '').replace(',', '.')
-  if (/^[+-]?\d{1,3}(?:[.,]\d{3}){2,}$/.test(text)) return text.replace(/[.,]/g, '')
-  if (/^[+-]?[1-9]\d{0,2},\d{3}$/.test(text)) return undefined
-  return /^[+-]?\d+,\d+$/.test(text) ? text.replace(',', '.') : text
-}
 
 const UNCLEAR = 'may be a thousand or a fraction: write it without a comma'
 

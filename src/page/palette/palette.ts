@@ -147,8 +147,8 @@ const distinct = (targets: Target[]) =>
 function* findTargets(models: Model[]): Generator<Target> {
   for (const { model, title } of models) yield { title, about: model, href: to('m', model) }
   yield { title: 'You', about: 'password, sessions, tokens', href: to('me') }
-  if (isAdmin.value) yield { title: 'People', about: 'users, roles, tokens', href: to('people') }
-  if (isAdmin.value) yield { title: 'State', about: 'models folder, backups, numbers', href: to('state') }
+  if (isAdmin.value) yield { title: 'Users', about: 'users, roles, tokens', href: to('people') }
+  if (isAdmin.value) yield { title: 'System', about: 'models folder, backups, numbers', href: to('state') }
   yield { title: 'API', about: 'reference', href: to('api') }
   for (const { model, title, allowed, history } of models) {
     if (allowed.create) yield { title: `New ${title}`, about: 'create', href: to('m', model, 'new') }

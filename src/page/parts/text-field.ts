@@ -9,10 +9,20 @@ interface TextFieldProperties {
   autocomplete?: string
   hint?: string
   fault?: string | undefined
+  /** gets the focus when it appears */
+  isFirst?: boolean
 }
 
 /** A labelled text input, for forms that are not built from a model. */
-export function TextField({ label, text, type = 'text', autocomplete = 'off', hint, fault }: TextFieldProperties) {
+export function TextField({
+  label,
+  text,
+  type = 'text',
+  autocomplete = 'off',
+  hint,
+  fault,
+  isFirst,
+}: TextFieldProperties) {
   const id = useId()
   return html.div(
     { class: 'field' },
@@ -22,6 +32,7 @@ export function TextField({ label, text, type = 'text', autocomplete = 'off', hi
       // One of two types; the cast is needed because preact's types expect a single literal.
       type: type as 'text',
       autocomplete,
+      autoFocus: isFirst,
       'aria-describedby': hint === undefined && fault === undefined ? undefined : `${id}-note`,
       'aria-invalid': fault !== undefined,
       value: text.value,

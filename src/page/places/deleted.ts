@@ -7,13 +7,14 @@ import { recordPath, restore } from '../basics/models.ts'
 import { usePages } from '../basics/pages.ts'
 import { reader } from '../basics/reader.ts'
 import { useKeys } from '../basics/use-keys.ts'
-import { displayName, findField, type Model, type Row } from '../logic/model.ts'
+import { displayName, findField, type Model, pluralOf, type Row, referredName } from '../logic/model.ts'
 import { formatCount, formatMoment } from '../logic/values.ts'
 import { Action } from '../parts/action.ts'
 import { Cell } from '../parts/cell.ts'
 import { Heading } from '../parts/heading.ts'
 import { EmptyPart, shown } from '../parts/message.ts'
 import { notify, notifyError } from '../parts/notices.ts'
+import { Value } from '../parts/value.ts'
 
 interface Deletion extends Row {
   by: string | null
@@ -40,7 +41,7 @@ export function Deleted({ model }: { model: Model }) {
     html.section(
       null,
       h(Heading, {
-        title: `Deleted ${model.title} records`,
+        title: `Deleted ${pluralOf(model).toLowerCase()}`,
         about: formatCount(total),
         crumbs: recordCrumbs(model),
       }),
@@ -66,7 +67,13 @@ export function Deleted({ model }: { model: Model }) {
                   html.tr(
                     { key: row.id },
                     columns.map((field) =>
-                      html.td({ key: field.name }, h(Cell, { field, value: row[field.name], plain: true })),
+                      html.td(
+                        { key: field.name },
+                        // Of deleted records only the ids of others are known.
+                        referredName(field) === undefined
+                          ? h(Cell, { field, value: row[field.name], plain: true })
+                          : h(Value, { field, value: row[field.name] }),
+                      ),
                     ),
                     html.td(null, row.by ?? 'somebody at the shell'),
                     html.td(null, formatMoment(row.at, reader.value)),

@@ -28,7 +28,7 @@ interface ModelsFolder {
 }
 
 /** Preview of the changes that the files of the models folder would make to the tables. */
-export function Folder({ standing }: { standing: string }) {
+export function Folder({ standing, told }: { standing: string; told: string[] }) {
   const loaded = useLoaded(() => {
     modelsRound.value
     return requestOne<ModelsFolder>('GET', '/ws/state/models')
@@ -41,7 +41,8 @@ export function Folder({ standing }: { standing: string }) {
         html.button({ type: 'button', onClick: loaded.again }, 'Look again'),
         html.span({ class: 'hint' }, ' As models:check tells it. Nothing is changed by looking.'),
       ),
-      faults.length > 0 &&
+      // What the lines above have said already is not said again.
+      faults.some((fault) => !told.includes(fault)) &&
         html.div(
           { class: 'fault' },
           html.ul(
@@ -57,7 +58,7 @@ export function Folder({ standing }: { standing: string }) {
           ` has no file any more; its ${plural(records, 'record')} stay.`,
         ),
       ),
-      passedOver.length > 0 && html.p({ class: 'hint' }, `Passed over: ${passedOver.join(', ')}`),
+      passedOver.length > 0 && html.p({ class: 'hint' }, `Files that are no models: ${passedOver.join(', ')}`),
     ),
   )
 }

@@ -78,7 +78,7 @@ export const Columns = ({ chosen: { file, peek, columns }, fields, onColumns }: 
                   'aria-label': `Field for the column ${name}`,
                   onChange: ({ currentTarget }) => onColumns(columns.toSpliced(index, 1, currentTarget.value)),
                 },
-                html.option({ value: '', selected: columns[index] === '' }, 'pass over'),
+                html.option({ value: '', selected: columns[index] === '' }, 'leave out'),
                 fields.map((field) =>
                   html.option(
                     {

@@ -1,7 +1,8 @@
+import { useEffect, useRef } from 'preact/hooks'
 import { to } from '../basics/address.ts'
 import { DossierError } from '../basics/api.ts'
 import { html } from '../basics/html.ts'
-import type { Model } from '../logic/model.ts'
+import { findField, type Model } from '../logic/model.ts'
 import { formatCount, formatSize, plural } from '../logic/values.ts'
 import { Fault } from '../parts/message.ts'
 
@@ -38,20 +39,34 @@ export const Progress = ({
     ),
   )
 
-/** Faults by line and field, as many as the service reports. */
-export function Faults({ fault }: { fault: Error }) {
+/** Faults by line and field, as many as the service reports. They are shown at once, wherever the page was scrolled to. */
+export function Faults({ fault, model }: { fault: Error; model: Model }) {
+  const element = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    element.current?.focus()
+    element.current?.scrollIntoView({ block: 'start' })
+  }, [fault])
   const errors = fault instanceof DossierError ? Object.entries(fault.errors) : []
-  return Fault([
-    html.p(null, fault.message),
-    errors.length > 0 &&
-      html.ul(
-        null,
-        errors.map(([place, message]) => {
-          const [line, ...field] = place.split('.')
-          return html.li({ key: place }, html.strong(null, `Line ${line}`), ` ${field.join('.')} ${message}`)
-        }),
-      ),
-  ])
+  const fieldTitle = (name: string) => findField(model, name.split('.')[0] as string)?.title ?? name
+  return html.div(
+    { ref: element, tabIndex: -1 },
+    Fault([
+      html.p(null, html.strong(null, 'Nothing was imported. '), fault.message),
+      errors.length > 0 &&
+        html.ul(
+          null,
+          errors.map(([place, message]) => {
+            const [line, ...field] = place.split('.')
+            const name = field.join('.')
+            return html.li(
+              { key: place },
+              html.strong(null, `Line ${line}`),
+              ` ${name === '' ? '' : `${fieldTitle(name)} `}${message}`,
+            )
+          }),
+        ),
+    ]),
+  )
 }
 
 /** Counts of an import, or of its dry run. */
@@ -60,8 +75,10 @@ export const Result = ({ counts, isDry, model }: { counts: Counts; isDry: boolea
     { class: 'others', role: 'status' },
     html.p(
       null,
-      isDry ? 'Nothing is wrong with it. It would make ' : 'Done: ',
-      `${plural(counts.created, 'new record')}, change ${formatCount(counts.updated)}, and leave ${formatCount(counts.unchanged)} as they are.`,
+      isDry ? 'Nothing is wrong with it. ' : 'Done. ',
+      isDry
+        ? `${plural(counts.created, 'record')} would be added, ${formatCount(counts.updated)} changed, and ${formatCount(counts.unchanged)} stay as they are.`
+        : `${plural(counts.created, 'record')} added, ${formatCount(counts.updated)} changed, ${formatCount(counts.unchanged)} left as they were.`,
     ),
     !isDry && html.p(null, html.a({ href: to('m', model.model) }, 'Show the records')),
   )

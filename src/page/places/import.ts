@@ -6,7 +6,8 @@ import { recordCrumbs } from '../basics/crumbs.ts'
 import { onChange } from '../basics/feed.ts'
 import { html } from '../basics/html.ts'
 import { listPath } from '../basics/lists.ts'
-import { recordPath } from '../basics/models.ts'
+import { useLoaded } from '../basics/loading.ts'
+import { recordPath, referredModel } from '../basics/models.ts'
 import { person } from '../basics/session.ts'
 import { upload } from '../basics/upload.ts'
 import { useKeys } from '../basics/use-keys.ts'
@@ -26,6 +27,27 @@ const MORE: Pick<Field, 'name' | 'title'>[] = [
   { name: 'version', title: 'Version' },
 ]
 
+/** Columns that name a referred record by a text that no other one has: `company.name`. */
+async function namesOfReferences(model: Model): Promise<(Pick<Field, 'name' | 'title'> & { of: string })[]> {
+  const found = await Promise.all(
+    askedFields(model).map(async (field) => {
+      const target = await referredModel(field)
+      const by = target?.fields.find(
+        ({ name, unique, type }) => name === target.nameField && unique && type === 'string',
+      )
+      return by ? [{ of: field.name, name: `${field.name}.${by.name}`, title: `${field.title}, by ${by.title}` }] : []
+    }),
+  )
+  return found.flat()
+}
+
+/** A column of a reference whose cells are no ids has names. */
+function guessColumn(name: string, examples: string[], fields: Pick<Field, 'name' | 'title'>[]): string {
+  const guessed = guessField(name, fields)
+  const byName = fields.find((field) => field.name.startsWith(`${guessed}.`))
+  return byName && examples.some((text) => /\p{L}/u.test(text)) ? byName.name : guessed
+}
+
 /** Imports a CSV file: assign columns, check with a dry run, then import. */
 export function Import({ model }: { model: Model }) {
   const chosen = useSignal<Chosen | undefined>(undefined)
@@ -33,7 +55,11 @@ export function Import({ model }: { model: Model }) {
   const result = useSignal<{ counts: Counts; isDry: boolean } | undefined>(undefined)
   const fault = useSignal<Error | undefined>(undefined)
   const progress = useSignal<{ sent: number; written: number; isDry: boolean } | undefined>(undefined)
-  const fields = [...MORE, ...askedFields(model)]
+  const { value: byName = [] } = useLoaded(() => namesOfReferences(model), [model.model])
+  const fields = [
+    ...MORE,
+    ...askedFields(model).flatMap((field) => [field, ...byName.filter(({ of }) => of === field.name)]),
+  ]
   const keys = [...MORE.slice(0, 1), ...askedFields(model).filter(({ unique }) => unique)]
   useKeys({ keys: 'Esc', does: 'back to the list', press: () => go(listPath(model.model)) })
 
@@ -60,7 +86,17 @@ export function Import({ model }: { model: Model }) {
     const peek = previewCsv(await file.slice(0, PEEK_BYTES).text(), PEEK_ROWS)
     result.value = undefined
     fault.value = undefined
-    chosen.value = { file, peek, columns: peek.header.map((name) => guessField(name, fields)) }
+    chosen.value = {
+      file,
+      peek,
+      columns: peek.header.map((name, at) =>
+        guessColumn(
+          name,
+          peek.rows.map((row) => row[at] ?? ''),
+          fields,
+        ),
+      ),
+    }
   }
 
   const send = async (isDry: boolean) => {
@@ -93,6 +129,7 @@ export function Import({ model }: { model: Model }) {
       title: `Import ${model.title} records`,
       crumbs: recordCrumbs(model),
     }),
+    fault.value && h(Faults, { fault: fault.value, model }),
     h(Drop, { onFile: take }),
     chosen.value && [
       h(Columns, {
@@ -141,7 +178,6 @@ export function Import({ model }: { model: Model }) {
       ),
     ],
     progress.value && chosen.value && h(Progress, { ...progress.value, size: chosen.value.file.size }),
-    fault.value && h(Faults, { fault: fault.value }),
     result.value && h(Result, { ...result.value, model }),
   )
 }

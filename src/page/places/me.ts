@@ -3,24 +3,15 @@ import { h } from 'preact'
 import { request } from '../basics/api.ts'
 import { html } from '../basics/html.ts'
 import { hasLetterKeys, setLetterKeys } from '../basics/keys.ts'
-import { useLoaded } from '../basics/loading.ts'
 import { chooseLocale, chooseZone, locale, locales, reader, zone, zones } from '../basics/reader.ts'
 import { person } from '../basics/session.ts'
 import { formatMoment, formatValue } from '../logic/values.ts'
 import { Action } from '../parts/action.ts'
 import { Heading } from '../parts/heading.ts'
-import { shown } from '../parts/message.ts'
 import { notify } from '../parts/notices.ts'
+import { Sessions } from '../parts/sessions.ts'
 import { TextField } from '../parts/text-field.ts'
 import { Tokens } from '../parts/tokens.ts'
-
-interface Session {
-  id: string
-  createdOn: string
-  lastSeen: string
-  address: string
-  current: boolean
-}
 
 /** The user's own password, sessions and tokens. */
 export function Me() {
@@ -30,7 +21,7 @@ export function Me() {
     h(Heading, { title: username, about: roles.length === 0 ? 'no roles' : `roles: ${roles.join(', ')}` }),
     html.section({ class: 'part' }, html.h2(null, 'How you read'), h(Reading, null)),
     html.section({ class: 'part' }, html.h2(null, 'Password'), h(Password, null)),
-    html.section({ class: 'part' }, html.h2(null, 'Sessions'), h(Sessions, null)),
+    html.section({ class: 'part' }, html.h2(null, 'Sessions'), h(Sessions, { path: '/ws/me/sessions', isOwn: true })),
     html.section({ class: 'part' }, html.h2(null, 'Tokens for scripts'), h(Tokens, { path: '/ws/me/tokens' })),
   )
 }
@@ -84,32 +75,5 @@ function Password() {
       hint: 'At least 10 characters',
     }),
     html.footer(null, h(Action, { run: change }, 'Change the password')),
-  )
-}
-
-function Sessions() {
-  const loaded = useLoaded(async () => (await request<Session>('GET', '/ws/me/sessions')).data)
-  const end = async (id: string) => {
-    await request('DELETE', `/ws/me/sessions/${encodeURIComponent(id)}`)
-    loaded.again()
-  }
-  return shown(loaded, (sessions) =>
-    html.ul(
-      { class: 'plain' },
-      sessions.map(({ id, createdOn, lastSeen, address, current }) =>
-        html.li(
-          { key: id, class: 'line' },
-          html.span(
-            null,
-            html.strong(null, current ? 'This one' : address),
-            html.span(
-              { class: 'hint' },
-              ` since ${formatMoment(createdOn, reader.value)}, last seen ${formatMoment(lastSeen, reader.value)}`,
-            ),
-          ),
-          !current && h(Action, { run: () => end(id) }, 'End'),
-        ),
-      ),
-    ),
   )
 }

@@ -13,8 +13,10 @@ import { headRow } from '../parts/head-row.ts'
 import { Heading } from '../parts/heading.ts'
 import { shown } from '../parts/message.ts'
 import { notify, notifyError } from '../parts/notices.ts'
+import { Sessions } from '../parts/sessions.ts'
 import { TextField } from '../parts/text-field.ts'
 import { Tokens } from '../parts/tokens.ts'
+import { RolesInput } from './roles-input.ts'
 import { SeeAs } from './see-as.ts'
 
 export interface User {
@@ -28,7 +30,9 @@ export interface User {
 }
 
 const userPath = (username: string) => `/ws/users/${encodeURIComponent(username)}`
-const rolesIn = (text: string) => text.split(',').flatMap((role) => role.trim() || [])
+
+const ATTRIBUTES_HINT = 'What rules of models compare with: regions=north,south; limit=5'
+const ATTRIBUTES_FAULT = 'Each is a name and its value: regions=north,south'
 
 /** User administration, for admins. */
 export function People() {
@@ -42,7 +46,7 @@ export function People() {
     null,
     h(
       Heading,
-      { title: 'People' },
+      { title: 'Users' },
       html.button(
         {
           type: 'button',
@@ -56,7 +60,7 @@ export function People() {
     ),
     shown(loaded, (users) =>
       html.div(
-        { class: 'scrolls', tabIndex: 0, role: 'region', 'aria-label': 'People' },
+        { class: 'scrolls', tabIndex: 0, role: 'region', 'aria-label': 'Users' },
         html.table(
           null,
           headRow(['Name', 'Roles', 'Attributes', 'Last login', 'State']),
@@ -96,11 +100,17 @@ export function People() {
 function Add({ onClose }: { onClose(): void }) {
   const username = useSignal('')
   const password = useSignal('')
-  const roles = useSignal('')
+  const roles = useSignal<string[]>([])
+  const attributes = useSignal('')
+  const attributesFault = useSignal<string | undefined>(undefined)
   const add = async () => {
+    const known = attributesIn(attributes.value)
+    attributesFault.value = known ? undefined : ATTRIBUTES_FAULT
+    if (!known) return
     const data = {
       username: username.value.trim(),
-      roles: rolesIn(roles.value),
+      roles: roles.value,
+      attributes: known,
       ...(password.value !== '' && { password: password.value }),
     }
     await request('PUT', '/ws/users', { body: { data } })
@@ -112,7 +122,7 @@ function Add({ onClose }: { onClose(): void }) {
     { title: 'Add somebody', onClose },
     html.div(
       { class: 'form' },
-      h(TextField, { label: 'Username', text: username }),
+      h(TextField, { label: 'Username', text: username, isFirst: true }),
       h(TextField, {
         label: 'Password',
         text: password,
@@ -120,7 +130,8 @@ function Add({ onClose }: { onClose(): void }) {
         autocomplete: 'new-password',
         hint: 'At least 10 characters; none for a program that comes in by tokens only',
       }),
-      h(TextField, { label: 'Roles', text: roles, hint: 'Separated by commas; admin may do everything' }),
+      h(RolesInput, { roles }),
+      h(TextField, { label: 'Attributes', text: attributes, hint: ATTRIBUTES_HINT, fault: attributesFault.value }),
       html.footer(
         null,
         html.button({ type: 'button', onClick: onClose }, 'Cancel'),
@@ -131,7 +142,7 @@ function Add({ onClose }: { onClose(): void }) {
 }
 
 function Change({ user, onClose }: { user: User; onClose(): void }) {
-  const roles = useSignal(user.roles.join(', '))
+  const roles = useSignal(user.roles)
   const attributes = useSignal(attributesText(user.attributes))
   const attributesFault = useSignal<string | undefined>(undefined)
   const isSeen = useSignal(false)
@@ -144,7 +155,7 @@ function Change({ user, onClose }: { user: User; onClose(): void }) {
   }
   const setAttributes = async () => {
     const parsed = attributesIn(attributes.value)
-    attributesFault.value = parsed ? undefined : 'Each is a name and its value: regions=north,south'
+    attributesFault.value = parsed ? undefined : ATTRIBUTES_FAULT
     if (parsed) await change({ attributes: parsed }, 'The attributes count from the next request on.')
   }
   const remove = () =>
@@ -169,19 +180,19 @@ function Change({ user, onClose }: { user: User; onClose(): void }) {
     { title: user.username, onClose, wide: true },
     html.div(
       { class: 'form' },
-      h(TextField, { label: 'Roles', text: roles, hint: 'Separated by commas' }),
+      h(RolesInput, { roles }),
       html.footer(
         null,
         h(
           Action,
-          { run: () => change({ roles: rolesIn(roles.value) }, 'The roles count from the next request on.') },
+          { run: () => change({ roles: roles.value }, 'The roles count from the next request on.') },
           'Set the roles',
         ),
       ),
       h(TextField, {
         label: 'Attributes',
         text: attributes,
-        hint: 'What rules of models compare with: regions=north,south; limit=5',
+        hint: ATTRIBUTES_HINT,
         fault: attributesFault.value,
       }),
       html.footer(null, h(Action, { run: setAttributes }, 'Set the attributes')),
@@ -207,6 +218,8 @@ function Change({ user, onClose }: { user: User; onClose(): void }) {
           },
           `See what ${user.username} sees`,
         ),
+    html.h3(null, 'Sessions'),
+    h(Sessions, { path: `${userPath(user.username)}/sessions`, isOwn: isOneself }),
     html.h3(null, 'Tokens'),
     h(Tokens, { path: isOneself ? '/ws/me/tokens' : `${userPath(user.username)}/tokens` }),
     html.footer(

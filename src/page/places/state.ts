@@ -4,12 +4,14 @@ import { useEffect } from 'preact/hooks'
 import { to } from '../basics/address.ts'
 import { request, requestOne } from '../basics/api.ts'
 import { html } from '../basics/html.ts'
-import { useLoaded } from '../basics/loading.ts'
+import { type Loaded, useLoaded } from '../basics/loading.ts'
 import { modelsRound } from '../basics/models.ts'
 import { reader } from '../basics/reader.ts'
 import { formatAge, formatMoment, formatSize } from '../logic/values.ts'
+import { Action } from '../parts/action.ts'
 import { Heading } from '../parts/heading.ts'
 import { shown } from '../parts/message.ts'
+import { notify } from '../parts/notices.ts'
 import { Folder } from './folder.ts'
 import { Numbers } from './numbers.ts'
 import type { User } from './people.ts'
@@ -28,7 +30,7 @@ interface Backup {
 export const State = () =>
   html.article(
     { class: 'record' },
-    h(Heading, { title: 'State' }),
+    h(Heading, { title: 'System' }),
     html.section({ class: 'part' }, html.h2(null, 'Models folder'), h(Standing, null)),
     html.section({ class: 'part' }, html.h2(null, 'Numbers'), h(Numbers, null)),
     html.section({ class: 'part' }, html.h2(null, 'Backups'), h(Backups, null)),
@@ -68,14 +70,23 @@ function Standing() {
             ),
           ),
       // A change of the status means that the preview in `Folder` is outdated, too.
-      h(Folder, { standing: JSON.stringify([current, since, why]) }),
+      h(Folder, { standing: JSON.stringify([current, since, why]), told: why }),
     ),
   )
 }
 
 function Backups() {
   const loaded = useLoaded(async () => (await request<Backup>('GET', '/ws/state/backups')).data)
-  return shown(loaded, (backups) =>
+  const make = async () => {
+    const { name } = await requestOne<Backup>('POST', '/ws/state/backups')
+    notify(`The backup ${name} is made.`)
+    loaded.again()
+  }
+  return html.div({ class: 'form' }, html.div(null, h(Action, { run: make }, 'Back up now')), listOf(loaded))
+}
+
+const listOf = (loaded: Loaded<Backup[]>) =>
+  shown(loaded, (backups) =>
     backups.length === 0
       ? html.p(
           null,
@@ -94,7 +105,6 @@ function Backups() {
           ),
         ),
   )
-}
 
 const LOGINS = 10
 

@@ -22,7 +22,7 @@ import { FilterChip } from './filter-chip.ts'
 const FilterDialog = later(async () => (await import('./filter-dialog.ts')).FilterDialog)
 
 /** Waits until nothing has been typed for this long. */
-const TYPED_MS = 250
+const TYPED_MS = 60
 
 interface BarProperties {
   model: Model

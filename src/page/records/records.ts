@@ -34,8 +34,9 @@ const Several = later(async () => (await import('./several.ts')).BulkActions)
 
 /** How long a record that was just changed is highlighted. */
 const FRESH_MS = 3000
-/** Changes within this time cause one refresh. */
+/** The first change is shown at once; further ones within this time cause one refresh. */
 const GATHER_MS = 300
+const AT_ONCE_MS = 20
 
 interface RecordsProperties {
   model: Model
@@ -203,11 +204,13 @@ function nothing(model: Model, query: URLSearchParams) {
   )
 }
 
-/** Refreshes the rows when records change. Changes are collected for GATHER_MS; further ones do not extend that. */
+/** Refreshes the rows when records change: at once, and then at most every GATHER_MS. */
 function follow(model: string, rows: Rows, mark: (ids: ReadonlySet<number>) => void): () => void {
   const recent = new Map<number, number>()
   let timer: ReturnType<typeof setTimeout> | undefined
+  let looked = 0
   const look = () => {
+    looked = Date.now()
     rows.refresh()
     fade()
   }
@@ -224,7 +227,7 @@ function follow(model: string, rows: Rows, mark: (ids: ReadonlySet<number>) => v
     if (isSoon) return
     isSoon = true
     clearTimeout(timer)
-    timer = setTimeout(look, GATHER_MS)
+    timer = setTimeout(look, Math.max(AT_ONCE_MS, looked + GATHER_MS - Date.now()))
   }
   const stops = [
     onChange((change) => {

@@ -16,6 +16,7 @@ import { isNarrow } from '../parts/narrow.ts'
 import { notify, notifyError } from '../parts/notices.ts'
 import { CellWrites } from './cell-writes.ts'
 import { copyRange, useClipboard } from './copying.ts'
+import { nameWhatIsCut } from './cut-text.ts'
 import { Grid, isEditable, type Spot } from './grid.ts'
 import { Head } from './head.ts'
 import { Line } from './line.ts'
@@ -44,6 +45,8 @@ const ROW = 37
 /** Height of a row on a phone, where it is a card. */
 const CARD = 66
 const MARGIN = 8
+/** Rows beyond the visible ones that are loaded. */
+const AHEAD = 80
 /** The bar is moved to its settled place after it has been still for this long. */
 const SETTLE_MS = 120
 const FETCH_MS = 40
@@ -98,10 +101,16 @@ export function Table(properties: TableProperties) {
     if (rows.total.value !== undefined) place(settled({ position, bar: 0 }, extent.peek()))
   }, [rows, rows.total.value === undefined])
 
+  // While it is scrolled, rows are asked for every FETCH_MS, also those that come next.
+  const fetched = useRef(0)
   useSignalEffect(() => {
-    const { first, end } = rowsInView(scroll.value, extent.value, MARGIN)
+    const { first, end } = rowsInView(scroll.value, extent.value, AHEAD)
     const now = source.value
-    const timer = setTimeout(() => now.want(first, end), FETCH_MS)
+    const fetch = () => {
+      fetched.current = Date.now()
+      now.want(first, end)
+    }
+    const timer = setTimeout(fetch, Math.max(0, fetched.current + FETCH_MS - Date.now()))
     return () => clearTimeout(timer)
   })
 
@@ -285,10 +294,4 @@ export function Table(properties: TableProperties) {
         },
       }),
   )
-}
-
-/** A text that does not fit is told by the browser's own hint. */
-function nameWhatIsCut({ target }: MouseEvent): void {
-  const cell = (target as Element).closest<HTMLElement>('.rows .cell')
-  if (cell) cell.title = cell.scrollWidth > cell.clientWidth ? (cell.textContent ?? '') : ''
 }

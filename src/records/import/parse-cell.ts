@@ -1,3 +1,4 @@
+import { isoDate, plainNumber, yesOrNo } from '../../lib/cell-text.ts'
 import { isTooDeep, MAX_DEPTH } from '../../lib/depth.ts'
 import { hasLoneEscape, LONE_ESCAPE_FAULT } from '../../lib/json-keys.ts'
 import { inexactNumbers, isExact } from '../../lib/json-numbers.ts'
@@ -17,15 +18,13 @@ export const EMPTY_TEXT = Symbol('empty text')
 
 export type Cell = string | typeof EMPTY_TEXT
 
-const TRUE = ['true', 'yes', 'y', 't', '1']
-const FALSE = ['false', 'no', 'n', 'f', '0']
 const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?$/
 
 /** Parses a CSV cell by the type of its field; an empty cell is null. The model's rules are checked later. */
 export function cellValue(field: Field, cell: Cell): unknown {
   const { type } = field
   if (type === 'string' && cell === EMPTY_TEXT) return mayBeEmpty(field) ? '' : null
-  if (type === 'string') return cell === '' ? null : cell
+  if (type === 'string') return cell === '' ? null : textValue(field, cell as string)
   if (cell === EMPTY_TEXT || cell.trim() === '') return null
   const text = cell.trim()
   if (field.links) return severalValues(ID_FIELD, text)
@@ -61,13 +60,18 @@ interface TextRules {
 }
 
 function parseBoolean(text: string): boolean | CellFault {
-  const word = text.toLowerCase()
-  if (TRUE.includes(word)) return true
-  return FALSE.includes(word) ? false : new CellFault('must be true or false')
+  return yesOrNo(text) ?? new CellFault('must be true or false')
 }
 
-/** Accepts only a decimal point, because a comma means different things in different locales. */
-function parseNumber(text: string): number | CellFault {
+/** Days and decimal numbers as a spreadsheet writes them in its country, as far as they mean only one thing. */
+function textValue({ format }: Field, cell: string): string {
+  if (format === 'date') return isoDate(cell.trim()) ?? cell
+  return format === 'decimal' ? (plainNumber(cell) ?? cell) : cell
+}
+
+/** `1234,5` is clear; `1,234` is not, because it means different things in different countries. */
+function parseNumber(cell: string): number | CellFault {
+  const text = plainNumber(cell) ?? cell
   if (!NUMBER.test(text)) return new CellFault('must be a number such as 1234.5')
   const plain = text
     .replace(/^\+/, '')

@@ -1,0 +1,46 @@
+import { h } from 'preact'
+import { request } from '../basics/api.ts'
+import { html } from '../basics/html.ts'
+import { useLoaded } from '../basics/loading.ts'
+import { reader } from '../basics/reader.ts'
+import { formatMoment } from '../logic/values.ts'
+import { Action } from './action.ts'
+import { shown } from './message.ts'
+
+interface Session {
+  id: string
+  createdOn: string
+  lastSeen: string
+  address: string
+  current: boolean
+}
+
+/** Where a user is logged in, and how to end it there. */
+export function Sessions({ path, isOwn }: { path: string; isOwn: boolean }) {
+  const loaded = useLoaded(async () => (await request<Session>('GET', path)).data, [path])
+  const end = async (id: string) => {
+    await request('DELETE', `${path}/${encodeURIComponent(id)}`)
+    loaded.again()
+  }
+  return shown(loaded, (sessions) =>
+    sessions.length === 0
+      ? html.p({ class: 'hint' }, 'Not logged in anywhere.')
+      : html.ul(
+          { class: 'plain' },
+          sessions.map(({ id, createdOn, lastSeen, address, current }) =>
+            html.li(
+              { key: id, class: 'line' },
+              html.span(
+                null,
+                html.strong(null, current && isOwn ? 'This one' : address),
+                html.span(
+                  { class: 'hint' },
+                  ` since ${formatMoment(createdOn, reader.value)}, last seen ${formatMoment(lastSeen, reader.value)}`,
+                ),
+              ),
+              !current && h(Action, { run: () => end(id) }, 'End'),
+            ),
+          ),
+        ),
+  )
+}

@@ -1,0 +1,96 @@
+import type { Page } from 'playwright-core'
+import { startDemo, visitDemo } from './demo.ts'
+
+/** Measures the page with the demo's records: `npm run figures`. Nothing depends on the outcome: it is only printed. */
+
+const demo = await startDemo()
+const tell = (what: string, value: string) => console.log(`${what.padEnd(45)} ${value}`)
+
+/** Milliseconds until something is visible. */
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const start = performance.now()
+  await work()
+  return Math.round(performance.now() - start)
+}
+
+const TABLE = '#/m/crm.Person'
+const firstRow = (page: Page) => page.locator('.rows a.opens').first().waitFor()
+
+// A first visit.
+const context = await demo.browser.newContext({ viewport: { width: 1280, height: 760 } })
+const page = await context.newPage()
+let bytes = 0
+let requests = 0
+const session = await context.newCDPSession(page)
+await session.send('Network.enable')
+session.on('Network.loadingFinished', ({ encodedDataLength }) => {
+  bytes += encodedDataLength
+  requests++
+})
+await page.goto(`${demo.url}/${TABLE}`)
+await page.getByLabel('Username').fill('admin')
+await page.getByLabel('Password').fill(demo.passwords.admin as string)
+const login = await timed(async () => {
+  await page.getByRole('button', { name: 'Log in' }).click()
+  await firstRow(page)
+})
+tell('first visit until the table is usable', `${Math.round(bytes / 1000)} KB, ${requests} requests`)
+tell('log in to usable table', `${login} ms`)
+
+// Blank rows while scrolling fast.
+const blank = await page.evaluate<number>(`(async () => {
+  const table = document.querySelector('.table')
+  let empty = 0
+  for (let step = 0; step < 120; step++) {
+    table.scrollTop += 400
+    await new Promise(requestAnimationFrame)
+    if (table.querySelector('.row.coming')) empty++
+  }
+  return empty / 1.2
+})()`)
+tell('frames with blank rows in fast scrolling', `${blank.toFixed(1)} %`)
+
+// A change by somebody else.
+const other = await visitDemo(demo, '#/m/crm.Company', { username: 'hanna' })
+await firstRow(other)
+await page.goto(`${demo.url}/#/m/crm.Company`)
+await firstRow(page)
+const shows: number[] = []
+for (let round = 0; round < 5; round++) {
+  const name = `Changed ${round}`
+  await other.locator('#cell-0-2').dblclick()
+  await other.locator('.cell.editing input').fill(name)
+  await other.keyboard.press('Enter')
+  shows.push(await timed(() => page.getByText(name, { exact: true }).first().waitFor()))
+}
+tell('a change by somebody else shows after', `${shows.toSorted((a, b) => a - b)[2]} ms`)
+
+// Search as you type.
+await page.goto(`${demo.url}/${TABLE}`)
+await firstRow(page)
+await page.getByLabel('Search People').focus()
+const searched = await timed(async () => {
+  await page.keyboard.insertText('strauss')
+  await page.locator('mark').first().waitFor()
+})
+tell('search as you type, with the pause', `${searched} ms`)
+
+// The heap after many navigations.
+const heap = async () => {
+  await session.send('HeapProfiler.collectGarbage')
+  const { usedSize } = await session.send('Runtime.getHeapUsage')
+  return usedSize / 1e6
+}
+const wander = async (rounds: number) => {
+  for (let round = 0; round < rounds; round++) {
+    await page.evaluate(`location.hash = '#/m/crm.Company/${1 + (round % 50)}'`)
+    await page.locator('.history li').first().waitFor()
+    await page.evaluate(`location.hash = '#/m/crm.Company'`)
+    await firstRow(page)
+  }
+}
+await wander(20)
+const before = await heap()
+await wander(200)
+tell('heap before and after 400 navigations', `${before.toFixed(1)} MB, ${(await heap()).toFixed(1)} MB`)
+await demo.stop()
