@@ -36,7 +36,7 @@ const OPERATIONS = {
   },
   patch: {
     summary: (title) => `Update a ${title}, with the method PATCH`,
-    description: 'Does the same as an update. The body is the changed fields themselves, as a JSON merge patch.',
+    description: 'Does the same as an update. The body has the changed fields, as a JSON merge patch.',
   },
   delete: {
     summary: (title) => `Delete a ${title}`,
@@ -49,7 +49,7 @@ const OPERATIONS = {
   },
   restore: {
     summary: (title) => `Bring back what a ${title} was, or one that was deleted`,
-    description: 'Sets the fields of an earlier version, or brings a deleted record back under its own id.',
+    description: 'Sets the fields of an earlier version, or brings back a deleted record under its id.',
   },
   findDeleted: {
     summary: (title) => `${title} records that were deleted and can be brought back`,
@@ -61,15 +61,15 @@ const OPERATIONS = {
   },
   export: {
     summary: (title) => `Export ${title} records`,
-    description: 'Sends all records that match the filters, of one moment, as a file.',
+    description: 'Sends all matching records of one moment as a file.',
   },
   import: {
     summary: (title) => `Import ${title} records`,
-    description: 'Checks all rows of a file, and then creates or updates a record for each of them.',
+    description: 'Checks all rows of a file, then creates or updates their records.',
   },
   aggregate: {
     summary: (title) => `Count and sum ${title} records`,
-    description: 'Returns a row for each group of the records that match the filters.',
+    description: 'Returns a row for each group of the matching records.',
   },
   searchAggregate: {
     summary: (title) => `Count and sum ${title} records by nested criteria`,

@@ -32,6 +32,10 @@ export const ExportParameters = Type.Partial(
       'x-parameter': 'Safe',
       description: 'Of csv: make texts harmless that a spreadsheet takes for a formula.',
     }),
+    bom: Type.Boolean({
+      'x-parameter': 'Bom',
+      description: 'Of csv: begin with a byte order mark, by which spreadsheets know that it is UTF-8.',
+    }),
     sort: SortParameter,
     fields: ShapeParameters.fields,
     filters: Filters,
@@ -60,9 +64,10 @@ export interface ExportOptions {
   format: BulkFormat
   delimiter: string
   safe: boolean
+  bom: boolean
 }
 
-const OWN = ['format', 'delimiter', 'safe']
+const OWN = ['format', 'delimiter', 'safe', 'bom']
 const NOT_HERE = FIND_PARAMETERS.filter((name) => name !== 'sort' && name !== 'fields')
 
 /** The export's own parameters win: a field named `format` can still be filtered by `format[in]=…`. */
@@ -71,7 +76,7 @@ export function parseExport(parameters: Parameters, context: Context): ExportOpt
   for (const name of NOT_HERE)
     if (name in parameters) throw badRequest(`There is no query parameter "${name}" here: an export has all records.`)
   const query = parseParameters(Object.fromEntries(asked), context)
-  return { query, ...parseFileFormat(parameters), safe: isAsked(parameters, 'safe') }
+  return { query, ...parseFileFormat(parameters), safe: isAsked(parameters, 'safe'), bom: isAsked(parameters, 'bom') }
 }
 
 /** Formats of files by their media types. */

@@ -103,6 +103,29 @@ if (browser) {
     await until(async () => (await read(3)).company === 9)
   })
 
+  t.test('a record that moves away while its cell is edited', async (t) => {
+    const { page, press } = await open(t, '#/m/shop.Person?sort=-age&id[gte]=60')
+    await page.locator('.rows a.opens').first().waitFor()
+    const first = Number(/\d+/.exec((await page.locator('.rows a.opens').first().textContent()) ?? '')?.[0])
+    await page.locator('#cell-0-1').click({ position: { x: 3, y: 3 } })
+    await press('Enter')
+    await page.getByRole('textbox', { name: 'E-mail' }).fill('typed@example.org')
+    await admin.post(`${PERSON}/${first}`, { version: (await read(first)).version, age: 1 })
+    await page
+      .locator('.rows a.opens')
+      .first()
+      .filter({ hasText: `Person ${first}` })
+      .waitFor({ state: 'detached' })
+    await until(
+      async () => (await read(first)).email === 'typed@example.org' || (await page.locator('.editing').count()) === 1,
+    )
+    if ((await page.locator('.editing').count()) === 1) await press('Enter')
+    await until(async () => (await read(first)).email === 'typed@example.org')
+    t.match(await read(first), { age: 1 }, 'what somebody else has changed meanwhile stays')
+    const others = (await admin.get(`${PERSON}?email=typed@example.org`)).body
+    t.equal(others.total, 1, 'no other record was written')
+  })
+
   t.test('cells go to a spreadsheet, and come back', async (t) => {
     const { page, press } = await open(t, '#/m/shop.Person?sort=id&fields=name,age,company,level,active')
     await page.getByRole('link', { name: 'Person 10', exact: true }).waitFor()

@@ -75,6 +75,10 @@ t.test('export', async (t) => {
       ].join('\r\n'),
     )
     t.notMatch(text, 'hidden')
+    const marked = await fetch(`${app.url}${EXPORT}?bom=true&fields=n&delimiter=semicolon`, {
+      headers: { cookie: String(admin.cookie) },
+    })
+    t.strictSame([...new Uint8Array(await marked.arrayBuffer()).slice(0, 6)], [0xef, 0xbb, 0xbf, ...Buffer.from('id;')])
     const safe = await get('?safe=true&fields=n,name,price')
     t.match(safe, "3,0,3,'=1+1,'-1\r\n", 'numbers in texts are texts')
     t.match(safe, '1,0,-5,', 'a number is no formula')

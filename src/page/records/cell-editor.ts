@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { h } from 'preact'
-import { useLayoutEffect, useRef } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { html } from '../basics/html.ts'
 import { zone } from '../basics/reader.ts'
 import type { Field, Row } from '../logic/model.ts'
@@ -9,6 +9,7 @@ import { Input } from '../parts/input.ts'
 import type { CellWrites } from './cell-writes.ts'
 
 interface EditorProperties {
+  /** as it was when the editing began */
   row: Row
   field: Field
   writes: CellWrites
@@ -23,6 +24,7 @@ export function CellEditor({ row, field, writes, onDone }: EditorProperties) {
   const raw = useSignal<Raw>(kept?.raw ?? toRaw(field, value, zone.peek()))
   const element = useRef<HTMLDivElement>(null)
   const isOver = useRef(false)
+  const latest = useRef<(rows: number, columns: number) => void>(() => undefined)
   // A layout effect, so that the next key belongs to the input.
   useLayoutEffect(() => {
     const input = element.current?.querySelector<HTMLInputElement>('input, select, textarea')
@@ -30,6 +32,8 @@ export function CellEditor({ row, field, writes, onDone }: EditorProperties) {
     // What is there is replaced by the first key, as in a spreadsheet; dates have no selection.
     if (input?.type === 'text' || input instanceof HTMLTextAreaElement) input.select()
   }, [])
+  // A row that is scrolled away, or not found any more, takes its input along: what was typed is saved.
+  useEffect(() => () => latest.current(0, 0), [])
   const leave = (rows: number, columns: number) => {
     if (isOver.current) return
     isOver.current = true
@@ -49,6 +53,7 @@ export function CellEditor({ row, field, writes, onDone }: EditorProperties) {
     leave(rows, columns)
     void writes.write(row, field, read.value, next)
   }
+  latest.current = save
   const cancel = () => {
     writes.drop(row, field)
     leave(0, 0)

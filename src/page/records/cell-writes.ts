@@ -6,6 +6,7 @@ import { rememberChange } from '../basics/undo.ts'
 import type { Field, Model, Row } from '../logic/model.ts'
 import type { Raw } from '../logic/raw.ts'
 import { formatValue } from '../logic/values.ts'
+import { notifyError } from '../parts/notices.ts'
 
 /** A cell that is being saved, or could not be. */
 export interface CellState {
@@ -22,9 +23,15 @@ export const cellKey = (id: number, field: string) => `${id} ${field}`
 export class CellWrites {
   readonly states = signal<ReadonlyMap<string, CellState>>(new Map())
   readonly #model: Model
+  #isLeft = false
 
   constructor(model: Model) {
     this.#model = model
+  }
+
+  /** Called when the table is left: what cannot be saved is told elsewhere from then on. */
+  leave(): void {
+    this.#isLeft = true
   }
 
   stateOf(row: Row, field: Field): CellState | undefined {
@@ -48,6 +55,7 @@ export class CellWrites {
       this.#set(row, field, undefined)
       return true
     } catch (error) {
+      if (this.#isLeft) notifyError(error)
       this.#set(row, field, { raw, ...this.#explain(error as Error, field) })
       return false
     }

@@ -1,5 +1,5 @@
 import { type Signal, signal } from '@preact/signals'
-import type { Field, Model } from '../logic/model.ts'
+import type { Field, Model, Row } from '../logic/model.ts'
 import { inputKind } from '../logic/raw.ts'
 
 /** A cell by its place in the table. */
@@ -24,8 +24,11 @@ export class Grid {
   readonly cursor: Signal<Spot> = signal({ row: 0, column: 0 })
   /** other corner of the marked range */
   readonly anchor: Signal<Spot | undefined> = signal(undefined)
-  /** whether the cell at the cursor is edited */
-  readonly isEditing = signal(false)
+  /**
+   * the record whose cell is edited, as it was when that began: what others change meanwhile, and where the record moves to
+   * in the table, changes neither the value that was seen nor the record that is written
+   */
+  readonly editing: Signal<Row | undefined> = signal(undefined)
 
   /** Moves the cursor; with `isRange` the range grows or shrinks. */
   move(to: Spot, isRange: boolean): void {

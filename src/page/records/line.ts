@@ -81,7 +81,9 @@ function lineCell(properties: LineProperties, column: number) {
   const field = columns[column] as Field
   const { row: at, column: place } = grid.cursor.value
   const isCurrent = at === index && place === column
-  const isEdited = isCurrent && row !== undefined && grid.isEditing.value
+  // The record may have moved to another row since its cell is edited.
+  const edited = grid.editing.value
+  const isEdited = edited !== undefined && edited.id === row?.id && place === column
   const state = row && writes.stateOf(row, field)
   const isLink = ({ target }: Event) => (target as Element).closest('a') !== null
   return html.div(
@@ -112,7 +114,7 @@ function lineCell(properties: LineProperties, column: number) {
     },
     html.span({ class: 'label', 'aria-hidden': true }, field.title),
     isEdited
-      ? h(CellEditor, { row, field, writes, onDone: onEdited })
+      ? h(CellEditor, { key: edited.id, row: edited, field, writes, onDone: onEdited })
       : row && (column === 0 ? nameLink(properties, row) : cellValue(properties, row, column)),
     !isEdited && state?.fault !== undefined && html.span({ class: 'cell-fault', role: 'alert' }, state.fault),
   )

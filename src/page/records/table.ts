@@ -4,16 +4,15 @@ import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { html } from '../basics/html.ts'
 import { rememberSpot, spotIn } from '../basics/lists.ts'
 import { reader } from '../basics/reader.ts'
-import { undoLatest } from '../basics/undo.ts'
 import { FOOT_PARAMETER, WORDS_PARAMETER } from '../logic/filters.ts'
 import { searchWords } from '../logic/highlight.ts'
 import { canSearch, type Field, type Model, type Row } from '../logic/model.ts'
 import { type Extent, moved, revealing, rowsInView, type Scroll, scrollHeight, settled } from '../logic/scroll.ts'
-import { plural } from '../logic/values.ts'
 import { tableTemplate } from '../logic/widths.ts'
 import { later } from '../parts/later.ts'
 import { isNarrow } from '../parts/narrow.ts'
-import { notify, notifyError } from '../parts/notices.ts'
+import { notifyError } from '../parts/notices.ts'
+import { takeBack } from '../parts/take-back.ts'
 import { CellWrites } from './cell-writes.ts'
 import { copyRange, useClipboard } from './copying.ts'
 import { nameWhatIsCut } from './cut-text.ts'
@@ -59,6 +58,7 @@ export function Table(properties: TableProperties) {
   const view = useSignal(600)
   const grid = useMemo(() => new Grid(), [])
   const writes = useMemo(() => new CellWrites(model), [model])
+  useEffect(() => () => writes.leave(), [writes])
   const pasted = useSignal<{ text: string; at: Spot } | undefined>(undefined)
   const rowHeight = isNarrow.value ? CARD : ROW
   // A signal, so that computed values and effects also follow a change to another `rows`.
@@ -159,21 +159,14 @@ export function Table(properties: TableProperties) {
     const { row: index, column } = grid.cursor.peek()
     const row = rows.at(index)
     if (!row) return
-    if (isEditable(model, columns[column])) grid.isEditing.value = true
+    if (isEditable(model, columns[column])) grid.editing.value = row
     else onOpen(row, false)
   }
   const endEditing = (down: number, right: number) => {
-    grid.isEditing.value = false
+    grid.editing.value = undefined
     element.current?.focus({ preventScroll: true })
     if (down !== 0 || right !== 0) moveBy(down, right)
   }
-  const undo = () =>
-    undoLatest()
-      .then((count) =>
-        notify(count === 0 ? 'There is nothing to take back.' : `${plural(count, 'record')} taken back.`),
-      )
-      .catch(notifyError)
-
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.target !== event.currentTarget || event.altKey || event.isComposing) return
     const { shiftKey: isRange } = event
@@ -185,7 +178,7 @@ export function Table(properties: TableProperties) {
           Home: () => moveTo({ row: 0, column: 0 }, isRange),
           End: () => moveTo({ row: extent.peek().rows - 1, column: columns.length - 1 }, isRange),
           Enter: () => row && onOpen(row, true),
-          z: () => void undo(),
+          z: takeBack,
         }
       : {
           ArrowDown: () => moveBy(1, 0, isRange),
@@ -220,6 +213,11 @@ export function Table(properties: TableProperties) {
   }
 
   useClipboard(element, onCopy, onPaste)
+  // The cursor stays with the record that is edited.
+  const edited = grid.editing.value && rows.indexOf(grid.editing.value.id)
+  useEffect(() => {
+    if (edited !== undefined) grid.cursor.value = { ...grid.cursor.peek(), row: edited }
+  }, [edited])
 
   rows.round.value
   const words = canSearch(model) ? searchWords(query.get(WORDS_PARAMETER) ?? '') : []
@@ -269,7 +267,7 @@ export function Table(properties: TableProperties) {
             isFresh: fresh.has(row?.id ?? 0),
             onSelect: (between: boolean) => select(index, between),
             onPoint: (column: number, isRange: boolean) => {
-              grid.isEditing.value = false
+              grid.editing.value = undefined
               grid.move({ row: index, column }, isRange)
               element.current?.focus({ preventScroll: true })
               if (row && opened !== undefined) onOpen(row, false)

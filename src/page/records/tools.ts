@@ -3,7 +3,7 @@ import { h } from 'preact'
 import { goInstead, to, withQuery } from '../basics/address.ts'
 import { html } from '../basics/html.ts'
 import { recordPath } from '../basics/models.ts'
-import { zone } from '../basics/reader.ts'
+import { locale, zone } from '../basics/reader.ts'
 import { curlFor } from '../logic/curl.ts'
 import { serviceQuery, sortedBy, sortIn, withoutTable } from '../logic/filters.ts'
 import { type Field, type Model, shownFields } from '../logic/model.ts'
@@ -26,19 +26,26 @@ interface ToolsProperties extends ShownProperties {
 
 const GroupMenu = later(async () => (await import('./group-menu.ts')).GroupMenu)
 
-const OWN = ['format', 'delimiter', 'safe']
+const OWN = ['format', 'delimiter', 'safe', 'bom']
+
+/** CSV as spreadsheets of the reader's country open it: where numbers have a comma, semicolons are between cells. */
+const forSpreadsheet = (name: string) => ({
+  bom: 'true',
+  delimiter: (1.5).toLocaleString(name).includes(',') ? 'semicolon' : 'comma',
+})
 
 /** Actions on the records that the table shows. */
 export function Tools({ model, query, columns, onSelectAll }: ToolsProperties) {
   const isCurlOpen = useSignal(false)
   const asking = serviceQuery(query, model, zone.value)
-  const exported = (format: string) => {
+  const exported = (format: string, how: Record<string, string> = {}) => {
     // OWN are parameters of the export itself; a condition on a field of such a name is written as `[in]`.
     const asked = new URLSearchParams(
       [...asking].map(([name, value]) => [OWN.includes(name) ? `${name}[in]` : name, value]),
     )
     asked.set('fields', columns.map(({ name }) => name).join(',') || 'id')
     asked.set('format', format)
+    for (const [name, value] of Object.entries(how)) asked.set(name, value)
     return `${recordPath(model.model, 'export')}?${asked}`
   }
   return html.div(
@@ -52,6 +59,8 @@ export function Tools({ model, query, columns, onSelectAll }: ToolsProperties) {
       (model.allowed.update || model.allowed.delete) &&
         html.button({ type: 'button', class: 'closes', onClick: onSelectAll }, `Select all, up to ${MAX_SELECTED}`),
       html.a({ href: withQuery(to('m', model.model, 'summary'), withoutTable(query)) }, icon('chart'), 'Count and sum'),
+      model.allowed.read &&
+        html.a({ href: exported('csv', forSpreadsheet(locale.value)), download: '' }, 'Export these for a spreadsheet'),
       model.allowed.read && html.a({ href: exported('csv'), download: '' }, 'Export these as CSV'),
       model.allowed.read && html.a({ href: exported('ndjson'), download: '' }, 'Export these as JSON lines'),
       model.allowed.create && html.a({ href: to('m', model.model, 'import') }, 'Import a file'),

@@ -21,7 +21,7 @@ export function createExporter(context: RecordsContext, model: Model) {
   const { storage, models, access, exportSeconds } = context
   const shown = visibleFields(model).map(({ name }) => name)
 
-  return function exportAll({ query, format, delimiter, safe }: ExportOptions, caller: Caller): AsyncGenerator<Chunk> {
+  return function exportAll({ query, format, ...how }: ExportOptions, caller: Caller): AsyncGenerator<Chunk> {
     const { fields = shown, filter, search, sort } = query
     const reach = access.reachFor(model, 'read', caller)
     const asking = access.contextFor(caller)
@@ -40,6 +40,6 @@ export function createExporter(context: RecordsContext, model: Model) {
     const shapes = keyedShapes([model, ...reach.models, ...referencedModels(query, models)], storage.dialect.tables)
     const { sql, parameters } = statement
     const seeker = { username: caller.username, signal: caller.signal, seconds: exportSeconds, bytes: 0, shapes }
-    return storage.streamRows({ sql, parameters }, formatter(format), { model, columns, delimiter, safe }, seeker)
+    return storage.streamRows({ sql, parameters }, formatter(format), { model, columns, ...how }, seeker)
   }
 }

@@ -11,6 +11,7 @@ export interface FormatInput {
   delimiter: string
   /** prefixes texts that a spreadsheet would take for a formula with an apostrophe */
   safe: boolean
+  bom: boolean
 }
 
 /** Writes each record as a line of JSON. */
@@ -28,7 +29,7 @@ const FORMULA = /^[=+\-@\t\r]/
  * Writes CSV as spreadsheets do. Null is an empty cell and an empty text is `""`, so an import reads both back
  * unchanged. Written by hand: the code is short, and a library took four times as long.
  */
-export function csv({ model, columns, delimiter, safe }: FormatInput) {
+export function csv({ model, columns, delimiter, safe, bom }: FormatInput) {
   const types = new Map(model.fields.map(({ name, type }) => [name, type]))
   const links = new Set(model.fields.filter((field) => field.links).map(({ name }) => name))
   const special = new RegExp(`["\\r\\n\\uFEFF${delimiter === '\t' ? '\\t' : delimiter}]`)
@@ -45,7 +46,7 @@ export function csv({ model, columns, delimiter, safe }: FormatInput) {
   }
   const cells = columns.map((name) => ({ name, cell: createCellFormatter(name) }))
   return {
-    head: columns.join(delimiter) + END,
+    head: (bom ? '\uFEFF' : '') + columns.join(delimiter) + END,
     format: (row: Row) =>
       cells.map(({ name, cell }) => (row[name] === null ? '' : cell(row[name]))).join(delimiter) + END,
   }
