@@ -4,8 +4,17 @@ import fp from 'fastify-plugin'
 import { SuccessSchema, success } from '../src/envelope.ts'
 import { idempotentStorage } from '../src/journal/idempotency.ts'
 import { mayUse, type User } from '../src/model/access.ts'
+import { type Model, visibleFields } from '../src/model/model.ts'
 import { component } from '../src/openapi/refs.ts'
-import { createView, deleteView, listViews, updateView, VIEW_KINDS, type ViewSettings } from '../src/people/views.ts'
+import {
+  createView,
+  deleteView,
+  listViews,
+  type SavedView,
+  updateView,
+  VIEW_KINDS,
+  type ViewSettings,
+} from '../src/people/views.ts'
 import { idIn } from '../src/requests/address.ts'
 import { allowOnly, badRequest, wholeNumber } from '../src/requests/query.ts'
 
@@ -60,11 +69,23 @@ const views: FastifyPluginAsyncTypebox = async (app) => {
   const tags = ['views']
   const one = { 200: SuccessSchema(View) }
 
+  const usedBy = (user: User) => (name: string) => {
+    const model = app.modelsOf(user).get(name)
+    return model !== undefined && mayUse(model, user)
+  }
+
   /** Throws if the user may not use the model. */
   function requireModel(name: string, user: User): string {
-    const model = app.modelsOf(user).get(name)
-    if (!model || !mayUse(model, user)) throw app.missingModel(name, user)
-    return model.name
+    if (!usedBy(user)(name)) throw app.missingModel(name, user)
+    return name
+  }
+
+  /** Whether a view names no field that the user may not know. */
+  function isOpen({ model, query }: SavedView, user: User): boolean {
+    const seen = visibleFields(app.modelsOf(user).get(model) as Model).map(({ name }) => name)
+    const hidden = visibleFields(app.models.get(model) as Model).filter(({ name }) => !seen.includes(name))
+    const words = new Set([...new URLSearchParams(query)].flat().flatMap((text) => text.split(/\W+/)))
+    return !hidden.some(({ name }) => words.has(name))
   }
 
   app.route({
@@ -82,7 +103,8 @@ const views: FastifyPluginAsyncTypebox = async (app) => {
     handler: async ({ query, user }) => {
       allowOnly(['model'], query)
       if (typeof query.model !== 'string') throw badRequest('The query parameter "model" must be given once.')
-      return success(...(await listViews(storage.db, requireModel(query.model, user), user)))
+      const views = await listViews(storage.db, requireModel(query.model, user), user)
+      return success(...views.filter((view) => isOpen(view, user)))
     },
   })
 
@@ -120,7 +142,7 @@ const views: FastifyPluginAsyncTypebox = async (app) => {
     handler: async ({ params, body: { data }, user }) => {
       const writing = idempotentStorage(storage, user.idempotency)
       const id = idIn(params as unknown as { id: string })
-      return success(await updateView(writing, id, data.version, settingsIn(data), user))
+      return success(await updateView(writing, id, data.version, settingsIn(data), user, usedBy(user)))
     },
   })
 
@@ -142,7 +164,7 @@ const views: FastifyPluginAsyncTypebox = async (app) => {
       const writing = idempotentStorage(storage, user.idempotency)
       const version = wholeNumber(query, 'version', Number.MAX_SAFE_INTEGER)
       if (version === undefined) throw badRequest('The query parameter "version" names the version that was read.')
-      return success(await deleteView(writing, idIn(params as unknown as { id: string }), version, user))
+      return success(await deleteView(writing, idIn(params as unknown as { id: string }), version, user, usedBy(user)))
     },
   })
 }

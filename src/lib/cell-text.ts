@@ -17,7 +17,7 @@ export function plainNumber(typed: string): string | undefined {
   const text = typed.trim().replace(/(?<=\d)[ \u00a0\u202f'’](?=\d{3}(?!\d))/g, '')
   if (/^[+-]?\d{1,3}(?:,\d{3})+\.\d+$/.test(text)) return text.replaceAll(',', '')
   if (/^[+-]?\d{1,3}(?:\.\d{3})+,\d+$/.test(text)) return text.replaceAll('.', '').replace(',', '.')
-  if (/^[+-]?\d{1,3}(?:[.,]\d{3}){2,}$/.test(text)) return text.replace(/[.,]/g, '')
+  if (/^[+-]?[1-9]\d{0,2}(?:(?:\.\d{3}){2,}|(?:,\d{3}){2,})$/.test(text)) return text.replace(/[.,]/g, '')
   if (/^[+-]?[1-9]\d{0,2},\d{3}$/.test(text)) return undefined
   return /^[+-]?\d+,\d+$/.test(text) ? text.replace(',', '.') : text
 }
@@ -26,7 +26,7 @@ export function plainNumber(typed: string): string | undefined {
 export function isoDate(text: string): string | undefined {
   const iso = /^(\d{4})-(\d\d?)-(\d\d?)$/.exec(text) as [string, string, string, string] | null
   if (iso) return validDay(iso[1], iso[2], iso[3])
-  const parts = /^(\d\d?)([./])(\d\d?)[./](\d{4})$/.exec(text) as [string, string, string, string, string] | null
+  const parts = /^(\d\d?)([./])(\d\d?)\2(\d{4})$/.exec(text) as [string, string, string, string, string] | null
   if (!parts) return undefined
   const [, first, sign, second, last] = parts
   if (sign === '.' || Number(first) > 12) return validDay(last, second, first)

@@ -1,13 +1,11 @@
-import { useSignalEffect } from '@preact/signals'
 import { h } from 'preact'
-import { useEffect } from 'preact/hooks'
 import { place, to } from './basics/address.ts'
-import { onChange, onMissed } from './basics/feed.ts'
 import { classes, html } from './basics/html.ts'
 import { listPath } from './basics/lists.ts'
 import { useLoaded } from './basics/loading.ts'
 import { forgetTotals, modelsOverview } from './basics/models.ts'
 import { isAdmin, person } from './basics/session.ts'
+import { useChanges } from './basics/use-reload.ts'
 import { type Overview, packageOf, pluralOf } from './logic/model.ts'
 import { formatCount } from './logic/values.ts'
 import { icon } from './parts/icon.ts'
@@ -25,21 +23,11 @@ interface RailProperties {
 /** Navigation: the models by package, and what concerns the service and the user. At the foot of a phone's screen. */
 export function Rail({ onKeys, onLogOut }: RailProperties) {
   const loaded = useLoaded(modelsOverview)
-  useEffect(() => {
-    let timer: ReturnType<typeof setTimeout> | undefined
-    const count = () => {
-      timer ??= setTimeout(() => {
-        timer = undefined
-        forgetTotals()
-        loaded.again()
-      }, COUNT_MS)
-    }
-    const stops = [onChange(({ operation }) => operation !== 'update' && count()), onMissed(count)]
-    return () => {
-      clearTimeout(timer)
-      for (const stop of stops) stop()
-    }
-  }, [])
+  const count = () => {
+    forgetTotals()
+    loaded.again()
+  }
+  useChanges(({ operation }) => operation !== 'update', count, COUNT_MS)
   const [first] = place.value.path
   const groups = [...Map.groupBy(loaded.value ?? [], ({ model }) => packageOf(model))]
   return html.nav(
@@ -85,8 +73,6 @@ const railLink = (href: string, text: string, picture: unknown, isHere: boolean,
 function ModelLink({ model }: { model: Overview }) {
   const isHere = place.value.path[1] === model.model
   const name = pluralOf(model)
-  // Reads the address, so that the link leads to the table as it was left.
-  useSignalEffect(() => void place.value)
   return html.a(
     {
       href: isHere ? to('m', model.model) : listPath(model.model),

@@ -11,6 +11,7 @@ import { trail } from './parts/heading.ts'
 import { icon } from './parts/icon.ts'
 import { bringTheRest, later } from './parts/later.ts'
 import { Notices, notifyError } from './parts/notices.ts'
+import { takeBack } from './parts/take-back.ts'
 import { Login } from './places/login.ts'
 import { Place } from './places/place.ts'
 import { Rail } from './rail.ts'
@@ -38,6 +39,7 @@ function Inside() {
   useKeys(
     { keys: 'Ctrl+K', does: 'go to anything', press: open('palette') },
     { keys: '?', does: 'show these keys', press: open('keys') },
+    { keys: 'Ctrl+Z', does: 'take back the last change of this window', press: takeBack },
   )
   return html.div(
     { class: 'shell' },

@@ -93,9 +93,10 @@ export async function updateView(
   version: number,
   settings: ViewSettings,
   user: User,
+  mayUse: MayUse,
 ): Promise<SavedView> {
   checkRules(settings, user)
-  const { model } = await requireOwn(storage.db, id, user)
+  const { model } = await requireOwn(storage.db, id, user, mayUse)
   const { name, role, kind, query, first } = settings
   const update: Step = {
     sql: `UPDATE ${VIEWS} SET name = ?, role = ?, kind = ?, query = ?, "isFirst" = ?, "updatedOn" = ?,
@@ -105,7 +106,7 @@ export async function updateView(
   }
   const rows = await writeOrExplain(
     () => storage.write({ steps: [...(first ? [notFirst(model, role, user.username)] : []), update] }),
-    () => changedMeanwhile(storage.db, id, version, user),
+    () => changedMeanwhile(storage.db, id, version, user, mayUse),
   )
   return toView(rows.at(-1)?.[0] as Row)
 }
@@ -115,8 +116,9 @@ export async function deleteView(
   id: number,
   version: number,
   user: User,
+  mayUse: MayUse,
 ): Promise<number> {
-  await requireOwn(storage.db, id, user)
+  await requireOwn(storage.db, id, user, mayUse)
   const remove = {
     sql: `DELETE FROM ${VIEWS} WHERE id = ? AND version = ? RETURNING id`,
     parameters: [id, version],
@@ -124,7 +126,7 @@ export async function deleteView(
   }
   await writeOrExplain(
     () => storage.write({ steps: [remove] }),
-    () => changedMeanwhile(storage.db, id, version, user),
+    () => changedMeanwhile(storage.db, id, version, user, mayUse),
   )
   return id
 }
@@ -146,9 +148,13 @@ async function look(db: Database, id: number): Promise<SavedView | undefined> {
   return row && toView(row)
 }
 
-/** Views are changed by their owners and by admins. Somebody else's own view does not exist for others. */
-async function requireOwn(db: Database, id: number, user: User): Promise<SavedView> {
-  const view = await look(db, id)
+/** Whether the user may use a model that is served. */
+type MayUse = (model: string) => boolean
+
+/** Views are changed by their owners and by admins. What a user may not see does not exist. */
+async function requireOwn(db: Database, id: number, user: User, mayUse: MayUse): Promise<SavedView> {
+  const known = await look(db, id)
+  const view = known && mayUse(known.model) ? known : undefined
   const isAdmin = user.roles.includes(ADMIN)
   const isSeen = view && (isAdmin || view.role === EVERYBODY || user.roles.includes(view.role))
   if (view?.owner.toLowerCase() === user.username.toLowerCase() || (isAdmin && view && view.role !== '')) return view
@@ -159,8 +165,14 @@ async function requireOwn(db: Database, id: number, user: User): Promise<SavedVi
 
 const noSuchView = () => new Failure('RECORD_NOT_FOUND', 'There is no such view.')
 
-async function changedMeanwhile(db: Database, id: number, version: number, user: User): Promise<Failure> {
-  const view = await requireOwn(db, id, user)
+async function changedMeanwhile(
+  db: Database,
+  id: number,
+  version: number,
+  user: User,
+  mayUse: MayUse,
+): Promise<Failure> {
+  const view = await requireOwn(db, id, user, mayUse)
   return new Failure(
     'VERSION_CONFLICT',
     `Version ${version} of the view "${view.name}" is not the current one, which is ${view.version}.`,
@@ -168,7 +180,7 @@ async function changedMeanwhile(db: Database, id: number, version: number, user:
   )
 }
 
-function checkRules({ name, role, query }: ViewSettings, user: User): void {
+function checkRules({ name, role, query, first }: ViewSettings, user: User): void {
   const errors: Record<string, string> = {}
   if (name.trim() === '' || name.length > MAX_NAME) errors.name = `must have 1 to ${MAX_NAME} characters`
   if (query.length > MAX_QUERY) errors.query = `must have at most ${MAX_QUERY} characters`
@@ -176,6 +188,7 @@ function checkRules({ name, role, query }: ViewSettings, user: User): void {
     if (text.includes('\0') || !text.isWellFormed()) errors[field] = 'must be well-formed text without NUL characters'
   const mayShare = ['', EVERYBODY, ...user.roles].includes(role) || user.roles.includes(ADMIN)
   if (!mayShare) errors.role = 'must be one of your own roles, * for all, or empty'
+  if (first && role !== '' && !user.roles.includes(ADMIN)) errors.first = 'is for admins, if others see the view'
   throwIfInvalid(errors)
 }
 

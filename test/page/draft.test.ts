@@ -123,6 +123,8 @@ t.test('what is typed becomes a value', async (t) => {
     ['real', '0.12345678901234567890', /digits/],
     ['price', 'a lot', /12\.50/],
     ['price', '1,234', /without a comma/],
+    ['price', '1.234,567.890', /12\.50/],
+    ['price', '0.123.456', /12\.50/],
     ['count', '1,234', /without a comma/],
     ['free', '{', /not JSON/],
     ['sizes', ['1', 'x'], /in line 2/],

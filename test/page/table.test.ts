@@ -1,7 +1,7 @@
 import t from 'tap'
 import { isoDate } from '../../src/lib/cell-text.ts'
 import { copyText, parseTsv, pastedValue, toTsv } from '../../src/page/logic/clipboard.ts'
-import { draftTitle } from '../../src/page/logic/draft.ts'
+import { draftTitle, withOtherWindow } from '../../src/page/logic/draft.ts'
 import { withColumnMoved } from '../../src/page/logic/filters.ts'
 import { hueOf, initialOf } from '../../src/page/logic/hue.ts'
 import { type Field, isImage, type Model, packageOf, pluralOf, titled } from '../../src/page/logic/model.ts'
@@ -53,6 +53,8 @@ t.test('cells of a spreadsheet', async (t) => {
     ['c', 'd'],
   ])
   t.strictSame(parseTsv('5" disk\tx'), [['5" disk', 'x']], 'a mark within a cell is no quotation')
+  t.strictSame(parseTsv('"a" b\n"open\nx'), [['"a" b'], ['"open'], ['x']], 'nor one that does not end')
+  t.strictSame(parseTsv(''), [['']])
 
   const copied: [Field, unknown, string][] = [
     [NAME, null, ''],
@@ -64,6 +66,7 @@ t.test('cells of a spreadsheet', async (t) => {
     [LINKS, [{ id: 1, version: 0, name: 'One' }, 2], 'One; 2'],
     [field('n', { type: 'number' }), 1234.5, '1234,5'],
     [field('p', { format: 'decimal' }), '12.50', '12,50'],
+    [SEEN, '2026-12-24T09:30:00.000Z', '2026-12-24 10:30:00'],
     [TAGS, ['a', 'b'], 'a; b'],
     [field('o', { type: 'object' }), { a: 1 }, '{"a":1}'],
   ]
@@ -83,7 +86,18 @@ t.test('cells of a spreadsheet', async (t) => {
     [BORN, 'Monday', { fault: /is no day/ as unknown as string }],
     [SEEN, '24.12.2026 10:30', { value: '2026-12-24T09:30:00.000Z' }],
     [SEEN, '24.12.2026', { value: '2026-12-23T23:00:00.000Z' }],
-    [SEEN, 'soon', { value: 'soon' }],
+    [SEEN, '2026-12-24 10:30:15', { value: '2026-12-24T09:30:15.000Z' }],
+    [SEEN, '2026-12-24T10:30:00Z', { value: '2026-12-24T10:30:00Z' }],
+    [SEEN, '12/24/2026 11:30 PM', { value: '2026-12-24T22:30:00.000Z' }],
+    [SEEN, '24.12.2026 12:05 am', { value: '2026-12-23T23:05:00.000Z' }],
+    ...[
+      'soon',
+      '2026-12-24 25:00',
+      '2026-12-24 10:75',
+      '24.12.2026 13:00 PM',
+      '24.12.2026 0:30 AM',
+      '1.2.2026 1:00:99',
+    ].map((text): [Field, string, object] => [SEEN, text, { fault: /no clear moment/ }]),
     [TAGS, 'a; b', { value: ['a', 'b'] }],
     [LINKS, '1', { fault: /in the record/ as unknown as string }],
     [field('p', { format: 'decimal' }), '1.234,50', { value: '1234.50' }],
@@ -100,6 +114,7 @@ t.test('cells of a spreadsheet', async (t) => {
     ['12/24/1980', '1980-12-24'],
     ['11/12/1980', undefined],
     ['31.2.1980', undefined],
+    ['1.2/2020', undefined],
     ['99.99.1980', undefined],
     ['soon', undefined],
   ] as const)
@@ -220,6 +235,14 @@ t.test('words and colours', async (t) => {
   t.equal(draftTitle({ base: { id: 1, version: 0, name: 'Ada' }, typed: {}, zone: 'UTC' }, MODEL), 'Ada')
   t.equal(draftTitle({ typed: { name: 'Bob' }, zone: 'UTC' }, MODEL), 'Bob')
   t.equal(draftTitle({ typed: {}, zone: 'UTC' }, MODEL), 'New Person')
+  const draft = { typed: { name: 'mine' }, zone: 'UTC', key: 'new' }
+  const other = { typed: { name: 'theirs', age: '5' }, zone: 'UTC', key: 'other' }
+  t.strictSame(withOtherWindow(draft, 'own', other), { name: 'mine', age: '5' })
+  t.strictSame(withOtherWindow(draft, 'other', other), { name: 'mine' }, 'what this window has stored itself')
+  t.strictSame(withOtherWindow(draft, 'own', { ...other, base: { id: 1, version: 2 } }), { name: 'mine' })
+  t.strictSame(withOtherWindow(draft, 'own', undefined), { name: 'mine' })
+  const base = { id: 1, version: 2 }
+  t.strictSame(withOtherWindow({ ...draft, base }, 'own', { ...other, base }), { name: 'mine', age: '5' })
   const { nameField: _none, ...nameless } = MODEL
   t.equal(draftTitle({ typed: {}, zone: 'UTC' }, nameless), 'New Person')
 })

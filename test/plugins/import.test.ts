@@ -273,6 +273,7 @@ t.test('import', async (t) => {
         'name,company,company.name\nAb,1,Acme\nAb,1,""\n',
         { '2.company.name': /"company" stands there twice: "Acme"/, '3.company.name': /twice: ""/ },
       ],
+      ['', 'name,price\nAb,"1,234"\n', { '2.price': /must be a decimal number such as 12\.50/ }],
       ['', 'nme,age\n', { '1.nme': /is not a known field/ }],
       ['', '"",name\nx,Ab\n', { 1: /is not a known field/ }],
       ['', 'name\n"Ab\nCd\n', { 2: /is not right: Quote Not Closed/ }],

@@ -2,7 +2,11 @@ import t from 'tap'
 import { CONTACT, startApp } from '../helper.ts'
 
 const MODEL = 'contacts.Contact'
-const OTHER = { ...CONTACT, access: { read: ['hr'] } }
+const OTHER = {
+  type: 'object',
+  properties: { name: { type: 'string' }, pay: { type: 'integer', access: { read: ['chief'] } } },
+  access: { read: ['hr'] },
+}
 
 t.test('saved views', async (t) => {
   const app = await startApp(t, { models: { 'contacts.Contact.json': CONTACT, 'hr.File.json': OTHER } })
@@ -22,7 +26,7 @@ t.test('saved views', async (t) => {
   const own = await make(ann, { name: 'Mine', query: 'sort=-id' })
   t.match(own, { version: 0, model: MODEL, owner: 'ann', role: '', kind: 'table', query: 'sort=-id', first: false })
   await make(ann, { name: 'Sales', role: 'sales', kind: 'board' })
-  const all = await make(ann, { name: 'All', role: '*', first: true })
+  const all = await make(ann, { name: 'All', role: '*' })
   await make(bob, { name: "Bob's" })
 
   t.strictSame(await namesOf(ann), ['Mine', 'Sales', 'All'])
@@ -60,12 +64,16 @@ t.test('saved views', async (t) => {
         .filter(({ first }: { first: boolean }) => first)
         .map(({ name }: { name: string }) => name)
     t.strictSame(await firsts(cid), ['All of them'])
-    await make(bob, { name: 'Newest', role: '*', first: true })
+    t.match(await bob.put('/ws/views', { model: MODEL, name: 'x', role: '*', first: true }), {
+      status: 422,
+      body: { errors: { first: /for admins/ } },
+    })
+    await make(admin, { name: 'Newest', role: '*', first: true })
     await make(bob, { name: 'Own first', first: true })
     t.strictSame(await firsts(cid), ['Newest'])
     t.strictSame((await firsts(bob)).sort(), ['Newest', 'Own first'], 'one’s own beside that of all')
     const [sales] = (await ann.get(`/ws/views?model=${MODEL}`)).body.data
-    await ann.post(`/ws/views/${sales.id}`, { version: 0, name: 'Sales', role: 'sales', first: true })
+    await admin.post(`/ws/views/${sales.id}`, { version: 0, name: 'Sales', role: 'sales', first: true })
     t.strictSame((await firsts(ann)).sort(), ['Newest', 'Sales'])
   })
 
@@ -95,6 +103,20 @@ t.test('saved views', async (t) => {
     t.match(await ann.get('/ws/views?model=hr.File'), { status: 404 })
     t.match(await bob.get('/ws/views?model=hr.File'), { status: 200, body: { data: [] } })
     t.match(await app.stranger.get(`/ws/views?model=${MODEL}`), { status: 401 })
+  })
+
+  await t.test('what one may not know', async (t) => {
+    const shared = (query: string) =>
+      admin.put('/ws/views', { model: 'hr.File', name: query, role: '*', query }).then(({ body }) => body.data[0])
+    await shared('name=x&sort=-name')
+    await shared('or=pay%3D5%26name%3Dx')
+    const sorted = await shared('sort=-pay')
+    await shared('pay[gte]=5&x=%ff')
+    const names = (await bob.get('/ws/views?model=hr.File')).body.data.map(({ name }: { name: string }) => name)
+    t.strictSame(names, ['name=x&sort=-name'], 'fields that do not exist for the reader')
+    t.equal((await admin.get('/ws/views?model=hr.File')).body.data.length, 4)
+    t.match(await ann.delete(`/ws/views/${sorted.id}?version=0`), { status: 404 }, 'of a model out of reach')
+    t.match(await bob.delete(`/ws/views/${sorted.id}?version=0`), { status: 403 })
   })
 
   await t.test('not more than somebody needs', async (t) => {

@@ -53,7 +53,9 @@ export function listenToKeys(): void {
     const name = pressed(event)
     // An open dialog or popover handles keys itself.
     const isCovered = document.querySelector('dialog:modal, .panel:popover-open') !== null
-    if (isCovered || (isTyping(event) && !name.startsWith('Ctrl+') && name !== 'Esc')) return
+    // In an input, Ctrl+Z takes back what was typed there.
+    const isText = !(name.startsWith('Ctrl+') && name !== 'Ctrl+Z') && name !== 'Esc'
+    if (isCovered || (isTyping(event) && isText)) return
     const key = activeKeys().find(({ keys }) => keys === name)
     if (!key) return
     event.preventDefault()

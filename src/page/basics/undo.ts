@@ -1,13 +1,17 @@
-import { requestOne } from './api.ts'
+import { Unreachable } from './api.ts'
 import { undoLast } from './batches.ts'
-import { recordPath, restore } from './models.ts'
+import { restore } from './models.ts'
 
-/** A change that this window made, to be taken back. */
+interface Written {
+  id: number
+  /** after the change */
+  version: number
+}
+
+/** A change that this window made, to be taken back: one record, or several that were written together. */
 interface Made {
   model: string
-  id: number
-  /** version of the record after the change */
-  version: number
+  rows: Written[]
 }
 
 /** More are not kept: nobody remembers them. */
@@ -17,29 +21,39 @@ const made: Made[] = []
 /** By record: a version that an undo has made, and the earlier one that it is like. */
 const undone = new Map<string, { version: number; like: number }>()
 
-const keyOf = ({ model, id }: { model: string; id: number }) => `${model} ${id}`
-
-export function rememberChange(change: Made): void {
-  made.push(change)
+export function rememberChange(model: string, rows: Written[]): void {
+  made.push({ model, rows })
   made.splice(0, made.length - MAX_KEPT)
-  undone.delete(keyOf(change))
+  for (const { id } of rows) undone.delete(`${model} ${id}`)
 }
 
 /** Takes back the last change of this window, with all that was changed with it. Returns how many records that were. */
 export async function undoLatest(): Promise<number> {
   const last = made.pop()
   if (!last) return 0
-  const { model, id, version } = last
-  const before = undone.get(keyOf(last))
-  // An undo is a change as well: to go further back, the version before is brought back on top of it.
-  if (before?.like === version) {
-    const now = await restore(model, id, { version: before.version, to: version - 1 })
-    undone.set(keyOf(last), { version: now.version, like: version - 1 })
-    return 1
+  try {
+    return await takeBackChange(last)
+  } catch (error) {
+    // It can still be taken back when the service is there again.
+    if (error instanceof Unreachable) made.push(last)
+    throw error
   }
-  const records = await undoLast(model, id, version, false)
-  const now = await requestOne<{ version: number }>('GET', `${recordPath(model, id)}?fields=id`)
-  // Whoever else has changed it since then is not like anything.
-  if (now.version === version + 1) undone.set(keyOf(last), { version: now.version, like: version - 1 })
-  return records.length
+}
+
+async function takeBackChange({ model, rows }: Made): Promise<number> {
+  const keyOf = ({ id }: Written) => `${model} ${id}`
+  const isLike = (row: Written) => undone.get(keyOf(row))?.like === row.version
+  const [first] = rows as [Written]
+  if (!rows.some(isLike)) {
+    const records = await undoLast(model, first.id, first.version, false)
+    for (const row of rows) undone.set(keyOf(row), { version: row.version + 1, like: row.version - 1 })
+    return records.length
+  }
+  // An undo is a change as well: to go further back, the version before is brought back on top of it.
+  for (const row of rows) {
+    const version = isLike(row) ? (undone.get(keyOf(row)) as { version: number }).version : row.version
+    const now = await restore(model, row.id, { version, to: row.version - 1 })
+    undone.set(keyOf(row), { version: now.version, like: row.version - 1 })
+  }
+  return rows.length
 }

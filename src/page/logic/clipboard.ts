@@ -1,7 +1,7 @@
 import { isoDate, yesOrNo } from '../../lib/cell-text.ts'
 import { displayName, type Field, hasLinks, type Row } from './model.ts'
 import { choices, inputKind, type Read, readRaw } from './raw.ts'
-import type { Reader } from './values.ts'
+import { momentIn, type Reader } from './values.ts'
 
 /** Cells as spreadsheets exchange them: lines of cells that tabs set apart. */
 
@@ -10,29 +10,30 @@ const quoted = (cell: string) => (/[\t\n\r"]/.test(cell) ? `"${cell.replaceAll('
 
 export const toTsv = (cells: string[][]) => cells.map((line) => line.map(quoted).join('\t')).join('\n')
 
+/** A cell in quotation marks, as spreadsheets write it: nothing follows the last mark but the end of the cell. */
+const QUOTED = /"((?:[^"]|"")*)"(?=[\t\n]|$)/y
+const PLAIN = /[^\t\n]*/y
+
 export function parseTsv(text: string): string[][] {
-  const lines: string[][] = [['']]
-  let isQuoted = false
   const body = text.replace(/\r\n?/g, '\n').replace(/\n$/, '')
-  for (let at = 0; at < body.length; at++) {
-    const sign = body[at] as string
-    const line = lines.at(-1) as string[]
-    const cell = line.at(-1) as string
-    if (isQuoted && sign === '"' && body[at + 1] === '"') {
-      line[line.length - 1] = `${cell}"`
-      at++
-    } else if (sign === '"' && (isQuoted || cell === '')) isQuoted = !isQuoted
-    else if (sign === '\t' && !isQuoted) line.push('')
-    else if (sign === '\n' && !isQuoted) lines.push([''])
-    else line[line.length - 1] = cell + sign
+  const lines: string[][] = [[]]
+  for (let at = 0; at <= body.length; at++) {
+    QUOTED.lastIndex = at
+    PLAIN.lastIndex = at
+    const quotation = QUOTED.exec(body)
+    const [found, cell = found] = (quotation ?? PLAIN.exec(body)) as unknown as [string, string?]
+    lines.at(-1)?.push(quotation ? cell.replaceAll('""', '"') : cell)
+    at += found.length
+    if (body[at] === '\n') lines.push([])
   }
   return lines
 }
 
 /** A value for a spreadsheet: days that it recognises, numbers with the reader's decimal sign and no groups. */
-export function copyText(field: Field, value: unknown, { locale }: Reader): string {
+export function copyText(field: Field, value: unknown, { locale, zone }: Reader): string {
   if (value === null || value === undefined) return ''
   if (typeof value === 'boolean') return value ? 'yes' : 'no'
+  if (field.format === 'date-time') return momentIn(String(value), zone)
   if (field.reference !== undefined) return typeof value === 'object' ? displayName(value as Row) : String(value)
   if (hasLinks(field) && Array.isArray(value))
     return value.map((one) => (typeof one === 'object' && one ? displayName(one as Row) : String(one))).join('; ')
@@ -69,12 +70,28 @@ export function pastedValue(field: Field, text: string, zone: string): Read | { 
     )
   if (kind === 'choices' || kind === 'references' || kind === 'group')
     return { fault: 'cannot be pasted; change it in the record' }
-  return readRaw(field, kind === 'moment' ? momentText(cell) : kind === 'text' || kind === 'long' ? text : cell, zone)
+  if (kind === 'moment') {
+    // What a program wrote names its own offset.
+    if (/^\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)$/.test(cell)) return { value: cell }
+    const moment = momentText(cell)
+    return moment === undefined
+      ? { fault: 'is no clear moment; write it as 2026-12-24 10:30' }
+      : readRaw(field, moment, zone)
+  }
+  return readRaw(field, kind === 'text' || kind === 'long' ? text : cell, zone)
 }
 
-/** A day and a time as `datetime-local` has them. */
-function momentText(text: string): string {
-  const [day, time = '00:00'] = text.split(/[ T,]+/) as [string, string?]
-  const iso = isoDate(day)
-  return iso === undefined ? text : `${iso}T${time.replace(/Z$/, '')}`
+const CLOCK = /^(\S+?)(?:[ T,]+(\d\d?):(\d\d)(?::(\d\d))?)?(?: ?([AaPp])[Mm])?$/
+
+/** A day, and perhaps a time of it, as `datetime-local` has them; undefined if it is not clear. */
+function momentText(text: string): string | undefined {
+  const parts = CLOCK.exec(text) as [string, string, string?, string?, string?, string?] | null
+  const day = parts && isoDate(parts[1])
+  if (!day) return undefined
+  const [, , hour = '0', minute = '00', second = '00', half] = parts
+  const isHalf = half !== undefined
+  if (Number(hour) > (isHalf ? 12 : 23) || Number(minute) > 59 || Number(second) > 59 || (isHalf && hour === '0'))
+    return undefined
+  const hours = isHalf ? (Number(hour) % 12) + (half.toLowerCase() === 'p' ? 12 : 0) : Number(hour)
+  return `${day}T${String(hours).padStart(2, '0')}:${minute}:${second}`
 }

@@ -107,6 +107,16 @@ export function faultsByField(errors: Record<string, string>, fields: Field[]) {
 const titleIn = (field: Field | undefined, part: string) =>
   Object.entries(field?.properties ?? {}).find(([name]) => name === part)?.[1].title ?? part
 
+/** What was typed, with what another window has stored of the same form since this one stored it under `key`. */
+export function withOtherWindow(
+  { typed, base }: Draft,
+  key: string | undefined,
+  stored: Draft | undefined,
+): Draft['typed'] {
+  const isOther = stored !== undefined && stored.key !== key && stored.base?.version === base?.version
+  return isOther ? { ...stored.typed, ...typed } : typed
+}
+
 /** What a draft is about: the record's name, or what a new one will be called as far as it was typed. */
 export function draftTitle({ base, typed }: Draft, model: Model): string {
   if (base) return displayName(base, model)

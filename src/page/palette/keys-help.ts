@@ -9,7 +9,6 @@ const IN_TABLES = [
   { keys: 'Ctrl+Enter', does: 'open the record' },
   { keys: 'Space', does: 'select the row; with Shift, up to it' },
   { keys: 'Ctrl+C, Ctrl+V', does: 'copy and paste cells, also from and to a spreadsheet' },
-  { keys: 'Ctrl+Z', does: 'take back the last change of this window' },
   { keys: 'Alt+← →', does: 'in the head: move a column; on a board: move a card' },
 ]
 

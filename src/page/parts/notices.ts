@@ -7,6 +7,8 @@ interface Notice {
   number: number
   text: string
   kind: 'done' | 'wrong'
+  /** milliseconds since 1970 */
+  at: number
   action?: { label: string; run(): void }
 }
 
@@ -16,16 +18,23 @@ let count = 0
 const notices = signal<Notice[]>([])
 
 export function notify(text: string, action?: Notice['action']): void {
-  add({ number: ++count, text, kind: 'done', ...(action && { action }) })
+  add({ number: ++count, text, kind: 'done', at: Date.now(), ...(action && { action }) })
 }
 
 export function notifyError(error: unknown): void {
-  add({ number: ++count, text: error instanceof Error ? error.message : String(error), kind: 'wrong' })
+  add({ number: ++count, text: error instanceof Error ? error.message : String(error), kind: 'wrong', at: Date.now() })
 }
+
+/** Errors are about the place where they happened: whoever goes elsewhere is done with them. */
+const RECENT_MS = 1000
+addEventListener('hashchange', () => {
+  const since = Date.now() - RECENT_MS
+  notices.value = notices.value.filter(({ kind, at }) => kind === 'done' || at > since)
+})
 
 function add(notice: Notice): void {
   notices.value = [...notices.value.slice(-3), notice]
-  // Errors stay until they are dismissed.
+  // Errors stay until they are dismissed, or the place is left.
   if (notice.kind === 'done') setTimeout(() => dismiss(notice), SHOWN_MS)
 }
 

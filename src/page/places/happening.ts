@@ -1,17 +1,16 @@
 import { h } from 'preact'
-import { useEffect } from 'preact/hooks'
 import { to } from '../basics/address.ts'
 import { request } from '../basics/api.ts'
-import { type Change, onChange, onMissed } from '../basics/feed.ts'
+import type { Change } from '../basics/feed.ts'
 import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
 import { modelNamed, recordNames } from '../basics/models.ts'
+import { useChanges } from '../basics/use-reload.ts'
 import { formatAge, plural } from '../logic/values.ts'
 
 /** Changes that are looked through, and what is shown of them. */
 const LOOKED = 100
 const SHOWN = 8
-const GATHER_MS = 500
 
 const WORDS: Record<string, string> = {
   create: 'added',
@@ -32,20 +31,7 @@ interface Deed {
 /** What others and oneself have changed lately. */
 export function Happening() {
   const { value: deeds = [], again } = useLoaded(lately)
-  useEffect(() => {
-    let timer: ReturnType<typeof setTimeout> | undefined
-    const soon = () => {
-      timer ??= setTimeout(() => {
-        timer = undefined
-        again()
-      }, GATHER_MS)
-    }
-    const stops = [onChange(soon), onMissed(soon)]
-    return () => {
-      clearTimeout(timer)
-      for (const stop of stops) stop()
-    }
-  }, [])
+  useChanges(() => true, again)
   if (deeds.length === 0) return null
   return html.section(
     { 'aria-labelledby': 'happening' },

@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { h } from 'preact'
+import { useRef } from 'preact/hooks'
 import { request, requestOne } from '../basics/api.ts'
 import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
@@ -23,7 +24,9 @@ interface CompareProperties {
 }
 
 /** Two versions of a record side by side. Single fields can be brought back, or all of a version. */
-export function Compare({ model, record, entries, onClose }: CompareProperties) {
+export function Compare({ model, record: live, entries, onClose }: CompareProperties) {
+  // As it was when the dialog opened: what others change meanwhile is not shown here, and not overwritten.
+  const { current: record } = useRef(live)
   const versions = entries.filter(({ operation }) => operation !== 'delete' && operation !== 'forget')
   const left = useSignal(versions[1]?.version ?? record.version)
   const right = useSignal(record.version)
@@ -38,7 +41,7 @@ export function Compare({ model, record, entries, onClose }: CompareProperties) 
     try {
       const body = { data: { [field.name]: value, version: record.version } }
       const { data } = await request<Row>('POST', recordPath(model.model, record.id), { body })
-      rememberChange({ model: model.model, id: record.id, version: (data[0] as Row).version })
+      rememberChange(model.model, data)
       notify(`${field.title} is brought back.`)
       onClose()
     } catch (error) {

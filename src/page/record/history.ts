@@ -73,12 +73,13 @@ export function History({ model, record, round }: HistoryProperties) {
 
 function Item({ entry, model, record }: { entry: Entry; model: Model; record: Row }) {
   const { version, operation, by, at, changes } = entry
-  const isAsking = useSignal(false)
+  /** the record as it was when the question was asked: what others change meanwhile is not overwritten */
+  const asking = useSignal<Row | undefined>(undefined)
   const isThere = record.version !== undefined
   const canBringBack =
     isThere && model.allowed.update && version !== record.version && operation !== 'forget' && operation !== 'delete'
-  const ask = (isOpen: boolean) => () => {
-    isAsking.value = isOpen
+  const ask = (about: Row | undefined) => () => {
+    asking.value = about
   }
   return html.li(
     null,
@@ -106,17 +107,17 @@ function Item({ entry, model, record }: { entry: Entry; model: Model; record: Ro
       }),
     ),
     canBringBack &&
-      html.button({ type: 'button', class: 'quiet', onClick: ask(true) }, `Bring back version ${version}`),
-    isAsking.value &&
+      html.button({ type: 'button', class: 'quiet', onClick: ask(record) }, `Bring back version ${version}`),
+    asking.value &&
       h(Confirm, {
         title: `Bring back version ${version}?`,
         text: 'All fields become what they were then. What they are now stays in the history.',
         action: 'Bring it back',
         onConfirm: () => {
-          ask(false)()
-          void bringBack(model, record, version)
+          void bringBack(model, asking.value as Row, version)
+          ask(undefined)()
         },
-        onClose: ask(false),
+        onClose: ask(undefined),
       }),
   )
 }

@@ -7,7 +7,7 @@ import { isRefusal, request, requestOne } from '../basics/api.ts'
 import { undoLast } from '../basics/batches.ts'
 import { recordCrumbs } from '../basics/crumbs.ts'
 import { keptDrafts } from '../basics/drafts.ts'
-import { type Change, onChange, onMissed } from '../basics/feed.ts'
+import type { Change } from '../basics/feed.ts'
 import { html } from '../basics/html.ts'
 import { listPath } from '../basics/lists.ts'
 import { useLoaded } from '../basics/loading.ts'
@@ -15,6 +15,7 @@ import { recordPath } from '../basics/models.ts'
 import { reader } from '../basics/reader.ts'
 import { rememberRecord } from '../basics/recent.ts'
 import { useKeys } from '../basics/use-keys.ts'
+import { useChanges } from '../basics/use-reload.ts'
 import { curlFor } from '../logic/curl.ts'
 import {
   displayName,
@@ -67,25 +68,15 @@ export function Record(properties: RecordProperties) {
   const { model, id, isBeside = false } = properties
   const loaded = useLoaded((stop) => readRecord(properties, stop), [model.model, id])
   const latest = useSignal<Change | undefined>(undefined)
-  useEffect(() => {
-    let timer: ReturnType<typeof setTimeout> | undefined
-    const stops = [
-      onChange((change) => {
-        if (change.model !== model.model || String(change.id) !== id) return
-        latest.value = change
-        // A running timer is not restarted: frequent changes would otherwise postpone the reload forever.
-        timer ??= setTimeout(() => {
-          timer = undefined
-          loaded.again()
-        }, GATHER_MS)
-      }),
-      onMissed(loaded.again),
-    ]
-    return () => {
-      clearTimeout(timer)
-      for (const stop of stops) stop()
-    }
-  }, [model.model, id])
+  useChanges(
+    (change) => {
+      const isMeant = change.model === model.model && String(change.id) === id
+      if (isMeant) latest.value = change
+      return isMeant
+    },
+    loaded.again,
+    GATHER_MS,
+  )
   useKeys(...(isBeside ? [] : [{ keys: 'Esc', does: 'back to the list', press: () => go(listPath(model.model)) }]))
   return shown(loaded, (found) =>
     found instanceof Error

@@ -13,6 +13,7 @@ import {
   hasLinks,
   isNumeric,
   type Model,
+  pluralOf,
   type Row,
   referredName,
 } from '../logic/model.ts'
@@ -28,15 +29,21 @@ const MAX_COLUMNS = 6
 /** The records that refer to a record: a customer's orders, an order's lines. */
 export function Referring({ model, record }: { model: Model; record: Row }) {
   const { value: ways = [] } = useLoaded(() => findReferenceFields(model.model), [model.model])
+  const isOnly = (way: ReferenceField) => ways.filter((other) => other.model.model === way.model.model).length === 1
   return ways.map((way) =>
-    h(RelatedTable, { ...way, key: `${way.model.model} ${way.field.name}`, title: titleOf(model, way), id: record.id }),
+    h(RelatedTable, {
+      ...way,
+      key: `${way.model.model} ${way.field.name}`,
+      title: titleOf(model, way, isOnly(way)),
+      id: record.id,
+    }),
   )
 }
 
-/** The title of the inverse field, if one is declared. */
-function titleOf({ inverses }: Model, { model, field }: ReferenceField): string {
+/** The title of the inverse field, if one is declared; else what the records are called. */
+function titleOf({ inverses }: Model, { model, field }: ReferenceField, isOnly: boolean): string {
   const inverse = inverses.find((one) => one.model === model.model && one.field === field.name)
-  return inverse?.title ?? `${model.title} (${field.title})`
+  return inverse?.title ?? (isOnly ? pluralOf(model) : `${pluralOf(model)} by ${field.title}`)
 }
 
 interface RelatedProperties extends ReferenceField {

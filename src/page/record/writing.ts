@@ -21,6 +21,7 @@ import {
   type FormValues,
   orphanedInput,
   withInput,
+  withOtherWindow,
 } from '../logic/draft.ts'
 import { rebaseInput } from '../logic/links-change.ts'
 import { applyDecisions, type Clash, type Merged, merge, withHidden } from '../logic/merge.ts'
@@ -148,7 +149,8 @@ export class RecordEditor {
   }
 
   #change(next: Draft): void {
-    this.draft.value = { ...next, key: newKey() }
+    const typed = withOtherWindow(next, this.draft.peek().key, loadDraft(this.#model.model, this.id))
+    this.draft.value = { ...next, typed, key: newKey() }
     this.isKept.value = storeDraft(this.#model, this.id, this.draft.value)
   }
 

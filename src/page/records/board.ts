@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { h } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
 import { to } from '../basics/address.ts'
 import { request } from '../basics/api.ts'
 import { classes, html } from '../basics/html.ts'
@@ -12,6 +13,7 @@ import { findQuery, serviceQuery } from '../logic/filters.ts'
 import { displayName, type Field, findField, type Model, type Row } from '../logic/model.ts'
 import { formatCount, formatValue } from '../logic/values.ts'
 import { Cell } from '../parts/cell.ts'
+import { dropTarget } from '../parts/drop-target.ts'
 import { EmptyPart, shown } from '../parts/message.ts'
 import { notify, notifyError } from '../parts/notices.ts'
 import { pill } from '../parts/tile.ts'
@@ -50,6 +52,12 @@ export function Board({ model, columns, query, readable, by }: BoardProperties) 
     [model.model, by, filters, columns.map(({ name }) => name)],
   )
   useReload(model.model, loaded.again)
+  /** a card that was moved keeps the focus in its new column */
+  const moved = useRef<number | undefined>(undefined)
+  useEffect(() => {
+    const card = moved.current === undefined ? null : document.querySelector<HTMLElement>(`#card-${moved.current} a`)
+    if (card && document.activeElement === document.body) card.focus()
+  }, [loaded.value])
   if (!field) return EmptyPart('This table cannot be shown as a board by that.')
   const canMove = model.allowed.update && !field.readOnly
   const values = columns.filter(({ name }) => name !== by && name !== model.nameField).slice(0, MAX_VALUES)
@@ -57,7 +65,8 @@ export function Board({ model, columns, query, readable, by }: BoardProperties) 
     try {
       const body = { merge: true, data: { [by]: target.value, version: row.version } }
       const { data } = await request<Row>('POST', recordPath(model.model, row.id), { body })
-      if (model.history) rememberChange({ model: model.model, id: row.id, version: (data[0] as Row).version })
+      if (model.history) rememberChange(model.model, data)
+      moved.current = row.id
       notify(`${displayName(row, model)}: ${field.title} is ${target.title}.`)
     } catch (error) {
       notifyError(error)
@@ -111,19 +120,7 @@ function Column({ model, field, column, values, canMove, onDrop, onStep }: Colum
     {
       class: classes(isTarget.value && 'target'),
       'aria-label': column.title,
-      onDragOver: (event: DragEvent) => {
-        if (!canMove || !event.dataTransfer?.types.includes(CARD)) return
-        event.preventDefault()
-        isTarget.value = true
-      },
-      onDragLeave: () => {
-        isTarget.value = false
-      },
-      onDrop: (event: DragEvent) => {
-        event.preventDefault()
-        isTarget.value = false
-        onDrop(Number(event.dataTransfer?.getData(CARD)))
-      },
+      ...(canMove && dropTarget(CARD, isTarget, (id) => onDrop(Number(id)))),
     },
     html.h2(
       null,
@@ -136,6 +133,7 @@ function Column({ model, field, column, values, canMove, onDrop, onStep }: Colum
         html.li(
           {
             key: row.id,
+            id: `card-${row.id}`,
             draggable: canMove,
             onDragStart: ({ dataTransfer }: DragEvent) => dataTransfer?.setData(CARD, String(row.id)),
             onKeyDown: (event: KeyboardEvent) => {
@@ -179,7 +177,11 @@ async function loadBoard(
   readable: string[],
   signal: AbortSignal,
 ): Promise<BoardColumn[]> {
-  const values = await boardValues(model, field, filters, signal)
+  const asked = filters.get(field.name)
+  // A filter by the same field leaves one column.
+  const values = (await boardValues(model, field, filters, signal)).filter(
+    ({ value }) => asked === null || String(value) === asked,
+  )
   const names = model.fields.filter(({ name }) => name === model.nameField)
   return Promise.all(
     values.map(async ({ value, title }) => {

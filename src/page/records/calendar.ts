@@ -5,7 +5,7 @@ import { useLoaded } from '../basics/loading.ts'
 import { recordPath } from '../basics/models.ts'
 import { locale, zone } from '../basics/reader.ts'
 import { useReload } from '../basics/use-reload.ts'
-import { serviceQuery } from '../logic/filters.ts'
+import { serviceQuery, withoutTable } from '../logic/filters.ts'
 import { displayName, type Field, findField, type Model, type Row } from '../logic/model.ts'
 import { dayBounds } from '../logic/periods.ts'
 import { formatCount, momentIn } from '../logic/values.ts'
@@ -78,7 +78,7 @@ export function Calendar({ model, query, by, month: asked }: CalendarProperties)
         weeks.map((week) =>
           html.tr(
             { key: week[0] },
-            week.map((day) => calendarDay(model, by, day, month, today, byDay.get(day) ?? [])),
+            week.map((day) => calendarDay(model, query, by, day, month, today, byDay.get(day) ?? [])),
           ),
         ),
       ),
@@ -86,8 +86,17 @@ export function Calendar({ model, query, by, month: asked }: CalendarProperties)
   )
 }
 
-function calendarDay(model: Model, by: string, day: string, month: string, today: string, rows: Row[]) {
-  const more = new URLSearchParams({ [`${by}[between]`]: `${day},${day}` })
+function calendarDay(
+  model: Model,
+  query: URLSearchParams,
+  by: string,
+  day: string,
+  month: string,
+  today: string,
+  rows: Row[],
+) {
+  const more = withoutTable(query)
+  more.set(`${by}[between]`, `${day},${day}`)
   return html.td(
     { key: day, class: classes(!day.startsWith(month) && 'other', day === today && 'today') },
     html.span({ class: 'day' }, Number(day.slice(8))),
@@ -121,8 +130,14 @@ async function loadMonth(
   const [first, last] = [weeks[0]?.[0] as string, weeks.at(-1)?.[6] as string]
   const [from, until] = field.format === 'date' ? [first, last] : dayBounds([first, last], zone.peek())
   const query = new URLSearchParams(filters)
-  query.append(`${field.name}[gte]`, from)
-  query.append(`${field.name}[lte]`, until)
+  // The table may have a filter by the same field.
+  if (!query.has(`${field.name}[between]`)) query.set(`${field.name}[between]`, `${from},${until}`)
+  else
+    for (const [word, bound] of [
+      ['gte', from],
+      ['lte', until],
+    ] as const)
+      if (!query.has(`${field.name}[${word}]`)) query.set(`${field.name}[${word}]`, bound)
   query.set('fields', [...new Set([model.nameField ?? '', ...model.list, field.name])].filter(Boolean).join())
   query.set('sort', field.name)
   query.set('limit', String(MAX_RECORDS))

@@ -3,6 +3,7 @@ import { h } from 'preact'
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { html } from '../basics/html.ts'
 import { zone } from '../basics/reader.ts'
+import { isSame } from '../logic/merge.ts'
 import type { Field, Row } from '../logic/model.ts'
 import { inputKind, isUnchanged, type Raw, readRaw, toRaw } from '../logic/raw.ts'
 import { Input } from '../parts/input.ts'
@@ -39,8 +40,10 @@ export function CellEditor({ row, field, writes, onDone }: EditorProperties) {
     isOver.current = true
     onDone(rows, columns)
   }
-  const save = (rows: number, columns: number, next: Raw = raw.peek()) => {
+  const save = (rows: number, columns: number, next: Raw = raw.peek(), isMeant = false) => {
     if (isOver.current) return
+    // Somebody else's value is only overwritten by Enter, not by leaving the cell again.
+    if (kept?.version !== undefined && !isMeant && isSame(next, kept.raw)) return leave(rows, columns)
     if (isUnchanged(field, next, value, zone.peek()) && kept?.version === undefined) {
       writes.drop(row, field)
       return leave(rows, columns)
@@ -64,7 +67,9 @@ export function CellEditor({ row, field, writes, onDone }: EditorProperties) {
     const steps: Record<string, () => void> = {
       Escape: cancel,
       Tab: () => save(0, event.shiftKey ? -1 : 1),
-      ...(!(isLong && (event.shiftKey || event.altKey)) && { Enter: () => save(event.shiftKey ? -1 : 1, 0) }),
+      ...(!(isLong && (event.shiftKey || event.altKey)) && {
+        Enter: () => save(event.shiftKey ? -1 : 1, 0, undefined, true),
+      }),
     }
     event.stopPropagation()
     const step = steps[event.key]

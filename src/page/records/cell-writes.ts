@@ -9,7 +9,7 @@ import { formatValue } from '../logic/values.ts'
 import { notifyError } from '../parts/notices.ts'
 
 /** A cell that is being saved, or could not be. */
-export interface CellState {
+interface CellState {
   fault?: string
   /** what was typed */
   raw: Raw
@@ -17,16 +17,31 @@ export interface CellState {
   version?: number | undefined
 }
 
-export const cellKey = (id: number, field: string) => `${id} ${field}`
+const cellKey = (id: number, field: string) => `${id} ${field}`
+
+/** By model: what could not be saved is still there when the table is opened again. */
+const known = new Map<string, CellWrites>()
+
+export function cellWritesOf(model: Model): CellWrites {
+  const writes = known.get(model.model) ?? new CellWrites()
+  known.set(model.model, writes)
+  writes.serve(model)
+  return writes
+}
 
 /** Saves single cells of a table, each as an update of its record in the version that was shown. */
 export class CellWrites {
-  readonly states = signal<ReadonlyMap<string, CellState>>(new Map())
-  readonly #model: Model
+  readonly #states = signal<ReadonlyMap<string, CellState>>(new Map())
+  #model!: Model
   #isLeft = false
+  /** By record: versions that only this window has made since one that was shown. */
+  readonly #own = new Map<number, { from: number; version: number }>()
+  /** By record: the write in progress, if there is one; they follow each other. */
+  readonly #running = new Map<number, Promise<unknown>>()
 
-  constructor(model: Model) {
+  serve(model: Model): void {
     this.#model = model
+    this.#isLeft = false
   }
 
   /** Called when the table is left: what cannot be saved is told elsewhere from then on. */
@@ -35,7 +50,7 @@ export class CellWrites {
   }
 
   stateOf(row: Row, field: Field): CellState | undefined {
-    return this.states.value.get(cellKey(row.id, field.name))
+    return this.#states.value.get(cellKey(row.id, field.name))
   }
 
   /** Forgets what could not be saved. */
@@ -43,22 +58,33 @@ export class CellWrites {
     this.#set(row, field, undefined)
   }
 
-  /** Returns whether it was saved. */
-  async write(row: Row, field: Field, value: unknown, raw: Raw): Promise<boolean> {
-    const version = this.stateOf(row, field)?.version ?? row.version
+  async write(row: Row, field: Field, value: unknown, raw: Raw): Promise<void> {
+    const seen = this.stateOf(row, field)?.version ?? row.version
     this.#set(row, field, { raw })
+    const writing = Promise.resolve(this.#running.get(row.id)).then(() => this.#send(row.id, field, value, seen))
+    this.#running.set(
+      row.id,
+      writing.catch(() => undefined),
+    )
     try {
-      const body = { merge: true, data: { [field.name]: value, version } }
-      const { data } = await request<Row>('POST', recordPath(this.#model.model, row.id), { body })
-      const [saved] = data as [Row]
-      if (this.#model.history) rememberChange({ model: this.#model.model, id: row.id, version: saved.version })
+      await writing
       this.#set(row, field, undefined)
-      return true
     } catch (error) {
       if (this.#isLeft) notifyError(error)
       this.#set(row, field, { raw, ...this.#explain(error as Error, field) })
-      return false
     }
+  }
+
+  async #send(id: number, field: Field, value: unknown, seen: number): Promise<void> {
+    const { model, history } = this.#model
+    const own = this.#own.get(id)
+    const version = own?.from === seen ? own.version : seen
+    const body = { merge: true, data: { [field.name]: value, version } }
+    const { data } = await request<Row>('POST', recordPath(model, id), { body })
+    const [saved] = data as [Row]
+    // Only if nobody else has written in between does the user know what the new version has.
+    if (saved.version === version + 1) this.#own.set(id, { from: seen, version: saved.version })
+    if (history) rememberChange(model, data)
   }
 
   /** Shows why a cell cannot be saved without asking the service. */
@@ -79,9 +105,9 @@ export class CellWrites {
   }
 
   #set(row: Row, field: Field, state: CellState | undefined): void {
-    const next = new Map(this.states.value)
+    const next = new Map(this.#states.value)
     if (state) next.set(cellKey(row.id, field.name), state)
     else next.delete(cellKey(row.id, field.name))
-    this.states.value = next
+    this.#states.value = next
   }
 }

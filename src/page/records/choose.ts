@@ -126,7 +126,7 @@ export function BulkForm(properties: ChooseProperties) {
         html.li(
           { key: row.id },
           html.strong(null, displayName(row, model)),
-          html.span({ class: 'hint' }, ` #${row.id} `),
+          html.span({ class: 'hint' }, displayName(row, model) === `#${row.id}` ? ' ' : ` #${row.id} `),
           what === 'delete'
             ? 'is deleted'
             : Object.entries(values).map(([name, value]) => {

@@ -1,6 +1,7 @@
 import { type Signal, signal } from '@preact/signals'
 import type { Field, Model, Row } from '../logic/model.ts'
 import { inputKind } from '../logic/raw.ts'
+import type { Rows } from './rows.ts'
 
 /** A cell by its place in the table. */
 export interface Spot {
@@ -30,10 +31,25 @@ export class Grid {
    */
   readonly editing: Signal<Row | undefined> = signal(undefined)
 
+  /** the row of the cursor, and the record that was there */
+  #held: { row: number; id: number | undefined } | undefined
+
   /** Moves the cursor; with `isRange` the range grows or shrinks. */
   move(to: Spot, isRange: boolean): void {
     this.anchor.value = isRange ? (this.anchor.peek() ?? this.cursor.peek()) : undefined
     this.cursor.value = to
+  }
+
+  /** Moves the cursor and the marked range along with their record. Called when rows may have moved. */
+  follow(rows: Pick<Rows, 'at' | 'indexOf'>): void {
+    const { row, column } = this.cursor.peek()
+    const now = this.#held?.row === row && this.#held.id !== undefined ? rows.indexOf(this.#held.id) : row
+    if (now !== undefined && now !== row) {
+      const anchor = this.anchor.peek()
+      if (anchor) this.anchor.value = { ...anchor, row: Math.max(0, anchor.row + now - row) }
+      this.cursor.value = { row: now, column }
+    }
+    this.#held = { row: this.cursor.peek().row, id: rows.at(this.cursor.peek().row)?.id }
   }
 
   /** The marked range, or the cell at the cursor. */

@@ -5,6 +5,7 @@ import { classes, html } from '../basics/html.ts'
 import { sortedBy, sortIn, withColumnMoved } from '../logic/filters.ts'
 import { type Field, isNumeric, type Model } from '../logic/model.ts'
 import { MAX_WIDTH, MIN_WIDTH, withWidth } from '../logic/widths.ts'
+import { dropTarget } from '../parts/drop-target.ts'
 import { useSortPath } from './use-sort-path.ts'
 
 interface HeadProperties {
@@ -67,19 +68,7 @@ function ColumnHead({ field, query, at, width, show, onMove }: ColumnProperties)
       'aria-sort': key ? (key.descending ? 'descending' : 'ascending') : 'none',
       draggable: true,
       onDragStart: ({ dataTransfer }: DragEvent) => dataTransfer?.setData(COLUMN, String(at)),
-      onDragOver: (event: DragEvent) => {
-        if (!event.dataTransfer?.types.includes(COLUMN)) return
-        event.preventDefault()
-        isTarget.value = true
-      },
-      onDragLeave: () => {
-        isTarget.value = false
-      },
-      onDrop: (event: DragEvent) => {
-        event.preventDefault()
-        isTarget.value = false
-        onMove(Number(event.dataTransfer?.getData(COLUMN)), at)
-      },
+      ...dropTarget(COLUMN, isTarget, (from) => onMove(Number(from), at)),
       onKeyDown: (event: KeyboardEvent) => {
         const step = { ArrowLeft: -1, ArrowRight: 2 }[event.key]
         if (!event.altKey || step === undefined) return

@@ -22,6 +22,8 @@ interface PastingProperties {
   rows: Rows
   text: string
   at: Spot
+  /** the record of the first cell: rows may have moved since */
+  from: number | undefined
   onClose(): void
 }
 
@@ -40,7 +42,7 @@ const MAX_LINES = 1000
 const SHOWN = 100
 
 /** Pastes cells of a spreadsheet: looks up what they mean, shows it if it is much or wrong, and writes it. */
-export function Pasting({ model, columns, rows, text, at, onClose }: PastingProperties) {
+export function Pasting({ model, columns, rows, text, at, from, onClose }: PastingProperties) {
   const cells = useSignal<PastedCell[] | undefined>(undefined)
   const note = useSignal('')
   const isBusy = useSignal(false)
@@ -58,7 +60,7 @@ export function Pasting({ model, columns, rows, text, at, onClose }: PastingProp
     cells.value = failed
   }
   useEffect(() => {
-    readCells({ model, columns, rows, text, at })
+    readCells({ model, columns, rows, text, at, from })
       .then(({ found, left }) => {
         note.value = left > 0 ? `${plural(left, 'line')} below the last row: import them to add records.` : ''
         const isQuiet =
@@ -126,13 +128,21 @@ function nowText(field: Field, row: Row): string {
     : formatValue(field, value, reader.value)
 }
 
-type Reading = Pick<PastingProperties, 'model' | 'columns' | 'rows' | 'text' | 'at'>
+type Reading = Pick<PastingProperties, 'model' | 'columns' | 'rows' | 'text' | 'at' | 'from'>
 
 /** What the pasted text means for the cells from a place on; `left` counts lines that have no row. */
-async function readCells({ model, columns, rows, text, at }: Reading): Promise<{ found: PastedCell[]; left: number }> {
+async function readCells({
+  model,
+  columns,
+  rows,
+  text,
+  at,
+  from,
+}: Reading): Promise<{ found: PastedCell[]; left: number }> {
   const lines = parseTsv(text)
   if (lines.length > MAX_LINES) throw new Error(`At most ${MAX_LINES} lines can be pasted: import a file instead.`)
-  const targets = await rows.between(at.row, at.row + lines.length)
+  const first = (from === undefined ? undefined : rows.indexOf(from)) ?? at.row
+  const targets = await rows.between(first, first + lines.length)
   const found: PastedCell[] = []
   const names = new Map<string, Promise<number | string>>()
   for (const [nth, row] of targets.entries())
@@ -180,12 +190,9 @@ async function writeCells(model: Model, cells: PastedCell[]): Promise<PastedCell
     for (const one of results)
       if ('error' in one)
         failed.push(...(byRow.get(one.row) as PastedCell[]).map((cell) => ({ ...cell, fault: one.error.message })))
-    // A batch is taken back as a whole, by any of its records.
-    const done = results.filter((one) => 'result' in one).at(-1)
-    if (done && 'result' in done && model.history) {
-      const { id, version } = done.result as Row
-      rememberChange({ model: model.model, id, version })
-    }
+    // A batch is taken back as a whole.
+    const written = results.flatMap((one) => ('result' in one ? [one.result as Row] : []))
+    if (written.length > 0 && model.history) rememberChange(model.model, written)
   }
   return failed
 }

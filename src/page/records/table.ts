@@ -12,8 +12,7 @@ import { tableTemplate } from '../logic/widths.ts'
 import { later } from '../parts/later.ts'
 import { isNarrow } from '../parts/narrow.ts'
 import { notifyError } from '../parts/notices.ts'
-import { takeBack } from '../parts/take-back.ts'
-import { CellWrites } from './cell-writes.ts'
+import { cellWritesOf } from './cell-writes.ts'
 import { copyRange, useClipboard } from './copying.ts'
 import { nameWhatIsCut } from './cut-text.ts'
 import { Grid, isEditable, type Spot } from './grid.ts'
@@ -57,9 +56,9 @@ export function Table(properties: TableProperties) {
   const scroll = useSignal<Scroll>({ position: 0, bar: 0 })
   const view = useSignal(600)
   const grid = useMemo(() => new Grid(), [])
-  const writes = useMemo(() => new CellWrites(model), [model])
+  const writes = useMemo(() => cellWritesOf(model), [model])
   useEffect(() => () => writes.leave(), [writes])
-  const pasted = useSignal<{ text: string; at: Spot } | undefined>(undefined)
+  const pasted = useSignal<{ text: string; at: Spot; from: number | undefined } | undefined>(undefined)
   const rowHeight = isNarrow.value ? CARD : ROW
   // A signal, so that computed values and effects also follow a change to another `rows`.
   const source = useSignal(rows)
@@ -171,6 +170,7 @@ export function Table(properties: TableProperties) {
     if (event.target !== event.currentTarget || event.altKey || event.isComposing) return
     const { shiftKey: isRange } = event
     const row = rows.at(grid.cursor.peek().row)
+    const field = columns[grid.cursor.peek().column] as Field
     const page = Math.max(1, Math.floor(view.peek() / rowHeight) - 1)
     const isControl = event.ctrlKey || event.metaKey
     const steps: Record<string, () => void> = isControl
@@ -178,7 +178,6 @@ export function Table(properties: TableProperties) {
           Home: () => moveTo({ row: 0, column: 0 }, isRange),
           End: () => moveTo({ row: extent.peek().rows - 1, column: columns.length - 1 }, isRange),
           Enter: () => row && onOpen(row, true),
-          z: takeBack,
         }
       : {
           ArrowDown: () => moveBy(1, 0, isRange),
@@ -192,6 +191,7 @@ export function Table(properties: TableProperties) {
           ' ': () => select(grid.cursor.peek().row, event.shiftKey),
           Enter: edit,
           F2: edit,
+          ...(row && writes.stateOf(row, field) && { Escape: () => writes.drop(row, field) }),
         }
     const step = steps[event.key]
     if (!step) return
@@ -209,15 +209,13 @@ export function Table(properties: TableProperties) {
     const text = event.clipboardData?.getData('text/plain')
     if (!text || !model.allowed.update) return
     event.preventDefault()
-    pasted.value = { text, at: grid.range.first }
+    const at = grid.range.first
+    pasted.value = { text, at, from: rows.at(at.row)?.id }
   }
 
   useClipboard(element, onCopy, onPaste)
-  // The cursor stays with the record that is edited.
-  const edited = grid.editing.value && rows.indexOf(grid.editing.value.id)
-  useEffect(() => {
-    if (edited !== undefined) grid.cursor.value = { ...grid.cursor.peek(), row: edited }
-  }, [edited])
+  // The cursor stays with its record, wherever changes of others move it to.
+  useEffect(() => grid.follow(rows))
 
   rows.round.value
   const words = canSearch(model) ? searchWords(query.get(WORDS_PARAMETER) ?? '') : []
