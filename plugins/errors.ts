@@ -91,9 +91,9 @@ async function errors(app: FastifyInstance) {
   })
 }
 
-/** Whether somebody has typed an address into a browser that leads nowhere. */
-const isVisit = ({ method, is404, headers }: FastifyRequest, hasPage: boolean) =>
-  hasPage && is404 && method === 'GET' && headers.accept?.startsWith('text/html') === true
+/** Whether somebody has typed an address into a browser that leads nowhere. Below /ws, programs ask. */
+const isVisit = ({ method, url, is404, headers }: FastifyRequest, hasPage: boolean) =>
+  hasPage && is404 && method === 'GET' && !/^\/ws\b/.test(url) && headers.accept?.startsWith('text/html') === true
 
 const NOT_A_PAGE = `<!doctype html>
 <html lang="en">

@@ -43,6 +43,9 @@ t.test('whatever is sent, the answer is never a 500, and always of one shape', a
       if (status >= 500) throw new Error(`${status} ${body}`)
       const isMetrics = sent.url === '/' || sent.url.startsWith('/metrics') || sent.url.startsWith('/openapi.json')
       if (status === 204 || status === 304) return
+      // Whoever types a wrong address into a browser gets a page.
+      const isVisit = status === 404 && sent.headers.accept === 'text/html' && !sent.url.startsWith('/ws')
+      if (isVisit && sent.method === 'GET' && body.startsWith('<!doctype html>')) return
       if (sent.method !== 'HEAD' && !(isMetrics && status === 200) && typeof JSON.parse(body).status !== 'number')
         throw new Error(body)
     }),
