@@ -1,6 +1,9 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import type { Config } from '../../src/config.ts'
+import type { Storage } from '../../src/storage/storage.ts'
+import { backUpNow } from '../../src/upkeep/backups.ts'
 import { isPostgres } from '../engine.ts'
 import { CONTACT, startApp, writeModel } from '../helper.ts'
 
@@ -61,6 +64,10 @@ t.test('what the folder would do, and which copies there are', async (t) => {
   const { data } = (await admin.get('/ws/state/backups')).body
   t.match(data, [{ name: 'two.db', bytes: Number, at: /^2\d{3}-/ }, { name: 'one.db' }])
   t.ok(data[0].bytes > 10_000)
+})
+
+t.test('a database that makes no copies of itself', async (t) => {
+  await t.rejects(backUpNow({} as Storage, {} as Config), { code: 'BAD_REQUEST', message: /pg_dump/ })
 })
 
 t.test('a folder that is not there', async (t) => {
