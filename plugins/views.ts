@@ -80,12 +80,15 @@ const views: FastifyPluginAsyncTypebox = async (app) => {
     return name
   }
 
-  /** Whether a view names no field that the user may not know. */
-  function isOpen({ model, query }: SavedView, user: User): boolean {
+  /** The views that name no field which the user may not know. */
+  function withoutHidden(all: SavedView[], model: string, user: User): SavedView[] {
     const seen = visibleFields(app.modelsOf(user).get(model) as Model).map(({ name }) => name)
     const hidden = visibleFields(app.models.get(model) as Model).filter(({ name }) => !seen.includes(name))
-    const words = new Set([...new URLSearchParams(query)].flat().flatMap((text) => text.split(/\W+/)))
-    return !hidden.some(({ name }) => words.has(name))
+    if (hidden.length === 0) return all
+    return all.filter(({ query }) => {
+      const words = new Set([...new URLSearchParams(query)].flat().flatMap((text) => text.split(/\W+/)))
+      return !hidden.some(({ name }) => words.has(name))
+    })
   }
 
   app.route({
@@ -103,8 +106,8 @@ const views: FastifyPluginAsyncTypebox = async (app) => {
     handler: async ({ query, user }) => {
       allowOnly(['model'], query)
       if (typeof query.model !== 'string') throw badRequest('The query parameter "model" must be given once.')
-      const views = await listViews(storage.db, requireModel(query.model, user), user)
-      return success(...views.filter((view) => isOpen(view, user)))
+      const model = requireModel(query.model, user)
+      return success(...withoutHidden(await listViews(storage.db, model, user), model, user))
     },
   })
 

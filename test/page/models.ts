@@ -1,3 +1,5 @@
+import type { Client } from '../helper.ts'
+
 /** Models that have something of everything, for tests with a browser. */
 
 export const COMPANY = {
@@ -54,3 +56,12 @@ export const PEOPLE = [
     return `Person ${at + 1},p${at + 1}@example.org,${18 + (at % 50)},1980-01-${10 + (at % 10)},2026-01-02T10:00:00Z,${level},${1 + (at % 20)},note ${at + 1},${at % 2 === 0 ? '1;3' : ''}`
   }),
 ]
+
+/** Imports the companies, and some of the people. */
+export async function importPeople(admin: Client, people = PEOPLE.length - 1): Promise<void> {
+  for (const [model, lines] of [
+    ['shop.Company', COMPANIES],
+    ['shop.Person', PEOPLE.slice(0, people + 1)],
+  ] as const)
+    await admin.send('POST', `/ws/rest/${model}/import`, lines.join('\n'), { 'content-type': 'text/csv' })
+}

@@ -4,7 +4,7 @@ import type { Locator, Page } from 'playwright-core'
 import t from 'tap'
 import { startBrowser } from '../browser.ts'
 import { startApp } from '../helper.ts'
-import { COMPANIES, MODELS, PEOPLE } from './models.ts'
+import { importPeople, MODELS } from './models.ts'
 import { DESKTOP, PHONE, visit, visitAs } from './visitor.ts'
 
 /** Every place of the page, as one person sees it. */
@@ -42,11 +42,7 @@ const browser = await startBrowser(t)
 if (browser) {
   const app = await startApp(t, { models: MODELS })
   const admin = await app.login()
-  for (const [model, lines] of [
-    ['shop.Company', COMPANIES],
-    ['shop.Person', PEOPLE],
-  ] as const)
-    await admin.send('POST', `/ws/rest/${model}/import`, lines.join('\n'), { 'content-type': 'text/csv' })
+  await importPeople(admin)
   const [gone] = (await admin.put('/ws/rest/shop.Company', { name: 'Gone' })).body.data
   await admin.delete(`/ws/rest/shop.Company/${gone.id}`)
   await admin.put('/ws/users', { username: 'sue', password: 'correct-horse-battery', roles: ['sales'] })

@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core'
 import t from 'tap'
 import { startBrowser } from '../browser.ts'
 import { startApp } from '../helper.ts'
-import { COMPANIES, MODELS, PEOPLE } from './models.ts'
+import { importPeople, MODELS } from './models.ts'
 import { visitAs } from './visitor.ts'
 
 /** A table as those use it who know spreadsheets. */
@@ -22,11 +22,7 @@ const browser = await startBrowser(t)
 if (browser) {
   const app = await startApp(t, { models: MODELS })
   const admin = await app.login()
-  for (const [model, lines] of [
-    ['shop.Company', COMPANIES],
-    ['shop.Person', PEOPLE.slice(0, 101)],
-  ] as const)
-    await admin.send('POST', `/ws/rest/${model}/import`, lines.join('\n'), { 'content-type': 'text/csv' })
+  await importPeople(admin, 100)
   await admin.put('/ws/users', { username: 'sue', password: 'correct-horse-battery', roles: [] })
   const read = async (id: number) => (await admin.get(`${PERSON}/${id}`)).body.data[0]
 

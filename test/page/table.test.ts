@@ -4,7 +4,7 @@ import { copyText, parseTsv, pastedValue, toTsv } from '../../src/page/logic/cli
 import { draftTitle, withOtherWindow } from '../../src/page/logic/draft.ts'
 import { withColumnMoved } from '../../src/page/logic/filters.ts'
 import { hueOf, initialOf } from '../../src/page/logic/hue.ts'
-import { type Field, isImage, type Model, packageOf, pluralOf, titled } from '../../src/page/logic/model.ts'
+import { type Field, isImage, type Model, packageOf, pluralOf, withTitles } from '../../src/page/logic/model.ts'
 import * as views from '../../src/page/logic/views.ts'
 import { boundWidth, contentWidth, tableTemplate, widthsIn, withWidth } from '../../src/page/logic/widths.ts'
 
@@ -210,12 +210,12 @@ t.test('views', async (t) => {
 })
 
 t.test('words and colours', async (t) => {
-  const known = titled({ ...MODEL, model: 'shop.OrderLine', title: 'OrderLine' })
+  const known = withTitles({ ...MODEL, model: 'shop.OrderLine', title: 'OrderLine' })
   t.equal(known.title, 'Order line')
   t.match(known.fields[3], { title: 'Born on' })
   t.match(known.fields[0], { title: 'Name' })
   t.match(known.inverses[0], { title: 'Open orders' })
-  t.match(titled({ ...MODEL, inverses: [{ name: 'a', title: 'Orders', model: 'x', field: 'y' }] }).inverses, [
+  t.match(withTitles({ ...MODEL, inverses: [{ name: 'a', title: 'Orders', model: 'x', field: 'y' }] }).inverses, [
     { title: 'Orders' },
   ])
   t.equal(pluralOf({ model: 'crm.Person', title: 'Person', plural: 'People' }), 'People')

@@ -8,7 +8,7 @@ import {
   type Overview,
   type Row,
   referredName,
-  titled,
+  withTitles,
 } from '../logic/model.ts'
 import { request, requestOne } from './api.ts'
 import { onModels } from './feed.ts'
@@ -31,7 +31,7 @@ export function modelNamed(name: string): Promise<Model> {
   modelsRound.value
   let model = known.get(name)
   if (!model) {
-    model = requestOne<Model>('GET', `/ws/meta/fields/${encodeURIComponent(name)}`).then(titled)
+    model = requestOne<Model>('GET', `/ws/meta/fields/${encodeURIComponent(name)}`).then(withTitles)
     known.set(name, model)
     // A failed request is not cached.
     model.catch(() => known.delete(name))

@@ -66,19 +66,19 @@ export interface Model {
 
 /** What several records of a model are called. A title that is no word of people is written as one. */
 export const pluralOf = ({ model, title, plural }: Pick<Model, 'model' | 'title' | 'plural'>) =>
-  plural ?? titleOf(model, title)
+  plural ?? modelTitle(model, title)
 
 /** What one record of a model is called. */
-export const titleOf = (model: string, title: string) => (title === lastWord(model) ? fieldTitle(title) : title)
+const modelTitle = (model: string, title: string) => (title === lastWord(model) ? fieldTitle(title) : title)
 const lastWord = (model: string) => model.split('.').at(-1)
 
 /** The package of a model, as a heading: `crm` of `crm.Person`. */
 export const packageOf = (model: string) => model.split('.').slice(0, -1).join('.')
 
 /** Gives words of people to what has no title: the service says the name instead. */
-export const titled = (model: Model): Model => ({
+export const withTitles = (model: Model): Model => ({
   ...model,
-  title: titleOf(model.model, model.title),
+  title: modelTitle(model.model, model.title),
   fields: model.fields.map((field) =>
     field.title === field.name ? { ...field, title: fieldTitle(field.name) } : field,
   ),

@@ -39,7 +39,7 @@ export function contentWidth(field: Field, rows: Row[], reader: Reader): number 
   const texts = rows.map((row) => shownLength(field, row[field.name], reader))
   // One long text among many short ones is cut: the others need no room for it.
   const sorted = texts.toSorted((one, other) => one - other)
-  const longest = sorted[Math.floor(sorted.length * 0.95)] ?? sorted.at(-1) ?? 8
+  const longest = sorted[Math.floor(sorted.length * 0.95)] ?? 8
   const isMarked = referredName(field) !== undefined || field.enum !== undefined || field.type === 'array'
   return Math.round(Math.min(MOST, Math.max(LEAST, title, longest * LETTER + PADDING + (isMarked ? MARK : 0))))
 }

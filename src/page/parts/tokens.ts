@@ -6,6 +6,7 @@ import { useLoaded } from '../basics/loading.ts'
 import { reader } from '../basics/reader.ts'
 import { formatMoment } from '../logic/values.ts'
 import { Action } from './action.ts'
+import { checkBox } from './check-box.ts'
 import { Copyable } from './curl.ts'
 import { shown } from './message.ts'
 import { notify } from './notices.ts'
@@ -77,17 +78,7 @@ export function Tokens({ path }: { path: string }) {
       ),
     h(TextField, { label: 'Name of a new token', text: name, hint: 'What it is for, such as: nightly export' }),
     h(TextField, { label: 'Days until it ends', text: days }),
-    html.label(
-      null,
-      html.input({
-        type: 'checkbox',
-        checked: readOnly.value,
-        onChange: ({ currentTarget }) => {
-          readOnly.value = currentTarget.checked
-        },
-      }),
-      ' It may only read',
-    ),
+    checkBox('It may only read', readOnly),
     html.footer(null, h(Action, { run: make }, 'Make a token')),
   )
 }

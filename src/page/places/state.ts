@@ -82,10 +82,10 @@ function Backups() {
     notify(`The backup ${name} is made.`)
     loaded.again()
   }
-  return html.div({ class: 'form' }, html.div(null, h(Action, { run: make }, 'Back up now')), listOf(loaded))
+  return html.div({ class: 'form' }, html.div(null, h(Action, { run: make }, 'Back up now')), backupList(loaded))
 }
 
-const listOf = (loaded: Loaded<Backup[]>) =>
+const backupList = (loaded: Loaded<Backup[]>) =>
   shown(loaded, (backups) =>
     backups.length === 0
       ? html.p(

@@ -10,6 +10,7 @@ import { rememberChange } from '../basics/undo.ts'
 import { isSame } from '../logic/merge.ts'
 import { type Field, isStamp, type Model, type Row, shownFields } from '../logic/model.ts'
 import { formatMoment } from '../logic/values.ts'
+import { checkBox } from '../parts/check-box.ts'
 import { Dialog } from '../parts/dialog.ts'
 import { shown } from '../parts/message.ts'
 import { notify, notifyError } from '../parts/notices.ts'
@@ -66,17 +67,7 @@ export function Compare({ model, record: live, entries, onClose }: CompareProper
   return h(
     Dialog,
     { title: 'Compare versions', onClose, wide: true },
-    html.label(
-      null,
-      html.input({
-        type: 'checkbox',
-        checked: isOnlyChanged.value,
-        onChange: ({ currentTarget }) => {
-          isOnlyChanged.value = currentTarget.checked
-        },
-      }),
-      ' Only what differs',
-    ),
+    checkBox('Only what differs', isOnlyChanged),
     shown(loaded, ([one, other]) =>
       html.div(
         { class: 'scrolls', tabIndex: 0, role: 'region', 'aria-label': 'Both versions' },

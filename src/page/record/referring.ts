@@ -34,14 +34,14 @@ export function Referring({ model, record }: { model: Model; record: Row }) {
     h(RelatedTable, {
       ...way,
       key: `${way.model.model} ${way.field.name}`,
-      title: titleOf(model, way, isOnly(way)),
+      title: relatedTitle(model, way, isOnly(way)),
       id: record.id,
     }),
   )
 }
 
 /** The title of the inverse field, if one is declared; else what the records are called. */
-function titleOf({ inverses }: Model, { model, field }: ReferenceField, isOnly: boolean): string {
+function relatedTitle({ inverses }: Model, { model, field }: ReferenceField, isOnly: boolean): string {
   const inverse = inverses.find((one) => one.model === model.model && one.field === field.name)
   return inverse?.title ?? (isOnly ? pluralOf(model) : `${pluralOf(model)} by ${field.title}`)
 }

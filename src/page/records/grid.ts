@@ -43,7 +43,9 @@ export class Grid {
   /** Moves the cursor and the marked range along with their record. Called when rows may have moved. */
   follow(rows: Pick<Rows, 'at' | 'indexOf'>): void {
     const { row, column } = this.cursor.peek()
-    const now = this.#held?.row === row && this.#held.id !== undefined ? rows.indexOf(this.#held.id) : row
+    const { row: before, id } = this.#held ?? {}
+    const isThere = before !== row || id === undefined || rows.at(row)?.id === id
+    const now = isThere ? row : rows.indexOf(id)
     if (now !== undefined && now !== row) {
       const anchor = this.anchor.peek()
       if (anchor) this.anchor.value = { ...anchor, row: Math.max(0, anchor.row + now - row) }

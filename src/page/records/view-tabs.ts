@@ -9,6 +9,7 @@ import { parsed } from '../basics/parsed.ts'
 import { isAdmin, person } from '../basics/session.ts'
 import { type Model, pluralOf } from '../logic/model.ts'
 import { firstView, type SavedView, viewAddress, viewIn, viewKind, viewQuery } from '../logic/views.ts'
+import { checkBox } from '../parts/check-box.ts'
 import { type IconName, icon } from '../parts/icon.ts'
 import { Menu } from '../parts/menu.ts'
 import { notify, notifyError } from '../parts/notices.ts'
@@ -146,17 +147,7 @@ function ViewForm({ model, query, current, onSaved }: FormProperties) {
         ),
       ),
     ),
-    html.label(
-      null,
-      html.input({
-        type: 'checkbox',
-        checked: first.value,
-        onChange: ({ currentTarget }) => {
-          first.value = currentTarget.checked
-        },
-      }),
-      ' Open the table with it',
-    ),
+    checkBox('Open the table with it', first),
     html.div(
       { class: 'tools' },
       isOwn && html.button({ type: 'submit', class: 'main', disabled: name.value.trim() === '' }, 'Save'),
