@@ -10,8 +10,7 @@ import { describeOperation } from '../src/openapi/descriptions.ts'
 import { component } from '../src/openapi/refs.ts'
 import { HttpCaller } from '../src/records/caller.ts'
 import type { ImportProgress } from '../src/records/import/failures.ts'
-import { spool } from '../src/records/import/spool.ts'
-import { openUpload, type Upload } from '../src/records/import/upload.ts'
+import { type ReceivedFile, receiveFile } from '../src/records/import/receive.ts'
 import {
   type BulkFormat,
   ExportParameters,
@@ -27,8 +26,13 @@ import type { Parameters } from '../src/requests/parameters.ts'
 import type { Chunk } from '../src/storage/storage.ts'
 
 const TEXT = { type: 'string' }
-const CONTENT = { 'text/csv': { schema: TEXT }, 'application/x-ndjson': { schema: TEXT } }
-const TYPES = { csv: 'text/csv; charset=utf-8; header=present', ndjson: 'application/x-ndjson; charset=utf-8' }
+const SHEET = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'
+const CONTENT = { 'text/csv': { schema: TEXT }, 'application/x-ndjson': { schema: TEXT }, [SHEET]: {} }
+const TYPES = {
+  csv: 'text/csv; charset=utf-8; header=present',
+  ndjson: 'application/x-ndjson; charset=utf-8',
+  xlsx: SHEET,
+}
 const Counts = component(
   'ImportCounts',
   Type.Object({ created: Type.Integer(), updated: Type.Integer(), unchanged: Type.Integer() }),
@@ -115,33 +119,21 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
       // Checked before the upload is read, so that a user without the right does not upload in vain.
       records.requireRight(importing.key, user)
       const ending: (() => void)[] = []
-      /** Writes the file to the disk, and says what it is. */
-      const spoolUpload = async (uploaded: Upload) => {
-        const isNamed = uploaded.name !== undefined && !('format' in request.query)
-        const format = isNamed ? parseUploaded(uploaded, request.query) : {}
-        const upload = limits.imports.countUpload(config.IMPORT_LIMIT_BYTES)
-        ending.push(upload.clear)
-        const spooled = await spool(uploaded.source, config.DATA_DIR, config.IMPORT_LIMIT_BYTES, upload.add)
-        ending.push(spooled.clear)
-        await uploaded.finish()
-        return { ...spooled, ...format }
-      }
       const work = async () => {
         if (key !== undefined) ending.push(limits.keys.claim({ username, key }))
-        ending.push(limits.imports.claim(username))
-        const uploaded = await openUpload(request.body, headers, config.IMPORT_LIMIT_BYTES)
-        const spooled = await spoolUpload(uploaded).catch((error) => {
-          uploaded.cancel()
-          throw error
-        })
+        const { IMPORT_LIMIT_BYTES: most, DATA_DIR: dataDir } = config
+        const received = await receiveFile(request.body, headers, { username, dataDir, most, limits: limits.imports })
+        ending.push(received.clear)
+        const isNamed = received.name !== undefined && !('format' in request.query)
+        const format = isNamed ? parseUploaded(received, request.query) : {}
         const sent = key !== undefined && {
           username,
           key,
-          hash: app.hashOfRequest(request.method, request.url, spooled.hash),
+          hash: app.hashOfRequest(request.method, request.url, received.hash),
         }
         const resumable = sent ? await ResumableImport.begin<ImportProgress>(storage, sent) : undefined
         if (resumable?.progress?.isOver) reply.header('idempotency-replayed', 'true')
-        const asked = { ...importing, ...spooled, resumable, refreshUser: () => request.refreshUser() }
+        const asked = { ...importing, ...received, ...format, resumable, refreshUser: () => request.refreshUser() }
         return success(await limits.imports.run(() => records.importAll(asked, user)))
       }
       return work().finally(() => {
@@ -152,7 +144,7 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
 }
 
 /** Format of the file in a form: its media type says it, else its name. */
-function parseUploaded({ name, type }: Upload, parameters: Parameters) {
+function parseUploaded({ name, type }: ReceivedFile, parameters: Parameters) {
   const typed = formatOfType(type as string)
   return parseFileFormat({ format: formatOfFile(name as string), ...typed, ...parameters })
 }

@@ -51,6 +51,7 @@ const TAGS: Record<string, string> = {
   changes: 'What has changed, and what changes.',
   search: 'Records of all models, found by words.',
   batch: 'Many changes at once.',
+  files: 'What is in a file, before it is imported.',
   users: 'The people, for the role admin.',
   views: 'Saved views of tables: own ones, and those that others share.',
   meta: 'What there is to ask for.',

@@ -28,6 +28,7 @@ export const FINDS = [
   'plugins/slow',
   'plugins/export',
   'plugins/import',
+  'plugins/sheets',
   'records/advice',
 ]
 

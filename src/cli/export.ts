@@ -14,11 +14,12 @@ export const HELP = `Usage: npm run -s export -- MODEL [FILE] [OPTIONS]
 Writes all records of a model to FILE, or without one (or with "-") to standard output. Works beside a running service,
 and without one. What FILE names is there when it is whole.
 
-  --format csv|ndjson      by the name of the file, or csv
+  --format csv|ndjson|xlsx by the name of the file, or csv
   --delimiter comma|semicolon|tab
   --safe                   makes texts harmless that a spreadsheet would take for a formula
   --query 'lastName=King&sort=-id&fields=email'
                            filters, sort and fields as in the address of a find
+  --zone Europe/Oslo       of times in a spreadsheet, UTC if not given
   --as NAME                only what this user may read
 
 Exit codes: 0 done, 1 refused (the message says why), 2 wrong usage.
@@ -33,15 +34,16 @@ export const exportCommand: Command = async (world) => {
       delimiter: { type: 'string', default: 'comma' },
       safe: { type: 'boolean', default: false },
       query: { type: 'string', default: '' },
+      zone: { type: 'string', default: 'UTC' },
       as: { type: 'string' },
     },
   })
   const [name, file = '-', ...more] = positionals
   if (name === undefined || more.length > 0) throw new UsageError('A model, and a file or none.')
-  const { format = formatOfFile(file), delimiter, safe } = values
+  const { format = formatOfFile(file), delimiter, safe, zone } = values
   return withRecords(world, name, values.as, async ({ storage, models, model, records, user }) => {
     const query = Object.fromEntries(new URLSearchParams(values.query))
-    const asked = parseExport({ ...query, format, delimiter, safe: String(safe) }, { model, models })
+    const asked = parseExport({ ...query, format, delimiter, zone, safe: String(safe) }, { model, models })
     const total = await createCounter(storage, model).total()
     const progress = createProgress(world.stderr, 'written', 'rows')
     let rows = 0

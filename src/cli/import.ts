@@ -7,6 +7,7 @@ import { Failure } from '../errors.ts'
 import { makeFolder } from '../lib/file-owner.ts'
 import { spool, spoolFolder } from '../records/import/spool.ts'
 import { formatOfFile, parseFileFormat } from '../requests/bulk.ts'
+import { parseZone } from '../requests/query.ts'
 import { DatabaseError, type Progress } from '../storage/storage.ts'
 import { type Command, type CommandContext, resolveFile, runCommand, UsageError } from './command.ts'
 import { createProgress } from './progress.ts'
@@ -19,8 +20,9 @@ written, and the faults are listed by line and field. Works beside a running ser
 
   --key FIELD              a unique field, or id: rows that have that of a record change it
   --dry-run                only checks, and tells what would be done
-  --format csv|ndjson      by the name of the file, or csv
+  --format csv|ndjson|xlsx by the name of the file, or csv
   --delimiter comma|semicolon|tab
+  --zone Europe/Oslo       of times that name no zone
   --as NAME                in the name of this user, with their rights; else of the admin
 
 Exit codes: 0 done, 1 refused (the message says why), 2 wrong usage.
@@ -35,14 +37,16 @@ export const importCommand: Command = async (world) => {
       'dry-run': { type: 'boolean', default: false },
       format: { type: 'string' },
       delimiter: { type: 'string', default: 'comma' },
+      zone: { type: 'string' },
       as: { type: 'string' },
     },
   })
   const [name, file, ...more] = positionals
   if (name === undefined || file === undefined || more.length > 0) throw new UsageError('A model and a file.')
   const { key, 'dry-run': dryRun, delimiter, format = formatOfFile(file) } = values
+  const zone = values.zone === undefined ? undefined : parseZone(values.zone)
   return withRecords(world, name, values.as, async ({ config, records, user }) => {
-    const how = { ...parseFileFormat({ format, delimiter }), key, dryRun, isOtherProcess: true }
+    const how = { ...parseFileFormat({ format, delimiter }), key, dryRun, zone, isOtherProcess: true }
     const source = await openSource(file, world, config.DATA_DIR)
     const phases = {
       checked: createProgress(world.stderr, 'checked', 'KB'),

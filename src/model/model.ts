@@ -187,6 +187,12 @@ interface SearchableField {
   writeOnly?: boolean
 }
 
+/** Whether a field holds a list of texts or of numbers. */
+export function simpleItems({ schema }: Pick<Field, 'schema'>): 'string' | 'integer' | 'number' | undefined {
+  const { type } = (schema.items ?? {}) as { type?: unknown }
+  return type === 'string' || type === 'integer' || type === 'number' ? type : undefined
+}
+
 export const isScalar = (field: Field) => field.type !== 'array' && field.type !== 'object'
 
 /** A field that is not writeOnly, by name; also `id` and `version`. */

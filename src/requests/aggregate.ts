@@ -1,4 +1,4 @@
-import { isZone, PERIODS, type Period } from '../lib/calendar-period.ts'
+import { PERIODS, type Period } from '../lib/calendar-period.ts'
 import { didYouMean } from '../lib/nearest.ts'
 import { findFormat } from '../model/formats.ts'
 import { type Field, ID_FIELD, isScalar, type JsonSchema } from '../model/model.ts'
@@ -6,7 +6,7 @@ import { parseSearch, type SearchBody } from './criteria.ts'
 import { parseHaving } from './having.ts'
 import { type Parameters, parseParameters } from './parameters.ts'
 import { followPath } from './paths.ts'
-import { badRequest, type Context, type Filter, type Query, wholeNumber } from './query.ts'
+import { badRequest, type Context, type Filter, parseZone, type Query, wholeNumber } from './query.ts'
 
 export const AGGREGATES = ['count', 'countDistinct', 'sum', 'avg', 'min', 'max'] as const
 export type AggregateName = (typeof AGGREGATES)[number]
@@ -139,8 +139,7 @@ function checked(query: AggregateQuery, sort: string): AggregateQuery {
   if (groups.filter(({ array }) => array).length > 1)
     throw badRequest('Records can be grouped by one array only: there would be a group for each combination of items.')
   if (groups.length + values.length === 0) throw badRequest('There must be a group or a value.')
-  if (typeof zone !== 'string' || !isZone(zone))
-    throw badRequest('"zone" must be the name of a time zone, such as Europe/Oslo.')
+  parseZone(zone)
   const names = [...groups, ...values].map(({ name }) => name)
   const twice = names.find((name, index) => names.indexOf(name) !== index)
   if (twice !== undefined) throw badRequest(`"${twice}" stands there twice.`)

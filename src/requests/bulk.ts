@@ -2,11 +2,11 @@ import { Type } from '@sinclair/typebox'
 import { FIND_PARAMETERS } from '../model/names.ts'
 import { Filters, ShapeParameters, SortParameter } from './parameter-schemas.ts'
 import { type Parameters, parseParameters } from './parameters.ts'
-import { allowOnly, badRequest, type Context, isAsked, type Query } from './query.ts'
+import { allowOnly, badRequest, type Context, isAsked, parseZone, type Query } from './query.ts'
 
 /** Parameters of exports and imports. */
 
-export const BULK_FORMATS = ['csv', 'ndjson'] as const
+export const BULK_FORMATS = ['csv', 'ndjson', 'xlsx'] as const
 export type BulkFormat = (typeof BULK_FORMATS)[number]
 
 /** Cell delimiters, by their names in a query string. */
@@ -16,11 +16,16 @@ const format = Type.Unsafe<BulkFormat>({
   'x-parameter': 'Format',
   type: 'string',
   enum: [...BULK_FORMATS],
-  description: 'Comma-separated values, or a line of JSON per record; csv if not given.',
+  description: 'Comma-separated values, a line of JSON per record, or a spreadsheet; csv if not given.',
 })
 const delimiter = Type.String({
   'x-parameter': 'Delimiter',
   description: 'Of csv: comma, semicolon or tab; comma if not given.',
+})
+
+const zone = Type.String({
+  'x-parameter': 'FileZone',
+  description: 'Of times in a spreadsheet, and of those in csv that name none, such as Europe/Oslo.',
 })
 
 /** Find's filters, `sort` and `fields`, and the file format. */
@@ -36,6 +41,7 @@ export const ExportParameters = Type.Partial(
       'x-parameter': 'Bom',
       description: 'Of csv: begin with a byte order mark, by which spreadsheets know that it is UTF-8.',
     }),
+    zone,
     sort: SortParameter,
     fields: ShapeParameters.fields,
     filters: Filters,
@@ -53,8 +59,9 @@ export const ImportParameters = Type.Partial(
     columns: Type.String({
       'x-parameter': 'Columns',
       description:
-        'Of csv: what its columns are, separated by commas, instead of its first line; nothing passes one over.',
+        'Of csv and xlsx: what the columns are, separated by commas, instead of the first line; nothing leaves one out.',
     }),
+    zone,
     dryRun: Type.Boolean({ 'x-parameter': 'DryRun', description: 'Only check, and tell what would be done.' }),
   }),
 )
@@ -65,9 +72,10 @@ export interface ExportOptions {
   delimiter: string
   safe: boolean
   bom: boolean
+  zone: string
 }
 
-const OWN = ['format', 'delimiter', 'safe', 'bom']
+const OWN = ['format', 'delimiter', 'safe', 'bom', 'zone']
 const NOT_HERE = FIND_PARAMETERS.filter((name) => name !== 'sort' && name !== 'fields')
 
 /** The export's own parameters win: a field named `format` can still be filtered by `format[in]=…`. */
@@ -76,7 +84,13 @@ export function parseExport(parameters: Parameters, context: Context): ExportOpt
   for (const name of NOT_HERE)
     if (name in parameters) throw badRequest(`There is no query parameter "${name}" here: an export has all records.`)
   const query = parseParameters(Object.fromEntries(asked), context)
-  return { query, ...parseFileFormat(parameters), safe: isAsked(parameters, 'safe'), bom: isAsked(parameters, 'bom') }
+  return {
+    query,
+    ...parseFileFormat(parameters),
+    safe: isAsked(parameters, 'safe'),
+    bom: isAsked(parameters, 'bom'),
+    zone: parseZone(parameters.zone ?? 'UTC'),
+  }
 }
 
 /** Formats of files by their media types. */
@@ -87,29 +101,32 @@ const MEDIA_TYPES: Record<string, { format: BulkFormat; delimiter?: string }> = 
   'application/ndjson': { format: 'ndjson' },
   'application/jsonl': { format: 'ndjson' },
   'application/x-jsonlines': { format: 'ndjson' },
+  'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet': { format: 'xlsx' },
 }
 
 /** What a media type says about a file; nothing, if it is none of a table. */
 export function formatOfType(type: string): Parameters {
   const media = (type.split(';')[0] as string).trim().toLowerCase()
   if (media === 'application/json')
-    throw badRequest('An import takes CSV, or one JSON object per line (Content-Type: application/x-ndjson).')
+    throw badRequest('An import takes CSV, .xlsx, or one JSON object per line (Content-Type: application/x-ndjson).')
   return Object.hasOwn(MEDIA_TYPES, media) ? { ...MEDIA_TYPES[media] } : {}
 }
 
 export function parseImport(parameters: Parameters) {
-  allowOnly(['format', 'delimiter', 'key', 'columns', 'dryRun'], parameters)
-  const { key, columns } = parameters
+  allowOnly(['format', 'delimiter', 'key', 'columns', 'zone', 'dryRun'], parameters)
+  const { key, columns, zone: named } = parameters
   if (key !== undefined && typeof key !== 'string') throw badRequest('The query parameter "key" must be given once.')
   if (columns !== undefined && typeof columns !== 'string')
     throw badRequest('The query parameter "columns" must be given once, as names separated by commas.')
   const file = parseFileFormat(parameters)
-  if (columns !== undefined && file.format !== 'csv') throw badRequest('"columns" is for format=csv.')
-  return { ...file, key, columns: columns?.split(','), dryRun: isAsked(parameters, 'dryRun') }
+  if (columns !== undefined && file.format === 'ndjson') throw badRequest('"columns" is for csv and xlsx.')
+  const zone = named === undefined ? undefined : parseZone(named)
+  return { ...file, key, zone, columns: columns?.split(','), dryRun: isAsked(parameters, 'dryRun') }
 }
 
 /** The format of a file, by its name. */
-export const formatOfFile = (name: string): BulkFormat => (/\.(?:ndjson|jsonl)$/i.test(name) ? 'ndjson' : 'csv')
+export const formatOfFile = (name: string): BulkFormat =>
+  /\.(?:ndjson|jsonl)$/i.test(name) ? 'ndjson' : /\.xlsx$/i.test(name) ? 'xlsx' : 'csv'
 
 /** Parses format and delimiter, from a query string or a command line. */
 export function parseFileFormat({ format: named = 'csv', delimiter: asked = 'comma' }: Parameters): {

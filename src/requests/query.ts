@@ -1,4 +1,5 @@
 import { Failure } from '../errors.ts'
+import { isZone } from '../lib/calendar-period.ts'
 import { didYouMean } from '../lib/nearest.ts'
 import type { Field, Inverse, Model, Models } from '../model/model.ts'
 import type { OperatorName } from './operators.ts'
@@ -82,6 +83,12 @@ const MAX_PATTERN = 200
 const MAX_WILDCARDS = 20
 
 export const badRequest = (message: string) => new Failure('BAD_REQUEST', message)
+
+/** The name of a time zone. */
+export function parseZone(name: unknown): string {
+  if (typeof name === 'string' && isZone(name)) return name
+  throw badRequest('"zone" must be the name of a time zone, such as Europe/Oslo.')
+}
 
 /** Refuses unknown query parameters, instead of ignoring them. */
 export function allowOnly(known: string[], parameters: Record<string, unknown>): void {

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import type { RowStreamAnswer, RowStreamTask } from './row-streams.ts'
-import { cancelled, type Row } from './storage.ts'
+import { cancelled, type Row, type RowText } from './storage.ts'
 import { serializeError } from './thread-errors.ts'
 import { lowerPriority } from './threads.ts'
 
@@ -9,6 +9,12 @@ import { lowerPriority } from './threads.ts'
 const PIECE = 65_536
 /** Chunks that are sent ahead before the consumer has taken one. */
 const AHEAD = 4
+
+const encode = (text: string) => new TextEncoder().encode(text)
+
+/** Bytes whose memory can be handed over to another thread: small buffers of node share theirs. */
+const ownBytes = (bytes: Uint8Array): Uint8Array<ArrayBuffer> =>
+  bytes.byteLength === bytes.buffer.byteLength ? (bytes as Uint8Array<ArrayBuffer>) : new Uint8Array(bytes)
 
 /** Main function of a row stream thread: formats rows as text and sends it in chunks, as fast as they are taken. */
 export async function streamRows(
@@ -23,15 +29,14 @@ export async function streamRows(
   port.on('message', () => {
     left++
   })
-  const tell = async (text: string, rows: number) => {
-    const bytes = new TextEncoder().encode(text)
+  const tell = async (bytes: Uint8Array<ArrayBuffer>, rows: number) => {
     port.postMessage({ bytes, rows } satisfies RowStreamAnswer, [bytes.buffer])
     left--
     if (left === 0) await once(port, 'message')
   }
   const tellAll = async () => {
     const { [place.name]: makeText } = await import(place.module)
-    const { head, format } = makeText(input)
+    const { head, format, pack = encode, end }: RowText = makeText(input)
     if (Atomics.load(cancelledId, 0) === task.id) throw cancelled()
     let text = head
     let rows = 0
@@ -39,11 +44,12 @@ export async function streamRows(
       text += format(row)
       rows++
       if (text.length < PIECE) continue
-      await tell(text, rows)
+      await tell(ownBytes(pack(text)), rows)
       text = ''
       rows = 0
     }
-    if (text !== '') await tell(text, rows)
+    if (text !== '' || end) await tell(ownBytes(pack(text)), rows)
+    if (end) await tell(ownBytes(end()), 0)
   }
   try {
     await tellAll()

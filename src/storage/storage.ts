@@ -117,9 +117,16 @@ type JobMode = 'snapshot' | 'no transaction'
 export const defineJob = <Input, Result>(module: string, name = 'run', mode?: JobMode): Job<Input, Result> =>
   mode ? { module, name, mode } : { module, name }
 
-/** A function `(input) => { head, format(row) }` that a module exports; it turns streamed rows into text. */
+/** A function that a module exports; it turns streamed rows into text, and the text into bytes. */
 export interface RowFormatter<Input> extends JobModule {
-  types?: (input: Input) => { head: string; format(row: Row): string }
+  types?: (input: Input) => RowText
+}
+export interface RowText {
+  head: string
+  format(row: Row): string
+  /** the bytes of some text, if not those of UTF-8; and those after all rows */
+  pack?(text: string): Uint8Array
+  end?(): Uint8Array
 }
 
 /** Part of the text of a row stream, and the number of rows in it. */

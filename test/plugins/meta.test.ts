@@ -139,6 +139,7 @@ t.test('one service', async (t) => {
         '/ws/changes',
         '/ws/changes/stream',
         '/ws/changes/{change}/undo',
+        '/ws/files/preview',
         '/ws/me',
         '/ws/me/password',
         '/ws/me/sessions',

@@ -16,6 +16,13 @@ const FIELDS = {
   place: { type: 'object' },
 }
 const MODEL = { type: 'object', properties: FIELDS, audit: false }
+const FORMATS = [
+  'format=csv',
+  'format=csv&delimiter=semicolon',
+  'format=csv&delimiter=tab',
+  'format=ndjson',
+  'format=xlsx&zone=Europe/Berlin',
+]
 const NAMES = Object.keys(FIELDS).join(',')
 
 const odd = fc.constantFrom(
@@ -70,8 +77,9 @@ t.test('what is exported can be imported again without a difference, to the last
   const admin = await app.login()
   const headers = { cookie: (admin as Client).cookie as string }
   const take = async (model: string, query: string) =>
-    (await fetch(`${app.url}/ws/rest/${model}/export?fields=${NAMES}&${query}`, { headers })).text()
-  const load = async (model: string, query: string, body: string) => {
+    (await fetch(`${app.url}/ws/rest/${model}/export?fields=${NAMES}&${query}`, { headers })).arrayBuffer()
+  const lines = async (model: string) => new TextDecoder().decode(await take(model, 'format=ndjson'))
+  const load = async (model: string, query: string, body: string | ArrayBuffer) => {
     const url = `${app.url}/ws/rest/${model}/import?${query}`
     const response = await fetch(url, { method: 'POST', headers: { ...headers, 'content-type': 'text/plain' }, body })
     return (await response.json()) as { data: [{ created: number; unchanged: number }] }
@@ -84,16 +92,16 @@ t.test('what is exported can be imported again without a difference, to the last
     await clear()
     const made = await load('a.One', 'format=ndjson', records.map((one) => JSON.stringify(one)).join('\n'))
     t.equal(made.data?.[0].created, 90, 'all are right')
-    const original = bare(await take('a.One', 'format=ndjson'))
+    const original = bare(await lines('a.One'))
     const there = original.trimEnd().split('\n')
     const sent = records.map((one) => JSON.stringify(one))
     const at = sent.findIndex((one, index) => one !== JSON.stringify(JSON.parse(there[index] ?? 'null')))
     t.strictSame([there[at], there.length], [sent[at], sent.length], 'what was sent is what is there')
-    for (const query of ['format=csv', 'format=csv&delimiter=semicolon', 'format=csv&delimiter=tab', 'format=ndjson']) {
+    for (const query of FORMATS) {
       const file = await take('a.One', query)
       await app.storage.write({ steps: [{ sql: 'DELETE FROM "a__Two"', parameters: [] }] })
       t.equal((await load('a.Two', query, file)).data?.[0].created, 90, query)
-      t.ok(bare(await take('a.Two', 'format=ndjson')) === original, `${query}: no difference`)
+      t.ok(bare(await lines('a.Two')) === original, `${query}: no difference`)
       t.equal((await load('a.One', `${query}&key=id`, file)).data?.[0].unchanged, 90, `${query}: nothing to change`)
     }
   })

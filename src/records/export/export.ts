@@ -10,9 +10,10 @@ import { selectedColumns } from '../find/expand.ts'
 import { orderBy, sortOrder } from '../find/order.ts'
 import { containsWords } from '../find/text-search.ts'
 import type { FormatInput } from './format.ts'
+import { namedReferences } from './names.ts'
 
 const formatter = (name: BulkFormat): RowFormatter<FormatInput> => ({
-  module: import.meta.resolve('./format.ts'),
+  module: import.meta.resolve(name === 'xlsx' ? './format-sheet.ts' : './format.ts'),
   name,
 })
 
@@ -31,15 +32,18 @@ export function createExporter(context: RecordsContext, model: Model) {
       ...(search ? [containsWords(model, search, storage.dialect)] : []),
     ]
     const columns = selectedColumns(model, { fields, expand: [] })
+    const named = format === 'xlsx' ? namedReferences(model, columns, asking) : []
     const statement = storage.db
       .selectFrom(tableName(model))
-      .select(columns)
+      .select([...columns, ...named.map(({ name, value }) => value.as(name))])
       .where(withReach(reach, ...matching))
       .orderBy(orderBy(sortOrder(sort, model, asking)))
       .compile()
-    const shapes = keyedShapes([model, ...reach.models, ...referencedModels(query, models)], storage.dialect.tables)
+    const others = [...referencedModels(query, models), ...named.flatMap((one) => one.models)]
+    const shapes = keyedShapes([model, ...reach.models, ...others], storage.dialect.tables)
     const { sql, parameters } = statement
     const seeker = { username: caller.username, signal: caller.signal, seconds: exportSeconds, bytes: 0, shapes }
-    return storage.streamRows({ sql, parameters }, formatter(format), { model, columns, ...how }, seeker)
+    const input: FormatInput = { model, columns, ...how }
+    return storage.streamRows({ sql, parameters }, formatter(format), input, seeker)
   }
 }

@@ -12,6 +12,8 @@ export interface FormatInput {
   /** prefixes texts that a spreadsheet would take for a formula with an apostrophe */
   safe: boolean
   bom: boolean
+  /** of times in a spreadsheet */
+  zone: string
 }
 
 /** Writes each record as a line of JSON. */

@@ -47,6 +47,13 @@ const predictedState = (state: Row, stored: Row | undefined, now: string): Row =
   version: stored ? (stored.version as number) + 1 : 0,
 })
 
+/** Spreadsheets drop the last zeros of `12.50`, so decimal numbers are compared as such. */
+function isSameValue(field: Field, value: unknown, stored: unknown): boolean {
+  const encoded = encode(field, value)
+  if (field.format !== 'decimal' || encoded === null || stored === null) return encoded === stored
+  return encodeComparable(field, value) === encodeComparable(field, stored)
+}
+
 const wholeModels = (models: Models): Models => new Map([...models].map(([name, model]) => [name, wholeModel(model)]))
 
 /** Checks blocks of some hundred rows as a create or an update would, and compares the rows with each other. */
@@ -242,7 +249,7 @@ export function createBlockChecker(db: Database, checking: CheckContext, complai
     if (!stored) return { line, kind: 'created', data }
     // Secrets, and records that the user may not read, never count as unchanged: that would confirm a guessed value.
     const isSame = (field: Field) =>
-      !Object.hasOwn(data, field.name) || (!field.writeOnly && encode(field, data[field.name]) === stored[field.name])
+      !Object.hasOwn(data, field.name) || (!field.writeOnly && isSameValue(field, data[field.name], stored[field.name]))
     const { id, version: current } = stored as { id: number; version: number }
     if (mayKnow(stored) && writable.every(isSame)) return { line, kind: 'unchanged', data: {} }
     return { line, kind: 'updated', data, id, version: current, isStrict: version !== null }

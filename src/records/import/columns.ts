@@ -1,5 +1,6 @@
 import { didYouMean } from '../../lib/nearest.ts'
 import { type Field, fieldReference, type Model, type Models, SYSTEM_FIELDS } from '../../model/model.ts'
+import { fieldOfHeading } from '../headings.ts'
 import { CellFault } from './parse-cell.ts'
 
 /** The meaning of a column in an import. */
@@ -15,12 +16,24 @@ export function parseColumn(name: string, model: Model, models: Models): ImportC
   const [first = '', second, ...more] = name.split('.')
   const field = [...SYSTEM_FIELDS, ...model.fields].find((one) => one.name === first)
   if (!field || more.length > 0) {
+    const titled = fieldOfHeading(model, name)
+    if (titled) return headed(titled, models)
     const known = ['id', 'version', ...model.fields.map((one) => one.name)]
     return new CellFault(`is not a known field.${didYouMean(first, known)}`)
   }
   if (second !== undefined) return named(field, second, models)
-  return field.readOnly && !SYSTEM_FIELDS.includes(field) ? { ignored: true } : { field }
+  return ownColumn(field)
 }
+
+/** A heading of an exported spreadsheet. Records that are referred to are named below it, not given by id. */
+function headed(field: Field, models: Models): ImportColumn | CellFault {
+  const target = models.get(fieldReference(field)?.model as string)
+  if (!target || field.links || target.nameField === undefined || field.readOnly) return ownColumn(field)
+  return named(field, target.nameField, models)
+}
+
+const ownColumn = (field: Field): ImportColumn =>
+  field.readOnly && !SYSTEM_FIELDS.includes(field) ? { ignored: true } : { field }
 
 function named(field: Field, second: string, models: Models): ImportColumn | CellFault {
   const reference = fieldReference(field)

@@ -2,7 +2,8 @@ import { isoDate, plainNumber, yesOrNo } from '../../lib/cell-text.ts'
 import { isTooDeep, MAX_DEPTH } from '../../lib/depth.ts'
 import { hasLoneEscape, LONE_ESCAPE_FAULT } from '../../lib/json-keys.ts'
 import { inexactNumbers, isExact } from '../../lib/json-numbers.ts'
-import { type Field, ID_FIELD } from '../../model/model.ts'
+import { isClockTime, momentOfClock } from '../../lib/zoned-time.ts'
+import { type Field, ID_FIELD, simpleItems } from '../../model/model.ts'
 
 /** Why a cell or row cannot be parsed. */
 export class CellFault {
@@ -16,20 +17,26 @@ export class CellFault {
 /** Stands for a quoted empty cell (`""`), which is an empty text; an unquoted empty cell is null. */
 export const EMPTY_TEXT = Symbol('empty text')
 
-export type Cell = string | typeof EMPTY_TEXT
+/** A cell of CSV or of a spreadsheet. */
+export type Cell = string | typeof EMPTY_TEXT | CellFault
 
 const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?$/
 
-/** Parses a CSV cell by the type of its field; an empty cell is null. The model's rules are checked later. */
-export function cellValue(field: Field, cell: Cell): unknown {
+/** Finds how far the clocks of a zone are ahead of UTC. */
+export type Offset = (time: number) => number
+
+/** Parses a cell by the type of its field; an empty cell is null. The model's rules are checked later. */
+export function cellValue(field: Field, cell: Cell, offset?: Offset): unknown {
   const { type } = field
+  if (cell instanceof CellFault) return cell
   if (type === 'string' && cell === EMPTY_TEXT) return mayBeEmpty(field) ? '' : null
-  if (type === 'string') return cell === '' ? null : textValue(field, cell as string)
+  if (type === 'string') return cell === '' ? null : textValue(field, cell as string, offset)
   if (cell === EMPTY_TEXT || cell.trim() === '') return null
   const text = cell.trim()
   if (field.links) return severalValues(ID_FIELD, text)
   if (type === 'boolean') return parseBoolean(text)
-  if (type === 'array' || type === 'object') return parseDocument(text)
+  if (type === 'array') return listValue(field, text)
+  if (type === 'object') return parseDocument(text)
   return parseNumber(text)
 }
 
@@ -38,10 +45,18 @@ const BETWEEN = ';'
 
 /** Parses a cell with several values, `3;4` or a JSON array, each by the type of a field. */
 export function severalValues(field: Field, cell: Cell): unknown {
+  if (cell instanceof CellFault) return cell
   if (cell === EMPTY_TEXT || cell.trim() === '') return null
   if (cell.trim().startsWith('[')) return parseDocument(cell)
   const values = cell.split(BETWEEN).map((one) => cellValue(field, one.trim()))
   return values.find((value) => value instanceof CellFault) ?? values
+}
+
+/** Texts or numbers as people write them, `vip; new`; anything else as JSON. */
+function listValue(field: Field, text: string): unknown {
+  const type = simpleItems(field)
+  if (!type || text.startsWith('[')) return parseDocument(text)
+  return severalValues({ ...ID_FIELD, type, schema: {} }, text)
 }
 
 /** Some programs quote all cells, so `""` means null for a field that does not allow an empty text. */
@@ -64,10 +79,20 @@ function parseBoolean(text: string): boolean | CellFault {
 }
 
 /** Days and decimal numbers as a spreadsheet writes them in its country, as far as they mean only one thing. */
-function textValue({ format }: Field, cell: string): string {
-  if (format === 'date') return isoDate(cell.trim()) ?? cell
+function textValue({ format }: Field, cell: string, offset: Offset | undefined): string | CellFault {
+  if (format === 'date') return isoDate(cell.trim().replace(/T00:00:00$/, '')) ?? cell
+  if (format === 'date-time') return momentValue(cell, offset)
   return format === 'decimal' ? (plainNumber(cell) ?? cell) : cell
 }
+
+/** A time that names no zone is one of the zone that the import names. */
+function momentValue(cell: string, offset: Offset | undefined): string | CellFault {
+  const text = cell.trim()
+  if (!offset) return isClockTime(text) ? new CellFault(NO_ZONE) : cell
+  return momentOfClock(text, offset) ?? cell
+}
+
+const NO_ZONE = 'names no time zone: add Z or +02:00, or say zone=Europe/Oslo in the address'
 
 /** `1234,5` is clear; `1,234` is not, because it means different things in different countries. */
 function parseNumber(cell: string): number | CellFault {

@@ -1,3 +1,4 @@
+import { zoneOffset } from '../../lib/zoned-time.ts'
 import type { User } from '../../model/access.ts'
 import { ID_FIELD as ID, isOfType, type Model, type Models, VERSION_FIELD as VERSION } from '../../model/model.ts'
 import type { BulkFormat } from '../../requests/bulk.ts'
@@ -12,6 +13,7 @@ export interface CheckContext {
   user: User
   key?: string | undefined
   format: BulkFormat
+  zone?: string | undefined
 }
 
 /** Reports a fault: the line, the field or column, and the reason. */
@@ -38,7 +40,7 @@ function columnFault(name: string, { why }: CellFault): string {
   return other ? `${why} If a ${other} separates the columns, say delimiter=${other}.` : why
 }
 
-/** Reports the columns of a CSV file that are none, even if the file has no rows. */
+/** Reports the columns of a table that are none, even if the file has no rows. */
 export function checkColumns(names: string[], model: Model, models: Models, complain: ReportFault): void {
   for (const name of names) {
     const column = parseColumn(name, model, models)
@@ -47,7 +49,9 @@ export function checkColumns(names: string[], model: Model, models: Models, comp
 }
 
 /** Maps columns to fields and cells to values. */
-export function createRowParser({ model, models, format }: CheckContext, complain: ReportFault) {
+export function createRowParser({ model, models, format, zone }: CheckContext, complain: ReportFault) {
+  const isTable = format !== 'ndjson'
+  const offset = zone === undefined ? undefined : zoneOffset(zone)
   const columns = new Map<string, ImportColumn | CellFault>()
 
   function draft({ line, values }: FileRow): ParsedRow {
@@ -61,19 +65,19 @@ export function createRowParser({ model, models, format }: CheckContext, complai
     const column = columns.get(name) ?? parseColumn(name, model, models)
     columns.set(name, column)
     if (column instanceof CellFault) {
-      // In CSV an unknown column is a fault of the first line, so it is reported once.
-      wrong(into, name, columnFault(name, column), format === 'csv' ? 1 : into.line)
+      // In a table an unknown column is a fault of the first line, so it is reported once.
+      wrong(into, name, columnFault(name, column), isTable ? 1 : into.line)
       return
     }
     if ('ignored' in column) return
-    const value = format === 'csv' ? valueIn(column, given as Cell) : given
+    const value = isTable ? valueIn(column, given as Cell) : given
     const fault = value instanceof CellFault ? value.why : faultIn(into, column, value)
-    if (fault) wrong(into, name, withValue(fault, given))
+    if (fault) wrong(into, name, given instanceof CellFault ? fault : withValue(fault, given))
     else put(into, column, value)
   }
 
   function valueIn({ field, target, by }: NamedColumn, cell: Cell): unknown {
-    if (!target) return cellValue(field, cell)
+    if (!target) return cellValue(field, cell, offset)
     return field.links ? severalValues(by, cell) : cellValue(by, cell)
   }
 

@@ -3,6 +3,8 @@ import { pipeline, Readable } from 'node:stream'
 import { CsvError, parse as parseCsv } from 'csv-parse'
 import { LineTooLongError, splitLines } from '../../lib/lines.ts'
 import type { BulkFormat } from '../../requests/bulk.ts'
+import { WorkbookError } from '../../xlsx/read-book.ts'
+import { readSheet, SheetFault, type SheetValue } from '../../xlsx/read-sheet.ts'
 import { type Cell, CellFault, EMPTY_TEXT, parseDocument } from './parse-cell.ts'
 
 /** One row of a file, with the line in which it begins. */
@@ -24,11 +26,14 @@ export class UnreadableRow extends Error {
 
 /** More columns than any model can have. */
 const MAX_COLUMNS = 5000
+const EMPTY = 'is empty: the names of the columns are missing'
 const NOT_UTF8 = 'is not UTF-8 text. A spreadsheet writes that as "CSV UTF-8"'
 
 export interface FileFormat {
   format: BulkFormat
   delimiter: string
+  /** time zone of times that name none */
+  zone?: string | undefined
   /** column names that replace the first line; the column of an empty name is ignored */
   columns?: string[] | undefined
 }
@@ -37,14 +42,51 @@ type OnBytes = (count: number) => void
 
 interface ReadingFile {
   onBytes: OnBytes
-  /** called with the names of a CSV file's columns, before its rows */
+  /** called with the names of a table's columns, before its rows */
   onColumns(names: string[]): void
   /** maximum length of a row, in characters */
   longest: number
 }
 
-export const readRows = (file: string, how: FileFormat, reading: ReadingFile) =>
-  how.format === 'csv' ? csvRows(file, how, reading) : jsonRows(file, reading)
+export function readRows(file: string, how: FileFormat, reading: ReadingFile): AsyncGenerator<FileRow> {
+  if (how.format === 'xlsx') return sheetRows(file, how, reading)
+  return how.format === 'csv' ? csvRows(file, how, reading) : jsonRows(file, reading)
+}
+
+/** Reads the first sheet of a spreadsheet, with names in its first row that has anything in it. */
+async function* sheetRows(
+  file: string,
+  { columns }: FileFormat,
+  { onBytes, onColumns, longest }: ReadingFile,
+): AsyncGenerator<FileRow> {
+  let header: Header | undefined
+  let line = 1
+  try {
+    for await (const row of readSheet(file, { onBytes, longest })) {
+      line = row.number
+      const record = row.cells.map(sheetCell)
+      if (header) yield { line, values: byName(header, sized(record, header.cells)) }
+      else {
+        header = namesIn(record, columns)
+        onColumns(header.names.map(({ name }) => name))
+      }
+    }
+  } catch (error) {
+    throw error instanceof WorkbookError ? new UnreadableRow(line, error.message) : error
+  }
+  if (!header) throw new UnreadableRow(1, EMPTY)
+}
+
+function sheetCell(value: SheetValue): Cell {
+  if (value instanceof SheetFault) return new CellFault(value.why)
+  return value === '' ? EMPTY_TEXT : (value ?? '')
+}
+
+/** A row ends with its last cell that is not empty. */
+function sized(record: Cell[], cells: number): Cell[] {
+  const filled = record.findLastIndex((cell) => cell !== '') + 1
+  return Array.from({ length: Math.max(cells, filled) }, (_, index) => record[index] ?? '')
+}
 
 /** Reads CSV as spreadsheets write it: an optional byte order mark, any line ends, line breaks in quotes. */
 async function* csvRows(
@@ -81,7 +123,7 @@ async function* csvRows(
   } catch (error) {
     throw error instanceof CsvError ? new UnreadableRow(line, `is not right: ${error.message}`) : error
   }
-  if (!header) throw new UnreadableRow(1, 'is empty: the names of the columns are missing')
+  if (!header) throw new UnreadableRow(1, EMPTY)
 }
 
 interface Parsed {
@@ -100,7 +142,7 @@ function namesIn(record: Cell[], columns: string[] | undefined): Header {
   if (cells > MAX_COLUMNS) throw new UnreadableRow(1, `has more than ${MAX_COLUMNS} columns`)
   if (columns && columns.length !== cells)
     throw new UnreadableRow(1, `has ${cells} columns, but "columns" names ${columns.length}`)
-  const all = columns ?? record.map((name) => (name === EMPTY_TEXT ? '' : name))
+  const all = columns ?? record.map((name) => (typeof name === 'string' ? name : ''))
   const names = all.map((name, index) => ({ name: name.trim(), index })).filter(({ name }) => !columns || name !== '')
   const seen = new Set<string>()
   const twice = names.find(({ name }) => seen.size === seen.add(name).size)

@@ -1,0 +1,28 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { FilterContext } from '../../filters/where.ts'
+import type { Model } from '../../model/model.ts'
+import { targetModel } from '../../requests/paths.ts'
+import type { SqlValue } from '../../storage/storage.ts'
+import { valueThrough } from '../find/order.ts'
+
+/** Column with the name of the record that a field refers to. No field has such a name. */
+export const nameColumn = (field: string) => `${field}__name`
+
+/** A column with names, and the models whose records it looks at. */
+interface NamedReference {
+  name: string
+  value: RawBuilder<SqlValue>
+  models: Model[]
+}
+
+/** Selects the names of the records that those of a model refer to. What the user may not read has none. */
+export function namedReferences(model: Model, columns: string[], asking: FilterContext): NamedReference[] {
+  return model.fields.flatMap((field) => {
+    if (!columns.includes(field.name) || !field.reference) return []
+    const target = targetModel(field, asking.models)
+    const { nameField } = target
+    if (nameField === undefined) return []
+    const value = valueThrough([field], () => sql.ref(nameField), model, asking)
+    return [{ name: nameColumn(field.name), value, models: [target, ...asking.follow(target).models] }]
+  })
+}

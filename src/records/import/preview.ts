@@ -1,0 +1,33 @@
+import type { Database } from '../../storage/storage.ts'
+import { WorkbookError } from '../../xlsx/read-book.ts'
+import { readSheet, type SheetValue } from '../../xlsx/read-sheet.ts'
+
+export interface PreviewInput {
+  file: string
+  /** maximum length of a row, in characters */
+  longest: number
+}
+
+/** The first rows of a spreadsheet as texts, or why it cannot be read. */
+export type Preview = { columns: string[]; rows: string[][] } | { fault: string }
+
+const MAX_ROWS = 200
+const MAX_CELL = 200
+
+const cellText = (value: SheetValue) => (typeof value === 'string' ? value.slice(0, MAX_CELL) : '')
+
+/** Reads the heading and the first rows of a spreadsheet. Runs as a read job on its own thread, like the check. */
+export async function preview(_db: Database, { file, longest }: PreviewInput): Promise<Preview> {
+  const read: string[][] = []
+  try {
+    for await (const { cells } of readSheet(file, { longest, onBytes() {} })) {
+      read.push(cells.map(cellText))
+      if (read.length > MAX_ROWS) break
+    }
+  } catch (error) {
+    if (error instanceof WorkbookError) return { fault: error.message }
+    throw error
+  }
+  const [columns = [], ...rows] = read
+  return { columns, rows }
+}

@@ -1,0 +1,53 @@
+import type { Readable } from 'node:stream'
+import sax, { type SAXOptions } from 'sax'
+
+/** What a file of a workbook tells about its elements. Names have no prefix. */
+export interface XmlEvents {
+  onOpen(name: string, attributes: Record<string, string>): void
+  onClose(name: string): void
+  onText(text: string): void
+}
+
+export class XmlError extends Error {}
+
+const withoutPrefix = (name: string) => name.slice(name.indexOf(':') + 1)
+
+/** `@types/sax` does not know the first one. */
+const OPTIONS = { strictEntities: true, position: false } as SAXOptions
+
+/** Parses XML as it comes; after each piece, control goes back to the consumer. Entities of its own are an error. */
+export async function* parseXml(source: Readable, events: XmlEvents): AsyncGenerator<number> {
+  const parser = sax.parser(true, OPTIONS)
+  parser.onopentag = ({ name, attributes }) => {
+    const own = Object.entries(attributes as Record<string, string>).map(([key, value]) => [withoutPrefix(key), value])
+    events.onOpen(withoutPrefix(name), Object.fromEntries(own))
+  }
+  parser.onclosetag = (name) => events.onClose(withoutPrefix(name))
+  parser.ontext = (text) => events.onText(text)
+  parser.oncdata = (text) => events.onText(text)
+  let fault: Error | undefined
+  parser.onerror = (error) => {
+    fault ??= error
+  }
+  const decoder = new TextDecoder('utf-8', { fatal: true })
+  const write = (read: () => string, isLast: boolean) => {
+    try {
+      const text = read()
+      if (text !== '') parser.write(text)
+      if (isLast) parser.close()
+    } catch (error) {
+      throw new XmlError((fault ?? (error as Error)).message.split('\n')[0])
+    }
+    if (fault) throw new XmlError(fault.message.split('\n')[0])
+  }
+  for await (const chunk of source as AsyncIterable<Uint8Array>) {
+    write(() => decoder.decode(chunk, { stream: true }), false)
+    yield chunk.length
+  }
+  write(() => decoder.decode(), true)
+}
+
+/** Parses a whole small file. */
+export async function readXml(source: Readable, onOpen: XmlEvents['onOpen']): Promise<void> {
+  for await (const _ of parseXml(source, { onOpen, onClose() {}, onText() {} }));
+}

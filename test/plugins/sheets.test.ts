@@ -1,0 +1,304 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { readSheet } from '../../src/xlsx/read-sheet.ts'
+import { createWorkbook } from '../../src/xlsx/write-workbook.ts'
+import { emptyFolder, PASSWORD, startApp } from '../helper.ts'
+
+const TYPE = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'
+const COMPANY = {
+  type: 'object',
+  plural: 'Companies',
+  properties: { name: { type: 'string', unique: true } },
+  nameField: 'name',
+  access: { read: ['*', { role: 'clerk', where: 'own' }], create: ['*'], update: ['*'], delete: ['*'] },
+}
+const HIDDEN = { ...COMPANY, access: { ...COMPANY.access, read: ['boss'], create: ['boss'] } }
+const PERSON = {
+  type: 'object',
+  properties: {
+    name: { type: 'string', title: 'Full name' },
+    company: { type: 'integer', reference: 'a.Company' },
+    agent: { type: 'integer', reference: 'a.Hidden', title: 'Agent' },
+    boss: { type: 'integer', reference: 'a.Person' },
+    others: { type: 'array', items: { type: 'integer', reference: 'a.Company' } },
+    born: { type: 'string', format: 'date' },
+    seenAt: { type: 'string', format: 'date-time' },
+    price: { type: 'string', format: 'decimal' },
+    active: { type: 'boolean' },
+    tags: { type: 'array', items: { type: 'string' } },
+    places: { type: 'array' },
+    home: { type: 'string', title: 'Place' },
+    work: { type: 'string', title: 'Place' },
+  },
+  nameField: 'name',
+  audit: false,
+}
+const MODELS = { 'a.Company.json': COMPANY, 'a.Hidden.json': HIDDEN, 'a.Person.json': PERSON }
+
+t.test('spreadsheets', async (t) => {
+  const app = await startApp(t, { models: MODELS })
+  const admin = await app.login()
+  await admin.put('/ws/users', { username: 'ann', password: PASSWORD, roles: [] })
+  const ann = await app.login('ann')
+  const folder = emptyFolder(t)
+  const get = async (client: typeof admin, query: string, model = 'a.Person') => {
+    const headers = { cookie: client.cookie as string }
+    const response = await fetch(`${app.url}/ws/rest/${model}/export?format=xlsx&${query}`, { headers })
+    return { response, bytes: Buffer.from(await response.arrayBuffer()) }
+  }
+  const rowsIn = async (bytes: Uint8Array) => {
+    const file = join(folder, 'file.xlsx')
+    writeFileSync(file, bytes)
+    const rows = []
+    for await (const { cells } of readSheet(file, { longest: 1e6, onBytes() {} })) rows.push(cells)
+    return rows
+  }
+  const post = async (
+    client: typeof admin,
+    path: string,
+    body: string | FormData | Uint8Array<ArrayBuffer>,
+    type: string | undefined = TYPE,
+  ) => {
+    const headers = { cookie: client.cookie as string, ...(type && { 'content-type': type }) }
+    const response = await fetch(app.url + path, { method: 'POST', headers, body })
+    return { status: response.status, body: (await response.json()) as Record<string, unknown> }
+  }
+  const load = (query: string, bytes: Uint8Array<ArrayBuffer>, client = admin) =>
+    post(client, `/ws/rest/a.Person/import?${query}`, bytes)
+  const sheetOf = (...rows: (string | number)[][]) => {
+    const [head = [], ...others] = rows
+    const book = createWorkbook(
+      'Sheet',
+      head.map((title) => ({ title: String(title), width: 9 })),
+    )
+    const xml = others.map((cells) =>
+      book.row(cells.map((cell) => (typeof cell === 'number' ? { number: cell } : { text: cell }))),
+    )
+    return new Uint8Array(Buffer.concat([book.pack(xml.join('')), book.end()]))
+  }
+  await admin.put('/ws/rest/a.Company', { name: 'ACME & <Sons>' })
+  await admin.put('/ws/rest/a.Company', { name: 'Zürich AG' })
+  await admin.put('/ws/rest/a.Hidden', { name: 'nobody knows' })
+  const ADA = {
+    name: 'Ada',
+    company: 1,
+    agent: 1,
+    others: [1, 2],
+    born: '1815-12-10',
+    seenAt: '2026-07-01T08:30:00.000Z',
+    price: '12.50',
+    active: true,
+    tags: ['vip', 'new'],
+    places: ['a', 1],
+  }
+  await admin.put('/ws/rest/a.Person', ADA)
+  await admin.put('/ws/rest/a.Person', {
+    born: '2001-02-03',
+    active: false,
+    boss: 1,
+    price: '12345678901234567.5',
+    tags: ['a;b'],
+  })
+
+  await t.test('an export has typed cells, names and clock times', async (t) => {
+    const { response, bytes } = await get(admin, 'zone=Europe/Berlin')
+    t.equal(response.headers.get('content-type'), TYPE)
+    t.equal(response.headers.get('content-disposition'), 'attachment; filename="a.Person.xlsx"')
+    t.strictSame(await rowsIn(bytes), [
+      [
+        'id',
+        'version',
+        'Full name',
+        'Company',
+        'Agent',
+        'Boss',
+        'Others',
+        'Born',
+        'Seen at',
+        'Price',
+        'Active',
+        'Tags',
+        'Places',
+        'home',
+        'work',
+      ],
+      [
+        '1',
+        '0',
+        'Ada',
+        'ACME & <Sons>',
+        'nobody knows',
+        undefined,
+        '1; 2',
+        '1815-12-10',
+        '2026-07-01T10:30:00',
+        '12.50',
+        'true',
+        'vip; new',
+        '["a",1]',
+      ],
+      [
+        '2',
+        '0',
+        undefined,
+        undefined,
+        undefined,
+        'Ada',
+        undefined,
+        '2001-02-03',
+        undefined,
+        '12345678901234567.5',
+        'false',
+        '["a;b"]',
+      ],
+    ])
+    const { bytes: seen } = await get(ann, 'fields=name,agent&id=1')
+    t.strictSame(
+      await rowsIn(seen),
+      [
+        ['id', 'version', 'Full name', 'Agent'],
+        ['1', '0', 'Ada', '1'],
+      ],
+      'what ann may not read has no name',
+    )
+    t.strictSame(await rowsIn((await get(admin, 'id=99')).bytes), [
+      [
+        'id',
+        'version',
+        'Full name',
+        'Company',
+        'Agent',
+        'Boss',
+        'Others',
+        'Born',
+        'Seen at',
+        'Price',
+        'Active',
+        'Tags',
+        'Places',
+        'home',
+        'work',
+      ],
+    ])
+    t.match((await get(admin, 'zone=Berlin')).response, { status: 400 })
+    const head = await fetch(`${app.url}/ws/rest/a.Person/export?format=xlsx`, {
+      method: 'HEAD',
+      headers: { cookie: admin.cookie as string },
+    })
+    t.equal(head.headers.get('content-type'), TYPE)
+  })
+
+  await t.test('what was exported can be imported', async (t) => {
+    const bytes = new Uint8Array(
+      (await get(admin, 'zone=Europe/Berlin&fields=name,company,others,born,seenAt,price,active,tags,places')).bytes,
+    )
+    t.match(await load('key=id&zone=Europe/Berlin', bytes), { status: 200, body: { data: [{ unchanged: 2 }] } })
+    t.match(
+      await load('key=id&zone=Asia/Tokyo&dryRun=true', bytes),
+      { body: { data: [{ updated: 1 }] } },
+      'another zone is another time',
+    )
+    t.match(await load('key=id', bytes), {
+      status: 422,
+      body: { errors: { '2.Seen at': /names no time zone: add Z .*: "2026-07-01T10:30:00"/ } },
+    })
+    t.match(await load('', bytes, ann), { status: 422 })
+    const changed = sheetOf(['id', 'Full name', 'Company', 'price', 'Tags'], [1, 'Ada King', 'Zürich AG', 12.5, 'old'])
+    t.match(await load('key=id', changed), { status: 200, body: { data: [{ updated: 1 }] } })
+    t.match((await admin.get('/ws/rest/a.Person/1')).body.data[0], {
+      name: 'Ada King',
+      company: 2,
+      price: '12.5',
+      tags: ['old'],
+      version: 1,
+    })
+    const same = sheetOf(['id', 'price'], [1, '12.50'])
+    t.match(
+      await load('key=id', same),
+      { body: { data: [{ unchanged: 1 }] } },
+      'zeros that a spreadsheet drops are no change',
+    )
+  })
+
+  await t.test('what is wrong is told by row and column', async (t) => {
+    const scenarios: [rows: (string | number)[][], errors: Record<string, RegExp>][] = [
+      [
+        [
+          ['Full name', 'Agent'],
+          ['x', 'unheard of'],
+        ],
+        { '2.agent.name': /there is no a\.Hidden of this name: "unheard of"/ },
+      ],
+      [
+        [
+          ['Full name', 'Boss'],
+          ['x', 'Ada'],
+        ],
+        { '1.Boss': /"name" is no unique field of a\.Person/ },
+      ],
+      [[['Place'], ['x']], { '1.Place': /is not a known field/ }],
+      [
+        [
+          ['name', 'name'],
+          ['x', 'y'],
+        ],
+        { 1: /has the column "name" twice/ },
+      ],
+      [[['born'], ['tomorrow']], { '2.born': /must be a date/ }],
+      [[['active'], ['maybe']], { '2.active': /must be true or false: "maybe"/ }],
+    ]
+    for (const [rows, errors] of scenarios) {
+      const { status, body } = await load('', sheetOf(...rows))
+      t.equal(status, 422, JSON.stringify(rows))
+      t.match(body.errors, errors)
+    }
+    t.match((await load('', new Uint8Array(Buffer.from('name\nx\n')))).body.errors, { 1: /is no \.xlsx file/ })
+    t.match((await load('', sheetOf([]))).body.errors, { 1: /is empty/ })
+    t.match((await load('columns=name,,born', sheetOf(['a', 'b', 'c'], ['Zoe', 'x', '24.12.1980']))).body, {
+      data: [{ created: 1 }],
+    })
+    t.match((await load('columns=name', sheetOf(['a', 'b']))).body.errors, {
+      1: /has 2 columns, but "columns" names 1/,
+    })
+    const csv = await post(
+      admin,
+      '/ws/rest/a.Person/import?zone=Europe/Berlin',
+      'name,seenAt\nCsv,2026-01-01 10:00\n',
+      'text/csv',
+    )
+    t.match(csv.body, { data: [{ created: 1 }] }, 'CSV may have clock times as well')
+    const form = new FormData()
+    form.set('file', new Blob([sheetOf(['name'], ['Form'])]), 'people.xlsx')
+    t.match(await post(admin, '/ws/rest/a.Person/import', form, ''), { body: { data: [{ created: 1 }] } })
+  })
+
+  await t.test('a look at a file before it is imported', async (t) => {
+    const rows = Array.from({ length: 300 }, (_, nth) => [`row ${nth}`, nth])
+    const { status, body } = await post(admin, '/ws/files/preview', sheetOf(['name', 'n'], ...rows), '')
+    t.equal(status, 200)
+    const [{ columns, rows: seen }] = body.data as [{ columns: string[]; rows: string[][] }]
+    t.strictSame([columns, seen.length, seen[0]], [['name', 'n'], 200, ['row 0', '0']])
+    t.match(await post(admin, '/ws/files/preview', 'a,b'), {
+      status: 400,
+      body: { message: /^The file is no \.xlsx file/ },
+    })
+    t.strictSame((await post(admin, '/ws/files/preview', sheetOf([]))).body.data, [{ columns: [], rows: [] }])
+    t.match(await post(app.stranger as typeof admin, '/ws/files/preview', 'a'), { status: 401 })
+    t.match(
+      await post(ann, '/ws/files/preview', sheetOf(['a'])),
+      { status: 200 },
+      'who may create records of some model',
+    )
+  })
+})
+
+t.test('who may create nothing may not upload', async (t) => {
+  const app = await startApp(t, { models: { 'a.Hidden.json': HIDDEN } })
+  const admin = await app.login()
+  await admin.put('/ws/users', { username: 'ann', password: PASSWORD, roles: [] })
+  const { cookie } = await app.login('ann')
+  const headers = { cookie: cookie as string, 'content-type': TYPE }
+  const response = await fetch(`${app.url}/ws/files/preview`, { method: 'POST', headers, body: 'a' })
+  t.equal(response.status, 403)
+})
