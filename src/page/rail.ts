@@ -6,6 +6,7 @@ import { useLoaded } from './basics/loading.ts'
 import { forgetTotals, modelsOverview } from './basics/models.ts'
 import { isAdmin, person } from './basics/session.ts'
 import { useChanges } from './basics/use-reload.ts'
+import { say } from './language/say.ts'
 import { type Overview, packageOf, pluralOf } from './logic/model.ts'
 import { formatCount } from './logic/values.ts'
 import { icon } from './parts/icon.ts'
@@ -31,9 +32,9 @@ export function Rail({ onKeys, onLogOut }: RailProperties) {
   const [first] = place.value.path
   const groups = [...Map.groupBy(loaded.value ?? [], ({ model }) => packageOf(model))]
   return html.nav(
-    { class: 'rail', 'aria-label': 'Models' },
+    { class: 'rail', 'aria-label': say('Models') },
     html.a({ class: 'brand', href: to() }, icon('logo'), html.span(null, 'Dossier')),
-    railLink(to(), 'Home', icon('home'), first === undefined, 'kept'),
+    railLink(to(), say('Home'), icon('home'), first === undefined, 'kept'),
     html.div(
       { class: 'models' },
       groups.map(([name, models]) =>
@@ -49,15 +50,15 @@ export function Rail({ onKeys, onLogOut }: RailProperties) {
     ),
     html.div(
       { class: 'last' },
-      isAdmin.value && railLink(to('people'), 'Users', icon('users'), first === 'people'),
-      isAdmin.value && railLink(to('state'), 'System', icon('gear'), first === 'state', 'kept'),
+      isAdmin.value && railLink(to('people'), say('Users'), icon('users'), first === 'people'),
+      isAdmin.value && railLink(to('state'), say('System'), icon('gear'), first === 'state', 'kept'),
       h(
         Menu,
         { label: [tile(person.value?.username ?? '', true), html.span(null, person.value?.username)] },
-        html.a({ href: to('me') }, 'You: password, sessions, language'),
-        html.a({ href: to('api') }, 'API'),
-        html.button({ type: 'button', class: 'quiet closes', onClick: onKeys }, 'Keys'),
-        html.button({ type: 'button', class: 'quiet', onClick: onLogOut }, 'Log out'),
+        html.a({ href: to('me') }, say('You: password, sessions, language')),
+        html.a({ href: to('api') }, say('API')),
+        html.button({ type: 'button', class: 'quiet closes', onClick: onKeys }, say('Keys')),
+        html.button({ type: 'button', class: 'quiet', onClick: onLogOut }, say('Log out')),
       ),
     ),
   )

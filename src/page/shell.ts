@@ -6,6 +6,7 @@ import { followChanges } from './basics/feed.ts'
 import { html } from './basics/html.ts'
 import { hasSessionEnded, loggedOut, person } from './basics/session.ts'
 import { useKeys } from './basics/use-keys.ts'
+import { say } from './language/say.ts'
 import { Palette } from './palette/palette.ts'
 import { trail } from './parts/heading.ts'
 import { icon } from './parts/icon.ts'
@@ -37,21 +38,21 @@ function Inside() {
     bringTheRest()
   }, [])
   useKeys(
-    { keys: 'Ctrl+K', does: 'go to anything', press: open('palette') },
-    { keys: '?', does: 'show these keys', press: open('keys') },
-    { keys: 'Ctrl+Z', does: 'take back the last change of this window', press: takeBack },
+    { keys: 'Ctrl+K', does: say('go to anything'), press: open('palette') },
+    { keys: '?', does: say('show these keys'), press: open('keys') },
+    { keys: 'Ctrl+Z', does: say('take back the last change of this window'), press: takeBack },
   )
   return html.div(
     { class: 'shell' },
     html.header(
       { class: 'top' },
-      html.a({ class: 'skip', href: location.hash, onClick: toMain }, 'To the content'),
+      html.a({ class: 'skip', href: location.hash, onClick: toMain }, say('To the content')),
       h(Crumbs, null),
-      !isReachable.value && html.span({ class: 'away', role: 'status' }, 'The service cannot be reached'),
+      !isReachable.value && html.span({ class: 'away', role: 'status' }, say('The service cannot be reached')),
       html.button(
         { type: 'button', class: 'find', onClick: open('palette') },
         icon('search'),
-        html.span(null, 'Search everything'),
+        html.span(null, say('Search everything')),
         html.kbd({ 'aria-hidden': true }, 'Ctrl K'),
       ),
     ),
@@ -60,14 +61,14 @@ function Inside() {
     h(Notices, null),
     over.value === 'palette' && h(Palette, { onClose: close }),
     over.value === 'keys' && h(Keys, { onClose: close }),
-    hasSessionEnded.value && h(Login, { title: 'Your session has ended', isOver: true }),
+    hasSessionEnded.value && h(Login, { title: say('Your session has ended'), isOver: true }),
   )
 }
 
 /** The way to the current place. */
 const Crumbs = () =>
   html.ol(
-    { class: 'crumbs', 'aria-label': 'Where you are' },
+    { class: 'crumbs', 'aria-label': say('Where you are') },
     trail.value.map(({ text, href }, at) =>
       html.li({ key: at, dir: 'auto' }, href === undefined ? html.strong(null, text) : html.a({ href }, text)),
     ),

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
+import { fieldTitle } from '../../src/lib/field-title.ts'
 import { attributesIn, attributesText } from '../../src/page/logic/attributes.ts'
 import { guessField, previewCsv } from '../../src/page/logic/csv.ts'
 import { curlFor } from '../../src/page/logic/curl.ts'
@@ -13,7 +14,6 @@ import { isPeriod, PERIODS, periodBounds, periodDays } from '../../src/page/logi
 import { quantile, readBuckets, samplesIn, sumSamples } from '../../src/page/logic/prometheus.ts'
 import * as scrolling from '../../src/page/logic/scroll.ts'
 import { tellApart } from '../../src/page/logic/tell-apart.ts'
-import { fieldTitle } from '../../src/page/logic/titles.ts'
 import * as values from '../../src/page/logic/values.ts'
 
 const BERLIN = 'Europe/Berlin'
@@ -111,8 +111,8 @@ t.test('values for people', async (t) => {
   t.equal(values.formatSize(0), '0 bytes')
   t.equal(values.formatSize(1_234_567), '1.2 MB')
   t.equal(values.formatCount(1_234_567), '1\u202f234\u202f567')
-  t.equal(values.plural(1, 'record'), '1 record')
-  t.equal(values.plural(2, 'entry', 'entries'), '2 entries')
+  t.equal(values.plural(1, '{count} record', '{count} records'), '1 record')
+  t.equal(values.plural(2, '{count} entry', '{count} entries'), '2 entries')
 })
 
 t.test('a moment survives its way through an input, in any zone', async () => {
@@ -471,16 +471,20 @@ t.test('a scroll bar over any number of rows', async (t) => {
 
 t.test('a look at a CSV file', async (t) => {
   t.strictSame(previewCsv('\uFEFFName;Town\r\n"Ada; ""the first""";London\r\n\r\nBob;"two\nlines"', 5), {
-    delimiter: 'semicolon',
+    format: { format: 'csv', delimiter: 'semicolon' },
     header: ['Name', 'Town'],
     rows: [
       ['Ada; "the first"', 'London'],
       ['Bob', 'two\nlines'],
     ],
   })
-  t.strictSame(previewCsv('a\tb\rc\td\r', 1), { delimiter: 'tab', header: ['a', 'b'], rows: [['c', 'd']] })
+  t.strictSame(previewCsv('a\tb\rc\td\r', 1), {
+    format: { format: 'csv', delimiter: 'tab' },
+    header: ['a', 'b'],
+    rows: [['c', 'd']],
+  })
   t.strictSame(previewCsv('a,b\n1,2\n3,4\n', 1).rows, [['1', '2']])
-  t.strictSame(previewCsv('', 1), { delimiter: 'comma', header: [], rows: [] })
+  t.strictSame(previewCsv('', 1), { format: { format: 'csv', delimiter: 'comma' }, header: [], rows: [] })
   const fields = [
     { name: 'firstName', title: 'First name' },
     { name: 'zip', title: 'Postal code' },

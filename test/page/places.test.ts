@@ -184,7 +184,7 @@ if (browser) {
     await page.getByRole('button', { name: 'More' }).click()
     const [download] = await Promise.all([
       page.waitForEvent('download'),
-      page.getByRole('link', { name: 'Export these as CSV' }).click(),
+      page.getByRole('link', { name: 'Export these as CSV', exact: true }).click(),
     ])
     const lines = readFileSync(await download.path(), 'utf8')
       .trim()

@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals'
 import { Connection } from '../../client/connection.ts'
 import { DossierError } from '../../client/errors.ts'
+import { say } from '../language/say.ts'
 import { loginAgain } from './session.ts'
 
 export { newKey } from '../../client/connection.ts'
@@ -21,7 +22,7 @@ export interface Answer<Item> {
 /** The service cannot be reached. */
 export class Unreachable extends Error {
   constructor() {
-    super('The service cannot be reached. What you typed is kept; try again when it is back.')
+    super(say('The service cannot be reached. What you typed is kept; try again when it is back.'))
   }
 }
 

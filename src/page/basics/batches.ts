@@ -1,3 +1,4 @@
+import { say } from '../language/say.ts'
 import type { Row } from '../logic/model.ts'
 import { DossierError, request } from './api.ts'
 import { recordPath } from './models.ts'
@@ -63,7 +64,7 @@ export async function undoLast(
   const { data } = await request<Entry>('GET', `${recordPath(model, id, 'history')}?limit=1`)
   const [last] = data
   if (last?.version !== version || (last.operation === 'delete') !== isDeleted)
-    throw new Error('Somebody else has changed it meanwhile.')
+    throw new Error(say('Somebody else has changed it meanwhile.'))
   const path = `/ws/changes/${last.change}/undo`
   return (await request<{ model: string; id: number }>('POST', path, { body: { data: {} } })).data
 }

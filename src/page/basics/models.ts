@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals'
+import { say } from '../language/say.ts'
 import { searchWords } from '../logic/highlight.ts'
 import {
   canSearch,
@@ -122,7 +123,7 @@ export async function searchModels(
   const query = new URLSearchParams({ q: text, limit: String(limit) })
   const { data, unfinished = [] } = await request<Matches>('GET', `/ws/search?${query}`, { signal })
   if (unfinished.length === 0) return { matches: data }
-  return { matches: data, note: `There was no time to search ${unfinished.join(', ')}.` }
+  return { matches: data, note: say('There was no time to search {models}.', { models: unfinished.join(', ') }) }
 }
 
 /** Finds records by words, or by id; without a text, those that were created last. */

@@ -1,4 +1,5 @@
 import { isoDate, yesOrNo } from '../../lib/cell-text.ts'
+import { say } from '../language/say.ts'
 import { displayName, type Field, hasLinks, type Row } from './model.ts'
 import { choices, inputKind, type Read, readRaw } from './raw.ts'
 import { momentIn, type Reader } from './values.ts'
@@ -32,7 +33,7 @@ export function parseTsv(text: string): string[][] {
 /** A value for a spreadsheet: days that it recognises, numbers with the reader's decimal sign and no groups. */
 export function copyText(field: Field, value: unknown, { locale, zone }: Reader): string {
   if (value === null || value === undefined) return ''
-  if (typeof value === 'boolean') return value ? 'yes' : 'no'
+  if (typeof value === 'boolean') return value ? say('yes') : say('no')
   if (field.format === 'date-time') return momentIn(String(value), zone)
   if (field.reference !== undefined) return typeof value === 'object' ? displayName(value as Row) : String(value)
   if (hasLinks(field) && Array.isArray(value))
@@ -52,15 +53,17 @@ export function pastedValue(field: Field, text: string, zone: string): Read | { 
   if (kind === 'reference') return /^#\d+$/.test(cell) ? { value: Number(cell.slice(1)) } : { name: cell }
   if (kind === 'yes-no') {
     const value = yesOrNo(cell)
-    return value === undefined ? { fault: 'must be yes or no' } : { value }
+    return value === undefined ? { fault: say('must be yes or no') } : { value }
   }
   if (kind === 'choice') {
     const choice = choices(field).find((one) => String(one).toLowerCase() === cell.toLowerCase())
-    return choice === undefined ? { fault: `must be one of ${choices(field).join(', ')}` } : { value: choice }
+    return choice === undefined
+      ? { fault: say('must be one of {choices}', { choices: choices(field).join(', ') }) }
+      : { value: choice }
   }
   if (kind === 'date') {
     const day = isoDate(cell)
-    return day === undefined ? { fault: 'is no day; write it as 2026-12-24' } : { value: day }
+    return day === undefined ? { fault: say('is no day; write it as 2026-12-24') } : { value: day }
   }
   if (kind === 'list')
     return readRaw(
@@ -69,13 +72,13 @@ export function pastedValue(field: Field, text: string, zone: string): Read | { 
       zone,
     )
   if (kind === 'choices' || kind === 'references' || kind === 'group')
-    return { fault: 'cannot be pasted; change it in the record' }
+    return { fault: say('cannot be pasted; change it in the record') }
   if (kind === 'moment') {
     // What a program wrote names its own offset.
     if (/^\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)$/.test(cell)) return { value: cell }
     const moment = momentText(cell)
     return moment === undefined
-      ? { fault: 'is no clear moment; write it as 2026-12-24 10:30' }
+      ? { fault: say('is no clear moment; write it as 2026-12-24 10:30') }
       : readRaw(field, moment, zone)
   }
   return readRaw(field, kind === 'text' || kind === 'long' ? text : cell, zone)

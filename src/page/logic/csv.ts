@@ -1,21 +1,24 @@
-/** The first lines of a CSV file, enough to assign its columns to fields. The service parses the whole file. */
-export interface CsvPreview {
-  delimiter: 'comma' | 'semicolon' | 'tab'
+/** The first lines of a file, enough to assign its columns to fields. The service parses the whole file. */
+export interface FilePreview {
   header: string[]
   rows: string[][]
+  /** parameters of an import that say what kind of file it is */
+  format: { format: 'csv'; delimiter: Delimiter } | { format: 'xlsx' }
 }
+
+type Delimiter = keyof typeof DELIMITERS
 
 const DELIMITERS = { comma: ',', semicolon: ';', tab: '\t' } as const
 
 /** Chooses the delimiter that splits the first line into the most columns. */
-export function previewCsv(text: string, most: number): CsvPreview {
+export function previewCsv(text: string, most: number): FilePreview {
   const start = text.replace(/^\uFEFF/, '')
-  const candidates = Object.entries(DELIMITERS) as [CsvPreview['delimiter'], string][]
-  const [first, ...others] = candidates.map(([delimiter, sign]): CsvPreview => {
+  const candidates = Object.entries(DELIMITERS) as [Delimiter, string][]
+  const [first, ...others] = candidates.map(([delimiter, sign]): FilePreview => {
     const [header = [], ...rows] = splitLines(start, sign, most + 1)
-    return { delimiter, header: header.map((name) => name.trim()), rows }
+    return { header: header.map((name) => name.trim()), rows, format: { format: 'csv', delimiter } }
   })
-  return others.reduce((best, one) => (one.header.length > best.header.length ? one : best), first as CsvPreview)
+  return others.reduce((best, one) => (one.header.length > best.header.length ? one : best), first as FilePreview)
 }
 
 function splitLines(text: string, delimiter: string, most: number): string[][] {

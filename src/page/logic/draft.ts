@@ -1,3 +1,4 @@
+import { say } from '../language/say.ts'
 import { linksChange } from './links-change.ts'
 import { displayName, type Field, hasLinks, isStamp, type Model, type Row } from './model.ts'
 import { fits, isUnchanged, type Raw, readRaw, toRaw } from './raw.ts'
@@ -121,7 +122,7 @@ export function withOtherWindow(
 export function draftTitle({ base, typed }: Draft, model: Model): string {
   if (base) return displayName(base, model)
   const name = typed[model.nameField ?? '']
-  return typeof name === 'string' && name !== '' ? name : `New ${model.title}`
+  return typeof name === 'string' && name !== '' ? name : say('New {model}', { model: model.title })
 }
 
 /** Starts a new record from the input of a draft. */

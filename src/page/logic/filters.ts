@@ -1,6 +1,7 @@
 import { escapePattern } from '../../lib/fold.ts'
+import { say } from '../language/say.ts'
 import { canSearch, type Field, findField, hasLinks, isText, type Model, referredName } from './model.ts'
-import { periodBounds } from './periods.ts'
+import { periodBounds, periodTitle } from './periods.ts'
 import { formatValue, type Reader } from './values.ts'
 
 /** A condition as a parameter of the address: `age[gte]=18`. */
@@ -90,27 +91,27 @@ export function withoutFilters(query: URLSearchParams): URLSearchParams {
 }
 
 /** Dates and times are before and after each other. */
-const TIME_WORDS: Record<string, string> = { gt: 'after', gte: 'from', lt: 'before', lte: 'until' }
+const TIME_WORDS: Record<string, string> = { gt: say('after'), gte: say('from'), lt: say('before'), lte: say('until') }
 
 const WORDS: Record<string, string> = {
-  '': 'is',
-  ne: 'is not',
+  '': say('is'),
+  ne: say('is not'),
   gt: '>',
   gte: '≥',
   lt: '<',
   lte: '≤',
-  like: 'contains',
-  notLike: 'does not contain',
-  any: 'has one of',
-  all: 'has all of',
-  none: 'has none of',
-  in: 'is one of',
-  notIn: 'is none of',
-  between: 'between',
-  notBetween: 'not between',
-  [PERIOD]: 'is in',
-  unset: 'is not set',
-  set: 'is set',
+  like: say('contains'),
+  notLike: say('does not contain'),
+  any: say('has one of'),
+  all: say('has all of'),
+  none: say('has none of'),
+  in: say('is one of'),
+  notIn: say('is none of'),
+  between: say('between'),
+  notBetween: say('not between'),
+  [PERIOD]: say('is in'),
+  unset: say('is not set'),
+  set: say('is set'),
 }
 
 export function comparisonWord(comparison: string, field?: Field): string {
@@ -188,7 +189,7 @@ export function filterLabel(
   const { path, operator, value } = filter
   const [first = '', ...more] = path.split('.')
   const field = fieldAt(path, model, target)
-  const own = findField(model, first)?.title ?? (first === ANY_TEXT ? 'Any text' : first)
+  const own = findField(model, first)?.title ?? (first === ANY_TEXT ? say('Any text') : first)
   const far = more.length === 1 && field ? [field.title] : more
   const title = [own, ...far].join(' → ')
   if (WHETHER.includes(filterComparison(filter))) return `${title} ${comparisonWord(filterComparison(filter))}`
@@ -198,11 +199,13 @@ export function filterLabel(
   ).map((text) =>
     field?.type === 'boolean'
       ? text === 'true'
-        ? 'yes'
-        : 'no'
-      : formatValue(operator === PERIOD ? {} : (field ?? {}), text, reader),
+        ? say('yes')
+        : say('no')
+      : operator === PERIOD
+        ? periodTitle(text)
+        : formatValue(field ?? {}, text, reader),
   )
-  return `${title} ${comparisonWord(operator, field)} ${name ?? texts.join(isPair ? ' and ' : ', ')}`
+  return `${title} ${comparisonWord(operator, field)} ${name ?? texts.join(isPair ? say(' and ') : ', ')}`
 }
 
 /** Parses the sort order: `lastName,-age`. */

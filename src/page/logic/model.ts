@@ -1,4 +1,5 @@
-import { fieldTitle } from './titles.ts'
+import { fieldTitle } from '../../lib/field-title.ts'
+import { say } from '../language/say.ts'
 
 /** Descriptions of models as the service sends them, with the parts that the page uses. */
 
@@ -8,6 +9,8 @@ export interface Schema {
   title?: string
   description?: string
   enum?: unknown[]
+  /** what the page says for choices that are not shown as they are */
+  choiceTitles?: Record<string, string>
   const?: unknown
   /** of an array; with `reference`, the field holds the ids of several records of that model */
   items?: Schema & { reference?: string }
@@ -79,11 +82,22 @@ export const packageOf = (model: string) => model.split('.').slice(0, -1).join('
 export const withTitles = (model: Model): Model => ({
   ...model,
   title: modelTitle(model.model, model.title),
-  fields: model.fields.map((field) =>
-    field.title === field.name ? { ...field, title: fieldTitle(field.name) } : field,
-  ),
+  fields: model.fields.map((field) => ({ ...field, title: titleOf(field) })),
   inverses: model.inverses.map((one) => (one.title === one.name ? { ...one, title: fieldTitle(one.name) } : one)),
 })
+
+const titleOf = ({ name, title }: Field) =>
+  title === name ? fieldTitle(name) : ((isStamp({ name }) ? STAMP_TITLES[title] : undefined) ?? title)
+
+/** What the service calls the fields that it sets itself. */
+const STAMP_TITLES: Record<string, string> = {
+  Id: say('Id'),
+  Version: say('Version'),
+  'Created on': say('Created on'),
+  'Created by': say('Created by'),
+  'Updated on': say('Updated on'),
+  'Updated by': say('Updated by'),
+}
 
 /** The other side of a reference. */
 export interface Inverse {

@@ -1,3 +1,4 @@
+import { say } from '../language/say.ts'
 import { momentIn, toUtc } from './values.ts'
 
 /** Periods that move with the clock, as they are written in an address. */
@@ -16,6 +17,26 @@ export const PERIODS = [
   'the next 30 days',
 ] as const
 
+const TITLES: Record<string, string> = {
+  today: say('today'),
+  yesterday: say('yesterday'),
+  'this week': say('this week'),
+  'this month': say('this month'),
+  'last month': say('last month'),
+  'this year': say('this year'),
+  'last year': say('last year'),
+}
+
+/** A period for people; what is none, as it is. */
+export function periodTitle(period: string): string {
+  const [, way, days = ''] = DAYS.exec(period) ?? []
+  if (way === 'last') return say('the last {days} days', { days })
+  if (way === 'next') return say('the next {days} days', { days })
+  return Object.hasOwn(TITLES, period) ? (TITLES[period] as string) : period
+}
+
+const DAYS = /^the (last|next) (\d{1,4}) days$/
+
 export const DAY_MS = 86_400_000
 
 /** The first and the last day of a period, as `YYYY-MM-DD`; undefined if there is no such period. */
@@ -26,7 +47,7 @@ export function periodDays(period: string, today: string): [first: string, last:
   const ofYear = (which: number) => [isoDay(Date.UTC(which, 0, 1)), isoDay(Date.UTC(which, 11, 31))] as [string, string]
   const ofMonth = (which: number) =>
     [isoDay(Date.UTC(year, which, 1)), isoDay(Date.UTC(year, which + 1, 0))] as [string, string]
-  const [, way, days] = /^the (last|next) (\d{1,4}) days$/.exec(period) ?? []
+  const [, way, days] = DAYS.exec(period) ?? []
   if (way === 'last') return [day(1 - Number(days)), day(0)]
   if (way === 'next') return [day(0), day(Number(days) - 1)]
   // Weeks begin on Monday.

@@ -1,4 +1,5 @@
 import { plainNumber } from '../../lib/cell-text.ts'
+import { say } from '../language/say.ts'
 import { isSame } from './merge.ts'
 import type { Row, Schema } from './model.ts'
 import { clockIn, clockToUtc, toLocal, toUtc } from './values.ts'
@@ -118,7 +119,7 @@ export function readRaw(schema: Asked & { isRequired?: boolean }, raw: Raw, zone
   const text = raw as string
   if (text === '') return { value: null }
   if (kind === 'reference' && unresolvedReferenceText(text) !== undefined)
-    return { fault: 'names no record: choose one from the list' }
+    return { fault: say('names no record: choose one from the list') }
   if (kind === 'choice') return { value: JSON.parse(text) }
   if (kind === 'yes-no') return { value: text === 'true' }
   if (kind === 'number' || kind === 'reference') return parseNumber(text.trim(), schema.type === 'number')
@@ -129,7 +130,7 @@ export function readRaw(schema: Asked & { isRequired?: boolean }, raw: Raw, zone
   try {
     return { value: JSON.parse(text) }
   } catch (error) {
-    return { fault: `is not JSON: ${(error as Error).message}` }
+    return { fault: say('is not JSON: {reason}', { reason: (error as Error).message }) }
   }
 }
 
@@ -160,7 +161,11 @@ function parseList(schema: Schema & { isRequired?: boolean }, raw: string[], kin
   const items: unknown[] = []
   for (const [index, text] of raw.entries()) {
     const read = kind === 'choices' ? { value: JSON.parse(text) } : parseItem(schema.items as Schema, text, zone)
-    if ('fault' in read) return { fault: kind === 'references' ? read.fault : `${read.fault} (in line ${index + 1})` }
+    if ('fault' in read)
+      return {
+        fault:
+          kind === 'references' ? read.fault : say('{fault} (in line {line})', { fault: read.fault, line: index + 1 }),
+      }
     items.push(read.value)
   }
   return { value: items.length === 0 && !schema.isRequired ? null : items }
@@ -168,14 +173,14 @@ function parseList(schema: Schema & { isRequired?: boolean }, raw: string[], kin
 
 /** An empty line in a list of texts is an empty text. */
 const parseItem = (items: Schema, text: string, zone: string): Read =>
-  items.type === 'string' ? { value: text } : text === '' ? { fault: 'is missing' } : readRaw(items, text, zone)
+  items.type === 'string' ? { value: text } : text === '' ? { fault: say('is missing') } : readRaw(items, text, zone)
 
-const UNCLEAR = 'may be a thousand or a fraction: write it without a comma'
+const UNCLEAR = say('may be a thousand or a fraction: write it without a comma')
 
 function parseDecimal(typed: string): Read {
   const text = plainNumber(typed)
   if (text === undefined) return { fault: UNCLEAR }
-  return /^-?\d+(?:\.\d+)?$/.test(text) ? { value: text } : { fault: 'is no decimal number; write it as 12.50' }
+  return /^-?\d+(?:\.\d+)?$/.test(text) ? { value: text } : { fault: say('is no decimal number; write it as 12.50') }
 }
 
 function parseNumber(typed: string, isReal: boolean): Read {
@@ -183,9 +188,10 @@ function parseNumber(typed: string, isReal: boolean): Read {
   if (text === undefined) return { fault: UNCLEAR }
   const number = Number(text)
   if (!/^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/.test(text) || !Number.isFinite(number))
-    return { fault: 'is not a number; write it as 1234.5' }
-  if (!isReal && !Number.isInteger(number)) return { fault: 'is not a whole number' }
-  if (plainDigits(text) !== plainDigits(String(number))) return { fault: 'has more digits than can be kept exactly' }
+    return { fault: say('is not a number; write it as 1234.5') }
+  if (!isReal && !Number.isInteger(number)) return { fault: say('is not a whole number') }
+  if (plainDigits(text) !== plainDigits(String(number)))
+    return { fault: say('has more digits than can be kept exactly') }
   return { value: number }
 }
 

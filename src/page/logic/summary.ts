@@ -1,3 +1,4 @@
+import { say } from '../language/say.ts'
 import { calendarDays } from './calendar-days.ts'
 import { filtersIn } from './filters.ts'
 import { type Field, findField, hasLinks, isNumeric, type Model, referredName, shownFields } from './model.ts'
@@ -24,9 +25,15 @@ export interface Choice {
 
 /** Own parameters of the address begin so; no field's name has a point in it. */
 const PREFIX = 'summary.'
-const PERIODS = ['day', 'week', 'month', 'quarter', 'year']
+const PERIODS = {
+  day: say('day'),
+  week: say('week'),
+  month: say('month'),
+  quarter: say('quarter'),
+  year: say('year'),
+}
 /** What can be asked of a number, beside how many there are. */
-export const AGGREGATE_WORDS = { sum: 'Sum', avg: 'Average', min: 'Lowest', max: 'Highest' }
+export const AGGREGATE_WORDS = { sum: say('Sum'), avg: say('Average'), min: say('Lowest'), max: say('Highest') }
 
 export function summaryIn(query: URLSearchParams): Summary {
   const chart = CHARTS.find((kind) => kind === query.get(`${PREFIX}chart`)) ?? 'bar'
@@ -52,7 +59,10 @@ export function groupChoices(model: Model): Choice[] {
       const { name, title, format } = field
       const plain = { value: name, title }
       if (format !== 'date' && format !== 'date-time') return [plain]
-      const periods = PERIODS.map((period) => ({ value: `${name}:${period}`, title: `${title}, by ${period}` }))
+      const periods = Object.entries(PERIODS).map(([period, said]) => ({
+        value: `${name}:${period}`,
+        title: say('{field}, by {period}', { field: title, period: said }),
+      }))
       return format === 'date' ? periods : [...periods, plain]
     })
 }
@@ -63,11 +73,11 @@ export function valueChoices(model: Model): Choice[] {
     (field) => isNumeric(field) && field.name !== 'id' && field.name !== 'version',
   )
   return [
-    { value: 'count', title: 'Number of records' },
+    { value: 'count', title: say('Number of records') },
     ...numbers.flatMap(({ name, title }) =>
       Object.entries(AGGREGATE_WORDS).map(([word, said]) => ({
         value: `${word}(${name})`,
-        title: `${said} of ${title}`,
+        title: say('{figure} of {field}', { figure: said, field: title }),
       })),
     ),
   ]

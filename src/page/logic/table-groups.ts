@@ -1,3 +1,4 @@
+import { say } from '../language/say.ts'
 import { FOOT_PARAMETER as FOOT, GROUP_PARAMETER as GROUP, OPEN_PARAMETER as OPEN } from './filters.ts'
 import { type Field, isNumeric, type Model } from './model.ts'
 import { AGGREGATE_WORDS, aggregateQuery, groupField, groupFilter } from './summary.ts'
@@ -5,7 +6,7 @@ import { AGGREGATE_WORDS, aggregateQuery, groupField, groupFilter } from './summ
 /** Groups and the foot of a table, as an address says them beside its filters. */
 
 /** What the foot shows of a column. */
-export const FIGURE_WORDS = { count: 'Count', ...AGGREGATE_WORDS }
+export const FIGURE_WORDS = { count: say('Count'), ...AGGREGATE_WORDS }
 export type Figure = keyof typeof FIGURE_WORDS
 export const FIGURES = Object.keys(FIGURE_WORDS) as Figure[]
 

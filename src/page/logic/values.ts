@@ -1,5 +1,6 @@
+import { fieldTitle } from '../../lib/field-title.ts'
+import { say, sayForms } from '../language/say.ts'
 import type { Schema } from './model.ts'
-import { fieldTitle } from './titles.ts'
 
 /** Formats values for display. */
 
@@ -15,14 +16,14 @@ export const NOTHING = '–'
 
 export function formatValue(schema: Schema, value: unknown, reader: Reader): string {
   if (value === null || value === undefined) return NOTHING
-  if (typeof value === 'boolean') return value ? 'yes' : 'no'
+  if (typeof value === 'boolean') return value ? say('yes') : say('no')
   if (schema.format === 'date-time') return formatMoment(String(value), reader)
   if (schema.format === 'date') return formatDay(String(value), reader)
   if (schema.format === 'time') return clockIn(String(value), reader.zone)
   if (isPlainNumber(schema, value)) return formatNumber(value as string | number, reader)
   if (Array.isArray(value) && value.every((item) => typeof item !== 'object'))
     return value.length === 0
-      ? 'none'
+      ? say('none')
       : value.map((item) => (item === '' ? '""' : formatValue(schema.items ?? {}, item, reader))).join(', ')
   return typeof value === 'object' ? formatObject(schema, value, reader) : String(value)
 }
@@ -33,10 +34,12 @@ function formatObject({ properties }: Schema, value: object, reader: Reader): st
   return Object.entries(value)
     .map(([name, part]) => {
       const known = Object.hasOwn(properties, name) ? (properties[name] as Schema) : {}
-      return `${known.title ?? fieldTitle(name)}: ${formatValue(known, part, reader)}`
+      return `${partTitle(name, known)}: ${formatValue(known, part, reader)}`
     })
     .join(', ')
 }
+
+export const partTitle = (name: string, { title }: Schema = {}) => title ?? fieldTitle(name)
 
 /** Ids and versions are numbers, but nobody counts with them. */
 const isPlainNumber = (schema: Schema & { name?: string; reference?: string }, value: unknown) =>
@@ -153,21 +156,23 @@ export function toUtc(local: string, zone: string): string {
 /** Rough age, in its largest unit: users want to know whether it was minutes or months. */
 export function formatAge(iso: string, now: number): string {
   const seconds = Math.max(0, (now - Date.parse(iso)) / 1000)
-  const [size, unit] = UNITS.find(([length]) => seconds >= length) ?? [1, 'second']
-  const count = Math.floor(seconds / size)
-  return `${count} ${unit}${count === 1 ? '' : 's'} ago`
+  const [size, ago] = UNITS.find(([length]) => seconds >= length) ?? SECOND
+  return ago(Math.floor(seconds / size))
 }
 
-const UNITS: [seconds: number, unit: string][] = [
-  [31_557_600, 'year'],
-  [2_629_800, 'month'],
-  [86_400, 'day'],
-  [3600, 'hour'],
-  [60, 'minute'],
+type Unit = [seconds: number, ago: (count: number) => string]
+
+const UNITS: Unit[] = [
+  [31_557_600, (count) => plural(count, '{count} year ago', '{count} years ago')],
+  [2_629_800, (count) => plural(count, '{count} month ago', '{count} months ago')],
+  [86_400, (count) => plural(count, '{count} day ago', '{count} days ago')],
+  [3600, (count) => plural(count, '{count} hour ago', '{count} hours ago')],
+  [60, (count) => plural(count, '{count} minute ago', '{count} minutes ago')],
 ]
+const SECOND: Unit = [1, (count) => plural(count, '{count} second ago', '{count} seconds ago')]
 
 export function formatSize(bytes: number): string {
-  const units = ['bytes', 'KB', 'MB', 'GB', 'TB']
+  const units = [say('bytes'), 'KB', 'MB', 'GB', 'TB']
   const step = Math.min(units.length - 1, Math.floor(Math.log10(Math.max(1, bytes)) / 3))
   return `${(bytes / 1000 ** step).toFixed(step === 0 ? 0 : 1)} ${units[step]}`
 }
@@ -175,5 +180,5 @@ export function formatSize(bytes: number): string {
 /** Groups thousands by a narrow space, independent of the language. */
 export const formatCount = (count: number) => String(count).replace(/\B(?=(\d{3})+$)/g, '\u202f')
 
-export const plural = (count: number, one: string, many = `${one}s`) =>
-  `${formatCount(count)} ${count === 1 ? one : many}`
+export const plural = (count: number, one: string, many: string, values: Record<string, string | number> = {}) =>
+  sayForms(count, one, many, { ...values, count: formatCount(count) })

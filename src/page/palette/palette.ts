@@ -7,6 +7,7 @@ import { useLoaded } from '../basics/loading.ts'
 import { findRecords, type Matches, modelNamed, modelNames, searchModels } from '../basics/models.ts'
 import { reader } from '../basics/reader.ts'
 import { isAdmin } from '../basics/session.ts'
+import { say } from '../language/say.ts'
 import { WORDS_PARAMETER } from '../logic/filters.ts'
 import { containsWords, searchWords } from '../logic/highlight.ts'
 import { canSearch, displayName, type Model, type Row } from '../logic/model.ts'
@@ -83,14 +84,14 @@ export function Palette({ onClose }: { onClose(): void }) {
   }
   return h(
     Dialog,
-    { title: 'Go to', onClose },
+    { title: say('Go to'), onClose },
     html.input({
       type: 'text',
       role: 'combobox',
       autoFocus: true,
       autocomplete: 'off',
-      placeholder: 'A model, a record, something to do',
-      'aria-label': 'Go to',
+      placeholder: say('A model, a record, something to do'),
+      'aria-label': say('Go to'),
       'aria-expanded': true,
       'aria-controls': 'palette',
       'aria-activedescendant': targets.length > 0 ? `palette-${active.value}` : undefined,
@@ -102,7 +103,7 @@ export function Palette({ onClose }: { onClose(): void }) {
       onKeyDown,
     }),
     html.ul(
-      { id: 'palette', class: 'palette', role: 'listbox', 'aria-label': 'Found' },
+      { id: 'palette', class: 'palette', role: 'listbox', 'aria-label': say('Found') },
       targets.map((target, index) =>
         html.li(
           {
@@ -121,7 +122,7 @@ export function Palette({ onClose }: { onClose(): void }) {
     (targets.length === 0 || note !== undefined) &&
       html.p(
         { class: 'hint', role: 'status' },
-        note ?? (records.value.text === text.value.trim() ? 'No match' : 'Searching…'),
+        note ?? (records.value.text === text.value.trim() ? say('No match') : say('Searching…')),
       ),
   )
 }
@@ -138,7 +139,14 @@ function recordTargets({ model: name, total, data }: Matches, models: Model[], t
   }))
   if (total <= data.length || !canSearch(model)) return targets
   const href = withQuery(to('m', name), new URLSearchParams({ [WORDS_PARAMETER]: text }))
-  return [...targets, { title: `more…`, about: `all ${formatCount(total)} ${model.title} records`, href }]
+  return [
+    ...targets,
+    {
+      title: say('more…'),
+      about: say('all {count} {model} records', { count: formatCount(total), model: model.title }),
+      href,
+    },
+  ]
 }
 
 const distinct = (targets: Target[]) =>
@@ -146,14 +154,24 @@ const distinct = (targets: Target[]) =>
 
 function* findTargets(models: Model[]): Generator<Target> {
   for (const { model, title } of models) yield { title, about: model, href: to('m', model) }
-  yield { title: 'You', about: 'password, sessions, tokens', href: to('me') }
-  if (isAdmin.value) yield { title: 'Users', about: 'users, roles, tokens', href: to('people') }
-  if (isAdmin.value) yield { title: 'System', about: 'models folder, backups, numbers', href: to('state') }
-  yield { title: 'API', about: 'reference', href: to('api') }
+  yield { title: say('You'), about: say('password, sessions, tokens'), href: to('me') }
+  if (isAdmin.value) yield { title: say('Users'), about: say('users, roles, tokens'), href: to('people') }
+  if (isAdmin.value) yield { title: say('System'), about: say('models folder, backups, numbers'), href: to('state') }
+  yield { title: say('API'), about: say('reference'), href: to('api') }
   for (const { model, title, allowed, history } of models) {
-    if (allowed.create) yield { title: `New ${title}`, about: 'create', href: to('m', model, 'new') }
-    if (allowed.create) yield { title: `Import ${title}`, about: 'from a file', href: to('m', model, 'import') }
+    if (allowed.create)
+      yield { title: say('New {model}', { model: title }), about: say('create'), href: to('m', model, 'new') }
+    if (allowed.create)
+      yield {
+        title: say('Import {model}', { model: title }),
+        about: say('from a file'),
+        href: to('m', model, 'import'),
+      }
     if (allowed.read && history)
-      yield { title: `Deleted ${title}`, about: 'bring back', href: to('m', model, 'deleted') }
+      yield {
+        title: say('Deleted {model}', { model: title }),
+        about: say('bring back'),
+        href: to('m', model, 'deleted'),
+      }
   }
 }

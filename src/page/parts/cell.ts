@@ -4,6 +4,7 @@ import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
 import { modelNamed } from '../basics/models.ts'
 import { reader } from '../basics/reader.ts'
+import { say } from '../language/say.ts'
 import { highlight } from '../logic/highlight.ts'
 import { displayName, type Field, hasLinks, isImage, type Row } from '../logic/model.ts'
 import { formatValue, NOTHING } from '../logic/values.ts'
@@ -30,16 +31,16 @@ export function Cell({ field, value, plain, short, words = [] }: CellProperties)
     return h(Referred, { model: field.reference, row: value as Row, plain })
   // Only the id is known of a record that the user may not read.
   if (field.reference !== undefined && typeof value === 'number')
-    return html.span({ title: 'out of your reach' }, `#${value}`)
+    return html.span({ title: say('out of your reach') }, `#${value}`)
   if (field.items?.reference !== undefined && Array.isArray(value) && value.length > 0)
     return h(Links, { model: field.items.reference, rows: value, plain, short })
-  if (value === true) return html.span(null, icon('check'), html.span({ class: 'unseen' }, 'yes'))
-  if (value === false) return html.span({ class: 'unseen' }, 'no')
+  if (value === true) return html.span(null, icon('check'), html.span({ class: 'unseen' }, say('yes')))
+  if (value === false) return html.span({ class: 'unseen' }, say('no'))
   if (Array.isArray(value) && value.length > 0 && value.every((item) => typeof item !== 'object'))
     return tags(field, value)
   const isEmpty = hasLinks(field) || (Array.isArray(value) && value.length === 0)
   const text = isEmpty ? NOTHING : formatValue(field, value, reader.value)
-  if (text === NOTHING) return html.span({ class: 'nothing', 'aria-label': 'nothing' }, short ? '' : NOTHING)
+  if (text === NOTHING) return html.span({ class: 'nothing', 'aria-label': say('nothing') }, short ? '' : NOTHING)
   const shown = highlightedText(text, words)
   if (field.enum) return pill(text, shown)
   if (!plain && field.format === 'email')
@@ -77,13 +78,15 @@ interface LinksProperties {
 const Links = ({ model, rows, plain, short }: LinksProperties) =>
   html.span(
     { class: 'chips' },
-    short && rows.length > FEW && html.span({ class: 'hint', title: `${rows.length} in all` }, `${rows.length}:`),
+    short &&
+      rows.length > FEW &&
+      html.span({ class: 'hint', title: say('{count} in all', { count: rows.length }) }, `${rows.length}:`),
     rows
       .slice(0, short ? FEW : rows.length)
       .map((row, at) =>
         row !== null && typeof row === 'object'
           ? h(Referred, { key: at, model, row, plain })
-          : html.span({ key: at, class: 'tag', title: 'out of your reach' }, row === null ? '#' : `#${row}`),
+          : html.span({ key: at, class: 'tag', title: say('out of your reach') }, row === null ? '#' : `#${row}`),
       ),
   )
 

@@ -1,4 +1,5 @@
 import { html } from '../basics/html.ts'
+import { say } from '../language/say.ts'
 
 interface ChartProperties {
   title: string
@@ -33,7 +34,7 @@ export function Chart({ title, values, room, format }: ChartProperties) {
       {
         viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
         role: 'img',
-        'aria-label': `${title}: now ${text}, at most ${format(most)}`,
+        'aria-label': say('{title}: now {now}, at most {most}', { title, now: text, most: format(most) }),
       },
       html.polyline({ points: points.join(' '), fill: 'none', stroke: 'currentColor', 'stroke-width': 1.5 }),
     ),

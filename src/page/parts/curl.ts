@@ -2,19 +2,20 @@ import { useSignal } from '@preact/signals'
 import { h } from 'preact'
 import { to } from '../basics/address.ts'
 import { html } from '../basics/html.ts'
+import { say, sayParts } from '../language/say.ts'
 import { Dialog } from './dialog.ts'
 
 /** Dialog with a curl command to copy. */
 export const Curl = ({ command, onClose }: { command: string; onClose(): void }) =>
   h(
     Dialog,
-    { title: 'The same with curl', onClose, wide: true },
+    { title: say('The same with curl'), onClose, wide: true },
     h(Copyable, { text: command }),
     html.p(
       { class: 'hint' },
-      '$TOKEN is a token for scripts: make one under ',
-      html.a({ href: to('me'), onClick: onClose }, 'you'),
-      '.',
+      sayParts('$TOKEN is a token for scripts: make one under {place}.', {
+        place: html.a({ href: to('me'), onClick: onClose }, say('you')),
+      }),
     ),
   )
 
@@ -34,7 +35,7 @@ export function Copyable({ text }: { text: string }) {
           isCopied.value = navigator.clipboard !== undefined
         },
       },
-      isCopied.value ? 'Copied' : 'Copy',
+      isCopied.value ? say('Copied') : say('Copy'),
     ),
   )
 }

@@ -1,6 +1,7 @@
 import { type ComponentChildren, h } from 'preact'
 import { useId, useLayoutEffect, useRef } from 'preact/hooks'
 import { classes, html } from '../basics/html.ts'
+import { say } from '../language/say.ts'
 
 interface DialogProperties {
   title: string
@@ -39,7 +40,7 @@ export function Dialog({ title, children, wide, onClose }: DialogProperties) {
     html.header(
       null,
       html.h2({ id: heading }, title),
-      html.button({ type: 'button', class: 'quiet icon-only', 'aria-label': 'Close', onClick: onClose }, '×'),
+      html.button({ type: 'button', class: 'quiet icon-only', 'aria-label': say('Close'), onClick: onClose }, '×'),
     ),
     children,
   )
@@ -61,7 +62,7 @@ export const Confirm = ({ title, text, action, onConfirm, onClose }: ConfirmProp
     html.p(null, text),
     html.footer(
       null,
-      html.button({ type: 'button', onClick: onClose }, 'Cancel'),
+      html.button({ type: 'button', onClick: onClose }, say('Cancel')),
       html.button({ type: 'button', class: 'danger', onClick: onConfirm }, action),
     ),
   )

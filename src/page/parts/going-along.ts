@@ -3,6 +3,7 @@ import { inGroups } from '../basics/batches.ts'
 import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
 import { modelNamed } from '../basics/models.ts'
+import { say } from '../language/say.ts'
 import { type Field, hasLinks, type Model } from '../logic/model.ts'
 import { plural } from '../logic/values.ts'
 
@@ -26,20 +27,22 @@ const AT_ONCE = 1000
 export function DeletionEffects({ model, ids }: { model: Model; ids: number[] }) {
   const { value, fault } = useLoaded((stop) => goingAlong(model.model, ids, stop), [model.model, ids])
   const ending = model.history
-    ? 'What is deleted here can be brought back, as long as its history is kept.'
-    : 'It cannot be brought back: no history is kept of these records.'
-  if (fault) return html.span(null, `${ending} What goes along could not be counted.`)
+    ? say('What is deleted here can be brought back, as long as its history is kept.')
+    : say('It cannot be brought back: no history is kept of these records.')
+  if (fault) return html.span(null, `${ending} ${say('What goes along could not be counted.')}`)
   if (!value) return html.span({ 'aria-busy': true }, ending)
   const { along, hidden } = value
   const lost = along.filter(({ operation, model: other }) => operation !== 'restrict' && !other.history)
   return html.span(
     null,
     along.map((one) => `${sentence(one)} `),
-    hidden > 0 && `${plural(hidden, 'record')} that you may not see ${hidden === 1 ? 'is' : 'are'} concerned as well. `,
+    hidden > 0 && `${hiddenSentence(hidden)} `,
     html.strong(
       null,
       ending,
-      model.history && lost.length > 0 && ` No history is kept of ${lost.map((one) => one.model.title).join(', ')}.`,
+      model.history &&
+        lost.length > 0 &&
+        ` ${say('No history is kept of {models}.', { models: lost.map((one) => one.model.title).join(', ') })}`,
     ),
   )
 }
@@ -64,11 +67,39 @@ async function goingAlong(
 }
 
 function sentence({ model, field, operation, records }: Along): string {
-  const one = records === 1
-  const those = plural(records, `${model.title} record`)
-  if (operation === 'delete') return `${those} ${one ? 'is' : 'are'} deleted as well.`
+  const titles = { model: model.title, field: field.title }
+  if (operation === 'delete')
+    return plural(
+      records,
+      '{count} {model} record is deleted as well.',
+      '{count} {model} records are deleted as well.',
+      titles,
+    )
   if (operation === 'clear' && hasLinks(field))
-    return `${those} ${one ? 'has' : 'have'} it taken out of ${field.title}.`
-  if (operation === 'clear') return `${those} ${one ? 'loses its' : 'lose their'} ${field.title}.`
-  return `${those} ${one ? 'refers' : 'refer'} to it as ${field.title}, so it cannot be deleted.`
+    return plural(
+      records,
+      '{count} {model} record has it taken out of {field}.',
+      '{count} {model} records have it taken out of {field}.',
+      titles,
+    )
+  if (operation === 'clear')
+    return plural(
+      records,
+      '{count} {model} record loses its {field}.',
+      '{count} {model} records lose their {field}.',
+      titles,
+    )
+  return plural(
+    records,
+    '{count} {model} record refers to it as {field}, so it cannot be deleted.',
+    '{count} {model} records refer to it as {field}, so it cannot be deleted.',
+    titles,
+  )
 }
+
+const hiddenSentence = (count: number) =>
+  plural(
+    count,
+    '{count} record that you may not see is concerned as well.',
+    '{count} records that you may not see are concerned as well.',
+  )

@@ -1,6 +1,7 @@
 import { h, type JSX } from 'preact'
 import { html } from '../basics/html.ts'
 import { reader } from '../basics/reader.ts'
+import { say } from '../language/say.ts'
 import type { Schema } from '../logic/model.ts'
 import { choices, inputKind, type Kind, type Raw } from '../logic/raw.ts'
 import { formatValue } from '../logic/values.ts'
@@ -53,12 +54,15 @@ export function Input(properties: InputProperties): JSX.Element {
       common,
       text,
       onRaw,
-      choices(schema).map((choice) => [JSON.stringify(choice), formatValue({}, choice, reader.value)]),
+      choices(schema).map((choice) => [
+        JSON.stringify(choice),
+        schema.choiceTitles?.[String(choice)] ?? formatValue({}, choice, reader.value),
+      ]),
     )
   if (kind === 'yes-no')
     return select(common, text, onRaw, [
-      ['true', 'yes'],
-      ['false', 'no'],
+      ['true', say('yes')],
+      ['false', say('no')],
     ])
   if (kind === 'choices') return checks(schema, raw as string[], properties)
   if (kind === 'list') return list(schema, raw as string[], properties)
@@ -117,7 +121,7 @@ const select = (common: object, value: string, onRaw: OnRaw, options: [string, s
     // A value from before the model changed.
     value !== '' &&
       !options.some(([raw]) => raw === value) &&
-      html.option({ value, selected: true }, `${value} (no longer allowed)`),
+      html.option({ value, selected: true }, say('{value} (no longer allowed)', { value })),
   )
 
 const checks = (schema: Schema, raw: string[], { id, label, onRaw }: InputProperties) =>
@@ -156,7 +160,7 @@ function list(schema: Schema, raw: string[], { id, label, onRaw }: InputProperti
           {
             type: 'button',
             class: 'quiet icon-only',
-            'aria-label': `Remove ${label} ${index + 1}`,
+            'aria-label': say('Remove {label}', { label: `${label} ${index + 1}` }),
             onClick: () => replaced(index),
           },
           '×',
@@ -174,7 +178,7 @@ function list(schema: Schema, raw: string[], { id, label, onRaw }: InputProperti
           setTimeout(() => parentElement?.querySelector<HTMLElement>('.line:nth-last-child(2) input')?.focus())
         },
       },
-      '+ Add',
+      say('+ Add'),
     ),
   )
 }
@@ -204,6 +208,6 @@ function group({ schema, raw, id, label, onRaw }: InputProperties) {
 
 /** Hint for what the input itself does not show. */
 export function inputHint(schema: Schema, zone: string): string | undefined {
-  if (schema.format === 'date-time' || schema.format === 'time') return `in ${zone}`
-  return inputKind(schema) === 'json' ? 'as JSON' : undefined
+  if (schema.format === 'date-time' || schema.format === 'time') return say('in {zone}', { zone })
+  return inputKind(schema) === 'json' ? say('as JSON') : undefined
 }

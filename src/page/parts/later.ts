@@ -1,6 +1,7 @@
 import { type ComponentType, h } from 'preact'
 import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
+import { say } from '../language/say.ts'
 import { Empty } from './message.ts'
 
 const coming: (() => Promise<unknown>)[] = []
@@ -19,7 +20,7 @@ export function later<Properties extends object>(
     const { value, fault } = useLoaded(fetched)
     const Part = known ?? value?.Part
     if (Part) return h(Part, properties)
-    return fault ? outdated() : html.p({ class: 'waiting', role: 'status' }, 'Loading…')
+    return fault ? outdated() : html.p({ class: 'waiting', role: 'status' }, say('Loading…'))
   }
 }
 
@@ -37,7 +38,7 @@ const IDLE_MS = 1000
 
 const outdated = () =>
   Empty(
-    'This part of the page could not be loaded',
-    html.p(null, 'The service may have been brought up to date, or cannot be reached.'),
-    html.p(null, html.button({ type: 'button', onClick: () => location.reload() }, 'Reload the page')),
+    say('This part of the page could not be loaded'),
+    html.p(null, say('The service may have been brought up to date, or cannot be reached.')),
+    html.p(null, html.button({ type: 'button', onClick: () => location.reload() }, say('Reload the page'))),
   )

@@ -2,6 +2,7 @@ import { h } from 'preact'
 import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
 import { recordNames } from '../basics/models.ts'
+import { say } from '../language/say.ts'
 import { unresolvedReferenceText } from '../logic/raw.ts'
 import { Picker } from './picker.ts'
 
@@ -36,7 +37,7 @@ export function LinksInput({ model, raw, label, id, describedBy, isInvalid, onRa
     },
     ids.length > 0 &&
       html.ul(
-        { class: 'chips', 'aria-label': `${label}: chosen` },
+        { class: 'chips', 'aria-label': say('{label}: chosen', { label }) },
         ids.map((one, at) =>
           html.li(
             { key: one, class: 'chip' },
@@ -45,7 +46,7 @@ export function LinksInput({ model, raw, label, id, describedBy, isInvalid, onRa
               {
                 type: 'button',
                 class: 'quiet icon-only',
-                'aria-label': `Remove ${nameOf(one)}`,
+                'aria-label': say('Remove {label}', { label: nameOf(one) }),
                 onClick: ({ currentTarget }) => {
                   const input = currentTarget.closest('.links')
                   onRaw(raw.filter((other) => other !== one))

@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { html } from '../basics/html.ts'
+import { say } from '../language/say.ts'
 
 /** A short notice in a corner of the page, with an optional action such as undo. */
 interface Notice {
@@ -68,7 +69,7 @@ export function Notices() {
             notice.action.label,
           ),
         html.button(
-          { type: 'button', class: 'quiet icon-only', 'aria-label': 'Dismiss', onClick: () => dismiss(notice) },
+          { type: 'button', class: 'quiet icon-only', 'aria-label': say('Dismiss'), onClick: () => dismiss(notice) },
           '×',
         ),
       ),

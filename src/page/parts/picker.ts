@@ -4,6 +4,7 @@ import { classes, html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
 import { findRecords, modelNamed, recordName } from '../basics/models.ts'
 import { reader } from '../basics/reader.ts'
+import { say } from '../language/say.ts'
 import { searchWords } from '../logic/highlight.ts'
 import { displayName, type Model, type Row } from '../logic/model.ts'
 import { unresolvedReference, unresolvedReferenceText } from '../logic/raw.ts'
@@ -145,7 +146,7 @@ export function Picker(properties: PickerProperties) {
       'aria-describedby': classes(describedBy, isUnknown && !isInvalid && `${list}-unknown`) || undefined,
       'aria-invalid': isInvalid || isUnknown,
       'aria-activedescendant': isOpen.value && rows.length > 0 ? `${list}-${active.value}` : undefined,
-      placeholder: model.fault ? 'Id' : `Find by name or id`,
+      placeholder: model.fault ? say('Id') : say('Find by name or id'),
       value: typed ?? chosen.value ?? (chosenId === '' ? '' : `#${chosenId}`),
       maxLength: 200,
       onInput: ({ currentTarget }) => {
@@ -163,7 +164,12 @@ export function Picker(properties: PickerProperties) {
     }),
     value !== '' &&
       html.button(
-        { type: 'button', class: 'quiet icon-only', 'aria-label': `Clear ${label}`, onClick: () => onValue('') },
+        {
+          type: 'button',
+          class: 'quiet icon-only',
+          'aria-label': say('Clear {label}', { label }),
+          onClick: () => onValue(''),
+        },
         '×',
       ),
     html.ul(
@@ -172,7 +178,7 @@ export function Picker(properties: PickerProperties) {
         (fault.value !== undefined || (found.value && rows.length === 0)) &&
         html.li(
           { role: 'option', 'aria-disabled': true, 'aria-selected': false, class: 'hint' },
-          fault.value ?? 'No match',
+          fault.value ?? say('No match'),
         ),
       isOpen.value &&
         model.value &&
@@ -197,6 +203,6 @@ export function Picker(properties: PickerProperties) {
     ),
     isUnknown &&
       !isInvalid &&
-      html.span({ class: 'why', id: `${list}-unknown` }, `Nothing is chosen: pick a record from the list.`),
+      html.span({ class: 'why', id: `${list}-unknown` }, say('Nothing is chosen: pick a record from the list.')),
   )
 }

@@ -3,6 +3,7 @@ import { request } from '../basics/api.ts'
 import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
 import { reader } from '../basics/reader.ts'
+import { say } from '../language/say.ts'
 import { formatMoment } from '../logic/values.ts'
 import { Action } from './action.ts'
 import { shown } from './message.ts'
@@ -24,7 +25,7 @@ export function Sessions({ path, isOwn }: { path: string; isOwn: boolean }) {
   }
   return shown(loaded, (sessions) =>
     sessions.length === 0
-      ? html.p({ class: 'hint' }, 'Not logged in anywhere.')
+      ? html.p({ class: 'hint' }, say('Not logged in anywhere.'))
       : html.ul(
           { class: 'plain' },
           sessions.map(({ id, createdOn, lastSeen, address, current }) =>
@@ -32,13 +33,17 @@ export function Sessions({ path, isOwn }: { path: string; isOwn: boolean }) {
               { key: id, class: 'line' },
               html.span(
                 null,
-                html.strong(null, current && isOwn ? 'This one' : address),
+                html.strong(null, current && isOwn ? say('This one') : address),
                 html.span(
                   { class: 'hint' },
-                  ` since ${formatMoment(createdOn, reader.value)}, last seen ${formatMoment(lastSeen, reader.value)}`,
+                  ' ',
+                  say('since {since}, last seen {seen}', {
+                    since: formatMoment(createdOn, reader.value),
+                    seen: formatMoment(lastSeen, reader.value),
+                  }),
                 ),
               ),
-              !current && h(Action, { run: () => end(id) }, 'End'),
+              !current && h(Action, { run: () => end(id) }, say('End')),
             ),
           ),
         ),

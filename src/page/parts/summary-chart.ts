@@ -1,4 +1,5 @@
 import { html } from '../basics/html.ts'
+import { say } from '../language/say.ts'
 import { type ChartKind, heights, pieParts } from '../logic/summary.ts'
 
 interface SummaryChartProperties {
@@ -19,13 +20,18 @@ const HUES = 12
 export function SummaryChart({ kind, labels, values, title }: SummaryChartProperties) {
   const shown = heights(values.slice(0, MAX_SHOWN))
   if (shown.length === 0) return null
-  const about = `${title}: ${shown.length} of ${values.length} groups as a ${kind} chart. The numbers are in the table.`
+  const about = { title, count: shown.length, total: values.length }
+  const label = {
+    bar: say('{title}: {count} of {total} groups as a bar chart. The numbers are in the table.', about),
+    line: say('{title}: {count} of {total} groups as a line chart. The numbers are in the table.', about),
+    pie: say('{title}: {count} of {total} groups as a pie chart. The numbers are in the table.', about),
+  }[kind]
   const viewBox = kind === 'pie' ? '-1.05 -1.05 2.1 2.1' : `0 0 ${WIDTH} ${HEIGHT}`
   const draw = { bar: bars, line, pie }[kind]
   // Bars and lines are as wide as there is room.
   const preserveAspectRatio = kind === 'pie' ? undefined : 'none'
   return html.svg(
-    { class: `summary ${kind}`, viewBox, preserveAspectRatio, role: 'img', 'aria-label': about },
+    { class: `summary ${kind}`, viewBox, preserveAspectRatio, role: 'img', 'aria-label': label },
     draw(shown, labels),
   )
 }

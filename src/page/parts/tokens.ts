@@ -4,6 +4,7 @@ import { request, requestOne } from '../basics/api.ts'
 import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
 import { reader } from '../basics/reader.ts'
+import { say } from '../language/say.ts'
 import { formatMoment } from '../logic/values.ts'
 import { Action } from './action.ts'
 import { checkBox } from './check-box.ts'
@@ -22,6 +23,13 @@ interface Token {
   /** only in the answer that creates it */
   token?: string
 }
+
+const useOf = ({ readOnly, expires, lastUsed }: Token): string =>
+  [
+    ...(readOnly ? [say('only reads')] : []),
+    say('until {at}', { at: formatMoment(expires, reader.value) }),
+    lastUsed === null ? say('never used') : say('last used {at}', { at: formatMoment(lastUsed, reader.value) }),
+  ].join(', ')
 
 /** API tokens of the user or of another one: lists, creates and ends them. */
 export function Tokens({ path }: { path: string }) {
@@ -43,29 +51,21 @@ export function Tokens({ path }: { path: string }) {
   }
   const end = async ({ id, name: ended }: Token) => {
     await request('DELETE', `${path}/${id}`)
-    notify(`The token ${ended} is of no use any more.`)
+    notify(say('The token {name} is of no use any more.', { name: ended }))
     loaded.again()
   }
   return html.div(
     { class: 'form' },
     shown(loaded, (tokens) =>
       tokens.length === 0
-        ? html.p({ class: 'hint' }, 'None yet.')
+        ? html.p({ class: 'hint' }, say('None yet.'))
         : html.ul(
             { class: 'plain' },
             tokens.map((token) =>
               html.li(
                 { key: token.id, class: 'line' },
-                html.span(
-                  null,
-                  html.strong(null, token.name),
-                  html.span(
-                    { class: 'hint' },
-                    `${token.readOnly ? ' only reads,' : ''} until ${formatMoment(token.expires, reader.value)}, `,
-                    token.lastUsed === null ? 'never used' : `last used ${formatMoment(token.lastUsed, reader.value)}`,
-                  ),
-                ),
-                h(Action, { run: () => end(token) }, 'End'),
+                html.span(null, html.strong(null, token.name), html.span({ class: 'hint' }, ` ${useOf(token)}`)),
+                h(Action, { run: () => end(token) }, say('End')),
               ),
             ),
           ),
@@ -73,12 +73,16 @@ export function Tokens({ path }: { path: string }) {
     made.value !== undefined &&
       html.div(
         { class: 'others', role: 'status' },
-        html.p(null, 'This is the token. It is shown only this once:'),
+        html.p(null, say('This is the token. It is shown only this once:')),
         h(Copyable, { text: made.value }),
       ),
-    h(TextField, { label: 'Name of a new token', text: name, hint: 'What it is for, such as: nightly export' }),
-    h(TextField, { label: 'Days until it ends', text: days }),
-    checkBox('It may only read', readOnly),
-    html.footer(null, h(Action, { run: make }, 'Make a token')),
+    h(TextField, {
+      label: say('Name of a new token'),
+      text: name,
+      hint: say('What it is for, such as: nightly export'),
+    }),
+    h(TextField, { label: say('Days until it ends'), text: days }),
+    checkBox(say('It may only read'), readOnly),
+    html.footer(null, h(Action, { run: make }, say('Make a token'))),
   )
 }

@@ -3,6 +3,7 @@ import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
 import { recordName, recordNames } from '../basics/models.ts'
 import { reader } from '../basics/reader.ts'
+import { say } from '../language/say.ts'
 import { difference } from '../logic/difference.ts'
 import { type Field, isText } from '../logic/model.ts'
 import { formatValue, NOTHING } from '../logic/values.ts'
@@ -51,7 +52,7 @@ export function Difference({ field, before, after }: DifferenceProperties) {
     { class: 'text' },
     !isNothing(before) && [html.del(null, h(Value, { field, value: before })), ' '],
     isNothing(after)
-      ? html.span({ class: 'hint' }, isNothing(before) ? NOTHING : 'cleared')
+      ? html.span({ class: 'hint' }, isNothing(before) ? NOTHING : say('cleared'))
       : html.ins(null, h(Value, { field, value: after })),
   )
 }

@@ -7,6 +7,7 @@ import { recordPath, restore } from '../basics/models.ts'
 import { usePages } from '../basics/pages.ts'
 import { reader } from '../basics/reader.ts'
 import { useKeys } from '../basics/use-keys.ts'
+import { inSentence, say } from '../language/say.ts'
 import { displayName, findField, type Model, pluralOf, type Row, referredName } from '../logic/model.ts'
 import { formatCount, formatMoment } from '../logic/values.ts'
 import { Action } from '../parts/action.ts'
@@ -26,11 +27,14 @@ const PORTION = 40
 /** Deleted records of a model, each with a button to restore it. */
 export function Deleted({ model }: { model: Model }) {
   const pages = usePages<Deletion>(recordPath(model.model, 'deleted'), PORTION)
-  useKeys({ keys: 'Esc', does: 'back to the list', press: () => go(listPath(model.model)) })
+  useKeys({ keys: 'Esc', does: say('back to the list'), press: () => go(listPath(model.model)) })
   const bringBack = async (row: Deletion) => {
     try {
       await restore(model.model, row.id)
-      notify(`${displayName(row, model)} is back.`, { label: 'Show it', run: () => go(to('m', model.model, row.id)) })
+      notify(say('{name} is back.', { name: displayName(row, model) }), {
+        label: say('Show it'),
+        run: () => go(to('m', model.model, row.id)),
+      })
       pages.again()
     } catch (error) {
       notifyError(error)
@@ -41,14 +45,14 @@ export function Deleted({ model }: { model: Model }) {
     html.section(
       null,
       h(Heading, {
-        title: `Deleted ${pluralOf(model).toLowerCase()}`,
+        title: say('Deleted {models}', { models: inSentence(pluralOf(model)) }),
         about: formatCount(total),
         crumbs: recordCrumbs(model),
       }),
       items.length === 0
-        ? EmptyPart('Nothing was deleted', html.p(null, 'Or it is longer ago than the history goes back.'))
+        ? EmptyPart(say('Nothing was deleted'), html.p(null, say('Or it is longer ago than the history goes back.')))
         : html.div(
-            { class: 'scrolls', tabIndex: 0, role: 'region', 'aria-label': 'Deleted records' },
+            { class: 'scrolls', tabIndex: 0, role: 'region', 'aria-label': say('Deleted records') },
             html.table(
               null,
               html.thead(
@@ -56,9 +60,9 @@ export function Deleted({ model }: { model: Model }) {
                 html.tr(
                   null,
                   columns.map(({ name, title }) => html.th({ key: name, scope: 'col' }, title)),
-                  html.th({ scope: 'col' }, 'Deleted by'),
-                  html.th({ scope: 'col' }, 'At'),
-                  html.th({ scope: 'col' }, html.span({ class: 'unseen' }, 'Bring back')),
+                  html.th({ scope: 'col' }, say('Deleted by')),
+                  html.th({ scope: 'col' }, say('At')),
+                  html.th({ scope: 'col' }, html.span({ class: 'unseen' }, say('Bring back'))),
                 ),
               ),
               html.tbody(
@@ -75,21 +79,21 @@ export function Deleted({ model }: { model: Model }) {
                           : h(Value, { field, value: row[field.name] }),
                       ),
                     ),
-                    html.td(null, row.by ?? 'somebody at the shell'),
+                    html.td(null, row.by ?? say('somebody at the shell')),
                     html.td(null, formatMoment(row.at, reader.value)),
                     html.td(
                       null,
-                      html.a({ class: 'button', href: to('m', model.model, row.id) }, 'History'),
+                      html.a({ class: 'button', href: to('m', model.model, row.id) }, say('History')),
                       ' ',
                       model.allowed.create &&
-                        html.button({ type: 'button', onClick: () => bringBack(row) }, 'Bring back'),
+                        html.button({ type: 'button', onClick: () => bringBack(row) }, say('Bring back')),
                     ),
                   ),
                 ),
               ),
             ),
           ),
-      pages.more && h(Action, { run: pages.more }, 'Earlier'),
+      pages.more && h(Action, { run: pages.more }, say('Earlier')),
     ),
   )
 }

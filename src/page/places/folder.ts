@@ -4,6 +4,7 @@ import { requestOne } from '../basics/api.ts'
 import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
 import { modelsRound } from '../basics/models.ts'
+import { say, sayParts } from '../language/say.ts'
 import { plural } from '../logic/values.ts'
 import { headRow } from '../parts/head-row.ts'
 import { shown } from '../parts/message.ts'
@@ -38,8 +39,8 @@ export function Folder({ standing, told }: { standing: string; told: string[] })
       { class: 'form' },
       html.p(
         null,
-        html.button({ type: 'button', onClick: loaded.again }, 'Look again'),
-        html.span({ class: 'hint' }, ' As models:check tells it. Nothing is changed by looking.'),
+        html.button({ type: 'button', onClick: loaded.again }, say('Look again')),
+        html.span({ class: 'hint' }, ' ', say('As models:check tells it. Nothing is changed by looking.')),
       ),
       // What the lines above have said already is not said again.
       faults.some((fault) => !told.includes(fault)) &&
@@ -54,11 +55,14 @@ export function Folder({ standing, told }: { standing: string; told: string[] })
       unserved.map(({ model, records }) =>
         html.p(
           { key: model },
-          html.strong(null, model),
-          ` has no file any more; its ${plural(records, 'record')} stay.`,
+          sayParts('{model} has no file any more; its {records} stay.', {
+            model: html.strong(null, model),
+            records: plural(records, '{count} record', '{count} records'),
+          }),
         ),
       ),
-      passedOver.length > 0 && html.p({ class: 'hint' }, `Files that are no models: ${passedOver.join(', ')}`),
+      passedOver.length > 0 &&
+        html.p({ class: 'hint' }, say('Files that are no models: {files}', { files: passedOver.join(', ') })),
     ),
   )
 }
@@ -68,16 +72,24 @@ function Told({ report }: { report: Report }) {
   const isQuiet = steps.length + refusals.length + hidden.length + warnings.length + Object.keys(broken).length === 0
   return html.details(
     { open: !isQuiet },
-    html.summary(null, html.strong(null, model), isQuiet ? ' nothing to do' : ''),
+    html.summary(null, html.strong(null, model), isQuiet && [' ', say('nothing to do')]),
     html.ul(
       null,
-      steps.map((step) => html.li({ key: step }, 'will ', step)),
-      refusals.map((refusal) => html.li({ key: refusal, class: 'why' }, 'refused: ', linked(refusal, model))),
-      hidden.map((name) => html.li({ key: name }, `${name} has no field; its data stays`)),
+      steps.map((step) => html.li({ key: step }, say('will {step}', { step }))),
+      refusals.map((refusal) =>
+        html.li({ key: refusal, class: 'why' }, sayParts('refused: {why}', { why: linked(refusal, model) })),
+      ),
+      hidden.map((name) => html.li({ key: name }, say('{name} has no field; its data stays', { name }))),
       Object.entries(broken).map(([name, records]) =>
         html.li(
           { key: name },
-          `${plural(records, 'stored record')} break${records === 1 ? 's' : ''} the rules of ${name}: `,
+          plural(
+            records,
+            '{count} stored record breaks the rules of {name}:',
+            '{count} stored records break the rules of {name}:',
+            { name },
+          ),
+          ' ',
           (brokenIn[name] ?? []).map((id) => [' ', html.a({ key: id, href: to('m', model, id) }, `#${id}`)]),
         ),
       ),
@@ -90,27 +102,27 @@ function Told({ report }: { report: Report }) {
   )
 }
 
-const OPERATIONS = ['read', 'create', 'update', 'delete']
+const OPERATIONS = { read: say('read'), create: say('create'), update: say('update'), delete: say('delete') }
 
 /** Which records and fields each role may use. */
 function RightsTable({ model, rights }: Pick<Report, 'model' | 'rights'>) {
   const fields = ({ hidden, locked }: Report['rights'][number]) =>
     [
-      ...(hidden.length > 0 ? [`without ${hidden.join(', ')}`] : []),
-      ...(locked.length > 0 ? [`does not write ${locked.join(', ')}`] : []),
-    ].join('; ') || 'all'
+      ...(hidden.length > 0 ? [say('without {fields}', { fields: hidden.join(', ') })] : []),
+      ...(locked.length > 0 ? [say('does not write {fields}', { fields: locked.join(', ') })] : []),
+    ].join('; ') || say('all')
   return html.div(
-    { class: 'scrolls', tabIndex: 0, role: 'region', 'aria-label': `Who may do what with ${model}` },
+    { class: 'scrolls', tabIndex: 0, role: 'region', 'aria-label': say('Who may do what with {model}', { model }) },
     html.table(
       null,
-      headRow(['Role', ...OPERATIONS, 'fields']),
+      headRow([say('Role'), ...Object.values(OPERATIONS), say('fields')]),
       html.tbody(
         null,
         rights.map((one) =>
           html.tr(
             { key: one.role },
-            html.td(null, one.role === '*' ? 'everybody' : one.role),
-            OPERATIONS.map((operation) => html.td({ key: operation }, one.rows[operation] ?? '–')),
+            html.td(null, one.role === '*' ? say('everybody') : one.role),
+            Object.keys(OPERATIONS).map((operation) => html.td({ key: operation }, one.rows[operation] ?? '–')),
             html.td(null, fields(one)),
           ),
         ),

@@ -1,4 +1,4 @@
-import { h } from 'preact'
+import { type ComponentChildren, h, type JSX } from 'preact'
 import { to } from '../basics/address.ts'
 import { request } from '../basics/api.ts'
 import type { Change } from '../basics/feed.ts'
@@ -6,17 +6,18 @@ import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
 import { modelNamed, recordNames } from '../basics/models.ts'
 import { useChanges } from '../basics/use-reload.ts'
-import { formatAge, plural } from '../logic/values.ts'
+import { say, sayParts } from '../language/say.ts'
+import { formatAge, formatCount } from '../logic/values.ts'
 
 /** Changes that are looked through, and what is shown of them. */
 const LOOKED = 100
 const SHOWN = 8
 
-const WORDS: Record<string, string> = {
-  create: 'added',
-  update: 'changed',
-  delete: 'deleted',
-  restore: 'brought back',
+const SENTENCES: Record<string, (parts: { who: JSX.Element; what: JSX.Element }) => ComponentChildren> = {
+  create: (parts) => sayParts('{who} added {what}', parts),
+  update: (parts) => sayParts('{who} changed {what}', parts),
+  delete: (parts) => sayParts('{who} deleted {what}', parts),
+  restore: (parts) => sayParts('{who} brought back {what}', parts),
 }
 
 /** Changes of one kind that somebody made one after the other. */
@@ -35,7 +36,7 @@ export function Happening() {
   if (deeds.length === 0) return null
   return html.section(
     { 'aria-labelledby': 'happening' },
-    html.h2({ id: 'happening' }, 'Happening now'),
+    html.h2({ id: 'happening' }, say('Happening now')),
     html.ol(
       { class: 'timeline' },
       deeds.map((deed) => html.li({ key: deed.changes[0]?.change }, h(DeedLine, { deed }))),
@@ -54,7 +55,7 @@ async function lately(signal: AbortSignal): Promise<Deed[]> {
     const [latest] = last?.changes ?? []
     const isSame = last?.by === change.by && last.operation === change.operation && latest?.model === change.model
     if (isSame) last.changes.push(change)
-    else if (Object.hasOwn(WORDS, change.operation))
+    else if (Object.hasOwn(SENTENCES, change.operation))
       deeds.push({ by: change.by, operation: change.operation, changes: [change] })
   }
   return nameDeeds(deeds.slice(0, SHOWN))
@@ -82,14 +83,14 @@ function DeedLine({ deed: { by, operation, changes, name } }: { deed: Deed }) {
   const [change] = changes as [Change]
   const { value: model } = useLoaded(() => modelNamed(change.model), [change.model])
   if (!model) return null
-  const several = plural(changes.length, model.title, model.plural ?? model.title)
-  return html.p(
-    null,
-    html.strong(null, by ?? 'Somebody at the shell'),
-    ` ${WORDS[operation]} `,
+  const several = `${formatCount(changes.length)} ${model.plural ?? model.title}`
+  const what =
     changes.length > 1
       ? html.a({ href: to('m', change.model) }, several)
-      : html.a({ href: to('m', change.model, change.id), dir: 'auto' }, name ?? `${model.title} #${change.id}`),
+      : html.a({ href: to('m', change.model, change.id), dir: 'auto' }, name ?? `${model.title} #${change.id}`)
+  return html.p(
+    null,
+    SENTENCES[operation]?.({ who: html.strong(null, by ?? say('Somebody at the shell')), what }),
     html.span({ class: 'hint' }, ` ${formatAge(change.at, Date.now())}`),
   )
 }

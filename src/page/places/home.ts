@@ -6,6 +6,7 @@ import { useLoaded } from '../basics/loading.ts'
 import { modelsOverview } from '../basics/models.ts'
 import { recentRecords } from '../basics/recent.ts'
 import { isAdmin, person } from '../basics/session.ts'
+import { say, sayParts } from '../language/say.ts'
 import { type Overview, pluralOf } from '../logic/model.ts'
 import { formatAge, formatCount, plural } from '../logic/values.ts'
 import { Copyable } from '../parts/curl.ts'
@@ -37,7 +38,10 @@ export function Home() {
           { class: 'home' },
           html.div(
             { class: 'stack' },
-            h(Heading, { title: 'Home', greeting: `Hello, ${person.value?.username}` }),
+            h(Heading, {
+              title: say('Home'),
+              greeting: say('Hello, {username}', { username: String(person.value?.username) }),
+            }),
             html.ul(
               { class: 'cards' },
               models.map((model) => html.li({ key: model.model }, card(model))),
@@ -52,11 +56,16 @@ export function Home() {
 const nothing = () =>
   isAdmin.value
     ? Empty(
-        'Put a file into models/',
-        html.p(null, 'Save this as ', html.code(null, 'models/shop.Shirt.json'), ', and it is served within a second:'),
+        say('Put a file into models/'),
+        html.p(
+          null,
+          sayParts('Save this as {file}, and it is served within a second:', {
+            file: html.code(null, 'models/shop.Shirt.json'),
+          }),
+        ),
         h(Copyable, { text: EXAMPLE }),
       )
-    : Empty('There is nothing that you may read', html.p(null, 'An admin can give you a role that may.'))
+    : Empty(say('There is nothing that you may read'), html.p(null, say('An admin can give you a role that may.')))
 
 function card(model: Overview) {
   const name = pluralOf(model)
@@ -64,7 +73,10 @@ function card(model: Overview) {
     { class: 'card', href: to('m', model.model) },
     html.span({ class: 'line' }, html.h2({ dir: 'auto' }, tile(name), name)),
     model.total !== undefined && html.strong({ class: 'figure' }, formatCount(model.total)),
-    html.span({ class: 'hint', dir: 'auto' }, model.description ?? (model.allowed.read ? '' : 'You may add records.')),
+    html.span(
+      { class: 'hint', dir: 'auto' },
+      model.description ?? (model.allowed.read ? '' : say('You may add records.')),
+    ),
   )
 }
 
@@ -73,7 +85,7 @@ function recent(models: Overview[]) {
   if (known.length === 0) return null
   return html.section(
     { 'aria-labelledby': 'recent' },
-    html.h2({ id: 'recent' }, 'Recent'),
+    html.h2({ id: 'recent' }, say('Recent')),
     html.ul(
       { class: 'listed' },
       known.map(({ model, id, name, at }) => {
@@ -99,7 +111,7 @@ function NotSaved() {
   if (drafts.length === 0) return null
   return html.section(
     { 'aria-labelledby': 'not-saved' },
-    html.h2({ id: 'not-saved' }, 'Not saved yet'),
+    html.h2({ id: 'not-saved' }, say('Not saved yet')),
     html.ul(
       { class: 'listed' },
       drafts.map((draft) =>
@@ -109,7 +121,7 @@ function NotSaved() {
             { href: draftHref(draft) },
             icon('clock'),
             html.span({ dir: 'auto' }, draft.title),
-            html.span({ class: 'hint end' }, plural(draft.fields, 'field')),
+            html.span({ class: 'hint end' }, plural(draft.fields, '{count} field', '{count} fields')),
           ),
         ),
       ),

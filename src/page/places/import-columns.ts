@@ -1,13 +1,14 @@
 import { useSignal } from '@preact/signals'
 import { html } from '../basics/html.ts'
-import type { CsvPreview } from '../logic/csv.ts'
+import { say } from '../language/say.ts'
+import type { FilePreview } from '../logic/csv.ts'
 import type { Field } from '../logic/model.ts'
 import { formatSize, plural } from '../logic/values.ts'
 
 /** The chosen file, its first lines, and the field assigned to each column. */
 export interface Chosen {
   file: File
-  peek: CsvPreview
+  peek: FilePreview
   columns: string[]
 }
 
@@ -30,10 +31,10 @@ export function Drop({ onFile }: { onFile(file: File | undefined): void }) {
         onFile(event.dataTransfer?.files[0])
       },
     },
-    html.span(null, 'Drop a CSV file here, or choose one: '),
+    html.span(null, say('Drop a spreadsheet or CSV file here, or choose one:'), ' '),
     html.input({
       type: 'file',
-      accept: '.csv,.tsv,.txt,text/csv',
+      accept: '.xlsx,.csv,.tsv,.txt,text/csv',
       onChange: ({ currentTarget }) => onFile(currentTarget.files?.[0]),
     }),
   )
@@ -48,10 +49,13 @@ interface ColumnsProperties {
 /** Table to assign columns to fields. */
 export const Columns = ({ chosen: { file, peek, columns }, fields, onColumns }: ColumnsProperties) =>
   html.div(
-    { class: 'scrolls', tabIndex: 0, role: 'region', 'aria-label': 'Columns of the file' },
+    { class: 'scrolls', tabIndex: 0, role: 'region', 'aria-label': say('Columns of the file') },
     html.p(
       { class: 'hint' },
-      `${file.name}, ${formatSize(file.size)}, ${plural(peek.header.length, 'column')}, cells set apart by ${peek.delimiter}`,
+      plural(peek.header.length, '{file}, {size}, {count} column', '{file}, {size}, {count} columns', {
+        file: file.name,
+        size: formatSize(file.size),
+      }),
     ),
     html.table(
       null,
@@ -59,9 +63,9 @@ export const Columns = ({ chosen: { file, peek, columns }, fields, onColumns }: 
         null,
         html.tr(
           null,
-          ['Column', 'Examples', 'Field'].map((title) =>
-            html.th({ key: title, scope: 'col', class: title.toLowerCase() }, title),
-          ),
+          html.th({ scope: 'col', class: 'column' }, say('Column')),
+          html.th({ scope: 'col', class: 'examples' }, say('Examples')),
+          html.th({ scope: 'col', class: 'field' }, say('Field')),
         ),
       ),
       html.tbody(
@@ -75,10 +79,10 @@ export const Columns = ({ chosen: { file, peek, columns }, fields, onColumns }: 
               null,
               html.select(
                 {
-                  'aria-label': `Field for the column ${name}`,
+                  'aria-label': say('Field for the column {column}', { column: name }),
                   onChange: ({ currentTarget }) => onColumns(columns.toSpliced(index, 1, currentTarget.value)),
                 },
-                html.option({ value: '', selected: columns[index] === '' }, 'leave out'),
+                html.option({ value: '', selected: columns[index] === '' }, say('leave out')),
                 fields.map((field) =>
                   html.option(
                     {

@@ -2,6 +2,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import { to } from '../basics/address.ts'
 import { DossierError } from '../basics/api.ts'
 import { html } from '../basics/html.ts'
+import { say } from '../language/say.ts'
 import { findField, type Model } from '../logic/model.ts'
 import { formatCount, formatSize, plural } from '../logic/values.ts'
 import { Fault } from '../parts/message.ts'
@@ -27,15 +28,15 @@ export const Progress = ({
   html.div(
     { role: 'status' },
     sent < size
-      ? html.progress({ max: size, value: sent, 'aria-label': 'Sent' })
-      : html.progress({ 'aria-label': isDry ? 'Being checked' : 'Being written' }),
+      ? html.progress({ max: size, value: sent, 'aria-label': say('Sent') })
+      : html.progress({ 'aria-label': isDry ? say('Being checked') : say('Being written') }),
     html.p(
       { class: 'hint' },
       sent < size
-        ? `${formatSize(sent)} of ${formatSize(size)} sent`
+        ? say('{sent} of {size} sent', { sent: formatSize(sent), size: formatSize(size) })
         : isDry || written === 0
-          ? 'Every row is being checked…'
-          : `${plural(written, 'record')} written…`,
+          ? say('Every row is being checked…')
+          : plural(written, '{count} record written…', '{count} records written…'),
     ),
   )
 
@@ -51,7 +52,7 @@ export function Faults({ fault, model }: { fault: Error; model: Model }) {
   return html.div(
     { ref: element, tabIndex: -1 },
     Fault([
-      html.p(null, html.strong(null, 'Nothing was imported. '), fault.message),
+      html.p(null, html.strong(null, say('Nothing was imported.')), ' ', fault.message),
       errors.length > 0 &&
         html.ul(
           null,
@@ -60,7 +61,7 @@ export function Faults({ fault, model }: { fault: Error; model: Model }) {
             const name = field.join('.')
             return html.li(
               { key: place },
-              html.strong(null, `Line ${line}`),
+              html.strong(null, say('Line {line}', { line: line as string })),
               ` ${name === '' ? '' : `${fieldTitle(name)} `}${message}`,
             )
           }),
@@ -70,15 +71,28 @@ export function Faults({ fault, model }: { fault: Error; model: Model }) {
 }
 
 /** Counts of an import, or of its dry run. */
-export const Result = ({ counts, isDry, model }: { counts: Counts; isDry: boolean; model: Model }) =>
-  html.div(
+export function Result({ counts, isDry, model }: { counts: Counts; isDry: boolean; model: Model }) {
+  const others = { updated: formatCount(counts.updated), unchanged: formatCount(counts.unchanged) }
+  return html.div(
     { class: 'others', role: 'status' },
     html.p(
       null,
-      isDry ? 'Nothing is wrong with it. ' : 'Done. ',
+      isDry ? say('Nothing is wrong with it.') : say('Done.'),
+      ' ',
       isDry
-        ? `${plural(counts.created, 'record')} would be added, ${formatCount(counts.updated)} changed, and ${formatCount(counts.unchanged)} stay as they are.`
-        : `${plural(counts.created, 'record')} added, ${formatCount(counts.updated)} changed, ${formatCount(counts.unchanged)} left as they were.`,
+        ? plural(
+            counts.created,
+            '{count} record would be added, {updated} changed, and {unchanged} stay as they are.',
+            '{count} records would be added, {updated} changed, and {unchanged} stay as they are.',
+            others,
+          )
+        : plural(
+            counts.created,
+            '{count} record added, {updated} changed, {unchanged} left as they were.',
+            '{count} records added, {updated} changed, {unchanged} left as they were.',
+            others,
+          ),
     ),
-    !isDry && html.p(null, html.a({ href: to('m', model.model) }, 'Show the records')),
+    !isDry && html.p(null, html.a({ href: to('m', model.model) }, say('Show the records'))),
   )
+}

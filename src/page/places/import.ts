@@ -8,10 +8,12 @@ import { html } from '../basics/html.ts'
 import { listPath } from '../basics/lists.ts'
 import { useLoaded } from '../basics/loading.ts'
 import { recordPath, referredModel } from '../basics/models.ts'
+import { zone } from '../basics/reader.ts'
 import { person } from '../basics/session.ts'
 import { upload } from '../basics/upload.ts'
 import { useKeys } from '../basics/use-keys.ts'
-import { guessField, previewCsv } from '../logic/csv.ts'
+import { say } from '../language/say.ts'
+import { type FilePreview, guessField, previewCsv } from '../logic/csv.ts'
 import { askedFields, type Field, type Model } from '../logic/model.ts'
 import { plural } from '../logic/values.ts'
 import { Heading } from '../parts/heading.ts'
@@ -23,8 +25,8 @@ import { type Counts, Faults, Progress, Result } from './import-outcome.ts'
 const PEEK_BYTES = 65_536
 const PEEK_ROWS = 3
 const MORE: Pick<Field, 'name' | 'title'>[] = [
-  { name: 'id', title: 'Id' },
-  { name: 'version', title: 'Version' },
+  { name: 'id', title: say('Id') },
+  { name: 'version', title: say('Version') },
 ]
 
 /** Columns that name a referred record by a text that no other one has: `company.name`. */
@@ -35,10 +37,25 @@ async function namesOfReferences(model: Model): Promise<(Pick<Field, 'name' | 't
       const by = target?.fields.find(
         ({ name, unique, type }) => name === target.nameField && unique && type === 'string',
       )
-      return by ? [{ of: field.name, name: `${field.name}.${by.name}`, title: `${field.title}, by ${by.title}` }] : []
+      return by
+        ? [
+            {
+              of: field.name,
+              name: `${field.name}.${by.name}`,
+              title: say('{field}, by {name}', { field: field.title, name: by.title }),
+            },
+          ]
+        : []
     }),
   )
   return found.flat()
+}
+
+/** A spreadsheet is read by the service. */
+async function previewFile(file: File): Promise<FilePreview> {
+  if (!/\.xlsx$/i.test(file.name)) return previewCsv(await file.slice(0, PEEK_BYTES).text(), PEEK_ROWS)
+  const { columns, rows } = await upload<{ columns: string[]; rows: string[][] }>('/ws/files/preview', file, () => {})
+  return { header: columns, rows: rows.slice(0, PEEK_ROWS), format: { format: 'xlsx' } }
 }
 
 /** A column of a reference whose cells are no ids has names. */
@@ -48,7 +65,7 @@ function guessColumn(name: string, examples: string[], fields: Pick<Field, 'name
   return byName && examples.some((text) => /\p{L}/u.test(text)) ? byName.name : guessed
 }
 
-/** Imports a CSV file: assign columns, check with a dry run, then import. */
+/** Imports a file: assign columns, check with a dry run, then import. */
 export function Import({ model }: { model: Model }) {
   const chosen = useSignal<Chosen | undefined>(undefined)
   const key = useSignal('')
@@ -61,7 +78,7 @@ export function Import({ model }: { model: Model }) {
     ...askedFields(model).flatMap((field) => [field, ...byName.filter(({ of }) => of === field.name)]),
   ]
   const keys = [...MORE.slice(0, 1), ...askedFields(model).filter(({ unique }) => unique)]
-  useKeys({ keys: 'Esc', does: 'back to the list', press: () => go(listPath(model.model)) })
+  useKeys({ keys: 'Esc', does: say('back to the list'), press: () => go(listPath(model.model)) })
 
   const isLeft = useRef(false)
   useEffect(
@@ -83,9 +100,13 @@ export function Import({ model }: { model: Model }) {
 
   const take = async (file: File | undefined) => {
     if (!file) return
-    const peek = previewCsv(await file.slice(0, PEEK_BYTES).text(), PEEK_ROWS)
     result.value = undefined
     fault.value = undefined
+    const peek = await previewFile(file).catch((error: Error) => {
+      fault.value = error
+      chosen.value = undefined
+    })
+    if (!peek) return
     chosen.value = {
       file,
       peek,
@@ -101,7 +122,7 @@ export function Import({ model }: { model: Model }) {
 
   const send = async (isDry: boolean) => {
     const { file, peek, columns } = chosen.value as Chosen
-    const query = new URLSearchParams({ format: 'csv', delimiter: peek.delimiter, columns: columns.join(',') })
+    const query = new URLSearchParams({ ...peek.format, columns: columns.join(','), zone: zone.value })
     if (key.value !== '') query.set('key', key.value)
     if (isDry) query.set('dryRun', 'true')
     progress.value = { sent: 0, written: 0, isDry }
@@ -113,7 +134,14 @@ export function Import({ model }: { model: Model }) {
       // The user may have chosen another file meanwhile.
       if (chosen.value?.file === file) result.value = { counts, isDry }
       if (isLeft.current)
-        notify(`The import is done: ${plural(counts.created, 'new record')}, ${counts.updated} changed.`)
+        notify(
+          plural(
+            counts.created,
+            'The import is done: {count} new record, {updated} changed.',
+            'The import is done: {count} new records, {updated} changed.',
+            { updated: counts.updated },
+          ),
+        )
     } catch (error) {
       result.value = undefined
       fault.value = error as Error
@@ -122,11 +150,11 @@ export function Import({ model }: { model: Model }) {
     progress.value = undefined
   }
 
-  if (!model.allowed.create) return Empty(`You may not create ${model.title} records`)
+  if (!model.allowed.create) return Empty(say('You may not create {model} records', { model: model.title }))
   return html.article(
     { class: 'record' },
     h(Heading, {
-      title: `Import ${model.title} records`,
+      title: say('Import {model} records', { model: model.title }),
       crumbs: recordCrumbs(model),
     }),
     fault.value && h(Faults, { fault: fault.value, model }),
@@ -142,7 +170,7 @@ export function Import({ model }: { model: Model }) {
       }),
       html.label(
         { class: 'field' },
-        html.span({ class: 'name' }, 'Rows that match a record'),
+        html.span({ class: 'name' }, say('Rows that match a record')),
         html.select(
           {
             onChange: ({ currentTarget }) => {
@@ -150,8 +178,10 @@ export function Import({ model }: { model: Model }) {
               result.value = undefined
             },
           },
-          html.option({ value: '' }, 'are new records all the same'),
-          keys.map(({ name, title }) => html.option({ key: name, value: name }, `change it, if ${title} is the same`)),
+          html.option({ value: '' }, say('are new records all the same')),
+          keys.map(({ name, title }) =>
+            html.option({ key: name, value: name }, say('change it, if {field} is the same', { field: title })),
+          ),
         ),
       ),
       html.footer(
@@ -163,7 +193,7 @@ export function Import({ model }: { model: Model }) {
             disabled: progress.value !== undefined || chosen.value.columns.every((name) => name === ''),
             onClick: () => send(true),
           },
-          'Check it',
+          say('Check it'),
         ),
         html.button(
           {
@@ -172,9 +202,9 @@ export function Import({ model }: { model: Model }) {
             disabled: progress.value !== undefined || !result.value?.isDry,
             onClick: () => send(false),
           },
-          'Import it',
+          say('Import it'),
         ),
-        !result.value && html.span({ class: 'hint' }, 'First it is checked: nothing is written then.'),
+        !result.value && html.span({ class: 'hint' }, say('First it is checked: nothing is written then.')),
       ),
     ],
     progress.value && chosen.value && h(Progress, { ...progress.value, size: chosen.value.file.size }),

@@ -4,6 +4,7 @@ import { useEffect } from 'preact/hooks'
 import { isRefusal, requestOne } from '../basics/api.ts'
 import { html } from '../basics/html.ts'
 import { loggedIn, type Person, person } from '../basics/session.ts'
+import { say } from '../language/say.ts'
 import { Dialog } from '../parts/dialog.ts'
 import { icon } from '../parts/icon.ts'
 import { Fault } from '../parts/message.ts'
@@ -21,7 +22,7 @@ export function Login({ title, isOver }: LoginProperties) {
       Dialog,
       // The dialog cannot be closed without logging in: the page behind needs a session.
       { title, onClose: () => undefined },
-      html.p(null, 'Log in again: what you have typed is still there, and you go on where you were.'),
+      html.p(null, say('Log in again: what you have typed is still there, and you go on where you were.')),
       h(LoginForm, null),
     )
   return html.div({ class: 'login' }, html.h1(null, icon('logo'), title), h(LoginForm, null))
@@ -58,10 +59,12 @@ function LoginForm() {
   return html.form(
     { class: 'form', onSubmit: submit },
     fault.value !== undefined &&
-      Fault(wait.value > 0 ? `Too many failed logins. Try again in ${clock(wait.value)}.` : fault.value),
+      Fault(
+        wait.value > 0 ? say('Too many failed logins. Try again in {time}.', { time: clock(wait.value) }) : fault.value,
+      ),
     html.label(
       { class: 'field' },
-      html.span({ class: 'name' }, 'Username'),
+      html.span({ class: 'name' }, say('Username')),
       html.input({
         type: 'text',
         name: 'username',
@@ -75,7 +78,7 @@ function LoginForm() {
     ),
     html.label(
       { class: 'field' },
-      html.span({ class: 'name' }, 'Password'),
+      html.span({ class: 'name' }, say('Password')),
       html.input({
         type: 'password',
         name: 'password',
@@ -91,7 +94,7 @@ function LoginForm() {
       null,
       html.button(
         { type: 'submit', class: 'main', disabled: isBusy.value || wait.value > 0 },
-        isBusy.value ? 'Logging in…' : 'Log in',
+        isBusy.value ? say('Logging in…') : say('Log in'),
       ),
     ),
   )

@@ -5,6 +5,7 @@ import { html } from '../basics/html.ts'
 import { hasLetterKeys, setLetterKeys } from '../basics/keys.ts'
 import { chooseLocale, chooseZone, locale, locales, reader, zone, zones } from '../basics/reader.ts'
 import { person } from '../basics/session.ts'
+import { chooseLanguage, LANGUAGES, type Language, language, say } from '../language/say.ts'
 import { formatMoment, formatValue } from '../logic/values.ts'
 import { Action } from '../parts/action.ts'
 import { Heading } from '../parts/heading.ts'
@@ -18,30 +19,44 @@ export function Me() {
   const { username, roles } = person.value ?? { username: '', roles: [] }
   return html.article(
     { class: 'record' },
-    h(Heading, { title: username, about: roles.length === 0 ? 'no roles' : `roles: ${roles.join(', ')}` }),
-    html.section({ class: 'part' }, html.h2(null, 'How you read'), h(Reading, null)),
-    html.section({ class: 'part' }, html.h2(null, 'Password'), h(Password, null)),
-    html.section({ class: 'part' }, html.h2(null, 'Sessions'), h(Sessions, { path: '/ws/me/sessions', isOwn: true })),
-    html.section({ class: 'part' }, html.h2(null, 'Tokens for scripts'), h(Tokens, { path: '/ws/me/tokens' })),
+    h(Heading, {
+      title: username,
+      about: roles.length === 0 ? say('no roles') : say('roles: {roles}', { roles: roles.join(', ') }),
+    }),
+    html.section({ class: 'part' }, html.h2(null, say('How you read')), h(Reading, null)),
+    html.section({ class: 'part' }, html.h2(null, say('Password')), h(Password, null)),
+    html.section(
+      { class: 'part' },
+      html.h2(null, say('Sessions')),
+      h(Sessions, { path: '/ws/me/sessions', isOwn: true }),
+    ),
+    html.section({ class: 'part' }, html.h2(null, say('Tokens for scripts')), h(Tokens, { path: '/ws/me/tokens' })),
   )
 }
 
-/** Time zone, dates and numbers, and keys; kept in this browser. */
+/** Language, time zone, dates and numbers, and keys; kept in this browser. */
 function Reading() {
-  const choice = (label: string, now: string, choices: string[], choose: (one: string) => void) =>
+  const choice = <One extends string>(
+    label: string,
+    now: One,
+    choices: One[],
+    choose: (one: One) => void,
+    titles?: Record<One, string>,
+  ) =>
     html.label(
       { class: 'field' },
       html.span({ class: 'name' }, label),
       html.select(
-        { onChange: ({ currentTarget }) => choose(currentTarget.value) },
-        choices.map((one) => html.option({ key: one, value: one, selected: one === now }, one)),
+        { onChange: ({ currentTarget }) => choose(currentTarget.value as One) },
+        choices.map((one) => html.option({ key: one, value: one, selected: one === now }, titles?.[one] ?? one)),
       ),
     )
   const example = `${formatMoment(new Date().toISOString(), reader.value)} · ${formatValue({ type: 'number' }, 12345.67, reader.value)}`
   return html.div(
     { class: 'form' },
-    choice('Times are in', zone.value, zones, chooseZone),
-    choice('Dates and numbers as in', locale.value, locales, chooseLocale),
+    choice(say('Language of the page'), language, Object.keys(LANGUAGES) as Language[], chooseLanguage, LANGUAGES),
+    choice(say('Times are in'), zone.value, zones, chooseZone),
+    choice(say('Dates and numbers as in'), locale.value, locales, chooseLocale),
     html.p({ class: 'hint' }, example),
     html.label(
       null,
@@ -50,7 +65,8 @@ function Reading() {
         checked: hasLetterKeys.value,
         onChange: ({ currentTarget }) => setLetterKeys(currentTarget.checked),
       }),
-      ' Single letters are keys: n for a new record, e to edit, / to search',
+      ' ',
+      say('Single letters are keys: n for a new record, e to edit, / to search'),
     ),
   )
 }
@@ -62,18 +78,18 @@ function Password() {
     await request('POST', '/ws/me/password', { body: { data: { current: current.value, next: next.value } } })
     current.value = ''
     next.value = ''
-    notify('Your password is changed. Your other sessions have ended.')
+    notify(say('Your password is changed. Your other sessions have ended.'))
   }
   return html.div(
     { class: 'form' },
-    h(TextField, { label: 'Now', text: current, type: 'password', autocomplete: 'current-password' }),
+    h(TextField, { label: say('Now'), text: current, type: 'password', autocomplete: 'current-password' }),
     h(TextField, {
-      label: 'New',
+      label: say('New'),
       text: next,
       type: 'password',
       autocomplete: 'new-password',
-      hint: 'At least 10 characters',
+      hint: say('At least 10 characters'),
     }),
-    html.footer(null, h(Action, { run: change }, 'Change the password')),
+    html.footer(null, h(Action, { run: change }, say('Change the password'))),
   )
 }

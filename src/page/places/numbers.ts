@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals'
 import { h } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { html } from '../basics/html.ts'
+import { say } from '../language/say.ts'
 import { quantile, readBuckets, type Sample, samplesIn, sumSamples } from '../logic/prometheus.ts'
 import { formatCount, formatSize } from '../logic/values.ts'
 import { Chart } from '../parts/chart.ts'
@@ -46,18 +47,18 @@ export function Numbers() {
   return html.div(
     { class: 'charts' },
     [
-      { title: 'Requests', values: rate('dossier_request_seconds_count'), format: perSecond },
-      { title: 'Half within', values: took('dossier_request_seconds', 0.5), format: milliseconds },
-      { title: '99 % within', values: took('dossier_request_seconds', 0.99), format: milliseconds },
-      { title: 'Changes', values: rate('dossier_changes'), format: perSecond },
-      { title: 'Commits within', values: took('dossier_commit_seconds', 0.99), format: milliseconds },
-      { title: 'Records', values: level('dossier_records'), format: whole },
-      { title: 'Database', values: level('dossier_database_bytes'), format: formatSize },
-      { title: 'Log', values: level('dossier_wal_bytes'), format: formatSize },
-      { title: 'Memory', values: level('process_resident_memory_bytes'), format: formatSize },
-      { title: 'Sessions', values: level('dossier_sessions'), format: whole },
-      { title: 'Open streams', values: level('dossier_streams'), format: whole },
-      { title: 'Turned away', values: rate('dossier_shed_requests'), format: perSecond },
+      { title: say('Requests'), values: rate('dossier_request_seconds_count'), format: perSecond },
+      { title: say('Half within'), values: took('dossier_request_seconds', 0.5), format: milliseconds },
+      { title: say('99 % within'), values: took('dossier_request_seconds', 0.99), format: milliseconds },
+      { title: say('Changes'), values: rate('dossier_changes'), format: perSecond },
+      { title: say('Commits within'), values: took('dossier_commit_seconds', 0.99), format: milliseconds },
+      { title: say('Records'), values: level('dossier_records'), format: whole },
+      { title: say('Database'), values: level('dossier_database_bytes'), format: formatSize },
+      { title: say('Log'), values: level('dossier_wal_bytes'), format: formatSize },
+      { title: say('Memory'), values: level('process_resident_memory_bytes'), format: formatSize },
+      { title: say('Sessions'), values: level('dossier_sessions'), format: whole },
+      { title: say('Open streams'), values: level('dossier_streams'), format: whole },
+      { title: say('Turned away'), values: rate('dossier_shed_requests'), format: perSecond },
     ].map((chart) => h(Chart, { key: chart.title, room: ROOM, ...chart })),
   )
 }

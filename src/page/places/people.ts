@@ -5,6 +5,7 @@ import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
 import { reader } from '../basics/reader.ts'
 import { person } from '../basics/session.ts'
+import { say } from '../language/say.ts'
 import { type Attributes, attributesIn, attributesText } from '../logic/attributes.ts'
 import { formatMoment } from '../logic/values.ts'
 import { Action } from '../parts/action.ts'
@@ -31,8 +32,8 @@ export interface User {
 
 const userPath = (username: string) => `/ws/users/${encodeURIComponent(username)}`
 
-const ATTRIBUTES_HINT = 'What rules of models compare with: regions=north,south; limit=5'
-const ATTRIBUTES_FAULT = 'Each is a name and its value: regions=north,south'
+const ATTRIBUTES_HINT = say('What rules of models compare with: regions=north,south; limit=5')
+const ATTRIBUTES_FAULT = say('Each is a name and its value: regions=north,south')
 
 /** User administration, for admins. */
 export function People() {
@@ -46,7 +47,7 @@ export function People() {
     null,
     h(
       Heading,
-      { title: 'Users' },
+      { title: say('Users') },
       html.button(
         {
           type: 'button',
@@ -55,15 +56,15 @@ export function People() {
             open.value = 'new'
           },
         },
-        'Add somebody',
+        say('Add somebody'),
       ),
     ),
     shown(loaded, (users) =>
       html.div(
-        { class: 'scrolls', tabIndex: 0, role: 'region', 'aria-label': 'Users' },
+        { class: 'scrolls', tabIndex: 0, role: 'region', 'aria-label': say('Users') },
         html.table(
           null,
-          headRow(['Name', 'Roles', 'Attributes', 'Last login', 'State']),
+          headRow([say('Name'), say('Roles'), say('Attributes'), say('Last login'), say('State')]),
           html.tbody(
             null,
             users.map((user) =>
@@ -84,8 +85,8 @@ export function People() {
                 ),
                 html.td(null, user.roles.join(', ')),
                 html.td(null, attributesText(user.attributes)),
-                html.td(null, user.lastLogin === null ? 'never' : formatMoment(user.lastLogin, reader.value)),
-                html.td(null, user.enabled ? (user.hasPassword ? '' : 'tokens only') : 'disabled'),
+                html.td(null, user.lastLogin === null ? say('never') : formatMoment(user.lastLogin, reader.value)),
+                html.td(null, user.enabled ? (user.hasPassword ? '' : say('tokens only')) : say('disabled')),
               ),
             ),
           ),
@@ -114,28 +115,28 @@ function Add({ onClose }: { onClose(): void }) {
       ...(password.value !== '' && { password: password.value }),
     }
     await request('PUT', '/ws/users', { body: { data } })
-    notify(`${data.username} can come in.`)
+    notify(say('{username} can come in.', { username: data.username }))
     onClose()
   }
   return h(
     Dialog,
-    { title: 'Add somebody', onClose },
+    { title: say('Add somebody'), onClose },
     html.div(
       { class: 'form' },
-      h(TextField, { label: 'Username', text: username, isFirst: true }),
+      h(TextField, { label: say('Username'), text: username, isFirst: true }),
       h(TextField, {
-        label: 'Password',
+        label: say('Password'),
         text: password,
         type: 'password',
         autocomplete: 'new-password',
-        hint: 'At least 10 characters; none for a program that comes in by tokens only',
+        hint: say('At least 10 characters; none for a program that comes in by tokens only'),
       }),
       h(RolesInput, { roles }),
-      h(TextField, { label: 'Attributes', text: attributes, hint: ATTRIBUTES_HINT, fault: attributesFault.value }),
+      h(TextField, { label: say('Attributes'), text: attributes, hint: ATTRIBUTES_HINT, fault: attributesFault.value }),
       html.footer(
         null,
-        html.button({ type: 'button', onClick: onClose }, 'Cancel'),
-        h(Action, { class: 'main', run: add }, 'Add'),
+        html.button({ type: 'button', onClick: onClose }, say('Cancel')),
+        h(Action, { class: 'main', run: add }, say('Add')),
       ),
     ),
   )
@@ -156,21 +157,23 @@ function Change({ user, onClose }: { user: User; onClose(): void }) {
   const setAttributes = async () => {
     const parsed = attributesIn(attributes.value)
     attributesFault.value = parsed ? undefined : ATTRIBUTES_FAULT
-    if (parsed) await change({ attributes: parsed }, 'The attributes count from the next request on.')
+    if (parsed) await change({ attributes: parsed }, say('The attributes count from the next request on.'))
   }
   const remove = () =>
     request('DELETE', userPath(user.username))
       .catch(explained)
       .then(() => {
-        notify(`${user.username} is removed. Records go on naming them.`)
+        notify(say('{username} is removed. Records go on naming them.', { username: user.username }))
         onClose()
       })
       .catch(notifyError)
   if (isRemoving.value)
     return h(Confirm, {
-      title: `Remove ${user.username}?`,
-      text: 'Their sessions and tokens end at once. What they have written stays, under their name. To keep them out for a while, disable them instead.',
-      action: 'Remove',
+      title: say('Remove {username}?', { username: user.username }),
+      text: say(
+        'Their sessions and tokens end at once. What they have written stays, under their name. To keep them out for a while, disable them instead.',
+      ),
+      action: say('Remove'),
       onConfirm: remove,
       onClose,
     })
@@ -185,28 +188,30 @@ function Change({ user, onClose }: { user: User; onClose(): void }) {
         null,
         h(
           Action,
-          { run: () => change({ roles: roles.value }, 'The roles count from the next request on.') },
-          'Set the roles',
+          { run: () => change({ roles: roles.value }, say('The roles count from the next request on.')) },
+          say('Set the roles'),
         ),
       ),
       h(TextField, {
-        label: 'Attributes',
+        label: say('Attributes'),
         text: attributes,
         hint: ATTRIBUTES_HINT,
         fault: attributesFault.value,
       }),
-      html.footer(null, h(Action, { run: setAttributes }, 'Set the attributes')),
-      h(TextField, { label: 'New password', text: password, type: 'password', autocomplete: 'new-password' }),
+      html.footer(null, h(Action, { run: setAttributes }, say('Set the attributes'))),
+      h(TextField, { label: say('New password'), text: password, type: 'password', autocomplete: 'new-password' }),
       html.footer(
         null,
         h(
           Action,
-          { run: () => change({ password: password.value }, 'The password is set, and their sessions have ended.') },
-          'Set the password',
+          {
+            run: () => change({ password: password.value }, say('The password is set, and their sessions have ended.')),
+          },
+          say('Set the password'),
         ),
       ),
     ),
-    html.h3(null, 'See as'),
+    html.h3(null, say('See as')),
     isSeen.value
       ? h(SeeAs, { username: user.username })
       : html.button(
@@ -216,11 +221,11 @@ function Change({ user, onClose }: { user: User; onClose(): void }) {
               isSeen.value = true
             },
           },
-          `See what ${user.username} sees`,
+          say('See what {username} sees', { username: user.username }),
         ),
-    html.h3(null, 'Sessions'),
+    html.h3(null, say('Sessions')),
     h(Sessions, { path: `${userPath(user.username)}/sessions`, isOwn: isOneself }),
-    html.h3(null, 'Tokens'),
+    html.h3(null, say('Tokens')),
     h(Tokens, { path: isOneself ? '/ws/me/tokens' : `${userPath(user.username)}/tokens` }),
     html.footer(
       null,
@@ -228,9 +233,12 @@ function Change({ user, onClose }: { user: User; onClose(): void }) {
         Action,
         {
           run: () =>
-            change({ enabled: !user.enabled }, user.enabled ? 'They are kept out.' : 'They can come in again.'),
+            change(
+              { enabled: !user.enabled },
+              user.enabled ? say('They are kept out.') : say('They can come in again.'),
+            ),
         },
-        user.enabled ? 'Disable' : 'Enable',
+        user.enabled ? say('Disable') : say('Enable'),
       ),
       html.button(
         {
@@ -240,7 +248,7 @@ function Change({ user, onClose }: { user: User; onClose(): void }) {
             isRemoving.value = true
           },
         },
-        'Remove',
+        say('Remove'),
       ),
     ),
   )
@@ -249,5 +257,8 @@ function Change({ user, onClose }: { user: User; onClose(): void }) {
 /** Adds advice to the refusal to remove or disable the last admin. */
 function explained(error: unknown): never {
   if (!isRefusal(error, 'LAST_ADMIN')) throw error
-  throw new Error(`${error.message} Nobody could change anything here any more: make somebody else an admin first.`)
+  const { message } = error
+  throw new Error(
+    say('{message} Nobody could change anything here any more: make somebody else an admin first.', { message }),
+  )
 }

@@ -4,6 +4,7 @@ import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
 import { modelNamed, readableModels } from '../basics/models.ts'
 import { isAdmin } from '../basics/session.ts'
+import { say } from '../language/say.ts'
 import { later } from '../parts/later.ts'
 import { Empty, shown } from '../parts/message.ts'
 import { Records } from '../records/records.ts'
@@ -34,7 +35,7 @@ export function Place() {
   const places = isAdmin.value ? { ...PLACES, ...FOR_ADMINS } : PLACES
   const Found = Object.hasOwn(places, first) ? places[first] : undefined
   if (Found) return h(Found, { key: first })
-  return Empty('There is nothing at this address', html.p(null, html.a({ href: to() }, 'All models')))
+  return Empty(say('There is nothing at this address'), html.p(null, html.a({ href: to() }, say('All models'))))
 }
 
 interface OfModelProperties {

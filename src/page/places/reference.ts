@@ -3,6 +3,7 @@ import { h } from 'preact'
 import { request } from '../basics/api.ts'
 import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
+import { say } from '../language/say.ts'
 import { curlFor } from '../logic/curl.ts'
 import { type Document, type Operation, operationsIn } from '../logic/openapi.ts'
 import { Copyable } from '../parts/curl.ts'
@@ -15,11 +16,11 @@ export function Reference() {
   const loaded = useLoaded(async () => operationsIn((await request('GET', '/openapi.json')) as unknown as Document))
   return html.article(
     { class: 'record' },
-    h(Heading, { title: 'API' }, html.a({ class: 'button', href: '/openapi.json' }, 'openapi.json')),
+    h(Heading, { title: say('API') }, html.a({ class: 'button', href: '/openapi.json' }, 'openapi.json')),
     html.input({
       type: 'search',
-      placeholder: 'Search',
-      'aria-label': 'Search the reference',
+      placeholder: say('Search'),
+      'aria-label': say('Search the reference'),
       value: wanted.value,
       onInput: ({ currentTarget }) => {
         wanted.value = currentTarget.value
@@ -39,7 +40,7 @@ export function Reference() {
             some.map((operation) => h(Described, { key: `${operation.method} ${operation.path}`, operation })),
           ),
         ),
-        found.length === 0 && html.p({ class: 'hint' }, 'No match'),
+        found.length === 0 && html.p({ class: 'hint' }, say('No match')),
       )
     }),
   )

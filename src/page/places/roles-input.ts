@@ -2,6 +2,7 @@ import { type Signal, useSignal } from '@preact/signals'
 import { request } from '../basics/api.ts'
 import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
+import { say } from '../language/say.ts'
 import { plural } from '../logic/values.ts'
 
 interface Role {
@@ -17,11 +18,11 @@ export function RolesInput({ roles }: { roles: Signal<string[]> }) {
   const all = [...new Set([...known.map(({ role }) => role), ...roles.value])]
   const about = (name: string) => {
     const role = known.find((one) => one.role === name)
-    if (name === 'admin') return 'may do everything'
-    if (!role) return 'new: no model names it'
+    if (name === 'admin') return say('may do everything')
+    if (!role) return say('new: no model names it')
     return [
-      role.models.length > 0 ? `in ${role.models.join(', ')}` : 'no model names it',
-      plural(role.users, 'user'),
+      role.models.length > 0 ? say('in {models}', { models: role.models.join(', ') }) : say('no model names it'),
+      plural(role.users, '{count} user', '{count} users'),
     ].join('; ')
   }
   const add = () => {
@@ -31,7 +32,7 @@ export function RolesInput({ roles }: { roles: Signal<string[]> }) {
   }
   return html.fieldset(
     { class: 'group' },
-    html.legend(null, 'Roles'),
+    html.legend(null, say('Roles')),
     html.div(
       { class: 'choices' },
       all.map((name) =>
@@ -53,8 +54,8 @@ export function RolesInput({ roles }: { roles: Signal<string[]> }) {
       { class: 'line' },
       html.input({
         type: 'text',
-        'aria-label': 'A new role',
-        placeholder: 'A new role',
+        'aria-label': say('A new role'),
+        placeholder: say('A new role'),
         value: added.value,
         onInput: ({ currentTarget }) => {
           added.value = currentTarget.value
@@ -65,7 +66,7 @@ export function RolesInput({ roles }: { roles: Signal<string[]> }) {
           add()
         },
       }),
-      html.button({ type: 'button', onClick: add }, 'Add the role'),
+      html.button({ type: 'button', onClick: add }, say('Add the role')),
     ),
   )
 }

@@ -3,6 +3,7 @@ import { request } from '../basics/api.ts'
 import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
 import { readableModels, recordPath } from '../basics/models.ts'
+import { say, sayParts } from '../language/say.ts'
 import type { Row } from '../logic/model.ts'
 import { plural } from '../logic/values.ts'
 import { headRow } from '../parts/head-row.ts'
@@ -21,21 +22,23 @@ export function SeeAs({ username }: { username: string }) {
     shown(names, (all) =>
       html.label(
         { class: 'name' },
-        `What ${username} sees of `,
-        html.select(
-          {
-            value: model.value,
-            onChange: ({ currentTarget }) => {
-              model.value = currentTarget.value
+        sayParts('What {username} sees of {model}', {
+          username,
+          model: html.select(
+            {
+              value: model.value,
+              onChange: ({ currentTarget }) => {
+                model.value = currentTarget.value
+              },
             },
-          },
-          html.option({ value: '' }, 'a model…'),
-          all.map((name) => html.option({ key: name, value: name }, name)),
-        ),
+            html.option({ value: '' }, say('a model…')),
+            all.map((name) => html.option({ key: name, value: name }, name)),
+          ),
+        }),
       ),
     ),
     shown(found, (page) =>
-      page ? seenRows(page.data, page.total as number, username) : html.p({ class: 'hint' }, 'Choose a model.'),
+      page ? seenRows(page.data, page.total as number, username) : html.p({ class: 'hint' }, say('Choose a model.')),
     ),
   )
 }
@@ -45,10 +48,17 @@ function seenRows(rows: Row[], total: number, username: string) {
   const text = (value: unknown) =>
     typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value ?? '')
   return html.div(
-    { class: 'scrolls', tabIndex: 0, role: 'region', 'aria-label': `What ${username} sees` },
+    { class: 'scrolls', tabIndex: 0, role: 'region', 'aria-label': say('What {username} sees', { username }) },
     html.p(
       { class: 'hint' },
-      `${plural(total, 'record')}${total > rows.length ? `, the first ${rows.length} of them` : ''}. This is logged.`,
+      total > rows.length
+        ? plural(
+            total,
+            '{count} record, the first {shown} of them. This is logged.',
+            '{count} records, the first {shown} of them. This is logged.',
+            { shown: rows.length },
+          )
+        : plural(total, '{count} record. This is logged.', '{count} records. This is logged.'),
     ),
     rows.length > 0 &&
       html.table(

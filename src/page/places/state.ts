@@ -7,6 +7,7 @@ import { html } from '../basics/html.ts'
 import { type Loaded, useLoaded } from '../basics/loading.ts'
 import { modelsRound } from '../basics/models.ts'
 import { reader } from '../basics/reader.ts'
+import { say, sayParts } from '../language/say.ts'
 import { formatAge, formatMoment, formatSize } from '../logic/values.ts'
 import { Action } from '../parts/action.ts'
 import { Heading } from '../parts/heading.ts'
@@ -30,11 +31,11 @@ interface Backup {
 export const State = () =>
   html.article(
     { class: 'record' },
-    h(Heading, { title: 'System' }),
-    html.section({ class: 'part' }, html.h2(null, 'Models folder'), h(Standing, null)),
-    html.section({ class: 'part' }, html.h2(null, 'Numbers'), h(Numbers, null)),
-    html.section({ class: 'part' }, html.h2(null, 'Backups'), h(Backups, null)),
-    html.section({ class: 'part' }, html.h2(null, 'Recent logins'), h(Logins, null)),
+    h(Heading, { title: say('System') }),
+    html.section({ class: 'part' }, html.h2(null, say('Models folder')), h(Standing, null)),
+    html.section({ class: 'part' }, html.h2(null, say('Numbers')), h(Numbers, null)),
+    html.section({ class: 'part' }, html.h2(null, say('Backups')), h(Backups, null)),
+    html.section({ class: 'part' }, html.h2(null, say('Recent logins')), h(Logins, null)),
   )
 
 const LOOK_MS = 5000
@@ -57,12 +58,14 @@ function Standing() {
     html.div(
       { class: 'form' },
       current
-        ? html.p(null, '✓ What is served is what the folder says.')
+        ? html.p(null, say('✓ What is served is what the folder says.'))
         : html.div(
             { class: 'fault' },
             html.p(
               null,
-              `The folder is not followed${since === undefined ? '' : ` since ${formatMoment(since, reader.value)}`}:`,
+              since === undefined
+                ? say('The folder is not followed:')
+                : say('The folder is not followed since {moment}:', { moment: formatMoment(since, reader.value) }),
             ),
             html.ul(
               null,
@@ -79,10 +82,10 @@ function Backups() {
   const loaded = useLoaded(async () => (await request<Backup>('GET', '/ws/state/backups')).data)
   const make = async () => {
     const { name } = await requestOne<Backup>('POST', '/ws/state/backups')
-    notify(`The backup ${name} is made.`)
+    notify(say('The backup {name} is made.', { name }))
     loaded.again()
   }
-  return html.div({ class: 'form' }, html.div(null, h(Action, { run: make }, 'Back up now')), backupList(loaded))
+  return html.div({ class: 'form' }, html.div(null, h(Action, { run: make }, say('Back up now'))), backupList(loaded))
 }
 
 const backupList = (loaded: Loaded<Backup[]>) =>
@@ -90,9 +93,9 @@ const backupList = (loaded: Loaded<Backup[]>) =>
     backups.length === 0
       ? html.p(
           null,
-          'None yet. ',
-          html.code(null, 'npm run backup'),
-          ' makes one; the service makes its own every day.',
+          sayParts('None yet. {command} makes one; the service makes its own every day.', {
+            command: html.code(null, 'npm run backup'),
+          }),
         )
       : html.ul(
           { class: 'plain' },

@@ -7,6 +7,7 @@ import { useLoaded } from '../basics/loading.ts'
 import { recordPath } from '../basics/models.ts'
 import { reader, zone } from '../basics/reader.ts'
 import { useKeys } from '../basics/use-keys.ts'
+import { say } from '../language/say.ts'
 import { serviceQuery } from '../logic/filters.ts'
 import { displayName, type Field, type Model, pluralOf, type Row, referredName } from '../logic/model.ts'
 import {
@@ -33,12 +34,14 @@ import { SummaryChart } from '../parts/summary-chart.ts'
 
 type Group = Record<string, unknown>
 
+const CHART_WORDS: Record<ChartKind, string> = { bar: say('bar'), line: say('line'), pie: say('pie') }
+
 /** Counts and sums of the records that a table shows, by groups: numbers and a picture. */
 export function Summary({ model, query }: { model: Model; query: URLSearchParams }) {
   const summary = summaryIn(query)
   const filters = withoutSummary(query)
   const table = withQuery(to('m', model.model), filters)
-  useKeys({ keys: 'Esc', does: 'back to the table', press: () => go(table) })
+  useKeys({ keys: 'Esc', does: say('back to the table'), press: () => go(table) })
   const asked = String(aggregateQuery(serviceQuery(filters, model, zone.value), summary, model, zone.value))
   const loaded = useLoaded(
     (signal) => request<Group>('GET', `${recordPath(model.model, 'aggregate')}?${asked}`, { signal }),
@@ -49,27 +52,27 @@ export function Summary({ model, query }: { model: Model; query: URLSearchParams
   return html.section(
     { class: 'summary-place' },
     h(Heading, {
-      title: `Count and sum ${model.title} records`,
+      title: say('Count and sum {model} records', { model: model.title }),
       crumbs: [packageCrumb(model), { text: pluralOf(model), href: table }],
     }),
     html.div(
       { class: 'line choices-line' },
       choice(
-        'Group by',
+        say('Group by'),
         summary.group,
-        [{ value: '', title: 'nothing: all in one' }, ...groupChoices(model)],
+        [{ value: '', title: say('nothing: all in one') }, ...groupChoices(model)],
         (group) => choose({ group }),
       ),
-      choice('Show', summary.value, valueChoices(model), (value) => choose({ value })),
+      choice(say('Show'), summary.value, valueChoices(model), (value) => choose({ value })),
       choice(
-        'Picture',
+        say('Picture'),
         summary.chart,
-        CHARTS.map((kind) => ({ value: kind, title: kind })),
+        CHARTS.map((kind) => ({ value: kind, title: CHART_WORDS[kind] })),
         (chart) => choose({ chart: chart as ChartKind }),
       ),
     ),
     clashes(filters)
-      ? EmptyPart('A filter of this table is by a field called group, values or zone, which cannot be used here.')
+      ? EmptyPart(say('A filter of this table is by a field called group, values or zone, which cannot be used here.'))
       : shown(loaded, ({ data, total = 0 }) => h(Groups, { model, summary, filters, data, total })),
   )
 }
@@ -109,9 +112,13 @@ function Groups({ model, summary, filters, data, total }: GroupsProperties) {
   return html.div(
     { class: 'figures' },
     h(SummaryChart, { kind: summary.chart, labels, values, title }),
-    total > data.length && html.p({ class: 'hint' }, `The first ${data.length} of ${formatCount(total)} groups.`),
+    total > data.length &&
+      html.p(
+        { class: 'hint' },
+        say('The first {shown} of {total} groups.', { shown: data.length, total: formatCount(total) }),
+      ),
     html.div(
-      { class: 'scrolls', tabIndex: 0, role: 'region', 'aria-label': 'Groups' },
+      { class: 'scrolls', tabIndex: 0, role: 'region', 'aria-label': say('Groups') },
       html.table(
         { class: 'rows' },
         html.thead(

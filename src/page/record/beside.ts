@@ -2,6 +2,7 @@ import { h } from 'preact'
 import { to } from '../basics/address.ts'
 import { html } from '../basics/html.ts'
 import { useKeys } from '../basics/use-keys.ts'
+import { say } from '../language/say.ts'
 import type { Model } from '../logic/model.ts'
 import { type IconName, icon } from '../parts/icon.ts'
 import { Record } from './record.ts'
@@ -16,24 +17,24 @@ interface BesideProperties {
 
 /** A record beside the table that it was opened in. */
 export function RecordBeside({ model, id, readable, onStep, onClose }: BesideProperties) {
-  useKeys({ keys: 'Esc', does: 'close the record beside the table', press: onClose })
+  useKeys({ keys: 'Esc', does: say('close the record beside the table'), press: onClose })
   const button = (label: string, picture: IconName, onClick: () => void) =>
     html.button({ type: 'button', class: 'ghost icon-only', 'aria-label': label, title: label, onClick }, icon(picture))
   return html.aside(
-    { class: 'side-panel', 'aria-label': 'Record' },
+    { class: 'side-panel', 'aria-label': say('Record') },
     html.div(
       { class: 'line' },
       html.span(
         null,
-        button('Previous record', 'left', () => onStep(-1)),
-        button('Next record', 'right', () => onStep(1)),
+        button(say('Previous record'), 'left', () => onStep(-1)),
+        button(say('Next record'), 'right', () => onStep(1)),
       ),
       html.a(
-        { class: 'button ghost', href: to('m', model.model, id), title: 'The record on a page of its own' },
+        { class: 'button ghost', href: to('m', model.model, id), title: say('The record on a page of its own') },
         icon('wide'),
-        'Full view',
+        say('Full view'),
       ),
-      button('Close', 'close', onClose),
+      button(say('Close'), 'close', onClose),
     ),
     h(Record, { key: id, model, id: String(id), readable, isBeside: true }),
   )

@@ -5,6 +5,7 @@ import { request } from '../basics/api.ts'
 import { classes, html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
 import { modelNamed, recordPath } from '../basics/models.ts'
+import { say } from '../language/say.ts'
 import { type ChildRow, childFields, childRows, withNewRow, withoutRow, withTyped } from '../logic/children.ts'
 import { rawIn, withInput } from '../logic/draft.ts'
 import { type Field, findField, hasLinks, type Inverse, isNumeric, type Model, type Row } from '../logic/model.ts'
@@ -91,7 +92,11 @@ function Grid({ inverse, writing, model, fields, rows, total }: GridProperties &
   return html.section(
     { class: 'related', 'aria-label': inverse.title },
     html.h2(null, inverse.title),
-    total > rows.length && html.p({ class: 'hint' }, `The first ${rows.length} of ${total} can be changed here.`),
+    total > rows.length &&
+      html.p(
+        { class: 'hint' },
+        say('The first {count} of {total} can be changed here.', { count: rows.length, total }),
+      ),
     shown.length > 0 &&
       html.div(
         { class: 'scroll' },
@@ -136,7 +141,10 @@ function Grid({ inverse, writing, model, fields, rows, total }: GridProperties &
         ),
       ),
     model.allowed.create &&
-      html.button({ type: 'button', onClick: add, 'aria-label': `Add to ${inverse.title}` }, '+ Add'),
+      html.button(
+        { type: 'button', onClick: add, 'aria-label': say('Add to {title}', { title: inverse.title }) },
+        say('+ Add'),
+      ),
   )
 }
 
@@ -187,7 +195,7 @@ function GridRow({ row, label, id, fields, zone, faults, canType, canRemove, onR
           {
             type: 'button',
             class: 'quiet icon-only',
-            'aria-label': isDeleted ? `Keep ${label}` : `Remove ${label}`,
+            'aria-label': isDeleted ? say('Keep {label}', { label }) : say('Remove {label}', { label }),
             'aria-pressed': isDeleted,
             onClick: onRemove,
           },

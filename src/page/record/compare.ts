@@ -7,6 +7,7 @@ import { useLoaded } from '../basics/loading.ts'
 import { recordPath } from '../basics/models.ts'
 import { reader } from '../basics/reader.ts'
 import { rememberChange } from '../basics/undo.ts'
+import { say } from '../language/say.ts'
 import { isSame } from '../logic/merge.ts'
 import { type Field, isStamp, type Model, type Row, shownFields } from '../logic/model.ts'
 import { formatMoment } from '../logic/values.ts'
@@ -43,7 +44,7 @@ export function Compare({ model, record: live, entries, onClose }: CompareProper
       const body = { data: { [field.name]: value, version: record.version } }
       const { data } = await request<Row>('POST', recordPath(model.model, record.id), { body })
       rememberChange(model.model, data)
-      notify(`${field.title} is brought back.`)
+      notify(say('{field} is brought back.', { field: field.title }))
       onClose()
     } catch (error) {
       notifyError(error)
@@ -60,26 +61,26 @@ export function Compare({ model, record: live, entries, onClose }: CompareProper
       versions.map(({ version, by, at }) =>
         html.option(
           { key: version, value: version, selected: version === chosen.value },
-          `Version ${version}, ${by ?? 'shell'}, ${formatMoment(at, reader.value)}`,
+          say('Version {version}, {by}, {at}', { version, by: by ?? say('shell'), at: formatMoment(at, reader.value) }),
         ),
       ),
     )
   return h(
     Dialog,
-    { title: 'Compare versions', onClose, wide: true },
-    checkBox('Only what differs', isOnlyChanged),
+    { title: say('Compare versions'), onClose, wide: true },
+    checkBox(say('Only what differs'), isOnlyChanged),
     shown(loaded, ([one, other]) =>
       html.div(
-        { class: 'scrolls', tabIndex: 0, role: 'region', 'aria-label': 'Both versions' },
+        { class: 'scrolls', tabIndex: 0, role: 'region', 'aria-label': say('Both versions') },
         html.table(
           { class: 'compared' },
           html.thead(
             null,
             html.tr(
               null,
-              html.th({ scope: 'col' }, 'Field'),
-              html.th({ scope: 'col' }, choose('First version', left)),
-              html.th({ scope: 'col' }, choose('Second version', right)),
+              html.th({ scope: 'col' }, say('Field')),
+              html.th({ scope: 'col' }, choose(say('First version'), left)),
+              html.th({ scope: 'col' }, choose(say('Second version'), right)),
             ),
           ),
           html.tbody(
@@ -100,10 +101,10 @@ export function Compare({ model, record: live, entries, onClose }: CompareProper
                         {
                           type: 'button',
                           class: 'quiet',
-                          'aria-label': `Bring back ${field.title}`,
+                          'aria-label': say('Bring back {field}', { field: field.title }),
                           onClick: () => take(field, one?.[field.name] ?? null),
                         },
-                        'bring back',
+                        say('bring back'),
                       ),
                   ),
                   html.td(null, h(Value, { field, value: other?.[field.name] })),
@@ -115,7 +116,7 @@ export function Compare({ model, record: live, entries, onClose }: CompareProper
     ),
     html.footer(
       null,
-      html.button({ type: 'button', onClick: onClose }, 'Close'),
+      html.button({ type: 'button', onClick: onClose }, say('Close')),
       model.allowed.update &&
         left.value !== record.version &&
         html.button(
@@ -127,7 +128,7 @@ export function Compare({ model, record: live, entries, onClose }: CompareProper
               void bringBack(model, record, left.value)
             },
           },
-          `Bring back all of version ${left.value}`,
+          say('Bring back all of version {version}', { version: left.value }),
         ),
     ),
   )

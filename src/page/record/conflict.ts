@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals'
 import { h } from 'preact'
 import { html } from '../basics/html.ts'
 import { reader } from '../basics/reader.ts'
+import { say, sayForms, sayParts } from '../language/say.ts'
 import type { Clash } from '../logic/merge.ts'
 import { type Field, findField, type Model } from '../logic/model.ts'
 import { formatMoment } from '../logic/values.ts'
@@ -23,17 +24,26 @@ export function Conflict({ model, clashes, theirs, onDecided, onClose }: Conflic
   const isReady = clashes.every(({ field }) => choice.value[field] !== undefined)
   const fieldTitle = (name: string) => findField(model, name)?.title ?? name
   const [first] = clashes
+  const when = first?.at === undefined ? '' : ` (${formatMoment(first.at, reader.value)})`
   return h(
     Dialog,
-    { title: 'Somebody was faster', onClose, wide: true },
+    { title: say('Somebody was faster'), onClose, wide: true },
     html.p(
       null,
-      `${first?.by ?? 'Somebody'} has changed ${clashes.length === 1 ? 'a field' : 'fields'} that you have changed as well`,
-      first?.at !== undefined && ` (${formatMoment(first.at, reader.value)})`,
-      '. Nothing has been saved yet: choose what each is to be.',
+      sayForms(
+        clashes.length,
+        '{who} has changed a field that you have changed as well{when}.',
+        '{who} has changed fields that you have changed as well{when}.',
+        { who: first?.by ?? say('Somebody'), when },
+      ),
+      ' ',
+      say('Nothing has been saved yet: choose what each is to be.'),
     ),
     theirs.length > 0 &&
-      html.p({ class: 'hint' }, `Taken over from them without a clash: ${theirs.map(fieldTitle).join(', ')}.`),
+      html.p(
+        { class: 'hint' },
+        say('Taken over from them without a clash: {fields}.', { fields: theirs.map(fieldTitle).join(', ') }),
+      ),
     clashes.map((clash, index) =>
       h(Choice, {
         key: clash.field,
@@ -48,10 +58,10 @@ export function Conflict({ model, clashes, theirs, onDecided, onClose }: Conflic
     ),
     html.footer(
       null,
-      html.button({ type: 'button', onClick: onClose }, 'Back to the form'),
+      html.button({ type: 'button', onClick: onClose }, say('Back to the form')),
       html.button(
         { type: 'button', class: 'main', disabled: !isReady, onClick: () => onDecided(choice.value) },
-        'Save what I chose',
+        say('Save what I chose'),
       ),
     ),
   )
@@ -82,8 +92,11 @@ function Choice({ clash, isFirst, field, chosen, onChoice }: ChoiceProperties) {
   return html.fieldset(
     { class: 'clash' },
     html.legend(null, field.title),
-    html.p({ class: 'was' }, 'It was: ', html.span({ class: 'text' }, h(Value, { field, value: clash.base }))),
-    side('theirs', `Theirs${clash.by ? ` (${clash.by})` : ''}`),
-    side('mine', 'Mine'),
+    html.p(
+      { class: 'was' },
+      sayParts('It was: {value}', { value: html.span({ class: 'text' }, h(Value, { field, value: clash.base })) }),
+    ),
+    side('theirs', clash.by ? say('Theirs ({by})', { by: clash.by }) : say('Theirs')),
+    side('mine', say('Mine')),
   )
 }

@@ -7,6 +7,7 @@ import { loadDraft } from '../basics/drafts.ts'
 import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
 import { modelsRound, recordPath } from '../basics/models.ts'
+import { say } from '../language/say.ts'
 import { displayName, type Model, type Row, shownFields } from '../logic/model.ts'
 import { Heading } from '../parts/heading.ts'
 import { Empty, shown } from '../parts/message.ts'
@@ -40,12 +41,12 @@ export function Edit({ model, id }: { model: Model; id: string }) {
     const timer = setTimeout(again, AGAIN_MS)
     return () => clearTimeout(timer)
   }, [record, isBehind])
-  if (!model.allowed.update) return Empty(`You may not change ${model.title} records`)
+  if (!model.allowed.update) return Empty(say('You may not change {model} records', { model: model.title }))
   return shown(loaded, (record) =>
     html.article(
       { class: 'record' },
       h(Heading, {
-        title: 'Edit',
+        title: say('Edit'),
         greeting: displayName(record, model),
         crumbs: [...recordCrumbs(model), { text: displayName(record, model), href: to('m', model.model, record.id) }],
       }),

@@ -1,5 +1,6 @@
 import { h } from 'preact'
 import { classes, html } from '../basics/html.ts'
+import { say, sayParts } from '../language/say.ts'
 import { type Draft, rawIn } from '../logic/draft.ts'
 import type { Field, Row } from '../logic/model.ts'
 import { inputKind, type Kind, type Raw } from '../logic/raw.ts'
@@ -26,7 +27,7 @@ export function FieldInput({ field, draft, fault, theirs, author, onRaw }: Field
   const isSecret = field.writeOnly ?? false
   const hint =
     isSecret && draft.base
-      ? 'Never shown; what stands there now stays if you leave this empty.'
+      ? say('Never shown; what stands there now stays if you leave this empty.')
       : (field.description ?? inputHint(field, draft.zone))
   const noteIds = [hint && `${id}-hint`, fault && `${id}-fault`, theirs && `${id}-theirs`].filter(Boolean).join(' ')
   const kind = inputKind(field)
@@ -51,8 +52,10 @@ export function FieldInput({ field, draft, fault, theirs, author, onRaw }: Field
     theirs &&
       html.span(
         { class: 'theirs', id: `${id}-theirs` },
-        `${author ?? 'Somebody'} has set this to: `,
-        h(Value, { field, value: theirs[field.name] }),
+        sayParts('{who} has set this to: {value}', {
+          who: author ?? say('Somebody'),
+          value: h(Value, { field, value: theirs[field.name] }),
+        }),
       ),
   )
 }

@@ -2,8 +2,7 @@ import { h } from 'preact'
 import { classes, html } from '../basics/html.ts'
 import { reader } from '../basics/reader.ts'
 import type { Field, Row } from '../logic/model.ts'
-import { fieldTitle } from '../logic/titles.ts'
-import { formatValue } from '../logic/values.ts'
+import { formatValue, partTitle } from '../logic/values.ts'
 import { Cell } from '../parts/cell.ts'
 
 interface FieldsProperties {
@@ -37,7 +36,7 @@ function shownValue(field: Field, value: unknown) {
   const { properties } = field
   if (!properties || typeof value !== 'object' || value === null) return h(Cell, { field, value })
   const named = Object.entries(value).map(([name, part]): [string, unknown] => [
-    properties[name]?.title ?? fieldTitle(name),
+    partTitle(name, properties[name]),
     part,
   ])
   return html.dl(

@@ -2,6 +2,7 @@ import { h } from 'preact'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { html } from '../basics/html.ts'
 import { useKeys } from '../basics/use-keys.ts'
+import { say } from '../language/say.ts'
 import { draftTitle, isTouched, orphanedInput } from '../logic/draft.ts'
 import type { Model, Row } from '../logic/model.ts'
 import type { Raw } from '../logic/raw.ts'
@@ -60,8 +61,8 @@ export function Form({ model, record, start, asked }: FormProperties) {
     if (element.current) writing.save(unreadableIn(element.current)).catch(notifyError)
   }
   useKeys(
-    { keys: 'Ctrl+S', does: 'save', press: save },
-    { keys: 'Esc', does: 'back, keeping what was typed', press: () => writing.leave() },
+    { keys: 'Ctrl+S', does: say('save'), press: save },
+    { keys: 'Esc', does: say('back, keeping what was typed'), press: () => writing.leave() },
   )
 
   const { fields, others } = writing
@@ -81,14 +82,15 @@ export function Form({ model, record, start, asked }: FormProperties) {
       isTouched(draft.value) &&
       html.p(
         { class: 'others' },
-        `This is what you typed before and have not saved: ${draftTitle(draft.value, model)}. `,
-        html.button({ type: 'button', class: 'quiet', onClick: () => writing.discard() }, 'Discard it'),
+        say('This is what you typed before and have not saved: {draft}.', { draft: draftTitle(draft.value, model) }),
+        ' ',
+        html.button({ type: 'button', class: 'quiet', onClick: () => writing.discard() }, say('Discard it')),
       ),
     isGone.value && h(GoneMeanwhile, { canCreate: model.allowed.create, onAnew: () => writing.anew() }),
     changed.length > 0 &&
       html.p(
         { class: 'others', role: 'status' },
-        'This record has been changed meanwhile. What only others changed is kept when you save.',
+        say('This record has been changed meanwhile. What only others changed is kept when you save.'),
       ),
     html.div(
       // Input during the request would not be saved, so the form is inert.
@@ -114,15 +116,18 @@ export function Form({ model, record, start, asked }: FormProperties) {
       null,
       html.button(
         { type: 'submit', class: 'main', disabled: isSaving.value || isGone.value },
-        isSaving.value ? 'Saving…' : 'Save',
+        isSaving.value ? say('Saving…') : say('Save'),
       ),
-      html.button({ type: 'button', onClick: () => writing.discard() }, isTouched(draft.value) ? 'Discard' : 'Cancel'),
+      html.button(
+        { type: 'button', onClick: () => writing.discard() },
+        isTouched(draft.value) ? say('Discard') : say('Cancel'),
+      ),
       isTouched(draft.value) &&
         html.span(
           { class: isKept.value ? 'hint' : 'why' },
           isKept.value
-            ? 'Not saved yet; kept in this browser.'
-            : 'Not saved yet, and too large for the browser to keep.',
+            ? say('Not saved yet; kept in this browser.')
+            : say('Not saved yet, and too large for the browser to keep.'),
         ),
     ),
     conflict.value &&

@@ -4,6 +4,7 @@ import { html } from '../basics/html.ts'
 import { listPath } from '../basics/lists.ts'
 import { restore } from '../basics/models.ts'
 import { reader } from '../basics/reader.ts'
+import { say } from '../language/say.ts'
 import type { Model, Row } from '../logic/model.ts'
 import { formatMoment } from '../logic/values.ts'
 import { Empty } from '../parts/message.ts'
@@ -25,7 +26,7 @@ export function Gone({ model, id, refusal, onBack }: GoneProperties) {
   const bringBack = async () => {
     try {
       await restore(model.model, id)
-      notify('It is back.')
+      notify(say('It is back.'))
       onBack()
     } catch (error) {
       notifyError(error)
@@ -34,7 +35,7 @@ export function Gone({ model, id, refusal, onBack }: GoneProperties) {
   return html.article(
     { class: 'record' },
     Empty(
-      wasThere ? 'Deleted' : 'Gone, or out of reach',
+      wasThere ? say('Deleted') : say('Gone, or out of reach'),
       html.p(
         null,
         refusal.message.replace(MOMENT, (iso) => formatMoment(iso, reader.value)),
@@ -43,12 +44,12 @@ export function Gone({ model, id, refusal, onBack }: GoneProperties) {
         null,
         wasThere &&
           model.allowed.create &&
-          html.button({ type: 'button', class: 'main', onClick: bringBack }, 'Bring it back'),
+          html.button({ type: 'button', class: 'main', onClick: bringBack }, say('Bring it back')),
         ' ',
-        html.a({ href: listPath(model.model) }, `All ${model.title} records`),
+        html.a({ href: listPath(model.model) }, say('All {model} records', { model: model.title })),
       ),
     ),
-    wasThere && html.h2(null, 'History'),
+    wasThere && html.h2(null, say('History')),
     wasThere && h(History, { model, record: { id: Number(id) } as Row, round: 0 }),
   )
 }

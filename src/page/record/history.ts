@@ -1,9 +1,10 @@
 import { useSignal } from '@preact/signals'
-import { h } from 'preact'
+import { type ComponentChildren, h, type JSX } from 'preact'
 import { html } from '../basics/html.ts'
 import { recordPath } from '../basics/models.ts'
 import { usePages } from '../basics/pages.ts'
 import { reader } from '../basics/reader.ts'
+import { say, sayParts } from '../language/say.ts'
 import { findField, type Model, type Row } from '../logic/model.ts'
 import { formatAge, formatMoment } from '../logic/values.ts'
 import { Action } from '../parts/action.ts'
@@ -24,12 +25,14 @@ interface HistoryProperties {
 const Compare = later(async () => (await import('./compare.ts')).Compare)
 
 const PORTION = 20
-const WORDS: Record<string, string> = {
-  create: 'created',
-  update: 'changed',
-  delete: 'deleted',
-  restore: 'brought back',
-  forget: 'made forget what was here',
+
+type Deed = Record<'who' | 'when', JSX.Element>
+const DEEDS: Record<string, (deed: Deed) => ComponentChildren> = {
+  create: (deed) => sayParts('{who} created {when}', deed),
+  update: (deed) => sayParts('{who} changed {when}', deed),
+  delete: (deed) => sayParts('{who} deleted {when}', deed),
+  restore: (deed) => sayParts('{who} brought back {when}', deed),
+  forget: (deed) => sayParts('{who} made forget what was here {when}', deed),
 }
 
 /** History of a record: who did what and when, with a button to restore each version. */
@@ -40,7 +43,7 @@ export function History({ model, record, round }: HistoryProperties) {
   return shown(pages, ({ items }) =>
     html.div(
       { class: 'history' },
-      items.length === 0 && html.p({ class: 'hint' }, 'Nothing is kept of it.'),
+      items.length === 0 && html.p({ class: 'hint' }, say('Nothing is kept of it.')),
       isThere &&
         items.length > 1 &&
         html.button(
@@ -51,13 +54,13 @@ export function History({ model, record, round }: HistoryProperties) {
               isComparing.value = true
             },
           },
-          'Compare versions…',
+          say('Compare versions…'),
         ),
       html.ol(
         { class: 'timeline' },
         items.map((entry) => h(Item, { key: entry.change, entry, model, record })),
       ),
-      pages.more && h(Action, { run: pages.more }, 'Earlier'),
+      pages.more && h(Action, { run: pages.more }, say('Earlier')),
       isComparing.value &&
         h(Compare, {
           model,
@@ -81,14 +84,12 @@ function Item({ entry, model, record }: { entry: Entry; model: Model; record: Ro
   const ask = (about: Row | undefined) => () => {
     asking.value = about
   }
+  const who = html.strong(null, by ?? say('Somebody at the shell'))
+  const moment = formatMoment(at, reader.value)
+  const when = html.time({ class: 'hint', dateTime: at, title: moment }, formatAge(at, Date.now()))
   return html.li(
     null,
-    html.div(
-      { class: 'what' },
-      html.strong(null, by ?? 'Somebody at the shell'),
-      ` ${WORDS[operation] ?? operation} `,
-      html.time({ class: 'hint', dateTime: at, title: formatMoment(at, reader.value) }, formatAge(at, Date.now())),
-    ),
+    html.div({ class: 'what' }, DEEDS[operation]?.({ who, when }) ?? [who, ` ${operation} `, when]),
     html.dl(
       null,
       Object.entries(changes).map(([name, change]) => {
@@ -98,7 +99,7 @@ function Item({ entry, model, record }: { entry: Entry; model: Model; record: Ro
           html.dd(
             null,
             !('to' in change || 'from' in change)
-              ? html.span({ class: 'hint' }, 'not shown')
+              ? html.span({ class: 'hint' }, say('not shown'))
               : operation === 'create'
                 ? h(Value, { field, value: change.to })
                 : h(Difference, { field, before: change.from, after: change.to }),
@@ -107,12 +108,15 @@ function Item({ entry, model, record }: { entry: Entry; model: Model; record: Ro
       }),
     ),
     canBringBack &&
-      html.button({ type: 'button', class: 'quiet', onClick: ask(record) }, `Bring back version ${version}`),
+      html.button(
+        { type: 'button', class: 'quiet', onClick: ask(record) },
+        say('Bring back version {version}', { version }),
+      ),
     asking.value &&
       h(Confirm, {
-        title: `Bring back version ${version}?`,
-        text: 'All fields become what they were then. What they are now stays in the history.',
-        action: 'Bring it back',
+        title: say('Bring back version {version}?', { version }),
+        text: say('All fields become what they were then. What they are now stays in the history.'),
+        action: say('Bring it back'),
         onConfirm: () => {
           void bringBack(model, asking.value as Row, version)
           ask(undefined)()

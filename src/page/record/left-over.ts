@@ -1,4 +1,5 @@
 import { html } from '../basics/html.ts'
+import { say } from '../language/say.ts'
 import type { Raw } from '../logic/raw.ts'
 
 interface LeftOverProperties {
@@ -11,8 +12,8 @@ export function LeftOver({ items, onForget }: LeftOverProperties) {
   if (items.length === 0) return null
   return html.section(
     { class: 'left-over', role: 'status' },
-    html.h2(null, 'The model has changed'),
-    html.p(null, 'These fields are gone, or have become something else. What you typed there is not saved:'),
+    html.h2(null, say('The model has changed')),
+    html.p(null, say('These fields are gone, or have become something else. What you typed there is not saved:')),
     html.dl(
       null,
       items.map(({ name, raw }) => [
@@ -20,7 +21,7 @@ export function LeftOver({ items, onForget }: LeftOverProperties) {
         html.dd(
           null,
           html.code(null, typeof raw === 'string' ? raw : JSON.stringify(raw)),
-          html.button({ type: 'button', class: 'quiet', onClick: () => onForget(name) }, 'Drop it'),
+          html.button({ type: 'button', class: 'quiet', onClick: () => onForget(name) }, say('Drop it')),
         ),
       ]),
     ),

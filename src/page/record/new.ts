@@ -1,6 +1,7 @@
 import { h } from 'preact'
 import { recordCrumbs } from '../basics/crumbs.ts'
 import { html } from '../basics/html.ts'
+import { say } from '../language/say.ts'
 import { askedFields, hasLinks, type Model } from '../logic/model.ts'
 import type { Raw } from '../logic/raw.ts'
 import { Heading } from '../parts/heading.ts'
@@ -20,7 +21,7 @@ export const New = ({ model, query }: { model: Model; query: URLSearchParams }) 
   model.allowed.create
     ? html.article(
         { class: 'record' },
-        h(Heading, { title: `New ${model.title}`, crumbs: recordCrumbs(model) }),
+        h(Heading, { title: say('New {model}', { model: model.title }), crumbs: recordCrumbs(model) }),
         h(Form, { key: String(query), model, start: startIn(query, model), asked: String(query) }),
       )
-    : Empty(`You may not create ${model.title} records`)
+    : Empty(say('You may not create {model} records', { model: model.title }))

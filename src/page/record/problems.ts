@@ -1,5 +1,6 @@
 import { DossierError, isRefusal } from '../basics/api.ts'
 import { html } from '../basics/html.ts'
+import { say, sayForms } from '../language/say.ts'
 import { faultsByField } from '../logic/draft.ts'
 import type { Field } from '../logic/model.ts'
 import { Fault } from '../parts/message.ts'
@@ -20,7 +21,9 @@ export function explain(
   const { own, others } = faultsByField(errors, fields)
   const count = Object.keys(own).length
   const isByField = count > 0 && others.length === 0 && isRefusal(error, 'VALIDATION_FAILED')
-  const wrong = `Not saved: ${count === 1 ? 'one field is' : `${count} fields are`} not right.`
+  const wrong = sayForms(count, 'Not saved: one field is not right.', 'Not saved: {count} fields are not right.', {
+    count,
+  })
   return { text: isByField ? wrong : [(error as Error).message, ...others].join(' '), faults: own }
 }
 
@@ -50,9 +53,9 @@ export const GoneMeanwhile = ({ canCreate, onAnew }: { canCreate: boolean; onAne
   Fault([
     html.p(
       null,
-      'This record was deleted while you were writing, or is out of your reach now. What you typed is still here.',
+      say('This record was deleted while you were writing, or is out of your reach now. What you typed is still here.'),
     ),
-    canCreate && html.button({ type: 'button', onClick: onAnew }, 'Create it anew with what I typed'),
+    canCreate && html.button({ type: 'button', onClick: onAnew }, say('Create it anew with what I typed')),
   ])
 
 const jumpTo = (name: string) => (event: Event) => {

@@ -16,6 +16,7 @@ import { reader } from '../basics/reader.ts'
 import { rememberRecord } from '../basics/recent.ts'
 import { useKeys } from '../basics/use-keys.ts'
 import { useChanges } from '../basics/use-reload.ts'
+import { say, sayParts } from '../language/say.ts'
 import { curlFor } from '../logic/curl.ts'
 import {
   displayName,
@@ -77,7 +78,7 @@ export function Record(properties: RecordProperties) {
     loaded.again,
     GATHER_MS,
   )
-  useKeys(...(isBeside ? [] : [{ keys: 'Esc', does: 'back to the list', press: () => go(listPath(model.model)) }]))
+  useKeys(...(isBeside ? [] : [{ keys: 'Esc', does: say('back to the list'), press: () => go(listPath(model.model)) }]))
   return shown(loaded, (found) =>
     found instanceof Error
       ? h(Gone, { model, id, refusal: found, onBack: loaded.again })
@@ -109,14 +110,16 @@ function Shown({ model, record, latest, isBeside }: ShownProperties) {
       const undo = () => {
         undoLast(model.model, record.id, version, true).then(() => go(to('m', model.model, record.id)), notifyError)
       }
-      notify(`${name} is deleted.`, model.history ? { label: 'Undo', run: undo } : undefined)
+      notify(say('{name} is deleted.', { name }), model.history ? { label: say('Undo'), run: undo } : undefined)
     } catch (error) {
       notifyError(error)
     }
   }
   useKeys(
-    ...(model.allowed.update ? [{ keys: 'e', does: 'edit', press: () => go(edit) }] : []),
-    ...(model.allowed.create ? [{ keys: 'n', does: 'new record', press: () => go(to('m', model.model, 'new')) }] : []),
+    ...(model.allowed.update ? [{ keys: 'e', does: say('edit'), press: () => go(edit) }] : []),
+    ...(model.allowed.create
+      ? [{ keys: 'n', does: say('new record'), press: () => go(to('m', model.model, 'new')) }]
+      : []),
   )
   const hasDraft = model.allowed.update && keptDrafts(model.model).some(({ id }) => id === String(record.id))
   const fields = shownFields(model).filter((field) => !isStamp(field))
@@ -129,9 +132,9 @@ function Shown({ model, record, latest, isBeside }: ShownProperties) {
             removing.value = record
           },
         },
-        'Delete',
+        say('Delete'),
       ),
-    model.allowed.update && html.a({ class: 'button main', href: edit }, 'Edit'),
+    model.allowed.update && html.a({ class: 'button main', href: edit }, say('Edit')),
   ]
   const body = html.article(
     { class: 'record' },
@@ -143,28 +146,33 @@ function Shown({ model, record, latest, isBeside }: ShownProperties) {
         )
       : h(Heading, { title: name, crumbs: recordCrumbs(model), state: statePill(model, record) }, actions),
     hasDraft &&
-      html.p({ class: 'others' }, 'You have changed this and not saved it yet. ', html.a({ href: edit }, 'Go on'), '.'),
-    latest &&
-      latest.version === record.version &&
       html.p(
-        { class: 'others', role: 'status' },
-        `Changed by ${latest.by ?? 'somebody'} at ${formatMoment(latest.at, reader.value)}.`,
+        { class: 'others' },
+        sayParts('You have changed this and not saved it yet. {link}.', { link: html.a({ href: edit }, say('Go on')) }),
       ),
+    latest && latest.version === record.version && html.p({ class: 'others', role: 'status' }, changeText(latest)),
     h(Fields, { fields, record, fresh: latest?.version === record.version ? latest.fields : [] }),
     h(Referring, { model, record }),
     isBeside &&
       model.history &&
-      html.details(null, html.summary(null, 'History'), h(History, historyOf(model, record))),
+      html.details(null, html.summary(null, say('History')), h(History, historyOf(model, record))),
     removing.value &&
       h(Confirm, {
-        title: `Delete ${name}?`,
+        title: say('Delete {name}?', { name }),
         text: h(DeletionEffects, { model, ids: [record.id] }),
-        action: 'Delete',
+        action: say('Delete'),
         onConfirm: () => remove(removing.value as Row),
         onClose: close,
       }),
   )
   return isBeside ? body : html.div({ class: 'split' }, body, h(Aside, { model, record }))
+}
+
+function changeText({ by, at }: Change): string {
+  const moment = formatMoment(at, reader.value)
+  return by === null
+    ? say('Changed by somebody at {at}.', { at: moment })
+    : say('Changed by {by} at {at}.', { by, at: moment })
 }
 
 const historyOf = (model: Model, record: Row) => ({ model, record, round: record.version })
@@ -181,13 +189,13 @@ function Aside({ model, record }: { model: Model; record: Row }) {
   const isCurlOpen = useSignal(false)
   const stamps = shownFields(model).filter((field) => isStamp(field) && !['id', 'version'].includes(field.name))
   return html.aside(
-    { class: 'aside stack', 'aria-label': 'History and details' },
-    model.history && html.section(null, html.h2(null, 'History'), h(History, historyOf(model, record))),
+    { class: 'aside stack', 'aria-label': say('History and details') },
+    model.history && html.section(null, html.h2(null, say('History')), h(History, historyOf(model, record))),
     html.section(
       null,
-      html.h2(null, 'Details'),
+      html.h2(null, say('Details')),
       h(Fields, { fields: stamps, record, fresh: [] }),
-      html.p({ class: 'hint' }, `Id ${record.id} · version ${record.version}`),
+      html.p({ class: 'hint' }, say('Id {id} · version {version}', { id: record.id, version: record.version })),
       html.button(
         {
           type: 'button',
@@ -196,9 +204,9 @@ function Aside({ model, record }: { model: Model; record: Row }) {
             isCurlOpen.value = true
           },
         },
-        'Copy as curl',
+        say('Copy as curl'),
       ),
-      html.a({ class: 'button quiet', href: to('api') }, 'API reference'),
+      html.a({ class: 'button quiet', href: to('api') }, say('API reference')),
     ),
     isCurlOpen.value &&
       h(Curl, {

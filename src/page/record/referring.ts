@@ -6,6 +6,7 @@ import { useLoaded } from '../basics/loading.ts'
 import { recordPath } from '../basics/models.ts'
 import { findReferenceFields, type ReferenceField } from '../basics/referring.ts'
 import { useReload } from '../basics/use-reload.ts'
+import { say } from '../language/say.ts'
 import {
   displayName,
   type Field,
@@ -43,7 +44,10 @@ export function Referring({ model, record }: { model: Model; record: Row }) {
 /** The title of the inverse field, if one is declared; else what the records are called. */
 function relatedTitle({ inverses }: Model, { model, field }: ReferenceField, isOnly: boolean): string {
   const inverse = inverses.find((one) => one.model === model.model && one.field === field.name)
-  return inverse?.title ?? (isOnly ? pluralOf(model) : `${pluralOf(model)} by ${field.title}`)
+  return (
+    inverse?.title ??
+    (isOnly ? pluralOf(model) : say('{records} by {field}', { records: pluralOf(model), field: field.title }))
+  )
 }
 
 interface RelatedProperties extends ReferenceField {
@@ -79,14 +83,16 @@ function RelatedTable({ model, field, title, id }: RelatedProperties) {
           {
             class: 'button',
             href: `${to('m', model.model, 'new')}?${field.name}=${id}`,
-            'aria-label': `New ${model.title}`,
+            'aria-label': say('New {model}', { model: model.title }),
           },
-          'New',
+          say('New'),
         ),
     ),
     fault && html.p({ class: 'why' }, fault.message),
     found && found.rows.length > 0 && relatedRows(model, columns, found),
-    found && found.total > found.rows.length && html.p(null, html.a({ href: all }, `All ${formatCount(found.total)}…`)),
+    found &&
+      found.total > found.rows.length &&
+      html.p(null, html.a({ href: all }, say('All {count}…', { count: formatCount(found.total) }))),
   )
 }
 
@@ -143,7 +149,7 @@ const recordLink = (model: Model, row: Row, cell?: JSX.Element | false) =>
 function relatedRows(model: Model, columns: Field[], { rows, sums }: Found) {
   const hasSums = Object.values(sums).some((sum) => sum !== undefined)
   return html.div(
-    { class: 'scroll', tabIndex: 0, role: 'group', 'aria-label': `${model.title} records` },
+    { class: 'scroll', tabIndex: 0, role: 'group', 'aria-label': say('{model} records', { model: model.title }) },
     html.table(
       { class: 'rows' },
       html.thead(
@@ -178,7 +184,10 @@ function relatedRows(model: Model, columns: Field[], { rows, sums }: Found) {
               const sum = sums[field.name]
               const text = sum === undefined ? '' : String(sum)
               if (at > 0) return html.td({ key: field.name, class: alignment(field) }, text)
-              return html.th({ key: field.name, scope: 'row', class: alignment(field) }, `Sum of all ${text}`)
+              return html.th(
+                { key: field.name, scope: 'row', class: alignment(field) },
+                say('Sum of all {sum}', { sum: text }),
+              )
             }),
           ),
         ),

@@ -1,5 +1,6 @@
 import { undoLast } from '../basics/batches.ts'
 import { restore } from '../basics/models.ts'
+import { say } from '../language/say.ts'
 import type { Model, Row } from '../logic/model.ts'
 import { notify, notifyError } from '../parts/notices.ts'
 
@@ -18,9 +19,12 @@ export async function bringBack(model: Model, record: Row, to: number): Promise<
   try {
     const now = await restore(model.model, record.id, { version: record.version, to })
     const undo = () => {
-      undoLast(model.model, record.id, now.version, false).then(() => notify('It is as it was before.'), notifyError)
+      undoLast(model.model, record.id, now.version, false).then(
+        () => notify(say('It is as it was before.')),
+        notifyError,
+      )
     }
-    notify(`It is as it was at version ${to}.`, { label: 'Undo', run: undo })
+    notify(say('It is as it was at version {version}.', { version: to }), { label: say('Undo'), run: undo })
   } catch (error) {
     notifyError(error)
   }

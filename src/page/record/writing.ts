@@ -5,6 +5,7 @@ import { deleteDraft, loadDraft, newDraftId, storeDraft } from '../basics/drafts
 import type { Change } from '../basics/feed.ts'
 import { listPath } from '../basics/lists.ts'
 import { zone } from '../basics/reader.ts'
+import { say } from '../language/say.ts'
 import {
   type ChildChanges,
   type ChildTable,
@@ -167,14 +168,14 @@ export class RecordEditor {
   async save(unreadable: string[]): Promise<void> {
     if (this.isSaving.value || this.isGone.value) return
     const { values, faults } = this.sent
-    const partly = Object.fromEntries(unreadable.map((name) => [name, 'is not complete']))
+    const partly = Object.fromEntries(unreadable.map((name) => [name, say('is not complete')]))
     this.problem.value = undefined
     this.faults.value = { ...faults, ...partly }
     const children = this.#childChanges()
     this.childFaults.value = Object.fromEntries([...children].map(([name, changes]) => [name, changes.faults]))
     const areWrong = [...children.values()].some((changes) => Object.keys(changes.faults).length > 0)
     if (Object.keys(this.faults.value).length > 0 || areWrong)
-      this.problem.value = { text: 'Not saved: some of it cannot be read.' }
+      this.problem.value = { text: say('Not saved: some of it cannot be read.') }
     else if (this.draft.value.base && Object.keys(values).length === 0 && ![...children.values()].some(hasChanges))
       this.discard()
     else if (!this.#isNewField(values)) await this.#send(values)
@@ -188,7 +189,7 @@ export class RecordEditor {
     const fresh = Object.keys(values).filter((name) => this.#comparable.includes(name) && !Object.hasOwn(base, name))
     const clashes = this.others.clashes.filter(({ field }) => fresh.includes(field))
     if (fresh.some((name) => !Object.hasOwn(now, name)))
-      this.problem.value = { text: 'The model has just changed. Try again in a moment.' }
+      this.problem.value = { text: say('The model has just changed. Try again in a moment.') }
     else if (clashes.length > 0) this.conflict.value = { theirs: now, clashes }
     else return false
     return true
@@ -203,7 +204,7 @@ export class RecordEditor {
     this.conflict.value = undefined
     this.#change({ ...this.draft.value, base: theirs, typed: rebaseInput(mine, values, theirs) })
     if (Object.keys(values).length > 0) return this.#send(values)
-    notify('Theirs is kept; there was nothing else to save.')
+    notify(say('Theirs is kept; there was nothing else to save.'))
     this.discard()
   }
 
@@ -211,9 +212,9 @@ export class RecordEditor {
   anew(): void {
     const { model } = this.#model
     if (loadDraft(model, newDraftId()))
-      this.problem.value = { text: 'There is a new record that you have begun: save or discard it first.' }
+      this.problem.value = { text: say('There is a new record that you have begun: save or discard it first.') }
     else if (!storeDraft(this.#model, newDraftId(), asNew(this.draft.value, this.#model)))
-      this.problem.value = { text: 'This is too large to be taken along. Copy what you need.' }
+      this.problem.value = { text: say('This is too large to be taken along. Copy what you need.') }
     else {
       deleteDraft(model, this.id)
       go(to('m', model, 'new'))
@@ -247,9 +248,9 @@ export class RecordEditor {
     const rest = { zone: zone.peek(), typed: Object.fromEntries(lost.map(({ name, raw }) => [name, raw])) }
     if (lost.length > 0) storeDraft(this.#model, this.id, this.isNew ? rest : { ...rest, base: row })
     if (this.isNew) this.draft.value = { ...rest, key: newKey() }
-    const titles = merged.map((name) => this.fields.find((field) => field.name === name)?.title ?? name)
-    const also = titles.length > 0 ? ` What others had changed was kept: ${titles.join(', ')}.` : ''
-    notify(`${displayName(row, this.#model)} is saved.${also}`)
+    const fields = merged.map((name) => this.fields.find((field) => field.name === name)?.title ?? name).join(', ')
+    const saved = say('{name} is saved.', { name: displayName(row, this.#model) })
+    notify(merged.length === 0 ? saved : `${saved} ${say('What others had changed was kept: {fields}.', { fields })}`)
     // If the user has left the form, the page does not navigate.
     if (this.isLeft) return
     if (!this.isNew) this.leave()
@@ -289,11 +290,9 @@ export class RecordEditor {
     const { values } = this.sent
     const found = merge(this.draft.value.base as Row, theirs, values, this.#comparable).clashes
     const hidden = conflict?.clashes ?? Object.keys(values).filter((name) => !this.#comparable.includes(name))
-    const clashes = withHidden(found, hidden, values)
+    const all = withHidden(found, hidden, values)
+    const clashes = all.map((clash) => ({ ...clash, ...conflict?.fields[clash.field], mine: clash.mine }))
     this.current.value = theirs
-    this.conflict.value = {
-      theirs,
-      clashes: clashes.map((clash) => ({ ...clash, ...conflict?.fields[clash.field], mine: clash.mine })),
-    }
+    this.conflict.value = { theirs, clashes }
   }
 }

@@ -9,6 +9,7 @@ import { recordPath } from '../basics/models.ts'
 import { reader, zone } from '../basics/reader.ts'
 import { rememberChange } from '../basics/undo.ts'
 import { useReload } from '../basics/use-reload.ts'
+import { inSentence, say } from '../language/say.ts'
 import { findQuery, serviceQuery } from '../logic/filters.ts'
 import { displayName, type Field, findField, type Model, type Row } from '../logic/model.ts'
 import { formatCount, formatValue } from '../logic/values.ts'
@@ -58,7 +59,7 @@ export function Board({ model, columns, query, readable, by }: BoardProperties) 
     const card = moved.current === undefined ? null : document.querySelector<HTMLElement>(`#card-${moved.current} a`)
     if (card && document.activeElement === document.body) card.focus()
   }, [loaded.value])
-  if (!field) return EmptyPart('This table cannot be shown as a board by that.')
+  if (!field) return EmptyPart(say('This table cannot be shown as a board by that.'))
   const canMove = model.allowed.update && !field.readOnly
   const values = columns.filter(({ name }) => name !== by && name !== model.nameField).slice(0, MAX_VALUES)
   const move = async (row: Row, target: BoardColumn) => {
@@ -67,7 +68,13 @@ export function Board({ model, columns, query, readable, by }: BoardProperties) 
       const { data } = await request<Row>('POST', recordPath(model.model, row.id), { body })
       if (model.history) rememberChange(model.model, data)
       moved.current = row.id
-      notify(`${displayName(row, model)}: ${field.title} is ${target.title}.`)
+      notify(
+        say('{record}: {field} is {value}.', {
+          record: displayName(row, model),
+          field: field.title,
+          value: target.title,
+        }),
+      )
     } catch (error) {
       notifyError(error)
     }
@@ -75,7 +82,7 @@ export function Board({ model, columns, query, readable, by }: BoardProperties) 
   }
   return shown(loaded, (board) =>
     html.div(
-      { class: 'board', role: 'group', 'aria-label': `By ${field.title}`, tabIndex: 0 },
+      { class: 'board', role: 'group', 'aria-label': say('By {field}', { field: field.title }), tabIndex: 0 },
       board.map((column, at) =>
         h(Column, {
           key: String(column.value),
@@ -148,7 +155,7 @@ function Column({ model, field, column, values, canMove, onDrop, onStep }: Colum
               href: to('m', model.model, row.id),
               dir: 'auto',
               draggable: false,
-              title: canMove ? 'Alt+← and Alt+→ move it' : undefined,
+              title: canMove ? say('Alt+← and Alt+→ move it') : undefined,
             },
             displayName(row, model),
           ),
@@ -164,7 +171,7 @@ function Column({ model, field, column, values, canMove, onDrop, onStep }: Colum
         ),
       ),
       column.total > column.rows.length &&
-        html.li({ class: 'hint' }, `and ${formatCount(column.total - column.rows.length)} more`),
+        html.li({ class: 'hint' }, say('and {count} more', { count: formatCount(column.total - column.rows.length) })),
     ),
   )
 }
@@ -202,7 +209,7 @@ async function boardValues(
   filters: URLSearchParams,
   signal: AbortSignal,
 ): Promise<Pick<BoardColumn, 'value' | 'title'>[]> {
-  const unset = field.required ? [] : [{ value: null, title: `No ${field.title.toLowerCase()}` }]
+  const unset = field.required ? [] : [{ value: null, title: say('No {field}', { field: inSentence(field.title) }) }]
   if (field.enum)
     return [
       ...(field.enum as string[]).slice(0, MAX_COLUMNS).map((value) => ({

@@ -5,6 +5,7 @@ import { useLoaded } from '../basics/loading.ts'
 import { recordPath } from '../basics/models.ts'
 import { locale, zone } from '../basics/reader.ts'
 import { useReload } from '../basics/use-reload.ts'
+import { say } from '../language/say.ts'
 import { serviceQuery, withoutTable } from '../logic/filters.ts'
 import { displayName, type Field, findField, type Model, type Row } from '../logic/model.ts'
 import { dayBounds } from '../logic/periods.ts'
@@ -40,7 +41,7 @@ export function Calendar({ model, query, by, month: asked }: CalendarProperties)
     [model.model, by, month, filters, zone.value],
   )
   useReload(model.model, again)
-  if (!field) return EmptyPart('This table cannot be shown as a calendar by that.')
+  if (!field) return EmptyPart(say('This table cannot be shown as a calendar by that.'))
   const dayOf = (row: Row) => dayIn(field, row[by])
   const byDay = Map.groupBy(value?.rows ?? [], dayOf)
   const show = (next: string) => goInstead(withQuery(to('m', model.model), withMonth(query, next)))
@@ -56,11 +57,14 @@ export function Calendar({ model, query, by, month: asked }: CalendarProperties)
     html.div(
       { class: 'bar' },
       html.h2({ 'aria-live': 'polite' }, name.format(new Date(`${month}-01T00:00:00Z`))),
-      step(-1, 'Month before', 'left'),
-      step(1, 'Next month', 'right'),
-      html.button({ type: 'button', onClick: () => show(today.slice(0, 7)) }, 'Today'),
+      step(-1, say('Month before'), 'left'),
+      step(1, say('Next month'), 'right'),
+      html.button({ type: 'button', onClick: () => show(today.slice(0, 7)) }, say('Today')),
       value && value.total > value.rows.length
-        ? html.span({ class: 'hint' }, `The first ${value.rows.length} of ${formatCount(value.total)} records.`)
+        ? html.span(
+            { class: 'hint' },
+            say('The first {count} of {total} records.', { count: value.rows.length, total: formatCount(value.total) }),
+          )
         : null,
       fault && html.span({ class: 'why' }, fault.message),
     ),
@@ -112,7 +116,13 @@ function calendarDay(
             ),
           ),
         rows.length > PER_DAY &&
-          html.li(null, html.a({ href: withQuery(to('m', model.model), more) }, `${rows.length - PER_DAY} more`)),
+          html.li(
+            null,
+            html.a(
+              { href: withQuery(to('m', model.model), more) },
+              say('{count} more', { count: rows.length - PER_DAY }),
+            ),
+          ),
       ),
   )
 }

@@ -3,6 +3,7 @@ import { isRefusal, request } from '../basics/api.ts'
 import { recordPath } from '../basics/models.ts'
 import { reader } from '../basics/reader.ts'
 import { rememberChange } from '../basics/undo.ts'
+import { say } from '../language/say.ts'
 import type { Field, Model, Row } from '../logic/model.ts'
 import type { Raw } from '../logic/raw.ts'
 import { formatValue } from '../logic/values.ts'
@@ -97,7 +98,10 @@ export class CellWrites {
       const [theirs] = (error.failure.data ?? []) as Row[]
       const { by } = error.failure.conflict?.fields[field.name] ?? { by: null }
       const now = formatValue(field, theirs?.[field.name], reader.value)
-      const fault = `${by ?? 'Somebody'} has changed this meanwhile, to: ${now}. Enter saves yours all the same, Esc leaves theirs.`
+      const fault = say(
+        '{person} has changed this meanwhile, to: {value}. Enter saves yours all the same, Esc leaves theirs.',
+        { person: by ?? say('Somebody'), value: now },
+      )
       return { fault, version: theirs?.version }
     }
     const own = isRefusal(error, 'VALIDATION_FAILED') ? error.errors[field.name] : undefined

@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals'
 import { h } from 'preact'
 import { html } from '../basics/html.ts'
 import { reader } from '../basics/reader.ts'
+import { say } from '../language/say.ts'
 import { WAYS, type Way, type Ways, wayOf } from '../logic/bulk.ts'
 import { type Draft, rawIn, readAll } from '../logic/draft.ts'
 import { askedFields, displayName, type Field, hasLinks, type Model, type Row, referredName } from '../logic/model.ts'
@@ -49,8 +50,8 @@ export function BulkForm(properties: ChooseProperties) {
   }
   // A row of the list has the referenced record, an input only its id.
   const written = (field: Field, value: unknown) => {
-    if (field.writeOnly) return 'not shown'
-    if (hasLinks(field) && Array.isArray(value)) return value.map(nameOrId).join(', ') || 'none'
+    if (field.writeOnly) return say('not shown')
+    if (hasLinks(field) && Array.isArray(value)) return value.map(nameOrId).join(', ') || say('none')
     if (field.reference !== undefined && typeof value === 'object' && value !== null) return displayName(value as Row)
     return formatValue(field, value, reader.value)
   }
@@ -93,18 +94,18 @@ export function BulkForm(properties: ChooseProperties) {
                 cleared.value = currentTarget.checked ? [...others, field.name] : others
               },
             }),
-            html.span(null, `Clear ${field.title} in all of them`),
+            html.span(null, say('Clear {field} in all of them', { field: field.title })),
           ),
         html.button(
           { type: 'button', class: 'quiet', onClick: () => unchoose(field.name) },
-          `Leave ${field.title} as it is`,
+          say('Leave {field} as it is', { field: field.title }),
         ),
       ),
     ),
     what === 'edit' &&
       html.label(
         { class: 'field' },
-        html.span({ class: 'name' }, chosen.length === 0 ? 'Which field?' : 'Another field'),
+        html.span({ class: 'name' }, chosen.length === 0 ? say('Which field?') : say('Another field')),
         html.select(
           {
             onChange: ({ currentTarget }) => {
@@ -119,7 +120,7 @@ export function BulkForm(properties: ChooseProperties) {
             .map(({ name, title }) => html.option({ key: name, value: name }, title)),
         ),
       ),
-    html.h3(null, 'What will happen'),
+    html.h3(null, say('What will happen')),
     html.ul(
       { class: 'preview' },
       rows.slice(0, SHOWN).map((row) =>
@@ -128,30 +129,37 @@ export function BulkForm(properties: ChooseProperties) {
           html.strong(null, displayName(row, model)),
           html.span({ class: 'hint' }, displayName(row, model) === `#${row.id}` ? ' ' : ` #${row.id} `),
           what === 'delete'
-            ? 'is deleted'
+            ? say('is deleted')
             : Object.entries(values).map(([name, value]) => {
                 const field = fields.find((one) => one.name === name) as Field
                 if (!isDecided(field))
-                  return html.span({ key: name, class: 'hint' }, ` ${field.title}: nothing is said yet`)
+                  return html.span(
+                    { key: name, class: 'hint' },
+                    ' ',
+                    say('{field}: nothing is said yet', { field: field.title }),
+                  )
                 const before = name in row ? html.del(null, written(field, row[name])) : null
                 const way = wayOf(ways, field)
                 if (way !== 'replace')
                   return html.span({ key: name }, ` ${field.title}: `, linksChange(field, way, value))
                 const named = hasLinks(field) ? h(Value, { field, value }) : written(field, value)
-                const after = value === null ? 'cleared' : named
+                const after = value === null ? say('cleared') : named
                 return html.span({ key: name }, ` ${field.title}: `, before, ' ', html.ins(null, after))
               }),
         ),
       ),
-      rows.length > SHOWN && html.li({ class: 'hint' }, `and ${plural(rows.length - SHOWN, 'more record')}`),
+      rows.length > SHOWN &&
+        html.li({ class: 'hint' }, plural(rows.length - SHOWN, 'and {count} more record', 'and {count} more records')),
     ),
     what === 'delete' && html.p(null, h(DeletionEffects, { model, ids: rows.map(({ id }) => id) })),
     html.footer(
       null,
-      html.button({ type: 'button', onClick: onClose }, 'Cancel'),
+      html.button({ type: 'button', onClick: onClose }, say('Cancel')),
       html.button(
         { type: 'submit', class: what === 'delete' ? 'danger' : 'main', disabled: !isReady },
-        `${what === 'delete' ? 'Delete' : 'Change'} ${plural(rows.length, 'record')}`,
+        what === 'delete'
+          ? plural(rows.length, 'Delete {count} record', 'Delete {count} records')
+          : plural(rows.length, 'Change {count} record', 'Change {count} records'),
       ),
     ),
   )
@@ -160,12 +168,12 @@ export function BulkForm(properties: ChooseProperties) {
 /** A row of the list has the referenced record, an input only its id. */
 const nameOrId = (one: unknown) => (typeof one === 'object' && one !== null ? displayName(one as Row) : `#${one ?? ''}`)
 
-const WAY_WORDS: Record<Way, string> = { add: 'Add', remove: 'Remove', replace: 'Replace by' }
+const WAY_WORDS: Record<Way, string> = { add: say('Add'), remove: say('Remove'), replace: say('Replace by') }
 
 const chooseWay = (field: Field, ways: Ways, onWays: (ways: Ways) => void) =>
   html.select(
     {
-      'aria-label': `What to do with ${field.title}`,
+      'aria-label': say('What to do with {field}', { field: field.title }),
       onChange: ({ currentTarget }) => onWays({ ...ways, [field.name]: currentTarget.value as Way }),
     },
     WAYS.map((way) => html.option({ key: way, value: way, selected: way === wayOf(ways, field) }, WAY_WORDS[way])),

@@ -1,5 +1,6 @@
 import type { RefObject } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
+import { say } from '../language/say.ts'
 import { copyText, toTsv } from '../logic/clipboard.ts'
 import type { Field } from '../logic/model.ts'
 import type { Reader } from '../logic/values.ts'
@@ -20,12 +21,12 @@ export function copyRange(
   const fields = columns.slice(first.column, last.column + 1)
   const count = last.row - first.row + 1
   if (count * fields.length > MAX_CELLS) {
-    notify('This is too much to copy: export it instead.')
+    notify(say('This is too much to copy: export it instead.'))
     return undefined
   }
   const lines = Array.from({ length: count }, (_, at) => rows.at(first.row + at))
   // Rows far away are loaded when they are looked at.
-  if (lines.some((row) => !row)) notify('Some of these rows are not loaded yet: scroll over them first.')
+  if (lines.some((row) => !row)) notify(say('Some of these rows are not loaded yet: scroll over them first.'))
   return toTsv(lines.flatMap((row) => (row ? [fields.map((field) => copyText(field, row[field.name], reader))] : [])))
 }
 

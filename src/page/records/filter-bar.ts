@@ -3,6 +3,7 @@ import { h } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { go, goInstead, place, to, withQuery } from '../basics/address.ts'
 import { html } from '../basics/html.ts'
+import { say } from '../language/say.ts'
 import {
   type Condition,
   type Filter,
@@ -77,9 +78,9 @@ export function FilterBar({ model, query, readable }: BarProperties) {
         html.input({
           id: 'search',
           type: 'search',
-          placeholder: 'Search',
+          placeholder: say('Search'),
           dir: 'auto',
-          'aria-label': `Search ${pluralOf(model)}`,
+          'aria-label': say('Search {records}', { records: pluralOf(model) }),
           value: text.value,
           maxLength: 200,
           onInput: ({ currentTarget }) => {
@@ -110,12 +111,12 @@ export function FilterBar({ model, query, readable }: BarProperties) {
     ),
     groups.map((group, nth) =>
       html.span(
-        { class: 'any-of', role: 'group', 'aria-label': 'One of these', key: `or ${nth}` },
+        { class: 'any-of', role: 'group', 'aria-label': say('One of these'), key: `or ${nth}` },
         group.map((filter, place) => {
           const replaced = (...by: Condition[]) =>
             withGroup(nth, [...group.slice(0, place), ...by, ...group.slice(place + 1)])
           return [
-            place > 0 && ' or ',
+            place > 0 && say(' or '),
             h(FilterChip, {
               key: `${place} ${filter.parameter}`,
               filter,
@@ -130,10 +131,10 @@ export function FilterBar({ model, query, readable }: BarProperties) {
           {
             type: 'button',
             class: 'quiet',
-            'aria-label': 'Or another filter',
+            'aria-label': say('Or another filter'),
             onClick: () => edit(undefined, (other) => withGroup(nth, [...group, other])),
           },
-          'or…',
+          say('or…'),
         ),
       ),
     ),
@@ -144,7 +145,7 @@ export function FilterBar({ model, query, readable }: BarProperties) {
         onClick: () => edit(undefined, (added) => withFilter(query, added.parameter, added.value)),
       },
       icon('filter'),
-      'Filter',
+      say('Filter'),
     ),
     editing.value !== undefined &&
       h(FilterDialog, {

@@ -2,6 +2,7 @@ import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
 import { recordNames, referredModel } from '../basics/models.ts'
 import { reader } from '../basics/reader.ts'
+import { say } from '../language/say.ts'
 import { type Filter, fieldAt, fieldComparisons, filterComparison, filterLabel } from '../logic/filters.ts'
 import { type Field, findField, type Model, referredName } from '../logic/model.ts'
 
@@ -38,7 +39,7 @@ export function FilterChip({ filter, model, readable, onEdit, onRemove, onOr }: 
       {
         type: 'button',
         class: 'quiet',
-        title: 'Change this filter',
+        title: say('Change this filter'),
         disabled: !isReadable || !canEdit(filter, field),
         onClick: onEdit,
       },
@@ -46,11 +47,21 @@ export function FilterChip({ filter, model, readable, onEdit, onRemove, onOr }: 
     ),
     onOr &&
       html.button(
-        { type: 'button', class: 'quiet', 'aria-label': `Or another filter instead of ${label}`, onClick: onOr },
-        'or…',
+        {
+          type: 'button',
+          class: 'quiet',
+          'aria-label': say('Or another filter instead of {filter}', { filter: label }),
+          onClick: onOr,
+        },
+        say('or…'),
       ),
     html.button(
-      { type: 'button', class: 'quiet icon-only', 'aria-label': `Remove the filter ${label}`, onClick: onRemove },
+      {
+        type: 'button',
+        class: 'quiet icon-only',
+        'aria-label': say('Remove the filter {filter}', { filter: label }),
+        onClick: onRemove,
+      },
       '×',
     ),
   )

@@ -4,6 +4,7 @@ import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
 import { referredModel } from '../basics/models.ts'
 import { zone } from '../basics/reader.ts'
+import { say } from '../language/say.ts'
 import {
   comparisonWord,
   createCondition,
@@ -18,7 +19,7 @@ import {
   unescapePattern,
 } from '../logic/filters.ts'
 import { type Field, hasLinks, type Model, referredName, shownFields } from '../logic/model.ts'
-import { isPeriod, PERIODS } from '../logic/periods.ts'
+import { isPeriod, PERIODS, periodTitle } from '../logic/periods.ts'
 import { inputKind, type Raw, readRaw, toRaw } from '../logic/raw.ts'
 import { Dialog } from '../parts/dialog.ts'
 import { Input } from '../parts/input.ts'
@@ -58,8 +59,8 @@ export function FilterDialog({ model, readable, filter, onApply, onClose }: Dial
   const field = fieldAt(chosen.value, model, targets?.find(({ reference }) => reference.name === first)?.model)
   if (field) return h(Condition, { model, filter, onApply, onClose, chosen, field, targets: targets ?? [] })
   // Fields of other models are known a moment later.
-  const why = targets ? 'This field is not there any more.' : 'Loading…'
-  return h(Dialog, { title: 'Filter', onClose }, html.p({ class: 'waiting', role: 'status' }, why))
+  const why = targets ? say('This field is not there any more.') : say('Loading…')
+  return h(Dialog, { title: say('Filter'), onClose }, html.p({ class: 'waiting', role: 'status' }, why))
 }
 
 interface ConditionProperties extends Omit<DialogProperties, 'readable'> {
@@ -81,7 +82,7 @@ function Condition({ model, filter, onApply, onClose, chosen, field, targets }: 
   const values = read.flatMap((one) => ('value' in one && one.value !== null ? [one.value] : []))
   // An address separates the values of a list by commas.
   const hasComma = isList(comparison) && values.flat().some((value) => String(value).includes(','))
-  if (hasComma) faults[0] = 'has a comma, which no value of a list may have'
+  if (hasComma) faults[0] = say('has a comma, which no value of a list may have')
   const isReady = values.length === inputs.length && !hasComma
   const submit = (event: Event) => {
     event.preventDefault()
@@ -99,12 +100,12 @@ function Condition({ model, filter, onApply, onClose, chosen, field, targets }: 
     html.option({ key: path, value: path, selected: path === chosen.value }, title)
   return h(
     Dialog,
-    { title: 'Filter', onClose },
+    { title: say('Filter'), onClose },
     html.form(
       { class: 'form', noValidate: true, onSubmit: submit },
       html.label(
         { class: 'field' },
-        html.span({ class: 'name' }, 'Field'),
+        html.span({ class: 'name' }, say('Field')),
         html.select(
           {
             autoFocus: true,
@@ -126,7 +127,7 @@ function Condition({ model, filter, onApply, onClose, chosen, field, targets }: 
       ),
       html.label(
         { class: 'field' },
-        html.span({ class: 'name' }, 'Comparison'),
+        html.span({ class: 'name' }, say('Comparison')),
         html.select(
           {
             onChange: ({ currentTarget }) => {
@@ -142,12 +143,12 @@ function Condition({ model, filter, onApply, onClose, chosen, field, targets }: 
       inputs.map((raw, at) =>
         html.div(
           { key: `${chosen.value} ${comparison} ${at}`, class: 'field' },
-          html.label({ class: 'name', for: `filter-${at}` }, at === 0 ? 'Value' : 'and'),
+          html.label({ class: 'name', for: `filter-${at}` }, at === 0 ? say('Value') : say('and')),
           h(Input, {
             schema,
             raw,
             id: `filter-${at}`,
-            label: 'Value',
+            label: say('Value'),
             isRequired: true,
             isLine: true,
             isInvalid: faults[at] !== undefined && referredName(field) === undefined,
@@ -161,8 +162,8 @@ function Condition({ model, filter, onApply, onClose, chosen, field, targets }: 
       ),
       html.footer(
         null,
-        html.button({ type: 'button', onClick: onClose }, 'Cancel'),
-        html.button({ type: 'submit', class: 'main', disabled: !isReady }, 'Apply'),
+        html.button({ type: 'button', onClick: onClose }, say('Cancel')),
+        html.button({ type: 'submit', class: 'main', disabled: !isReady }, say('Apply')),
       ),
     ),
   )
@@ -171,9 +172,14 @@ function Condition({ model, filter, onApply, onClose, chosen, field, targets }: 
 /** Schema of the comparison value: any text for a pattern, an array of field values for a list, else the field itself. */
 function schemaFor(field: Field, comparison: string, now: string | undefined) {
   if (isPattern(comparison)) return { type: 'string' }
-  if (comparison === PERIOD)
-    return { type: 'string', enum: [...new Set([...PERIODS, ...(now && isPeriod(now) ? [now] : [])])] }
+  if (comparison === PERIOD) return { type: 'string', ...periodChoices(now) }
   return isList(comparison) && !hasLinks(field) ? { type: 'array', items: field } : field
+}
+
+/** All periods, and the one that is chosen now. */
+function periodChoices(now: string | undefined) {
+  const periods = [...new Set([...PERIODS, ...(now && isPeriod(now) ? [now] : [])])]
+  return { enum: periods, choiceTitles: Object.fromEntries(periods.map((period) => [period, periodTitle(period)])) }
 }
 
 /** Empty lines of a list are no values. */

@@ -1,5 +1,6 @@
 import { goInstead, to, withQuery } from '../basics/address.ts'
 import { html } from '../basics/html.ts'
+import { say } from '../language/say.ts'
 import type { Field, Model } from '../logic/model.ts'
 import { groupChoices } from '../logic/summary.ts'
 import {
@@ -36,31 +37,35 @@ export function GroupMenu({ model, query, columns }: GroupMenuProperties) {
     html.option({ key: value, value, selected: value === now }, title)
   return html.div(
     { class: 'checks' },
-    html.label({ for: 'show-as' }, 'Show as'),
+    html.label({ for: 'show-as' }, say('Show as')),
     html.select(
       { id: 'show-as', onChange: ({ currentTarget }) => show(shownAs(query, currentTarget.value)) },
-      option('', 'table', kind),
-      boardFields(model).map(({ name, title }) => option(`board ${name}`, `board by ${title}`, kind)),
-      calendarFields(model).map(({ name, title }) => option(`calendar ${name}`, `calendar by ${title}`, kind)),
+      option('', say('table'), kind),
+      boardFields(model).map(({ name, title }) =>
+        option(`board ${name}`, say('board by {field}', { field: title }), kind),
+      ),
+      calendarFields(model).map(({ name, title }) =>
+        option(`calendar ${name}`, say('calendar by {field}', { field: title }), kind),
+      ),
     ),
-    html.label({ for: 'group-by' }, 'Group by'),
+    html.label({ for: 'group-by' }, say('Group by')),
     html.select(
       { id: 'group-by', onChange: ({ currentTarget }) => show(withGroup(query, currentTarget.value)) },
-      option('', 'nothing', group),
+      option('', say('nothing'), group),
       groupChoices(model).map(({ value, title }) => option(value, title, group)),
     ),
     group === '' &&
       columns
         .filter((field) => columnFigures(field).length > 0)
         .map((field) => [
-          html.label({ key: field.name, for: `foot-${field.name}` }, `Below ${field.title}`),
+          html.label({ key: field.name, for: `foot-${field.name}` }, say('Below {field}', { field: field.title })),
           html.select(
             {
               id: `foot-${field.name}`,
               onChange: ({ currentTarget }) =>
                 show(withFoot(query, field.name, (currentTarget.value || undefined) as Figure | undefined)),
             },
-            option('', 'nothing', foot[field.name] ?? ''),
+            option('', say('nothing'), foot[field.name] ?? ''),
             columnFigures(field).map((figure) => option(figure, FIGURE_WORDS[figure], foot[field.name] ?? '')),
           ),
         ]),

@@ -6,6 +6,7 @@ import { useLoaded } from '../basics/loading.ts'
 import { recordPath } from '../basics/models.ts'
 import { reader, zone } from '../basics/reader.ts'
 import { useReload } from '../basics/use-reload.ts'
+import { say } from '../language/say.ts'
 import { findQuery, serviceQuery } from '../logic/filters.ts'
 import { displayName, type Field, type Model, type Row, referredName } from '../logic/model.ts'
 import { groupField, groupText } from '../logic/summary.ts'
@@ -49,11 +50,16 @@ export function GroupedTable({ model, columns: all, query, readable }: GroupedPr
     [model.model, asked],
   )
   useReload(model.model, loaded.again)
-  if (!field) return EmptyPart('This table cannot be grouped in that way.')
+  if (!field) return EmptyPart(say('This table cannot be grouped in that way.'))
   const summed = summedColumns(columns)
   return shown(loaded, ({ data, total = 0 }) =>
     html.div(
-      { class: 'grouped', tabIndex: 0, role: 'region', 'aria-label': `${model.title} records by ${field.title}` },
+      {
+        class: 'grouped',
+        tabIndex: 0,
+        role: 'region',
+        'aria-label': say('{model} records by {field}', { model: model.title, field: field.title }),
+      },
       html.table(
         { class: 'rows' },
         html.thead(null, html.tr(null, html.th({ scope: 'col' }, field.title), columnHeads(columns))),
@@ -89,7 +95,11 @@ export function GroupedTable({ model, columns: all, query, readable }: GroupedPr
           )
         }),
       ),
-      total > data.length && html.p({ class: 'hint' }, `The first ${data.length} of ${formatCount(total)} groups.`),
+      total > data.length &&
+        html.p(
+          { class: 'hint' },
+          say('The first {shown} of {total} groups.', { shown: data.length, total: formatCount(total) }),
+        ),
     ),
   )
 }
@@ -125,8 +135,8 @@ function GroupRows({ model, columns, query, readable, group, value, count }: Row
   useReload(model.model, again)
   const note = (text: unknown) => html.tr({ class: 'note' }, html.td({ colSpan: columns.length + 1 }, text as string))
   if (fault) return note(fault.message)
-  if (!rows) return note('Loading…')
-  if (!wanted) return note('The table has a filter of the same kind: remove it to see the records.')
+  if (!rows) return note(say('Loading…'))
+  if (!wanted) return note(say('The table has a filter of the same kind: remove it to see the records.'))
   return [
     rows.map((row) =>
       html.tr(
@@ -141,6 +151,11 @@ function GroupRows({ model, columns, query, readable, group, value, count }: Row
       ),
     ),
     count > rows.length &&
-      note(html.a({ href: withQuery(to('m', model.model), withGroup(wanted, '')) }, `All ${formatCount(count)}…`)),
+      note(
+        html.a(
+          { href: withQuery(to('m', model.model), withGroup(wanted, '')) },
+          say('All {count}…', { count: formatCount(count) }),
+        ),
+      ),
   ]
 }

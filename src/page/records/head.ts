@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals'
 import { h } from 'preact'
 import { goInstead, to, withQuery } from '../basics/address.ts'
 import { classes, html } from '../basics/html.ts'
+import { say } from '../language/say.ts'
 import { sortedBy, sortIn, withColumnMoved } from '../logic/filters.ts'
 import { type Field, isNumeric, type Model } from '../logic/model.ts'
 import { MAX_WIDTH, MIN_WIDTH, withWidth } from '../logic/widths.ts'
@@ -23,7 +24,7 @@ export function Head({ model, columns, query, widths }: HeadProperties) {
     { class: 'head', role: 'rowgroup' },
     html.div(
       { class: 'row', role: 'row', 'aria-rowindex': 1 },
-      html.div({ role: 'columnheader', class: 'pick' }, html.span({ class: 'unseen' }, 'Selected')),
+      html.div({ role: 'columnheader', class: 'pick' }, html.span({ class: 'unseen' }, say('Selected'))),
       columns.map((field, at) =>
         h(ColumnHead, {
           key: field.name,
@@ -60,7 +61,9 @@ function ColumnHead({ field, query, at, width, show, onMove }: ColumnProperties)
   const key = keys[place]
   const arrow = key ? (key.descending ? '↓' : '↑') : ''
   const canSort = field.type !== 'array' && field.type !== 'object'
-  const hint = `${field.title}. Click: sort; with Shift: also by this. Alt+← and Alt+→: move the column`
+  const hint = say('{field}. Click: sort; with Shift: also by this. Alt+← and Alt+→: move the column', {
+    field: field.title,
+  })
   return html.div(
     {
       role: 'columnheader',
@@ -102,7 +105,7 @@ function Resizer({ field, width, onWidth }: { field: Field; width: number; onWid
     role: 'separator',
     tabIndex: 0,
     'aria-orientation': 'vertical',
-    'aria-label': `Width of ${field.title}`,
+    'aria-label': say('Width of {field}', { field: field.title }),
     'aria-valuenow': width,
     'aria-valuemin': MIN_WIDTH,
     'aria-valuemax': MAX_WIDTH,

@@ -1,6 +1,7 @@
 import { h } from 'preact'
 import { to } from '../basics/address.ts'
 import { classes, html } from '../basics/html.ts'
+import { say } from '../language/say.ts'
 import { displayName, type Field, isNumeric, type Model, type Row } from '../logic/model.ts'
 import { Cell } from '../parts/cell.ts'
 import { later } from '../parts/later.ts'
@@ -64,7 +65,7 @@ export function Line(properties: LineProperties) {
         html.input({
           type: 'checkbox',
           tabIndex: -1,
-          'aria-label': `Select ${displayName(row, model)}`,
+          'aria-label': say('Select {record}', { record: displayName(row, model) }),
           checked: isSelected,
           onClick: (event: MouseEvent) => onSelect(event.shiftKey),
         }),

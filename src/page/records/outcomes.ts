@@ -1,5 +1,6 @@
 import { to } from '../basics/address.ts'
 import { html } from '../basics/html.ts'
+import { say } from '../language/say.ts'
 import { displayName, type Model, type Row } from '../logic/model.ts'
 import { plural } from '../logic/values.ts'
 
@@ -29,13 +30,8 @@ export function Outcomes({ model, outcomes, total, onUndo, onClose }: OutcomesPr
   const isUndone = outcomes.some((outcome) => outcome.isUndone)
   return html.div(
     { class: 'outcomes' },
-    html.progress({ max: total, value: outcomes.length, 'aria-label': 'Progress' }),
-    html.p(
-      { role: 'status' },
-      `${plural(done.length, 'record')} ${isUndone ? 'brought back' : 'done'}`,
-      wrong.length > 0 && `, ${wrong.length} not; they stay selected`,
-      '.',
-    ),
+    html.progress({ max: total, value: outcomes.length, 'aria-label': say('Progress') }),
+    html.p({ role: 'status' }, outcomeText(done.length, wrong.length, isUndone)),
     html.ul(
       { class: 'preview' },
       wrong.map(({ row, fault }) =>
@@ -52,8 +48,29 @@ export function Outcomes({ model, outcomes, total, onUndo, onClose }: OutcomesPr
         done.length > 0 &&
         !isUndone &&
         model.history &&
-        html.button({ type: 'button', onClick: () => onUndo(done, wrong) }, 'Undo'),
-      html.button({ type: 'button', class: 'main', disabled: !isOver, onClick: onClose }, 'Close'),
+        html.button({ type: 'button', onClick: () => onUndo(done, wrong) }, say('Undo')),
+      html.button({ type: 'button', class: 'main', disabled: !isOver, onClick: onClose }, say('Close')),
     ),
   )
+}
+
+function outcomeText(done: number, wrong: number, isUndone: boolean): string {
+  if (wrong === 0)
+    return isUndone
+      ? plural(done, '{count} record brought back.', '{count} records brought back.')
+      : plural(done, '{count} record done.', '{count} records done.')
+  const values = { wrong }
+  return isUndone
+    ? plural(
+        done,
+        '{count} record brought back, {wrong} not; they stay selected.',
+        '{count} records brought back, {wrong} not; they stay selected.',
+        values,
+      )
+    : plural(
+        done,
+        '{count} record done, {wrong} not; they stay selected.',
+        '{count} records done, {wrong} not; they stay selected.',
+        values,
+      )
 }

@@ -7,6 +7,7 @@ import { html } from '../basics/html.ts'
 import { modelNamed, recordPath } from '../basics/models.ts'
 import { reader, zone } from '../basics/reader.ts'
 import { rememberChange } from '../basics/undo.ts'
+import { say } from '../language/say.ts'
 import { parseTsv, pastedValue } from '../logic/clipboard.ts'
 import { displayName, type Field, type Model, type Row } from '../logic/model.ts'
 import { formatValue, plural } from '../logic/values.ts'
@@ -54,7 +55,13 @@ export function Pasting({ model, columns, rows, text, at, from, onClose }: Pasti
     isBusy.value = false
     rows.refresh()
     if (some.length > failed.length)
-      notify(`${plural(some.length - failed.length, 'cell')} changed. Ctrl+Z takes it back.`)
+      notify(
+        plural(
+          some.length - failed.length,
+          '{count} cell changed. Ctrl+Z takes it back.',
+          '{count} cells changed. Ctrl+Z takes it back.',
+        ),
+      )
     if (failed.length === 0) return onClose()
     note.value = ''
     cells.value = failed
@@ -62,7 +69,14 @@ export function Pasting({ model, columns, rows, text, at, from, onClose }: Pasti
   useEffect(() => {
     readCells({ model, columns, rows, text, at, from })
       .then(({ found, left }) => {
-        note.value = left > 0 ? `${plural(left, 'line')} below the last row: import them to add records.` : ''
+        note.value =
+          left > 0
+            ? plural(
+                left,
+                '{count} line below the last row: import them to add records.',
+                '{count} lines below the last row: import them to add records.',
+              )
+            : ''
         const isQuiet =
           found.length <= WITHOUT_QUESTION && found.every(({ fault }) => fault === undefined) && left === 0
         if (isQuiet) return write(found)
@@ -76,20 +90,22 @@ export function Pasting({ model, columns, rows, text, at, from, onClose }: Pasti
   if (!cells.value) return null
   return h(
     Dialog,
-    { title: 'Paste', onClose, wide: true },
+    { title: say('Paste'), onClose, wide: true },
     note.value !== '' && html.p({ class: 'why' }, note.value),
     html.p(
       null,
-      `${plural(good.length, 'cell')} will be changed`,
-      faulty.length > 0 &&
-        `; ${plural(faulty.length, 'cell')} cannot be, and ${faulty.length === 1 ? 'is' : 'are'} left out`,
+      plural(good.length, '{count} cell will be changed', '{count} cells will be changed'),
+      faulty.length > 0 && [
+        '; ',
+        plural(faulty.length, '{count} cell cannot be, and is left out', '{count} cells cannot be, and are left out'),
+      ],
       '.',
     ),
     html.div(
-      { class: 'scrolls preview', tabIndex: 0, role: 'region', 'aria-label': 'Pasted cells' },
+      { class: 'scrolls preview', tabIndex: 0, role: 'region', 'aria-label': say('Pasted cells') },
       html.table(
         null,
-        headRow(['Record', 'Field', 'Now', 'Then']),
+        headRow([say('Record'), say('Field'), say('Now'), say('Then')]),
         html.tbody(
           null,
           [...faulty, ...good]
@@ -109,13 +125,14 @@ export function Pasting({ model, columns, rows, text, at, from, onClose }: Pasti
         ),
       ),
     ),
-    cells.value.length > SHOWN && html.p({ class: 'hint' }, `and ${plural(cells.value.length - SHOWN, 'more cell')}`),
+    cells.value.length > SHOWN &&
+      html.p({ class: 'hint' }, plural(cells.value.length - SHOWN, 'and {count} more cell', 'and {count} more cells')),
     html.footer(
       null,
-      html.button({ type: 'button', onClick: onClose }, 'Cancel'),
+      html.button({ type: 'button', onClick: onClose }, say('Cancel')),
       html.button(
         { type: 'button', class: 'main', disabled: good.length === 0 || isBusy.value, onClick: () => write(good) },
-        `Change ${plural(good.length, 'cell')}`,
+        plural(good.length, 'Change {count} cell', 'Change {count} cells'),
       ),
     ),
   )
@@ -140,7 +157,8 @@ async function readCells({
   from,
 }: Reading): Promise<{ found: PastedCell[]; left: number }> {
   const lines = parseTsv(text)
-  if (lines.length > MAX_LINES) throw new Error(`At most ${MAX_LINES} lines can be pasted: import a file instead.`)
+  if (lines.length > MAX_LINES)
+    throw new Error(say('At most {count} lines can be pasted: import a file instead.', { count: MAX_LINES }))
   const first = (from === undefined ? undefined : rows.indexOf(from)) ?? at.row
   const targets = await rows.between(first, first + lines.length)
   const found: PastedCell[] = []
@@ -155,7 +173,7 @@ async function readCells({
 }
 
 async function meaning(model: Model, field: Field, text: string, names: Map<string, Promise<number | string>>) {
-  if (field.readOnly || !model.allowed.update) return { fault: 'cannot be changed' }
+  if (field.readOnly || !model.allowed.update) return { fault: say('cannot be changed') }
   const read = pastedValue(field, text, zone.peek())
   if (!('name' in read)) return read
   const key = `${field.reference} ${read.name}`
@@ -171,11 +189,11 @@ function remember(names: Map<string, Promise<number | string>>, key: string, id:
 /** The id of the only record with a name, or why there is none. */
 async function idOf(name: string, text: string): Promise<number | string> {
   const { nameField } = await modelNamed(name)
-  if (nameField === undefined) return 'has no names: write #12 for the record 12'
+  if (nameField === undefined) return say('has no names: write #12 for the record 12')
   const query = new URLSearchParams({ [nameField]: text, limit: '2', fields: nameField })
   const { data } = await request<Row>('GET', `${recordPath(name)}?${query}`)
   if (data.length === 1) return (data[0] as Row).id
-  return data.length === 0 ? 'names no record' : 'names more than one record'
+  return data.length === 0 ? say('names no record') : say('names more than one record')
 }
 
 /** Writes the cells of each row as one change. Returns those that could not be written, with the reason. */

@@ -10,6 +10,7 @@ import { rememberList } from '../basics/lists.ts'
 import { zone } from '../basics/reader.ts'
 import { isAdmin } from '../basics/session.ts'
 import { useKeys } from '../basics/use-keys.ts'
+import { inSentence, say, sayParts } from '../language/say.ts'
 import { findQuery, GROUP_PARAMETER, hasFilters, serviceQuery, shownColumns, withoutFilters } from '../logic/filters.ts'
 import { type Model, pluralOf, type Row } from '../logic/model.ts'
 import { plural } from '../logic/values.ts'
@@ -79,9 +80,11 @@ export function Records({ model, query, readable, Beside }: RecordsProperties) {
     [rows],
   )
   useKeys(
-    { keys: '/', does: 'search', press: () => document.querySelector<HTMLInputElement>('#search')?.focus() },
-    ...(model.allowed.create ? [{ keys: 'n', does: 'new record', press: () => go(to('m', model.model, 'new')) }] : []),
-    { keys: 'Esc', does: 'clear the selection', press: () => selection.clear() },
+    { keys: '/', does: say('search'), press: () => document.querySelector<HTMLInputElement>('#search')?.focus() },
+    ...(model.allowed.create
+      ? [{ keys: 'n', does: say('new record'), press: () => go(to('m', model.model, 'new')) }]
+      : []),
+    { keys: 'Esc', does: say('clear the selection'), press: () => selection.clear() },
   )
 
   // The previous result stays visible until the new one arrives.
@@ -112,8 +115,8 @@ export function Records({ model, query, readable, Beside }: RecordsProperties) {
     if (found.fault.value && total === undefined)
       return EmptyPart(
         found.fault.value.message,
-        html.p(null, html.button({ type: 'button', onClick: () => rows.refresh() }, 'Try again')),
-        html.p(null, html.a({ href: here }, 'Show all records')),
+        html.p(null, html.button({ type: 'button', onClick: () => rows.refresh() }, say('Try again'))),
+        html.p(null, html.a({ href: here }, say('Show all records'))),
       )
     if (total === 0) return nothing(model, query)
     if (board !== undefined) return h(Board, { model, columns, query, readable, by: board })
@@ -148,7 +151,11 @@ export function Records({ model, query, readable, Beside }: RecordsProperties) {
         sheet(),
         html.p(
           { class: 'total', role: 'status' },
-          total !== undefined && plural(total, model.title.toLowerCase(), pluralOf(model).toLowerCase()),
+          total !== undefined &&
+            plural(total, '{count} {one}', '{count} {many}', {
+              one: inSentence(model.title),
+              many: inSentence(pluralOf(model)),
+            }),
         ),
       ),
       beside !== undefined &&
@@ -170,36 +177,40 @@ function Unsaved({ model }: { model: Model }) {
   const drafts = keptDrafts(model.model)
   const [latest] = drafts
   if (!latest) return null
+  const draft = html.a({ href: draftHref(latest), dir: 'auto' }, latest.title)
+  const more = html.a({ href: to() }, say('{count} more', { count: drafts.length - 1 }))
   return html.p(
     { class: 'unsaved hint' },
     icon('clock'),
-    ' Not saved yet: ',
-    html.a({ href: draftHref(latest), dir: 'auto' }, latest.title),
-    drafts.length > 1 && [' and ', html.a({ href: to() }, `${drafts.length - 1} more`)],
+    ' ',
+    drafts.length > 1
+      ? sayParts('Not saved yet: {draft} and {more}', { draft, more })
+      : sayParts('Not saved yet: {draft}', { draft }),
   )
 }
 
 function nothing(model: Model, query: URLSearchParams) {
   if (hasFilters(query))
     return EmptyPart(
-      'No match',
-      html.p(null, 'Remove a filter, or all of them:'),
+      say('No match'),
+      html.p(null, say('Remove a filter, or all of them:')),
       html.p(
         null,
         html.button(
           { type: 'button', onClick: () => goInstead(withQuery(to('m', model.model), withoutFilters(query))) },
-          'Remove all filters',
+          say('Remove all filters'),
         ),
       ),
     )
   return EmptyPart(
-    isAdmin.value ? 'No records yet' : 'No records that you may see',
+    isAdmin.value ? say('No records yet') : say('No records that you may see'),
     model.allowed.create &&
       html.p(
         null,
-        html.a({ class: 'button', href: to('m', model.model, 'new') }, 'Create the first one'),
-        ' or ',
-        html.a({ href: to('m', model.model, 'import') }, 'import a file'),
+        sayParts('{create} or {import}', {
+          create: html.a({ class: 'button', href: to('m', model.model, 'new') }, say('Create the first one')),
+          import: html.a({ href: to('m', model.model, 'import') }, say('import a file')),
+        }),
       ),
   )
 }

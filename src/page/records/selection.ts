@@ -1,4 +1,5 @@
 import { type Signal, signal } from '@preact/signals'
+import { say } from '../language/say.ts'
 import type { Row } from '../logic/model.ts'
 import { notify } from '../parts/notices.ts'
 
@@ -26,7 +27,7 @@ export class Selection {
     for (const one of rows) {
       if (!isChosen) next.delete(one.id)
       else if (next.size < MAX_SELECTED) next.set(one.id, one)
-      else notify(`At most ${MAX_SELECTED} records can be selected.`)
+      else notify(say('At most {count} records can be selected.', { count: MAX_SELECTED }))
     }
     this.#last = index
     this.rows.value = next

@@ -5,6 +5,7 @@ import { type BatchResult, type Operation, undoLast, writeInBatches } from '../b
 import { html } from '../basics/html.ts'
 import { restore } from '../basics/models.ts'
 import { zone } from '../basics/reader.ts'
+import { say } from '../language/say.ts'
 import { bulkValues, type Ways } from '../logic/bulk.ts'
 import type { Draft } from '../logic/draft.ts'
 import type { Model, Row } from '../logic/model.ts'
@@ -82,17 +83,21 @@ export function BulkActions({ model, selection, rowsNow, onDone }: SeveralProper
   const open = (what: 'edit' | 'delete') => () => {
     doing.value = what
   }
-  const title = doing.value === 'delete' ? 'Delete' : 'Change'
+  const isDeletion = doing.value === 'delete'
+  const question = isDeletion
+    ? plural(rows.length, 'Delete {count} record', 'Delete {count} records')
+    : plural(rows.length, 'Change {count} record', 'Change {count} records')
+  const title = isDeletion ? say('Delete') : say('Change')
   return html.div(
-    { class: 'several', role: 'region', 'aria-label': 'Selected records' },
-    html.strong(null, `${plural(rows.length, 'record')} selected`),
-    model.allowed.update && html.button({ type: 'button', onClick: open('edit') }, 'Edit…'),
-    model.allowed.delete && html.button({ type: 'button', onClick: open('delete') }, 'Delete…'),
-    html.button({ type: 'button', class: 'quiet', onClick: () => selection.clear() }, 'Clear'),
+    { class: 'several', role: 'region', 'aria-label': say('Selected records') },
+    html.strong(null, plural(rows.length, '{count} record selected', '{count} records selected')),
+    model.allowed.update && html.button({ type: 'button', onClick: open('edit') }, say('Edit…')),
+    model.allowed.delete && html.button({ type: 'button', onClick: open('delete') }, say('Delete…')),
+    html.button({ type: 'button', class: 'quiet', onClick: () => selection.clear() }, say('Clear')),
     doing.value &&
       h(
         Dialog,
-        { title: outcomes.value ? title : `${title} ${plural(rows.length, 'record')}`, onClose: close, wide: true },
+        { title: outcomes.value ? title : question, onClose: close, wide: true },
         outcomes.value
           ? h(Outcomes, { model, outcomes: outcomes.value, total: total.value, onUndo: undo, onClose: close })
           : h(BulkForm, {
@@ -115,7 +120,7 @@ export function BulkActions({ model, selection, rowsNow, onDone }: SeveralProper
 }
 
 const reason = (error: Error) =>
-  isRefusal(error, 'VERSION_CONFLICT') ? 'somebody else has changed it meanwhile' : error.message
+  isRefusal(error, 'VERSION_CONFLICT') ? say('somebody else has changed it meanwhile') : error.message
 
 /** The result of a delete is an id. */
 function toOutcome(one: BatchResult): Outcome {

@@ -4,6 +4,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { html } from '../basics/html.ts'
 import { rememberSpot, spotIn } from '../basics/lists.ts'
 import { reader } from '../basics/reader.ts'
+import { say } from '../language/say.ts'
 import { FOOT_PARAMETER, WORDS_PARAMETER } from '../logic/filters.ts'
 import { searchWords } from '../logic/highlight.ts'
 import { canSearch, type Field, type Model, type Row } from '../logic/model.ts'
@@ -231,7 +232,7 @@ export function Table(properties: TableProperties) {
       style: tableTemplate(widths, isFixed),
       role: 'grid',
       tabIndex: 0,
-      'aria-label': `${model.plural ?? `${model.title} records`}`,
+      'aria-label': model.plural ?? say('{model} records', { model: model.title }),
       'aria-rowcount': extent.value.rows + 1,
       'aria-colcount': columns.length + 1,
       'aria-multiselectable': true,

@@ -4,6 +4,7 @@ import { goInstead, to, withQuery } from '../basics/address.ts'
 import { html } from '../basics/html.ts'
 import { recordPath } from '../basics/models.ts'
 import { locale, zone } from '../basics/reader.ts'
+import { inSentence, say } from '../language/say.ts'
 import { curlFor } from '../logic/curl.ts'
 import { serviceQuery, sortedBy, sortIn, withoutTable } from '../logic/filters.ts'
 import { type Field, type Model, shownFields } from '../logic/model.ts'
@@ -26,7 +27,7 @@ interface ToolsProperties extends ShownProperties {
 
 const GroupMenu = later(async () => (await import('./group-menu.ts')).GroupMenu)
 
-const OWN = ['format', 'delimiter', 'safe', 'bom']
+const OWN = ['format', 'delimiter', 'safe', 'bom', 'zone']
 
 /** CSV as spreadsheets of the reader's country open it: where numbers have a comma, semicolons are between cells. */
 const forSpreadsheet = (name: string) => ({
@@ -50,21 +51,36 @@ export function Tools({ model, query, columns, onSelectAll }: ToolsProperties) {
   }
   return html.div(
     { class: 'tools' },
-    h(Menu, { label: [icon('filter'), 'Sort'], class: 'ghost if-narrow' }, h(Sort, { model, query, columns })),
-    h(Menu, { label: [icon('group'), 'Group'], class: 'ghost' }, h(GroupMenu, { model, query, columns })),
-    h(Menu, { label: [icon('columns'), 'Columns'], class: 'ghost' }, h(Columns, { model, query, columns })),
+    h(Menu, { label: [icon('filter'), say('Sort')], class: 'ghost if-narrow' }, h(Sort, { model, query, columns })),
+    h(Menu, { label: [icon('group'), say('Group')], class: 'ghost' }, h(GroupMenu, { model, query, columns })),
+    h(Menu, { label: [icon('columns'), say('Columns')], class: 'ghost' }, h(Columns, { model, query, columns })),
     h(
       Menu,
-      { label: icon('more'), name: 'More', class: 'ghost' },
+      { label: icon('more'), name: say('More'), class: 'ghost' },
       (model.allowed.update || model.allowed.delete) &&
-        html.button({ type: 'button', class: 'closes', onClick: onSelectAll }, `Select all, up to ${MAX_SELECTED}`),
-      html.a({ href: withQuery(to('m', model.model, 'summary'), withoutTable(query)) }, icon('chart'), 'Count and sum'),
+        html.button(
+          { type: 'button', class: 'closes', onClick: onSelectAll },
+          say('Select all, up to {count}', { count: MAX_SELECTED }),
+        ),
+      html.a(
+        { href: withQuery(to('m', model.model, 'summary'), withoutTable(query)) },
+        icon('chart'),
+        say('Count and sum'),
+      ),
       model.allowed.read &&
-        html.a({ href: exported('csv', forSpreadsheet(locale.value)), download: '' }, 'Export these for a spreadsheet'),
-      model.allowed.read && html.a({ href: exported('csv'), download: '' }, 'Export these as CSV'),
-      model.allowed.read && html.a({ href: exported('ndjson'), download: '' }, 'Export these as JSON lines'),
-      model.allowed.create && html.a({ href: to('m', model.model, 'import') }, 'Import a file'),
-      model.history && html.a({ href: to('m', model.model, 'deleted') }, 'Deleted records'),
+        html.a(
+          { href: exported('xlsx', { zone: zone.value }), download: '' },
+          say('Export these for a spreadsheet (.xlsx)'),
+        ),
+      model.allowed.read &&
+        html.a(
+          { href: exported('csv', forSpreadsheet(locale.value)), download: '' },
+          say('Export these as CSV for a spreadsheet'),
+        ),
+      model.allowed.read && html.a({ href: exported('csv'), download: '' }, say('Export these as CSV')),
+      model.allowed.read && html.a({ href: exported('ndjson'), download: '' }, say('Export these as JSON lines')),
+      model.allowed.create && html.a({ href: to('m', model.model, 'import') }, say('Import a file')),
+      model.history && html.a({ href: to('m', model.model, 'deleted') }, say('Deleted records')),
       html.button(
         {
           type: 'button',
@@ -74,14 +90,14 @@ export function Tools({ model, query, columns, onSelectAll }: ToolsProperties) {
           },
         },
         icon('code'),
-        'For programs: the same with curl',
+        say('For programs: the same with curl'),
       ),
     ),
     model.allowed.create &&
       html.a(
         { class: 'button main', href: to('m', model.model, 'new') },
         icon('plus'),
-        `New ${model.title.toLowerCase()}`,
+        say('New {model}', { model: inSentence(model.title) }),
       ),
     isCurlOpen.value &&
       h(Curl, {
@@ -104,7 +120,7 @@ function Columns({ model, query, columns }: ShownProperties) {
   }
   return html.fieldset(
     { class: 'checks' },
-    html.legend(null, 'Columns'),
+    html.legend(null, say('Columns')),
     shownFields(model).map(({ name, title }) =>
       html.label(
         { key: name },
@@ -119,7 +135,7 @@ function Columns({ model, query, columns }: ShownProperties) {
       ),
     ),
     query.has('fields') &&
-      html.button({ type: 'button', class: 'quiet', onClick: () => show(undefined) }, "As the model's list"),
+      html.button({ type: 'button', class: 'quiet', onClick: () => show(undefined) }, say("As the model's list")),
   )
 }
 

@@ -7,6 +7,7 @@ import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
 import { parsed } from '../basics/parsed.ts'
 import { isAdmin, person } from '../basics/session.ts'
+import { inSentence, say } from '../language/say.ts'
 import { type Model, pluralOf } from '../logic/model.ts'
 import { firstView, type SavedView, viewAddress, viewIn, viewKind, viewQuery } from '../logic/views.ts'
 import { checkBox } from '../parts/check-box.ts'
@@ -41,18 +42,18 @@ export function ViewTabs({ model, query }: TabsProperties) {
         key: view?.id ?? 0,
         href: hrefOf(model, view),
         'aria-current': view === current ? 'page' : undefined,
-        title: view && view.role !== '' ? `${view.owner} shares it with ${audience(view.role)}` : undefined,
+        title: view && view.role !== '' ? sharedText(view) : undefined,
       },
       icon(ICONS[kind]),
       name,
     )
   return html.nav(
-    { class: 'tabs', 'aria-label': 'Views' },
-    tab(undefined, `All ${pluralOf(model).toLowerCase()}`, 'table'),
+    { class: 'tabs', 'aria-label': say('Views') },
+    tab(undefined, say('All {records}', { records: inSentence(pluralOf(model)) }), 'table'),
     views.map((view) => tab(view, view.name, view.kind)),
     h(
       Menu,
-      { label: icon('plus'), name: 'Save or change views', class: 'ghost', begins: true },
+      { label: icon('plus'), name: say('Save or change views'), class: 'ghost', begins: true },
       h(ViewForm, { key: current?.id ?? 0, model, query, current, onSaved: loaded.again }),
     ),
   )
@@ -61,7 +62,10 @@ export function ViewTabs({ model, query }: TabsProperties) {
 const hrefOf = (model: Model, view: SavedView | undefined) =>
   withQuery(view?.kind === 'chart' ? to('m', model.model, 'summary') : to('m', model.model), viewAddress(view))
 
-const audience = (role: string) => (role === '*' ? 'everybody' : `the role ${role}`)
+const sharedText = ({ owner, role }: SavedView) =>
+  role === '*'
+    ? say('{person} shares it with everybody', { person: owner })
+    : say('{person} shares it with the role {role}', { person: owner, role })
 
 /** The views that the user sees. Those that an earlier version kept in this browser become views on the server. */
 async function loadViews(model: string): Promise<SavedView[]> {
@@ -113,7 +117,7 @@ function ViewForm({ model, query, current, onSaved }: FormProperties) {
   )
   const remove = closing(async () => {
     await request('DELETE', `/ws/views/${current?.id}?version=${current?.version}`)
-    notify(`The view ${current?.name} is removed.`)
+    notify(say('The view {view} is removed.', { view: current?.name ?? '' }))
     return undefined
   })
   const roles = [
@@ -121,8 +125,8 @@ function ViewForm({ model, query, current, onSaved }: FormProperties) {
   ]
   return html.form(
     { class: 'checks view-form', onSubmit: isOwn ? change : create },
-    html.p({ class: 'hint' }, 'A view keeps filters, order, columns and groups under a name.'),
-    html.label({ for: 'view-name' }, 'Name of this view'),
+    html.p({ class: 'hint' }, say('A view keeps filters, order, columns and groups under a name.')),
+    html.label({ for: 'view-name' }, say('Name of this view')),
     html.input({
       id: 'view-name',
       type: 'text',
@@ -132,7 +136,7 @@ function ViewForm({ model, query, current, onSaved }: FormProperties) {
         name.value = currentTarget.value
       },
     }),
-    html.label({ for: 'view-role' }, 'Who sees it'),
+    html.label({ for: 'view-role' }, say('Who sees it')),
     html.select(
       {
         id: 'view-role',
@@ -143,19 +147,19 @@ function ViewForm({ model, query, current, onSaved }: FormProperties) {
       ['', ...roles, '*'].map((one) =>
         html.option(
           { key: one, value: one, selected: one === role.value },
-          one === '' ? 'only I' : one === '*' ? 'everybody' : `all with the role ${one}`,
+          one === '' ? say('only I') : one === '*' ? say('everybody') : say('all with the role {role}', { role: one }),
         ),
       ),
     ),
-    checkBox('Open the table with it', first),
+    checkBox(say('Open the table with it'), first),
     html.div(
       { class: 'tools' },
-      isOwn && html.button({ type: 'submit', class: 'main', disabled: name.value.trim() === '' }, 'Save'),
+      isOwn && html.button({ type: 'submit', class: 'main', disabled: name.value.trim() === '' }, say('Save')),
       html.button(
         { type: 'button', class: isOwn ? '' : 'main', disabled: name.value.trim() === '', onClick: create },
-        isOwn ? 'Save as another' : 'Save',
+        isOwn ? say('Save as another') : say('Save'),
       ),
-      isOwn && html.button({ type: 'button', class: 'danger', onClick: remove }, 'Remove'),
+      isOwn && html.button({ type: 'button', class: 'danger', onClick: remove }, say('Remove')),
     ),
   )
 }

@@ -1,0 +1,141 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import ts from 'typescript'
+import { GERMAN } from '../../src/page/language/german.ts'
+import { inSentence, language, say, sayForms, sayParts } from '../../src/page/language/say.ts'
+
+/** Where the texts stand in the arguments of the functions that translate. */
+const TEXTS: Record<string, [first: number, count: number]> = {
+  say: [0, 1],
+  sayParts: [0, 1],
+  plural: [1, 2],
+  sayForms: [1, 2],
+}
+const PAGE = join(import.meta.dirname, '../../src/page')
+const files = readdirSync(PAGE, { recursive: true })
+  .map(String)
+  .filter((name) => name.endsWith('.ts') && !name.startsWith('language/'))
+
+interface Found {
+  /** texts that are translated, by the place of their first use */
+  texts: Map<string, string>
+  faults: string[]
+}
+
+/** Finds the texts of a file: those that are translated, and those that look as if they had to be. */
+function textsIn(name: string): Found {
+  const source = ts.createSourceFile(name, readFileSync(join(PAGE, name), 'utf8'), ts.ScriptTarget.Latest, true)
+  const texts = new Map<string, string>()
+  const faults: string[] = []
+  const place = (node: ts.Node) => `${name}:${source.getLineAndCharacterOfPosition(node.getStart()).line + 1}`
+  const visit = (node: ts.Node): void => {
+    if (ts.isCallExpression(node) && ts.isIdentifier(node.expression) && Object.hasOwn(TEXTS, node.expression.text)) {
+      const [first, count] = TEXTS[node.expression.text] as [number, number]
+      const parts = node.arguments.slice(first, first + count)
+      if (parts.every(ts.isStringLiteralLike)) texts.set(parts.map(({ text }) => text).join(' | '), place(node))
+      else if (!isDefinition(node)) faults.push(`${place(node)}: a text that is no literal`)
+      for (const other of node.arguments) if (!parts.includes(other)) visit(other)
+      return
+    }
+    if (isForPeople(node)) faults.push(`${place(node)}: ${node.getText()} is not translated`)
+    else if (!isNoText(node)) ts.forEachChild(node, visit)
+  }
+  visit(source)
+  return { texts, faults }
+}
+
+/** `plural` hands its own arguments on. */
+const isDefinition = (node: ts.CallExpression) =>
+  node.expression.getText() === 'sayForms' && node.getSourceFile().fileName === 'logic/values.ts'
+
+/** Attributes and properties that nobody reads. */
+const CODE = [
+  'class',
+  'key',
+  'keys',
+  'href',
+  'accept',
+  'rel',
+  'style',
+  'd',
+  'viewBox',
+  'points',
+  'transform',
+  'timeZone',
+]
+
+function isNoText(node: ts.Node): boolean {
+  return (
+    ts.isImportDeclaration(node) ||
+    ts.isTypeNode(node) ||
+    (ts.isPropertyAssignment(node) && CODE.includes(node.name.getText().replaceAll("'", '')))
+  )
+}
+
+/** Several words, or a word that begins like a sentence. */
+const WORDS = /\p{L}{2,}[,:]? \p{L}{2,}|^\s*\p{Lu}\p{Ll}{2,}[\p{Ll}:.…?!]*$/u
+
+const isName = (node: ts.Node) => ts.isPropertyAssignment(node.parent) && node.parent.name === node
+
+function isForPeople(node: ts.Node): boolean {
+  if (ts.isTemplateExpression(node))
+    return [node.head, ...node.templateSpans.map(({ literal }) => literal)].some(({ text }) =>
+      /\p{L}{3,} |^ ?\p{Lu}\p{Ll}{2,}/u.test(text),
+    )
+  return ts.isStringLiteralLike(node) && WORDS.test(node.text) && !isName(node)
+}
+
+/** Literals that look like texts and are none for people. */
+const EXCEPTIONS: [what: RegExp, why: string][] = [
+  [/'(?:Esc(?:ape)?|Enter|Tab|Backspace)'|`(?:Ctrl|Alt)\+/, 'names of keys'],
+  [/'Dossier'/, 'the name of the product'],
+  [/'Infinity'/, 'a number'],
+  [/'(?:input|\.chip)\b[^']*'/, 'CSS selectors'],
+  [/`(?:board|calendar) \$/, 'a value of an option'],
+  [/^logic\/curl\.ts|'npm run backup'/, 'commands for a shell'],
+  [/^logic\/periods\.ts/, 'what stands in addresses; `periodTitle` translates it'],
+]
+
+const found = files.map(textsIn)
+const used = new Map(found.flatMap(({ texts }) => [...texts]))
+const names = (text: string) => [...text.matchAll(/\{\w+\}/g)].map(([name]) => name).sort()
+
+t.test('every text of the page is translated', async (t) => {
+  t.ok(used.size > 300, `${used.size} texts`)
+  t.strictSame(
+    found.flatMap(({ faults }) => faults).filter((fault) => !EXCEPTIONS.some(([what]) => what.test(fault))),
+    [],
+    'no text is shown in English only',
+  )
+  t.strictSame([...used.keys()].filter((text) => !Object.hasOwn(GERMAN, text)).sort(), [], 'none is missing')
+  t.strictSame(
+    Object.keys(GERMAN).filter((text) => !used.has(text)),
+    [],
+    'none is left over',
+  )
+})
+
+t.test('a translation has the same values, and as many forms', async (t) => {
+  for (const [english, german] of Object.entries(GERMAN)) {
+    t.not(german.trim(), '', english)
+    const forms = german.split(' | ')
+    t.equal(forms.length, english.split(' | ').length, english)
+    const wanted = [...new Set(names(english))]
+    for (const form of forms)
+      t.ok(
+        names(form).every((name) => wanted.includes(name)),
+        form,
+      )
+    t.strictSame([...new Set(names(german))], wanted, english)
+  }
+})
+
+t.test('values take the place of their names', async (t) => {
+  t.equal(language, 'en', 'without a browser')
+  t.equal(say('{count} of {total}', { count: 3, total: '{count}' }), '3 of {count}', 'only once')
+  t.strictSame(sayParts('Log in to {place}.', { place: 7 }), ['Log in to ', 7, '.'])
+  t.equal(sayForms(1, '{count} thing', '{count} things', { count: 1 }), '1 thing')
+  t.equal(sayForms(0, '{count} thing', '{count} things', { count: 0 }), '0 things')
+  t.equal(inSentence('Company'), 'company')
+})
