@@ -4,6 +4,7 @@ import fp from 'fastify-plugin'
 import { SuccessSchema, success } from '../src/envelope.ts'
 import { mayUse, OPERATIONS, type Operation, scopeFor, type User } from '../src/model/access.ts'
 import { type Field, type Inverse, type Model, SYSTEM_FIELDS, tableName, visibleFields } from '../src/model/model.ts'
+import type { Translations } from '../src/model/translations.ts'
 import { component } from '../src/openapi/refs.ts'
 import { allowOnly, badRequest } from '../src/requests/query.ts'
 import { tableTotals } from '../src/tables/counts.ts'
@@ -38,14 +39,27 @@ const FieldMeta = Type.Object(
   },
   { additionalProperties: true },
 )
+const translations = Type.Optional(
+  Type.Unsafe<Translations>({
+    type: 'object',
+    additionalProperties: true,
+    description: 'Texts by language, such as `{ "de": { "title": "Auftrag" } }`.',
+  }),
+)
 const InverseMeta = Type.Object({
   name: Type.String(),
   title: Type.String(),
   description: Type.Optional(Type.String()),
+  translations,
   model: Type.String({ description: 'The model that refers to this one.' }),
   field: Type.String({ description: 'Its reference.' }),
 })
-const title = { title: Type.String(), plural: Type.Optional(Type.String()), description: Type.Optional(Type.String()) }
+const title = {
+  title: Type.String(),
+  plural: Type.Optional(Type.String()),
+  description: Type.Optional(Type.String()),
+  translations,
+}
 const OverviewItem = component(
   'ModelOverview',
   Type.Object({
@@ -114,9 +128,9 @@ const meta: FastifyPluginAsyncTypebox = async (app) => {
       const used = [...app.modelsOf(user).values()].filter((model) => mayUse(model, user))
       return success(
         ...used.map((model) => {
-          const { name, title, plural, description } = model
+          const { name, title, plural, description, translations } = model
           const total = scopeFor(model, 'read', user) === 'all' ? (totals.get(tableName(model)) ?? 0) : undefined
-          return { model: name, title, plural, description, allowed: allowedTo(model, user), total }
+          return { model: name, title, plural, description, translations, allowed: allowedTo(model, user), total }
         }),
       )
     },
@@ -140,7 +154,7 @@ const meta: FastifyPluginAsyncTypebox = async (app) => {
       const may = (operation: Operation) => model !== undefined && scopeFor(model, operation, user) !== 'none'
       // A model is hidden from users who have no access to it at all.
       if (!model || !OPERATIONS.some(may)) throw app.missingModel(params.model, user)
-      const { name, title, plural, description, nameField, list, search, history } = model
+      const { name, title, plural, description, translations, nameField, list, search, history } = model
       // Users who may write records also see the writeOnly fields.
       const shown = may('create') || may('update') ? model.fields : visibleFields(model)
       const fields = [...SYSTEM_FIELDS, ...shown].map((field) => describe(field, model))
@@ -152,6 +166,7 @@ const meta: FastifyPluginAsyncTypebox = async (app) => {
         title,
         plural,
         description,
+        translations,
         nameField,
         list,
         search,
@@ -172,6 +187,8 @@ function describe({ schema, required, readOnly, writeOnly, reference, links, nam
     name,
     ...schema,
     title: field.title ?? TITLES[name] ?? name,
+    titles: field.titles,
+    translations: field.translations,
     default: field.default,
     required,
     readOnly,

@@ -101,8 +101,16 @@ function checkRenames({ properties, audit }: StoredFile, names: string[]): FileF
   })
 }
 
+/** Values that have a title, and that the field cannot have. */
+function unknownTitles({ titles = {}, enum: own, items }: FieldFile): string[] {
+  const values = [own ?? items?.enum ?? []].flat().map(String)
+  return Object.keys(titles).filter((value) => !values.includes(value))
+}
+
 function checkField(name: string, field: FieldFile, model: StoredFile): FileFault[] {
   const complain = (keyword: string, message: string) => [{ pointer: `/properties/${name}/${keyword}`, message }]
+  const untitled = unknownTitles(field)
+  if (untitled.length > 0) return complain('titles', `names ${untitled.join(', ')}, which is no value of "enum".`)
   if (field.unique && !isScalarType(field)) return complain('unique', 'needs a field of a simple type.')
   if (field.index && !isScalarType(field)) return complain('index', 'needs a field of a simple type.')
   if (field.onDelete !== undefined && field.reference === undefined)

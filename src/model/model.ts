@@ -1,4 +1,5 @@
 import { findFormat } from './formats.ts'
+import type { Translations } from './translations.ts'
 
 export const OPERATIONS = ['read', 'create', 'update', 'delete'] as const
 export type Operation = (typeof OPERATIONS)[number]
@@ -21,6 +22,8 @@ export interface Model {
   /** title of several records */
   plural?: string | undefined
   description?: string | undefined
+  /** these texts in other languages */
+  translations?: Translations
   /** the model's own fields in the file's order, then the audit fields */
   fields: Field[]
   /** the other sides of references to this model */
@@ -56,6 +59,9 @@ export interface Field {
   format?: string | undefined
   title?: string | undefined
   description?: string | undefined
+  /** what people call the values of its `enum` */
+  titles?: Record<string, string>
+  translations?: Translations
   /** JSON Schema of a value: the file's keywords without Dossier's own */
   schema: JsonSchema
   required: boolean
@@ -91,6 +97,7 @@ export interface Inverse {
   name: string
   title?: string | undefined
   description?: string | undefined
+  translations?: Translations
   /** the model that refers, and its field */
   model: string
   field: string

@@ -1,4 +1,5 @@
 import type { ErrorObject } from 'ajv'
+import { mapValues } from '../lib/map-values.ts'
 import { didYouMean } from '../lib/nearest.ts'
 import { newAjv } from './ajv.ts'
 import { checkFields } from './check.ts'
@@ -27,6 +28,7 @@ import {
   type Reference,
 } from './model.ts'
 import { parseTemplate } from './template.ts'
+import { plainOrNone, plainText, translationsIn } from './translations.ts'
 
 /** Dossier's own keywords of a field, which are no part of its JSON Schema. */
 const OWN_KEYWORDS = new Set([
@@ -40,6 +42,7 @@ const OWN_KEYWORDS = new Set([
   'onDelete',
   'renamedFrom',
   'access',
+  'titles',
 ])
 
 const validate = newAjv({
@@ -89,9 +92,10 @@ function toModel(name: string, hash: string, file: ModelFile): Model {
   return {
     name,
     hash,
-    title: file.title ?? (name.split('.').at(-1) as string),
-    plural: file.plural,
-    description: file.description,
+    title: plainOrNone(file.title) ?? (name.split('.').at(-1) as string),
+    plural: plainOrNone(file.plural),
+    description: plainOrNone(file.description),
+    ...translationsIn({ title: file.title, plural: file.plural, description: file.description }),
     fields,
     inverses: Object.entries(file.properties).flatMap(([inverse, field]) =>
       isInverse(field) ? [toInverse(inverse, field)] : [],
@@ -121,15 +125,20 @@ function toAccess(file = OPEN): Model['access'] {
 }
 
 function toField(name: string, file: FieldFile, required: string[]): Field {
-  const { items } = file
-  const schema = Object.fromEntries(Object.entries(file).filter(([keyword]) => !OWN_KEYWORDS.has(keyword)))
+  const { items, titles } = file
+  const words = { title: plainOrNone(file.title), description: plainOrNone(file.description) }
+  const given = Object.entries(file).filter(([keyword]) => !OWN_KEYWORDS.has(keyword))
+  const schema = Object.fromEntries(
+    given.map(([keyword, value]) => [keyword, words[keyword as keyof typeof words] ?? value]),
+  )
   const links = items?.reference === undefined ? undefined : toReference(items.reference, items.onDelete)
   return {
     name,
     type: file.type,
     format: file.format,
-    title: file.title,
-    description: file.description,
+    ...words,
+    ...(titles && { titles: mapValues(titles, plainText) }),
+    ...translationsIn({ title: file.title, description: file.description, titles }),
     schema: links ? { ...schema, ...linksSchema(schema) } : schema,
     required: required.includes(name),
     default: file.default,
@@ -153,7 +162,8 @@ const linksSchema = ({ maxItems = MAX_LINKS }: JsonSchema): JsonSchema => ({
 })
 
 function toInverse(name: string, { inverse, title, description }: InverseFile): Inverse {
-  return { name, title, description, ...inverseTarget(inverse) }
+  const words = { title: plainOrNone(title), description: plainOrNone(description) }
+  return { name, ...words, ...translationsIn({ title, description }), ...inverseTarget(inverse) }
 }
 
 /** Replaces `anyOf` of constants, as TypeBox writes an enumeration, by the equivalent `enum`. */

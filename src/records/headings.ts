@@ -12,6 +12,12 @@ export function columnHeading(model: Model, { name }: Pick<Field, 'name'>): stri
 
 const titleOf = ({ title, name }: Field) => title ?? fieldTitle(name)
 
-/** The field that a heading stands for. */
-export const fieldOfHeading = (model: Model, heading: string): Field | undefined =>
-  model.fields.find((field) => columnHeading(model, field) === heading)
+/** The field that a heading stands for, in any language. */
+export function fieldOfHeading(model: Model, heading: string): Field | undefined {
+  const own = model.fields.find((field) => columnHeading(model, field) === heading)
+  if (own) return own
+  const found = model.fields.filter(({ translations = {} }) =>
+    Object.values(translations).some(({ title }) => title === heading),
+  )
+  return found.length === 1 ? found[0] : undefined
+}

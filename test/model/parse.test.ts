@@ -58,8 +58,60 @@ t.test('what a model is', async (t) => {
   t.match(listed.fields[0], { title: 'X', description: 'an x' })
 })
 
+t.test('texts in several languages', async (t) => {
+  const words = (en: string, de: string) => ({ en, de })
+  const model = modelOf('a.Order', {
+    title: words('Order', 'Auftrag'),
+    plural: { de: 'Aufträge', fr: 'Commandes' },
+    description: 'What was ordered.',
+    type: 'object',
+    properties: {
+      state: {
+        type: 'string',
+        title: words('State', 'Stand'),
+        description: words('How far it is.', 'Wie weit er ist.'),
+        enum: ['open', 'done'],
+        titles: { open: words('Open', 'Offen'), done: 'Done' },
+      },
+      sizes: { type: 'array', items: { type: 'integer', enum: [1, 2] }, titles: { 1: 'small' } },
+      parts: { inverse: 'a.Order.whole', title: words('Parts', 'Teile') },
+      whole: { type: 'integer', reference: 'a.Order' },
+    },
+  })
+  t.match(model, {
+    title: 'Order',
+    plural: 'Aufträge',
+    description: 'What was ordered.',
+    translations: {
+      en: { title: 'Order' },
+      de: { title: 'Auftrag', plural: 'Aufträge' },
+      fr: { plural: 'Commandes' },
+    },
+    inverses: [{ title: 'Parts', translations: { de: { title: 'Teile' } } }],
+  })
+  const [state, sizes, whole] = model.fields
+  t.match(state, {
+    title: 'State',
+    titles: { open: 'Open', done: 'Done' },
+    translations: { de: { title: 'Stand', description: 'Wie weit er ist.', titles: { open: 'Offen' } } },
+    schema: { title: 'State', description: 'How far it is.' },
+  })
+  t.notOk('titles' in (state?.schema as object), 'JSON Schema knows no titles of values')
+  t.strictSame(sizes?.titles, { 1: 'small' })
+  t.notOk('translations' in (whole as object))
+})
+
 t.test('faults, with pointer and what would be right', async (t) => {
   const faults: [raw: unknown, pointer: string, message: RegExp][] = [
+    [field({ type: 'string', title: {} }), '/properties/x/title', /fewer than 1 properties/],
+    [field({ type: 'string', title: { English: 'X' } }), '/properties/x/title', /must match pattern|property name/],
+    [field({ type: 'string', title: { en: 7 } }), '/properties/x/title/en', /must be string/],
+    [
+      field({ type: 'string', enum: ['a'], titles: { b: 'B', c: 'C' } }),
+      '/properties/x/titles',
+      /names b, c, which is no value of "enum"/,
+    ],
+    [field({ type: 'string', titles: { b: 'B' } }), '/properties/x/titles', /names b/],
     [[], '', /must be object/],
     ['text', '', /must be object/],
     [null, '', /must be object/],

@@ -5,6 +5,7 @@ import { draftTitle, withOtherWindow } from '../../src/page/logic/draft.ts'
 import { withColumnMoved } from '../../src/page/logic/filters.ts'
 import { hueOf, initialOf } from '../../src/page/logic/hue.ts'
 import { type Field, isImage, type Model, packageOf, pluralOf, withTitles } from '../../src/page/logic/model.ts'
+import { formatValue } from '../../src/page/logic/values.ts'
 import * as views from '../../src/page/logic/views.ts'
 import { boundWidth, contentWidth, tableTemplate, widthsIn, withWidth } from '../../src/page/logic/widths.ts'
 
@@ -218,6 +219,29 @@ t.test('words and colours', async (t) => {
   t.match(withTitles({ ...MODEL, inverses: [{ name: 'a', title: 'Orders', model: 'x', field: 'y' }] }).inverses, [
     { title: 'Orders' },
   ])
+  const german = withTitles(
+    {
+      ...MODEL,
+      translations: { de: { title: 'Auftrag', plural: 'Aufträge' } },
+      inverses: [{ name: 'a', title: 'a', model: 'x', field: 'y', translations: { de: { title: 'Positionen' } } }],
+      fields: MODEL.fields.map((field) => ({
+        ...field,
+        titles: { new: 'New', old: 'Old' },
+        translations: { de: { title: 'Feld', titles: { new: 'Neu' } } },
+      })),
+    },
+    'de',
+  )
+  t.match(german, { title: 'Auftrag', plural: 'Aufträge', inverses: [{ title: 'Positionen' }] })
+  const [first] = german.fields as [Field]
+  t.match(first, { title: 'Feld', titles: { new: 'Neu', old: 'Old' } })
+  const reader = { zone: 'UTC', locale: 'de-DE' }
+  t.equal(formatValue(first, 'new', reader), 'Neu', 'a value by its title')
+  t.equal(formatValue(first, 'other', reader), 'other')
+  t.equal(formatValue({ type: 'array', titles: { new: 'Neu' } }, ['new', 'x'], reader), 'Neu, x')
+  const choice: Field = { ...first, type: 'string', enum: ['new', 'old'] }
+  t.equal(copyText(choice, 'new', reader), 'Neu')
+  t.strictSame(pastedValue(choice, 'neu', 'UTC'), { value: 'new' })
   t.equal(pluralOf({ model: 'crm.Person', title: 'Person', plural: 'People' }), 'People')
   t.equal(pluralOf({ model: 'crm.VatRate', title: 'VatRate' }), 'Vat rate')
   t.equal(pluralOf({ model: 'crm.Person', title: 'Kunde' }), 'Kunde')

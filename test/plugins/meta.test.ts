@@ -3,7 +3,12 @@ import t from 'tap'
 import { CONTACT, startApp, THING } from '../helper.ts'
 
 const MODELS = {
-  'contacts.Contact.json': { ...CONTACT, nameField: 'fullName', description: 'Somebody', plural: 'People' },
+  'contacts.Contact.json': {
+    ...CONTACT,
+    nameField: 'fullName',
+    description: 'Somebody',
+    plural: { en: 'People', de: 'Leute' },
+  },
   'test.Thing.json': {
     ...THING,
     properties: { ...THING.properties, who: { type: 'integer', reference: 'contacts.Contact' } },
@@ -39,6 +44,7 @@ t.test('one service', async (t) => {
         title: 'Contact',
         plural: 'People',
         description: 'Somebody',
+        translations: { en: { plural: 'People' }, de: { plural: 'Leute' } },
         allowed: all,
         total: 1,
       },
@@ -58,6 +64,7 @@ t.test('one service', async (t) => {
         model: 'contacts.Contact',
         title: 'Contact',
         description: 'Somebody',
+        translations: { de: { plural: 'Leute' } },
         nameField: 'fullName',
         list: ['fullName', 'email'],
       },

@@ -9,6 +9,7 @@ import {
   type Overview,
   type Row,
   referredName,
+  translated,
   withTitles,
 } from '../logic/model.ts'
 import { request, requestOne } from './api.ts'
@@ -50,7 +51,7 @@ export async function referredModel(field: Field | undefined): Promise<Model | u
 export function modelsOverview(): Promise<Overview[]> {
   modelsRound.value
   overview ??= request<Overview>('GET', '/ws/meta/overview').then(
-    ({ data }) => data,
+    ({ data }) => data.map((one) => translated(one)),
     (error) => {
       // A failed request is not cached.
       overview = undefined

@@ -33,6 +33,7 @@ export function parseTsv(text: string): string[][] {
 /** A value for a spreadsheet: days that it recognises, numbers with the reader's decimal sign and no groups. */
 export function copyText(field: Field, value: unknown, { locale, zone }: Reader): string {
   if (value === null || value === undefined) return ''
+  if (field.titles && Object.hasOwn(field.titles, String(value))) return field.titles[String(value)] as string
   if (typeof value === 'boolean') return value ? say('yes') : say('no')
   if (field.format === 'date-time') return momentIn(String(value), zone)
   if (field.reference !== undefined) return typeof value === 'object' ? displayName(value as Row) : String(value)
@@ -56,7 +57,8 @@ export function pastedValue(field: Field, text: string, zone: string): Read | { 
     return value === undefined ? { fault: say('must be yes or no') } : { value }
   }
   if (kind === 'choice') {
-    const choice = choices(field).find((one) => String(one).toLowerCase() === cell.toLowerCase())
+    const named = (one: unknown) => field.titles?.[String(one)]?.toLowerCase() === cell.toLowerCase()
+    const choice = choices(field).find((one) => String(one).toLowerCase() === cell.toLowerCase() || named(one))
     return choice === undefined
       ? { fault: say('must be one of {choices}', { choices: choices(field).join(', ') }) }
       : { value: choice }

@@ -1,7 +1,13 @@
 import { fieldTitle } from '../../lib/field-title.ts'
-import { say } from '../language/say.ts'
+import { language, say } from '../language/say.ts'
 
 /** Descriptions of models as the service sends them, with the parts that the page uses. */
+
+/** Texts by language. */
+type Translations = Record<
+  string,
+  { title?: string; plural?: string; description?: string; titles?: Record<string, string> }
+>
 
 export interface Schema {
   type?: string
@@ -9,8 +15,9 @@ export interface Schema {
   title?: string
   description?: string
   enum?: unknown[]
-  /** what the page says for choices that are not shown as they are */
-  choiceTitles?: Record<string, string>
+  /** what people call the choices, by their texts */
+  titles?: Record<string, string>
+  translations?: Translations
   const?: unknown
   /** of an array; with `reference`, the field holds the ids of several records of that model */
   items?: Schema & { reference?: string }
@@ -44,6 +51,7 @@ export interface Overview {
   title: string
   plural?: string
   description?: string
+  translations?: Translations
   allowed: Model['allowed']
   /** only if the user may read all records */
   total?: number
@@ -55,6 +63,7 @@ export interface Model {
   /** what several records are called; only if the file says it */
   plural?: string
   description?: string
+  translations?: Translations
   nameField?: string
   list: string[]
   /** fields in which the service looks for words */
@@ -79,12 +88,32 @@ const lastWord = (model: string) => model.split('.').at(-1)
 export const packageOf = (model: string) => model.split('.').slice(0, -1).join('.')
 
 /** Gives words of people to what has no title: the service says the name instead. */
-export const withTitles = (model: Model): Model => ({
-  ...model,
-  title: modelTitle(model.model, model.title),
-  fields: model.fields.map((field) => ({ ...field, title: titleOf(field) })),
-  inverses: model.inverses.map((one) => (one.title === one.name ? { ...one, title: fieldTitle(one.name) } : one)),
-})
+export function withTitles(model: Model, wanted: string = language): Model {
+  const own = translated(model, wanted)
+  return {
+    ...own,
+    title: modelTitle(model.model, own.title),
+    fields: model.fields.map((one) => {
+      const field = translated(one, wanted)
+      return { ...field, title: titleOf(field) }
+    }),
+    inverses: model.inverses.map((one) => {
+      const inverse = translated(one, wanted)
+      return inverse.title === one.name ? { ...inverse, title: fieldTitle(one.name) } : inverse
+    }),
+  }
+}
+
+interface Translatable {
+  titles?: Record<string, string>
+  translations?: Translations
+}
+
+/** The texts of a model, field or inverse in a language, as far as its file has them. */
+export function translated<Titled extends Translatable>(one: Titled, wanted: string = language): Titled {
+  const { titles, ...words } = one.translations?.[wanted] ?? {}
+  return { ...one, ...words, ...(titles && { titles: { ...one.titles, ...titles } }) }
+}
 
 const titleOf = ({ name, title }: Field) =>
   title === name ? fieldTitle(name) : ((isStamp({ name }) ? STAMP_TITLES[title] : undefined) ?? title)
@@ -104,6 +133,7 @@ export interface Inverse {
   name: string
   title: string
   description?: string
+  translations?: Translations
   /** the model that refers, and its field */
   model: string
   field: string

@@ -16,6 +16,7 @@ export const NOTHING = '–'
 
 export function formatValue(schema: Schema, value: unknown, reader: Reader): string {
   if (value === null || value === undefined) return NOTHING
+  if (schema.titles && Object.hasOwn(schema.titles, String(value))) return schema.titles[String(value)] as string
   if (typeof value === 'boolean') return value ? say('yes') : say('no')
   if (schema.format === 'date-time') return formatMoment(String(value), reader)
   if (schema.format === 'date') return formatDay(String(value), reader)
@@ -24,9 +25,12 @@ export function formatValue(schema: Schema, value: unknown, reader: Reader): str
   if (Array.isArray(value) && value.every((item) => typeof item !== 'object'))
     return value.length === 0
       ? say('none')
-      : value.map((item) => (item === '' ? '""' : formatValue(schema.items ?? {}, item, reader))).join(', ')
+      : value.map((item) => (item === '' ? '""' : formatValue(itemSchema(schema), item, reader))).join(', ')
   return typeof value === 'object' ? formatObject(schema, value, reader) : String(value)
 }
+
+/** The schema of an item. Titles of choices stand at the array. */
+export const itemSchema = ({ items, titles }: Schema): Schema => ({ ...items, ...(titles && { titles }) })
 
 /** Properties by their titles; what has no known properties, as JSON. */
 function formatObject({ properties }: Schema, value: object, reader: Reader): string {

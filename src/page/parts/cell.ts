@@ -7,7 +7,7 @@ import { reader } from '../basics/reader.ts'
 import { say } from '../language/say.ts'
 import { highlight } from '../logic/highlight.ts'
 import { displayName, type Field, hasLinks, isImage, type Row } from '../logic/model.ts'
-import { formatValue, NOTHING } from '../logic/values.ts'
+import { formatValue, itemSchema, NOTHING } from '../logic/values.ts'
 import { icon } from './icon.ts'
 import { pill, tile } from './tile.ts'
 
@@ -62,7 +62,7 @@ function tags(field: Field, values: unknown[]) {
   const draw = field.items?.enum ? (text: string) => pill(text) : (text: string) => html.span({ class: 'tag' }, text)
   return html.span(
     { class: 'chips' },
-    values.map((item) => draw(item === '' ? '""' : formatValue(field.items ?? {}, item, reader.value))),
+    values.map((item) => draw(item === '' ? '""' : formatValue(itemSchema(field), item, reader.value))),
   )
 }
 

@@ -4,7 +4,7 @@ import { reader } from '../basics/reader.ts'
 import { say } from '../language/say.ts'
 import type { Schema } from '../logic/model.ts'
 import { choices, inputKind, type Kind, type Raw } from '../logic/raw.ts'
-import { formatValue } from '../logic/values.ts'
+import { formatValue, itemSchema } from '../logic/values.ts'
 import { LinksInput } from './links-input.ts'
 import { Picker } from './picker.ts'
 
@@ -56,7 +56,7 @@ export function Input(properties: InputProperties): JSX.Element {
       onRaw,
       choices(schema).map((choice) => [
         JSON.stringify(choice),
-        schema.choiceTitles?.[String(choice)] ?? formatValue({}, choice, reader.value),
+        formatValue({ titles: schema.titles ?? {} }, choice, reader.value),
       ]),
     )
   if (kind === 'yes-no')
@@ -136,7 +136,7 @@ const checks = (schema: Schema, raw: string[], { id, label, onRaw }: InputProper
           checked: isChosen,
           onChange: () => onRaw(isChosen ? raw.filter((other) => other !== one) : [...raw, one]),
         }),
-        ` ${formatValue({}, JSON.parse(one), reader.value)}`,
+        ` ${formatValue(itemSchema(schema), JSON.parse(one), reader.value)}`,
       )
     }),
   )

@@ -214,7 +214,7 @@ async function boardValues(
     return [
       ...(field.enum as string[]).slice(0, MAX_COLUMNS).map((value) => ({
         value,
-        title: formatValue({}, value, reader.value),
+        title: formatValue(field, value, reader.value),
       })),
       ...unset,
     ]

@@ -179,7 +179,7 @@ function schemaFor(field: Field, comparison: string, now: string | undefined) {
 /** All periods, and the one that is chosen now. */
 function periodChoices(now: string | undefined) {
   const periods = [...new Set([...PERIODS, ...(now && isPeriod(now) ? [now] : [])])]
-  return { enum: periods, choiceTitles: Object.fromEntries(periods.map((period) => [period, periodTitle(period)])) }
+  return { enum: periods, titles: Object.fromEntries(periods.map((period) => [period, periodTitle(period)])) }
 }
 
 /** Empty lines of a list are no values. */
