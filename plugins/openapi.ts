@@ -55,6 +55,7 @@ const TAGS: Record<string, string> = {
   users: 'The people, for the role admin.',
   views: 'Saved views of tables: own ones, and those that others share.',
   meta: 'What there is to ask for.',
+  models: 'The files of the models folder, for the role admin.',
   state: 'How the service stands, for the role admin.',
   health: 'How the service is.',
 }

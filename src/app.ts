@@ -29,6 +29,8 @@ declare module 'fastify' {
     holdOutdated: HoldOutdated | undefined
     /** whether the served models match the files in the models folder */
     modelsStatus(): ModelsStatus
+    /** serves what the models folder has now, if that can be served */
+    reloadModels(): Promise<ModelsStatus>
   }
 }
 
@@ -40,6 +42,8 @@ export interface ModelsStatus {
   /** when they began to differ */
   since?: string
   why?: string[]
+  /** another node has published later models than those of the folder here */
+  behind?: boolean
 }
 
 /** Everything that an app is built from. The app owns none of these parts; `Service` does. */
@@ -59,6 +63,8 @@ export interface AppParts {
   holdOutdated?: HoldOutdated | undefined
   /** default: always current, for an app whose models are never reloaded */
   modelsStatus?(): ModelsStatus
+  /** default: does nothing, for the same reason */
+  reloadModels?(): Promise<ModelsStatus>
 }
 
 const PLUGINS = join(import.meta.dirname, '..', 'plugins')
@@ -78,6 +84,7 @@ export async function buildApp({
   share = 1,
   holdOutdated,
   modelsStatus = () => ({ current: true }),
+  reloadModels = async () => modelsStatus(),
 }: AppParts): Promise<FastifyInstance> {
   const app = Fastify({
     loggerInstance: logger,
@@ -107,6 +114,7 @@ export async function buildApp({
   app.decorate('share', share)
   app.decorate('holdOutdated', holdOutdated)
   app.decorate('modelsStatus', modelsStatus)
+  app.decorate('reloadModels', reloadModels)
   app.register(autoload, { dir: PLUGINS })
   await app.ready()
   return app as unknown as FastifyInstance

@@ -50,6 +50,10 @@ export const Settings = Type.Object({
     }),
   ),
   PAGE: Type.Boolean({ default: true, description: 'serve the web page at /' }),
+  EDIT_MODELS: Type.Boolean({
+    default: true,
+    description: 'let admins edit models in the page, if the models folder is writable',
+  }),
   WATCH_MODELS: Type.Boolean({ default: true, description: 'follow changes of the models folder while running' }),
   SHUTDOWN_SECONDS: count(10, 'how long a stop waits for requests under way', 3600),
   BACKUP_EVERY_HOURS: Type.Integer({

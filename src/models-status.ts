@@ -27,7 +27,7 @@ export class ModelsStatusTracker {
     clearTimeout(this.#timer)
     if (why === undefined) this.#status = { current: true }
     else if (this.#status.why?.[0] !== why) {
-      this.#status = { current: false, since: new Date().toISOString(), why: [why] }
+      this.#status = { current: false, since: new Date().toISOString(), why: [why], behind: true }
       this.#log.warn(why)
     }
   }

@@ -278,6 +278,10 @@ export class Service {
       limits: this.limits,
       holdOutdated: this.#willFollow ? (request) => this.#front.holdOutdated(request) : undefined,
       modelsStatus: () => this.#status.status(models, storage),
+      reloadModels: async () => {
+        await this.reload()
+        return this.#status.status([...this.#app.models.values()], storage)
+      },
     })
   }
 

@@ -52,6 +52,7 @@ export const PEOPLE = [
   'plugins/users',
   'plugins/tokens',
   'plugins/views',
+  'plugins/model-files',
   'plugins/trail',
   'plugins/state',
   'plugins/metrics',

@@ -1,12 +1,13 @@
 import { setTimeout } from 'node:timers/promises'
-import { readModels } from '../model/load.ts'
+import { type FileInstead, readModels } from '../model/load.ts'
 import type { Model } from '../model/model.ts'
 import { checkRules } from './rules.ts'
 
 const SECOND_LOOK_MS = 300
 
 /** Reads every model of a folder, sorted by name; throws ModelFaults if any file has a fault. */
-export const loadModels = (folder: string): Promise<Model[]> => readModels(folder, checkRules)
+export const loadModels = (folder: string, instead?: FileInstead): Promise<Model[]> =>
+  readModels(folder, checkRules, instead)
 
 /** Retries once after SECOND_LOOK_MS if there are faults: a file that is just being written looks faulty. */
 export async function loadModelsWithRetry(folder: string): Promise<Model[]> {

@@ -31,17 +31,33 @@ export class ModelFaults extends Error {
 /** A fault of a model, which is in its file. */
 export type ModelFault = Omit<Fault, 'file'> & { model: string }
 
+/** A file as it would be: its text counts instead of what is in the folder. */
+export interface FileInstead {
+  file: string
+  text: string
+}
+
 /**
  * Reads every model of a folder, sorted by name; throws ModelFaults if any file has a fault. `check` finds faults of models
  * that can be read.
  */
-export async function readModels(folder: string, check: (models: Model[]) => ModelFault[]): Promise<Model[]> {
+export async function readModels(
+  folder: string,
+  check: (models: Model[]) => ModelFault[],
+  instead?: FileInstead,
+): Promise<Model[]> {
   const models: Model[] = []
-  const files = await modelFiles(folder)
+  const there = await modelFiles(folder)
+  const files = instead && !there.includes(instead.file) ? [...there, instead.file].sort() : there
   const faults = nameClashes(files)
   const raws: RawModel[] = []
   for (const file of files) {
-    const raw = await readModel(folder, file).catch((error: Error) => ({ file, pointer: '', message: error.message }))
+    const own = instead?.file === file ? Buffer.from(instead.text) : undefined
+    const raw = await readModel(folder, file, own).catch((error: Error) => ({
+      file,
+      pointer: '',
+      message: error.message,
+    }))
     if ('message' in raw) faults.push(raw)
     else raws.push(raw)
   }
@@ -58,7 +74,7 @@ export async function readModels(folder: string, check: (models: Model[]) => Mod
   return models
 }
 
-async function modelFiles(folder: string): Promise<string[]> {
+export async function modelFiles(folder: string): Promise<string[]> {
   const names = await readdir(folder).catch((error: Error) => {
     throw new ModelFaults([
       { file: folder, pointer: '', message: `The models folder cannot be read: ${error.message}` },
@@ -149,10 +165,12 @@ const rawProperties = (raw: unknown): Record<string, unknown> =>
 
 const missingModel = (name: string, names: string[]) => `There is no model "${name}".${didYouMean(name, names)}`
 
-const modelName = (file: string) => file.slice(0, -extname(file).length)
+export const modelName = (file: string) => file.slice(0, -extname(file).length)
 
-async function readModel(folder: string, file: string): Promise<RawModel> {
-  const name = modelName(file)
+export const fileHash = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex')
+
+/** Throws if no model can have this name. */
+export function requireModelName(name: string): void {
   if (!MODEL_NAME.test(name))
     throw new Error(
       'A model file is named <package>.<Model>: words of letters, digits and single "_", the last with a capital, such as contacts.Contact.json.',
@@ -161,17 +179,25 @@ async function readModel(folder: string, file: string): Promise<RawModel> {
   if (RESERVED.test(name))
     throw new Error(`A name that starts with "${word}." is taken by the database itself. Choose another first word.`)
   if (name.length > MAX_NAME) throw new Error(`The name is longer than ${MAX_NAME} characters.`)
+}
+
+async function readModel(folder: string, file: string, own?: Buffer): Promise<RawModel> {
+  const name = modelName(file)
+  requireModelName(name)
   const path = resolve(folder, file)
-  const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => {
+  const bytes = own ?? (await readBytes(path))
+  const hash = fileHash(bytes)
+  return { file, name, hash, raw: extname(file) === '.json' ? parseJson(bytes) : await importModel(path, hash, bytes) }
+}
+
+const readBytes = (path: string) =>
+  readFile(path).catch((error: NodeJS.ErrnoException) => {
     throw new Error(
       error.code === 'EISDIR' ? 'This is a folder, not a file.' : `The file cannot be read: ${error.message}`,
     )
   })
-  const hash = createHash('sha256').update(bytes).digest('hex')
-  return { file, name, hash, raw: extname(file) === '.json' ? parseJson(bytes) : await importModel(path, hash, bytes) }
-}
 
-function parseJson(bytes: Buffer): unknown {
+export function parseJson(bytes: Buffer): unknown {
   if (bytes.length === 0) throw new Error('The file is empty.')
   let text: string
   try {

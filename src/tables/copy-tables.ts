@@ -30,6 +30,7 @@ export const OWN_TABLES: CopiedTable[] = [
   own('dossier_keys', 'key username hash at tables rows'),
   own('dossier_tokens', 'id hash username name readOnly createdOn expires lastUsed', true),
   own('dossier_views', 'id version model name owner role kind query isFirst createdOn updatedOn', true),
+  own('dossier_model_files', 'id model kind content author at', true),
   own('dossier_migrations', 'id at model steps fileHash', true),
   { ...own('dossier_renames', 'change model earlier later'), order: ROWID },
   own('dossier_secrets', 'model field upTo done isOpen'),

@@ -32,15 +32,30 @@ export async function createReports(
   db: Database,
   models: Model[],
 ): Promise<{ reports: Report[]; unserved: UnservedModel[] }> {
-  const reports: Report[] = []
   const { plans, unserved } = await createOverview(db, models)
+  const reports = await reportAll(db, plans)
+  return { reports, unserved: unserved.map(({ name, records }) => ({ model: name, records })) }
+}
+
+/** Reports what a change of one model would do to its data, and to that of models that are changed with it. */
+export async function createReportsOf(
+  db: Database,
+  { models, of }: { models: Model[]; of: string },
+): Promise<Report[]> {
+  const { plans } = await createOverview(db, models)
+  const isConcerned = ({ model, steps, refusals }: TablePlan) => model.name === of || steps.length + refusals.length > 0
+  return reportAll(db, plans.filter(isConcerned))
+}
+
+async function reportAll(db: Database, plans: TablePlan[]): Promise<Report[]> {
+  const reports: Report[] = []
   for (const plan of plans) {
     const table = await db.dialect.tables.readTable(db, tableName(plan.model))
     const broken =
       table && isModelTable(table) ? await countBrokenRules(db, plan.model, table) : new Map<string, BrokenRule>()
     reports.push(createReport(plan, Object.fromEntries(broken)))
   }
-  return { reports, unserved: unserved.map(({ name, records }) => ({ model: name, records })) }
+  return reports
 }
 
 export function createReport(

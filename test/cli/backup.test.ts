@@ -170,7 +170,7 @@ t.test('restoring where there is nothing, or something damaged', async (t) => {
   // As a version before the history made it.
   older.exec(`DROP TABLE dossier_changes; DROP TABLE dossier_renames; DROP TABLE dossier_secrets; DROP TABLE dossier_keys;
     DROP TABLE dossier_tokens; DROP TABLE dossier_restores; DROP TABLE dossier_state; DROP TABLE dossier_unsorted;
-    DROP TABLE dossier_search; DROP TABLE dossier_unsearched; DROP TABLE dossier_views; DROP INDEX dossier_sessions_used;
+    DROP TABLE dossier_search; DROP TABLE dossier_unsearched; DROP TABLE dossier_views; DROP TABLE dossier_model_files; DROP INDEX dossier_sessions_used;
     ALTER TABLE dossier_actor DROP COLUMN operation; ALTER TABLE dossier_actor DROP COLUMN batch;
     ALTER TABLE dossier_users DROP COLUMN lastAddress; ALTER TABLE dossier_users DROP COLUMN attributes;
     ALTER TABLE dossier_users DROP COLUMN rightsSince;

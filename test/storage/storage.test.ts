@@ -228,7 +228,7 @@ t.test('a database of an earlier layout is brought up to date, and keeps what it
   old.exec(`DROP TABLE dossier_tables; DROP TABLE dossier_actor; DROP TABLE dossier_changes; DROP TABLE dossier_renames; DROP TABLE dossier_secrets; DROP TABLE dossier_migrations;
     DROP TABLE dossier_drafts; DROP TABLE dossier_marks; DROP TABLE dossier_former; DROP TABLE dossier_keys; DROP TABLE dossier_tokens;
     DROP TABLE dossier_unsorted; DROP TABLE dossier_search; DROP TABLE dossier_unsearched;
-    DROP TABLE dossier_restores; DROP TABLE dossier_views; DROP TABLE dossier_state; ALTER TABLE dossier_users DROP COLUMN lastAddress;
+    DROP TABLE dossier_restores; DROP TABLE dossier_views; DROP TABLE dossier_model_files; DROP TABLE dossier_state; ALTER TABLE dossier_users DROP COLUMN lastAddress;
     ALTER TABLE dossier_users DROP COLUMN attributes; ALTER TABLE dossier_users DROP COLUMN rightsSince;
     DROP INDEX dossier_sessions_used; CREATE INDEX dossier_sessions_username ON dossier_sessions (username);
     DROP INDEX dossier_attempts_at; DROP INDEX dossier_sessions_created; DROP INDEX dossier_sessions_seen;

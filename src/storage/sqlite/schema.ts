@@ -106,6 +106,12 @@ const STEPS: readonly string[] = [
    );
    CREATE INDEX dossier_views_model ON dossier_views (model);
    CREATE INDEX dossier_views_owner ON dossier_views (owner);`,
+  // Files of models that are not in the folder: drafts (one for each model), and earlier files.
+  `CREATE TABLE dossier_model_files (
+     id INTEGER PRIMARY KEY AUTOINCREMENT, model TEXT NOT NULL, kind TEXT NOT NULL, content TEXT NOT NULL,
+     author TEXT NOT NULL, at INTEGER NOT NULL
+   );
+   CREATE INDEX dossier_model_files_model ON dossier_model_files (model, kind);`,
 ]
 
 /** The current layout. A file of a later layout is refused. */

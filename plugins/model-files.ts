@@ -1,0 +1,293 @@
+import { setTimeout } from 'node:timers/promises'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from '@sinclair/typebox'
+import fp from 'fastify-plugin'
+import { SuccessSchema, success } from '../src/envelope.ts'
+import { Failure } from '../src/errors.ts'
+import { loadModels } from '../src/filters/load-models.ts'
+import { withRights } from '../src/filters/rights.ts'
+import { isTooDeep, MAX_DEPTH } from '../src/lib/depth.ts'
+import { ADMIN } from '../src/model/access.ts'
+import { ModelFaults, requireModelName } from '../src/model/load.ts'
+import type { Model } from '../src/model/model.ts'
+import { formatJson } from '../src/model-editing/json-text.ts'
+import {
+  clearDraft,
+  discardDraft,
+  keepDraft,
+  keepEarlier,
+  listDrafts,
+  listEarlier,
+  readDraft,
+  readEarlier,
+} from '../src/model-editing/kept-files.ts'
+import { ModelFiles } from '../src/model-editing/model-files.ts'
+import { component } from '../src/openapi/refs.ts'
+import { readAttributes } from '../src/people/users.ts'
+import { allowOnly, badRequest, wholeNumber } from '../src/requests/query.ts'
+import { defineJob } from '../src/storage/storage.ts'
+import { planModels } from '../src/tables/migrate.ts'
+import type { createReportsOf } from '../src/tables/report.ts'
+
+const REPORT = defineJob<Parameters<typeof createReportsOf>[1], Awaited<ReturnType<typeof createReportsOf>>>(
+  import.meta.resolve('../src/tables/report.ts'),
+  'createReportsOf',
+)
+/** How long a save waits for the changed model to be served; a large table takes longer. */
+const SERVED_MS = 10_000
+const Schema = Type.Object({}, { additionalProperties: true, description: 'The content of the file, as JSON.' })
+const kept = { id: Type.Integer(), by: Type.String(), at: Type.String() }
+const KeptFile = component('KeptModelFile', Type.Object(kept))
+const KeptContent = component('KeptModelContent', Type.Object({ ...kept, schema: Schema }))
+const info = {
+  model: Type.String(),
+  file: Type.String(),
+  hash: Type.String({ description: 'Names the version of the file.' }),
+  fixed: Type.Optional(Type.String({ description: 'Why it cannot be changed here.' })),
+}
+const ModelFileItem = component('ModelFileItem', Type.Object({ ...info, draft: Type.Optional(KeptFile) }))
+const ModelFile = component(
+  'ModelFile',
+  Type.Object({
+    ...info,
+    schema: Type.Unsafe<object | null>({ type: ['object', 'null'], additionalProperties: true }),
+    draft: Type.Optional(KeptContent),
+    earlier: Type.Array(KeptFile, { description: 'Files that this one has replaced, the newest first.' }),
+  }),
+)
+const Fault = Type.Object({ file: Type.String(), pointer: Type.String(), message: Type.String() })
+const Plan = component(
+  'ModelPlan',
+  Type.Object({
+    faults: Type.Array(Fault, { description: 'What is wrong with the files; then there is no more to tell.' }),
+    models: Type.Array(Type.Object({}, { additionalProperties: true }), {
+      description: 'What would be done, as `/ws/state/models` tells it, for each model that is concerned.',
+    }),
+  }),
+)
+const Saved = component(
+  'SavedModelFile',
+  Type.Object({
+    hash: Type.String(),
+    served: Type.Boolean({ description: 'It is served already; else its table is still being changed.' }),
+    why: Type.Array(Type.String(), { description: 'Why it is not served.' }),
+  }),
+)
+const named = Type.Object({ model: Type.String() })
+const body = Type.Object({ data: Type.Object({ schema: Schema }) })
+
+/** For admins: the files of the models folder, drafts of them, and what a change would do. */
+const modelFiles: FastifyPluginAsyncTypebox = async (app) => {
+  const { storage, config } = app
+  const files = new ModelFiles(config.MODELS_DIR, config.EDIT_MODELS)
+  const tags = ['models']
+  const common = { role: ADMIN }
+
+  /** Only names that a model can have lead to a file. */
+  const requireName = (name: string) => {
+    try {
+      requireModelName(name)
+    } catch (error) {
+      throw new Failure('VALIDATION_FAILED', (error as Error).message, { errors: { model: (error as Error).message } })
+    }
+    return name
+  }
+
+  /** Reads the whole folder with another text for one file. */
+  const modelsWith = (model: string, text: string) => loadModels(config.MODELS_DIR, { file: `${model}.json`, text })
+
+  /** The text of a file as it would be written. */
+  const textOf = (schema: object) => {
+    if (isTooDeep(schema)) throw badRequest(`"schema" is nested deeper than ${MAX_DEPTH} levels.`)
+    return `${formatJson(schema)}\n`
+  }
+
+  app.route({
+    method: 'GET',
+    url: '/ws/models',
+    config: common,
+    schema: {
+      tags,
+      operationId: 'listModelFiles',
+      summary: 'The files of the models folder',
+      description: 'Returns each file, whether it can be changed here, and whether somebody has a draft of it.',
+      response: { 200: SuccessSchema(ModelFileItem) },
+    },
+    handler: async () => {
+      const drafts = await listDrafts(storage.db)
+      const known = await files.list()
+      const added = [...drafts].filter(([model]) => !known.some((one) => one.model === model))
+      const made = added.map(([model]) => ({ model, file: '', hash: '', fixed: undefined }))
+      return success(...[...known, ...made].map((one) => ({ ...one, draft: drafts.get(one.model) })))
+    },
+  })
+
+  app.route({
+    method: 'GET',
+    url: '/ws/models/:model',
+    config: { ...common, failures: ['MODEL_NOT_FOUND'] },
+    schema: {
+      tags,
+      operationId: 'readModelFile',
+      summary: 'The file of a model',
+      description: 'Returns its content, the draft that somebody has kept, and the files that it has replaced.',
+      params: named,
+      response: { 200: SuccessSchema(ModelFile) },
+    },
+    handler: async ({ params: { model } }) => {
+      const [known, draft, earlier] = await Promise.all([
+        files.read(model),
+        readDraft(storage.db, model),
+        listEarlier(storage.db, model),
+      ])
+      const none = { model, file: '', hash: '', fixed: await files.whyFixed(), schema: null }
+      if (!known && !draft && earlier.length === 0)
+        throw new Failure('MODEL_NOT_FOUND', `There is no file of a model "${model}".`)
+      return success({ ...none, ...known, schema: (known?.schema ?? null) as object | null, draft, earlier } as never)
+    },
+  })
+
+  app.route({
+    method: 'GET',
+    url: '/ws/models/:model/earlier/:id',
+    config: { ...common, failures: ['RECORD_NOT_FOUND'] },
+    schema: {
+      tags,
+      operationId: 'readEarlierModelFile',
+      summary: 'An earlier file of a model',
+      description: 'Returns the content of a file that was replaced.',
+      params: Type.Object({ model: Type.String(), id: Type.String() }),
+      response: { 200: SuccessSchema(KeptContent) },
+    },
+    handler: async ({ params: { model, id } }) =>
+      success(
+        (await readEarlier(storage.db, model, wholeNumber({ id }, 'id', Number.MAX_SAFE_INTEGER) as number)) as never,
+      ),
+  })
+
+  app.route({
+    method: 'POST',
+    url: '/ws/models/:model/plan',
+    config: common,
+    schema: {
+      tags,
+      operationId: 'planModelFile',
+      summary: 'What another file of a model would do to the data',
+      description: 'Compares it with the other files and with the tables, and changes nothing.',
+      params: named,
+      body,
+      response: { 200: SuccessSchema(Plan) },
+    },
+    handler: async ({ params, body: { data } }) => {
+      const model = requireName(params.model)
+      try {
+        const models = await modelsWith(model, textOf(data.schema))
+        const reports = await storage.runReadJob(REPORT, { models, of: model })
+        const users = await readAttributes(storage.db)
+        return success({ faults: [], models: withRights(reports, models, users) })
+      } catch (error) {
+        if (error instanceof ModelFaults) return success({ faults: error.faults, models: [] })
+        throw error
+      }
+    },
+  })
+
+  app.route({
+    method: 'PUT',
+    url: '/ws/models/:model',
+    config: { ...common, failures: ['VERSION_CONFLICT'] },
+    schema: {
+      tags,
+      operationId: 'saveModelFile',
+      summary: 'Write the file of a model, and serve it',
+      description:
+        'Writes the file if it is right, if the data can follow, and if it still has the `hash` that was read; null for a new one.',
+      params: named,
+      body: Type.Object({
+        data: Type.Object({ schema: Schema, hash: Type.Union([Type.String(), Type.Null()]) }),
+      }),
+      response: { 200: SuccessSchema(Saved) },
+    },
+    handler: async (request) => {
+      const { schema, hash } = request.body.data
+      const { username } = request.user
+      const model = requireName(request.params.model)
+      // The other files of an outdated folder would be published with this one.
+      if (app.modelsStatus().behind)
+        throw new Failure(
+          'FORBIDDEN',
+          'Another node serves later models than those of the folder here. Edit them there.',
+        )
+      await files.requireWritable(model)
+      const text = textOf(schema)
+      await requireServable(await modelsWith(model, text).catch(asInvalid))
+      const saved = await files.write(model, text, hash, (before) => keepEarlier(storage, model, before, username))
+      await clearDraft(storage, model)
+      request.trail('model changed', { subject: model })
+      const status = await Promise.race([app.reloadModels(), setTimeout(SERVED_MS, undefined, { ref: false })])
+      return success({ hash: saved, served: status?.current === true, why: status?.why ?? [] })
+    },
+  })
+
+  app.route({
+    method: 'PUT',
+    url: '/ws/models/:model/draft',
+    config: { ...common, failures: ['VERSION_CONFLICT', 'RECORD_NOT_FOUND'] },
+    schema: {
+      tags,
+      operationId: 'keepModelDraft',
+      summary: 'Keep a draft of a model, which all admins see',
+      description: 'There is one draft of each model. Name the id of the one that this replaces, or null.',
+      params: named,
+      body: Type.Object({
+        data: Type.Object({ schema: Schema, replaces: Type.Union([Type.Integer(), Type.Null()]) }),
+      }),
+      response: { 200: SuccessSchema(KeptFile) },
+    },
+    handler: async ({ params, body: { data }, user }) =>
+      success(await keepDraft(storage, { ...data, model: requireName(params.model), by: user.username })),
+  })
+
+  app.route({
+    method: 'DELETE',
+    url: '/ws/models/:model/draft',
+    config: { ...common, failures: ['VERSION_CONFLICT', 'RECORD_NOT_FOUND'] },
+    schema: {
+      tags,
+      operationId: 'discardModelDraft',
+      summary: 'Discard the draft of a model',
+      description: 'Discards the draft with this id; another one stays.',
+      params: named,
+      querystring: Type.Object({ id: Type.Integer() }),
+      response: { 200: SuccessSchema(Type.Integer()) },
+    },
+    handler: async ({ params, query }) => {
+      allowOnly(['id'], query)
+      const id = wholeNumber(query, 'id', Number.MAX_SAFE_INTEGER)
+      if (id === undefined) throw badRequest('The query parameter "id" names the draft.')
+      return success(await discardDraft(storage, params.model, id))
+    },
+  })
+
+  /** Throws if the tables cannot follow. */
+  async function requireServable(models: Model[]): Promise<void> {
+    const { plans } = await planModels(storage, models)
+    const refused = plans.filter(({ refusals }) => refusals.length > 0)
+    if (refused.length === 0) return
+    throw new Failure('VALIDATION_FAILED', 'The data cannot follow this change, so nothing was written.', {
+      errors: Object.fromEntries(refused.map(({ model, refusals }) => [model.name, refusals.join(' ')])),
+    })
+  }
+}
+
+function asInvalid(error: unknown): never {
+  if (!(error instanceof ModelFaults)) throw error
+  throw new Failure('VALIDATION_FAILED', 'The model is not right, so nothing was written.', {
+    errors: Object.fromEntries(error.faults.map(({ file, pointer, message }) => [`${file}${pointer}`, message])),
+  })
+}
+
+export default fp(modelFiles, {
+  name: 'model-files',
+  dependencies: ['routes', 'bodies', 'access', 'trail', 'openapi'],
+})

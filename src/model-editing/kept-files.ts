@@ -1,0 +1,122 @@
+import { Failure } from '../errors.ts'
+import { writeOrExplain } from '../people/write-or-explain.ts'
+import type { Database, Row, Step, Storage } from '../storage/storage.ts'
+
+const FILES = 'dossier_model_files'
+/** Earlier files that are kept of each model. */
+const MAX_EARLIER = 50
+
+/** A file of a model that is not in the folder: a draft, of which there is one, or an earlier one. */
+export interface KeptFile {
+  id: number
+  by: string
+  at: string
+}
+
+export interface KeptFileContent extends KeptFile {
+  schema: unknown
+}
+
+const toKept = ({ id, author, at }: Row): KeptFile => ({
+  id: id as number,
+  by: author as string,
+  at: new Date(at as number).toISOString(),
+})
+
+/** The drafts, by model. */
+export async function listDrafts(db: Database): Promise<Map<string, KeptFile>> {
+  const rows = await db.selectFrom(FILES).select(['id', 'model', 'author', 'at']).where('kind', '=', 'draft').execute()
+  return new Map(rows.map((row) => [row.model as string, toKept(row)]))
+}
+
+export async function readDraft(db: Database, model: string): Promise<KeptFileContent | undefined> {
+  const row = await db
+    .selectFrom(FILES)
+    .selectAll()
+    .where('model', '=', model)
+    .where('kind', '=', 'draft')
+    .executeTakeFirst()
+  return row && { ...toKept(row), schema: JSON.parse(row.content as string) }
+}
+
+/** The earlier files of a model, the newest first. */
+export async function listEarlier(db: Database, model: string): Promise<KeptFile[]> {
+  const rows = await db
+    .selectFrom(FILES)
+    .select(['id', 'author', 'at'])
+    .where('model', '=', model)
+    .where('kind', '=', 'earlier')
+    .orderBy('id', 'desc')
+    .limit(MAX_EARLIER)
+    .execute()
+  return rows.map(toKept)
+}
+
+export async function readEarlier(db: Database, model: string, id: number): Promise<KeptFileContent> {
+  const row = await db.selectFrom(FILES).selectAll().where('model', '=', model).where('id', '=', id).executeTakeFirst()
+  if (row?.kind !== 'earlier') throw new Failure('RECORD_NOT_FOUND', 'There is no such earlier file.')
+  return { ...toKept(row), schema: JSON.parse(row.content as string) }
+}
+
+type Writing = Pick<Storage, 'db' | 'write'>
+
+/** Keeps a draft in place of the one that was read, or of none. */
+export async function keepDraft(
+  storage: Writing,
+  { model, schema, replaces, by }: { model: string; schema: object; replaces: number | null; by: string },
+): Promise<KeptFile> {
+  const insert: Step = {
+    sql: `INSERT INTO ${FILES} (model, kind, content, author, at)
+      SELECT ?, 'draft', ?, username, ? FROM dossier_users
+      WHERE username = ? AND NOT EXISTS (SELECT 1 FROM ${FILES} WHERE model = ? AND kind = 'draft')
+      RETURNING id, author, at`,
+    parameters: [model, JSON.stringify(schema), Date.now(), by, model],
+    must: true,
+  }
+  const steps = replaces === null ? [insert] : [removeDraft(model, replaces), insert]
+  const rows = await writeOrExplain(
+    () => storage.write({ steps }),
+    () => otherDraft(storage.db, model),
+  )
+  return toKept(rows.at(-1)?.[0] as Row)
+}
+
+export async function discardDraft(storage: Writing, model: string, id: number): Promise<number> {
+  await writeOrExplain(
+    () => storage.write({ steps: [removeDraft(model, id)] }),
+    () => otherDraft(storage.db, model),
+  )
+  return id
+}
+
+const removeDraft = (model: string, id: number): Step => ({
+  sql: `DELETE FROM ${FILES} WHERE model = ? AND kind = 'draft' AND id = ? RETURNING id`,
+  parameters: [model, id],
+  must: true,
+})
+
+async function otherDraft(db: Database, model: string): Promise<Failure> {
+  const known = await readDraft(db, model)
+  if (!known) return new Failure('RECORD_NOT_FOUND', `There is no draft of ${model} any more.`)
+  return new Failure('VERSION_CONFLICT', `${known.by} has kept another draft of ${model} meanwhile.`, { data: [known] })
+}
+
+/** Keeps the text of a file that is about to be replaced. */
+export async function keepEarlier(storage: Writing, model: string, text: string, by: string): Promise<void> {
+  const steps: Step[] = [
+    {
+      sql: `INSERT INTO ${FILES} (model, kind, content, author, at) VALUES (?, 'earlier', ?, ?, ?)`,
+      parameters: [model, text, by, Date.now()],
+    },
+    {
+      sql: `DELETE FROM ${FILES} WHERE model = ? AND kind = 'earlier' AND id NOT IN
+        (SELECT id FROM ${FILES} WHERE model = ? AND kind = 'earlier' ORDER BY id DESC LIMIT ?)`,
+      parameters: [model, model, MAX_EARLIER],
+    },
+  ]
+  await storage.write({ steps })
+}
+
+/** The draft of a model has done its work when the model is saved. */
+export const clearDraft = (storage: Writing, model: string) =>
+  storage.write({ steps: [{ sql: `DELETE FROM ${FILES} WHERE model = ? AND kind = 'draft'`, parameters: [model] }] })
