@@ -70,7 +70,8 @@ const MAY_IMPORT: Record<string, string[]> = {
 const PAGE = ['src/page/parts', 'src/page/basics', 'src/page/logic', 'src/page/language']
 Object.assign(MAY_IMPORT, {
   'src/page': ['src/page/places', 'src/page/palette', ...PAGE],
-  'src/page/places': ['src/page/record', 'src/page/records', ...PAGE],
+  'src/page/places': ['src/page/record', 'src/page/records', 'src/page/models', ...PAGE],
+  'src/page/models': PAGE,
   'src/page/record': PAGE,
   'src/page/records': PAGE,
   'src/page/palette': PAGE,

@@ -21,7 +21,7 @@ const rest = given.filter((word) => word !== '--quick' && !word.startsWith('--en
 const areNamed = rest.some((word) => !word.startsWith('-'))
 
 /** What needs a browser. */
-const BROWSER = 'test/page/{corners,places,sheet,together}.test.ts'
+const BROWSER = 'test/page/{corners,editing,places,sheet,together}.test.ts'
 const QUICK = ['--disable-coverage', '--allow-empty-coverage']
 
 /**

@@ -51,6 +51,7 @@ export function Rail({ onKeys, onLogOut }: RailProperties) {
     html.div(
       { class: 'last' },
       isAdmin.value && railLink(to('people'), say('Users'), icon('users'), first === 'people'),
+      isAdmin.value && railLink(to('models'), say('Models'), icon('table'), first === 'models'),
       isAdmin.value && railLink(to('state'), say('System'), icon('gear'), first === 'state', 'kept'),
       h(
         Menu,
@@ -72,7 +73,8 @@ const railLink = (href: string, text: string, picture: unknown, isHere: boolean,
   )
 
 function ModelLink({ model }: { model: Overview }) {
-  const isHere = place.value.path[1] === model.model
+  const { path } = place.value
+  const isHere = path[0] === 'm' && path[1] === model.model
   const name = pluralOf(model)
   return html.a(
     {

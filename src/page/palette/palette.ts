@@ -156,6 +156,8 @@ function* findTargets(models: Model[]): Generator<Target> {
   for (const { model, title } of models) yield { title, about: model, href: to('m', model) }
   yield { title: say('You'), about: say('password, sessions, tokens'), href: to('me') }
   if (isAdmin.value) yield { title: say('Users'), about: say('users, roles, tokens'), href: to('people') }
+  if (isAdmin.value)
+    yield { title: say('Models'), about: say('fields, what a change does, new ones from a file'), href: to('models') }
   if (isAdmin.value) yield { title: say('System'), about: say('models folder, backups, numbers'), href: to('state') }
   yield { title: say('API'), about: say('reference'), href: to('api') }
   for (const { model, title, allowed, history } of models) {

@@ -41,7 +41,7 @@ interface DifferenceProperties {
 /** Before and after of a value. Texts are compared word by word, other values as a whole. */
 export function Difference({ field, before, after }: DifferenceProperties) {
   const isNothing = (value: unknown) => value === null || value === undefined
-  if (isText(field) && typeof before === 'string' && typeof after === 'string')
+  if (isText(field) && !field?.titles && typeof before === 'string' && typeof after === 'string')
     return html.span(
       { class: 'text' },
       difference(before, after).map(({ kind, text }) =>

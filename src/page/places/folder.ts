@@ -1,25 +1,12 @@
 import { h } from 'preact'
-import { to } from '../basics/address.ts'
 import { requestOne } from '../basics/api.ts'
 import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
 import { modelsRound } from '../basics/models.ts'
 import { say, sayParts } from '../language/say.ts'
 import { plural } from '../logic/values.ts'
-import { headRow } from '../parts/head-row.ts'
 import { shown } from '../parts/message.ts'
-
-interface Report {
-  model: string
-  steps: string[]
-  refusals: string[]
-  hidden: string[]
-  broken: Record<string, number>
-  brokenIn: Record<string, number[]>
-  access: Record<string, string>
-  rights: { role: string; rows: Record<string, string>; hidden: string[]; locked: string[] }[]
-  warnings: string[]
-}
+import { ModelReport, type Report } from '../parts/model-report.ts'
 
 interface ModelsFolder {
   faults: string[]
@@ -51,7 +38,7 @@ export function Folder({ standing, told }: { standing: string; told: string[] })
             faults.map((fault) => html.li({ key: fault }, fault)),
           ),
         ),
-      models.map((report) => h(Told, { key: report.model, report })),
+      models.map((report) => h(ModelReport, { key: report.model, report })),
       unserved.map(({ model, records }) =>
         html.p(
           { key: model },
@@ -65,78 +52,4 @@ export function Folder({ standing, told }: { standing: string; told: string[] })
         html.p({ class: 'hint' }, say('Files that are no models: {files}', { files: passedOver.join(', ') })),
     ),
   )
-}
-
-function Told({ report }: { report: Report }) {
-  const { model, steps, refusals, hidden, broken, brokenIn, access, rights, warnings } = report
-  const isQuiet = steps.length + refusals.length + hidden.length + warnings.length + Object.keys(broken).length === 0
-  return html.details(
-    { open: !isQuiet },
-    html.summary(null, html.strong(null, model), isQuiet && [' ', say('nothing to do')]),
-    html.ul(
-      null,
-      steps.map((step) => html.li({ key: step }, say('will {step}', { step }))),
-      refusals.map((refusal) =>
-        html.li({ key: refusal, class: 'why' }, sayParts('refused: {why}', { why: linked(refusal, model) })),
-      ),
-      hidden.map((name) => html.li({ key: name }, say('{name} has no field; its data stays', { name }))),
-      Object.entries(broken).map(([name, records]) =>
-        html.li(
-          { key: name },
-          plural(
-            records,
-            '{count} stored record breaks the rules of {name}:',
-            '{count} stored records break the rules of {name}:',
-            { name },
-          ),
-          ' ',
-          (brokenIn[name] ?? []).map((id) => [' ', html.a({ key: id, href: to('m', model, id) }, `#${id}`)]),
-        ),
-      ),
-      warnings.map((warning) => html.li({ key: warning }, warning)),
-      Object.entries(access).map(([operation, who]) =>
-        html.li({ key: operation, class: 'hint' }, `${operation}: ${who}`),
-      ),
-    ),
-    h(RightsTable, { model, rights }),
-  )
-}
-
-const OPERATIONS = { read: say('read'), create: say('create'), update: say('update'), delete: say('delete') }
-
-/** Which records and fields each role may use. */
-function RightsTable({ model, rights }: Pick<Report, 'model' | 'rights'>) {
-  const fields = ({ hidden, locked }: Report['rights'][number]) =>
-    [
-      ...(hidden.length > 0 ? [say('without {fields}', { fields: hidden.join(', ') })] : []),
-      ...(locked.length > 0 ? [say('does not write {fields}', { fields: locked.join(', ') })] : []),
-    ].join('; ') || say('all')
-  return html.div(
-    { class: 'scrolls', tabIndex: 0, role: 'region', 'aria-label': say('Who may do what with {model}', { model }) },
-    html.table(
-      null,
-      headRow([say('Role'), ...Object.values(OPERATIONS), say('fields')]),
-      html.tbody(
-        null,
-        rights.map((one) =>
-          html.tr(
-            { key: one.role },
-            html.td(null, one.role === '*' ? say('everybody') : one.role),
-            Object.keys(OPERATIONS).map((operation) => html.td({ key: operation }, one.rows[operation] ?? '–')),
-            html.td(null, fields(one)),
-          ),
-        ),
-      ),
-    ),
-  )
-}
-
-/** Turns the record ids that a refusal names into links. */
-function linked(refusal: string, model: string) {
-  const [before = '', ids, after = ''] = refusal.split(/\brecords? ((?:\d+(?:, | and )?)+)/)
-  if (ids === undefined) return refusal
-  const links = ids
-    .split(/(\d+)/)
-    .map((text) => (/\d/.test(text) ? html.a({ href: to('m', model, text) }, text) : text))
-  return [before, 'records ', links, after]
 }

@@ -4,6 +4,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import { go } from '../basics/address.ts'
 import { recordCrumbs } from '../basics/crumbs.ts'
 import { onChange } from '../basics/feed.ts'
+import { handedFile, previewFile } from '../basics/file-preview.ts'
 import { html } from '../basics/html.ts'
 import { listPath } from '../basics/lists.ts'
 import { useLoaded } from '../basics/loading.ts'
@@ -13,16 +14,16 @@ import { person } from '../basics/session.ts'
 import { upload } from '../basics/upload.ts'
 import { useKeys } from '../basics/use-keys.ts'
 import { say } from '../language/say.ts'
-import { type FilePreview, guessField, previewCsv } from '../logic/csv.ts'
+import { guessField } from '../logic/csv.ts'
 import { askedFields, type Field, type Model } from '../logic/model.ts'
 import { plural } from '../logic/values.ts'
+import { Drop } from '../parts/drop.ts'
 import { Heading } from '../parts/heading.ts'
 import { Empty } from '../parts/message.ts'
 import { notify, notifyError } from '../parts/notices.ts'
-import { type Chosen, Columns, Drop } from './import-columns.ts'
+import { type Chosen, Columns } from './import-columns.ts'
 import { type Counts, Faults, Progress, Result } from './import-outcome.ts'
 
-const PEEK_BYTES = 65_536
 const PEEK_ROWS = 3
 const MORE: Pick<Field, 'name' | 'title'>[] = [
   { name: 'id', title: say('Id') },
@@ -49,13 +50,6 @@ async function namesOfReferences(model: Model): Promise<(Pick<Field, 'name' | 't
     }),
   )
   return found.flat()
-}
-
-/** A spreadsheet is read by the service. */
-async function previewFile(file: File): Promise<FilePreview> {
-  if (!/\.xlsx$/i.test(file.name)) return previewCsv(await file.slice(0, PEEK_BYTES).text(), PEEK_ROWS)
-  const { columns, rows } = await upload<{ columns: string[]; rows: string[][] }>('/ws/files/preview', file, () => {})
-  return { header: columns, rows: rows.slice(0, PEEK_ROWS), format: { format: 'xlsx' } }
 }
 
 /** A column of a reference whose cells are no ids has names. */
@@ -102,7 +96,7 @@ export function Import({ model }: { model: Model }) {
     if (!file) return
     result.value = undefined
     fault.value = undefined
-    const peek = await previewFile(file).catch((error: Error) => {
+    const peek = await previewFile(file, PEEK_ROWS).catch((error: Error) => {
       fault.value = error
       chosen.value = undefined
     })
@@ -119,6 +113,11 @@ export function Import({ model }: { model: Model }) {
       ),
     }
   }
+
+  // From which the model was made just now.
+  useEffect(() => {
+    if (byName.length + fields.length > 0) void take(handedFile())
+  }, [model.model])
 
   const send = async (isDry: boolean) => {
     const { file, peek, columns } = chosen.value as Chosen

@@ -24,6 +24,7 @@ const PLACES: { [name: string]: ComponentType } = {
 }
 const FOR_ADMINS: { [name: string]: ComponentType } = {
   people: later(async () => (await import('./people.ts')).People),
+  models: later(async () => (await import('../models/models.ts')).Models),
   state: later(async () => (await import('./state.ts')).State),
 }
 

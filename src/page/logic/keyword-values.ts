@@ -1,0 +1,57 @@
+import { say } from '../language/say.ts'
+import type { Keyword } from './keywords.ts'
+
+/** Values of keywords as people type them. */
+
+/** What stands in an input for a value, and the value for what stands there. */
+export function keywordText({ input }: Pick<Keyword, 'input'>, value: unknown): string {
+  if (value === undefined) return ''
+  if (input === 'json') return JSON.stringify(value)
+  if (input === 'lines' || input === 'fields') return (value as unknown[]).join(input === 'lines' ? '\n' : ', ')
+  return String(value)
+}
+
+export function keywordValue({ input }: Pick<Keyword, 'input'>, text: string): { value: unknown } | { fault: string } {
+  if (text.trim() === '') return { value: undefined }
+  if (input === 'integer' || input === 'number') {
+    const value = Number(text.replace(',', '.'))
+    const isRight = Number.isFinite(value) && (input === 'number' || Number.isInteger(value))
+    return isRight
+      ? { value }
+      : { fault: input === 'integer' ? say('must be a whole number') : say('must be a number') }
+  }
+  if (input === 'lines') return { value: partsOf(text, '\n') }
+  if (input === 'fields') return { value: partsOf(text, ',') }
+  if (input !== 'json') return { value: text }
+  try {
+    return { value: JSON.parse(text) }
+  } catch {
+    return { fault: say('is not valid JSON') }
+  }
+}
+
+const partsOf = (text: string, between: string) => [
+  ...new Set(
+    text
+      .split(between)
+      .map((part) => part.trim())
+      .filter(Boolean),
+  ),
+]
+
+/** A text in one language, or in several. */
+type Words = string | Record<string, string>
+
+export const wordsIn = (words: unknown, language: string): string => {
+  if (typeof words === 'string') return language === 'en' ? words : ''
+  return ((words ?? {}) as Record<string, string>)[language] ?? ''
+}
+
+/** The same with another text for a language. One that is only in English is no more than a text. */
+export function withWords(words: unknown, language: string, text: string): Words | undefined {
+  const known = typeof words === 'string' ? { en: words } : { ...((words ?? {}) as Record<string, string>) }
+  const next = Object.fromEntries(Object.entries({ ...known, [language]: text }).filter(([, one]) => one !== ''))
+  const names = Object.keys(next)
+  if (names.length === 0) return undefined
+  return names.length === 1 && names[0] === 'en' ? (next.en as string) : next
+}
