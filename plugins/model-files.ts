@@ -6,8 +6,8 @@ import { SuccessSchema, success } from '../src/envelope.ts'
 import { Failure } from '../src/errors.ts'
 import { loadModels } from '../src/filters/load-models.ts'
 import { withRights } from '../src/filters/rights.ts'
-import { isTooDeep, MAX_DEPTH } from '../src/lib/depth.ts'
 import { ADMIN } from '../src/model/access.ts'
+import type { Fault } from '../src/model/file.ts'
 import { ModelFaults, requireModelName } from '../src/model/load.ts'
 import type { Model } from '../src/model/model.ts'
 import { formatJson } from '../src/model-editing/json-text.ts'
@@ -55,11 +55,11 @@ const ModelFile = component(
     earlier: Type.Array(KeptFile, { description: 'Files that this one has replaced, the newest first.' }),
   }),
 )
-const Fault = Type.Object({ file: Type.String(), pointer: Type.String(), message: Type.String() })
+const FaultItem = Type.Object({ file: Type.String(), pointer: Type.String(), message: Type.String() })
 const Plan = component(
   'ModelPlan',
   Type.Object({
-    faults: Type.Array(Fault, { description: 'What is wrong with the files; then there is no more to tell.' }),
+    faults: Type.Array(FaultItem, { description: 'What is wrong with the files; then there is no more to tell.' }),
     models: Type.Array(Type.Object({}, { additionalProperties: true }), {
       description: 'What would be done, as `/ws/state/models` tells it, for each model that is concerned.',
     }),
@@ -96,11 +96,8 @@ const modelFiles: FastifyPluginAsyncTypebox = async (app) => {
   /** Reads the whole folder with another text for one file. */
   const modelsWith = (model: string, text: string) => loadModels(config.MODELS_DIR, { file: `${model}.json`, text })
 
-  /** The text of a file as it would be written. */
-  const textOf = (schema: object) => {
-    if (isTooDeep(schema)) throw badRequest(`"schema" is nested deeper than ${MAX_DEPTH} levels.`)
-    return `${formatJson(schema)}\n`
-  }
+  /** The text of a file as it would be written. Bodies that are nested too deeply do not come this far. */
+  const textOf = (schema: object) => `${formatJson(schema)}\n`
 
   app.route({
     method: 'GET',
@@ -186,8 +183,7 @@ const modelFiles: FastifyPluginAsyncTypebox = async (app) => {
         const users = await readAttributes(storage.db)
         return success({ faults: [], models: withRights(reports, models, users) })
       } catch (error) {
-        if (error instanceof ModelFaults) return success({ faults: error.faults, models: [] })
-        throw error
+        return success({ faults: faultsIn(error), models: [] })
       }
     },
   })
@@ -280,10 +276,16 @@ const modelFiles: FastifyPluginAsyncTypebox = async (app) => {
   }
 }
 
+/** The faults of model files; any other error goes on. */
+function faultsIn(error: unknown): Fault[] {
+  if (error instanceof ModelFaults) return error.faults
+  throw error
+}
+
 function asInvalid(error: unknown): never {
-  if (!(error instanceof ModelFaults)) throw error
+  const faults = faultsIn(error).map(({ file, pointer, message }) => [`${file}${pointer}`, message])
   throw new Failure('VALIDATION_FAILED', 'The model is not right, so nothing was written.', {
-    errors: Object.fromEntries(error.faults.map(({ file, pointer, message }) => [`${file}${pointer}`, message])),
+    errors: Object.fromEntries(faults),
   })
 }
 

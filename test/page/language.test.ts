@@ -3,7 +3,16 @@ import { join } from 'node:path'
 import t from 'tap'
 import ts from 'typescript'
 import { GERMAN } from '../../src/page/language/german.ts'
-import { inSentence, language, say, sayForms, sayParts } from '../../src/page/language/say.ts'
+import {
+  chooseLanguage,
+  inSentence,
+  language,
+  languageIn,
+  say,
+  sayForms,
+  sayParts,
+  TABLES,
+} from '../../src/page/language/say.ts'
 
 /** Where the texts stand in the arguments of the functions that translate. */
 const TEXTS: Record<string, [first: number, count: number]> = {
@@ -138,4 +147,25 @@ t.test('values take the place of their names', async (t) => {
   t.equal(sayForms(1, '{count} thing', '{count} things', { count: 1 }), '1 thing')
   t.equal(sayForms(0, '{count} thing', '{count} things', { count: 0 }), '0 things')
   t.equal(inSentence('Company'), 'company')
+})
+
+t.test('the language is the first that the page knows', async (t) => {
+  const browser = (kept: string | null, ...languages: string[]) => ({
+    localStorage: { getItem: () => kept, setItem() {} },
+    document: { defaultView: { navigator: { languages } } },
+  })
+  t.equal(languageIn(browser(null, 'fr-FR', 'de-AT', 'en')), 'de')
+  t.equal(languageIn(browser('en', 'de')), 'en', 'what was chosen comes first')
+  t.equal(languageIn(browser('constructor')), 'en')
+  t.equal(inSentence('Firma', 'de'), 'Firma')
+  t.strictSame(await TABLES.de(), GERMAN)
+  t.strictSame(await TABLES.en(), {})
+  const done: unknown[] = []
+  const kept = { getItem: () => null, setItem: (...given: unknown[]) => done.push(given) }
+  const globals = { localStorage: kept, location: { reload: () => done.push('reload') } }
+  for (const [name, value] of Object.entries(globals))
+    Object.defineProperty(globalThis, name, { value, configurable: true })
+  chooseLanguage('de')
+  for (const name of Object.keys(globals)) Reflect.deleteProperty(globalThis, name)
+  t.strictSame(done, [['dossier-language', 'de'], 'reload'])
 })

@@ -219,6 +219,10 @@ t.test('words and colours', async (t) => {
   t.match(withTitles({ ...MODEL, inverses: [{ name: 'a', title: 'Orders', model: 'x', field: 'y' }] }).inverses, [
     { title: 'Orders' },
   ])
+  const stamped = { ...MODEL, fields: ['createdOn', 'updatedOn'].map((name) => field(name, { title: `${name} at` })) }
+  t.equal(withTitles(stamped).fields[0]?.title, 'createdOn at', 'a title of the file')
+  stamped.fields[0] = field('createdOn', { title: 'Created on' })
+  t.equal(withTitles(stamped).fields[0]?.title, 'Created on')
   const german = withTitles(
     {
       ...MODEL,

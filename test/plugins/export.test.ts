@@ -108,7 +108,7 @@ t.test('export', async (t) => {
     const bad = { status: 400, code: 'BAD_REQUEST' }
     await playScenarios(t, ann, [
       { name: 'not readable', path: '/ws/rest/a.Private/export', status: 403, code: 'FORBIDDEN' },
-      { name: 'odd format', path: `${EXPORT}?format=xlsx`, ...bad, has: ['one of csv, ndjson'] },
+      { name: 'odd format', path: `${EXPORT}?format=xls`, ...bad, has: ['one of csv, ndjson, xlsx'] },
       { name: 'odd delimiter', path: `${EXPORT}?delimiter=x`, ...bad, has: ['comma, semicolon or tab'] },
       { name: 'odd safe', path: `${EXPORT}?safe=yes`, ...bad, has: ['true or false'] },
       { name: 'a page', path: `${EXPORT}?limit=5`, ...bad, has: ['an export has all records'] },

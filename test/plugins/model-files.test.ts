@@ -79,6 +79,7 @@ t.test('models are edited by requests', async (t) => {
     t.match((await admin.get('/ws/rest/a.Note/1')).body.data[0], { text: 'hello', pages: 3 })
     t.match(await save(NOTE, hash), { status: 409, body: { code: 'VERSION_CONFLICT', data: [{ schema: changed }] } })
     t.match(await save(NOTE, null), { status: 409 })
+    t.match(await save(NOTE, hash, 'a.Gone'), { status: 409, body: { message: /removed meanwhile, or is none yet/ } })
     const now = await read()
     t.match(now, { hash: saved.body.data[0].hash, earlier: [{ id: Number, by: 'admin', at: /Z$/ }] })
     const [{ id }] = now.earlier
@@ -111,6 +112,13 @@ t.test('models are edited by requests', async (t) => {
     t.match(await save(NOTE, (await read('a.Code')).hash, 'a.Code'), { status: 403, body: { message: /in code/ } })
     for (const name of ['../x.Y', 'x.y', 'sqlite.Table', '%2e%2e%2fa.B'])
       t.ok([404, 422].includes((await save(NOTE, null, name)).status), name)
+  })
+
+  await t.test('what goes wrong in the service is no fault of the file', async (t) => {
+    const { runReadJob } = app.storage
+    app.storage.runReadJob = () => Promise.reject(new Error('on purpose'))
+    t.equal((await admin.send('POST', '/ws/models/a.Note/plan', { data: { schema: NOTE } })).status, 500)
+    app.storage.runReadJob = runReadJob
   })
 
   await t.test('a draft is seen by others', async (t) => {

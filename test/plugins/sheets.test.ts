@@ -17,7 +17,7 @@ const HIDDEN = { ...COMPANY, access: { ...COMPANY.access, read: ['boss'], create
 const PERSON = {
   type: 'object',
   properties: {
-    name: { type: 'string', title: 'Full name' },
+    name: { type: 'string', title: { en: 'Full name', de: 'Voller Name' } },
     company: { type: 'integer', reference: 'a.Company' },
     agent: { type: 'integer', reference: 'a.Hidden', title: 'Agent' },
     boss: { type: 'integer', reference: 'a.Person' },
@@ -28,8 +28,8 @@ const PERSON = {
     active: { type: 'boolean' },
     tags: { type: 'array', items: { type: 'string' } },
     places: { type: 'array' },
-    home: { type: 'string', title: 'Place' },
-    work: { type: 'string', title: 'Place' },
+    home: { type: 'string', title: { en: 'Place', de: 'Ort' } },
+    work: { type: 'string', title: { en: 'Place', de: 'Ort' } },
   },
   nameField: 'name',
   audit: false,
@@ -238,6 +238,7 @@ t.test('spreadsheets', async (t) => {
         { '1.Boss': /"name" is no unique field of a\.Person/ },
       ],
       [[['Place'], ['x']], { '1.Place': /is not a known field/ }],
+      [[['Ort'], ['x']], { '1.Ort': /is not a known field/ }],
       [
         [
           ['name', 'name'],
@@ -268,6 +269,11 @@ t.test('spreadsheets', async (t) => {
       'text/csv',
     )
     t.match(csv.body, { data: [{ created: 1 }] }, 'CSV may have clock times as well')
+    t.match(
+      (await load('', sheetOf(['Voller Name'], ['Jörg']))).body,
+      { data: [{ created: 1 }] },
+      'a title in another language',
+    )
     const form = new FormData()
     form.set('file', new Blob([sheetOf(['name'], ['Form'])]), 'people.xlsx')
     t.match(await post(admin, '/ws/rest/a.Person/import', form, ''), { body: { data: [{ created: 1 }] } })

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { momentOfClock, zoneOffset } from '../../src/lib/zoned-time.ts'
+import { preview } from '../../src/records/import/preview.ts'
 import { WorkbookError } from '../../src/xlsx/read-book.ts'
 import { readSheet, SheetFault } from '../../src/xlsx/read-sheet.ts'
 import { dateKind, fromSerial, toSerial } from '../../src/xlsx/serial-dates.ts'
@@ -74,6 +75,7 @@ t.test('a workbook of another program', async (t) => {
     ['<c t="inlineStr"><is><t>one &amp; <![CDATA[two]]></t></is></c>', 'one & two'],
     ['<c t="inlineStr"><is><t/></is></c>', ''],
     ['<c t="d"><v>2026-01-02</v></c>', '2026-01-02'],
+    ['<c><is><t>text</t></is></c>', 'text'],
     ['<c t="e"><v>#N/A</v></c>', { why: 'is an error of the spreadsheet, #N/A' }],
     ['<c t="s"><v>99</v></c>', { why: 'refers to a text that is not there' }],
     ['<c><f>A1</f></c>', { why: 'is a formula without a value. Open and save it in a spreadsheet' }],
@@ -117,6 +119,15 @@ t.test('a workbook of another program', async (t) => {
     { code: 'ENOENT' },
     'a fault of the disk is none of the file',
   )
+  await t.rejects(preview({} as never, { file: join(folder, 'none.xlsx'), longest: 1 }), { code: 'ENOENT' })
+  writeFileSync(
+    join(folder, 'errors.xlsx'),
+    zipped({ ...PARTS, 'book/people.xml': sheet('<row><c t="e"><v>#N/A</v></c></row>') }),
+  )
+  t.strictSame(await preview({} as never, { file: join(folder, 'errors.xlsx'), longest: 9 }), {
+    columns: [''],
+    rows: [],
+  })
   const full = createWorkbook('[All]: people/places', [{ title: 'n', width: 5 }], 3)
   const written = [
     full.pack(full.row([{ number: 1 }]) + full.row([{ number: 2 }]) + full.row([{ number: 3 }])),
@@ -164,6 +175,7 @@ t.test('dates of spreadsheets', async (t) => {
     ['[h]:mm', 170, 'time'],
     ['mmmm', 170, 'date'],
     ['d/m/yy h:mm', 170, 'both'],
+    ['d/m/yy', 170, 'date'],
   ]
   for (const [code, id, kind] of kinds) t.equal(dateKind(id, code), kind, code ?? String(id))
   t.strictSame([0, 25, 26, 701, 702].map(columnLetters), ['A', 'Z', 'AA', 'ZZ', 'AAA'])

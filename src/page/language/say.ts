@@ -8,31 +8,36 @@ export type Language = keyof typeof LANGUAGES
 
 const KEY = 'dossier-language'
 
-/** Tests of `logic` run without a browser, in English. */
-const browser = 'document' in globalThis ? (globalThis as unknown as Browser) : undefined
-
 interface Browser {
-  navigator: { languages: readonly string[] }
+  document: { defaultView: { navigator: { languages: readonly string[] } } }
   localStorage: { getItem(key: string): string | null; setItem(key: string, value: string): void }
   location: { reload(): void }
 }
 
 /** The language that the reader has chosen, or else the first one of the browser that the page knows. */
-export const language: Language = chosenLanguage()
-
-function chosenLanguage(): Language {
-  const wanted = browser ? [browser.localStorage.getItem(KEY) ?? '', ...browser.navigator.languages] : []
+export function languageIn({ localStorage, document }: Partial<Browser>): Language {
+  const wanted = [localStorage?.getItem(KEY) ?? '', ...(document?.defaultView.navigator.languages ?? [])]
   const known = wanted.map((tag) => tag.split('-')[0] as string).find((tag) => Object.hasOwn(LANGUAGES, tag))
   return (known ?? 'en') as Language
 }
 
+/** Tests of `logic` run without a browser, in English. */
+const browser = globalThis as unknown as Browser
+
+export const language = languageIn(browser)
+
 /** The texts are part of what was rendered, so the page is loaded again. What was typed and not saved is kept. */
 export function chooseLanguage(chosen: Language): void {
-  browser?.localStorage.setItem(KEY, chosen)
-  browser?.location.reload()
+  browser.localStorage.setItem(KEY, chosen)
+  browser.location.reload()
 }
 
-const texts: Record<string, string> = language === 'de' ? (await import('./german.ts')).GERMAN : {}
+export const TABLES: Record<Language, () => Promise<Record<string, string>>> = {
+  en: async () => ({}),
+  de: async () => (await import('./german.ts')).GERMAN,
+}
+
+const texts = await TABLES[language]()
 
 /** The text, with values in place of `{names}`. */
 export const say = (text: string, values: Record<string, string | number> = {}): string =>
@@ -52,11 +57,11 @@ export function sayForms(count: number, one: string, many: string, values: Recor
   return fill((count === 1 ? single : several) as string, values).join('')
 }
 
-const own = (text: string): string => (Object.hasOwn(texts, text) ? (texts[text] as string) : text)
+const own = (text: string): string => texts[text] ?? text
 
 /** A regular expression with a group splits into text, name, text, name, … */
 const fill = <Part>(text: string, parts: Record<string, Part>): (string | Part)[] =>
   text.split(/\{(\w+)\}/).map((piece, index) => (index % 2 === 1 ? (parts[piece] as Part) : piece))
 
 /** A title within a sentence: `New {model}`. English writes it small, German does not. */
-export const inSentence = (title: string): string => (language === 'en' ? title.toLowerCase() : title)
+export const inSentence = (title: string, of = language): string => (of === 'en' ? title.toLowerCase() : title)

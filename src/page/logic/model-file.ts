@@ -172,10 +172,9 @@ export function withMoved(model: ModelSchema, name: string, by: -1 | 1): ModelSc
 /** A name for a new field that no other one has: `field`, `field2`, … */
 export function freeName(taken: string[], wanted: string): string {
   const isTaken = (name: string) => taken.some((one) => one.toLowerCase() === name.toLowerCase())
-  for (let nth = 1; ; nth++) {
-    const name = nth === 1 ? wanted : `${wanted}${nth}`
-    if (!isTaken(name)) return name
-  }
+  let name = wanted
+  for (let nth = 2; isTaken(name); nth++) name = `${wanted}${nth}`
+  return name
 }
 
 const LETTERS: Record<string, string> = { ä: 'ae', ö: 'oe', ü: 'ue', ß: 'ss', æ: 'ae', ø: 'o', å: 'a', ł: 'l', đ: 'd' }
