@@ -148,6 +148,21 @@ if (browser) {
     )
   })
 
+  t.test('a chart is a view like any other', async (t) => {
+    const { page, complaints } = await visitAs(t, browser, app, '#/m/shop.Company/summary?summary.group=state')
+    await page.getByRole('button', { name: 'Save or change views' }).click()
+    await page.getByLabel('Name of this view').fill('By state')
+    await page.getByRole('button', { name: 'Save', exact: true }).click()
+    const views = page.getByRole('navigation', { name: 'Views' })
+    await views.locator('[aria-current]', { hasText: 'By state' }).waitFor()
+    await views.getByRole('link', { name: 'All companies' }).click()
+    await page.getByRole('grid').waitFor()
+    await views.getByRole('link', { name: 'By state' }).click()
+    await page.locator('svg.summary').waitFor()
+    t.equal(await page.getByLabel('Group by').inputValue(), 'state')
+    t.strictSame(complaints, [])
+  })
+
   t.test('the page in German', async (t) => {
     const options = { locale: 'de-AT', username: 'eve' }
     const cookie = String((await app.login('eve')).cookie)

@@ -34,7 +34,8 @@ const PERSON = {
   nameField: 'name',
   audit: false,
 }
-const MODELS = { 'a.Company.json': COMPANY, 'a.Hidden.json': HIDDEN, 'a.Person.json': PERSON }
+const THING = { type: 'object', properties: { other: { type: 'integer', reference: 'a.Thing' } }, audit: false }
+const MODELS = { 'a.Thing.json': THING, 'a.Company.json': COMPANY, 'a.Hidden.json': HIDDEN, 'a.Person.json': PERSON }
 
 t.test('spreadsheets', async (t) => {
   const app = await startApp(t, { models: MODELS })
@@ -187,6 +188,16 @@ t.test('spreadsheets', async (t) => {
       headers: { cookie: admin.cookie as string },
     })
     t.equal(head.headers.get('content-type'), TYPE)
+  })
+
+  await t.test('records without names are referred to by their ids', async (t) => {
+    await admin.put('/ws/rest/a.Thing', {})
+    await admin.put('/ws/rest/a.Thing', { other: 1 })
+    t.strictSame(await rowsIn((await get(admin, '', 'a.Thing')).bytes), [
+      ['id', 'version', 'Other'],
+      ['1', '0'],
+      ['2', '0', '1'],
+    ])
   })
 
   await t.test('what was exported can be imported', async (t) => {

@@ -31,6 +31,7 @@ import { Referred } from '../parts/cell.ts'
 import { Heading } from '../parts/heading.ts'
 import { EmptyPart, shown } from '../parts/message.ts'
 import { SummaryChart } from '../parts/summary-chart.ts'
+import { ViewTabs } from '../records/view-tabs.ts'
 
 type Group = Record<string, unknown>
 
@@ -55,6 +56,7 @@ export function Summary({ model, query }: { model: Model; query: URLSearchParams
       title: say('Count and sum {model} records', { model: model.title }),
       crumbs: [packageCrumb(model), { text: pluralOf(model), href: table }],
     }),
+    h(ViewTabs, { model, query, isChart: true }),
     html.div(
       { class: 'line choices-line' },
       choice(

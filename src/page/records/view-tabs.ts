@@ -18,6 +18,8 @@ import { notify, notifyError } from '../parts/notices.ts'
 interface TabsProperties {
   model: Model
   query: URLSearchParams
+  /** the address is that of a chart, not of a table */
+  isChart?: boolean
 }
 
 const ICONS: Record<SavedView['kind'], IconName> = {
@@ -28,11 +30,11 @@ const ICONS: Record<SavedView['kind'], IconName> = {
 }
 
 /** The views of a table as tabs: all records, and what people have saved. */
-export function ViewTabs({ model, query }: TabsProperties) {
+export function ViewTabs({ model, query, isChart = false }: TabsProperties) {
   const loaded = useLoaded(() => loadViews(model.model), [model.model])
   const views = loaded.value ?? []
   const current = viewIn(query, views)
-  const first = firstView(query, views)
+  const first = isChart ? undefined : firstView(query, views)
   useEffect(() => {
     if (first) goInstead(hrefOf(model, first))
   }, [first?.id])
@@ -41,7 +43,7 @@ export function ViewTabs({ model, query }: TabsProperties) {
       {
         key: view?.id ?? 0,
         href: hrefOf(model, view),
-        'aria-current': view === current ? 'page' : undefined,
+        'aria-current': view === current && (view !== undefined || !isChart) ? 'page' : undefined,
         title: view && view.role !== '' ? sharedText(view) : undefined,
       },
       icon(ICONS[kind]),
@@ -54,7 +56,7 @@ export function ViewTabs({ model, query }: TabsProperties) {
     h(
       Menu,
       { label: icon('plus'), name: say('Save or change views'), class: 'ghost', begins: true },
-      h(ViewForm, { key: current?.id ?? 0, model, query, current, onSaved: loaded.again }),
+      h(ViewForm, { key: current?.id ?? 0, model, query, isChart, current, onSaved: loaded.again }),
     ),
   )
 }
@@ -83,7 +85,7 @@ interface FormProperties extends TabsProperties {
 }
 
 /** Saves the table as it is shown: as a new view, or in place of the one that is open. */
-function ViewForm({ model, query, current, onSaved }: FormProperties) {
+function ViewForm({ model, query, isChart = false, current, onSaved }: FormProperties) {
   const name = useSignal(current?.name ?? '')
   const role = useSignal(current?.role ?? '')
   const first = useSignal(current?.first ?? false)
@@ -92,7 +94,7 @@ function ViewForm({ model, query, current, onSaved }: FormProperties) {
     name: name.value.trim(),
     role: role.value,
     first: first.value,
-    kind: current?.kind === 'chart' ? 'chart' : viewKind(query),
+    kind: isChart ? 'chart' : viewKind(query),
     query: viewQuery(query),
   })
   const closing = (run: () => Promise<SavedView | undefined>) => async (event: Event) => {
