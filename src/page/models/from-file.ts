@@ -8,7 +8,7 @@ import { say } from '../language/say.ts'
 import { COLUMN_KINDS, type GuessedField, guessFields, modelOfFields } from '../logic/guess-model.ts'
 import { KINDS, type Kind, MODEL_NAME, nameFrom } from '../logic/model-file.ts'
 import { Action } from '../parts/action.ts'
-import { Drop } from '../parts/drop.ts'
+import { FileDrop } from '../parts/file-drop.ts'
 import { headRow } from '../parts/head-row.ts'
 import { Heading } from '../parts/heading.ts'
 import { Fault } from '../parts/message.ts'
@@ -84,7 +84,7 @@ export function FromFile() {
       crumbs: [{ text: say('Models'), href: to('models') }],
     }),
     fault.value !== undefined && Fault(fault.value),
-    h(Drop, { onFile: take }),
+    h(FileDrop, { onFile: take }),
     chosen.value && [
       html.div(
         { class: 'form columns' },

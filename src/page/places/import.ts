@@ -17,7 +17,7 @@ import { say } from '../language/say.ts'
 import { guessField } from '../logic/csv.ts'
 import { askedFields, type Field, type Model } from '../logic/model.ts'
 import { plural } from '../logic/values.ts'
-import { Drop } from '../parts/drop.ts'
+import { FileDrop } from '../parts/file-drop.ts'
 import { Heading } from '../parts/heading.ts'
 import { Empty } from '../parts/message.ts'
 import { notify, notifyError } from '../parts/notices.ts'
@@ -157,7 +157,7 @@ export function Import({ model }: { model: Model }) {
       crumbs: recordCrumbs(model),
     }),
     fault.value && h(Faults, { fault: fault.value, model }),
-    h(Drop, { onFile: take }),
+    h(FileDrop, { onFile: take }),
     chosen.value && [
       h(Columns, {
         chosen: chosen.value,

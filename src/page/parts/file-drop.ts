@@ -2,8 +2,8 @@ import { useSignal } from '@preact/signals'
 import { html } from '../basics/html.ts'
 import { say } from '../language/say.ts'
 
-/** Drop area and file input. */
-export function Drop({ onFile }: { onFile(file: File | undefined): void }) {
+/** An area to drop a file on, or to choose one. */
+export function FileDrop({ onFile }: { onFile(file: File | undefined): void }) {
   const isOver = useSignal(false)
   return html.label(
     {
