@@ -178,6 +178,10 @@ if (browser) {
     await page.goto(`${app.url}/#/m/shop.Company/1`)
     await page.getByText('Geändert').first().waitFor()
     await page.getByRole('link', { name: 'Bearbeiten' }).click()
+    await page.getByLabel('Name').fill('Bolt')
+    await page.getByRole('button', { name: 'Speichern' }).click()
+    await page.getByText('ist schon vergeben').first().waitFor()
+    await page.getByLabel('Name').fill('ACME')
     await page.getByLabel('Stand').selectOption({ label: 'alt' })
     await page.getByRole('button', { name: 'Speichern' }).click()
     await page.locator('.pill', { hasText: 'alt' }).first().waitFor()
@@ -190,6 +194,9 @@ if (browser) {
     await page.getByLabel('Sprache der Seite').selectOption({ label: 'English' })
     await page.getByLabel('Language of the page').waitFor()
     t.equal(await page.evaluate('document.documentElement.lang'), 'en')
-    t.strictSame(complaints, [])
+    t.strictSame(
+      complaints.filter((one) => !one.includes('409')),
+      [],
+    )
   })
 }

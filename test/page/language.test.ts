@@ -3,6 +3,8 @@ import { join } from 'node:path'
 import t from 'tap'
 import ts from 'typescript'
 import { GERMAN } from '../../src/page/language/german.ts'
+import { GERMAN_MESSAGES } from '../../src/page/language/german-messages.ts'
+import { messagePatterns, translateMessage } from '../../src/page/language/messages.ts'
 import {
   chooseLanguage,
   inSentence,
@@ -10,6 +12,7 @@ import {
   languageIn,
   say,
   sayForms,
+  sayMessage,
   sayParts,
   TABLES,
 } from '../../src/page/language/say.ts'
@@ -140,6 +143,28 @@ t.test('a translation has the same values, and as many forms', async (t) => {
   }
 })
 
+t.test('messages of the service', async (t) => {
+  const patterns = messagePatterns(GERMAN_MESSAGES)
+  const german = (message: string) => translateMessage(message, patterns)
+  for (const [message, text] of [
+    ['is required', 'fehlt'],
+    ['must be one of a, b', 'muss einer dieser Werte sein: a, b'],
+    ['must be a number such as 1234.5: "x: y"', 'muss eine Zahl sein, etwa 1234.5: "x: y"'],
+    ['must be > 5; must be multiple of 2', 'muss größer als 5 sein; muss ein Vielfaches von 2 sein'],
+    ['there is no a.B with the id 7', 'es gibt a.B mit der Id 7 nicht'],
+    ['name, age are not right.', 'name, age sind nicht richtig.'],
+    ['nobody has translated this', 'nobody has translated this'],
+    ['must match pattern "^\\d+$"', 'muss zum Muster „^\\d+$“ passen'],
+  ] as const)
+    t.equal(german(message), text)
+  t.equal(sayMessage('is required'), 'is required', 'in English as it is')
+  for (const [english, own] of Object.entries(GERMAN_MESSAGES))
+    t.ok(
+      names(own).every((name) => names(english).includes(name)),
+      own,
+    )
+})
+
 t.test('values take the place of their names', async (t) => {
   t.equal(language, 'en', 'without a browser')
   t.equal(say('{count} of {total}', { count: 3, total: '{count}' }), '3 of {count}', 'only once')
@@ -158,8 +183,8 @@ t.test('the language is the first that the page knows', async (t) => {
   t.equal(languageIn(browser('en', 'de')), 'en', 'what was chosen comes first')
   t.equal(languageIn(browser('constructor')), 'en')
   t.equal(inSentence('Firma', 'de'), 'Firma')
-  t.strictSame(await TABLES.de(), GERMAN)
-  t.strictSame(await TABLES.en(), {})
+  t.strictSame(await TABLES.de(), { texts: GERMAN, messages: GERMAN_MESSAGES })
+  t.strictSame(await TABLES.en(), { texts: {}, messages: {} })
   const done: unknown[] = []
   const kept = { getItem: () => null, setItem: (...given: unknown[]) => done.push(given) }
   const globals = { localStorage: kept, location: { reload: () => done.push('reload') } }

@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals'
 import { Connection } from '../../client/connection.ts'
 import { DossierError } from '../../client/errors.ts'
-import { say } from '../language/say.ts'
+import { say, sayMessage } from '../language/say.ts'
 import { loginAgain } from './session.ts'
 
 export { newKey } from '../../client/connection.ts'
@@ -70,9 +70,27 @@ export async function request<Item = unknown>(
       return (await connection.request(method, path, body, options)) as unknown as Answer<Item>
     } catch (error) {
       if (isRefusal(error, 'LOGIN_REQUIRED') && !asStranger) await loginAgain()
-      else throw error instanceof DossierError || options.signal?.aborted ? error : new Unreachable()
+      else if (error instanceof DossierError) throw inLanguage(error)
+      else throw options.signal?.aborted ? error : new Unreachable()
     }
   }
+}
+
+/** Codes of refusals whose sentences are only shown. Others are looked at: whether a record was deleted, for example. */
+const SHOWN = [
+  'VALIDATION_FAILED',
+  'NOT_UNIQUE',
+  'REFERENCE_VIOLATION',
+  'FORBIDDEN',
+  'LOGIN_INCORRECT',
+  'TOO_MANY_ATTEMPTS',
+]
+
+/** The same refusal in words of the reader's language. */
+export function inLanguage(error: DossierError): DossierError {
+  for (const [name, message] of Object.entries(error.errors)) error.errors[name] = sayMessage(message)
+  if (SHOWN.includes(error.code)) error.message = sayMessage(error.message)
+  return error
 }
 
 export const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))

@@ -1,4 +1,4 @@
-import { DossierError, type Failure, failureIn, isReachable, newKey, pause, Unreachable } from './api.ts'
+import { DossierError, type Failure, failureIn, inLanguage, isReachable, newKey, pause, Unreachable } from './api.ts'
 import { loginAgain } from './session.ts'
 
 /** Idempotency keys per file and URL: a repeated upload of the same file to the same URL is not executed twice. */
@@ -26,7 +26,7 @@ export async function upload<Item>(path: string, file: Blob, onSent: (bytes: num
     // The browser may have repeated the request after a connection broke; the first one is still running.
     if (refusal.code === 'KEY_IN_USE') await pause(IN_USE_MS)
     else if (refusal.code === 'LOGIN_REQUIRED') await loginAgain()
-    else throw refusal
+    else throw inLanguage(refusal)
   }
 }
 

@@ -1,4 +1,5 @@
 import { GERMAN_BASICS } from './german-basics.ts'
+import { GERMAN_MESSAGES } from './german-messages.ts'
 import { GERMAN_MODELS } from './german-models.ts'
 import { GERMAN_RECORD } from './german-record.ts'
 import { GERMAN_RECORDS } from './german-records.ts'
@@ -10,3 +11,6 @@ export const GERMAN: Record<string, string> = {
   ...GERMAN_RECORD,
   ...GERMAN_RECORDS,
 }
+
+/** All that a reader of German needs. */
+export const GERMAN_TABLE = { texts: GERMAN, messages: GERMAN_MESSAGES }

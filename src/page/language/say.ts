@@ -1,3 +1,5 @@
+import { type Messages, messagePatterns, translateMessage } from './messages.ts'
+
 /**
  * The texts of the page in the reader's language. English stands where it is shown: `say('Import a file')`. The other
  * languages have a table, with the English texts as its keys, which only their readers load.
@@ -32,12 +34,22 @@ export function chooseLanguage(chosen: Language): void {
   browser.location.reload()
 }
 
-export const TABLES: Record<Language, () => Promise<Record<string, string>>> = {
-  en: async () => ({}),
-  de: async () => (await import('./german.ts')).GERMAN,
+interface Table {
+  texts: Record<string, string>
+  /** of the service, by templates */
+  messages: Messages
 }
 
-const texts = await TABLES[language]()
+export const TABLES: Record<Language, () => Promise<Table>> = {
+  en: async () => ({ texts: {}, messages: {} }),
+  de: async () => (await import('./german.ts')).GERMAN_TABLE,
+}
+
+const { texts, messages } = await TABLES[language]()
+const patterns = messagePatterns(messages)
+
+/** What the service says, as far as it is known in the reader's language. */
+export const sayMessage = (message: string): string => translateMessage(message, patterns)
 
 /** The text, with values in place of `{names}`. */
 export const say = (text: string, values: Record<string, string | number> = {}): string =>
