@@ -6,13 +6,12 @@ import { SuccessSchema, success } from '../src/envelope.ts'
 import { Failure } from '../src/errors.ts'
 import { loadModels } from '../src/filters/load-models.ts'
 import { withRights } from '../src/filters/rights.ts'
+import { idempotentStorage } from '../src/journal/idempotency.ts'
 import { ADMIN } from '../src/model/access.ts'
-import type { Fault } from '../src/model/file.ts'
-import { ModelFaults, requireModelName } from '../src/model/load.ts'
-import type { Model } from '../src/model/model.ts'
+import { fileHash, requireModelName } from '../src/model/load.ts'
+import { asInvalid, faultsIn, requireCurrent, requireServable } from '../src/model-editing/checks.ts'
 import { formatJson } from '../src/model-editing/json-text.ts'
 import {
-  clearDraft,
   discardDraft,
   keepDraft,
   keepEarlier,
@@ -20,13 +19,13 @@ import {
   listEarlier,
   readDraft,
   readEarlier,
+  saveLocked,
 } from '../src/model-editing/kept-files.ts'
 import { ModelFiles } from '../src/model-editing/model-files.ts'
 import { component } from '../src/openapi/refs.ts'
 import { readAttributes } from '../src/people/users.ts'
 import { allowOnly, badRequest, wholeNumber } from '../src/requests/query.ts'
 import { defineJob } from '../src/storage/storage.ts'
-import { planModels } from '../src/tables/migrate.ts'
 import type { createReportsOf } from '../src/tables/report.ts'
 
 const REPORT = defineJob<Parameters<typeof createReportsOf>[1], Awaited<ReturnType<typeof createReportsOf>>>(
@@ -208,17 +207,17 @@ const modelFiles: FastifyPluginAsyncTypebox = async (app) => {
       const { schema, hash } = request.body.data
       const { username } = request.user
       const model = requireName(request.params.model)
-      // The other files of an outdated folder would be published with this one.
-      if (app.modelsStatus().behind)
-        throw new Failure(
-          'FORBIDDEN',
-          'Another node serves later models than those of the folder here. Edit them there.',
-        )
-      await files.requireWritable(model)
       const text = textOf(schema)
-      await requireServable(await modelsWith(model, text).catch(asInvalid))
-      const saved = await files.write(model, text, hash, (before) => keepEarlier(storage, model, before, username))
-      await clearDraft(storage, model)
+      const { idempotency } = request.user
+      // The first of two requests with the same key has done it.
+      if (idempotency?.stored) return success({ hash: fileHash(Buffer.from(text)), served: true, why: [] })
+      const writing = idempotentStorage(storage, idempotency)
+      const saved = await saveLocked(storage, { model, by: username, writing }, async () => {
+        await files.requireWritable(model)
+        await requireCurrent(storage, config.MODELS_DIR, app.modelsStatus().behind)
+        await requireServable(storage, await modelsWith(model, text).catch(asInvalid))
+        return files.write(model, text, hash, (before) => keepEarlier(storage, model, before, username))
+      })
       request.trail('model changed', { subject: model })
       const status = await Promise.race([app.reloadModels(), setTimeout(SERVED_MS, undefined, { ref: false })])
       return success({ hash: saved, served: status?.current === true, why: status?.why ?? [] })
@@ -236,12 +235,21 @@ const modelFiles: FastifyPluginAsyncTypebox = async (app) => {
       description: 'There is one draft of each model. Name the id of the one that this replaces, or null.',
       params: named,
       body: Type.Object({
-        data: Type.Object({ schema: Schema, replaces: Type.Union([Type.Integer(), Type.Null()]) }),
+        data: Type.Object({
+          schema: Schema,
+          replaces: Type.Union([Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }), Type.Null()]),
+        }),
       }),
       response: { 200: SuccessSchema(KeptFile) },
     },
     handler: async ({ params, body: { data }, user }) =>
-      success(await keepDraft(storage, { ...data, model: requireName(params.model), by: user.username })),
+      success(
+        await keepDraft(idempotentStorage(storage, user.idempotency), {
+          ...data,
+          model: requireName(params.model),
+          by: user.username,
+        }),
+      ),
   })
 
   app.route({
@@ -257,39 +265,16 @@ const modelFiles: FastifyPluginAsyncTypebox = async (app) => {
       querystring: Type.Object({ id: Type.Integer() }),
       response: { 200: SuccessSchema(Type.Integer()) },
     },
-    handler: async ({ params, query }) => {
+    handler: async ({ params, query, user }) => {
       allowOnly(['id'], query)
       const id = wholeNumber(query, 'id', Number.MAX_SAFE_INTEGER)
       if (id === undefined) throw badRequest('The query parameter "id" names the draft.')
-      return success(await discardDraft(storage, params.model, id))
+      return success(await discardDraft(idempotentStorage(storage, user.idempotency), params.model, id))
     },
-  })
-
-  /** Throws if the tables cannot follow. */
-  async function requireServable(models: Model[]): Promise<void> {
-    const { plans } = await planModels(storage, models)
-    const refused = plans.filter(({ refusals }) => refusals.length > 0)
-    if (refused.length === 0) return
-    throw new Failure('VALIDATION_FAILED', 'The data cannot follow this change, so nothing was written.', {
-      errors: Object.fromEntries(refused.map(({ model, refusals }) => [model.name, refusals.join(' ')])),
-    })
-  }
-}
-
-/** The faults of model files; any other error goes on. */
-function faultsIn(error: unknown): Fault[] {
-  if (error instanceof ModelFaults) return error.faults
-  throw error
-}
-
-function asInvalid(error: unknown): never {
-  const faults = faultsIn(error).map(({ file, pointer, message }) => [`${file}${pointer}`, message])
-  throw new Failure('VALIDATION_FAILED', 'The model is not right, so nothing was written.', {
-    errors: Object.fromEntries(faults),
   })
 }
 
 export default fp(modelFiles, {
   name: 'model-files',
-  dependencies: ['routes', 'bodies', 'access', 'trail', 'openapi'],
+  dependencies: ['routes', 'bodies', 'access', 'idempotency', 'trail', 'openapi'],
 })

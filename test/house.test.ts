@@ -29,7 +29,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   'src/people': ['src/model', 'src/storage'],
   'src/upkeep': ['src/journal', 'src/tables', 'src/model', 'src/storage'],
   'src/model': [],
-  'src/model-editing': ['src/people', 'src/model', 'src/storage'],
+  'src/model-editing': ['src/filters', 'src/tables', 'src/people', 'src/model', 'src/storage'],
   'src/xlsx': [],
   'src/http': [],
   'src/serving': ['src', 'src/http', 'src/requests', 'src/tables', 'src/model', 'src/storage', 'src/upkeep'],

@@ -51,7 +51,8 @@ export function momentOfClock(text: string, offset: (time: number) => number): s
   const parts = CLOCK_TIME.exec(text)
   if (!parts) return undefined
   const local = Date.parse(`${parts[1]}T${parts[2]}${parts[3] ?? ''}Z`)
-  if (Number.isNaN(local)) return undefined
+  // `Date.parse` takes the 30th of February for a day in March, and 24:00 for one of the next.
+  if (Number.isNaN(local) || !new Date(local).toISOString().startsWith(`${parts[1]}T${parts[2]}`)) return undefined
   const before = local - offset(local - DAY_MS)
   const after = local - offset(local + DAY_MS)
   const time = offset(before) === local - before ? before : offset(after) === local - after ? after : before

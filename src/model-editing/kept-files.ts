@@ -1,6 +1,8 @@
-import { Failure } from '../errors.ts'
+import { randomUUID } from 'node:crypto'
+import { setTimeout } from 'node:timers/promises'
+import { Failure, unavailable } from '../errors.ts'
 import { writeOrExplain } from '../people/write-or-explain.ts'
-import type { Database, Row, Step, Storage } from '../storage/storage.ts'
+import { type Database, isFault, type Row, type Step, type Storage } from '../storage/storage.ts'
 
 const FILES = 'dossier_model_files'
 /** Earlier files that are kept of each model. */
@@ -74,11 +76,11 @@ export async function keepDraft(
     must: true,
   }
   const steps = replaces === null ? [insert] : [removeDraft(model, replaces), insert]
-  const rows = await writeOrExplain(
-    () => storage.write({ steps }),
-    () => otherDraft(storage.db, model),
-  )
-  return toKept(rows.at(-1)?.[0] as Row)
+  try {
+    return toKept((await storage.write({ steps })).at(-1)?.[0] as Row)
+  } catch (error) {
+    throw isFault(error, 'no-row') || isFault(error, 'taken') ? await otherDraft(storage.db, model) : error
+  }
 }
 
 export async function discardDraft(storage: Writing, model: string, id: number): Promise<number> {
@@ -117,6 +119,62 @@ export async function keepEarlier(storage: Writing, model: string, text: string,
   await storage.write({ steps })
 }
 
-/** The draft of a model has done its work when the model is saved. */
-export const clearDraft = (storage: Writing, model: string) =>
-  storage.write({ steps: [{ sql: `DELETE FROM ${FILES} WHERE model = ? AND kind = 'draft'`, parameters: [model] }] })
+/** The draft of a user has done its work when the model is saved; that of somebody else stays. */
+const clearDraft = (model: string, by: string): Step => ({
+  sql: `DELETE FROM ${FILES} WHERE model = ? AND kind = 'draft' AND author = ?`,
+  parameters: [model, by],
+})
+
+/** How long a save may hold the folder: one that takes longer has died. */
+const LOCK_MS = 60_000
+const LOCK_TRIES = 20
+const LOCK_PAUSE_MS = 250
+/** Stands for the whole folder, where others have the name of a model. */
+const FOLDER = ''
+
+/**
+ * Saves a model while no other node writes to a models folder: it may be the same one. `writing` may keep the key of the
+ * request together with the end of the lock.
+ */
+export async function saveLocked<Result>(
+  storage: Writing,
+  { model, by, writing }: { model: string; by: string; writing: Pick<Storage, 'write'> },
+  save: () => Promise<Result>,
+): Promise<Result> {
+  const lock = randomUUID()
+  const unlock: Step = {
+    sql: `DELETE FROM ${FILES} WHERE model = ? AND kind = 'lock' AND content = ? RETURNING id`,
+    parameters: [FOLDER, lock],
+  }
+  await takeLock(storage, lock, by)
+  try {
+    const result = await save()
+    await writing.write({ steps: [clearDraft(model, by), unlock] })
+    return result
+  } catch (error) {
+    await storage.write({ steps: [unlock] })
+    throw error
+  }
+}
+
+/** Waits for its turn. What has died while it held the lock does not hold it for long. */
+async function takeLock(storage: Writing, lock: string, by: string): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    const now = Date.now()
+    const steps: Step[] = [
+      { sql: `DELETE FROM ${FILES} WHERE model = ? AND kind = 'lock' AND at < ?`, parameters: [FOLDER, now - LOCK_MS] },
+      {
+        sql: `INSERT INTO ${FILES} (model, kind, content, author, at) VALUES (?, 'lock', ?, ?, ?)`,
+        parameters: [FOLDER, lock, by, now],
+      },
+    ]
+    try {
+      await storage.write({ steps })
+      return
+    } catch (error) {
+      if (!isFault(error, 'taken')) throw error
+      if (tries === LOCK_TRIES) throw unavailable('Somebody else is saving a model right now. Try again.', 5)
+      await setTimeout(LOCK_PAUSE_MS)
+    }
+  }
+}

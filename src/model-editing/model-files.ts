@@ -3,8 +3,8 @@ import { access, constants, lstat, open, readFile, rename, rm } from 'node:fs/pr
 import { extname, join } from 'node:path'
 import { Failure } from '../errors.ts'
 import { giveToOwner } from '../lib/file-owner.ts'
-import { KeyedMutex } from '../lib/keyed-mutex.ts'
 import { fileHash, modelFiles, modelName, parseJson } from '../model/load.ts'
+import { formatJson } from './json-text.ts'
 
 /** A file of the models folder. */
 export interface ModelFileContent {
@@ -24,9 +24,6 @@ const NEW_FILE_MODE = 0o644
 export class ModelFiles {
   readonly #folder: string
   readonly #isAllowed: boolean
-  /** writes run one after the other, so that the check of the hash holds until the file is there */
-  readonly #writing = new KeyedMutex()
-
   constructor(folder: string, isAllowed: boolean) {
     this.#folder = folder
     this.#isAllowed = isAllowed
@@ -82,17 +79,19 @@ export class ModelFiles {
 
   /**
    * Writes the file of a model as a whole or not at all, if it still is the one that was read; without a hash, if there is
-   * none yet. `keep` gets the text that is replaced, right before.
+   * none yet. `keep` gets the text that is replaced, right before. Only one at a time may write: see `saveLocked`.
    */
-  write(model: string, text: string, hash: string | null, keep: (text: string) => Promise<void>): Promise<string> {
-    return this.#writing.run('', async () => {
-      const known = await this.requireWritable(model)
-      if ((known?.hash ?? null) !== hash) throw changedMeanwhile(model, known)
-      const path = join(this.#folder, `${model}.json`)
-      if (known) await keep((await readFile(path)).toString())
-      await replaceFile(this.#folder, path, text)
-      return fileHash(Buffer.from(text))
-    })
+  async write(
+    model: string,
+    text: string,
+    hash: string | null,
+    keep: (text: string) => Promise<void>,
+  ): Promise<string> {
+    const known = await this.requireWritable(model)
+    if ((known?.hash ?? null) !== hash) throw changedMeanwhile(model, known)
+    if (known) await keep(formatJson(known.schema))
+    await replaceFile(this.#folder, join(this.#folder, `${model}.json`), text)
+    return fileHash(Buffer.from(text))
   }
 }
 

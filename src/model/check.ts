@@ -9,6 +9,8 @@ const FIELD_NAME = /^[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)*$/
 const MAX_NAME = 64
 /** Databases limit the number of columns. */
 const MAX_FIELDS = 1000
+/** Unknown names for which the nearest known one is looked for. */
+const MAX_HINTS = 20
 
 /** Checks what the meta-schema cannot: names, keywords that do not fit, defaults, templates, lists of fields. */
 export function checkFields(file: ModelFile): FileFault[] {
@@ -178,17 +180,14 @@ function checkLists(model: StoredFile, listable: string[], names: string[]): Fil
     ...model.properties,
   })
   const searchable = all.filter(([name, field]) => listable.includes(name) && isSearchable(field)).map(([name]) => name)
+  let unknown = 0
   const from = (allowed: string[], pointer: string, names: string[]) =>
-    names.flatMap((name, index) =>
-      allowed.includes(name)
-        ? []
-        : [
-            {
-              pointer: `${pointer}/${index}`,
-              message: `"${name}" is not a field that can stand here.${didYouMean(name, allowed)}`,
-            },
-          ],
-    )
+    names.flatMap((name, index) => {
+      if (allowed.includes(name)) return []
+      // To look for what was meant takes time for each name.
+      const hint = ++unknown <= MAX_HINTS ? didYouMean(name, allowed) : ''
+      return [{ pointer: `${pointer}/${index}`, message: `"${name}" is not a field that can stand here.${hint}` }]
+    })
   return [
     ...from([...stored, ...inverses], '/required', model.required ?? []),
     ...from(shown, '/list', model.list ?? []),

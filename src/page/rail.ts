@@ -56,6 +56,8 @@ export function Rail({ onKeys, onLogOut }: RailProperties) {
       h(
         Menu,
         { label: [tile(person.value?.username ?? '', true), html.span(null, person.value?.username)] },
+        isAdmin.value && html.a({ class: 'if-narrow', href: to('people') }, say('Users')),
+        isAdmin.value && html.a({ class: 'if-narrow', href: to('models') }, say('Models')),
         html.a({ href: to('me') }, say('You: password, sessions, language')),
         html.a({ href: to('api') }, say('API')),
         html.button({ type: 'button', class: 'quiet closes', onClick: onKeys }, say('Keys')),

@@ -1,23 +1,47 @@
 import { fieldTitle } from '../lib/field-title.ts'
-import type { Field, Model } from '../model/model.ts'
+import { type Field, type Model, SYSTEM_FIELDS } from '../model/model.ts'
 
 /** What a spreadsheet has above the column of a field: its title, or its name if that is not clear. */
-export function columnHeading(model: Model, { name }: Pick<Field, 'name'>): string {
+export function columnHeading(model: Model, { name }: Pick<Field, 'name'>, language = ''): string {
   const field = model.fields.find((one) => one.name === name)
   if (!field) return name
+  const titleOf = (one: Field) => one.translations?.[language]?.title ?? one.title ?? fieldTitle(one.name)
   const title = titleOf(field)
-  const isClear = !model.fields.some((other) => other !== field && (titleOf(other) === title || other.name === title))
-  return isClear ? title : name
+  const isTaken = model.fields.some((other) => other !== field && (titleOf(other) === title || other.name === title))
+  return isTaken || !isHeading(title, model) ? name : title
 }
 
-const titleOf = ({ title, name }: Field) => title ?? fieldTitle(name)
+/** The id of a record among names: `#12`. */
+export const RECORD_ID = /^#(\d{1,15})$/
+
+/** Whether a title cannot be taken for anything else above a column: the id, or a field of a referred record. */
+const isHeading = (title: string, { fields }: Model) =>
+  title.trim() === title &&
+  !SYSTEM_FIELDS.some(({ name }) => name === title) &&
+  !fields.some(({ name }) => title.startsWith(`${name}.`))
 
 /** The field that a heading stands for, in any language. */
 export function fieldOfHeading(model: Model, heading: string): Field | undefined {
   const own = model.fields.find((field) => columnHeading(model, field) === heading)
   if (own) return own
-  const found = model.fields.filter(({ translations = {} }) =>
-    Object.values(translations).some(({ title }) => title === heading),
+  const found = model.fields.filter(({ title, translations = {} }) =>
+    [title, ...Object.values(translations).map((one) => one.title)].includes(heading),
   )
   return found.length === 1 ? found[0] : undefined
+}
+
+/** What people call the values of a field, as far as an import can tell from it which value is meant. */
+export function clearTitles({ titles = {}, translations = {} }: Field, language: string): Map<string, string> {
+  const own = Object.entries({ ...titles, ...translations[language]?.titles })
+  const isClear = ([value, title]: [string, string]) =>
+    own.every(([other, name]) => other === value || (name !== title && other !== title))
+  return new Map(own.filter(isClear))
+}
+
+/** The value that people call by a title, in any language; undefined if there is none, or more than one. */
+export function valueOfTitle({ titles = {}, translations = {} }: Field, text: string): string | undefined {
+  const wanted = text.trim().toLowerCase()
+  const all = [titles, ...Object.values(translations).map((one) => one.titles ?? {})].flatMap(Object.entries)
+  const found = new Set(all.filter(([, title]) => title.toLowerCase() === wanted).map(([value]) => value))
+  return found.size === 1 ? [...found][0] : undefined
 }

@@ -42,6 +42,7 @@ export const ExportParameters = Type.Partial(
       description: 'Of csv: begin with a byte order mark, by which spreadsheets know that it is UTF-8.',
     }),
     zone,
+    language: Type.String({ 'x-parameter': 'FileLanguage', description: 'Of titles in a spreadsheet, such as de.' }),
     sort: SortParameter,
     fields: ShapeParameters.fields,
     filters: Filters,
@@ -73,9 +74,10 @@ export interface ExportOptions {
   safe: boolean
   bom: boolean
   zone: string
+  language: string
 }
 
-const OWN = ['format', 'delimiter', 'safe', 'bom', 'zone']
+const OWN = ['format', 'delimiter', 'safe', 'bom', 'zone', 'language']
 const NOT_HERE = FIND_PARAMETERS.filter((name) => name !== 'sort' && name !== 'fields')
 
 /** The export's own parameters win: a field named `format` can still be filtered by `format[in]=…`. */
@@ -90,6 +92,7 @@ export function parseExport(parameters: Parameters, context: Context): ExportOpt
     safe: isAsked(parameters, 'safe'),
     bom: isAsked(parameters, 'bom'),
     zone: parseZone(parameters.zone ?? 'UTC'),
+    language: String(parameters.language ?? ''),
   }
 }
 

@@ -11,7 +11,6 @@ export class WorkbookError extends Error {}
 
 /** Files in a workbook, and what is kept of it in memory. A sheet is not. */
 const MAX_FILES = 10_000
-const MAX_TEXTS = 50_000_000
 /** What a text takes beside its characters. */
 const TEXT_OVERHEAD = 10
 const MAX_SMALL_BYTES = 16_777_216
@@ -48,7 +47,7 @@ export interface Book {
   is1904: boolean
 }
 
-export async function readBook(zip: ZipFile, files: Map<string, Entry>, maxTexts = MAX_TEXTS): Promise<Book> {
+export async function readBook(zip: ZipFile, files: Map<string, Entry>, maxTexts: number): Promise<Book> {
   const small = async (name: string, onOpen: (name: string, attributes: Record<string, string>) => void) => {
     const entry = files.get(name)
     if (entry) await readXml(await openFile(zip, entry, MAX_SMALL_BYTES), onOpen)
@@ -142,7 +141,8 @@ async function readKinds(path: string, small: ReadSmall): Promise<(DateKind | un
     if (name === 'cellXfs' || name === 'cellStyles' || name === 'dxfs') isOfCells = name === 'cellXfs'
     if (name === 'xf' && isOfCells) used.push(numFmtId)
   })
-  return used.map((id) => dateKind(Number(id), codes.get(id)))
+  const kinds = new Map([...new Set(used)].map((id) => [id, dateKind(Number(id), codes.get(id))]))
+  return used.map((id) => kinds.get(id))
 }
 
 /** Signs that XML cannot have are written as `_x000D_`. */

@@ -32,7 +32,19 @@ export interface SheetRow {
   cells: SheetValue[]
 }
 
-const MAX_COLUMNS = 16_384
+interface SheetLimits {
+  /** columns that have anything in them */
+  columns: number
+  rows: number
+  /** characters of all cells together; a text that many cells refer to counts for each */
+  characters: number
+  /** characters of the texts that cells refer to, which are in memory */
+  texts: number
+}
+
+/** Spreadsheets have no more rows. */
+const LIMITS: SheetLimits = { columns: 5000, rows: 1_048_576, characters: 1_073_741_824, texts: 50_000_000 }
+
 /** A number of few digits, which is kept as it is written: `12.50`. Spreadsheets write others as `0.10000000000000001`. */
 const PLAIN = /^-?(?=[\d.]{1,16}$)\d+(?:\.\d+)?$/
 
@@ -41,19 +53,22 @@ export interface ReadingSheet {
   onBytes(count: number): void
   /** maximum length of a row, in characters */
   longest: number
-  /** characters of all texts together */
-  maxTexts?: number
+  limits?: Partial<SheetLimits>
 }
 
 /** The rows of the first visible sheet that have anything in them. */
-export async function* readSheet(file: string, { onBytes, longest, maxTexts }: ReadingSheet): AsyncGenerator<SheetRow> {
+export async function* readSheet(
+  file: string,
+  { onBytes, longest, limits: given }: ReadingSheet,
+): AsyncGenerator<SheetRow> {
+  const limits = { ...LIMITS, ...given }
   const zip = await openZip(file)
   try {
     const files = await listFiles(zip)
-    const book = await readBook(zip, files, maxTexts)
+    const book = await readBook(zip, files, limits.texts)
     const share = book.sheet.compressedSize / Math.max(1, book.sheet.uncompressedSize)
     const source = await openFile(zip, book.sheet, MAX_SHEET_BYTES)
-    const rows = new RowCollector(book, longest)
+    const rows = new RowCollector(book, longest, limits)
     for await (const length of parseXml(source, rows)) {
       onBytes(length * share)
       yield* rows.take()
@@ -76,10 +91,13 @@ function explain(error: unknown): unknown {
 class RowCollector {
   readonly #book: Book
   readonly #longest: number
+  readonly #limits: SheetLimits
   #rows: SheetRow[] = []
   #number = 0
   #cells: SheetValue[] = []
   #length = 0
+  #characters = 0
+  #count = 0
   #at = -1
   #type = 'n'
   #style = 0
@@ -88,9 +106,10 @@ class RowCollector {
   #isValue = false
   readonly #text = new TextElements()
 
-  constructor(book: Book, longest: number) {
+  constructor(book: Book, longest: number, limits: SheetLimits) {
     this.#book = book
     this.#longest = longest
+    this.#limits = limits
   }
 
   take(): SheetRow[] {
@@ -102,13 +121,14 @@ class RowCollector {
   onOpen(name: string, { r, t = 'n', s = '0' }: Record<string, string>): void {
     this.#text.open(name)
     if (name === 'row') {
-      this.#number = r === undefined ? this.#number + 1 : Number(r)
+      const number = Number(r)
+      this.#number = Number.isSafeInteger(number) && number > this.#number ? number : this.#number + 1
+      if (++this.#count > this.#limits.rows) throw new WorkbookError(`has more than ${this.#limits.rows} rows`)
       this.#cells = []
       this.#length = 0
       this.#at = -1
     } else if (name === 'c') {
       this.#at = r === undefined ? this.#at + 1 : columnIndex(r)
-      if (!(this.#at < MAX_COLUMNS)) throw new WorkbookError(`has a cell in a column that does not exist: ${r}`)
       this.#type = t
       this.#style = Number(s)
       this.#value = t === 'inlineStr' ? '' : undefined
@@ -123,17 +143,38 @@ class RowCollector {
   onText(text: string): void {
     if (!this.#isValue && !this.#text.isOpen) return
     this.#value = (this.#value ?? '') + text
-    this.#length += text.length
+    this.#grow(text.length)
+  }
+
+  #grow(length: number): void {
+    this.#length += length
+    this.#characters += length
     if (this.#length > this.#longest)
       throw new WorkbookError(`has a row of more than ${this.#longest} characters: row ${this.#number}`)
+    if (this.#characters > this.#limits.characters) throw new WorkbookError('has too much text in it. Save it as CSV')
   }
 
   onClose(name: string): void {
     this.#text.close(name)
     if (name === 'v') this.#isValue = false
-    else if (name === 'c') this.#cells[this.#at] = this.#cellValue()
+    else if (name === 'c') this.#take(this.#cellValue())
     else if (name === 'row' && this.#cells.some((cell) => cell !== undefined))
       this.#rows.push({ number: this.#number, cells: Array.from(this.#cells) })
+  }
+
+  /** A cell without a value may have a look, far to the right of all others. */
+  #take(value: SheetValue): void {
+    if (value === undefined) return
+    if (!(this.#at < this.#limits.columns))
+      throw new WorkbookError(`has a cell beyond column ${this.#limits.columns}, or in none: row ${this.#number}`)
+    this.#cells[this.#at] = value
+  }
+
+  #sharedText(value: string): SheetValue {
+    const text = this.#book.texts[Number(value)]
+    if (text === undefined) return new SheetFault('refers to a text that is not there')
+    this.#grow(text.length)
+    return text
   }
 
   #cellValue(): SheetValue {
@@ -142,21 +183,32 @@ class RowCollector {
       return this.#hasFormula
         ? new SheetFault('is a formula without a value. Open and save it in a spreadsheet')
         : undefined
-    if (this.#type === 's')
-      return this.#book.texts[Number(value)] ?? new SheetFault('refers to a text that is not there')
+    if (this.#type === 's') return this.#sharedText(value)
     if (this.#type === 'inlineStr' || this.#type === 'str') return unescapeText(value)
-    if (this.#type === 'b') return value.trim() === '1' ? 'true' : 'false'
+    if (this.#type === 'b') return /^(?:1|true)$/i.test(value.trim()) ? 'true' : 'false'
     if (this.#type === 'e') return new SheetFault(`is an error of the spreadsheet, ${value}`)
     return this.#type === 'd' ? value : this.#numberText(value)
   }
 
   #numberText(value: string): SheetValue {
     const number = Number(value)
-    if (value.trim() === '' || Number.isNaN(number)) return value.trim() === '' ? undefined : value
+    if (value.trim() === '') return undefined
+    if (!Number.isFinite(number)) return value
     const kind = this.#book.kinds[this.#style]
     const serial = number + (this.#book.is1904 ? SINCE_1904 : 0)
-    return (kind && fromSerial(serial, kind)) ?? (PLAIN.test(value) ? value : String(number))
+    return (kind && fromSerial(serial, kind)) ?? (PLAIN.test(value) ? value : plainText(number))
   }
+}
+
+/** A number without an exponent: `1e-7` is `0.0000001`. */
+function plainText(number: number): string {
+  const parts = /^(-?)(\d)(?:\.(\d+))?e([+-]\d+)$/.exec(String(number))
+  if (!parts) return String(number)
+  const [, sign = '', whole = '', fraction = '', power] = parts
+  const digits = whole + fraction
+  const point = 1 + Number(power)
+  if (point <= 0) return `${sign}0.${'0'.repeat(-point)}${digits}`
+  return sign + digits.padEnd(point, '0')
 }
 
 /** The column of a place such as `AB12`, from 0; NaN if there is none. */

@@ -41,9 +41,13 @@ const BUILT_IN: [first: number, last: number, kind: DateKind][] = [
   [50, 58, 'date'],
 ]
 
+/** Characters of a number format; spreadsheets have no longer ones, and to look at them would take long. */
+const MAX_CODE = 255
+
 /** What a number format shows; undefined if it is none of dates. */
 export function dateKind(id: number, code: string | undefined): DateKind | undefined {
   if (code === undefined) return BUILT_IN.find(([first, last]) => id >= first && id <= last)?.[2]
+  if (code.length > MAX_CODE) return undefined
   // Texts, colours and conditions; but [h] is a number of hours.
   const signs = code.replace(/"[^"]*"|\\.|_.|\*.|\[(?![hms]+\])[^\]]*\]/gi, '').toLowerCase()
   const hasDay = /[dy]/.test(signs)

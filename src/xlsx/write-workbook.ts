@@ -5,7 +5,7 @@ import { ZipWriter } from './zip-writer.ts'
 /** Rows of a sheet, with its heading. More go to the next sheet. */
 const MAX_ROWS = 1_048_576
 /** Characters of a cell. */
-const MAX_TEXT = 32_767
+export const MAX_CELL_TEXT = 32_767
 
 /** Looks of cells: places in `cellXfs`. */
 const STYLES = { plain: 0, date: 1, moment: 2, heading: 3 }
@@ -128,7 +128,7 @@ const ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;'
 const UNUSUAL = /(?![\t\n])[\p{Cc}\ufffe\uffff]|_(?=x[\da-f]{4}_)/giu
 
 function escapeText(text: string): string {
-  const short = text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT - 1)}…` : text
+  const short = text.length > MAX_CELL_TEXT ? `${text.slice(0, MAX_CELL_TEXT - 1)}…` : text
   return short
     .toWellFormed()
     .replace(UNUSUAL, (sign) => `_x${sign.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}_`)

@@ -10,6 +10,10 @@ export interface XmlEvents {
 
 export class XmlError extends Error {}
 
+/** Files of spreadsheets stay far below these. */
+const MAX_DEPTH = 100
+const MAX_ATTRIBUTES = 100
+
 const withoutPrefix = (name: string) => name.slice(name.indexOf(':') + 1)
 
 /** `@types/sax` does not know the first one. */
@@ -18,11 +22,21 @@ const OPTIONS = { strictEntities: true, position: false } as SAXOptions
 /** Parses XML as it comes; after each piece, control goes back to the consumer. Entities of its own are an error. */
 export async function* parseXml(source: Readable, events: XmlEvents): AsyncGenerator<number> {
   const parser = sax.parser(true, OPTIONS)
+  let depth = 0
+  let count = 0
+  parser.onattribute = () => {
+    if (++count > MAX_ATTRIBUTES) throw new XmlError('There are too many attributes.')
+  }
   parser.onopentag = ({ name, attributes }) => {
+    count = 0
+    if (++depth > MAX_DEPTH) throw new XmlError('It is nested too deeply.')
     const own = Object.entries(attributes as Record<string, string>).map(([key, value]) => [withoutPrefix(key), value])
     events.onOpen(withoutPrefix(name), Object.fromEntries(own))
   }
-  parser.onclosetag = (name) => events.onClose(withoutPrefix(name))
+  parser.onclosetag = (name) => {
+    depth--
+    events.onClose(withoutPrefix(name))
+  }
   parser.ontext = (text) => events.onText(text)
   parser.oncdata = (text) => events.onText(text)
   let fault: Error | undefined
@@ -36,7 +50,10 @@ export async function* parseXml(source: Readable, events: XmlEvents): AsyncGener
       if (text !== '') parser.write(text)
       if (isLast) parser.close()
     } catch (error) {
-      throw new XmlError((fault ?? (error as Error)).message.split('\n')[0])
+      // Of the text itself; what the consumer throws stays what it is.
+      throw fault || error instanceof TypeError
+        ? new XmlError((fault ?? (error as Error)).message.split('\n')[0])
+        : error
     }
     if (fault) throw new XmlError(fault.message.split('\n')[0])
   }

@@ -50,6 +50,7 @@ if (browser) {
     await field('Town').getByText('More about this field').click()
     await field('Town').getByLabel('No two records have the same').check()
     await look()
+    await page.getByText('This cannot be saved yet.').waitFor()
     await page.getByText('refused:').waitFor()
     t.match(await page.locator('.why a').first().getAttribute('href'), '#/m/shop.Company/')
     t.equal(await save.count(), 0, 'what is refused cannot be saved')
@@ -83,6 +84,8 @@ if (browser) {
     await page.getByText('Earlier files').click()
     await page.getByRole('button', { name: 'Bring it back' }).click()
     await page.getByText('town · Text').waitFor()
+    await look()
+    await page.getByText('will rename').waitFor()
     await page.getByRole('button', { name: 'Discard the changes' }).click()
     await page.getByText('city · Text').waitFor()
     t.strictSame(
@@ -146,6 +149,24 @@ if (browser) {
       complaints.filter((one) => !/4(?:00|04|22)/.test(one)),
       [],
     )
+  })
+
+  t.test('what is typed on a cell replaces its value', async (t) => {
+    const { page, complaints } = await visitAs(t, browser, app, '#/m/shop.Company')
+    await page.locator('#cell-0-1').click()
+    await page.keyboard.type('new town')
+    await page.locator('.cell.editing input').waitFor()
+    await page.keyboard.press('Enter')
+    await page.getByText('new town').waitFor()
+    await page.goto(`${app.url}/#/m/shop.Person`)
+    await page.locator('#cell-0-0').waitFor()
+    await page.keyboard.press('ArrowRight')
+    await page.keyboard.type('bol')
+    await page.getByRole('option', { name: 'Bolt' }).waitFor()
+    await page.keyboard.press('Enter')
+    await page.locator('.rows').getByText('Bolt').waitFor()
+    t.match((await admin.get('/ws/rest/shop.Person/1')).body.data[0], { company: 2 })
+    t.strictSame(complaints, [])
   })
 
   t.test('a chart is a view like any other', async (t) => {

@@ -119,6 +119,9 @@ t.test('fields are renamed, moved and removed wherever they are named', async (t
   t.notOk('renamedFrom' in (files.withRenamed(ORDER, 'first', 'second', undefined).properties.second ?? {}))
   const twice = files.withRenamed(renamed, 'code', 'key', ORDER)
   t.match(twice.properties.key, { renamedFrom: 'number' }, 'the values are still those of the first name')
+  t.match(files.withRenamesBack(ORDER, renamed), { properties: { number: { renamedFrom: 'code' } } }, 'an earlier file')
+  t.strictSame(files.withRenamesBack(renamed, files.withRenamesBack(ORDER, renamed)), renamed, 'and forth')
+  t.strictSame(files.withRenamesBack(ORDER, undefined), ORDER)
   t.strictSame(files.withoutField(ORDER, 'number'), {
     type: 'object',
     properties: { first: { type: 'string' }, label: ORDER.properties.label, lines: ORDER.properties.lines },

@@ -93,6 +93,15 @@ t.test('models are edited by requests', async (t) => {
     const made = await save(NOTE, null, 'b.Made')
     t.match(made, { status: 200, body: { data: [{ served: true }] } })
     t.equal((await admin.put('/ws/rest/b.Made', { text: 'x' })).status, 200)
+    const key = { 'idempotency-key': 'once' }
+    const sent = { data: { schema: NOTE, hash: null } }
+    const first = await admin.send('PUT', '/ws/models/b.Once', sent, key)
+    t.match(first, { status: 200, body: { data: [{ served: true }] } })
+    t.strictSame(
+      (await admin.send('PUT', '/ws/models/b.Once', sent, key)).body,
+      first.body,
+      'a repeated request is no other',
+    )
     const many = await Promise.all(
       [0, 1, 2, 3].map((nth) => save(withField(`f${nth}`, { type: 'string' }), made.body.data[0].hash, 'b.Made')),
     )
@@ -112,6 +121,32 @@ t.test('models are edited by requests', async (t) => {
     t.match(await save(NOTE, (await read('a.Code')).hash, 'a.Code'), { status: 403, body: { message: /in code/ } })
     for (const name of ['../x.Y', 'x.y', 'sqlite.Table', '%2e%2e%2fa.B'])
       t.ok([404, 422].includes((await save(NOTE, null, name)).status), name)
+  })
+
+  await t.test('a save waits for others, and not for the dead', async (t) => {
+    const lock = (at: number) =>
+      app.storage.write({
+        steps: [
+          {
+            sql: "INSERT INTO dossier_model_files (model, kind, content, author, at) VALUES ('', 'lock', 'x', 'eve', ?)",
+            parameters: [at],
+          },
+        ],
+      })
+    await lock(Date.now() - 61_000)
+    t.equal((await save(NOTE, null, 'e.First')).status, 200, 'whose node has died')
+    await lock(Date.now())
+    t.match(await save(NOTE, null, 'e.Second'), { status: 503, body: { message: /Somebody else is saving/ } })
+    await app.storage.write({ steps: [{ sql: "DELETE FROM dossier_model_files WHERE kind = 'lock'", parameters: [] }] })
+    t.equal((await save(NOTE, null, 'e.Second')).status, 200)
+    const { write } = app.storage
+    app.storage.write = () => Promise.reject(new Error('on purpose'))
+    t.equal((await save(NOTE, null, 'e.Third')).status, 500)
+    t.equal(
+      (await admin.send('PUT', '/ws/models/e.Third/draft', { data: { schema: NOTE, replaces: null } })).status,
+      500,
+    )
+    app.storage.write = write
   })
 
   await t.test('what goes wrong in the service is no fault of the file', async (t) => {

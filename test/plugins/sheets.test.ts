@@ -34,6 +34,21 @@ const PERSON = {
   nameField: 'name',
   audit: false,
 }
+const STATE = {
+  type: 'object',
+  title: { en: 'State', de: 'Stand' },
+  properties: {
+    state: {
+      type: 'string',
+      title: { en: 'How far', de: 'Wie weit' },
+      enum: ['new', 'old', 'odd', 'lost', 'gone'],
+      titles: { new: { en: 'New', de: 'Neu' }, old: 'odd', odd: 'Odd one', lost: 'Away', gone: 'Away' },
+    },
+    ident: { type: 'string', title: 'id' },
+    no: { type: 'string', title: 'no.' },
+  },
+  audit: false,
+}
 const THING = { type: 'object', properties: { other: { type: 'integer', reference: 'a.Thing' } }, audit: false }
 const HEADINGS = [
   'id',
@@ -52,7 +67,13 @@ const HEADINGS = [
   'home',
   'work',
 ]
-const MODELS = { 'a.Thing.json': THING, 'a.Company.json': COMPANY, 'a.Hidden.json': HIDDEN, 'a.Person.json': PERSON }
+const MODELS = {
+  'a.State.json': STATE,
+  'a.Thing.json': THING,
+  'a.Company.json': COMPANY,
+  'a.Hidden.json': HIDDEN,
+  'a.Person.json': PERSON,
+}
 
 t.test('spreadsheets', async (t) => {
   const app = await startApp(t, { models: MODELS })
@@ -160,7 +181,7 @@ t.test('spreadsheets', async (t) => {
       await rowsIn(seen),
       [
         ['id', 'version', 'Full name', 'Agent'],
-        ['1', '0', 'Ada', '1'],
+        ['1', '0', 'Ada', '#1'],
       ],
       'what ann may not read has no name',
     )
@@ -213,6 +234,39 @@ t.test('spreadsheets', async (t) => {
       { body: { data: [{ unchanged: 1 }] } },
       'zeros that a spreadsheet drops are no change',
     )
+  })
+
+  await t.test('choices by their titles, in any language, wherever that is clear', async (t) => {
+    for (const state of STATE.properties.state.enum) await admin.put('/ws/rest/a.State', { state, ident: 'x', no: 'y' })
+    const states = async (query: string) =>
+      (await rowsIn((await get(admin, query, 'a.State')).bytes)).map((row) => row[2])
+    t.strictSame(await states(''), ['How far', 'New', 'old', 'Odd one', 'lost', 'gone'])
+    t.strictSame(await states('language=de'), ['Wie weit', 'Neu', 'old', 'Odd one', 'lost', 'gone'])
+    const [head] = await rowsIn((await get(admin, 'language=de', 'a.State')).bytes)
+    t.strictSame(head, ['id', 'version', 'Wie weit', 'ident', 'no'], 'headings that mean something else are names')
+    for (const language of ['', 'de', 'fr']) {
+      const bytes = new Uint8Array((await get(admin, `language=${language}`, 'a.State')).bytes)
+      t.match(await post(admin, '/ws/rest/a.State/import?format=xlsx&key=id', bytes), {
+        body: { data: [{ unchanged: 5 }] },
+      })
+    }
+    const typed = await post(admin, '/ws/rest/a.State/import', 'state\nneu\nAway\n', 'text/csv')
+    t.match(typed.body.errors, { '3.state': /must be one of/ }, 'two are called so')
+    t.notOk(Object.hasOwn(typed.body.errors as object, '2.state'))
+  })
+
+  await t.test('references of which somebody sees only the id come back as they were', async (t) => {
+    await admin.put('/ws/rest/a.Hidden', { name: '#1' })
+    await admin.put('/ws/rest/a.Hidden', { name: '1' })
+    await admin.put('/ws/rest/a.Person', { name: 'Two', agent: 2 })
+    for (const client of [admin, ann]) {
+      const bytes = new Uint8Array((await get(client, 'fields=name,agent')).bytes)
+      t.match(await load('key=id', bytes, client), { status: 200, body: { data: [{ updated: 0 }] } })
+    }
+    const text = 'x'.repeat(40_000)
+    const { id } = (await admin.put('/ws/rest/a.Person', { name: text })).body.data[0]
+    const cut = new Uint8Array((await get(admin, `fields=name&id=${id}`)).bytes)
+    t.match(await load('key=id', cut), { body: { data: [{ unchanged: 1 }] } }, 'a text that was cut off is no change')
   })
 
   await t.test('what is wrong is told by row and column', async (t) => {

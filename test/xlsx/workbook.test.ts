@@ -28,9 +28,12 @@ const PARTS: Record<string, string> = {
 
 const sheet = (rows: string) => `<worksheet><sheetData>${rows}</sheetData></worksheet>`
 
-function zipped(parts: Record<string, string>): Buffer {
+function zipped(parts: Record<string, string | Uint8Array>): Buffer {
   const zip = new ZipWriter()
-  return Buffer.concat([...Object.entries(parts).map(([name, text]) => zip.file(name, text)), zip.end()])
+  const files = Object.entries(parts).flatMap(([name, content]) =>
+    typeof content === 'string' ? [zip.file(name, content)] : [zip.begin(name), zip.add(content), zip.finish()],
+  )
+  return Buffer.concat([...files, zip.end()])
 }
 
 t.test('a workbook of another program', async (t) => {
@@ -40,7 +43,11 @@ t.test('a workbook of another program', async (t) => {
     const file = join(folder, `${++count}.xlsx`)
     writeFileSync(file, bytes)
     const rows = []
-    for await (const { number, cells } of readSheet(file, { longest, maxTexts: 1000, onBytes() {} }))
+    for await (const { number, cells } of readSheet(file, {
+      longest,
+      limits: { texts: 1000, rows: 50, characters: 40_000, columns: 1000 },
+      onBytes() {},
+    }))
       rows.push([number, ...cells.map((cell) => (cell instanceof SheetFault ? { why: cell.why } : cell))])
     return rows
   }
@@ -48,6 +55,14 @@ t.test('a workbook of another program', async (t) => {
     rowsOf(zipped({ ...PARTS, 'book/people.xml': sheet(rows), ...parts }))
   const cell = async (xml: string, parts = {}) => (await rowsIn(`<row r="1">${xml}</row>`, parts))[0]?.[1]
 
+  t.strictSame(
+    await rowsIn('<row r="-5"><c><v>7</v></c></row><row r="abc"><c><v>8</v></c><c r="XFD1" s="1"/></row>'),
+    [
+      [1, '7'],
+      [2, '8'],
+    ],
+    'rows count on, and a look far away is nothing',
+  )
   t.strictSame(
     await rowsIn(
       '<row r="2"><c r="A2" t="s"><v>0</v></c><c r="C2" t="s"><v>1</v></c></row><row r="3"><c r="A3"/></row><row><c><v>1</v></c><c t="s"><v>2</v></c></row>',
@@ -61,7 +76,11 @@ t.test('a workbook of another program', async (t) => {
   const values: [xml: string, value: unknown][] = [
     ['<c><v>0.10000000000000001</v></c>', '0.1'],
     ['<c><v>12.50</v></c>', '12.50'],
-    ['<c><v>1E-7</v></c>', '1e-7'],
+    ['<c><v>1E-7</v></c>', '0.0000001'],
+    ['<c><v>-1.5E-2</v></c>', '-0.015'],
+    ['<c><v>-1.25E+22</v></c>', '-12500000000000000000000'],
+    ['<c><v>1e400</v></c>', '1e400'],
+    ['<c t="b"><v>TRUE</v></c>', 'true'],
     ['<c><v> </v></c>', undefined],
     ['<c><v>x</v></c>', 'x'],
     ['<c s="1"><v>45000</v></c>', '2023-03-15'],
@@ -97,9 +116,27 @@ t.test('a workbook of another program', async (t) => {
       /is not a valid spreadsheet: Unexpected close tag/,
     ],
     [zipped({ ...PARTS, 'book/people.xml': '<worksheet><row>' }), /is not a valid spreadsheet/],
+    [zipped({ ...PARTS, 'book/people.xml': Buffer.from([0x3c, 0xff, 0xfe]) }), /is not a valid spreadsheet/],
     [zipped({ ...PARTS, 'book/people.xml': sheet('<row><c><v>&bomb;</v></c></row>') }), /is not a valid spreadsheet/],
-    [zipped({ ...PARTS, 'book/people.xml': sheet('<row><c r="ZZZ1"/></row>') }), /a column that does not exist: ZZZ1/],
-    [zipped({ ...PARTS, 'book/people.xml': sheet('<row><c r="1"/></row>') }), /a column that does not exist: 1/],
+    [zipped({ ...PARTS, 'book/people.xml': sheet('<row><c r="ZZZ1"><v>1</v></c></row>') }), /beyond column 1000/],
+    [zipped({ ...PARTS, 'book/people.xml': sheet('<row><c r="1"><v>1</v></c></row>') }), /or in none: row 1/],
+    [zipped({ ...PARTS, 'book/people.xml': sheet('<row/>'.repeat(51)) }), /more than 50 rows/],
+    [
+      zipped({ ...PARTS, 'book/people.xml': sheet(`<row>${'<c t="s"><v>0</v></c>'.repeat(500)}</row>`) }),
+      /more than 1000 ch/,
+    ],
+    [
+      zipped({ ...PARTS, 'book/people.xml': sheet(`<row><c t="str"><v>${'x'.repeat(900)}</v></c></row>`.repeat(50)) }),
+      /too much text/,
+    ],
+    [zipped({ ...PARTS, 'book/people.xml': '<a>'.repeat(101) }), /nested too deeply/],
+    [
+      zipped({
+        ...PARTS,
+        'book/people.xml': `<a ${Array.from({ length: 101 }, (_, nth) => `x${nth}="1"`).join(' ')}/>`,
+      }),
+      /too many attributes/,
+    ],
     [
       zipped({ ...PARTS, 'book/people.xml': sheet(`<row r="7"><c t="str"><v>${'x'.repeat(50)}</v></c></row>`) }),
       /a row of more than 20 characters: row 7/,
@@ -176,6 +213,7 @@ t.test('dates of spreadsheets', async (t) => {
     ['mmmm', 170, 'date'],
     ['d/m/yy h:mm', 170, 'both'],
     ['d/m/yy', 170, 'date'],
+    ['['.repeat(60_000), 170, undefined],
   ]
   for (const [code, id, kind] of kinds) t.equal(dateKind(id, code), kind, code ?? String(id))
   t.strictSame([0, 25, 26, 701, 702].map(columnLetters), ['A', 'Z', 'AA', 'ZZ', 'AAA'])
@@ -196,6 +234,8 @@ t.test('clock times of a zone', async (t) => {
     ['2026-10-25T02:30', '2026-10-25T00:30:00.000Z'],
     ['2026-10-25T03:30', '2026-10-25T02:30:00.000Z'],
     ['2026-13-01T10:30', undefined],
+    ['2026-02-30 10:00', undefined],
+    ['2026-01-01 24:00', undefined],
     ['2026-07-01T10:30Z', undefined],
     ['2026-07-01', undefined],
   ]

@@ -181,4 +181,8 @@ export const GERMAN_MODELS: Record<string, string> = {
     'Felder, Auswirkungen von Änderungen, neue Modelle aus einer Datei',
   '{message} Keep yours as a draft, and open the model again.':
     '{message} Behalten Sie Ihre Fassung als Entwurf, und öffnen Sie das Modell erneut.',
+  'Everybody may use its records, until you say otherwise under "Models".':
+    'Alle dürfen die Datensätze benutzen, bis Sie unter „Modelle“ etwas anderes festlegen.',
+  'This can be saved.': 'Das kann gespeichert werden.',
+  'This cannot be saved yet.': 'Das kann noch nicht gespeichert werden.',
 }

@@ -207,4 +207,6 @@ export const GERMAN_RECORDS: Record<string, string> = {
   'all with the role {role}': 'alle mit der Rolle {role}',
   'Open the table with it': 'Tabelle damit öffnen',
   'Save as another': 'Als weitere speichern',
+  'This view belongs to {person}. You save a copy of your own.':
+    'Diese Ansicht gehört {person}. Sie speichern eine eigene Kopie.',
 }

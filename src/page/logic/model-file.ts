@@ -157,6 +157,20 @@ export function withRenamed(
   }
 }
 
+/**
+ * An earlier file, so that fields that were renamed since take their values back: the file that is served says what they
+ * were called before.
+ */
+export function withRenamesBack(earlier: ModelSchema, served: ModelSchema | undefined): ModelSchema {
+  const renamed = Object.entries(served?.properties ?? {}).flatMap(([name, { renamedFrom: before }]) =>
+    typeof before === 'string' && earlier.properties[before] && !earlier.properties[name]
+      ? [[before, name] as const]
+      : [],
+  )
+  const back = renamed.map(([before, name]) => [before, { ...earlier.properties[before], renamedFrom: name }])
+  return { ...earlier, properties: { ...earlier.properties, ...Object.fromEntries(back) } }
+}
+
 /** With a field one place further up or down. */
 export function withMoved(model: ModelSchema, name: string, by: -1 | 1): ModelSchema {
   const entries = Object.entries(model.properties)

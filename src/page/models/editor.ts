@@ -1,6 +1,6 @@
 import { untracked, useSignal } from '@preact/signals'
 import { h } from 'preact'
-import { useMemo } from 'preact/hooks'
+import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { go, place, to } from '../basics/address.ts'
 import { isRefusal, requestOne } from '../basics/api.ts'
 import { html } from '../basics/html.ts'
@@ -196,9 +196,14 @@ function About({ editing }: { editing: Editing }) {
 }
 
 /** What the service says about the file: faults, or what it would do. */
-const Outcome = ({ plan, isCurrent }: { plan: Plan; isCurrent: boolean }) =>
-  html.div(
-    { class: 'form', role: 'status' },
+function Outcome({ plan, isCurrent }: { plan: Plan; isCurrent: boolean }) {
+  const element = useRef<HTMLDivElement>(null)
+  useEffect(() => element.current?.scrollIntoView({ block: 'nearest' }), [plan])
+  const isRefused = plan.faults.length > 0 || plan.models.some(({ refusals }) => refusals.length > 0)
+  return html.div(
+    { ref: element, class: 'form', role: 'status' },
+    isCurrent &&
+      html.p(null, html.strong(null, isRefused ? say('This cannot be saved yet.') : say('This can be saved.'))),
     !isCurrent && html.p({ class: 'hint' }, say('You have changed something since: look again.')),
     plan.faults.length > 0 &&
       html.div(
@@ -212,6 +217,7 @@ const Outcome = ({ plan, isCurrent }: { plan: Plan; isCurrent: boolean }) =>
       ),
     plan.models.map((report) => h(ModelReport, { key: report.model, report })),
   )
+}
 
 /** Files that were replaced: each can be opened again, and is saved as any other change. */
 const Earlier = ({ editing, earlier }: { editing: Editing; earlier: Kept[] }) =>
@@ -230,7 +236,8 @@ const Earlier = ({ editing, earlier }: { editing: Editing; earlier: Kept[] }) =>
             {
               run: async () => {
                 const path = filePath(editing.model, 'earlier', id)
-                editing.change((await requestOne<{ schema: files.ModelSchema }>('GET', path)).schema)
+                const { schema } = await requestOne<{ schema: files.ModelSchema }>('GET', path)
+                editing.change(files.withRenamesBack(schema, editing.opened ?? undefined))
                 notify(say('It is in the form now. Look at what happens, then save it.'))
               },
             },

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { h } from 'preact'
-import { useId } from 'preact/hooks'
+import { useEffect, useId, useRef } from 'preact/hooks'
 import { html } from '../basics/html.ts'
 import { language, say } from '../language/say.ts'
 import { wordsIn } from '../logic/keyword-values.ts'
@@ -46,9 +46,9 @@ export function FieldForm(properties: FieldFormProperties) {
   )
 }
 
-function identity({ name, field, isRequired, onField, onRequired, onRename }: FieldFormProperties, kind: Kind) {
+function identity({ name, field, isRequired, isOpen, onField, onRequired, onRename }: FieldFormProperties, kind: Kind) {
   return [
-    h(NameInput, { key: 'name', name, onRename }),
+    h(NameInput, { key: 'name', name, isNew: isOpen, onRename }),
     html.label(
       { key: 'kind', class: 'field' },
       html.span({ class: 'name' }, say('Kind')),
@@ -116,14 +116,24 @@ function keywords({ field, models, onField }: FieldFormProperties, kind: Kind) {
 /** Keywords that are shown at once. */
 const FEW = 4
 
+interface NameProperties extends Pick<FieldFormProperties, 'name' | 'onRename'> {
+  isNew: boolean
+}
+
 /** The name is taken when the input is left: while it is typed, it is that of no field. */
-function NameInput({ name, onRename }: Pick<FieldFormProperties, 'name' | 'onRename'>) {
+function NameInput({ name, isNew, onRename }: NameProperties) {
   const typed = useSignal(name)
+  const input = useRef<HTMLInputElement>(null)
+  // A field that was just added gets its name first.
+  useEffect(() => {
+    if (isNew) input.current?.select()
+  }, [])
   const id = useId()
   return html.div(
     { class: 'field' },
     html.label({ class: 'name', for: id }, say('Name')),
     html.input({
+      ref: input,
       id,
       type: 'text',
       autocomplete: 'off',

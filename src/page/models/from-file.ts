@@ -97,7 +97,11 @@ export function FromFile() {
         }),
       ),
       h(Guessed, { chosen: chosen.value, onField: change }),
-      html.footer({ class: 'action' }, h(Action, { class: 'main', run: make }, say('Make the model'))),
+      html.footer(
+        { class: 'action' },
+        h(Action, { class: 'main', run: make }, say('Make the model')),
+        html.span({ class: 'hint' }, say('Everybody may use its records, until you say otherwise under "Models".')),
+      ),
     ],
   )
 }

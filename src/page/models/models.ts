@@ -4,8 +4,9 @@ import { go, place, to, withQuery } from '../basics/address.ts'
 import { request } from '../basics/api.ts'
 import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
-import { modelsRound } from '../basics/models.ts'
+import { modelsOverview } from '../basics/models.ts'
 import { say } from '../language/say.ts'
+import { pluralOf } from '../logic/model.ts'
 import { MODEL_NAME } from '../logic/model-file.ts'
 import { Dialog } from '../parts/dialog.ts'
 import { headRow } from '../parts/head-row.ts'
@@ -29,8 +30,10 @@ type Item = Pick<ModelFile, 'model' | 'file' | 'fixed' | 'draft'>
 
 function List() {
   const loaded = useLoaded(async () => {
-    modelsRound.value
-    return (await request<Item>('GET', '/ws/models')).data
+    const overview = modelsOverview()
+    const { data } = await request<Item>('GET', '/ws/models')
+    const known = new Map((await overview).map((one) => [one.model, pluralOf(one)]))
+    return data.map((one) => ({ ...one, title: known.get(one.model) ?? '' }))
   })
   const isNew = useSignal(false)
   return html.section(
@@ -55,13 +58,14 @@ function List() {
         { class: 'scrolls', tabIndex: 0, role: 'region', 'aria-label': say('Models') },
         html.table(
           null,
-          headRow([say('Model'), say('File'), say('State')]),
+          headRow([say('Model'), say('Title'), say('File'), say('State')]),
           html.tbody(
             null,
-            models.map(({ model, file, fixed, draft }) =>
+            models.map(({ model, title, file, fixed, draft }) =>
               html.tr(
                 { key: model },
                 html.td(null, html.a({ href: to('models', model) }, model)),
+                html.td(null, title),
                 html.td(null, file || say('none yet')),
                 html.td(null, draft ? say('draft by {name}', { name: draft.by }) : (fixed ?? '')),
               ),

@@ -27,10 +27,10 @@ export function ModelReport({ report }: { report: Report }) {
     html.summary(null, html.strong(null, model), isQuiet && [' ', say('nothing to do')]),
     html.ul(
       null,
-      steps.map((step) => html.li({ key: step }, say('will {step}', { step }))),
       refusals.map((refusal) =>
         html.li({ key: refusal, class: 'why' }, sayParts('refused: {why}', { why: linked(refusal, model) })),
       ),
+      steps.map((step) => html.li({ key: step }, say('will {step}', { step }))),
       hidden.map((name) => html.li({ key: name }, say('{name} has no field; its data stays', { name }))),
       Object.entries(broken).map(([name, records]) =>
         html.li(

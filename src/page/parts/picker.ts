@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals'
-import { useEffect, useId } from 'preact/hooks'
+import { useEffect, useId, useRef } from 'preact/hooks'
 import { classes, html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
 import { findRecords, modelNamed, recordName } from '../basics/models.ts'
@@ -10,6 +10,7 @@ import { displayName, type Model, type Row } from '../logic/model.ts'
 import { unresolvedReference, unresolvedReferenceText } from '../logic/raw.ts'
 import { tellApart } from '../logic/tell-apart.ts'
 import { highlightedText } from './cell.ts'
+import { useBelow } from './use-below.ts'
 
 interface PickerProperties {
   /** the referenced model */
@@ -131,9 +132,11 @@ export function Picker(properties: PickerProperties) {
     event.stopPropagation()
     step()
   }
+  const element = useRef<HTMLDivElement>(null)
+  useBelow(element, isOpen.value)
   const words = searchWords(text)
   return html.div(
-    { class: 'picker' },
+    { ref: element, class: 'picker' },
     html.input({
       id,
       type: 'text',

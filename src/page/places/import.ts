@@ -101,17 +101,21 @@ export function Import({ model }: { model: Model }) {
       chosen.value = undefined
     })
     if (!peek) return
-    chosen.value = {
-      file,
-      peek,
-      columns: peek.header.map((name, at) =>
-        guessColumn(
-          name,
-          peek.rows.map((row) => row[at] ?? ''),
-          fields,
-        ),
-      ),
+    // A corrected file of the same columns: what was chosen for them stays.
+    if (chosen.value && String(chosen.value.peek.header) === String(peek.header)) {
+      chosen.value = { ...chosen.value, file, peek }
+      return
     }
+    const columns = peek.header.map((name, at) =>
+      guessColumn(
+        name,
+        peek.rows.map((row) => row[at] ?? ''),
+        fields,
+      ),
+    )
+    chosen.value = { file, peek, columns }
+    // A file that was exported here changes the records that it came from.
+    key.value = columns.includes('id') ? 'id' : ''
   }
 
   // From which the model was made just now.
@@ -177,9 +181,12 @@ export function Import({ model }: { model: Model }) {
               result.value = undefined
             },
           },
-          html.option({ value: '' }, say('are new records all the same')),
+          html.option({ value: '', selected: key.value === '' }, say('are new records all the same')),
           keys.map(({ name, title }) =>
-            html.option({ key: name, value: name }, say('change it, if {field} is the same', { field: title })),
+            html.option(
+              { key: name, value: name, selected: key.value === name },
+              say('change it, if {field} is the same', { field: title }),
+            ),
           ),
         ),
       ),

@@ -1,11 +1,11 @@
 import { useSignal } from '@preact/signals'
 import { h } from 'preact'
-import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { html } from '../basics/html.ts'
 import { zone } from '../basics/reader.ts'
 import { isSame } from '../logic/merge.ts'
 import type { Field, Row } from '../logic/model.ts'
-import { inputKind, isUnchanged, type Raw, readRaw, toRaw } from '../logic/raw.ts'
+import { inputKind, isUnchanged, type Raw, readRaw, toRaw, unresolvedReference } from '../logic/raw.ts'
 import { Input } from '../parts/input.ts'
 import type { CellWrites } from './cell-writes.ts'
 
@@ -14,15 +14,19 @@ interface EditorProperties {
   row: Row
   field: Field
   writes: CellWrites
+  /** what was typed on the cell to begin with; it takes the place of the value */
+  typed(): string
   /** The cell is done with; the cursor moves on by so many rows and columns. */
   onDone(rows: number, columns: number): void
 }
 
 /** Edits a cell where it is: Enter and Tab save and move on, Esc takes back. */
-export function CellEditor({ row, field, writes, onDone }: EditorProperties) {
+export function CellEditor({ row, field, writes, typed, onDone }: EditorProperties) {
   const kept = writes.stateOf(row, field)
   const value = row[field.name]
-  const raw = useSignal<Raw>(kept?.raw ?? toRaw(field, value, zone.peek()))
+  // Some keys may have come before this input; only those of then count.
+  const begun = useMemo(() => (typed() === '' ? undefined : begunRaw(field, typed())), [])
+  const raw = useSignal<Raw>(begun ?? kept?.raw ?? toRaw(field, value, zone.peek()))
   const element = useRef<HTMLDivElement>(null)
   const isOver = useRef(false)
   const latest = useRef<(rows: number, columns: number) => void>(() => undefined)
@@ -31,7 +35,9 @@ export function CellEditor({ row, field, writes, onDone }: EditorProperties) {
     const input = element.current?.querySelector<HTMLInputElement>('input, select, textarea')
     input?.focus()
     // What is there is replaced by the first key, as in a spreadsheet; dates have no selection.
-    if (input?.type === 'text' || input instanceof HTMLTextAreaElement) input.select()
+    if (begun === undefined && (input?.type === 'text' || input instanceof HTMLTextAreaElement)) input.select()
+    // The list of a reference opens by what is typed.
+    if (begun !== undefined) input?.dispatchEvent(new Event('input', { bubbles: true }))
   }, [])
   // A row that is scrolled away, or not found any more, takes its input along: what was typed is saved.
   useEffect(() => () => latest.current(0, 0), [])
@@ -105,4 +111,11 @@ export function CellEditor({ row, field, writes, onDone }: EditorProperties) {
     html.label({ class: 'unseen', for: `edit-${row.id}-${field.name}` }, field.title),
     fault !== undefined && html.span({ class: 'cell-fault', id: 'cell-fault', role: 'alert' }, fault),
   )
+}
+
+/** What an input begins with if something was typed on its cell; undefined where letters mean nothing. */
+function begunRaw(field: Field, typed: string): Raw | undefined {
+  const kind = inputKind(field)
+  if (kind === 'reference') return unresolvedReference(typed)
+  return kind === 'text' || kind === 'long' || kind === 'number' ? typed : undefined
 }

@@ -31,13 +31,28 @@ export class Grid {
    */
   readonly editing: Signal<Row | undefined> = signal(undefined)
 
+  /** whether the user has pointed at a cell: then what is typed is meant for it, and no shortcut */
+  isChosen = false
+  /** what was typed on a cell to begin with */
+  typed = ''
+
   /** the row of the cursor, and the record that was there */
   #held: { row: number; id: number | undefined } | undefined
 
   /** Moves the cursor; with `isRange` the range grows or shrinks. */
   move(to: Spot, isRange: boolean): void {
+    this.isChosen = true
     this.anchor.value = isRange ? (this.anchor.peek() ?? this.cursor.peek()) : undefined
     this.cursor.value = to
+  }
+
+  /** What is typed on a cell replaces its value, as in a spreadsheet. Some keys may come before there is an input. */
+  typing(key: string, edit: () => void): (() => void) | undefined {
+    if ([...key].length !== 1 || !this.isChosen) return undefined
+    return () => {
+      this.typed = this.editing.peek() ? this.typed + key : key
+      if (!this.editing.peek()) edit()
+    }
   }
 
   /** Moves the cursor and the marked range along with their record. Called when rows may have moved. */

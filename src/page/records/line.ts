@@ -115,7 +115,14 @@ function lineCell(properties: LineProperties, column: number) {
     },
     html.span({ class: 'label', 'aria-hidden': true }, field.title),
     isEdited
-      ? h(CellEditor, { key: edited.id, row: edited, field, writes, onDone: onEdited })
+      ? h(CellEditor, {
+          typed: () => grid.typed,
+          key: edited.id,
+          row: edited,
+          field,
+          writes,
+          onDone: onEdited,
+        })
       : row && (column === 0 ? nameLink(properties, row) : cellValue(properties, row, column)),
     !isEdited && state?.fault !== undefined && html.span({ class: 'cell-fault', role: 'alert' }, state.fault),
   )

@@ -164,6 +164,7 @@ export function Table(properties: TableProperties) {
   }
   const endEditing = (down: number, right: number) => {
     grid.editing.value = undefined
+    grid.typed = ''
     element.current?.focus({ preventScroll: true })
     if (down !== 0 || right !== 0) moveBy(down, right)
   }
@@ -194,7 +195,9 @@ export function Table(properties: TableProperties) {
           F2: edit,
           ...(row && writes.stateOf(row, field) && { Escape: () => writes.drop(row, field) }),
         }
-    const step = steps[event.key]
+    const typed = isEditable(model, field) && !isControl ? grid.typing(event.key, edit) : undefined
+    // While the input is still to come, a space is one.
+    const step = grid.editing.peek() ? typed : (steps[event.key] ?? typed)
     if (!step) return
     event.preventDefault()
     step()

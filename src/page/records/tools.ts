@@ -4,7 +4,7 @@ import { goInstead, to, withQuery } from '../basics/address.ts'
 import { html } from '../basics/html.ts'
 import { recordPath } from '../basics/models.ts'
 import { locale, zone } from '../basics/reader.ts'
-import { inSentence, say } from '../language/say.ts'
+import { inSentence, language, say } from '../language/say.ts'
 import { curlFor } from '../logic/curl.ts'
 import { serviceQuery, sortedBy, sortIn, withoutTable } from '../logic/filters.ts'
 import { type Field, type Model, shownFields } from '../logic/model.ts'
@@ -27,7 +27,7 @@ interface ToolsProperties extends ShownProperties {
 
 const GroupMenu = later(async () => (await import('./group-menu.ts')).GroupMenu)
 
-const OWN = ['format', 'delimiter', 'safe', 'bom', 'zone']
+const OWN = ['format', 'delimiter', 'safe', 'bom', 'zone', 'language']
 
 /** CSV as spreadsheets of the reader's country open it: where numbers have a comma, semicolons are between cells. */
 const forSpreadsheet = (name: string) => ({
@@ -69,7 +69,7 @@ export function Tools({ model, query, columns, onSelectAll }: ToolsProperties) {
       ),
       model.allowed.read &&
         html.a(
-          { href: exported('xlsx', { zone: zone.value }), download: '' },
+          { href: exported('xlsx', { zone: zone.value, language }), download: '' },
           say('Export these for a spreadsheet (.xlsx)'),
         ),
       model.allowed.read &&

@@ -87,9 +87,10 @@ interface FormProperties extends TabsProperties {
 /** Saves the table as it is shown: as a new view, or in place of the one that is open. */
 function ViewForm({ model, query, isChart = false, current, onSaved }: FormProperties) {
   const name = useSignal(current?.name ?? '')
-  const role = useSignal(current?.role ?? '')
-  const first = useSignal(current?.first ?? false)
   const isOwn = current !== undefined && (isAdmin.value || current.owner === person.value?.username)
+  // Of a view of somebody else, one's own copy is made, which nobody else sees at first.
+  const role = useSignal(isOwn ? current.role : '')
+  const first = useSignal(isOwn && current.first)
   const data = () => ({
     name: name.value.trim(),
     role: role.value,
@@ -127,7 +128,12 @@ function ViewForm({ model, query, isChart = false, current, onSaved }: FormPrope
   ]
   return html.form(
     { class: 'checks view-form', onSubmit: isOwn ? change : create },
-    html.p({ class: 'hint' }, say('A view keeps filters, order, columns and groups under a name.')),
+    html.p(
+      { class: 'hint' },
+      current && !isOwn
+        ? say('This view belongs to {person}. You save a copy of your own.', { person: current.owner })
+        : say('A view keeps filters, order, columns and groups under a name.'),
+    ),
     html.label({ for: 'view-name' }, say('Name of this view')),
     html.input({
       id: 'view-name',

@@ -1,9 +1,9 @@
 import { zoneOffset } from '../../lib/zoned-time.ts'
-import { type Field, SYSTEM_FIELDS, simpleItems } from '../../model/model.ts'
+import { type Field, type Model, SYSTEM_FIELDS, simpleItems } from '../../model/model.ts'
 import type { Row, RowText } from '../../storage/storage.ts'
 import { toSerial } from '../../xlsx/serial-dates.ts'
 import { createWorkbook, type SheetCell } from '../../xlsx/write-workbook.ts'
-import { columnHeading } from '../headings.ts'
+import { clearTitles, columnHeading, RECORD_ID } from '../headings.ts'
 import type { FormatInput } from './format.ts'
 import { nameColumn } from './names.ts'
 
@@ -13,24 +13,31 @@ const MAX_DIGITS = 15
 const WIDTHS = { text: 28, number: 12, date: 12, moment: 17 }
 
 /** Writes records as a spreadsheet: numbers, dates and times as such, and references by name. */
-export function xlsx({ model, columns, zone }: FormatInput): RowText {
+export function xlsx({ model, columns, zone, language }: FormatInput): RowText {
   const offset = zoneOffset(zone)
   const fields = columns.map((name) => [...SYSTEM_FIELDS, ...model.fields].find((one) => one.name === name) as Field)
-  const cells = fields.map((field) => ({ field, cell: cellFormatter(field, offset) }))
-  const heads = fields.map((field) => ({ title: columnHeading(model, field), width: widthOf(field) }))
-  const workbook = createWorkbook(model.plural ?? model.title, heads)
+  const cells = fields.map((field) => ({ field, cell: cellFormatter(field, offset, language) }))
+  const heads = fields.map((field) => ({ title: columnHeading(model, field, language), width: widthOf(field) }))
+  const workbook = createWorkbook(sheetTitle(model, language), heads)
   const format = (row: Row) =>
     workbook.row(
       cells.map(({ field: { name }, cell }) => {
         const known = row[nameColumn(name)]
-        if (known !== null && known !== undefined) return { text: String(known) }
-        return row[name] === null ? undefined : cell(row[name])
+        const id = row[name]
+        if (id === null) return undefined
+        if (known === undefined) return cell(id)
+        // An import takes `#12` for the id of a record, so nothing else may look like that.
+        return { text: known === null || known === '' || RECORD_ID.test(String(known)) ? `#${id}` : String(known) }
       }),
     )
   return { head: '', format, pack: workbook.pack, end: workbook.end }
 }
 
-function cellFormatter(field: Field, offset: (time: number) => number): (value: unknown) => SheetCell {
+function cellFormatter(
+  field: Field,
+  offset: (time: number) => number,
+  language: string,
+): (value: unknown) => SheetCell {
   const { type, format } = field
   if (type === 'boolean') return (value) => ({ boolean: value === 1 })
   if (type === 'integer' || type === 'number') return (value) => ({ number: value as number })
@@ -38,7 +45,8 @@ function cellFormatter(field: Field, offset: (time: number) => number): (value: 
   if (format === 'date') return (value) => dateCell(String(value), 'date', () => 0)
   if (format === 'date-time') return (value) => dateCell(String(value), 'moment', offset)
   if (simpleItems(field)) return (value) => ({ text: listText(String(value)) })
-  return (value) => ({ text: String(value) })
+  const titles = clearTitles(field, language)
+  return (value) => ({ text: titles.get(String(value)) ?? String(value) })
 }
 
 /** Texts and numbers as people write them and an import reads them, `vip; new`; anything else as JSON. */
@@ -47,6 +55,11 @@ function listText(json: string): string {
   const isPlain = (item: unknown) =>
     typeof item === 'number' || (typeof item === 'string' && item !== '' && item.trim() === item && !/^\[|;/.test(item))
   return items.length > 0 && items.every(isPlain) ? items.join('; ') : json
+}
+
+const sheetTitle = ({ title, plural, translations }: Model, language: string) => {
+  const own = translations?.[language]
+  return own?.plural ?? own?.title ?? plural ?? title
 }
 
 /** A number, if a spreadsheet keeps all its digits. */

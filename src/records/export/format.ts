@@ -14,6 +14,8 @@ export interface FormatInput {
   bom: boolean
   /** of times in a spreadsheet */
   zone: string
+  /** of titles in a spreadsheet; those without a language, if it is empty */
+  language: string
 }
 
 /** Writes each record as a line of JSON. */

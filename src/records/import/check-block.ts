@@ -18,6 +18,7 @@ import {
 } from '../../model/model.ts'
 import type { Database, Row, SqlValue, Statement } from '../../storage/storage.ts'
 import { encode, encodeComparable, rowDecoder } from '../../tables/columns.ts'
+import { MAX_CELL_TEXT } from '../../xlsx/write-workbook.ts'
 import { matchingRows } from '../find/matching-rows.ts'
 import { idsIn } from '../write/links.ts'
 import { createValidators, type Validators } from '../write/validate.ts'
@@ -47,9 +48,17 @@ const predictedState = (state: Row, stored: Row | undefined, now: string): Row =
   version: stored ? (stored.version as number) + 1 : 0,
 })
 
+/** An exported spreadsheet has only the beginning of a long text. */
+const isCut = (text: unknown, stored: unknown) =>
+  typeof text === 'string' &&
+  text.length === MAX_CELL_TEXT &&
+  text.endsWith('…') &&
+  String(stored).startsWith(text.slice(0, -1))
+
 /** Spreadsheets drop the last zeros of `12.50`, so decimal numbers are compared as such. */
 function isSameValue(field: Field, value: unknown, stored: unknown): boolean {
   const encoded = encode(field, value)
+  if (isCut(encoded, stored)) return true
   if (field.format !== 'decimal' || encoded === null || stored === null) return encoded === stored
   return encodeComparable(field, value) === encodeComparable(field, stored)
 }

@@ -4,6 +4,7 @@ import { hasLoneEscape, LONE_ESCAPE_FAULT } from '../../lib/json-keys.ts'
 import { inexactNumbers, isExact } from '../../lib/json-numbers.ts'
 import { isClockTime, momentOfClock } from '../../lib/zoned-time.ts'
 import { type Field, ID_FIELD, simpleItems } from '../../model/model.ts'
+import { valueOfTitle } from '../headings.ts'
 
 /** Why a cell or row cannot be parsed. */
 export class CellFault {
@@ -79,7 +80,9 @@ function parseBoolean(text: string): boolean | CellFault {
 }
 
 /** Days and decimal numbers as a spreadsheet writes them in its country, as far as they mean only one thing. */
-function textValue({ format }: Field, cell: string, offset: Offset | undefined): string | CellFault {
+function textValue(field: Field, cell: string, offset: Offset | undefined): string | CellFault {
+  const { format, titles, schema } = field
+  if (titles && !(schema.enum as unknown[] | undefined)?.includes(cell)) return valueOfTitle(field, cell) ?? cell
   if (format === 'date') return isoDate(cell.trim().replace(/T00:00:00$/, '')) ?? cell
   if (format === 'date-time') return momentValue(cell, offset)
   return format === 'decimal' ? (plainNumber(cell) ?? cell) : cell

@@ -3,6 +3,7 @@ import type { User } from '../../model/access.ts'
 import { ID_FIELD as ID, isOfType, type Model, type Models, VERSION_FIELD as VERSION } from '../../model/model.ts'
 import type { BulkFormat } from '../../requests/bulk.ts'
 import type { Row } from '../../storage/storage.ts'
+import { RECORD_ID } from '../headings.ts'
 import { type ImportColumn, parseColumn } from './columns.ts'
 import { type Cell, CellFault, cellValue, severalValues } from './parse-cell.ts'
 import type { FileRow } from './read-rows.ts'
@@ -70,10 +71,13 @@ export function createRowParser({ model, models, format, zone }: CheckContext, c
       return
     }
     if ('ignored' in column) return
-    const value = isTable ? valueIn(column, given as Cell) : given
-    const fault = value instanceof CellFault ? value.why : faultIn(into, column, value)
+    // A spreadsheet names records; one that has no name is given by its id.
+    const id = format === 'xlsx' && column.target && !column.field.links ? RECORD_ID.exec(String(given)) : null
+    const used = id ? { field: column.field } : column
+    const value = id ? Number(id[1]) : isTable ? valueIn(used, given as Cell) : given
+    const fault = value instanceof CellFault ? value.why : faultIn(into, used, value)
     if (fault) wrong(into, name, given instanceof CellFault ? fault : withValue(fault, given))
-    else put(into, column, value)
+    else put(into, used, value)
   }
 
   function valueIn({ field, target, by }: NamedColumn, cell: Cell): unknown {

@@ -111,7 +111,8 @@ const STEPS: readonly string[] = [
      id INTEGER PRIMARY KEY AUTOINCREMENT, model TEXT NOT NULL, kind TEXT NOT NULL, content TEXT NOT NULL,
      author TEXT NOT NULL, at INTEGER NOT NULL
    );
-   CREATE INDEX dossier_model_files_model ON dossier_model_files (model, kind);`,
+   CREATE INDEX dossier_model_files_model ON dossier_model_files (model);
+   CREATE UNIQUE INDEX dossier_model_files_one ON dossier_model_files (model, kind) WHERE kind <> 'earlier';`,
 ]
 
 /** The current layout. A file of a later layout is refused. */

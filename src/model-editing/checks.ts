@@ -1,0 +1,41 @@
+import { Failure } from '../errors.ts'
+import { loadModels } from '../filters/load-models.ts'
+import type { Fault } from '../model/file.ts'
+import { ModelFaults } from '../model/load.ts'
+import { type Model, modelsFingerprint } from '../model/model.ts'
+import type { Storage } from '../storage/storage.ts'
+import { planModels } from '../tables/migrate.ts'
+
+/** What has to be right before the file of a model is written. */
+
+/** The other files of an outdated folder would be published together with the one that is saved. */
+export async function requireCurrent(storage: Storage, folder: string, isBehind = false): Promise<void> {
+  const latest = await storage.published?.latest()
+  const isOlder =
+    latest !== undefined && modelsFingerprint(await loadModels(folder).catch(asInvalid)) !== latest.fingerprint
+  if (isOlder || isBehind)
+    throw new Failure('FORBIDDEN', 'Another node serves later models than those of the folder here. Edit them there.')
+}
+
+/** Throws if the tables cannot follow. */
+export async function requireServable(storage: Storage, models: Model[]): Promise<void> {
+  const { plans } = await planModels(storage, models)
+  const refused = plans.filter(({ refusals }) => refusals.length > 0)
+  if (refused.length === 0) return
+  throw new Failure('VALIDATION_FAILED', 'The data cannot follow this change, so nothing was written.', {
+    errors: Object.fromEntries(refused.map(({ model, refusals }) => [model.name, refusals.join(' ')])),
+  })
+}
+
+/** The faults of model files; any other error goes on. */
+export function faultsIn(error: unknown): Fault[] {
+  if (error instanceof ModelFaults) return error.faults
+  throw error
+}
+
+export function asInvalid(error: unknown): never {
+  const faults = faultsIn(error).map(({ file, pointer, message }) => [`${file}${pointer}`, message])
+  throw new Failure('VALIDATION_FAILED', 'The model is not right, so nothing was written.', {
+    errors: Object.fromEntries(faults),
+  })
+}
