@@ -232,6 +232,8 @@ if (browser) {
     const { page, complaints } = await visitAs(t, browser, app, '#/m/shop.Person')
     await page.getByRole('grid').waitFor()
     await page.keyboard.press('n')
+    await page.locator('form').first().waitFor()
+    await page.getByRole('heading', { name: /^New/ }).waitFor()
     await page.getByLabel('E-mail').fill('nobody')
     await page.getByLabel('Age').fill('many')
     await page.keyboard.press('Control+s')

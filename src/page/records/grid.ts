@@ -41,7 +41,6 @@ export class Grid {
 
   /** Moves the cursor; with `isRange` the range grows or shrinks. */
   move(to: Spot, isRange: boolean): void {
-    this.isChosen = true
     this.anchor.value = isRange ? (this.anchor.peek() ?? this.cursor.peek()) : undefined
     this.cursor.value = to
   }

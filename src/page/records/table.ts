@@ -139,6 +139,7 @@ export function Table(properties: TableProperties) {
   }
 
   const moveTo = ({ row, column }: Spot, isRange = false) => {
+    grid.isChosen = true
     const bounded = (value: number, end: number) => Math.max(0, Math.min(end - 1, value))
     grid.move({ row: bounded(row, extent.peek().rows), column: bounded(column, columns.length) }, isRange)
     place(revealing(grid.cursor.peek().row, scroll.peek(), extent.peek()))
@@ -270,6 +271,7 @@ export function Table(properties: TableProperties) {
             onSelect: (between: boolean) => select(index, between),
             onPoint: (column: number, isRange: boolean) => {
               grid.editing.value = undefined
+              grid.isChosen = true
               grid.move({ row: index, column }, isRange)
               element.current?.focus({ preventScroll: true })
               if (row && opened !== undefined) onOpen(row, false)
