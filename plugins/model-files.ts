@@ -111,7 +111,7 @@ const modelFiles: FastifyPluginAsyncTypebox = async (app) => {
     },
     handler: async () => {
       const drafts = await listDrafts(storage.db)
-      const known = await files.list()
+      const known = await files.list().catch(asInvalid)
       const added = [...drafts].filter(([model]) => !known.some((one) => one.model === model))
       const made = added.map(([model]) => ({ model, file: '', hash: '', fixed: undefined }))
       return success(...[...known, ...made].map((one) => ({ ...one, draft: drafts.get(one.model) })))
@@ -132,7 +132,7 @@ const modelFiles: FastifyPluginAsyncTypebox = async (app) => {
     },
     handler: async ({ params: { model } }) => {
       const [known, draft, earlier] = await Promise.all([
-        files.read(model),
+        files.read(model).catch(asInvalid),
         readDraft(storage.db, model),
         listEarlier(storage.db, model),
       ])

@@ -158,23 +158,21 @@ export async function saveLocked<Result>(
 }
 
 /** Waits for its turn. What has died while it held the lock does not hold it for long. */
-async function takeLock(storage: Writing, lock: string, by: string): Promise<void> {
-  for (let tries = 1; ; tries++) {
-    const now = Date.now()
-    const steps: Step[] = [
-      { sql: `DELETE FROM ${FILES} WHERE model = ? AND kind = 'lock' AND at < ?`, parameters: [FOLDER, now - LOCK_MS] },
-      {
-        sql: `INSERT INTO ${FILES} (model, kind, content, author, at) VALUES (?, 'lock', ?, ?, ?)`,
-        parameters: [FOLDER, lock, by, now],
-      },
-    ]
-    try {
-      await storage.write({ steps })
-      return
-    } catch (error) {
-      if (!isFault(error, 'taken')) throw error
-      if (tries === LOCK_TRIES) throw unavailable('Somebody else is saving a model right now. Try again.', 5)
-      await setTimeout(LOCK_PAUSE_MS)
-    }
+async function takeLock(storage: Writing, lock: string, by: string, tries = LOCK_TRIES): Promise<void> {
+  const now = Date.now()
+  const steps: Step[] = [
+    { sql: `DELETE FROM ${FILES} WHERE model = ? AND kind = 'lock' AND at < ?`, parameters: [FOLDER, now - LOCK_MS] },
+    {
+      sql: `INSERT INTO ${FILES} (model, kind, content, author, at) VALUES (?, 'lock', ?, ?, ?)`,
+      parameters: [FOLDER, lock, by, now],
+    },
+  ]
+  try {
+    await storage.write({ steps })
+  } catch (error) {
+    if (!isFault(error, 'taken')) throw error
+    if (tries === 1) throw unavailable('Somebody else is saving a model right now. Try again.', 5)
+    await setTimeout(LOCK_PAUSE_MS)
+    await takeLock(storage, lock, by, tries - 1)
   }
 }

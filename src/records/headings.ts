@@ -39,9 +39,10 @@ export function clearTitles({ titles = {}, translations = {} }: Field, language:
 }
 
 /** The value that people call by a title, in any language; undefined if there is none, or more than one. */
-export function valueOfTitle({ titles = {}, translations = {} }: Field, text: string): string | undefined {
+export function valueOfTitle({ titles, translations = {} }: Field, text: string): string | undefined {
   const wanted = text.trim().toLowerCase()
-  const all = [titles, ...Object.values(translations).map((one) => one.titles ?? {})].flatMap(Object.entries)
+  const tables = [titles, ...Object.values(translations).map((one) => one.titles)]
+  const all = tables.flatMap((one) => Object.entries(one ?? {}))
   const found = new Set(all.filter(([, title]) => title.toLowerCase() === wanted).map(([value]) => value))
   return found.size === 1 ? [...found][0] : undefined
 }

@@ -25,11 +25,11 @@ export async function* parseXml(source: Readable, events: XmlEvents): AsyncGener
   let depth = 0
   let count = 0
   parser.onattribute = () => {
-    if (++count > MAX_ATTRIBUTES) throw new XmlError('There are too many attributes.')
+    if (++count > MAX_ATTRIBUTES) throw new XmlError('there are too many attributes')
   }
   parser.onopentag = ({ name, attributes }) => {
     count = 0
-    if (++depth > MAX_DEPTH) throw new XmlError('It is nested too deeply.')
+    if (++depth > MAX_DEPTH) throw new XmlError('it is nested too deeply')
     const own = Object.entries(attributes as Record<string, string>).map(([key, value]) => [withoutPrefix(key), value])
     events.onOpen(withoutPrefix(name), Object.fromEntries(own))
   }

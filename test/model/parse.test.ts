@@ -289,6 +289,17 @@ t.test('faults, with pointer and what would be right', async (t) => {
   }
 })
 
+t.test('of many unknown names only some are looked up', async (t) => {
+  const faults = parseModel({
+    file: 'a.B.json',
+    name: 'a.B',
+    hash: '',
+    raw: field({ type: 'string' }, { list: Array.from({ length: 30 }, (_, nth) => `y${nth}`) }),
+  }) as { message: string }[]
+  t.equal(faults.length, 30)
+  t.notMatch(faults[29]?.message, /Did you mean/)
+})
+
 t.test('all faults of a file at once', async (t) => {
   const result = parseModel({
     file: 'a.B.json',

@@ -1,10 +1,14 @@
-import { chmodSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { buildApp } from '../../src/app.ts'
+import { loadModels } from '../../src/filters/load-models.ts'
 import { newLogger } from '../../src/logging.ts'
+import { modelsFingerprint } from '../../src/model/model.ts'
+import { requireCurrent } from '../../src/model-editing/checks.ts'
 import { formatJson } from '../../src/model-editing/json-text.ts'
 import { ModelFiles } from '../../src/model-editing/model-files.ts'
+import type { Storage } from '../../src/storage/storage.ts'
 import { Metrics } from '../../src/upkeep/metrics.ts'
 import { emptyFolder, PASSWORD, startApp, writeModel } from '../helper.ts'
 
@@ -193,6 +197,10 @@ t.test('models are edited by requests', async (t) => {
     writeModel(app.folder, 'd.Bad.json', '{')
     t.match(await save(NOTE, hash), { status: 422, body: { errors: { 'd.Bad.json': /not JSON/ } } })
     t.match(await read('d.Bad'), { schema: null, fixed: /not JSON/ })
+    renameSync(join(app.folder, 'models'), join(app.folder, 'elsewhere'))
+    for (const path of ['/ws/models', '/ws/models/a.Note'])
+      t.match(await admin.get(path), { status: 422 }, 'a folder that is not there')
+    renameSync(join(app.folder, 'elsewhere'), join(app.folder, 'models'))
   })
 })
 
@@ -235,6 +243,15 @@ t.test('a node whose folder is outdated refuses', async (t) => {
     modelsStatus: () => ({ current: false, behind: true }),
   })
   t.teardown(() => app.close())
+  const published = (fingerprint: string) =>
+    ({ published: { latest: async () => ({ fingerprint }) } }) as unknown as Storage
+  const now = modelsFingerprint(await loadModels(config.MODELS_DIR))
+  await requireCurrent(published(now), config.MODELS_DIR)
+  await t.rejects(
+    requireCurrent(published('another'), config.MODELS_DIR),
+    { code: 'FORBIDDEN' },
+    'asked of the database',
+  )
   const payload = { data: { schema: NOTE, hash: null } }
   const answer = await app.inject({
     method: 'PUT',

@@ -40,12 +40,13 @@ const STATE = {
   properties: {
     state: {
       type: 'string',
-      title: { en: 'How far', de: 'Wie weit' },
+      title: { en: 'How far', de: 'Wie weit', fr: 'Combien' },
       enum: ['new', 'old', 'odd', 'lost', 'gone'],
       titles: { new: { en: 'New', de: 'Neu' }, old: 'odd', odd: 'Odd one', lost: 'Away', gone: 'Away' },
     },
     ident: { type: 'string', title: 'id' },
     no: { type: 'string', title: 'no.' },
+    plain: { type: 'string', enum: ['a'], titles: { a: 'Letter' } },
   },
   audit: false,
 }
@@ -243,14 +244,18 @@ t.test('spreadsheets', async (t) => {
     t.strictSame(await states(''), ['How far', 'New', 'old', 'Odd one', 'lost', 'gone'])
     t.strictSame(await states('language=de'), ['Wie weit', 'Neu', 'old', 'Odd one', 'lost', 'gone'])
     const [head] = await rowsIn((await get(admin, 'language=de', 'a.State')).bytes)
-    t.strictSame(head, ['id', 'version', 'Wie weit', 'ident', 'no'], 'headings that mean something else are names')
+    t.strictSame(
+      head,
+      ['id', 'version', 'Wie weit', 'ident', 'no', 'Plain'],
+      'headings that mean something else are names',
+    )
     for (const language of ['', 'de', 'fr']) {
       const bytes = new Uint8Array((await get(admin, `language=${language}`, 'a.State')).bytes)
       t.match(await post(admin, '/ws/rest/a.State/import?format=xlsx&key=id', bytes), {
         body: { data: [{ unchanged: 5 }] },
       })
     }
-    const typed = await post(admin, '/ws/rest/a.State/import', 'state\nneu\nAway\n', 'text/csv')
+    const typed = await post(admin, '/ws/rest/a.State/import', 'state,plain\nneu,letter\nAway,a\n', 'text/csv')
     t.match(typed.body.errors, { '3.state': /must be one of/ }, 'two are called so')
     t.notOk(Object.hasOwn(typed.body.errors as object, '2.state'))
   })
