@@ -13,13 +13,28 @@ export function yesOrNo(text: string): boolean | undefined {
  * A number as people write it (`1 234,50`, `1.234,50`, `1,234.50`) with a decimal point and nothing else. Undefined if it
  * is not clear: `1,234` means one thing in one country and another in the next.
  */
-export function plainNumber(typed: string): string | undefined {
+export function plainNumber(typed: string, decimal?: DecimalSign): string | undefined {
   const text = typed.trim().replace(/(?<=\d)[ \u00a0\u202f'’](?=\d{3}(?!\d))/g, '')
+  if (decimal) return numberWith(decimal, text)
   if (/^[+-]?\d{1,3}(?:,\d{3})+\.\d+$/.test(text)) return text.replaceAll(',', '')
   if (/^[+-]?\d{1,3}(?:\.\d{3})+,\d+$/.test(text)) return text.replaceAll('.', '').replace(',', '.')
   if (/^[+-]?[1-9]\d{0,2}(?:(?:\.\d{3}){2,}|(?:,\d{3}){2,})$/.test(text)) return text.replace(/[.,]/g, '')
   if (/^[+-]?[1-9]\d{0,2},\d{3}$/.test(text)) return undefined
   return /^[+-]?\d+,\d+$/.test(text) ? text.replace(',', '.') : text
+}
+
+/** What stands before the fraction of a number. */
+export const DECIMAL_SIGNS = ['comma', 'point'] as const
+export type DecimalSign = (typeof DECIMAL_SIGNS)[number]
+
+/** A number whose signs are known: the other sign is between thousands. Undefined if it stands elsewhere. */
+function numberWith(decimal: DecimalSign, text: string): string | undefined {
+  const [sign, group] = decimal === 'comma' ? [',', '.'] : ['.', ',']
+  const [whole = '', ...fractions] = text.split(sign)
+  const isGrouped = new RegExp(`^[+-]?\\d{1,3}(?:\\${group}\\d{3})+$`).test(whole)
+  if (text.includes(group) && !(isGrouped && fractions.length < 2 && !fractions.join().includes(group)))
+    return undefined
+  return [whole.replaceAll(group, ''), ...fractions].join('.')
 }
 
 /** `24.12.1980`, `1980-12-24`; with slashes only if one number can only be a day: `24/12/1980`, `12/24/1980`. */

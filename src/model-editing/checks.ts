@@ -10,11 +10,16 @@ import { planModels } from '../tables/migrate.ts'
 
 /** The other files of an outdated folder would be published together with the one that is saved. */
 export async function requireCurrent(storage: Storage, folder: string, isBehind = false): Promise<void> {
-  const latest = await storage.published?.latest()
-  const isOlder =
-    latest !== undefined && modelsFingerprint(await loadModels(folder).catch(asInvalid)) !== latest.fingerprint
-  if (isOlder || isBehind)
+  if (isBehind || (await isOlder(storage, folder)))
     throw new Failure('FORBIDDEN', 'Another node serves later models than those of the folder here. Edit them there.')
+}
+
+/** Whether a folder was published before, and something else since. One that is new was not. */
+async function isOlder({ published }: Storage, folder: string): Promise<boolean> {
+  const latest = await published?.latest()
+  if (!published || !latest) return false
+  const fingerprint = modelsFingerprint(await loadModels(folder).catch(asInvalid))
+  return fingerprint !== latest.fingerprint && (await published.isKnown(fingerprint))
 }
 
 /** Throws if the tables cannot follow. */

@@ -24,6 +24,7 @@ const NEW_FILE_MODE = 0o644
 export class ModelFiles {
   readonly #folder: string
   readonly #isAllowed: boolean
+
   constructor(folder: string, isAllowed: boolean) {
     this.#folder = folder
     this.#isAllowed = isAllowed

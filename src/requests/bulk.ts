@@ -1,4 +1,5 @@
 import { Type } from '@sinclair/typebox'
+import { DECIMAL_SIGNS, type DecimalSign } from '../lib/cell-text.ts'
 import { FIND_PARAMETERS } from '../model/names.ts'
 import { Filters, ShapeParameters, SortParameter } from './parameter-schemas.ts'
 import { type Parameters, parseParameters } from './parameters.ts'
@@ -63,6 +64,12 @@ export const ImportParameters = Type.Partial(
         'Of csv and xlsx: what the columns are, separated by commas, instead of the first line; nothing leaves one out.',
     }),
     zone,
+    decimal: Type.Unsafe<DecimalSign>({
+      'x-parameter': 'DecimalSign',
+      type: 'string',
+      enum: [...DECIMAL_SIGNS],
+      description: 'What stands before the fractions of numbers in csv; by default only clear numbers are read.',
+    }),
     dryRun: Type.Boolean({ 'x-parameter': 'DryRun', description: 'Only check, and tell what would be done.' }),
   }),
 )
@@ -116,7 +123,7 @@ export function formatOfType(type: string): Parameters {
 }
 
 export function parseImport(parameters: Parameters) {
-  allowOnly(['format', 'delimiter', 'key', 'columns', 'zone', 'dryRun'], parameters)
+  allowOnly(['format', 'delimiter', 'key', 'columns', 'zone', 'decimal', 'dryRun'], parameters)
   const { key, columns, zone: named } = parameters
   if (key !== undefined && typeof key !== 'string') throw badRequest('The query parameter "key" must be given once.')
   if (columns !== undefined && typeof columns !== 'string')
@@ -124,7 +131,16 @@ export function parseImport(parameters: Parameters) {
   const file = parseFileFormat(parameters)
   if (columns !== undefined && file.format === 'ndjson') throw badRequest('"columns" is for csv and xlsx.')
   const zone = named === undefined ? undefined : parseZone(named)
-  return { ...file, key, zone, columns: columns?.split(','), dryRun: isAsked(parameters, 'dryRun') }
+  const decimal = DECIMAL_SIGNS.find((one) => one === parameters.decimal)
+  if (parameters.decimal !== undefined && !decimal) throw badRequest('"decimal" must be comma or point.')
+  return {
+    ...file,
+    key,
+    zone,
+    decimal,
+    columns: columns?.split(','),
+    dryRun: isAsked(parameters, 'dryRun'),
+  }
 }
 
 /** The format of a file, by its name. */

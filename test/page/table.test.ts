@@ -1,10 +1,12 @@
 import t from 'tap'
-import { isoDate } from '../../src/lib/cell-text.ts'
+import { isoDate, plainNumber } from '../../src/lib/cell-text.ts'
 import { copyText, parseTsv, pastedValue, toTsv } from '../../src/page/logic/clipboard.ts'
+import { guessDecimal } from '../../src/page/logic/csv.ts'
 import { draftTitle, withOtherWindow } from '../../src/page/logic/draft.ts'
 import { withColumnMoved } from '../../src/page/logic/filters.ts'
 import { hueOf, initialOf } from '../../src/page/logic/hue.ts'
 import { type Field, isImage, type Model, packageOf, pluralOf, withTitles } from '../../src/page/logic/model.ts'
+import { isUnclear } from '../../src/page/logic/raw.ts'
 import { formatValue } from '../../src/page/logic/values.ts'
 import * as views from '../../src/page/logic/views.ts'
 import { boundWidth, contentWidth, tableTemplate, widthsIn, withWidth } from '../../src/page/logic/widths.ts'
@@ -273,4 +275,27 @@ t.test('words and colours', async (t) => {
   t.strictSame(withOtherWindow({ ...draft, base }, 'own', { ...other, base }), { name: 'mine', age: '5' })
   const { nameField: _none, ...nameless } = MODEL
   t.equal(draftTitle({ typed: {}, zone: 'UTC' }, nameless), 'New Person')
+})
+
+t.test('numbers whose signs are known', async (t) => {
+  for (const [decimal, typed, number] of [
+    ['comma', '1.234', '1234'],
+    ['comma', '1.234.567,5', '1234567.5'],
+    ['comma', '0,5', '0.5'],
+    ['comma', '12', '12'],
+    ['comma', '12.50', undefined],
+    ['comma', '1,234.5', undefined],
+    ['comma', '1.234,5,6.789', undefined],
+    ['point', '1,234', '1234'],
+    ['point', '-1,234.5', '-1234.5'],
+    ['point', '1.234', '1.234'],
+    ['point', '1.234,5', undefined],
+  ] as const)
+    t.equal(plainNumber(typed, decimal), number, `${decimal} ${typed}`)
+  t.equal(guessDecimal(['1.234', '1.234,56', 'x']), 'comma')
+  t.equal(guessDecimal(['1.234', '12.5']), 'point')
+  t.equal(guessDecimal(['1.234', '7']), undefined)
+  t.equal(guessDecimal(['0,5', '0.5']), undefined, 'both')
+  t.ok(isUnclear('1.299', 'de'))
+  t.notOk(isUnclear('1.299', 'en') || isUnclear('12.50', 'de') || isUnclear('1299', 'de'))
 })

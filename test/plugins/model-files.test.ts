@@ -243,12 +243,16 @@ t.test('a node whose folder is outdated refuses', async (t) => {
     modelsStatus: () => ({ current: false, behind: true }),
   })
   t.teardown(() => app.close())
-  const published = (fingerprint: string) =>
-    ({ published: { latest: async () => ({ fingerprint }) } }) as unknown as Storage
+  const published = (fingerprint: string | undefined, isKnown = false) => {
+    const latest = async () => fingerprint && { fingerprint }
+    return { published: { latest, isKnown: async () => isKnown } } as unknown as Storage
+  }
   const now = modelsFingerprint(await loadModels(config.MODELS_DIR))
-  await requireCurrent(published(now), config.MODELS_DIR)
+  await requireCurrent(published(now, true), config.MODELS_DIR)
+  await requireCurrent(published(undefined), config.MODELS_DIR)
+  await requireCurrent(published('another'), config.MODELS_DIR)
   await t.rejects(
-    requireCurrent(published('another'), config.MODELS_DIR),
+    requireCurrent(published('another', true), config.MODELS_DIR),
     { code: 'FORBIDDEN' },
     'asked of the database',
   )

@@ -50,6 +50,7 @@ const STATE = {
   },
   audit: false,
 }
+const COUNT = { type: 'object', properties: { n: { type: 'number' } }, audit: false }
 const THING = { type: 'object', properties: { other: { type: 'integer', reference: 'a.Thing' } }, audit: false }
 const HEADINGS = [
   'id',
@@ -70,6 +71,7 @@ const HEADINGS = [
 ]
 const MODELS = {
   'a.State.json': STATE,
+  'a.Count.json': COUNT,
   'a.Thing.json': THING,
   'a.Company.json': COMPANY,
   'a.Hidden.json': HIDDEN,
@@ -327,6 +329,20 @@ t.test('spreadsheets', async (t) => {
       { data: [{ created: 1 }] },
       'a title in another language',
     )
+    const numbers = 'name,price,others\nN,"1.234",\nM,"0,5",\n'
+    const german = await post(admin, '/ws/rest/a.Person/import?decimal=comma', numbers, 'text/csv')
+    t.match(german.body, { data: [{ created: 2 }] })
+    const prices = (await admin.get('/ws/rest/a.Person?fields=price&sort=-id&limit=2')).body.data
+    t.strictSame(
+      prices.map(({ price }: { price: string }) => price),
+      ['0.5', '1234'],
+    )
+    for (const [query, body, errors] of [
+      ['decimal=comma', 'n\n12.50\n', { '2.n': /with a comma before its fraction/ }],
+      ['decimal=point', 'n\n"1.234,5"\n', { '2.n': /with a point before its fraction/ }],
+    ] as const)
+      t.match((await post(admin, `/ws/rest/a.Count/import?${query}`, body, 'text/csv')).body.errors, errors)
+    t.match(await post(admin, '/ws/rest/a.Count/import?decimal=dot', 'n\n1\n', 'text/csv'), { status: 400 })
     const form = new FormData()
     form.set('file', new Blob([sheetOf(['name'], ['Form'])]), 'people.xlsx')
     t.match(await post(admin, '/ws/rest/a.Person/import', form, ''), { body: { data: [{ created: 1 }] } })

@@ -254,4 +254,6 @@ export const GERMAN_BASICS: Record<string, string> = {
     'Ein Filter dieser Tabelle betrifft ein Feld namens group, values oder zone, das hier nicht verwendet werden kann.',
   'The first {shown} of {total} groups.': 'Die ersten {shown} von {total} Gruppen.',
   Groups: 'Gruppen',
+  'Numbers are written': 'Zahlen sind geschrieben',
+  'in a way that is clear, such as 1234.5': 'so, dass es eindeutig ist, etwa 1234.5',
 }

@@ -209,4 +209,6 @@ export const GERMAN_RECORDS: Record<string, string> = {
   'Save as another': 'Als weitere speichern',
   'This view belongs to {person}. You save a copy of your own.':
     'Diese Ansicht gehört {person}. Sie speichern eine eigene Kopie.',
+  'may be a thousand or a fraction: write it without a point, or with a comma':
+    'kann ein Tausender oder ein Bruchteil sein: ohne Punkt oder mit Komma schreiben',
 }

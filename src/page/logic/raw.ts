@@ -1,5 +1,5 @@
 import { plainNumber } from '../../lib/cell-text.ts'
-import { say } from '../language/say.ts'
+import { language, say } from '../language/say.ts'
 import { isSame } from './merge.ts'
 import type { Row, Schema } from './model.ts'
 import { clockIn, clockToUtc, toLocal, toUtc } from './values.ts'
@@ -175,15 +175,21 @@ function parseList(schema: Schema & { isRequired?: boolean }, raw: string[], kin
 const parseItem = (items: Schema, text: string, zone: string): Read =>
   items.type === 'string' ? { value: text } : text === '' ? { fault: say('is missing') } : readRaw(items, text, zone)
 
+const UNCLEAR_POINT = say('may be a thousand or a fraction: write it without a point, or with a comma')
 const UNCLEAR = say('may be a thousand or a fraction: write it without a comma')
 
+/** In German a point is between thousands, so `1.234` would be taken for another number than is meant. */
+export const isUnclear = (typed: string, of = language) => of === 'de' && /^\s*[+-]?[1-9]\d{0,2}\.\d{3}\s*$/.test(typed)
+
 function parseDecimal(typed: string): Read {
+  if (isUnclear(typed)) return { fault: UNCLEAR_POINT }
   const text = plainNumber(typed)
   if (text === undefined) return { fault: UNCLEAR }
   return /^-?\d+(?:\.\d+)?$/.test(text) ? { value: text } : { fault: say('is no decimal number; write it as 12.50') }
 }
 
 function parseNumber(typed: string, isReal: boolean): Read {
+  if (isUnclear(typed)) return { fault: UNCLEAR_POINT }
   const text = plainNumber(typed)
   if (text === undefined) return { fault: UNCLEAR }
   const number = Number(text)

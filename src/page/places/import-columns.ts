@@ -11,6 +11,8 @@ export interface Chosen {
   columns: string[]
 }
 
+const EXAMPLES = 3
+
 interface ColumnsProperties {
   chosen: Chosen
   fields: Pick<Field, 'name' | 'title'>[]
@@ -45,7 +47,13 @@ export const Columns = ({ chosen: { file, peek, columns }, fields, onColumns }: 
           html.tr(
             { key: index },
             html.td(null, name),
-            html.td({ class: 'hint examples' }, peek.rows.map((row) => row[index] ?? '').join(' · ')),
+            html.td(
+              { class: 'hint examples' },
+              peek.rows
+                .slice(0, EXAMPLES)
+                .map((row) => row[index] ?? '')
+                .join(' · '),
+            ),
             html.td(
               null,
               html.select(

@@ -14,8 +14,8 @@ import { person } from '../basics/session.ts'
 import { upload } from '../basics/upload.ts'
 import { useKeys } from '../basics/use-keys.ts'
 import { say } from '../language/say.ts'
-import { guessField } from '../logic/csv.ts'
-import { askedFields, type Field, type Model } from '../logic/model.ts'
+import { type FilePreview, guessDecimal, guessField } from '../logic/csv.ts'
+import { askedFields, type Field, findField, isNumeric, type Model } from '../logic/model.ts'
 import { plural } from '../logic/values.ts'
 import { FileDrop } from '../parts/file-drop.ts'
 import { Heading } from '../parts/heading.ts'
@@ -24,7 +24,8 @@ import { notify, notifyError } from '../parts/notices.ts'
 import { type Chosen, Columns } from './import-columns.ts'
 import { type Counts, Faults, Progress, Result } from './import-outcome.ts'
 
-const PEEK_ROWS = 3
+/** Rows that are looked at; the first ones are shown. */
+const PEEK_ROWS = 1000
 const MORE: Pick<Field, 'name' | 'title'>[] = [
   { name: 'id', title: say('Id') },
   { name: 'version', title: say('Version') },
@@ -59,10 +60,20 @@ function guessColumn(name: string, examples: string[], fields: Pick<Field, 'name
   return byName && examples.some((text) => /\p{L}/u.test(text)) ? byName.name : guessed
 }
 
+/** The cells of columns that become numbers. */
+function numberCells(model: Model, columns: string[], { rows }: FilePreview): string[] {
+  const isNumber = (name: string) => {
+    const field = findField(model, name)
+    return field !== undefined && isNumeric(field)
+  }
+  return columns.flatMap((name, at) => (isNumber(name) ? rows.map((row) => row[at] ?? '') : []))
+}
+
 /** Imports a file: assign columns, check with a dry run, then import. */
 export function Import({ model }: { model: Model }) {
   const chosen = useSignal<Chosen | undefined>(undefined)
   const key = useSignal('')
+  const decimal = useSignal('')
   const result = useSignal<{ counts: Counts; isDry: boolean } | undefined>(undefined)
   const fault = useSignal<Error | undefined>(undefined)
   const progress = useSignal<{ sent: number; written: number; isDry: boolean } | undefined>(undefined)
@@ -116,17 +127,17 @@ export function Import({ model }: { model: Model }) {
     chosen.value = { file, peek, columns }
     // A file that was exported here changes the records that it came from.
     key.value = columns.includes('id') ? 'id' : ''
+    decimal.value = guessDecimal(numberCells(model, columns, peek)) ?? ''
   }
 
   // From which the model was made just now.
-  useEffect(() => {
-    if (byName.length + fields.length > 0) void take(handedFile())
-  }, [model.model])
+  useEffect(() => void take(handedFile()), [model.model])
 
   const send = async (isDry: boolean) => {
     const { file, peek, columns } = chosen.value as Chosen
     const query = new URLSearchParams({ ...peek.format, columns: columns.join(','), zone: zone.value })
     if (key.value !== '') query.set('key', key.value)
+    if (decimal.value !== '' && peek.format.format === 'csv') query.set('decimal', decimal.value)
     if (isDry) query.set('dryRun', 'true')
     progress.value = { sent: 0, written: 0, isDry }
     fault.value = undefined
@@ -190,6 +201,22 @@ export function Import({ model }: { model: Model }) {
           ),
         ),
       ),
+      chosen.value.peek.format.format === 'csv' &&
+        html.label(
+          { class: 'field' },
+          html.span({ class: 'name' }, say('Numbers are written')),
+          html.select(
+            {
+              onChange: ({ currentTarget }) => {
+                decimal.value = currentTarget.value
+                result.value = undefined
+              },
+            },
+            html.option({ value: '', selected: decimal.value === '' }, say('in a way that is clear, such as 1234.5')),
+            html.option({ value: 'comma', selected: decimal.value === 'comma' }, '1.234,50'),
+            html.option({ value: 'point', selected: decimal.value === 'point' }, '1,234.50'),
+          ),
+        ),
       html.footer(
         { class: 'action' },
         html.button(

@@ -77,7 +77,7 @@ export function createImporter({ context, model, plan }: Parts) {
   const shapes = keyedShapes([model], storage.dialect.tables)
 
   async function importAll(importing: ImportOptions, user: User): Promise<ImportCounts> {
-    const { file, checked: target, format, delimiter, columns, zone } = importing
+    const { file, checked: target, format, delimiter, columns, zone, decimal } = importing
     const { dryRun, resumable, isOtherProcess, onProgress = () => {} } = importing
     const { refreshUser = () => user } = importing
     requireUnchanged(await refreshUser(), user)
@@ -92,6 +92,7 @@ export function createImporter({ context, model, plan }: Parts) {
       delimiter,
       columns,
       zone,
+      decimal,
       model,
       models: [...models.values()],
       user: who,

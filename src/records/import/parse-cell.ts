@@ -1,4 +1,4 @@
-import { isoDate, plainNumber, yesOrNo } from '../../lib/cell-text.ts'
+import { type DecimalSign, isoDate, plainNumber, yesOrNo } from '../../lib/cell-text.ts'
 import { isTooDeep, MAX_DEPTH } from '../../lib/depth.ts'
 import { hasLoneEscape, LONE_ESCAPE_FAULT } from '../../lib/json-keys.ts'
 import { inexactNumbers, isExact } from '../../lib/json-numbers.ts'
@@ -23,22 +23,26 @@ export type Cell = string | typeof EMPTY_TEXT | CellFault
 
 const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?$/
 
-/** Finds how far the clocks of a zone are ahead of UTC. */
-export type Offset = (time: number) => number
+/** What is known about the cells of a file. */
+export interface CellReading {
+  /** finds how far the clocks of a zone are ahead of UTC, for times that name none */
+  offset?: ((time: number) => number) | undefined
+  decimal?: DecimalSign | undefined
+}
 
 /** Parses a cell by the type of its field; an empty cell is null. The model's rules are checked later. */
-export function cellValue(field: Field, cell: Cell, offset?: Offset): unknown {
+export function cellValue(field: Field, cell: Cell, reading: CellReading = {}): unknown {
   const { type } = field
   if (cell instanceof CellFault) return cell
   if (type === 'string' && cell === EMPTY_TEXT) return mayBeEmpty(field) ? '' : null
-  if (type === 'string') return cell === '' ? null : textValue(field, cell as string, offset)
+  if (type === 'string') return cell === '' ? null : textValue(field, cell as string, reading)
   if (cell === EMPTY_TEXT || cell.trim() === '') return null
   const text = cell.trim()
   if (field.links) return severalValues(ID_FIELD, text)
   if (type === 'boolean') return parseBoolean(text)
   if (type === 'array') return listValue(field, text)
   if (type === 'object') return parseDocument(text)
-  return parseNumber(text)
+  return parseNumber(text, reading)
 }
 
 /** Between two values in a cell. A value that has one itself is written in a JSON array. */
@@ -80,16 +84,16 @@ function parseBoolean(text: string): boolean | CellFault {
 }
 
 /** Days and decimal numbers as a spreadsheet writes them in its country, as far as they mean only one thing. */
-function textValue(field: Field, cell: string, offset: Offset | undefined): string | CellFault {
+function textValue(field: Field, cell: string, { offset, decimal }: CellReading): string | CellFault {
   const { format, titles, schema } = field
   if (titles && !(schema.enum as unknown[] | undefined)?.includes(cell)) return valueOfTitle(field, cell) ?? cell
   if (format === 'date') return isoDate(cell.trim().replace(/T00:00:00$/, '')) ?? cell
   if (format === 'date-time') return momentValue(cell, offset)
-  return format === 'decimal' ? (plainNumber(cell) ?? cell) : cell
+  return format === 'decimal' ? (plainNumber(cell, decimal) ?? cell) : cell
 }
 
 /** A time that names no zone is one of the zone that the import names. */
-function momentValue(cell: string, offset: Offset | undefined): string | CellFault {
+function momentValue(cell: string, offset: CellReading['offset']): string | CellFault {
   const text = cell.trim()
   if (!offset) return isClockTime(text) ? new CellFault(NO_ZONE) : cell
   return momentOfClock(text, offset) ?? cell
@@ -98,8 +102,10 @@ function momentValue(cell: string, offset: Offset | undefined): string | CellFau
 const NO_ZONE = 'names no time zone: add Z or +02:00, or say zone=Europe/Oslo in the address'
 
 /** `1234,5` is clear; `1,234` is not, because it means different things in different countries. */
-function parseNumber(cell: string): number | CellFault {
-  const text = plainNumber(cell) ?? cell
+function parseNumber(cell: string, { decimal }: CellReading): number | CellFault {
+  const known = plainNumber(cell, decimal)
+  if (known === undefined && decimal) return new CellFault(`must be a number with a ${decimal} before its fraction`)
+  const text = known ?? cell
   if (!NUMBER.test(text)) return new CellFault('must be a number such as 1234.5')
   const plain = text
     .replace(/^\+/, '')

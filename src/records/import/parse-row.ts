@@ -1,3 +1,4 @@
+import type { DecimalSign } from '../../lib/cell-text.ts'
 import { zoneOffset } from '../../lib/zoned-time.ts'
 import type { User } from '../../model/access.ts'
 import { ID_FIELD as ID, isOfType, type Model, type Models, VERSION_FIELD as VERSION } from '../../model/model.ts'
@@ -15,6 +16,7 @@ export interface CheckContext {
   key?: string | undefined
   format: BulkFormat
   zone?: string | undefined
+  decimal?: DecimalSign | undefined
 }
 
 /** Reports a fault: the line, the field or column, and the reason. */
@@ -50,9 +52,11 @@ export function checkColumns(names: string[], model: Model, models: Models, comp
 }
 
 /** Maps columns to fields and cells to values. */
-export function createRowParser({ model, models, format, zone }: CheckContext, complain: ReportFault) {
+export function createRowParser({ model, models, format, zone, decimal }: CheckContext, complain: ReportFault) {
   const isTable = format !== 'ndjson'
-  const offset = zone === undefined ? undefined : zoneOffset(zone)
+  // Numbers of a spreadsheet have a point already.
+  const sign = format === 'csv' ? decimal : undefined
+  const reading = { offset: zone === undefined ? undefined : zoneOffset(zone), decimal: sign }
   const columns = new Map<string, ImportColumn | CellFault>()
 
   function draft({ line, values }: FileRow): ParsedRow {
@@ -81,7 +85,7 @@ export function createRowParser({ model, models, format, zone }: CheckContext, c
   }
 
   function valueIn({ field, target, by }: NamedColumn, cell: Cell): unknown {
-    if (!target) return cellValue(field, cell, offset)
+    if (!target) return cellValue(field, cell, reading)
     return field.links ? severalValues(by, cell) : cellValue(by, cell)
   }
 

@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { pipeline, Readable } from 'node:stream'
 import { CsvError, parse as parseCsv } from 'csv-parse'
+import type { DecimalSign } from '../../lib/cell-text.ts'
 import { LineTooLongError, splitLines } from '../../lib/lines.ts'
 import type { BulkFormat } from '../../requests/bulk.ts'
 import { WorkbookError } from '../../xlsx/read-book.ts'
@@ -34,6 +35,8 @@ export interface FileFormat {
   delimiter: string
   /** time zone of times that name none */
   zone?: string | undefined
+  /** what stands before the fractions of numbers */
+  decimal?: DecimalSign | undefined
   /** column names that replace the first line; the column of an empty name is ignored */
   columns?: string[] | undefined
 }
