@@ -37,14 +37,14 @@ export const importCommand: Command = async (world) => {
       'dry-run': { type: 'boolean', default: false },
       format: { type: 'string' },
       delimiter: { type: 'string', default: 'comma' },
-      zone: { type: 'string' },
+      zone: { type: 'string', default: '' },
       as: { type: 'string' },
     },
   })
   const [name, file, ...more] = positionals
   if (name === undefined || file === undefined || more.length > 0) throw new UsageError('A model and a file.')
   const { key, 'dry-run': dryRun, delimiter, format = formatOfFile(file) } = values
-  const zone = values.zone === undefined ? undefined : parseZone(values.zone)
+  const zone = values.zone === '' ? undefined : parseZone(values.zone)
   return withRecords(world, name, values.as, async ({ config, records, user }) => {
     const how = { ...parseFileFormat({ format, delimiter }), key, dryRun, zone, isOtherProcess: true }
     const source = await openSource(file, world, config.DATA_DIR)

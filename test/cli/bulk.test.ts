@@ -74,6 +74,7 @@ t.test('import and export at the command line, beside a running service and with
     [load, 'a.Item nowhere.csv', 1, /There is no file/],
     [load, 'a.Item items.csv --key n', 1, /must be a unique field/],
     [load, 'a.Item items.csv --delimiter x', 1, /comma, semicolon or tab/],
+    [load, 'a.Item items.csv --zone Nowhere', 1, /name of a time zone/],
   ] as const)
     t.match(await run(words), { code, err }, words)
   t.match((await take('--help')).out, 'Usage: npm run -s export')

@@ -10,7 +10,7 @@ import { containsWords, highlight, searchWords } from '../../src/page/logic/high
 import { applyDecisions, isSame, merge, withHidden } from '../../src/page/logic/merge.ts'
 import * as models from '../../src/page/logic/model.ts'
 import { type Document, operationsIn } from '../../src/page/logic/openapi.ts'
-import { isPeriod, PERIODS, periodBounds, periodDays } from '../../src/page/logic/periods.ts'
+import { isPeriod, PERIODS, periodBounds, periodDays, periodTitle } from '../../src/page/logic/periods.ts'
 import { quantile, readBuckets, samplesIn, sumSamples } from '../../src/page/logic/prometheus.ts'
 import * as scrolling from '../../src/page/logic/scroll.ts'
 import { tellApart } from '../../src/page/logic/tell-apart.ts'
@@ -108,6 +108,15 @@ t.test('values for people', async (t) => {
   t.equal(values.formatAge('2026-11-15T10:00:00Z', now), '2 hours ago')
   t.equal(values.formatAge('2026-11-16T10:00:00Z', now), '0 seconds ago')
   t.equal(values.formatAge('2020-11-01T10:00:00Z', now), '6 years ago')
+  t.equal(values.formatAge('2026-08-15T10:00:00Z', now), '3 months ago')
+  t.equal(values.formatAge('2026-11-12T10:00:00Z', now), '3 days ago')
+  t.equal(values.formatAge('2026-11-15T11:55:00Z', now), '5 minutes ago')
+  t.strictSame(['the last 7 days', 'the next 7 days', 'this week', 'ever'].map(periodTitle), [
+    'the last 7 days',
+    'the next 7 days',
+    'this week',
+    'ever',
+  ])
   t.equal(values.formatSize(0), '0 bytes')
   t.equal(values.formatSize(1_234_567), '1.2 MB')
   t.equal(values.formatCount(1_234_567), '1\u202f234\u202f567')

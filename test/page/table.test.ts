@@ -6,7 +6,7 @@ import { draftTitle, withOtherWindow } from '../../src/page/logic/draft.ts'
 import { withColumnMoved } from '../../src/page/logic/filters.ts'
 import { hueOf, initialOf } from '../../src/page/logic/hue.ts'
 import { type Field, isImage, type Model, packageOf, pluralOf, withTitles } from '../../src/page/logic/model.ts'
-import { isUnclear } from '../../src/page/logic/raw.ts'
+import { typedNumber } from '../../src/page/logic/raw.ts'
 import { formatValue } from '../../src/page/logic/values.ts'
 import * as views from '../../src/page/logic/views.ts'
 import { boundWidth, contentWidth, tableTemplate, widthsIn, withWidth } from '../../src/page/logic/widths.ts'
@@ -296,6 +296,10 @@ t.test('numbers whose signs are known', async (t) => {
   t.equal(guessDecimal(['1.234', '12.5']), 'point')
   t.equal(guessDecimal(['1.234', '7']), undefined)
   t.equal(guessDecimal(['0,5', '0.5']), undefined, 'both')
-  t.ok(isUnclear('1.299', 'de'))
-  t.notOk(isUnclear('1.299', 'en') || isUnclear('12.50', 'de') || isUnclear('1299', 'de'))
+  t.equal(typedNumber('1.299', 'de'), undefined, 'a thousand, or a fraction')
+  t.strictSame(
+    ['1.299', '12.50'].map((text) => typedNumber(text, 'en')),
+    ['1.299', '12.50'],
+  )
+  t.equal(typedNumber('12.50', 'de'), '12.50')
 })

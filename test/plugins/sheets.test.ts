@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { readSheet } from '../../src/xlsx/read-sheet.ts'
 import { createWorkbook } from '../../src/xlsx/write-workbook.ts'
+import { ZipWriter } from '../../src/xlsx/zip-writer.ts'
 import { emptyFolder, PASSWORD, startApp } from '../helper.ts'
 
 const TYPE = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'
@@ -311,6 +312,23 @@ t.test('spreadsheets', async (t) => {
     }
     t.match((await load('', new Uint8Array(Buffer.from('name\nx\n')))).body.errors, { 1: /is no \.xlsx file/ })
     t.match((await load('', sheetOf([]))).body.errors, { 1: /is empty/ })
+    const zip = new ZipWriter()
+    const related = (type: string, target: string) =>
+      `<Relationships><Relationship Id="a" Type="x/${type}" Target="${target}"/></Relationships>`
+    const cells = (...all: string[]) => `<row>${all.map((one) => `<c ${one}</c>`).join('')}</row>`
+    const rows =
+      cells('t="str"><v>name</v>', 't="str"><v>others.name</v>') + cells('t="e"><v>#N/A</v>', 't="e"><v>#REF!</v>')
+    const broken = [
+      zip.file('_rels/.rels', related('officeDocument', 'b.xml')),
+      zip.file('b.xml', '<workbook><sheets><sheet id="a"/></sheets></workbook>'),
+      zip.file('_rels/b.xml.rels', related('worksheet', 's.xml')),
+      zip.file('s.xml', `<worksheet><sheetData>${rows}</sheetData></worksheet>`),
+      zip.end(),
+    ]
+    t.match((await load('', new Uint8Array(Buffer.concat(broken)))).body.errors, {
+      '2.name': /^is an error of the spreadsheet, #N\/A$/,
+      '2.others.name': /#REF!$/,
+    })
     t.match((await load('columns=name,,born', sheetOf(['a', 'b', 'c'], ['Zoe', 'x', '24.12.1980']))).body, {
       data: [{ created: 1 }],
     })

@@ -44,8 +44,8 @@ export const GERMAN_RECORDS: Record<string, string> = {
   'is not JSON: {reason}': 'ist kein JSON: {reason}',
   '{fault} (in line {line})': '{fault} (in Zeile {line})',
   'is missing': 'fehlt',
-  'may be a thousand or a fraction: write it without a comma':
-    'kann Tausender oder Nachkommastellen meinen: Schreiben Sie es ohne Komma',
+  'may be a thousand or a fraction: leave out the sign between thousands':
+    'kann Tausender oder Nachkommastellen meinen: Lassen Sie das Zeichen zwischen den Tausendern weg',
   'is no decimal number; write it as 12.50': 'ist keine Dezimalzahl; schreiben Sie sie so: 12,50',
   'is not a number; write it as 1234.5': 'ist keine Zahl; schreiben Sie sie so: 1234,5',
   'is not a whole number': 'ist keine ganze Zahl',
@@ -209,6 +209,4 @@ export const GERMAN_RECORDS: Record<string, string> = {
   'Save as another': 'Als weitere speichern',
   'This view belongs to {person}. You save a copy of your own.':
     'Diese Ansicht gehört {person}. Sie speichern eine eigene Kopie.',
-  'may be a thousand or a fraction: write it without a point, or with a comma':
-    'kann ein Tausender oder ein Bruchteil sein: ohne Punkt oder mit Komma schreiben',
 }

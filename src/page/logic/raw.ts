@@ -175,22 +175,20 @@ function parseList(schema: Schema & { isRequired?: boolean }, raw: string[], kin
 const parseItem = (items: Schema, text: string, zone: string): Read =>
   items.type === 'string' ? { value: text } : text === '' ? { fault: say('is missing') } : readRaw(items, text, zone)
 
-const UNCLEAR_POINT = say('may be a thousand or a fraction: write it without a point, or with a comma')
-const UNCLEAR = say('may be a thousand or a fraction: write it without a comma')
+const UNCLEAR = say('may be a thousand or a fraction: leave out the sign between thousands')
 
 /** In German a point is between thousands, so `1.234` would be taken for another number than is meant. */
-export const isUnclear = (typed: string, of = language) => of === 'de' && /^\s*[+-]?[1-9]\d{0,2}\.\d{3}\s*$/.test(typed)
+export const typedNumber = (typed: string, of = language): string | undefined =>
+  of === 'de' && /^\s*[+-]?[1-9]\d{0,2}\.\d{3}\s*$/.test(typed) ? undefined : plainNumber(typed)
 
 function parseDecimal(typed: string): Read {
-  if (isUnclear(typed)) return { fault: UNCLEAR_POINT }
-  const text = plainNumber(typed)
+  const text = typedNumber(typed)
   if (text === undefined) return { fault: UNCLEAR }
   return /^-?\d+(?:\.\d+)?$/.test(text) ? { value: text } : { fault: say('is no decimal number; write it as 12.50') }
 }
 
 function parseNumber(typed: string, isReal: boolean): Read {
-  if (isUnclear(typed)) return { fault: UNCLEAR_POINT }
-  const text = plainNumber(typed)
+  const text = typedNumber(typed)
   if (text === undefined) return { fault: UNCLEAR }
   const number = Number(text)
   if (!/^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/.test(text) || !Number.isFinite(number))
