@@ -16,6 +16,7 @@ and without one. What FILE names is there when it is whole.
 
   --format csv|ndjson|xlsx by the name of the file, or csv
   --delimiter comma|semicolon|tab
+  --decimal comma          writes numbers with a comma: 12,50
   --safe                   makes texts harmless that a spreadsheet would take for a formula
   --query 'lastName=King&sort=-id&fields=email'
                            filters, sort and fields as in the address of a find
@@ -32,6 +33,7 @@ export const exportCommand: Command = async (world) => {
     options: {
       format: { type: 'string' },
       delimiter: { type: 'string', default: 'comma' },
+      decimal: { type: 'string', default: 'point' },
       safe: { type: 'boolean', default: false },
       query: { type: 'string', default: '' },
       zone: { type: 'string', default: 'UTC' },
@@ -40,10 +42,10 @@ export const exportCommand: Command = async (world) => {
   })
   const [name, file = '-', ...more] = positionals
   if (name === undefined || more.length > 0) throw new UsageError('A model, and a file or none.')
-  const { format = formatOfFile(file), delimiter, safe, zone } = values
+  const { format = formatOfFile(file), delimiter, decimal, safe, zone } = values
   return withRecords(world, name, values.as, async ({ storage, models, model, records, user }) => {
     const query = Object.fromEntries(new URLSearchParams(values.query))
-    const asked = parseExport({ ...query, format, delimiter, zone, safe: String(safe) }, { model, models })
+    const asked = parseExport({ ...query, format, delimiter, decimal, zone, safe: String(safe) }, { model, models })
     const total = await createCounter(storage, model).total()
     const progress = createProgress(world.stderr, 'written', 'rows')
     let rows = 0

@@ -18,6 +18,14 @@ export interface DemoSize {
   orders: number
 }
 
+/** Of an order. */
+interface Line {
+  order: number
+  product: number
+  quantity: number
+  cents: number
+}
+
 const SEED = 20_261_118
 const DAY_MS = 86_400_000
 
@@ -29,6 +37,14 @@ export function demoData({ companies, people, products, orders }: DemoSize, now:
   const sometimes = <Value>(chance: number, value: () => Value) => (random() < chance ? value() : null)
   const day = (from: number, to: number) => isoDay(now + (from + below(to - from)) * DAY_MS)
   const times = <Item>(count: number, make: (at: number) => Item) => Array.from({ length: count }, (_, at) => make(at))
+  const lines = times(orders, (at) =>
+    times(1 + below(5), () => ({
+      order: 1 + at,
+      product: 1 + below(products),
+      quantity: 1 + below(12),
+      cents: 500 + below(60_000),
+    })),
+  )
 
   return {
     companies: times(companies, (at) => {
@@ -86,20 +102,14 @@ export function demoData({ companies, people, products, orders }: DemoSize, now:
         status: isOld
           ? one(['paid', 'paid', 'shipped', 'cancelled'])
           : one(['draft', 'approved', 'approved', 'shipped']),
+        amount: amount((lines[at] as Line[]).reduce((sum, { quantity, cents }) => sum + quantity * cents, 0)),
         orderedOn,
         delivery: isOld ? null : `${day(-5, 25)}T${String(8 + below(9)).padStart(2, '0')}:30:00Z`,
         rush: random() < 0.1,
         notes: sometimes(0.15, () => one(NOTES)),
       }
     }),
-    lines: times(orders, (at) =>
-      times(1 + below(5), () => ({
-        order: 1 + at,
-        product: 1 + below(products),
-        quantity: 1 + below(12),
-        price: amount(500 + below(60_000)),
-      })),
-    ).flat(),
+    lines: lines.flat().map(({ cents, ...line }) => ({ ...line, price: amount(cents) })),
     leave: ['bob', 'hanna'].flatMap((by) =>
       times(6, () => {
         const from = now + (below(60) - 10) * DAY_MS

@@ -24,6 +24,14 @@ const delimiter = Type.String({
   description: 'Of csv: comma, semicolon or tab; comma if not given.',
 })
 
+const decimal = Type.Unsafe<DecimalSign>({
+  'x-parameter': 'DecimalSign',
+  type: 'string',
+  enum: [...DECIMAL_SIGNS],
+  description:
+    'What stands before the fractions of numbers in csv. If not given, an export writes a point, and an import reads only clear numbers.',
+})
+
 const zone = Type.String({
   'x-parameter': 'FileZone',
   description: 'Of times in a spreadsheet, and of those in csv that name none, such as Europe/Oslo.',
@@ -42,6 +50,7 @@ export const ExportParameters = Type.Partial(
       'x-parameter': 'Bom',
       description: 'Of csv: begin with a byte order mark, by which spreadsheets know that it is UTF-8.',
     }),
+    decimal,
     zone,
     language: Type.String({ 'x-parameter': 'FileLanguage', description: 'Of titles in a spreadsheet, such as de.' }),
     sort: SortParameter,
@@ -64,12 +73,7 @@ export const ImportParameters = Type.Partial(
         'Of csv and xlsx: what the columns are, separated by commas, instead of the first line; nothing leaves one out.',
     }),
     zone,
-    decimal: Type.Unsafe<DecimalSign>({
-      'x-parameter': 'DecimalSign',
-      type: 'string',
-      enum: [...DECIMAL_SIGNS],
-      description: 'What stands before the fractions of numbers in csv; by default only clear numbers are read.',
-    }),
+    decimal,
     dryRun: Type.Boolean({ 'x-parameter': 'DryRun', description: 'Only check, and tell what would be done.' }),
   }),
 )
@@ -80,11 +84,12 @@ export interface ExportOptions {
   delimiter: string
   safe: boolean
   bom: boolean
+  decimal: DecimalSign | undefined
   zone: string
   language: string
 }
 
-const OWN = ['format', 'delimiter', 'safe', 'bom', 'zone', 'language']
+const OWN = ['format', 'delimiter', 'safe', 'bom', 'decimal', 'zone', 'language']
 const NOT_HERE = FIND_PARAMETERS.filter((name) => name !== 'sort' && name !== 'fields')
 
 /** The export's own parameters win: a field named `format` can still be filtered by `format[in]=…`. */
@@ -98,6 +103,7 @@ export function parseExport(parameters: Parameters, context: Context): ExportOpt
     ...parseFileFormat(parameters),
     safe: isAsked(parameters, 'safe'),
     bom: isAsked(parameters, 'bom'),
+    decimal: parseDecimalSign(parameters),
     zone: parseZone(parameters.zone ?? 'UTC'),
     language: String(parameters.language ?? ''),
   }
@@ -131,16 +137,20 @@ export function parseImport(parameters: Parameters) {
   const file = parseFileFormat(parameters)
   if (columns !== undefined && file.format === 'ndjson') throw badRequest('"columns" is for csv and xlsx.')
   const zone = named === undefined ? undefined : parseZone(named)
-  const decimal = DECIMAL_SIGNS.find((one) => one === parameters.decimal)
-  if (parameters.decimal !== undefined && !decimal) throw badRequest('"decimal" must be comma or point.')
   return {
     ...file,
     key,
     zone,
-    decimal,
+    decimal: parseDecimalSign(parameters),
     columns: columns?.split(','),
     dryRun: isAsked(parameters, 'dryRun'),
   }
+}
+
+function parseDecimalSign({ decimal: named }: Parameters): DecimalSign | undefined {
+  const known = DECIMAL_SIGNS.find((one) => one === named)
+  if (named !== undefined && !known) throw badRequest('"decimal" must be comma or point.')
+  return known
 }
 
 /** The format of a file, by its name. */

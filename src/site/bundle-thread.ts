@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { parentPort, workerData } from 'node:worker_threads'
 import { gzipSync } from 'node:zlib'
-import { buildSync, transformSync } from 'esbuild'
+import { build, type Plugin, stop, transform } from 'esbuild'
 import type { Bundle, BundleOptions, PageFile } from './bundle.ts'
 
 const OUT = '/out'
@@ -16,13 +16,35 @@ const pageFile = (name: string, type: string, bytes: Uint8Array): PageFile => ({
   zipped: gzipSync(bytes, { level: 9 }),
 })
 
-function bundle({ folder, entry, styles }: BundleOptions): Bundle {
-  const { outputFiles, metafile } = buildSync({
+/**
+ * Lets the modules that are imported later import the first one as well. Then all that it needs at once becomes one file;
+ * otherwise there would be one for each combination of later modules that need the same. The texts of a language are what
+ * the first module waits for: it would wait for itself.
+ */
+const joinFirst = (first: string): Plugin => ({
+  name: 'join-first',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^\./ }, ({ kind, path, resolveDir }) =>
+      kind === 'dynamic-import' && basename(resolveDir) !== 'language'
+        ? { path: join(resolveDir, path), pluginData: 'later' }
+        : undefined,
+    )
+    onLoad({ filter: /\.ts$/ }, ({ path, pluginData }) =>
+      pluginData === 'later'
+        ? { contents: `${readFileSync(path, 'utf8')}\nimport ${JSON.stringify(first)}`, loader: 'ts' }
+        : undefined,
+    )
+  },
+})
+
+async function bundle({ folder, entry, styles }: BundleOptions): Promise<Bundle> {
+  const { outputFiles, metafile } = await build({
     entryPoints: [entry],
     absWorkingDir: folder,
     bundle: true,
     // What is imported later is a file of its own.
     splitting: true,
+    plugins: [joinFirst(join(folder, entry))],
     format: 'esm',
     minify: true,
     target: 'es2023',
@@ -33,7 +55,7 @@ function bundle({ folder, entry, styles }: BundleOptions): Bundle {
     logLevel: 'silent',
   })
   const css = styles.map((name) => readFileSync(join(folder, name), 'utf8')).join('\n')
-  const style = transformSync(css, { loader: 'css', minify: true }).code
+  const style = (await transform(css, { loader: 'css', minify: true })).code
   const scripts = outputFiles.map(({ path, contents }) => pageFile(basename(path), SCRIPT, contents))
   const [main] = Object.entries(metafile.outputs).filter(([, { entryPoint }]) => entryPoint === entry)
   const [path, { imports }] = main as NonNullable<typeof main>
@@ -46,4 +68,6 @@ function bundle({ folder, entry, styles }: BundleOptions): Bundle {
   }
 }
 
-parentPort?.postMessage(bundle(workerData as BundleOptions))
+const made = await bundle(workerData as BundleOptions)
+await stop()
+parentPort?.postMessage(made)

@@ -82,10 +82,15 @@ t.test('what the service is asked, and where a group leads', async (t) => {
   t.strictSame(groupFilter(by('city'), { id: 7 }), ['city', '7'])
   t.strictSame(groupFilter(by('day:month'), null), ['day[null]', 'true'])
   t.strictSame(groupFilter(by('day:month'), '2024-02'), ['day[between]', '2024-02-01,2024-02-29'])
-  t.equal(
-    groupText(groupField(by('day:month'), MODEL), 'day:month', '2024-02', { zone: 'UTC', locale: 'en-GB' }),
-    '2024-02',
-  )
+  for (const [period, value, text] of [
+    ['day', '2024-02-03', '3 Feb 2024'],
+    ['week', '2024-W05', '2024-W05'],
+    ['month', '2024-02', 'Feb 2024'],
+    ['month', 'then', 'then'],
+  ]) {
+    const group = `day:${period}`
+    t.equal(groupText(groupField(by(group), MODEL), group, value, { zone: 'UTC', locale: 'en-GB' }), text)
+  }
   t.equal(groupText(undefined, 'kind', null, { zone: 'UTC', locale: 'en-GB' }), '–')
   t.equal(groupText(undefined, 'kind', true, { zone: 'UTC', locale: 'en-GB' }), 'yes')
   t.ok(clashes(query('group=a')))

@@ -6,8 +6,8 @@ import { draftTitle, withOtherWindow } from '../../src/page/logic/draft.ts'
 import { withColumnMoved } from '../../src/page/logic/filters.ts'
 import { hueOf, initialOf } from '../../src/page/logic/hue.ts'
 import { type Field, isImage, type Model, packageOf, pluralOf, withTitles } from '../../src/page/logic/model.ts'
-import { typedNumber } from '../../src/page/logic/raw.ts'
-import { formatValue } from '../../src/page/logic/values.ts'
+import { numberText, typedNumber } from '../../src/page/logic/raw.ts'
+import { decimalSign, formatValue } from '../../src/page/logic/values.ts'
 import * as views from '../../src/page/logic/views.ts'
 import { boundWidth, contentWidth, tableTemplate, widthsIn, withWidth } from '../../src/page/logic/widths.ts'
 
@@ -301,5 +301,10 @@ t.test('numbers whose signs are known', async (t) => {
     ['1.299', '12.50'].map((text) => typedNumber(text, 'en')),
     ['1.299', '12.50'],
   )
-  t.equal(typedNumber('12.50', 'de'), '12.50')
+  t.strictSame(
+    ['12.50', '12,345', '1.234,5'].map((text) => typedNumber(text, 'de')),
+    ['12.50', '12.345', '1234.5'],
+  )
+  t.strictSame([numberText('12.50', 'de'), numberText(1.5, 'en')], ['12,50', '1.5'])
+  t.strictSame(['de-DE', 'en-GB'].map(decimalSign), [',', '.'])
 })

@@ -83,6 +83,10 @@ t.test('export', async (t) => {
     t.match(safe, "3,0,3,'=1+1,'-1\r\n", 'numbers in texts are texts')
     t.match(safe, '1,0,-5,', 'a number is no formula')
     t.equal(await get('?delimiter=semicolon&fields=n&sort=-n'), 'id;version;n\r\n3;0;3\r\n1;0;-5\r\n2;0;\r\n')
+    t.equal(
+      await get('?decimal=comma&fields=n,price&delimiter=semicolon&n[gt]=0'),
+      'id;version;n;price\r\n3;0;3;-1\r\n',
+    )
     t.equal(await get('?delimiter=tab&fields=n&n[gt]=0'), 'id\tversion\tn\r\n3\t0\t3\r\n')
   })
 

@@ -209,4 +209,7 @@ export const GERMAN_RECORDS: Record<string, string> = {
   'Save as another': 'Als weitere speichern',
   'This view belongs to {person}. You save a copy of your own.':
     'Diese Ansicht gehört {person}. Sie speichern eine eigene Kopie.',
+  '{record} stands elsewhere in the table now, or is filtered out.':
+    '{record} steht jetzt an anderer Stelle der Tabelle oder ist ausgefiltert.',
+  'Open it': 'Öffnen',
 }

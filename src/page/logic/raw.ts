@@ -97,8 +97,12 @@ export function toRaw(schema: Asked, value: unknown, zone: string): Raw {
   if (kind === 'moment') return toLocal(String(value), zone)
   if (kind === 'clock') return clockIn(String(value), zone)
   if (kind === 'reference' && typeof value === 'object') return String((value as Row).id)
-  return String(value)
+  return kind === 'number' || schema.format === 'decimal' ? numberText(value) : String(value)
 }
+
+/** A number as it is typed in a language. */
+export const numberText = (value: unknown, of = language): string =>
+  of === 'de' ? String(value).replace('.', ',') : String(value)
 
 /** Uses `hasOwn`, because a property may be called like one that every object inherits. */
 const rawPart = (value: unknown, name: string) =>
@@ -177,9 +181,14 @@ const parseItem = (items: Schema, text: string, zone: string): Read =>
 
 const UNCLEAR = say('may be a thousand or a fraction: leave out the sign between thousands')
 
-/** In German a point is between thousands, so `1.234` would be taken for another number than is meant. */
-export const typedNumber = (typed: string, of = language): string | undefined =>
-  of === 'de' && /^\s*[+-]?[1-9]\d{0,2}\.\d{3}\s*$/.test(typed) ? undefined : plainNumber(typed)
+/**
+ * In German a comma is before the fraction, and a point is between thousands: `1.234` would be taken for another number
+ * than is meant.
+ */
+export function typedNumber(typed: string, of = language): string | undefined {
+  if (of === 'de' && /^\s*[+-]?[1-9]\d{0,2}\.\d{3}\s*$/.test(typed)) return undefined
+  return of === 'de' && !typed.includes('.') ? plainNumber(typed, 'comma') : plainNumber(typed)
+}
 
 function parseDecimal(typed: string): Read {
   const text = typedNumber(typed)

@@ -1,5 +1,5 @@
 import { fieldTitle } from '../../lib/field-title.ts'
-import { say, sayForms } from '../language/say.ts'
+import { language, say, sayForms } from '../language/say.ts'
 import type { Schema } from './model.ts'
 
 /** Formats values for display. */
@@ -72,6 +72,9 @@ function formatNumber(value: string | number, { locale }: Reader): string {
   return format.format(text as `${number}`)
 }
 
+/** What a country writes before the fraction of a number. */
+export const decimalSign = (locale: string): string => formatNumber('1.5', { locale, zone: '' }).slice(1, 2)
+
 const dateFormats = new Map<string, Intl.DateTimeFormat>()
 
 function dateFormat(locale: string, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
@@ -85,6 +88,13 @@ function dateFormat(locale: string, options: Intl.DateTimeFormatOptions): Intl.D
 export function formatDay(iso: string, { locale }: Reader): string {
   const day = new Date(`${iso}T00:00:00Z`)
   return Number.isNaN(day.getTime()) ? iso : dateFormat(locale, { dateStyle: 'medium', timeZone: 'UTC' }).format(day)
+}
+
+/** A month as people write it: `2026-03` → `Mar 2026`. */
+export function formatMonth(iso: string, { locale }: Reader): string {
+  const day = new Date(`${iso}-01T00:00:00Z`)
+  const style = { month: 'short', year: 'numeric', timeZone: 'UTC' } as const
+  return Number.isNaN(day.getTime()) ? iso : dateFormat(locale, style).format(day)
 }
 
 /** A moment as people write it, to the minute: `12 Mar 2026, 14:02`. */
@@ -181,8 +191,9 @@ export function formatSize(bytes: number): string {
   return `${(bytes / 1000 ** step).toFixed(step === 0 ? 0 : 1)} ${units[step]}`
 }
 
-/** Groups thousands by a narrow space, independent of the language. */
-export const formatCount = (count: number) => String(count).replace(/\B(?=(\d{3})+$)/g, '\u202f')
+const counts = new Intl.NumberFormat(language)
+/** A number within a text of the page, as its language writes it. */
+export const formatCount = (count: number) => counts.format(count)
 
 export const plural = (count: number, one: string, many: string, values: Record<string, string | number> = {}) =>
   sayForms(count, one, many, { ...values, count: formatCount(count) })

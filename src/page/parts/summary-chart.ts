@@ -7,6 +7,8 @@ interface SummaryChartProperties {
   /** of each group, in order */
   labels: string[]
   values: unknown[]
+  /** the values for people */
+  texts: string[]
   title: string
 }
 
@@ -14,10 +16,12 @@ const WIDTH = 600
 const HEIGHT = 200
 /** Groups that a picture shows; the table beside it has all of them. */
 const MAX_SHOWN = 60
+/** Bars that have their names and values below them. */
+const MAX_NAMED = 12
 const HUES = 12
 
 /** A picture of values by group. The numbers stand in a table beside it. */
-export function SummaryChart({ kind, labels, values, title }: SummaryChartProperties) {
+export function SummaryChart({ kind, labels, values, texts, title }: SummaryChartProperties) {
   const shown = heights(values.slice(0, MAX_SHOWN))
   if (shown.length === 0) return null
   const about = { title, count: shown.length, total: values.length }
@@ -30,11 +34,21 @@ export function SummaryChart({ kind, labels, values, title }: SummaryChartProper
   const draw = { bar: bars, line, pie }[kind]
   // Bars and lines are as wide as there is room.
   const preserveAspectRatio = kind === 'pie' ? undefined : 'none'
-  return html.svg(
-    { class: `summary ${kind}`, viewBox, preserveAspectRatio, role: 'img', 'aria-label': label },
-    draw(shown, labels),
-  )
+  return [
+    html.svg(
+      { class: `summary ${kind}`, viewBox, preserveAspectRatio, role: 'img', 'aria-label': label },
+      draw(shown, labels, texts),
+    ),
+    kind === 'bar' && shown.length <= MAX_NAMED && barNames(labels, texts),
+  ]
 }
+
+/** What stands below the bars, for those who see them. */
+const barNames = (labels: string[], texts: string[]) =>
+  html.div(
+    { class: 'bar-names', 'aria-hidden': true },
+    labels.map((label, at) => html.span({ key: at, title: `${label}: ${texts[at]}` }, html.b(null, texts[at]), label)),
+  )
 
 /** Places of values between the lowest and the highest; 0 is always among them. */
 function scale(values: number[]) {
@@ -42,7 +56,7 @@ function scale(values: number[]) {
   return (value: number) => HEIGHT - ((value - low) / (high - low || 1)) * HEIGHT
 }
 
-function bars(values: number[], labels: string[]) {
+function bars(values: number[], labels: string[], texts: string[]) {
   const y = scale(values)
   const step = WIDTH / values.length
   return values.map((value, at) =>
@@ -54,7 +68,7 @@ function bars(values: number[], labels: string[]) {
         y: Math.min(y(0), y(value)),
         height: Math.abs(y(0) - y(value)),
       },
-      html.title(null, `${labels[at]}: ${value}`),
+      html.title(null, `${labels[at]}: ${texts[at]}`),
     ),
   )
 }
@@ -69,8 +83,8 @@ function line(values: number[]) {
   ]
 }
 
-function pie(values: number[], labels: string[]) {
+function pie(values: number[], labels: string[], texts: string[]) {
   return pieParts(values).map((d, at) =>
-    html.path({ key: at, d, class: `part${at % HUES}` }, html.title(null, `${labels[at]}: ${values[at]}`)),
+    html.path({ key: at, d, class: `part${at % HUES}` }, html.title(null, `${labels[at]}: ${texts[at]}`)),
   )
 }

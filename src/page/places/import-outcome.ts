@@ -1,11 +1,13 @@
 import { useEffect, useRef } from 'preact/hooks'
-import { to } from '../basics/address.ts'
+import { to, withQuery } from '../basics/address.ts'
 import { DossierError } from '../basics/api.ts'
 import { html } from '../basics/html.ts'
 import { say } from '../language/say.ts'
 import { findField, type Model } from '../logic/model.ts'
 import { formatCount, formatSize, plural } from '../logic/values.ts'
 import { Fault } from '../parts/message.ts'
+
+const NEWEST_FIRST = new URLSearchParams({ sort: '-id' })
 
 export interface Counts {
   created: number
@@ -93,6 +95,6 @@ export function Result({ counts, isDry, model }: { counts: Counts; isDry: boolea
             others,
           ),
     ),
-    !isDry && html.p(null, html.a({ href: to('m', model.model) }, say('Show the records'))),
+    !isDry && html.p(null, html.a({ href: withQuery(to('m', model.model), NEWEST_FIRST) }, say('Show the records'))),
   )
 }

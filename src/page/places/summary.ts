@@ -26,7 +26,7 @@ import {
   withoutSummary,
   withSummary,
 } from '../logic/summary.ts'
-import { formatCount, NOTHING } from '../logic/values.ts'
+import { formatCount, formatValue, NOTHING } from '../logic/values.ts'
 import { Referred } from '../parts/cell.ts'
 import { Heading } from '../parts/heading.ts'
 import { EmptyPart, shown } from '../parts/message.ts'
@@ -34,6 +34,9 @@ import { SummaryChart } from '../parts/summary-chart.ts'
 import { ViewTabs } from '../records/view-tabs.ts'
 
 type Group = Record<string, unknown>
+
+/** Sums and averages are numbers, or decimals as texts. */
+const AMOUNT = { format: 'decimal' }
 
 const CHART_WORDS: Record<ChartKind, string> = { bar: say('bar'), line: say('line'), pie: say('pie') }
 
@@ -103,7 +106,11 @@ function Groups({ model, summary, filters, data, total }: GroupsProperties) {
   const title = valueChoices(model).find(({ value }) => value === summary.value)?.title ?? summary.value
   const values = data.map((group) => group[summary.value])
   const valueText = (value: unknown) =>
-    value === null ? NOTHING : summary.value === 'count' ? formatCount(value as number) : String(value)
+    value === null
+      ? NOTHING
+      : summary.value === 'count'
+        ? formatCount(value as number)
+        : formatValue(AMOUNT, value, reader.value)
   if (!field) return html.p({ class: 'figure' }, html.strong(null, valueText(values[0])), ` ${title}`)
   const keys = data.map((group) => group[field.name])
   const labels = keys.map((key) =>
@@ -113,7 +120,7 @@ function Groups({ model, summary, filters, data, total }: GroupsProperties) {
   )
   return html.div(
     { class: 'figures' },
-    h(SummaryChart, { kind: summary.chart, labels, values, title }),
+    h(SummaryChart, { kind: summary.chart, labels, values, texts: values.map(valueText), title }),
     total > data.length &&
       html.p(
         { class: 'hint' },

@@ -19,6 +19,7 @@ import { Heading } from '../parts/heading.ts'
 import { icon } from '../parts/icon.ts'
 import { later } from '../parts/later.ts'
 import { EmptyPart, Fault } from '../parts/message.ts'
+import { isNarrow } from '../parts/narrow.ts'
 import { notifyError } from '../parts/notices.ts'
 import { isWide } from '../parts/wide.ts'
 import { FilterBar } from './filter-bar.ts'
@@ -33,6 +34,8 @@ const Board = later(async () => (await import('./board.ts')).Board)
 const Calendar = later(async () => (await import('./calendar.ts')).Calendar)
 const Several = later(async () => (await import('./several.ts')).BulkActions)
 
+/** What a card shows on a phone, unless columns were chosen. */
+const CARD_FIELDS = 4
 /** How long a record that was just changed is highlighted. */
 const FRESH_MS = 3000
 /** The first change is shown at once; further ones within this time cause one refresh. */
@@ -60,7 +63,8 @@ export interface BesideProperties {
 
 /** The records of a model as a table, with search, filters and actions. */
 export function Records({ model, query, readable, Beside }: RecordsProperties) {
-  const columns = shownColumns(query, model)
+  const shown = shownColumns(query, model)
+  const columns = isNarrow.value && !query.has('fields') ? shown.slice(0, CARD_FIELDS) : shown
   const asked = String(findQuery(serviceQuery(query, model, zone.value), columns, readable))
   const rows = useMemo(() => new Rows(model.model, new URLSearchParams(asked)), [model.model, asked])
   const selection = useMemo(() => new Selection(), [model.model])
@@ -140,7 +144,7 @@ export function Records({ model, query, readable, Beside }: RecordsProperties) {
     html.div(
       { class: 'bar' },
       h(FilterBar, { model, query, readable }),
-      h(Tools, { model, query, columns, onSelectAll: () => selectAll() }),
+      h(Tools, { model, query, columns, all: shown, onSelectAll: () => selectAll() }),
     ),
     found.fault.value && total !== undefined && Fault(found.fault.value.message),
     h(Unsaved, { model }),

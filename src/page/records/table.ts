@@ -1,14 +1,13 @@
-import { useComputed, useSignal, useSignalEffect } from '@preact/signals'
+import { useSignal } from '@preact/signals'
 import { h } from 'preact'
-import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
+import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { html } from '../basics/html.ts'
-import { rememberSpot, spotIn } from '../basics/lists.ts'
 import { reader } from '../basics/reader.ts'
 import { say } from '../language/say.ts'
 import { FOOT_PARAMETER, WORDS_PARAMETER } from '../logic/filters.ts'
 import { searchWords } from '../logic/highlight.ts'
 import { canSearch, type Field, type Model, type Row } from '../logic/model.ts'
-import { type Extent, moved, revealing, rowsInView, type Scroll, scrollHeight, settled } from '../logic/scroll.ts'
+import { revealing, rowsInView, scrollHeight } from '../logic/scroll.ts'
 import { tableTemplate } from '../logic/widths.ts'
 import { later } from '../parts/later.ts'
 import { isNarrow } from '../parts/narrow.ts'
@@ -21,6 +20,8 @@ import { Head } from './head.ts'
 import { Line } from './line.ts'
 import type { Rows } from './rows.ts'
 import type { Selection } from './selection.ts'
+import { useMoved } from './use-moved.ts'
+import { useScrolling } from './use-scrolling.ts'
 import { useWidths } from './use-widths.ts'
 
 interface TableProperties {
@@ -41,102 +42,22 @@ const TableFoot = later(async () => (await import('./foot.ts')).Foot)
 const Pasting = later(async () => (await import('./paste.ts')).Pasting)
 
 const ROW = 37
-/** Height of a row on a phone, where it is a card. */
+/** Height of a row on a phone, where it is a card of two lines, and of each further line. */
 const CARD = 66
+const CARD_LINE = 24
+const cardHeight = (columns: number) => CARD + Math.max(0, Math.ceil((columns - 4) / 2)) * CARD_LINE
 const MARGIN = 8
-/** Rows beyond the visible ones that are loaded. */
-const AHEAD = 80
-/** The bar is moved to its settled place after it has been still for this long. */
-const SETTLE_MS = 120
-const FETCH_MS = 40
 
 /** Virtual table for millions of rows: only visible ones are rendered. Cells are edited where they are. */
 export function Table(properties: TableProperties) {
   const { model, columns, query, rows, selection, fresh, opened, onOpen } = properties
   const element = useRef<HTMLDivElement>(null)
-  const scroll = useSignal<Scroll>({ position: 0, bar: 0 })
-  const view = useSignal(600)
   const grid = useMemo(() => new Grid(), [])
   const writes = useMemo(() => cellWritesOf(model), [model])
   useEffect(() => () => writes.leave(), [writes])
   const pasted = useSignal<{ text: string; at: Spot; from: number | undefined } | undefined>(undefined)
-  const rowHeight = isNarrow.value ? CARD : ROW
-  // A signal, so that computed values and effects also follow a change to another `rows`.
-  const source = useSignal(rows)
-  useLayoutEffect(() => {
-    source.value = rows
-  }, [rows])
-  const extent = useComputed<Extent>(() => ({
-    rows: source.value.total.value ?? 0,
-    rowHeight: isNarrow.value ? CARD : ROW,
-    view: view.value,
-  }))
-
-  const place = (next: Scroll) => {
-    scroll.value = next
-    if (element.current) element.current.scrollTop = next.bar
-  }
-
-  useLayoutEffect(() => {
-    const table = element.current as HTMLDivElement
-    const head = table.firstElementChild as HTMLElement
-    const watch = new ResizeObserver(() => {
-      view.value = table.clientHeight - head.offsetHeight
-    })
-    watch.observe(table)
-    // Focuses the table, so that a user who navigates by keyboard can go on.
-    if (document.activeElement === document.body) table.focus({ preventScroll: true })
-    return () => watch.disconnect()
-  }, [])
-
-  // A new find starts at the top; one that was left continues where it was.
-  useEffect(() => {
-    const asked = new URLSearchParams(query)
-    const spot = spotIn(model.model, asked)
-    grid.move({ row: spot.active, column: grid.cursor.peek().column }, false)
-    return () => rememberSpot(model.model, asked, { position: scroll.peek().position, active: grid.cursor.peek().row })
-  }, [rows])
-  useEffect(() => {
-    const { position } = spotIn(model.model, query)
-    if (rows.total.value !== undefined) place(settled({ position, bar: 0 }, extent.peek()))
-  }, [rows, rows.total.value === undefined])
-
-  // While it is scrolled, rows are asked for every FETCH_MS, also those that come next.
-  const fetched = useRef(0)
-  useSignalEffect(() => {
-    const { first, end } = rowsInView(scroll.value, extent.value, AHEAD)
-    const now = source.value
-    const fetch = () => {
-      fetched.current = Date.now()
-      now.want(first, end)
-    }
-    const timer = setTimeout(fetch, Math.max(0, fetched.current + FETCH_MS - Date.now()))
-    return () => clearTimeout(timer)
-  })
-
-  useSignalEffect(() => {
-    const now = scroll.value
-    const timer = setTimeout(() => {
-      const { bar } = settled(now, extent.peek())
-      if (Math.abs(bar - now.bar) > 1) place({ position: now.position, bar })
-    }, SETTLE_MS)
-    return () => clearTimeout(timer)
-  })
-
-  // Rows may be deleted while the last ones are visible.
-  useSignalEffect(() => {
-    const now = scroll.peek()
-    if (extent.value.rows === 0) return
-    const next = settled(now, extent.value)
-    if (next.position !== now.position) place(next)
-    const { row, column } = grid.cursor.peek()
-    if (row >= extent.value.rows) grid.move({ row: extent.value.rows - 1, column }, false)
-  })
-
-  const onScroll = ({ currentTarget }: { currentTarget: HTMLElement }) => {
-    const bar = currentTarget.scrollTop
-    if (Math.abs(bar - scroll.peek().bar) >= 0.5) scroll.value = moved(scroll.peek(), bar, extent.peek())
-  }
+  const rowHeight = isNarrow.value ? cardHeight(columns.length) : ROW
+  const { scroll, view, extent, place, onScroll } = useScrolling({ element, model, query, rows, grid, rowHeight })
 
   const moveTo = ({ row, column }: Spot, isRange = false) => {
     grid.isChosen = true
@@ -163,7 +84,18 @@ export function Table(properties: TableProperties) {
     if (isEditable(model, columns[column])) grid.editing.value = row
     else onOpen(row, false)
   }
+  const noteEdited = useMoved({
+    model,
+    rows,
+    isInView(index) {
+      const { first, end } = rowsInView(scroll.peek(), extent.peek(), 0)
+      return index >= first && index < end
+    },
+    onOpen: (row) => onOpen(row, false),
+  })
   const endEditing = (down: number, right: number) => {
+    const row = grid.editing.peek()
+    if (row) noteEdited(row, grid.cursor.peek().row)
     grid.editing.value = undefined
     grid.typed = ''
     element.current?.focus({ preventScroll: true })
@@ -233,7 +165,7 @@ export function Table(properties: TableProperties) {
     {
       ref: element,
       class: 'table',
-      style: tableTemplate(widths, isFixed),
+      style: { ...tableTemplate(widths, isFixed), '--card': `${rowHeight}px` },
       role: 'grid',
       tabIndex: 0,
       'aria-label': model.plural ?? say('{model} records', { model: model.title }),

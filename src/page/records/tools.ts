@@ -8,6 +8,7 @@ import { inSentence, language, say } from '../language/say.ts'
 import { curlFor } from '../logic/curl.ts'
 import { serviceQuery, sortedBy, sortIn, withoutTable } from '../logic/filters.ts'
 import { type Field, type Model, shownFields } from '../logic/model.ts'
+import { decimalSign } from '../logic/values.ts'
 import { Curl } from '../parts/curl.ts'
 import { icon } from '../parts/icon.ts'
 import { later } from '../parts/later.ts'
@@ -22,21 +23,23 @@ interface ShownProperties {
 }
 
 interface ToolsProperties extends ShownProperties {
+  /** columns that a wider window would show */
+  all: Field[]
   onSelectAll(): void
 }
 
 const GroupMenu = later(async () => (await import('./group-menu.ts')).GroupMenu)
 
-const OWN = ['format', 'delimiter', 'safe', 'bom', 'zone', 'language']
+const OWN = ['format', 'delimiter', 'safe', 'bom', 'decimal', 'zone', 'language']
 
 /** CSV as spreadsheets of the reader's country open it: where numbers have a comma, semicolons are between cells. */
-const forSpreadsheet = (name: string) => ({
-  bom: 'true',
-  delimiter: (1.5).toLocaleString(name).includes(',') ? 'semicolon' : 'comma',
-})
+const forSpreadsheet = (name: string): Record<string, string> =>
+  decimalSign(name) === ','
+    ? { bom: 'true', delimiter: 'semicolon', decimal: 'comma' }
+    : { bom: 'true', delimiter: 'comma' }
 
 /** Actions on the records that the table shows. */
-export function Tools({ model, query, columns, onSelectAll }: ToolsProperties) {
+export function Tools({ model, query, columns, all, onSelectAll }: ToolsProperties) {
   const isCurlOpen = useSignal(false)
   const asking = serviceQuery(query, model, zone.value)
   const exported = (format: string, how: Record<string, string> = {}) => {
@@ -44,15 +47,19 @@ export function Tools({ model, query, columns, onSelectAll }: ToolsProperties) {
     const asked = new URLSearchParams(
       [...asking].map(([name, value]) => [OWN.includes(name) ? `${name}[in]` : name, value]),
     )
-    asked.set('fields', columns.map(({ name }) => name).join(',') || 'id')
+    asked.set('fields', all.map(({ name }) => name).join(',') || 'id')
     asked.set('format', format)
     for (const [name, value] of Object.entries(how)) asked.set(name, value)
     return `${recordPath(model.model, 'export')}?${asked}`
   }
   return html.div(
     { class: 'tools' },
-    h(Menu, { label: [icon('filter'), say('Sort')], class: 'ghost if-narrow' }, h(Sort, { model, query, columns })),
-    h(Menu, { label: [icon('group'), say('Group')], class: 'ghost' }, h(GroupMenu, { model, query, columns })),
+    h(
+      Menu,
+      { label: [icon('filter'), say('Sort')], class: 'ghost if-narrow' },
+      h(Sort, { model, query, columns: all }),
+    ),
+    h(Menu, { label: [icon('group'), say('Group')], class: 'ghost' }, h(GroupMenu, { model, query, columns: all })),
     h(Menu, { label: [icon('columns'), say('Columns')], class: 'ghost' }, h(Columns, { model, query, columns })),
     h(
       Menu,

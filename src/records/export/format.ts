@@ -1,4 +1,5 @@
-import type { Model } from '../../model/model.ts'
+import type { DecimalSign } from '../../lib/cell-text.ts'
+import type { Field, Model } from '../../model/model.ts'
 import type { Row } from '../../storage/storage.ts'
 import { rowDecoder } from '../../tables/columns.ts'
 
@@ -12,6 +13,8 @@ export interface FormatInput {
   /** prefixes texts that a spreadsheet would take for a formula with an apostrophe */
   safe: boolean
   bom: boolean
+  /** before the fractions of numbers in CSV; a point if not given */
+  decimal?: DecimalSign | undefined
   /** of times in a spreadsheet */
   zone: string
   /** of titles in a spreadsheet; those without a language, if it is empty */
@@ -26,6 +29,7 @@ export function ndjson({ model }: FormatInput) {
 
 /** Line end required by RFC 4180. */
 const END = '\r\n'
+const isNumber = ({ type, format }: Field) => type === 'integer' || type === 'number' || format === 'decimal'
 /** First characters that a spreadsheet takes for the beginning of a formula. */
 const FORMULA = /^[=+\-@\t\r]/
 
@@ -33,8 +37,9 @@ const FORMULA = /^[=+\-@\t\r]/
  * Writes CSV as spreadsheets do. Null is an empty cell and an empty text is `""`, so an import reads both back
  * unchanged. Written by hand: the code is short, and a library took four times as long.
  */
-export function csv({ model, columns, delimiter, safe, bom }: FormatInput) {
+export function csv({ model, columns, delimiter, safe, bom, decimal }: FormatInput) {
   const types = new Map(model.fields.map(({ name, type }) => [name, type]))
+  const numbers = new Set(model.fields.filter(isNumber).map(({ name }) => name))
   const links = new Set(model.fields.filter((field) => field.links).map(({ name }) => name))
   const special = new RegExp(`["\\r\\n\\uFEFF${delimiter === '\t' ? '\\t' : delimiter}]`)
   const quoted = (text: string) =>
@@ -44,6 +49,7 @@ export function csv({ model, columns, delimiter, safe, bom }: FormatInput) {
     // As people write it; a comma would have to be quoted.
     if (links.has(name))
       return (value) => quoted(String(value).replace(/^\[(.+)\]$/, (_, ids) => ids.replaceAll(',', ';')))
+    if (decimal === 'comma' && numbers.has(name)) return (value) => quoted(String(value).replace('.', ','))
     if (types.get(name) === 'boolean') return (value) => (value === 1 ? 'true' : 'false')
     if (types.get(name) === 'string') return (value) => ofText(value as string)
     return (value) => quoted(String(value))
