@@ -40,15 +40,26 @@ async function addPeople(): Promise<void> {
 }
 await addPeople()
 
-/** Milliseconds until something is visible. */
-async function timed(work: () => Promise<unknown>): Promise<number> {
-  const start = performance.now()
-  await work()
-  return Math.round(performance.now() - start)
+/** When something is there, in milliseconds since 1970. The page itself looks: Playwright does less and less often. */
+const seen = (on: Page, found: string) =>
+  on.evaluate<number>(`new Promise((resolve) => {
+    const look = () => (${found} ? resolve(Date.now()) : setTimeout(look, 5))
+    look()
+  })`)
+/** Milliseconds from an event in a page until something is there. */
+async function timed(from: Page, event: string, on: Page, found: string, act: () => Promise<unknown>): Promise<number> {
+  await from.evaluate(
+    `addEventListener('${event}', () => { globalThis.begun = Date.now() }, { once: true, capture: true })`,
+  )
+  const end = seen(on, found)
+  await act()
+  return (await end) - (await from.evaluate<number>('globalThis.begun'))
 }
 
 const TABLE = '#/m/crm.Person'
 const firstRow = (page: Page) => page.locator('.rows a.opens').first().waitFor()
+
+const median = (times: number[]) => times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)]
 
 // A first visit.
 const context = await demo.browser.newContext({ viewport: { width: 1280, height: 760 } })
@@ -61,15 +72,21 @@ session.on('Network.loadingFinished', ({ encodedDataLength }) => {
   bytes += encodedDataLength
   requests++
 })
-await page.goto(`${demo.url}/${TABLE}`)
-await page.getByLabel('Username').fill('admin')
-await page.getByLabel('Password').fill(demo.passwords.admin as string)
-const login = await timed(async () => {
-  await page.getByRole('button', { name: 'Log in' }).click()
-  await firstRow(page)
-})
+async function logIn(visitor: Page): Promise<number> {
+  await visitor.goto(`${demo.url}/${TABLE}`)
+  await visitor.getByLabel('Username').fill('admin')
+  await visitor.getByLabel('Password').fill(demo.passwords.admin as string)
+  const found = `document.querySelector('.rows a.opens')`
+  return timed(visitor, 'submit', visitor, found, () => visitor.getByRole('button', { name: 'Log in' }).click())
+}
+const logins = [await logIn(page)]
 tell('first visit until the table is usable', `${Math.round(bytes / 1000)} KB, ${requests} requests`)
-tell('log in to usable table', `${login} ms`)
+for (let more = 0; more < 4; more++) {
+  const another = await demo.browser.newContext({ viewport: { width: 1280, height: 760 } })
+  logins.push(await logIn(await another.newPage()))
+  await another.close()
+}
+tell('log in to usable table', `${median(logins)} ms`)
 
 // Blank rows while scrolling fast.
 const blank = await page.evaluate<number>(`(async () => {
@@ -94,20 +111,23 @@ for (let round = 0; round < 5; round++) {
   const name = `Changed ${round}`
   await other.locator('#cell-0-2').dblclick()
   await other.locator('.cell.editing input').fill(name)
-  await other.keyboard.press('Enter')
-  shows.push(await timed(() => page.getByText(name, { exact: true }).first().waitFor()))
+  const found = `document.querySelector('.rows')?.textContent.includes('${name}')`
+  shows.push(await timed(other, 'keydown', page, found, () => other.keyboard.press('Enter')))
 }
-tell('a change by somebody else shows after', `${shows.toSorted((a, b) => a - b)[2]} ms`)
+tell('a change by somebody else shows after', `${median(shows)} ms`)
 
 // Search as you type.
 await page.goto(`${demo.url}/${TABLE}`)
 await firstRow(page)
-await page.getByLabel('Search People').focus()
-const searched = await timed(async () => {
-  await page.keyboard.insertText('strauss')
-  await page.locator('mark').first().waitFor()
-})
-tell('search as you type, with the pause', `${searched} ms`)
+const searches: number[] = []
+for (const word of ['strauss', 'fischer', 'horvath', 'jansen', 'müller']) {
+  await page.getByLabel('Search People').fill('')
+  await page.locator('mark').first().waitFor({ state: 'detached' })
+  await page.getByLabel('Search People').focus()
+  const found = `document.querySelector('mark')`
+  searches.push(await timed(page, 'input', page, found, () => page.keyboard.insertText(word)))
+}
+tell('search as you type, with the pause', `${median(searches)} ms`)
 
 // The heap after many navigations.
 const heap = async () => {

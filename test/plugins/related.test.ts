@@ -413,6 +413,20 @@ t.test('written together', async (t) => {
       t.equal(status, code, `${JSON.stringify(data)} ${JSON.stringify(body)}`)
       t.ok(place in (body.errors ?? {}), `${place}: ${JSON.stringify(body)}`)
     }
+    const all = await admin.put(ORDERS, { code: 1, lines: [{ qty: 'x' }, { qty: 1 }, { qty: 0, product: 7 }] })
+    t.strictSame(
+      Object.keys(all.body.errors ?? {}),
+      ['code', 'lines.0.qty', 'lines.2.product', 'lines.2.qty'],
+      'all faults at once',
+    )
+    const wrong = await admin.put(ORDERS, { code: 'X', lines: Array.from({ length: 300 }, () => ({ qty: 'x' })) })
+    t.equal(wrong.status, 422)
+    // The first one is invalid, and the second one has no version: the first one is told.
+    const operations = [
+      { create: 'shop.Line', data: {} },
+      { update: 'shop.Line', data: { id: 1, qty: 1 } },
+    ]
+    t.match((await admin.post('/ws/batch', operations)).body, { code: 'VALIDATION_FAILED', at: 0 })
     const refused = async (data: object, more: object = {}) =>
       (await admin.send('POST', `${ORDERS}/1`, { data, ...more })).status
     t.equal(await refused({ lines: { create: [{ qty: 1 }] } }), 400, 'no version')

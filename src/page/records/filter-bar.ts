@@ -23,7 +23,7 @@ import { FilterChip } from './filter-chip.ts'
 const FilterDialog = later(async () => (await import('./filter-dialog.ts')).FilterDialog)
 
 /** Waits until nothing has been typed for this long. */
-const TYPED_MS = 60
+const TYPED_MS = 40
 
 interface BarProperties {
   model: Model

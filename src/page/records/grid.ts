@@ -42,7 +42,9 @@ export class Grid {
   /** Moves the cursor; with `isRange` the range grows or shrinks. */
   move(to: Spot, isRange: boolean): void {
     this.anchor.value = isRange ? (this.anchor.peek() ?? this.cursor.peek()) : undefined
-    this.cursor.value = to
+    const { row, column } = this.cursor.peek()
+    // Another object would render all rows again.
+    if (to.row !== row || to.column !== column) this.cursor.value = to
   }
 
   /** What is typed on a cell replaces its value, as in a spreadsheet. Some keys may come before there is an input. */

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { type ComponentType, h } from 'preact'
-import { useEffect, useMemo, useRef } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { go, goInstead, to, withQuery } from '../basics/address.ts'
 import { packageCrumb } from '../basics/crumbs.ts'
 import { draftHref, keptDrafts } from '../basics/drafts.ts'
@@ -72,7 +72,8 @@ export function Records({ model, query, readable, Beside }: RecordsProperties) {
   const here = to('m', model.model)
   useEffect(() => rememberList(model.model, query), [model.model, String(query)])
 
-  useEffect(() => {
+  // Asked for at once, not after the first picture.
+  useLayoutEffect(() => {
     rows.want(0, 1)
     return () => rows.stop()
   }, [rows])

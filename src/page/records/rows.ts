@@ -1,4 +1,4 @@
-import { signal } from '@preact/signals'
+import { batch, signal } from '@preact/signals'
 import { type Answer, request } from '../basics/api.ts'
 import { recordPath } from '../basics/models.ts'
 import { isById } from '../logic/filters.ts'
@@ -8,6 +8,8 @@ interface Page {
   rows: Row[]
   /** cursor of the next page */
   next: string | undefined
+  /** number of all matching records at that moment */
+  total: number
   isStale: boolean
 }
 
@@ -130,8 +132,12 @@ export class Rows {
       if (this.#pages.size <= KEPT) break
       if (!this.#wanted.includes(old)) this.#pages.delete(old)
     }
-    this.fault.value = undefined
-    this.round.value++
+    // Together: a table that knows only the total would be rendered without rows first.
+    batch(() => {
+      this.total.value = page.total
+      this.fault.value = undefined
+      this.round.value++
+    })
   }
 
   /** Loads a page. The service returns fewer rows than asked if they are large, so this repeats until it is full. */
@@ -143,9 +149,9 @@ export class Rows {
     for (;;) {
       const answer = await this.#find(number * SIZE + rows.length, SIZE - rows.length, after, stop)
       rows.push(...answer.data)
-      this.total.value = answer.total ?? rows.length
       after = answer.next
-      if (after === undefined || rows.length >= SIZE) return { rows, next: after, isStale: false }
+      if (after === undefined || rows.length >= SIZE)
+        return { rows, next: after, total: answer.total ?? rows.length, isStale: false }
     }
   }
 

@@ -40,7 +40,9 @@ export function useScrolling({ element, model, query, rows, grid, rowHeight }: S
   }))
 
   const place = (next: Scroll) => {
-    scroll.value = next
+    const { position, bar } = scroll.peek()
+    // Another object would render all rows again.
+    if (next.position !== position || next.bar !== bar) scroll.value = next
     if (element.current) element.current.scrollTop = next.bar
   }
 

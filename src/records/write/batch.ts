@@ -26,6 +26,9 @@ const MAX_ANSWER_BYTES = 16_777_216
 /** Milliseconds that a batch may plan or replay before it yields to other requests. */
 export const PLANNED_MS = 5
 
+/** Invalid operations after which no more are looked for. */
+const MAX_FAULTS = 100
+
 /** Records that the replay of a batch looks up concurrently. */
 const LOOKED_UP = 20
 
@@ -42,6 +45,17 @@ interface Parts {
 interface Made {
   model: string
   handed: ChangeRef
+}
+
+/** The first invalid operation of a batch. Those who know what the operations stand for tell of all of them. */
+export class InvalidOperations extends Failure {
+  readonly all: [Failure, ...Failure[]]
+
+  constructor(all: [Failure, ...Failure[]]) {
+    const [{ code, message, details }] = all
+    super(code, message, details)
+    this.all = all
+  }
 }
 
 /** Writes changes to any models as one unit, all or none. Each operation is validated as if it were sent alone. */
@@ -81,10 +95,11 @@ export function createBatch({ storage, models, collections, missingModel }: Part
       concerned.push(await at(index, () => requireModel(operation, user)))
     const made = new Map<string, Made>()
     const planned: PlannedWrite[] = []
+    const faults: Failure[] = []
     const yielder = new Yielder(PLANNED_MS)
     for (const [index, operation] of operations.entries()) {
       const model = concerned[index] as Model
-      const one = await at(index, () => {
+      const planning = at(index, () => {
         const handed = 'data' in operation ? handedTo(operation.data, model, made) : {}
         if ('create' in operation && operation.as !== undefined) {
           if (made.has(operation.as)) throw invalid('as', `"${operation.as}" is the name of an earlier operation`)
@@ -92,9 +107,17 @@ export function createBatch({ storage, models, collections, missingModel }: Part
         }
         return planOne(operation, collections.get(model) as Records, user, handed)
       })
-      planned.push(one)
+      try {
+        planned.push(await planning)
+      } catch (error) {
+        const isFault = error instanceof Failure && error.code === 'VALIDATION_FAILED'
+        if (isFault) faults.push(error)
+        else if (faults.length === 0) throw error
+        if (!isFault || faults.length === MAX_FAULTS) break
+      }
       if (yielder.isDue) await yielder.yield()
     }
+    if (faults.length > 0) throw new InvalidOperations(faults as [Failure, ...Failure[]])
     return { shapes: keyedShapes(concerned, storage.dialect.tables), joined: joinWrites(planned), planned }
   }
 

@@ -9,7 +9,7 @@ import type { Row } from '../../storage/storage.ts'
 import type { Caller } from '../caller.ts'
 import type { StoredRecord } from '../context.ts'
 import type { Collections, Records } from '../records.ts'
-import { at, type BatchOperation, PLANNED_MS } from './batch.ts'
+import { at, type BatchOperation, InvalidOperations, PLANNED_MS } from './batch.ts'
 import { isTakenAlong } from './changes.ts'
 
 /** What an update does with the records that refer to the updated one; in this order. */
@@ -180,11 +180,23 @@ async function withPlaces<Result>(children: Child[], work: () => Promise<Result>
     return await work()
   } catch (error) {
     if (!(error instanceof Failure)) throw error
-    const { at: index, ...details } = error.details
-    const child = children[Number(index) - 1]
-    const alone = new Failure(error.code, error.message, details)
-    throw child ? withPlace(alone, child.place) : alone
+    const all = error instanceof InvalidOperations ? error.all : [error]
+    throw joined(all.map((one) => placed(one, children)))
   }
+}
+
+function placed({ code, message, details: { at: index, ...details } }: Failure, children: Child[]): Failure {
+  const child = children[Number(index) - 1]
+  const alone = new Failure(code, message, details)
+  return child ? withPlace(alone, child.place) : alone
+}
+
+/** One failure with the faults of all: whoever filled in a form wants to see them together. */
+function joined(failures: Failure[]): Failure {
+  const [{ code, details }] = failures as [Failure]
+  const message = failures.map((one) => one.message).join(' ')
+  const errors = Object.assign({}, ...failures.map((one) => one.details.errors))
+  return new Failure(code, message, { ...details, ...(details.errors && { errors }) })
 }
 
 function withPlace({ code, message, details }: Failure, place: string): Failure {
