@@ -58,10 +58,10 @@ export function joinWrites(planned: PlannedWrite[]): JoinedWrites {
     }),
   )
   const owners = placed.map(({ change }) => change)
-  const rowsByChange = (rows: Row[][]) => Map.groupBy(rows.keys(), (index) => owners[index])
+  const placesOf = Map.groupBy(owners.keys(), (place) => owners[place])
   return {
     steps,
     changeAt: (step) => (step === undefined ? undefined : owners[step]),
-    rowsOf: (rows, change) => (rowsByChange(rows).get(change) as number[]).map((index) => rows[index] as Row[]),
+    rowsOf: (rows, change) => (placesOf.get(change) as number[]).map((place) => rows[place] as Row[]),
   }
 }
