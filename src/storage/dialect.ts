@@ -151,11 +151,11 @@ export interface TableDialect {
 
 /** SQL of an index that proposes records which may contain words; see `tables/search-index.ts`. */
 export interface WordIndexDialect {
-  create(index: string): string
-  drop(index: string): string
+  create(index: string): string[]
+  drop(index: string): string[]
   /** Statement that adds entries, in the order of ids: a JSON array of the ids and folded texts of records. */
   add(index: string): string
-  /** Query for `proposed__id`, in the order of ids; undefined if the words are too short. */
+  /** Query for `proposed__id`, in the order of ids; undefined if the words rule out too little. */
   proposed(index: string, table: string, words: string[]): RawBuilder<unknown> | undefined
 }
 

@@ -26,12 +26,18 @@ import { execute } from './execute.ts'
  */
 export const searchIndexName = (table: string) => `dossier_search__${table}__fts`
 
+/** Changes when the same texts make up other entries. */
+const WORDS_VERSION = 2
+
 /** Changes whenever the texts in the index would be others. */
 export function searchDefinition(model: Model, dialect: TableDialect): string {
   const known = definitions.get(model)
   if (known !== undefined) return known
   const fields = searchedFields(model).map((field) => columnDefinition(field, model, dialect))
-  const definition = hash('sha256', JSON.stringify([ORDER_VERSION, fields])).slice(0, 16)
+  const definition = hash(
+    'sha256',
+    JSON.stringify([ORDER_VERSION, fields, ...(dialect.wordIndex ? [WORDS_VERSION] : [])]),
+  ).slice(0, 16)
   definitions.set(model, definition)
   return definition
 }
@@ -66,7 +72,7 @@ export const dropSearchIndex = (table: string, { wordIndex }: TableDialect): str
   `DELETE FROM dossier_tables WHERE tbl = '${searchIndexName(table)}'`,
   ...(wordIndex
     ? [
-        wordIndex.drop(searchIndexName(table)),
+        ...wordIndex.drop(searchIndexName(table)),
         `DELETE FROM dossier_search WHERE tbl = '${table}'`,
         `DELETE FROM dossier_unsearched WHERE tbl = '${table}'`,
       ]
@@ -145,7 +151,7 @@ const isOutdated = ({ entries, live }: IndexState) => entries > 2 * live + MAX_O
 async function begin(db: Database, { table, definition }: IndexInput): Promise<boolean> {
   const dialect = db.dialect.tables
   for (const text of dropSearchIndex(table, dialect)) await execute(db, text)
-  await execute(db, (dialect.wordIndex as WordIndexDialect).create(searchIndexName(table)))
+  for (const text of (dialect.wordIndex as WordIndexDialect).create(searchIndexName(table))) await execute(db, text)
   const row = { tbl: table, definition, filled: Number.MIN_SAFE_INTEGER, entries: 0 }
   await db.insertInto('dossier_search').values(row).execute()
   for (const text of dialect.notifyShapes) await execute(db, text)
@@ -189,14 +195,14 @@ async function readTexts(db: Database, { table, fields }: IndexInput, where: Ret
   return rows
 }
 
-/** Stands between fields, so that no trigram spans two of them. */
-const BETWEEN = '\x1f\x1f'
+/** Stands behind each field: no trigram spans two of them, and with each character begins one. */
+const BEHIND = '\x1f\x1f'
 
 async function addEntries(db: Database, { table, fields }: IndexInput, rows: (Row & { id: number })[]): Promise<void> {
   const { add } = db.dialect.tables.wordIndex as WordIndexDialect
   const entries = rows.map((row) => {
     const texts = fields.map((name) => row[name]).filter((value) => value !== null)
-    return [row.id, texts.map((value) => fold(String(value))).join(BETWEEN)]
+    return [row.id, texts.map((value) => fold(String(value)) + BEHIND).join('')]
   })
   await execute(db, add(searchIndexName(table)), [JSON.stringify(entries)])
   await sql`UPDATE dossier_search SET entries = entries + ${rows.length} WHERE tbl = ${table}`.execute(db)

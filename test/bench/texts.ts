@@ -16,6 +16,8 @@ export async function compareTexts(folder: string): Promise<void> {
   const searches: [string, string][] = [
     ['q, one word that 200 records contain', `${CONTACTS}?q=last777`],
     ['q, two words that 2 records contain', `${CONTACTS}?q=last777+first1777`],
+    ['q, two digits that many records contain', `${CONTACTS}?q=77`],
+    ['q, one letter that all records contain', `${CONTACTS}?q=l`],
   ]
   const scanned = await Promise.all(searches.map(async ([, path]) => firstOf(server, path)))
   await filled(home)

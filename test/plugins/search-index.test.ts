@@ -82,6 +82,19 @@ const ASKED = [
   '123',
   'صلى',
   'ström',
+  'jo',
+  'os',
+  'é',
+  'か',
+  'くx',
+  'く',
+  'ss',
+  'ab',
+  '"q',
+  'zz',
+  '2',
+  'صل',
+  'ab os',
 ]
 
 t.test('what is found does not depend on how far the index is', sqliteOnly, async (t) => {
@@ -175,6 +188,28 @@ async function waitUntil(t: Test, isSo: () => Promise<boolean> | boolean, what: 
   while (!(await isSo()) && Date.now() < end) await setTimeout(20)
   t.ok(await isSo(), what)
 }
+
+t.test('short words that begin too many trigrams, or are nearly everywhere', sqliteOnly, async (t) => {
+  const service = await startApp(t, { models: MODELS })
+  const client = await service.login()
+  const signs = Array.from({ length: 2100 }, (_, nth) => String.fromCodePoint(0x4e00 + nth))
+  await client.put(NOTES, { first: signs.map((sign) => `zy${sign}`).join(''), last: 'x' })
+  await client.put(NOTES, { first: 'ends in zy', last: null, number: 4 })
+  for (let nth = 0; nth < 20; nth++) await client.put(NOTES, { first: `Ax ${nth}`, last: 'By', number: 100 + nth })
+  const asked = { zy: 2, by: 20, 丁: 1, 'ax 7': 2, y: 22, '10': 11, qq: 0 }
+  const found = async () => {
+    const totals = Object.keys(asked).map(async (q) => [
+      q,
+      (await client.get(`${NOTES}?limit=1&q=${encodeURIComponent(q)}`)).body.total,
+    ])
+    return Object.fromEntries(await Promise.all(totals))
+  }
+  t.strictSame(await found(), asked)
+  await fill(service)
+  const count = countProposed(service)
+  t.strictSame(await found(), asked)
+  t.ok(count.proposed >= 6, 'all but a single letter ask the index')
+})
 
 t.test('an index is filled in the background where there are many records', sqliteOnly, async (t) => {
   const service = await startApp(t, { models: MODELS })
