@@ -5,6 +5,7 @@ import {
   childFields,
   childRows,
   childValue,
+  countFaults,
   hasChanges,
   withNewRow,
   withoutRow,
@@ -94,6 +95,7 @@ t.test('what is sent, and where its faults belong', async (t) => {
     faults: { new2: { qty: 'is wrong', product: 'is long' }, 1: { '': 'has changed' } },
     others: { 'lines.update.7.qty': 'of no row', lines: 'must be something', code: 'is taken' },
   })
+  t.equal(countFaults({ lines: childFaults(errors, 'lines', changes, false).faults, notes: {} }), 3)
   t.strictSame(childFaults({ 'lines.0.qty': 'is wrong' }, 'lines', changes, true), {
     faults: { new2: { qty: 'is wrong' } },
     others: {},

@@ -149,7 +149,7 @@ t.test('messages of the service', async (t) => {
   for (const [message, text] of [
     ['is required', 'fehlt'],
     ['must be one of a, b', 'muss einer dieser Werte sein: a, b'],
-    ['must be a number such as 1234.5: "x: y"', 'muss eine Zahl sein, etwa 1234.5: "x: y"'],
+    ['must be a number such as 1234.5: "x: y"', 'muss eine Zahl sein, etwa 1234,5: "x: y"'],
     ['must be > 5; must be multiple of 2', 'muss größer als 5 sein; muss ein Vielfaches von 2 sein'],
     ['there is no a.B with the id 7', 'es gibt a.B mit der Id 7 nicht'],
     ['name, age are not right.', 'name, age sind nicht richtig.'],

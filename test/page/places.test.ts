@@ -131,7 +131,7 @@ if (browser) {
       .first()
       .waitFor()
     await page.keyboard.press('Escape')
-    await page.locator('.total').getByText('1 500').waitFor()
+    await page.locator('.total').getByText('1,500').waitFor()
     t.equal(await page.getByLabel('Search Person', { exact: true }).inputValue(), '', 'Esc clears the text and stays')
     await page.keyboard.type('"person 14"')
     await page.locator('.total').getByText('111').waitFor()
@@ -200,7 +200,7 @@ if (browser) {
     await page.getByLabel('Search Person', { exact: true }).fill('nobody at all')
     await page.getByText('No match').waitFor()
     await page.getByRole('button', { name: 'Remove all filters' }).click()
-    await page.locator('.total').getByText('1 500').waitFor()
+    await page.locator('.total').getByText('1,500').waitFor()
     t.strictSame(complaints, [])
   })
 

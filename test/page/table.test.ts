@@ -7,6 +7,7 @@ import { withColumnMoved } from '../../src/page/logic/filters.ts'
 import { hueOf, initialOf } from '../../src/page/logic/hue.ts'
 import { type Field, isImage, type Model, packageOf, pluralOf, withTitles } from '../../src/page/logic/model.ts'
 import { numberText, typedNumber } from '../../src/page/logic/raw.ts'
+import { isReadAsPasted, typedValue } from '../../src/page/logic/typed-cell.ts'
 import { decimalSign, formatValue } from '../../src/page/logic/values.ts'
 import * as views from '../../src/page/logic/views.ts'
 import { boundWidth, contentWidth, tableTemplate, widthsIn, withWidth } from '../../src/page/logic/widths.ts'
@@ -275,6 +276,41 @@ t.test('words and colours', async (t) => {
   t.strictSame(withOtherWindow({ ...draft, base }, 'own', { ...other, base }), { name: 'mine', age: '5' })
   const { nameField: _none, ...nameless } = MODEL
   t.equal(draftTitle({ typed: {}, zone: 'UTC' }, nameless), 'New Person')
+})
+
+t.test('what is typed on the cell of a date or a choice', async (t) => {
+  const plain = { name: 'f', title: 'F', required: false, readOnly: false, unique: false, type: 'string' } as const
+  const day: Field = { ...plain, format: 'date' }
+  const level: Field = { ...plain, enum: ['lead', 'lost', 'paid'], titles: { lead: 'Interessent' } }
+  const done: Field = { ...plain, type: 'boolean' }
+  for (const [field, typed, value] of [
+    [day, '24.12.1980', '1980-12-24'],
+    [day, '11022025', /is no day/],
+    [level, 'lo', 'lost'],
+    [level, 'INTER', 'lead'],
+    [level, 'paid', 'paid'],
+    [level, 'l', /must be one of/],
+    [level, '', null],
+    [done, 'ja', true],
+    [done, 'perhaps', /yes or no/],
+    [{ ...plain, format: 'date-time' }, '24.12.1980 10:30', '1980-12-24T10:30:00.000Z'],
+  ] as [Field, string, unknown][]) {
+    const read = typedValue(field, typed, 'UTC')
+    t.match(read, value instanceof RegExp ? { fault: value } : { value }, typed)
+  }
+  for (const [field, raw, isBegun, isText] of [
+    [day, '1', true, true],
+    [day, '1980-12-24', false, false],
+    [day, '24.13.1980', false, true],
+    [level, 'p', true, true],
+    [level, '"paid"', false, false],
+    [level, 'pai', false, true],
+    [done, 'true', false, false],
+    [day, '', true, false],
+    [day, undefined, false, false],
+    [plain, 'x', true, false],
+  ] as [Field, string | undefined, boolean, boolean][])
+    t.equal(isReadAsPasted(field, raw, isBegun), isText, `${field.format} ${raw}`)
 })
 
 t.test('numbers whose signs are known', async (t) => {

@@ -51,7 +51,16 @@ const STATE = {
   },
   audit: false,
 }
-const COUNT = { type: 'object', properties: { n: { type: 'number' } }, audit: false }
+const COUNT = {
+  type: 'object',
+  properties: {
+    n: { type: 'number' },
+    some: { type: 'array', items: { type: 'number' } },
+    rate: { type: 'string', format: 'decimal', enum: ['1.50', '2.50'], titles: { '1.50': 'low' } },
+    price: { type: 'string', format: 'decimal' },
+  },
+  audit: false,
+}
 const THING = { type: 'object', properties: { other: { type: 'integer', reference: 'a.Thing' } }, audit: false }
 const HEADINGS = [
   'id',
@@ -358,9 +367,22 @@ t.test('spreadsheets', async (t) => {
     for (const [query, body, errors] of [
       ['decimal=comma', 'n\n12.50\n', { '2.n': /with a comma before its fraction/ }],
       ['decimal=point', 'n\n"1.234,5"\n', { '2.n': /with a point before its fraction/ }],
+      ['decimal=comma', 'price\n12.50\n', { '2.price': /with a comma before its fraction/ }],
+      ['decimal=comma', 'some\n1.5; 2\n', { '2.some': /with a comma before its fraction/ }],
     ] as const)
       t.match((await post(admin, `/ws/rest/a.Count/import?${query}`, body, 'text/csv')).body.errors, errors)
     t.match(await post(admin, '/ws/rest/a.Count/import?decimal=dot', 'n\n1\n', 'text/csv'), { status: 400 })
+    const written = 'n;some;rate;price\n0,5;"1.234; 2,5";1,50;-0,5\n;;low;\n'
+    const signs = 'decimal=comma&delimiter=semicolon'
+    await post(admin, `/ws/rest/a.Count/import?${signs}`, written, 'text/csv')
+    t.match((await admin.get('/ws/rest/a.Count?fields=n,some,rate,price')).body.data, [
+      { n: 0.5, some: [1234, 2.5], rate: '1.50', price: '-0.5' },
+      { n: null, some: null, rate: '1.50', price: null },
+    ])
+    const again = await fetch(`${app.url}/ws/rest/a.Count/export?${signs}&safe=true&fields=n,rate,price`, {
+      headers: { cookie: String(admin.cookie) },
+    })
+    t.equal(await again.text(), 'id;version;n;rate;price\r\n1;0;0,5;1,50;-0,5\r\n2;0;;1,50;\r\n')
     const form = new FormData()
     form.set('file', new Blob([sheetOf(['name'], ['Form'])]), 'people.xlsx')
     t.match(await post(admin, '/ws/rest/a.Person/import', form, ''), { body: { data: [{ created: 1 }] } })

@@ -1,3 +1,4 @@
+import { say } from '../language/say.ts'
 import { Unreachable } from './api.ts'
 import { undoLast } from './batches.ts'
 import { restore } from './models.ts'
@@ -12,6 +13,16 @@ interface Written {
 interface Made {
   model: string
   rows: Written[]
+  /** what a single record is called */
+  name?: string | undefined
+  /** whether records of other models were written with it */
+  hasOthers?: boolean | undefined
+}
+
+/** What was taken back. */
+export interface TakenBack {
+  count: number
+  name?: string | undefined
 }
 
 /** More are not kept: nobody remembers them. */
@@ -21,18 +32,18 @@ const made: Made[] = []
 /** By record: a version that an undo has made, and the earlier one that it is like. */
 const undone = new Map<string, { version: number; like: number }>()
 
-export function rememberChange(model: string, rows: Written[]): void {
-  made.push({ model, rows })
+export function rememberChange(model: string, rows: Written[], about: Pick<Made, 'name' | 'hasOthers'> = {}): void {
+  made.push({ model, rows, ...about })
   made.splice(0, made.length - MAX_KEPT)
   for (const { id } of rows) undone.delete(`${model} ${id}`)
 }
 
-/** Takes back the last change of this window, with all that was changed with it. Returns how many records that were. */
-export async function undoLatest(): Promise<number> {
+/** Takes back the last change of this window, with all that was changed with it. */
+export async function undoLatest(): Promise<TakenBack> {
   const last = made.pop()
-  if (!last) return 0
+  if (!last) return { count: 0 }
   try {
-    return await takeBackChange(last)
+    return { count: await takeBackChange(last), name: last.name }
   } catch (error) {
     // It can still be taken back when the service is there again.
     if (error instanceof Unreachable) made.push(last)
@@ -40,7 +51,7 @@ export async function undoLatest(): Promise<number> {
   }
 }
 
-async function takeBackChange({ model, rows }: Made): Promise<number> {
+async function takeBackChange({ model, rows, hasOthers }: Made): Promise<number> {
   const keyOf = ({ id }: Written) => `${model} ${id}`
   const isLike = (row: Written) => undone.get(keyOf(row))?.like === row.version
   const [first] = rows as [Written]
@@ -49,6 +60,8 @@ async function takeBackChange({ model, rows }: Made): Promise<number> {
     for (const row of rows) undone.set(keyOf(row), { version: row.version + 1, like: row.version - 1 })
     return records.length
   }
+  // What was written with it has no versions here.
+  if (hasOthers) throw new Error(say('It was saved together with other records: take it back in its history.'))
   // An undo is a change as well: to go further back, the version before is brought back on top of it.
   for (const row of rows) {
     const version = isLike(row) ? (undone.get(keyOf(row)) as { version: number }).version : row.version

@@ -45,7 +45,8 @@ export const TABLES: Record<Language, () => Promise<Table>> = {
   de: async () => (await import('./german.ts')).GERMAN_TABLE,
 }
 
-const { texts, messages } = await TABLES[language]()
+/** If the texts of the language cannot be loaded, English ones are better than nothing. */
+const { texts, messages } = await TABLES[language]().catch(TABLES.en)
 const patterns = messagePatterns(messages)
 
 /** What the service says, as far as it is known in the reader's language. */

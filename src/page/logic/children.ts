@@ -99,6 +99,10 @@ export function childChanges({ fields, rows }: ChildTable, drafts: ChildDrafts, 
   return changes
 }
 
+/** Number of faults in the rows of all inverse fields. */
+export const countFaults = (tables: Record<string, ChildChanges['faults']>): number =>
+  Object.values(tables).flatMap((rows) => Object.values(rows).flatMap(Object.keys)).length
+
 export const hasChanges = ({ create, update, delete: deleted }: ChildChanges) =>
   create.length + update.length + deleted.length > 0
 

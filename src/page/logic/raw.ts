@@ -90,7 +90,10 @@ export function toRaw(schema: Asked, value: unknown, zone: string): Raw {
     )
   }
   if (isListKind(kind))
-    return ((value ?? []) as unknown[]).map((item) => (kind === 'choices' ? JSON.stringify(item) : String(item)))
+    return ((value ?? []) as unknown[]).map((item) => {
+      if (kind === 'choices') return JSON.stringify(item)
+      return kind === 'list' && typeof item === 'number' ? numberText(item) : String(item)
+    })
   if (value === null || value === undefined) return ''
   if (kind === 'choice') return JSON.stringify(value)
   if (kind === 'json') return JSON.stringify(value, null, 2)

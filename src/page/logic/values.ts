@@ -14,6 +14,9 @@ export interface Reader {
 
 export const NOTHING = '–'
 
+/** Schema of sums and averages: they are numbers, or decimals as texts. */
+export const AMOUNT: Schema = { format: 'decimal' }
+
 export function formatValue(schema: Schema, value: unknown, reader: Reader): string {
   if (value === null || value === undefined) return NOTHING
   if (schema.titles && Object.hasOwn(schema.titles, String(value))) return schema.titles[String(value)] as string
@@ -54,7 +57,7 @@ const isPlainNumber = (schema: Schema & { name?: string; reference?: string }, v
 
 const numberFormats = new Map<string, Intl.NumberFormat>()
 
-/** All digits that there are. Four digits are not grouped: they may be a year. */
+/** All digits that there are. Four digits without a fraction are not grouped: they may be a year. */
 function formatNumber(value: string | number, { locale }: Reader): string {
   const text = String(value)
   if (!/^-?\d+(?:\.\d+)?$/.test(text)) return text
@@ -65,7 +68,7 @@ function formatNumber(value: string | number, { locale }: Reader): string {
     new Intl.NumberFormat(locale, {
       minimumFractionDigits: digits,
       maximumFractionDigits: digits,
-      useGrouping: 'min2',
+      useGrouping: digits > 0 ? 'always' : 'min2',
     })
   numberFormats.set(key, format)
   // The text, because a decimal may have more digits than a number.

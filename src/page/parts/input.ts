@@ -3,7 +3,7 @@ import { html } from '../basics/html.ts'
 import { reader } from '../basics/reader.ts'
 import { say } from '../language/say.ts'
 import type { Schema } from '../logic/model.ts'
-import { choices, inputKind, type Kind, type Raw } from '../logic/raw.ts'
+import { choices, inputKind, type Kind, numberText, type Raw } from '../logic/raw.ts'
 import { formatValue, itemSchema } from '../logic/values.ts'
 import { LinksInput } from './links-input.ts'
 import { Picker } from './picker.ts'
@@ -105,7 +105,7 @@ function submitOnEnter(event: KeyboardEvent): void {
 }
 
 const EXAMPLES: Record<string, string> = {
-  decimal: '12.50',
+  decimal: numberText('12.50'),
   uri: 'https://example.org/',
   uuid: '6ba7b810-9dad-11d1-80b4-00c04fd430c8',
 }

@@ -6,11 +6,13 @@ import { notify, notifyError } from './notices.ts'
 /** Takes back the last change of this window, and tells it. */
 export function takeBack(): void {
   undoLatest()
-    .then((count) =>
+    .then(({ count, name }) =>
       notify(
         count === 0
           ? say('There is nothing to take back.')
-          : plural(count, '{count} record taken back.', '{count} records taken back.'),
+          : name !== undefined
+            ? say('Taken back: {record}.', { record: name })
+            : plural(count, '{count} record taken back.', '{count} records taken back.'),
       ),
     )
     .catch(notifyError)

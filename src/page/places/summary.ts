@@ -26,7 +26,7 @@ import {
   withoutSummary,
   withSummary,
 } from '../logic/summary.ts'
-import { formatCount, formatValue, NOTHING } from '../logic/values.ts'
+import { AMOUNT, formatCount, formatValue, NOTHING } from '../logic/values.ts'
 import { Referred } from '../parts/cell.ts'
 import { Heading } from '../parts/heading.ts'
 import { EmptyPart, shown } from '../parts/message.ts'
@@ -34,9 +34,6 @@ import { SummaryChart } from '../parts/summary-chart.ts'
 import { ViewTabs } from '../records/view-tabs.ts'
 
 type Group = Record<string, unknown>
-
-/** Sums and averages are numbers, or decimals as texts. */
-const AMOUNT = { format: 'decimal' }
 
 const CHART_WORDS: Record<ChartKind, string> = { bar: say('bar'), line: say('line'), pie: say('pie') }
 

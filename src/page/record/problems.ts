@@ -17,9 +17,11 @@ export function explain(
   error: unknown,
   fields: Field[],
   errors = error instanceof DossierError ? error.errors : {},
+  /** fields that are shown as wrong elsewhere: in the rows of related records */
+  elsewhere = 0,
 ): { text: string; faults: Record<string, string> } {
   const { own, others } = faultsByField(errors, fields)
-  const count = Object.keys(own).length
+  const count = Object.keys(own).length + elsewhere
   const isByField = count > 0 && others.length === 0 && isRefusal(error, 'VALIDATION_FAILED')
   const wrong = sayForms(count, 'Not saved: one field is not right.', 'Not saved: {count} fields are not right.', {
     count,

@@ -4,6 +4,7 @@ import { request } from '../basics/api.ts'
 import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
 import { recordPath } from '../basics/models.ts'
+import { reader } from '../basics/reader.ts'
 import { findReferenceFields, type ReferenceField } from '../basics/referring.ts'
 import { useReload } from '../basics/use-reload.ts'
 import { say } from '../language/say.ts'
@@ -18,7 +19,7 @@ import {
   type Row,
   referredName,
 } from '../logic/model.ts'
-import { formatCount } from '../logic/values.ts'
+import { AMOUNT, formatCount, formatValue } from '../logic/values.ts'
 import { Cell } from '../parts/cell.ts'
 import { alignment, columnHeads } from '../parts/column-heads.ts'
 
@@ -182,7 +183,7 @@ function relatedRows(model: Model, columns: Field[], { rows, sums }: Found) {
             null,
             columns.map((field, at) => {
               const sum = sums[field.name]
-              const text = sum === undefined ? '' : String(sum)
+              const text = sum === undefined ? '' : formatValue(AMOUNT, sum, reader.value)
               if (at > 0) return html.td({ key: field.name, class: alignment(field) }, text)
               return html.th(
                 { key: field.name, scope: 'row', class: alignment(field) },

@@ -1,13 +1,19 @@
 import { isRefusal, request, requestOne } from '../basics/api.ts'
 import { type Change, onChange, onMissed } from '../basics/feed.ts'
 import { recordPath } from '../basics/models.ts'
+import { rememberChange } from '../basics/undo.ts'
 import { merge } from '../logic/merge.ts'
-import type { Row } from '../logic/model.ts'
+import { displayName, type Model, type Row } from '../logic/model.ts'
 
 export interface Saved {
   row: Row
   /** fields that others had changed, and whose values were kept */
   merged: string[]
+}
+
+/** So that Ctrl+Z takes it back, with all that was saved with it. */
+export function rememberSaved(model: Model, { row }: Saved, hasOthers: boolean): void {
+  if (model.history) rememberChange(model.model, [row], { name: displayName(row, model), hasOthers })
 }
 
 type Look = (now: Row | null, change?: Change) => void

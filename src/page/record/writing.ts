@@ -12,6 +12,7 @@ import {
   childChanges,
   childFaults,
   childValue,
+  countFaults,
   hasChanges,
 } from '../logic/children.ts'
 import {
@@ -30,7 +31,7 @@ import { askedFields, displayName, type Field, type Model, type Row } from '../l
 import type { Raw } from '../logic/raw.ts'
 import { notify, notifyError } from '../parts/notices.ts'
 import { explain } from './problems.ts'
-import { create, type Saved, update } from './saving.ts'
+import { create, rememberSaved, type Saved, update } from './saving.ts'
 
 /** State of a form: the input, changes by others meanwhile, and the outcome of saving. */
 export class RecordEditor {
@@ -223,16 +224,15 @@ export class RecordEditor {
 
   async #send(values: Record<string, unknown>): Promise<void> {
     const { base, key } = this.draft.value
-    const { model } = this.#model
     const children = new Map([...this.#childChanges()].filter(([, changes]) => hasChanges(changes)))
     const related = Object.fromEntries([...children].map(([name, changes]) => [name, childValue(changes, !base)]))
     this.isSaving.value = true
     try {
-      this.#saved(
-        await (base
-          ? update(model, base, { values, related }, this.#comparable)
-          : create(model, { ...values, ...related }, key)),
-      )
+      const saved = await (base
+        ? update(this.#model.model, base, { values, related }, this.#comparable)
+        : create(this.#model.model, { ...values, ...related }, key))
+      rememberSaved(this.#model, saved, children.size > 0)
+      this.#saved(saved)
     } catch (error) {
       this.#failed(error, children)
     } finally {
@@ -263,9 +263,10 @@ export class RecordEditor {
     else if (isRefusal(error, 'VERSION_CONFLICT') && !hasErrors) this.#openConflict(error)
     else {
       this.isGone.value = !this.isNew && isRefusal(error, 'RECORD_NOT_FOUND') && !hasErrors
-      const { text, faults } = explain(error, this.fields, this.#showChildFaults(error, children))
-      this.faults.value = faults
-      this.problem.value = { text }
+      const errors = this.#showChildFaults(error, children)
+      const why = explain(error, this.fields, errors, countFaults(this.childFaults.value))
+      this.faults.value = why.faults
+      this.problem.value = why
     }
   }
 

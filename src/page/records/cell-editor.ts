@@ -3,9 +3,11 @@ import { h } from 'preact'
 import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { html } from '../basics/html.ts'
 import { zone } from '../basics/reader.ts'
+import { say } from '../language/say.ts'
 import { isSame } from '../logic/merge.ts'
-import type { Field, Row } from '../logic/model.ts'
+import type { Field, Row, Schema } from '../logic/model.ts'
 import { inputKind, isUnchanged, type Raw, readRaw, toRaw, unresolvedReference } from '../logic/raw.ts'
+import { isReadAsPasted, typedValue } from '../logic/typed-cell.ts'
 import { Input } from '../parts/input.ts'
 import type { CellWrites } from './cell-writes.ts'
 
@@ -26,6 +28,8 @@ export function CellEditor({ row, field, writes, typed, onDone }: EditorProperti
   const value = row[field.name]
   // Some keys may have come before this input; only those of then count.
   const begun = useMemo(() => (typed() === '' ? undefined : begunRaw(field, typed())), [])
+  // What is typed on a date or a choice is read as pasted text is: a date input would lose the first key.
+  const isTyped = useMemo(() => isReadAsPasted(field, begun ?? kept?.raw, begun !== undefined), [])
   const raw = useSignal<Raw>(begun ?? kept?.raw ?? toRaw(field, value, zone.peek()))
   const element = useRef<HTMLDivElement>(null)
   const isOver = useRef(false)
@@ -54,13 +58,14 @@ export function CellEditor({ row, field, writes, typed, onDone }: EditorProperti
       writes.drop(row, field)
       return leave(rows, columns)
     }
-    const read = readRaw(field, next, zone.peek(), value)
-    if ('fault' in read) {
-      writes.refuse(row, field, next, read.fault)
+    const read = isTyped ? typedValue(field, next as string, zone.peek()) : readRaw(field, next, zone.peek(), value)
+    if ('fault' in read || (read.value === null && field.required)) {
+      writes.refuse(row, field, next, 'fault' in read ? read.fault : say('is missing'))
       return
     }
     leave(rows, columns)
-    void writes.write(row, field, read.value, next)
+    if (isTyped && isSame(read.value, value)) writes.drop(row, field)
+    else void writes.write(row, field, read.value, isTyped ? toRaw(field, read.value, zone.peek()) : next)
   }
   latest.current = save
   const cancel = () => {
@@ -94,7 +99,7 @@ export function CellEditor({ row, field, writes, typed, onDone }: EditorProperti
       },
     },
     h(Input, {
-      schema: field,
+      schema: isTyped ? TEXT : field,
       raw: raw.value,
       id: `edit-${row.id}-${field.name}`,
       label: field.title,
@@ -113,9 +118,10 @@ export function CellEditor({ row, field, writes, typed, onDone }: EditorProperti
   )
 }
 
-/** What an input begins with if something was typed on its cell; undefined where letters mean nothing. */
-function begunRaw(field: Field, typed: string): Raw | undefined {
-  const kind = inputKind(field)
-  if (kind === 'reference') return unresolvedReference(typed)
-  return kind === 'text' || kind === 'long' || kind === 'number' ? typed : undefined
+/** What an input begins with if something was typed on its cell. */
+function begunRaw(field: Field, typed: string): Raw {
+  if (inputKind(field) === 'reference') return unresolvedReference(typed)
+  return typed
 }
+
+const TEXT: Schema = { type: 'string', maxLength: 100 }

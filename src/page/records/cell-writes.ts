@@ -4,7 +4,7 @@ import { recordPath } from '../basics/models.ts'
 import { reader } from '../basics/reader.ts'
 import { rememberChange } from '../basics/undo.ts'
 import { say } from '../language/say.ts'
-import type { Field, Model, Row } from '../logic/model.ts'
+import { displayName, type Field, type Model, type Row } from '../logic/model.ts'
 import type { Raw } from '../logic/raw.ts'
 import { formatValue } from '../logic/values.ts'
 import { notifyError } from '../parts/notices.ts'
@@ -39,6 +39,8 @@ export class CellWrites {
   readonly #own = new Map<number, { from: number; version: number }>()
   /** By record: the write in progress, if there is one; they follow each other. */
   readonly #running = new Map<number, Promise<unknown>>()
+  /** called with a record as it was saved */
+  onSaved: (row: Row) => void = () => undefined
 
   serve(model: Model): void {
     this.#model = model
@@ -48,6 +50,7 @@ export class CellWrites {
   /** Called when the table is left: what cannot be saved is told elsewhere from then on. */
   leave(): void {
     this.#isLeft = true
+    this.onSaved = () => undefined
   }
 
   stateOf(row: Row, field: Field): CellState | undefined {
@@ -85,7 +88,8 @@ export class CellWrites {
     const [saved] = data as [Row]
     // Only if nobody else has written in between does the user know what the new version has.
     if (saved.version === version + 1) this.#own.set(id, { from: seen, version: saved.version })
-    if (history) rememberChange(model, data)
+    this.onSaved(saved)
+    if (history) rememberChange(model, data, { name: displayName(saved, this.#model) })
   }
 
   /** Shows why a cell cannot be saved without asking the service. */

@@ -19,7 +19,7 @@ import {
   withGroup,
   withOpen,
 } from '../logic/table-groups.ts'
-import { formatCount } from '../logic/values.ts'
+import { AMOUNT, formatCount, formatValue } from '../logic/values.ts'
 import { Cell, Referred } from '../parts/cell.ts'
 import { alignment, columnHeads } from '../parts/column-heads.ts'
 import { EmptyPart, shown } from '../parts/message.ts'
@@ -88,7 +88,10 @@ export function GroupedTable({ model, columns: all, query, readable }: GroupedPr
               ),
               columns.map((column) => {
                 const sum = summed.includes(column.name) ? one[`sum(${column.name})`] : undefined
-                return html.td({ key: column.name, class: alignment(column) }, sum === undefined ? '' : String(sum))
+                return html.td(
+                  { key: column.name, class: alignment(column) },
+                  sum === undefined ? '' : formatValue(AMOUNT, sum, reader.value),
+                )
               }),
             ),
             isOpen && h(GroupRows, { model, columns, query, readable, group, value, count }),

@@ -45,7 +45,7 @@ const ROW = 37
 /** Height of a row on a phone, where it is a card of two lines, and of each further line. */
 const CARD = 66
 const CARD_LINE = 24
-const cardHeight = (columns: number) => CARD + Math.max(0, Math.ceil((columns - 4) / 2)) * CARD_LINE
+const cardHeight = (columns: number) => CARD + Math.max(0, columns - 4) * CARD_LINE
 const MARGIN = 8
 
 /** Virtual table for millions of rows: only visible ones are rendered. Cells are edited where they are. */
@@ -87,6 +87,7 @@ export function Table(properties: TableProperties) {
   const noteEdited = useMoved({
     model,
     rows,
+    writes,
     isInView(index) {
       const { first, end } = rowsInView(scroll.peek(), extent.peek(), 0)
       return index >= first && index < end
@@ -95,7 +96,7 @@ export function Table(properties: TableProperties) {
   })
   const endEditing = (down: number, right: number) => {
     const row = grid.editing.peek()
-    if (row) noteEdited(row, grid.cursor.peek().row)
+    if (row) noteEdited(row.id, grid.cursor.peek().row)
     grid.editing.value = undefined
     grid.typed = ''
     element.current?.focus({ preventScroll: true })

@@ -31,8 +31,16 @@ export function useScrolling({ element, model, query, rows, grid, rowHeight }: S
   const height = useSignal(rowHeight)
   useLayoutEffect(() => {
     source.value = rows
+    if (height.peek() === rowHeight) return
+    const row = scroll.peek().position / height.peek()
     height.value = rowHeight
+    // The same record stays at the top.
+    scroll.value = settled({ position: row * rowHeight, bar: 0 }, extent.peek())
   }, [rows, rowHeight])
+  // Only now is the element as high as its rows.
+  useLayoutEffect(() => {
+    if (element.current) element.current.scrollTop = scroll.peek().bar
+  }, [height.value])
   const extent = useComputed<Extent>(() => ({
     rows: source.value.total.value ?? 0,
     rowHeight: height.value,

@@ -123,9 +123,13 @@ function ViewForm({ model, query, isChart = false, current, onSaved }: FormPrope
     notify(say('The view {view} is removed.', { view: current?.name ?? '' }))
     return undefined
   })
-  const roles = [
-    ...new Set([...(person.value?.roles ?? []), ...(role.value === '' || role.value === '*' ? [] : [role.value])]),
-  ]
+  // Admins may share a view with any role.
+  const { value: all = [] } = useLoaded(
+    async () => (isAdmin.value ? (await request<{ role: string }>('GET', '/ws/roles')).data : []),
+    [isAdmin.value],
+  )
+  const chosen = role.value === '' || role.value === '*' ? [] : [role.value]
+  const roles = [...new Set([...(person.value?.roles ?? []), ...all.map((one) => one.role), ...chosen])]
   return html.form(
     { class: 'checks view-form', onSubmit: isOwn ? change : create },
     html.p(

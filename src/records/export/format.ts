@@ -49,7 +49,8 @@ export function csv({ model, columns, delimiter, safe, bom, decimal }: FormatInp
     // As people write it; a comma would have to be quoted.
     if (links.has(name))
       return (value) => quoted(String(value).replace(/^\[(.+)\]$/, (_, ids) => ids.replaceAll(',', ';')))
-    if (decimal === 'comma' && numbers.has(name)) return (value) => quoted(String(value).replace('.', ','))
+    if (numbers.has(name))
+      return (value) => quoted(decimal === 'comma' ? String(value).replace('.', ',') : String(value))
     if (types.get(name) === 'boolean') return (value) => (value === 1 ? 'true' : 'false')
     if (types.get(name) === 'string') return (value) => ofText(value as string)
     return (value) => quoted(String(value))

@@ -40,7 +40,7 @@ export function cellValue(field: Field, cell: Cell, reading: CellReading = {}): 
   const text = cell.trim()
   if (field.links) return severalValues(ID_FIELD, text)
   if (type === 'boolean') return parseBoolean(text)
-  if (type === 'array') return listValue(field, text)
+  if (type === 'array') return listValue(field, text, reading)
   if (type === 'object') return parseDocument(text)
   return parseNumber(text, reading)
 }
@@ -49,19 +49,19 @@ export function cellValue(field: Field, cell: Cell, reading: CellReading = {}): 
 const BETWEEN = ';'
 
 /** Parses a cell with several values, `3;4` or a JSON array, each by the type of a field. */
-export function severalValues(field: Field, cell: Cell): unknown {
+export function severalValues(field: Field, cell: Cell, reading: CellReading = {}): unknown {
   if (cell instanceof CellFault) return cell
   if (cell === EMPTY_TEXT || cell.trim() === '') return null
   if (cell.trim().startsWith('[')) return parseDocument(cell)
-  const values = cell.split(BETWEEN).map((one) => cellValue(field, one.trim()))
+  const values = cell.split(BETWEEN).map((one) => cellValue(field, one.trim(), reading))
   return values.find((value) => value instanceof CellFault) ?? values
 }
 
 /** Texts or numbers as people write them, `vip; new`; anything else as JSON. */
-function listValue(field: Field, text: string): unknown {
+function listValue(field: Field, text: string, reading: CellReading): unknown {
   const type = simpleItems(field)
   if (!type || text.startsWith('[')) return parseDocument(text)
-  return severalValues({ ...ID_FIELD, type, schema: {} }, text)
+  return severalValues({ ...ID_FIELD, type, schema: {} }, text, reading)
 }
 
 /** Some programs quote all cells, so `""` means null for a field that does not allow an empty text. */
@@ -86,11 +86,16 @@ function parseBoolean(text: string): boolean | CellFault {
 /** Days and decimal numbers as a spreadsheet writes them in its country, as far as they mean only one thing. */
 function textValue(field: Field, cell: string, { offset, decimal }: CellReading): string | CellFault {
   const { format, titles, schema } = field
-  if (titles && !(schema.enum as unknown[] | undefined)?.includes(cell)) return valueOfTitle(field, cell) ?? cell
+  const isOther = titles && !(schema.enum as unknown[] | undefined)?.includes(cell)
+  const titled = isOther ? valueOfTitle(field, cell) : undefined
+  if (titled !== undefined) return titled
   if (format === 'date') return isoDate(cell.trim().replace(/T00:00:00$/, '')) ?? cell
   if (format === 'date-time') return momentValue(cell, offset)
-  return format === 'decimal' ? (plainNumber(cell, decimal) ?? cell) : cell
+  if (format !== 'decimal') return cell
+  return plainNumber(cell, decimal) ?? (decimal ? wrongSign(decimal) : cell)
 }
+
+const wrongSign = (decimal: DecimalSign) => new CellFault(`must be a number with a ${decimal} before its fraction`)
 
 /** A time that names no zone is one of the zone that the import names. */
 function momentValue(cell: string, offset: CellReading['offset']): string | CellFault {
@@ -104,7 +109,7 @@ const NO_ZONE = 'names no time zone: add Z or +02:00, or say zone=Europe/Oslo in
 /** `1234,5` is clear; `1,234` is not, because it means different things in different countries. */
 function parseNumber(cell: string, { decimal }: CellReading): number | CellFault {
   const known = plainNumber(cell, decimal)
-  if (known === undefined && decimal) return new CellFault(`must be a number with a ${decimal} before its fraction`)
+  if (known === undefined && decimal) return wrongSign(decimal)
   const text = known ?? cell
   if (!NUMBER.test(text)) return new CellFault('must be a number such as 1234.5')
   const plain = text
