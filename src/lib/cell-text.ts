@@ -14,7 +14,10 @@ export function yesOrNo(text: string): boolean | undefined {
  * is not clear: `1,234` means one thing in one country and another in the next.
  */
 export function plainNumber(typed: string, decimal?: DecimalSign): string | undefined {
-  const text = typed.trim().replace(/(?<=\d)[ \u00a0\u202f'’](?=\d{3}(?!\d))/g, '')
+  const text = typed
+    .trim()
+    .replace(/^\u2212/, '-')
+    .replace(/(?<=\d)[ \u00a0\u202f'’](?=\d{3}(?!\d))/g, '')
   if (decimal) return numberWith(decimal, text)
   if (/^[+-]?\d{1,3}(?:,\d{3})+\.\d+$/.test(text)) return text.replaceAll(',', '')
   if (/^[+-]?\d{1,3}(?:\.\d{3})+,\d+$/.test(text)) return text.replaceAll('.', '').replace(',', '.')

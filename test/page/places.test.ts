@@ -455,7 +455,7 @@ if (browser) {
     await tom.page.getByText('Your password is changed').waitFor()
     t.equal(await tom.page.getByRole('link', { name: 'Users' }).count(), 0)
     await tom.page.goto(`${app.url}/#/people`)
-    await tom.page.getByText('There is nothing at this address').waitFor()
+    await tom.page.getByRole('heading', { name: 'There is nothing at this address' }).first().waitFor()
     await page.getByRole('button', { name: 'tom' }).click()
     await dialog.getByRole('button', { name: 'Remove' }).click()
     await dialog.getByRole('button', { name: 'Remove' }).click()

@@ -60,10 +60,12 @@ export const highlightedText = (text: string, words: string[]) =>
 
 /** Several values of an array: choices as pills, others as tags. */
 function tags(field: Field, values: unknown[]) {
-  const draw = field.items?.enum ? (text: string) => pill(text) : (text: string) => html.span({ class: 'tag' }, text)
   return html.span(
     { class: 'chips' },
-    values.map((item) => draw(item === '' ? '""' : formatValue(itemSchema(field), item, reader.value))),
+    values.map((item) => {
+      const text = item === '' ? '""' : formatValue(itemSchema(field), item, reader.value)
+      return field.items?.enum ? pill(String(item), text) : html.span({ class: 'tag' }, text)
+    }),
   )
 }
 

@@ -50,12 +50,13 @@ interface ConfirmProperties {
   title: string
   text: ComponentChildren
   action: string
+  isDisabled?: boolean
   onConfirm(): void
   onClose(): void
 }
 
 /** Asks for confirmation before an action that affects other users. */
-export const Confirm = ({ title, text, action, onConfirm, onClose }: ConfirmProperties) =>
+export const Confirm = ({ title, text, action, isDisabled, onConfirm, onClose }: ConfirmProperties) =>
   h(
     Dialog,
     { title, onClose },
@@ -63,6 +64,6 @@ export const Confirm = ({ title, text, action, onConfirm, onClose }: ConfirmProp
     html.footer(
       null,
       html.button({ type: 'button', onClick: onClose }, say('Cancel')),
-      html.button({ type: 'button', class: 'danger', onClick: onConfirm }, action),
+      html.button({ type: 'button', class: 'danger', disabled: isDisabled, onClick: onConfirm }, action),
     ),
   )

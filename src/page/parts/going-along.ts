@@ -1,3 +1,5 @@
+import type { Signal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
 import { request } from '../basics/api.ts'
 import { inGroups } from '../basics/batches.ts'
 import { html } from '../basics/html.ts'
@@ -20,12 +22,22 @@ interface Along extends Omit<Effect, 'model' | 'field'> {
   field: Field
 }
 
+interface EffectsProperties {
+  model: Model
+  ids: number[]
+  /** becomes true if the records cannot be deleted */
+  isRefused?: Signal<boolean>
+}
+
 /** Deletes in one batch at most. */
 const AT_ONCE = 1000
 
 /** Warning before a deletion: which other records are deleted or changed with it, and whether it can be undone. */
-export function DeletionEffects({ model, ids }: { model: Model; ids: number[] }) {
+export function DeletionEffects({ model, ids, isRefused }: EffectsProperties) {
   const { value, fault } = useLoaded((stop) => goingAlong(model.model, ids, stop), [model.model, ids])
+  useEffect(() => {
+    if (isRefused) isRefused.value = value?.along.some(({ operation }) => operation === 'restrict') ?? false
+  }, [value])
   const ending = model.history
     ? say('What is deleted here can be brought back, as long as its history is kept.')
     : say('It cannot be brought back: no history is kept of these records.')

@@ -8,6 +8,6 @@ export const tile = (name: string, isRound = false) =>
     initialOf(name),
   )
 
-/** A value of a short list, with a dot and a colour of its own. */
-export const pill = (text: string, children: unknown = text) =>
-  html.span({ class: 'pill', style: { '--hue': hueOf(text) } }, children as string)
+/** A value of a short list, with a dot and a colour of its own, which is the same in all languages. */
+export const pill = (value: string, shown: unknown = value) =>
+  html.span({ class: 'pill', style: { '--hue': hueOf(value) } }, shown as string)

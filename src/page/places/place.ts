@@ -5,8 +5,9 @@ import { useLoaded } from '../basics/loading.ts'
 import { modelNamed, readableModels } from '../basics/models.ts'
 import { isAdmin } from '../basics/session.ts'
 import { say } from '../language/say.ts'
+import { Heading } from '../parts/heading.ts'
 import { later } from '../parts/later.ts'
-import { Empty, shown } from '../parts/message.ts'
+import { EmptyPart, shown } from '../parts/message.ts'
 import { Records } from '../records/records.ts'
 import { Home } from './home.ts'
 
@@ -36,7 +37,12 @@ export function Place() {
   const places = isAdmin.value ? { ...PLACES, ...FOR_ADMINS } : PLACES
   const Found = Object.hasOwn(places, first) ? places[first] : undefined
   if (Found) return h(Found, { key: first })
-  return Empty(say('There is nothing at this address'), html.p(null, html.a({ href: to() }, say('All models'))))
+  const title = say('There is nothing at this address')
+  return html.div(
+    null,
+    h(Heading, { title, isUnseen: true }),
+    EmptyPart(title, html.p(null, html.a({ href: to() }, say('All models')))),
+  )
 }
 
 interface OfModelProperties {

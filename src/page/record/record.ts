@@ -96,6 +96,7 @@ interface ShownProperties {
 function Shown({ model, record, latest, isBeside }: ShownProperties) {
   /** record as it was when the dialog opened: its version keeps the delete from discarding a later change */
   const removing = useSignal<Row | undefined>(undefined)
+  const isRefused = useSignal(false)
   const close = () => {
     removing.value = undefined
   }
@@ -159,8 +160,9 @@ function Shown({ model, record, latest, isBeside }: ShownProperties) {
     removing.value &&
       h(Confirm, {
         title: say('Delete {name}?', { name }),
-        text: h(DeletionEffects, { model, ids: [record.id] }),
+        text: h(DeletionEffects, { model, ids: [record.id], isRefused }),
         action: say('Delete'),
+        isDisabled: isRefused.value,
         onConfirm: () => remove(removing.value as Row),
         onClose: close,
       }),
@@ -181,7 +183,9 @@ const historyOf = (model: Model, record: Row) => ({ model, record, round: record
 function statePill(model: Model, record: Row) {
   const field = model.list.map((one) => findField(model, one)).find((one) => one?.enum !== undefined)
   const value = field && record[field.name]
-  return value === null || value === undefined ? null : pill(formatValue(field as Field, value, reader.value))
+  return value === null || value === undefined
+    ? null
+    : pill(String(value), formatValue(field as Field, value, reader.value))
 }
 
 /** History, and what programs need to know. */

@@ -131,7 +131,9 @@ function Column({ model, field, column, values, canMove, onDrop, onStep }: Colum
     },
     html.h2(
       null,
-      field.enum && column.value !== null ? pill(column.title) : html.span({ dir: 'auto' }, column.title),
+      field.enum && column.value !== null
+        ? pill(String(column.value), column.title)
+        : html.span({ dir: 'auto' }, column.title),
       html.span({ class: 'hint' }, formatCount(column.total)),
     ),
     html.ul(
