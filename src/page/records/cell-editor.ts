@@ -18,12 +18,14 @@ interface EditorProperties {
   writes: CellWrites
   /** what was typed on the cell to begin with; it takes the place of the value */
   typed(): string
+  /** where the cursor moves to at once, if Enter or Tab came before this input */
+  ending(): [rows: number, columns: number] | undefined
   /** The cell is done with; the cursor moves on by so many rows and columns. */
   onDone(rows: number, columns: number): void
 }
 
 /** Edits a cell where it is: Enter and Tab save and move on, Esc takes back. */
-export function CellEditor({ row, field, writes, typed, onDone }: EditorProperties) {
+export function CellEditor({ row, field, writes, typed, ending, onDone }: EditorProperties) {
   const kept = writes.stateOf(row, field)
   const value = row[field.name]
   // Some keys may have come before this input; only those of then count.
@@ -42,6 +44,8 @@ export function CellEditor({ row, field, writes, typed, onDone }: EditorProperti
     if (begun === undefined && (input?.type === 'text' || input instanceof HTMLTextAreaElement)) input.select()
     // The list of a reference opens by what is typed.
     if (begun !== undefined) input?.dispatchEvent(new Event('input', { bubbles: true }))
+    const end = ending()
+    if (end) latest.current(...end)
   }, [])
   // A row that is scrolled away, or not found any more, takes its input along: what was typed is saved.
   useEffect(() => () => latest.current(0, 0), [])

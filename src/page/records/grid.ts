@@ -35,6 +35,8 @@ export class Grid {
   isChosen = false
   /** what was typed on a cell to begin with */
   typed = ''
+  /** where Enter or Tab lead that came before the input of the cell was there */
+  ending: [rows: number, columns: number] | undefined
 
   /** the row of the cursor, and the record that was there */
   #held: { row: number; id: number | undefined } | undefined
@@ -51,6 +53,8 @@ export class Grid {
   typing(key: string, edit: () => void): (() => void) | undefined {
     if ([...key].length !== 1 || !this.isChosen) return undefined
     return () => {
+      // What comes after Enter or Tab is not meant for this cell.
+      if (this.ending) return
       this.typed = this.editing.peek() ? this.typed + key : key
       if (!this.editing.peek()) edit()
     }

@@ -117,6 +117,7 @@ function lineCell(properties: LineProperties, column: number) {
     isEdited
       ? h(CellEditor, {
           typed: () => grid.typed,
+          ending: () => grid.ending,
           key: edited.id,
           row: edited,
           field,

@@ -99,6 +99,7 @@ export function Table(properties: TableProperties) {
     if (row) noteEdited(row.id, grid.cursor.peek().row)
     grid.editing.value = undefined
     grid.typed = ''
+    grid.ending = undefined
     element.current?.focus({ preventScroll: true })
     if (down !== 0 || right !== 0) moveBy(down, right)
   }
@@ -130,8 +131,17 @@ export function Table(properties: TableProperties) {
           ...(row && writes.stateOf(row, field) && { Escape: () => writes.drop(row, field) }),
         }
     const typed = isEditable(model, field) && !isControl ? grid.typing(event.key, edit) : undefined
-    // While the input is still to come, a space is one.
-    const step = grid.editing.peek() ? typed : (steps[event.key] ?? typed)
+    // While the input is still to come, keys are meant for it.
+    const coming: Record<string, () => void> = {
+      Enter: () => {
+        grid.ending = [isRange ? -1 : 1, 0]
+      },
+      Tab: () => {
+        grid.ending = [0, isRange ? -1 : 1]
+      },
+      Escape: () => endEditing(0, 0),
+    }
+    const step = grid.editing.peek() ? (coming[event.key] ?? typed) : (steps[event.key] ?? typed)
     if (!step) return
     event.preventDefault()
     step()
