@@ -34,7 +34,7 @@ export type DecimalSign = (typeof DECIMAL_SIGNS)[number]
 function numberWith(decimal: DecimalSign, text: string): string | undefined {
   const [sign, group] = decimal === 'comma' ? [',', '.'] : ['.', ',']
   const [whole = '', ...fractions] = text.split(sign)
-  const isGrouped = new RegExp(`^[+-]?\\d{1,3}(?:\\${group}\\d{3})+$`).test(whole)
+  const isGrouped = new RegExp(`^[+-]?[1-9]\\d{0,2}(?:\\${group}\\d{3})+$`).test(whole)
   if (text.includes(group) && !(isGrouped && fractions.length < 2 && !fractions.join().includes(group)))
     return undefined
   return [whole.replaceAll(group, ''), ...fractions].join('.')

@@ -108,8 +108,9 @@ export const indexInput = (model: Model, dialect: TableDialect, ms: number): Ind
 /** Adds some entries to an index. Returns whether there are more to add. */
 export const INDEX_PORTION = defineJob<IndexInput, boolean>(import.meta.url)
 
-/** Records that are read at a time. */
+/** Records that are read at a time, and characters of theirs that are added at a time: long texts take long. */
 const AT_A_TIME = 100
+const MAX_CHARACTERS = 50_000
 
 export async function run(db: Database, input: IndexInput): Promise<boolean> {
   const start = performance.now()
@@ -164,13 +165,13 @@ async function addNoted(db: Database, input: IndexInput): Promise<boolean> {
     SELECT id FROM dossier_unsearched WHERE tbl = ${input.table} ORDER BY id LIMIT ${AT_A_TIME}`.execute(db)
   const [first, last] = [rows[0], rows.at(-1)]
   if (!first || !last) return false
-  const isNoted = sql`tbl = ${input.table} AND id BETWEEN ${first.id} AND ${last.id}`
-  await addEntries(
-    db,
-    input,
-    await readTexts(db, input, sql`"id" IN (SELECT id FROM dossier_unsearched WHERE ${isNoted}) ORDER BY "id"`),
-  )
-  await sql`DELETE FROM dossier_unsearched WHERE ${isNoted}`.execute(db)
+  const isNoted = (end: number) => sql`tbl = ${input.table} AND id BETWEEN ${first.id} AND ${end}`
+  const noted = sql`"id" IN (SELECT id FROM dossier_unsearched WHERE ${isNoted(last.id)}) ORDER BY "id"`
+  const { some, isAll } = firstOnes(await readTexts(db, input, noted), input)
+  await addEntries(db, input, some)
+  // Records that were deleted have no texts.
+  const end = isAll ? last.id : (some.at(-1) as { id: number }).id
+  await sql`DELETE FROM dossier_unsearched WHERE ${isNoted(end)}`.execute(db)
   return true
 }
 
@@ -181,11 +182,24 @@ async function addNext(db: Database, input: IndexInput): Promise<boolean> {
     input,
     sql`"id" > (SELECT filled FROM dossier_search WHERE tbl = ${input.table}) ORDER BY "id" LIMIT ${AT_A_TIME}`,
   )
-  const last = next.at(-1)?.id
+  const { some } = firstOnes(next, input)
+  const last = some.at(-1)?.id
   if (last === undefined) return false
-  await addEntries(db, input, next)
+  await addEntries(db, input, some)
   await sql`UPDATE dossier_search SET filled = ${last} WHERE tbl = ${input.table}`.execute(db)
   return true
+}
+
+/** The first rows, as many as fit; at least one. */
+function firstOnes(rows: (Row & { id: number })[], { fields }: IndexInput) {
+  let characters = 0
+  const isFull = (row: Row) => {
+    const isOver = characters > MAX_CHARACTERS
+    for (const name of fields) characters += String(row[name] ?? '').length
+    return isOver
+  }
+  const end = rows.findIndex(isFull)
+  return { some: end === -1 ? rows : rows.slice(0, end), isAll: end === -1 }
 }
 
 async function readTexts(db: Database, { table, fields }: IndexInput, where: ReturnType<typeof sql>) {

@@ -330,6 +330,7 @@ t.test('numbers whose signs are known', async (t) => {
     t.equal(plainNumber(typed, decimal), number, `${decimal} ${typed}`)
   t.equal(guessDecimal(['1.234', '1.234,56', 'x']), 'comma')
   t.equal(guessDecimal(['1.234', '12.5']), 'point')
+  t.equal(plainNumber('0.123', 'comma'), undefined, 'no thousands')
   t.equal(guessDecimal(['1.234', '7']), undefined)
   t.equal(guessDecimal(['0,5', '0.5']), undefined, 'both')
   t.equal(typedNumber('1.299', 'de'), undefined, 'a thousand, or a fraction')

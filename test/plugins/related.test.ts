@@ -419,6 +419,13 @@ t.test('written together', async (t) => {
       ['code', 'lines.0.qty', 'lines.2.product', 'lines.2.qty'],
       'all faults at once',
     )
+    const unknown = await admin.put(ORDERS, { code: 1, lines: [{ qty: 1 }, { qty: 0 }] })
+    t.strictSame(Object.keys(unknown.body.errors ?? {}), ['code', 'lines.1.qty'], 'nothing about the right line')
+    const named = JSON.parse('{"code":"P","__proto__":"x","lines":[{"qty":1},{"qty":0}]}')
+    const odd = await admin.send('PUT', ORDERS, { data: named })
+    t.ok(Object.hasOwn(odd.body.errors ?? {}, '__proto__'))
+    const itself = [{ create: 'shop.Line', as: 'a', data: { qty: 1, order: { $ref: 'a' } } }]
+    t.match((await admin.post('/ws/batch', itself)).body, { errors: { order: /no earlier operation/ } })
     const wrong = await admin.put(ORDERS, { code: 'X', lines: Array.from({ length: 300 }, () => ({ qty: 'x' })) })
     t.equal(wrong.status, 422)
     // The first one is invalid, and the second one has no version: the first one is told.

@@ -196,7 +196,8 @@ t.test('short words that begin too many trigrams, or are nearly everywhere', sql
   await client.put(NOTES, { first: signs.map((sign) => `zy${sign}`).join(''), last: 'x' })
   await client.put(NOTES, { first: 'ends in zy', last: null, number: 4 })
   for (let nth = 0; nth < 20; nth++) await client.put(NOTES, { first: `Ax ${nth}`, last: 'By', number: 100 + nth })
-  const asked = { zy: 2, by: 20, 丁: 1, 'ax 7': 2, y: 22, '10': 11, qq: 0 }
+  await client.put(NOTES, { first: 'q\u{10ffff}\u{10ffff}', last: 'a\ufffeb' })
+  const asked = { 'q\u{10ffff}': 1, 'a\ufffe': 1, zy: 2, by: 20, 丁: 1, 'ax 7': 2, y: 22, '10': 11, qq: 0 }
   const found = async () => {
     const totals = Object.keys(asked).map(async (q) => [
       q,
@@ -209,6 +210,15 @@ t.test('short words that begin too many trigrams, or are nearly everywhere', sql
   const count = countProposed(service)
   t.strictSame(await found(), asked)
   t.ok(count.proposed >= 6, 'all but a single letter ask the index')
+
+  const long = (word: string) => `${word} `.repeat(20_000)
+  const made = await Promise.all(['vx', 'vx', 'vx'].map((word) => client.put(NOTES, { first: long(word) })))
+  await fill(service)
+  t.match((await client.get(`${NOTES}?q=vx&limit=1`)).body, { total: 3 })
+  for (const { body } of made) await client.post(`${NOTES}/${body.data[0].id}`, { version: 0, first: long('wx') })
+  await fill(service)
+  t.match((await client.get(`${NOTES}?q=wx&limit=1`)).body, { total: 3 })
+  t.match((await client.get(`${NOTES}?q=vx&limit=1`)).body, { total: 0 })
 })
 
 t.test('an index is filled in the background where there are many records', sqliteOnly, async (t) => {
@@ -242,6 +252,12 @@ t.test('an index is filled in the background where there are many records', sqli
   await waitUntil(t, async () => !(await isNoted()), 'what was changed is added')
   t.match((await client.get(`${NOTES}?q=zoe`)).body, { total: 2 })
   t.equal(count.proposed, 3)
+
+  await sql`DELETE FROM dossier_tables WHERE tbl = ${searchIndexName(TABLE)}`.execute(service.db)
+  await service.storage.refreshShapes()
+  const isNamed = async () =>
+    (await sql`SELECT 1 FROM dossier_tables WHERE tbl = ${searchIndexName(TABLE)}`.execute(service.db)).rows.length > 0
+  await waitUntil(t, isNamed, 'what is filled and does not say so is seen')
 
   await sql`UPDATE dossier_search SET entries = 1000000`.execute(service.db)
   await client.post(`${NOTES}/8`, { version: 0, first: 'Zoë' })

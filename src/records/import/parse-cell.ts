@@ -21,6 +21,7 @@ export const EMPTY_TEXT = Symbol('empty text')
 /** A cell of CSV or of a spreadsheet. */
 export type Cell = string | typeof EMPTY_TEXT | CellFault
 
+const DECIMAL = /^-?\d+(?:\.\d+)?$/
 const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?$/
 
 /** What is known about the cells of a file. */
@@ -92,7 +93,10 @@ function textValue(field: Field, cell: string, { offset, decimal }: CellReading)
   if (format === 'date') return isoDate(cell.trim().replace(/T00:00:00$/, '')) ?? cell
   if (format === 'date-time') return momentValue(cell, offset)
   if (format !== 'decimal') return cell
-  return plainNumber(cell, decimal) ?? (decimal ? wrongSign(decimal) : cell)
+  const known = plainNumber(cell, decimal)
+  if (known === undefined && decimal) return wrongSign(decimal)
+  // A message about it quotes the cell.
+  return known !== undefined && DECIMAL.test(known) ? known : cell
 }
 
 const wrongSign = (decimal: DecimalSign) => new CellFault(`must be a number with a ${decimal} before its fraction`)

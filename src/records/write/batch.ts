@@ -100,10 +100,14 @@ export function createBatch({ storage, models, collections, missingModel }: Part
     for (const [index, operation] of operations.entries()) {
       const model = concerned[index] as Model
       const planning = at(index, () => {
-        const handed = 'data' in operation ? handedTo(operation.data, model, made) : {}
-        if ('create' in operation && operation.as !== undefined) {
-          if (made.has(operation.as)) throw invalid('as', `"${operation.as}" is the name of an earlier operation`)
-          made.set(operation.as, { model: model.name, handed: { ofChange: index, column: 'id' } })
+        const name = 'create' in operation ? operation.as : undefined
+        if (name !== undefined && made.has(name)) throw invalid('as', `"${name}" is the name of an earlier operation`)
+        let handed: Row = {}
+        try {
+          if ('data' in operation) handed = handedTo(operation.data, model, made)
+        } finally {
+          // Also if it is invalid: what refers to it is not wrong because of that.
+          if (name !== undefined) made.set(name, { model: model.name, handed: { ofChange: index, column: 'id' } })
         }
         return planOne(operation, collections.get(model) as Records, user, handed)
       })

@@ -195,8 +195,8 @@ function placed({ code, message, details: { at: index, ...details } }: Failure, 
 function joined(failures: Failure[]): Failure {
   const [{ code, details }] = failures as [Failure]
   const message = failures.map((one) => one.message).join(' ')
-  const errors = Object.assign({}, ...failures.map((one) => one.details.errors))
-  return new Failure(code, message, { ...details, ...(details.errors && { errors }) })
+  const errors = Object.fromEntries(failures.flatMap((one) => Object.entries(one.details.errors ?? {})))
+  return new Failure(code, message, { ...details, ...(Object.keys(errors).length > 0 && { errors }) })
 }
 
 function withPlace({ code, message, details }: Failure, place: string): Failure {

@@ -56,16 +56,20 @@ const WORTH = 0.25
 function proposedByShort(index: string, table: string, words: string[]): RawBuilder<unknown> | undefined {
   const [word] = words.filter((one) => [...one].length > 1 || !isAscii(one)).sort((a, b) => b.length - a.length)
   if (word === undefined) return undefined
+  // As FTS5 writes them.
+  const begin = word.replace(/[\ufffe\uffff]/g, '\ufffd')
   const some = sql`WITH trigrams AS MATERIALIZED (
     SELECT coalesce(group_concat('"' || replace(term, '"', '""') || '"', ' OR '), '""') AS every,
       count(*) > ${MAX_TRIGRAMS} OR coalesce(sum(doc), 0) > ${WORTH} * (SELECT entries FROM dossier_search WHERE tbl = ${table}) AS many
-    FROM ${sql.table(trigramsOf(index))} WHERE term >= ${word} AND term <= ${`${word}${LAST_CHARACTER}`})`
+    FROM (SELECT term, doc FROM ${sql.table(trigramsOf(index))} WHERE term >= ${begin} AND term <= ${`${begin}${LAST}`}
+      LIMIT ${MAX_TRIGRAMS + 1}))`
   const match = sql`(SELECT iif(many, '""', every) FROM trigrams)`
   const filled = sql`iif((SELECT many FROM trigrams), ${Number.MIN_SAFE_INTEGER}, filled)`
   return sql`${some} ${recordsWith(match, filled, index, table)}`
 }
 
-const LAST_CHARACTER = '\u{10ffff}'
+/** Not before what can follow in a trigram. */
+const LAST = '\u{10ffff}\u{10ffff}'
 
 /** Trigrams that side by side make up a word. More of them would rule out little, and each costs a look into the index. */
 function trigrams(word: string): string[] {
