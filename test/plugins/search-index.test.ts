@@ -254,6 +254,7 @@ t.test('an index is filled in the background where there are many records', sqli
   t.equal(count.proposed, 3)
 
   await sql`DELETE FROM dossier_tables WHERE tbl = ${searchIndexName(TABLE)}`.execute(service.db)
+  for (const text of service.storage.dialect.tables.notifyShapes) await sql.raw(text).execute(service.db)
   await service.storage.refreshShapes()
   const isNamed = async () =>
     (await sql`SELECT 1 FROM dossier_tables WHERE tbl = ${searchIndexName(TABLE)}`.execute(service.db)).rows.length > 0
