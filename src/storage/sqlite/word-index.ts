@@ -32,13 +32,8 @@ export const WORD_INDEX: WordIndexDialect = {
 /** The trigrams that are in an index, and how many records have each. */
 const trigramsOf = (index: string) => `${index}_trigrams`
 
-/** Records with some trigrams, and those whose trigrams are not in the index yet. */
-const recordsWith = (
-  match: RawBuilder<unknown>,
-  filled: RawBuilder<unknown>,
-  index: string,
-  table: string, // In the order of ids all three are merged as they are read.
-) =>
+/** Records with some trigrams, and those that are not in the index yet. In the order of ids all are merged as they are read. */
+const recordsWith = (match: RawBuilder<unknown>, filled: RawBuilder<unknown>, index: string, table: string) =>
   sql`SELECT rowid AS proposed__id FROM ${sql.table(index)} WHERE ${sql.table(index)} MATCH ${match}
     UNION SELECT id FROM dossier_unsearched WHERE tbl = ${table}
     UNION SELECT "id" FROM ${sql.table(table)}
@@ -60,7 +55,8 @@ function proposedByShort(index: string, table: string, words: string[]): RawBuil
   const begin = word.replace(/[\ufffe\uffff]/g, '\ufffd')
   const some = sql`WITH trigrams AS MATERIALIZED (
     SELECT coalesce(group_concat('"' || replace(term, '"', '""') || '"', ' OR '), '""') AS every,
-      count(*) > ${MAX_TRIGRAMS} OR coalesce(sum(doc), 0) > ${WORTH} * (SELECT entries FROM dossier_search WHERE tbl = ${table}) AS many
+      count(*) > ${MAX_TRIGRAMS} OR coalesce(sum(doc), 0) >
+        ${WORTH} * (SELECT entries FROM dossier_search WHERE tbl = ${table}) AS many
     FROM (SELECT term, doc FROM ${sql.table(trigramsOf(index))} WHERE term >= ${begin} AND term <= ${`${begin}${LAST}`}
       LIMIT ${MAX_TRIGRAMS + 1}))`
   const match = sql`(SELECT iif(many, '""', every) FROM trigrams)`
