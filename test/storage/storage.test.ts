@@ -220,6 +220,27 @@ t.test('what is still waiting is written when the storage is closed', async (t) 
   t.strictSame(await names(await testStorage(t, folder)), ['last'])
 })
 
+t.test('of several drafts of a model the latest stays one, and none is lost', async (t) => {
+  const folder = emptyFolder(t)
+  await (await openStorage(folder)).close()
+  const old = new Sqlite(databaseFile(folder))
+  old.exec(`DROP INDEX dossier_model_files_one; PRAGMA user_version = 12;
+    INSERT INTO dossier_model_files (model, kind, content, author, at) VALUES
+      ('a.A', 'draft', '1', 'ada', 1), ('a.A', 'draft', '2', 'bob', 2), ('a.A', 'earlier', '3', 'ada', 3), ('a.B', 'draft', '4', 'ada', 4)`)
+  old.close()
+  const storage = await openStorage(folder)
+  t.teardown(() => storage.close())
+  t.strictSame(storage.read({ sql: 'SELECT content, kind FROM dossier_model_files ORDER BY id', parameters: [] }), [
+    { content: '1', kind: 'earlier' },
+    { content: '2', kind: 'draft' },
+    { content: '3', kind: 'earlier' },
+    { content: '4', kind: 'draft' },
+  ])
+  const again = `INSERT INTO dossier_model_files (model, kind, content, author, at) VALUES ('a.B', 'draft', '', '', 0)`
+  const refused = await storage.write({ steps: [{ sql: again, parameters: [] }] }).catch((error: unknown) => error)
+  t.match(refused, { kind: 'taken' })
+})
+
 t.test('a database of an earlier layout is brought up to date, and keeps what it has', async (t) => {
   const folder = emptyFolder(t)
   const storage = await openStorage(folder)

@@ -111,8 +111,11 @@ const STEPS: readonly string[] = [
      id INTEGER PRIMARY KEY AUTOINCREMENT, model TEXT NOT NULL, kind TEXT NOT NULL, content TEXT NOT NULL,
      author TEXT NOT NULL, at INTEGER NOT NULL
    );
-   CREATE INDEX dossier_model_files_model ON dossier_model_files (model);
-   CREATE UNIQUE INDEX dossier_model_files_one ON dossier_model_files (model, kind) WHERE kind <> 'earlier';`,
+   CREATE INDEX dossier_model_files_model ON dossier_model_files (model, kind);`,
+  // One draft of each model, and one lock. Of several drafts the latest one stays; the others are earlier files.
+  `UPDATE dossier_model_files SET kind = 'earlier' WHERE kind <> 'earlier'
+     AND id NOT IN (SELECT max(id) FROM dossier_model_files WHERE kind <> 'earlier' GROUP BY model, kind);
+   CREATE UNIQUE INDEX IF NOT EXISTS dossier_model_files_one ON dossier_model_files (model, kind) WHERE kind <> 'earlier';`,
 ]
 
 /** The current layout. A file of a later layout is refused. */
