@@ -175,6 +175,10 @@ export const linkTable = (model: { name: string }, field: { name: string }) => `
 export const isText = ({ type, format }: Pick<SearchableField, 'type' | 'format'>) =>
   type === 'string' && !findFormat(format)?.column
 
+/** Whether the values of a field are numbers; a decimal is a text that is one. */
+export const isNumeric = ({ type, format }: Pick<Field, 'type' | 'format'>) =>
+  type === 'integer' || type === 'number' || format === 'decimal'
+
 /** Whether a text search can look at a field: a text, or an integer by its digits. Ids of other records are none. */
 export const isSearchable = ({ type, format, reference, writeOnly }: SearchableField) =>
   !writeOnly && (type === 'integer' ? reference === undefined : isText({ type, format }))

@@ -1,7 +1,7 @@
 import { PERIODS, type Period } from '../lib/calendar-period.ts'
 import { didYouMean } from '../lib/nearest.ts'
 import { findFormat } from '../model/formats.ts'
-import { type Field, ID_FIELD, isScalar, type JsonSchema } from '../model/model.ts'
+import { type Field, ID_FIELD, isNumeric, isScalar, type JsonSchema } from '../model/model.ts'
 import { parseSearch, type SearchBody } from './criteria.ts'
 import { parseHaving } from './having.ts'
 import { type Parameters, parseParameters } from './parameters.ts'
@@ -201,8 +201,8 @@ function parseValue(
 }
 
 /** Numbers have all of them; dates and times have a first and a last one. */
-function canCompute({ type, format, reference }: Field, aggregate: AggregateName): boolean {
-  if (reference) return false
-  if (type === 'integer' || type === 'number' || format === 'decimal') return true
-  return (aggregate === 'min' || aggregate === 'max') && findFormat(format)?.column !== undefined
+function canCompute(field: Field, aggregate: AggregateName): boolean {
+  if (field.reference) return false
+  if (isNumeric(field)) return true
+  return (aggregate === 'min' || aggregate === 'max') && findFormat(field.format)?.column !== undefined
 }

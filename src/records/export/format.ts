@@ -1,5 +1,5 @@
 import type { DecimalSign } from '../../lib/cell-text.ts'
-import type { Field, Model } from '../../model/model.ts'
+import { isNumeric, type Model } from '../../model/model.ts'
 import type { Row } from '../../storage/storage.ts'
 import { rowDecoder } from '../../tables/columns.ts'
 
@@ -29,7 +29,6 @@ export function ndjson({ model }: FormatInput) {
 
 /** Line end required by RFC 4180. */
 const END = '\r\n'
-const isNumber = ({ type, format }: Field) => type === 'integer' || type === 'number' || format === 'decimal'
 /** First characters that a spreadsheet takes for the beginning of a formula. */
 const FORMULA = /^[=+\-@\t\r]/
 
@@ -39,7 +38,7 @@ const FORMULA = /^[=+\-@\t\r]/
  */
 export function csv({ model, columns, delimiter, safe, bom, decimal }: FormatInput) {
   const types = new Map(model.fields.map(({ name, type }) => [name, type]))
-  const numbers = new Set(model.fields.filter(isNumber).map(({ name }) => name))
+  const numbers = new Set(model.fields.filter(isNumeric).map(({ name }) => name))
   const links = new Set(model.fields.filter((field) => field.links).map(({ name }) => name))
   const special = new RegExp(`["\\r\\n\\uFEFF${delimiter === '\t' ? '\\t' : delimiter}]`)
   const quoted = (text: string) =>
