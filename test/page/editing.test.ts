@@ -137,8 +137,16 @@ if (browser) {
     const rows = book.pack(
       book.row([{ text: 'Zoe' }, { text: 'Bolt' }]) + book.row([{ text: 'Max' }, { text: 'None' }]),
     )
+    // A file is chosen before the page knows how companies are named.
+    const isChosen = Promise.withResolvers<void>()
+    await page.route('**/ws/meta/fields/shop.Company', async (route) => {
+      await isChosen.promise
+      await route.continue()
+    })
     await page.goto(`${app.url}/#/m/shop.Person/import`)
+    await page.getByRole('heading', { name: 'Import Person records' }).waitFor()
     await file('people.xlsx', Buffer.concat([rows, book.end()]))
+    isChosen.resolve()
     await page.getByLabel('Field for the column Company').waitFor()
     t.equal(await page.getByLabel('Field for the column Company').inputValue(), 'company.name', 'by name')
     await page.getByRole('button', { name: 'Check it' }).click()

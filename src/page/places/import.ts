@@ -53,6 +53,12 @@ async function namesOfReferences(model: Model): Promise<(Pick<Field, 'name' | 't
   return found.flat()
 }
 
+/** All that a column can become. */
+async function importedFields(model: Model): Promise<Pick<Field, 'name' | 'title'>[]> {
+  const byName = await namesOfReferences(model)
+  return [...MORE, ...askedFields(model).flatMap((field) => [field, ...byName.filter(({ of }) => of === field.name)])]
+}
+
 /** A column of a reference whose cells are no ids has names. */
 function guessColumn(name: string, examples: string[], fields: Pick<Field, 'name' | 'title'>[]): string {
   const guessed = guessField(name, fields)
@@ -77,11 +83,7 @@ export function Import({ model }: { model: Model }) {
   const result = useSignal<{ counts: Counts; isDry: boolean } | undefined>(undefined)
   const fault = useSignal<Error | undefined>(undefined)
   const progress = useSignal<{ sent: number; written: number; isDry: boolean } | undefined>(undefined)
-  const { value: byName = [] } = useLoaded(() => namesOfReferences(model), [model.model])
-  const fields = [
-    ...MORE,
-    ...askedFields(model).flatMap((field) => [field, ...byName.filter(({ of }) => of === field.name)]),
-  ]
+  const { value: fields = [] } = useLoaded(() => importedFields(model), [model.model])
   const keys = [...MORE.slice(0, 1), ...askedFields(model).filter(({ unique }) => unique)]
   useKeys({ keys: 'Esc', does: say('back to the list'), press: () => go(listPath(model.model)) })
 
@@ -117,11 +119,13 @@ export function Import({ model }: { model: Model }) {
       chosen.value = { ...chosen.value, file, peek }
       return
     }
+    // Not the rendered ones: a file may be chosen before they are loaded.
+    const known = await importedFields(model)
     const columns = peek.header.map((name, at) =>
       guessColumn(
         name,
         peek.rows.map((row) => row[at] ?? ''),
-        fields,
+        known,
       ),
     )
     chosen.value = { file, peek, columns }
