@@ -67,8 +67,8 @@ export function planRebuild(model: Model, table: TableState, columns: TableColum
     ...references
       .filter(({ field }) => !conversions.some((conversion) => conversion.field === field))
       .map(({ field }) => `change what ${field.name} refers to`),
-    ...fills.map(
-      ({ name, computed }) => `${computed ? 'compute' : 'fill in the default of'} ${name} (${table.rows} records)`,
+    ...fills.map(({ name, computed }) =>
+      computed ? `compute ${name} (${table.rows} records)` : `fill in the default of ${name} (${table.rows} records)`,
     ),
     ...sorted.map(({ name }) => `sort ${name} by folded text (${table.rows} records)`),
     ...(isLarge ? linked : []).map(({ name }) => `link ${name}`),
@@ -97,7 +97,7 @@ export function planRebuild(model: Model, table: TableState, columns: TableColum
     hidden,
     linked,
   }
-  return { what: `${changes.join(', ')}: the table is made anew, after a backup`, rebuild }
+  return { what: [...changes, 'make the table anew, after a backup'].join('; '), rebuild }
 }
 
 /**

@@ -146,7 +146,7 @@ function planKeys({ alter, toFill }: ReturnType<typeof planOrderColumns>, model:
 }
 
 function linkSteps(links: LinkChanges, model: Model, rows: number): PlanStep[] {
-  const what = describeLinks(links, model, rows).join(', ')
+  const what = describeLinks(links, model, rows).join('; ')
   return what === '' ? [] : [{ kind: 'links', what, links }]
 }
 
@@ -207,7 +207,9 @@ function refuseTooMany(model: Model, hidden: HiddenColumn[], dialect: TableDiale
   const { maxColumns } = dialect
   const count = 2 + model.fields.length + hidden.length + fieldsWithKey(model, dialect).length
   if (count <= maxColumns) return []
-  return [`With its ${hidden.length} hidden columns the table would have ${count}; at most ${maxColumns} are possible.`]
+  return [
+    `With its ${hidden.length} hidden columns the table would have ${count}, and at most ${maxColumns} are possible.`,
+  ]
 }
 
 /** PostgreSQL truncates long names, so that two different names could become one. */

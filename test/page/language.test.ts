@@ -2,8 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import ts from 'typescript'
-import { GERMAN } from '../../src/page/language/german.ts'
-import { GERMAN_MESSAGES } from '../../src/page/language/german-messages.ts'
+import { GERMAN, GERMAN_TABLE } from '../../src/page/language/german.ts'
 import { messagePatterns, translateMessage } from '../../src/page/language/messages.ts'
 import {
   chooseLanguage,
@@ -144,7 +143,7 @@ t.test('a translation has the same values, and as many forms', async (t) => {
 })
 
 t.test('messages of the service', async (t) => {
-  const patterns = messagePatterns(GERMAN_MESSAGES)
+  const patterns = messagePatterns(GERMAN_TABLE.messages)
   const german = (message: string) => translateMessage(message, patterns)
   for (const [message, text] of [
     ['is required', 'fehlt'],
@@ -155,14 +154,56 @@ t.test('messages of the service', async (t) => {
     ['name, age are not right.', 'name, age sind nicht richtig.'],
     ['nobody has translated this', 'nobody has translated this'],
     ['must match pattern "^\\d+$"', 'muss zum Muster „^\\d+$“ passen'],
+    [
+      'convert zip from TEXT to INTEGER (12 records); make the table anew, after a backup',
+      'zip von TEXT in INTEGER umwandeln (12 Datensätze); die Tabelle nach einer Sicherung neu anlegen',
+    ],
+    [
+      '"zip" cannot become integer without loss in the records 3, 4 and more.',
+      '„zip“ kann in diesen Datensätzen nicht ohne Verlust zu integer werden: 3, 4 und weitere.',
+    ],
   ] as const)
     t.equal(german(message), text)
   t.equal(sayMessage('is required'), 'is required', 'in English as it is')
-  for (const [english, own] of Object.entries(GERMAN_MESSAGES))
+  for (const [english, own] of Object.entries(GERMAN_TABLE.messages))
     t.ok(
       names(own).every((name) => names(english).includes(name)),
       own,
     )
+})
+
+/** Where the service says what a change of a model does. */
+const PLANS = ['plan', 'plan-rebuild', 'links', 'verify', 'overview'].map((name) => `src/tables/${name}.ts`)
+
+t.test('what a change of a model does is translated', async (t) => {
+  const patterns = messagePatterns(GERMAN_TABLE.messages)
+  const said = PLANS.flatMap((file) => {
+    const source = ts.createSourceFile(
+      file,
+      readFileSync(join(PAGE, '../..', file), 'utf8'),
+      ts.ScriptTarget.Latest,
+      true,
+    )
+    const texts: string[] = []
+    const visit = (node: ts.Node): void => {
+      if (ts.isTaggedTemplateExpression(node)) return
+      if (ts.isTemplateExpression(node) || ts.isStringLiteralLike(node))
+        texts.push(
+          node
+            .getText()
+            .slice(1, -1)
+            .replaceAll(/\$\{[^}]*\}(?:'\)\}|`\)\})?/g, '7'),
+        )
+      ts.forEachChild(node, visit)
+    }
+    visit(source)
+    return texts.filter((text) => /[a-z]{3} |\w [a-z]{3}/.test(text) && !/[A-Z]{3}/.test(text))
+  })
+  t.ok(said.length > 30, `${said.length} texts`)
+  t.strictSame(
+    said.filter((text) => translateMessage(text, patterns) === text),
+    [],
+  )
 })
 
 t.test('values take the place of their names', async (t) => {
@@ -183,7 +224,7 @@ t.test('the language is the first that the page knows', async (t) => {
   t.equal(languageIn(browser('en', 'de')), 'en', 'what was chosen comes first')
   t.equal(languageIn(browser('constructor')), 'en')
   t.equal(inSentence('Firma', 'de'), 'Firma')
-  t.strictSame(await TABLES.de(), { texts: GERMAN, messages: GERMAN_MESSAGES })
+  t.strictSame(await TABLES.de(), GERMAN_TABLE)
   t.strictSame(await TABLES.en(), { texts: {}, messages: {} })
   const done: unknown[] = []
   const kept = { getItem: () => null, setItem: (...given: unknown[]) => done.push(given) }

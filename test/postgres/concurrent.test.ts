@@ -263,7 +263,7 @@ if (isThere) {
     const [computed] = await migrateTo(storage, [
       thing({ ...renamed, label: { type: 'string', computed: '{number}!' } }),
     ])
-    t.match(computed?.steps, [{ what: /^compute label \(10001 records\): the table is made anew/ }])
+    t.match(computed?.steps, [{ what: /^compute label \(10001 records\); make the table anew/ }])
     t.match(await rows('SELECT label FROM "a__Thing" WHERE id = 7'), [{ label: '7!' }])
     t.strictSame(await leftOver(rows), [])
   })

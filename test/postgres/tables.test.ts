@@ -255,6 +255,6 @@ if (isThere) {
     const wide = (letter: string) =>
       thing(Object.fromEntries(Array.from({ length: 900 }, (_, nth) => [`${letter}${nth}`, { type: 'string' }])))
     await migrateTo(storage, [wide('a')])
-    await t.rejects(migrateTo(storage, [wide('b')]), /the table would have 1802; at most 1600 are possible/)
+    await t.rejects(migrateTo(storage, [wide('b')]), /the table would have 1802, and at most 1600 are possible/)
   })
 }

@@ -301,7 +301,7 @@ t.test('a default for many records does not hold up others either', async (t) =>
     company,
     thing('string', 'clear', { size: { type: 'integer', default: 4 } }),
   ])
-  t.match(plan?.steps[0]?.what, /fill in the default of size \(10001 records\): the table is made anew/)
+  t.match(plan?.steps[0]?.what, /fill in the default of size \(10001 records\); make the table anew/)
   const filled = await storage.db.selectFrom('a__Thing').select('id').where('size', '=', 4).execute()
   t.equal(filled.length, MAX_ROWS_TO_FILL + 1)
 })

@@ -1,6 +1,7 @@
 import { GERMAN_BASICS } from './german-basics.ts'
 import { GERMAN_MESSAGES } from './german-messages.ts'
 import { GERMAN_MODELS } from './german-models.ts'
+import { GERMAN_PLANS } from './german-plans.ts'
 import { GERMAN_RECORD } from './german-record.ts'
 import { GERMAN_RECORDS } from './german-records.ts'
 
@@ -13,4 +14,4 @@ export const GERMAN: Record<string, string> = {
 }
 
 /** All that a reader of German needs. */
-export const GERMAN_TABLE = { texts: GERMAN, messages: GERMAN_MESSAGES }
+export const GERMAN_TABLE = { texts: GERMAN, messages: { ...GERMAN_MESSAGES, ...GERMAN_PLANS } }

@@ -1,7 +1,7 @@
 import { h } from 'preact'
 import { to } from '../basics/address.ts'
 import { html } from '../basics/html.ts'
-import { say, sayParts } from '../language/say.ts'
+import { say, sayMessage, sayParts } from '../language/say.ts'
 import { plural } from '../logic/values.ts'
 import { headRow } from './head-row.ts'
 
@@ -30,7 +30,7 @@ export function ModelReport({ report }: { report: Report }) {
       refusals.map((refusal) =>
         html.li({ key: refusal, class: 'why' }, sayParts('refused: {why}', { why: linked(refusal, model) })),
       ),
-      steps.map((step) => html.li({ key: step }, say('will {step}', { step }))),
+      steps.map((step) => html.li({ key: step }, say('will {step}', { step: sayMessage(step) }))),
       hidden.map((name) => html.li({ key: name }, say('{name} has no field; its data stays', { name }))),
       Object.entries(broken).map(([name, records]) =>
         html.li(
@@ -45,7 +45,7 @@ export function ModelReport({ report }: { report: Report }) {
           (brokenIn[name] ?? []).map((id) => [' ', html.a({ key: id, href: to('m', model, id) }, `#${id}`)]),
         ),
       ),
-      warnings.map((warning) => html.li({ key: warning }, warning)),
+      warnings.map((warning) => html.li({ key: warning }, sayMessage(warning))),
       Object.entries(access).map(([operation, who]) =>
         html.li({ key: operation, class: 'hint' }, `${operation}: ${who}`),
       ),
@@ -83,12 +83,12 @@ function RightsTable({ model, rights }: Pick<Report, 'model' | 'rights'>) {
   )
 }
 
-/** Turns the record ids that a refusal names into links. */
+/** A refusal in the reader's language. The record ids that it names are links. */
 function linked(refusal: string, model: string) {
-  const [before = '', ids, after = ''] = refusal.split(/\brecords? ((?:\d+(?:, | and )?)+)/)
-  if (ids === undefined) return refusal
-  const links = ids
-    .split(/(\d+)/)
-    .map((text) => (/\d/.test(text) ? html.a({ href: to('m', model, text) }, text) : text))
-  return [before, 'records ', links, after]
+  const text = sayMessage(refusal)
+  const [, ids] = /\brecords (\d+(?:, \d+)*)/.exec(refusal) ?? []
+  if (ids === undefined) return text
+  const at = text.lastIndexOf(ids)
+  const links = ids.split(', ').map((id, nth) => [nth > 0 && ', ', html.a({ href: to('m', model, id) }, id)])
+  return [text.slice(0, at), links, text.slice(at + ids.length)]
 }
