@@ -3,7 +3,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import fp from 'fastify-plugin'
 import { SuccessSchema, success } from '../src/envelope.ts'
-import { Failure } from '../src/errors.ts'
+import { Failure, unavailable } from '../src/errors.ts'
 import { loadModels } from '../src/filters/load-models.ts'
 import { withRights } from '../src/filters/rights.ts'
 import { idempotentStorage } from '../src/journal/idempotency.ts'
@@ -98,6 +98,15 @@ const modelFiles: FastifyPluginAsyncTypebox = async (app) => {
   /** The text of a file as it would be written. Bodies that are nested too deeply do not come this far. */
   const textOf = (schema: object) => `${formatJson(schema)}\n`
 
+  /** A folder that cannot be read is no fault of the request. */
+  const asUnreadable = (error: unknown): never => {
+    throw unavailable(
+      faultsIn(error)
+        .map(({ message }) => message)
+        .join(' '),
+    )
+  }
+
   app.route({
     method: 'GET',
     url: '/ws/models',
@@ -111,7 +120,7 @@ const modelFiles: FastifyPluginAsyncTypebox = async (app) => {
     },
     handler: async () => {
       const drafts = await listDrafts(storage.db)
-      const known = await files.list().catch(asInvalid)
+      const known = await files.list().catch(asUnreadable)
       const added = [...drafts].filter(([model]) => !known.some((one) => one.model === model))
       const made = added.map(([model]) => ({ model, file: '', hash: '', fixed: undefined }))
       return success(...[...known, ...made].map((one) => ({ ...one, draft: drafts.get(one.model) })))
@@ -132,7 +141,7 @@ const modelFiles: FastifyPluginAsyncTypebox = async (app) => {
     },
     handler: async ({ params: { model } }) => {
       const [known, draft, earlier] = await Promise.all([
-        files.read(model).catch(asInvalid),
+        files.read(model).catch(asUnreadable),
         readDraft(storage.db, model),
         listEarlier(storage.db, model),
       ])
