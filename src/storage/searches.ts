@@ -1,4 +1,5 @@
 import { FairQueue } from '../lib/fair-queue.ts'
+import { Memo } from '../lib/memo.ts'
 import { cancelled, isFault, type SearchOptions, type SearchResult, type Statement, StorageFault } from './storage.ts'
 
 /** One search, as it is sent to a thread. */
@@ -24,6 +25,11 @@ export type StartSearcher = (onDeath: () => void) => Searcher
 const QUICK_MS = 50
 /** Time in which all running quick searches end: `QUICK_MS` with a margin. */
 const QUICK_PAUSE_MS = 100
+/** For so long a search that was slow is taken to be slow again. */
+const SLOW_AGAIN_MS = 60_000
+/** How many of these are remembered, and how many characters one may have. */
+const MAX_KNOWN = 1000
+const MAX_KEY = 4000
 /** Maximum number of waiting searches, per user and in total. */
 const MAX_PER_USER = 100
 const MAX_WAITING = 1000
@@ -32,6 +38,8 @@ const MAX_WAITING = 1000
 export class Searches {
   readonly #quick: Lane
   readonly #slow: Lane
+  /** Searches that were slow, and until when they are expected to be. */
+  readonly #slowUntil = new Memo<number>(MAX_KNOWN, MAX_KEY)
 
   constructor(start: StartSearcher, quick = 1, slow = 2) {
     this.#quick = new Lane(start, quick)
@@ -40,11 +48,16 @@ export class Searches {
 
   async search(statement: Statement, options: SearchOptions): Promise<SearchResult> {
     const ms = options.seconds * 1000
+    // With its values: the same statement with others may well be quick.
+    const key = `${statement.sql} ${JSON.stringify(statement.parameters)}`
+    if (ms > QUICK_MS && (this.#slowUntil.get(key) ?? 0) > performance.now())
+      return this.#slow.search(statement, options, ms)
     try {
       return await this.#quick.search(statement, options, Math.min(ms, QUICK_MS))
     } catch (error) {
       const isSlow = isFault(error, 'slow')
       if (!isSlow || ms <= QUICK_MS) throw error
+      this.#slowUntil.keep(key, performance.now() + SLOW_AGAIN_MS)
       return this.#slow.search(statement, options, ms)
     }
   }

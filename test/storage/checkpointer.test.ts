@@ -3,7 +3,7 @@ import t from 'tap'
 import { Searches } from '../../src/storage/searches.ts'
 import { Checkpointer } from '../../src/storage/sqlite/checkpointer.ts'
 import { endRead } from '../../src/storage/sqlite/statements.ts'
-import type { SearchResult } from '../../src/storage/storage.ts'
+import { type SearchResult, type Statement, StorageFault } from '../../src/storage/storage.ts'
 
 /** Parts that note what is done with them. */
 function parts({
@@ -152,6 +152,43 @@ t.test('searches go on, whatever becomes of the pause', async (t) => {
     throw new Error('no thread left')
   })
   await t.rejects(failing.search(statement, options), /no thread left/)
+})
+
+t.test('a search that was slow does not start over again', async (t) => {
+  const runs: [sql: string, value: unknown, ms: number][] = []
+  const searcher = {
+    async run({ sql, parameters }: Statement, ms: number): Promise<SearchResult> {
+      runs.push([sql, parameters[0], ms])
+      if (ms < 1000 && parameters[0] !== 'quick') throw new StorageFault('slow', 'too long')
+      return { rows: [], isTruncated: false }
+    },
+    stop: () => {},
+    close: async () => {},
+  }
+  const searches = new Searches(() => searcher)
+  const search = (value: string, seconds = 2) =>
+    searches.search({ sql: 'SELECT', parameters: [value] }, { username: 'ada', seconds, bytes: 0, shapes: {} })
+  await search('slow')
+  await search('slow')
+  await search('quick')
+  await t.rejects(search('slow', 0.01), { message: 'too long' }, 'who has little time is not made to wait for others')
+  await search('slow '.repeat(1000))
+  await search('slow '.repeat(1000))
+  t.strictSame(
+    runs.map(([, value, ms]) => [String(value).slice(0, 6), ms]),
+    [
+      ['slow', 50],
+      ['slow', 2000],
+      ['slow', 2000],
+      ['quick', 50],
+      ['slow', 10],
+      ['slow s', 50],
+      ['slow s', 2000],
+      ['slow s', 50],
+      ['slow s', 2000],
+    ],
+    'but for long ones, which are not remembered',
+  )
 })
 
 t.test('a read that cannot be ended is told to who reads next', async (t) => {
