@@ -41,6 +41,24 @@ export function fold(text: string): string {
   return folded.includes('  ') ? folded.replace(/ +/g, ' ') : folded
 }
 
+/** What single characters fold to, as far as it was needed; of half a surrogate pair undefined. */
+const units: (string | undefined)[] = [...TABLE]
+
+/**
+ * Whether a text has this character of ASCII when it is folded, which may not be a space. Whether a character becomes one
+ * of ASCII does not depend on its neighbours, so the text itself need not be folded.
+ */
+export function foldsToHave(text: string, character: string): boolean {
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if ((code & 0xf800) === 0xd800) return foldAny(text).includes(character)
+    units[code] ??= foldAny(text.charAt(at))
+    const unit = units[code]
+    if (unit === character || (unit.length > 1 && unit.includes(character))) return true
+  }
+  return false
+}
+
 function foldAny(text: string): string {
   const bare = text.normalize('NFKD').replace(ALL_MARKS, '').normalize('NFKC')
   const lower = bare.toLowerCase().replace(ALL_LETTERS, (letter) => LETTERS[letter] as string)

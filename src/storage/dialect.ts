@@ -24,8 +24,13 @@ export interface Dialect {
   like(key: RawBuilder<unknown>, pattern: string): RawBuilder<SqlBool>
   /** A value as `orderKey` of its column is: made by the same function. */
   orderValue(text: string): RawBuilder<unknown>
-  /** Whether a folded text contains a folded word. Texts that need not be folded are not: it takes longer than all else. */
-  contains(key: RawBuilder<unknown>, word: string): RawBuilder<SqlBool>
+  /**
+   * Whether one of some texts contains a folded word when it is folded: conditions of which one has to hold, in the order in
+   * which they are best checked. To fold a text takes longer than all else.
+   */
+  contains(texts: RawBuilder<unknown>[], word: string): RawBuilder<unknown>[]
+  /** `nameRank` of a name, which may be null, and a folded text. */
+  nameRank(name: RawBuilder<unknown>, text: string): RawBuilder<number>
   /**
    * Always true. Evaluated about every `everyRows` rows, it ends a search that has timed out or was aborted. `key` is a
    * column with integers, by default `id`.
@@ -155,8 +160,14 @@ export interface WordIndexDialect {
   drop(index: string): string[]
   /** Statement that adds entries, in the order of ids: a JSON array of the ids and folded texts of records. */
   add(index: string): string
-  /** Query for `proposed__id`, in the order of ids; undefined if the words rule out too little. */
-  proposed(index: string, table: string, words: string[]): RawBuilder<unknown> | undefined
+  proposed(index: string, table: string, words: string[]): ProposedIds
+}
+
+export interface ProposedIds {
+  /** query for `proposed__id`, in the order of ids */
+  ids: RawBuilder<unknown>
+  /** The words are so short that most records may be proposed: to read all is faster then. */
+  mayBeMost: boolean
 }
 
 /** SQL of an index over the texts of a record; see `tables/trigram-index.ts`. */

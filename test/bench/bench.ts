@@ -38,7 +38,7 @@ try {
   if (isPostgres) await comparePostgres(folder, rounds, seconds)
   else if (process.argv.includes('--threads')) await compareThreads(folder, rounds, seconds)
   else if (process.argv.includes('--sizing')) await measureSizing(folder, seconds)
-  else if (process.argv.includes('--texts')) await compareTexts(folder)
+  else if (process.argv.includes('--texts')) await compareTexts(folder, 1_000_000)
   else if (process.argv.includes('--related')) await compareRelated(folder)
   else await compareAll()
 } finally {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { fold, foldPattern } from '../../src/lib/fold.ts'
+import { fold, foldPattern, foldsToHave } from '../../src/lib/fold.ts'
 
 /** By language: what is written, and what somebody types who is to find it. */
 const SAME: Record<string, [string, string][]> = {
@@ -105,4 +105,44 @@ t.test('patterns', async (t) => {
   t.equal(foldPattern('１００％'), '100\\%', 'what folds to a wildcard is none')
   t.equal(foldPattern('a\\'), undefined)
   t.equal(foldPattern(''), '')
+})
+
+t.test('whether a folded text has a character is known without folding it', async (t) => {
+  const [FIRST, LAST] = [0x21, 0x7e]
+  const ascii = fc.integer({ min: FIRST, max: LAST }).map((code) => fold(String.fromCharCode(code)))
+  const special = fc.constantFrom(
+    'é',
+    'İ',
+    'ß',
+    'ﬁ',
+    'Ǆ',
+    '½',
+    '①',
+    '𝐪',
+    'K',
+    'か',
+    '\u3099',
+    '\u0301',
+    '한',
+    '\u1100',
+    '\u1161',
+    'Σ',
+  )
+  const text = fc.string({
+    unit: fc.oneof(special, fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }), ascii),
+    maxLength: 12,
+  })
+  fc.assert(
+    fc.property(text, ascii, (one, character) => foldsToHave(one, character) === fold(one).includes(character)),
+    { seed: 6, numRuns: 5000 },
+  )
+  const wrong: string[] = []
+  for (let code = 0; code < 0x20000; code++) {
+    const one = String.fromCodePoint(code)
+    const folded = fold(one)
+    for (const character of ['a', 's', '1', ...folded])
+      if (character > ' ' && character <= '~' && foldsToHave(one, character) !== folded.includes(character))
+        wrong.push(one)
+  }
+  t.strictSame(wrong, [])
 })

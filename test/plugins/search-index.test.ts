@@ -9,7 +9,7 @@ import { fold } from '../../src/lib/fold.ts'
 import { searchWords } from '../../src/lib/search-words.ts'
 import { createDatabase } from '../../src/storage/postgres/kysely.ts'
 import { TRIGRAM_INDEX } from '../../src/storage/postgres/trigram-index.ts'
-import type { Statement } from '../../src/storage/storage.ts'
+import { type Statement, StorageFault } from '../../src/storage/storage.ts'
 import { INDEX_PORTION, indexInput, searchDefinition, searchIndexName } from '../../src/tables/search-index.ts'
 import { CREATE_TRIGRAMS, run as createTrigrams, trigramInput } from '../../src/tables/trigram-index.ts'
 import { maintainSearchIndexes, WORTH_AN_INDEX } from '../../src/upkeep/search-indexes.ts'
@@ -95,6 +95,10 @@ const ASKED = [
   '2',
   'صل',
   'ab os',
+  's',
+  's b',
+  'a s r 1',
+  'z a',
 ]
 
 t.test('what is found does not depend on how far the index is', sqliteOnly, async (t) => {
@@ -209,7 +213,21 @@ t.test('short words that begin too many trigrams, or are nearly everywhere', sql
   await fill(service)
   const count = countProposed(service)
   t.strictSame(await found(), asked)
-  t.ok(count.proposed >= 6, 'all but a single letter ask the index')
+  t.ok(count.proposed >= 9, 'all ask the index')
+
+  // Most of the first records have this letter.
+  await addMany(service, 300)
+  await sql`DELETE FROM "s__Note" WHERE first <> 'Jürgen'`.execute(service.db)
+  await client.put(NOTES, { first: 'Xu', last: 'Jo' })
+  await fill(service)
+  const [all, proposed] = [count.all, count.proposed]
+  t.match((await client.get(`${NOTES}?q=j&limit=1`)).body, { total: 301 })
+  t.equal(count.proposed, proposed, 'what most records have does not')
+  t.ok(count.all > all)
+  t.match((await client.get(`${NOTES}?q=x&limit=1`)).body, { total: 1 })
+  t.match((await client.get(`${NOTES}?q=x+j&limit=1`)).body, { total: 1 })
+  t.match((await client.get(`${NOTES}?q=x+b&limit=1`)).body, { total: 0 })
+  t.ok(count.proposed > proposed)
 
   const long = (word: string) => `${word} `.repeat(20_000)
   const made = await Promise.all(['vx', 'vx', 'vx'].map((word) => client.put(NOTES, { first: long(word) })))
@@ -219,6 +237,46 @@ t.test('short words that begin too many trigrams, or are nearly everywhere', sql
   await fill(service)
   t.match((await client.get(`${NOTES}?q=wx&limit=1`)).body, { total: 3 })
   t.match((await client.get(`${NOTES}?q=vx&limit=1`)).body, { total: 0 })
+})
+
+t.test('the first records tell how common a short word is, and may be wrong', sqliteOnly, async (t) => {
+  const service = await startApp(t, { models: MODELS })
+  const { storage } = service
+  const client = await service.login()
+  await sql`WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 250)
+    INSERT INTO "s__Note"(version, first, last) SELECT 0, 'Xu', 'Lá ' || n FROM numbers`.execute(service.db)
+  await addMany(service, 10_500)
+  while (await storage.change(INDEX_PORTION, indexInput(MODEL, storage.dialect.tables, 5000)));
+  const count = countProposed(service)
+  const found = async (q: string) => {
+    const { body } = await client.get(`${NOTES}?q=${q}&limit=2&fields=first,last`)
+    return [body.total, ...body.data.map((one: { first: string; last: string }) => `${one.first} ${one.last}`)]
+  }
+  t.strictSame(await found('x'), [250, 'Xu Lá 1', 'Xu Lá 2'], 'all of the first ones have it, and hardly any other')
+  t.strictSame(
+    await found('j'),
+    [10_500, 'Jürgen number 1', 'Jürgen number 2'],
+    'none of the first ones has it, and all others',
+  )
+  t.strictSame(await found('a'), [250, 'Xu Lá 1', 'Xu Lá 2'])
+  t.strictSame(await found('u'), [10_750, 'Xu Lá 1', 'Xu Lá 2'], 'so many are not ranked')
+  t.equal((await found('number+9'))[0], (await found('9'))[0] - 43, 'beside a long word')
+  t.ok(count.proposed > 0)
+  const pages = await client.get(`${NOTES}?q=u&limit=2`)
+  const next = await client.get(`${NOTES}?q=u&limit=2&after=${encodeURIComponent(pages.body.next)}`)
+  t.match(next.body, { total: 10_750, data: [{ last: 'Lá 3' }, { last: 'Lá 4' }] })
+
+  const search = storage.search.bind(storage)
+  for (const [kind, status] of [
+    ['slow', 200],
+    ['busy', 503],
+  ] as const) {
+    storage.search = (statement: Statement, options) =>
+      statement.sql.includes('AS matching')
+        ? Promise.reject(new StorageFault(kind, 'not now'))
+        : search(statement, options)
+    t.match(await client.get(`${NOTES}?q=x&limit=1`), { status }, kind)
+  }
 })
 
 t.test('an index is filled in the background where there are many records', sqliteOnly, async (t) => {

@@ -25,7 +25,16 @@ import {
   sortOrder,
 } from './order.ts'
 import { createPlainPages } from './plain-pages.ts'
-import { containsWords, isRanked, MAX_RANKED, type Proposed, proposedRecords, rankOrder } from './text-search.ts'
+import {
+  COMMON,
+  containsWords,
+  isRanked,
+  MAX_RANKED,
+  matchingPart,
+  type Proposed,
+  proposedRecords,
+  rankOrder,
+} from './text-search.ts'
 import { isUniqueLookup } from './unique-lookup.ts'
 
 export interface Page {
@@ -74,8 +83,12 @@ export function createFinder(context: RecordsContext, model: Model) {
   async function findPage(query: Query, caller: Caller, limits: FindLimits, proposed?: Proposed): Promise<Page> {
     const { limit, offset, after } = query
     const position = after === undefined ? undefined : cursors.read(model, nameOfOrder(query), after)
-    const way = wayFor(query, access.reachFor(model, 'read', caller), caller, limits, proposed)
-    const { order, found } = limit === 0 ? NOTHING : await pageIn(query, position, way, caller)
+    const reach = access.reachFor(model, 'read', caller)
+    const part =
+      query.search && proposed?.mayBeMost ? await matchingPart(model, query.search, reach, caller, storage) : 0
+    const areMany = part > 0 && part * (await counts.total()) > MAX_RANKED
+    const way = wayFor(query, reach, caller, limits, part > COMMON ? undefined : proposed)
+    const { order, found } = limit === 0 ? NOTHING : await pageIn(query, position, way, caller, areMany)
     const { rows, isTruncated } = found
     // One row more than requested shows that there is a next page.
     const kept = rows.slice(0, limit)
@@ -105,15 +118,26 @@ export function createFinder(context: RecordsContext, model: Model) {
   }
 
   /** A page, and its order. Of a text search without a sort the best matches come first, unless there are too many. */
-  async function pageIn(query: Query, position: Position | undefined, way: Way, user: Caller): Promise<PageInOrder> {
+  async function pageIn(
+    query: Query,
+    position: Position | undefined,
+    way: Way,
+    user: Caller,
+    areMany: boolean,
+  ): Promise<PageInOrder> {
     const { dialect } = storage
     if (query.search && isRanked(query, position)) {
       const order = rankOrder(model, query.search, dialect)
-      const found = await (way as Required<Way>).ranked(order, position)
-      if (found.total <= MAX_RANKED) return { order, found }
+      // To rank ten thousand in vain takes longer than to count them first.
+      const counted = areMany ? await way.total() : 0
+      if (counted <= MAX_RANKED) {
+        const found = await (way as Required<Way>).ranked(order, position)
+        if (found.total <= MAX_RANKED) return { order, found }
+      }
       // A cursor keeps the order that it began in.
       const kept = position ? order : []
-      return { order: kept, found: await way.page(kept, position) }
+      const found = await way.page(kept, position)
+      return { order: kept, found: counted > MAX_RANKED ? { ...found, total: counted } : found }
     }
     const order = sortOrder(query.sort, model, access.contextFor(user))
     return { order, found: await way.page(order, position) }

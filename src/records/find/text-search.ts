@@ -1,12 +1,16 @@
 import { type RawBuilder, sql } from 'kysely'
-import { containsPattern, escapePattern } from '../../lib/fold.ts'
+import { type Reach, withReach } from '../../filters/reach.ts'
+import { containsPattern } from '../../lib/fold.ts'
 import { isSearchable, type Model, tableName, visibleField, wholeModel } from '../../model/model.ts'
 import type { Position } from '../../requests/cursor.ts'
 import type { Query, TextSearch } from '../../requests/query.ts'
 import { FIELD_SEPARATOR } from '../../requests/text-search.ts'
-import type { Dialect, Storage } from '../../storage/storage.ts'
+import { PAGE_BYTES } from '../../storage/size.ts'
+import { type Dialect, isFault, type Storage } from '../../storage/storage.ts'
 import { all, any, type Condition, is } from '../../tables/condition.ts'
 import { searchDefinition, searchIndexName } from '../../tables/search-index.ts'
+import { keyedShapes } from '../../tables/shape.ts'
+import type { Caller } from '../caller.ts'
 import type { OrderKey } from './order.ts'
 
 /** Matches up to which the best ones come first; more are in the order of their ids. */
@@ -15,13 +19,10 @@ export const MAX_RANKED = 10_000
 /** Texts that a word is looked for in; a model has at most 1,000 fields, and PostgreSQL allows a function 100 arguments. */
 const MAX_TEXTS = 12
 
-/** What may stand before a word of a name. */
-const BEFORE_A_WORD = [' ', '-']
-
 /** The condition for records that contain each word in one of the model's `search` fields. */
 export function containsWords(model: Model, { words }: TextSearch, dialect: Dialect): Condition {
   const texts = searchedTexts(model)
-  return all(words.map((word) => any(texts.map((text) => is`${dialect.contains(text, word)}`))))
+  return all(words.map((word) => any(dialect.contains(texts, word).map((one) => is`${one}`))))
 }
 
 /** The fields one by one, or if there are many, several in one text: no word contains what separates them. */
@@ -42,13 +43,7 @@ function textOf(name: string, model: Model): RawBuilder<unknown> {
 
 /** Best first: the name begins with what is searched for; a word of the name does; all others. */
 export function rankOrder(model: Model, { text }: TextSearch, dialect: Dialect): OrderKey[] {
-  const name = textOf(nameOf(model), model)
-  const begins = (before: string) => dialect.like(name, `${before}${escapePattern(text)}%`)
-  const inside = sql.join(
-    BEFORE_A_WORD.map((before) => begins(`%${before}`)),
-    sql` OR `,
-  )
-  const key = sql`CASE WHEN ${begins('')} THEN 0 WHEN ${inside} THEN 1 ELSE 2 END` as RawBuilder<number>
+  const key = dialect.nameRank(textOf(nameOf(model), model), text)
   return [{ key, descending: false }]
 }
 
@@ -59,8 +54,41 @@ export const isRanked = ({ sort }: Query, position: Position | undefined) =>
 /** How an index proposes records: a query for their ids, or a condition. And the shapes for which it does so. */
 export interface Proposed {
   records?: RawBuilder<unknown> | undefined
+  /** whether these may be most of all records */
+  mayBeMost?: boolean
   condition?: Condition
   shapes: Record<string, string>
+}
+
+/** Records that tell how common words are, and how long that may take. */
+const SAMPLE = 200
+const SAMPLE_SECONDS = 0.03
+
+/** The part of all records that matches from which on it is faster to read all of them than to ask an index. */
+export const COMMON = 0.5
+
+/** About which part of all records matches: the first ones tell. 0 if that takes too long. */
+export async function matchingPart(
+  model: Model,
+  search: TextSearch,
+  reach: Reach,
+  caller: Caller,
+  storage: Storage,
+): Promise<number> {
+  const { dialect, db } = storage
+  const first = sql`"id" IN (SELECT "id" FROM ${sql.table(tableName(model))} ORDER BY "id" LIMIT ${SAMPLE})`
+  const where = withReach(reach, is`${first}`, is`${dialect.alive(1)}`, containsWords(model, search, dialect))
+  const statement = sql`SELECT count(*) AS matching FROM ${sql.table(tableName(model))} WHERE ${where}`.compile(db)
+  const shapes = keyedShapes([model, ...reach.models], dialect.tables)
+  const { username, signal } = caller
+  try {
+    const options = { username, signal, seconds: SAMPLE_SECONDS, bytes: PAGE_BYTES, shapes }
+    const { rows } = await storage.search(statement, options)
+    return (rows[0]?.matching as number) / SAMPLE
+  } catch (error) {
+    if (isFault(error, 'slow')) return 0
+    throw error
+  }
 }
 
 /** Undefined if there is no index, if it is not filled yet, or if the words are too short for it. */
@@ -75,7 +103,7 @@ export function proposedRecords(model: Model, { words }: TextSearch, storage: St
     const mayContain = tables.trigramIndex?.mayContain(wholeModel(model).search, word, containsPattern(word))
     return mayContain ? [is`${mayContain}`] : []
   })
-  if (records) return { records, shapes }
+  if (records) return { records: records.ids, mayBeMost: records.mayBeMost, shapes }
   return conditions.length > 0 ? { condition: all(conditions), shapes } : undefined
 }
 

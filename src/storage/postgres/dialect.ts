@@ -1,6 +1,7 @@
-import { type RawBuilder, type SqlBool, sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { FIRST, LAST } from '../../lib/calendar-period.ts'
-import { containsPattern, foldPattern, isAscii } from '../../lib/fold.ts'
+import { containsPattern, escapePattern, foldPattern, isAscii } from '../../lib/fold.ts'
+import { BEFORE_A_WORD } from '../../lib/search-words.ts'
 import { ADDED, REMOVED } from '../changed-items.ts'
 import { type Dialect, literal } from '../storage.ts'
 import { TABLES } from './tables.ts'
@@ -36,14 +37,24 @@ export const DIALECT: Dialect = {
   // The server may know other letters than Node does.
   orderValue: (text) => sql`dossier_order_key(${text})`,
 
-  contains(key, word) {
+  contains(texts, word) {
     const pattern = containsPattern(word)
-    const isFolded = sql`dossier_fold(${key}) LIKE ${pattern}`
+    const isFolded = (text: RawBuilder<unknown>) => sql`dossier_fold(${text}) LIKE ${pattern}`
     // White space counts only where there is some in the word.
-    if (word.includes(' ')) return isFolded as RawBuilder<SqlBool>
-    const isOther = sql`octet_length(${key}) <> length(${key}) AND ${isFolded}`
-    if (!isAscii(word)) return sql`(${isOther})`
-    return sql`(octet_length(${key}) = length(${key}) AND lower(${key} COLLATE "C") LIKE ${pattern} OR ${isOther})`
+    if (word.includes(' ')) return texts.map(isFolded)
+    const others = texts.map((text) => sql`octet_length(${text}) <> length(${text}) AND ${isFolded(text)}`)
+    if (!isAscii(word)) return others
+    // What contains the word as it stands also does when it is folded.
+    return [...texts.map((text) => sql`lower(${text} COLLATE "C") LIKE ${pattern}`), ...others]
+  },
+
+  nameRank(name, text) {
+    const begins = (before: string) => sql`dossier_fold(${name}) LIKE ${`${before}${escapePattern(text)}%`}`
+    const inside = sql.join(
+      BEFORE_A_WORD.map((before) => begins(`%${before}`)),
+      sql` OR `,
+    )
+    return sql`CASE WHEN ${begins('')} THEN 0 WHEN ${inside} THEN 1 ELSE 2 END`
   },
 
   // Not needed: the server itself ends a search at its timeout or when it is cancelled.

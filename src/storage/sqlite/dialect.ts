@@ -1,6 +1,7 @@
 import { type RawBuilder, type SqlBool, sql } from 'kysely'
-import { containsPattern, foldPattern, isAscii } from '../../lib/fold.ts'
+import { containsPattern, escapePattern, foldPattern, isAscii } from '../../lib/fold.ts'
 import { orderKey } from '../../lib/order-key.ts'
+import { BEFORE_A_WORD } from '../../lib/search-words.ts'
 import { ADDED, REMOVED } from '../changed-items.ts'
 import type { Dialect } from '../storage.ts'
 import { TABLES } from './tables.ts'
@@ -16,6 +17,10 @@ const PERIODS: Record<string, (value: RawBuilder<unknown>) => RawBuilder<string>
   year: (value) => sql`substr(${value}, 1, 4)`,
 }
 
+/** Whether a text is short, and folding it changes nothing but its case. */
+const isPlain = (text: RawBuilder<unknown>) => sql`octet_length(${text}) = length(${text})
+  AND octet_length(${text}) <= ${sql.lit(SHORT)} AND instr(${text}, '  ') = 0 AND ${text} NOT GLOB ${sql.lit('*[\t-\r]*')}`
+
 export const DIALECT: Dialect = {
   // Transactions run one after the other, so all that is visible is settled. One aggregate only, which the end of the index
   // answers: with two of them, SQLite would read the whole table.
@@ -28,23 +33,34 @@ export const DIALECT: Dialect = {
     const own = sql<SqlBool>`dossier_like(${key}, ${folded})`
     if (!isAscii(folded)) return own
     // Calling a function takes longer than all of this, and most texts need it not.
-    const isPlain = sql`octet_length(${key}) = length(${key}) AND octet_length(${key}) <= ${sql.lit(SHORT)}
-      AND instr(${key}, '  ') = 0 AND ${key} NOT GLOB ${sql.lit('*[\t-\r]*')}`
-    return sql`iif(${isPlain}, ${key} LIKE ${folded} ESCAPE '\\', ${own})`
+    return sql`iif(${isPlain(key)}, ${key} LIKE ${folded} ESCAPE '\\', ${own})`
   },
 
   orderValue: (text) => sql`${orderKey(text)}`,
 
-  contains(key, word) {
+  contains(texts, word) {
     const pattern = containsPattern(word)
-    const isOwn = sql`dossier_like(${key}, ${pattern})`
     // White space counts only where there is some in the word.
-    if (word.includes(' ')) return DIALECT.like(key, pattern)
-    const isShort = sql`octet_length(${key}) <= ${sql.lit(SHORT)}`
-    const isOther = sql`octet_length(${key}) <> length(${key})`
-    if (!isAscii(word)) return sql`(${isOther} AND ${isOwn})`
+    if (word.includes(' ')) return texts.map((text) => DIALECT.like(text, pattern))
+    const isOther = (text: RawBuilder<unknown>) => sql`octet_length(${text}) <> length(${text})`
+    const isOwn = (text: RawBuilder<unknown>) => sql`dossier_like(${text}, ${pattern})`
+    if (!isAscii(word)) return texts.map((text) => sql`${isOther(text)} AND ${isOwn(text)}`)
+    const isShort = (text: RawBuilder<unknown>) => sql`octet_length(${text}) <= ${sql.lit(SHORT)}`
     // What contains the word as it stands also does when it is folded.
-    return sql`(${isShort} AND ${key} LIKE ${pattern} ESCAPE '\\' OR (NOT ${isShort} OR ${isOther}) AND ${isOwn})`
+    return [
+      ...texts.map((text) => sql`${isShort(text)} AND ${text} LIKE ${pattern} ESCAPE '\\'`),
+      ...texts.map((text) => sql`(NOT ${isShort(text)} OR ${isOther(text)}) AND ${isOwn(text)}`),
+    ]
+  },
+
+  nameRank(name, text) {
+    const begins = (before: string) => sql`${name} LIKE ${`${before}${escapePattern(text)}%`} ESCAPE '\\'`
+    const inside = sql.join(
+      BEFORE_A_WORD.map((before) => begins(`%${before}`)),
+      sql` OR `,
+    )
+    return sql`iif(${isPlain(name)}, CASE WHEN ${begins('')} THEN 0 WHEN ${inside} THEN 1 ELSE 2 END,
+      dossier_name_rank(${name}, ${text}))`
   },
 
   /** A call costs more than a row, so a hash of the id selects some rows: no pattern of ids avoids all calls. */

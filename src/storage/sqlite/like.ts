@@ -1,6 +1,7 @@
 import type { Database as Sqlite } from 'better-sqlite3'
-import { fold } from '../../lib/fold.ts'
+import { fold, foldsToHave, isAscii } from '../../lib/fold.ts'
 import { Memo } from '../../lib/memo.ts'
+import { nameRank } from '../../lib/search-words.ts'
 
 /** Characters that are searched between two calls of `alive`. */
 const WINDOW = 65_536
@@ -18,8 +19,10 @@ export function likeMatcher(pattern: string, alive: () => void, foldText = fold)
   const middles = others.filter((source) => source !== '').map((source) => new RegExp(source, 'su'))
   const end = new RegExp(`(?:${last})$`, 'su')
   const reach = 2 * pattern.length
+  const isContained = containsMatcher(pieces, foldText)
 
   return (original) => {
+    if (isContained && original.length <= WINDOW) return isContained(original)
     const text = foldText(original)
     const head = start.exec(last === undefined ? text : part(text, 0, reach))
     if (!head) return false
@@ -34,16 +37,29 @@ export function likeMatcher(pattern: string, alive: () => void, foldText = fold)
   }
 }
 
+/** For `%text%`, which is what most people look for, in texts of usual length. */
+function containsMatcher(pieces: string[], foldText: typeof fold): ((text: string) => boolean) | undefined {
+  const [before, piece, after] = pieces
+  if (pieces.length !== 3 || before !== '' || after !== '' || /(?<!\\)(?:\\\\)*_/.test(piece as string))
+    return undefined
+  const wanted = (piece as string).replace(/\\([\s\S])/g, '$1')
+  if (wanted.length === 1 && wanted !== ' ' && isAscii(wanted)) return (text) => foldsToHave(text, wanted)
+  return (text) => foldText(text).includes(wanted)
+}
+
 /** Patterns whose matchers are kept. */
 const MAX_PATTERNS = 200
 
-/** Lets a connection compare texts with patterns, for rules of access. Where searches run, `Search` replaces it. */
+/** Lets a connection compare texts with patterns, for rules of access, and rank names. Where searches run, `Search` replaces the first. */
 export function defineLike(sqlite: Sqlite): void {
   const matchers = new Memo<(text: string) => boolean>(MAX_PATTERNS)
   sqlite.function('dossier_like', { deterministic: true }, (text: unknown, pattern: unknown) => {
     const matches = matchers.getOrCompute(pattern as string, (folded) => likeMatcher(folded, () => {}))
     return text === null ? null : Number(matches(String(text)))
   })
+  sqlite.function('dossier_name_rank', { deterministic: true }, (name: unknown, text: unknown) =>
+    nameRank(fold(String(name ?? '')), text as string),
+  )
 }
 
 /** Where the first match at or after `from` ends. The text is searched in overlapping windows. */

@@ -1,5 +1,4 @@
 import { type RawBuilder, sql } from 'kysely'
-import { isAscii } from '../../lib/fold.ts'
 import type { WordIndexDialect } from '../storage.ts'
 
 const LENGTH = 3
@@ -23,14 +22,16 @@ export const WORD_INDEX: WordIndexDialect = {
 
   proposed(index, table, words) {
     const wanted = [...new Set(words.flatMap(trigrams))]
-    if (wanted.length === 0) return proposedByShort(index, table, words)
-    const all = wanted.map((trigram) => `"${trigram.replaceAll('"', '""')}"`).join(' AND ')
-    return recordsWith(sql`${all}`, sql`filled`, index, table)
+    const short = words.filter((word) => trigrams(word).length === 0)
+    if (short.length > 0) return { ids: proposedByShort(index, table, short, wanted), mayBeMost: wanted.length === 0 }
+    return { ids: recordsWith(sql`${wanted.map(quoted).join(' AND ')}`, sql`filled`, index, table), mayBeMost: false }
   },
 }
 
 /** The trigrams that are in an index, and how many records have each. */
 const trigramsOf = (index: string) => `${index}_trigrams`
+
+const quoted = (trigram: string) => `"${trigram.replaceAll('"', '""')}"`
 
 /** Records with some trigrams, and those that are not in the index yet. In the order of ids all are merged as they are read. */
 const recordsWith = (match: RawBuilder<unknown>, filled: RawBuilder<unknown>, index: string, table: string) =>
@@ -42,26 +43,48 @@ const recordsWith = (match: RawBuilder<unknown>, filled: RawBuilder<unknown>, in
 
 /** Trigrams that a query may name, and the part of all records that is worth to be merged from their lists. */
 const MAX_TRIGRAMS = 2000
-const WORTH = 0.25
+const WORTH = 0.5
+
+/** Short words that are looked for in the index. Further ones would rule out little. */
+const MAX_SHORT = 3
+/** If longer words leave less than this part of all records, a single character, or a short word, is not looked for. */
+const FEW_FOR_ONE = 0.05
+const FEW = 0.005
 
 /**
  * Short words: texts that contain `jo` have a trigram that begins with it, because each text in the index is followed by
- * something. If there are too many of them, or they are in too many records, all records are proposed.
+ * something. A word that too many of them begin with, or that are in too many records, rules out nothing. `wanted` are the
+ * trigrams of longer words.
  */
-function proposedByShort(index: string, table: string, words: string[]): RawBuilder<unknown> | undefined {
-  const [word] = words.filter((one) => [...one].length > 1 || !isAscii(one)).sort((a, b) => b.length - a.length)
-  if (word === undefined) return undefined
-  // As FTS5 writes them.
-  const begin = word.replace(/[\ufffe\uffff]/g, '\ufffd')
-  const some = sql`WITH trigrams AS MATERIALIZED (
-    SELECT coalesce(group_concat('"' || replace(term, '"', '""') || '"', ' OR '), '""') AS every,
-      count(*) > ${MAX_TRIGRAMS} OR coalesce(sum(doc), 0) >
-        ${WORTH} * (SELECT entries FROM dossier_search WHERE tbl = ${table}) AS many
-    FROM (SELECT term, doc FROM ${sql.table(trigramsOf(index))} WHERE term >= ${begin} AND term <= ${`${begin}${LAST}`}
-      LIMIT ${MAX_TRIGRAMS + 1}))`
-  const match = sql`(SELECT iif(many, '""', every) FROM trigrams)`
-  const filled = sql`iif((SELECT many FROM trigrams), ${Number.MIN_SAFE_INTEGER}, filled)`
-  return sql`${some} ${recordsWith(match, filled, index, table)}`
+function proposedByShort(index: string, table: string, words: string[], wanted: string[]): RawBuilder<unknown> {
+  const vocabulary = sql.table(trigramsOf(index))
+  const longer =
+    wanted.length > 0 ? sql`SELECT ${wanted.map(quoted).join(' AND ')} AS every, 0 AS many UNION ALL` : sql``
+  const short = [...new Set(words)].sort((a, b) => b.length - a.length).slice(0, MAX_SHORT)
+  const each = sql.join(
+    short.map((word) => trigramsWith(word, vocabulary)),
+    sql` UNION ALL `,
+  )
+  const match = sql`(SELECT coalesce(group_concat('(' || every || ')', ' AND '), '""') FROM trigrams WHERE NOT many)`
+  const filled = sql`iif((SELECT min(many) FROM trigrams), ${Number.MIN_SAFE_INTEGER}, filled)`
+  return sql`WITH records AS MATERIALIZED (
+      SELECT entries, (SELECT min(doc) FROM ${vocabulary} WHERE term IN (${terms(wanted)})) / (entries + 0.0) AS part
+      FROM dossier_search WHERE tbl = ${table}),
+    trigrams AS MATERIALIZED (${longer} ${each}) ${recordsWith(match, filled, index, table)}`
+}
+
+/** As FTS5 writes them. */
+const asWritten = (text: string) => text.replace(/[\ufffe\uffff]/g, '\ufffd')
+const terms = (wanted: string[]) => (wanted.length > 0 ? sql.join(wanted.map(asWritten)) : sql`NULL`)
+
+/** The trigrams that begin with a word, as a query, and whether there are too many of them, or it is not worth to know. */
+function trigramsWith(word: string, vocabulary: RawBuilder<unknown>): RawBuilder<unknown> {
+  const begin = asWritten(word)
+  const isVain = sql`coalesce((SELECT part FROM records) < ${[...word].length > 1 ? FEW : FEW_FOR_ONE}, 0)`
+  return sql`SELECT coalesce(group_concat('"' || replace(term, '"', '""') || '"', ' OR '), '""') AS every,
+      ${isVain} OR count(*) > ${MAX_TRIGRAMS} OR coalesce(sum(doc), 0) > ${WORTH} * (SELECT entries FROM records) AS many
+    FROM (SELECT term, doc FROM ${vocabulary}
+      WHERE NOT ${isVain} AND term >= ${begin} AND term <= ${`${begin}${LAST}`} LIMIT ${MAX_TRIGRAMS + 1})`
 }
 
 /** Not before what can follow in a trigram. */
