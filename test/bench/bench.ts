@@ -9,6 +9,7 @@ import { compareHistories } from './history.ts'
 import { overload } from './overload.ts'
 import { visitPage } from './page.ts'
 import { comparePostgres } from './postgres.ts'
+import { changeOnPostgres } from './postgres-change.ts'
 import { stayQuiet } from './quiet.ts'
 import { compareRelated } from './related.ts'
 import { pinLoad } from './servers.ts'
@@ -35,8 +36,10 @@ const folder = mkdtempSync(join(tmpdir(), 'dossier-bench-'))
 
 if (!isPostgres) pinLoad()
 try {
-  if (isPostgres) await comparePostgres(folder, rounds, seconds)
-  else if (process.argv.includes('--threads')) await compareThreads(folder, rounds, seconds)
+  if (isPostgres) {
+    await comparePostgres(folder, rounds, seconds)
+    await changeOnPostgres(folder)
+  } else if (process.argv.includes('--threads')) await compareThreads(folder, rounds, seconds)
   else if (process.argv.includes('--sizing')) await measureSizing(folder, seconds)
   else if (process.argv.includes('--texts')) await compareTexts(folder, 1_000_000)
   else if (process.argv.includes('--related')) await compareRelated(folder)

@@ -15,7 +15,9 @@ export interface Store {
   update(values: unknown[], now: string, username: string, id: number, version: number): Soon<Row>
 }
 
-const SECRET = randomBytes(32)
+// Threads have a copy of the environment, and so know the sessions of each other.
+process.env.SECRET ??= randomBytes(32).toString('hex')
+const { SECRET } = process.env
 const sign = (id: string) => createHmac('sha256', SECRET).update(id).digest('base64url')
 const keyOf = (id: string) => createHash('sha256').update(id).digest('hex')
 const HOUR = 3_600_000
@@ -85,5 +87,5 @@ export function serve(store: Store): void {
   }
   // Who goes away in the middle is nobody to answer.
   const server = createServer((request, response) => void handle(request, response).catch(() => response.destroy()))
-  server.listen(Number(process.env.PORT), '127.0.0.1')
+  server.listen({ port: Number(process.env.PORT), host: '127.0.0.1', reusePort: true })
 }

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { isMainThread, Worker } from 'node:worker_threads'
 import Sqlite from 'better-sqlite3'
 import { serve } from './handwritten-http.ts'
 
@@ -40,3 +41,8 @@ serve({
   update: (values, now, username, id, version) =>
     update.get(...values, now, username, id, version) as Record<string, unknown> | undefined,
 })
+
+// Each further thread is the same server once more. The kernel divides the connections.
+if (isMainThread)
+  for (let threads = Number(process.env.THREADS ?? 1); threads > 1; threads--)
+    new Worker(import.meta.filename, { argv: [folder] })

@@ -45,13 +45,7 @@ async function besideSlowFsync(folder: string, seconds: number): Promise<void> {
 async function besideSlowFinds(folder: string, seconds: number): Promise<void> {
   say(`\nfilling a table with ${MANY} records …`)
   const place = join(folder, 'quiet')
-  const models = join(place, 'models')
-  mkdirSync(models, { recursive: true })
-  cpSync(MODELS, models, { recursive: true })
-  writeFileSync(
-    join(models, 'bench.Note.json'),
-    JSON.stringify({ type: 'object', properties: { text: { type: 'string' } } }),
-  )
+  const models = modelsWithNotes(place)
   const server = await startDossier(place, MANY, models, { ALL_CORES: 'yes', WATCH_MODELS: 'true' })
   const alone = await latencies(server, seconds)
   const slow = await slowFinder(server)
@@ -81,7 +75,17 @@ async function besideSlowFinds(folder: string, seconds: number): Promise<void> {
   await stop(server)
 }
 
-const at = (times: number[], part: number) =>
+/** A models folder with the example and a model beside it. */
+export function modelsWithNotes(place: string): string {
+  const models = join(place, 'models')
+  mkdirSync(models, { recursive: true })
+  cpSync(MODELS, models, { recursive: true })
+  const note = { type: 'object', properties: { text: { type: 'string' } } }
+  writeFileSync(join(models, 'bench.Note.json'), JSON.stringify(note))
+  return models
+}
+
+export const at = (times: number[], part: number) =>
   times.toSorted((a, b) => a - b)[Math.min(times.length - 1, Math.floor(times.length * part))] as number
 
 async function ask({ url, cookie }: Target, path: string): Promise<number> {
@@ -91,7 +95,7 @@ async function ask({ url, cookie }: Target, path: string): Promise<number> {
   return performance.now() - start
 }
 
-async function create({ url, cookie }: Target): Promise<number> {
+export async function create({ url, cookie }: Target): Promise<number> {
   const start = performance.now()
   const headers = { cookie, 'content-type': 'application/json' }
   const body = JSON.stringify({ data: { text: 'something else' } })
@@ -154,7 +158,7 @@ async function health(server: Target, work: () => Promise<unknown>, writes?: num
 }
 
 /** Another template, which makes the table anew. */
-async function changeType(server: BenchServer, models: string): Promise<void> {
+export async function changeType(server: BenchServer, models: string): Promise<void> {
   const file = join(models, 'contacts.Contact.json')
   const model = JSON.parse(readFileSync(file, 'utf8'))
   model.properties.fullName.computed = '{lastName}, {firstName}'

@@ -21,8 +21,14 @@ export async function compareThreads(folder: string, rounds: number, seconds: nu
   useCores(`0-${cpus().length - 1}`)
   const start = (name: string, threads: string) =>
     startDossier(join(folder, name), RECORDS, undefined, { ...ALL_CORES, SERVING_THREADS: threads })
-  const handwritten = await startHandwritten(join(folder, 'handwritten'), RECORDS, ALL_CORES)
-  const servers = [handwritten, await start('one', '1'), await start('two', '2')]
+  const byHand = (name: string, threads: string) =>
+    startHandwritten(join(folder, name), RECORDS, { ...ALL_CORES, THREADS: threads })
+  const servers = [
+    await byHand('handwritten', '1'),
+    await byHand('handwritten-two', '2'),
+    await start('one', '1'),
+    await start('two', '2'),
+  ]
   const rows: string[][] = []
   for (const [work, connections, goal] of WORK) {
     say(`measuring ${work} on ${connections} connections …`)
@@ -33,15 +39,16 @@ export async function compareThreads(folder: string, rounds: number, seconds: nu
         const load = await measureWhole(server, work, seconds, connections)
         if (round > 0) loads[index]?.push(load)
       }
-    const [hand = 0, one = 0, two = 0] = loads.map((some) => median(some.map(({ rate }) => rate)))
+    const [hand = 0, handTwo = 0, one = 0, two = 0] = loads.map((some) => median(some.map(({ rate }) => rate)))
     const waits = loads.map((some) => some.map(({ median: half, p99 }) => `${half}/${p99}`).at(-1) as string)
-    const figures = [hand, one, two].map((rate) => rate.toFixed(0))
+    const figures = [hand, handTwo, one, two].map((rate) => rate.toFixed(0))
     rows.push([
       work,
       String(connections),
       ...figures,
       (one / hand).toFixed(2),
       (two / hand).toFixed(2),
+      (two / handTwo).toFixed(2),
       String(goal),
       ...waits,
     ])
@@ -51,19 +58,22 @@ export async function compareThreads(folder: string, rounds: number, seconds: nu
     [
       'work',
       'connections',
-      'hand-written',
+      'by hand',
+      'by hand, two',
       'one thread',
       'two threads',
       'one ratio',
       'two ratio',
+      'two to two',
       'goal',
       'ms hand',
+      'ms hand, two',
       'ms one',
       'ms two',
     ],
     rows,
   )
-  const memory = servers.slice(1).map((server) => residentMb(server).toFixed(0))
+  const memory = servers.slice(2).map((server) => residentMb(server).toFixed(0))
   say(`Resident memory after this load: ${memory.join(' MB with one thread, ')} MB with two.`)
   for (const server of servers) await stop(server)
 }
