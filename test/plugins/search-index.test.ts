@@ -220,10 +220,15 @@ t.test('short words that begin too many trigrams, or are nearly everywhere', sql
   await sql`DELETE FROM "s__Note" WHERE first <> 'Jürgen'`.execute(service.db)
   await client.put(NOTES, { first: 'Xu', last: 'Jo' })
   await fill(service)
-  const [all, proposed] = [count.all, count.proposed]
   t.match((await client.get(`${NOTES}?q=j&limit=1`)).body, { total: 301 })
-  t.equal(count.proposed, proposed, 'what most records have does not')
-  t.ok(count.all > all)
+  const isScanned = async () => {
+    const before = { ...count }
+    await client.get(`${NOTES}?q=j&limit=1`)
+    return count.proposed === before.proposed && count.all > before.all
+  }
+  // On a busy machine it may take too long to look at the first records.
+  await waitUntil(t, isScanned, 'what most records have does not')
+  const { proposed } = count
   t.match((await client.get(`${NOTES}?q=x&limit=1`)).body, { total: 1 })
   t.match((await client.get(`${NOTES}?q=x+j&limit=1`)).body, { total: 1 })
   t.match((await client.get(`${NOTES}?q=x+b&limit=1`)).body, { total: 0 })
