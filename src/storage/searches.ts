@@ -25,7 +25,8 @@ export type StartSearcher = (onDeath: () => void) => Searcher
 const QUICK_MS = 50
 /** Time in which all running quick searches end: `QUICK_MS` with a margin. */
 const QUICK_PAUSE_MS = 100
-/** For so long a search that was slow is taken to be slow again. */
+/** A search that took longer there goes to the slow lane at once for a while. It must be clearly slow, not just delayed. */
+const SLOW_MS = 100
 const SLOW_AGAIN_MS = 60_000
 /** How many of these are remembered, and how many characters one may have. */
 const MAX_KNOWN = 1000
@@ -48,17 +49,19 @@ export class Searches {
 
   async search(statement: Statement, options: SearchOptions): Promise<SearchResult> {
     const ms = options.seconds * 1000
-    // With its values: the same statement with others may well be quick.
-    const key = `${statement.sql} ${JSON.stringify(statement.parameters)}`
-    if (ms > QUICK_MS && (this.#slowUntil.get(key) ?? 0) > performance.now())
-      return this.#slow.search(statement, options, ms)
+    // With its user and values: the same statement with others may well be quick.
+    const key = `${options.username} ${statement.sql} ${JSON.stringify(statement.parameters)}`
+    const searchSlowly = () =>
+      this.#slow.search(statement, options, ms, (took) => {
+        this.#slowUntil.keep(key, took > SLOW_MS ? performance.now() + SLOW_AGAIN_MS : 0)
+      })
+    if (ms > QUICK_MS && (this.#slowUntil.get(key) ?? 0) > performance.now()) return searchSlowly()
     try {
       return await this.#quick.search(statement, options, Math.min(ms, QUICK_MS))
     } catch (error) {
       const isSlow = isFault(error, 'slow')
       if (!isSlow || ms <= QUICK_MS) throw error
-      this.#slowUntil.keep(key, performance.now() + SLOW_AGAIN_MS)
-      return this.#slow.search(statement, options, ms)
+      return searchSlowly()
     }
   }
 
@@ -87,6 +90,8 @@ interface Waiting {
   statement: Statement
   options: SearchOptions
   ms: number
+  /** told how long it ran */
+  onEnd: ((took: number) => void) | undefined
   resolve(found: SearchResult): void
   reject(error: Error): void
 }
@@ -108,14 +113,19 @@ class Lane {
     this.#most = most
   }
 
-  search(statement: Statement, options: SearchOptions, ms: number): Promise<SearchResult> {
+  search(
+    statement: Statement,
+    options: SearchOptions,
+    ms: number,
+    onEnd?: (took: number) => void,
+  ): Promise<SearchResult> {
     const { username, signal } = options
     // A signal that is already aborted fires no event.
     if (signal?.aborted) return Promise.reject(cancelled())
     if (this.#waiting.queueLength(username) >= MAX_PER_USER || this.#waiting.size >= MAX_WAITING)
       return Promise.reject(new StorageFault('busy', 'Too many searches are waiting.'))
     return new Promise((resolve, reject) => {
-      const one: Waiting = { statement, options, ms, resolve, reject }
+      const one: Waiting = { statement, options, ms, onEnd, resolve, reject }
       signal?.addEventListener('abort', () => {
         if (this.#waiting.remove(username, one)) reject(cancelled())
       })
@@ -176,8 +186,9 @@ class Lane {
     return searcher
   }
 
-  async #run(searcher: Searcher, { statement, options, ms, resolve, reject }: Waiting) {
+  async #run(searcher: Searcher, { statement, options, ms, onEnd, resolve, reject }: Waiting) {
     const { username, signal } = options
+    const start = performance.now()
     this.#running.add(username)
     const stop = () => searcher.stop()
     signal?.addEventListener('abort', stop)
@@ -186,6 +197,7 @@ class Lane {
     } catch (error) {
       reject(error as Error)
     }
+    onEnd?.(performance.now() - start)
     signal?.removeEventListener('abort', stop)
     this.#running.delete(username)
     if (this.#all.includes(searcher)) this.#idle.push(searcher)

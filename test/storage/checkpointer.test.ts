@@ -160,18 +160,22 @@ t.test('a search that was slow does not start over again', async (t) => {
     async run({ sql, parameters }: Statement, ms: number): Promise<SearchResult> {
       runs.push([sql, parameters[0], ms])
       if (ms < 1000 && parameters[0] !== 'quick') throw new StorageFault('slow', 'too long')
+      if (parameters[0] !== 'delayed') await setTimeout(150)
       return { rows: [], isTruncated: false }
     },
     stop: () => {},
     close: async () => {},
   }
   const searches = new Searches(() => searcher)
-  const search = (value: string, seconds = 2) =>
-    searches.search({ sql: 'SELECT', parameters: [value] }, { username: 'ada', seconds, bytes: 0, shapes: {} })
+  const search = (value: string, seconds = 2, username = 'ada') =>
+    searches.search({ sql: 'SELECT', parameters: [value] }, { username, seconds, bytes: 0, shapes: {} })
   await search('slow')
   await search('slow')
   await search('quick')
   await t.rejects(search('slow', 0.01), { message: 'too long' }, 'who has little time is not made to wait for others')
+  await search('slow', 2, 'bob')
+  await search('delayed')
+  await search('delayed')
   await search('slow '.repeat(1000))
   await search('slow '.repeat(1000))
   t.strictSame(
@@ -182,12 +186,18 @@ t.test('a search that was slow does not start over again', async (t) => {
       ['slow', 2000],
       ['quick', 50],
       ['slow', 10],
+      ['slow', 50],
+      ['slow', 2000],
+      ['delaye', 50],
+      ['delaye', 2000],
+      ['delaye', 50],
+      ['delaye', 2000],
       ['slow s', 50],
       ['slow s', 2000],
       ['slow s', 50],
       ['slow s', 2000],
     ],
-    'but for long ones, which are not remembered',
+    'but for somebody else, if it was only delayed, and if it is too long to be remembered',
   )
 })
 

@@ -40,8 +40,8 @@ export function openWriter(file: string): Sqlite.Database {
 /** Opens a read-only connection. */
 export function openReader(file: string): Sqlite.Database {
   const sqlite = new Sqlite(file, { readonly: true, fileMustExist: true })
-  // A placeholder, so that any connection can EXPLAIN a search. `Search` replaces it where searches are executed.
-  sqlite.function('dossier_alive', { varargs: true }, String)
+  // Placeholders, so that any connection can EXPLAIN a search. `Search` replaces them where searches are executed.
+  for (const name of ['dossier_alive', 'dossier_name_rank']) sqlite.function(name, { varargs: true }, String)
   defineLike(sqlite)
   defineOrderKey(sqlite)
   return sqlite

@@ -1,10 +1,10 @@
 import type { Database as Sqlite } from 'better-sqlite3'
 import { fold, foldsToHave, isAscii } from '../../lib/fold.ts'
 import { Memo } from '../../lib/memo.ts'
-import { nameRank } from '../../lib/search-words.ts'
 
-/** Characters that are searched between two calls of `alive`. */
+/** Characters that are searched between two calls of `alive`, and from which on a text takes some time. */
 const WINDOW = 65_536
+export const LONG = 1000
 
 /**
  * Matches a folded LIKE pattern with texts, which it folds: `%` is any text, `_` any one character, `\` makes the next
@@ -22,7 +22,10 @@ export function likeMatcher(pattern: string, alive: () => void, foldText = fold)
   const isContained = containsMatcher(pieces, foldText)
 
   return (original) => {
-    if (isContained && original.length <= WINDOW) return isContained(original)
+    if (isContained && original.length <= WINDOW) {
+      if (original.length > LONG) alive()
+      return isContained(original)
+    }
     const text = foldText(original)
     const head = start.exec(last === undefined ? text : part(text, 0, reach))
     if (!head) return false
@@ -50,16 +53,13 @@ function containsMatcher(pieces: string[], foldText: typeof fold): ((text: strin
 /** Patterns whose matchers are kept. */
 const MAX_PATTERNS = 200
 
-/** Lets a connection compare texts with patterns, for rules of access, and rank names. Where searches run, `Search` replaces the first. */
+/** Lets a connection compare texts with patterns, for rules of access. Where searches run, `Search` replaces it. */
 export function defineLike(sqlite: Sqlite): void {
   const matchers = new Memo<(text: string) => boolean>(MAX_PATTERNS)
   sqlite.function('dossier_like', { deterministic: true }, (text: unknown, pattern: unknown) => {
     const matches = matchers.getOrCompute(pattern as string, (folded) => likeMatcher(folded, () => {}))
     return text === null ? null : Number(matches(String(text)))
   })
-  sqlite.function('dossier_name_rank', { deterministic: true }, (name: unknown, text: unknown) =>
-    nameRank(fold(String(name ?? '')), text as string),
-  )
 }
 
 /** Where the first match at or after `from` ends. The text is searched in overlapping windows. */

@@ -2,14 +2,14 @@ import type { Database as Sqlite } from 'better-sqlite3'
 import { type Period, periodFinder } from '../../lib/calendar-period.ts'
 import { DecimalSum } from '../../lib/decimal-sum.ts'
 import { fold } from '../../lib/fold.ts'
+import { nameRank } from '../../lib/search-words.ts'
 import type { SearchTask } from '../searches.ts'
 import { takeUpTo } from '../size.ts'
 import { cancelled, type Row, type SearchResult, StorageFault, staleShape } from '../storage.ts'
-import { likeMatcher } from './like.ts'
+import { LONG, likeMatcher } from './like.ts'
 import { endRead, Statements } from './statements.ts'
 
-/** Characters from which a text is long, and how many folded ones are kept. */
-const LONG = 1000
+/** Long texts that are kept folded. */
 const MAX_FOLDED = 4
 
 /** Runs the statements of a search or row stream thread, one at a time. SQL functions end a statement by throwing. */
@@ -34,6 +34,9 @@ export class Search {
     })
     sqlite.function('dossier_like', { deterministic: true }, (text: unknown, pattern: unknown) =>
       text === null ? null : Number(this.#matcherOf(pattern as string)(String(text))),
+    )
+    sqlite.function('dossier_name_rank', { deterministic: true }, (name: unknown, text: unknown) =>
+      nameRank(this.#fold(String(name ?? '')), text as string),
     )
     const period = periodFinder()
     sqlite.function('dossier_period', { deterministic: true }, (value: unknown, by: unknown, zone: unknown) =>
@@ -102,6 +105,7 @@ export class Search {
   /** Several words are looked for in the same texts: long ones are folded once. */
   #fold(text: string): string {
     if (text.length < LONG) return fold(text)
+    this.#stayAlive()
     const known = this.#folded.find((one) => one.text === text)
     if (known) return known.folded
     const folded = fold(text)

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
+import { isAscii } from '../../lib/fold.ts'
 import type { WordIndexDialect } from '../storage.ts'
 
 const LENGTH = 3
@@ -24,7 +25,9 @@ export const WORD_INDEX: WordIndexDialect = {
     const wanted = [...new Set(words.flatMap(trigrams))]
     const short = words.filter((word) => trigrams(word).length === 0)
     if (short.length > 0) return { ids: proposedByShort(index, table, short, wanted), mayBeMost: wanted.length === 0 }
-    return { ids: recordsWith(sql`${wanted.map(quoted).join(' AND ')}`, sql`filled`, index, table), mayBeMost: false }
+    const some = sql.table(index)
+    const matching = sql`${some} WHERE ${some} MATCH ${wanted.map(quoted).join(' AND ')}`
+    return { ids: withOthers(matching, sql`filled`, table), mayBeMost: false }
   },
 }
 
@@ -33,59 +36,97 @@ const trigramsOf = (index: string) => `${index}_trigrams`
 
 const quoted = (trigram: string) => `"${trigram.replaceAll('"', '""')}"`
 
-/** Records with some trigrams, and those that are not in the index yet. In the order of ids all are merged as they are read. */
-const recordsWith = (match: RawBuilder<unknown>, filled: RawBuilder<unknown>, index: string, table: string) =>
-  sql`SELECT rowid AS proposed__id FROM ${sql.table(index)} WHERE ${sql.table(index)} MATCH ${match}
+/** Records that match, and those that are not in the index yet. In the order of ids all are merged as they are read. */
+const withOthers = (matching: RawBuilder<unknown>, filled: RawBuilder<unknown>, table: string) =>
+  sql`SELECT rowid AS proposed__id FROM ${matching}
     UNION SELECT id FROM dossier_unsearched WHERE tbl = ${table}
     UNION SELECT "id" FROM ${sql.table(table)}
       WHERE "id" > (SELECT ${filled} FROM dossier_search WHERE tbl = ${table})
     ORDER BY 1`
 
-/** Trigrams that a query may name, and the part of all records that is worth to be merged from their lists. */
+/** Trigrams that may begin with a short word, and the part of all records that is worth to be merged from their lists. */
 const MAX_TRIGRAMS = 2000
 const WORTH = 0.5
 
-/** Short words that are looked for in the index. Further ones would rule out little. */
+/** Short words of which the rarest is looked for. */
 const MAX_SHORT = 3
-/** If longer words leave less than this part of all records, a single character, or a short word, is not looked for. */
-const FEW_FOR_ONE = 0.05
+/** If other words leave less than this part of all records, a short word, or a single character, is not looked for. */
 const FEW = 0.005
+const FEW_FOR_ONE = 0.05
+
+/** The records that have one trigram are read in one go. Between them, and here, a search can be ended. */
+const ALIVE = sql`dossier_alive()`
+const ROWS_BETWEEN = 256
 
 /**
  * Short words: texts that contain `jo` have a trigram that begins with it, because each text in the index is followed by
- * something. A word that too many of them begin with, or that are in too many records, rules out nothing. `wanted` are the
- * trigrams of longer words.
+ * something. The records of each are read one after the other: if FTS5 merged them by OR, it would look at all trigrams for
+ * each record, and could not be ended meanwhile. A word that too many trigrams begin with, or that are in too many records,
+ * is not looked for. If no word is, all records are proposed. `longer` are the trigrams of longer words.
  */
-function proposedByShort(index: string, table: string, words: string[], wanted: string[]): RawBuilder<unknown> {
+function proposedByShort(index: string, table: string, words: string[], longer: string[]): RawBuilder<unknown> {
   const vocabulary = sql.table(trigramsOf(index))
-  const longer =
-    wanted.length > 0 ? sql`SELECT ${wanted.map(quoted).join(' AND ')} AS every, 0 AS many UNION ALL` : sql``
-  const short = [...new Set(words)].sort((a, b) => b.length - a.length).slice(0, MAX_SHORT)
-  const each = sql.join(
-    short.map((word) => trigramsWith(word, vocabulary)),
-    sql` UNION ALL `,
-  )
-  const match = sql`(SELECT coalesce(group_concat('(' || every || ')', ' AND '), '""') FROM trigrams WHERE NOT many)`
-  const filled = sql`iif((SELECT min(many) FROM trigrams), ${Number.MIN_SAFE_INTEGER}, filled)`
+  const short = [...new Set(words)].sort(byPromise).slice(0, MAX_SHORT)
+  const looked = short.flatMap((word, nth) => lookFor(word, nth, vocabulary))
+  const every = (select: (nth: number) => RawBuilder<unknown>) =>
+    sql.join(
+      short.map((_, nth) => select(nth)),
+      sql` UNION ALL `,
+    )
+  const also = longer.map((trigram) => ` AND ${quoted(trigram)}`).join('')
+  // The list of a trigram that most records have would be read anew for each of these.
+  const beside = sql`iif((SELECT docs < ${WORTH} * entries FROM records), ${also}, '')`
+  const terms = longer.length > 0 ? sql.join(longer.map(asWritten)) : sql`NULL`
+  const orElse =
+    longer.length > 0 ? sql`UNION ALL SELECT ${also.slice(5)} WHERE NOT EXISTS (SELECT 1 FROM best)` : sql``
+  const filled =
+    longer.length > 0 ? sql`filled` : sql`iif(EXISTS (SELECT 1 FROM best), filled, ${Number.MIN_SAFE_INTEGER})`
+  const some = sql.table(index)
   return sql`WITH records AS MATERIALIZED (
-      SELECT entries, (SELECT min(doc) FROM ${vocabulary} WHERE term IN (${terms(wanted)})) / (entries + 0.0) AS part
+      SELECT entries, (SELECT min(doc) FROM ${vocabulary} WHERE term IN (${terms})) AS docs
       FROM dossier_search WHERE tbl = ${table}),
-    trigrams AS MATERIALIZED (${longer} ${each}) ${recordsWith(match, filled, index, table)}`
+    ${sql.join(looked)},
+    best AS MATERIALIZED (
+      SELECT nth FROM (${every((nth) => sql`SELECT ${sql.lit(nth)} AS nth, docs FROM ${docs(nth)}`)})
+      WHERE docs IS NOT NULL ORDER BY docs LIMIT 1),
+    wanted AS MATERIALIZED (
+      ${every(
+        (nth) => sql`SELECT '"' || replace(term, '"', '""') || '"' || ${beside} AS words FROM ${found(nth)}
+        WHERE ${sql.lit(nth)} = (SELECT nth FROM best)`,
+      )} ${orElse})
+    ${withOthers(
+      sql`wanted CROSS JOIN ${some} WHERE ${some} MATCH wanted.words AND (${some}.rowid % ${sql.lit(ROWS_BETWEEN)} <> 0 OR ${ALIVE})`,
+      filled,
+      table,
+    )}`
 }
 
-/** As FTS5 writes them. */
-const asWritten = (text: string) => text.replace(/[\ufffe\uffff]/g, '\ufffd')
-const terms = (wanted: string[]) => (wanted.length > 0 ? sql.join(wanted.map(asWritten)) : sql`NULL`)
+/** Those that are likely in fewer records first. */
+const byPromise = (a: string, b: string) => b.length - a.length || Number(isAscii(a)) - Number(isAscii(b))
 
-/** The trigrams that begin with a word, as a query, and whether there are too many of them, or it is not worth to know. */
-function trigramsWith(word: string, vocabulary: RawBuilder<unknown>): RawBuilder<unknown> {
+/** The trigrams that begin with a word, and the records that have them; null if it is not worth to look for them. */
+const found = (nth: number) => sql.raw(`found${nth}`)
+const docs = (nth: number) => sql.raw(`docs${nth}`)
+
+function lookFor(word: string, nth: number, vocabulary: RawBuilder<unknown>): RawBuilder<unknown>[] {
   const begin = asWritten(word)
-  const isVain = sql`coalesce((SELECT part FROM records) < ${[...word].length > 1 ? FEW : FEW_FOR_ONE}, 0)`
-  return sql`SELECT coalesce(group_concat('"' || replace(term, '"', '""') || '"', ' OR '), '""') AS every,
-      ${isVain} OR count(*) > ${MAX_TRIGRAMS} OR coalesce(sum(doc), 0) > ${WORTH} * (SELECT entries FROM records) AS many
-    FROM (SELECT term, doc FROM ${vocabulary}
-      WHERE NOT ${isVain} AND term >= ${begin} AND term <= ${`${begin}${LAST}`} LIMIT ${MAX_TRIGRAMS + 1})`
+  const few = sql`${[...word].length > 1 ? FEW : FEW_FOR_ONE} * (SELECT entries FROM records)`
+  const before = [sql`records`, ...Array.from({ length: nth }, (_, other) => docs(other))]
+  const isVain = sql.join(
+    before.map((one) => sql`coalesce((SELECT docs FROM ${one}) < ${few}, 0)`),
+    sql` OR `,
+  )
+  return [
+    sql`${found(nth)} AS MATERIALIZED (SELECT term, doc FROM ${vocabulary} WHERE NOT (${isVain}) AND ${ALIVE}
+      AND term >= ${begin} AND term <= ${`${begin}${LAST}`} LIMIT ${MAX_TRIGRAMS + 1})`,
+    sql`${docs(nth)} AS MATERIALIZED (
+      SELECT iif(${isVain} OR count(*) > ${MAX_TRIGRAMS} OR sum(doc) > ${WORTH} * (SELECT entries FROM records),
+        NULL, coalesce(sum(doc), 0)) AS docs FROM ${found(nth)})`,
+  ]
 }
+
+/** As FTS5 writes it. */
+const asWritten = (text: string) => text.replace(/[\ufffe\uffff]/g, '\ufffd')
 
 /** Not before what can follow in a trigram. */
 const LAST = '\u{10ffff}\u{10ffff}'
