@@ -41,14 +41,16 @@ export function fold(text: string): string {
   return folded.includes('  ') ? folded.replace(/ +/g, ' ') : folded
 }
 
-/** What single characters fold to, as far as it was needed; of half a surrogate pair undefined. */
-const units: (string | undefined)[] = [...TABLE]
+/** What single characters fold to, as far as it was needed. It has all places from the start: one with gaps would be slow. */
+let units: (string | undefined)[] = []
+const UNITS = 0x10000
 
 /**
  * Whether a text has this character of ASCII when it is folded, which may not be a space. Whether a character becomes one
  * of ASCII does not depend on its neighbours, so the text itself need not be folded.
  */
 export function foldsToHave(text: string, character: string): boolean {
+  if (units.length === 0) units = Array.from({ length: UNITS }, (_, code) => TABLE[code])
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at)
     if ((code & 0xf800) === 0xd800) return foldAny(text).includes(character)

@@ -50,6 +50,8 @@ const WORTH = 0.5
 
 /** Short words of which the rarest is looked for. */
 const MAX_SHORT = 3
+/** Trigrams of longer words that tell how many records are left. To count those that have one takes time. */
+const MAX_COUNTED = 4
 /** If other words leave less than this part of all records, a short word, or a single character, is not looked for. */
 const FEW = 0.005
 const FEW_FOR_ONE = 0.05
@@ -76,14 +78,14 @@ function proposedByShort(index: string, table: string, words: string[], longer: 
   const also = longer.map((trigram) => ` AND ${quoted(trigram)}`).join('')
   // The list of a trigram that most records have would be read anew for each of these.
   const beside = sql`iif((SELECT docs < ${WORTH} * entries FROM records), ${also}, '')`
-  const terms = longer.length > 0 ? sql.join(longer.map(asWritten)) : sql`NULL`
+  const terms = longer.length > 0 ? sql.join(longer.slice(0, MAX_COUNTED).map(asWritten)) : sql`NULL`
   const orElse =
     longer.length > 0 ? sql`UNION ALL SELECT ${also.slice(5)} WHERE NOT EXISTS (SELECT 1 FROM best)` : sql``
   const filled =
     longer.length > 0 ? sql`filled` : sql`iif(EXISTS (SELECT 1 FROM best), filled, ${Number.MIN_SAFE_INTEGER})`
   const some = sql.table(index)
   return sql`WITH records AS MATERIALIZED (
-      SELECT entries, (SELECT min(doc) FROM ${vocabulary} WHERE term IN (${terms})) AS docs
+      SELECT entries, (SELECT min(doc) FROM ${vocabulary} WHERE term IN (${terms}) AND ${ALIVE}) AS docs
       FROM dossier_search WHERE tbl = ${table}),
     ${sql.join(looked)},
     best AS MATERIALIZED (
