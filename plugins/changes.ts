@@ -3,7 +3,14 @@ import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { SuccessSchema, success } from '../src/envelope.ts'
 import { unavailable } from '../src/errors.ts'
-import { createFeed, type ModelFilter, otherRights, readBounds, readNewest } from '../src/journal/feed.ts'
+import {
+  createFeed,
+  hasOtherRights,
+  type ModelFilter,
+  otherRights,
+  readBounds,
+  readNewest,
+} from '../src/journal/feed.ts'
 import { MAX_PER_USER, MAX_STREAMS } from '../src/journal/stream.ts'
 import { forbidden, scopeFor, type User } from '../src/model/access.ts'
 import { component } from '../src/openapi/refs.ts'
@@ -91,7 +98,7 @@ async function changes(app: FastifyInstance) {
       const since = (await positionIn(limit === 0 ? { since: 'now', ...query } : query)) ?? (await firstPosition(user))
       await feed.requireKnown(since, user)
       const { changes: found, next, otherRights: others } = await feed.page(user, modelsIn(query, user), since, limit)
-      if (others.includes(user.username)) throw otherRights(next)
+      if (hasOtherRights(others, user, since)) throw otherRights(next)
       return { status: 0, next, data: found }
     },
   })

@@ -34,7 +34,10 @@ export async function listen(client: Client, query = '', headers: Record<string,
     }
     return true
   }
-  const ended = read().catch(() => false)
+  let hasEnded = false
+  const ended = read()
+    .catch(() => false)
+    .finally(() => (hasEnded = true))
   return {
     status: response.status,
     headers: response.headers,
@@ -42,9 +45,9 @@ export async function listen(client: Client, query = '', headers: Record<string,
     marks,
     ended,
     stop: () => controller.abort(),
-    /** Waits until there are so many events. */
+    /** Waits until there are so many events; none come after the end. */
     until: async (count: number) => {
-      while (events.length < count) await setTimeout(5)
+      while (events.length < count && !hasEnded) await setTimeout(5)
       return events
     },
   }

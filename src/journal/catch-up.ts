@@ -1,4 +1,4 @@
-import type { ChangePage, Feed } from './feed.ts'
+import { type ChangePage, type Feed, hasOtherRights } from './feed.ts'
 import type { createRenderer } from './listeners.ts'
 import { hasRoom, isReady, MAX_PAUSE_MS, PAGE_SIZE, type Stream } from './stream.ts'
 
@@ -36,16 +36,21 @@ export class CatchUp {
     this.#all = this.#all.filter((one) => one !== stream)
   }
 
-  /** Whether a stream is ready for its next page. */
-  get canBeTold(): boolean {
-    return this.#all.some(isReady)
+  /** Whether a stream is ready for its next page, when the live streams have reached the change `told`. */
+  canBeTold(told: number): boolean {
+    return this.#next(told) !== undefined
+  }
+
+  /** A stream that starts after a change that is still to be told waits for it. */
+  #next(told: number): Stream | undefined {
+    return this.#all.find((stream) => stream.position <= told && isReady(stream))
   }
 
   /** Sends pages, up to the change `told` that the live streams have reached, for CATCH_UP_MS at most. */
   async catchUp(feed: RenderedFeed, told: number): Promise<void> {
     const end = performance.now() + CATCH_UP_MS
     this.#pages.clear()
-    for (let stream = this.#all.find(isReady); stream; stream = this.#all.find(isReady)) {
+    for (let stream = this.#next(told); stream; stream = this.#next(told)) {
       // Moves the stream to the end first, so that it gives up its turn even if an error follows.
       this.remove(stream)
       this.#all.push(stream)
@@ -59,7 +64,7 @@ export class CatchUp {
     if (!(await feed.hasChangesSince(stream.position))) return this.#streams.end(stream)
     const { changes, next, otherRights } = await this.#pageFor(stream, feed, upTo)
     // The client reconnects, and learns that it has to read the records anew.
-    if (otherRights.includes(stream.user.username)) return this.#streams.end(stream)
+    if (hasOtherRights(otherRights, stream.user, stream.position)) return this.#streams.end(stream)
     const told = await feed.render(changes)
     if (!this.#streams.isOpen(stream)) return
     const stuck = told.findIndex(({ text }) => text === undefined)

@@ -19,8 +19,8 @@ export interface ChangePage {
   changes: OwnedChange[]
   /** number of the last change that was examined; the next page starts after it */
   next: number
-  /** users whose rights have changed there: what they saw before does not count any more */
-  otherRights: string[]
+  /** users whose rights have changed there: what they saw before that change does not count any more */
+  otherRights: { username: string; change: number }[]
 }
 
 /** Changes examined for one page at most: any number of them may be invisible to the user. */
@@ -171,8 +171,14 @@ export function createFeed(storage: Storage, models: Models, access: Access) {
 }
 
 /** The users whose rights have changed, among rows of the journal. */
-const usersIn = (rows: Row[]) =>
-  rows.filter(({ model }) => model === RIGHTS_MODEL).map(({ createdBy }) => createdBy as string)
+const usersIn = (rows: Row[]): ChangePage['otherRights'] =>
+  rows
+    .filter(({ model }) => model === RIGHTS_MODEL)
+    .map(({ createdBy, change }) => ({ username: createdBy as string, change: change as number }))
+
+/** Whether the rights of a user change after that position. */
+export const hasOtherRights = (others: ChangePage['otherRights'], { username }: User, position: number) =>
+  others.some((one) => one.username === username && one.change > position)
 
 /** Instead of changes that a user would see with other rights than those of then. */
 export const otherRights = (since: number) =>

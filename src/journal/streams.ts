@@ -5,7 +5,7 @@ import { isUnchanged, type User } from '../model/access.ts'
 import type { Models } from '../model/model.ts'
 import type { Storage } from '../storage/storage.ts'
 import { CatchUp, type RenderedFeed } from './catch-up.ts'
-import { createFeed, readNewest } from './feed.ts'
+import { createFeed, hasOtherRights, readNewest } from './feed.ts'
 import { createBroadcast, createRenderer, type Listener, mayListen, type RenderedChange } from './listeners.ts'
 import { hasRoom, MAX_PAUSE_MS, openingText, PAGE_SIZE, positionText, type Stream } from './stream.ts'
 
@@ -92,7 +92,8 @@ export class Streams {
     const newest = await readNewest(this.#storage)
     if (listener.sink.destroyed) return
     if (this.#streams.size === 0) this.#begin(newest)
-    const position = since ?? this.#told
+    // What was changed before the user had these rights is not told, and ends no stream that is opened with them.
+    const position = since ?? Math.max(this.#told, newest, listener.user.rightsSince ?? 0)
     const isLive = position === this.#told
     const stream: Stream = {
       ...listener,
@@ -173,7 +174,7 @@ export class Streams {
 
   /** Sends changes until none are left, with pauses for other requests. */
   async #work(): Promise<void> {
-    while (this.#isWoken || this.#behind.canBeTold) {
+    while (this.#isWoken || this.#behind.canBeTold(this.#told)) {
       await setTimeout(Math.max(0, this.#notBefore - performance.now()))
       // Without streams nothing is rendered or cached: the cache could outlive values that are forgotten meanwhile.
       if (this.#streams.size === 0) break
@@ -201,7 +202,8 @@ export class Streams {
     if (next === this.#told) return
     // What they see changes in the middle of these changes: they reconnect, and read the records anew.
     if (otherRights.length > 0)
-      for (const stream of this.#streams) if (otherRights.includes(stream.user.username)) this.#end(stream)
+      for (const stream of this.#streams)
+        if (hasOtherRights(otherRights, stream.user, stream.position)) this.#end(stream)
     const told = await feed.render(changes)
     const isTruncated = told.length < changes.length
     const last = isTruncated ? (told.at(-1) as RenderedChange).change : next

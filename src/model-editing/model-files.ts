@@ -70,11 +70,12 @@ export class ModelFiles {
     }
   }
 
-  /** Throws if the file of a model cannot be written here. */
-  async requireWritable(model: string): Promise<ModelFileContent | undefined> {
+  /** Throws if the file of a model cannot be written here, or is another than the one that was read; null for none. */
+  async requireUnchanged(model: string, hash: string | null): Promise<ModelFileContent | undefined> {
     const known = await this.read(model)
     const why = known ? known.fixed : await this.whyFixed()
     if (why !== undefined) throw new Failure('FORBIDDEN', why)
+    if ((known?.hash ?? null) !== hash) throw changedMeanwhile(model, known)
     return known
   }
 
@@ -88,8 +89,7 @@ export class ModelFiles {
     hash: string | null,
     keep: (text: string) => Promise<void>,
   ): Promise<string> {
-    const known = await this.requireWritable(model)
-    if ((known?.hash ?? null) !== hash) throw changedMeanwhile(model, known)
+    const known = await this.requireUnchanged(model, hash)
     if (known) await keep(formatJson(known.schema))
     await replaceFile(this.#folder, join(this.#folder, `${model}.json`), text)
     return fileHash(Buffer.from(text))

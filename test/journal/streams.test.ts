@@ -318,6 +318,36 @@ t.test('streams', async (t) => {
     hub.close()
   })
 
+  await t.test(
+    'a change of rights ends the streams of before, and none that is opened with the new ones',
+    async (t) => {
+      const { hub, sink } = await blindable()
+      const open = async (user: User) => {
+        const reader = new Reader()
+        await hub.open({ user, wanted: undefined, sink: reader, ask: () => user })
+        return reader
+      }
+      const before = await open({ ...ADMIN, username: 'zoe' })
+      await make('with the rights of before')
+      await write(`INSERT INTO dossier_changes (model, id, version, operation, at, "createdBy", fields)
+      VALUES ('dossier.rights', 0, 0, 'update', '2026-01-01T00:00:00.000Z', 'zoe', '[]')`)
+      const { newest } = await readBounds(storage)
+      // Nobody has been told yet.
+      const after = await open({ ...ADMIN, username: 'zoe', rightsSince: newest })
+      t.match(after.text, `id: ${newest}\n`)
+      await until(() => before.isEnded)
+      await make('with the rights of now')
+      hub.wake()
+      await until(() => after.numbers.length > 0)
+      t.strictSame(after.numbers, [newest + 1])
+      t.strictSame([after.isEnded, before.isEnded], [false, true])
+      t.strictSame(sink.numbers, [newest - 1, newest + 1])
+      sink.emit('close')
+      after.emit('close')
+      hub.close()
+    },
+  )
+
   await t.test('while nothing can be read, everybody waits', async (t) => {
     const { state, told, hub, sink } = await blindable()
     state.isBlind = true
@@ -352,7 +382,7 @@ t.test('who gets other rights while catching up is ended', async (t) => {
   const ended: unknown[] = []
   const feed = {
     hasChangesSince: async () => true,
-    page: async () => ({ changes: [], next: 5, otherRights: [ADMIN.username] }),
+    page: async () => ({ changes: [], next: 5, otherRights: [{ username: ADMIN.username, change: 5 }] }),
     models: new Map(),
     keyFor: () => '',
   }

@@ -54,6 +54,30 @@ const KEYS = `SELECT conname AS name, pg_get_constraintdef(oid) AS is FROM pg_co
 const keyOn = (column: string, action = '') => `FOREIGN KEY (${column}) REFERENCES "a__Thing"(id)${action} DEFERRABLE`
 
 if (isThere) {
+  t.test('who restores a record that somebody restores at the same time waits, and is told', async (t) => {
+    const app = await startApp(t, { models: { 'a.Thing.json': { type: 'object', properties: { text: TEXT } } } })
+    const admin = await app.login()
+    const shell = new pg.Client(app.config.DATABASE_URL)
+    await shell.connect()
+    t.teardown(() => shell.end())
+    for (const undone of [false, true]) {
+      const { id } = (await admin.put('/ws/rest/a.Thing', { text: 'was' })).body.data[0]
+      await admin.delete(`/ws/rest/a.Thing/${id}`)
+      const { next } = (await admin.get('/ws/changes')).body
+      await shell.query(`BEGIN; INSERT INTO "a__Thing" (id, version, text) VALUES (${id}, 1, 'theirs')`)
+      const answer = undone
+        ? admin.post(`/ws/changes/${next}/undo`, {})
+        : admin.post(`/ws/rest/a.Thing/${id}/restore`, {})
+      const watcher = new pg.Client(app.config.DATABASE_URL)
+      await watcher.connect()
+      await untilItWaits(watcher, 'insert into "a__Thing"%')
+      await watcher.end()
+      await shell.query('COMMIT')
+      t.match(await answer, { status: 409, body: { code: 'VERSION_CONFLICT' } })
+      t.match((await admin.get(`/ws/rest/a.Thing/${id}`)).body.data, [{ text: 'theirs' }])
+    }
+  })
+
   t.test('foreign keys follow their columns, whatever their names were', async (t) => {
     const { storage, shell, rows } = await opened(t)
     const to = (more: object = {}) => ({ type: 'integer', reference: 'a.Thing', ...more })

@@ -104,16 +104,18 @@ export function createChanges({ storage: { db }, access }: RecordsContext, model
     for (const field of stored) values[field.name] = encode(field, data[field.name])
     if (model.audit) Object.assign(values, audit)
     const isLast: Step = { sql: IS_LAST, parameters: [model.name, id, deletion], must: true }
-    const restored = insert(`recreate ${Object.keys(hidden)}`, values)
+    // Two at the same time may both find it deleted: the second one waits for the first, and inserts nothing.
+    const restored = insert(`recreate ${Object.keys(hidden)}`, values, true)
     const steps = [isLast, { ...restored, must: true }, ...outcome(id, 'create', user)]
     return { shapes, steps, by: username, as: 'restore' }
   }
 
-  const insert = (shape: string, values: Row): Step => ({
+  const insert = (shape: string, values: Row, unlessThere = false): Step => ({
     ...prepared(shape, { id: 0, values: orderKeys.addTo(values), reach: NONE }, () =>
       db
         .insertInto(table)
         .values({ ...valuesFor(Object.keys(values)), ...orderKeys.computedFrom(Object.keys(values), sent) })
+        .$if(unlessThere, (query) => query.onConflict((one) => one.column('id').doNothing()))
         .returning(shown),
     ),
     returns,
