@@ -45,8 +45,9 @@ export class ModelSource {
     const models = await load(this.#folder)
     const fingerprint = modelsFingerprint(models)
     const hasChanged = this.#seen !== undefined && this.#seen !== fingerprint
+    // In this order: another node may publish this very folder between the two questions.
+    const isKnown = await this.#published?.isKnown(fingerprint)
     const latest = await this.#published?.latest()
-    const isKnown = latest === undefined || (await this.#published?.isKnown(fingerprint))
     // Set only after both queries succeeded: if one fails, the next `read` still sees the folder's change.
     this.#before = this.#seen
     this.#seen = fingerprint

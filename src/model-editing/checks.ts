@@ -14,12 +14,14 @@ export async function requireCurrent(storage: Storage, folder: string, isBehind 
     throw new Failure('FORBIDDEN', 'Another node serves later models than those of the folder here. Edit them there.')
 }
 
-/** Whether a folder was published before, and something else since. One that is new was not. */
+/**
+ * Whether a folder was published before, and something else since. The latest is asked for last: this very folder may be
+ * published between the two questions.
+ */
 async function isOlder({ published }: Storage, folder: string): Promise<boolean> {
-  const latest = await published?.latest()
-  if (!published || !latest) return false
+  if (!published) return false
   const fingerprint = modelsFingerprint(await loadModels(folder).catch(asInvalid))
-  return fingerprint !== latest.fingerprint && (await published.isKnown(fingerprint))
+  return (await published.isKnown(fingerprint)) && (await published.latest())?.fingerprint !== fingerprint
 }
 
 /** Throws if the tables cannot follow. */

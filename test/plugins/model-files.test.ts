@@ -256,6 +256,19 @@ t.test('a node whose folder is outdated refuses', async (t) => {
     { code: 'FORBIDDEN' },
     'asked of the database',
   )
+  /** Published right after the first question. */
+  const history = ['another']
+  const asked = () => {
+    const before = [...history]
+    if (history[0] !== now) history.unshift(now)
+    return before
+  }
+  const publishing = {
+    latest: async () => ({ fingerprint: asked()[0] }),
+    isKnown: async () => asked().includes(now),
+  }
+  await requireCurrent({ published: publishing } as unknown as Storage, config.MODELS_DIR)
+  t.strictSame(history, [now, 'another'])
   const payload = { data: { schema: NOTE, hash: null } }
   const answer = await app.inject({
     method: 'PUT',
