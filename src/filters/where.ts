@@ -1,13 +1,13 @@
 import { type RawBuilder, sql } from 'kysely'
 import { forbidden } from '../model/access.ts'
 import { type Field, type Inverse, isText, linkTable, type Model, type Models, tableName } from '../model/model.ts'
-import type { OperatorName } from '../requests/operators.ts'
 import { isInverseStep, targetModel } from '../requests/paths.ts'
 import type { Comparison, Filter, Query, RelatedFilter, Step } from '../requests/query.ts'
 import type { Dialect, SqlValue } from '../storage/storage.ts'
 import { comparisonSql, encodeComparable, encodeOrder, orderSql } from '../tables/columns.ts'
 import { ALWAYS, all, any, type Condition, is, not } from '../tables/condition.ts'
 import { indexedTexts } from '../tables/order-columns.ts'
+import { BOUNDS, BY_ORDER, HOLDS_FOR_NONE, SAID, type SaidOperator } from './operator-sql.ts'
 import { type Reach, withReach } from './reach.ts'
 
 /** SQL expression that a field is compared by exactly. Identifiers come from the model; values are always bound. */
@@ -31,6 +31,8 @@ export interface FilterContext {
   outer?: Outer | undefined
   /** whether the statement is a search although `outer` is set */
   isSearch?: boolean
+  /** Whether a model has far fewer records than another: then those of the other are looked up for each of them. */
+  isFewer?(model: Model, other: Model): boolean
   /** Where the records of a model are looked up, if not in its table. */
   tableOf?(model: Model): RawBuilder<unknown> | undefined
 }
@@ -85,6 +87,12 @@ function isAmong(column: string, { theirs, from }: Selected, { outer }: FilterCo
 /** Records of which a step leads to a record that matches, or to such a number of them. */
 function relatedCondition(filter: RelatedFilter, model: Model, asking: FilterContext): Condition {
   const { count, ids } = filter
+  const bounds = BOUNDS[(count?.operator ?? 'gte') as SaidOperator]
+  const context = ids ? undefined : asking.outer ? asking : contextOfEach(filter, model, asking)
+  if (bounds && context) {
+    const atLeast = (number: number) => reachesNumber(number, filter, model, context)
+    return bounds(atLeast, (count?.values as number[] | undefined) ?? [1])
+  }
   const { own, some } = followStep(filter, model, asking)
   const among = (rest?: RawBuilder<unknown>) => isAmong(own, some, asking, rest)
   // The records that one of all leads to are counted: no id is among them twice.
@@ -95,6 +103,32 @@ function relatedCondition(filter: RelatedFilter, model: Model, asking: FilterCon
   return HOLDS_FOR_NONE[count.operator as SaidOperator](count.values as number[])
     ? not(among(sql`GROUP BY ${some.theirs} HAVING NOT ${isSo}`))
     : among(sql`GROUP BY ${some.theirs} HAVING ${isSo}`)
+}
+
+/**
+ * The context in which a search looks up the related records of each record in their index. Undefined if it is better to
+ * find all of them first, as their own values matter or as they are not many more.
+ */
+function contextOfEach(
+  { step, matching }: RelatedFilter,
+  model: Model,
+  asking: FilterContext,
+): FilterContext | undefined {
+  const target = targetModel(step, asking.models)
+  if (matching || !isInverseStep(step) || referringField(step, target).links) return undefined
+  if (asking.follow(target).scope !== 'all' || !asking.isFewer?.(model, target)) return undefined
+  return { ...asking, outer: { table: tableName(model), isDetached: false, depth: 0 }, isSearch: true }
+}
+
+/** A search asks whether it may go on while it looks at more related records than these. */
+const FEW = 1000
+
+/** Records that lead to so many others at least. No more than these are looked up. */
+function reachesNumber(number: number, filter: RelatedFilter, model: Model, asking: FilterContext): Condition {
+  if (number <= 0) return ALWAYS
+  const isBounded = !filter.matching && number <= FEW
+  const { own, some } = followStep(filter, model, isBounded ? { ...asking, isSearch: false } : asking)
+  return isAmong(own, some, asking, sql`LIMIT 1 OFFSET ${number - 1}`)
 }
 
 /** How records lead to others: by a column of their own, which is among those that a query selects. */
@@ -205,35 +239,6 @@ function estimateCost(filter: Filter | undefined): number {
       part.field.format === 'decimal' ||
       (isText(part.field) && BY_ORDER.includes(part.operator)))
   return partsOf(filter).reduce((sum, part) => sum + (isDear(part) ? 1 : 0.05), 0)
-}
-
-/** Operators that compare by the order of values. */
-const BY_ORDER: readonly OperatorName[] = ['gt', 'gte', 'lt', 'lte', 'between']
-
-type SaidOperator = Exclude<OperatorName, 'like'>
-
-/** The SQL of each operator. */
-const SAID: Record<SaidOperator, (key: RawBuilder<unknown>, values: unknown[]) => Condition> = {
-  eq: (key, [value]) => is`${key} = ${value}`,
-  gt: (key, [value]) => is`${key} > ${value}`,
-  gte: (key, [value]) => is`${key} >= ${value}`,
-  lt: (key, [value]) => is`${key} < ${value}`,
-  lte: (key, [value]) => is`${key} <= ${value}`,
-  between: (key, [first, second]) => is`${key} BETWEEN ${first} AND ${second}`,
-  in: (key, values) => is`${key} IN (${sql.join(values)})`,
-  isSet: (key) => is`${key} IS NOT NULL`,
-}
-
-/** Whether a comparison is true of the number 0. */
-const HOLDS_FOR_NONE: Record<SaidOperator, (values: number[]) => boolean> = {
-  eq: ([value = 0]) => value === 0,
-  gt: ([value = 0]) => value < 0,
-  gte: ([value = 0]) => value <= 0,
-  lt: ([value = 0]) => value > 0,
-  lte: ([value = 0]) => value >= 0,
-  between: ([first = 0, second = 0]) => first <= 0 && second >= 0,
-  in: (values) => values.includes(0),
-  isSet: () => true,
 }
 
 function compare({ field, operator, values }: Comparison, model: Model, dialect: Dialect): Condition {

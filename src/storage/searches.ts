@@ -25,8 +25,7 @@ export type StartSearcher = (onDeath: () => void) => Searcher
 const QUICK_MS = 50
 /** Time in which all running quick searches end: `QUICK_MS` with a margin. */
 const QUICK_PAUSE_MS = 100
-/** A search that took longer there goes to the slow lane at once for a while. It must be clearly slow, not just delayed. */
-const SLOW_MS = 100
+/** One that takes longer there as well goes to the slow lane at once for a while: it would start over each time. */
 const SLOW_AGAIN_MS = 60_000
 /** How many of these are remembered, and how many characters one may have. */
 const MAX_KNOWN = 1000
@@ -50,10 +49,11 @@ export class Searches {
   async search(statement: Statement, options: SearchOptions): Promise<SearchResult> {
     const ms = options.seconds * 1000
     // With its user and values: the same statement with others may well be quick.
-    const key = `${options.username} ${statement.sql} ${JSON.stringify(statement.parameters)}`
+    const { sql } = statement
+    const key = sql.length > MAX_KEY ? sql : `${options.username} ${sql} ${JSON.stringify(statement.parameters)}`
     const searchSlowly = () =>
       this.#slow.search(statement, options, ms, (took) => {
-        this.#slowUntil.keep(key, took > SLOW_MS ? performance.now() + SLOW_AGAIN_MS : 0)
+        this.#slowUntil.keep(key, took > QUICK_MS ? performance.now() + SLOW_AGAIN_MS : 0)
       })
     if (ms > QUICK_MS && (this.#slowUntil.get(key) ?? 0) > performance.now()) return searchSlowly()
     try {

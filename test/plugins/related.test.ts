@@ -272,6 +272,55 @@ t.test('large related records: a page ends where it is full', async (t) => {
   t.ok(customer.orders.data.length === 2 || customer.orders.next)
 })
 
+t.test('numbers of related records, in a table of the same size and in a far larger one', async (t) => {
+  const service = await startApp(t, { models: MODELS })
+  const admin = await service.login()
+  const { id: customer } = (await ok(admin.put(CUSTOMERS, { name: 'Ada' }))).data[0]
+  const wanted = [0, 1, 2, 12, 15]
+  for (const code of wanted) await ok(admin.put(ORDERS, { code: `${code}`, customer }))
+  const numbers = [0, 0, 0, 0, 0]
+  const OPERATORS: Record<string, (number: number, values: number[]) => boolean> = {
+    '': (number, [value = 0]) => number === value,
+    ne: (number, [value = 0]) => number !== value,
+    gt: (number, [value = 0]) => number > value,
+    gte: (number, [value = 0]) => number >= value,
+    lt: (number, [value = 0]) => number < value,
+    lte: (number, [value = 0]) => number <= value,
+    in: (number, values) => values.includes(number),
+    notIn: (number, values) => !values.includes(number),
+    between: (number, [first = 0, second = 0]) => number >= first && number <= second,
+  }
+  const check = async () => {
+    for (const [operator, isSo] of Object.entries(OPERATORS))
+      for (const values of [
+        [0, 0],
+        [1, 5],
+        [2, 12],
+        [12, 1],
+        [13, 15],
+        [5000, 6000],
+      ]) {
+        const sent = ['in', 'notIn', 'between'].includes(operator) ? values : values.slice(0, 1)
+        const found = numbers.flatMap((number, nth) => (isSo(number, sent) ? [nth + 1] : []))
+        const query = `lines[count]${operator && `[${operator}]`}=${sent}`
+        const { total, data } = await ok(admin.get(`${ORDERS}?${query}&sort=-id&limit=2`))
+        const ids = data.map(({ id }: { id: number }) => id)
+        t.strictSame([total, ids], [found.length, found.toReversed().slice(0, 2)], query)
+      }
+    const some = { criteria: [{ fieldName: 'lines', operator: 'some' }] }
+    t.equal((await ok(admin.post(`${ORDERS}/search`, some))).total, numbers.filter(Boolean).length)
+    const through = `customer.orders[count]=5&customer.orders.lines[count][gte]=1`
+    t.equal((await ok(admin.get(`${ORDERS}?${through}`))).total, numbers.some(Boolean) ? 5 : 0)
+  }
+  await check()
+  for (const [nth, many] of wanted.entries())
+    for (let line = 0; line < many; line++) {
+      await ok(admin.put(LINES, { order: nth + 1, qty: 1 }))
+      numbers[nth] = line + 1
+    }
+  await check()
+})
+
 t.test('records out of reach are not there', async (t) => {
   const service = await startApp(t, { models: MODELS })
   const admin = await service.login()

@@ -1,7 +1,13 @@
 import { type Expression, type RawBuilder, type SqlBool, sql } from 'kysely'
 import { Failure } from '../../errors.ts'
 import { type Reach, withReach, withReachOfFew } from '../../filters/reach.ts'
-import { aliveCondition, referencedModels, toCondition } from '../../filters/where.ts'
+import {
+  aliveCondition,
+  type FilterContext,
+  looksAtReferring,
+  referencedModels,
+  toCondition,
+} from '../../filters/where.ts'
 import { type Model, tableName } from '../../model/model.ts'
 import { nameOfOrder, type Position } from '../../requests/cursor.ts'
 import type { Query } from '../../requests/query.ts'
@@ -59,6 +65,9 @@ export const newLimits = (seconds: number): FindLimits => ({
   bytes: PAGE_BYTES,
 })
 
+/** To look up what refers to a record takes as long as to go through so many records of an index. */
+const LOOKUP_COST = 5
+
 /** Finds records of one model: a page, the total, and the cursor of the next page. */
 export function createFinder(context: RecordsContext, model: Model) {
   const { storage, models, access, cursors, advise, findSeconds } = context
@@ -84,10 +93,11 @@ export function createFinder(context: RecordsContext, model: Model) {
     const { limit, offset, after } = query
     const position = after === undefined ? undefined : cursors.read(model, nameOfOrder(query), after)
     const reach = access.reachFor(model, 'read', caller)
-    const part =
-      query.search && proposed?.mayBeMost ? await matchingPart(model, query.search, reach, caller, storage) : 0
+    // Without an index all records are read, as those of common words are.
+    const mayBeMost = query.search && (proposed?.mayBeMost ?? !proposed)
+    const part = query.search && mayBeMost ? await matchingPart(model, query.search, reach, caller, storage) : 0
     const areMany = part > 0 && part * (await counts.total()) > MAX_RANKED
-    const way = wayFor(query, reach, caller, limits, part > COMMON ? undefined : proposed)
+    const way = wayFor(query, reach, caller, limits, part > COMMON ? undefined : proposed, await sizesFor(query))
     const { order, found } = limit === 0 ? NOTHING : await pageIn(query, position, way, caller, areMany)
     const { rows, isTruncated } = found
     // One row more than requested shows that there is a next page.
@@ -143,8 +153,25 @@ export function createFinder(context: RecordsContext, model: Model) {
     return { order, found: await way.page(order, position) }
   }
 
+  /** Tells which models have far fewer records than others, if the filter asks for records that refer to another one. */
+  async function sizesFor(query: Query): Promise<FilterContext['isFewer']> {
+    if (!query.filter || !looksAtReferring(query.filter)) return undefined
+    const all = [model, ...referencedModels(query, models)]
+    const sizes = new Map<string, number>()
+    for (const one of new Set(all)) sizes.set(one.name, await createCounter(storage, one).total())
+    const sizeOf = ({ name }: Model) => sizes.get(name) as number
+    return (few, many) => sizeOf(few) * LOOKUP_COST <= sizeOf(many)
+  }
+
   /** Chooses how to get the page and the total: by a bounded read if possible, otherwise by a search. */
-  function wayFor(query: Query, reach: Reach, caller: Caller, limits: FindLimits, proposed?: Proposed): Way {
+  function wayFor(
+    query: Query,
+    reach: Reach,
+    caller: Caller,
+    limits: FindLimits,
+    proposed: Proposed | undefined,
+    isFewer: FilterContext['isFewer'],
+  ): Way {
     const isAll = !query.filter && !query.search && reach.scope === 'all'
     if (isAll && query.sort.length === 0)
       return { page: (_order, position) => plain(query, position), total: () => counts.total() }
@@ -164,7 +191,7 @@ export function createFinder(context: RecordsContext, model: Model) {
     }
     const matching = [
       ...(isOne ? [] : [aliveCondition(query, storage.dialect)]),
-      ...(query.filter ? [toCondition(query.filter, model, access.contextFor(caller))] : []),
+      ...(query.filter ? [toCondition(query.filter, model, { ...access.contextFor(caller), isFewer })] : []),
       ...(proposed?.condition ? [proposed.condition] : []),
       ...(query.search ? [containsWords(model, query.search, storage.dialect)] : []),
     ]

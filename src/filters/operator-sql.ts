@@ -1,0 +1,44 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { OperatorName } from '../requests/operators.ts'
+import { all, type Condition, is, not } from '../tables/condition.ts'
+
+/** Operators that compare by the order of values. */
+export const BY_ORDER: readonly OperatorName[] = ['gt', 'gte', 'lt', 'lte', 'between']
+
+export type SaidOperator = Exclude<OperatorName, 'like'>
+
+/** The SQL of each operator. */
+export const SAID: Record<SaidOperator, (key: RawBuilder<unknown>, values: unknown[]) => Condition> = {
+  eq: (key, [value]) => is`${key} = ${value}`,
+  gt: (key, [value]) => is`${key} > ${value}`,
+  gte: (key, [value]) => is`${key} >= ${value}`,
+  lt: (key, [value]) => is`${key} < ${value}`,
+  lte: (key, [value]) => is`${key} <= ${value}`,
+  between: (key, [first, second]) => is`${key} BETWEEN ${first} AND ${second}`,
+  in: (key, values) => is`${key} IN (${sql.join(values)})`,
+  isSet: (key) => is`${key} IS NOT NULL`,
+}
+
+type AtLeast = (number: number) => Condition
+
+/** What operators say of a number of records, by what is known when so many are found. */
+export const BOUNDS: Partial<Record<SaidOperator, (atLeast: AtLeast, values: number[]) => Condition>> = {
+  eq: (atLeast, [value = 0]) => all([atLeast(value), not(atLeast(value + 1))]),
+  gt: (atLeast, [value = 0]) => atLeast(value + 1),
+  gte: (atLeast, [value = 0]) => atLeast(value),
+  lt: (atLeast, [value = 0]) => not(atLeast(value)),
+  lte: (atLeast, [value = 0]) => not(atLeast(value + 1)),
+  between: (atLeast, [first = 0, second = 0]) => all([atLeast(first), not(atLeast(second + 1))]),
+}
+
+/** Whether a comparison is true of the number 0. */
+export const HOLDS_FOR_NONE: Record<SaidOperator, (values: number[]) => boolean> = {
+  eq: ([value = 0]) => value === 0,
+  gt: ([value = 0]) => value < 0,
+  gte: ([value = 0]) => value <= 0,
+  lt: ([value = 0]) => value > 0,
+  lte: ([value = 0]) => value >= 0,
+  between: ([first = 0, second = 0]) => first <= 0 && second >= 0,
+  in: (values) => values.includes(0),
+  isSet: () => true,
+}
