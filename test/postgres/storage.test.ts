@@ -20,6 +20,7 @@ import { PipelinedQuery } from '../../src/storage/postgres/pipelined-query.ts'
 import { numberPlaceholders } from '../../src/storage/postgres/placeholders.ts'
 import { migrateSchema } from '../../src/storage/postgres/schema.ts'
 import { PostgresSearcher } from '../../src/storage/postgres/searcher.ts'
+import { shortWordPattern } from '../../src/storage/postgres/short-words.ts'
 import { WriteQueue } from '../../src/storage/postgres/write-queue.ts'
 import { defineJob, type Row, type StorageFault } from '../../src/storage/storage.ts'
 import { openProxy } from '../crash/proxy.ts'
@@ -132,6 +133,68 @@ if (hasServer()) {
       [],
       'the same as in TypeScript',
     )
+  })
+
+  t.test('short words are found where a folded text has them', async (t) => {
+    const connection = await Connection.open(await postgresDatabase(t, 'template0'))
+    t.teardown(() => connection.close())
+    const ranges = [
+      [0x20, 0x33ff],
+      [0x4e00, 0x4e20],
+      [0x7380, 0x7390],
+      [0xa640, 0xabff],
+      [0xf900, 0xffff],
+      [0x10780, 0x107bf],
+      [0x1d400, 0x1d7ff],
+      [0x1f100, 0x1f2ff],
+      [0x2f800, 0x2fa1f],
+    ]
+    const texts = ranges.flatMap(([from = 0, to = 0]) =>
+      Array.from({ length: to - from + 1 }, (_, nth) => String.fromCodePoint(from + nth)).flatMap((one) => [
+        one,
+        `a${one}`,
+        `${one}\u0301\u0302n`,
+        `${one}${one}`,
+        `王${one}-`,
+      ]),
+    )
+    const folded = texts.map(fold)
+    const all = `{${texts.map((text) => JSON.stringify(text)).join(',')}}`
+    const words = [
+      'a',
+      'n',
+      'an',
+      'aa',
+      'ss',
+      'ae',
+      'dz',
+      '7',
+      '10',
+      '1',
+      '@',
+      '.',
+      '^',
+      ']',
+      '\\',
+      '-',
+      'm.',
+      '(a',
+      '%_',
+    ]
+    for (const word of [...words, '王', '王伟', '王一', 'и', 'ии', 'σ', 'aя', 'ŋ', 'əa']) {
+      const pattern = shortWordPattern(word)
+      const found = await connection.run({
+        sql: 'SELECT text FROM unnest(?::text[]) WITH ORDINALITY AS each (text, nth) WHERE text COLLATE "C" ~ ? ORDER BY nth',
+        parameters: [all, pattern],
+      })
+      t.strictSame(
+        found.map(({ text }) => text),
+        texts.filter((_, nth) => folded[nth]?.includes(word)),
+        word,
+      )
+    }
+    for (const word of ['', ' ', 'a ', 'abc', 'か', '가', 'ا', '\ue000', '👍'])
+      t.equal(shortWordPattern(word), undefined, `${word}: not one of these`)
   })
 
   t.test('units: all or nothing of each, and no neighbour is taken down', async (t) => {
