@@ -135,6 +135,21 @@ if (hasServer()) {
     )
   })
 
+  t.test('short words know every character that folds to one of theirs', async (t) => {
+    const missing: string[] = []
+    for (let from = 0x100; from <= 0x10ffff; from += 0x100) {
+      if (from >= 0xd800 && from <= 0xdfff) continue
+      const some = Array.from({ length: 0x100 }, (_, nth) => String.fromCodePoint(from + nth))
+      if (fold(some.join('')) === some.join('')) continue
+      for (const one of some) {
+        const code = (one.codePointAt(0) as number).toString(16).padStart(8, '0')
+        const parts = fold(one) === one ? [] : [...fold(one)]
+        if (parts.some((part) => shortWordPattern(part)?.includes(code) === false)) missing.push(one)
+      }
+    }
+    t.strictSame(missing, [])
+  })
+
   t.test('short words are found where a folded text has them', async (t) => {
     const connection = await Connection.open(await postgresDatabase(t, 'template0'))
     t.teardown(() => connection.close())
@@ -145,6 +160,7 @@ if (hasServer()) {
       [0xa640, 0xabff],
       [0xf900, 0xffff],
       [0x10780, 0x107bf],
+      [0x1ccd0, 0x1ccff],
       [0x1d400, 0x1d7ff],
       [0x1f100, 0x1f2ff],
       [0x2f800, 0x2fa1f],
@@ -193,7 +209,7 @@ if (hasServer()) {
         word,
       )
     }
-    for (const word of ['', ' ', 'a ', 'abc', 'か', '가', 'ا', '\ue000', '👍'])
+    for (const word of ['', ' ', 'a ', 'abc', 'か', '가', 'ا', '\ue000', '👍', 'a\u2deb', 'μ\u{1d242}'])
       t.equal(shortWordPattern(word), undefined, `${word}: not one of these`)
   })
 

@@ -7,6 +7,7 @@ import { fold, MARKS } from '../../lib/fold.ts'
 
 /** Letters that fold to the same whatever stands beside them. Other scripts have signs that are composed with letters. */
 const SHORT_WORD = /^[\x21-\x7e\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Unified_Ideograph}]{1,2}$/u
+const HAS_MARKS = /\p{M}/u
 
 /** All other characters fold to themselves, or to none that a short word has. */
 const RANGES = [
@@ -14,6 +15,7 @@ const RANGES = [
   [0xa640, 0xabff],
   [0xf900, 0xffff],
   [0x10780, 0x107bf],
+  [0x1ccd6, 0x1ccf9],
   [0x1d400, 0x1d7ff],
   [0x1e030, 0x1e08f],
   [0x1f100, 0x1f2ff],
@@ -23,7 +25,7 @@ const RANGES = [
 
 /** A regular expression for the texts that contain a word when they are folded; undefined for other words. */
 export function shortWordPattern(word: string): string | undefined {
-  if (!SHORT_WORD.test(word)) return undefined
+  if (!SHORT_WORD.test(word) || HAS_MARKS.test(word)) return undefined
   const [first, second] = [...word] as [string, string | undefined]
   if (second === undefined) return `[${charactersFor(first)}]`
   const ends = charactersFor(first, (folded) => folded.endsWith(first))
