@@ -176,9 +176,12 @@ const usersIn = (rows: Row[]): ChangePage['otherRights'] =>
     .filter(({ model }) => model === RIGHTS_MODEL)
     .map(({ createdBy, change }) => ({ username: createdBy as string, change: change as number }))
 
-/** Whether the rights of a user change after that position. */
-export const hasOtherRights = (others: ChangePage['otherRights'], { username }: User, position: number) =>
-  others.some((one) => one.username === username && one.change > position)
+/** Whether a user gets other rights than those of now after that position. */
+export const hasOtherRights = (
+  others: ChangePage['otherRights'],
+  { username, rightsSince = 0 }: User,
+  position: number,
+) => others.some((one) => one.username === username && one.change > Math.max(position, rightsSince))
 
 /** Instead of changes that a user would see with other rights than those of then. */
 export const otherRights = (since: number) =>

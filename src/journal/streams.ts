@@ -92,8 +92,8 @@ export class Streams {
     const newest = await readNewest(this.#storage)
     if (listener.sink.destroyed) return
     if (this.#streams.size === 0) this.#begin(newest)
-    // What was changed before the user had these rights is not told, and ends no stream that is opened with them.
-    const position = since ?? Math.max(this.#told, newest, listener.user.rightsSince ?? 0)
+    // Not after `newest`: what has a later number may be committed before what has an earlier one.
+    const position = since ?? Math.max(this.#told, newest)
     const isLive = position === this.#told
     const stream: Stream = {
       ...listener,

@@ -329,8 +329,10 @@ t.test('streams', async (t) => {
       }
       const before = await open({ ...ADMIN, username: 'zoe' })
       await make('with the rights of before')
-      await write(`INSERT INTO dossier_changes (model, id, version, operation, at, "createdBy", fields)
-      VALUES ('dossier.rights', 0, 0, 'update', '2026-01-01T00:00:00.000Z', 'zoe', '[]')`)
+      const change = () =>
+        write(`INSERT INTO dossier_changes (model, id, version, operation, at, "createdBy", fields)
+          VALUES ('dossier.rights', 0, 0, 'update', '2026-01-01T00:00:00.000Z', 'zoe', '[]')`)
+      await change()
       const { newest } = await readBounds(storage)
       // Nobody has been told yet.
       const after = await open({ ...ADMIN, username: 'zoe', rightsSince: newest })
@@ -342,8 +344,16 @@ t.test('streams', async (t) => {
       t.strictSame(after.numbers, [newest + 1])
       t.strictSame([after.isEnded, before.isEnded], [false, true])
       t.strictSame(sink.numbers, [newest - 1, newest + 1])
-      sink.emit('close')
-      after.emit('close')
+      // The rights have a number already, while earlier ones are still being written.
+      const early = await open({ ...ADMIN, username: 'zoe', rightsSince: newest + 3 })
+      await make('meanwhile')
+      await change()
+      await make('then')
+      hub.wake()
+      await until(() => after.isEnded && early.numbers.length === 2)
+      t.strictSame(early.numbers, [newest + 2, newest + 4])
+      t.equal(early.isEnded, false)
+      for (const one of [sink, early]) one.emit('close')
       hub.close()
     },
   )
