@@ -95,8 +95,9 @@ async function changes(app: FastifyInstance) {
       allowOnly(['since', 'models', 'limit'], query)
       const limit = wholeNumber(query, 'limit', MAX_LIMIT) ?? DEFAULT_LIMIT
       // Who asks for no change wants to know where the feed stands.
-      const since = (await positionIn(limit === 0 ? { since: 'now', ...query } : query)) ?? (await firstPosition(user))
-      await feed.requireKnown(since, user)
+      const given = await positionIn(limit === 0 ? { since: 'now', ...query } : query)
+      if (given !== undefined) await feed.requireKnown(given, user)
+      const since = given ?? (await firstPosition(user))
       const { changes: found, next, otherRights: others } = await feed.page(user, modelsIn(query, user), since, limit)
       if (hasOtherRights(others, user, since)) throw otherRights(next)
       return { status: 0, next, data: found }
@@ -185,9 +186,11 @@ async function changes(app: FastifyInstance) {
   const positionIn = async ({ since }: Parameters) =>
     since === 'now' ? readNewest(storage) : wholeNumber({ since }, 'since', MAX_CHANGE)
 
-  /** Where the changes begin that a user sees with the rights of now. */
-  const firstPosition = async ({ rightsSince = 0 }: User) =>
-    Math.max((await readBounds(app.storage)).oldest - 1, rightsSince)
+  /** Where the changes begin that a user sees with the rights of now, as far as none can come before them any more. */
+  const firstPosition = async ({ rightsSince = 0 }: User) => {
+    const { oldest, newest } = await readBounds(storage)
+    return Math.min(newest, Math.max(oldest - 1, rightsSince))
+  }
 
   function modelsIn({ models }: Parameters, user: User): ModelFilter {
     if (models === undefined) return undefined

@@ -55,12 +55,13 @@ export class Searches {
       this.#slow.search(statement, options, ms, (took) => {
         this.#slowUntil.keep(key, took > QUICK_MS ? performance.now() + SLOW_AGAIN_MS : 0)
       })
-    if (ms > QUICK_MS && (this.#slowUntil.get(key) ?? 0) > performance.now()) return searchSlowly()
+    // Where it would have to wait for slow ones of others, it may be quick by now.
+    const isSlow = (this.#slowUntil.get(key) ?? 0) > performance.now() && this.#slow.isFreeFor(options.username)
+    if (ms > QUICK_MS && isSlow) return searchSlowly()
     try {
       return await this.#quick.search(statement, options, Math.min(ms, QUICK_MS))
     } catch (error) {
-      const isSlow = isFault(error, 'slow')
-      if (!isSlow || ms <= QUICK_MS) throw error
+      if (!isFault(error, 'slow') || ms <= QUICK_MS) throw error
       return searchSlowly()
     }
   }
@@ -132,6 +133,12 @@ class Lane {
       this.#waiting.add(username, one)
       this.#serve()
     })
+  }
+
+  /** Whether a search of this user would start at once. */
+  isFreeFor(username: string): boolean {
+    const hasRoom = this.#idle.length > 0 || this.#all.length < this.#most
+    return hasRoom && !this.#onIdle && !this.#running.has(username)
   }
 
   /** Starts no more searches. Resolves with whether all running ones have ended within the time. */

@@ -7,13 +7,14 @@ import type { run as apply } from '../../src/tables/apply.ts'
 import { hasLeftovers, migrate, Superseded } from '../../src/tables/migrate.ts'
 import { MAX_ROWS_TO_FILL } from '../../src/tables/plan.ts'
 import type { buildIndexes } from '../../src/tables/rebuild/build-indexes.ts'
+import { listen } from '../listen.ts'
 import { hasServer } from './run-on-postgres.ts'
 
 /** Changes of tables beside others who use them, beside earlier faults, and after processes that died in the middle. */
 
 const isThere = hasServer()
 process.env.TEST_ENGINE = 'postgres'
-const { emptyFolder, migrateTo, modelOf, startApp } = await import('../helper.ts')
+const { emptyFolder, migrateTo, modelOf, PASSWORD, startApp } = await import('../helper.ts')
 const { postgresDatabase } = await import('../engine.ts')
 const { openStorage } = await import('../../src/storage/open.ts')
 
@@ -76,6 +77,26 @@ if (isThere) {
       t.match(await answer, { status: 409, body: { code: 'VERSION_CONFLICT' } })
       t.match((await admin.get(`/ws/rest/a.Thing/${id}`)).body.data, [{ text: 'theirs' }])
     }
+  })
+
+  t.test('what is still being written is told, although rights were changed with a later number', async (t) => {
+    const app = await startApp(t, { models: { 'a.Thing.json': { type: 'object', properties: { text: TEXT } } } })
+    const admin = await app.login()
+    await admin.put('/ws/users', { username: 'zoe', password: PASSWORD, roles: ['one'] })
+    const zoe = await app.login('zoe')
+    const shell = new pg.Client(app.config.DATABASE_URL)
+    await shell.connect()
+    t.teardown(() => shell.end())
+    await shell.query(`BEGIN; INSERT INTO "a__Thing" (text) VALUES ('late')`)
+    t.equal((await admin.post('/ws/users/zoe', { roles: ['two'] })).status, 200)
+    const stream = await listen(zoe)
+    const page = await zoe.get('/ws/changes')
+    await shell.query('COMMIT')
+    const [event] = await stream.until(1)
+    t.match(event?.data, { record: { text: 'late' } })
+    t.match(page, { status: 200, body: { data: [] } })
+    t.ok(page.body.next < Number(event?.id), 'and who asks for pages goes on before it')
+    stream.stop()
   })
 
   t.test('foreign keys follow their columns, whatever their names were', async (t) => {
