@@ -128,7 +128,7 @@ function reachesNumber(number: number, filter: RelatedFilter, model: Model, aski
   if (number <= 0) return ALWAYS
   const isBounded = !filter.matching && number <= FEW
   const { own, some } = followStep(filter, model, isBounded ? { ...asking, isSearch: false } : asking)
-  return isAmong(own, some, asking, sql`LIMIT 1 OFFSET ${number - 1}`)
+  return isAmong(own, some, asking, number === 1 ? undefined : sql`LIMIT 1 OFFSET ${number - 1}`)
 }
 
 /** How records lead to others: by a column of their own, which is among those that a query selects. */

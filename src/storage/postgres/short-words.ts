@@ -52,7 +52,11 @@ function charactersByFolded(): Map<string, [character: string, folded: string][]
       const character = String.fromCodePoint(code)
       const folded = fold(character)
       if (folded === character) continue
-      for (const one of new Set(folded)) found.set(one, [...(found.get(one) ?? []), [character, folded]])
+      for (const one of new Set(folded)) {
+        const some = found.get(one) ?? []
+        some.push([character, folded])
+        found.set(one, some)
+      }
     }
   return found
 }
