@@ -4,6 +4,7 @@ import { type AddressInfo, Server as NetServer, type Socket } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import { failure } from '../envelope.ts'
 import { CHANGING, Failure, OVERLOADED } from '../errors.ts'
+import { throttle } from '../lib/throttle.ts'
 import { explainListening } from './address.ts'
 import { answerFailure } from './answer-failure.ts'
 import { Connections, type HttpExchange } from './connections.ts'
@@ -61,6 +62,8 @@ const MAX_HELD = 5000
 const MAX_HELD_BYTES = 67_108_864
 /** How long a request that met other tables waits for the handler that fits them. */
 const OUTDATED_MS = 20_000
+/** After such a request has waited in vain, how often others have the service look again. */
+const FOLLOW_AGAIN_MS = 1000
 
 /**
  * The HTTP server of the process. Apps are replaced behind it, between two requests; a request finishes in the app in
@@ -88,6 +91,8 @@ export class HttpFront {
   readonly #outdated = new Map<HttpExchange, NodeJS.Timeout>()
   /** whether such requests are rejected at once, because none of the last ones was answered in time */
   #isWaitingInVain = false
+  /** What kept the service from following may be gone by now. */
+  readonly #followAgain = throttle(FOLLOW_AGAIN_MS, () => this.#observer.outdated?.())
   readonly #outdatedMs: number
   #stopping = false
 
@@ -177,6 +182,7 @@ export class HttpFront {
    */
   holdOutdated(request: IncomingMessage): boolean {
     const found = [...this.#underWay].find(([exchange]) => exchange.request === request)
+    if (this.#isWaitingInVain) this.#followAgain()
     if (!found || this.#stopping || this.#isWaitingInVain || this.#isFullWith(request)) return false
     const [exchange, handler] = found
     this.#underWay.delete(exchange)

@@ -171,7 +171,7 @@ t.test('the bodies of requests that wait for another handler are bounded in sum'
 })
 
 t.test('a request that met other tables does not wait for ever', async (t) => {
-  const { front, url, old, held, isHeld } = await outdatedFront(100)
+  const { front, url, old, held, isHeld, outdated } = await outdatedFront(100)
   const left = connect(Number(new URL(url).port), '127.0.0.1')
   left.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
   await held(1)
@@ -179,6 +179,7 @@ t.test('a request that met other tables does not wait for ever', async (t) => {
   t.match((await ask(url)).text, /The models are being changed/)
   t.equal((await ask(url)).text, 'old', 'and then nobody waits in vain')
   t.strictSame(isHeld, [true, true, false])
+  t.equal(outdated(), 3, 'but the service looks again')
   await front.replace(old())
   t.match((await ask(url)).text, /The models are being changed/, 'until there is another handler')
   await front.stop(1)

@@ -46,7 +46,8 @@ async function opened(t: Test) {
 
 /** Waits until a query of somebody waits for a lock. */
 async function untilItWaits(shell: pg.Client, query: string): Promise<void> {
-  const waits = `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE $1`
+  const waits = `SELECT 1 FROM pg_stat_activity
+    WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE $1`
   while ((await shell.query(waits, [query])).rows.length === 0) await setTimeout(5)
 }
 
