@@ -23,8 +23,6 @@ export type StartSearcher = (onDeath: () => void) => Searcher
 
 /** A search that takes longer is slow: it starts over in the slow lane, where it delays only other slow searches. */
 const QUICK_MS = 50
-/** Time in which all running quick searches end: `QUICK_MS` with a margin. */
-const QUICK_PAUSE_MS = 100
 /** One that takes longer there as well goes to the slow lane at once for a while: it would start over each time. */
 const SLOW_AGAIN_MS = 60_000
 /** How many of these are remembered, and how many characters one may have. */
@@ -67,12 +65,12 @@ export class Searches {
   }
 
   /**
-   * Runs `work` while no search runs; searches that arrive meanwhile wait. If the running searches do not end in time,
-   * it returns false without running `work`. The quick lane is paused last, so that quick searches do not wait for slow
-   * ones.
+   * Runs `work` while no search runs; searches that arrive meanwhile wait. If the running searches of a lane do not end in
+   * `ms`, it returns false without running `work`. The quick lane is paused last, so that quick searches do not wait for
+   * slow ones.
    */
-  async whileIdle(work: () => Promise<unknown>, slowMs: number, quickMs = QUICK_PAUSE_MS): Promise<boolean> {
-    const isIdle = (await this.#slow.pause(slowMs)) && (await this.#quick.pause(quickMs))
+  async whileIdle(work: () => Promise<unknown>, ms: number): Promise<boolean> {
+    const isIdle = (await this.#slow.pause(ms)) && (await this.#quick.pause(ms))
     try {
       if (isIdle) await work()
       return isIdle

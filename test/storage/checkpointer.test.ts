@@ -60,7 +60,11 @@ t.test('a log that is too large is copied, and starts over while nobody reads fr
   const far = parts()
   new Checkpointer(far, 1000).logSize(4001)
   await settled(() => far.done.includes('release'))
-  t.ok(far.done.includes('pause for long'), 'slow searches wait when it is far too large')
+  t.ok(far.done.includes('pause for long'), 'searches wait when it is far too large')
+  const much = parts({ truncate: () => setTimeout(200).then(() => void much.done.push('truncated')) })
+  new Checkpointer(much, 1000).logSize(4001)
+  await settled(() => much.done.includes('release'))
+  t.strictSame(much.done.slice(-2), ['truncated', 'release'], 'until it is empty')
 })
 
 t.test(
@@ -134,19 +138,19 @@ t.test('searches go on, whatever becomes of the pause', async (t) => {
   const work = async () => {
     isDone = true
   }
-  t.equal(await searches.whileIdle(work, 10, 10), false, 'one that does not end is not waited for')
+  t.equal(await searches.whileIdle(work, 10), false, 'one that does not end is not waited for')
   t.notOk(isDone)
   end(nothing)
   await first
   await t.rejects(
-    searches.whileIdle(() => Promise.reject(new Error('full')), 10, 10),
+    searches.whileIdle(() => Promise.reject(new Error('full')), 10),
     /full/,
   )
   const second = searches.search(statement, { ...options, username: 'bob' })
   await setTimeout(5)
   end(nothing)
   t.strictSame(await second, nothing, 'also after work that failed')
-  t.equal(await searches.whileIdle(work, 10, 10), true)
+  t.equal(await searches.whileIdle(work, 10), true)
   t.ok(isDone)
   const failing = new Searches(() => {
     throw new Error('no thread left')

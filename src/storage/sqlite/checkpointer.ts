@@ -5,12 +5,14 @@ import type { Searches } from '../searches.ts'
 /** SQLite resets the write-ahead log when no reader uses it. Above this size, searches are paused to allow that. */
 const MAX_LOG_BYTES = 67_108_864
 /**
- * A log of more than so many times that size is far too large. Then new slow searches and exports wait until the
- * running ones have ended, and exports with slow consumers are ended.
+ * A log of more than so many times that size is far too large. Then new searches and exports wait until the running ones
+ * have ended and the log is empty, and exports with slow consumers are ended.
  */
 const FAR_TOO_LARGE = 4
-/** How long slow searches are paused, and the writer is awaited, in the normal case. */
+/** How long searches are paused, and the writer is awaited, in the normal case. */
 const PAUSE_MS = 100
+/** How long the writer is awaited if the log is far too large: it may have much left to copy. */
+const LONG_PAUSE_MS = 10_000
 /** An export that has waited longer in total for its consumer is ended: its snapshot keeps the log in use. */
 const SLOW_READER_MS = 10_000
 const LOOK_MS = 200
@@ -89,7 +91,8 @@ export class Checkpointer {
     if (rowStreams.isUnderWay) return
     const truncate = async () => {
       const truncated = truncateLog()
-      const outcome = await Promise.race([truncated, setTimeout(PAUSE_MS, LATE, { ref: false })])
+      const ms = isFarTooLarge ? LONG_PAUSE_MS : PAUSE_MS
+      const outcome = await Promise.race([truncated, setTimeout(ms, LATE, { ref: false })])
       // The writer is busy with something else: searches resume, and an error that comes later is still reported.
       if (outcome === LATE) truncated.catch(onError)
     }
