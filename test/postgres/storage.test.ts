@@ -20,7 +20,7 @@ import { PipelinedQuery } from '../../src/storage/postgres/pipelined-query.ts'
 import { numberPlaceholders } from '../../src/storage/postgres/placeholders.ts'
 import { migrateSchema } from '../../src/storage/postgres/schema.ts'
 import { PostgresSearcher } from '../../src/storage/postgres/searcher.ts'
-import { shortWordPattern } from '../../src/storage/postgres/short-words.ts'
+import { mayContainPattern, shortWordPattern } from '../../src/storage/postgres/short-words.ts'
 import { WriteQueue } from '../../src/storage/postgres/write-queue.ts'
 import { defineJob, type Row, type StorageFault } from '../../src/storage/storage.ts'
 import { openProxy } from '../crash/proxy.ts'
@@ -148,6 +148,34 @@ if (hasServer()) {
       }
     }
     t.strictSame(missing, [])
+  })
+
+  t.test('a text that may contain a word is known by the first character', async (t) => {
+    const patterns = new Map<string, RegExp>()
+    const patternOf = (word: string) => {
+      const known = patterns.get(word)
+      if (known) return known
+      const pattern = new RegExp(mayContainPattern(word).replace(/\\U0*([0-9a-f]+)/g, '\\u{$1}'), 'u')
+      patterns.set(word, pattern)
+      return pattern
+    }
+    const missing: string[] = []
+    const letters = [...'かハᄒ한ا\u0654न\u093cab王и\u3099']
+    for (let from = 0; from <= 0x2ffff; from += 0x100) {
+      if (from >= 0xd800 && from <= 0xdfff) continue
+      const some = Array.from({ length: 0x100 }, (_, nth) => String.fromCodePoint(from + nth))
+      // All ideographs that fold to themselves are alike.
+      const all = some.join('')
+      const tried = fold(all) === all && all.normalize('NFD') === all ? some.slice(0, 3) : some
+      for (const one of tried)
+        for (const text of [one, ...letters.flatMap((letter) => [letter + one, one + letter])])
+          for (const part of fold(text))
+            if (part !== ' ' && !patternOf(part).test(text)) missing.push(`${text}: ${part}`)
+    }
+    t.strictSame(missing, [])
+    t.match(' か', patternOf(' か'), 'spaces before it do not count')
+    t.notMatch('a', patternOf('か'))
+    t.notMatch('한', patternOf('가'))
   })
 
   t.test('short words are found where a folded text has them', async (t) => {

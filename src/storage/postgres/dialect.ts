@@ -4,7 +4,7 @@ import { containsPattern, escapePattern, foldPattern, isAscii } from '../../lib/
 import { BEFORE_A_WORD } from '../../lib/search-words.ts'
 import { ADDED, REMOVED } from '../changed-items.ts'
 import { type Dialect, literal } from '../storage.ts'
-import { shortWordPattern } from './short-words.ts'
+import { mayContainPattern, shortWordPattern } from './short-words.ts'
 import { TABLES } from './tables.ts'
 
 /** Types that items of a JSON array are cast to, by engine-independent column type. */
@@ -40,20 +40,20 @@ export const DIALECT: Dialect = {
 
   contains(texts, word) {
     const pattern = containsPattern(word)
+    const isFolded = (text: RawBuilder<unknown>) => sql`dossier_fold(${text}) LIKE ${pattern}`
+    const together = sql`concat_ws(chr(31), ${sql.join(texts)}) COLLATE "C"`
     const short = shortWordPattern(word)
     // To look for the word as it stands takes a third of the time, and finds most of what there is.
     if (short !== undefined)
-      return [
-        ...texts.map((text) => sql`${text} COLLATE "C" LIKE ${pattern}`),
-        sql`concat_ws(chr(31), ${sql.join(texts)}) COLLATE "C" ~ ${short}`,
-      ]
-    const isFolded = (text: RawBuilder<unknown>) => sql`dossier_fold(${text}) LIKE ${pattern}`
+      return [...texts.map((text) => sql`${text} COLLATE "C" LIKE ${pattern}`), sql`${together} ~ ${short}`]
+    if (!isAscii(word)) return [sql`(${together} ~ ${mayContainPattern(word)} AND ${isFolded(together)})`]
     // White space counts only where there is some in the word.
     if (word.includes(' ')) return texts.map(isFolded)
-    const others = texts.map((text) => sql`octet_length(${text}) <> length(${text}) AND ${isFolded(text)}`)
-    if (!isAscii(word)) return others
     // What contains the word as it stands also does when it is folded.
-    return [...texts.map((text) => sql`lower(${text} COLLATE "C") LIKE ${pattern}`), ...others]
+    return [
+      ...texts.map((text) => sql`lower(${text} COLLATE "C") LIKE ${pattern}`),
+      ...texts.map((text) => sql`octet_length(${text}) <> length(${text}) AND ${isFolded(text)}`),
+    ]
   },
 
   nameRank(name, text) {

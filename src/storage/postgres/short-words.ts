@@ -1,58 +1,101 @@
 import { fold, MARKS } from '../../lib/fold.ts'
 
 /**
- * Words of one or two characters have no trigram, so a search for them looks at every text. A regular expression with all
- * characters that fold to theirs takes a fraction of the time of folding the texts.
+ * Regular expressions for texts that contain a word when they are folded. To match one takes a fraction of the time of
+ * folding the text. They have all characters that fold to those of the word.
  */
 
 /** Letters that fold to the same whatever stands beside them. Other scripts have signs that are composed with letters. */
 const SHORT_WORD = /^[\x21-\x7e\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Unified_Ideograph}]{1,2}$/u
 const HAS_MARKS = /\p{M}/u
 
-/** All other characters fold to themselves, or to none that a short word has. */
+/** All other characters fold to themselves, and are composed of no others. Korean syllables are known below. */
 const RANGES = [
-  [0x21, 0x33ff],
-  [0xa640, 0xabff],
-  [0xf900, 0xffff],
-  [0x10780, 0x107bf],
+  [0x41, 0x6d3],
+  [0x929, 0x10fc],
+  [0x13a0, 0x13f5],
+  [0x1680, 0x1680],
+  [0x1ab0, 0x1b43],
+  [0x1c89, 0x232a],
+  [0x2460, 0x24ea],
+  [0x2a0c, 0x2adc],
+  [0x2c00, 0x2d6f],
+  [0x2e9f, 0x33ff],
+  [0xa640, 0xa7f9],
+  [0xab5c, 0xabbf],
+  [0xf900, 0xffee],
+  [0x10400, 0x105e4],
+  [0x10781, 0x107ba],
+  [0x10c80, 0x10d65],
+  [0x1109a, 0x1112f],
+  [0x1134b, 0x115bb],
+  [0x118a0, 0x11938],
+  [0x16121, 0x16128],
+  [0x16d68, 0x16eb8],
   [0x1ccd6, 0x1ccf9],
+  [0x1d15e, 0x1d1c0],
   [0x1d400, 0x1d7ff],
-  [0x1e030, 0x1e08f],
-  [0x1f100, 0x1f2ff],
-  [0x1fbf0, 0x1fbff],
-  [0x2f800, 0x2faff],
+  [0x1e030, 0x1e06d],
+  [0x1e900, 0x1e921],
+  [0x1ee00, 0x1eebb],
+  [0x1f100, 0x1f251],
+  [0x1fbf0, 0x1fbf9],
+  [0x2f800, 0x2fa1d],
 ] as const
 
-/** A regular expression for the texts that contain a word when they are folded; undefined for other words. */
+/** A regular expression for exactly the texts that contain a word of one or two characters; undefined for other words. */
 export function shortWordPattern(word: string): string | undefined {
   if (!SHORT_WORD.test(word) || HAS_MARKS.test(word)) return undefined
   const [first, second] = [...word] as [string, string | undefined]
-  if (second === undefined) return `[${charactersFor(first)}]`
+  if (second === undefined) return `[${charactersFor(first, (folded) => folded.includes(first))}]`
   const ends = charactersFor(first, (folded) => folded.endsWith(first))
   const begins = charactersFor(second, (folded) => folded.startsWith(second))
   const both = charactersFor(first, (folded) => folded.includes(word))
   return `[${ends}][${MARKS}]*[${begins}]${both && `|[${both}]`}`
 }
 
+/** A regular expression for all texts that contain a word, which has more than spaces, and for others. */
+export function mayContainPattern(word: string): string {
+  const [first] = [...word.replace(/^ +/, '').normalize('NFD')] as [string]
+  return `[${charactersFor(first, () => true)}${syllablesFor(first)}]`
+}
+
+/** Korean syllables are in the order of their first letters, of which there are 19. */
+const FIRST_LETTER = 0x1100
+const FIRST_LETTERS = 19
+const FIRST_SYLLABLE = 0xac00
+const SYLLABLES_OF_EACH = 588
+
+function syllablesFor(letter: string): string {
+  const nth = codeOf(letter) - FIRST_LETTER
+  if (nth < 0 || nth >= FIRST_LETTERS) return ''
+  const start = FIRST_SYLLABLE + nth * SYLLABLES_OF_EACH
+  return `${escaped(start)}-${escaped(start + SYLLABLES_OF_EACH - 1)}`
+}
+
 let known: Map<string, [character: string, folded: string][]> | undefined
 
-/** The characters that have this one when they are folded, as a part of a regular expression. */
-function charactersFor(character: string, isWanted: (folded: string) => boolean = () => true): string {
+/** The characters that have this one when they are folded and decomposed, as a part of a regular expression. */
+function charactersFor(character: string, isWanted: (folded: string) => boolean): string {
   known ??= charactersByFolded()
   const others = known.get(character) ?? []
   const all = [[character, character] as const, ...others].filter(([, folded]) => isWanted(folded))
-  return all.map(([one]) => `\\U${(one.codePointAt(0) as number).toString(16).padStart(8, '0')}`).join('')
+  return all.map(([one]) => escaped(codeOf(one))).join('')
 }
 
-/** Characters that are others when they are folded, by each of these. */
+const codeOf = (character: string) => character.codePointAt(0) as number
+const escaped = (code: number) => `\\U${code.toString(16).padStart(8, '0')}`
+
+/** Characters that are others when they are folded and decomposed, by each of these. */
 function charactersByFolded(): Map<string, [character: string, folded: string][]> {
   const found = new Map<string, [string, string][]>()
   for (const [first, last] of RANGES)
     for (let code = first as number; code <= last; code++) {
       const character = String.fromCodePoint(code)
       const folded = fold(character)
-      if (folded === character) continue
-      for (const one of new Set(folded)) {
+      const parts = new Set(`${folded}${folded.normalize('NFD')}`)
+      parts.delete(character)
+      for (const one of parts) {
         const some = found.get(one) ?? []
         some.push([character, folded])
         found.set(one, some)
