@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { setTimeout } from 'node:timers/promises'
-import { table } from './report.ts'
+import { percentile, table } from './report.ts'
 import { type BenchServer, residentMb, startDossier, stop, useCores } from './servers.ts'
 
 const ROWS = 1_000_000
@@ -80,6 +80,5 @@ async function measured(server: BenchServer, work: () => Promise<void>): Promise
   const ms = performance.now() - start
   isOver = true
   await reading
-  times.sort((a, b) => a - b)
-  return { ms, most, p99: times[Math.floor(times.length * 0.99)] as number, slowest: times.at(-1) as number }
+  return { ms, most, p99: percentile(times, 0.99), slowest: percentile(times, 1) }
 }

@@ -3,8 +3,8 @@ import { setTimeout } from 'node:timers/promises'
 import { type Server, startPostgres } from '../postgres-server.ts'
 import type { Target } from './load.ts'
 import { createDatabase, fillDatabase } from './postgres.ts'
-import { at, changeType, create, modelsWithNotes } from './quiet.ts'
-import { say, table } from './report.ts'
+import { changeType, create, modelsWithNotes } from './quiet.ts'
+import { percentile, say, table } from './report.ts'
 import { startDossierOn, stop } from './servers.ts'
 
 const MANY = 1_000_000
@@ -47,7 +47,7 @@ async function changeLarge(server: Server, folder: string): Promise<void> {
     what,
     goal,
     String(some.length),
-    ...[0.5, 0.99, 1].map((part) => `${at(some, part).toFixed(0)} ms`),
+    ...[0.5, 0.99, 1].map((part) => `${percentile(some, part).toFixed(0)} ms`),
   ]
   table(
     `Two nodes on PostgreSQL, while a million rows are made anew in ${seconds.toFixed(0)} s; no request failed`,

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import Sqlite from 'better-sqlite3'
 import { measure, type Target } from './load.ts'
-import { median, say, table } from './report.ts'
+import { median, percentile, say, table } from './report.ts'
 import { type BenchServer, startDossier, stop } from './servers.ts'
 
 const MODELS = join(import.meta.dirname, '../../models')
@@ -53,7 +53,7 @@ async function besideSlowFinds(folder: string, seconds: number): Promise<void> {
   await slow.stop()
   const row = (what: string, times: number[]) => [
     what,
-    ...[0.5, 0.99, 1].map((part) => `${at(times, part).toFixed(1)} ms`),
+    ...[0.5, 0.99, 1].map((part) => `${percentile(times, part).toFixed(1)} ms`),
   ]
   table(
     'Reads of one record',
@@ -84,9 +84,6 @@ export function modelsWithNotes(place: string): string {
   writeFileSync(join(models, 'bench.Note.json'), JSON.stringify(note))
   return models
 }
-
-export const at = (times: number[], part: number) =>
-  times.toSorted((a, b) => a - b)[Math.min(times.length - 1, Math.floor(times.length * part))] as number
 
 async function ask({ url, cookie }: Target, path: string): Promise<number> {
   const start = performance.now()

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
-import { say, table } from './report.ts'
+import { percentile, say, table } from './report.ts'
 import { compareRights } from './rights.ts'
 import { startDossier, stop } from './servers.ts'
 import { timeOf } from './sizes.ts'
@@ -94,7 +94,7 @@ async function besideAggregates(home: string, models: string): Promise<void> {
     const times: number[] = []
     for (const end = performance.now() + READING_MS; performance.now() < end; )
       times.push(await ask(`/ws/rest/crm.Person/${1 + Math.floor(Math.random() * PEOPLE)}`))
-    return times.sort((a, b) => a - b)
+    return times
   }
   const alone = await read()
   let isOver = false
@@ -106,7 +106,7 @@ async function besideAggregates(home: string, models: string): Promise<void> {
   await sums
   const row = (what: string, times: number[]) => [
     what,
-    ...[0.5, 0.99].map((part) => (times[Math.floor(times.length * part)] as number).toFixed(1)),
+    ...[0.5, 0.99].map((part) => percentile(times, part).toFixed(1)),
   ]
   table(
     'Reads of one record, in milliseconds',

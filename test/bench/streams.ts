@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { median, say } from './report.ts'
+import { median, percentile, say } from './report.ts'
 import { type BenchServer, residentMb, startDossier, stop } from './servers.ts'
 
 const STREAMS = 1000
@@ -31,13 +31,10 @@ export async function manyStreams(folder: string, seconds: number): Promise<void
   for (let looks = 0; looks < 200 && told.get(change + sent)?.count !== STREAMS; looks++) await setTimeout(50)
   const missing = [...committed.keys()].filter((number) => told.get(number)?.count !== STREAMS)
   if (missing.length > 0) throw new Error(`${missing.length} changes did not reach every stream`)
-  const latencies = [...committed]
-    .map(([number, at]) => (told.get(number)?.last as number) - at)
-    .toSorted((a, b) => a - b)
-  const p99 = latencies[Math.floor(latencies.length * 0.99)] as number
+  const latencies = [...committed].map(([number, at]) => (told.get(number)?.last as number) - at)
   say(
     `${STREAMS} streams, ${sent} changes in ${seconds} s: from the answer to the writer until the last stream was told ` +
-      `${median(latencies).toFixed(0)} ms (median), ${p99.toFixed(0)} ms (99 %). ` +
+      `${median(latencies).toFixed(0)} ms (median), ${percentile(latencies, 0.99).toFixed(0)} ms (99 %). ` +
       `Memory ${before.toFixed(0)} MB, with the streams ${open_.toFixed(0)} MB, after it ${residentMb(server).toFixed(0)} MB.`,
   )
   for (const socket of sockets) socket.destroy()

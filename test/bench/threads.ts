@@ -40,7 +40,9 @@ export async function compareThreads(folder: string, rounds: number, seconds: nu
         if (round > 0) loads[index]?.push(load)
       }
     const [hand = 0, handTwo = 0, one = 0, two = 0] = loads.map((some) => median(some.map(({ rate }) => rate)))
-    const waits = loads.map((some) => some.map(({ median: half, p99 }) => `${half}/${p99}`).at(-1) as string)
+    const waits = loads.map(
+      (some) => some.map(({ median: half, p99 }) => `${half.toFixed(1)}/${p99.toFixed(1)}`).at(-1) as string,
+    )
     const figures = [hand, handTwo, one, two].map((rate) => rate.toFixed(0))
     rows.push([
       work,
