@@ -3,6 +3,7 @@ import module from 'node:module'
 import { join, relative } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { isMainThread } from 'node:worker_threads'
+import { CACHE } from '../src/package-bundles.js'
 
 /*
  * Every process and worker thread of a test run loads this file first (test/run.ts names it in NODE_OPTIONS), so that they
@@ -22,7 +23,7 @@ if (isCovered) {
   module.registerHooks({ load: loadStripped })
 } else {
   delete process.env.NODE_DISABLE_COMPILE_CACHE
-  module.enableCompileCache(join(root, 'node_modules', '.cache', 'dossier'))
+  module.enableCompileCache(CACHE)
 }
 
 /** What is stripped has the same positions as before, and so has its coverage. */

@@ -3,6 +3,7 @@ import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, statfsSync } f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
+import { bundlePackages } from '../src/package-bundles.js'
 import { openStorage } from '../src/storage/open.ts'
 import { check } from './checks.ts'
 import { GROUPED } from './groups.ts'
@@ -70,6 +71,7 @@ async function runTap(): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), 'dossier-run-'))
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
   stripTo(folder)
+  await bundlePackages()
   const server = isOnBoth ? await startPostgres() : undefined
   const env = {
     ...process.env,

@@ -2,9 +2,12 @@ import { readlinkSync } from 'node:fs'
 import { setPriority } from 'node:os'
 import { type ResourceLimits, Worker } from 'node:worker_threads'
 
-/** Starts a worker thread without the Node flags of the process, which concern its own heap and modules. */
+/** Instead of the Node flags of the process, which concern its own heap and modules. */
+const FLAGS = ['--import', import.meta.resolve('../package-bundles.js')]
+
+/** Starts a worker thread. */
 export function startThread(module: string, workerData: object, resourceLimits: ResourceLimits = {}): Worker {
-  return new Worker(new URL(module), { workerData, execArgv: [], resourceLimits })
+  return new Worker(new URL(module), { workerData, execArgv: FLAGS, resourceLimits })
 }
 
 /** Nice value of threads that do not serve requests themselves. */

@@ -1,0 +1,41 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import t from 'tap'
+import { bundleAddress, bundlePackages, CACHE } from '../src/package-bundles.js'
+import { emptyFolder } from './helper.ts'
+
+const installed = (path: string) => import(String(pathToFileURL(join(import.meta.dirname, '../node_modules', path))))
+
+t.test('a package in one file is the package', async (t) => {
+  const cache = join(emptyFolder(t), 'cache')
+  t.equal(bundleAddress('kysely', cache), undefined, 'not made yet')
+  await bundlePackages(cache)
+  const names = readdirSync(cache)
+  t.match(names.join(' '), /^@sinclair-typebox-[\d.]+\.mjs kysely-[\d.]+\.mjs$/)
+  for (const [name, entry] of [
+    ['kysely', 'kysely/dist/index.js'],
+    ['@sinclair/typebox', '@sinclair/typebox/build/esm/index.mjs'],
+  ] as const) {
+    const bundle = await import(bundleAddress(name, cache) as string)
+    t.strictSame(Object.keys(bundle), Object.keys(await installed(entry)), `${name} exports the same`)
+  }
+  const file = join(cache, names[0] as string)
+  writeFileSync(file, 'kept')
+  await bundlePackages(cache)
+  t.equal(readFileSync(file, 'utf8'), 'kept', 'a file that is there is not made again')
+})
+
+t.test('where nothing can be written, the packages are loaded themselves', async (t) => {
+  const folder = emptyFolder(t)
+  const occupied = join(folder, 'occupied')
+  writeFileSync(occupied, '')
+  await bundlePackages(join(occupied, 'cache'))
+  t.strictSame(readdirSync(folder), ['occupied'])
+})
+
+t.test('every import of such a package gets its file', async (t) => {
+  await bundlePackages()
+  t.equal(import.meta.resolve('kysely'), bundleAddress('kysely', CACHE))
+  t.equal(import.meta.resolve('@sinclair/typebox'), bundleAddress('@sinclair/typebox'))
+})
