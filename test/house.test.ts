@@ -122,6 +122,8 @@ t.test('who knows what', async (t) => {
         packages.some((name) => /^(@fastify\/(?!busboy)|fastify)/.test(name)),
         `${file} does not know Fastify`,
       )
+    const text = readFileSync(join(ROOT, file), 'utf8')
+    t.notMatch(text, /^import (?!type\b).*'node:https?'/m, `${file} gets node:http from src/lib/node-http.ts`)
     if (!file.startsWith('src/storage/sqlite'))
       t.notOk(packages.includes('better-sqlite3'), `${file} does not know better-sqlite3`)
     if (!file.startsWith('src/storage/postgres')) t.notOk(packages.includes('pg'), `${file} does not know pg`)

@@ -4,14 +4,12 @@ import { type AddressInfo, Server as NetServer, type Socket } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import { failure } from '../envelope.ts'
 import { CHANGING, Failure, OVERLOADED } from '../errors.ts'
+import { createServer } from '../lib/node-http.ts'
 import { throttle } from '../lib/throttle.ts'
 import { explainListening } from './address.ts'
 import { answerFailure } from './answer-failure.ts'
 import { Connections, type HttpExchange } from './connections.ts'
 import { Turns } from './turns.ts'
-
-// Importing node:http would also load its HTTP client and WebSockets: 16 MB that are not used here.
-const { createServer } = process.getBuiltinModule('node:http')
 
 declare module 'node:http' {
   interface IncomingMessage {

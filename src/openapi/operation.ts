@@ -1,6 +1,6 @@
-import { STATUS_CODES } from 'node:http'
 import { FailureSchema, failure, PROBLEM_TYPE, ProblemSchema } from '../envelope.ts'
 import { CODES, type Code, Failure } from '../errors.ts'
+import { STATUS_CODES } from '../lib/node-http.ts'
 import type { JsonSchema, Operation } from '../model/model.ts'
 import { componentName, componentsNamed, ownName } from './names.ts'
 import { componentRef } from './refs.ts'

@@ -3,9 +3,7 @@ import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http'
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import { Failure, OVERLOADED } from '../errors.ts'
 import { answerFailure } from '../http/answer-failure.ts'
-
-// See `src/http/front.ts`: an import of node:http would load more than is used here.
-const { request: httpRequest } = process.getBuiltinModule('node:http')
+import { request as httpRequest } from '../lib/node-http.ts'
 
 /** Where the main thread takes forwarded requests: a socket without a file, and the secret that it expects there. */
 export interface ForwardAddress {
