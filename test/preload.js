@@ -17,7 +17,19 @@ const root = join(import.meta.dirname, '..')
 const rootUrl = `${pathToFileURL(root)}/`
 
 /** In a worker thread coverage is measured only if NODE_OPTIONS names tap's loader: it inherits no other flags. */
-const isCovered = coverage !== '0' && (isMainThread || NODE_OPTIONS.includes('@tapjs/processinfo'))
+const LOADER = '@tapjs/processinfo'
+const isCovered = coverage !== '0' && (isMainThread || NODE_OPTIONS.includes(LOADER))
+
+/**
+ * Tests in which the worker threads of services are not measured: that takes a seventh longer, and others cover all that runs
+ * in threads.
+ */
+const WITHOUT_THREADS =
+  /[\\/]test[\\/](?:batches[\\/](?:edges|parts)|crash|http|page|postgres[\\/](?:edges|page|past|people|records|values))/
+if (isMainThread && WITHOUT_THREADS.test(process.argv[1] ?? ''))
+  process.env.NODE_OPTIONS = NODE_OPTIONS.split(' ')
+    .filter((option) => !option.includes(LOADER))
+    .join(' ')
 
 if (isCovered) {
   module.registerHooks({ load: loadStripped })
