@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { hasChanged, readState } from '../src/journal/state.ts'
@@ -58,6 +58,6 @@ async function stateTag(app: FastifyInstance) {
   })
 }
 
-const digest = (parts: unknown[]) => createHash('sha256').update(JSON.stringify(parts)).digest('base64url').slice(0, 22)
+const digest = (parts: unknown[]) => hash('sha256', JSON.stringify(parts), 'base64url').slice(0, 22)
 
 export default fp(stateTag, { name: 'state-tag' })
