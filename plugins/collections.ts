@@ -4,6 +4,7 @@ import { type Access, createAccess } from '../src/filters/access.ts'
 import type { User } from '../src/model/access.ts'
 import type { Model, Models } from '../src/model/model.ts'
 import { createViews, type ModelsOf } from '../src/model/view.ts'
+import { KnownTotals } from '../src/records/find/known-totals.ts'
 import { type Collections, createRecords, type Records } from '../src/records/records.ts'
 import { Cursors } from '../src/requests/cursor.ts'
 import type { Context } from '../src/requests/query.ts'
@@ -47,6 +48,7 @@ async function collections(app: FastifyInstance) {
     storage,
     limits,
     cursors: new Cursors(await storage.secret()),
+    totals: new KnownTotals(storage),
     findSeconds: config.FIND_SECONDS,
     exportSeconds: config.EXPORT_MINUTES * 60,
     maxRecordLength: config.BODY_LIMIT_BYTES,

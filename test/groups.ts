@@ -71,9 +71,10 @@ export const EDGES = [
 
 /**
  * Not again on PostgreSQL: they are about headers, the bodies of requests and the files of the page. What they write and read
- * besides is written and read by plugins/records and plugins/tokens as well.
+ * besides is written and read by plugins/records and plugins/tokens as well. Totals are counted more often on a server that
+ * others use at the same time; that they are right there is tested by plugins/oracle.
  */
-export const OUTSIDE = ['plugins/cors', 'plugins/page', 'plugins/bodies', 'plugins/compress']
+export const OUTSIDE = ['plugins/cors', 'plugins/page', 'plugins/bodies', 'plugins/compress', 'plugins/totals']
 
 /** What needs no service. */
 export const PARTS = [

@@ -7,6 +7,7 @@ import { ADMIN, type User } from '../model/access.ts'
 import { byName, type Model, type Models } from '../model/model.ts'
 import { createViews } from '../model/view.ts'
 import { findUser } from '../people/users.ts'
+import { KnownTotals } from '../records/find/known-totals.ts'
 import { createRecords, type Records } from '../records/records.ts'
 import { UserLimits } from '../records/user-limits.ts'
 import { Cursors } from '../requests/cursor.ts'
@@ -44,8 +45,9 @@ export async function withRecords<Result>(
   const shared = {
     storage,
     limits: new UserLimits(),
-    // Only `find` uses cursors, and no command calls it.
+    // Only `find` uses cursors and totals, and no command calls it.
     cursors: new Cursors(''),
+    totals: new KnownTotals(storage),
     findSeconds: A_DAY,
     exportSeconds: A_DAY,
     maxRecordLength: config.BODY_LIMIT_BYTES,

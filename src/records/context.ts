@@ -3,6 +3,7 @@ import type { Model, Models } from '../model/model.ts'
 import type { Cursors } from '../requests/cursor.ts'
 import type { Row, Storage } from '../storage/storage.ts'
 import type { Caller } from './caller.ts'
+import type { KnownTotals } from './find/known-totals.ts'
 import type { UserLimits } from './user-limits.ts'
 
 export type StoredRecord = Row & { id: number; version: number }
@@ -28,6 +29,8 @@ export interface RecordsContext {
   /** The records of a model with all its fields: a deleted one is restored with what its user does not see. */
   wholeRecords?: ((model: Model) => WholeRecords) | undefined
   cursors: Cursors
+  /** totals of searches that still hold */
+  totals: KnownTotals
   limits: Pick<UserLimits, 'history'>
   /** time limit of a find */
   findSeconds: number

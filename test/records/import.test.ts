@@ -6,6 +6,7 @@ import type { Failure } from '../../src/errors.ts'
 import { createAccess } from '../../src/filters/access.ts'
 import { ResumableImport } from '../../src/journal/resumable-import.ts'
 import { byName } from '../../src/model/model.ts'
+import { KnownTotals } from '../../src/records/find/known-totals.ts'
 import type { ImportProgress } from '../../src/records/import/failures.ts'
 import { ImportLimits } from '../../src/records/import/limits.ts'
 import { readRows } from '../../src/records/import/read-rows.ts'
@@ -57,6 +58,7 @@ async function withRecords(t: Parameters<typeof testStorage>[0]) {
     models: byName([item]),
     access: createAccess(byName([item]), storage.db),
     cursors: new Cursors('secret'),
+    totals: new KnownTotals(watched),
     limits: new UserLimits(),
     findSeconds: 1,
     exportSeconds: 1,

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { createAccess } from '../../src/filters/access.ts'
 import { cachedStatements } from '../../src/records/find/cached-statements.ts'
+import { KnownTotals } from '../../src/records/find/known-totals.ts'
 import { createForgetter } from '../../src/records/history/forget.ts'
 import { createRecords } from '../../src/records/records.ts'
 import { UserLimits } from '../../src/records/user-limits.ts'
@@ -22,6 +23,7 @@ t.test('who may not reach anything finds nothing, even past the plugins', async 
       models: new Map(),
       access: createAccess(new Map(), storage.db),
       cursors: new Cursors('secret'),
+      totals: new KnownTotals(storage),
       limits: new UserLimits(),
       findSeconds: 1,
       exportSeconds: 1,
@@ -53,6 +55,7 @@ t.test('a record that is made in the same group, but later, was not there', asyn
     models,
     access: createAccess(models, storage.db),
     cursors: new Cursors('secret'),
+    totals: new KnownTotals(storage),
     limits: new UserLimits(),
     findSeconds: 1,
     exportSeconds: 1,
@@ -97,6 +100,7 @@ t.test('an expansion ends in time, however much a record leads to', async (t) =>
     models,
     access: createAccess(models, storage.db),
     cursors: new Cursors('secret'),
+    totals: new KnownTotals(storage),
     limits: new UserLimits(),
     findSeconds: 0,
     exportSeconds: 1,

@@ -70,7 +70,7 @@ const LOOKUP_COST = 5
 
 /** Finds records of one model: a page, the total, and the cursor of the next page. */
 export function createFinder(context: RecordsContext, model: Model) {
-  const { storage, models, access, cursors, advise, findSeconds } = context
+  const { storage, models, access, cursors, totals, advise, findSeconds } = context
   const table = tableName(model)
   const decode = rowDecoder(model)
   const considerIndex = indexAdvisor(storage, model, advise)
@@ -176,10 +176,8 @@ export function createFinder(context: RecordsContext, model: Model) {
     if (isAll && query.sort.length === 0)
       return { page: (_order, position) => plain(query, position), total: () => counts.total() }
     const isOne = !query.search && isUniqueLookup(query.filter, model)
-    const shapes = {
-      ...keyedShapes([model, ...reach.models, ...referencedModels(query, models)], storage.dialect.tables),
-      ...proposed?.shapes,
-    }
+    const lookedAt = [model, ...reach.models, ...referencedModels(query, models)]
+    const shapes = { ...keyedShapes(lookedAt, storage.dialect.tables), ...proposed?.shapes }
     const search = async (statement: Statement) => {
       if (isOne) {
         requireCurrentShape(storage, model)
@@ -201,9 +199,12 @@ export function createFinder(context: RecordsContext, model: Model) {
     const total = async () => {
       // A sort changes no total.
       if (isAll) return counts.total()
-      const count = recordsFrom(proposed).select(sql<number>`count(*)`.as('total')).where(matches).compile()
-      const { rows } = await withIndexHint(query, () => search(count))
-      return (rows[0] as { total: number }).total
+      const statement = recordsFrom(proposed).select(sql<number>`count(*)`.as('total')).where(matches).compile()
+      const count = async () => {
+        const { rows } = await withIndexHint(query, () => search(statement))
+        return (rows[0] as { total: number }).total
+      }
+      return isOne ? count() : totals.total(statement, lookedAt, count)
     }
     return {
       total,

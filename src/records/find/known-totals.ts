@@ -1,0 +1,53 @@
+import { hasChanged, readState, type State } from '../../journal/state.ts'
+import { Memo } from '../../lib/memo.ts'
+import type { Model } from '../../model/model.ts'
+import type { Statement, Storage } from '../../storage/storage.ts'
+
+/** Totals that are kept, and characters of the longest statement and values of one. */
+const MAX_TOTALS = 200
+const MAX_KEY = 4000
+/** After more changes of any records, to look through them is not worth the time of the serving thread. */
+const MAX_CHANGES = 100
+/** A text that was changed at the database's own shell gets its sort key a second later, which is no other change. */
+const KEEP_MS = 10_000
+
+interface KnownTotal extends State {
+  total: number
+  /** as `performance.now()` */
+  until: number
+}
+
+/**
+ * Totals of searches, for those who go through the pages of one: to count often takes longer than to read a page. A total
+ * holds as long as no record has changed that it depends on; the journal tells that, as it does for the ETag of a find.
+ */
+export class KnownTotals {
+  readonly #storage: Storage
+  readonly #totals = new Memo<KnownTotal>(MAX_TOTALS, MAX_KEY)
+
+  constructor(storage: Storage) {
+    this.#storage = storage
+  }
+
+  /** The known total of a statement that looks at these models; if there is none, counts and keeps it. */
+  async total({ sql, parameters }: Statement, models: Model[], count: () => Promise<number>): Promise<number> {
+    const isTold = sql.length <= MAX_KEY && models.every(({ history }) => history)
+    // Before it is counted: what others change meanwhile makes it outdated.
+    const state = isTold ? await readState(this.#storage) : undefined
+    if (!state) return count()
+    const key = `${sql} ${JSON.stringify(parameters)}`
+    const known = this.#totals.get(key)
+    if (known && (await this.#holds(known, models, state))) return known.total
+    const until = performance.now() + KEEP_MS
+    const total = await count()
+    this.#totals.keep(key, { ...state, total, until })
+    return total
+  }
+
+  async #holds(known: KnownTotal, models: Model[], { newest, tables }: State): Promise<boolean> {
+    const isRecent = performance.now() < known.until && newest - known.newest <= MAX_CHANGES
+    if (!isRecent || tables !== known.tables) return false
+    const names = models.map(({ name }) => name)
+    return !(await hasChanged(this.#storage, names, known.newest, newest))
+  }
+}
