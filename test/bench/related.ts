@@ -11,7 +11,7 @@ const COMPANIES = 100_000
 /** Each person has three, and one person has ten. */
 const TAGS = 1000
 const MODELS = {
-  'crm.Tag': { type: 'object', properties: { name: { type: 'string', unique: true } }, audit: false, history: false },
+  'crm.Tag': { type: 'object', properties: { name: { type: 'string', unique: true } }, audit: false },
   'crm.Company': {
     type: 'object',
     properties: {
@@ -20,7 +20,6 @@ const MODELS = {
       people: { inverse: 'crm.Person.company' },
     },
     audit: false,
-    history: false,
   },
   'crm.Person': {
     type: 'object',
@@ -33,7 +32,6 @@ const MODELS = {
       tags: { type: 'array', items: { type: 'integer', reference: 'crm.Tag' } },
     },
     audit: false,
-    history: false,
   },
 }
 
@@ -70,10 +68,14 @@ export async function compareRelated(folder: string): Promise<void> {
     ['number of people by level (indexed)', `${people}/aggregate?group=level`],
     ['sum of a decimal by month', `${people}/aggregate?group=hired:month&values=sum(pay)`],
   ] as [string, string][]) {
-    const ms = await timeOf(server, path)
-    rows.push([what, ms.toFixed(1), (ms / plain).toFixed(1)])
+    const start = performance.now()
+    await (await fetch(server.url + path, { headers: { cookie: server.cookie } })).text()
+    const first = performance.now() - start
+    const again = await timeOf(server, path)
+    rows.push([what, first.toFixed(1), again.toFixed(1), (again / plain).toFixed(1)])
   }
-  table(`${PEOPLE} people, ${COMPANIES} companies`, ['', 'milliseconds', 'times a plain page'], rows)
+  const heads = ['', 'first time, ms', 'again, ms', 'times a plain page']
+  table(`${PEOPLE} people, ${COMPANIES} companies`, heads, rows)
   await stop(server)
   await besideAggregates(home, models)
   await compareRights(home, folder, MODELS)

@@ -14,7 +14,6 @@ const PERSON = {
   properties: { name: { type: 'string' }, email: { type: 'string' }, city: { type: 'string' } },
   search: ['name', 'email', 'city'],
   audit: false,
-  history: false,
 }
 
 /** Words that people type, from the rarest to those that all records contain. */
