@@ -12,7 +12,7 @@ const FAR_TOO_LARGE = 4
 /** How long searches are paused, and the writer is awaited, in the normal case. */
 const PAUSE_MS = 100
 /** How long the writer is awaited if the log is far too large: it may have much left to copy. */
-const LONG_PAUSE_MS = 10_000
+const LONG_PAUSE_MS = 3000
 /** An export that has waited longer in total for its consumer is ended: its snapshot keeps the log in use. */
 const SLOW_READER_MS = 10_000
 const LOOK_MS = 200
