@@ -1,4 +1,15 @@
-import { accessSync, constants, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import * as module from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -10,20 +21,30 @@ import { pathToFileURL } from 'node:url'
  */
 
 const PACKAGES = ['kysely', '@sinclair/typebox']
+const ENDING = '.mjs'
 
 const INSTALLED = join(import.meta.dirname, '..', 'node_modules')
 /** Where Node keeps compiled code, and where the files are: beside what was installed. */
 export const CACHE = join(INSTALLED, '.cache', 'dossier')
 
-/** The file of a package in a cache folder. Its name has the version, so an update of the package makes a new one. */
-function bundleFile(cache, name) {
+/** How the file of a package begins. With its version in it, an update of the package makes a new file. */
+function fileStart(name) {
   const { version } = JSON.parse(readFileSync(join(INSTALLED, name, 'package.json'), 'utf8'))
-  return join(cache, `${name.replace('/', '-')}-${version}.mjs`)
+  return `${name.replace('/', '-')}-${version}-`
+}
+
+/** Address of the file of a package; undefined if there is none, or only a part of one: its name ends with its size. */
+export function bundleAddress(name, cache = CACHE) {
+  if (!existsSync(cache)) return undefined
+  const start = fileStart(name)
+  const isWhole = (file) => statSync(join(cache, file)).size === Number(file.slice(start.length, -ENDING.length))
+  const found = readdirSync(cache).find((file) => file.startsWith(start) && file.endsWith(ENDING) && isWhole(file))
+  return found && pathToFileURL(join(cache, found)).href
 }
 
 /** Makes the files that are missing. */
 export async function bundlePackages(cache = CACHE) {
-  const missing = PACKAGES.filter((name) => !existsSync(bundleFile(cache, name)))
+  const missing = PACKAGES.filter((name) => bundleAddress(name, cache) === undefined)
   if (missing.length === 0) return
   try {
     mkdirSync(cache, { recursive: true })
@@ -41,7 +62,10 @@ export async function bundlePackages(cache = CACHE) {
       write: false,
     })
     await stop()
-    for (const [nth, name] of missing.entries()) writeWhole(bundleFile(cache, name), outputFiles[nth].contents)
+    for (const [nth, name] of missing.entries()) {
+      const { contents } = outputFiles[nth]
+      writeWhole(join(cache, `${fileStart(name)}${contents.length}${ENDING}`), contents)
+    }
   } catch {
     // Where nothing can be written, Node loads the packages themselves, as it does without its compile cache.
   }
@@ -50,14 +74,12 @@ export async function bundlePackages(cache = CACHE) {
 /** Other processes read the file, or write it as well: they never see a part of it. */
 function writeWhole(file, contents) {
   const temporary = `${file}.${process.pid}`
-  writeFileSync(temporary, contents)
-  renameSync(temporary, file)
-}
-
-/** Address of the file of a package; undefined if there is none. */
-export function bundleAddress(name, cache = CACHE) {
-  const file = bundleFile(cache, name)
-  return existsSync(file) ? pathToFileURL(file).href : undefined
+  try {
+    writeFileSync(temporary, contents, { flush: true })
+    renameSync(temporary, file)
+  } finally {
+    rmSync(temporary, { force: true })
+  }
 }
 
 const addresses = new Map()

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
@@ -12,7 +12,7 @@ t.test('a package in one file is the package', async (t) => {
   t.equal(bundleAddress('kysely', cache), undefined, 'not made yet')
   await bundlePackages(cache)
   const names = readdirSync(cache)
-  t.match(names.join(' '), /^@sinclair-typebox-[\d.]+\.mjs kysely-[\d.]+\.mjs$/)
+  t.match(names.join(' '), /^@sinclair-typebox-[\d.]+-\d+\.mjs kysely-[\d.]+-\d+\.mjs$/)
   for (const [name, entry] of [
     ['kysely', 'kysely/dist/index.js'],
     ['@sinclair/typebox', '@sinclair/typebox/build/esm/index.mjs'],
@@ -20,10 +20,17 @@ t.test('a package in one file is the package', async (t) => {
     const bundle = await import(bundleAddress(name, cache) as string)
     t.strictSame(Object.keys(bundle), Object.keys(await installed(entry)), `${name} exports the same`)
   }
-  const file = join(cache, names[0] as string)
-  writeFileSync(file, 'kept')
+  const file = join(cache, names[1] as string)
+  const before = statSync(file)
   await bundlePackages(cache)
-  t.equal(readFileSync(file, 'utf8'), 'kept', 'a file that is there is not made again')
+  t.equal(statSync(file).ino, before.ino, 'a file that is there is not made again')
+  for (const part of ['', 'import']) {
+    writeFileSync(file, part)
+    t.equal(bundleAddress('kysely', cache), undefined, 'a part of a file is not used')
+    await bundlePackages(cache)
+    t.equal(statSync(file).size, before.size, 'and the whole one is made again')
+  }
+  t.strictSame(readdirSync(cache), names, 'nothing else is left there')
 })
 
 t.test('where nothing can be written, the packages are loaded themselves', async (t) => {
@@ -32,6 +39,15 @@ t.test('where nothing can be written, the packages are loaded themselves', async
   writeFileSync(occupied, '')
   await bundlePackages(join(occupied, 'cache'))
   t.strictSame(readdirSync(folder), ['occupied'])
+  // The name of one file is taken by a folder.
+  await bundlePackages(join(folder, 'first'))
+  const [name = ''] = readdirSync(join(folder, 'first'))
+  mkdirSync(join(folder, 'second', name), { recursive: true })
+  await bundlePackages(join(folder, 'second'))
+  t.ok(
+    readdirSync(join(folder, 'second')).every((one) => one.endsWith('.mjs')),
+    'nothing temporary is left there',
+  )
 })
 
 t.test('every import of such a package gets its file', async (t) => {

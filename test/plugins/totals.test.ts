@@ -11,9 +11,21 @@ const MODELS = {
   'a.Item.json': ITEM,
   'a.Shop.json': { type: 'object', properties: { name: { type: 'string' } } },
   'a.Other.json': { type: 'object', properties: { name: { type: 'string' } } },
+  'a.Region.json': { type: 'object', properties: { open: { type: 'boolean' } } },
+  'a.Company.json': {
+    type: 'object',
+    properties: {
+      name: { type: 'string' },
+      region: { type: 'integer', reference: 'a.Region' },
+      people: { inverse: 'a.Person.company' },
+    },
+    access: { read: [{ role: '*', where: { fieldName: 'region.open', operator: '=', value: true } }], create: ['*'] },
+  },
+  'a.Person.json': { type: 'object', properties: { company: { type: 'integer', reference: 'a.Company' } } },
   'a.Silent.json': { type: 'object', properties: { name: { type: 'string' } }, history: false },
 }
-const [ITEMS, SHOPS, OTHERS, SILENT] = ['Item', 'Shop', 'Other', 'Silent'].map((name) => `/ws/rest/a.${name}`)
+const NAMES = ['Item', 'Shop', 'Other', 'Silent', 'Region', 'Company', 'Person']
+const [ITEMS, SHOPS, OTHERS, SILENT, REGIONS, COMPANIES, PEOPLE] = NAMES.map((name) => `/ws/rest/a.${name}`)
 
 t.test('a total is counted again only if something has changed that it depends on', async (t) => {
   const service = await startApp(t, { models: MODELS })
@@ -80,6 +92,21 @@ t.test('a total is counted again only if something has changed that it depends o
   const silent = `${SILENT}?name=x&limit=1`
   t.strictSame(await look(silent), [2, 1])
   t.strictSame(await look(silent), [2, 1], 'without a history nobody knows what has changed')
+
+  // What she finds through a reference depends on the rules of the model that it leads to.
+  await client.put(REGIONS as string, { open: true })
+  for (const name of ['a', 'b', 'b']) await client.put(COMPANIES as string, { name, region: 1 })
+  for (const company of [1, 1, 2, 3]) await client.put(PEOPLE as string, { company })
+  const ruled = `${PEOPLE}?company.name=a&limit=1`
+  t.strictSame(await look(ruled, ada), [2, 1])
+  t.strictSame(await look(ruled, ada), [2, 0])
+  const inverse = `${COMPANIES}?people[count][gte]=1&limit=1`
+  t.strictSame(await look(inverse, ada), [3, 1])
+  await client.post(`${REGIONS}/1`, { version: 0, open: false })
+  t.strictSame(await look(ruled, ada), [0, 0], 'an empty page needs no count')
+  t.strictSame((await look(`${ruled}&offset=1`, ada))[0], 0)
+  t.strictSame((await look(`${ruled.replace('limit=1', 'limit=0')}`, ada))[0], 0)
+  t.strictSame((await look(`${inverse}&limit=0`.replace('limit=1&', ''), ada))[0], 0)
 
   t.strictSame(await look(page), [5, 0])
   const { now } = performance

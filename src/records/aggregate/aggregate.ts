@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { Failure } from '../../errors.ts'
 import { withReach } from '../../filters/reach.ts'
-import { aliveCondition, referencedModels, toCondition } from '../../filters/where.ts'
+import { aliveCondition, toCondition } from '../../filters/where.ts'
 import type { Model } from '../../model/model.ts'
 import type { AggregateQuery } from '../../requests/aggregate.ts'
 import { isFault, type Row, type SqlValue } from '../../storage/storage.ts'
@@ -79,11 +79,7 @@ export function createAggregator(context: RecordsContext, model: Model) {
     const grouped = places.length > 0 ? sql`GROUP BY ${sql.join(places)} LIMIT ${MAX_GROUPS + 1}` : sql``
     const from = recordsWithItems(array, { ...asking, model, zone: query.zone })
     const statement = sql`SELECT ${sql.join(selected)} FROM ${from} WHERE ${where} ${grouped}`
-    const concerned = [
-      model,
-      ...reach.models,
-      ...referencedModels({ filter, sort: [...groups, ...query.values] }, models),
-    ]
+    const concerned = access.modelsBehind(model, { filter, sort: [...groups, ...query.values] }, caller)
     const { username, signal } = caller
     const shapes = keyedShapes(concerned, dialect.tables)
     const options = { username, signal, seconds: findSeconds, bytes: MAX_BYTES, shapes }

@@ -1,5 +1,5 @@
 import { withReach } from '../../filters/reach.ts'
-import { aliveCondition, referencedModels, toCondition } from '../../filters/where.ts'
+import { aliveCondition, toCondition } from '../../filters/where.ts'
 import { type Model, tableName, visibleFields } from '../../model/model.ts'
 import type { BulkFormat, ExportOptions } from '../../requests/bulk.ts'
 import type { Chunk, RowFormatter } from '../../storage/storage.ts'
@@ -19,7 +19,7 @@ const formatter = (name: BulkFormat): RowFormatter<FormatInput> => ({
 
 /** Exports the matching records within the user's reach as text, from one snapshot, at the speed of the reader. */
 export function createExporter(context: RecordsContext, model: Model) {
-  const { storage, models, access, exportSeconds } = context
+  const { storage, access, exportSeconds } = context
   const shown = visibleFields(model).map(({ name }) => name)
 
   return function exportAll({ query, format, ...how }: ExportOptions, caller: Caller): AsyncGenerator<Chunk> {
@@ -39,8 +39,8 @@ export function createExporter(context: RecordsContext, model: Model) {
       .where(withReach(reach, ...matching))
       .orderBy(orderBy(sortOrder(sort, model, asking)))
       .compile()
-    const others = [...referencedModels(query, models), ...named.flatMap((one) => one.models)]
-    const shapes = keyedShapes([model, ...reach.models, ...others], storage.dialect.tables)
+    const lookedAt = [...access.modelsBehind(model, query, caller), ...named.flatMap((one) => one.models)]
+    const shapes = keyedShapes(lookedAt, storage.dialect.tables)
     const { sql, parameters } = statement
     const seeker = { username: caller.username, signal: caller.signal, seconds: exportSeconds, bytes: 0, shapes }
     const input: FormatInput = { model, columns, ...how }

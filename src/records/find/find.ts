@@ -176,7 +176,7 @@ export function createFinder(context: RecordsContext, model: Model) {
     if (isAll && query.sort.length === 0)
       return { page: (_order, position) => plain(query, position), total: () => counts.total() }
     const isOne = !query.search && isUniqueLookup(query.filter, model)
-    const lookedAt = [model, ...reach.models, ...referencedModels(query, models)]
+    const lookedAt = access.modelsBehind(model, query, caller)
     const shapes = { ...keyedShapes(lookedAt, storage.dialect.tables), ...proposed?.shapes }
     const search = async (statement: Statement) => {
       if (isOne) {
