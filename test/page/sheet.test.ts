@@ -138,6 +138,8 @@ if (browser) {
     t.equal(await input.inputValue(), '33', 'what was typed is still there')
     await press('Enter')
     await until(async () => (await read(3)).age === 33)
+    // The service has saved it before the page knows that.
+    await page.locator('.editing').waitFor({ state: 'detached' })
     await press('ArrowUp', 'ArrowRight', 'Enter')
     await page.getByRole('combobox', { name: 'Company' }).fill('pany 9')
     await page.getByRole('option', { name: 'Company 9' }).click()

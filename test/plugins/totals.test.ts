@@ -10,7 +10,7 @@ const ITEM = {
 const MODELS = {
   'a.Item.json': ITEM,
   'a.Shop.json': { type: 'object', properties: { name: { type: 'string' } } },
-  'a.Other.json': { type: 'object', properties: { name: { type: 'string' } } },
+  'a.Other.json': { type: 'object', properties: { name: { type: 'string' }, code: { type: 'string', unique: true } } },
   'a.Region.json': { type: 'object', properties: { open: { type: 'boolean' } } },
   'a.Company.json': {
     type: 'object',
@@ -53,7 +53,8 @@ t.test('a total is counted again only if something has changed that it depends o
   t.strictSame(await look(`${page}&sort=-name`), [3, 0], 'and in another order')
   t.strictSame(await look(`${ITEMS}?size=1&limit=0`), [1, 1], 'another value is another search')
 
-  await client.put(OTHERS as string, { name: 'x' })
+  await client.put(OTHERS as string, { name: 'x', code: 'c' })
+  t.strictSame(await look(`${OTHERS}?code=c&limit=0`), [1, 0], 'a unique value is looked up')
   t.strictSame(await look(page), [3, 0], 'another model does not matter')
   await client.put(ITEMS as string, { name: 'bag', size: 2 })
   t.strictSame(await look(page), [4, 1], 'a new record does')
