@@ -73,7 +73,13 @@ t.test('killed in the middle of a migration: the old state or the new one', asyn
     const kinds = database.prepare('SELECT DISTINCT typeof(size) FROM crash__Item').pluck().all()
     t.strictSame(kinds, [stored === 'TEXT' ? 'text' : 'integer'], 'all of it or nothing of it')
     t.equal(database.prepare('SELECT count(*) FROM crash__Item').pluck().get(), 5000)
-    t.equal(database.prepare("SELECT count(*) FROM sqlite_schema WHERE name LIKE 'dossier_draft__%'").pluck().get(), 0)
+    const drafts = database.prepare(
+      "SELECT count(*) FROM sqlite_schema WHERE name LIKE 'dossier_draft__%' AND type = 'table'",
+    )
+    t.ok(
+      (drafts.pluck().get() as number) <= 1,
+      'a draft that was being filled is all that may be left, until the next start',
+    )
     types.add(stored)
     database.close()
   }
