@@ -14,6 +14,7 @@ import { type FullDisk, fullWhileManyWrite, fullWhileTheLogIsLarge } from './ful
 import { crashRound, kill, makeCrashFolder, newLedger, startService } from './harness.ts'
 import { leftAlone } from './leave.ts'
 import { crashNodes } from './nodes.ts'
+import { changeUnderLoad } from './steady.ts'
 
 /**
  * `npm run crash [-- ROUNDS] [--engine=postgres]`: kills the service repeatedly while many clients write, and while
@@ -155,6 +156,7 @@ async function onPostgres(): Promise<void> {
   stopAt(await changeModelsWhileAway(join(folder, 'away'), rounds, say))
   const server = await startPostgres()
   process.env.DATABASE_URL = server.url
+  stopAt(await changeUnderLoad(join(folder, 'steady'), { edits: 5 * rounds, killEvery: 10, say }))
   await whileManyLeave()
   await server.stop()
 }
