@@ -269,6 +269,16 @@ export interface Answer {
   text: string
 }
 
+/** A record of an answer. */
+export type Row = Answer['body']
+
+/** The body of an answer that must be a success. */
+export async function ok(answer: Promise<Answer>): Promise<Answer['body']> {
+  const { status, body } = await answer
+  if (status !== 200) throw new Error(JSON.stringify(body))
+  return body
+}
+
 /** An HTTP client that keeps one cookie. */
 export class Client {
   readonly url: string

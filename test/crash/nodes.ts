@@ -90,14 +90,17 @@ export async function crashNodes(folder: string, rounds: number, say: (line: str
     edits++
     for (const place of folders) saveEdit(place, edits)
   }
-  // A random delay: the node may be polling the folder, planning, or changing the tables.
-  const aWhile = () => setTimeout(Math.random() * 1500)
+  /** With a random delay: the nodes may be polling the folder, planning, or changing the tables. */
+  const editFor = (): Promise<void> => {
+    edit()
+    return setTimeout(Math.random() * 1500)
+  }
   const disturbances: [string, (round: number) => unknown][] = [
     ['connections are cut', () => proxy.cut()],
     ['the database is ended', () => server.restart()],
     ['a node is killed', (round) => again(round % 2)],
-    ['the database is ended in a change of the model', () => (edit(), aWhile().then(() => server.restart()))],
-    ['a node is killed in a change of the model', (round) => (edit(), aWhile().then(() => again(round % 2)))],
+    ['the database is ended in a change of the model', () => editFor().then(() => server.restart())],
+    ['a node is killed in a change of the model', (round) => editFor().then(() => again(round % 2))],
     [
       'a node sleeps through a change of the model',
       async (round) => {

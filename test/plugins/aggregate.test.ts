@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { decimalAverage } from '../../src/lib/decimal-sum.ts'
-import { type Client, PASSWORD, startApp } from '../helper.ts'
+import { type Client, ok, PASSWORD, type Row, startApp } from '../helper.ts'
 
 const text = { type: 'string' }
 const whole = { type: 'integer' }
@@ -27,12 +27,6 @@ const MODELS = {
   },
 }
 const SALES = '/ws/rest/s.Sale'
-
-async function ok(answer: Promise<{ status: number; body: any }>): Promise<any> {
-  const { status, body } = await answer
-  if (status !== 200) throw new Error(JSON.stringify(body))
-  return body
-}
 
 const create = async (client: Client, rows: object[], model = 's.Sale') => {
   for (let from = 0; from < rows.length; from += 1000) {
@@ -248,7 +242,7 @@ t.test('counts, sums, averages and extremes, by groups', async (t) => {
     const levels = async (having: object) =>
       (
         await post({ groupBy: ['level'], values: { n: 'count', s: { sum: 'pay' }, d: { max: 'day' } }, having })
-      ).data.map(({ level }: any) => level)
+      ).data.map(({ level }: Row) => level)
     const is = (fieldName: string, operator: string, value?: unknown, value2?: unknown) => ({
       fieldName,
       operator,
@@ -441,7 +435,7 @@ t.test('sums that do not fit are refused, and never rounded', async (t) => {
           ...body,
         }),
       )
-    ).data.map(({ kind }: any) => kind)
+    ).data.map(({ kind }: Row) => kind)
   t.strictSame(await post({ sortBy: ['-s'] }), ['x', 'y'], 'sums of more digits than a value has')
   t.strictSame(await post({ having: { fieldName: 's', operator: '>', value: '9'.repeat(40) } }), ['x'])
 })
@@ -483,10 +477,10 @@ t.test('many groups of long texts', async (t) => {
   const body = { groupBy: ['kind'], having: { operator: 'and', criteria }, sortBy: ['-kind'], limit: 1 }
   const first = await ok(admin.send('POST', `${SALES}/aggregate`, body))
   t.equal(first.total, 400)
-  const seen: string[] = first.data.map(({ kind }: any) => kind)
+  const seen: string[] = first.data.map(({ kind }: Row) => kind)
   for (let { next } = first; next !== undefined; ) {
     const page = await ok(admin.send('POST', `${SALES}/aggregate`, { ...body, limit: 200, after: next }))
-    seen.push(...page.data.map(({ kind }: any) => kind))
+    seen.push(...page.data.map(({ kind }: Row) => kind))
     next = page.next
   }
   t.strictSame([...seen].sort(), kinds.slice(0, 400).sort(), 'each of those that begin alike, once')

@@ -3,7 +3,18 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { linkFields, refuseDanglingLinks } from '../../src/tables/links.ts'
 import { atShell, isPostgres, sqliteOnly } from '../engine.ts'
-import { type Client, modelOf, PASSWORD, playScenarios, type Running, startApp, writeModel } from '../helper.ts'
+import {
+  type Answer,
+  type Client,
+  modelOf,
+  ok,
+  PASSWORD,
+  playScenarios,
+  type Row,
+  type Running,
+  startApp,
+  writeModel,
+} from '../helper.ts'
 
 const text = { type: 'string' }
 const whole = { type: 'integer' }
@@ -90,13 +101,7 @@ const at = (model: string) => `/ws/rest/crm.${model}`
 const PEOPLE = at('Person')
 const TAGS = at('Tag')
 
-async function ok(answer: Promise<{ status: number; body: any }>): Promise<any> {
-  const { status, body } = await answer
-  if (status !== 200) throw new Error(JSON.stringify(body))
-  return body
-}
-
-const first = async (answer: Promise<{ status: number; body: any }>) => (await ok(answer)).data[0]
+const first = async (answer: Promise<Answer>) => (await ok(answer)).data[0]
 
 /** Four tags and three skills; Ada has two tags, Bob one, Eve none, and Dan never had any. */
 async function fill(admin: Client) {
@@ -463,7 +468,7 @@ t.test('several references in one field', async (t) => {
         headers: { cookie: admin.cookie as string, 'content-type': 'text/csv' },
         body,
       })
-      return (await answer.json()) as any
+      return (await answer.json()) as Row
     }
     t.match(await upload(csv, '&key=id'), { data: [{ unchanged: 4, created: 0, updated: 0 }] }, 'a round trip')
     const named = 'name,tags.name,skills\nUlf,urgent;büro,1;2\nUna,"[""later""]",[3]\nUwe,,\n'
@@ -584,7 +589,7 @@ t.test('answers are bounded, however much is referred to', async (t) => {
   const { id: hub } = await first(admin.put(BOOKS, { name: 'hub', others: [] }))
   for (let nth = 0; nth < 3; nth++)
     await ok(admin.put(BOOKS, { name: `spoke ${nth}`, pages: short(nth), others: [hub] }))
-  const spokes = (await ok(admin.get(`${BOOKS}?name[like]=spoke&fields=name`))).data.map((row: any) => row.id)
+  const spokes = (await ok(admin.get(`${BOOKS}?name[like]=spoke&fields=name`))).data.map((row: Row) => row.id)
   await ok(admin.post(`${BOOKS}/${hub}`, { version: 0, others: spokes }))
   const whole = await first(admin.get(`${BOOKS}/${hub}?expand=others.pages`))
   t.strictSame(

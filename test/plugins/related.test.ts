@@ -1,6 +1,6 @@
 import t from 'tap'
 import { StorageFault } from '../../src/storage/storage.ts'
-import { type Client, logSink, PASSWORD, startApp } from '../helper.ts'
+import { type Client, logSink, ok, PASSWORD, type Row, startApp } from '../helper.ts'
 
 const text = { type: 'string' }
 const whole = { type: 'integer' }
@@ -52,12 +52,6 @@ const MODELS = {
 const ORDERS = '/ws/rest/shop.Order'
 const LINES = '/ws/rest/shop.Line'
 const CUSTOMERS = '/ws/rest/shop.Customer'
-
-async function ok(answer: Promise<{ status: number; body: any }>): Promise<any> {
-  const { status, body } = await answer
-  if (status !== 200) throw new Error(JSON.stringify(body))
-  return body
-}
 
 /** Three customers; the first has two orders, of two lines and of none, the second one order of one line. */
 async function fill(admin: Client) {
@@ -362,7 +356,7 @@ t.test('written together', async (t) => {
   const admin = await service.login()
   const lines = async (id: number) =>
     (await ok(admin.get(`${LINES}?order=${id}&fields=product,qty`))).data.map(
-      ({ product, qty }: any) => `${qty} ${product}`,
+      ({ product, qty }: Row) => `${qty} ${product}`,
     )
   const [made] = (
     await ok(
@@ -387,7 +381,7 @@ t.test('written together', async (t) => {
     },
   })
   const { data: changes } = await ok(admin.get('/ws/changes?limit=10'))
-  t.equal(new Set(changes.map(({ batch }: any) => batch)).size, 1, 'one batch')
+  t.equal(new Set(changes.map(({ batch }: Row) => batch)).size, 1, 'one batch')
   t.equal(typeof changes[0].batch, 'number')
 
   const [changed] = (
@@ -590,7 +584,7 @@ t.test('many at once, and storage that cannot', async (t) => {
   const admin = await service.login()
   const lines = Array.from({ length: 999 }, () => ({ qty: 1 }))
   const [order] = (await ok(admin.put(ORDERS, { code: 'A', lines }))).data
-  const update = order.lines.data.map(({ id, version }: any) => ({ id, version, qty: 2 }))
+  const update = order.lines.data.map(({ id, version }: Row) => ({ id, version, qty: 2 }))
   await ok(admin.send('POST', `${ORDERS}/1`, { data: { version: 0, lines: { update } } }))
   t.equal((await ok(admin.get(`${LINES}?qty=2&limit=0`))).total, 999)
   const { storage } = service

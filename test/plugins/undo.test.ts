@@ -6,7 +6,7 @@ import { createUndo } from '../../src/records/history/undo.ts'
 import { createDeletePreview } from '../../src/records/write/delete-preview.ts'
 import { MAX_OPERATIONS } from '../../src/requests/batch-schemas.ts'
 import { StorageFault } from '../../src/storage/storage.ts'
-import { type Client, modelOf, PASSWORD, type Running, startApp, writeModel } from '../helper.ts'
+import { type Client, modelOf, ok, PASSWORD, type Row, type Running, startApp, writeModel } from '../helper.ts'
 
 const text = { type: 'string' }
 const to = (reference: string, onDelete: string) => ({ type: 'integer', reference, onDelete })
@@ -42,12 +42,6 @@ const MODELS = {
   },
 }
 const rest = (model: string, id: number | string = '') => `/ws/rest/u.${model}${id && `/${id}`}`
-
-async function ok(answer: Promise<{ status: number; body: any }>): Promise<any> {
-  const { status, body } = await answer
-  if (status !== 200) throw new Error(JSON.stringify(body))
-  return body
-}
 
 const undo = (client: Client, change: number | string, headers = {}) =>
   client.send('POST', `/ws/changes/${change}/undo`, { data: {} }, headers)
@@ -126,13 +120,13 @@ t.test('a batch is undone as a whole', async (t) => {
   ]
   await ok(admin.send('POST', '/ws/batch', { data: operations }))
   const change = await lastChange(admin)
-  const first = (await ok(admin.get('/ws/changes?limit=1000'))).data.findLast(({ batch }: any) => batch !== undefined)
+  const first = (await ok(admin.get('/ws/changes?limit=1000'))).data.findLast(({ batch }: Row) => batch !== undefined)
   const { data } = await ok(undo(admin, first.batch, { 'idempotency-key': 'once' }))
   t.strictSame(await everything(admin), before)
   t.strictSame((await ok(undo(admin, first.batch, { 'idempotency-key': 'once' }))).data, data, 'sent again')
   t.strictSame(await everything(admin), before)
   const entries = (await ok(admin.get(`/ws/changes?since=${change}&limit=1000`))).data
-  t.equal(new Set(entries.map(({ batch }: any) => batch)).size, 1, 'it is one batch again')
+  t.equal(new Set(entries.map(({ batch }: Row) => batch)).size, 1, 'it is one batch again')
   t.match(entries[0], { operation: 'restore', by: 'admin' })
 
   await ok(admin.put(rest('Order'), { code: 'D', company: 1, lines: [{ qty: 7 }] }))
@@ -253,7 +247,7 @@ t.test('what a delete would do, before it is done', async (t) => {
   const before = await everything(admin)
   const preview = async (client: Client, model: string, id: number, more = '') => {
     const { data, hidden } = await ok(client.delete(`${rest(model, id)}?preview=true${more}`))
-    const words = data.map((one: any) => `${one.operation} ${one.records} ${one.model} ${one.field}`)
+    const words = data.map((one: Row) => `${one.operation} ${one.records} ${one.model} ${one.field}`)
     return { effects: words.sort(), hidden }
   }
   const ofCompany = ['clear 2 u.Person company', 'delete 2 u.Order company', 'delete 4 u.Line order']
@@ -279,7 +273,7 @@ t.test('what a delete would do, before it is done', async (t) => {
   const whole = await ok(eve.send('POST', '/ws/batch', batch))
   t.equal(whole.hidden, 2)
   t.match(whole.data.at(-1), { operation: 'delete', model: 'u.Line', records: 4 })
-  t.match(whole.data.map(({ operation }: any) => operation).sort(), ['clear', 'delete', 'restrict'])
+  t.match(whole.data.map(({ operation }: Row) => operation).sort(), ['clear', 'delete', 'restrict'])
   const created = { data: [{ create: 'u.Order', data: { code: 'x' } }], preview: true }
   t.strictSame(await ok(eve.send('POST', '/ws/batch', created)), { status: 0, data: [], hidden: 0 })
   t.strictSame(await everything(admin), before, 'nothing was done')
