@@ -62,12 +62,16 @@ export function foreignKeyFor({ model, onDelete }: Reference): { table: string; 
   return { table: tableName({ name: model }), onDelete: ON_DELETE[onDelete] }
 }
 
-/** Hash of the names and types of a table's stored columns. Every write is rejected if the table's shape differs. */
+/**
+ * Hash of the names and types of a table's stored columns, and of whether it has no history: who expects one concludes from
+ * the journal that nothing has changed. Every write is rejected if the table's shape differs.
+ */
 export function tableShape(seen: Model): string {
   const model = wholeModel(seen)
   const known = shapes.get(model)
   if (known !== undefined) return known
   const columns = model.fields.filter((field) => !field.computed).map((field) => `${field.name} ${columnType(field)}`)
+  if (!model.history) columns.push('no history')
   const shape = hash('sha256', columns.sort().join('\n')).slice(0, 16)
   shapes.set(model, shape)
   return shape

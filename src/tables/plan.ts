@@ -12,7 +12,7 @@ import {
   quote,
   storableLiteral,
 } from './ddl.ts'
-import type { HiddenColumn } from './journal.ts'
+import { type HiddenColumn, journalTriggerNames } from './journal.ts'
 import { describeLinks, type LinkChanges, linkFields, planLinks } from './links.ts'
 import { fieldsWithKey, fillOrderColumns, planOrderColumns } from './order-columns.ts'
 import { planRebuild, type Rebuild } from './plan-rebuild.ts'
@@ -177,6 +177,8 @@ function planIndexes(model: Model, existing: string[], dialect: TableDialect): P
 
 /** Triggers are missing if the model's file was removed and came back, and differ if for example `onDelete` changed. */
 function planTriggers(model: Model, existing: Trigger[], dialect: TableDialect, hidden: HiddenColumn[]): PlanStep[] {
+  if (!model.history && existing.some(({ name }) => journalTriggerNames(tableName(model)).includes(name)))
+    return [{ kind: 'triggers', what: 'end the history: further changes are not recorded' }]
   if (modelTriggers(model, dialect, hidden).every((wanted) => hasSameTrigger(wanted, existing))) return []
   return [{ kind: 'triggers', what: 'renew what happens when records change' }]
 }

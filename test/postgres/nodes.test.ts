@@ -44,6 +44,26 @@ if (isThere)
       t.match(await health(two), { current: true })
     })
 
+    await t.test('what one node ends to record is not taken for unchanged by another', async (t) => {
+      const ended = { ...withField('city'), history: false }
+      const search = `${CONTACTS}?firstName[like]=%25x&limit=1`
+      const { total } = (await second.get(search)).body
+      t.equal((await second.get(search)).body.total, total)
+      const { headers } = await second.get(CONTACTS)
+      const etag = headers.get('etag') as string
+      t.equal((await second.send('GET', CONTACTS, undefined, { 'if-none-match': etag })).status, 304)
+      for (const app of [one, two]) writeModel(app.folder, 'contacts.Contact.json', ended)
+      await one.service.reload()
+      t.equal((await first.put(CONTACTS, { firstName: 'Max' })).status, 200)
+      t.equal((await second.get(search)).body.total, total + 1)
+      t.equal((await second.send('GET', CONTACTS, undefined, { 'if-none-match': etag })).status, 200)
+      t.equal((await first.put(CONTACTS, { firstName: 'Rex' })).status, 200)
+      t.equal((await second.get(search)).body.total, total + 2, 'nor is what it has counted since')
+      for (const app of [one, two]) writeModel(app.folder, 'contacts.Contact.json', withField('city'))
+      await one.service.reload()
+      await two.service.reload()
+    })
+
     await t.test('a node that starts with an older folder serves what the others serve', async (t) => {
       const three = await startApp(t, { folder: makeFolder(t), env: { DATABASE_URL } })
       t.match((await three.stranger.get('/health')).body.data, [{ models: { current: false } }])
