@@ -1,8 +1,9 @@
 import {
   accessSync,
+  closeSync,
   constants,
-  existsSync,
   mkdirSync,
+  openSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -33,13 +34,20 @@ function fileStart(name) {
   return `${name.replace('/', '-')}-${version}-`
 }
 
-/** Address of the file of a package; undefined if there is none, or only a part of one: its name ends with its size. */
+/** Address of the file of a package; undefined if there is none that this user may read. */
 export function bundleAddress(name, cache = CACHE) {
-  if (!existsSync(cache)) return undefined
-  const start = fileStart(name)
-  const isWhole = (file) => statSync(join(cache, file)).size === Number(file.slice(start.length, -ENDING.length))
-  const found = readdirSync(cache).find((file) => file.startsWith(start) && file.endsWith(ENDING) && isWhole(file))
-  return found && pathToFileURL(join(cache, found)).href
+  try {
+    const start = fileStart(name)
+    // Its name ends with its size: a part of a file is none.
+    const isWhole = (file) => statSync(join(cache, file)).size === Number(file.slice(start.length, -ENDING.length))
+    const found = readdirSync(cache).find((file) => file.startsWith(start) && file.endsWith(ENDING) && isWhole(file))
+    if (found === undefined) return undefined
+    closeSync(openSync(join(cache, found), 'r'))
+    return pathToFileURL(join(cache, found)).href
+  } catch {
+    // As for one that is missing, Node loads the package itself.
+    return undefined
+  }
 }
 
 /** Makes the files that are missing. */

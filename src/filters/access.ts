@@ -66,7 +66,7 @@ export function createAccess(models: Models, db: Database) {
     /** The models on whose records it depends what a user finds: the followed ones, and those that their rules lead to. */
     modelsBehind(model: Model, query: Parameters<typeof referencedModels>[0], user: User): Model[] {
       const followed = [model, ...referencedModels(query, seen)]
-      return followed.flatMap((one) => [one, ...reachFor(one, 'read', user).models])
+      return [...new Set(followed.flatMap((one) => [one, ...reachFor(one, 'read', user).models]))]
     },
     /** The context of a filter that a user sends: it leads to records that the user may read. */
     contextFor: (user: User): FilterContext => ({

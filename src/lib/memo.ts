@@ -1,4 +1,4 @@
-/** Cache of results that never change. Once it holds `most` entries, it is cleared and starts over. */
+/** Cache of values by a text. Where another one would be more than `most`, it is cleared and starts over. */
 export class Memo<Value> {
   readonly #most: number
   readonly #longestKey: number
@@ -21,7 +21,7 @@ export class Memo<Value> {
 
   keep(key: string, value: Value): Value {
     if (key.length > this.#longestKey) return value
-    if (this.#known.size >= this.#most) this.#known.clear()
+    if (this.#known.size >= this.#most && !this.#known.has(key)) this.#known.clear()
     this.#known.set(key, value)
     return value
   }

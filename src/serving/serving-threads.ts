@@ -78,7 +78,7 @@ export class ServingThreads {
     this.#share = 1 / (count + 1)
     this.#forward = await listenForForwarded((socket) => this.#owner.adopt(socket))
     for (let nth = 0; nth < count && !this.#isStopping; nth++) await this.#startOne()
-    this.#owner.logger.info(`${this.#serving.size + 1} threads serve requests`)
+    if (!this.#isStopping) this.#owner.logger.info(`${this.#serving.size + 1} threads serve requests`)
   }
 
   /** Has all threads build an app for these models. A thread that cannot is replaced. */

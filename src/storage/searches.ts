@@ -1,6 +1,15 @@
 import { FairQueue } from '../lib/fair-queue.ts'
 import { Memo } from '../lib/memo.ts'
-import { cancelled, isFault, type SearchOptions, type SearchResult, type Statement, StorageFault } from './storage.ts'
+import {
+  cancelled,
+  isFault,
+  MAX_STATEMENT_KEY,
+  type SearchOptions,
+  type SearchResult,
+  type Statement,
+  StorageFault,
+  statementKey,
+} from './storage.ts'
 
 /** One search, as it is sent to a thread. */
 export interface SearchTask extends Statement {
@@ -25,9 +34,8 @@ export type StartSearcher = (onDeath: () => void) => Searcher
 const QUICK_MS = 50
 /** One that takes longer there as well goes to the slow lane at once for a while: it would start over each time. */
 const SLOW_AGAIN_MS = 60_000
-/** How many of these are remembered, and how many characters one may have. */
+/** How many of these are remembered. */
 const MAX_KNOWN = 1000
-const MAX_KEY = 4000
 /** Maximum number of waiting searches, per user and in total. */
 const MAX_PER_USER = 100
 const MAX_WAITING = 1000
@@ -37,7 +45,7 @@ export class Searches {
   readonly #quick: Lane
   readonly #slow: Lane
   /** Searches that were slow, and until when they are expected to be. */
-  readonly #slowUntil = new Memo<number>(MAX_KNOWN, MAX_KEY)
+  readonly #slowUntil = new Memo<number>(MAX_KNOWN, MAX_STATEMENT_KEY)
 
   constructor(start: StartSearcher, quick = 1, slow = 2) {
     this.#quick = new Lane(start, quick)
@@ -47,8 +55,7 @@ export class Searches {
   async search(statement: Statement, options: SearchOptions): Promise<SearchResult> {
     const ms = options.seconds * 1000
     // With its user and values: the same statement with others may well be quick.
-    const { sql } = statement
-    const key = sql.length > MAX_KEY ? sql : `${options.username} ${sql} ${JSON.stringify(statement.parameters)}`
+    const key = `${options.username} ${statementKey(statement)}`
     const searchSlowly = () =>
       this.#slow.search(statement, options, ms, (took) => {
         this.#slowUntil.keep(key, took > QUICK_MS ? performance.now() + SLOW_AGAIN_MS : 0)

@@ -1,11 +1,9 @@
 import { hasChanged, readState, type State } from '../../journal/state.ts'
 import { Memo } from '../../lib/memo.ts'
 import type { Model } from '../../model/model.ts'
-import type { Statement, Storage } from '../../storage/storage.ts'
+import { MAX_STATEMENT_KEY, type Statement, type Storage, statementKey } from '../../storage/storage.ts'
 
-/** Totals that are kept, and characters of the longest statement and values of one. */
 const MAX_TOTALS = 200
-const MAX_KEY = 4000
 /** After more changes of any records, to look through them is not worth the time of the serving thread. */
 const MAX_CHANGES = 100
 /** A text that was changed at the database's own shell gets its sort key a second later, which is no other change. */
@@ -23,24 +21,23 @@ interface KnownTotal extends State {
  */
 export class KnownTotals {
   readonly #storage: Storage
-  readonly #totals = new Memo<KnownTotal>(MAX_TOTALS, MAX_KEY)
+  readonly #totals = new Memo<KnownTotal>(MAX_TOTALS, MAX_STATEMENT_KEY)
 
   constructor(storage: Storage) {
     this.#storage = storage
   }
 
   /** The known total of a statement that looks at these models; if there is none, counts and keeps it. */
-  async total({ sql, parameters }: Statement, models: Model[], count: () => Promise<number>): Promise<number> {
-    const isTold = sql.length <= MAX_KEY && models.every(({ history }) => history)
+  async total(statement: Statement, models: Model[], count: () => Promise<number>): Promise<number> {
+    const isTold = statement.sql.length <= MAX_STATEMENT_KEY && models.every(({ history }) => history)
     // Before it is counted: what others change meanwhile makes it outdated.
     const state = isTold ? await readState(this.#storage) : undefined
     if (!state) return count()
-    const key = `${sql} ${JSON.stringify(parameters)}`
+    const key = statementKey(statement)
     const known = this.#totals.get(key)
     if (known && (await this.#holds(known, models, state))) return known.total
-    const until = performance.now() + KEEP_MS
     const total = await count()
-    this.#totals.keep(key, { ...state, total, until })
+    this.#totals.keep(key, { ...state, total, until: performance.now() + KEEP_MS })
     return total
   }
 

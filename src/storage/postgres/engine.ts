@@ -68,8 +68,8 @@ const SIZE = 'SELECT pg_database_size(current_database()) AS bytes'
 
 /**
  * PostgreSQL behind the storage interface. Bounded reads share three connections, one of them for the service's own
- * tables; if further threads serve, the main one has two, and each other one has one. Writes have two connections, and each search at a time has one. Read jobs and row streams run on threads of
- * their own, with a connection each.
+ * tables; if further threads serve, the main one has two, and each other one has one. Writes have two connections, and
+ * each search at a time has one. Read jobs and row streams run on threads of their own, with a connection each.
  */
 class PostgresStorage implements Storage {
   readonly db: Database
