@@ -1,15 +1,7 @@
 import { FairQueue } from '../lib/fair-queue.ts'
 import { Memo } from '../lib/memo.ts'
-import {
-  cancelled,
-  isFault,
-  MAX_STATEMENT_KEY,
-  type SearchOptions,
-  type SearchResult,
-  type Statement,
-  StorageFault,
-  statementKey,
-} from './storage.ts'
+import { MAX_STATEMENT_KEY, statementKey } from './statement-key.ts'
+import { cancelled, isFault, type SearchOptions, type SearchResult, type Statement, StorageFault } from './storage.ts'
 
 /** One search, as it is sent to a thread. */
 export interface SearchTask extends Statement {

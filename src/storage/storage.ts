@@ -26,11 +26,6 @@ export interface Statement {
   readonly readsRecords?: boolean
 }
 
-/** Caches know statements by their SQL and values, up to so many characters. */
-export const MAX_STATEMENT_KEY = 4000
-export const statementKey = ({ sql, parameters }: Statement) =>
-  sql.length > MAX_STATEMENT_KEY ? sql : `${sql} ${JSON.stringify(parameters)}`
-
 /** Statements that are executed atomically. A unit is a plain value, so it can be sent to another thread. */
 export interface Unit {
   /** shapes of the tables that the unit was made for; if one has changed since, the unit is rejected as `stale` */

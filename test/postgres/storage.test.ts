@@ -15,6 +15,7 @@ import {
   toFault,
 } from '../../src/storage/postgres/faults.ts'
 import { foldCounts } from '../../src/storage/postgres/fold-counts.ts'
+import { DROP_INDEXES_WITH_RECENT } from '../../src/storage/postgres/fold-functions.ts'
 import { createDatabase } from '../../src/storage/postgres/kysely.ts'
 import { PipelinedQuery } from '../../src/storage/postgres/pipelined-query.ts'
 import { numberPlaceholders } from '../../src/storage/postgres/placeholders.ts'
@@ -113,16 +114,12 @@ if (hasServer()) {
     const [row] = await connection.run(say(`SELECT dossier_fold('ÄΣİς') AS folded`))
     t.equal(row?.folded, 'aσiσ')
     await migrateSchema(connection)
-    const ranges = [
-      [1, 0x2fff],
-      [0x3000, 0x33ff],
-      [0xac00, 0xac80],
-      [0xf900, 0xffff],
-      [0x1f100, 0x1f1ff],
-    ]
-    const texts = ranges.flatMap(([from = 0, to = 0]) =>
-      Array.from({ length: to - from + 1 }, (_, nth) => `a${String.fromCodePoint(from + nth)} \u0301B`),
-    )
+    // Every character, most of them many at a time.
+    const AT_ONCE = 0x80
+    const texts = Array.from({ length: 0x2fff }, (_, nth) => `a${String.fromCodePoint(nth + 1)} \u0301B`)
+    for (let from = 0x3000; from <= 0x10ffff; from += AT_ONCE)
+      if (from < 0xd800 || from > 0xdfff)
+        texts.push(Array.from({ length: AT_ONCE }, (_, nth) => `a${String.fromCodePoint(from + nth)}B`).join(' '))
     const folded = await connection.run({
       sql: 'SELECT text, dossier_fold(text) AS folded FROM unnest(?::text[]) AS text',
       parameters: [`{${texts.map((text) => JSON.stringify(text)).join(',')}}`],
@@ -133,6 +130,28 @@ if (hasServer()) {
       [],
       'the same as in TypeScript',
     )
+  })
+
+  t.test('indexes of texts that were folded in another way are dropped', async (t) => {
+    const { storage, other } = await counter(t)
+    // Letters that came with Unicode 11: one in a table's own column, and one in what is searched.
+    const texts = { old: 'Ä', sorted: '\u1c90', searched: 'a \u1cbd' }
+    for (const [name, text] of Object.entries(texts)) {
+      await other.query(`CREATE TABLE ${name} (id bigint, name text)`)
+      await other.query(
+        `INSERT INTO ${name} SELECT nth, CASE nth WHEN 7 THEN '${text}' END FROM generate_series(1, 9) AS nth`,
+      )
+      await other.query(`CREATE INDEX ${name}__sort ON ${name} (dossier_order_key(name))`)
+      await other.query(`CREATE INDEX ${name}__plain ON ${name} (name)`)
+    }
+    const long = 's'.repeat(70)
+    await other.query(`CREATE INDEX "${long}" ON searched (dossier_fold(name))`)
+    await other.query(`INSERT INTO dossier_tables (tbl, shape) VALUES ('${long}', ''), ('other', '')`)
+    await other.query(DROP_INDEXES_WITH_RECENT)
+    const names = `SELECT string_agg(indexname, ' ' ORDER BY indexname) AS names FROM pg_indexes WHERE tablename <> 'counter'
+      AND tablename NOT LIKE 'dossier%' AND schemaname = 'public'`
+    t.match(await storage.read(say(names)), [{ names: 'old__plain old__sort searched__plain sorted__plain' }])
+    t.match(await storage.read(say('SELECT tbl FROM dossier_tables')), [{ tbl: 'other' }])
   })
 
   t.test('short words know every character that folds to one of theirs', async (t) => {

@@ -1,7 +1,8 @@
 import { hasChanged, readState, type State } from '../../journal/state.ts'
 import { Memo } from '../../lib/memo.ts'
 import type { Model } from '../../model/model.ts'
-import { MAX_STATEMENT_KEY, type Statement, type Storage, statementKey } from '../../storage/storage.ts'
+import { MAX_STATEMENT_KEY, statementKey } from '../../storage/statement-key.ts'
+import type { Statement, Storage } from '../../storage/storage.ts'
 
 const MAX_TOTALS = 200
 /** After more changes of any records, to look through them is not worth the time of the serving thread. */

@@ -1,9 +1,8 @@
 import { hash } from 'node:crypto'
-import { LETTERS, MARKS, SPACES } from '../../lib/fold.ts'
-import { ORDER_CHARS } from '../../lib/order-key.ts'
 import { DatabaseError } from '../storage.ts'
 import type { Connection } from './connection.ts'
 import { STALE } from './faults.ts'
+import { DROP_INDEXES_WITH_RECENT, foldFunctions } from './fold-functions.ts'
 
 /**
  * Migrations of the service's own tables. They match `sqlite/schema.ts`, without the table for the actor, which
@@ -113,34 +112,15 @@ const STEPS: readonly string[] = [
   `UPDATE dossier_model_files SET kind = 'earlier' WHERE kind <> 'earlier'
      AND id NOT IN (SELECT max(id) FROM dossier_model_files WHERE kind <> 'earlier' GROUP BY model, kind);
    CREATE UNIQUE INDEX IF NOT EXISTS dossier_model_files_one ON dossier_model_files (model, kind) WHERE kind <> 'earlier';`,
+  // PostgreSQL alone.
+  DROP_INDEXES_WITH_RECENT,
 ]
 
 /** How long a unit waits for a table that is being changed, before `WriteQueue` tries it again later. */
 const TABLE_LOCK_MS = 50
 
-/** Replaces letters that do not decompose in an expression. */
-const foldedLetters = (expression: string) =>
-  Object.entries(LETTERS).reduce((inner, [letter, folded]) => `replace(${inner}, '${letter}', '${folded}')`, expression)
-
 /** Functions that statements and triggers call. They are replaced if their text differs from the stored hash. */
-const FUNCTIONS = (collation: string) => `
-  -- The same as lib/fold.ts: case, accents and kinds of white space do not count. Most texts are plain and short.
-  CREATE OR REPLACE FUNCTION dossier_fold_any(value text) RETURNS text LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE STRICT AS $$
-  DECLARE
-    bare text := regexp_replace(normalize(value, NFKD), '[${MARKS}]+', '', 'g');
-  BEGIN
-    IF octet_length(bare) = length(bare) AND bare !~ '[\\u0009-\\u000d]|  ' THEN RETURN lower(bare COLLATE "C"); END IF;
-    bare := ${foldedLetters(`lower(normalize(bare, NFKC) COLLATE "${collation}")`)};
-    RETURN regexp_replace(bare, '[${SPACES}]+', ' ', 'g');
-  END $$;
-  CREATE OR REPLACE FUNCTION dossier_fold(value text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN (CASE WHEN octet_length(value) = length(value) AND value !~ '[\\u0009-\\u000d]|  ' THEN lower(value COLLATE "C")
-      ELSE dossier_fold_any(value) END) COLLATE "C";
-
-  -- The same as lib/order-key.ts. Indexes have it, so bodies are parsed at once: their maintenance has no search path.
-  CREATE OR REPLACE FUNCTION dossier_order_key(value text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN (replace(left(dossier_fold(left(value, ${ORDER_CHARS})), ${ORDER_CHARS}), chr(1), chr(1) || chr(2))
-      || chr(1) || chr(1) || left(value, ${ORDER_CHARS})) COLLATE "C";
+const FUNCTIONS = (collation: string) => `${foldFunctions(collation)}
 
   -- A JSON array as rows.
   CREATE OR REPLACE FUNCTION dossier_each(list text) RETURNS TABLE (key bigint, value text) LANGUAGE sql IMMUTABLE AS

@@ -1,0 +1,76 @@
+import { fold, LETTERS, MARKS, SPACES } from '../../lib/fold.ts'
+import { ORDER_CHARS } from '../../lib/order-key.ts'
+
+/** Replaces letters that do not decompose in an expression. */
+const foldedLetters = (expression: string) =>
+  Object.entries(LETTERS).reduce((inner, [letter, folded]) => `replace(${inner}, '${letter}', '${folded}')`, expression)
+
+/** Letters of Unicode 11 to 17, first and last ones: a server, and the library that it compares texts with, may not know them. */
+const RECENT = [
+  [0x1c89, 0x1cbf],
+  [0x2c2f, 0x2c2f],
+  [0xa7b8, 0xa7f5],
+  [0x10570, 0x10595],
+  [0x105c9, 0x105e4],
+  [0x10d50, 0x10d65],
+  [0x16e40, 0x16eb8],
+  [0x1ccd6, 0x1ccf9],
+  [0x1e030, 0x1e06d],
+] as const
+
+/** Those of them that are folded, and what each one is folded to. */
+const PAIRS = RECENT.flatMap(([first, last]) =>
+  Array.from({ length: last - first + 1 }, (_, nth) => String.fromCodePoint(first + nth)),
+).flatMap((letter) => (fold(letter) === letter ? [] : [{ letter, folded: fold(letter) }]))
+
+const escaped = (code: number) => `\\U${code.toString(16).padStart(8, '0')}`
+
+/** Texts with a recent letter match this regular expression. */
+const HAS_RECENT = `[${RECENT.map(([first, last]) => `${escaped(first)}-${escaped(last)}`).join('')}]`
+
+/** The same as `fold` and `orderKey`: case, accents and kinds of white space do not count. */
+export const foldFunctions = (collation: string) => `
+  -- Most texts are plain and short, and very few have a recent letter.
+  CREATE OR REPLACE FUNCTION dossier_fold_any(value text) RETURNS text LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE STRICT AS $$
+  DECLARE
+    bare text := regexp_replace(normalize(value, NFKD), '[${MARKS}]+', '', 'g');
+  BEGIN
+    IF octet_length(bare) = length(bare) AND bare !~ '[\\u0009-\\u000d]|  ' THEN RETURN lower(bare COLLATE "C"); END IF;
+    bare := ${foldedLetters(`lower(normalize(bare, NFKC) COLLATE "${collation}")`)};
+    IF bare ~ '${HAS_RECENT}' THEN
+      bare := translate(bare, '${PAIRS.map(({ letter }) => letter).join('')}', '${PAIRS.map(({ folded }) => folded).join('')}');
+    END IF;
+    RETURN regexp_replace(bare, '[${SPACES}]+', ' ', 'g');
+  END $$;
+  CREATE OR REPLACE FUNCTION dossier_fold(value text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (CASE WHEN octet_length(value) = length(value) AND value !~ '[\\u0009-\\u000d]|  ' THEN lower(value COLLATE "C")
+      ELSE dossier_fold_any(value) END) COLLATE "C";
+
+  -- Indexes have it, so bodies are parsed at once: their maintenance has no search path.
+  CREATE OR REPLACE FUNCTION dossier_order_key(value text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (replace(left(dossier_fold(left(value, ${ORDER_CHARS})), ${ORDER_CHARS}), chr(1), chr(1) || chr(2))
+      || chr(1) || chr(1) || left(value, ${ORDER_CHARS})) COLLATE "C";`
+
+/**
+ * A step of the migration: recent letters were not folded before. Indexes of tables that have some are dropped; the start
+ * makes those anew by which texts are sorted, and the background those of text searches.
+ */
+export const DROP_INDEXES_WITH_RECENT = `DO $$
+  DECLARE
+    one record;
+    found boolean;
+  BEGIN
+    FOR one IN
+      SELECT DISTINCT indrelid::regclass AS tbl, indexrelid::regclass AS index, relname FROM pg_depend
+        JOIN pg_index ON indexrelid = objid JOIN pg_class ON pg_class.oid = objid
+        JOIN pg_proc ON pg_proc.oid = refobjid AND proname IN ('dossier_fold', 'dossier_order_key')
+      WHERE classid = 'pg_class'::regclass AND refclassid = 'pg_proc'::regclass
+    LOOP
+      EXECUTE format('SELECT EXISTS (SELECT FROM %s AS record WHERE record::text ~ %L)', one.tbl, '${HAS_RECENT}') INTO found;
+      IF found THEN
+        EXECUTE format('DROP INDEX %s', one.index);
+        -- PostgreSQL cuts names.
+        DELETE FROM dossier_tables WHERE left(tbl, 63) = one.relname;
+      END IF;
+    END LOOP;
+  END $$;`
