@@ -46,6 +46,8 @@ export const GERMAN_PLANS: Messages = {
   'drop the index {name}': 'den Index {name} entfernen',
   'make {names} unique': '{names} eindeutig machen',
   'index {names}': '{names} mit einem Index versehen',
+  'end the history: further changes are not recorded':
+    'den Verlauf beenden: weitere Änderungen werden nicht aufgezeichnet',
   'renew what happens when records change': 'neu festlegen, was beim Ändern von Datensätzen geschieht',
   'make the table anew, after a backup': 'die Tabelle nach einer Sicherung neu anlegen',
 
