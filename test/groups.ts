@@ -112,6 +112,29 @@ export const PARTS = [
 /** All that is part of a group. */
 export const GROUPED = [RECORDS, FINDS, PAST, PEOPLE, EDGES, OUTSIDE, PARTS].flat()
 
+/**
+ * What `npm test -- --quick` leaves out: it takes longer than all others together. Most of it starts processes or threads,
+ * kills them, or runs programs of others.
+ */
+export const LONG = [
+  'cli/*',
+  'crash/*',
+  'docs',
+  'http/front',
+  'lib/watch',
+  'plugins/client',
+  'plugins/clients',
+  'plugins/model-files',
+  'records/import',
+  'records/round-trip',
+  'server',
+  'service',
+  'serving/*',
+  'tables/draft',
+  'tables/sequences',
+]
+
 export async function runTogether(files: string[]): Promise<void> {
-  for (const file of files) await import(`./${file}.test.ts`)
+  const isQuick = process.env.TEST_QUICK !== undefined
+  for (const file of files) if (!isQuick || !LONG.includes(file)) await import(`./${file}.test.ts`)
 }

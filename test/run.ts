@@ -6,13 +6,13 @@ import pg from 'pg'
 import { bundlePackages } from '../src/package-bundles.js'
 import { openStorage } from '../src/storage/open.ts'
 import { check } from './checks.ts'
-import { GROUPED } from './groups.ts'
+import { GROUPED, LONG } from './groups.ts'
 import { startPostgres } from './postgres-server.ts'
 import { stripTo } from './strip.ts'
 
 /**
  * Checks the types, lints, and runs the tests, on both engines: `npm test`. `npm test -- --engine=sqlite` leaves PostgreSQL
- * out, `npm test -- --quick` also the browser and the coverage. If test files are named, only these are run. What failed is
+ * out, `npm test -- --quick` also the browser, the coverage and what takes long. If test files are named, only these are run. What failed is
  * said once more at the end.
  */
 const given = process.argv.slice(2)
@@ -30,7 +30,8 @@ const QUICK = ['--disable-coverage', '--allow-empty-coverage']
  * paths: `test/batches` comes first, because it takes longest.
  */
 function files(): string[] {
-  const left = [...(isOnBoth ? [] : ['test/postgres/**']), ...(isQuick ? [BROWSER] : [])]
+  const long = LONG.map((name) => `test/${name}.test.ts`)
+  const left = [...(isOnBoth ? [] : ['test/postgres/**']), ...(isQuick ? [BROWSER, ...long] : [])]
   const grouped = GROUPED.map((name) => `test/${name}.test.ts`)
   const alone = globSync('test/**/*.test.ts', { exclude: [...left, ...grouped] })
   return [...globSync('test/batches/*.ts'), ...alone.sort()]
@@ -78,6 +79,7 @@ async function runTap(): Promise<number> {
     NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --import=${join(import.meta.dirname, 'preload.js')}`,
     TEST_STRIPPED: folder,
     PGCONNECT_TIMEOUT: '60',
+    ...(isQuick && { TEST_QUICK: '1' }),
     ...(server && { TEST_POSTGRES: server.url, TEST_TEMPLATE: await makeTemplate(server.url) }),
   }
   const words = [...(isOnBoth ? [] : ['--allow-incomplete-coverage']), ...(isQuick ? QUICK : [])]
