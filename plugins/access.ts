@@ -15,13 +15,13 @@ declare module 'fastify' {
 
 /** Refuses operations that a user's roles do not allow, before the body is read. `Records` limits the rows by reach. */
 async function access(app: FastifyInstance) {
-  const mayUse = ({ model, operation }: { model: Model; operation: Operation }, user: User) =>
+  const mayPerform = ({ model, operation }: { model: Model; operation: Operation }, user: User) =>
     scopeFor(app.modelsOf(user).get(model.name) as Model, operation, user) !== 'none'
 
   app.addHook('onRequest', ({ user, routeOptions }, _reply, done) => {
     const { access, role } = routeOptions.config
     if (role && !user.roles.includes(role)) done(new Failure('FORBIDDEN', `This needs the role "${role}".`))
-    else if (access && !mayUse(access, user)) done(forbidden(access.model, access.operation))
+    else if (access && !mayPerform(access, user)) done(forbidden(access.model, access.operation))
     else done()
   })
 }

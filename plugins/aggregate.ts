@@ -2,6 +2,7 @@ import { Type } from '@sinclair/typebox'
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { PERIODS } from '../src/lib/calendar-period.ts'
+import { yieldToOthers } from '../src/lib/yielder.ts'
 import type { Model } from '../src/model/model.ts'
 import { describeOperation } from '../src/openapi/descriptions.ts'
 import { componentsNamed } from '../src/openapi/names.ts'
@@ -134,7 +135,7 @@ async function aggregate(app: FastifyInstance) {
 }
 
 async function routes(app: FastifyInstance, { model }: { model: Model }) {
-  await new Promise(setImmediate)
+  await yieldToOthers()
   const seenBy = app.seenOf(model)
   const config = {
     access: { model, operation: 'read' as const },

@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { SuccessSchema, success } from '../src/envelope.ts'
 import { ResumableImport } from '../src/journal/resumable-import.ts'
+import { yieldToOthers } from '../src/lib/yielder.ts'
 import { requireUnchanged } from '../src/model/access.ts'
 import type { Model } from '../src/model/model.ts'
 import { describeOperation } from '../src/openapi/descriptions.ts'
@@ -44,7 +45,7 @@ async function bulk(app: FastifyInstance) {
 }
 
 async function routes(app: FastifyInstance, { model }: { model: Model }) {
-  await new Promise(setImmediate)
+  await yieldToOthers()
   const { storage, config, limits } = app
   const seenBy = app.seenOf(model)
   const describeFile = (reply: FastifyReply, format: BulkFormat) =>

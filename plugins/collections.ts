@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { type Access, createAccess } from '../src/filters/access.ts'
+import { yieldToOthers } from '../src/lib/yielder.ts'
 import type { User } from '../src/model/access.ts'
 import type { Model, Models } from '../src/model/model.ts'
 import { createViews, type ModelsOf } from '../src/model/view.ts'
@@ -78,7 +79,7 @@ async function collections(app: FastifyInstance) {
   for (const model of models.values()) {
     whole.collections.get(model)
     // Yields, because the current app answers requests while this one is built.
-    await new Promise(setImmediate)
+    await yieldToOthers()
   }
   app.decorate('modelsOf', modelsOf)
   app.decorate('access', whole.access)

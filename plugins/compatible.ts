@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { SuccessSchema, success } from '../src/envelope.ts'
 import { Failure } from '../src/errors.ts'
+import { yieldToOthers } from '../src/lib/yielder.ts'
 import type { User } from '../src/model/access.ts'
 import { type Model, visibleFields } from '../src/model/model.ts'
 import { rowSchema } from '../src/openapi/schemas.ts'
@@ -50,7 +51,7 @@ interface RouteOptions {
 }
 
 async function routes(app: FastifyInstance, { model, batchFor }: RouteOptions) {
-  await new Promise(setImmediate)
+  await yieldToOthers()
   const seenBy = app.seenOf(model)
   const response = { 200: SuccessSchema(rowSchema(model)) }
   const read = { undescribed: true, access: { model, operation: 'read' as const } }

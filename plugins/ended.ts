@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
+import { isEventStream } from '../src/lib/event-stream.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -59,7 +60,8 @@ async function ended(app: FastifyInstance) {
     reply.raw.once('close', () => {
       if (ending.isHandedOver) return
       ending.isClosed = true
-      const isDropped = !reply.raw.writableFinished && !isLasting(reply)
+      // A stream of events ends only when its client disconnects.
+      const isDropped = !reply.raw.writableFinished && !isEventStream(reply.raw)
       closed(ending)
       // A handler that never answers must not hold resources forever.
       if (ending.onAnswered.length > 0) setTimeout(answered, UNANSWERED_MS, ending).unref()
@@ -81,8 +83,5 @@ function closed(ending: Ending): void {
 function answered(ending: Ending): void {
   for (const run of ending.onAnswered.splice(0)) run()
 }
-
-/** A stream of events ends only when its client disconnects, so that is no dropped request. */
-const isLasting = ({ raw }: FastifyReply) => raw.getHeader('content-type') === 'text/event-stream'
 
 export default fp(ended, { name: 'ended' })

@@ -30,13 +30,10 @@ const AUTHENTICATE = 'Bearer realm="Dossier"'
 
 /** Whether a client asks for failures in the format of RFC 9457. */
 function acceptsProblem(accept: string | undefined): boolean {
-  const [, ...parameters] =
-    accept
-      ?.toLowerCase()
-      .split(',')
-      .map((one) => one.split(';').map((part) => part.trim()))
-      .find(([type]) => type === PROBLEM_TYPE) ?? []
-  return accept?.toLowerCase().includes(PROBLEM_TYPE) === true && !parameters.some((one) => /^q=0(?:\.0*)?$/.test(one))
+  const entries = accept?.toLowerCase().split(',') ?? []
+  const parts = entries.map((entry) => entry.split(';').map((part) => part.trim()))
+  const asked = parts.find(([type]) => type === PROBLEM_TYPE)
+  return asked !== undefined && !asked.some((part) => /^q=0(?:\.0*)?$/.test(part))
 }
 
 const BUSY = unavailable(

@@ -2,6 +2,7 @@ import { Type } from '@sinclair/typebox'
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { PageSchema, SuccessSchema, success } from '../src/envelope.ts'
+import { yieldToOthers } from '../src/lib/yielder.ts'
 import { ADMIN } from '../src/model/access.ts'
 import type { Model } from '../src/model/model.ts'
 import { describeOperation } from '../src/openapi/descriptions.ts'
@@ -50,7 +51,7 @@ async function history(app: FastifyInstance) {
 }
 
 async function routes(app: FastifyInstance, { model }: { model: Model }) {
-  await new Promise(setImmediate)
+  await yieldToOthers()
   const described = routeDocs(model)
   const seenBy = app.seenOf(model)
   const read = { access: { model, operation: 'read' as const } }

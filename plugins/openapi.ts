@@ -34,17 +34,17 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** The OpenAPI document of this app, with the fields of these models. */
     document(seen?: Models): object
-    /** The same for users with the same rights. */
-    rightsKey(user: User): string
+    /** A text that is equal for users who see the same document. */
+    viewKey(user: User): string
   }
 }
 
 /** Failures of every route. */
-const ANYWHERE: Code[] = ['BAD_REQUEST', 'METHOD_NOT_ALLOWED', 'INTERNAL', 'UNAVAILABLE']
-const WITH_SESSION: Code[] = ['LOGIN_REQUIRED', 'LOGIN_INCORRECT', 'TOO_MANY_ATTEMPTS', 'FORBIDDEN']
+const GENERAL_FAILURES: Code[] = ['BAD_REQUEST', 'METHOD_NOT_ALLOWED', 'INTERNAL', 'UNAVAILABLE']
+const SESSION_FAILURES: Code[] = ['LOGIN_REQUIRED', 'LOGIN_INCORRECT', 'TOO_MANY_ATTEMPTS', 'FORBIDDEN']
 /** Failures of routes that accept an `Idempotency-Key`. */
-const ONCE: Code[] = ['KEY_REUSED', 'KEY_IN_USE']
-const WRITING: Code[] = ['BODY_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE', 'VALIDATION_FAILED', 'STORAGE_FULL']
+const KEY_FAILURES: Code[] = ['KEY_REUSED', 'KEY_IN_USE']
+const WRITE_FAILURES: Code[] = ['BODY_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE', 'VALIDATION_FAILED', 'STORAGE_FULL']
 const TAGS: Record<string, string> = {
   login: 'In and out.',
   me: 'What everybody may know and change about themselves.',
@@ -103,7 +103,7 @@ async function openapi(app: FastifyInstance) {
     return { head: head(all), routes: routes.filter(isAllowed), models: { all, may } }
   }
 
-  app.decorate('rightsKey', (user) => rightsKey(user))
+  app.decorate('viewKey', (user) => viewKey(user))
   app.decorate('document', (all = app.models) => {
     const pieces = [...documentPieces({ head: head(all), routes, models: { all, may: () => true } })]
     return JSON.parse(joined(pieces).text.toString())
@@ -130,7 +130,7 @@ async function openapi(app: FastifyInstance) {
     unchanged: true,
   }
   app.get('/openapi.json', { schema, config: { described } }, async ({ user, headers }, reply) => {
-    const { text, version } = await documents.getOrCompute(rightsKey(user), () =>
+    const { text, version } = await documents.getOrCompute(viewKey(user), () =>
       collect(documentPieces(describedTo(user)), PORTION_MS).then(joined),
     )
     reply.header('etag', toETag(version)).header('cache-control', 'private, no-cache')
@@ -140,7 +140,7 @@ async function openapi(app: FastifyInstance) {
 
   /** Roles that no model names change nothing. */
   const named = new Set([...app.models.values()].flatMap(namedRoles))
-  const rightsKey: FastifyInstance['rightsKey'] = ({ roles }) =>
+  const viewKey: FastifyInstance['viewKey'] = ({ roles }) =>
     roles
       .filter((role) => role === ADMIN || named.has(role))
       .sort()
@@ -159,7 +159,7 @@ function joined(pieces: string[]): Document {
   return { text: Buffer.concat([Buffer.from(documentHead(INFO, version)), body]), version }
 }
 
-const KEY = {
+const KEY_HEADER = {
   'idempotency-key': {
     type: 'string',
     maxLength: 255,
@@ -173,14 +173,14 @@ const headersIn = (schema: RouteOptions['schema']) =>
 
 function toRoute({ method, url, schema, config = {} }: RouteOptions): Route {
   const isOnce = !config.public && mayChange(method as string, config)
-  const headers = { properties: { ...headersIn(schema), ...(isOnce && KEY) } }
+  const headers = { properties: { ...headersIn(schema), ...(isOnce && KEY_HEADER) } }
   const codes = new Set<DocumentedFailure>([
-    ...ANYWHERE,
+    ...GENERAL_FAILURES,
     ...(config.failures ?? []),
-    ...(config.public ? [] : WITH_SESSION),
+    ...(config.public ? [] : SESSION_FAILURES),
     // These apply also to routes without a body schema: an unexpected body is parsed too.
-    ...(method === 'GET' ? [] : WRITING),
-    ...(isOnce ? ONCE : []),
+    ...(method === 'GET' ? [] : WRITE_FAILURES),
+    ...(isOnce ? KEY_FAILURES : []),
   ])
   return {
     method: method as string,

@@ -3,6 +3,7 @@ import type { FastifyInstance, RouteHandlerMethod } from 'fastify'
 import fp from 'fastify-plugin'
 import { PageSchema, SuccessSchema, success } from '../src/envelope.ts'
 import { Memo } from '../src/lib/memo.ts'
+import { yieldToOthers } from '../src/lib/yielder.ts'
 import type { Operation, User } from '../src/model/access.ts'
 import type { Model } from '../src/model/model.ts'
 import { VIEW_PARAMETERS } from '../src/model/names.ts'
@@ -48,7 +49,7 @@ async function records(app: FastifyInstance) {
 }
 
 async function modelRoutes(app: FastifyInstance, { model }: { model: Model }) {
-  await new Promise(setImmediate)
+  await yieldToOthers()
   const one = { 200: SuccessSchema(rowSchema(model)) }
   const page = { 200: PageSchema(rowSchema(model)) }
   const described = routeDocs(model)

@@ -34,13 +34,13 @@ async function security(app: FastifyInstance) {
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers(HEADERS)
     if (request.protocol === 'https') reply.header('strict-transport-security', staySecure)
-    if (!isForeign(request, origin) || !mayChange(request) || hasToken(request)) return done()
+    if (!isForeign(request, origin) || !isUnsafe(request) || hasToken(request)) return done()
     request.trail('cross-site request refused')
     done(new Failure('FORBIDDEN', 'This request was made by a page of another site.'))
   })
 }
 
-const mayChange = ({ method, routeOptions }: FastifyRequest) =>
+const isUnsafe = ({ method, routeOptions }: FastifyRequest) =>
   !SAFE_METHODS.includes(method) || routeOptions.config.changes
 
 /** A page of another site cannot make a browser send a token. Public routes need none, so there it proves nothing. */

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import { hasChanged, readState } from '../src/journal/state.ts'
+import { hasChanged, readState } from '../src/journal/newest-change.ts'
 import type { User } from '../src/model/access.ts'
 import { fieldReference, type Model } from '../src/model/model.ts'
 import { toETag } from '../src/requests/matching.ts'

@@ -3,7 +3,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import fp from 'fastify-plugin'
 import { SuccessSchema, success } from '../src/envelope.ts'
 import { idempotentStorage } from '../src/journal/idempotency.ts'
-import { ADMIN, namedRoles } from '../src/model/access.ts'
+import { ADMIN, EVERYBODY, namedRoles } from '../src/model/access.ts'
 import { SessionSchema } from '../src/openapi/people.ts'
 import { component } from '../src/openapi/refs.ts'
 import { endSession, listSessions, sessionKey } from '../src/people/sessions.ts'
@@ -165,7 +165,7 @@ const users: FastifyPluginAsyncTypebox = async (app) => {
       const accounts = await listUsers(storage.db)
       const models = [...app.models.values()]
       const names = new Set([ADMIN, ...accounts.flatMap(({ roles }) => roles), ...models.flatMap(namedRoles)])
-      names.delete('*')
+      names.delete(EVERYBODY)
       return success(
         ...[...names].sort().map((role) => ({
           role,

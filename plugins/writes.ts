@@ -12,6 +12,7 @@ import fp from 'fastify-plugin'
 import { MergedSchema, SuccessSchema, success } from '../src/envelope.ts'
 import { Failure } from '../src/errors.ts'
 import { prepareIdempotent } from '../src/journal/idempotency.ts'
+import { yieldToOthers } from '../src/lib/yielder.ts'
 import type { Operation, User } from '../src/model/access.ts'
 import { newAjv } from '../src/model/ajv.ts'
 import { explainBody, invalid } from '../src/model/explain.ts'
@@ -99,7 +100,7 @@ interface RouteOptions {
 }
 
 async function routes(app: FastifyInstance, { model, togetherFor, previewDelete }: RouteOptions) {
-  await new Promise(setImmediate)
+  await yieldToOthers()
   const described = routeDocs(model)
   const seenBy = app.seenOf(model)
   const to = (operation: Operation) => ({ access: { model, operation } })

@@ -14,15 +14,15 @@ Makes a consistent copy of the database, while the service runs and without hold
 Without FILE it goes to backups/ in the data folder. Exit codes: 0 done, 1 refused, 2 wrong usage.
 `
 
-export const backupCommand: Command = async (world) => {
-  const { args, env, stderr } = world
+export const backupCommand: Command = async (context) => {
+  const { args, env, stderr } = context
   if (args.length > 1 || args[0]?.startsWith('-')) throw new UsageError('One file, or none.')
   const config = loadConfig(env, true)
   const file = requireFile(config)
   const target =
     args[0] === undefined
       ? resolve(dataFolder(config.DATA_DIR).backups, backupName('backup'))
-      : resolveFile(args[0], world)
+      : resolveFile(args[0], context)
   if (existsSync(target)) throw new DatabaseError(`${target} is there already. Choose another name.`)
   await backupDatabase(file, target, progressBar(stderr))
   return `${target}\n`

@@ -9,13 +9,13 @@ in .js is JavaScript, any other TypeScript. Needs neither a running service nor 
 in a model file, 2 wrong usage.
 `
 
-export const clientCommand: Command = async (world) => {
-  const [name, ...more] = world.args
+export const clientCommand: Command = async (context) => {
+  const [name, ...more] = context.args
   if (more.length > 0 || name?.startsWith('-')) throw new UsageError('One file, or none.')
   const language = name?.endsWith('.js') ? 'js' : 'ts'
-  const text = await askTemporaryApp(world.env, (app) => app.clientSource(app.models, language))
+  const text = await askTemporaryApp(context.env, (app) => app.clientSource(app.models, language))
   if (name === undefined) return text
-  const file = resolveFile(name, world)
+  const file = resolveFile(name, context)
   writeFileSync(file, text)
   return `${file}\n`
 }

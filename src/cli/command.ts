@@ -12,7 +12,7 @@ export interface CommandContext {
 }
 
 /** Runs the command and returns the text for stdout. A command that prints and yet refuses sets `exitCode` to 1. */
-export type Command = (world: CommandContext) => Promise<string>
+export type Command = (context: CommandContext) => Promise<string>
 
 /** The arguments are wrong. */
 export class UsageError extends Error {}
@@ -32,20 +32,24 @@ function refuseForgotten(help: string, { args, env }: CommandContext): void {
 export const resolveFile = (name: string, { env }: CommandContext) => resolve(env.INIT_CWD ?? '.', name)
 
 /** Runs a command: prints its help or output, and sets the exit code that its help describes. */
-export async function runCommand(help: string, command: Command, world: CommandContext = thisProcess()): Promise<void> {
-  if (world.args.includes('--help')) {
-    world.stdout.write(help)
+export async function runCommand(
+  help: string,
+  command: Command,
+  context: CommandContext = thisProcess(),
+): Promise<void> {
+  if (context.args.includes('--help')) {
+    context.stdout.write(help)
     return
   }
   try {
-    refuseForgotten(help, world)
-    world.stdout.write(await command(world))
+    refuseForgotten(help, context)
+    context.stdout.write(await command(context))
   } catch (error) {
     const { message, code } = error as Error & { code?: string }
     const isUsage = error instanceof UsageError || code?.startsWith('ERR_PARSE_ARGS')
     if (!isUsage && !isExpected(error)) throw error
-    world.stderr.write(isUsage ? `${message}\n\n${help}` : `${message}\n`)
-    world.exitCode = isUsage ? 2 : 1
+    context.stderr.write(isUsage ? `${message}\n\n${help}` : `${message}\n`)
+    context.exitCode = isUsage ? 2 : 1
   }
 }
 

@@ -26,9 +26,9 @@ and without one. What FILE names is there when it is whole.
 Exit codes: 0 done, 1 refused (the message says why), 2 wrong usage.
 `
 
-export const exportCommand: Command = async (world) => {
+export const exportCommand: Command = async (context) => {
   const { values, positionals } = parseArgs({
-    args: world.args,
+    args: context.args,
     allowPositionals: true,
     options: {
       format: { type: 'string' },
@@ -43,21 +43,21 @@ export const exportCommand: Command = async (world) => {
   const [name, file = '-', ...more] = positionals
   if (name === undefined || more.length > 0) throw new UsageError('A model, and a file or none.')
   const { format = formatOfFile(file), delimiter, decimal, safe, zone } = values
-  return withRecords(world, name, values.as, async ({ storage, models, model, records, user }) => {
+  return withRecords(context, name, values.as, async ({ storage, models, model, records, user }) => {
     const query = Object.fromEntries(new URLSearchParams(values.query))
     const asked = parseExport({ ...query, format, delimiter, decimal, zone, safe: String(safe) }, { model, models })
     const total = await createCounter(storage, model).total()
-    const progress = createProgress(world.stderr, 'written', 'rows')
+    const progress = createProgress(context.stderr, 'written', 'rows')
     let rows = 0
     const pieces = counted(records.exportAll(asked, user), (some) => {
       rows += some
       progress.tell({ done: rows, of: Math.max(rows, total) })
     })
     if (file === '-') {
-      await pipeline(Readable.from(pieces), world.stdout, { end: false }).catch(unlessEnough)
+      await pipeline(Readable.from(pieces), context.stdout, { end: false }).catch(unlessEnough)
       return ''
     }
-    const target = resolveFile(file, world)
+    const target = resolveFile(file, context)
     await writeWhole(target, pieces)
     progress.end()
     return `${rows} records: ${target}\n`

@@ -28,9 +28,9 @@ written, and the faults are listed by line and field. Works beside a running ser
 Exit codes: 0 done, 1 refused (the message says why), 2 wrong usage.
 `
 
-export const importCommand: Command = async (world) => {
+export const importCommand: Command = async (context) => {
   const { values, positionals } = parseArgs({
-    args: world.args,
+    args: context.args,
     allowPositionals: true,
     options: {
       key: { type: 'string' },
@@ -45,12 +45,12 @@ export const importCommand: Command = async (world) => {
   if (name === undefined || file === undefined || more.length > 0) throw new UsageError('A model and a file.')
   const { key, 'dry-run': dryRun, delimiter, format = formatOfFile(file) } = values
   const zone = values.zone === '' ? undefined : parseZone(values.zone)
-  return withRecords(world, name, values.as, async ({ config, records, user }) => {
+  return withRecords(context, name, values.as, async ({ config, records, user }) => {
     const how = { ...parseFileFormat({ format, delimiter }), key, dryRun, zone, isOtherProcess: true }
-    const source = await openSource(file, world, config.DATA_DIR)
+    const source = await openSource(file, context, config.DATA_DIR)
     const phases = {
-      checked: createProgress(world.stderr, 'checked', 'KB'),
-      written: createProgress(world.stderr, 'written', 'rows'),
+      checked: createProgress(context.stderr, 'checked', 'KB'),
+      written: createProgress(context.stderr, 'written', 'rows'),
     }
     const onProgress = (phase: keyof typeof phases, progress: Progress) => phases[phase].tell(progress)
     const { created, updated, unchanged } = await records
@@ -68,9 +68,9 @@ export const importCommand: Command = async (world) => {
 }
 
 /** Returns the file, or standard input copied to a file, with a path for the checked rows. */
-async function openSource(name: string, world: CommandContext, dataDir: string) {
-  if (name === '-') return spool(world.stdin as Readable, dataDir, Number.POSITIVE_INFINITY)
-  const file = resolveFile(name, world)
+async function openSource(name: string, context: CommandContext, dataDir: string) {
+  if (name === '-') return spool(context.stdin as Readable, dataDir, Number.POSITIVE_INFINITY)
+  const file = resolveFile(name, context)
   if (!statSync(file, { throwIfNoEntry: false })?.isFile()) throw new DatabaseError(`There is no file ${file}.`)
   makeFolder(spoolFolder(dataDir))
   const checked = join(spoolFolder(dataDir), `${process.pid}-${randomUUID()}`)

@@ -3,6 +3,7 @@ import { parseArgs, styleText } from 'node:util'
 import { loadConfig } from '../config.ts'
 import { loadModels } from '../filters/load-models.ts'
 import { type RoleRights, withRights } from '../filters/rights.ts'
+import { EVERYBODY } from '../model/access.ts'
 import type { Fault } from '../model/file.ts'
 import { explainIgnored, ignoredFiles, ModelFaults } from '../model/load.ts'
 import { readAttributes } from '../people/users.ts'
@@ -14,7 +15,8 @@ import { type Command, type CommandContext, resolveFile, runCommand, UsageError 
 export const HELP = `Usage: npm run models:check [-- [FOLDER] [--json]]
 
 Checks every file in the models folder, or in FOLDER, and prints what the service would do to the data if it were
-served, and who may do what. Changes nothing; works while the service runs. Exit codes: 0 all well, 1 a fault in a file or a change that is refused, 2 wrong usage.
+served, and who may do what. Changes nothing; works while the service runs. Exit codes: 0 all well, 1 a fault in a file
+or a change that is refused, 2 wrong usage.
 `
 
 /** What a model's file does to its data, and who may do what. */
@@ -28,25 +30,25 @@ interface Answer {
   passedOver: string[]
 }
 
-export const modelsCheck: Command = async (world) => {
+export const modelsCheck: Command = async (context) => {
   const { values, positionals } = parseArgs({
-    args: world.args,
+    args: context.args,
     allowPositionals: true,
     options: { json: { type: 'boolean', default: false } },
   })
   const [given, ...more] = positionals
   if (more.length > 0) throw new UsageError('One folder, or none.')
-  const config = loadConfig(world.env, true)
-  const folder = given === undefined ? config.MODELS_DIR : resolveFile(given, world)
+  const config = loadConfig(context.env, true)
+  const folder = given === undefined ? config.MODELS_DIR : resolveFile(given, context)
   const strange = await ignoredFiles(folder)
   const show = (answer: Omit<Answer, 'passedOver'>) =>
     values.json
       ? `${JSON.stringify({ ...answer, passedOver: strange })}\n`
-      : forPeople({ ...answer, passedOver: strange }, world)
+      : forPeople({ ...answer, passedOver: strange }, context)
   try {
     const models = await loadModels(folder)
     const isThere = hasDatabase(config)
-    if (!isThere) world.stderr.write(`There is no database in ${resolve(config.DATA_DIR)} yet: all would be new.\n`)
+    if (!isThere) context.stderr.write(`There is no database in ${resolve(config.DATA_DIR)} yet: all would be new.\n`)
     const { reports, unserved, users } = isThere
       ? await inspect(config, async (db) => ({ ...(await createReports(db, models)), users: await readAttributes(db) }))
       : {
@@ -54,11 +56,11 @@ export const modelsCheck: Command = async (world) => {
           unserved: [],
           users: [],
         }
-    if (reports.some(({ refusals }) => refusals.length > 0)) world.exitCode = 1
+    if (reports.some(({ refusals }) => refusals.length > 0)) context.exitCode = 1
     return show({ faults: [], models: withRights(reports, models, users), unserved })
   } catch (error) {
     if (!(error instanceof ModelFaults)) throw error
-    world.exitCode = 1
+    context.exitCode = 1
     return show({ faults: error.faults, models: [], unserved: [] })
   }
 }
@@ -105,7 +107,7 @@ function describeRights({ role, rows, hidden, locked }: RoleRights): string {
     ...(hidden.length > 0 ? [`without ${hidden.join(', ')}`] : []),
     ...(locked.length > 0 ? [`does not write ${locked.join(', ')}`] : []),
   ]
-  return `${role === '*' ? 'everybody' : role}: ${parts.filter((part) => part !== '').join('; ')}`
+  return `${role === EVERYBODY ? 'everybody' : role}: ${parts.filter((part) => part !== '').join('; ')}`
 }
 
 /** Groups operations with the same access: `read, create: everybody; update, delete: admin`. */

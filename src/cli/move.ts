@@ -36,11 +36,11 @@ const MAKE = defineJob<{ tables: CopiedModelTable[]; token: string }, void>(COPY
 const PUT = defineJob<RowsToInsert, void>(COPY_TABLES, 'insertRows')
 const GO_ON = defineJob<{ table: string; order: string; last: number }[], void>(COPY_TABLES, 'setLastNumbers')
 
-export const moveCommand: Command = async (world) => {
-  const { values } = parseArgs({ args: world.args, options: { to: { type: 'string' } } })
+export const moveCommand: Command = async (context) => {
+  const { values } = parseArgs({ args: context.args, options: { to: { type: 'string' } } })
   if (values.to === undefined) throw new UsageError('Where to?')
-  const config = loadConfig(world.env, true)
-  const to = parseLocation(values.to, config, world)
+  const config = loadConfig(context.env, true)
+  const to = parseLocation(values.to, config, context)
   requireDatabase(config)
   const models = await loadModels(config.MODELS_DIR)
   const secret = await readSecret(config)
@@ -48,7 +48,7 @@ export const moveCommand: Command = async (world) => {
   try {
     const token = randomUUID()
     await target.change(BEGIN, token)
-    const rows = await inspect(config, (source) => copy(source, target, models, world, token))
+    const rows = await inspect(config, (source) => copy(source, target, models, context, token))
     await target.setSecret(secret)
     await target.change(FINISH, token)
     return `${rows.toLocaleString('en')} rows are copied and compared. Start the service with ${locationName(to)}.\n`
@@ -59,10 +59,10 @@ export const moveCommand: Command = async (world) => {
 
 const isUrl = (name: string) => /^postgres(?:ql)?:/.test(name)
 
-function parseLocation(name: string, { DATA_DIR, DATABASE_URL }: Config, world: CommandContext): DatabaseLocation {
+function parseLocation(name: string, { DATA_DIR, DATABASE_URL }: Config, context: CommandContext): DatabaseLocation {
   if (isUrl(name) === (DATABASE_URL !== undefined))
     throw new UsageError('One of the two is PostgreSQL, and the other a data folder.')
-  return isUrl(name) ? { DATA_DIR, DATABASE_URL: name } : { DATA_DIR: resolveFile(name, world) }
+  return isUrl(name) ? { DATA_DIR, DATABASE_URL: name } : { DATA_DIR: resolveFile(name, context) }
 }
 
 const locationName = ({ DATA_DIR, DATABASE_URL }: DatabaseLocation) =>
@@ -81,7 +81,7 @@ async function copy(
   source: Database,
   target: Storage,
   models: Model[],
-  world: CommandContext,
+  context: CommandContext,
   token: string,
 ): Promise<number> {
   if (!isUpToDate(await createOverview(source, models)))
@@ -91,8 +91,8 @@ async function copy(
   await target.change(MAKE, { tables, token })
   const total = await countRows(source, all)
   const told = {
-    copied: createProgress(world.stderr, 'copied', 'rows'),
-    compared: createProgress(world.stderr, 'compared', 'rows'),
+    copied: createProgress(context.stderr, 'copied', 'rows'),
+    compared: createProgress(context.stderr, 'compared', 'rows'),
   }
   let done = 0
   for (const one of all)

@@ -8,12 +8,12 @@ Writes the OpenAPI document of the models folder to FILE, or to standard output.
 its data. Exit codes: 0 done, 1 a fault in a model file, 2 wrong usage.
 `
 
-export const openapiCommand: Command = async (world) => {
-  const [name, ...more] = world.args
+export const openapiCommand: Command = async (context) => {
+  const [name, ...more] = context.args
   if (more.length > 0 || name?.startsWith('-')) throw new UsageError('One file, or none.')
-  const text = `${JSON.stringify(await askTemporaryApp(world.env, (app) => app.document()), null, 2)}\n`
+  const text = `${JSON.stringify(await askTemporaryApp(context.env, (app) => app.document()), null, 2)}\n`
   if (name === undefined) return text
-  const file = resolveFile(name, world)
+  const file = resolveFile(name, context)
   writeFileSync(file, text)
   return `${file}\n`
 }

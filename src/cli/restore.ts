@@ -10,17 +10,17 @@ and what is replaced is kept in backups/ in the data folder. Where there is no d
 Exit codes: 0 done, 1 refused, 2 wrong usage.
 `
 
-export const restoreCommand: Command = async (world) => {
+export const restoreCommand: Command = async (context) => {
   const { values, positionals } = parseArgs({
-    args: world.args,
+    args: context.args,
     allowPositionals: true,
     options: { create: { type: 'boolean', default: false } },
   })
   const [name, ...more] = positionals
   if (name === undefined || more.length > 0) throw new UsageError('Which file?')
-  const config = loadConfig(world.env, true)
+  const config = loadConfig(context.env, true)
   if (config.DATABASE_URL !== undefined || !values.create) requireFile(config, ', or say --create')
-  const file = resolveFile(name, world)
+  const file = resolveFile(name, context)
   const kept = restoreDatabase(config.DATA_DIR, file)
   return `${file} is restored.${kept === undefined ? '' : ` What was there is kept as ${kept}.`}\n`
 }

@@ -49,13 +49,13 @@ const COMMANDS: Record<
   string,
   {
     words: number | 'some'
-    run(storage: Storage, words: string[], world: CommandContext, options: Options): Promise<Answer>
+    run(storage: Storage, words: string[], context: CommandContext, options: Options): Promise<Answer>
   }
 > = {
   add: {
     words: 1,
-    run: async (storage, [username = ''], world, { roles, again, 'no-password': isWithout }) => {
-      const password = isWithout ? undefined : await askPassword(world)
+    run: async (storage, [username = ''], context, { roles, again, 'no-password': isWithout }) => {
+      const password = isWithout ? undefined : await askPassword(context)
       return [await addUser(storage, { username, password, roles: splitRoles(roles), again })]
     },
   },
@@ -72,8 +72,8 @@ const COMMANDS: Record<
   },
   passwd: {
     words: 1,
-    run: async (storage, [name = ''], world) => [
-      await changeUser(storage, name, { password: await askPassword(world) }),
+    run: async (storage, [name = ''], context) => [
+      await changeUser(storage, name, { password: await askPassword(context) }),
     ],
   },
   roles: {
@@ -105,8 +105,8 @@ const COMMANDS: Record<
   list: { words: 0, run: ({ db }) => listUsers(db) },
 }
 
-export const userCommand: Command = async (world) => {
-  const { args } = world
+export const userCommand: Command = async (context) => {
+  const { args } = context
   const { values, positionals } = parseArgs({
     args,
     allowPositionals: true,
@@ -128,11 +128,11 @@ export const userCommand: Command = async (world) => {
   if (command.words !== 'some' && words.length !== command.words)
     throw new UsageError(`"${name}" takes ${command.words} more word(s).`)
 
-  const config = loadConfig(world.env, true)
+  const config = loadConfig(context.env, true)
   if (!(name === 'add' && values.create)) requireDatabase(config, name === 'add' ? ', or say --create' : '')
   const storage = await openStorage(config)
   try {
-    const answer = await command.run(storage, words, world, values)
+    const answer = await command.run(storage, words, context, values)
     return values.json ? `${JSON.stringify(answer)}\n` : forPeople(answer)
   } finally {
     await storage.close()

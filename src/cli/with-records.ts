@@ -31,12 +31,12 @@ const A_DAY = 86_400
 
 /** Opens the records of a model, with or without a running service. Without `as`, the command has admin rights. */
 export async function withRecords<Result>(
-  world: CommandContext,
+  context: CommandContext,
   name: string,
   as: string | undefined,
   work: (opened: RecordsAccess) => Promise<Result>,
 ): Promise<Result> {
-  const config = loadConfig(world.env, true)
+  const config = loadConfig(context.env, true)
   requireDatabase(config)
   const models = byName(await loadModels(config.MODELS_DIR))
   const model = models.get(name)

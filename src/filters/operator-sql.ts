@@ -5,10 +5,10 @@ import { all, type Condition, is, not } from '../tables/condition.ts'
 /** Operators that compare by the order of values. */
 export const BY_ORDER: readonly OperatorName[] = ['gt', 'gte', 'lt', 'lte', 'between']
 
-export type SaidOperator = Exclude<OperatorName, 'like'>
+export type SqlOperator = Exclude<OperatorName, 'like'>
 
 /** The SQL of each operator. */
-export const SAID: Record<SaidOperator, (key: RawBuilder<unknown>, values: unknown[]) => Condition> = {
+export const OPERATOR_SQL: Record<SqlOperator, (key: RawBuilder<unknown>, values: unknown[]) => Condition> = {
   eq: (key, [value]) => is`${key} = ${value}`,
   gt: (key, [value]) => is`${key} > ${value}`,
   gte: (key, [value]) => is`${key} >= ${value}`,
@@ -22,7 +22,7 @@ export const SAID: Record<SaidOperator, (key: RawBuilder<unknown>, values: unkno
 type AtLeast = (number: number) => Condition
 
 /** What operators say of a number of records, by what is known when so many are found. */
-export const BOUNDS: Partial<Record<SaidOperator, (atLeast: AtLeast, values: number[]) => Condition>> = {
+export const COUNT_CONDITIONS: Partial<Record<SqlOperator, (atLeast: AtLeast, values: number[]) => Condition>> = {
   eq: (atLeast, [value = 0]) => all([atLeast(value), not(atLeast(value + 1))]),
   gt: (atLeast, [value = 0]) => atLeast(value + 1),
   gte: (atLeast, [value = 0]) => atLeast(value),
@@ -32,7 +32,7 @@ export const BOUNDS: Partial<Record<SaidOperator, (atLeast: AtLeast, values: num
 }
 
 /** Whether a comparison is true of the number 0. */
-export const HOLDS_FOR_NONE: Record<SaidOperator, (values: number[]) => boolean> = {
+export const HOLDS_FOR_ZERO: Record<SqlOperator, (values: number[]) => boolean> = {
   eq: ([value = 0]) => value === 0,
   gt: ([value = 0]) => value < 0,
   gte: ([value = 0]) => value <= 0,

@@ -1,4 +1,12 @@
-import { type AccessRule, ADMIN, type Attributes, namedRoles, OPERATIONS, type Operation } from '../model/access.ts'
+import {
+  type AccessRule,
+  ADMIN,
+  type Attributes,
+  EVERYBODY,
+  namedRoles,
+  OPERATIONS,
+  type Operation,
+} from '../model/access.ts'
 import { byName, type Field, type Model, type Models, visibleField } from '../model/model.ts'
 import { createViews, type ModelsOf } from '../model/view.ts'
 import { findOperator } from '../requests/operators.ts'
@@ -18,8 +26,6 @@ export interface RoleRights {
   /** fields that they may read but not write */
   locked: string[]
 }
-
-const EVERYBODY = '*'
 
 /** The rights of all roles that a model's file names, of everybody, and of admins. */
 function rightsByRole(model: Model, models: Models, modelsOf: ModelsOf): RoleRights[] {
@@ -59,33 +65,40 @@ function describeRules(rules: AccessRule[], operation: Operation, context: { mod
 /** What the author of model files should know: rules without an index, attributes that no user has, useless rights. */
 function rightsWarnings(models: Model[], users: { attributes: Attributes }[]): Map<string, string[]> {
   const all = byName(models)
-  const warnings = models.flatMap((model) =>
-    [
-      ...new Set(
-        rowRules(model).flatMap(({ rule }) =>
-          withoutIndex(ruleTemplate(rule, { model, models: all }) as Filter, model, all).map(
-            ({ of, field }) =>
-              `a rule compares "${field}"${of === model ? '' : ` of ${of.name}`}, which has no index: set "index": true on it.`,
-          ),
-        ),
-      ),
-    ].map((message) => ({ model: model.name, message })),
-  )
   const modelsOf = createViews(all)
-  const incomplete = models.flatMap((model) =>
-    [...new Set(model.access.create.map(({ role }) => role))]
-      .filter((role) => role !== ADMIN && modelsOf({ roles: [role] }).get(model.name)?.access.create.length === 0)
-      .map((role) => ({
-        model: model.name,
-        message: `the role "${role}" may create records, but not write all fields that they need: it cannot create any.`,
-      })),
+  const unknown = Map.groupBy(unknownAttributes(models, users), ({ model }) => model)
+  return new Map(
+    models.map((model) => [
+      model.name,
+      [
+        ...rulesWithoutIndex(model, all),
+        ...uselessCreateRoles(model, modelsOf),
+        ...(unknown.get(model.name) ?? []).map(({ pointer, message }) => `${pointer}: ${message}`),
+      ],
+    ]),
   )
-  const unknown = unknownAttributes(models, users).map(({ model, pointer, message }) => ({
-    model,
-    message: `${pointer}: ${message}`,
-  }))
-  const byModel = Map.groupBy([...warnings, ...incomplete, ...unknown], ({ model }) => model)
-  return new Map([...byModel].map(([name, group]) => [name, group.map(({ message }) => message)]))
+}
+
+function rulesWithoutIndex(model: Model, models: Models): Set<string> {
+  const compared = rowRules(model).flatMap(({ rule }) =>
+    withoutIndex(ruleTemplate(rule, { model, models }) as Filter, model, models),
+  )
+  const whose = (of: Model) => (of === model ? '' : ` of ${of.name}`)
+  return new Set(
+    compared.map(
+      ({ of, field }) => `a rule compares "${field}"${whose(of)}, which has no index: set "index": true on it.`,
+    ),
+  )
+}
+
+function uselessCreateRoles({ name, access }: Model, modelsOf: ModelsOf): string[] {
+  const isUseless = (role: string) =>
+    role !== ADMIN && modelsOf({ roles: [role] }).get(name)?.access.create.length === 0
+  return [...new Set(access.create.map(({ role }) => role))]
+    .filter(isUseless)
+    .map(
+      (role) => `the role "${role}" may create records, but not write all fields that they need: it cannot create any.`,
+    )
 }
 
 /** Adds the rights of roles to what is told about each model. */

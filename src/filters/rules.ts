@@ -44,7 +44,7 @@ function ruleFault(rule: RowRule, context: Context): string | undefined {
   }
 }
 
-/** What a rule compares with: names of attributes, and undefined for the username. Kept, because requests ask for it. */
+/** Names of the attributes that a rule compares with; undefined is the username. Cached: every request needs it. */
 function userValuesIn(rule: RowRule): (string | undefined)[] {
   const known = userValues.get(rule)
   if (known) return known

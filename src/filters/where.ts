@@ -7,7 +7,7 @@ import type { Dialect, SqlValue } from '../storage/storage.ts'
 import { comparisonSql, encodeComparable, encodeOrder, orderSql } from '../tables/columns.ts'
 import { ALWAYS, all, any, type Condition, is, not } from '../tables/condition.ts'
 import { indexedTexts } from '../tables/order-columns.ts'
-import { BOUNDS, BY_ORDER, HOLDS_FOR_NONE, SAID, type SaidOperator } from './operator-sql.ts'
+import { BY_ORDER, COUNT_CONDITIONS, HOLDS_FOR_ZERO, OPERATOR_SQL, type SqlOperator } from './operator-sql.ts'
 import { type Reach, withReach } from './reach.ts'
 
 /** SQL expression that a field is compared by exactly. Identifiers come from the model; values are always bound. */
@@ -25,11 +25,11 @@ export interface FilterContext {
   /** The records of another model that the filter may lead to. */
   follow(target: Model): Reach
   /**
-   * Set if the statement finds a few records by an index: the name of their table in it. Related records are looked up for
-   * each of them then. Without it, the statement is a search, and the related records are found first.
+   * The table, as the statement names it, for each of whose records the related records are looked up. Without it, the
+   * related records are found first, and the statement is a search.
    */
   outer?: Outer | undefined
-  /** whether the statement is a search although `outer` is set */
+  /** whether the statement is a search, and has to end when it takes too long, although `outer` is set */
   isSearch?: boolean
   /** Whether a model has far fewer records than another: then those of the other are looked up for each of them. */
   isFewer?(model: Model, other: Model): boolean
@@ -87,7 +87,7 @@ function isAmong(column: string, { theirs, from }: Selected, { outer }: FilterCo
 /** Records of which a step leads to a record that matches, or to such a number of them. */
 function relatedCondition(filter: RelatedFilter, model: Model, asking: FilterContext): Condition {
   const { count, ids } = filter
-  const bounds = BOUNDS[(count?.operator ?? 'gte') as SaidOperator]
+  const bounds = COUNT_CONDITIONS[(count?.operator ?? 'gte') as SqlOperator]
   const context = ids ? undefined : asking.outer ? asking : contextOfEach(filter, model, asking)
   if (bounds && context) {
     const atLeast = (number: number) => reachesNumber(number, filter, model, context)
@@ -98,9 +98,9 @@ function relatedCondition(filter: RelatedFilter, model: Model, asking: FilterCon
   // The records that one of all leads to are counted: no id is among them twice.
   if (ids?.isAll) return among(sql`GROUP BY ${some.theirs} HAVING count(*) = ${ids.values.length}`)
   if (!count) return among()
-  const isSo = SAID[count.operator as SaidOperator](sql`count(*)`, count.values)
+  const isSo = OPERATOR_SQL[count.operator as SqlOperator](sql`count(*)`, count.values)
   // Records without any are in no group.
-  return HOLDS_FOR_NONE[count.operator as SaidOperator](count.values as number[])
+  return HOLDS_FOR_ZERO[count.operator as SqlOperator](count.values as number[])
     ? not(among(sql`GROUP BY ${some.theirs} HAVING NOT ${isSo}`))
     : among(sql`GROUP BY ${some.theirs} HAVING ${isSo}`)
 }
@@ -193,6 +193,7 @@ function reachable(target: Model, filter: Filter, inner: Condition, asking: Filt
   if (outer) return sql`${table} AS ${sql.ref(alias(outer))} WHERE ${isSearch ? all([alive, inner]) : inner}`
   return sql`${table} WHERE ${withReach(reach, alive, inner)}`
 }
+
 /** The models that the references of a filter and a sort lead to. */
 export function referencedModels(
   { filter, sort }: { filter?: Filter | undefined; sort: { through: Field[] }[] },
@@ -245,12 +246,12 @@ function compare({ field, operator, values }: Comparison, model: Model, dialect:
   // `like` matches the stored text itself, even if the field is sorted by another key, as decimals are.
   if (operator === 'like') return is`${dialect.like(sql.ref(field.name), values[0] as string)}`
   const byOrder = () =>
-    SAID[operator](
+    OPERATOR_SQL[operator](
       sortingKey(field, model, dialect),
       values.map((value) => encodeOrder(field, value, dialect)),
     )
   if (BY_ORDER.includes(operator)) return byOrder()
-  const exactly = SAID[operator](
+  const exactly = OPERATOR_SQL[operator](
     comparisonKey(field, dialect),
     values.map((value) => encodeComparable(field, value)),
   )

@@ -19,7 +19,7 @@ interface Connection {
 }
 
 /** Callbacks of `Connections`. */
-export interface ConnectionEvents {
+export interface ConnectionCallbacks {
   /** starts the next request of a connection, after the previous one was answered */
   take(exchange: HttpExchange): void
   answered(exchange: HttpExchange): void
@@ -42,14 +42,14 @@ const UPLOAD_MS = 3_600_000
  * others, and a client that does not read its answer gets no further one.
  */
 export class Connections {
-  readonly #minder: ConnectionEvents
+  readonly #callbacks: ConnectionCallbacks
   readonly #all = new Map<Socket, Connection>()
   readonly #timer: NodeJS.Timeout
   /** time limit of a request's body */
   readonly #bodyMs: number
 
-  constructor(minder: ConnectionEvents, bodyMs: number, share = 1) {
-    this.#minder = minder
+  constructor(callbacks: ConnectionCallbacks, bodyMs: number, share = 1) {
+    this.#callbacks = callbacks
     this.#bodyMs = bodyMs
     const look = () => {
       this.boundUnsent(MAX_UNSENT * share)
@@ -67,7 +67,7 @@ export class Connections {
     const { socket } = exchange.request
     const connection = this.#all.get(socket) as Connection
     exchange.response.once('close', () => {
-      this.#minder.answered(exchange)
+      this.#callbacks.answered(exchange)
       this.#next(socket, connection)
     })
     connection.waiting.push(exchange)
@@ -81,7 +81,7 @@ export class Connections {
     const { request, response } = connection?.current ?? {}
     if (connection && request?.complete) connection.broken = why
     else if (response?.headersSent) socket.destroy()
-    else this.#minder.broken(socket, why)
+    else this.#callbacks.broken(socket, why)
   }
 
   /** Node counts a connection that never sent a byte as busy, so `closeIdleConnections` does not close it. */
@@ -93,7 +93,7 @@ export class Connections {
   /** Called when nothing was sent or received for a while: closes idle connections, stalled uploads, slow readers. */
   onIdle(socket: Socket): void {
     const current = this.#all.get(socket)?.current
-    const isUploading = current && !current.request.complete && this.#minder.isStreamed(current.request)
+    const isUploading = current && !current.request.complete && this.#callbacks.isStreamed(current.request)
     if (!current || isUploading || socket.writableLength > 0) socket.destroy()
   }
 
@@ -108,7 +108,7 @@ export class Connections {
   }
 
   #patience(request: IncomingMessage): number {
-    return this.#minder.isStreamed(request) ? UPLOAD_MS : 0
+    return this.#callbacks.isStreamed(request) ? UPLOAD_MS : 0
   }
 
   /** Times out slow bodies; a streamed one may take UPLOAD_MS longer, as long as data keeps arriving. */
@@ -123,7 +123,7 @@ export class Connections {
     const next = connection.waiting.shift()
     connection.current = next
     connection.since = performance.now()
-    if (next) this.#minder.take(next)
-    else if (connection.broken !== undefined) this.#minder.broken(socket, connection.broken)
+    if (next) this.#callbacks.take(next)
+    else if (connection.broken !== undefined) this.#callbacks.broken(socket, connection.broken)
   }
 }

@@ -4,6 +4,7 @@ import { type AddressInfo, Server as NetServer, type Socket } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import { failure } from '../envelope.ts'
 import { CHANGING, Failure, OVERLOADED } from '../errors.ts'
+import { isEventStream } from '../lib/event-stream.ts'
 import { createServer } from '../lib/node-http.ts'
 import { throttle } from '../lib/throttle.ts'
 import { explainListening } from './address.ts'
@@ -28,7 +29,7 @@ export interface Handler {
 }
 
 /** Events that no handler sees. */
-export interface FrontEvents {
+export interface FrontCallbacks {
   /** called before each request, which may replace the handler */
   beforeRequest?(): void
   waited(ms: number): void
@@ -75,13 +76,13 @@ export class HttpFront {
   readonly #connections: Connections
   readonly #turns = new Turns<HttpExchange>({
     take: (exchange, waitedMs) => {
-      if (waitedMs > 0) this.#observer.waited(waitedMs)
+      if (waitedMs > 0) this.#callbacks.waited(waitedMs)
       this.#take(exchange)
     },
     isUrgent: ({ request }) => this.#handler.isUrgent(request),
     turnAway: (exchange) => this.#turnAway(exchange),
   })
-  readonly #observer: FrontEvents
+  readonly #callbacks: FrontCallbacks
   #concerns: RequestFilter = () => false
   #held: HttpExchange[] = []
   #mostHeld = MAX_HELD
@@ -90,15 +91,15 @@ export class HttpFront {
   /** whether such requests are rejected at once, because none of the last ones was answered in time */
   #isWaitingInVain = false
   /** What kept the service from following may be gone by now. */
-  readonly #followAgain = throttle(FOLLOW_AGAIN_MS, () => this.#observer.outdated?.())
+  readonly #followAgain = throttle(FOLLOW_AGAIN_MS, () => this.#callbacks.outdated?.())
   readonly #outdatedMs: number
   #stopping = false
 
   /** `share`: part of the process's memory limits that this front may use, if several threads serve. */
-  constructor(handler: Handler, observer: FrontEvents, timeouts = TIMEOUTS, share = 1, outdatedMs = OUTDATED_MS) {
+  constructor(handler: Handler, callbacks: FrontCallbacks, timeouts = TIMEOUTS, share = 1, outdatedMs = OUTDATED_MS) {
     this.#outdatedMs = outdatedMs
     this.#handler = handler
-    this.#observer = observer
+    this.#callbacks = callbacks
     this.#connections = new Connections(
       {
         take: (exchange) => this.#turns.add(exchange),
@@ -193,7 +194,7 @@ export class HttpFront {
         this.#turnAway(exchange, CHANGING)
       }
       this.#outdated.set(exchange, globalThis.setTimeout(giveUp, this.#outdatedMs))
-      this.#observer.outdated?.()
+      this.#callbacks.outdated?.()
     }
     return true
   }
@@ -237,8 +238,8 @@ export class HttpFront {
 
   #take(exchange: HttpExchange) {
     const { request, response } = exchange
-    if (!this.#isWaitedFor(response)) return this.#observer.dropped()
-    this.#observer.beforeRequest?.()
+    if (!this.#isWaitedFor(response)) return this.#callbacks.dropped()
+    this.#callbacks.beforeRequest?.()
     if (this.#concerns(request)) {
       if (this.#held.length < this.#mostHeld) this.#held.push(exchange)
       else this.#turnAway(exchange)
@@ -256,15 +257,15 @@ export class HttpFront {
   }
 
   #turnAway({ request, response }: HttpExchange, why = OVERLOADED) {
-    if (!this.#isWaitedFor(response)) return this.#observer.dropped()
-    if (why === OVERLOADED) this.#observer.turnedAway()
+    if (!this.#isWaitedFor(response)) return this.#callbacks.dropped()
+    if (why === OVERLOADED) this.#callbacks.turnedAway()
     answerFailure(response, why)
     request.resume()
   }
 }
 
-/** An event stream does not end by itself, so `replace` and `#closeIdle` do not wait for it. */
-const isLasting = ({ response }: HttpExchange) => response.getHeader('content-type') === 'text/event-stream'
+/** `replace` and `#closeIdle` do not wait for it. */
+const isLasting = ({ response }: HttpExchange) => isEventStream(response)
 
 const BAD_ADDRESS =
   'An address has only ASCII characters and no spaces. Escape all others, as encodeURIComponent does: "straße" is "stra%C3%9Fe".'

@@ -25,24 +25,24 @@ export interface TurnCallbacks<Item> {
  * overload new connections, even those for `/health`, would wait for minutes.
  */
 export class Turns<Item> {
-  readonly #actions: TurnCallbacks<Item>
+  readonly #callbacks: TurnCallbacks<Item>
   #waiting: { item: Item; since: number }[] = []
   #hasNewConnections = false
   #urgentLeft = URGENT_PER_TURN
   /** when this turn ends (`performance.now()`); undefined between turns */
   #ends: number | undefined
 
-  constructor(actions: TurnCallbacks<Item>) {
-    this.#actions = actions
+  constructor(callbacks: TurnCallbacks<Item>) {
+    this.#callbacks = callbacks
   }
 
   add(item: Item): void {
     const now = performance.now()
     this.#ends ??= this.#begin(now)
     const isFree = this.#waiting.length === 0 && now < this.#ends
-    if (isFree || (this.#actions.isUrgent(item) && this.#urgentLeft-- > 0)) this.#actions.take(item, 0)
+    if (isFree || (this.#callbacks.isUrgent(item) && this.#urgentLeft-- > 0)) this.#callbacks.take(item, 0)
     else if (this.#waiting.length < MAX_WAITING) this.#waiting.push({ item, since: now })
-    else this.#actions.turnAway(item)
+    else this.#callbacks.turnAway(item)
   }
 
   /** More connections may be waiting to be accepted, so the next turn should be short. */
@@ -73,7 +73,7 @@ export class Turns<Item> {
     const first = this.#waiting.shift()
     if (!first) return
     const waited = now - first.since
-    if (waited > MAX_WAIT_MS && this.#waiting.length > MANY) this.#actions.turnAway(first.item)
-    else this.#actions.take(first.item, waited)
+    if (waited > MAX_WAIT_MS && this.#waiting.length > MANY) this.#callbacks.turnAway(first.item)
+    else this.#callbacks.take(first.item, waited)
   }
 }

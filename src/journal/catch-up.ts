@@ -62,9 +62,9 @@ export class CatchUp {
   async #tell(stream: Stream, feed: RenderedFeed, upTo: number): Promise<void> {
     // Changes after its position may have been deleted. The client reconnects and then gets CHANGES_GONE.
     if (!(await feed.hasChangesSince(stream.position))) return this.#streams.end(stream)
-    const { changes, next, otherRights } = await this.#pageFor(stream, feed, upTo)
+    const { changes, next, rightsChanges } = await this.#pageFor(stream, feed, upTo)
     // The client reconnects, and learns that it has to read the records anew.
-    if (hasOtherRights(otherRights, stream.user, stream.position)) return this.#streams.end(stream)
+    if (hasOtherRights(rightsChanges, stream.user, stream.position)) return this.#streams.end(stream)
     const told = await feed.render(changes)
     if (!this.#streams.isOpen(stream)) return
     const stuck = told.findIndex(({ text }) => text === undefined)

@@ -11,16 +11,16 @@ import { ALWAYS, all as allOf, any, is, NEVER } from '../tables/condition.ts'
 import { quote } from '../tables/ddl.ts'
 import { recordRead, requireCurrentShape } from '../tables/shape.ts'
 import type { Change, OwnedChange } from './change.ts'
+import { createChangeVisibility } from './change-visibility.ts'
 import type { ChangeRow } from './entry.ts'
 import { createJournal, type Journal, type KnownState } from './journal.ts'
-import { createSight } from './sight.ts'
 
 export interface ChangePage {
   changes: OwnedChange[]
   /** number of the last change that was examined; the next page starts after it */
   next: number
   /** users whose rights have changed there: what they saw before that change does not count any more */
-  otherRights: { username: string; change: number }[]
+  rightsChanges: { username: string; change: number }[]
 }
 
 /** Changes examined for one page at most: any number of them may be invisible to the user. */
@@ -40,20 +40,20 @@ export function createFeed(storage: Storage, models: Models, access: Access) {
   const readers = new Map<string, Reader>()
   /** states of records after their last rendered change, by model and id */
   const past = new Map<string, KnownState>()
-  const createReader = (model: Model): Reader => {
+  const readerOf = (model: Model): Reader => {
     const known = readers.get(model.name) ?? newReader(storage, model)
     readers.set(model.name, known)
     return known
   }
 
   const modelsOf = createViews(models)
-  const sight = createSight({
+  const sight = createChangeVisibility({
     modelsOf,
     storage,
     models,
     access,
-    journalOf: (model) => createReader(model).journal,
-    look: (model, id) => createReader(model).look(id),
+    journalOf: (model) => readerOf(model).journal,
+    look: (model, id) => readerOf(model).look(id),
     recordAfter,
   })
 
@@ -65,7 +65,7 @@ export function createFeed(storage: Storage, models: Models, access: Access) {
 
   /** Throws if the journal does not have all changes after `since`, or if the user had other rights then. */
   async function requireKnown(since: number, { rightsSince = 0 }: User): Promise<void> {
-    if (since < rightsSince) throw otherRights(rightsSince)
+    if (since < rightsSince) throw rightsChanges(rightsSince)
     if (await hasChangesSince(since)) return
     const { oldest } = await readBounds(storage)
     throw new Failure(
@@ -104,7 +104,7 @@ export function createFeed(storage: Storage, models: Models, access: Access) {
     return {
       changes,
       next: isFull ? ((rows.at(-1)?.change as number) ?? since) : upTo,
-      otherRights: usersIn(rows),
+      rightsChanges: usersIn(rows),
     }
   }
 
@@ -114,7 +114,7 @@ export function createFeed(storage: Storage, models: Models, access: Access) {
     const upTo = Math.min(until, await storage.settled())
     const rows = await storage.read({ sql: text, parameters: [since, upTo, limit] })
     const next = (rows.at(-1)?.change as number | undefined) ?? since
-    return { changes: await changesIn(rows), next, isFull: rows.length === limit, otherRights: usersIn(rows) }
+    return { changes: await changesIn(rows), next, isFull: rows.length === limit, rightsChanges: usersIn(rows) }
   }
 
   /** Decodes rows. Changes of models that are no longer served are left out: no user may read them. */
@@ -126,7 +126,7 @@ export function createFeed(storage: Storage, models: Models, access: Access) {
 
   async function decodeChanges(model: Model | undefined, group: ChangeRow[]): Promise<OwnedChange[]> {
     if (!model) return []
-    const { journal } = createReader(model)
+    const { journal } = readerOf(model)
     const entries = await journal.entries(group as unknown as Row[])
     return entries.map((entry, index): OwnedChange => {
       const { change, version, operation, by, at, batch } = entry
@@ -147,7 +147,7 @@ export function createFeed(storage: Storage, models: Models, access: Access) {
    * changes, so the result is mostly the current record, or follows from the cached state after the change before.
    */
   async function recordAfter({ model: name, id, change, version, operation }: Change): Promise<Row | null | undefined> {
-    const { look, journal } = createReader(models.get(name) as Model)
+    const { look, journal } = readerOf(models.get(name) as Model)
     const now = operation === 'delete' ? undefined : await look(id)
     if (!now && (operation === 'delete' || operation === 'forget')) return null
     if (now?.version === version) return now
@@ -171,20 +171,20 @@ export function createFeed(storage: Storage, models: Models, access: Access) {
 }
 
 /** The users whose rights have changed, among rows of the journal. */
-const usersIn = (rows: Row[]): ChangePage['otherRights'] =>
+const usersIn = (rows: Row[]): ChangePage['rightsChanges'] =>
   rows
     .filter(({ model }) => model === RIGHTS_MODEL)
     .map(({ createdBy, change }) => ({ username: createdBy as string, change: change as number }))
 
 /** Whether a user gets other rights than those of now after that position. */
 export const hasOtherRights = (
-  others: ChangePage['otherRights'],
+  others: ChangePage['rightsChanges'],
   { username, rightsSince = 0 }: User,
   position: number,
 ) => others.some((one) => one.username === username && one.change > Math.max(position, rightsSince))
 
 /** Instead of changes that a user would see with other rights than those of then. */
-export const otherRights = (since: number) =>
+export const rightsChanges = (since: number) =>
   new Failure(
     'CHANGES_GONE',
     `Your rights have been changed since, at the change ${since}: read the records anew, and go on from now.`,

@@ -11,7 +11,7 @@ import {
   FROM_RECORD_CHANGES,
   type Values,
 } from './entry.ts'
-import { createStateReader, redo } from './states.ts'
+import { createStateReader, redo } from './rebuild-state.ts'
 
 /** A conflict or a merge examines at most this many changes, so that it is a bounded read. */
 export const MAX_SINCE = 250

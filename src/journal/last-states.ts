@@ -1,9 +1,10 @@
 import { sql } from 'kysely'
-import type { LastStates } from '../filters/states.ts'
+import type { LastStates } from '../filters/states-within-reach.ts'
+import { yieldToOthers } from '../lib/yielder.ts'
 import { type Model, tableName } from '../model/model.ts'
 import type { Row, Storage } from '../storage/storage.ts'
 import { createJournal, type Journal } from './journal.ts'
-import { asDeleted } from './states.ts'
+import { asDeleted } from './rebuild-state.ts'
 
 /** Deleted records that are looked for before other requests run. */
 const AT_ONCE = 50
@@ -18,7 +19,7 @@ export function createLastStates(storage: Storage): LastStates {
     for (let from = 0; from < gone.length; from += AT_ONCE) {
       for (const id of gone.slice(from, from + AT_ONCE)) states.push(...(await lastState(model, id)))
       // Yields to other requests.
-      await new Promise(setImmediate)
+      await yieldToOthers()
     }
     return states
   }

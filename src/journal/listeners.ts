@@ -3,8 +3,8 @@ import { scopeFor, type User } from '../model/access.ts'
 import { PAGE_BYTES } from '../storage/size.ts'
 import type { MaybePromise } from '../storage/storage.ts'
 import type { Change, OwnedChange } from './change.ts'
+import { eventText } from './change-visibility.ts'
 import type { Feed, ModelFilter } from './feed.ts'
-import { eventText } from './sight.ts'
 
 /** The target of a stream: the part of an HTTP response that is used here. */
 export interface Sink {

@@ -198,12 +198,12 @@ export class Streams {
   /** Sends new changes to the live streams. */
   async #tellLive(): Promise<void> {
     const { feed, until } = this.#teller()
-    const { changes, next, isFull, otherRights } = await feed.all(this.#told, PAGE_SIZE, until)
+    const { changes, next, isFull, rightsChanges } = await feed.all(this.#told, PAGE_SIZE, until)
     if (next === this.#told) return
     // What they see changes in the middle of these changes: they reconnect, and read the records anew.
-    if (otherRights.length > 0)
+    if (rightsChanges.length > 0)
       for (const stream of this.#streams)
-        if (hasOtherRights(otherRights, stream.user, stream.position)) this.#end(stream)
+        if (hasOtherRights(rightsChanges, stream.user, stream.position)) this.#end(stream)
     const told = await feed.render(changes)
     const isTruncated = told.length < changes.length
     const last = isTruncated ? (told.at(-1) as RenderedChange).change : next

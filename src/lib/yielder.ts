@@ -1,3 +1,6 @@
+/** Lets other requests run before the caller goes on. */
+export const yieldToOthers = (): Promise<void> => new Promise(setImmediate)
+
 /** Lets long work on the serving thread pause regularly, so that other requests can run. */
 export class Yielder {
   readonly #ms: number
@@ -13,7 +16,7 @@ export class Yielder {
   }
 
   async yield(): Promise<void> {
-    await new Promise(setImmediate)
+    await yieldToOthers()
     this.#since = performance.now()
   }
 }

@@ -40,6 +40,9 @@ export function requireUnchanged(now: User | undefined, then: User): void {
   if (!isUnchanged(now, then)) throw new Failure('FORBIDDEN', 'Your rights have been changed meanwhile.')
 }
 
+/** Stands in rules for all roles. */
+export const EVERYBODY = '*'
+
 /** The role that has all rights, whatever a model's `access` says. */
 export const ADMIN = 'admin'
 
@@ -47,7 +50,7 @@ export const ADMIN = 'admin'
 export const mayUse = (model: Model, user: User): boolean =>
   OPERATIONS.some((operation) => scopeFor(model, operation, user) !== 'none')
 
-/** Decides access; no other function does. */
+/** Which records the roles of a user open. `filters/access.ts` decides about single records, `view.ts` about fields. */
 export function scopeFor(model: Model, operation: Operation, user: User): Scope {
   if (user.roles.includes(ADMIN)) return 'all'
   const rules = rulesFor(model, operation, user)
@@ -59,7 +62,7 @@ export function scopeFor(model: Model, operation: Operation, user: User): Scope 
 
 /** The rules that apply to a user's roles. */
 export const rulesFor = (model: Model, operation: Operation, user: User): AccessRule[] =>
-  model.access[operation].filter(({ role }) => role === '*' || user.roles.includes(role))
+  model.access[operation].filter(({ role }) => role === EVERYBODY || user.roles.includes(role))
 
 /** The roles that fields of a model name. */
 export const fieldRoles = ({ fields }: Model): string[] =>
@@ -86,15 +89,15 @@ export const outOfReach = (model: Model, operation: Operation) =>
     `You may not ${operation} a ${model.name} like this: it would be out of your reach. A rule of the model says which records are yours.`,
   )
 
-const EVERYBODY = 'everybody logged in'
+const EVERYBODY_TEXT = 'everybody logged in'
 
 /** The roles that may perform an operation, as text for people. */
 export function describeAccess(model: Model, operation: Operation): string {
   const names = model.access[operation].map(({ role, own, where }) => {
-    const who = role === '*' ? EVERYBODY : role
+    const who = role === EVERYBODY ? EVERYBODY_TEXT : role
     if (where) return `${who} (by a rule)`
     return own && operation !== 'create' ? `${who} (own records)` : who
   })
-  if (names.includes(EVERYBODY)) return EVERYBODY
+  if (names.includes(EVERYBODY_TEXT)) return EVERYBODY_TEXT
   return [...new Set([...names.filter((name) => name !== ADMIN), ADMIN])].join(', ')
 }

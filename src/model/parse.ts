@@ -1,6 +1,7 @@
 import type { ErrorObject } from 'ajv'
 import { mapValues } from '../lib/map-values.ts'
 import { didYouMean } from '../lib/nearest.ts'
+import { EVERYBODY } from './access.ts'
 import { newAjv } from './ajv.ts'
 import { checkFields } from './check.ts'
 import {
@@ -111,7 +112,12 @@ function toModel(name: string, hash: string, file: ModelFile): Model {
   }
 }
 
-const OPEN: NonNullable<ModelFile['access']> = { read: ['*'], create: ['*'], update: ['*'], delete: ['*'] }
+const OPEN: NonNullable<ModelFile['access']> = {
+  read: [EVERYBODY],
+  create: [EVERYBODY],
+  update: [EVERYBODY],
+  delete: [EVERYBODY],
+}
 
 /** Without `access` a model is open to all users. With it, operations that are left out are for the role admin only. */
 function toAccess(file = OPEN): Model['access'] {

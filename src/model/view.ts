@@ -1,5 +1,5 @@
 import { Memo } from '../lib/memo.ts'
-import { ADMIN, fieldRoles, type User } from './access.ts'
+import { ADMIN, EVERYBODY, fieldRoles, type User } from './access.ts'
 import type { Field, Inverse, Model, Models } from './model.ts'
 import { templateFields } from './template.ts'
 
@@ -31,7 +31,7 @@ function viewFor(models: Models, roles: string[]): Models {
 }
 
 const isOneOf = (allowed: string[] | undefined, roles: string[]) =>
-  !allowed || allowed.some((role) => role === '*' || roles.includes(role))
+  !allowed || allowed.some((role) => role === EVERYBODY || roles.includes(role))
 
 function withoutFields(model: Model, roles: string[]): Model {
   const readable = model.fields.filter(({ access }) => isOneOf(access?.read, roles)).map(({ name }) => name)

@@ -1,4 +1,5 @@
 import { mapValues } from '../lib/map-values.ts'
+import { EVERYBODY } from '../model/access.ts'
 import { findFormat } from '../model/formats.ts'
 import type { Field, Inverse, JsonSchema, Model, Models, Reference } from '../model/model.ts'
 import { componentsNamed } from './names.ts'
@@ -38,7 +39,7 @@ function typeOf({ items, properties, ...schema }: JsonSchema): JsonSchema {
 /** Schema of a returned reference: the id, or the expanded record; null also if the user may not read that record. */
 function returnedReference(reference: Reference, required: boolean, models: Models) {
   const target = models.get(reference.model)
-  const isOpen = target?.access.read.some(({ role, own, where }) => role === '*' && !own && !where)
+  const isOpen = target?.access.read.some(({ role, own, where }) => role === EVERYBODY && !own && !where)
   const id: JsonSchema = { type: required && isOpen ? 'integer' : ['integer', 'null'] }
   return {
     description: `The id of a ${reference.model}, or with "expand" the record.`,

@@ -1,3 +1,4 @@
+import { EVERYBODY } from '../model/access.ts'
 import type { JsonSchema, Model } from '../model/model.ts'
 import { ID, VERSION } from '../model/rules.ts'
 import { ownName } from './names.ts'
@@ -15,6 +16,6 @@ export const STUB = {
 /** Whether some role may write records of a model but not read all of them: its users get a `Stub` then. */
 export function canReturnStub({ access }: Model): boolean {
   const readers = access.read.filter(({ own, where }) => !own && !where).map(({ role }) => role)
-  if (readers.includes('*')) return false
+  if (readers.includes(EVERYBODY)) return false
   return [...access.create, ...access.update].some(({ role }) => role !== 'admin' && !readers.includes(role))
 }

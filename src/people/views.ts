@@ -1,5 +1,5 @@
 import { Failure } from '../errors.ts'
-import { ADMIN, type User } from '../model/access.ts'
+import { ADMIN, EVERYBODY, type User } from '../model/access.ts'
 import type { Database, Row, Step, Storage } from '../storage/storage.ts'
 import { throwIfInvalid } from './rules.ts'
 import { writeOrExplain } from './write-or-explain.ts'
@@ -12,7 +12,6 @@ const MAX_VIEWS = 200
 /** Views of one model that a list has at most. */
 const MAX_LISTED = 500
 /** Stands for all users. */
-const EVERYBODY = '*'
 const COLUMNS = 'id, version, model, name, owner, role, kind, query, "isFirst", "createdOn", "updatedOn"'
 
 export const VIEW_KINDS = ['table', 'board', 'calendar', 'chart'] as const

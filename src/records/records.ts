@@ -50,15 +50,15 @@ export function createRecords(context: RecordsContext, model: Model) {
   const isWithinReach = createOutcomeCheck(context, model)
   const journal = createJournal(storage, model)
   const { written, merged, replay } = createAnswers(model, {
-    rebuild: (id, version, user) => past.recordAt(id, version, user, () => lookUp(id, ALL)),
+    rebuild: (id, version, user) => past.recordAt(id, version, user, () => findWithin(id, ALL)),
     mayRead: (id, user) => past.isReadable(id, user),
   })
   const shown = visibleFields(model).map((field) => field.name)
-  const throwConflict = createConflictThrower({ model, journal, look, lookUpReadable })
-  const past = createHistory(context, model, journal, lookUpReadable)
+  const throwConflict = createConflictThrower({ model, journal, requireReachable, findReadable })
+  const past = createHistory(context, model, journal, findReadable)
 
   async function read(id: number, user: Caller, view: View): Promise<StoredRecord> {
-    const record = await look(id, 'read', user, view)
+    const record = await requireReachable(id, 'read', user, view)
     const { ends } = newLimits(context.findSeconds)
     await expand({ storage, models, access, cursors: context.cursors, user, ends }, model, [record], view.expand)
     return record
@@ -160,13 +160,13 @@ export function createRecords(context: RecordsContext, model: Model) {
 
   /** Throws unless there is such a record within reach, at that version if one is given. */
   async function requireRecord(id: number, operation: Operation, user: User, version?: number): Promise<void> {
-    const current = await look(id, operation, user, WHOLE)
+    const current = await requireReachable(id, operation, user, WHOLE)
     if (version !== undefined && version !== current.version) await throwConflict(id, version, operation, user, {})
   }
 
   /** The id that a record of that version refers to. Throws if the user may not read it, or if it has another version. */
   async function referenceOf(id: number, version: number, field: string, user: User): Promise<unknown> {
-    const record = await look(id, 'read', user, { fields: [field], expand: [] })
+    const record = await requireReachable(id, 'read', user, { fields: [field], expand: [] })
     if (record.version !== version) await throwConflict(id, version, 'read', user, {})
     return record[field]
   }
@@ -186,7 +186,7 @@ export function createRecords(context: RecordsContext, model: Model) {
       await violations.refuseUnreachable(sent, user, id)
     } catch (error) {
       // The client may have sent back a reference that has been changed since: then report the version conflict.
-      const current = await lookUpReadable(id, user)
+      const current = await findReadable(id, user)
       if (current && current.version !== version) await throwConflict(id, version, 'update', user, sent)
       throw error
     }
@@ -196,24 +196,24 @@ export function createRecords(context: RecordsContext, model: Model) {
   /** Whether a change of links fits would tell something of those that are there. */
   async function requireReadToChange(id: number, sent: Row, user: User): Promise<void> {
     const changed = model.fields.find((field) => field.links && isLinksChange(sent[field.name]))
-    const mayKnow = !changed || (!changed.writeOnly && (await lookUpReadable(id, user)))
-    if (mayKnow || !(await lookUp(id, access.reachFor(model, 'update', user)))) return
+    const mayKnow = !changed || (!changed.writeOnly && (await findReadable(id, user)))
+    if (mayKnow || !(await findWithin(id, access.reachFor(model, 'update', user)))) return
     throw invalid({ [changed.name]: 'must be all ids: you may not read those that are there' })
   }
 
-  async function look(id: number, operation: Operation, user: User, view: View): Promise<StoredRecord> {
-    const record = await lookUp(id, access.reachFor(model, operation, user), view)
+  async function requireReachable(id: number, operation: Operation, user: User, view: View): Promise<StoredRecord> {
+    const record = await findWithin(id, access.reachFor(model, operation, user), view)
     if (!record) throw await past.notFoundError(id, user)
     return record
   }
 
   /** The record, if there is one that the user may read. */
-  function lookUpReadable(id: number, user: User): Promise<StoredRecord | undefined> {
-    return lookUp(id, access.reachFor(model, 'read', user))
+  function findReadable(id: number, user: User): Promise<StoredRecord | undefined> {
+    return findWithin(id, access.reachFor(model, 'read', user))
   }
 
   /** Returns undefined if the record does not exist or is out of reach. `fields` defaults to all visible fields. */
-  async function lookUp(
+  async function findWithin(
     id: number,
     reach: Reach,
     { fields = shown, expand: paths }: View = WHOLE,
@@ -236,7 +236,7 @@ export function createRecords(context: RecordsContext, model: Model) {
     checks,
     changes,
     past,
-    lookUp,
+    findWithin,
     writeRecord,
     plan,
   })

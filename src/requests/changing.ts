@@ -2,12 +2,12 @@
 export const SAFE_METHODS = ['GET', 'HEAD', 'OPTIONS', 'QUERY']
 
 /** The relevant part of a route's `config`. */
-interface Says {
+interface RouteConfig {
   access?: { operation: string }
   /** whether a GET route changes data */
   changes?: boolean
 }
 
 /** Whether a request may change data. A search is a POST, but only reads. */
-export const mayChange = (method: string, { access, changes }: Says): boolean =>
+export const mayChange = (method: string, { access, changes }: RouteConfig): boolean =>
   changes === true || (!SAFE_METHODS.includes(method) && access?.operation !== 'read')

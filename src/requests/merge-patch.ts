@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import { isObject } from '../lib/is-object.ts'
 
 /** Media type of a JSON merge patch (RFC 7396): the changed fields themselves. */
 export const MERGE_PATCH = 'application/merge-patch+json'
@@ -8,8 +9,6 @@ export const isMergePatch = ({ 'content-type': type }: IncomingHttpHeaders) =>
   type?.toLowerCase().startsWith(MERGE_PATCH) === true
 
 type Json = Record<string, unknown>
-
-const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Whether a patch changes something within a field, so that the field's value must be known. */
 export const patchesWithin = (patch: Json): boolean => Object.values(patch).some(isObject)

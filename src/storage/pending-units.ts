@@ -77,23 +77,23 @@ export class PendingUnits {
   }
 
   /** Adds a unit that `next` has returned once more: it could not be written now. It is rejected if it is too late. */
-  addAgain(guest: PendingUnit): void {
-    if (guest.since <= performance.now() - this.#patienceMs) guest.reject(busyTooLong())
-    else this.#enqueue(guest)
+  addAgain(pending: PendingUnit): void {
+    if (pending.since <= performance.now() - this.#patienceMs) pending.reject(busyTooLong())
+    else this.#enqueue(pending)
   }
 
-  #enqueue(guest: PendingUnit): void {
-    this.#count(guest, 1)
-    this.#queueOf(guest).add(queueKey(guest.unit), guest)
+  #enqueue(pending: PendingUnit): void {
+    this.#count(pending, 1)
+    this.#queueOf(pending).add(queueKey(pending.unit), pending)
     this.#timer ??= setTimeout(() => this.#rejectLate(), this.#patienceMs).unref()
     this.#schedule()
   }
 
   /** Removes and returns the next unit of a kind. */
   next(kind = ''): PendingUnit | undefined {
-    const guest = this.#queues.get(kind)?.next(() => true)
-    if (guest) this.#count(guest, -1)
-    return guest
+    const pending = this.#queues.get(kind)?.next(() => true)
+    if (pending) this.#count(pending, -1)
+    return pending
   }
 
   /** Rejects all waiting units, and all that are added later, with `error`. */
@@ -123,25 +123,25 @@ export class PendingUnits {
   }
 
   /** Adds a unit to the totals, or subtracts it. */
-  #count(guest: PendingUnit, by: 1 | -1) {
-    const { unit, size } = guest
-    const line = queueKey(unit)
-    const { units, characters } = this.#users.get(line) ?? { units: 0, characters: 0 }
+  #count(pending: PendingUnit, by: 1 | -1) {
+    const { unit, size } = pending
+    const key = queueKey(unit)
+    const { units, characters } = this.#users.get(key) ?? { units: 0, characters: 0 }
     this.#characters += by * size
-    if (by === 1) this.#units.add(guest)
-    else this.#units.delete(guest)
-    if (units + by === 0) this.#users.delete(line)
-    else this.#users.set(line, { units: units + by, characters: characters + by * size })
+    if (by === 1) this.#units.add(pending)
+    else this.#units.delete(pending)
+    if (units + by === 0) this.#users.delete(key)
+    else this.#users.set(key, { units: units + by, characters: characters + by * size })
   }
 
   #rejectLate() {
     this.#timer = undefined
     const late = performance.now() - this.#patienceMs
-    for (const guest of this.#units) {
-      if (guest.since > late) continue
-      this.#count(guest, -1)
-      this.#queueOf(guest).remove(queueKey(guest.unit), guest)
-      guest.reject(busyTooLong())
+    for (const pending of this.#units) {
+      if (pending.since > late) continue
+      this.#count(pending, -1)
+      this.#queueOf(pending).remove(queueKey(pending.unit), pending)
+      pending.reject(busyTooLong())
     }
     if (this.#units.size > 0) this.#timer = setTimeout(() => this.#rejectLate(), this.#patienceMs / 10).unref()
   }

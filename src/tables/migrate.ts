@@ -16,8 +16,8 @@ const BUSY_TIMEOUT_MS = 600_000
 const START_LOCK_MS = 3000
 const MAX_PAUSE_MS = 200
 /**
- * How long the last step waits for a table that others use, at each attempt; then again as at the last. Others wait behind
- * it meanwhile, so it pauses for longer than it has waited.
+ * How long the first attempts at the last step wait for a lock; further ones wait as long as the last of these. Others queue
+ * behind it meanwhile, so the pauses between attempts are longer.
  */
 const LOCK_MS = [200, 200, 400, 400, 700]
 /** Attempts before a `stale` fault is thrown: others may change a table while its draft is filled. */
@@ -60,7 +60,7 @@ export interface MigrateOptions {
   onProgress?: (model: string, percent: number) => void
   /** see `MigrationInput` */
   generation?: number | undefined
-  /** the service does not listen yet: rather than wait for other transactions, others wait while an index is created */
+  /** the service does not listen yet: it waits only shortly for other transactions, then creates indexes with a lock */
   isStarting?: boolean
   /** aborts the migration between two steps */
   signal?: AbortSignal

@@ -22,15 +22,15 @@ interface Parts extends SearchIndexParts {
   onError(task: string, error: unknown): void
 }
 
-/** Starts the background tasks: backups and the journal's maintenance. Returns a stop function. */
+/** Starts the background tasks: backups, and upkeep of the journal, sort keys and search indexes. Returns a stop function. */
 export function startUpkeep(storage: Storage, config: Config, parts: Parts): () => void {
   const stopBackups = scheduleBackups(storage, config, parts)
-  const stopTending = maintainJournal(storage, config, parts)
+  const stopJournal = maintainJournal(storage, config, parts)
   const stopKeys = maintainOrderKeys(storage, parts.onError)
   const stopIndexes = maintainSearchIndexes(storage, parts)
   return () => {
     stopBackups()
-    stopTending()
+    stopJournal()
     stopKeys()
     stopIndexes()
   }

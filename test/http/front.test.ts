@@ -5,7 +5,7 @@ import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
 import { explainListening } from '../../src/http/address.ts'
 import { Connections } from '../../src/http/connections.ts'
-import { type FrontEvents, type Handler, HttpFront } from '../../src/http/front.ts'
+import { type FrontCallbacks, type Handler, HttpFront } from '../../src/http/front.ts'
 import { block, receivedBy } from '../helper.ts'
 
 /** A handler that answers with its name after a while. */
@@ -15,7 +15,7 @@ const slow = (name: string, ms = 150): Handler => ({
   routing: (_request, response) => void setTimeout(ms).then(() => response.end(name)),
 })
 
-const UNOBSERVED: FrontEvents = { waited: () => {}, turnedAway: () => {}, dropped: () => {} }
+const UNOBSERVED: FrontCallbacks = { waited: () => {}, turnedAway: () => {}, dropped: () => {} }
 const newFront = (handler: Handler) => new HttpFront(handler, UNOBSERVED)
 
 const PATIENT = {
@@ -114,7 +114,7 @@ async function outdatedFront(outdatedMs?: number) {
     },
   })
   let outdated = 0
-  const events: FrontEvents = { ...UNOBSERVED, outdated: () => void outdated++ }
+  const events: FrontCallbacks = { ...UNOBSERVED, outdated: () => void outdated++ }
   const front: HttpFront = new HttpFront(old(), events, undefined, 1, outdatedMs)
   const url = await front.listen('127.0.0.1', 0)
   const held = async (count: number) => {

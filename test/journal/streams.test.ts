@@ -6,7 +6,7 @@ import { CatchUp, type RenderedFeed } from '../../src/journal/catch-up.ts'
 import { createEntryReader } from '../../src/journal/entry.ts'
 import { type ChangePage, createFeed, readBounds } from '../../src/journal/feed.ts'
 import type { Listener } from '../../src/journal/listeners.ts'
-import { createStateReader } from '../../src/journal/states.ts'
+import { createStateReader } from '../../src/journal/rebuild-state.ts'
 import { MAX_PER_USER } from '../../src/journal/stream.ts'
 import { Streams } from '../../src/journal/streams.ts'
 import { newLogger } from '../../src/logging.ts'
@@ -47,7 +47,7 @@ t.test('who has gone while it was looked up is told nothing', async (t) => {
   const change = { change: 1 } as ChangePage['changes'][number]
   const feed = {
     hasChangesSince: async () => true,
-    page: async () => ({ changes: [change], next: 1, otherRights: [] }),
+    page: async () => ({ changes: [change], next: 1, rightsChanges: [] }),
     models: new Map(),
     keyFor: () => '',
     textFor: (_user: unknown, _change: unknown, text: string) => text,
@@ -392,7 +392,7 @@ t.test('who gets other rights while catching up is ended', async (t) => {
   const ended: unknown[] = []
   const feed = {
     hasChangesSince: async () => true,
-    page: async () => ({ changes: [], next: 5, otherRights: [{ username: ADMIN.username, change: 5 }] }),
+    page: async () => ({ changes: [], next: 5, rightsChanges: [{ username: ADMIN.username, change: 5 }] }),
     models: new Map(),
     keyFor: () => '',
   }

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { type ChangeRow, ENTRY_COLUMNS } from '../../journal/entry.ts'
 import type { Journal } from '../../journal/journal.ts'
-import { asDeleted } from '../../journal/states.ts'
+import { asDeleted } from '../../journal/rebuild-state.ts'
 import type { User } from '../../model/access.ts'
 import { type Model, tableName } from '../../model/model.ts'
 import { PAGE_BYTES } from '../../storage/size.ts'

@@ -1,10 +1,10 @@
 import { Failure } from '../../errors.ts'
-import { stateStorage, statesWithin } from '../../filters/states.ts'
+import { stateStorage, statesWithin } from '../../filters/states-within-reach.ts'
 import type { ChangeRow, Entry, Values } from '../../journal/entry.ts'
 import { createJournal, type Journal } from '../../journal/journal.ts'
 import { createLastStates } from '../../journal/last-states.ts'
+import { asDeleted } from '../../journal/rebuild-state.ts'
 import { versionAfter } from '../../journal/restores.ts'
-import { asDeleted } from '../../journal/states.ts'
 import { ADMIN, reachesOwned, type User } from '../../model/access.ts'
 import { type Field, isOfType, type Model, visibleFields, wholeModel } from '../../model/model.ts'
 import { badRequest, type View } from '../../requests/query.ts'
@@ -49,7 +49,7 @@ export async function createHistoryPage<Item>(
 export type RecordLookup = (id: number, user: User) => Promise<StoredRecord | undefined>
 
 /** History and former versions of a model's records, for users who may read the records themselves. */
-export function createHistory(context: RecordsContext, model: Model, journal: Journal, lookUp: RecordLookup) {
+export function createHistory(context: RecordsContext, model: Model, journal: Journal, findReadable: RecordLookup) {
   const { storage, access, findSeconds, limits } = context
   const lastStates = createLastStates(storage)
   // Rules may look at fields that the user does not see.
@@ -82,7 +82,7 @@ export function createHistory(context: RecordsContext, model: Model, journal: Jo
   /** Whether the user may read the record, or could have read it as it was last. */
   async function isReadable(id: number, user: User): Promise<boolean> {
     if (access.reachFor(model, 'read', user).scope === 'all') return true
-    return ((await lookUp(id, user)) ?? (await deletion(id, user))) !== undefined
+    return ((await findReadable(id, user)) ?? (await deletion(id, user))) !== undefined
   }
 
   /** The error for a missing record. It names who deleted the record if the user could have read it. */
@@ -93,7 +93,7 @@ export function createHistory(context: RecordsContext, model: Model, journal: Jo
   }
 
   async function requireReach(id: number, user: User): Promise<void> {
-    if (!(await lookUp(id, user)) && !(await deletion(id, user))) throw await notFoundError(id, user)
+    if (!(await findReadable(id, user)) && !(await deletion(id, user))) throw await notFoundError(id, user)
   }
 
   async function history(
@@ -131,7 +131,12 @@ export function createHistory(context: RecordsContext, model: Model, journal: Jo
     return { id, version: number, ...Object.fromEntries(fields.map((name) => [name, record[name]])) }
   }
 
-  async function stateAt(id: number, number: number, caller: Caller, current = () => lookUp(id, caller)): Promise<Row> {
+  async function stateAt(
+    id: number,
+    number: number,
+    caller: Caller,
+    current = () => findReadable(id, caller),
+  ): Promise<Row> {
     // Rebuilding an old version may take long, so the requests of one user run one at a time.
     const state = await limits.history.run(caller.username, () => journal.stateAt(id, number, current, waiting(caller)))
     if (state) return state

@@ -24,7 +24,7 @@ interface Parts {
   checks: Validators
   changes: ReturnType<typeof createChanges>
   past: History
-  lookUp(id: number, reach: Reach): Promise<StoredRecord | undefined>
+  findWithin(id: number, reach: Reach): Promise<StoredRecord | undefined>
   writeRecord(unit: Unit, caller: Caller, sent: Row, sought: WriteTarget): Promise<StoredRecord>
   plan: {
     remove(id: number, version: number | undefined, user: User): Promise<PlannedWrite>
@@ -40,7 +40,7 @@ type Deletion = Pick<ChangeRow, 'change' | 'version'>
 
 /** Restores a former version of a record, or a deleted record. */
 export function createRestorer(parts: Parts) {
-  const { context, model, violations, changes, past, lookUp, writeRecord, plan } = parts
+  const { context, model, violations, changes, past, findWithin, writeRecord, plan } = parts
   const checks: Validators = parts.checks
 
   async function restore(id: number, { version, to }: RestoreRequest, caller: Caller): Promise<StoredRecord> {
@@ -48,15 +48,16 @@ export function createRestorer(parts: Parts) {
     if (deletion && !(await isThere(id))) return recreateDeleted(id, deletion, { version, to }, caller)
     requireRight('update', caller)
     const reach = context.access.reachFor(model, 'update', caller)
-    if (!(await lookUp(id, reach))) throw await past.notFoundError(id, caller)
+    if (!(await findWithin(id, reach))) throw await past.notFoundError(id, caller)
     // Validation errors reveal former values, so users who may not read the record are refused first.
     requireRight('read', caller)
-    if (!(await lookUp(id, context.access.reachFor(model, 'read', caller)))) throw await past.notFoundError(id, caller)
+    if (!(await findWithin(id, context.access.reachFor(model, 'read', caller))))
+      throw await past.notFoundError(id, caller)
     if (version === undefined)
       throw new Failure('VERSION_REQUIRED', `${model.name} ${id} is not deleted: send the "version" that you read.`)
     if (to === undefined)
       throw new Failure('VALIDATION_FAILED', 'Send the version to go back to.', { errors: { to: 'is required' } })
-    const state = await past.stateAt(id, to, caller, () => lookUp(id, reach))
+    const state = await past.stateAt(id, to, caller, () => findWithin(id, reach))
     const data = { ...written(state), version }
     checks.update(data)
     await violations.refuseUnreachable(data, caller, id)
@@ -172,7 +173,7 @@ export function createRestorer(parts: Parts) {
   }
 
   async function isThere(id: number): Promise<boolean> {
-    return (await lookUp(id, ALL)) !== undefined
+    return (await findWithin(id, ALL)) !== undefined
   }
 
   function requireRight(operation: Operation, user: User) {

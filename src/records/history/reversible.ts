@@ -1,6 +1,6 @@
 import { Failure } from '../../errors.ts'
 import type { Entry } from '../../journal/entry.ts'
-import { asDeleted } from '../../journal/states.ts'
+import { asDeleted } from '../../journal/rebuild-state.ts'
 import { type Field, fieldReference, type Model } from '../../model/model.ts'
 import type { Row } from '../../storage/storage.ts'
 import { isAudit } from '../../tables/journal.ts'

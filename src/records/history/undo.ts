@@ -2,7 +2,7 @@ import { Failure } from '../../errors.ts'
 import type { Access } from '../../filters/access.ts'
 import { ENTRY_COLUMNS, type Entry } from '../../journal/entry.ts'
 import { writeIdempotent } from '../../journal/idempotency.ts'
-import { Yielder } from '../../lib/yielder.ts'
+import { Yielder, yieldToOthers } from '../../lib/yielder.ts'
 import { forbidden } from '../../model/access.ts'
 import { type Field, fieldReference, type Model } from '../../model/model.ts'
 import type { ModelsOf } from '../../model/view.ts'
@@ -124,7 +124,7 @@ export function createUndo({ storage, access, modelsOf, collections, findSeconds
       for (const id of ids.slice(from, from + READ_AT_ONCE))
         if (!(await recordsOf(model).isReadable(id, caller))) throw forbidden(model, 'read')
       // Yields to other requests.
-      await new Promise(setImmediate)
+      await yieldToOthers()
     }
     const entries = await recordsOf(model).entries(rows)
     for (const entry of entries) requireWritable(model, entry, caller)

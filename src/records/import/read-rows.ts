@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs'
 import { pipeline, Readable } from 'node:stream'
 import { CsvError, parse as parseCsv } from 'csv-parse'
 import type { DecimalSign } from '../../lib/cell-text.ts'
+import { isObject } from '../../lib/is-object.ts'
 import { LineTooLongError, splitLines } from '../../lib/lines.ts'
 import type { BulkFormat } from '../../requests/bulk.ts'
 import { WorkbookError } from '../../xlsx/read-book.ts'
@@ -177,9 +178,6 @@ async function* jsonRows(file: string, { onBytes, longest }: ReadingFile): Async
     throw error instanceof LineTooLongError ? new UnreadableRow(line + 1, error.message) : error
   }
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Decodes the file as UTF-8; `TextDecoder` drops a byte order mark. */
 async function* readText(file: string, onBytes: OnBytes): AsyncGenerator<string> {

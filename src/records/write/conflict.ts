@@ -12,15 +12,15 @@ interface Parts {
   model: Model
   journal: Journal
   /** Returns a record within the user's reach; otherwise throws the reason. */
-  look(id: number, operation: Operation, user: User, view: View): Promise<StoredRecord>
+  requireReachable(id: number, operation: Operation, user: User, view: View): Promise<StoredRecord>
   /** The same record, if the user may read it. */
-  lookUpReadable(id: number, user: User): Promise<StoredRecord | undefined>
+  findReadable(id: number, user: User): Promise<StoredRecord | undefined>
 }
 
 const WHOLE: View = { expand: [] }
 
 /** Throws why no row had this id and version: the record does not exist, or another request has changed it. */
-export function createConflictThrower({ model, journal, look, lookUpReadable }: Parts) {
+export function createConflictThrower({ model, journal, requireReachable, findReadable }: Parts) {
   return async function throwConflict(
     id: number,
     version: number | undefined,
@@ -29,8 +29,8 @@ export function createConflictThrower({ model, journal, look, lookUpReadable }: 
     sent: Row,
     isMerge = false,
   ): Promise<never> {
-    const writable = await look(id, operation, user, WHOLE)
-    const readable = await lookUpReadable(id, user)
+    const writable = await requireReachable(id, operation, user, WHOLE)
+    const readable = await findReadable(id, user)
     const mayKnow = readable !== undefined
     const current = readable ?? writable
     if (mayKnow && version === current.version) requireBounds(model.fields, current, sent)

@@ -1,5 +1,5 @@
 import { ALL, type Reach, withReachOfFew } from '../../filters/reach.ts'
-import { NEW_ID, stateStorage, statesWithin } from '../../filters/states.ts'
+import { NEW_ID, stateStorage, statesWithin } from '../../filters/states-within-reach.ts'
 import type { User } from '../../model/access.ts'
 import { type Model, tableName, visibleFields, wholeModel } from '../../model/model.ts'
 import type { Row } from '../../storage/storage.ts'

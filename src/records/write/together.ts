@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { Failure } from '../../errors.ts'
+import { isObject } from '../../lib/is-object.ts'
 import { Yielder } from '../../lib/yielder.ts'
 import { findInverse, type Inverse, isInverseWritable, type Model, type Models } from '../../model/model.ts'
 import { MAX_OPERATIONS } from '../../requests/batch-schemas.ts'
@@ -154,8 +155,7 @@ export function createTogether({ models, collections, batch }: Parts) {
 
 /** The children of an update: `{ "create": […], "update": […], "delete": […] }`. */
 function changedChildren(inverse: Inverse, value: unknown): Child[] {
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-  if (!isObject || Object.keys(value).some((key) => ![...KINDS, ...READ].includes(key)))
+  if (!isObject(value) || Object.keys(value).some((key) => ![...KINDS, ...READ].includes(key)))
     throw invalid(inverse.name, 'must be {"create": […], "update": […], "delete": […]}, or some of these')
   return KINDS.flatMap((kind) =>
     Object.hasOwn(value, kind) ? toChildren(inverse, kind, (value as Row)[kind], `${inverse.name}.${kind}`) : [],

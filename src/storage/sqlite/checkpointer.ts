@@ -5,8 +5,8 @@ import type { Searches } from '../searches.ts'
 /** SQLite resets the write-ahead log when no reader uses it. Above this size, searches are paused to allow that. */
 const MAX_LOG_BYTES = 67_108_864
 /**
- * A log of more than so many times that size is far too large. Then new searches and exports wait until the running ones
- * have ended and the log is empty, and exports with slow consumers are ended.
+ * A log of more than `MAX_LOG_BYTES` times this factor is far too large. Then new searches and exports wait until the
+ * running ones have ended and the log is empty, and exports with slow consumers are ended.
  */
 const FAR_TOO_LARGE = 4
 /** How long searches are paused, and the writer is awaited, in the normal case. */
@@ -66,7 +66,7 @@ export class Checkpointer {
     const { rowStreams, onError } = this.#parts
     let pause = AGAIN_MS
     try {
-      await this.#startOver(bytes)
+      await this.#checkpoint(bytes)
     } catch (error) {
       pause = AFTER_FAILURE_MS
       if (!this.#isClosed) onError(error)
@@ -77,7 +77,7 @@ export class Checkpointer {
     }
   }
 
-  async #startOver(bytes: number): Promise<void> {
+  async #checkpoint(bytes: number): Promise<void> {
     const { searches, rowStreams, copyLog, truncateLog, onError } = this.#parts
     const isFarTooLarge = bytes > FAR_TOO_LARGE * this.#maxBytes
     if (isFarTooLarge) rowStreams.hold()

@@ -1,7 +1,8 @@
 import type { Access } from '../filters/access.ts'
 import type { Reach } from '../filters/reach.ts'
-import { stateStorage, statesWithin } from '../filters/states.ts'
+import { stateStorage, statesWithin } from '../filters/states-within-reach.ts'
 import { Memo } from '../lib/memo.ts'
+import { yieldToOthers } from '../lib/yielder.ts'
 import { reachesOwned, type User } from '../model/access.ts'
 import { type Model, type Models, visibleFields } from '../model/model.ts'
 import type { ModelsOf } from '../model/view.ts'
@@ -10,7 +11,7 @@ import type { Change, OwnedChange } from './change.ts'
 import { type ChangeRow, ENTRY_COLUMNS, type Entry } from './entry.ts'
 import type { Journal } from './journal.ts'
 import { createLastStates } from './last-states.ts'
-import { asDeleted, undo } from './states.ts'
+import { asDeleted, undo } from './rebuild-state.ts'
 
 /** A record before and after a change; null if it was not there, or if nobody knows what it was. */
 interface States {
@@ -43,7 +44,7 @@ const MAX_KEPT = 1000
 const ENTRY = `SELECT ${ENTRY_COLUMNS} FROM dossier_changes WHERE change = ?`
 
 /** Decides who sees which changes, where rules of rows look at the values of records. */
-export function createSight({ storage, models, access, modelsOf, journalOf, recordAfter, look }: Parts) {
+export function createChangeVisibility({ storage, models, access, modelsOf, journalOf, recordAfter, look }: Parts) {
   const kept = new Memo<States>(MAX_KEPT)
   const lastStates = createLastStates(storage)
 
@@ -90,7 +91,7 @@ export function createSight({ storage, models, access, modelsOf, journalOf, reco
         if (after) states.push({ change: change.change, is: 'after', state: after })
       }
       // Yields to other requests: a page has up to a thousand changes.
-      await new Promise(setImmediate)
+      await yieldToOthers()
     }
     const within = await statesWithin(
       reach,

@@ -1,3 +1,4 @@
+import { yieldToOthers } from '../lib/yielder.ts'
 import { PAGE_BYTES } from '../storage/size.ts'
 import { type MaybePromise, type Row, type Storage, StorageFault } from '../storage/storage.ts'
 import { ENTRY_COLUMNS, type Entry, FROM_RECORD_CHANGES } from './entry.ts'
@@ -76,7 +77,7 @@ export function createStateReader(storage: Storage, model: string, entries: (row
       isAll = !isTruncated && rows.length < AT_A_TIME
       last = Number(rows.at(-1)?.change) - 1
       // Yields to other requests.
-      await new Promise(setImmediate)
+      await yieldToOthers()
     }
   }
 }

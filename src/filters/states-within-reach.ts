@@ -56,8 +56,8 @@ interface Gone {
 }
 
 /**
- * Which states of a model's records are within a reach with the scope `some`: records as they were, or as they will be. References in them lead to
- * other records as they are now, or as they were when they were deleted.
+ * Which states of a model's records are within a reach with the scope `some`: records as they were, or as they will be.
+ * References in them lead to other records as they are now, or as they were when they were deleted.
  */
 export async function statesWithin(reach: Reach, states: Row[], model: Model, parts: Parts): Promise<boolean[]> {
   const found: boolean[] = []
