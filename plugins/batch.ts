@@ -66,5 +66,5 @@ async function batch(app: FastifyInstance) {
 
 export default fp(batch, {
   name: 'batch',
-  dependencies: ['collections', 'idempotency', 'models', 'records', 'openapi'],
+  dependencies: ['collections', 'idempotency', 'missing-model', 'records', 'openapi'],
 })

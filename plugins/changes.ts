@@ -223,5 +223,15 @@ function lastEvent(text: string | string[]): number {
 
 export default fp(changes, {
   name: 'changes',
-  dependencies: ['collections', 'idempotency', 'models', 'access', 'bodies', 'openapi', 'urgent', 'metrics', 'log'],
+  dependencies: [
+    'collections',
+    'idempotency',
+    'missing-model',
+    'access',
+    'bodies',
+    'openapi',
+    'urgent',
+    'metrics',
+    'log',
+  ],
 })

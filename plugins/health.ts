@@ -32,7 +32,7 @@ const health: FastifyPluginAsyncTypebox = async (app) => {
   app.get(
     '/health',
     {
-      config: { public: true, always: true },
+      config: { public: true, urgent: true },
       schema: {
         tags: ['health'],
         operationId: 'health',

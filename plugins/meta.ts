@@ -200,4 +200,4 @@ function describe({ schema, required, readOnly, writeOnly, reference, links, nam
   }
 }
 
-export default fp(meta, { name: 'meta', dependencies: ['routes', 'models', 'access', 'openapi'] })
+export default fp(meta, { name: 'meta', dependencies: ['routes', 'missing-model', 'access', 'openapi'] })

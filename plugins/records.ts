@@ -79,7 +79,7 @@ async function modelRoutes(app: FastifyInstance, { model }: { model: Model }) {
       const isSeenAs = as !== undefined && hasParameter(AS_PARAMETER, model)
       const user = isSeenAs ? await request.userSeenAs(as, model) : request.user
       const query = parseQuery(url, isSeenAs ? others : request.query, user)
-      const state = await app.stateTag(model, [request.user, user], url, headers['if-none-match'])
+      const state = await app.findEtag(model, [request.user, user], url, headers['if-none-match'])
       if (state) reply.header('etag', state.tag)
       if (state?.isKnown) return reply.code(304).send()
       const page = await seenBy(user).records.find(query, new HttpCaller(user, reply.raw))
@@ -147,14 +147,14 @@ export default fp(records, {
   dependencies: [
     'collections',
     'idempotency',
-    'models',
+    'missing-model',
     'access',
     'bodies',
     'openapi',
     'metrics',
     'log',
     'see-as',
-    'state-tag',
+    'find-etags',
     'written',
   ],
 })

@@ -95,5 +95,5 @@ async function search(app: FastifyInstance) {
 
 export default fp(search, {
   name: 'search',
-  dependencies: ['collections', 'models', 'access', 'routes', 'openapi'],
+  dependencies: ['collections', 'missing-model', 'access', 'routes', 'openapi'],
 })

@@ -5,7 +5,7 @@ import fp from 'fastify-plugin'
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** whether the route is answered at once, even under overload */
-    always?: boolean
+    urgent?: boolean
   }
   interface FastifyInstance {
     isUrgent(request: IncomingMessage): boolean
@@ -24,7 +24,7 @@ async function urgent(app: FastifyInstance) {
   app.decorate('isUrgent', ({ method, url = '' }) => method === 'GET' && addresses.has(url))
   app.decorate('isStreamed', ({ method, url = '' }) => method === 'POST' && streamed.has(url.split('?')[0] as string))
   app.addHook('onRoute', ({ url, config }) => {
-    if (config?.always) addresses.add(url)
+    if (config?.urgent) addresses.add(url)
     if (config?.streamed) streamed.add(url)
   })
 }

@@ -174,5 +174,5 @@ const views: FastifyPluginAsyncTypebox = async (app) => {
 
 export default fp(views, {
   name: 'views',
-  dependencies: ['routes', 'bodies', 'access', 'idempotency', 'collections', 'models', 'openapi'],
+  dependencies: ['routes', 'bodies', 'access', 'idempotency', 'collections', 'missing-model', 'openapi'],
 })

@@ -14,7 +14,7 @@ export const RECORDS = [
   'plugins/idempotency',
   'plugins/ended',
   'plugins/http',
-  'plugins/compatible',
+  'plugins/axelor',
   'storage/number-text',
 ]
 

@@ -138,43 +138,48 @@ interface Followed {
 }
 
 function followStep(filter: RelatedFilter, model: Model, asking: FilterContext): Followed {
-  const { step, matching, ids } = filter
-  const { outer } = asking
+  const { step, matching } = filter
   const target = targetModel(step, asking.models)
-  const below = nested(asking)
-  // The records of a link table are between both.
-  const beyond = nested(below)
-  const isLinked = isInverseStep(step) ? referringField(step, target).links : step.links
-  const inner = matching ? toCondition(matching, target, isLinked ? beyond : below) : ALWAYS
-  const isOne = ids ? is`"id" IN (${sql.join(ids.values)})` : ALWAYS
-  // If all records of the other side match, they need not be looked at: a foreign key says that they are there.
-  const isEvery = !matching && !ids && asking.follow(target).scope === 'all'
-  const throughLinks = (links: RawBuilder<unknown>, from: string, isTarget: () => Condition): Followed => {
-    const name = outer ? sql`${links} AS ${sql.ref(alias(outer))}` : links
-    const alive = !outer || asking.isSearch ? is`${asking.dialect.alive(ROWS_BETWEEN, sql`"record"`)}` : ALWAYS
-    const condition = isEvery ? ALWAYS : isTarget()
-    return { own: 'id', some: { theirs: sql.ref(from), from: sql`${name} WHERE ${condition} AND ${alive} ` } }
-  }
-  const matched = (condition: Condition) => reachable(target, filter, all([isOne, condition]), below)
-  const leadsTo = (column: string) => () => isAmong(column, { theirs: ID, from: matched(inner) }, below)
-  if (!isInverseStep(step) && step.links) {
-    // The ids are the field's own value, whoever may read the records.
-    const isTarget = ids ? () => is`"target" IN (${sql.join(ids.values)})` : leadsTo('target')
-    return throughLinks(linksOf(model, step, asking), 'record', isTarget)
-  }
-  const found = (condition: Condition) => reachable(target, filter, all([isOne, condition]), asking)
+  const field = isInverseStep(step) ? referringField(step, target) : step
+  if (field.links) return followLinks(filter, model, target, asking)
+  const inner = matching ? toCondition(matching, target, nested(asking)) : ALWAYS
+  const found = (condition: Condition) => reachable(target, filter, all([isOneOf(filter), condition]), asking)
   // A reference leads to one record at most, whose number is compared as that of its inverse is.
   if (!isInverseStep(step)) return { own: step.name, some: { theirs: ID, from: found(inner) } }
-  const field = referringField(step, target)
-  if (field.links)
-    return throughLinks(sql.table(linkTable(target, field)) as RawBuilder<unknown>, 'target', leadsTo('record'))
   const theirs = comparisonKey(field, asking.dialect)
   return { own: 'id', some: { theirs, from: found(all([is`${theirs} IS NOT NULL`, inner])) } }
 }
 
+/** Follows a field with several references, or its inverse: the rows of a link table are between both. */
+function followLinks(filter: RelatedFilter, model: Model, target: Model, asking: FilterContext): Followed {
+  const { step, matching, ids } = filter
+  const { outer, dialect } = asking
+  const below = nested(asking)
+  const inner = matching ? toCondition(matching, target, nested(below)) : ALWAYS
+  const [links, own, other] = isInverseStep(step)
+    ? [linkRows(target, referringField(step, target)), 'target', 'record']
+    : [linksOf(model, step, asking), 'record', 'target']
+  const isTarget = () => {
+    // The ids are the field's own value, whoever may read the records.
+    if (ids && !isInverseStep(step)) return is`"target" IN (${sql.join(ids.values)})`
+    const from = reachable(target, filter, all([isOneOf(filter), inner]), below)
+    return isAmong(other, { theirs: ID, from }, below)
+  }
+  // If all records of the other side match, they need not be looked at: a foreign key says that they are there.
+  const isEvery = !matching && !ids && asking.follow(target).scope === 'all'
+  const name = outer ? sql`${links} AS ${sql.ref(alias(outer))}` : links
+  const alive = !outer || asking.isSearch ? is`${dialect.alive(ROWS_BETWEEN, sql`"record"`)}` : ALWAYS
+  const condition = isEvery ? ALWAYS : isTarget()
+  return { own: 'id', some: { theirs: sql.ref(own), from: sql`${name} WHERE ${condition} AND ${alive} ` } }
+}
+
+const isOneOf = ({ ids }: RelatedFilter): Condition => (ids ? is`"id" IN (${sql.join(ids.values)})` : ALWAYS)
+
+const linkRows = (model: Model, field: Field) => sql.table(linkTable(model, field)) as RawBuilder<unknown>
+
 /** The link table of a field, or its rows for a record that is not in its table. */
 function linksOf(model: Model, field: Field, { outer, dialect }: FilterContext): RawBuilder<unknown> {
-  if (!outer?.isDetached) return sql.table(linkTable(model, field)) as RawBuilder<unknown>
+  if (!outer?.isDetached) return linkRows(model, field)
   const [id, ids] = ['id', field.name].map((name) => sql.ref(`${outer.table}.${name}`))
   return sql`(SELECT ${id} AS "record", CAST(value AS BIGINT) AS "target" FROM ${dialect.each(ids)} AS each__link)`
 }

@@ -22,7 +22,7 @@ declare module 'node:http' {
 /** The part of a Fastify app that the front needs. */
 export interface Handler {
   routing(request: IncomingMessage, response: ServerResponse): void
-  /** whether a request starts at once, before those that wait (routes with `config.always`) */
+  /** whether a request starts at once, before those that wait (routes with `config.urgent`) */
   isUrgent(request: IncomingMessage): boolean
   /** whether the body of a request may take long to arrive (imports) */
   isStreamed(request: IncomingMessage): boolean

@@ -12,11 +12,11 @@ declare module 'fastify' {
      * The ETag of a find, and whether the client has that state already. `users` are the one who asks, and the one whose
      * rights apply. Undefined if the journal cannot tell, because records that the answer may depend on have no history.
      */
-    stateTag(model: Model, users: User[], url: string, ifNoneMatch: string | undefined): Promise<StateTag | undefined>
+    findEtag(model: Model, users: User[], url: string, ifNoneMatch: string | undefined): Promise<FindEtag | undefined>
   }
 }
 
-interface StateTag {
+interface FindEtag {
   tag: string
   isKnown: boolean
 }
@@ -25,7 +25,7 @@ interface StateTag {
 const TAG = /"(\d{1,16})-([\w-]{22})"/g
 
 /** ETags of finds: they hold as long as no record changes that the answer may depend on. */
-async function stateTag(app: FastifyInstance) {
+async function findEtags(app: FastifyInstance) {
   const { models, storage } = app
   const files = digest([...models.values()].map(({ hash }) => hash))
 
@@ -44,7 +44,7 @@ async function stateTag(app: FastifyInstance) {
     (dependencies.get(name) as string[]).every((one) => (models.get(one) as Model).history)
   const told = new Set([...models.keys()].filter(isTold))
 
-  app.decorate('stateTag', async ({ name }, users, url, ifNoneMatch) => {
+  app.decorate('findEtag', async ({ name }, users, url, ifNoneMatch) => {
     const state = told.has(name) ? await readState(storage) : undefined
     if (state === undefined) return undefined
     const { newest, tables } = state
@@ -60,4 +60,4 @@ async function stateTag(app: FastifyInstance) {
 
 const digest = (parts: unknown[]) => hash('sha256', JSON.stringify(parts), 'base64url').slice(0, 22)
 
-export default fp(stateTag, { name: 'state-tag' })
+export default fp(findEtags, { name: 'find-etags' })

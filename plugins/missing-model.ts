@@ -12,7 +12,7 @@ declare module 'fastify' {
 }
 
 /** Provides the error for a model that does not exist. */
-async function models(app: FastifyInstance) {
+async function missingModel(app: FastifyInstance) {
   app.decorate('missingModel', (name, user) => {
     const readable = [...app.models.values()].filter((model) => scopeFor(model, 'read', user) !== 'none')
     const names = readable.map((model) => model.name)
@@ -20,4 +20,4 @@ async function models(app: FastifyInstance) {
   })
 }
 
-export default fp(models, { name: 'models' })
+export default fp(missingModel, { name: 'missing-model' })

@@ -39,7 +39,7 @@ const SaveBody = Type.Object(
 )
 
 /** Requests of clients of Axelor's record API, in terms of our own: another route set per model. */
-async function compatible(app: FastifyInstance) {
+async function axelor(app: FastifyInstance) {
   const { storage, missingModel } = app
   const batchFor = app.perView(({ models, collections }) => createBatch({ storage, models, collections, missingModel }))
   for (const model of app.models.values()) app.register(routes, { prefix: `/ws/rest/${model.name}`, model, batchFor })
@@ -145,4 +145,4 @@ function toRemove(model: string, { id, version, ...others }: Row, index: number)
   return { delete: model, id: id as number, version: version as number }
 }
 
-export default fp(compatible, { name: 'compatible', dependencies: ['writes', 'batch'] })
+export default fp(axelor, { name: 'axelor', dependencies: ['writes', 'batch'] })
