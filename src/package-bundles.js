@@ -38,9 +38,12 @@ function fileStart(name) {
 export function bundleAddress(name, cache = CACHE) {
   try {
     const start = fileStart(name)
-    // Its name ends with its size: a part of a file is none.
-    const isWhole = (file) => statSync(join(cache, file)).size === Number(file.slice(start.length, -ENDING.length))
-    const found = readdirSync(cache).find((file) => file.startsWith(start) && file.endsWith(ENDING) && isWhole(file))
+    // Its name ends with its size: a part of a file is none, nor is something that is no file.
+    const isWhole = (file) => {
+      const entry = statSync(join(cache, file))
+      return entry.isFile() && entry.size > 0 && `${start}${entry.size}${ENDING}` === file
+    }
+    const found = readdirSync(cache).find((file) => file.startsWith(start) && isWhole(file))
     if (found === undefined) return undefined
     closeSync(openSync(join(cache, found), 'r'))
     return pathToFileURL(join(cache, found)).href

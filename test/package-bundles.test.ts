@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
@@ -31,6 +31,18 @@ t.test('a package in one file is the package', async (t) => {
     t.equal(statSync(file).size, before.size, 'and the whole one is made again')
   }
   t.strictSame(readdirSync(cache), names, 'nothing else is left there')
+})
+
+t.test('what is no such file is not used', async (t) => {
+  const cache = emptyFolder(t)
+  await bundlePackages(cache)
+  const file = join(cache, readdirSync(cache).find((name) => name.startsWith('kysely')) as string)
+  const start = file.slice(0, file.lastIndexOf('-') + 1)
+  rmSync(file)
+  for (const end of ['0', '', '00', 'x']) writeFileSync(`${start}${end}.mjs`, '')
+  mkdirSync(`${start}40.mjs`)
+  mkdirSync(`${start}4096.mjs`)
+  t.equal(bundleAddress('kysely', cache), undefined)
 })
 
 t.test('where nothing can be written, the packages are loaded themselves', async (t) => {

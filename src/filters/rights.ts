@@ -12,7 +12,7 @@ import { createViews, type ModelsOf } from '../model/view.ts'
 import { findOperator } from '../requests/operators.ts'
 import { targetModel } from '../requests/paths.ts'
 import type { Filter } from '../requests/query.ts'
-import { modelIndexes } from '../tables/ddl.ts'
+import { indexKeys } from '../tables/ddl.ts'
 import { describeFilter } from './describe-rule.ts'
 import { isRowRule, rowRules, ruleTemplate, unknownAttributes } from './rules.ts'
 
@@ -138,6 +138,6 @@ function withoutIndex(filter: Filter, model: Model, models: Models): Compared[] 
   // References have an index by themselves.
   if (reference) return withoutIndex({ ...filter, through }, targetModel(reference, models), models)
   const { name } = filter.field
-  const hasIndex = name === 'id' || modelIndexes(model).some(({ fields }) => fields[0] === name)
+  const hasIndex = name === 'id' || indexKeys(model).some(({ fields }) => fields[0] === name)
   return hasIndex || findOperator(filter.operator).finds === undefined ? [] : [{ of: model, field: name }]
 }

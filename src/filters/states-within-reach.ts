@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
+import { inGroups } from '../lib/in-groups.ts'
 import {
   type Field,
   ID_FIELD,
@@ -61,8 +62,7 @@ interface Gone {
  */
 export async function statesWithin(reach: Reach, states: Row[], model: Model, parts: Parts): Promise<boolean[]> {
   const found: boolean[] = []
-  for (let from = 0; from < states.length; from += AT_ONCE) {
-    const some = states.slice(from, from + AT_ONCE)
+  for (const some of inGroups(states, AT_ONCE)) {
     const gone = new Map<string, Gone>()
     await findGone(reach.filters, some, gone, parts)
     const rows = await parts.storage.read(statesStatement(reach.filters, some, model, gone, parts))

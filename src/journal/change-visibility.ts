@@ -1,6 +1,7 @@
 import type { Access } from '../filters/access.ts'
 import type { Reach } from '../filters/reach.ts'
 import { stateStorage, statesWithin } from '../filters/states-within-reach.ts'
+import { inGroups } from '../lib/in-groups.ts'
 import { Memo } from '../lib/memo.ts'
 import { yieldToOthers } from '../lib/yielder.ts'
 import { reachesOwned, type User } from '../model/access.ts'
@@ -84,8 +85,8 @@ export function createChangeVisibility({ storage, models, access, modelsOf, jour
 
   async function compare(user: User, reach: Reach, model: Model, changes: OwnedChange[]): Promise<[number, Seen][]> {
     const states: { change: number; is: keyof States; state: Row }[] = []
-    for (let from = 0; from < changes.length; from += AT_ONCE) {
-      for (const change of changes.slice(from, from + AT_ONCE)) {
+    for (const group of inGroups(changes, AT_ONCE)) {
+      for (const change of group) {
         const { before, after } = await statesOf(change, model)
         if (before) states.push({ change: change.change, is: 'before', state: before })
         if (after) states.push({ change: change.change, is: 'after', state: after })

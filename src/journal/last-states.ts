@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { LastStates } from '../filters/states-within-reach.ts'
+import { inGroups } from '../lib/in-groups.ts'
 import { yieldToOthers } from '../lib/yielder.ts'
 import { type Model, tableName } from '../model/model.ts'
 import type { Row, Storage } from '../storage/storage.ts'
@@ -16,8 +17,8 @@ export function createLastStates(storage: Storage): LastStates {
   return async function lastStates(model: Model, ids: number[]): Promise<Row[]> {
     const gone = await missing(model, ids)
     const states: Row[] = []
-    for (let from = 0; from < gone.length; from += AT_ONCE) {
-      for (const id of gone.slice(from, from + AT_ONCE)) states.push(...(await lastState(model, id)))
+    for (const group of inGroups(gone, AT_ONCE)) {
+      for (const id of group) states.push(...(await lastState(model, id)))
       // Yields to other requests.
       await yieldToOthers()
     }

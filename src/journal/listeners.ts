@@ -1,3 +1,4 @@
+import { inGroups } from '../lib/in-groups.ts'
 import { Yielder } from '../lib/yielder.ts'
 import { scopeFor, type User } from '../model/access.ts'
 import { PAGE_BYTES } from '../storage/size.ts'
@@ -54,8 +55,8 @@ export function createRenderer(feed: Feed, onError: (error: unknown) => void) {
     const told: RenderedChange[] = []
     let left = PAGE_BYTES
     const yielder = new Yielder(YIELD_MS)
-    for (let from = 0; from < changes.length; from += AT_ONCE) {
-      for (const one of await together(changes.slice(from, from + AT_ONCE))) {
+    for (const group of inGroups(changes, AT_ONCE)) {
+      for (const one of await together(group)) {
         left -= one.text?.length ?? 0
         if (left < 0 && told.length > 0) return told
         told.push(one)

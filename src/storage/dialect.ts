@@ -106,6 +106,8 @@ export interface TableDialect {
   decimalKey(column: string): string
   /** Expression for the key by which a text is sorted; see `lib/order-key.ts`. */
   orderKey(column: string): string
+  /** Raised when folded texts or their keys become others: indexes of an earlier number are made again. */
+  readonly orderVersion: number
   /** An index for text searches that the service keeps up to date itself. */
   readonly wordIndex?: WordIndexDialect
   /** An ordinary index for text searches. An engine has this or `wordIndex`. */

@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto'
-import { KEY_SUFFIX } from '../lib/order-key.ts'
 import { type Field, type Model, type Reference, type Template, tableName, wholeModel } from '../model/model.ts'
 import { literal, type SqlValue, type TableDialect } from '../storage/storage.ts'
 import { columnType, comparisonSql, orderSql } from './columns.ts'
@@ -7,12 +6,15 @@ import { fieldsWithKey, indexedTexts, orderColumnDefinition } from './order-colu
 
 /** SQL text for tables and indexes. Names come from validated models or existing columns; values are literals. */
 
-export interface Index {
-  name: string
+export interface IndexKey {
   unique: boolean
   fields: string[]
   /** whether texts are in the order of their keys, and not exact */
   isSorted?: boolean
+}
+
+export interface Index extends IndexKey {
+  name: string
 }
 
 export const quote = (name: string) => `"${name}"`
@@ -102,29 +104,29 @@ export function createIndex(index: Index, model: Model, dialect: TableDialect, t
 }
 
 /** All indexes of a model. Field names contain no `__`, so an index name identifies its fields. */
-export function modelIndexes(seen: Model): Index[] {
+export function modelIndexes(model: Model, { orderVersion }: Pick<TableDialect, 'orderVersion'>): Index[] {
+  const kind = ({ unique, isSorted }: IndexKey) => (unique ? 'unique' : isSorted ? `sort${orderVersion}` : 'index')
+  return indexKeys(model).map((key) => ({ ...key, name: [tableName(model), ...key.fields, kind(key)].join('__') }))
+}
+
+/** What the indexes of a model are about. */
+export function indexKeys(seen: Model): IndexKey[] {
   const model = wholeModel(seen)
-  const named = (fields: string[], kind: 'unique' | 'index'): Index => ({
-    name: [tableName(model), ...fields, kind].join('__'),
-    unique: kind === 'unique',
-    fields,
-  })
   const hasText = (fields: string[]) => fields.some((name) => indexedTexts(model).has(name))
-  const sorted = (fields: string[]): Index =>
-    hasText(fields)
-      ? { name: [tableName(model), ...fields].join('__') + KEY_SUFFIX, unique: false, fields, isSorted: true }
-      : named(fields, 'index')
+  const plain = (fields: string[]): IndexKey => ({ unique: false, fields })
+  const sorted = (fields: string[]): IndexKey =>
+    hasText(fields) ? { ...plain(fields), isSorted: true } : plain(fields)
   const ownRows = Object.values(model.access).some((rules) => rules.some(({ own }) => own))
   const all = [
-    ...model.unique.map((fields) => named(fields, 'unique')),
+    ...model.unique.map((fields) => ({ unique: true, fields })),
     // A unique index has the exact texts, which are in another order.
     ...[...model.unique.filter(hasText), ...model.indexes].map(sorted),
     // Without this index, every delete of a record would scan the tables that may refer to it.
-    ...model.fields.filter((field) => field.reference).map((field) => named([field.name], 'index')),
+    ...model.fields.filter((field) => field.reference).map((field) => plain([field.name])),
     // Users who may access only their own records find them without a scan of all records.
-    ...(ownRows ? [named(['createdBy'], 'index')] : []),
+    ...(ownRows ? [plain(['createdBy'])] : []),
   ]
-  return [...new Map(all.map((index) => [index.name, index])).values()]
+  return [...new Map(all.map((key) => [JSON.stringify(key), key])).values()]
 }
 
 /**

@@ -152,7 +152,7 @@ function linkSteps(links: LinkChanges, model: Model, rows: number): PlanStep[] {
 
 /** Drops only indexes with our naming; an index that an operator created stays. */
 function planIndexes(model: Model, existing: string[], dialect: TableDialect): PlanStep[] {
-  const wanted = modelIndexes(model)
+  const wanted = modelIndexes(model, dialect)
   const stale = existing.filter(
     (name) =>
       name.startsWith(`${tableName(model)}__`) &&
@@ -221,7 +221,7 @@ function refuseLongNames(model: Model, dialect: TableDialect): string[] {
   const names = [
     tableName(model),
     ...model.fields.map(({ name }) => name),
-    ...modelIndexes(model).map(({ name }) => name),
+    ...modelIndexes(model, dialect).map(({ name }) => name),
   ]
   // The triggers that `unservedTriggers` creates if the file is removed; foreign key names (`__refers`) are shorter.
   const keys = model.fields

@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto'
 import { sql } from 'kysely'
 import { fold } from '../lib/fold.ts'
-import { ORDER_VERSION } from '../lib/order-key.ts'
 import { type Field, type Model, tableName } from '../model/model.ts'
 import {
   type Database,
@@ -36,7 +35,7 @@ export function searchDefinition(model: Model, dialect: TableDialect): string {
   const fields = searchedFields(model).map((field) => columnDefinition(field, model, dialect))
   const definition = hash(
     'sha256',
-    JSON.stringify([ORDER_VERSION, fields, ...(dialect.wordIndex ? [WORDS_VERSION] : [])]),
+    JSON.stringify([dialect.orderVersion, fields, ...(dialect.wordIndex ? [WORDS_VERSION] : [])]),
   ).slice(0, 16)
   definitions.set(model, definition)
   return definition

@@ -180,15 +180,15 @@ if (isThere) {
     await fillMany(storage)
     const renamed = { number: { type: 'string', renamedFrom: 'code' }, name: TEXT }
     // What a process that was killed has left.
-    await shell.query(`CREATE INDEX "a__Thing__number__sort1" ON "a__Thing" (name);
-      UPDATE pg_index SET indisvalid = false WHERE indexrelid = '"a__Thing__number__sort1"'::regclass`)
-    t.match((await planModels(storage, [thing({ code: TEXT, name: TEXT })])).stale, ['a__Thing__number__sort1'])
+    await shell.query(`CREATE INDEX "a__Thing__number__sort2" ON "a__Thing" (name);
+      UPDATE pg_index SET indisvalid = false WHERE indexrelid = '"a__Thing__number__sort2"'::regclass`)
+    t.match((await planModels(storage, [thing({ code: TEXT, name: TEXT })])).stale, ['a__Thing__number__sort2'])
     const [plan] = await migrateTo(storage, [thing(renamed, { indexes: [['number']], unique: [['number', 'name']] })])
     t.strictSame(
       plan?.steps.map(({ what }) => what),
       ['rename code to number', 'make number, name unique', 'index number, name', 'index number'],
     )
-    t.match(await rows(`SELECT indexdef FROM pg_indexes WHERE indexname = 'a__Thing__number__sort1'`), [
+    t.match(await rows(`SELECT indexdef FROM pg_indexes WHERE indexname = 'a__Thing__number__sort2'`), [
       { indexdef: /dossier_order_key\(number/ },
     ])
     await shell.query(`UPDATE "a__Thing" SET name = 'same' WHERE id < 3`)
@@ -209,7 +209,7 @@ if (isThere) {
       models: [thing(renamed, { indexes: [['number'], ['name']] })],
       isOptional: false,
     })
-    t.strictSame(built, ['a__Thing__name__sort1'])
+    t.strictSame(built, ['a__Thing__name__sort2'])
     // What was built for a change that is refused is dropped.
     const refused = thing({ ...renamed, need: TEXT }, { required: ['need'], indexes: [['number'], ['name']] })
     await t.rejects(migrateTo(storage, [refused]), /is required/)
@@ -223,7 +223,7 @@ if (isThere) {
       }),
       /given up/,
     )
-    t.strictSame(await rows(`SELECT 1 FROM pg_class WHERE relname = 'a__Thing__name__sort1'`), [])
+    t.strictSame(await rows(`SELECT 1 FROM pg_class WHERE relname = 'a__Thing__name__sort2'`), [])
     // It was not unique for a moment.
     const connection = await Connection.open(url)
     t.teardown(() => connection.close())

@@ -263,7 +263,7 @@ if (isThere) {
     await t.rejects(orphaned, /terminat/)
     await migrate(storage, [thing({ code: { type: 'string', index: true }, name: TEXT })], { isStarting: true })
     await shell.query('COMMIT')
-    t.match(await rows(`SELECT indisvalid FROM pg_index WHERE indexrelid = '"a__Thing__code__sort1"'::regclass`), [
+    t.match(await rows(`SELECT indisvalid FROM pg_index WHERE indexrelid = '"a__Thing__code__sort2"'::regclass`), [
       { indisvalid: true },
     ])
     // One that cannot be dropped now, because the table is in use.

@@ -15,7 +15,6 @@ import {
   toFault,
 } from '../../src/storage/postgres/faults.ts'
 import { foldCounts } from '../../src/storage/postgres/fold-counts.ts'
-import { DROP_INDEXES_WITH_RECENT } from '../../src/storage/postgres/fold-functions.ts'
 import { createDatabase } from '../../src/storage/postgres/kysely.ts'
 import { PipelinedQuery } from '../../src/storage/postgres/pipelined-query.ts'
 import { numberPlaceholders } from '../../src/storage/postgres/placeholders.ts'
@@ -130,28 +129,6 @@ if (hasServer()) {
       [],
       'the same as in TypeScript',
     )
-  })
-
-  t.test('indexes of texts that were folded in another way are dropped', async (t) => {
-    const { storage, other } = await counter(t)
-    // Letters that came with Unicode 11: one in a table's own column, and one in what is searched.
-    const texts = { old: 'Ä', sorted: '\u1c90', searched: 'a \u1cbd' }
-    for (const [name, text] of Object.entries(texts)) {
-      await other.query(`CREATE TABLE ${name} (id bigint, name text)`)
-      await other.query(
-        `INSERT INTO ${name} SELECT nth, CASE nth WHEN 7 THEN '${text}' END FROM generate_series(1, 9) AS nth`,
-      )
-      await other.query(`CREATE INDEX ${name}__sort ON ${name} (dossier_order_key(name))`)
-      await other.query(`CREATE INDEX ${name}__plain ON ${name} (name)`)
-    }
-    const long = 's'.repeat(70)
-    await other.query(`CREATE INDEX "${long}" ON searched (dossier_fold(name))`)
-    await other.query(`INSERT INTO dossier_tables (tbl, shape) VALUES ('${long}', ''), ('other', '')`)
-    await other.query(DROP_INDEXES_WITH_RECENT)
-    const names = `SELECT string_agg(indexname, ' ' ORDER BY indexname) AS names FROM pg_indexes WHERE tablename <> 'counter'
-      AND tablename NOT LIKE 'dossier%' AND schemaname = 'public'`
-    t.match(await storage.read(say(names)), [{ names: 'old__plain old__sort searched__plain sorted__plain' }])
-    t.match(await storage.read(say('SELECT tbl FROM dossier_tables')), [{ tbl: 'other' }])
   })
 
   t.test('short words know every character that folds to one of theirs', async (t) => {

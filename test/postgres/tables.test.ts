@@ -16,6 +16,22 @@ const thing = (properties: object, more: object = {}): Model =>
   modelOf('a.Thing', { type: 'object', properties, audit: false, ...more })
 
 if (isThere) {
+  t.test('an index with the keys of an earlier version is made again', async (t) => {
+    const storage = await testStorage(t)
+    const models = [thing({ name: { type: 'string', index: true } })]
+    await migrateTo(storage, models)
+    await sql`ALTER INDEX "a__Thing__name__sort2" RENAME TO "a__Thing__name__sort1"`.execute(storage.db)
+    const [plan] = await migrateTo(storage, models)
+    t.match(
+      plan?.steps.map(({ what }) => what),
+      ['drop the index a__Thing__name__sort1', 'index name'],
+    )
+    t.match(await storage.db.dialect.tables.readTable(storage.db, 'a__Thing'), {
+      indexes: [{ name: 'a__Thing__name__sort2' }],
+    })
+    t.strictSame(await migrateTo(storage, models), [])
+  })
+
   t.test('a new format gets its column type without a change of the schema', async (t) => {
     const storage = await testStorage(t)
     const { db } = storage

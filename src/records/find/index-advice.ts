@@ -4,7 +4,7 @@ import { type Model, tableName } from '../../model/model.ts'
 import { findOperator } from '../../requests/operators.ts'
 import type { Comparison, Filter, Query } from '../../requests/query.ts'
 import type { Statement, Storage } from '../../storage/storage.ts'
-import { modelIndexes } from '../../tables/ddl.ts'
+import { indexKeys } from '../../tables/ddl.ts'
 import { recordRead } from '../../tables/shape.ts'
 
 /** Records up to which a scan is fast. */
@@ -16,7 +16,7 @@ const MAX_SHAPES = 1000
 export function indexAdvisor(storage: Storage, model: Model, advise: (advice: string) => void) {
   const seen = new Set<string>()
   // The empty list stands for the primary key: a find that is only ordered by id needs no other index.
-  const existing = [[], ...modelIndexes(model).map((index) => index.fields)]
+  const existing = [[], ...indexKeys(model).map(({ fields }) => fields)]
   const highest = storage.db.selectFrom(tableName(model)).select(sql<number>`max("id")`.as('id')).compile()
 
   return async (query: Query, statement: Statement): Promise<void> => {

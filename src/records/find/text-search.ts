@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { type Reach, withReach } from '../../filters/reach.ts'
 import { containsPattern } from '../../lib/fold.ts'
+import { inGroups } from '../../lib/in-groups.ts'
 import { isSearchable, type Model, tableName, visibleField, wholeModel } from '../../model/model.ts'
 import type { Position } from '../../requests/cursor.ts'
 import type { Query, TextSearch } from '../../requests/query.ts'
@@ -30,10 +31,7 @@ function searchedTexts(model: Model): RawBuilder<unknown>[] {
   const fields = model.search.map((name) => textOf(name, model))
   const size = Math.ceil(fields.length / MAX_TEXTS)
   if (size === 1) return fields
-  const groups = Array.from({ length: Math.ceil(fields.length / size) }, (_, nth) =>
-    fields.slice(nth * size, (nth + 1) * size),
-  )
-  return groups.map((some) => sql`concat_ws(${sql.lit(FIELD_SEPARATOR)}, ${sql.join(some)})`)
+  return inGroups(fields, size).map((some) => sql`concat_ws(${sql.lit(FIELD_SEPARATOR)}, ${sql.join(some)})`)
 }
 
 function textOf(name: string, model: Model): RawBuilder<unknown> {

@@ -2,6 +2,7 @@ import { Failure } from '../../errors.ts'
 import type { Access } from '../../filters/access.ts'
 import { ENTRY_COLUMNS, type Entry } from '../../journal/entry.ts'
 import { writeIdempotent } from '../../journal/idempotency.ts'
+import { inGroups } from '../../lib/in-groups.ts'
 import { Yielder, yieldToOthers } from '../../lib/yielder.ts'
 import { forbidden } from '../../model/access.ts'
 import { type Field, fieldReference, type Model } from '../../model/model.ts'
@@ -120,9 +121,8 @@ export function createUndo({ storage, access, modelsOf, collections, findSeconds
     if (!model) throw new Failure('VERSION_NOT_FOUND', `${name} is not served any more.`)
     // Who may not read a record may not learn what it was.
     const ids = [...new Set(rows.map((row) => row.id as number))]
-    for (let from = 0; from < ids.length; from += READ_AT_ONCE) {
-      for (const id of ids.slice(from, from + READ_AT_ONCE))
-        if (!(await recordsOf(model).isReadable(id, caller))) throw forbidden(model, 'read')
+    for (const group of inGroups(ids, READ_AT_ONCE)) {
+      for (const id of group) if (!(await recordsOf(model).isReadable(id, caller))) throw forbidden(model, 'read')
       // Yields to other requests.
       await yieldToOthers()
     }

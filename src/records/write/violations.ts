@@ -5,7 +5,7 @@ import type { User } from '../../model/access.ts'
 import { type Field, fieldReference, type Model, tableName, wholeModel } from '../../model/model.ts'
 import { type Row, type Statement, type StorageFault, staleShape } from '../../storage/storage.ts'
 import { is } from '../../tables/condition.ts'
-import { hasIndexName, modelIndexes } from '../../tables/ddl.ts'
+import { hasIndexName, indexKeys, modelIndexes } from '../../tables/ddl.ts'
 import { refersToOne } from '../../tables/links.ts'
 import type { RecordsContext } from '../context.ts'
 import { cachedStatements, placeholder, reachValues } from '../find/cached-statements.ts'
@@ -37,7 +37,7 @@ async function explainViolation(
   user: User,
   written: Row | number,
 ): Promise<Error> {
-  if (fault.kind === 'taken') return notUnique(fault, model) ?? staleShape()
+  if (fault.kind === 'taken') return notUnique(fault, context, model) ?? staleShape()
   if (fault.kind === 'index-too-long') return tooLong(model, Object(written)) ?? staleShape()
   if (fault.kind !== 'dangling') return fault
   if (typeof written === 'number') return stillReferred(context, model, written, user)
@@ -60,7 +60,7 @@ const SHORT = 100
  * there is none: it is an index of the next model, which is being built.
  */
 function tooLong(model: Model, written: Row): Failure | undefined {
-  const indexed = new Set(modelIndexes(model).flatMap(({ fields }) => fields))
+  const indexed = new Set(indexKeys(model).flatMap(({ fields }) => fields))
   const isLong = ({ name, computed }: Field) => computed !== undefined || String(written[name]).length > SHORT
   const all = wholeModel(model).fields.filter((field) => indexed.has(field.name) && isLong(field))
   if (all.length === 0) return undefined
@@ -75,8 +75,8 @@ function tooLong(model: Model, written: Row): Failure | undefined {
 }
 
 /** Undefined if the model has no such index: it is one of the next model, which is being built. */
-function notUnique({ details }: StorageFault, model: Model): Failure | undefined {
-  const index = modelIndexes(model).find((one) => hasIndexName(one, details.index))
+function notUnique({ details }: StorageFault, { storage }: Looking, model: Model): Failure | undefined {
+  const index = modelIndexes(model, storage.dialect.tables).find((one) => hasIndexName(one, details.index))
   const fields = index?.fields ?? (details.columns as string[] | undefined)
   if (!fields) return undefined
   const known = fields.filter((name) => model.fields.some((field) => field.name === name))

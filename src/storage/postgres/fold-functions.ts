@@ -50,27 +50,3 @@ export const foldFunctions = (collation: string) => `
   CREATE OR REPLACE FUNCTION dossier_order_key(value text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN (replace(left(dossier_fold(left(value, ${ORDER_CHARS})), ${ORDER_CHARS}), chr(1), chr(1) || chr(2))
       || chr(1) || chr(1) || left(value, ${ORDER_CHARS})) COLLATE "C";`
-
-/**
- * A step of the migration: recent letters were not folded before. Indexes of tables that have some are dropped; the start
- * makes those anew by which texts are sorted, and the background those of text searches.
- */
-export const DROP_INDEXES_WITH_RECENT = `DO $$
-  DECLARE
-    one record;
-    found boolean;
-  BEGIN
-    FOR one IN
-      SELECT DISTINCT indrelid::regclass AS tbl, indexrelid::regclass AS index, relname FROM pg_depend
-        JOIN pg_index ON indexrelid = objid JOIN pg_class ON pg_class.oid = objid
-        JOIN pg_proc ON pg_proc.oid = refobjid AND proname IN ('dossier_fold', 'dossier_order_key')
-      WHERE classid = 'pg_class'::regclass AND refclassid = 'pg_proc'::regclass
-    LOOP
-      EXECUTE format('SELECT EXISTS (SELECT FROM %s AS record WHERE record::text ~ %L)', one.tbl, '${HAS_RECENT}') INTO found;
-      IF found THEN
-        EXECUTE format('DROP INDEX %s', one.index);
-        -- PostgreSQL cuts names.
-        DELETE FROM dossier_tables WHERE left(tbl, 63) = one.relname;
-      END IF;
-    END LOOP;
-  END $$;`

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { DatabaseError } from '../storage.ts'
 import type { Connection } from './connection.ts'
 import { STALE } from './faults.ts'
-import { DROP_INDEXES_WITH_RECENT, foldFunctions } from './fold-functions.ts'
+import { foldFunctions } from './fold-functions.ts'
 
 /**
  * Migrations of the service's own tables. They match `sqlite/schema.ts`, without the table for the actor, which
@@ -112,8 +112,8 @@ const STEPS: readonly string[] = [
   `UPDATE dossier_model_files SET kind = 'earlier' WHERE kind <> 'earlier'
      AND id NOT IN (SELECT max(id) FROM dossier_model_files WHERE kind <> 'earlier' GROUP BY model, kind);
    CREATE UNIQUE INDEX IF NOT EXISTS dossier_model_files_one ON dossier_model_files (model, kind) WHERE kind <> 'earlier';`,
-  // PostgreSQL alone.
-  DROP_INDEXES_WITH_RECENT,
+  // PostgreSQL alone: from here on recent letters are folded. An earlier version must not bring its functions back.
+  'SELECT 1',
 ]
 
 /** How long a unit waits for a table that is being changed, before `WriteQueue` tries it again later. */

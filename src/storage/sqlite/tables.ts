@@ -1,3 +1,4 @@
+import { ORDER_VERSION } from '../../lib/order-key.ts'
 import { concatSql } from '../joined.ts'
 import { DANGLING, type TableDialect } from '../storage.ts'
 import {
@@ -49,6 +50,7 @@ export const TABLES: TableDialect = {
   indexKey: (key) => key,
   decimalKey: decimalKeySql,
   orderKey: orderKeySql,
+  orderVersion: ORDER_VERSION,
   keepsOrderKeys: true,
   wordIndex: WORD_INDEX,
 

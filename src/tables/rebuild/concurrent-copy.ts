@@ -134,7 +134,7 @@ async function swapIn(db: Database, { model }: Draft, dialect: ConcurrentCopyDia
   await execute(db, `DROP TABLE ${quote(name)}`)
   for (const text of dialect.renameTable(draftName(model), name)) await execute(db, text)
   const { indexes } = (await db.dialect.tables.readTable(db, name)) as { indexes: { name: string }[] }
-  for (const index of modelIndexes(model)) {
+  for (const index of modelIndexes(model, db.dialect.tables)) {
     const alternate = withAlternateName(index).name
     if (indexes.some((one) => one.name === alternate)) await execute(db, dialect.renameIndex(alternate, index.name))
   }

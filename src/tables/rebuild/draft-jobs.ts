@@ -34,7 +34,7 @@ export async function refuseDuplicates(db: Database, drafts: Draft[]): Promise<v
 async function sharedIn(db: Database, draft: Draft): Promise<string[]> {
   const { model } = draft
   const table = draftName(model)
-  const uniques = modelIndexes(model).filter(({ unique }) => unique)
+  const uniques = modelIndexes(model, db.dialect.tables).filter(({ unique }) => unique)
   const { indexes } = (await db.dialect.tables.readTable(db, table)) as TableState
   for (const { name } of indexes)
     if (uniques.some((index) => hasIndexName(index, name))) await execute(db, `DROP INDEX ${quote(name)}`)

@@ -105,7 +105,7 @@ async function beginDraft(
     table.indexes.some(({ name }) => name === index.name) ? withAlternateName(index) : index
   for (const field of rebuild.linked)
     await execute(db, createLinkTable(model, field, db.dialect.tables, draftLinkName(model, field), placeholderParent))
-  for (const index of modelIndexes(model))
+  for (const index of modelIndexes(model, db.dialect.tables))
     if (!isBuiltLater(index))
       await execute(db, createIndex(freeName(index), model, db.dialect.tables, draftName(model)))
   await createMarkTriggers(db, model)
