@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
@@ -62,34 +62,20 @@ t.test('where nothing can be written, the packages are loaded themselves', async
   )
 })
 
-t.test('what this user may not read is not used', async (t) => {
+t.test('what cannot be read is not used', async (t) => {
   const cache = emptyFolder(t)
   await bundlePackages(cache)
   const file = join(cache, readdirSync(cache).find((name) => name.startsWith('kysely')) as string)
-  const found = (fileMode: number, folderMode: number) => {
-    chmodSync(file, fileMode)
-    chmodSync(cache, folderMode)
-    return asNobody(() => bundleAddress('kysely', cache))
-  }
-  const [forOne, forAll] = [0o000, 0o755]
-  t.equal(found(forAll, forAll), String(pathToFileURL(file)))
-  t.equal(found(forOne, forAll), undefined, 'the file')
-  t.equal(found(forAll, forOne), undefined, 'the folder')
+  t.equal(bundleAddress('kysely', cache), String(pathToFileURL(file)))
+  t.equal(bundleAddress('kysely', file), undefined, 'the cache is a file')
   // Where nothing can be written either, this must not fail.
   await bundlePackages(file)
+  symlinkSync(`${file}.loop.mjs`, `${file}.loop.mjs`)
+  t.equal(bundleAddress('kysely', cache), String(pathToFileURL(file)), 'something else does not matter')
+  rmSync(file)
+  symlinkSync(file, file)
+  t.equal(bundleAddress('kysely', cache), undefined, 'a link to itself')
 })
-
-/** Runs `work` as a user who is not the administrator, whom no file mode stops. */
-function asNobody<Result>(work: () => Result): Result {
-  const user = process.geteuid?.()
-  if (user !== 0) return work()
-  process.seteuid?.(65534)
-  try {
-    return work()
-  } finally {
-    process.seteuid?.(user)
-  }
-}
 
 t.test('every import of such a package gets its file', async (t) => {
   await bundlePackages()

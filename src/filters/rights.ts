@@ -113,7 +113,7 @@ export function withRights<Report extends { model: string }>(
   return reports.map((report) => ({
     ...report,
     rights: rightsByRole(all.get(report.model) as Model, all, modelsOf),
-    warnings: warnings.get(report.model) ?? [],
+    warnings: warnings.get(report.model) as string[],
   }))
 }
 
