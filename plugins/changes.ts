@@ -9,7 +9,7 @@ import {
   type ModelFilter,
   readBounds,
   readNewest,
-  rightsChanges,
+  rightsChangedFailure,
 } from '../src/journal/feed.ts'
 import { MAX_PER_USER, MAX_STREAMS } from '../src/journal/stream.ts'
 import { forbidden, scopeFor, type User } from '../src/model/access.ts'
@@ -98,8 +98,8 @@ async function changes(app: FastifyInstance) {
       const given = await positionIn(limit === 0 ? { since: 'now', ...query } : query)
       if (given !== undefined) await feed.requireKnown(given, user)
       const since = given ?? (await firstPosition(user))
-      const { changes: found, next, rightsChanges: others } = await feed.page(user, modelsIn(query, user), since, limit)
-      if (hasOtherRights(others, user, since)) throw rightsChanges(next)
+      const { changes: found, next, rightsChanges } = await feed.page(user, modelsIn(query, user), since, limit)
+      if (hasOtherRights(rightsChanges, user, since)) throw rightsChangedFailure(next)
       return { status: 0, next, data: found }
     },
   })

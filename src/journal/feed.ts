@@ -65,7 +65,7 @@ export function createFeed(storage: Storage, models: Models, access: Access) {
 
   /** Throws if the journal does not have all changes after `since`, or if the user had other rights then. */
   async function requireKnown(since: number, { rightsSince = 0 }: User): Promise<void> {
-    if (since < rightsSince) throw rightsChanges(rightsSince)
+    if (since < rightsSince) throw rightsChangedFailure(rightsSince)
     if (await hasChangesSince(since)) return
     const { oldest } = await readBounds(storage)
     throw new Failure(
@@ -184,7 +184,7 @@ export const hasOtherRights = (
 ) => others.some((one) => one.username === username && one.change > Math.max(position, rightsSince))
 
 /** Instead of changes that a user would see with other rights than those of then. */
-export const rightsChanges = (since: number) =>
+export const rightsChangedFailure = (since: number) =>
   new Failure(
     'CHANGES_GONE',
     `Your rights have been changed since, at the change ${since}: read the records anew, and go on from now.`,
