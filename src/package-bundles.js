@@ -38,12 +38,13 @@ function fileStart(name) {
 export function bundleAddress(name, cache = CACHE) {
   try {
     const start = fileStart(name)
-    // Its name ends with its size: a part of a file is none, nor is something that is no file.
-    const isWhole = (file) => {
-      const entry = statSync(join(cache, file))
-      return entry.isFile() && entry.size > 0 && `${start}${entry.size}${ENDING}` === file
-    }
-    const found = readdirSync(cache).find((file) => file.startsWith(start) && isWhole(file))
+    const files = readdirSync(cache, { withFileTypes: true }).filter((entry) => entry.isFile())
+    const names = files.map((file) => file.name).filter((file) => file.startsWith(start))
+    // Its name ends with its size: a part of a file is none.
+    const found = names.find((file) => {
+      const { size } = statSync(join(cache, file))
+      return size > 0 && file === `${start}${size}${ENDING}`
+    })
     if (found === undefined) return undefined
     closeSync(openSync(join(cache, found), 'r'))
     return pathToFileURL(join(cache, found)).href

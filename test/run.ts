@@ -12,8 +12,8 @@ import { stripTo } from './strip.ts'
 
 /**
  * Checks the types, lints, and runs the tests, on both engines: `npm test`. `npm test -- --engine=sqlite` leaves PostgreSQL
- * out, `npm test -- --quick` also the browser, the coverage and what takes long. If test files are named, only these are run. What failed is
- * said once more at the end.
+ * out, `npm test -- --quick` also the browser, the coverage and what takes long. If test files are named, only these are
+ * run. What failed is said once more at the end.
  */
 const given = process.argv.slice(2)
 const isQuick = given.includes('--quick')

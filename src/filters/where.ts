@@ -143,7 +143,7 @@ function followStep(filter: RelatedFilter, model: Model, asking: FilterContext):
   const field = isInverseStep(step) ? referringField(step, target) : step
   if (field.links) return followLinks(filter, model, target, asking)
   const inner = matching ? toCondition(matching, target, nested(asking)) : ALWAYS
-  const found = (condition: Condition) => reachable(target, filter, all([isOneOf(filter), condition]), asking)
+  const found = (condition: Condition) => reachable(target, filter, all([hasOneOfIds(filter), condition]), asking)
   // A reference leads to one record at most, whose number is compared as that of its inverse is.
   if (!isInverseStep(step)) return { own: step.name, some: { theirs: ID, from: found(inner) } }
   const theirs = comparisonKey(field, asking.dialect)
@@ -162,7 +162,7 @@ function followLinks(filter: RelatedFilter, model: Model, target: Model, asking:
   const isTarget = () => {
     // The ids are the field's own value, whoever may read the records.
     if (ids && !isInverseStep(step)) return is`"target" IN (${sql.join(ids.values)})`
-    const from = reachable(target, filter, all([isOneOf(filter), inner]), below)
+    const from = reachable(target, filter, all([hasOneOfIds(filter), inner]), below)
     return isAmong(other, { theirs: ID, from }, below)
   }
   // If all records of the other side match, they need not be looked at: a foreign key says that they are there.
@@ -173,7 +173,7 @@ function followLinks(filter: RelatedFilter, model: Model, target: Model, asking:
   return { own: 'id', some: { theirs: sql.ref(own), from: sql`${name} WHERE ${condition} AND ${alive} ` } }
 }
 
-const isOneOf = ({ ids }: RelatedFilter): Condition => (ids ? is`"id" IN (${sql.join(ids.values)})` : ALWAYS)
+const hasOneOfIds = ({ ids }: RelatedFilter): Condition => (ids ? is`"id" IN (${sql.join(ids.values)})` : ALWAYS)
 
 const linkRows = (model: Model, field: Field) => sql.table(linkTable(model, field)) as RawBuilder<unknown>
 

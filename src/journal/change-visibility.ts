@@ -91,7 +91,7 @@ export function createChangeVisibility({ storage, models, access, modelsOf, jour
         if (before) states.push({ change: change.change, is: 'before', state: before })
         if (after) states.push({ change: change.change, is: 'after', state: after })
       }
-      // Yields to other requests: a page has up to a thousand changes.
+      // A page has up to a thousand changes.
       await yieldToOthers()
     }
     const within = await statesWithin(

@@ -19,7 +19,6 @@ export function createLastStates(storage: Storage): LastStates {
     const states: Row[] = []
     for (const group of inGroups(gone, AT_ONCE)) {
       for (const id of group) states.push(...(await lastState(model, id)))
-      // Yields to other requests.
       await yieldToOthers()
     }
     return states

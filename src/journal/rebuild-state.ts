@@ -76,7 +76,6 @@ export function createStateReader(storage: Storage, model: string, entries: (row
       yield* await entries(rows)
       isAll = !isTruncated && rows.length < AT_A_TIME
       last = Number(rows.at(-1)?.change) - 1
-      // Yields to other requests.
       await yieldToOthers()
     }
   }

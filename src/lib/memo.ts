@@ -12,11 +12,12 @@ export class Memo<Value> {
 
   /** The cached value of a key; if there is none, computes and caches it. */
   getOrCompute(key: string, workOut: (key: string) => Value): Value {
-    return this.#known.get(key) ?? this.keep(key, workOut(key))
+    return this.get(key) ?? this.keep(key, workOut(key))
   }
 
   get(key: string): Value | undefined {
-    return this.#known.get(key)
+    // To look up a long text takes time in proportion.
+    return key.length > this.#longestKey ? undefined : this.#known.get(key)
   }
 
   keep(key: string, value: Value): Value {

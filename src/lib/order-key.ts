@@ -9,7 +9,7 @@ export const ORDER_CHARS = 200
 /** Raised with every change of `fold` or of the key: keys that are stored under an earlier number are made again. */
 export const ORDER_VERSION = 1
 
-/** Ends the name of a column, and of an index, with keys of this version. */
+/** Ends the name of a column with keys of this version. */
 export const KEY_SUFFIX = `__sort${ORDER_VERSION}`
 
 export function orderKey(text: string): string {

@@ -2,6 +2,7 @@ import { Ajv, type AnySchemaObject, type ErrorObject, type FuncKeywordDefinition
 import addFormats from 'ajv-formats'
 import { MAX_FAULTS } from '../errors.ts'
 import { isMultipleOf } from '../lib/decimal-numbers.ts'
+import { isObject } from '../lib/is-object.ts'
 import { FORMATS } from './formats.ts'
 import type { JsonSchema } from './model.ts'
 
@@ -150,9 +151,7 @@ export const isStorableText = (text: string) => text.isWellFormed() && !text.inc
 /** JSON text that is equal for equal values, whatever the order of an object's properties. */
 export function canonicalKey(value: unknown): string {
   return JSON.stringify(value, (_key, inner) =>
-    typeof inner === 'object' && inner !== null && !Array.isArray(inner)
-      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : inner,
+    isObject(inner) ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1))) : inner,
   )
 }
 

@@ -1,4 +1,4 @@
-import { EVERYBODY } from '../model/access.ts'
+import { ADMIN, EVERYBODY } from '../model/access.ts'
 import type { JsonSchema, Model } from '../model/model.ts'
 import { ID, VERSION } from '../model/rules.ts'
 import { ownName } from './names.ts'
@@ -17,5 +17,5 @@ export const STUB = {
 export function canReturnStub({ access }: Model): boolean {
   const readers = access.read.filter(({ own, where }) => !own && !where).map(({ role }) => role)
   if (readers.includes(EVERYBODY)) return false
-  return [...access.create, ...access.update].some(({ role }) => role !== 'admin' && !readers.includes(role))
+  return [...access.create, ...access.update].some(({ role }) => role !== ADMIN && !readers.includes(role))
 }

@@ -11,7 +11,6 @@ const MAX_QUERY = 8000
 const MAX_VIEWS = 200
 /** Views of one model that a list has at most. */
 const MAX_LISTED = 500
-/** Stands for all users. */
 const COLUMNS = 'id, version, model, name, owner, role, kind, query, "isFirst", "createdOn", "updatedOn"'
 
 export const VIEW_KINDS = ['table', 'board', 'calendar', 'chart'] as const

@@ -1,3 +1,4 @@
+import { isObject } from '../lib/is-object.ts'
 import { didYouMean } from '../lib/nearest.ts'
 import { compareCount, compareIds, comparePath, ID_WORDS, type IdWord, type RawOperands } from './comparison.ts'
 import { partHabit } from './habits.ts'
@@ -124,8 +125,7 @@ class CriteriaParser {
   }
 
   criterion(criterion: unknown, context: Context, { where, depth, steps }: Place): Filter | undefined {
-    if (typeof criterion !== 'object' || criterion === null || Array.isArray(criterion))
-      throw badRequest(`${where} must be an object.`)
+    if (!isObject(criterion)) throw badRequest(`${where} must be an object.`)
     if (!('fieldName' in criterion)) return this.group(criterion, context, { where, depth: depth + 1, steps })
     const { fieldName, operator, ...parts } = criterion as Record<string, unknown>
     if (typeof fieldName !== 'string') throw badRequest(`${where}.fieldName must be a text.`)

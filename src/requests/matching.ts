@@ -1,4 +1,5 @@
 import { Failure } from '../errors.ts'
+import { isObject } from '../lib/is-object.ts'
 import { badRequest } from './query.ts'
 
 /** The ETag of a record is its version. */
@@ -83,9 +84,9 @@ export type DeleteBody = { version?: unknown; data?: unknown }
 export function versionInBody(body: DeleteBody | null | undefined, id: number): number | undefined {
   if (body === undefined || body === null) return undefined
   const { data = body, ...beside } = Object(body) as DeleteBody
-  const isPlain = typeof data === 'object' && data !== null && !Array.isArray(data)
   const { id: named, version, ...others } = Object(data) as { id?: unknown; version?: unknown }
-  const isKnownBody = isPlain && Object.keys(others).length === 0 && (data === body || Object.keys(beside).length === 0)
+  const isKnownBody =
+    isObject(data) && Object.keys(others).length === 0 && (data === body || Object.keys(beside).length === 0)
   if (!isKnownBody || (version !== undefined && !isVersion(version)))
     throw badRequest(
       'The body of a delete may only name the version: {"version": 3}, or {"data": {"id": 7, "version": 3}}.',

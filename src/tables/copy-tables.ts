@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { inGroups } from '../lib/in-groups.ts'
 import { type Model, tableName } from '../model/model.ts'
 import { type Database, DatabaseError, type Row, type TableColumn, type TableState } from '../storage/storage.ts'
 import { isUnfinished, markFinished, markUnfinished, requireMover } from '../storage/unfinished.ts'
@@ -124,11 +125,7 @@ export interface RowsToInsert {
 export async function insertRows(db: Database, { table, columns, rows, token }: RowsToInsert) {
   await requireMover(db, token)
   const most = Math.floor(MAX_VALUES / columns.length)
-  for (let from = 0; from < rows.length; from += most)
-    await db
-      .insertInto(table)
-      .values(rows.slice(from, from + most))
-      .execute()
+  for (const some of inGroups(rows, most)) await db.insertInto(table).values(some).execute()
 }
 
 /** The job that continues the sequences after the source's last numbers, so that no number is assigned twice. */

@@ -22,7 +22,7 @@ interface Parts extends SearchIndexParts {
   onError(task: string, error: unknown): void
 }
 
-/** Starts the background tasks: backups, and upkeep of the journal, sort keys and search indexes. Returns a stop function. */
+/** Starts the background tasks: backups; upkeep of journal, sort keys and search indexes. Returns a stop function. */
 export function startUpkeep(storage: Storage, config: Config, parts: Parts): () => void {
   const stopBackups = scheduleBackups(storage, config, parts)
   const stopJournal = maintainJournal(storage, config, parts)

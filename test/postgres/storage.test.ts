@@ -118,7 +118,9 @@ if (hasServer()) {
     const texts = Array.from({ length: 0x2fff }, (_, nth) => `a${String.fromCodePoint(nth + 1)} \u0301B`)
     for (let from = 0x3000; from <= 0x10ffff; from += AT_ONCE)
       if (from < 0xd800 || from > 0xdfff)
-        texts.push(Array.from({ length: AT_ONCE }, (_, nth) => `a${String.fromCodePoint(from + nth)}B`).join(' '))
+        texts.push(
+          Array.from({ length: AT_ONCE }, (_, nth) => `a${String.fromCodePoint(from + nth)} \u0301B`).join(' '),
+        )
     const folded = await connection.run({
       sql: 'SELECT text, dossier_fold(text) AS folded FROM unnest(?::text[]) AS text',
       parameters: [`{${texts.map((text) => JSON.stringify(text)).join(',')}}`],

@@ -1,4 +1,5 @@
 import { say } from '../language/say.ts'
+import { inGroups } from '../logic/in-groups.ts'
 import type { Row } from '../logic/model.ts'
 import { DossierError, request } from './api.ts'
 import { recordPath } from './models.ts'
@@ -11,10 +12,6 @@ export type BatchResult = { row: Row; result: unknown } | { row: Row; error: Err
 
 /** Rows in one batch. Others are served between two batches. */
 const AT_ONCE = 200
-
-export function inGroups<Item>(items: Item[], size: number): Item[][] {
-  return Array.from({ length: Math.ceil(items.length / size) }, (_, at) => items.slice(at * size, (at + 1) * size))
-}
 
 /**
  * Writes one operation for each row, in batches. A batch is refused as a whole because of a single row: that row is taken

@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals'
 import { say } from '../language/say.ts'
 import { searchWords } from '../logic/highlight.ts'
+import { inGroups } from '../logic/in-groups.ts'
 import {
   canSearch,
   displayName,
@@ -91,9 +92,12 @@ export async function recordNames(model: string, ids: (string | number)[]): Prom
   const names = new Map<string, string>()
   if (ids.length === 0) return names
   const about = await modelNamed(model)
-  for (let from = 0; from < ids.length; from += AT_ONCE) {
-    const some = ids.slice(from, from + AT_ONCE).join()
-    const query = new URLSearchParams({ 'id[in]': some, limit: String(AT_ONCE), fields: nameFields(about).join() })
+  for (const some of inGroups(ids, AT_ONCE)) {
+    const query = new URLSearchParams({
+      'id[in]': some.join(),
+      limit: String(AT_ONCE),
+      fields: nameFields(about).join(),
+    })
     const { data } = await request<Row>('GET', `${recordPath(model)}?${query}`)
     for (const row of data) names.set(String(row.id), displayName(row, about))
   }

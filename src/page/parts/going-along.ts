@@ -1,11 +1,11 @@
 import type { Signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { request } from '../basics/api.ts'
-import { inGroups } from '../basics/batches.ts'
 import { html } from '../basics/html.ts'
 import { useLoaded } from '../basics/loading.ts'
 import { modelNamed } from '../basics/models.ts'
 import { say } from '../language/say.ts'
+import { inGroups } from '../logic/in-groups.ts'
 import { type Field, hasLinks, type Model } from '../logic/model.ts'
 import { plural } from '../logic/values.ts'
 

@@ -2,6 +2,7 @@ import { batch, signal } from '@preact/signals'
 import { type Answer, request } from '../basics/api.ts'
 import { recordPath } from '../basics/models.ts'
 import { isById } from '../logic/filters.ts'
+import { inGroups } from '../logic/in-groups.ts'
 import type { Row } from '../logic/model.ts'
 
 interface Page {
@@ -80,11 +81,10 @@ export class Rows {
   /** The current versions of some records. */
   async byIds(ids: number[]): Promise<Row[]> {
     const rows: Row[] = []
-    for (let at = 0; at < ids.length; at += LARGEST) {
-      const some = ids.slice(at, at + LARGEST).join(',')
+    for (const some of inGroups(ids, LARGEST)) {
       const query = new URLSearchParams({
         fields: this.#query.get('fields') ?? '',
-        'id[in]': some,
+        'id[in]': some.join(','),
         limit: String(LARGEST),
       })
       rows.push(...(await request<Row>('GET', `${recordPath(this.#model)}?${query}`)).data)

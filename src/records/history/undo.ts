@@ -123,7 +123,6 @@ export function createUndo({ storage, access, modelsOf, collections, findSeconds
     const ids = [...new Set(rows.map((row) => row.id as number))]
     for (const group of inGroups(ids, READ_AT_ONCE)) {
       for (const id of group) if (!(await recordsOf(model).isReadable(id, caller))) throw forbidden(model, 'read')
-      // Yields to other requests.
       await yieldToOthers()
     }
     const entries = await recordsOf(model).entries(rows)

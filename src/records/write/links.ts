@@ -1,3 +1,4 @@
+import { isObject } from '../../lib/is-object.ts'
 import { invalid } from '../../model/explain.ts'
 import { type Field, MAX_LINKS } from '../../model/model.ts'
 import type { Row } from '../../storage/storage.ts'
@@ -9,8 +10,7 @@ export interface LinksChange {
 }
 
 /** Whether a value of a valid update is a change of the field's ids, and not all of them. */
-export const isLinksChange = (value: unknown): value is LinksChange =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
+export const isLinksChange = (value: unknown): value is LinksChange => isObject(value)
 
 /** The ids that a written value refers to; of a change, those that it adds. */
 export function idsIn({ reference, links }: Field, value: unknown): number[] {

@@ -165,8 +165,7 @@ function changedChildren(inverse: Inverse, value: unknown): Child[] {
 function toChildren(inverse: Inverse, kind: Kind, value: unknown, place: string): Child[] {
   if (!Array.isArray(value)) throw invalid(place, 'must be an array of records')
   return value.map((data, index) => {
-    if (typeof data !== 'object' || data === null || Array.isArray(data))
-      throw invalid(`${place}.${index}`, 'must be an object')
+    if (!isObject(data)) throw invalid(`${place}.${index}`, 'must be an object')
     return { inverse, kind, data, place: `${place}.${index}` }
   })
 }

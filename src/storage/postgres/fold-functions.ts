@@ -5,7 +5,7 @@ import { ORDER_CHARS } from '../../lib/order-key.ts'
 const foldedLetters = (expression: string) =>
   Object.entries(LETTERS).reduce((inner, [letter, folded]) => `replace(${inner}, '${letter}', '${folded}')`, expression)
 
-/** Letters of Unicode 11 to 17, first and last ones: a server, and the library that it compares texts with, may not know them. */
+/** Letters of Unicode 11 to 17, first and last ones: a server, or the ICU that it uses, may not know them. */
 const RECENT = [
   [0x1c89, 0x1cbf],
   [0x2c2f, 0x2c2f],
@@ -18,10 +18,13 @@ const RECENT = [
   [0x1e030, 0x1e06d],
 ] as const
 
-/** Those of them that are folded, and what each one is folded to. */
-const PAIRS = RECENT.flatMap(([first, last]) =>
-  Array.from({ length: last - first + 1 }, (_, nth) => String.fromCodePoint(first + nth)),
-).flatMap((letter) => (fold(letter) === letter ? [] : [{ letter, folded: fold(letter) }]))
+/** Replaces those of them that are folded by what each one is folded to. */
+function foldedRecent(expression: string): string {
+  const letters = RECENT.flatMap(([first, last]) =>
+    Array.from({ length: last - first + 1 }, (_, nth) => String.fromCodePoint(first + nth)),
+  ).filter((letter) => fold(letter) !== letter)
+  return `translate(${expression}, '${letters.join('')}', '${letters.map(fold).join('')}')`
+}
 
 const escaped = (code: number) => `\\U${code.toString(16).padStart(8, '0')}`
 
@@ -37,9 +40,7 @@ export const foldFunctions = (collation: string) => `
   BEGIN
     IF octet_length(bare) = length(bare) AND bare !~ '[\\u0009-\\u000d]|  ' THEN RETURN lower(bare COLLATE "C"); END IF;
     bare := ${foldedLetters(`lower(normalize(bare, NFKC) COLLATE "${collation}")`)};
-    IF bare ~ '${HAS_RECENT}' THEN
-      bare := translate(bare, '${PAIRS.map(({ letter }) => letter).join('')}', '${PAIRS.map(({ folded }) => folded).join('')}');
-    END IF;
+    IF bare ~ '${HAS_RECENT}' THEN bare := ${foldedRecent('bare')}; END IF;
     RETURN regexp_replace(bare, '[${SPACES}]+', ' ', 'g');
   END $$;
   CREATE OR REPLACE FUNCTION dossier_fold(value text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE

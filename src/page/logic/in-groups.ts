@@ -1,0 +1,1 @@
+export { inGroups } from '../../lib/in-groups.ts'
