@@ -4,8 +4,11 @@ import { LARGE_BODY } from '../requests/body-limits.ts'
 /** Find, search, read, create, update and delete of records. */
 const RECORDS = /^\/ws\/rest\/[^/?]+(?:\/(?:\d+|search))?(?:\?|$)/
 const METHODS = new Set(['GET', 'PUT', 'POST', 'DELETE'])
-/** A read of an earlier version: one user's run one after the other, in the whole process. A name may be escaped. */
-const VERSION = /[?&](?:version=|[^=&]*%)/
+/**
+ * A read of an earlier version: one user's run one after the other, in the whole process. Letters of the name may be escaped;
+ * brackets, as many clients escape them, are none.
+ */
+const VERSION = /[?&](?:version=|[^=&]*%[67])/
 
 const SAVE = /^\/ws\/rest\/[^/?]+(?:\?|$)/
 

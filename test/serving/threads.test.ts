@@ -562,6 +562,8 @@ t.test('which requests a thread answers itself', async (t) => {
     [false, 'GET', `${NOTES}/1?version=3`, {}],
     [false, 'GET', `${NOTES}/1?%76ersion=3`, {}],
     [true, 'GET', `${NOTES}?text=%41`, {}],
+    [true, 'GET', `${NOTES}?n=1&text%5Blike%5d=a`, {}],
+    [false, 'GET', `${NOTES}/1?fields=n&vers%69on=3`, {}],
     [false, 'GET', `${NOTES}/1/history`, {}],
     [false, 'GET', `${NOTES}/export`, {}],
     [false, 'GET', `${NOTES}/deleted`, {}],
