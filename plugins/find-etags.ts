@@ -2,8 +2,11 @@ import { hash } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { hasChanged, readState } from '../src/journal/newest-change.ts'
-import type { User } from '../src/model/access.ts'
+import { Memo } from '../src/lib/memo.ts'
+import { type PageText, RecentPages } from '../src/lib/recent-pages.ts'
+import { scopeFor, type User } from '../src/model/access.ts'
 import { fieldReference, type Model } from '../src/model/model.ts'
+import type { Page } from '../src/records/find/find.ts'
 import { toETag } from '../src/requests/matching.ts'
 
 declare module 'fastify' {
@@ -14,6 +17,10 @@ declare module 'fastify' {
      */
     findEtag(model: Model, users: User[], url: string, ifNoneMatch: string | undefined): Promise<FindEtag | undefined>
   }
+  interface FastifyReply {
+    /** Sends the page that an ETag stands for: a recent one, or the one that `find` returns. */
+    recentPage(etag: string, find: () => Promise<Page>): Promise<FastifyReply>
+  }
 }
 
 interface FindEtag {
@@ -23,6 +30,9 @@ interface FindEtag {
 
 /** The number of a change, and a digest of all else that the answer depends on. */
 const TAG = /"(\d{1,16})-([\w-]{22})"/g
+
+/** Models and sets of roles of which it is known whether the roles alone tell what is found. */
+const MAX_KNOWN = 1000
 
 /** ETags of finds: they hold as long as no record changes that the answer may depend on. */
 async function findEtags(app: FastifyInstance) {
@@ -44,12 +54,37 @@ async function findEtags(app: FastifyInstance) {
     (dependencies.get(name) as string[]).every((one) => (models.get(one) as Model).history)
   const told = new Set([...models.keys()].filter(isTold))
 
+  const pages = new RecentPages()
+  app.decorateReply('recentPage', async function (etag, find) {
+    const send = ({ text, link }: PageText) => {
+      if (link !== undefined) this.header('link', link)
+      return this.type('application/json; charset=utf-8').send(text)
+    }
+    const recent = pages.get(etag)
+    if (recent) return send(recent)
+    const text = this.serialize(this.page(await find())) as string
+    const page = { text, link: this.getHeader('link') as string | undefined }
+    pages.keep(etag, page)
+    return send(page)
+  })
+
+  const isSame = new Memo<boolean>(MAX_KNOWN)
+  /** What a find may give a user: often it depends on the roles alone, and many people get the same answer. */
+  function rightsOf(name: string, user: User): unknown {
+    const roles = app.viewKey(user)
+    const scope = (one: string) => scopeFor(models.get(one) as Model, 'read', user)
+    const isByRole = isSame.getOrCompute(`${name} ${roles}`, () =>
+      (dependencies.get(name) as string[]).every((one) => /^(?:all|none)$/.test(scope(one))),
+    )
+    return isByRole ? roles : [user.username, user.roles, user.attributes, user.rightsSince]
+  }
+
   app.decorate('findEtag', async ({ name }, users, url, ifNoneMatch) => {
     const state = told.has(name) ? await readState(storage) : undefined
     if (state === undefined) return undefined
     const { newest, tables } = state
     // The rights as they are applied: they may have changed between the look at the user and that at the journal.
-    const rights = users.map((user) => [user.username, user.roles, user.attributes, user.rightsSince])
+    const rights = users.map((user) => rightsOf(name, user))
     const content = digest([tables, files, rights, url])
     const [, since] = [...(ifNoneMatch ?? '').matchAll(TAG)].find(([, , known]) => known === content) ?? []
     if (since === undefined) return { tag: toETag(`${newest}-${content}`), isKnown: false }
@@ -60,4 +95,4 @@ async function findEtags(app: FastifyInstance) {
 
 const digest = (parts: unknown[]) => hash('sha256', JSON.stringify(parts), 'base64url').slice(0, 22)
 
-export default fp(findEtags, { name: 'find-etags' })
+export default fp(findEtags, { name: 'find-etags', dependencies: ['openapi', 'written'] })

@@ -80,10 +80,10 @@ async function modelRoutes(app: FastifyInstance, { model }: { model: Model }) {
       const user = isSeenAs ? await request.userSeenAs(as, model) : request.user
       const query = parseQuery(url, isSeenAs ? others : request.query, user)
       const state = await app.findEtag(model, [request.user, user], url, headers['if-none-match'])
-      if (state) reply.header('etag', state.tag)
-      if (state?.isKnown) return reply.code(304).send()
-      const page = await seenBy(user).records.find(query, new HttpCaller(user, reply.raw))
-      return reply.page(page)
+      const find = () => seenBy(user).records.find(query, new HttpCaller(user, reply.raw))
+      if (!state) return reply.page(await find())
+      reply.header('etag', state.tag)
+      return state.isKnown ? reply.code(304).send() : reply.recentPage(state.tag, find)
     },
   })
 

@@ -85,6 +85,7 @@ export const PARTS = [
   'lib/json-numbers',
   'lib/lines',
   'lib/memo',
+  'lib/recent-pages',
   'lib/nearest',
   'lib/retry',
   'lib/seen',

@@ -1,8 +1,8 @@
 import { connect } from 'node:net'
 import { percentile } from './report.ts'
 
-/** One kind of work, as a client does it. */
-export type Work = 'read' | 'find' | 'create' | 'update'
+/** One kind of work, as a client does it. `again`: the same find over and over, which is answered from memory. */
+export type Work = 'read' | 'find' | 'again' | 'create' | 'update'
 
 export interface Target {
   url: string
@@ -26,6 +26,7 @@ export const newTarget = (url: string, cookie: string, records: number): Target 
 
 const CONNECTIONS = 32
 const PATH = '/ws/rest/contacts.Contact'
+const PAGE = `${PATH}?offset=0&limit=40`
 
 /** Answered requests per second, of one kind of work. */
 export async function measure(target: Target, work: Work, seconds: number, connections?: number): Promise<number> {
@@ -43,9 +44,34 @@ export interface Load {
   p99: number
 }
 
-/** The same for the requests of one path. */
+/** The same for one find, which is answered anew each time. */
 export async function measurePath(target: Target, path: string, seconds: number): Promise<number> {
-  return (await load(target, { next: () => ({ method: 'GET', path }) }, seconds)).rate
+  return (await load(target, anew(path), seconds)).rate
+}
+
+/** More addresses than answers are kept of, and fewer than parsed queries. */
+const SPELLINGS = 400
+
+/**
+ * The address of a find in another spelling, of which no answer is kept: more or less of its values is escaped, and some
+ * ampersands stand at its end. An address without parameters stays as it is.
+ */
+export function spelling(path: string, nth: number): string {
+  const [name, query] = path.split('?')
+  if (query === undefined) return path
+  let bits = nth % SPELLINGS
+  const spelt = query.replace(/%\w\w|[^&=]*=|\w/g, (part) => {
+    if (part.length > 1) return part
+    const isEscaped = bits & 1
+    bits >>= 1
+    return isEscaped ? `%${part.charCodeAt(0).toString(16)}` : part
+  })
+  return `${name}?${spelt}${'&'.repeat(bits)}`
+}
+
+function anew(path: string): Requests {
+  let nth = 0
+  return { next: () => ({ method: 'GET', path: spelling(path, nth++) }) }
 }
 
 interface Request {
@@ -140,7 +166,8 @@ function requestsOf(target: Target, work: Work): Requests {
     return {
       next: () => ({ method: 'GET', path: `${PATH}/${1 + Math.floor(Math.random() * target.records)}` }),
     }
-  if (work === 'find') return { next: () => ({ method: 'GET', path: `${PATH}?offset=0&limit=40` }) }
+  if (work === 'find') return anew(PAGE)
+  if (work === 'again') return { next: () => ({ method: 'GET', path: PAGE }) }
   if (work === 'create') {
     const body = JSON.stringify({ data: { firstName: 'Ada', lastName: 'King', email: 'ada@example.org' } })
     return { next: () => ({ method: 'PUT', path: PATH, body }) }

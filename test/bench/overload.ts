@@ -1,6 +1,6 @@
 import { Agent, get } from 'node:http'
 import { join } from 'node:path'
-import { measurePath, type Target } from './load.ts'
+import { measurePath, spelling, type Target } from './load.ts'
 import { median, say, table } from './report.ts'
 import { startDossier, stop } from './servers.ts'
 
@@ -47,7 +47,7 @@ async function arrive({ url, cookie }: Target, rate: number, maxSockets: number,
   let open = 0
   const ask = () => {
     open++
-    const request = get(url + PATH, { agent, headers: { cookie } }, (response) => {
+    const request = get(url + spelling(PATH, sent), { agent, headers: { cookie } }, (response) => {
       const { statusCode = 0 } = response
       response.resume().on('end', () => counts.set(statusCode, (counts.get(statusCode) ?? 0) + 1))
     })

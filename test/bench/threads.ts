@@ -11,9 +11,12 @@ const WORK: [Work, number, number][] = [
   ['read', 4, 0.65],
   ['read', 1, 0.65],
   ['find', 32, 1.6],
+  ['again', 32, 1.6],
   ['create', 32, 1.5],
   ['update', 32, 1.5],
 ]
+/** Seconds of load before the first round. */
+const WARM_UP = 6
 const ALL_CORES = { ALL_CORES: '1' }
 
 /** What a second serving thread brings, with the load on the same cores; and what it takes of the memory. */
@@ -33,16 +36,14 @@ export async function compareThreads(folder: string, rounds: number, seconds: nu
   for (const [work, connections, goal] of WORK) {
     say(`measuring ${work} on ${connections} connections …`)
     const loads: Load[][] = servers.map(() => [])
-    // The first round is for the compiler.
-    for (let round = 0; round <= rounds; round++)
-      for (const [index, server] of servers.entries()) {
-        const load = await measureWhole(server, work, seconds, connections)
-        if (round > 0) loads[index]?.push(load)
-      }
-    const [hand = 0, handTwo = 0, one = 0, two = 0] = loads.map((some) => median(some.map(({ rate }) => rate)))
-    const waits = loads.map(
-      (some) => some.map(({ median: half, p99 }) => `${half.toFixed(1)}/${p99.toFixed(1)}`).at(-1) as string,
-    )
+    // They need some seconds until they are compiled, and the second thread compiles by itself.
+    for (const server of servers) await measureWhole(server, work, WARM_UP, connections)
+    for (let round = 0; round < rounds; round++)
+      for (const [index, server] of servers.entries())
+        loads[index]?.push(await measureWhole(server, work, seconds, connections))
+    const medianOf = (some: Load[], figure: keyof Load) => median(some.map((load) => load[figure]))
+    const [hand = 0, handTwo = 0, one = 0, two = 0] = loads.map((some) => medianOf(some, 'rate'))
+    const waits = loads.map((some) => `${medianOf(some, 'median').toFixed(1)}/${medianOf(some, 'p99').toFixed(1)}`)
     const figures = [hand, handTwo, one, two].map((rate) => rate.toFixed(0))
     rows.push([
       work,

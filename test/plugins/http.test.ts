@@ -2,7 +2,7 @@ import { connect } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
-import { type Client, PASSWORD, startApp } from '../helper.ts'
+import { type Answer, type Client, ok, PASSWORD, startApp } from '../helper.ts'
 
 const PATH = '/ws/rest/shop.Item'
 const ITEM = {
@@ -22,6 +22,12 @@ const MODELS = {
   'shop.Item.json': ITEM,
   'shop.Group.json': { type: 'object', properties: { name: { type: 'string' } } },
   'shop.Data.json': { type: 'object', properties: { data: { type: 'object' }, page: { type: 'integer' } } },
+  'shop.Own.json': {
+    type: 'object',
+    properties: { name: { type: 'string' } },
+    access: { read: [{ role: '*', where: 'own' }, 'keeper'], create: ['*'] },
+  },
+  'shop.Behind.json': { type: 'object', properties: { own: { type: 'integer', reference: 'shop.Own' } } },
   'shop.Loose.json': { type: 'object', properties: { name: { type: 'object' } }, history: false },
 }
 const patch = (client: Client, path: string, body: object, headers = {}) =>
@@ -251,8 +257,43 @@ t.test('HTTP as people expect it', async (t) => {
     t.equal((await admin.get('/ws/rest/shop.Loose')).headers.get('etag'), null, 'the journal does not know')
     await admin.put('/ws/users', { username: 'bob', roles: [], password: PASSWORD })
     const bob = await service.login('bob')
-    const his = await bob.get(`${PATH}?sort=code`)
-    t.not(his.headers.get('etag'), (await admin.get(`${PATH}?sort=code`)).headers.get('etag'), 'another user')
+    const tagOf = async (client: Client, path: string) => (await client.get(path)).headers.get('etag')
+    t.not(await tagOf(bob, `${PATH}?sort=code`), await tagOf(admin, `${PATH}?sort=code`), 'an admin')
+    await admin.put('/ws/users', { username: 'eve', roles: ['unnamed'], password: PASSWORD })
+    const eve = await service.login('eve')
+    t.equal(await tagOf(bob, `${PATH}?sort=code`), await tagOf(eve, `${PATH}?sort=code`), 'equal rights')
+    t.not(await tagOf(bob, '/ws/rest/shop.Own'), await tagOf(eve, '/ws/rest/shop.Own'), 'each has own records')
+    t.not(await tagOf(bob, '/ws/rest/shop.Behind'), await tagOf(eve, '/ws/rest/shop.Behind'), 'and refers to them')
+  })
+
+  await t.test('a page that many ask for', async (t) => {
+    const [bob, eve] = [await service.login('bob'), await service.login('eve')]
+    const page = '/ws/rest/shop.Group?limit=1'
+    const all = async (path: string) => {
+      const said = []
+      for (const client of [bob, eve, bob, eve, bob, eve]) said.push(await client.get(path))
+      const told = said.map(({ status, text, headers }) =>
+        JSON.stringify([status, text, ...['content-type', 'etag', 'link'].map((name) => headers.get(name))]),
+      )
+      t.equal(new Set(told).size, 1, path)
+      return said[0] as Answer
+    }
+    await admin.put('/ws/rest/shop.Group', { name: 'y' })
+    const first = await all(page)
+    t.match(first, { status: 200, body: { total: 2, next: String, data: [{ name: 'x' }] } })
+    t.match(first.headers.get('link'), /after=.*rel="next"/)
+    await ok(admin.post('/ws/rest/shop.Group/1', { version: 0, name: 'z' }))
+    t.match(await all(page), { body: { data: [{ name: 'z' }] } }, 'it changes at once')
+    t.equal((await all('/ws/rest/shop.Group?limit=2')).headers.get('link'), null)
+    for (const [client, name] of [[bob, 'bob'] as const, [eve, 'eve'] as const])
+      await client.put('/ws/rest/shop.Own', { name })
+    for (let round = 0; round < 3; round++) {
+      t.match((await bob.get('/ws/rest/shop.Own')).body, { total: 1, data: [{ name: 'bob' }] })
+      t.match((await eve.get('/ws/rest/shop.Own')).body, { total: 1, data: [{ name: 'eve' }] })
+      t.match((await admin.get('/ws/rest/shop.Own')).body, { total: 2 })
+    }
+    await ok(admin.post('/ws/users/eve', { roles: ['keeper'] }))
+    t.match((await eve.get('/ws/rest/shop.Own')).body, { total: 2 }, 'other rights')
   })
 
   await t.test('packed bodies', async (t) => {
