@@ -6,8 +6,7 @@ import { parseArgs } from 'node:util'
 import { Failure } from '../errors.ts'
 import { makeFolder } from '../lib/file-owner.ts'
 import { spool, spoolFolder } from '../records/import/spool.ts'
-import { formatOfFile, parseFileFormat } from '../requests/bulk.ts'
-import { parseZone } from '../requests/query.ts'
+import { formatOfFile, parseImport } from '../requests/bulk.ts'
 import { DatabaseError, type Progress } from '../storage/storage.ts'
 import { type Command, type CommandContext, resolveFile, runCommand, UsageError } from './command.ts'
 import { createProgress } from './progress.ts'
@@ -22,7 +21,9 @@ written, and the faults are listed by line and field. Works beside a running ser
   --dry-run                only checks, and tells what would be done
   --format csv|ndjson|xlsx by the name of the file, or csv
   --delimiter comma|semicolon|tab
+  --columns a,,b           what the columns are, whatever the first line says; nothing leaves one out
   --zone Europe/Oslo       of times that name no zone
+  --decimal comma|point    what stands before the fraction of numbers
   --as NAME                in the name of this user, with their rights; else of the admin
 
 Exit codes: 0 done, 1 refused (the message says why), 2 wrong usage.
@@ -37,16 +38,17 @@ export const importCommand: Command = async (context) => {
       'dry-run': { type: 'boolean', default: false },
       format: { type: 'string' },
       delimiter: { type: 'string', default: 'comma' },
-      zone: { type: 'string', default: '' },
+      columns: { type: 'string' },
+      zone: { type: 'string' },
+      decimal: { type: 'string' },
       as: { type: 'string' },
     },
   })
   const [name, file, ...more] = positionals
   if (name === undefined || file === undefined || more.length > 0) throw new UsageError('A model and a file.')
-  const { key, 'dry-run': dryRun, delimiter, format = formatOfFile(file) } = values
-  const zone = values.zone === '' ? undefined : parseZone(values.zone)
-  return withRecords(context, name, values.as, async ({ config, records, user }) => {
-    const how = { ...parseFileFormat({ format, delimiter }), key, dryRun, zone, isOtherProcess: true }
+  const { 'dry-run': dryRun, as, format = formatOfFile(file), ...others } = values
+  const asked = parseImport({ ...others, format, dryRun: String(dryRun) })
+  return withRecords(context, name, as, async ({ config, records, user }) => {
     const source = await openSource(file, context, config.DATA_DIR)
     const phases = {
       checked: createProgress(context.stderr, 'checked', 'KB'),
@@ -54,7 +56,7 @@ export const importCommand: Command = async (context) => {
     }
     const onProgress = (phase: keyof typeof phases, progress: Progress) => phases[phase].tell(progress)
     const { created, updated, unchanged } = await records
-      .importAll({ ...source, ...how, onProgress }, user)
+      .importAll({ ...source, ...asked, isOtherProcess: true, onProgress }, user)
       .catch((error) => {
         throw inFull(error)
       })

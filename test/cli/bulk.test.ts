@@ -43,6 +43,9 @@ t.test('import and export at the command line, beside a running service and with
     { name: 'three' },
     { name: 'of ann', createdBy: 'ann' },
   ])
+  t.match(await load('a.Item - --columns name,,n --decimal comma --dry-run', 'x,y,z\nfive,left out,"5,0"\n'), {
+    out: 'Would be done: 1 created, 0 updated, 0 unchanged.\n',
+  })
   const wrong = await load('a.Item -', 'nme\nx\n')
   t.equal(wrong.code, 1)
   t.equal(
@@ -72,6 +75,7 @@ t.test('import and export at the command line, beside a running service and with
     [load, 'a.Item', 2, /A model and a file/],
     [load, 'a.Item x y', 2, /A model and a file/],
     [load, 'a.Item nowhere.csv', 1, /There is no file/],
+    [load, 'a.Item items.csv --decimal dot', 1, /"decimal" must be comma or point/],
     [load, 'a.Item items.csv --key n', 1, /must be a unique field/],
     [load, 'a.Item items.csv --delimiter x', 1, /comma, semicolon or tab/],
     [load, 'a.Item items.csv --zone Nowhere', 1, /name of a time zone/],
