@@ -32,7 +32,7 @@ const me: FastifyPluginAsyncTypebox = async (app) => {
         tags,
         operationId: 'whoAmI',
         summary: 'Who is logged in',
-        description: 'Returns your username, roles and attributes.',
+        description: 'Returns your username, your roles, and when the session ends.',
         response: { 200: SuccessSchema(Me) },
       },
     },
