@@ -135,7 +135,7 @@ const auth: FastifyPluginAsyncTypebox = async (app) => {
           throw error
         })
         request.user = user
-        request.trail('login')
+        request.audit('login')
         return success(user)
       },
     })
@@ -153,7 +153,7 @@ const auth: FastifyPluginAsyncTypebox = async (app) => {
       response: { 200: SuccessSchema(Type.Never()) },
     },
     handler: async (request, reply) => {
-      if (request.user) request.trail('logout')
+      if (request.user) request.audit('logout')
       await request.session.destroy()
       reply.clearCookie('sid', { path: '/' })
       return success()
@@ -167,7 +167,7 @@ async function withTrail<Result>(request: FastifyRequest, who: string, prove: ()
     return await prove()
   } catch (error) {
     const event = error instanceof Failure && AUDIT_EVENTS[error.code]
-    if (event) request.trail(event, { subject: who.slice(0, 64) })
+    if (event) request.audit(event, { subject: who.slice(0, 64) })
     throw error
   }
 }

@@ -50,9 +50,9 @@ async function findEtags(app: FastifyInstance) {
     return known
   }
   const dependencies = new Map([...models.values()].map((model) => [model.name, [...related(model)]]))
-  const isTold = (name: string) =>
+  const hasHistory = (name: string) =>
     (dependencies.get(name) as string[]).every((one) => (models.get(one) as Model).history)
-  const told = new Set([...models.keys()].filter(isTold))
+  const withHistory = new Set([...models.keys()].filter(hasHistory))
 
   const pages = new RecentPages()
   app.decorateReply('recentPage', async function (etag, find) {
@@ -80,7 +80,7 @@ async function findEtags(app: FastifyInstance) {
   }
 
   app.decorate('findEtag', async ({ name }, users, url, ifNoneMatch) => {
-    const state = told.has(name) ? await readState(storage) : undefined
+    const state = withHistory.has(name) ? await readState(storage) : undefined
     if (state === undefined) return undefined
     const { newest, tables } = state
     // The rights as they are applied: they may have changed between the look at the user and that at the journal.
@@ -95,4 +95,4 @@ async function findEtags(app: FastifyInstance) {
 
 const digest = (parts: unknown[]) => hash('sha256', JSON.stringify(parts), 'base64url').slice(0, 22)
 
-export default fp(findEtags, { name: 'find-etags', dependencies: ['openapi', 'written'] })
+export default fp(findEtags, { name: 'find-etags', dependencies: ['openapi', 'answer-headers'] })

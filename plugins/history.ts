@@ -135,7 +135,7 @@ async function routes(app: FastifyInstance, { model }: { model: Model }) {
     handler: async (request) => {
       const id = idIn(request.params)
       const forgotten = await seenBy(request.user).records.forget(id, request.user)
-      request.trail('history forgotten', { subject: `${model.name} ${id}` })
+      request.audit('history forgotten', { subject: `${model.name} ${id}` })
       return success(forgotten)
     },
   })
@@ -150,5 +150,5 @@ function pageIn(query: Parameters): { limit: number; after: number | undefined }
 
 export default fp(history, {
   name: 'history',
-  dependencies: ['collections', 'idempotency', 'records', 'trail', 'written'],
+  dependencies: ['collections', 'idempotency', 'records', 'audit-log', 'answer-headers'],
 })

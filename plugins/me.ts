@@ -65,7 +65,7 @@ const me: FastifyPluginAsyncTypebox = async (app) => {
       await changeUser(idempotentStorage(storage, idempotency), username, { password: next }, { kept, proof }).catch(
         namingNext,
       )
-      request.trail('password changed', { subject: username })
+      request.audit('password changed', { subject: username })
       return success()
     },
   )
@@ -108,4 +108,4 @@ function namingNext(error: unknown): never {
   throw new Failure(error.code, error.message, { errors: { next: error.details.errors.password } })
 }
 
-export default fp(me, { name: 'me', dependencies: ['routes', 'bodies', 'auth', 'idempotency', 'trail', 'openapi'] })
+export default fp(me, { name: 'me', dependencies: ['routes', 'bodies', 'auth', 'idempotency', 'audit-log', 'openapi'] })

@@ -228,7 +228,7 @@ const modelFiles: FastifyPluginAsyncTypebox = async (app) => {
         await requireServable(storage, await modelsWith(model, text).catch(asInvalid))
         return files.write(model, text, hash, (before) => keepEarlier(storage, model, before, username))
       })
-      request.trail('model changed', { subject: model })
+      request.audit('model changed', { subject: model })
       const status = await Promise.race([app.reloadModels(), setTimeout(SERVED_MS, undefined, { ref: false })])
       return success({ hash: saved, served: status?.current === true, why: status?.why ?? [] })
     },
@@ -286,5 +286,5 @@ const modelFiles: FastifyPluginAsyncTypebox = async (app) => {
 
 export default fp(modelFiles, {
   name: 'model-files',
-  dependencies: ['routes', 'bodies', 'access', 'idempotency', 'trail', 'openapi'],
+  dependencies: ['routes', 'bodies', 'access', 'idempotency', 'audit-log', 'openapi'],
 })

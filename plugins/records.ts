@@ -6,7 +6,7 @@ import { Memo } from '../src/lib/memo.ts'
 import { yieldToOthers } from '../src/lib/yielder.ts'
 import type { Operation, User } from '../src/model/access.ts'
 import type { Model } from '../src/model/model.ts'
-import { VIEW_PARAMETERS } from '../src/model/names.ts'
+import { SELECTION_PARAMETERS } from '../src/model/names.ts'
 import { describeOperation } from '../src/openapi/descriptions.ts'
 import { routeDocs, rowSchema } from '../src/openapi/schemas.ts'
 import { HttpCaller } from '../src/records/caller.ts'
@@ -20,7 +20,13 @@ import {
   ReadParameters,
   SearchBodySchema,
 } from '../src/requests/parameter-schemas.ts'
-import { AS_PARAMETER, hasParameter, type Parameters, parseParameters, parseView } from '../src/requests/parameters.ts'
+import {
+  AS_PARAMETER,
+  hasParameter,
+  type Parameters,
+  parseParameters,
+  parseSelection,
+} from '../src/requests/parameters.ts'
 import { allowOnly, type Query, wholeNumber } from '../src/requests/query.ts'
 
 /** Number of parsed queries in the cache, and the longest URL that is cached. */
@@ -122,9 +128,9 @@ async function modelRoutes(app: FastifyInstance, { model }: { model: Model }) {
       response: one,
     },
     handler: async ({ params, query: { version, ...query }, user, headers }, reply) => {
-      allowOnly(VIEW_PARAMETERS, query)
+      allowOnly(SELECTION_PARAMETERS, query)
       const { records, context } = seenBy(user)
-      const view = parseView(query, context)
+      const view = parseSelection(query, context)
       const number = wholeNumber({ version }, 'version', Number.MAX_SAFE_INTEGER)
       // Fields of an old version may have other types than today, so the compiled serialiser does not fit.
       if (number !== undefined) {
@@ -155,6 +161,6 @@ export default fp(records, {
     'log',
     'see-as',
     'find-etags',
-    'written',
+    'answer-headers',
   ],
 })

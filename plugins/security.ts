@@ -35,7 +35,7 @@ async function security(app: FastifyInstance) {
     reply.headers(HEADERS)
     if (request.protocol === 'https') reply.header('strict-transport-security', staySecure)
     if (!isForeign(request, origin) || !isUnsafe(request) || hasToken(request)) return done()
-    request.trail('cross-site request refused')
+    request.audit('cross-site request refused')
     done(new Failure('FORBIDDEN', 'This request was made by a page of another site.'))
   })
 }
@@ -61,4 +61,4 @@ function isForeign({ headers, host }: FastifyRequest, publicOrigin: string | und
   return origin !== undefined && URL.parse(origin)?.host !== host
 }
 
-export default fp(security, { name: 'security', dependencies: ['trail'] })
+export default fp(security, { name: 'security', dependencies: ['audit-log'] })

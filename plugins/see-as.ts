@@ -21,9 +21,9 @@ async function seeAs(app: FastifyInstance) {
     const other = await findUser(app.storage.db, username)
     if (scopeFor(model, 'read', other) === 'none')
       throw new Failure('FORBIDDEN', `${other.username} may not read ${model.name} records.`)
-    this.trail('seen as', { subject: other.username })
+    this.audit('seen as', { subject: other.username })
     return other
   })
 }
 
-export default fp(seeAs, { name: 'see-as', dependencies: ['trail'] })
+export default fp(seeAs, { name: 'see-as', dependencies: ['audit-log'] })

@@ -114,10 +114,10 @@ async function state(app: FastifyInstance) {
     },
     handler: async (request) => {
       const made = await backUpNow(storage, config)
-      request.trail('backup made', { subject: made.name })
+      request.audit('backup made', { subject: made.name })
       return success(made)
     },
   })
 }
 
-export default fp(state, { name: 'state', dependencies: ['routes', 'access', 'trail', 'openapi'] })
+export default fp(state, { name: 'state', dependencies: ['routes', 'access', 'audit-log', 'openapi'] })

@@ -92,7 +92,7 @@ const tokens: FastifyPluginAsyncTypebox = async (app) => {
         const { data } = request.body as { data: NewToken }
         const writing = idempotentStorage(storage, request.user.idempotency)
         const made = await createToken(writing, await storage.secret(), whoIn(request), data)
-        request.trail('token made', { subject: whoIn(request) })
+        request.audit('token made', { subject: whoIn(request) })
         return success(made)
       },
     })
@@ -130,7 +130,7 @@ const tokens: FastifyPluginAsyncTypebox = async (app) => {
       handler: async (request) => {
         const id = idIn(request.params as unknown as { id: string })
         const ended = await deleteToken(idempotentStorage(storage, request.user.idempotency), whoIn(request), id)
-        request.trail('token ended', { subject: whoIn(request) })
+        request.audit('token ended', { subject: whoIn(request) })
         return success(ended)
       },
     })
@@ -139,5 +139,5 @@ const tokens: FastifyPluginAsyncTypebox = async (app) => {
 
 export default fp(tokens, {
   name: 'tokens',
-  dependencies: ['routes', 'bodies', 'access', 'idempotency', 'trail', 'openapi'],
+  dependencies: ['routes', 'bodies', 'access', 'idempotency', 'audit-log', 'openapi'],
 })

@@ -99,7 +99,7 @@ const users: FastifyPluginAsyncTypebox = async (app) => {
     async (request) => {
       const { roles = [], ...others } = request.body.data
       const added = await addUser(idempotentStorage(storage, request.user.idempotency), { ...others, roles })
-      request.trail('user added', { subject: added.username, roles })
+      request.audit('user added', { subject: added.username, roles })
       return success(added)
     },
   )
@@ -125,7 +125,7 @@ const users: FastifyPluginAsyncTypebox = async (app) => {
         request.params.username,
         data,
       )
-      for (const event of auditEvents(data)) request.trail(event, { subject: changed.username, roles: data.roles })
+      for (const event of auditEvents(data)) request.audit(event, { subject: changed.username, roles: data.roles })
       return success(changed)
     },
   )
@@ -145,7 +145,7 @@ const users: FastifyPluginAsyncTypebox = async (app) => {
     },
     async (request) => {
       const removed = await removeUser(idempotentStorage(storage, request.user.idempotency), request.params.username)
-      request.trail('user removed', { subject: removed })
+      request.audit('user removed', { subject: removed })
       return success(removed)
     },
   )
@@ -209,7 +209,7 @@ const users: FastifyPluginAsyncTypebox = async (app) => {
     handler: async (request) => {
       const { username, id } = request.params
       const ended = await endSession(idempotentStorage(storage, request.user.idempotency), username, id)
-      request.trail('session ended', { subject: username })
+      request.audit('session ended', { subject: username })
       return success(ended)
     },
   })
@@ -226,5 +226,5 @@ function auditEvents({ roles, attributes, enabled, password }: Static<typeof Cha
 
 export default fp(users, {
   name: 'users',
-  dependencies: ['routes', 'bodies', 'access', 'idempotency', 'trail', 'openapi'],
+  dependencies: ['routes', 'bodies', 'access', 'idempotency', 'audit-log', 'openapi'],
 })

@@ -22,7 +22,7 @@ import { DeletePreviewSchema, routeDocs, rowSchema } from '../src/openapi/schema
 import { type Caller, HttpCaller } from '../src/records/caller.ts'
 import { createBatch } from '../src/records/write/batch.ts'
 import { createDeletePreview } from '../src/records/write/delete-preview.ts'
-import { createTogether, hasChildren } from '../src/records/write/together.ts'
+import { createNestedWriter, hasChildren } from '../src/records/write/nested-writes.ts'
 import { idIn } from '../src/requests/address.ts'
 import {
   asNewOnly,
@@ -81,7 +81,7 @@ async function writes(app: FastifyInstance) {
   const { storage, access, modelsOf, missingModel } = app
   const togetherFor = app.perView(({ models, collections }) => {
     const { write: batch } = createBatch({ storage, models, collections, missingModel })
-    return createTogether({ models, collections, batch })
+    return createNestedWriter({ models, collections, batch })
   })
   const { preview: previewDelete } = createDeletePreview({
     storage,
@@ -95,7 +95,7 @@ async function writes(app: FastifyInstance) {
 
 interface RouteOptions {
   model: Model
-  togetherFor(user: User): ReturnType<typeof createTogether>
+  togetherFor(user: User): ReturnType<typeof createNestedWriter>
   previewDelete: ReturnType<typeof createDeletePreview>['preview']
 }
 
@@ -191,14 +191,13 @@ async function routes(app: FastifyInstance, { model, togetherFor, previewDelete 
     const current = await records.read(id, user, view)
     // Without a version, or with a wrong one, the update is refused in any case.
     if (current.version === version || !isVersion(version)) return current
-    const isPast = version < current.version && seen.history
     // Of a version whose history is not kept any more as little is known as without a history.
-    const [past] = await Promise.allSettled(isPast ? [records.version(id, version, view, user)] : [])
-    if (past?.status === 'fulfilled') return past.value
-    const [checked] = await Promise.allSettled([records.requireRecord(id, 'update', user, version)])
-    // It is the conflict, unless just that version has been written meanwhile: what it has is not known here.
-    const { reason } = { reason: JUST_CHANGED, ...checked }
-    throw reason
+    const isPast = version < current.version && seen.history
+    const past = isPast && (await records.version(id, version, view, user).catch(() => undefined))
+    if (past) return past
+    // This throws the conflict, unless just that version has been written meanwhile: what it has is not known here.
+    await records.requireRecord(id, 'update', user, version)
+    throw JUST_CHANGED
   }
 
   /** A patch without what it changes within objects: these are whole. */
@@ -276,4 +275,4 @@ async function routes(app: FastifyInstance, { model, togetherFor, previewDelete 
   })
 }
 
-export default fp(writes, { name: 'writes', dependencies: ['records', 'written'] })
+export default fp(writes, { name: 'writes', dependencies: ['records', 'answer-headers'] })

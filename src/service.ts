@@ -45,7 +45,7 @@ export class Service {
   /** fingerprint of the models that were loaded last, whether they could be served or not */
   #loadedFingerprint = ''
   /** whether the last reload failed because the database was unavailable */
-  #isAway = false
+  #isDatabaseUnavailable = false
   readonly #status: ModelsStatusTracker
   readonly #stopping = new AbortController()
   /** Overload is logged too, but not for each rejected request: that would add to the load. */
@@ -90,7 +90,7 @@ export class Service {
     this.#modelSource = new ModelSource(this.storage, config.MODELS_DIR)
     const { models, why } = await retry(() => this.#prepare(), isSuperseded, START_TIMEOUT_MS)
     this.#status.succeed(why)
-    this.streams = new Streams(this.storage, byName(models), this.#failures.of('streams of changes wait'))
+    this.streams = new Streams(this.storage, byName(models), this.#failures.of('streams of changes'))
     this.#threads = this.#newThreads()
     this.#app = await this.#build(models, 1 / count)
     this.#fingerprint = modelsFingerprint(models)
@@ -112,7 +112,7 @@ export class Service {
       () => this.#startBackground(config, show),
     )
     // In the background: the main thread serves already.
-    this.threadsStarted = this.#threads.start(count - 1, url).catch(this.#failures.of('serving threads are started'))
+    this.threadsStarted = this.#threads.start(count - 1, url).catch(this.#failures.of('start of serving threads'))
     // Follows edits that were made while the service started.
     if (config.WATCH_MODELS) void this.reload()
     return { url }
@@ -122,7 +122,7 @@ export class Service {
     const serving = {
       reload: () => this.reload(),
       fingerprint: () => this.#fingerprint,
-      onError: this.#failures.of('it is looked what other nodes serve'),
+      onError: this.#failures.of('reading the models that other nodes serve'),
     }
     this.#stopWatching = watchModels(this.storage, config, serving)
     this.#stopUpkeep = startUpkeep(this.storage, config, {
@@ -154,8 +154,8 @@ export class Service {
         if (isSuperseded(error)) void this.reload(isForced)
         else if (this.#stopping.signal.aborted) this.#log.info('the service stops: the models folder is not followed')
         else {
-          this.#isAway = isUnavailable(error)
-          if (this.#isAway) this.#modelSource.undo()
+          this.#isDatabaseUnavailable = isUnavailable(error)
+          if (this.#isDatabaseUnavailable) this.#modelSource.undo()
           this.#status.fail(error as Error, performance.now() - start)
         }
       }
@@ -218,7 +218,7 @@ export class Service {
     this.#fingerprint = this.#loadedFingerprint
     this.#status.succeed(why)
     this.#log.info({ models: models.map(({ name }) => name) }, 'models reloaded')
-    swapped.then(() => previous.close()).catch(this.#failures.of('models that were served are let go'))
+    swapped.then(() => previous.close()).catch(this.#failures.of('closing the app of earlier models'))
   }
 
   /** Writes to the changing models wait for the migration's last step, then run in the new app; all others continue. */
@@ -253,7 +253,7 @@ export class Service {
       logger: this.#log,
       metrics: this.#metrics,
       damage: this.#damage,
-      onError: this.#failures.of('serving threads are started'),
+      onError: this.#failures.of('start of serving threads'),
       willFollow: this.#willFollow,
       onOutdated: () => this.#followOthers(),
       whileUnchanged: (work) => {
@@ -290,7 +290,8 @@ export class Service {
     const models = await loadModels(this.config.MODELS_DIR).catch(() => [])
     // If another process has changed the tables since, only a SIGHUP brings them back.
     const isAlone = await areShapesKnown(this.storage.db, [...this.#app.models.values()])
-    if (isAlone && (this.#isAway || modelsFingerprint(models) === this.#loadedFingerprint)) await this.reload()
+    if (isAlone && (this.#isDatabaseUnavailable || modelsFingerprint(models) === this.#loadedFingerprint))
+      await this.reload()
     else this.#status.retryLater()
   }
 }

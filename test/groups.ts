@@ -53,7 +53,7 @@ export const PEOPLE = [
   'plugins/tokens',
   'plugins/views',
   'plugins/model-files',
-  'plugins/trail',
+  'plugins/audit-log',
   'plugins/state',
   'plugins/metrics',
   'people/users',

@@ -169,7 +169,7 @@ t.test('no SQL of one engine outside storage/', async (t) => {
 const WITHOUT_REACH: Record<string, string> = {
   'src/journal/feed.ts': 'reads for all listeners at once; each change is then filtered by `seenBy`',
   'src/journal/last-states.ts': 'finds out which records are deleted, to compare them with a rule',
-  'src/records/find/find.ts': 'gets `where` from `wayFor`, which calls `withReach`',
+  'src/records/find/find-strategy.ts': 'gets `where` from `wayFor`, which calls `withReach`',
   'src/records/find/index-advice.ts': 'reads the highest id, for a log message',
   'src/records/find/plain-pages.ts': 'is only used for users who may read all records',
   'src/records/history/deleted.ts':

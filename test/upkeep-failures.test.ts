@@ -6,5 +6,5 @@ t.test('a failure that repeats is logged once', async (t) => {
   const log = { warn: (_error: unknown, line: string) => void lines.push(line) }
   const failures = new TaskFailures(log as never, { taskFailed() {} } as never, { detect() {} } as never)
   for (let n = 0; n < 2; n++) failures.add('backup', new Error('no room'))
-  t.strictSame(lines, ['failed, and is tried again: backup'])
+  t.strictSame(lines, ['background task failed, and is tried again: backup'])
 })

@@ -40,11 +40,11 @@ export const modelsCheck: Command = async (context) => {
   if (more.length > 0) throw new UsageError('One folder, or none.')
   const config = loadConfig(context.env, true)
   const folder = given === undefined ? config.MODELS_DIR : resolveFile(given, context)
-  const strange = await ignoredFiles(folder)
+  const ignored = await ignoredFiles(folder)
   const show = (answer: Omit<Answer, 'passedOver'>) =>
     values.json
-      ? `${JSON.stringify({ ...answer, passedOver: strange })}\n`
-      : forPeople({ ...answer, passedOver: strange }, context)
+      ? `${JSON.stringify({ ...answer, passedOver: ignored })}\n`
+      : forPeople({ ...answer, passedOver: ignored }, context)
   try {
     const models = await loadModels(folder)
     const isThere = hasDatabase(config)
@@ -66,7 +66,7 @@ export const modelsCheck: Command = async (context) => {
 }
 
 /** Formats the report for reading, with colours on a terminal. */
-function forPeople({ faults, models, unserved, passedOver: strange }: Answer, { stdout }: CommandContext): string {
+function forPeople({ faults, models, unserved, passedOver: ignored }: Answer, { stdout }: CommandContext): string {
   const paint = (colour: 'red' | 'green' | 'yellow' | 'gray', text: string) =>
     stdout.isTTY ? styleText(colour, text, { validateStream: false }) : text
   const lines = [
@@ -90,7 +90,7 @@ function forPeople({ faults, models, unserved, passedOver: strange }: Answer, { 
       `  ${paint('yellow', 'gone')}     its file; its ${records} records stay, are not served, and hold up the delete of what they refer to`,
     ]),
   ]
-  lines.push(...strange.map((name) => `${paint('yellow', 'note')}  ${explainIgnored(name)}`))
+  lines.push(...ignored.map((name) => `${paint('yellow', 'note')}  ${explainIgnored(name)}`))
   return `${lines.join('\n')}\n`
 }
 

@@ -21,8 +21,8 @@ export function createAccess(models: Models, db: Database) {
   const { dialect } = db
   const known = new Memo<Reach>(MAX_REACHES)
   /** numbers of the SQL texts of reaches */
-  const shapes = new Memo<number>(MAX_REACHES)
-  let lastShape = 0
+  const sqlNumbers = new Memo<number>(MAX_REACHES)
+  let lastNumber = 0
 
   function reachFor(model: Model, operation: Operation, user: User): Reach {
     const scope = scopeFor(model, operation, user)
@@ -45,7 +45,7 @@ export function createAccess(models: Models, db: Database) {
     const bounded = conditions({ table: tableName(model), isDetached: false, depth: 0 })
     return {
       scope,
-      shape: shapeOf(bounded),
+      sqlKey: sqlKeyOf(bounded),
       searching: conditions(),
       bounded,
       values: boundValues(bounded),
@@ -54,8 +54,8 @@ export function createAccess(models: Models, db: Database) {
     }
   }
 
-  function shapeOf(condition: Condition): string {
-    const number = shapes.getOrCompute(condition.compile(db).sql, () => ++lastShape)
+  function sqlKeyOf(condition: Condition): string {
+    const number = sqlNumbers.getOrCompute(condition.compile(db).sql, () => ++lastNumber)
     return `rules ${number}`
   }
 

@@ -11,7 +11,7 @@ import { ALWAYS, all, type Condition, NEVER } from '../tables/condition.ts'
 export interface Reach {
   scope: Scope
   /** equal for reaches whose SQL differs in the bound values only */
-  shape: string
+  sqlKey: string
   /** for statements that may go through many records */
   searching: Condition
   /** for statements that find a few records by an index. It names the table, which must have no alias */
@@ -27,8 +27,8 @@ export interface Reach {
 const CONSTANT = { values: [], filters: [], models: [] }
 
 /** The reach of somebody who may access all records, and of the service itself. */
-export const ALL: Reach = { scope: 'all', shape: 'all', searching: ALWAYS, bounded: ALWAYS, ...CONSTANT }
-export const NONE: Reach = { scope: 'none', shape: 'none', searching: NEVER, bounded: NEVER, ...CONSTANT }
+export const ALL: Reach = { scope: 'all', sqlKey: 'all', searching: ALWAYS, bounded: ALWAYS, ...CONSTANT }
+export const NONE: Reach = { scope: 'none', sqlKey: 'none', searching: NEVER, bounded: NEVER, ...CONSTANT }
 
 /** Where a statement gets the values of a reach from: the reach itself, or placeholders of a cached statement. */
 type BindValue = (index: number) => unknown

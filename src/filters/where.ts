@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { forbidden } from '../model/access.ts'
 import { type Field, type Inverse, isText, linkTable, type Model, type Models, tableName } from '../model/model.ts'
 import { isInverseStep, targetModel } from '../requests/paths.ts'
-import type { Comparison, Filter, Query, RelatedFilter, Step } from '../requests/query.ts'
+import type { Comparison, Filter, PathStep, Query, RelatedFilter } from '../requests/query.ts'
 import type { Dialect, SqlValue } from '../storage/storage.ts'
 import { comparisonSql, encodeComparable, encodeOrder, orderSql } from '../tables/columns.ts'
 import { ALWAYS, all, any, type Condition, is, not } from '../tables/condition.ts'
@@ -204,7 +204,7 @@ export function referencedModels(
   { filter, sort }: { filter?: Filter | undefined; sort: { through: Field[] }[] },
   models: Models,
 ): Model[] {
-  const steps = partsOf(filter).flatMap((part): Step[] => ('step' in part ? [part.step] : part.through))
+  const steps = partsOf(filter).flatMap((part): PathStep[] => ('step' in part ? [part.step] : part.through))
   return [...steps, ...sort.flatMap(({ through }) => through)].map((step) => targetModel(step, models))
 }
 

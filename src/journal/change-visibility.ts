@@ -148,7 +148,7 @@ export function createChangeVisibility({ storage, models, access, modelsOf, jour
   const keyFor = (user: User, names: Iterable<string>): string =>
     JSON.stringify(
       [...names].map((name) => {
-        const { scope, shape, values } = reachOf(user, name)
+        const { scope, sqlKey: shape, values } = reachOf(user, name)
         const fields = modelsOf(user).get(name)?.whole && fieldsKey(modelsOf(user).get(name) as Model)
         return [scope === 'own' ? user.username : values, shape, fields]
       }),

@@ -17,7 +17,7 @@ const known = new WeakMap<Storage, { snapshot: number; state: Promise<State | un
 export function readState(storage: Storage): Promise<State | undefined> {
   const last = known.get(storage)
   if (last?.snapshot === storage.snapshotId()) return last.state
-  const begun = { snapshot: storage.snapshotId(true), state: look(storage) }
+  const begun = { snapshot: storage.newSnapshotId(), state: look(storage) }
   known.set(storage, begun)
   return begun.state
 }

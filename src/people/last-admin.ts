@@ -25,7 +25,7 @@ export async function writeKeepingAdmin(
     { sql: `SELECT 1 WHERE ? = 0 OR (${ADMINS}) > 0`, parameters: [{ step: 0, column: 'admins' }], must: true },
   ]
   const rows = await writeOrExplain(
-    () => storage.write({ steps, alone: 'admins' }),
+    () => storage.write({ steps, mutex: 'admins' }),
     (step) =>
       step === place
         ? missed

@@ -92,7 +92,7 @@ export class SessionStore {
   readonly #db: Database
   readonly #limits: Limits
   #touchFailed = 0
-  #seen = { moment: -1, sessions: new Map<string, Promise<SessionData | null>>() }
+  #seen = { snapshot: -1, sessions: new Map<string, Promise<SessionData | null>>() }
   readonly #onTouchFailed: (error: unknown) => void
 
   constructor(storage: Storage, config: Config, onTouchFailed: (error: unknown) => void) {
@@ -103,7 +103,7 @@ export class SessionStore {
   }
 
   get(sessionId: string, done: Done<SessionData | null>): void {
-    this.#atThisMoment(sessionKey(sessionId)).then(
+    this.#inThisSnapshot(sessionKey(sessionId)).then(
       (session) => done(null, session),
       // Some routes are answered even if the session cannot be looked up.
       (fault) => (fault instanceof StorageFault ? done(null, { fault, ...UNCHANGING }) : done(fault)),
@@ -122,9 +122,9 @@ export class SessionStore {
   }
 
   /** Requests that arrive together, as from a web page, share one lookup of their session. */
-  #atThisMoment(id: string): Promise<SessionData | null> {
-    const moment = this.#storage.snapshotId()
-    if (this.#seen.moment !== moment) this.#seen = { moment, sessions: new Map() }
+  #inThisSnapshot(id: string): Promise<SessionData | null> {
+    const snapshot = this.#storage.snapshotId()
+    if (this.#seen.snapshot !== snapshot) this.#seen = { snapshot, sessions: new Map() }
     const { sessions } = this.#seen
     const known = sessions.get(id)
     if (known !== undefined) return known

@@ -5,7 +5,7 @@ import { type Operation, outOfReach, type User } from '../model/access.ts'
 import { invalid } from '../model/explain.ts'
 import { type Model, tableName, visibleFields } from '../model/model.ts'
 import { requireSameId } from '../requests/matching.ts'
-import type { View } from '../requests/query.ts'
+import type { Selection } from '../requests/query.ts'
 import { type MaybePromise, type Row, StorageFault, type Unit } from '../storage/storage.ts'
 import { rowDecoder } from '../tables/columns.ts'
 import { is } from '../tables/condition.ts'
@@ -57,7 +57,7 @@ export function createRecords(context: RecordsContext, model: Model) {
   const throwConflict = createConflictThrower({ model, journal, requireReachable, findReadable })
   const past = createHistory(context, model, journal, findReadable)
 
-  async function read(id: number, user: Caller, view: View): Promise<StoredRecord> {
+  async function read(id: number, user: Caller, view: Selection): Promise<StoredRecord> {
     const record = await requireReachable(id, 'read', user, view)
     const { ends } = newLimits(context.findSeconds)
     await expand({ storage, models, access, cursors: context.cursors, user, ends }, model, [record], view.expand)
@@ -69,32 +69,32 @@ export function createRecords(context: RecordsContext, model: Model) {
    * batch will create.
    */
   const plan = {
-    async create(data: unknown, user: User, handed: Row = {}): Promise<PlannedWrite<StoredRecord>> {
+    async create(data: unknown, user: User, references: Row = {}): Promise<PlannedWrite<StoredRecord>> {
       checks.create(data)
-      const sent = { ...data, ...handed }
+      const sent = { ...data, ...references }
       await violations.refuseUnreachable(sent, user)
       return planned('create', changes.create(sent, user), user, sent, (rows) => written(rows, user))
     },
 
     /** `data` contains the version that the client has read; fields that it omits keep their values. */
-    async update(id: number, data: unknown, user: User, handed: Row = {}): Promise<PlannedWrite<StoredRecord>> {
-      const { version, sent } = await checkUpdate(id, data, user, handed)
-      return plan.updateAgain(id, version, sent, user)
+    async update(id: number, data: unknown, user: User, references: Row = {}): Promise<PlannedWrite<StoredRecord>> {
+      const { version, sent } = await checkUpdate(id, data, user, references)
+      return plan.updateChecked(id, version, sent, user)
     },
 
-    /** The same with data that has been checked. */
-    updateAgain(id: number, version: number, sent: Row, user: User): PlannedWrite<StoredRecord> {
-      const settle = (rows: Row[][]) =>
+    /** An update with data that has been checked. */
+    updateChecked(id: number, version: number, sent: Row, user: User): PlannedWrite<StoredRecord> {
+      const toResult = (rows: Row[][]) =>
         rows[0]?.[0] ? written(rows, user) : throwConflict(id, version, 'update', user, sent)
-      return planned('update', changes.update(id, version, sent, user), user, sent, settle, id)
+      return planned('update', changes.update(id, version, sent, user), user, sent, toResult, id)
     },
 
     /** Updates the current version if none of the sent fields has been changed since the version in `data`. */
     async merge(id: number, data: unknown, user: User): Promise<PlannedWrite<MergeResult>> {
       const { version, sent } = await checkUpdate(id, data, user)
-      const settle = (rows: Row[][]) =>
+      const toResult = (rows: Row[][]) =>
         rows[1]?.[0] ? merged(rows, user) : throwConflict(id, version, 'update', user, sent, true)
-      return planned('update', changes.merge(id, version, sent, user), user, sent, settle, id)
+      return planned('update', changes.merge(id, version, sent, user), user, sent, toResult, id)
     },
 
     async remove(id: number, version: number | undefined, user: User): Promise<PlannedWrite<number>> {
@@ -108,18 +108,19 @@ export function createRecords(context: RecordsContext, model: Model) {
     operation: Operation,
     unit: Unit,
     user: User,
-    written: Row | number,
+    sentOrDeleted: Row | number,
     toResult: PlannedWrite<Result>['toResult'],
     id?: number,
   ): PlannedWrite<Result> => ({
     unit,
     toResult,
     explain: async (fault) => {
+      // What a rule refuses is out of reach, even if a unique value is taken as well: the user may not see by whom.
       const isRefused =
         fault.kind === 'no-row' ||
         (fault.kind === 'taken' &&
-          !(await isWithinReach(access.reachFor(model, operation, user), user, Object(written), id)))
-      return isRefused ? outOfReach(model, operation) : violations.explainViolation(fault, user, written)
+          !(await isWithinReach(access.reachFor(model, operation, user), user, Object(sentOrDeleted), id)))
+      return isRefused ? outOfReach(model, operation) : violations.explainViolation(fault, user, sentOrDeleted)
     },
   })
 
@@ -175,12 +176,12 @@ export function createRecords(context: RecordsContext, model: Model) {
     id: number,
     data: unknown,
     user: User,
-    handed: Row = {},
+    references: Row = {},
   ): Promise<{ version: number; sent: Row }> {
     checks.update(data)
     const { id: named, version } = data as { id?: number; version: number }
     requireSameId(named, id)
-    const sent = { ...data, ...handed }
+    const sent = { ...data, ...references }
     await requireReadToChange(id, sent, user)
     try {
       await violations.refuseUnreachable(sent, user, id)
@@ -193,7 +194,7 @@ export function createRecords(context: RecordsContext, model: Model) {
     return { version, sent }
   }
 
-  /** Whether a change of links fits would tell something of those that are there. */
+  /** Refuses `add` and `remove` by users who may not read the field: whether they fit its bounds would tell how many ids it has. */
   async function requireReadToChange(id: number, sent: Row, user: User): Promise<void> {
     const changed = model.fields.find((field) => field.links && isLinksChange(sent[field.name]))
     const mayKnow = !changed || (!changed.writeOnly && (await findReadable(id, user)))
@@ -201,7 +202,12 @@ export function createRecords(context: RecordsContext, model: Model) {
     throw invalid({ [changed.name]: 'must be all ids: you may not read those that are there' })
   }
 
-  async function requireReachable(id: number, operation: Operation, user: User, view: View): Promise<StoredRecord> {
+  async function requireReachable(
+    id: number,
+    operation: Operation,
+    user: User,
+    view: Selection,
+  ): Promise<StoredRecord> {
     const record = await findWithin(id, access.reachFor(model, operation, user), view)
     if (!record) throw await past.notFoundError(id, user)
     return record
@@ -216,9 +222,9 @@ export function createRecords(context: RecordsContext, model: Model) {
   async function findWithin(
     id: number,
     reach: Reach,
-    { fields = shown, expand: paths }: View = WHOLE,
+    { fields = shown, expand: paths }: Selection = WHOLE,
   ): Promise<StoredRecord | undefined> {
-    const statement = prepared(`${reach.shape} ${fields} ${paths}`, { id, reach }, () =>
+    const statement = prepared(`${reach.sqlKey} ${fields} ${paths}`, { id, reach }, () =>
       storage.db
         .selectFrom(tableName(model))
         .select(selectedColumns(model, { fields, expand: paths }))
@@ -278,6 +284,6 @@ export interface Collections {
   get(model: Model): Records | undefined
 }
 
-const WHOLE: View = { expand: [] }
+const WHOLE: Selection = { expand: [] }
 const ID = placeholder<Given>(({ id }) => id)
 const REACH = reachValues<Given>(({ reach }) => reach)

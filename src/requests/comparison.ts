@@ -2,7 +2,7 @@ import { findFormat } from '../model/formats.ts'
 import { type Field, ID_FIELD, isText } from '../model/model.ts'
 import type { OperatorUse } from './operators.ts'
 import { leadsToSeveral, ownField, type ResolvedPath, throughSteps } from './paths.ts'
-import { badRequest, type Comparison, type Filter, likePattern, MAX_VALUES, type Step } from './query.ts'
+import { badRequest, type Comparison, type Filter, likePattern, MAX_VALUES, type PathStep } from './query.ts'
 import { type Parsed, parseText, parseValue } from './values.ts'
 
 /** The unparsed right-hand side of a comparison: texts of a query string, or values of a JSON body. */
@@ -62,7 +62,7 @@ const COUNT: Field = { ...ID_FIELD, name: 'count' }
 
 /** A filter by the number of records that a step leads to. */
 export function compareCount(
-  step: Step,
+  step: PathStep,
   matching: Filter | undefined,
   { operator, not }: OperatorUse,
   given: RawOperands,
@@ -77,7 +77,7 @@ export const ID_WORDS = ['any', 'all', 'none'] as const
 export type IdWord = (typeof ID_WORDS)[number]
 
 /** A filter by the ids of records that a step leads to: any of them, all of them, or none of them. */
-export function compareIds(step: Step, word: IdWord, given: RawOperands): Filter {
+export function compareIds(step: PathStep, word: IdWord, given: RawOperands): Filter {
   const ids = parseValues('many', ID_FIELD, given) as number[]
   const filter: Filter = { step, ids: { values: [...new Set(ids)], isAll: word === 'all' } }
   return word === 'none' ? { not: filter } : filter

@@ -23,9 +23,9 @@ import {
   type Filter,
   MAX_CRITERIA,
   MAX_LIMIT,
+  type PathStep,
   type Query,
-  type Step,
-  type View,
+  type Selection,
   wholeNumber,
 } from './query.ts'
 import { parseTextSearch } from './text-search.ts'
@@ -51,19 +51,19 @@ export function parseParameters(parameters: Parameters, context: Context): Query
     throw badRequest(`There are more than ${MAX_CRITERIA} filters.`)
   const filters = [
     ...parseFilters(
-      names.map((name) => ({ name, text: onceIn(parameters, name, context.model) })),
+      names.map((name) => ({ name, text: filterValue(parameters, name, context.model) })),
       context,
     ),
     ...groups.map((group) => ({ any: group.flatMap((filter) => parseFilters([filter], context, IN_OR)) })),
   ]
-  const after = once(parameters, 'after')
+  const after = singleValue(parameters, 'after')
   const offset = wholeNumber(parameters, 'offset', Number.MAX_SAFE_INTEGER)
   if (after !== undefined && offset !== undefined) throw badRequest('"after" and "offset" exclude each other.')
   return {
     offset: offset ?? 0,
     limit: wholeNumber(parameters, 'limit', MAX_LIMIT) ?? DEFAULT_LIMIT,
     after,
-    ...parseView(parameters, context),
+    ...parseSelection(parameters, context),
     sort: parseSort('"sort"', list(parameters, 'sort'), context),
     filter: filters.length > 0 ? { all: filters } : undefined,
     search: isSearch
@@ -96,7 +96,7 @@ function parseGroups(given: unknown): GivenFilter[][] {
 }
 
 /** Parses `fields` and `expand`. */
-export function parseView(parameters: Parameters, context: Context): View {
+export function parseSelection(parameters: Parameters, context: Context): Selection {
   const fields = list(parameters, 'fields')
   return {
     fields: fields && parseFields('"fields"', fields, context.model),
@@ -104,14 +104,14 @@ export function parseView(parameters: Parameters, context: Context): View {
   }
 }
 
-/** A filter that may be given only once. A name that is unknown is told first. */
-function onceIn(parameters: Parameters, name: string, model: Model): string {
+/** The value of a filter, which may be given only once. A name that is unknown is reported first. */
+function filterValue(parameters: Parameters, name: string, model: Model): string {
   refuseHabit(name, model)
-  return once(parameters, name) as string
+  return singleValue(parameters, name) as string
 }
 
-/** A text parameter that may be given only once. */
-function once(parameters: Parameters, name: string): string | undefined {
+/** The value of a parameter, which may be given only once. */
+function singleValue(parameters: Parameters, name: string): string | undefined {
   const value = parameters[name]
   if (value === undefined || typeof value === 'string') return value
   const hint = FIND_PARAMETERS.includes(name) ? '' : ` For several values, use ${name.replace(/\[.*/s, '')}[in]=a,b.`
@@ -119,12 +119,13 @@ function once(parameters: Parameters, name: string): string | undefined {
 }
 
 function list(parameters: Parameters, name: string): string[] | undefined {
-  return once(parameters, name)
+  return singleValue(parameters, name)
     ?.split(',')
     .map((item) => item.trim())
 }
 
-function anywhere(where: string, text: string, { model }: Context): Filter {
+/** The filter that a text is contained in any of the model's texts. */
+function likeAnyText(where: string, text: string, { model }: Context): Filter {
   const given = { where, values: [{ name: '', value: text }], isText: true }
   return { any: textFields(where, model).map((field) => createComparison([], field, CONTAINS, given)) }
 }
@@ -134,12 +135,12 @@ interface GivenFilter {
   name: string
   text: string
   /** the name in the address, if `name` is only the rest of it */
-  whole?: string
+  fullName?: string
 }
 
 /** Filters through the same inverse field, whose names go on behind it. */
 interface Related {
-  steps: Step[]
+  steps: PathStep[]
   rest: GivenFilter[]
   context: Context
 }
@@ -148,7 +149,7 @@ interface Related {
 function parseFilters(given: GivenFilter[], context: Context, place = 'The query parameter '): Filter[] {
   const filters: Filter[] = []
   const related = new Map<string, Related>()
-  for (const { name, text, whole = name } of given) {
+  for (const { name, text, fullName: whole = name } of given) {
     const where = `${place}"${whole}"`
     refuseHabit(name, context.model)
     const { path, word } = parseName(where, name)
@@ -160,14 +161,14 @@ function parseFilters(given: GivenFilter[], context: Context, place = 'The query
     }
     const names = path.split('.')
     const key = names.slice(0, last).join('.')
-    const target = targetModel(steps[last - 1] as Step, context.models)
+    const target = targetModel(steps[last - 1] as PathStep, context.models)
     const group = related.get(key) ?? {
       steps: steps.slice(0, last),
       rest: [],
       context: { ...context, model: target },
     }
     related.set(key, group)
-    group.rest.push({ name: name.slice(key.length + 1), text, whole })
+    group.rest.push({ name: name.slice(key.length + 1), text, fullName: whole })
   }
   for (const { steps, rest, context: inner } of related.values())
     filters.push(throughSteps(steps, { all: parseFilters(rest, inner, place) }))
@@ -217,7 +218,7 @@ const hasSeveral = (model: Model, name: string) =>
 
 /** Parses one filter, such as `lastName=Smith`, `age[gte]=18` or `company.name[like]=acme`. */
 function parseFilter({ where, name, path, word, text }: ParsedName, context: Context): Filter {
-  if (name === SEARCH_ALL) return anywhere(where, text, context)
+  if (name === SEARCH_ALL) return likeAnyText(where, text, context)
   const resolved = resolvePath(where, path, context)
   const counted = COUNT.exec(word ?? '')
   const isSeveral = hasSeveral(resolved.model, resolved.field)

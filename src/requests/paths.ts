@@ -19,8 +19,8 @@ import {
   MAX_EXPAND,
   MAX_SORT_KEYS,
   MAX_STEPS,
+  type PathStep,
   type SortKey,
-  type Step,
 } from './query.ts'
 
 /** Field names of a model that a client may use. */
@@ -59,7 +59,7 @@ export function followPath(where: string, path: string, context: Context): { thr
 
 /** The steps of a path before its last name, which is not looked at, and the model that they lead to. */
 export interface ResolvedPath {
-  steps: Step[]
+  steps: PathStep[]
   field: string
   model: Model
 }
@@ -67,7 +67,7 @@ export interface ResolvedPath {
 export function resolvePath(where: string, path: string, { model, models }: Context): ResolvedPath {
   const names = path.split('.')
   if (names.length > MAX_STEPS + 1) throw badRequest(`${where}: "${path}" follows more than ${MAX_STEPS} references.`)
-  const steps: Step[] = []
+  const steps: PathStep[] = []
   let at = model
   for (const name of names.slice(0, -1)) {
     const step = ownStep(where, name, at)
@@ -78,23 +78,23 @@ export function resolvePath(where: string, path: string, { model, models }: Cont
 }
 
 /** A reference or an inverse field of the model itself. */
-export function ownStep(where: string, name: string, model: Model): Step {
+export function ownStep(where: string, name: string, model: Model): PathStep {
   const step = findInverse(model, name) ?? ownField(where, name, model)
   if (isInverseStep(step) || fieldReference(step)) return step
   throw badRequest(`${where}: "${name}" of ${model.name} is not a reference.`)
 }
 
 /** A field has a type; what is declared as its inverse has none. */
-export const isInverseStep = (step: Step): step is Inverse => !('type' in step)
+export const isInverseStep = (step: PathStep): step is Inverse => !('type' in step)
 
 /** Whether a step leads to any number of records, and not to one at most. */
-export const leadsToSeveral = (step: Step) => isInverseStep(step) || step.links !== undefined
+export const leadsToSeveral = (step: PathStep) => isInverseStep(step) || step.links !== undefined
 
-export const targetModel = (step: Step, models: Models) =>
+export const targetModel = (step: PathStep, models: Models) =>
   models.get(isInverseStep(step) ? step.model : (fieldReference(step) as Reference).model) as Model
 
 /** A filter of records from which the steps lead to a record that matches. */
-export const throughSteps = (steps: Step[], filter: Filter): Filter =>
+export const throughSteps = (steps: PathStep[], filter: Filter): Filter =>
   steps.reduceRight<Filter>((matching, step) => ({ step, matching }), filter)
 
 /** Parses sort keys such as `["lastName", "-age", "company.name"]`. */

@@ -5,7 +5,7 @@ import type { Field, Inverse, Model, Models } from '../model/model.ts'
 import type { OperatorName } from './operators.ts'
 
 /** The part of each record that is returned. */
-export interface View {
+export interface Selection {
   /** fields to return; undefined means the model's `list`, or all fields when reading a single record */
   fields?: string[] | undefined
   /** dotted paths of references whose records are returned instead of their ids */
@@ -13,7 +13,7 @@ export interface View {
 }
 
 /** A parsed find or search. */
-export interface Query extends View {
+export interface Query extends Selection {
   offset: number
   limit: number
   /** cursor; the page starts after it */
@@ -41,11 +41,11 @@ export interface SortKey {
 export type Filter = Comparison | RelatedFilter | { all: Filter[] } | { any: Filter[] } | { not: Filter }
 
 /** What leads from a record to others: a field that refers to one or to several, or the inverse of one. */
-export type Step = Field | Inverse
+export type PathStep = Field | Inverse
 
 /** Matches records of which a step leads to at least one record that matches, or to such a number of them. */
 export interface RelatedFilter {
-  step: Step
+  step: PathStep
   matching?: Filter | undefined
   /** a comparison of the number of matching records */
   count?: Comparison | undefined

@@ -19,7 +19,7 @@ interface ThreadEvents {
 }
 
 /** The main thread's side of one serving thread: sends it requests, and writes and searches for it. */
-export class ServingThread {
+export class ServingThreadHandle {
   /** resolves when the thread can listen; rejects if it dies before */
   readonly ready: Promise<void>
   /** resolves when the thread has ended, with the reason */

@@ -9,7 +9,7 @@ import type { Damage } from '../upkeep/damage.ts'
 import type { Metrics } from '../upkeep/metrics.ts'
 import { type ForwardAddress, listenForForwarded } from './forward.ts'
 import type { ThreadOrder, ThreadRequest } from './messages.ts'
-import { ServingThread } from './serving-thread-handle.ts'
+import { ServingThreadHandle } from './serving-thread-handle.ts'
 
 /** Most threads that are started by default: more have not been measured. */
 const MAX_BY_DEFAULT = 8
@@ -56,8 +56,8 @@ export class ServingThreads {
   readonly #storage: Storage
   readonly #owner: ThreadOwner
   /** threads that accept connections */
-  readonly #serving = new Set<ServingThread>()
-  readonly #starting = new Set<ServingThread>()
+  readonly #serving = new Set<ServingThreadHandle>()
+  readonly #starting = new Set<ServingThreadHandle>()
   readonly #stopping = new AbortController()
   readonly #generation = new Int32Array(new SharedArrayBuffer(4))
   #share = 1
@@ -83,7 +83,7 @@ export class ServingThreads {
 
   /** Has all threads build an app for these models. A thread that cannot is replaced. */
   async prepare(models: Model[]): Promise<void> {
-    const prepareOne = async (thread: ServingThread) => {
+    const prepareOne = async (thread: ServingThreadHandle) => {
       try {
         await thread.call({ do: 'prepare', models })
       } catch (error) {
@@ -156,11 +156,11 @@ export class ServingThreads {
   }
 
   /** Ends a thread that cannot go on, if it has not died yet. `#onEnd` starts another one. */
-  async #end(thread: ServingThread, reason: unknown): Promise<void> {
+  async #end(thread: ServingThreadHandle, reason: unknown): Promise<void> {
     await thread.stop(0, reason as Error).catch(() => {})
   }
 
-  #newThread(): ServingThread {
+  #newThread(): ServingThreadHandle {
     const data = {
       config: this.#owner.config,
       models: this.#owner.models(),
@@ -174,7 +174,7 @@ export class ServingThreads {
     const { logger, damage, onError, onOutdated } = this.#owner
     // Lines of other threads are already formatted: they go to where this thread's lines go.
     const stream = (logger as unknown as Record<symbol, DestinationStream>)[pino.symbols.streamSym] as DestinationStream
-    const thread = new ServingThread(data, this.#storage, {
+    const thread = new ServingThreadHandle(data, this.#storage, {
       log: (line) => stream.write(line),
       onDamage: (error) => damage.detect(error),
       onOutdated,
@@ -185,7 +185,7 @@ export class ServingThreads {
   }
 
   /** Lets a thread accept connections, once it serves the models that the main thread serves. */
-  async #join(thread: ServingThread): Promise<void> {
+  async #join(thread: ServingThreadHandle): Promise<void> {
     await thread.ready
     await this.#owner.whileUnchanged(async () => {
       if (this.#isStopping) return
@@ -200,7 +200,7 @@ export class ServingThreads {
     })
   }
 
-  async #onEnd(thread: ServingThread, error: Error): Promise<void> {
+  async #onEnd(thread: ServingThreadHandle, error: Error): Promise<void> {
     this.#serving.delete(thread)
     this.#starting.delete(thread)
     if (this.#isStopping) return

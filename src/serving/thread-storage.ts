@@ -36,7 +36,8 @@ export class ThreadStorage implements Storage {
   readUpTo = (statement: Statement, bytes: number) => this.#reads.readUpTo(statement, bytes)
   shape = (table: string) => this.#reads.shape(table)
   refreshShapes = () => this.#reads.refreshShapes()
-  snapshotId = (isNew?: boolean) => this.#reads.snapshotId(isNew)
+  snapshotId = () => this.#reads.snapshotId()
+  newSnapshotId = () => this.#reads.newSnapshotId()
   needsScan = (statement: Statement, table: string) => this.#reads.needsScan(statement, table)
   secret = () => this.#reads.secret()
 

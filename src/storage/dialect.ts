@@ -234,8 +234,8 @@ export interface ConcurrentCopyDialect {
   referenceName(table: string, column: string): string
   dropReference(table: string, name: string): string
   renameReference(table: string, from: string, to: string): string
-  /** With `isUnchecked`, stored values are not checked until `validateReferences`; all others are. */
-  addReference(table: string, column: string, target: string, onDelete: string, isUnchecked: boolean): string
+  /** With `skipsCheck`, stored values are not checked until `validateReferences`; new ones are. */
+  addReference(table: string, column: string, target: string, onDelete: string, skipsCheck: boolean): string
   /** Statements that check the values stored before the reference was added; others may write meanwhile. */
   validateReferences(db: Database): Promise<string[]>
 }

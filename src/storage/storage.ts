@@ -38,7 +38,7 @@ export interface Unit {
   /** the journal gives all changes of the unit the same batch number */
   batch?: true
   /** units with the same name are executed one after the other, also across users and nodes */
-  alone?: string
+  mutex?: string
   /** maximum size of the rows that the steps return; above it, the unit is rolled back */
   maxBytes?: number
   /** `write` resolves with `[]` instead of the rows */
@@ -111,7 +111,7 @@ export interface Job<Input, Result> extends JobModule {
   types?: (input: Input) => Result
 }
 
-/** `snapshot`: beside others, in a transaction whose statements all see the same. Else each statement by itself. */
+/** `snapshot`: beside other jobs, in a transaction whose statements all see the same. `no transaction`: each by itself. */
 type JobMode = 'snapshot' | 'no transaction'
 
 export const defineJob = <Input, Result>(module: string, name = 'run', mode?: JobMode): Job<Input, Result> =>
@@ -205,12 +205,10 @@ export interface Storage {
   /** Makes `shape` current: another process may have changed tables just now. */
   refreshShapes(): Promise<void>
 
-  /**
-   * Cache key for reads: while the number stays the same, an earlier result may be reused. It changes after every
-   * commit of this process, and otherwise after 2 ms at the latest. With `isNew`, it is one in which nothing has been
-   * read yet: where a read may not be older than another one, the other one begins a snapshot.
-   */
-  snapshotId(isNew?: boolean): number
+  /** Cache key: an earlier read may be reused while it is the same, 2 ms at most. Each commit of this process changes it. */
+  snapshotId(): number
+  /** The same where later reads may not be older than the next one: PostgreSQL begins a new snapshot. */
+  newSnapshotId(): number
 
   /** Runs a statement that may scan many rows, off the serving thread, until it ends, times out or is aborted. */
   search(statement: Statement, options: SearchOptions): Promise<SearchResult>
@@ -233,8 +231,7 @@ export interface Storage {
   /**
    * Executes a unit of work. Resolves with the rows of each step (`[]` if `silent`) when the unit is on disk.
    *
-   * Atomicity: all steps are executed or none. Units that arrive together share a commit, but one that fails does not affect
-   * the others.
+   * Atomicity: all steps are executed or none. Units that arrive together share a commit; one that fails affects no other.
    *
    * Order: a unit sees every unit whose promise had resolved before `write` was called, and reads that start after its
    * promise has resolved see it. Units that wait at the same time are executed in any order, also those of one user;
@@ -250,15 +247,17 @@ export interface Storage {
    * | `large`, `index-too-long`, `row-too-wide`, `unfit` | values exceed a bound of the engine or `maxBytes` | yes |
    * | `busy` | too many units wait, the unit has waited for too long, or the server cannot be reached | yes |
    * | `full`, `damaged` | the disk has no room, or the file is broken | yes |
+   * | `slow` | a statement took longer than a minute (PostgreSQL) | yes |
    * | `commit-unknown` | the connection was lost after the commit was sent | **no** |
    *
-   * Any other error is a programming error, or the storage is closed; the unit was not written.
+   * Any other error is a programming error, or the storage is closed (`busy` on PostgreSQL); the unit was not written.
    */
   write(unit: Unit): Promise<Row[][]>
 
   /**
    * Runs a job that changes tables, in one transaction. Other writes wait: in SQLite all of them, in PostgreSQL those
-   * to tables that the job has locked. An error, such as a `Refused`, rolls everything back.
+   * to tables that the job has locked. An error, such as a `Refused`, rolls everything back. On PostgreSQL, a job with a
+   * mode does as that says, and its `afterCommit` is not called.
    */
   change<Input, Result>(job: Job<Input, Result>, input: Input, options?: ChangeOptions): Promise<Result>
 

@@ -5,7 +5,16 @@ import type { MaybePromise, Storage } from './storage.ts'
 export interface ThreadReads
   extends Pick<
     Storage,
-    'dialect' | 'read' | 'readOne' | 'readUpTo' | 'shape' | 'refreshShapes' | 'snapshotId' | 'needsScan' | 'secret'
+    | 'dialect'
+    | 'read'
+    | 'readOne'
+    | 'readUpTo'
+    | 'shape'
+    | 'refreshShapes'
+    | 'snapshotId'
+    | 'newSnapshotId'
+    | 'needsScan'
+    | 'secret'
   > {
   createDatabase(write: Storage['write']): Database
   /** Takes over shapes that the main thread has read: the next app is made for them. */

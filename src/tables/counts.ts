@@ -62,12 +62,12 @@ export function createCounter(storage: Storage, model: Model) {
     parameters: [table],
   }
 
-  let known = { moment: -1, total: Promise.resolve(0) }
+  let known = { snapshot: -1, total: Promise.resolve(0) }
 
   /** Finds in the same snapshot share one query. */
   function total(): Promise<number> {
-    const moment = storage.snapshotId()
-    if (known.moment !== moment) known = { moment, total: readTotal() }
+    const snapshot = storage.snapshotId()
+    if (known.snapshot !== snapshot) known = { snapshot, total: readTotal() }
     return known.total
   }
 

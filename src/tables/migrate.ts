@@ -109,9 +109,9 @@ export async function migrate(
   miscounted: string[] = [],
 ): Promise<TablePlan[]> {
   const end = performance.now() + (options.busyTimeoutMs ?? BUSY_TIMEOUT_MS)
-  let begun = 0
+  let outdatedAttempts = 0
   const isWorthAnotherTry = (error: unknown) => {
-    if (isOutdated(error)) return ++begun < MAX_ATTEMPTS
+    if (isOutdated(error)) return ++outdatedAttempts < MAX_ATTEMPTS
     return isFault(error, 'busy') && performance.now() < end
   }
   for (;;) {
@@ -128,13 +128,14 @@ export async function migrate(
 
 async function attempt(storage: Storage, models: Model[], options: MigrateOptions, miscounted: string[]) {
   const { buildsIndexesBefore } = rebuilderFor(storage.dialect.tables)
-  // Another node is at it, or the next change does it.
+  // If it is busy, another node does the same, or the next change does it.
   const tellUnlessBusy = (error: unknown) => {
     if (!isFault(error, 'busy')) options.onError?.(error)
   }
-  const { signal, isStarting: isOptional = false } = options
-  const waits = { lockMs: isOptional ? START_LOCK_MS : BUSY_TIMEOUT_MS, ...(signal && { signal }) }
-  const built = buildsIndexesBefore ? await storage.change(BUILD, { models, isOptional }, waits) : []
+  const { signal, isStarting = false } = options
+  const waits = { lockMs: isStarting ? START_LOCK_MS : BUSY_TIMEOUT_MS, ...(signal && { signal }) }
+  // A start does without an index that cannot be built now: it is made with the other changes.
+  const built = buildsIndexesBefore ? await storage.change(BUILD, { models, isOptional: isStarting }, waits) : []
   try {
     const plans = await copyAndApply(storage, models, options, { miscounted, built })
     if (buildsIndexesBefore) await storage.change(VALIDATE, undefined).catch(tellUnlessBusy)

@@ -38,7 +38,7 @@ export async function backupIfDue(storage: Storage, config: Config, { log, onErr
     if (isDue(backupFolder(config), config))
       log.info({ target: await backUp(storage, config, 'automatic') }, 'backup made')
   } catch (error) {
-    onError('the backup', error)
+    onError('backup', error)
   }
 }
 

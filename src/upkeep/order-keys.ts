@@ -15,6 +15,6 @@ export function maintainOrderKeys(storage: Storage, onError: (task: string, erro
     async run(isOver) {
       while (!isOver() && (await storage.readOne(NOTED))) await storage.write({ steps: [] })
     },
-    onError: (error) => onError('sort keys of texts that were changed by hand are made', error),
+    onError: (error) => onError('making sort keys of texts that were changed by hand', error),
   })
 }

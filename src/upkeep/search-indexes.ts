@@ -11,12 +11,13 @@ const LOOK_MS = 1000
 export const WORTH_AN_INDEX = 5000
 /** Writes within a second from which there is a load. */
 const LOAD = 20
-/** How long a portion may take, and how much longer to pause after it: under a load a fourteenth of the time is taken. */
-const UNDER_LOAD = { ms: 10, pause: 13 }
-const OTHERWISE = { ms: 60, pause: 0.3 }
+/** How long a portion may take, and the pause after it as a multiple of that: under a load a fourteenth of the time is taken. */
+const LOADED_PACE = { ms: 10, pause: 13 }
+const IDLE_PACE = { ms: 60, pause: 0.3 }
 
-/** An index that the engine fills is looked for less often; its creation waits so long for transactions of others. */
-const SELDOM = 10
+/** Where the engine fills indexes by itself, it is checked in every tenth round only whether one is missing. */
+const ROUNDS_PER_CHECK = 10
+/** How long the creation of an index waits for transactions of others. */
 const CREATE_LOCK_MS = 60_000
 
 export interface SearchIndexParts {
@@ -38,20 +39,20 @@ export function maintainSearchIndexes(
   const run = async (isOver: () => boolean) => {
     const before = seen
     seen = written()
-    const pace = seen - before > LOAD ? UNDER_LOAD : OTHERWISE
+    const pace = seen - before > LOAD ? LOADED_PACE : IDLE_PACE
     for (const model of models())
       if (!isOver() && model.search.length > 0)
         await catchUp(model, pace, isOver).catch((error) => fail(model, error, isOver))
   }
-  const catchUp = async (model: Model, pace: typeof OTHERWISE, isOver: () => boolean) => {
+  const catchUp = async (model: Model, pace: typeof IDLE_PACE, isOver: () => boolean) => {
     if (await isBehind(storage, model)) await (tables.wordIndex ? addPortions(model, pace, isOver) : create(model))
   }
   const fail = ({ name }: Model, error: unknown, isOver: () => boolean) => {
     // Another process may be changing tables, or creating the same index.
-    if (!isOver() && !isFault(error, 'busy')) onError(`the index for text searches in ${name} is filled`, error)
+    if (!isOver() && !isFault(error, 'busy')) onError(`filling the index for text searches in ${name}`, error)
   }
   /** For about a second, so that the load and the other models are looked at again. */
-  const addPortions = async (model: Model, { ms, pause }: typeof OTHERWISE, isOver: () => boolean) => {
+  const addPortions = async (model: Model, { ms, pause }: typeof IDLE_PACE, isOver: () => boolean) => {
     const end = performance.now() + lookMs
     for (let hasMore = true; hasMore && !isOver() && performance.now() < end; ) {
       const start = performance.now()
@@ -69,9 +70,9 @@ export function maintainSearchIndexes(
     await storage.refreshShapes()
   }
   return repeat({
-    everyMs: tables.wordIndex ? lookMs : SELDOM * lookMs,
+    everyMs: tables.wordIndex ? lookMs : ROUNDS_PER_CHECK * lookMs,
     run,
-    onError: (error) => onError('indexes for text searches are filled', error),
+    onError: (error) => onError('filling the indexes for text searches', error),
   })
 }
 

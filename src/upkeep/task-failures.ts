@@ -3,7 +3,7 @@ import type { Damage } from './damage.ts'
 import type { Metrics } from './metrics.ts'
 
 /** A failing task is logged at most this often. */
-const TELL_AGAIN_MS = 10_000
+const LOG_INTERVAL_MS = 10_000
 
 /** Counts and logs failures of background tasks, which are retried. */
 export class TaskFailures {
@@ -23,9 +23,9 @@ export class TaskFailures {
     this.#metrics.taskFailed(task)
     this.#damage.detect(error)
     const now = performance.now()
-    if (now < (this.#loggedAt.get(task) ?? Number.NEGATIVE_INFINITY) + TELL_AGAIN_MS) return
+    if (now < (this.#loggedAt.get(task) ?? Number.NEGATIVE_INFINITY) + LOG_INTERVAL_MS) return
     this.#loggedAt.set(task, now)
-    this.#log.warn(error, `failed, and is tried again: ${task}`)
+    this.#log.warn(error, `background task failed, and is tried again: ${task}`)
   }
 
   /** Returns a handler for the failures of one task. */

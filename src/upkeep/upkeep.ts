@@ -57,6 +57,6 @@ export function maintainJournal(
       const count = (changes: number) => metrics.pruned(changes)
       if (config.HISTORY_DAYS > 0) await prune(storage, before, count, isOver)
     },
-    onError: (error) => onError('the history is looked after', error),
+    onError: (error) => onError('upkeep of the history', error),
   })
 }

@@ -94,7 +94,7 @@ async function sizeSqlite(folder: string, seconds: number): Promise<void> {
   await stop(server)
   await sizeStreams(join(folder, 'sizing-streams'), seconds)
   say(`Memory of the service at rest: ${atRest.toFixed(0)} MB.`)
-  await sizeThreads(join(folder, 'sizing-threads'), atRest)
+  await sizeThreads(join(folder, 'sizing-threads'))
   await sizeDisk(join(folder, 'sizing-disk'), seconds)
 }
 
@@ -117,14 +117,21 @@ async function sizeStreams(folder: string, seconds: number): Promise<void> {
   await stop(server)
 }
 
-async function sizeThreads(folder: string, alone: number): Promise<void> {
+async function sizeThreads(folder: string): Promise<void> {
   const count = Math.max(2, Math.min(8, availableParallelism()))
-  const server = await startDossier(folder, 1000, undefined, { ...ALL, SERVING_THREADS: String(count) })
-  // The other threads start after the first answer.
-  await setTimeout(IDLE_MS)
-  const each = (residentMb(server) - alone) / (count - 1)
-  say(`${count} serving threads: ${each.toFixed(0)} MB of memory for each further one.`)
-  await stop(server)
+  const memory: number[] = []
+  for (const threads of [1, count]) {
+    const server = await startDossier(join(folder, String(threads)), 1000, undefined, {
+      ...ALL,
+      SERVING_THREADS: String(threads),
+    })
+    // The other threads start after the first answer.
+    await setTimeout(IDLE_MS)
+    memory.push(residentMb(server))
+    await stop(server)
+  }
+  const [alone = 0, together = 0] = memory
+  say(`${count} serving threads: ${((together - alone) / (count - 1)).toFixed(0)} MB of memory for each further one.`)
 }
 
 /** Bytes on disk per record and per change, and how long a write waits for the disk. */

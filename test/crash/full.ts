@@ -18,7 +18,7 @@ const ITEMS = '/ws/rest/crash.Item'
 const LARGE_LOG = 67_108_864
 /** About the maximum size of a request body. */
 const LONG = 1_000_000
-const COULD_NOT_EMPTY = /^dossier_task_failures\{task="the write-ahead log could not be emptied"\} [1-9]/m
+const COULD_NOT_EMPTY = /^dossier_task_failures\{task="emptying the write-ahead log"\} [1-9]/m
 
 const filler = (folder: string) => join(folder, 'filler')
 

@@ -482,7 +482,7 @@ t.test('old changes are dropped in portions, the newest never', async (t) => {
   const stopFailing = tend(failing)
   while (lines.length === 0) await setTimeout(5)
   stopFailing()
-  t.match(lines[0], /the history is looked after/)
+  t.match(lines[0], /upkeep of the history/)
   const { length } = lines
   tend(failing)()
   await setTimeout(40)

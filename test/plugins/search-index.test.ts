@@ -221,9 +221,11 @@ t.test('short words that begin too many trigrams, or are nearly everywhere', sql
   await client.put(NOTES, { first: 'Xu', last: 'Jo' })
   await fill(service)
   t.match((await client.get(`${NOTES}?q=j&limit=1`)).body, { total: 301 })
+  let asks = 1
   const isScanned = async () => {
     const before = { ...count }
-    await client.get(`${NOTES}?q=j&limit=1`)
+    // Another page each time: one that is asked for again is answered from memory.
+    await client.get(`${NOTES}?q=j&limit=${++asks}`)
     return count.proposed === before.proposed && count.all > before.all
   }
   // On a busy machine it may take too long to look at the first records.

@@ -337,7 +337,7 @@ if (isThere) {
     const done: string[] = []
     const note = (what: string, work: Promise<unknown>) => work.then(() => done.push(what))
     const locked = [
-      note('alone', storage.write({ ...unit(thing({ code: TEXT }), 'code'), alone: 'x' })),
+      note('alone', storage.write({ ...unit(thing({ code: TEXT }), 'code'), mutex: 'x' })),
       ...[1, 2].map(() => note('written', storage.write(unit(thing({ code: TEXT }), 'code')))),
       note('written', storage.write(unit(other, 'x'))),
       ...[1, 2].map(() => note('read', storage.read(reading) as Promise<unknown>)),

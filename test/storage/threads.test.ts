@@ -9,7 +9,7 @@ import { RowStreams } from '../../src/storage/row-streams.ts'
 import { Searches } from '../../src/storage/searches.ts'
 import { inspect } from '../../src/storage/sqlite/engine.ts'
 import { Reader } from '../../src/storage/sqlite/reader.ts'
-import { SearchThread } from '../../src/storage/sqlite/searcher.ts'
+import { SearchThreadHandle } from '../../src/storage/sqlite/searcher.ts'
 import { WriteQueue } from '../../src/storage/sqlite/write-queue.ts'
 import { defineJob, type FaultKind, isUnavailable, StorageFault } from '../../src/storage/storage.ts'
 import { lowerPriority, startThread } from '../../src/storage/threads.ts'
@@ -122,7 +122,7 @@ t.test('a writer that dies takes nobody’s answer with it', async (t) => {
 
 t.test('threads that cannot start', async (t) => {
   const folder = emptyFolder(t)
-  const search = new Searches((onDeath) => new SearchThread(join(folder, 'nowhere.db'), onDeath))
+  const search = new Searches((onDeath) => new SearchThreadHandle(join(folder, 'nowhere.db'), onDeath))
   const options = { username: 'ada', seconds: 1, bytes: 1, shapes: {} }
   const look = () => search.search({ sql: 'SELECT 1', parameters: [] }, options)
   await t.rejects(look(), { name: 'StorageFault', message: /has died/ })

@@ -3,8 +3,8 @@ import type { Reach } from '../../filters/reach.ts'
 import { Memo } from '../../lib/memo.ts'
 import type { Statement } from '../../storage/storage.ts'
 
-/** Statement shapes that are kept; the clients of a model use a handful. */
-const MAX_SHAPES = 200
+/** Compiled statements that are kept; the clients of a model use a handful. */
+const MAX_STATEMENTS = 200
 
 /** Stands for a bound value; `fill` gets the value from the arguments of an execution. */
 class Placeholder {
@@ -26,12 +26,12 @@ export function placeholder<Given>(fill: (given: Given) => unknown): RawBuilder<
 }
 
 /**
- * Compiles each shape of a statement once, because building SQL costs more than running it. All parameters are
+ * Compiles the statement of each key once, because building SQL costs more than running it. All parameters are
  * placeholders, so one builder determines both the text and the order of the bound values. A builder that binds an actual
  * value throws: the value would be reused by every later execution. `finish` changes a compiled statement.
  */
 export function cachedStatements<Given>(finish = (statement: Statement): Statement => statement) {
-  const shapes = new Memo<{ statement: Statement; holes: Placeholder[] }>(MAX_SHAPES)
+  const compiled = new Memo<{ statement: Statement; holes: Placeholder[] }>(MAX_STATEMENTS)
   const prepare = (build: () => { compile(): CompiledQuery }) => {
     const { sql: text, parameters } = build().compile()
     const holes = parameters.map((parameter) => {
@@ -40,8 +40,8 @@ export function cachedStatements<Given>(finish = (statement: Statement): Stateme
     })
     return { statement: finish({ sql: text, parameters }), holes }
   }
-  return (shape: string, given: Given, build: () => { compile(): CompiledQuery }): Statement => {
-    const { statement, holes } = shapes.getOrCompute(shape, () => prepare(build))
+  return (key: string, given: Given, build: () => { compile(): CompiledQuery }): Statement => {
+    const { statement, holes } = compiled.getOrCompute(key, () => prepare(build))
     return { ...statement, parameters: holes.map(({ fill }) => fill(given as never)) }
   }
 }

@@ -16,7 +16,7 @@ import {
   visibleField,
 } from '../../model/model.ts'
 import { type Cursors, nameOfOrder } from '../../requests/cursor.ts'
-import { DEFAULT_LIMIT, type View } from '../../requests/query.ts'
+import { DEFAULT_LIMIT, type Selection } from '../../requests/query.ts'
 import { PAGE_BYTES, rowBytes } from '../../storage/size.ts'
 import { isFault, type Row, type Storage } from '../../storage/storage.ts'
 import { rowDecoder } from '../../tables/columns.ts'
@@ -29,7 +29,7 @@ import { recordBytes, rowsThatFit } from './page-size.ts'
 const topPaths = (paths: string[]) => paths.filter((path) => !path.includes('.'))
 
 /** The columns to select: `fields`, by default those of the list, and the references to expand. */
-export function selectedColumns(model: Model, { fields = model.list, expand: paths }: View) {
+export function selectedColumns(model: Model, { fields = model.list, expand: paths }: Selection) {
   const references = topPaths(paths).filter((name) => !findInverse(model, name))
   return [...new Set(['id', 'version', ...fields, ...references])]
 }

@@ -30,9 +30,9 @@ export class KnownTotals {
 
   /** The known total of a statement that looks at these models; if there is none, counts and keeps it. */
   async total(statement: Statement, models: Model[], count: () => Promise<number>): Promise<number> {
-    const isTold = statement.sql.length <= MAX_STATEMENT_KEY && models.every(({ history }) => history)
+    const hasHistory = statement.sql.length <= MAX_STATEMENT_KEY && models.every(({ history }) => history)
     // Before it is counted: what others change meanwhile makes it outdated.
-    const state = isTold ? await readState(this.#storage) : undefined
+    const state = hasHistory ? await readState(this.#storage) : undefined
     if (!state) return count()
     const key = statementKey(statement)
     const known = this.#totals.get(key)

@@ -58,11 +58,11 @@ export interface Proposed {
   shapes: Record<string, string>
 }
 
-/** Records that tell how common words are, and how long that may take. */
+/** Records of which a sample is taken to estimate how many match, and how long that may take. */
 const SAMPLE = 200
 const SAMPLE_SECONDS = 0.03
 
-/** The part of all records that matches from which on it is faster to read all of them than to ask an index. */
+/** If more than this part of all records matches, it is faster to read all of them than to ask an index. */
 export const COMMON = 0.5
 
 /** About which part of all records matches: the first ones tell. 0 if that takes too long. */

@@ -7,7 +7,7 @@ import { asDeleted } from '../../journal/rebuild-state.ts'
 import { versionAfter } from '../../journal/restores.ts'
 import { ADMIN, reachesOwned, type User } from '../../model/access.ts'
 import { type Field, isOfType, type Model, visibleFields, wholeModel } from '../../model/model.ts'
-import { badRequest, type View } from '../../requests/query.ts'
+import { badRequest, type Selection } from '../../requests/query.ts'
 import type { MaybePromise, Row } from '../../storage/storage.ts'
 import type { Caller } from '../caller.ts'
 import type { RecordsContext, StoredRecord } from '../context.ts'
@@ -122,7 +122,7 @@ export function createHistory(context: RecordsContext, model: Model, journal: Jo
   async function version(
     id: number,
     number: number,
-    { fields = names, expand }: View,
+    { fields = names, expand }: Selection,
     caller: Caller,
   ): Promise<StoredRecord> {
     if (expand.length > 0) throw badRequest('"expand" is about records as they are, and "version" about one as it was.')

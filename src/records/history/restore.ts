@@ -29,7 +29,7 @@ interface Parts {
   plan: {
     remove(id: number, version: number | undefined, user: User): Promise<PlannedWrite>
     /** an update with data that has been checked */
-    updateAgain(id: number, version: number, sent: Row, user: User): PlannedWrite
+    updateChecked(id: number, version: number, sent: Row, user: User): PlannedWrite
   }
 }
 
@@ -152,7 +152,7 @@ export function createRestorer(parts: Parts) {
     const data: Row = { ...Object.fromEntries(fields.map(({ name }) => [name, before[name]])), version }
     checks.update(data)
     await violations.refuseUnreachable(withoutThoseBack(data, isBack), caller, id)
-    return plan.updateAgain(id, version, data, caller)
+    return plan.updateChecked(id, version, data, caller)
   }
 
   /** The data to write for a former state. A field that did not exist then becomes null; a required one is left out. */

@@ -99,7 +99,7 @@ export function createBlockChecker(db: Database, checking: CheckContext, complai
     // First, because whether a value is taken may be about records that the user does not see.
     await checkOutcomes(drafts)
     await checkUnique(drafts)
-    return drafts.filter(({ isWrong }) => !isWrong).map(rowOutcome)
+    return drafts.filter(({ isWrong }) => !isWrong).map(toValidRow)
   }
 
   /** Resolves a column such as `company.name` to the id of the company with that name, if the user may read it. */
@@ -254,7 +254,7 @@ export function createBlockChecker(db: Database, checking: CheckContext, complai
     }
   }
 
-  function rowOutcome({ line, data, stored, version }: ParsedRow): ValidRow {
+  function toValidRow({ line, data, stored, version }: ParsedRow): ValidRow {
     if (!stored) return { line, kind: 'created', data }
     // Secrets, and records that the user may not read, never count as unchanged: that would confirm a guessed value.
     const isSame = (field: Field) =>

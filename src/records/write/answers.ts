@@ -27,7 +27,7 @@ export function createAnswers(model: Model, { rebuild, mayRead }: Parts) {
   const shown = ['id', 'version', ...visibleFields(model).map(({ name }) => name)]
 
   /** Whether the user may read what was just written. Rules of rows were checked with it. */
-  const isRead = (rows: Row[][], record: StoredRecord, user: User): boolean =>
+  const mayReadWritten = (rows: Row[][], record: StoredRecord, user: User): boolean =>
     isReadable(rows) ?? reachesOwned(scopeFor(model, 'read', user), user, record.createdBy)
 
   const recordIn = (rows: Row[][]) => decode(rowIn(rows))
@@ -35,13 +35,15 @@ export function createAnswers(model: Model, { rebuild, mayRead }: Parts) {
   /** The whole record if the user may read it, otherwise a stub of its id and version. */
   function written(rows: Row[][], user: User): StoredRecord {
     const record = recordIn(rows)
-    return isRead(rows, record, user) ? record : toStub(record)
+    return mayReadWritten(rows, record, user) ? record : toStub(record)
   }
 
   /** The first step returns the fields that other requests had changed. */
   function merged(rows: Row[][], user: User): MergeResult {
     const record = recordIn(rows)
-    return isRead(rows, record, user) ? { record, merged: mergedIn(rows) } : { record: toStub(record), merged: [] }
+    return mayReadWritten(rows, record, user)
+      ? { record, merged: mergedIn(rows) }
+      : { record: toStub(record), merged: [] }
   }
 
   const mergedIn = (rows: Row[][]) => mergedFields(model, rows[0]?.[0]?.merged as string)

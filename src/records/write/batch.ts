@@ -42,9 +42,9 @@ interface Parts {
 }
 
 /** A record that an earlier operation of the batch creates; later operations refer to it by the name in `as`. */
-interface Made {
+interface CreatedRecord {
   model: string
-  handed: ChangeRef
+  id: ChangeRef
 }
 
 /** The first invalid operation of a batch. Those who know what the operations stand for tell of all of them. */
@@ -93,7 +93,7 @@ export function createBatch({ storage, models, collections, missingModel }: Part
     const concerned: Model[] = []
     for (const [index, operation] of operations.entries())
       concerned.push(await at(index, () => requireModel(operation, user)))
-    const made = new Map<string, Made>()
+    const made = new Map<string, CreatedRecord>()
     const planned: PlannedWrite[] = []
     const faults: Failure[] = []
     const yielder = new Yielder(PLANNED_MS)
@@ -102,14 +102,14 @@ export function createBatch({ storage, models, collections, missingModel }: Part
       const planning = at(index, () => {
         const name = 'create' in operation ? operation.as : undefined
         if (name !== undefined && made.has(name)) throw invalid('as', `"${name}" is the name of an earlier operation`)
-        let handed: Row = {}
+        let references: Row = {}
         try {
-          if ('data' in operation) handed = handedTo(operation.data, model, made)
+          if ('data' in operation) references = takeReferences(operation.data, model, made)
         } finally {
           // Also if it is invalid: what refers to it is not wrong because of that.
-          if (name !== undefined) made.set(name, { model: model.name, handed: { ofChange: index, column: 'id' } })
+          if (name !== undefined) made.set(name, { model: model.name, id: { ofChange: index, column: 'id' } })
         }
-        return planOne(operation, collections.get(model) as Records, user, handed)
+        return planOne(operation, collections.get(model) as Records, user, references)
       })
       try {
         planned.push(await planning)
@@ -185,9 +185,9 @@ function operationKind(operation: BatchOperation): { kind: Operation; name: stri
   )
 }
 
-function planOne(operation: BatchOperation, records: Records, user: User, handed: Row): Promise<PlannedWrite> {
-  if ('create' in operation) return records.plan.create(operation.data, user, handed)
-  if ('update' in operation) return records.plan.update(operation.data.id, operation.data, user, handed)
+function planOne(operation: BatchOperation, records: Records, user: User, references: Row): Promise<PlannedWrite> {
+  if ('create' in operation) return records.plan.create(operation.data, user, references)
+  if ('update' in operation) return records.plan.update(operation.data.id, operation.data, user, references)
   return records.plan.remove(operation.id, operation.version, user)
 }
 
@@ -198,8 +198,8 @@ const PLAIN = ['type', 'title', 'description', 'default']
 const SOME_ID = 1
 
 /** Returns the ids that earlier operations hand to `{"$ref": NAME}` fields; in `data`, `SOME_ID` replaces them. */
-function handedTo(data: Row, model: Model, made: Map<string, Made>): Row {
-  const handed: Row = {}
+function takeReferences(data: Row, model: Model, made: Map<string, CreatedRecord>): Row {
+  const references: Row = {}
   for (const { name, reference, readOnly, schema } of model.fields) {
     const given = Object.hasOwn(data, name) ? (data[name] as { $ref?: unknown } | null) : undefined
     if (!reference || readOnly || typeof given !== 'object' || given === null || !Object.hasOwn(given, '$ref')) continue
@@ -215,10 +215,10 @@ function handedTo(data: Row, model: Model, made: Map<string, Made>): Row {
       PLAIN.includes(keyword) || (keyword === 'minimum' && (rule as number) <= SOME_ID)
     if (!Object.entries(schema).every(isPlain))
       throw invalid(name, 'has rules of its own, which a "$ref" cannot be held against: send an id')
-    handed[name] = earlier.handed
+    references[name] = earlier.id
     data[name] = SOME_ID
   }
-  return handed
+  return references
 }
 
 const tooLarge = new Failure(

@@ -50,7 +50,7 @@ export function createChanges({ storage: { db }, access }: RecordsContext, model
   const shown = ['id', 'version', ...visibleFields(model).map((field) => field.name)]
   const shapes = keyedShapes([model], db.dialect.tables)
   /** Whether a delete may delete or change other records: then all of it is one batch, which can be undone. */
-  const takesAlong = [...access.models.values()].some((other) => isTakenAlong(other, model))
+  const hasDeleteEffects = [...access.models.values()].some((other) => isAffectedByDelete(other, model))
   const returns = model.history ? 'journalled record' : 'record'
   const orderKeys = createOrderKeys(whole, db.dialect.tables)
   const sent = (name: string) => placeholder<Given>(({ values }) => values[name])
@@ -135,12 +135,22 @@ export function createChanges({ storage: { db }, access }: RecordsContext, model
     const names = Object.keys(values).filter(
       (name) => !links.some((one) => one.name === name && isLinksChange(data[name])),
     )
-    const look = prepared(`merge ${reach.shape} ${reads.shape} ${names}`, { id, version, values, reach, reads }, () => {
-      const reached = withReachOfFew(reach, REACH, is`"id" = ${ID}`)
-      const isRead = withReachOfFew(reads, READS)
-      const text = mergeCheckQuery(model, names, { reached, isRead }, { id: ID, version: VERSION, sent }, db.dialect)
-      return { compile: () => text.compile(db) }
-    })
+    const look = prepared(
+      `merge ${reach.sqlKey} ${reads.sqlKey} ${names}`,
+      { id, version, values, reach, reads },
+      () => {
+        const reached = withReachOfFew(reach, REACH, is`"id" = ${ID}`)
+        const mayRead = withReachOfFew(reads, READS)
+        const text = mergeCheckQuery(
+          model,
+          names,
+          { reached, mayRead: mayRead },
+          { id: ID, version: VERSION, sent },
+          db.dialect,
+        )
+        return { compile: () => text.compile(db) }
+      },
+    )
     const swap = compareAndSwap(id, { step: 0, column: 'version' }, data, user)
     const steps = checked([{ ...look, must: true, locks: { table, id } }, swap], id, user)
     return { shapes, steps, by: user.username }
@@ -157,7 +167,7 @@ export function createChanges({ storage: { db }, access }: RecordsContext, model
     if (isUsual) usual.add(set)
     // A change of links is a statement of its own: there are few of them.
     const shape = isUsual || changed.length > 0 ? set : 'any'
-    const statement = prepared(`update ${reach.shape} ${shape}`, { id, version, values, reach }, () =>
+    const statement = prepared(`update ${reach.sqlKey} ${shape}`, { id, version, values, reach }, () =>
       db
         .updateTable(table)
         .set({ ...(shape === 'any' ? setAny() : setOnly(names, changed)), version: sql`version + 1` })
@@ -185,12 +195,12 @@ export function createChanges({ storage: { db }, access }: RecordsContext, model
     const reach = given.scope === 'some' ? given : ALL
     const reads = access.reachFor(model, 'read', user)
     if (reach.scope !== 'some' && reads.scope !== 'some') return []
-    const statement = prepared(`outcome ${reach.shape} ${reads.shape}`, { id, values: {}, reach, reads }, () => {
-      const isRead = sql`CASE WHEN ${withReachOfFew(reads, READS)} THEN 1 ELSE 0 END AS ${sql.ref(IS_READ)}`
+    const statement = prepared(`outcome ${reach.sqlKey} ${reads.sqlKey}`, { id, values: {}, reach, reads }, () => {
+      const mayRead = sql`CASE WHEN ${withReachOfFew(reads, READS)} THEN 1 ELSE 0 END AS ${sql.ref(MAY_READ)}`
       const where = withReachOfFew(reach, REACH, is`"id" = ${ID}`)
       // A later change of the same batch may have deleted it.
       const isAway = sql`NOT EXISTS (SELECT 1 FROM ${sql.table(table)} WHERE ${is`"id" = ${ID}`})`
-      const text = sql`SELECT ${isRead} FROM ${sql.table(table)} WHERE ${where}
+      const text = sql`SELECT ${mayRead} FROM ${sql.table(table)} WHERE ${where}
         UNION ALL SELECT 0 WHERE ${isAway}`
       return { compile: () => text.compile(db) }
     })
@@ -208,7 +218,7 @@ export function createChanges({ storage: { db }, access }: RecordsContext, model
     const reach = access.reachFor(model, 'delete', user)
     const isThat = version === undefined ? is`"id" = ${ID}` : is`"id" = ${ID} AND "version" = ${VERSION}`
     const statement = prepared(
-      `delete ${reach.shape} ${version === undefined}`,
+      `delete ${reach.sqlKey} ${version === undefined}`,
       { id, version, values: {}, reach },
       () =>
         db
@@ -220,7 +230,7 @@ export function createChanges({ storage: { db }, access }: RecordsContext, model
       shapes,
       steps: [{ ...statement, deletesRecords: true }],
       by: user.username,
-      ...(takesAlong && { batch: true }),
+      ...(hasDeleteEffects && { batch: true }),
     }
   }
 
@@ -228,19 +238,19 @@ export function createChanges({ storage: { db }, access }: RecordsContext, model
 }
 
 /** Column of the step that checks what was written: whether the user may read it. No field's name has `__`. */
-const IS_READ = 'outcome__isRead'
+const MAY_READ = 'outcome__isRead'
 
 /** Whether the user may read what was written; undefined if there was no need to check it. */
 export const isReadable = (rows: Row[][]): boolean | undefined => {
   const checked = rows.find(isOutcome)
-  return checked && checked[0]?.[IS_READ] === 1
+  return checked && checked[0]?.[MAY_READ] === 1
 }
 
 /** Whether the rows of a step are those of the check of another one. */
-export const isOutcome = ([row]: Row[]) => row !== undefined && Object.hasOwn(row, IS_READ)
+export const isOutcome = ([row]: Row[]) => row !== undefined && Object.hasOwn(row, MAY_READ)
 
 /** Whether a delete of the target deletes or changes records of a model. */
-export const isTakenAlong = ({ fields }: Model, target: { name: string }) =>
+export const isAffectedByDelete = ({ fields }: Model, target: { name: string }) =>
   fields.some((field) => {
     const refers = fieldReference(field)
     return refers?.model === target.name && refers.onDelete !== 'restrict'

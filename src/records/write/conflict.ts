@@ -3,7 +3,7 @@ import { describeConflict } from '../../journal/conflict.ts'
 import type { Journal } from '../../journal/journal.ts'
 import type { Operation, User } from '../../model/access.ts'
 import type { Model } from '../../model/model.ts'
-import type { View } from '../../requests/query.ts'
+import type { Selection } from '../../requests/query.ts'
 import type { Row } from '../../storage/storage.ts'
 import type { StoredRecord } from '../context.ts'
 import { requireBounds } from './links.ts'
@@ -12,12 +12,12 @@ interface Parts {
   model: Model
   journal: Journal
   /** Returns a record within the user's reach; otherwise throws the reason. */
-  requireReachable(id: number, operation: Operation, user: User, view: View): Promise<StoredRecord>
+  requireReachable(id: number, operation: Operation, user: User, view: Selection): Promise<StoredRecord>
   /** The same record, if the user may read it. */
   findReadable(id: number, user: User): Promise<StoredRecord | undefined>
 }
 
-const WHOLE: View = { expand: [] }
+const WHOLE: Selection = { expand: [] }
 
 /** Throws why no row had this id and version: the record does not exist, or another request has changed it. */
 export function createConflictThrower({ model, journal, requireReachable, findReadable }: Parts) {

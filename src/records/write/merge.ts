@@ -15,7 +15,7 @@ interface Holes {
 /** Conditions on the record: `reached` selects it if the user may update it, `isRead` holds if they may read it. */
 interface Reached {
   reached: Condition
-  isRead: Condition
+  mayRead: Condition
 }
 
 /**
@@ -30,7 +30,7 @@ interface Reached {
 export function mergeCheckQuery(
   model: Model,
   names: string[],
-  { reached, isRead }: Reached,
+  { reached, mayRead: isRead }: Reached,
   { id, version, sent }: Holes,
   dialect: Dialect,
 ) {

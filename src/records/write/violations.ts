@@ -195,7 +195,7 @@ interface Given {
 async function refersTo(context: Looking, model: Model, reach: Reach, field: Field, id: number): Promise<boolean> {
   const { storage, statements } = context
   const given = { id, ids: [], reach }
-  const statement = statements(`${model.name} ${reach.shape} refers ${field.name}`, given, () =>
+  const statement = statements(`${model.name} ${reach.sqlKey} refers ${field.name}`, given, () =>
     storage.db
       .selectFrom(tableName(model))
       .select('id')
@@ -209,7 +209,7 @@ async function refersTo(context: Looking, model: Model, reach: Reach, field: Fie
 async function idsThere({ storage, statements }: Looking, model: Model, reach: Reach, ids: number[]) {
   const given = { id: 0, ids, reach }
   const isOne = is`"id" IN (SELECT CAST(value AS BIGINT) FROM ${storage.dialect.each(IDS)} AS wanted)`
-  const statement = statements(`${model.name} ${reach.shape} ids`, given, () =>
+  const statement = statements(`${model.name} ${reach.sqlKey} ids`, given, () =>
     storage.db
       .selectFrom(tableName(model))
       .select('id')
@@ -221,7 +221,7 @@ async function idsThere({ storage, statements }: Looking, model: Model, reach: R
 /** The stored references of a record within reach, in one field. */
 async function storedValue({ storage, statements }: Looking, model: Model, field: Field, id: number, reach: Reach) {
   const given = { id, ids: [], reach }
-  const statement = statements(`${model.name} ${reach.shape} value ${field.name}`, given, () =>
+  const statement = statements(`${model.name} ${reach.sqlKey} value ${field.name}`, given, () =>
     storage.db
       .selectFrom(tableName(model))
       .select(field.name)

@@ -94,7 +94,7 @@ class PostgresStorage implements Storage {
     this.#events = events
     this.#stopFolding = foldCounts(
       (unit) => this.write(unit),
-      (error) => events.onError?.('counts of records are folded', error),
+      (error) => events.onError?.('folding the counts of records', error),
     )
     this.#reader = new Reader(url, this.threadReads.commits, servingThreads === 1 ? 2 : 1)
     this.#shapes = new Shapes(this.#reader)
@@ -118,7 +118,7 @@ class PostgresStorage implements Storage {
   }
 
   begin(): Promise<void> {
-    return this.#shapes.start((error) => this.#events.onError?.('it is looked how tables have changed', error))
+    return this.#shapes.start((error) => this.#events.onError?.('reading the shapes of tables', error))
   }
 
   read(statement: Statement): Promise<Row[]> {
@@ -141,8 +141,12 @@ class PostgresStorage implements Storage {
     return this.#shapes.refresh()
   }
 
-  snapshotId(isNew?: boolean): number {
-    return this.#reader.snapshotId(isNew)
+  snapshotId(): number {
+    return this.#reader.snapshotId()
+  }
+
+  newSnapshotId(): number {
+    return this.#reader.newSnapshotId()
   }
 
   async settled(): Promise<number> {
@@ -169,7 +173,7 @@ class PostgresStorage implements Storage {
 
   async setSecret(secret: string): Promise<void> {
     const keep = { sql: `INSERT INTO dossier_secret SELECT ? WHERE NOT EXISTS (${SECRET})`, parameters: [secret] }
-    await this.write({ steps: [keep], alone: 'secret' })
+    await this.write({ steps: [keep], mutex: 'secret' })
   }
 
   search(statement: Statement, options: SearchOptions): Promise<SearchResult> {

@@ -37,7 +37,7 @@ export function toFault(error: unknown): unknown {
   // The last one: the table was dropped while the catalog was read.
   if (code === '42703' || code === '42P01' || /^could not open relation with OID/.test(message))
     return new StorageFault('missing-table', message)
-  if (code === '57014') return new StorageFault('slow', 'The search took too long.')
+  if (code === '57014') return new StorageFault('slow', 'The statement took too long.')
   if (BUSY.includes(code) || isConnectionLost(error))
     return new StorageFault('busy', `The database cannot be used now (${message}).`)
   return error

@@ -1,7 +1,7 @@
 import { takeUpTo } from '../size.ts'
 import type { Row, SearchResult, Statement } from '../storage.ts'
 import { isConnectionLost, isLockTimeout, isRetryable, toFault } from './faults.ts'
-import { KNOWN_SHAPES, requireSameShapes } from './known-shapes.ts'
+import { KNOWN_SHAPES, requireUnchangedShapes } from './known-shapes.ts'
 import { SharedConnection } from './shared-connection.ts'
 
 /** Only a table that is being changed is locked against reads: its reads move to the patient connection soon. */
@@ -9,15 +9,16 @@ const LIMITS = { lock: 10, statement: 5000, answer: 8000 }
 /** Limits of the connection for reads of tables that are being changed. */
 const PATIENT_LIMITS = { lock: 10_000, statement: 15_000, answer: 20_000 }
 
-/** How often a read is repeated that a deadlock has ended. */
+/** How often a read is tried that a deadlock or an outdated prepared statement has ended. */
 const TRIES = 3
 
 /** How long `snapshotId` returns the same number. */
-const MOMENT_MS = 2
+const SNAPSHOT_MS = 2
 
 /**
  * Bounded reads. They share few connections: each read is sent at once, and none takes long. A read is repeated once if
- * its connection was lost, its table is locked or its prepared statement no longer fits.
+ * its connection was lost or its table is locked; after a deadlock, or if its prepared statement no longer fits, up to
+ * `TRIES` times.
  */
 export class Reader {
   /** the shapes of tables that this thread knows, by name, as `Shapes` keeps them */
@@ -34,7 +35,7 @@ export class Reader {
   readonly #commits: Int32Array
   /** that number when the current snapshot began */
   #commit = -1
-  #moment = 0
+  #snapshot = 0
   #since = 0
 
   /**
@@ -69,15 +70,15 @@ export class Reader {
   }
 
   /** A number that changes every two milliseconds, and after every commit of this process. */
-  snapshotId(isNew = false): number {
-    const now = performance.now()
-    const commit = Atomics.load(this.#commits, 0)
-    if (isNew || commit !== this.#commit || now - this.#since >= MOMENT_MS) {
-      this.#commit = commit
-      this.#since = now
-      this.#moment++
-    }
-    return this.#moment
+  snapshotId(): number {
+    const isCurrent = Atomics.load(this.#commits, 0) === this.#commit && performance.now() - this.#since < SNAPSHOT_MS
+    return isCurrent ? this.#snapshot : this.newSnapshotId()
+  }
+
+  newSnapshotId(): number {
+    this.#commit = Atomics.load(this.#commits, 0)
+    this.#since = performance.now()
+    return ++this.#snapshot
   }
 
   /** Ends the current snapshot of all serving threads. */
@@ -122,7 +123,7 @@ export class Reader {
       const { error, results } = await connection.runAllOnce([statement, KNOWN_SHAPES])
       if (error) throw error
       const [rows, shapes] = results as [Row[], Row[]]
-      requireSameShapes(shapes, known)
+      requireUnchangedShapes(shapes, known)
       return rows
     } finally {
       if (--this.#waiting === 0) {

@@ -4,7 +4,7 @@ import { takeUpTo } from '../size.ts'
 import { cancelled, type Row, type SearchOptions, type SearchResult, type Statement } from '../storage.ts'
 import { Connection } from './connection.ts'
 import { isConnectionLost, isRetryable, toFault } from './faults.ts'
-import { KNOWN_SHAPES, requireKnownShapes } from './known-shapes.ts'
+import { KNOWN_SHAPES, requireExpectedShapes } from './known-shapes.ts'
 import { SharedConnection } from './shared-connection.ts'
 import { ROLLBACK } from './transaction.ts'
 
@@ -96,7 +96,7 @@ export class PostgresSearcher implements Searcher {
     if (isRetryable(error) && tries < TRIES) return this.#search(connection, statement, ms, bytes, shapes, tries + 1)
     if (error) throw error
     const [, , known, found] = results as [Row[], Row[], Row[], Row[]]
-    requireKnownShapes(known, shapes)
+    requireExpectedShapes(known, shapes)
     return takeUpTo(found, bytes)
   }
 

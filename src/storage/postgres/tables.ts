@@ -60,9 +60,9 @@ export const TABLES: TableDialect = {
     dropReference: (table, name) => `ALTER TABLE "${table}" DROP CONSTRAINT "${name}"`,
     renameReference: (table, from, to) => `ALTER TABLE "${table}" RENAME CONSTRAINT "${from}" TO "${to}"`,
     // Checked at the end of each statement, when cascades have deleted other rows too.
-    addReference: (table, column, target, onDelete, isUnchecked) =>
+    addReference: (table, column, target, onDelete, skipsCheck) =>
       `ALTER TABLE "${table}" ADD CONSTRAINT "${referenceName(table, column)}" FOREIGN KEY ("${column}")
-       REFERENCES "${target}" ("id") ON DELETE ${onDelete} DEFERRABLE INITIALLY IMMEDIATE${isUnchecked ? ' NOT VALID' : ''}`,
+       REFERENCES "${target}" ("id") ON DELETE ${onDelete} DEFERRABLE INITIALLY IMMEDIATE${skipsCheck ? ' NOT VALID' : ''}`,
   },
   isShared: true,
   maxNameBytes: 63,

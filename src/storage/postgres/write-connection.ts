@@ -16,7 +16,7 @@ import {
 } from './transaction.ts'
 
 /** Outcome of a unit: the rows of each step, or the error; `isLocked` if it was not begun, as its table is being changed. */
-export type UnitOutcome = { rows: Row[][] } | { error: unknown; isLocked?: true }
+export type UnitResult = { rows: Row[][] } | { error: unknown; isLocked?: true }
 
 /**
  * Maximum time to wait for a lock, to execute a statement, and to keep an idle transaction open. `answer` is the
@@ -31,7 +31,7 @@ const GROUP_TRIES = 4
 const TRIES = 5
 
 /** Whether a unit can share a transaction with others: a single step, without the options that `#together` lacks. */
-export const isPlain = ({ steps, batch, maxBytes, alone, silent }: Unit) =>
+export const isPlain = ({ steps, batch, maxBytes, mutex: alone, silent }: Unit) =>
   steps.length === 1 && !(steps[0] as Step).must && !batch && !silent && maxBytes === undefined && alone === undefined
 
 /** A connection that writes. The units of a group are sent in one pipeline, and share a commit. */
@@ -50,7 +50,7 @@ export class WriteConnection {
   }
 
   /** Writes plain units together. If one fails, the others are written without it, and then it is tried alone. */
-  async group(units: Unit[], left = GROUP_TRIES, begin: Statement[] = [BEGIN]): Promise<UnitOutcome[]> {
+  async group(units: Unit[], left = GROUP_TRIES, begin: Statement[] = [BEGIN]): Promise<UnitResult[]> {
     if (units.length === 1 || left === 0) return this.#eachAlone(units, begin)
     this.#renewFor(units)
     try {
@@ -73,13 +73,13 @@ export class WriteConnection {
     const others = units.filter((unit) => !isConcerned(unit))
     const outcomes = others.length > 0 ? await this.group(others, left, begin) : []
     return units.map(
-      (unit): UnitOutcome =>
-        isConcerned(unit) ? { error: toFault(error), isLocked: true } : (outcomes.shift() as UnitOutcome),
+      (unit): UnitResult =>
+        isConcerned(unit) ? { error: toFault(error), isLocked: true } : (outcomes.shift() as UnitResult),
     )
   }
 
-  async #eachAlone(units: Unit[], begin: Statement[]): Promise<UnitOutcome[]> {
-    const outcomes: UnitOutcome[] = []
+  async #eachAlone(units: Unit[], begin: Statement[]): Promise<UnitResult[]> {
+    const outcomes: UnitResult[] = []
     for (const unit of units) outcomes.push(await this.#alone(unit, begin))
     return outcomes
   }
@@ -89,7 +89,7 @@ export class WriteConnection {
     units: Unit[],
     connection: Connection,
     begin: Statement[],
-  ): Promise<{ outcomes?: UnitOutcome[]; failed?: number | undefined; lockedTable?: string; error?: unknown }> {
+  ): Promise<{ outcomes?: UnitResult[]; failed?: number | undefined; lockedTable?: string; error?: unknown }> {
     const shapes = new Map(
       units.flatMap((unit) => Object.entries(unit.shapes ?? {})).map((one) => [one.join(' '), one]),
     )
@@ -121,7 +121,7 @@ export class WriteConnection {
     return { outcomes: returned.map((rows) => ({ rows: [rows] })) }
   }
 
-  async #alone(unit: Unit, begin: Statement[], tries = 1): Promise<UnitOutcome> {
+  async #alone(unit: Unit, begin: Statement[], tries = 1): Promise<UnitResult> {
     const course = { isCommitting: false }
     try {
       return { rows: await this.#carryOut(unit, begin, course) }
@@ -143,7 +143,7 @@ export class WriteConnection {
       ...begin,
       ...Object.entries(shapes).map(([table, shape]) => requireShapeStatement(table, shape)),
     ]
-    if (unit.alone !== undefined) before.push(takeAdvisoryLock(unit.alone))
+    if (unit.mutex !== undefined) before.push(takeAdvisoryLock(unit.mutex))
     before.push(setActor(unit))
     const results: Row[][] = []
     try {

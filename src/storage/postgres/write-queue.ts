@@ -1,10 +1,10 @@
 import { type PendingUnit, PendingUnits } from '../pending-units.ts'
 import { type Row, type StorageEvents, StorageFault, type Unit } from '../storage.ts'
-import { isPlain, type UnitOutcome, WriteConnection } from './write-connection.ts'
+import { isPlain, type UnitResult, WriteConnection } from './write-connection.ts'
 
 /** Maximum number of units that share a transaction. */
 const MAX_GROUP = 64
-const LANES = 2
+const CONNECTIONS = 2
 /** When a unit whose table is being changed is tried again. */
 const LOCKED_AGAIN_MS = 50
 /** Characters per group, about. */
@@ -28,7 +28,7 @@ export class WriteQueue {
 
   constructor(url: string, onCommit: OnCommit, waitTimeoutMs?: number) {
     this.#pending = new PendingUnits(() => this.#serve(), { unitKind, waitTimeoutMs })
-    this.#connections = Array.from({ length: LANES }, () => new WriteConnection(url))
+    this.#connections = Array.from({ length: CONNECTIONS }, () => new WriteConnection(url))
     this.#idle = [...this.#connections]
     this.#onCommit = onCommit
   }
@@ -38,7 +38,7 @@ export class WriteQueue {
   }
 
   get retries(): number {
-    return this.#connections.reduce((sum, lane) => sum + lane.retries, 0)
+    return this.#connections.reduce((sum, connection) => sum + connection.retries, 0)
   }
 
   /** Writes all waiting units, then closes the connections. */
@@ -48,11 +48,11 @@ export class WriteQueue {
         this.#onIdle = resolve
       })
     this.#pending.close(new StorageFault('busy', 'The database is closed.'))
-    await Promise.all(this.#connections.map((lane) => lane.close()))
+    await Promise.all(this.#connections.map((connection) => connection.close()))
   }
 
   get #isIdle(): boolean {
-    return this.#pending.size === 0 && this.#deferred === 0 && this.#idle.length === LANES
+    return this.#pending.size === 0 && this.#deferred === 0 && this.#idle.length === CONNECTIONS
   }
 
   #serve() {
@@ -64,13 +64,13 @@ export class WriteQueue {
     if (this.#isIdle) this.#onIdle?.()
   }
 
-  async #run(lane: WriteConnection, group: PendingUnit[]) {
+  async #run(connection: WriteConnection, group: PendingUnit[]) {
     const start = performance.now()
     try {
-      const outcomes = await lane.group(group.map(({ unit }) => unit))
+      const outcomes = await connection.group(group.map(({ unit }) => unit))
       this.#onCommit(group.length, performance.now() - start)
       for (const [index, one] of group.entries()) {
-        const outcome = outcomes[index] as UnitOutcome
+        const outcome = outcomes[index] as UnitResult
         if ('rows' in outcome) one.resolve(outcome.rows)
         else if (outcome.isLocked) this.#tryLater(one)
         else one.reject(outcome.error)
@@ -79,7 +79,7 @@ export class WriteQueue {
       // Whatever went wrong, every unit gets an answer.
       for (const { reject } of group) reject(error)
     }
-    this.#idle.push(lane)
+    this.#idle.push(connection)
     this.#serve()
   }
 

@@ -30,7 +30,7 @@ import { DIALECT } from './dialect.ts'
 import { explainOpening } from './faults.ts'
 import { createDatabase } from './kysely.ts'
 import { Reader } from './reader.ts'
-import { SearchThread } from './searcher.ts'
+import { SearchThreadHandle } from './searcher.ts'
 import { cookieSecret, storeSecret } from './secret.ts'
 import { Statements } from './statements.ts'
 import type { ThreadReadsStart } from './thread-reads.ts'
@@ -49,7 +49,7 @@ export async function openStorage(dataDir: string, events: StorageEvents = {}, m
   const answer: WriterAnswer = JSON.parse(text)
   if ('trouble' in answer) throw deserializeError(answer.trouble)
   const reader = new Reader(openReader(file), commits)
-  const searches = new Searches((onDeath) => new SearchThread(file, onDeath))
+  const searches = new Searches((onDeath) => new SearchThreadHandle(file, onDeath))
   const rowStreams = new RowStreams((way) =>
     startThread(import.meta.resolve('./row-stream-thread.ts'), { file, ...way }),
   )
@@ -62,7 +62,7 @@ export async function openStorage(dataDir: string, events: StorageEvents = {}, m
   })
   const copyLog = () => jobPool.run(CHECKPOINT, { file })
   const truncateLog = () => writeQueue.emptyLog()
-  const onError = (error: unknown) => events.onError?.('the write-ahead log could not be emptied', error)
+  const onError = (error: unknown) => events.onError?.('emptying the write-ahead log', error)
   const checkpointer = new Checkpointer({ searches, rowStreams, copyLog, truncateLog, onError }, maxLogBytes)
   return new SqliteStorage({ file, commits, reader, writeQueue, searches, rowStreams, jobPool, checkpointer })
 }
@@ -149,6 +149,10 @@ class SqliteStorage implements Storage {
   async refreshShapes(): Promise<void> {}
 
   snapshotId(): number {
+    return this.#reader.snapshotId()
+  }
+
+  newSnapshotId(): number {
     return this.#reader.snapshotId()
   }
 

@@ -5,7 +5,7 @@ import { toFault } from './faults.ts'
 import { endRead, Statements } from './statements.ts'
 
 /** How long a snapshot is used. */
-const MOMENT_MS = 2
+const SNAPSHOT_MS = 2
 
 /**
  * A serving thread's own read-only connection. Reads within two milliseconds of one turn of the event loop share a
@@ -24,7 +24,7 @@ export class Reader {
   /** whether a read transaction is open */
   #isLooking = false
   #isHeld = false
-  #moment = 0
+  #snapshot = 0
   #schema = -1
   #shapes = new Map<unknown, unknown>()
 
@@ -63,7 +63,7 @@ export class Reader {
   /** Number of the current snapshot; each snapshot has another one. */
   snapshotId(): number {
     this.#lookOrFail()
-    return this.#moment
+    return this.#snapshot
   }
 
   /** Returns rows up to a size. It iterates over them, which takes twice as long as `all`. */
@@ -130,12 +130,12 @@ export class Reader {
     const now = performance.now()
     // Read before the snapshot begins: a commit in between only makes the next read begin another one.
     const commit = Atomics.load(this.#commits, 0)
-    if (this.#isLooking && commit === this.#commit && now - this.#since < MOMENT_MS) return
+    if (this.#isLooking && commit === this.#commit && now - this.#since < SNAPSHOT_MS) return
     this.endSnapshot()
     this.#commit = commit
     endRead(this.#sqlite)
     this.#since = now
-    this.#moment++
+    this.#snapshot++
     this.#statements.prepare('begin').run()
     this.#isLooking = true
     setImmediate(() => this.endSnapshot())

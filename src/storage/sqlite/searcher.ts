@@ -6,7 +6,7 @@ import { startThread } from '../threads.ts'
 import type { SearchAnswer } from './search-thread.ts'
 
 /** The serving thread's side of a search thread, which runs one search at a time and can be stopped in the middle. */
-export class SearchThread implements Searcher {
+export class SearchThreadHandle implements Searcher {
   /** id of the search to stop; shared memory, as the thread receives no messages while it searches */
   readonly #cancelledId = new Int32Array(new SharedArrayBuffer(4))
   readonly #thread: Worker

@@ -26,6 +26,7 @@ export function openThreadReads({ file, commits }: ThreadReadsStart): ThreadRead
     refreshShapes: async () => {},
     assumeShapes: () => {},
     snapshotId: () => reader.snapshotId(),
+    newSnapshotId: () => reader.snapshotId(),
     needsScan: (statement, table) => reader.needsScan(statement, table),
     secret: () => cookieSecret(dirname(file)),
     createDatabase: (write) => createDatabase(readOrWrite((query) => reader.all(query), write)),

@@ -91,13 +91,13 @@ async function fillConverted(db: Database, model: Model, { field, column, from }
 
 /**
  * Adds, replaces and drops foreign keys until they match the model's references. Runs when all tables exist. With
- * `isChecked`, the caller makes sure that stored values refer to something.
+ * `skipsCheck`, the database does not check stored values, because the caller does.
  */
 export async function migrateForeignKeys(
   db: Database,
   model: Model,
   dialect: ConcurrentCopyDialect,
-  isChecked: boolean,
+  skipsCheck: boolean,
 ): Promise<void> {
   const table = tableName(model)
   const kept = new Map<string, OwnReference>()
@@ -112,7 +112,7 @@ export async function migrateForeignKeys(
   for (const { name, reference } of model.fields) {
     if (!reference || kept.has(name)) continue
     const wanted = foreignKeyFor(reference)
-    await execute(db, dialect.addReference(table, name, wanted.table, wanted.onDelete, isChecked))
+    await execute(db, dialect.addReference(table, name, wanted.table, wanted.onDelete, skipsCheck))
   }
 }
 

@@ -28,7 +28,7 @@ declare module 'fastify' {
 const ONLY_VERSION = { fields: [], expand: [] }
 
 /** What the answers of several plugins have in common, and the version that their requests name. */
-async function written(app: FastifyInstance) {
+async function answerHeaders(app: FastifyInstance) {
   app.decorateRequest('matchedVersion', function (id, records) {
     const { user, headers } = this
     return prepareIdempotent(user.idempotency, () =>
@@ -53,4 +53,4 @@ async function written(app: FastifyInstance) {
   })
 }
 
-export default fp(written, { name: 'written' })
+export default fp(answerHeaders, { name: 'answer-headers' })

@@ -4,7 +4,7 @@ import fp from 'fastify-plugin'
 declare module 'fastify' {
   interface FastifyRequest {
     /** Writes an event about logins or users to the audit log. */
-    trail(event: string, details?: { subject?: string; roles?: string[] | undefined }): void
+    audit(event: string, details?: { subject?: string; roles?: string[] | undefined }): void
   }
 }
 
@@ -12,8 +12,8 @@ declare module 'fastify' {
 const WARNINGS = ['login failed', 'login locked', 'cross-site request refused']
 
 /** The audit log of logins and of changes to users: log lines with `event`, `username` and `address`. */
-async function trail(app: FastifyInstance) {
-  app.decorateRequest('trail', function (event, details = {}) {
+async function auditLog(app: FastifyInstance) {
+  app.decorateRequest('audit', function (event, details = {}) {
     // A replayed answer (`Idempotency-Key`) is no new event.
     if (this.user?.idempotency?.stored) return
     // A request that is refused before `auth` runs has no `user` yet.
@@ -24,4 +24,4 @@ async function trail(app: FastifyInstance) {
   })
 }
 
-export default fp(trail, { name: 'trail', dependencies: ['session'] })
+export default fp(auditLog, { name: 'audit-log', dependencies: ['session'] })

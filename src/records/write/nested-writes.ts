@@ -11,7 +11,7 @@ import type { Caller } from '../caller.ts'
 import type { StoredRecord } from '../context.ts'
 import type { Collections, Records } from '../records.ts'
 import { at, type BatchOperation, InvalidOperations, PLANNED_MS } from './batch.ts'
-import { isTakenAlong } from './changes.ts'
+import { isAffectedByDelete } from './changes.ts'
 
 /** What an update does with the records that refer to the updated one; in this order. */
 const KINDS = ['delete', 'update', 'create'] as const
@@ -43,7 +43,7 @@ export const hasChildren = ({ inverses }: Model, data: unknown) =>
   inverses.some(({ name }) => Object.hasOwn(Object(data), name))
 
 /** Writes a record together with records that refer to it: one batch, all or nothing. */
-export function createTogether({ models, collections, batch }: Parts) {
+export function createNestedWriter({ models, collections, batch }: Parts) {
   return {
     create(model: Model, data: Row, caller: Caller): Promise<StoredRecord> {
       const { own, related } = divide(model, data)
@@ -222,7 +222,7 @@ function requireOnce(children: Child[]): void {
 
 /** Whether a delete of these children may change the record again, or delete it. */
 const canChangeAgain = (model: Model, children: Child[]) =>
-  children.some(({ kind, inverse }) => kind === 'delete' && isTakenAlong(model, { name: inverse.model }))
+  children.some(({ kind, inverse }) => kind === 'delete' && isAffectedByDelete(model, { name: inverse.model }))
 
 /** Whether a value is what `expand` returns. */
 const isAsRead = (value: unknown) =>

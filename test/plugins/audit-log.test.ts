@@ -3,7 +3,7 @@ import t from 'tap'
 import { sqliteOnly } from '../engine.ts'
 import { logSink, PASSWORD, startApp } from '../helper.ts'
 
-t.test('the trail of logins and of changes to people', async (t) => {
+t.test('the audit log of logins and of changes to people', async (t) => {
   const { lines, stream } = logSink()
   const service = await startApp(t, {
     log: stream,

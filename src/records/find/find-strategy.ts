@@ -1,0 +1,179 @@
+import { type Expression, type RawBuilder, type SqlBool, sql } from 'kysely'
+import { Failure } from '../../errors.ts'
+import { type Reach, withReach, withReachOfFew } from '../../filters/reach.ts'
+import {
+  aliveCondition,
+  type FilterContext,
+  looksAtReferring,
+  referencedModels,
+  toCondition,
+} from '../../filters/where.ts'
+import { type Model, tableName } from '../../model/model.ts'
+import type { Position } from '../../requests/cursor.ts'
+import type { Query } from '../../requests/query.ts'
+import { isFault, type SearchResult, type Statement } from '../../storage/storage.ts'
+import type { Condition } from '../../tables/condition.ts'
+import { createCounter } from '../../tables/counts.ts'
+import { keyedShapes, recordRead, requireCurrentShape } from '../../tables/shape.ts'
+import type { Caller } from '../caller.ts'
+import type { RecordsContext } from '../context.ts'
+import { selectedColumns } from './expand.ts'
+import { helpfulIndex, indexAdvisor } from './index-advice.ts'
+import { afterPosition, type OrderKey, orderBy, sortColumns } from './order.ts'
+import { createPlainPages } from './plain-pages.ts'
+import { containsWords, MAX_RANKED, type Proposed } from './text-search.ts'
+import { isUniqueLookup } from './unique-lookup.ts'
+
+/** When a find has to end, and how large its page may be. */
+export interface FindLimits {
+  /** as `performance.now()` */
+  ends: number
+  bytes: number
+}
+
+/** How the page and the total of a find are read. */
+export interface FindStrategy {
+  page(order: OrderKey[], position: Position | undefined): Promise<SearchResult>
+  /** a page of a text search, best first; if `total` is more than `MAX_RANKED`, it is no page of the best ones */
+  ranked?(order: OrderKey[], position: Position | undefined): Promise<SearchResult & { total: number }>
+  total(): Promise<number>
+}
+
+/** Looking up the records that refer to one record takes as long as reading so many entries of an index. */
+const LOOKUP_COST = 5
+
+/** Chooses how to get the page and the total of a find: by a bounded read if possible, otherwise by a search. */
+export function createStrategies(context: RecordsContext, model: Model) {
+  const { storage, models, access, totals, advise, findSeconds } = context
+  const table = tableName(model)
+  const considerIndex = indexAdvisor(storage, model, advise)
+  const counts = createCounter(storage, model)
+  const plain = createPlainPages(storage, model, counts)
+
+  return async function chooseStrategy(
+    query: Query,
+    reach: Reach,
+    caller: Caller,
+    limits: FindLimits,
+    proposed: Proposed | undefined,
+  ): Promise<FindStrategy> {
+    const isAll = !query.filter && !query.search && reach.scope === 'all'
+    if (isAll && query.sort.length === 0)
+      return { page: (_order, position) => plain(query, position), total: () => counts.total() }
+    const isFewer = await sizeComparison(query)
+    const isOne = !query.search && isUniqueLookup(query.filter, model)
+    const lookedAt = access.modelsBehind(model, query, caller)
+    const shapes = { ...keyedShapes(lookedAt, storage.dialect.tables), ...proposed?.shapes }
+    const search = async (statement: Statement) => {
+      if (isOne) {
+        requireCurrentShape(storage, model)
+        return { rows: await storage.read(recordRead(storage.dialect, model, statement)), isTruncated: false }
+      }
+      const seconds = Math.max(0.001, (limits.ends - performance.now()) / 1000)
+      const { username, signal } = caller
+      return storage.search(statement, { username, seconds, bytes: limits.bytes, signal, shapes })
+    }
+    const matching = [
+      ...(isOne ? [] : [aliveCondition(query, storage.dialect)]),
+      ...(query.filter ? [toCondition(query.filter, model, { ...access.contextFor(caller), isFewer })] : []),
+      ...(proposed?.condition ? [proposed.condition] : []),
+      ...(query.search ? [containsWords(model, query.search, storage.dialect)] : []),
+    ]
+    const reached = (...more: Condition[]) =>
+      isOne ? withReachOfFew(reach, undefined, ...matching, ...more) : withReach(reach, ...matching, ...more)
+    const matches = reached()
+    const total = async () => {
+      // A sort changes no total.
+      if (isAll) return counts.total()
+      const statement = recordsFrom(proposed).select(sql<number>`count(*)`.as('total')).where(matches).compile()
+      const count = async () => {
+        const { rows } = await withIndexHint(query, () => search(statement))
+        return (rows[0] as { total: number }).total
+      }
+      return isOne ? count() : totals.total(statement, lookedAt, count)
+    }
+    return {
+      total,
+      page: async (order, position) => {
+        const beyond = position ? [afterPosition(order, position)] : []
+        const where = reached(...beyond)
+        // In the order of ids there are more matches than can be ranked: the first ones are near.
+        const page = pageStatement(query, order, where, order.length > 0 ? proposed : undefined)
+        const found = await withIndexHint(query, () => search(page))
+        if (!isOne) await considerIndex(query, page)
+        return found
+      },
+      ranked: async (order, position) => {
+        const beyond = position ? afterRank(position) : sql`1 = 1`
+        const all = recordsFrom(proposed).select(`${table}.id as match__id`).select(sortColumns(order)).where(matches)
+        const { rows, isTruncated } = await withIndexHint(query, () =>
+          search(rankedStatement(query, all.limit(MAX_RANKED + 1), beyond)),
+        )
+        const isFirst = query.offset === 0 && !position
+        const counted = (rows[0]?.matches__total as number | undefined) ?? (isFirst ? 0 : await total())
+        for (const row of rows) delete row.matches__total
+        return { rows, isTruncated, total: counted }
+      },
+    }
+  }
+
+  /** Tells which models have far fewer records than others, if the filter asks for records that refer to another one. */
+  async function sizeComparison(query: Query): Promise<FilterContext['isFewer']> {
+    if (!query.filter || !looksAtReferring(query.filter)) return undefined
+    const all = [model, ...referencedModels(query, models)]
+    const sizes = new Map<string, number>()
+    for (const one of new Set(all)) sizes.set(one.name, await createCounter(storage, one).total())
+    const sizeOf = ({ name }: Model) => sizes.get(name) as number
+    return (few, many) => sizeOf(few) * LOOKUP_COST <= sizeOf(many)
+  }
+
+  /** All records, or those that an index proposes, in the order in which it does so. */
+  function recordsFrom(proposed: Proposed | undefined) {
+    if (!proposed?.records) return storage.db.selectFrom(table)
+    const some = storage.db.selectFrom(sql`(${proposed.records})`.as('proposed')).crossJoin(table)
+    return some.where(sql<SqlBool>`${sql.ref(`${table}.id`)} = proposed__id`) as unknown as ReturnType<
+      typeof storage.db.selectFrom<string>
+    >
+  }
+
+  /** All matches are ranked and counted; only a page of them is read. */
+  function rankedStatement(query: Query, all: Expression<unknown>, beyond: RawBuilder<unknown>): Statement {
+    const columns = selectedColumns(model, query).map((name) => sql.ref(name))
+    return sql`
+      WITH matches AS MATERIALIZED ${all}
+      SELECT ${sql.join(columns)}, sort__0, (SELECT count(*) FROM matches) AS matches__total
+      FROM (
+        SELECT match__id, sort__0 FROM matches WHERE ${beyond}
+        ORDER BY sort__0, match__id LIMIT ${query.limit + 1} OFFSET ${query.offset}
+      ) AS best JOIN ${sql.table(table)} ON "id" = match__id ORDER BY sort__0, match__id`.compile(storage.db)
+  }
+
+  function pageStatement(query: Query, order: OrderKey[], where: Condition, proposed?: Proposed): Statement {
+    return recordsFrom(proposed)
+      .select(selectedColumns(model, query))
+      .select(sortColumns(order))
+      .where(where)
+      .orderBy(orderBy(order))
+      .limit(query.limit + 1)
+      .offset(query.offset)
+      .compile()
+  }
+
+  async function withIndexHint(query: Query, search: () => Promise<SearchResult>): Promise<SearchResult> {
+    try {
+      return await search()
+    } catch (error) {
+      if (!isFault(error, 'slow')) throw error
+      const fields = helpfulIndex(query)
+      const help =
+        fields.length > 0
+          ? `In the model file of ${model.name}, ${JSON.stringify([fields])} in "indexes" would help.`
+          : 'Ask for less: filter by a field that has an index.'
+      throw new Failure('FIND_TOO_SLOW', `This find was ended after ${findSeconds} seconds. ${help}`)
+    }
+  }
+}
+
+/** Where a position of a ranked page goes on. */
+const afterRank = ({ values, id }: Position) =>
+  sql`sort__0 > ${values[0]} OR (sort__0 = ${values[0]} AND match__id > ${id})`
