@@ -97,7 +97,7 @@ export function watchModels(storage: Pick<Storage, 'published'>, config: Config,
 function watchPublished(published: PublishedModels, serving: Serving): () => void {
   let followed: number | undefined
   let notBefore = 0
-  const look = async () => {
+  const poll = async () => {
     const generation = await published.generation()
     if (generation === followed || performance.now() < notBefore) return
     const latest = await published.latest()
@@ -108,6 +108,6 @@ function watchPublished(published: PublishedModels, serving: Serving): () => voi
     notBefore = performance.now() + RETRY_MS
     await serving.reload()
   }
-  const timer = setInterval(() => look().catch(serving.onError), POLL_MS)
+  const timer = setInterval(() => poll().catch(serving.onError), POLL_MS)
   return () => clearInterval(timer)
 }

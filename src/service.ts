@@ -101,7 +101,7 @@ export class Service {
         this.#metrics.turnedAway()
         this.#logOverload()
       },
-      outdated: () => this.#followOthers(),
+      outdated: () => this.#reloadForOthers(),
     }
     this.#front = new HttpFront(this.#app, events, undefined, 1 / count)
     if (count > 1) await requireFreePort(config.HOST, config.PORT)
@@ -149,7 +149,7 @@ export class Service {
     this.#reloading = this.#reloading.then(async () => {
       const start = performance.now()
       try {
-        await this.#follow(isForced)
+        await this.#applyModels(isForced)
       } catch (error) {
         if (isSuperseded(error)) void this.reload(isForced)
         else if (this.#stopping.signal.aborted) this.#log.info('the service stops: the models folder is not followed')
@@ -164,7 +164,7 @@ export class Service {
   }
 
   /** Another node may have changed the tables: its models are served at once, not only when they are looked for. */
-  #followOthers(): void {
+  #reloadForOthers(): void {
     if (!this.storage.published || this.#isFollowing) return
     this.#isFollowing = true
     void this.reload().finally(() => {
@@ -185,14 +185,14 @@ export class Service {
     await this.storage.close()
   }
 
-  async #follow(isForced: boolean): Promise<void> {
+  async #applyModels(isForced: boolean): Promise<void> {
     const { models, isNew, generation, why, ...wanted } = await this.#modelSource.read(isForced, loadModelsWithRetry)
     await this.#status.warnIgnoredFiles(this.config.MODELS_DIR)
     this.#loadedFingerprint = wanted.fingerprint
     const isSame = this.#loadedFingerprint === this.#fingerprint && !isNew
     // Another process may have changed the tables meanwhile, or died while it did.
-    const isWhole = isSame && (await areShapesKnown(this.storage.db, models))
-    if (isWhole && !(await hasLeftovers(this.storage))) return this.#status.succeed(why)
+    const areTablesIntact = isSame && (await areShapesKnown(this.storage.db, models))
+    if (areTablesIntact && !(await hasLeftovers(this.storage))) return this.#status.succeed(why)
     const overview = await planModels(this.storage, models)
     const previous = this.#app
     let next: App | undefined
@@ -255,7 +255,7 @@ export class Service {
       damage: this.#damage,
       onError: this.#failures.of('start of serving threads'),
       willFollow: this.#willFollow,
-      onOutdated: () => this.#followOthers(),
+      onOutdated: () => this.#reloadForOthers(),
       whileUnchanged: (work) => {
         const done = this.#reloading.then(work)
         this.#reloading = done.catch(() => {})

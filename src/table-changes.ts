@@ -34,7 +34,7 @@ export class TableChanges {
   /** Runs before the service listens, so the tables are examined here, on the serving thread. */
   async prepare(storage: Storage, { models, isNew, generation }: ModelsToServe): Promise<void> {
     const { db } = storage
-    const look = async () => {
+    const examine = async () => {
       const overview = await createOverview(db, models)
       const there = models.filter((_, index) => overview.plans[index]?.steps.length === 0)
       const miscounted: string[] = []
@@ -43,7 +43,7 @@ export class TableChanges {
     }
     // A table cannot be read while another node changes it: the start waits for that.
     const isPassing = (error: unknown) => isUnavailable(error) || isOutdated(error)
-    const { overview, miscounted } = await retry(look, isPassing, START_TIMEOUT_MS)
+    const { overview, miscounted } = await retry(examine, isPassing, START_TIMEOUT_MS)
     if (isUpToDate(overview) && miscounted.length === 0 && !isNew) return
     throwIfRefused(overview)
     await this.apply(storage, models, overview, { isStarting: true, generation }, miscounted)

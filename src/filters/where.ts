@@ -45,29 +45,29 @@ interface Outer {
 }
 
 /** Translates a filter into a condition. References lead only to records that `follow` allows. */
-export function toCondition(filter: Filter, model: Model, asking: FilterContext): Condition {
-  const each = (filters: Filter[]) => filters.map((inner) => toCondition(inner, model, asking))
+export function toCondition(filter: Filter, model: Model, context: FilterContext): Condition {
+  const each = (filters: Filter[]) => filters.map((inner) => toCondition(inner, model, context))
   if ('all' in filter) return all(each(filter.all))
   if ('any' in filter) return any(each(filter.any))
-  if ('not' in filter) return not(toCondition(filter.not, model, asking))
-  if ('step' in filter) return relatedCondition(filter, model, asking)
+  if ('not' in filter) return not(toCondition(filter.not, model, context))
+  if ('step' in filter) return relatedCondition(filter, model, context)
   const [reference, ...through] = filter.through
-  if (!reference) return compare(filter, model, asking.dialect)
-  const target = targetModel(reference, asking.models)
-  const inner = toCondition({ ...filter, through }, target, nested(asking))
-  return isAmong(reference.name, { theirs: ID, from: reachable(target, filter, inner, asking) }, asking)
+  if (!reference) return compare(filter, model, context.dialect)
+  const target = targetModel(reference, context.models)
+  const inner = toCondition({ ...filter, through }, target, nested(context))
+  return isAmong(reference.name, { theirs: ID, from: reachable(target, filter, inner, context) }, context)
 }
 
 const ID = sql`"id"`
 
 /** The context of a condition on related records, in a statement that looks them up. */
-const nested = (asking: FilterContext): FilterContext =>
-  asking.outer
+const nested = (context: FilterContext): FilterContext =>
+  context.outer
     ? {
-        ...asking,
-        outer: { table: alias(asking.outer), isDetached: false, depth: asking.outer.depth + 1 },
+        ...context,
+        outer: { table: alias(context.outer), isDetached: false, depth: context.outer.depth + 1 },
       }
-    : asking
+    : context
 
 /** Name of a table of related records. No model's table has such a name. */
 const alias = ({ depth }: Outer) => `step__${depth}`
@@ -85,80 +85,80 @@ function isAmong(column: string, { theirs, from }: Selected, { outer }: FilterCo
 }
 
 /** Records of which a step leads to a record that matches, or to such a number of them. */
-function relatedCondition(filter: RelatedFilter, model: Model, asking: FilterContext): Condition {
+function relatedCondition(filter: RelatedFilter, model: Model, context: FilterContext): Condition {
   const { count, ids } = filter
   const bounds = COUNT_CONDITIONS[(count?.operator ?? 'gte') as SqlOperator]
-  const context = ids ? undefined : asking.outer ? asking : contextOfEach(filter, model, asking)
-  if (bounds && context) {
-    const atLeast = (number: number) => reachesNumber(number, filter, model, context)
+  const lookup = ids ? undefined : context.outer ? context : lookupContext(filter, model, context)
+  if (bounds && lookup) {
+    const atLeast = (number: number) => hasAtLeast(number, filter, model, lookup)
     return bounds(atLeast, (count?.values as number[] | undefined) ?? [1])
   }
-  const { own, some } = followStep(filter, model, asking)
-  const among = (rest?: RawBuilder<unknown>) => isAmong(own, some, asking, rest)
-  // The records that one of all leads to are counted: no id is among them twice.
-  if (ids?.isAll) return among(sql`GROUP BY ${some.theirs} HAVING count(*) = ${ids.values.length}`)
+  const { column, related } = followStep(filter, model, context)
+  const among = (rest?: RawBuilder<unknown>) => isAmong(column, related, context, rest)
+  // No id is there twice in a field, so the number of those found is that of those asked for.
+  if (ids?.isAll) return among(sql`GROUP BY ${related.theirs} HAVING count(*) = ${ids.values.length}`)
   if (!count) return among()
-  const isSo = OPERATOR_SQL[count.operator as SqlOperator](sql`count(*)`, count.values)
+  const isCountRight = OPERATOR_SQL[count.operator as SqlOperator](sql`count(*)`, count.values)
   // Records without any are in no group.
   return HOLDS_FOR_ZERO[count.operator as SqlOperator](count.values as number[])
-    ? not(among(sql`GROUP BY ${some.theirs} HAVING NOT ${isSo}`))
-    : among(sql`GROUP BY ${some.theirs} HAVING ${isSo}`)
+    ? not(among(sql`GROUP BY ${related.theirs} HAVING NOT ${isCountRight}`))
+    : among(sql`GROUP BY ${related.theirs} HAVING ${isCountRight}`)
 }
 
 /**
  * The context in which a search looks up the related records of each record in their index. Undefined if it is better to
- * find all of them first, as their own values matter or as they are not many more.
+ * find all related records first: if their own values matter, or if they are not many more.
  */
-function contextOfEach(
+function lookupContext(
   { step, matching }: RelatedFilter,
   model: Model,
-  asking: FilterContext,
+  context: FilterContext,
 ): FilterContext | undefined {
-  const target = targetModel(step, asking.models)
+  const target = targetModel(step, context.models)
   if (matching || !isInverseStep(step) || referringField(step, target).links) return undefined
-  if (asking.follow(target).scope !== 'all' || !asking.isFewer?.(model, target)) return undefined
-  return { ...asking, outer: { table: tableName(model), isDetached: false, depth: 0 }, isSearch: true }
+  if (context.follow(target).scope !== 'all' || !context.isFewer?.(model, target)) return undefined
+  return { ...context, outer: { table: tableName(model), isDetached: false, depth: 0 }, isSearch: true }
 }
 
 /** A search asks whether it may go on while it looks at more related records than these. */
 const FEW = 1000
 
-/** Records that lead to so many others at least. No more than these are looked up. */
-function reachesNumber(number: number, filter: RelatedFilter, model: Model, asking: FilterContext): Condition {
+/** Records that lead to at least so many others. No more than these are looked up. */
+function hasAtLeast(number: number, filter: RelatedFilter, model: Model, context: FilterContext): Condition {
   if (number <= 0) return ALWAYS
   const isBounded = !filter.matching && number <= FEW
-  const { own, some } = followStep(filter, model, isBounded ? { ...asking, isSearch: false } : asking)
-  return isAmong(own, some, asking, number === 1 ? undefined : sql`LIMIT 1 OFFSET ${number - 1}`)
+  const { column, related } = followStep(filter, model, isBounded ? { ...context, isSearch: false } : context)
+  return isAmong(column, related, context, number === 1 ? undefined : sql`LIMIT 1 OFFSET ${number - 1}`)
 }
 
-/** How records lead to others: by a column of their own, which is among those that a query selects. */
+/** How records lead to others: by a column whose value is among those that a query of the related records selects. */
 interface Followed {
-  own: string
-  some: Selected
+  column: string
+  related: Selected
 }
 
-function followStep(filter: RelatedFilter, model: Model, asking: FilterContext): Followed {
+function followStep(filter: RelatedFilter, model: Model, context: FilterContext): Followed {
   const { step, matching } = filter
-  const target = targetModel(step, asking.models)
+  const target = targetModel(step, context.models)
   const field = isInverseStep(step) ? referringField(step, target) : step
-  if (field.links) return followLinks(filter, model, target, asking)
-  const inner = matching ? toCondition(matching, target, nested(asking)) : ALWAYS
-  const found = (condition: Condition) => reachable(target, filter, all([hasOneOfIds(filter), condition]), asking)
+  if (field.links) return followLinks(filter, model, target, context)
+  const inner = matching ? toCondition(matching, target, nested(context)) : ALWAYS
+  const found = (condition: Condition) => reachable(target, filter, all([hasOneOfIds(filter), condition]), context)
   // A reference leads to one record at most, whose number is compared as that of its inverse is.
-  if (!isInverseStep(step)) return { own: step.name, some: { theirs: ID, from: found(inner) } }
-  const theirs = comparisonKey(field, asking.dialect)
-  return { own: 'id', some: { theirs, from: found(all([is`${theirs} IS NOT NULL`, inner])) } }
+  if (!isInverseStep(step)) return { column: step.name, related: { theirs: ID, from: found(inner) } }
+  const theirs = comparisonKey(field, context.dialect)
+  return { column: 'id', related: { theirs, from: found(all([is`${theirs} IS NOT NULL`, inner])) } }
 }
 
 /** Follows a field with several references, or its inverse: the rows of a link table are between both. */
-function followLinks(filter: RelatedFilter, model: Model, target: Model, asking: FilterContext): Followed {
+function followLinks(filter: RelatedFilter, model: Model, target: Model, context: FilterContext): Followed {
   const { step, matching, ids } = filter
-  const { outer, dialect } = asking
-  const below = nested(asking)
+  const { outer, dialect } = context
+  const below = nested(context)
   const inner = matching ? toCondition(matching, target, nested(below)) : ALWAYS
   const [links, own, other] = isInverseStep(step)
     ? [linkRows(target, referringField(step, target)), 'target', 'record']
-    : [linksOf(model, step, asking), 'record', 'target']
+    : [linksOf(model, step, context), 'record', 'target']
   const isTarget = () => {
     // The ids are the field's own value, whoever may read the records.
     if (ids && !isInverseStep(step)) return is`"target" IN (${sql.join(ids.values)})`
@@ -166,11 +166,11 @@ function followLinks(filter: RelatedFilter, model: Model, target: Model, asking:
     return isAmong(other, { theirs: ID, from }, below)
   }
   // If all records of the other side match, they need not be looked at: a foreign key says that they are there.
-  const isEvery = !matching && !ids && asking.follow(target).scope === 'all'
+  const isEvery = !matching && !ids && context.follow(target).scope === 'all'
   const name = outer ? sql`${links} AS ${sql.ref(alias(outer))}` : links
-  const alive = !outer || asking.isSearch ? is`${dialect.alive(ROWS_BETWEEN, sql`"record"`)}` : ALWAYS
+  const alive = !outer || context.isSearch ? is`${dialect.alive(ROWS_BETWEEN, sql`"record"`)}` : ALWAYS
   const condition = isEvery ? ALWAYS : isTarget()
-  return { own: 'id', some: { theirs: sql.ref(own), from: sql`${name} WHERE ${condition} AND ${alive} ` } }
+  return { column: 'id', related: { theirs: sql.ref(own), from: sql`${name} WHERE ${condition} AND ${alive} ` } }
 }
 
 const hasOneOfIds = ({ ids }: RelatedFilter): Condition => (ids ? is`"id" IN (${sql.join(ids.values)})` : ALWAYS)
@@ -189,8 +189,8 @@ export const referringField = ({ field }: Inverse, target: Model) =>
   target.fields.find(({ name }) => name === field) as Field
 
 /** The rest of a SELECT of those records that match and that may be followed. */
-function reachable(target: Model, filter: Filter, inner: Condition, asking: FilterContext) {
-  const { follow, outer, isSearch, dialect, tableOf } = asking
+function reachable(target: Model, filter: Filter, inner: Condition, context: FilterContext) {
+  const { follow, outer, isSearch, dialect, tableOf } = context
   const reach = follow(target)
   if (reach.scope === 'none') throw forbidden(target, 'read')
   const table = tableOf?.(target) ?? sql.table(tableName(target))

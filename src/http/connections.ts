@@ -33,7 +33,7 @@ export interface ConnectionCallbacks {
 const MAX_WAITING = 100
 /** Unread bytes of all answers together; above that, the connections with the most unread bytes are closed. */
 const MAX_UNSENT = 268_435_456
-const LOOK_MS = 1000
+const POLL_MS = 1000
 /** How much longer the body of a streamed request may take than other bodies. */
 const UPLOAD_MS = 3_600_000
 
@@ -51,11 +51,11 @@ export class Connections {
   constructor(callbacks: ConnectionCallbacks, bodyMs: number, share = 1) {
     this.#callbacks = callbacks
     this.#bodyMs = bodyMs
-    const look = () => {
+    const enforceLimits = () => {
       this.boundUnsent(MAX_UNSENT * share)
       this.#boundBodies()
     }
-    this.#timer = setInterval(look, Math.min(LOOK_MS, bodyMs)).unref()
+    this.#timer = setInterval(enforceLimits, Math.min(POLL_MS, bodyMs)).unref()
   }
 
   add(socket: Socket): void {

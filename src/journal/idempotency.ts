@@ -70,7 +70,7 @@ export class IdempotentRequest {
 
   static async begin(storage: Storage, sent: KeyedRequest, onReplay: () => void): Promise<IdempotentRequest> {
     const request = new IdempotentRequest(storage, sent, onReplay)
-    await request.#look()
+    await request.#loadStored()
     return request
   }
 
@@ -84,7 +84,7 @@ export class IdempotentRequest {
       return rows.slice(0, -1)
     } catch (error) {
       // The cause may be that another process has executed the same request; then its result counts.
-      await this.#look()
+      await this.#loadStored()
       if (!this.stored) throw error
       return (this.stored as StoredResult).rows
     }
@@ -95,7 +95,7 @@ export class IdempotentRequest {
     try {
       return await step()
     } catch (error) {
-      if (!this.stored) await this.#look()
+      if (!this.stored) await this.#loadStored()
       if (!this.stored) throw error
       return step()
     }
@@ -110,7 +110,7 @@ export class IdempotentRequest {
     return { sql: STORE_KEY, parameters: [username, key, hash, now, rows, now - KEY_LIFETIME_MS], must: true }
   }
 
-  async #look(): Promise<void> {
+  async #loadStored(): Promise<void> {
     const { username, key, hash } = this.#sent
     const row = await this.#storage.readOne({ sql: LOOK_UP, parameters: [username, key, Date.now() - KEY_LIFETIME_MS] })
     if (!row) return

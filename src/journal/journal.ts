@@ -48,7 +48,7 @@ export function createJournal(storage: Storage, model: Model) {
   }
 
   async function total(id: number, waiting: LookupOptions): Promise<number> {
-    const [row] = await look(`SELECT count(*) AS total ${FROM_RECORD_CHANGES}`, [model.name, id], waiting)
+    const [row] = await readChanges(`SELECT count(*) AS total ${FROM_RECORD_CHANGES}`, [model.name, id], waiting)
     return row?.total as number
   }
 
@@ -102,7 +102,7 @@ export function createJournal(storage: Storage, model: Model) {
     const lately = await storage.readOne({ sql: LATELY, parameters: [model.name, id, version] })
     if (lately) return lately.change as number
     // May read all changes of a record, so it is a search.
-    const [row] = await look(POSITION, [version, version, model.name, id, version, version], waiting)
+    const [row] = await readChanges(POSITION, [version, version, model.name, id, version, version], waiting)
     const { made, ended } = row as { made: number | null; ended: number | null }
     return made ?? (ended === null ? undefined : ended - 1)
   }
@@ -126,7 +126,7 @@ export function createJournal(storage: Storage, model: Model) {
     return versions.size === now - version ? newer : undefined
   }
 
-  const look = async (sql: string, parameters: unknown[], waiting: LookupOptions): Promise<Row[]> =>
+  const readChanges = async (sql: string, parameters: unknown[], waiting: LookupOptions): Promise<Row[]> =>
     (await storage.search({ sql, parameters }, { ...waiting, bytes: PAGE_BYTES, shapes: {} })).rows
 
   /** The changed values without the audit fields. */

@@ -17,12 +17,12 @@ const known = new WeakMap<Storage, { snapshot: number; state: Promise<State | un
 export function readState(storage: Storage): Promise<State | undefined> {
   const last = known.get(storage)
   if (last?.snapshot === storage.snapshotId()) return last.state
-  const begun = { snapshot: storage.newSnapshotId(), state: look(storage) }
+  const begun = { snapshot: storage.newSnapshotId(), state: readNewest(storage) }
   known.set(storage, begun)
   return begun.state
 }
 
-async function look(storage: Storage): Promise<State | undefined> {
+async function readNewest(storage: Storage): Promise<State | undefined> {
   const row = await storage.readOne({ sql: storage.dialect.lastChange, parameters: [] })
   const { newest, settled, tables } = row as { newest: number | null; settled: number; tables: number | null }
   return newest !== null && newest <= settled ? { newest, tables } : undefined

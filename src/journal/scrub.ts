@@ -35,10 +35,10 @@ export async function run(db: Database, { model, field, upTo, done }: Secret): P
   return last
 }
 
-async function clean(db: Database, change: number, isIt: (name: string) => boolean): Promise<void> {
+async function clean(db: Database, change: number, isSecret: (name: string) => boolean): Promise<void> {
   const { rows } = await sql<ChangeRow>`
     SELECT fields, was, became, whole FROM dossier_changes WHERE change = ${change}`.execute(db)
-  const cleaned = without(rows[0] as ChangeRow, isIt)
+  const cleaned = without(rows[0] as ChangeRow, isSecret)
   if (!cleaned) return
   const { fields, was, became, whole } = cleaned
   await sql`
@@ -47,17 +47,17 @@ async function clean(db: Database, change: number, isIt: (name: string) => boole
 }
 
 /** A row without the secret's values, only with its name; undefined if the row does not contain the field. */
-function without({ fields, was, became, whole }: ChangeRow, isIt: (name: string) => boolean) {
+function without({ fields, was, became, whole }: ChangeRow, isSecret: (name: string) => boolean) {
   const names = JSON.parse(fields) as (string | [string])[]
   const record = whole ? (JSON.parse(whole) as Row) : {}
-  const place = names.filter((name) => typeof name === 'string').findIndex(isIt)
-  const key = Object.keys(record).find(isIt)
+  const place = names.filter((name) => typeof name === 'string').findIndex(isSecret)
+  const key = Object.keys(record).find(isSecret)
   if (place < 0 && key === undefined) return undefined
   const rest = (text: string | null) =>
     text === null || place < 0 ? text : JSON.stringify((JSON.parse(text) as unknown[]).toSpliced(place, 1))
   const { [key ?? '']: _, ...others } = record
   return {
-    fields: JSON.stringify(names.map((name) => (typeof name === 'string' && isIt(name) ? [name] : name))),
+    fields: JSON.stringify(names.map((name) => (typeof name === 'string' && isSecret(name) ? [name] : name))),
     was: rest(was),
     became: rest(became),
     whole: whole ? JSON.stringify(others) : null,

@@ -5,13 +5,13 @@ import { join } from 'node:path'
 /** Editors write a file in several steps, and people save several files: changes within this time count as one. */
 const QUIET_MS = 200
 /** `fs.watch` only sees the folder that existed at the start. Deployments replace it, so it is polled as well. */
-const LOOK_MS = 2000
+const POLL_MS = 2000
 
 /** Calls `onChange` after something in a folder has changed and QUIET_MS have passed. Returns a function that stops. */
 export function watchFolder(
   folder: string,
   onChange: () => void,
-  lookMs = LOOK_MS,
+  pollMs = POLL_MS,
   startWatching: typeof watch = watch,
 ): () => void {
   let quiet: NodeJS.Timeout | undefined
@@ -33,12 +33,12 @@ export function watchFolder(
       // An error of the watcher also counts as a change: `onChange` reads the folder and sees the reason.
       watcher = identity === '' ? undefined : startWatching(folder, changed).on('error', changed)
     } catch {
-      // The folder is gone again, or the system has no watches left: the next `look` detects changes by polling.
+      // The folder is gone again, or the system has no watches left: the next `poll` detects changes by polling.
       watched = ''
     }
   }
 
-  const look = async () => {
+  const poll = async () => {
     const { identity, content } = await readSnapshot(folder)
     if (isStopped) return
     rewatch(identity)
@@ -47,10 +47,10 @@ export function watchFolder(
     seen = now
   }
 
-  const looking = { current: look() }
+  const polling = { current: poll() }
   const timer = setInterval(() => {
-    looking.current = looking.current.then(look)
-  }, lookMs).unref()
+    polling.current = polling.current.then(poll)
+  }, pollMs).unref()
   return () => {
     isStopped = true
     clearTimeout(quiet)

@@ -43,18 +43,18 @@ export class ModelFiles {
   async list(): Promise<ModelFileContent[]> {
     const files = await modelFiles(this.#folder)
     const why = await this.whyFixed()
-    return Promise.all(files.map((file) => this.#look(file, why)))
+    return Promise.all(files.map((file) => this.#readOne(file, why)))
   }
 
   /** Undefined if there is no such file. */
   async read(model: string): Promise<ModelFileContent | undefined> {
     const file = (await modelFiles(this.#folder)).find((one) => modelName(one) === model)
     if (file === undefined) return undefined
-    return this.#look(file, await this.whyFixed())
+    return this.#readOne(file, await this.whyFixed())
   }
 
   /** What cannot be read or understood is told as the reason why it cannot be changed. */
-  async #look(file: string, why: string | undefined): Promise<ModelFileContent> {
+  async #readOne(file: string, why: string | undefined): Promise<ModelFileContent> {
     const path = join(this.#folder, file)
     const common = { model: modelName(file), file }
     try {

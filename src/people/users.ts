@@ -261,8 +261,8 @@ export async function removeUser(storage: Writable, username: string): Promise<s
 
 /** Deletes the failed logins of a locked user. Returns the name as it is spelt. */
 export async function unlockUser(storage: Writable, username: string): Promise<string> {
-  const look = storage.db.selectFrom(USERS).select('username').where('username', '=', username).compile()
-  const unlocked = await writeKeepingAdmin(storage, noSuchUser(username), [look, clearAttempts(storage.db, username)])
+  const named = storage.db.selectFrom(USERS).select('username').where('username', '=', username).compile()
+  const unlocked = await writeKeepingAdmin(storage, noSuchUser(username), [named, clearAttempts(storage.db, username)])
   return unlocked.username as string
 }
 

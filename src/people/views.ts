@@ -141,7 +141,7 @@ const notFirst = (model: string, role: string, owner: string): Step => ({
   parameters: [model, role, owner],
 })
 
-async function look(db: Database, id: number): Promise<SavedView | undefined> {
+async function findView(db: Database, id: number): Promise<SavedView | undefined> {
   const row = await db.selectFrom(VIEWS).selectAll().where('id', '=', id).executeTakeFirst()
   return row && toView(row)
 }
@@ -151,7 +151,7 @@ type MayUse = (model: string) => boolean
 
 /** Views are changed by their owners and by admins. What a user may not see does not exist. */
 async function requireOwn(db: Database, id: number, user: User, mayUse: MayUse): Promise<SavedView> {
-  const known = await look(db, id)
+  const known = await findView(db, id)
   const view = known && mayUse(known.model) ? known : undefined
   const isAdmin = user.roles.includes(ADMIN)
   const isSeen = view && (isAdmin || view.role === EVERYBODY || user.roles.includes(view.role))

@@ -30,7 +30,7 @@ export async function countBrokenRules(
   const decode = rowDecoder(model)
   const broken = new Map<string, BrokenRule>()
   const columns = ['id', ...stored.map(({ column }) => column.name)]
-  const look = (row: Row) => {
+  const checkRow = (row: Row) => {
     const record: Row = {}
     for (const { field, column } of stored) record[field.name] = asItWillBe(row[column.name], column.type, field)
     if (validate(decode(record))) return
@@ -41,7 +41,7 @@ export async function countBrokenRules(
       broken.set(field, { records: records + 1, ids: records < MAX_IDS ? [...ids, row.id as number] : ids })
     }
   }
-  for await (const rows of storedRows(db, tableName(model), columns)) rows.forEach(look)
+  for await (const rows of storedRows(db, tableName(model), columns)) rows.forEach(checkRow)
   return broken
 }
 

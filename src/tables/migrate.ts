@@ -86,9 +86,9 @@ export const planModels = (storage: Storage, models: Model[]): Promise<Overview>
 
 /** Whether a process that has died in the middle of a change has left something behind. Engines that cannot tell: no. */
 export async function hasLeftovers(storage: Storage): Promise<boolean> {
-  const look = async () => (await rebuilderFor(storage.dialect.tables).readLeftovers(storage.db)).length > 0
+  const findLeftovers = async () => (await rebuilderFor(storage.dialect.tables).readLeftovers(storage.db)).length > 0
   try {
-    return (await storage.exclusively?.(look)) ?? false
+    return (await storage.exclusively?.(findLeftovers)) ?? false
   } catch (error) {
     if (isFault(error, 'busy')) return false
     throw error

@@ -17,10 +17,10 @@ interface Parts {
 }
 
 /** Interval between two checks whether a backup is due. */
-const LOOK_MS = 60_000
+const POLL_MS = 60_000
 
 /** Makes automatic backups every `BACKUP_EVERY_HOURS` and removes the oldest of them. Returns a stop function. */
-export function scheduleBackups(storage: Storage, config: Config, parts: Parts, lookMs = LOOK_MS): () => void {
+export function scheduleBackups(storage: Storage, config: Config, parts: Parts, pollMs = POLL_MS): () => void {
   if (config.BACKUP_EVERY_HOURS === 0 || !storage.backup) return () => {}
   let isAtIt = false
   const timer = setInterval(async () => {
@@ -28,7 +28,7 @@ export function scheduleBackups(storage: Storage, config: Config, parts: Parts, 
     isAtIt = true
     await backupIfDue(storage, config, parts)
     isAtIt = false
-  }, lookMs)
+  }, pollMs)
   timer.unref()
   return () => clearInterval(timer)
 }

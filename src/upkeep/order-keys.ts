@@ -1,17 +1,17 @@
 import type { Storage } from '../storage/storage.ts'
 import { repeat } from './repeat.ts'
 
-const LOOK_MS = 1000
+const POLL_MS = 1000
 const NOTED = { sql: 'SELECT 1 FROM dossier_unsorted LIMIT 1', parameters: [] }
 
 /**
  * Makes the sort keys of records that were changed at a database shell, about a second later. Any write does so, and this
  * one does nothing else. Returns a stop function.
  */
-export function maintainOrderKeys(storage: Storage, onError: (task: string, error: unknown) => void, lookMs = LOOK_MS) {
+export function maintainOrderKeys(storage: Storage, onError: (task: string, error: unknown) => void, pollMs = POLL_MS) {
   if (!storage.dialect.tables.keepsOrderKeys) return () => {}
   return repeat({
-    everyMs: lookMs,
+    everyMs: pollMs,
     async run(isOver) {
       while (!isOver() && (await storage.readOne(NOTED))) await storage.write({ steps: [] })
     },

@@ -6,7 +6,7 @@ import { INDEX_PORTION, indexInput, searchDefinition, searchIndexName } from '..
 import { CREATE_TRIGRAMS, trigramInput } from '../tables/trigram-index.ts'
 import { repeat } from './repeat.ts'
 
-const LOOK_MS = 1000
+const POLL_MS = 1000
 /** Ids from which a table is worth an index: up to there a search reads all records as fast. */
 export const WORTH_AN_INDEX = 5000
 /** Writes within a second from which there is a load. */
@@ -32,7 +32,7 @@ export interface SearchIndexParts {
 export function maintainSearchIndexes(
   storage: Storage,
   { log, models, written, onError }: SearchIndexParts,
-  lookMs = LOOK_MS,
+  pollMs = POLL_MS,
 ): () => void {
   const { tables } = storage.dialect
   let seen = 0
@@ -53,7 +53,7 @@ export function maintainSearchIndexes(
   }
   /** For about a second, so that the load and the other models are looked at again. */
   const addPortions = async (model: Model, { ms, pause }: typeof IDLE_PACE, isOver: () => boolean) => {
-    const end = performance.now() + lookMs
+    const end = performance.now() + pollMs
     for (let hasMore = true; hasMore && !isOver() && performance.now() < end; ) {
       const start = performance.now()
       hasMore = await storage.change(INDEX_PORTION, indexInput(model, tables, ms))
@@ -70,7 +70,7 @@ export function maintainSearchIndexes(
     await storage.refreshShapes()
   }
   return repeat({
-    everyMs: tables.wordIndex ? lookMs : ROUNDS_PER_CHECK * lookMs,
+    everyMs: tables.wordIndex ? pollMs : ROUNDS_PER_CHECK * pollMs,
     run,
     onError: (error) => onError('filling the indexes for text searches', error),
   })

@@ -12,7 +12,7 @@ import { scrub } from './scrub.ts'
 import { maintainSearchIndexes, type SearchIndexParts } from './search-indexes.ts'
 
 /** Interval between two runs of the journal's maintenance. */
-const LOOK_MS = 60_000
+const POLL_MS = 60_000
 const DAY_MS = 86_400_000
 
 interface Parts extends SearchIndexParts {
@@ -38,16 +38,16 @@ export function startUpkeep(storage: Storage, config: Config, parts: Parts): () 
 
 /**
  * Scrubs new secrets from the journal and deletes expired keys, abandoned imports and old changes: now and every
- * `lookMs`. Returns a stop function.
+ * `pollMs`. Returns a stop function.
  */
 export function maintainJournal(
   storage: Storage,
   config: Config,
   { metrics, onError }: Pick<Parts, 'metrics' | 'onError'>,
-  lookMs = LOOK_MS,
+  pollMs = POLL_MS,
 ): () => void {
   return repeat({
-    everyMs: lookMs,
+    everyMs: pollMs,
     isAtOnce: true,
     async run(isOver) {
       await scrub(storage, isOver)

@@ -29,7 +29,7 @@ export function ChildGrid({ inverse, writing }: GridProperties) {
     [inverse, record?.id, record?.version],
   )
   useEffect(() => {
-    if (value) writing.meetChildren(inverse.name, { fields: value.fields, rows: value.rows })
+    if (value) writing.onChildrenLoaded(inverse.name, { fields: value.fields, rows: value.rows })
   }, [value])
   useEffect(() => writing.onStaleChild(again), [])
   if (fault) return html.p({ class: 'why' }, fault.message)

@@ -39,10 +39,10 @@ export function Form({ model, record, start, asked }: FormProperties) {
       writing.isLeft = true
     }
   }, [])
-  useEffect(() => writing.meet(model, record), [model, record])
+  useEffect(() => writing.onLoaded(model, record), [model, record])
   // Changes that other users save are marked at once.
   useEffect(() => {
-    if (record) return followRecord(model.model, record.id, (now, change) => writing.look(now, change))
+    if (record) return followRecord(model.model, record.id, (now, change) => writing.onRemoteChange(now, change))
   }, [model.model, writing])
   // Scrolls to the error summary, which may be outside the view of a long form.
   useEffect(() => {
@@ -86,7 +86,7 @@ export function Form({ model, record, start, asked }: FormProperties) {
         ' ',
         html.button({ type: 'button', class: 'quiet', onClick: () => writing.discard() }, say('Discard it')),
       ),
-    isGone.value && h(GoneMeanwhile, { canCreate: model.allowed.create, onAnew: () => writing.anew() }),
+    isGone.value && h(GoneMeanwhile, { canCreate: model.allowed.create, onAnew: () => writing.recreateAsNew() }),
     changed.length > 0 &&
       html.p(
         { class: 'others', role: 'status' },

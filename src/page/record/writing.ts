@@ -57,14 +57,14 @@ export class RecordEditor {
   readonly isKept = signal(true)
   /** whether the user has left the form; a request may still be running */
   isLeft = false
-  readonly #about: Signal<Model>
+  readonly #modelSignal: Signal<Model>
   readonly #tables = new Map<string, ChildTable>()
   readonly #onStaleChild = new Set<() => void>()
   /** the record as it was opened */
   readonly record: Row | undefined
 
   constructor(model: Model, record: Row | undefined, start: Record<string, Raw> = {}, asked = '') {
-    this.#about = signal(model)
+    this.#modelSignal = signal(model)
     this.isNew = record === undefined
     this.id = record ? String(record.id) : newDraftId(asked)
     this.record = record
@@ -77,7 +77,7 @@ export class RecordEditor {
   }
 
   get #model(): Model {
-    return this.#about.value
+    return this.#modelSignal.value
   }
 
   get fields(): Field[] {
@@ -100,8 +100,8 @@ export class RecordEditor {
   }
 
   /** Called when the model or the record was loaded again. Renews `base`, so that it has the model's current fields. */
-  meet(model: Model, record: Row | undefined): void {
-    this.#about.value = model
+  onLoaded(model: Model, record: Row | undefined): void {
+    this.#modelSignal.value = model
     if (!record) return
     const { base } = this.draft.peek()
     if (base?.version === record.version) this.draft.value = { ...this.draft.peek(), base: record }
@@ -109,7 +109,7 @@ export class RecordEditor {
   }
 
   /** Called when another user has changed or deleted the record. */
-  look(now: Row | null, change?: Change): void {
+  onRemoteChange(now: Row | null, change?: Change): void {
     this.isGone.value = now === null
     if (now) this.current.value = now
     const changed = (change?.fields ?? []).map((field) => [field, change?.by ?? null])
@@ -121,7 +121,7 @@ export class RecordEditor {
   }
 
   /** Called when the records of an inverse field were loaded. */
-  meetChildren(name: string, table: ChildTable): void {
+  onChildrenLoaded(name: string, table: ChildTable): void {
     this.#tables.set(name, table)
   }
 
@@ -210,7 +210,7 @@ export class RecordEditor {
   }
 
   /** Turns the input for a deleted record into the draft of a new one. */
-  anew(): void {
+  recreateAsNew(): void {
     const { model } = this.#model
     if (loadDraft(model, newDraftId()))
       this.problem.value = { text: say('There is a new record that you have begun: save or discard it first.') }

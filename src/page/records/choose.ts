@@ -7,7 +7,7 @@ import { WAYS, type Way, type Ways, wayOf } from '../logic/bulk.ts'
 import { type Draft, rawIn, readAll } from '../logic/draft.ts'
 import { askedFields, displayName, type Field, hasLinks, type Model, type Row, referredName } from '../logic/model.ts'
 import { formatValue, plural } from '../logic/values.ts'
-import { DeletionEffects } from '../parts/going-along.ts'
+import { DeletionEffects } from '../parts/deletion-effects.ts'
 import { Input } from '../parts/input.ts'
 import { Value } from '../parts/value.ts'
 

@@ -100,7 +100,7 @@ async function fill(expansion: Expansion, model: Model, rows: Row[], paths: stri
     const below = pathsBelow(paths, name)
     complete = Math.min(complete, rowsWithFewIds(rows, idsOf))
     const ids = rows.slice(0, complete).flatMap(idsOf)
-    const { found, left } = await look(expansion, referred, [...new Set(ids)], below, budget)
+    const { found, left } = await readReferred(expansion, referred, [...new Set(ids)], below, budget)
     await completeFirst(expansion, referred, idsOf(rows[0] ?? {}), below, budget, { found, left })
     const first = rows.findIndex((row) => idsOf(row).some((id) => left.has(id)))
     if (first >= 0) complete = Math.min(complete, Math.max(1, first))
@@ -136,7 +136,7 @@ async function completeFirst(
     const missing = ids.filter((id) => left.has(id))
     if (missing.length === 0) return
     if (performance.now() > expansion.ends) throw tooSlow(model)
-    const more = await look(expansion, model, missing, below, { ...budget, left: bytes, statements: 1 })
+    const more = await readReferred(expansion, model, missing, below, { ...budget, left: bytes, statements: 1 })
     for (const [id, record] of more.found) {
       found.set(id, record)
       bytes -= recordBytes(record)
@@ -247,7 +247,7 @@ const tooSlow = ({ name }: { name: string }) =>
   )
 
 /** Reads the referenced records in the order of `ids`, as far as the budget goes. `left` are the ids left out. */
-async function look(
+async function readReferred(
   expansion: Expansion,
   model: Model,
   ids: unknown[],

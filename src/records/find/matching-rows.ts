@@ -23,7 +23,7 @@ export interface MatchOptions {
  */
 export function matchingRows(db: Database, model: Model, { reach, by, values, columns }: MatchOptions): CompiledQuery {
   const { dialect } = db
-  const isThat = by.map(
+  const hasValues = by.map(
     (field, index) =>
       is`${comparisonKey(field, dialect)} = ${dialect.at(sql`wanted__value`, index, columnType(field))}`,
   )
@@ -31,5 +31,5 @@ export function matchingRows(db: Database, model: Model, { reach, by, values, co
     SELECT wanted__key, ${sql.join(columns.map((name) => sql.ref(name)))}
     FROM (SELECT key AS wanted__key, value AS wanted__value FROM ${dialect.each(JSON.stringify(values))}) AS wanted__all
     CROSS JOIN ${sql.table(tableName(model))}
-    WHERE ${withReachOfFew(reach, undefined, ...isThat)}`.compile(db)
+    WHERE ${withReachOfFew(reach, undefined, ...hasValues)}`.compile(db)
 }

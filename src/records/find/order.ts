@@ -37,9 +37,9 @@ export function valueThrough(
   const model = targetModel(reference, asking.models)
   // No model's table has such a name.
   const alias = `via__${rest.length}`
-  const isThat = is`${sql.ref(`${alias}.id`)} = ${sql.ref(`${table}.${reference.name}`)}`
+  const isReferred = is`${sql.ref(`${alias}.id`)} = ${sql.ref(`${table}.${reference.name}`)}`
   return sql`(SELECT ${valueThrough(rest, key, model, asking, alias)} FROM ${sql.table(tableName(model))} AS ${sql.ref(alias)}
-    WHERE ${withReach(asking.follow(model), isThat)})`
+    WHERE ${withReach(asking.follow(model), isReferred)})`
 }
 
 const sortColumn = (index: number) => `sort__${index}`

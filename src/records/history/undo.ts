@@ -143,13 +143,13 @@ export function createUndo({ storage, access, modelsOf, collections, findSeconds
   async function plan(changes: OrderedChange[], caller: Caller): Promise<PlannedWrite[]> {
     const planned: PlannedWrite[] = []
     const versions = new Map<string, number>()
-    /** records that come back, and are not planned yet */
-    const later = new Set(changes.filter(({ undo }) => undo === 'restore').map(keyOf))
-    const comeBack = new Set(later)
+    /** records that come back and are not planned yet */
+    const pending = new Set(changes.filter(({ undo }) => undo === 'restore').map(keyOf))
+    const comingBack = new Set(pending)
     /** references to records that come back later: they are set at the end */
-    const leftOut: OrderedChange[] = []
+    const postponed: OrderedChange[] = []
     const yielder = new Yielder(PLANNED_MS)
-    const isBack = (name: string, id: number) => comeBack.has(`${name} ${id}`)
+    const isBack = (name: string, id: number) => comingBack.has(`${name} ${id}`)
     const add = async (change: OrderedChange, before: Row) => {
       const { model, newest } = change
       const version = versions.get(keyOf(change)) ?? newest
@@ -161,19 +161,30 @@ export function createUndo({ storage, access, modelsOf, collections, findSeconds
       if (yielder.isDue) await yielder.yield()
     }
     for (const change of changes) {
-      const { model, undo, before } = change
-      later.delete(keyOf(change))
-      const isLater = (field: Field, id: number) => later.has(`${fieldReference(field)?.model} ${id}`)
-      const hasLater = (field: Field) => idsIn(field, before[field.name]).some((id) => isLater(field, id))
-      const fields = undo === 'restore' ? model.fields.filter(hasLater) : []
-      const missing = Object.fromEntries(fields.map(({ name }) => [name, before[name]]))
-      if (fields.length > 0) leftOut.push({ ...change, undo: 'update', before: missing })
-      const now = fields.map((field) => [field.name, field.links ? others(field, before[field.name], isLater) : null])
-      await add(change, { ...before, ...Object.fromEntries(now) })
+      pending.delete(keyOf(change))
+      const { now, later } = withoutForwardReferences(change, pending)
+      postponed.push(...later)
+      await add(change, now)
     }
-    for (const change of leftOut) await add(change, change.before)
+    for (const change of postponed) await add(change, change.before)
     return planned
   }
+}
+
+/**
+ * What of a record can be written now, and the update that sets its references to records that come back after it, which
+ * are `pending`.
+ */
+function withoutForwardReferences(change: OrderedChange, pending: Set<string>): { now: Row; later: OrderedChange[] } {
+  const { model, undo, before } = change
+  const isForward = (field: Field, id: number) => pending.has(`${fieldReference(field)?.model} ${id}`)
+  const hasForward = (field: Field) => idsIn(field, before[field.name]).some((id) => isForward(field, id))
+  const fields = undo === 'restore' ? model.fields.filter(hasForward) : []
+  if (fields.length === 0) return { now: before, later: [] }
+  const valuesBy = (value: (field: Field) => unknown) => Object.fromEntries(fields.map((one) => [one.name, value(one)]))
+  const reduced = valuesBy((field) => (field.links ? others(field, before[field.name], isForward) : null))
+  const complete = valuesBy(({ name }) => before[name])
+  return { now: { ...before, ...reduced }, later: [{ ...change, undo: 'update', before: complete }] }
 }
 
 /** The ids in a field that lead to records which are there already. */

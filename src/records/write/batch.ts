@@ -68,8 +68,8 @@ export function createBatch({ storage, models, collections, missingModel }: Part
       const unit: Unit = { shapes, steps, by: caller.username, batch: true, maxBytes: MAX_ANSWER_BYTES }
       const rows = await writeIdempotent(storage, unit, caller.idempotency)
       if (caller.idempotency?.stored) return replay(operations, caller, caller.idempotency.stored)
-      const settled = planned.map((one, index) => one.toResult(joined.rowsOf(rows, index)))
-      return await Promise.all(settled)
+      const results = planned.map((one, index) => one.toResult(joined.rowsOf(rows, index)))
+      return await Promise.all(results)
     } catch (error) {
       throw await explain(error, planned, joined)
     }
@@ -174,9 +174,10 @@ function operationKind(operation: BatchOperation): { kind: Operation; name: stri
   const given = Object.keys(operation)
   for (const [kind, { must, may }] of Object.entries(KINDS)) {
     const known = [kind, ...must, ...may]
-    const isIt = [kind, ...must].every((key) => given.includes(key)) && given.every((key) => known.includes(key))
+    const hasRightKeys =
+      [kind, ...must].every((key) => given.includes(key)) && given.every((key) => known.includes(key))
     const { data } = operation as { data?: Row }
-    if (isIt && (kind !== 'update' || Number.isSafeInteger(data?.id)))
+    if (hasRightKeys && (kind !== 'update' || Number.isSafeInteger(data?.id)))
       return { kind: kind as Operation, name: (operation as unknown as Record<string, string>)[kind] as string }
   }
   throw new Failure(

@@ -135,7 +135,7 @@ export function createChanges({ storage: { db }, access }: RecordsContext, model
     const names = Object.keys(values).filter(
       (name) => !links.some((one) => one.name === name && isLinksChange(data[name])),
     )
-    const look = prepared(
+    const mergeCheck = prepared(
       `merge ${reach.sqlKey} ${reads.sqlKey} ${names}`,
       { id, version, values, reach, reads },
       () => {
@@ -152,7 +152,7 @@ export function createChanges({ storage: { db }, access }: RecordsContext, model
       },
     )
     const swap = compareAndSwap(id, { step: 0, column: 'version' }, data, user)
-    const steps = checked([{ ...look, must: true, locks: { table, id } }, swap], id, user)
+    const steps = checked([{ ...mergeCheck, must: true, locks: { table, id } }, swap], id, user)
     return { shapes, steps, by: user.username }
   }
 
@@ -216,14 +216,14 @@ export function createChanges({ storage: { db }, access }: RecordsContext, model
   /** With a version, the delete is a compare-and-swap too. */
   function remove(id: number, version: number | undefined, user: User): Unit {
     const reach = access.reachFor(model, 'delete', user)
-    const isThat = version === undefined ? is`"id" = ${ID}` : is`"id" = ${ID} AND "version" = ${VERSION}`
+    const isTarget = version === undefined ? is`"id" = ${ID}` : is`"id" = ${ID} AND "version" = ${VERSION}`
     const statement = prepared(
       `delete ${reach.sqlKey} ${version === undefined}`,
       { id, version, values: {}, reach },
       () =>
         db
           .deleteFrom(table)
-          .where(withReachOfFew(reach, REACH, isThat))
+          .where(withReachOfFew(reach, REACH, isTarget))
           .returning('id'),
     )
     return {

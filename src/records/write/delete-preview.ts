@@ -90,11 +90,12 @@ export function createDeletePreview({ storage, access, modelsOf, findSeconds, ma
     for (const [target, group] of Map.groupBy(deleted, ({ model }) => model.name))
       for (const model of access.models.values())
         for (const field of model.fields)
-          if (fieldReference(field)?.model === target) found.push(...(await look(model, field, group, caller, ends)))
+          if (fieldReference(field)?.model === target)
+            found.push(...(await readReferring(model, field, group, caller, ends)))
     return found
   }
 
-  async function look(model: Model, field: Field, deleted: { id: number }[], caller: Caller, ends: number) {
+  async function readReferring(model: Model, field: Field, deleted: { id: number }[], caller: Caller, ends: number) {
     const { dialect } = storage
     const reach = access.reachFor(model, 'read', caller)
     const ids = dialect.each(JSON.stringify(deleted.map(({ id }) => id)))

@@ -11,19 +11,19 @@ import type { RecordsContext } from '../context.ts'
 import { cachedStatements, placeholder, reachValues } from '../find/cached-statements.ts'
 import { idsIn, isLinksChange } from './links.ts'
 
-type Looking = RecordsContext & { statements: ReturnType<typeof cachedStatements<Given>> }
+type CheckContext = RecordsContext & { statements: ReturnType<typeof cachedStatements<Given>> }
 
 /** Whether a record exists does not depend on the shape of its table. */
 const ofRecords = (statement: Statement): Statement => ({ ...statement, readsRecords: true })
 
 /** Checks of the references and unique values of one model's records. */
 export function createViolationChecks(context: RecordsContext, model: Model) {
-  const looking: Looking = { ...context, statements: cachedStatements<Given>(ofRecords) }
+  const checking: CheckContext = { ...context, statements: cachedStatements<Given>(ofRecords) }
   return {
     explainViolation: (fault: StorageFault, user: User, written: Row | number) =>
-      explainViolation(fault, looking, model, user, written),
+      explainViolation(fault, checking, model, user, written),
     refuseUnreachable: (written: Row, user: User, current?: number) =>
-      refuseUnreachable(looking, model, written, user, current),
+      refuseUnreachable(checking, model, written, user, current),
   }
 }
 
@@ -32,7 +32,7 @@ export type ViolationChecks = ReturnType<typeof createViolationChecks>
 /** Translates a constraint violation into an error that names models and fields; returns any other fault unchanged. */
 async function explainViolation(
   fault: StorageFault,
-  context: Looking,
+  context: CheckContext,
   model: Model,
   user: User,
   written: Row | number,
@@ -75,7 +75,7 @@ function tooLong(model: Model, written: Row): Failure | undefined {
 }
 
 /** Undefined if the model has no such index: it is one of the next model, which is being built. */
-function notUnique({ details }: StorageFault, { storage }: Looking, model: Model): Failure | undefined {
+function notUnique({ details }: StorageFault, { storage }: CheckContext, model: Model): Failure | undefined {
   const index = modelIndexes(model, storage.dialect.tables).find((one) => hasIndexName(one, details.index))
   const fields = index?.fields ?? (details.columns as string[] | undefined)
   if (!fields) return undefined
@@ -92,7 +92,7 @@ function notUnique({ details }: StorageFault, { storage }: Looking, model: Model
 }
 
 /** Names the fields whose references prevent a delete, except in records that the user may not read. */
-async function stillReferred(context: Looking, model: Model, id: number, user: User): Promise<Failure> {
+async function stillReferred(context: CheckContext, model: Model, id: number, user: User): Promise<Failure> {
   const referring: string[] = []
   for (const other of context.models.values()) {
     const reach = context.access.reachFor(other, 'read', user)
@@ -132,7 +132,7 @@ function referencesIn(model: Model, written: Row): Referring[] {
  * the user cannot find out that it exists. References that the record already has may be sent back unchanged.
  */
 async function refuseUnreachable(
-  context: Looking,
+  context: CheckContext,
   model: Model,
   written: Row,
   user: User,
@@ -155,7 +155,7 @@ async function refuseUnreachable(
 
 /** Only if the user may update and read the record. Otherwise they could find out its references by trying ids. */
 async function refersAlready(
-  context: Looking,
+  context: CheckContext,
   model: Model,
   record: number,
   { field, ids }: Referring,
@@ -173,7 +173,7 @@ async function refersAlready(
 }
 
 /** An error that lists the referenced records that do not exist within `reachFor`; undefined if all exist. */
-async function missingAmong(context: Looking, references: Referring[], reachFor: (model: string) => Reach) {
+async function missingAmong(context: CheckContext, references: Referring[], reachFor: (model: string) => Reach) {
   const errors: Record<string, string> = {}
   for (const { field, model, ids } of references) {
     const there = await idsThere(context, context.models.get(model) as Model, reachFor(model), ids)
@@ -192,7 +192,7 @@ interface Given {
 }
 
 /** Whether a record within reach refers to another one by a field. */
-async function refersTo(context: Looking, model: Model, reach: Reach, field: Field, id: number): Promise<boolean> {
+async function refersTo(context: CheckContext, model: Model, reach: Reach, field: Field, id: number): Promise<boolean> {
   const { storage, statements } = context
   const given = { id, ids: [], reach }
   const statement = statements(`${model.name} ${reach.sqlKey} refers ${field.name}`, given, () =>
@@ -206,7 +206,7 @@ async function refersTo(context: Looking, model: Model, reach: Reach, field: Fie
 }
 
 /** Those of some records that exist within reach. */
-async function idsThere({ storage, statements }: Looking, model: Model, reach: Reach, ids: number[]) {
+async function idsThere({ storage, statements }: CheckContext, model: Model, reach: Reach, ids: number[]) {
   const given = { id: 0, ids, reach }
   const isOne = is`"id" IN (SELECT CAST(value AS BIGINT) FROM ${storage.dialect.each(IDS)} AS wanted)`
   const statement = statements(`${model.name} ${reach.sqlKey} ids`, given, () =>
@@ -219,7 +219,13 @@ async function idsThere({ storage, statements }: Looking, model: Model, reach: R
 }
 
 /** The stored references of a record within reach, in one field. */
-async function storedValue({ storage, statements }: Looking, model: Model, field: Field, id: number, reach: Reach) {
+async function storedValue(
+  { storage, statements }: CheckContext,
+  model: Model,
+  field: Field,
+  id: number,
+  reach: Reach,
+) {
   const given = { id, ids: [], reach }
   const statement = statements(`${model.name} ${reach.sqlKey} value ${field.name}`, given, () =>
     storage.db

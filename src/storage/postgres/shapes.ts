@@ -2,7 +2,7 @@ import { KNOWN_SHAPES } from './known-shapes.ts'
 import type { Reader } from './reader.ts'
 
 /** How often to check whether another node has changed tables. */
-const LOOK_MS = 200
+const POLL_MS = 200
 
 /** The shapes of tables as a serving thread knows them. */
 export class Shapes {
@@ -19,7 +19,7 @@ export class Shapes {
   async start(onError: (error: unknown) => void): Promise<void> {
     await this.refresh()
     // An error only delays the check: while the database cannot be reached, no write is possible anyway.
-    this.#timer = setInterval(() => this.refresh().catch(onError), LOOK_MS).unref()
+    this.#timer = setInterval(() => this.refresh().catch(onError), POLL_MS).unref()
   }
 
   async refresh(): Promise<void> {

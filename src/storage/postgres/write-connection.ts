@@ -50,16 +50,16 @@ export class WriteConnection {
   }
 
   /** Writes plain units together. If one fails, the others are written without it, and then it is tried alone. */
-  async group(units: Unit[], left = GROUP_TRIES, begin: Statement[] = [BEGIN]): Promise<UnitResult[]> {
-    if (units.length === 1 || left === 0) return this.#eachAlone(units, begin)
+  async group(units: Unit[], remainingTries = GROUP_TRIES, begin: Statement[] = [BEGIN]): Promise<UnitResult[]> {
+    if (units.length === 1 || remainingTries === 0) return this.#eachAlone(units, begin)
     this.#renewFor(units)
     try {
       const { outcomes, failed, lockedTable, error } = await this.#together(units, await this.#connect(), begin)
       if (outcomes) return outcomes
-      if (lockedTable !== undefined) return await this.#without(lockedTable, units, left, begin, error)
+      if (lockedTable !== undefined) return await this.#writeOthers(lockedTable, units, remainingTries, begin, error)
       const again = isLockTimeout(error) ? [BEGIN, SHORT_LOCK_TIMEOUT] : begin
       if (failed === undefined) return await this.#eachAlone(units, again)
-      const others = await this.group(units.toSpliced(failed, 1), left - 1, again)
+      const others = await this.group(units.toSpliced(failed, 1), remainingTries - 1, again)
       return others.toSpliced(failed, 0, await this.#alone(units[failed] as Unit, again))
     } catch (error) {
       // Without a connection, the units are not tried one by one: they could not be sent, or may already be written.
@@ -68,10 +68,10 @@ export class WriteConnection {
   }
 
   /** Writes the units that do not concern a table that is being changed. */
-  async #without(table: string, units: Unit[], left: number, begin: Statement[], error: unknown) {
+  async #writeOthers(table: string, units: Unit[], remainingTries: number, begin: Statement[], error: unknown) {
     const isConcerned = ({ shapes = {} }: Unit) => table in shapes
     const others = units.filter((unit) => !isConcerned(unit))
-    const outcomes = others.length > 0 ? await this.group(others, left, begin) : []
+    const outcomes = others.length > 0 ? await this.group(others, remainingTries, begin) : []
     return units.map(
       (unit): UnitResult =>
         isConcerned(unit) ? { error: toFault(error), isLocked: true } : (outcomes.shift() as UnitResult),
@@ -109,7 +109,7 @@ export class WriteConnection {
     const { results, error } = await connection.runAll(script.statements)
     const returned = script.rowsOf(results)
     if (error) {
-      await this.#undone(connection, error)
+      await this.#rollBack(connection, error)
       if (!isRejectedByServer(error)) throw error
       if (isTableLocked(error)) {
         const [lockedTable] = [...shapes.values()][results.length - begin.length] as [string, string]
@@ -122,12 +122,12 @@ export class WriteConnection {
   }
 
   async #alone(unit: Unit, begin: Statement[], tries = 1): Promise<UnitResult> {
-    const course = { isCommitting: false }
+    const progress = { isCommitting: false }
     try {
-      return { rows: await this.#carryOut(unit, begin, course) }
+      return { rows: await this.#carryOut(unit, begin, progress) }
     } catch (error) {
       // If the connection was lost before COMMIT was sent, nothing was written.
-      const isUndone = isRetryable(error) || (isConnectionLost(error) && !course.isCommitting)
+      const isUndone = isRetryable(error) || (isConnectionLost(error) && !progress.isCommitting)
       if (isTableLocked(error)) return { error: toFault(error), isLocked: true }
       if (!isUndone || tries === TRIES) return { error: toFault(error) }
     }
@@ -135,7 +135,7 @@ export class WriteConnection {
     return this.#alone(unit, begin, tries + 1)
   }
 
-  async #carryOut(unit: Unit, begin: Statement[], course: { isCommitting: boolean }): Promise<Row[][]> {
+  async #carryOut(unit: Unit, begin: Statement[], progress: { isCommitting: boolean }): Promise<Row[][]> {
     this.#renewFor([unit])
     const connection = await this.#connect()
     const { shapes = {}, steps, maxBytes = Number.POSITIVE_INFINITY, silent } = unit
@@ -149,9 +149,9 @@ export class WriteConnection {
     try {
       await this.#steps(connection, before, steps, results, maxBytes)
     } catch (error) {
-      throw await this.#undone(connection, error)
+      throw await this.#rollBack(connection, error)
     }
-    course.isCommitting = true
+    progress.isCommitting = true
     try {
       await connection.run(COMMIT)
     } catch (error) {
@@ -185,7 +185,7 @@ export class WriteConnection {
    * Rolls back and returns the error. Replaces the connection if its prepared statements no longer fit (0A000), or if
    * it may still be in the transaction.
    */
-  async #undone(connection: Connection, error: unknown): Promise<unknown> {
+  async #rollBack(connection: Connection, error: unknown): Promise<unknown> {
     await connection.run(ROLLBACK).catch(() => connection.destroy())
     if ((error as { code?: string }).code === '0A000') this.#shared.renew()
     return error

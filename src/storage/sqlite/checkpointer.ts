@@ -15,7 +15,7 @@ const PAUSE_MS = 100
 const LONG_PAUSE_MS = 3000
 /** An export that has waited longer in total for its consumer is ended: its snapshot keeps the log in use. */
 const SLOW_READER_MS = 10_000
-const LOOK_MS = 200
+const POLL_MS = 200
 const LATE = Symbol('late')
 /** The maximum of setTimeout, which is longer than any search may take. */
 const LONGEST_MS = 2 ** 31 - 1
@@ -83,7 +83,7 @@ export class Checkpointer {
     if (isFarTooLarge) rowStreams.hold()
     while (isFarTooLarge && rowStreams.isUnderWay && !this.#isClosed) {
       rowStreams.endSlow(SLOW_READER_MS)
-      await setTimeout(LOOK_MS, undefined, { ref: false })
+      await setTimeout(POLL_MS, undefined, { ref: false })
     }
     if (this.#isClosed) return
     // The large part is copied first, without a pause; only little is left to copy while searches are paused.

@@ -22,7 +22,7 @@ export class Reader {
   #commit = 0
   #since = 0
   /** whether a read transaction is open */
-  #isLooking = false
+  #isInSnapshot = false
   #isHeld = false
   #snapshot = 0
   #schema = -1
@@ -37,7 +37,7 @@ export class Reader {
   /** Returns the rows of a select synchronously. */
   all({ sql, parameters }: Statement): Row[] {
     try {
-      this.#look()
+      this.#ensureSnapshot()
       return this.#statements.prepare(sql).all(parameters) as Row[]
     } catch (error) {
       throw toFault(error)
@@ -47,7 +47,7 @@ export class Reader {
   /** Returns the first row of a select. */
   first({ sql, parameters }: Statement): Row | undefined {
     try {
-      this.#look()
+      this.#ensureSnapshot()
       return this.#statements.prepare(sql).get(parameters) as Row | undefined
     } catch (error) {
       throw toFault(error)
@@ -56,20 +56,20 @@ export class Reader {
 
   /** Current shape of a table, also if another process has changed it. */
   shape(table: string): string | undefined {
-    this.#lookOrFail()
+    this.#ensureSnapshotOrFault()
     return this.#shapes.get(table) as string | undefined
   }
 
   /** Number of the current snapshot; each snapshot has another one. */
   snapshotId(): number {
-    this.#lookOrFail()
+    this.#ensureSnapshotOrFault()
     return this.#snapshot
   }
 
   /** Returns rows up to a size. It iterates over them, which takes twice as long as `all`. */
   upTo({ sql, parameters }: Statement, bytes: number): SearchResult {
     try {
-      this.#look()
+      this.#ensureSnapshot()
       return takeUpTo(this.#statements.prepare(sql).iterate(parameters) as Iterable<Row>, bytes)
     } catch (error) {
       throw toFault(error)
@@ -83,8 +83,8 @@ export class Reader {
   }
 
   endSnapshot(): void {
-    if (!this.#isLooking || this.#isHeld) return
-    this.#isLooking = false
+    if (!this.#isInSnapshot || this.#isHeld) return
+    this.#isInSnapshot = false
     try {
       endRead(this.#sqlite)
     } catch {
@@ -94,7 +94,7 @@ export class Reader {
 
   /** Keeps the current snapshot, whatever is committed, until `releaseSnapshot` is called. */
   holdSnapshot(): void {
-    this.#look()
+    this.#ensureSnapshot()
     this.#isHeld = true
   }
 
@@ -104,7 +104,7 @@ export class Reader {
   }
 
   /** Loads the shapes again if `schema_version` has changed, as it does with every change of tables. */
-  #lookAtSchema() {
+  #loadShapes() {
     const [schema] = this.#statements.prepare('PRAGMA schema_version').raw().get() as [number]
     if (schema === this.#schema) return
     this.#schema = schema
@@ -117,28 +117,28 @@ export class Reader {
     this.#sqlite.close()
   }
 
-  #lookOrFail() {
+  #ensureSnapshotOrFault() {
     try {
-      this.#look()
+      this.#ensureSnapshot()
     } catch (error) {
       throw toFault(error)
     }
   }
 
-  #look() {
+  #ensureSnapshot() {
     if (this.#isHeld) return
     const now = performance.now()
     // Read before the snapshot begins: a commit in between only makes the next read begin another one.
     const commit = Atomics.load(this.#commits, 0)
-    if (this.#isLooking && commit === this.#commit && now - this.#since < SNAPSHOT_MS) return
+    if (this.#isInSnapshot && commit === this.#commit && now - this.#since < SNAPSHOT_MS) return
     this.endSnapshot()
     this.#commit = commit
     endRead(this.#sqlite)
     this.#since = now
     this.#snapshot++
     this.#statements.prepare('begin').run()
-    this.#isLooking = true
+    this.#isInSnapshot = true
     setImmediate(() => this.endSnapshot())
-    this.#lookAtSchema()
+    this.#loadShapes()
   }
 }

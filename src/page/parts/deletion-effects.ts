@@ -17,7 +17,7 @@ interface Effect {
   records: number
 }
 
-interface Along extends Omit<Effect, 'model' | 'field'> {
+interface Affected extends Omit<Effect, 'model' | 'field'> {
   model: Model
   field: Field
 }
@@ -34,7 +34,7 @@ const AT_ONCE = 1000
 
 /** Warning before a deletion: which other records are deleted or changed with it, and whether it can be undone. */
 export function DeletionEffects({ model, ids, isRefused }: EffectsProperties) {
-  const { value, fault } = useLoaded((stop) => goingAlong(model.model, ids, stop), [model.model, ids])
+  const { value, fault } = useLoaded((stop) => affectedRecords(model.model, ids, stop), [model.model, ids])
   useEffect(() => {
     if (isRefused) isRefused.value = value?.along.some(({ operation }) => operation === 'restrict') ?? false
   }, [value])
@@ -59,12 +59,12 @@ export function DeletionEffects({ model, ids, isRefused }: EffectsProperties) {
   )
 }
 
-async function goingAlong(
+async function affectedRecords(
   name: string,
   ids: number[],
   signal: AbortSignal,
-): Promise<{ along: Along[]; hidden: number }> {
-  const along: Along[] = []
+): Promise<{ along: Affected[]; hidden: number }> {
+  const along: Affected[] = []
   let all = 0
   for (const some of inGroups(ids, AT_ONCE)) {
     const body = { data: some.map((id) => ({ delete: name, id })), preview: true }
@@ -78,7 +78,7 @@ async function goingAlong(
   return { along, hidden: all }
 }
 
-function sentence({ model, field, operation, records }: Along): string {
+function sentence({ model, field, operation, records }: Affected): string {
   const titles = { model: model.title, field: field.title }
   if (operation === 'delete')
     return plural(
