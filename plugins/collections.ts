@@ -4,7 +4,7 @@ import { type Access, createAccess } from '../src/filters/access.ts'
 import { yieldToOthers } from '../src/lib/yielder.ts'
 import type { User } from '../src/model/access.ts'
 import type { Model, Models } from '../src/model/model.ts'
-import { createViews, type ModelsOf } from '../src/model/view.ts'
+import { createVisibleModels, type ModelsOf } from '../src/model/view.ts'
 import { KnownTotals } from '../src/records/find/known-totals.ts'
 import { type Collections, createRecords, type Records } from '../src/records/records.ts'
 import { Cursors } from '../src/requests/cursor.ts'
@@ -42,7 +42,7 @@ export interface SeenModel {
 /** Creates the `Records` of each model, once for all users who see the same of it; all routes share them. */
 async function collections(app: FastifyInstance) {
   const { storage, models, config, limits } = app
-  const modelsOf = createViews(models)
+  const modelsOf = createVisibleModels(models)
   const everything = createAccess(models, storage.db)
   const views = new WeakMap<Models, ModelsView>()
   const shared = {

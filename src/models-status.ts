@@ -12,14 +12,14 @@ const LOOK_SHARE = 3
 /** Tracks whether the served models match the models folder, the reasons if not, and when to check again. */
 export class ModelsStatusTracker {
   readonly #log: Logger
-  readonly #lookAgain: () => void
+  readonly #checkAgain: () => void
   #status: ModelsStatus = { current: true }
   #timer: NodeJS.Timeout | undefined
-  #passedOver: string[] = []
+  #ignored: string[] = []
 
-  constructor(log: Logger, lookAgain: () => void) {
+  constructor(log: Logger, checkAgain: () => void) {
     this.#log = log
-    this.#lookAgain = lookAgain
+    this.#checkAgain = checkAgain
   }
 
   /** The reload succeeded. `why` is set if the models served are not those of the folder. */
@@ -48,7 +48,7 @@ export class ModelsStatusTracker {
   retryLater(ms = 0): void {
     // A reload may have set a timer meanwhile.
     clearTimeout(this.#timer)
-    this.#timer = setTimeout(this.#lookAgain, Math.max(LOOK_AGAIN_MS, ms)).unref()
+    this.#timer = setTimeout(this.#checkAgain, Math.max(LOOK_AGAIN_MS, ms)).unref()
   }
 
   /** Also reports tables that another process, with other model files, has changed since. */
@@ -64,8 +64,8 @@ export class ModelsStatusTracker {
   /** Warns of files in the folder that are no models, once for each name. */
   async warnIgnoredFiles(folder: string): Promise<void> {
     const names = await ignoredFiles(folder)
-    for (const name of names) if (!this.#passedOver.includes(name)) this.#log.warn(explainIgnored(name))
-    this.#passedOver = names
+    for (const name of names) if (!this.#ignored.includes(name)) this.#log.warn(explainIgnored(name))
+    this.#ignored = names
   }
 
   stop(): void {

@@ -5,7 +5,7 @@ import { loadModels } from '../filters/load-models.ts'
 import { didYouMean } from '../lib/nearest.ts'
 import { ADMIN, type User } from '../model/access.ts'
 import { byName, type Model, type Models } from '../model/model.ts'
-import { createViews } from '../model/view.ts'
+import { createVisibleModels } from '../model/view.ts'
 import { findUser } from '../people/users.ts'
 import { KnownTotals } from '../records/find/known-totals.ts'
 import { createRecords, type Records } from '../records/records.ts'
@@ -57,7 +57,7 @@ export async function withRecords<Result>(
   const admin = { username: config.ADMIN_USERNAME, roles: [ADMIN] }
   const begin = async () => {
     const user = as === undefined ? admin : await findUser(storage.db, as)
-    const seen = createViews(models)(user)
+    const seen = createVisibleModels(models)(user)
     const context = { ...shared, models: seen, access: createAccess(models, storage.db).seeing(seen) }
     const own = seen.get(name) as Model
     return work({ config, storage, models: seen, model: own, records: createRecords(context, own), user })

@@ -59,7 +59,7 @@ export function createAccess(models: Models, db: Database) {
     return `rules ${number}`
   }
 
-  /** The same for users who see only a part of the models: their filters know the fields of `seen`. */
+  /** Access of users who see only a part of the models: their filters know the fields of `seen`. */
   const seeing = (seen: Models) => ({
     models,
     reachFor,

@@ -38,7 +38,7 @@ export const withReach = ({ searching }: Reach, ...conditions: Condition[]): Con
   all([searching, ...conditions])
 
 /**
- * The same for a statement that `conditions` let find a few records by an index. A statement that is cached gives `bind`:
+ * Condition of a statement that finds a few records by an index, according to `conditions`: those that the user may access. A statement that is cached gives `bind`:
  * it replaces the value with this index in `values`.
  */
 export const withReachOfFew = (

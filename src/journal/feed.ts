@@ -3,7 +3,7 @@ import { Failure } from '../errors.ts'
 import type { Access } from '../filters/access.ts'
 import { RIGHTS_MODEL, type User } from '../model/access.ts'
 import { type Model, type Models, tableName, visibleFields } from '../model/model.ts'
-import { createViews } from '../model/view.ts'
+import { createVisibleModels } from '../model/view.ts'
 import { PAGE_BYTES } from '../storage/size.ts'
 import type { Row, Storage } from '../storage/storage.ts'
 import { rowDecoder } from '../tables/columns.ts'
@@ -46,7 +46,7 @@ export function createFeed(storage: Storage, models: Models, access: Access) {
     return known
   }
 
-  const modelsOf = createViews(models)
+  const modelsOf = createVisibleModels(models)
   const sight = createChangeVisibility({
     modelsOf,
     storage,

@@ -14,7 +14,7 @@ export type ModelsOf = (user: Pick<User, 'roles'>) => Models
  * so all that is parsed, selected and described by such a model knows nothing of it. A field that can be written but not read
  * is `writeOnly` there, and one that can be read but not written is `readOnly`.
  */
-export function createViews(models: Models): ModelsOf {
+export function createVisibleModels(models: Models): ModelsOf {
   const named = new Set([...models.values()].flatMap(fieldRoles))
   if (named.size === 0) return () => models
   const views = new Memo<Models>(MAX_VIEWS)

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { DECIMAL_SIGNS, type DecimalSign } from '../lib/cell-text.ts'
 import { FIND_PARAMETERS } from '../model/names.ts'
-import { Filters, ShapeParameters, SortParameter } from './parameter-schemas.ts'
+import { Filters, SelectionParameters, SortParameter } from './parameter-schemas.ts'
 import { type Parameters, parseParameters } from './parameters.ts'
 import { allowOnly, badRequest, type Context, isAsked, parseZone, type Query } from './query.ts'
 
@@ -54,7 +54,7 @@ export const ExportParameters = Type.Partial(
     zone,
     language: Type.String({ 'x-parameter': 'FileLanguage', description: 'Of titles in a spreadsheet, such as de.' }),
     sort: SortParameter,
-    fields: ShapeParameters.fields,
+    fields: SelectionParameters.fields,
     filters: Filters,
   }),
 )

@@ -72,7 +72,7 @@ export const SortParameter = Type.String({
   examples: ['-id'],
 })
 
-export const ShapeParameters = {
+export const SelectionParameters = {
   fields: Type.String({
     'x-parameter': 'Fields',
     description: 'Fields to return, separated by commas; `id` and `version` always are.',
@@ -85,7 +85,7 @@ export const ShapeParameters = {
 
 export const ReadParameters = Type.Partial(
   Type.Object({
-    ...ShapeParameters,
+    ...SelectionParameters,
     version: Type.Integer({
       'x-parameter': 'AtVersion',
       minimum: 0,
@@ -112,7 +112,7 @@ export function findParameters(model: Model, models: Models): TSchema {
     Type.Object({
       ...paging,
       sort: SortParameter,
-      ...ShapeParameters,
+      ...SelectionParameters,
       ...(model.search.length > 0 && hasParameter(TEXT_PARAMETER, model) && { [TEXT_PARAMETER]: TextParameter }),
       ...(hasParameter(OR_PARAMETER, model) && { [OR_PARAMETER]: OrParameter }),
       ...(hasParameter(AS_PARAMETER, model) && { [AS_PARAMETER]: AsParameter }),

@@ -124,7 +124,7 @@ export interface TableDialect {
   readonly now: string
   /** Expressions for the username, operation and batch number that are set for every unit. */
   readonly actor: { readonly by: string; readonly operation: string; readonly batch: string }
-  trigger(draft: TriggerDefinition): string
+  trigger(definition: TriggerDefinition): string
   createTrigger(trigger: Trigger): string
   dropTrigger(trigger: Trigger): string
   /** Prefix of the statement with which a trigger writes a journal entry. */

@@ -37,14 +37,14 @@ interface RowStream {
 
 /** Streams of all rows of a statement, each on a thread of its own that ends with it. */
 export class RowStreams {
-  readonly #start: (way: RowStreamTask) => Worker
+  readonly #start: (task: RowStreamTask) => Worker
   readonly #graceMs: number
   readonly #heldMs: number
   readonly #all = new Set<RowStream>()
   /** set while no stream may start */
   #held: PromiseWithResolvers<void> | undefined
 
-  constructor(start: (way: RowStreamTask) => Worker, graceMs = GRACE_MS, heldMs = HELD_MS) {
+  constructor(start: (task: RowStreamTask) => Worker, graceMs = GRACE_MS, heldMs = HELD_MS) {
     this.#start = start
     this.#graceMs = graceMs
     this.#heldMs = heldMs
@@ -75,14 +75,14 @@ export class RowStreams {
     const { username, seconds, bytes, shapes, signal } = options
     // A signal that is already aborted fires no event.
     if (signal?.aborted) throw cancelled()
-    const own = [...this.#all].filter((walk) => walk.username === username).length
+    const own = [...this.#all].filter((stream) => stream.username === username).length
     if (this.#all.size >= MAX_STREAMS || own >= MAX_PER_USER)
-      throw new StorageFault('busy', 'Too many are going through everything right now.')
-    const walk: RowStream = { username, end: NOT_BEGUN, readerMs: 0, handedAt: undefined }
-    this.#all.add(walk)
+      throw new StorageFault('busy', 'Too many exports are running right now.')
+    const stream: RowStream = { username, end: NOT_BEGUN, readerMs: 0, handedAt: undefined }
+    this.#all.add(stream)
     if (this.#held)
       await this.#untilReleased(this.#held.promise, signal).catch((error) => {
-        this.#all.delete(walk)
+        this.#all.delete(stream)
         throw error
       })
     const { sql, parameters } = statement
@@ -93,7 +93,7 @@ export class RowStreams {
       thread = this.#start({ cancelledId, task, text, input })
     } catch (error) {
       // The system may refuse another thread.
-      this.#all.delete(walk)
+      this.#all.delete(stream)
       throw error
     }
     const pieces = chunksFrom(thread)
@@ -118,19 +118,19 @@ export class RowStreams {
       thread.once('exit', () => {
         clearTimeout(deadline)
         // Only now may another stream start: until here the thread counts.
-        this.#all.delete(walk)
+        this.#all.delete(stream)
         resolve()
       })
     })
-    walk.end = end
+    stream.end = end
     signal?.addEventListener('abort', end)
     try {
       for await (const piece of pieces) {
         const handedAt = performance.now()
-        walk.handedAt = handedAt
+        stream.handedAt = handedAt
         yield piece
-        walk.readerMs += performance.now() - handedAt
-        walk.handedAt = undefined
+        stream.readerMs += performance.now() - handedAt
+        stream.handedAt = undefined
         thread.postMessage('taken')
       }
     } catch (error) {

@@ -63,7 +63,7 @@ export function createDeletedReader(
     return { rows: rows.slice(0, limit), hasMore: isTruncated || rows.length > limit }
   }
 
-  /** The same where rules of rows look at what the records were: all deletions are read, until the page is full. */
+  /** A page of deletions where rules of rows look at what the records were: all are read, until the page is full. */
   async function readCompared(search: Search, caller: Caller, limit: number, before?: number): Promise<Deletions> {
     const seen: Row[] = []
     let from = before

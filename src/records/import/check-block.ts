@@ -69,7 +69,7 @@ const wholeModels = (models: Models): Models => new Map([...models].map(([name, 
 export function createBlockChecker(db: Database, checking: CheckContext, complain: ReportFault) {
   const { model, models, user, key } = checking
   const checks: Validators = createValidators(model)
-  const { draft, wrong } = createRowParser(checking, complain)
+  const { parseRow, wrong } = createRowParser(checking, complain)
   const keyField = key === undefined ? undefined : [ID, ...model.fields].find(({ name }) => name === key)
   const writable = model.fields.filter(({ readOnly }) => !readOnly)
   const references = writable.filter(fieldReference)
@@ -91,82 +91,80 @@ export function createBlockChecker(db: Database, checking: CheckContext, complai
   const mayCreate = scopeFor(model, 'create', user) !== 'none'
 
   return async function check(rows: FileRow[]): Promise<ValidRow[]> {
-    const drafts = rows.map(draft)
-    await resolveNames(drafts)
-    await findStored(drafts)
-    for (const draft of drafts) await checkRules(draft)
-    await checkReferences(drafts)
+    const parsed = rows.map(parseRow)
+    await resolveNames(parsed)
+    await findStored(parsed)
+    for (const row of parsed) await checkRules(row)
+    await checkReferences(parsed)
     // First, because whether a value is taken may be about records that the user does not see.
-    await checkOutcomes(drafts)
-    await checkUnique(drafts)
-    return drafts.filter(({ isWrong }) => !isWrong).map(toValidRow)
+    await checkOutcomes(parsed)
+    await checkUnique(parsed)
+    return parsed.filter(({ isWrong }) => !isWrong).map(toValidRow)
   }
 
   /** Resolves a column such as `company.name` to the id of the company with that name, if the user may read it. */
-  async function resolveNames(drafts: ParsedRow[]): Promise<void> {
-    const all = drafts.flatMap((draft) => draft.named.map((one) => ({ draft, ...one })))
+  async function resolveNames(rows: ParsedRow[]): Promise<void> {
+    const all = rows.flatMap((row) => row.named.map((one) => ({ row, ...one })))
     for (const [column, some] of Map.groupBy(all, (one) => one.column)) {
       const { field, target, by } = column as Extract<ImportColumn, { target: Model }>
       const reach = access.reachFor(target, 'read', user)
-      const given = some.flatMap(({ draft, value }) => [value].flat().map((one) => ({ draft, one })))
+      const given = some.flatMap(({ row, value }) => [value].flat().map((one) => ({ row, one })))
       const values = given.map(({ one }) => [encodeComparable(by, one)])
       const found = await lookUp(target, [by], reach, ['id'], values)
-      for (const { draft } of some) draft.data[field.name] = field.links ? [] : undefined
-      for (const [index, { draft, one }] of given.entries()) {
+      for (const { row } of some) row.data[field.name] = field.links ? [] : undefined
+      for (const [index, { row, one }] of given.entries()) {
         const id = found.get(index)?.id
         if (id === undefined)
-          wrong(draft, `${field.name}.${by.name}`, withValue(`there is no ${target.name} of this name`, one))
-        else if (field.links) (draft.data[field.name] as unknown[]).push(id)
-        else draft.data[field.name] = id
+          wrong(row, `${field.name}.${by.name}`, withValue(`there is no ${target.name} of this name`, one))
+        else if (field.links) (row.data[field.name] as unknown[]).push(id)
+        else row.data[field.name] = id
       }
     }
   }
 
   /** Finds the records that the rows update, by the key field. */
-  async function findStored(drafts: ParsedRow[]): Promise<void> {
+  async function findStored(rows: ParsedRow[]): Promise<void> {
     if (!keyField) return
-    const keyed = drafts.flatMap((draft) => {
-      const value = keyField === ID ? draft.id : draft.data[keyField.name]
-      return isOfType(keyField, value) && !draft.isWrong ? [{ draft, value }] : []
+    const keyed = rows.flatMap((row) => {
+      const value = keyField === ID ? row.id : row.data[keyField.name]
+      return isOfType(keyField, value) && !row.isWrong ? [{ row, value }] : []
     })
     const names = ['id', 'version', ...whole.fields.filter((field) => !field.computed).map(({ name }) => name)]
     const values = keyed.map(({ value }) => [encodeComparable(keyField, value)])
     const found = await lookUp(model, [keyField], access.reachFor(model, 'update', user), names, values)
-    for (const [index, { draft, value }] of keyed.entries()) {
+    for (const [index, { row, value }] of keyed.entries()) {
       const stored = found.get(index)
-      if (stored) draft.stored = stored
-      else if (keyField === ID) wrong(draft, 'id', withValue(`there is no ${model.name} with this id`, value))
-      if (stored && draft.version !== null && draft.version !== stored.version)
-        wrong(draft, 'version', `is ${stored.version} by now, and not ${draft.version}`)
+      if (stored) row.stored = stored
+      else if (keyField === ID) wrong(row, 'id', withValue(`there is no ${model.name} with this id`, value))
+      if (stored && row.version !== null && row.version !== stored.version)
+        wrong(row, 'version', `is ${stored.version} by now, and not ${row.version}`)
     }
-    if (readable.scope === 'some') await findReadable(drafts)
-    for (const draft of drafts)
-      if (!draft.stored && !draft.isWrong && !mayCreate)
-        wrong(draft, keyField.name, `there is no such record, and you may not create ${model.name} records`)
+    if (readable.scope === 'some') await findReadable(rows)
+    for (const row of rows)
+      if (!row.stored && !row.isWrong && !mayCreate)
+        wrong(row, keyField.name, `there is no such record, and you may not create ${model.name} records`)
   }
 
-  async function findReadable(drafts: ParsedRow[]): Promise<void> {
-    const ids = drafts.flatMap(({ stored }) => (stored ? [[stored.id as number]] : []))
+  async function findReadable(rows: ParsedRow[]): Promise<void> {
+    const ids = rows.flatMap(({ stored }) => (stored ? [[stored.id as number]] : []))
     const found = await lookUp(model, [ID], readable, ['id'], ids)
     known = new Set([...found.values()].map(({ id }) => id))
   }
 
   /** Refuses rows whose records would be out of reach. The transaction that writes them checks it again. */
-  async function checkOutcomes(drafts: ParsedRow[]): Promise<void> {
+  async function checkOutcomes(rows: ParsedRow[]): Promise<void> {
     const now = new Date().toISOString()
     for (const operation of ['create', 'update'] as const) {
       const reach = access.reachFor(model, operation, user)
-      const some = drafts.filter(
-        ({ isWrong, stored }) => !isWrong && (stored === undefined) === (operation === 'create'),
-      )
+      const some = rows.filter(({ isWrong, stored }) => !isWrong && (stored === undefined) === (operation === 'create'))
       // Rules about records that refer to this one may depend on other rows.
       const isKnown = reach.scope === 'some' && !reach.filters.some(looksAtReferring)
       if (!isKnown || some.length === 0) continue
       const states = some.map(({ whole: state, stored }) => predictedState(state as Row, stored, now))
       const parts = { storage: { read, db }, models: access.models }
       const within = await statesWithin(reach, states, whole, parts)
-      for (const [index, draft] of some.entries())
-        if (!within[index]) wrong(draft, '', outOfReach(model, operation).message)
+      for (const [index, row] of some.entries())
+        if (!within[index]) wrong(row, '', outOfReach(model, operation).message)
     }
   }
 
@@ -175,9 +173,9 @@ export function createBlockChecker(db: Database, checking: CheckContext, complai
   }
 
   /** Validates a copy, because Ajv fills in defaults, which must not be written if the row becomes an update later. */
-  async function checkRules(draft: ParsedRow): Promise<void> {
-    if (draft.isWrong) return
-    const { data, stored } = draft
+  async function checkRules(row: ParsedRow): Promise<void> {
+    if (row.isWrong) return
+    const { data, stored } = row
     // In a new record, null in a required field counts as missing: it gets its default or the error "is required".
     if (!stored) for (const { name, required } of writable) if (required && data[name] === null) delete data[name]
     const filled = structuredClone(data)
@@ -188,44 +186,44 @@ export function createBlockChecker(db: Database, checking: CheckContext, complai
       // A check throws only a `Failure` with `errors`.
       const { errors } = (error as Failure).details
       for (const [name, why] of Object.entries(errors as Record<string, string>))
-        wrong(draft, name, Object.hasOwn(data, name) ? withValue(why, data[name]) : why)
+        wrong(row, name, Object.hasOwn(data, name) ? withValue(why, data[name]) : why)
       return
     }
-    draft.whole = await predict(filled, stored)
+    row.whole = await predict(filled, stored)
   }
 
-  async function checkReferences(drafts: ParsedRow[]): Promise<void> {
+  async function checkReferences(rows: ParsedRow[]): Promise<void> {
     for (const field of references) {
       const { name } = field
       const target = models.get((fieldReference(field) as Reference).model) as Model
-      const asked = drafts.flatMap((draft) => {
-        const { whole: now, data, stored, isWrong } = draft
+      const asked = rows.flatMap((row) => {
+        const { whole: now, data, stored, isWrong } = row
         if (isWrong || (stored && !Object.hasOwn(data, name))) return []
         // Users who may read the record may send its references back unchecked; others could find them out by trying ids.
         const known = stored && mayKnow(stored) && !field.writeOnly ? idsIn(field, decode({ ...stored })[name]) : []
         return idsIn(field, now?.[name])
           .filter((id) => !known.includes(id))
-          .map((id) => ({ draft, id }))
+          .map((id) => ({ row, id }))
       })
       const ids = [...new Set(asked.map(({ id }) => id))]
       const values = ids.map((id) => [id])
       const found = await lookUp(target, [ID], access.reachFor(target, 'read', user), ['id'], values)
       const missing = new Set(ids.filter((_, index) => !found.has(index)))
-      for (const { draft, id } of asked)
-        if (missing.has(id)) wrong(draft, name, `there is no ${target.name} with the id ${id}`)
+      for (const { row, id } of asked)
+        if (missing.has(id)) wrong(row, name, `there is no ${target.name} with the id ${id}`)
     }
   }
 
   /** Reports unique values that another record or another row already has. */
-  async function checkUnique(drafts: ParsedRow[]): Promise<void> {
-    for (const draft of drafts) {
-      const first = draft.stored && seenIds.add(String(draft.stored.id), draft.line)
-      if (first !== undefined) wrong(draft, key as string, `is the same record as in line ${first}`)
+  async function checkUnique(rows: ParsedRow[]): Promise<void> {
+    for (const row of rows) {
+      const first = row.stored && seenIds.add(String(row.stored.id), row.line)
+      if (first !== undefined) wrong(row, key as string, `is the same record as in line ${first}`)
     }
     for (const { fields, seen } of unique) {
-      const asked = drafts.flatMap((draft) => {
-        const values = draft.isWrong ? [null] : uniqueValues(draft.whole as Row, fields)
-        return values.includes(null) ? [] : [{ draft, values }]
+      const asked = rows.flatMap((row) => {
+        const values = row.isWrong ? [null] : uniqueValues(row.whole as Row, fields)
+        return values.includes(null) ? [] : [{ row, values }]
       })
       const found = await lookUp(
         model,
@@ -236,19 +234,19 @@ export function createBlockChecker(db: Database, checking: CheckContext, complai
       )
       const names = fields.map(({ name }) => name).filter((name) => model.fields.some((field) => field.name === name))
       const others = names.length < fields.length ? [...names, 'what you may not read'] : names
-      for (const [index, { draft, values }] of asked.entries()) {
-        const first = seen.add(JSON.stringify(values), draft.line)
+      for (const [index, { row, values }] of asked.entries()) {
+        const first = seen.add(JSON.stringify(values), row.line)
         const other = found.get(index)?.id
-        const isTaken = other !== undefined && other !== draft.stored?.id
+        const isTaken = other !== undefined && other !== row.stored?.id
         const word = fields.length > 1 ? `the combination of ${others.join(' and ')} is` : 'is'
         // Of fields that the user may not read only that is told.
         if (names.length === 0 && (first !== undefined || isTaken))
-          wrong(draft, '', `what you may not read ${word} taken`)
+          wrong(row, '', `what you may not read ${word} taken`)
         for (const name of names) {
           // The message quotes only sent values, never stored ones, which the user might not be allowed to read.
-          const told = (why: string) => (Object.hasOwn(draft.data, name) ? withValue(why, draft.data[name]) : why)
-          if (first !== undefined) wrong(draft, name, told(`${word} the same as in line ${first}`))
-          else if (isTaken) wrong(draft, name, told(`${word} taken`))
+          const told = (why: string) => (Object.hasOwn(row.data, name) ? withValue(why, row.data[name]) : why)
+          if (first !== undefined) wrong(row, name, told(`${word} the same as in line ${first}`))
+          else if (isTaken) wrong(row, name, told(`${word} taken`))
         }
       }
     }

@@ -59,7 +59,7 @@ export function createRowParser({ model, models, format, zone, decimal }: CheckC
   const reading = { offset: zone === undefined ? undefined : zoneOffset(zone), decimal: sign }
   const columns = new Map<string, ImportColumn | CellFault>()
 
-  function draft({ line, values }: FileRow): ParsedRow {
+  function parseRow({ line, values }: FileRow): ParsedRow {
     const made: ParsedRow = { line, data: {}, named: [], id: null, version: null, isWrong: false }
     if (values instanceof CellFault) wrong(made, '', values.why)
     else for (const [name, given] of Object.entries(values)) take(made, name, given)
@@ -113,7 +113,7 @@ export function createRowParser({ model, models, format, zone, decimal }: CheckC
     complain(line, name, why)
   }
 
-  return { draft, wrong }
+  return { parseRow, wrong }
 }
 
 type NamedColumn = Exclude<ImportColumn, { ignored: true }>

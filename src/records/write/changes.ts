@@ -131,7 +131,7 @@ export function createChanges({ storage: { db }, access }: RecordsContext, model
     const reach = access.reachFor(model, 'update', user)
     const reads = access.reachFor(model, 'read', user)
     const values = encodePresent(writable, data)
-    // What is added and removed goes with what others add and remove.
+    // `add` and `remove` do not clash with those of others, so these fields are not compared.
     const names = Object.keys(values).filter(
       (name) => !links.some((one) => one.name === name && isLinksChange(data[name])),
     )

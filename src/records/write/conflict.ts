@@ -13,7 +13,7 @@ interface Parts {
   journal: Journal
   /** Returns a record within the user's reach; otherwise throws the reason. */
   requireReachable(id: number, operation: Operation, user: User, view: Selection): Promise<StoredRecord>
-  /** The same record, if the user may read it. */
+  /** The record, if the user may read it; otherwise undefined. */
   findReadable(id: number, user: User): Promise<StoredRecord | undefined>
 }
 

@@ -112,7 +112,7 @@ export function createDeletePreview({ storage, access, modelsOf, findSeconds, ma
     const { rows } = await storage.search(statement.compile(storage.db), options).catch((error: unknown) => {
       throw isFault(error, 'slow') ? tooMany : error
     })
-    // Who may not read the field does not see that it refers.
+    // A user who may not read the field must not learn that it refers to the record.
     const isShown = visibleField(modelsOf(caller).get(model.name) as Model, field.name) !== undefined
     return rows.map(({ id, seen }): Referring => ({ model, field, id: id as number, isSeen: seen === 1 && isShown }))
   }

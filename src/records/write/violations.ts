@@ -98,7 +98,7 @@ async function stillReferred(context: CheckContext, model: Model, id: number, us
     const reach = context.access.reachFor(other, 'read', user)
     for (const field of other.fields) {
       const refers = fieldReference(field)
-      // That it refers is not known to who may not read the field.
+      // A user who may not read the field must not learn that it refers to the record.
       if (refers?.model !== model.name || refers.onDelete !== 'restrict' || field.writeOnly) continue
       if (await refersTo(context, other, reach, field, id)) referring.push(`${other.name} (${field.name})`)
     }
@@ -142,9 +142,9 @@ async function refuseUnreachable(
   const asked: Referring[] = []
   for (const reference of referencesIn(model, written)) {
     if (access.reachFor(models.get(reference.model) as Model, 'read', user).scope === 'all') continue
-    // What is added is there already, or new.
+    // Ids of `add` are all checked as new ones, also those that are in the field already.
     const isAdded = isLinksChange(written[reference.field.name])
-    // Who may not read the field could find out by trying which ids it has.
+    // A user who may not read the field could find out by trying which ids it has.
     const isKnown = current !== undefined && !isAdded && !reference.field.writeOnly
     const known = !isKnown ? [] : await refersAlready(context, model, current, reference, user)
     asked.push({ ...reference, ids: reference.ids.filter((id) => !known.includes(id)) })

@@ -44,19 +44,19 @@ const withOthers = (matching: RawBuilder<unknown>, filled: RawBuilder<unknown>, 
       WHERE "id" > (SELECT ${filled} FROM dossier_search WHERE tbl = ${table})
     ORDER BY 1`
 
-/** Trigrams that may begin with a short word, and the part of all records that is worth to be merged from their lists. */
+/** A short word is not looked for if more trigrams begin with it, or if more than this share of all records have those. */
 const MAX_TRIGRAMS = 2000
-const WORTH = 0.5
+const MAX_MERGED_SHARE = 0.5
 
-/** Short words of which the rarest is looked for. */
+/** Of so many short words the rarest one is looked for. */
 const MAX_SHORT = 3
-/** Trigrams of longer words that tell how many records are left. To count those that have one takes time. */
+/** So many trigrams of longer words are counted, to tell how many records these leave. Counting takes time. */
 const MAX_COUNTED = 4
-/** If other words leave less than this part of all records, a short word, or a single character, is not looked for. */
-const FEW = 0.005
-const FEW_FOR_ONE = 0.05
+/** If other words leave less than this share of all records, a short word, or a single character, is not looked for. */
+const MIN_SHARE = 0.005
+const MIN_SHARE_FOR_ONE = 0.05
 
-/** The records that have one trigram are read in one go. Between them, and here, a search can be ended. */
+/** SQLite reads all records of a trigram without asking whether to go on. This, between the trigrams, asks. */
 const ALIVE = sql`dossier_alive()`
 const ROWS_BETWEEN = 256
 
@@ -68,7 +68,7 @@ const ROWS_BETWEEN = 256
  */
 function proposedByShort(index: string, table: string, words: string[], longer: string[]): RawBuilder<unknown> {
   const vocabulary = sql.table(trigramsOf(index))
-  const short = [...new Set(words)].sort(byPromise).slice(0, MAX_SHORT)
+  const short = [...new Set(words)].sort(byRarity).slice(0, MAX_SHORT)
   const looked = short.flatMap((word, nth) => lookFor(word, nth, vocabulary))
   const every = (select: (nth: number) => RawBuilder<unknown>) =>
     sql.join(
@@ -77,9 +77,9 @@ function proposedByShort(index: string, table: string, words: string[], longer: 
     )
   const also = longer.map((trigram) => ` AND ${quoted(trigram)}`).join('')
   // The list of a trigram that most records have would be read anew for each of these.
-  const beside = sql`iif((SELECT docs < ${WORTH} * entries FROM records), ${also}, '')`
+  const alsoRequired = sql`iif((SELECT docs < ${MAX_MERGED_SHARE} * entries FROM records), ${also}, '')`
   const terms = longer.length > 0 ? sql.join(longer.slice(0, MAX_COUNTED).map(asWritten)) : sql`NULL`
-  const orElse =
+  const withoutShort =
     longer.length > 0 ? sql`UNION ALL SELECT ${also.slice(5)} WHERE NOT EXISTS (SELECT 1 FROM best)` : sql``
   const filled =
     longer.length > 0 ? sql`filled` : sql`iif(EXISTS (SELECT 1 FROM best), filled, ${Number.MIN_SAFE_INTEGER})`
@@ -93,9 +93,9 @@ function proposedByShort(index: string, table: string, words: string[], longer: 
       WHERE docs IS NOT NULL ORDER BY docs LIMIT 1),
     wanted AS MATERIALIZED (
       ${every(
-        (nth) => sql`SELECT '"' || replace(term, '"', '""') || '"' || ${beside} AS words FROM ${found(nth)}
+        (nth) => sql`SELECT '"' || replace(term, '"', '""') || '"' || ${alsoRequired} AS words FROM ${found(nth)}
         WHERE ${sql.lit(nth)} = (SELECT nth FROM best)`,
-      )} ${orElse})
+      )} ${withoutShort})
     ${withOthers(
       sql`wanted CROSS JOIN ${some} WHERE ${some} MATCH wanted.words AND (${some}.rowid % ${sql.lit(ROWS_BETWEEN)} <> 0 OR ${ALIVE})`,
       filled,
@@ -103,26 +103,26 @@ function proposedByShort(index: string, table: string, words: string[], longer: 
     )}`
 }
 
-/** Those that are likely in fewer records first. */
-const byPromise = (a: string, b: string) => b.length - a.length || Number(isAscii(a)) - Number(isAscii(b))
+/** Puts words first that are likely in fewer records. */
+const byRarity = (a: string, b: string) => b.length - a.length || Number(isAscii(a)) - Number(isAscii(b))
 
-/** The trigrams that begin with a word, and the records that have them; null if it is not worth to look for them. */
+/** Parts of the statement: the trigrams that begin with a word, and how many records have them; null if that is not worthwhile. */
 const found = (nth: number) => sql.raw(`found${nth}`)
 const docs = (nth: number) => sql.raw(`docs${nth}`)
 
 function lookFor(word: string, nth: number, vocabulary: RawBuilder<unknown>): RawBuilder<unknown>[] {
   const begin = asWritten(word)
-  const few = sql`${[...word].length > 1 ? FEW : FEW_FOR_ONE} * (SELECT entries FROM records)`
+  const few = sql`${[...word].length > 1 ? MIN_SHARE : MIN_SHARE_FOR_ONE} * (SELECT entries FROM records)`
   const before = [sql`records`, ...Array.from({ length: nth }, (_, other) => docs(other))]
-  const isVain = sql.join(
+  const isNotWorthwhile = sql.join(
     before.map((one) => sql`coalesce((SELECT docs FROM ${one}) < ${few}, 0)`),
     sql` OR `,
   )
   return [
-    sql`${found(nth)} AS MATERIALIZED (SELECT term, doc FROM ${vocabulary} WHERE NOT (${isVain}) AND ${ALIVE}
+    sql`${found(nth)} AS MATERIALIZED (SELECT term, doc FROM ${vocabulary} WHERE NOT (${isNotWorthwhile}) AND ${ALIVE}
       AND term >= ${begin} AND term <= ${`${begin}${LAST}`} LIMIT ${MAX_TRIGRAMS + 1})`,
     sql`${docs(nth)} AS MATERIALIZED (
-      SELECT iif(${isVain} OR count(*) > ${MAX_TRIGRAMS} OR sum(doc) > ${WORTH} * (SELECT entries FROM records),
+      SELECT iif(${isNotWorthwhile} OR count(*) > ${MAX_TRIGRAMS} OR sum(doc) > ${MAX_MERGED_SHARE} * (SELECT entries FROM records),
         NULL, coalesce(sum(doc), 0)) AS docs FROM ${found(nth)})`,
   ]
 }
