@@ -46,8 +46,8 @@ export const importCommand: Command = async (context) => {
   })
   const [name, file, ...more] = positionals
   if (name === undefined || file === undefined || more.length > 0) throw new UsageError('A model and a file.')
-  const { 'dry-run': dryRun, as, format = formatOfFile(file), ...others } = values
-  const asked = parseImport({ ...others, format, dryRun: String(dryRun) })
+  const { 'dry-run': dryRun, as, zone, format = formatOfFile(file), ...others } = values
+  const asked = parseImport({ ...others, ...(zone && { zone }), format, dryRun: String(dryRun) })
   return withRecords(context, name, as, async ({ config, records, user }) => {
     const source = await openSource(file, context, config.DATA_DIR)
     const phases = {

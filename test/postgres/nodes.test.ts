@@ -64,6 +64,26 @@ if (isThere)
       await two.service.reload()
     })
 
+    await t.test('what one node has answered is in a page that many ask another one for', async (t) => {
+      const page = `${CONTACTS}?limit=5`
+      // As if all of this took less than the two milliseconds of a snapshot.
+      const { storage } = two
+      const own = { snapshotId: storage.snapshotId, newSnapshotId: storage.newSnapshotId }
+      Object.assign(storage, { snapshotId: () => 1, newSnapshotId: () => 1 })
+      t.teardown(() => Object.assign(storage, own))
+      const ask = (etag: string | null) =>
+        second.send('GET', page, undefined, etag === null ? {} : { 'if-none-match': etag })
+      let { version } = (await first.get(`${CONTACTS}/1`)).body.data[0]
+      for (const name of ['Ann', 'Bea', 'Ada']) {
+        for (let times = 0; times < 3; times++) await ask(null)
+        const etag = (await ask(null)).headers.get('etag')
+        t.equal((await ask(etag)).status, 304)
+        version = (await first.post(`${CONTACTS}/1`, { version, firstName: name })).body.data[0].version
+        t.match((await ask(etag)).body, { data: [{ fullName: name }] })
+        t.match((await ask(null)).body, { data: [{ fullName: name }] })
+      }
+    })
+
     await t.test('a node that starts with an older folder serves what the others serve', async (t) => {
       const three = await startApp(t, { folder: makeFolder(t), env: { DATABASE_URL } })
       t.match((await three.stranger.get('/health')).body.data, [{ models: { current: false } }])

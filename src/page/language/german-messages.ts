@@ -50,7 +50,7 @@ export const GERMAN_MESSAGES: Messages = {
   'is the same as in line {line}': 'ist gleich wie in Zeile {line}',
   'is {version} by now, and not {other}': 'ist inzwischen {version} und nicht {other}',
   'has {cells} cells, but there are {columns} columns': 'hat {cells} Zellen, es gibt aber {columns} Spalten',
-  'names no time zone: add Z or +02:00, or say zone=Europe/Oslo in the address': 'nennt keine Zeitzone',
+  'names no time zone: add Z or +02:00, or give the import a zone, such as zone=Europe/Oslo': 'nennt keine Zeitzone',
   '{fields} is not right.': '{fields} ist nicht richtig.',
   '{fields} are not right.': '{fields} sind nicht richtig.',
   'Another {model} has the same {fields}. Choose another value.':

@@ -108,7 +108,7 @@ function momentValue(cell: string, offset: CellReading['offset']): string | Cell
   return momentOfClock(text, offset) ?? cell
 }
 
-const NO_ZONE = 'names no time zone: add Z or +02:00, or say zone=Europe/Oslo in the address'
+const NO_ZONE = 'names no time zone: add Z or +02:00, or give the import a zone, such as zone=Europe/Oslo'
 
 /** `1234,5` is clear; `1,234` is not, because it means different things in different countries. */
 function parseNumber(cell: string, { decimal }: CellReading): number | CellFault {
