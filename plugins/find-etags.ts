@@ -68,12 +68,12 @@ async function findEtags(app: FastifyInstance) {
     return send(page)
   })
 
-  const isSame = new Memo<boolean>(MAX_KNOWN)
+  const decidedByRoles = new Memo<boolean>(MAX_KNOWN)
   /** What a find may give a user: often it depends on the roles alone, and many people get the same answer. */
   function rightsOf(name: string, user: User): unknown {
     const roles = app.viewKey(user)
     const scope = (one: string) => scopeFor(models.get(one) as Model, 'read', user)
-    const isByRole = isSame.getOrCompute(`${name} ${roles}`, () =>
+    const isByRole = decidedByRoles.getOrCompute(`${name} ${roles}`, () =>
       (dependencies.get(name) as string[]).every((one) => /^(?:all|none)$/.test(scope(one))),
     )
     return isByRole ? roles : [user.username, user.roles, user.attributes, user.rightsSince]
