@@ -204,7 +204,7 @@ t.test('backups by themselves: so many are kept, and never is the only good one 
   mkdirSync(broken.DATA_DIR)
   writeFileSync(join(broken.DATA_DIR, 'backups'), 'a file in the way')
   await backupIfDue(storage, broken, parts)
-  t.match(lines.at(-1), /failed: the backup/)
+  t.match(lines.at(-1), /failed: backup/)
   t.equal(names().length, 2)
   scheduleBackups(storage, config, parts)()
   scheduleBackups(storage, { ...config, BACKUP_EVERY_HOURS: 0 }, parts)()
