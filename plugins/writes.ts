@@ -191,13 +191,14 @@ async function routes(app: FastifyInstance, { model, togetherFor, previewDelete 
     const current = await records.read(id, user, view)
     // Without a version, or with a wrong one, the update is refused in any case.
     if (current.version === version || !isVersion(version)) return current
-    // Of a version whose history is not kept any more as little is known as without a history.
     const isPast = version < current.version && seen.history
-    const past = isPast && (await records.version(id, version, view, user).catch(() => undefined))
-    if (past) return past
-    // This throws the conflict, unless just that version has been written meanwhile: what it has is not known here.
-    await records.requireRecord(id, 'update', user, version)
-    throw JUST_CHANGED
+    // Of a version whose history is not kept any more as little is known as without a history.
+    const [past] = await Promise.allSettled(isPast ? [records.version(id, version, view, user)] : [])
+    if (past?.status === 'fulfilled') return past.value
+    const [checked] = await Promise.allSettled([records.requireRecord(id, 'update', user, version)])
+    // It is the conflict, unless just that version has been written meanwhile: what it has is not known here.
+    const { reason } = { reason: JUST_CHANGED, ...checked }
+    throw reason
   }
 
   /** A patch without what it changes within objects: these are whole. */
