@@ -185,8 +185,11 @@ if (browser) {
     await until(async () => (await read(13)).age === 41)
     t.match(await read(12), { age: 40, company: 1, level: 'lead', active: true })
     t.match(await read(13), { age: 41, company: 2, level: 'junior', active: false })
-    await press('Control+z')
-    await until(async () => (await read(13)).age === 30)
+    // The record may be written before the page has the answer, and until then there is nothing to take back.
+    await until(async () => {
+      await press('Control+z')
+      return (await read(13)).age === 30
+    })
     t.match(await read(12), { age: 29, company: 12 }, 'all of it is taken back')
     await paste('#cell-11-1', 'many\tNobody Ltd.')
     const dialog = page.getByRole('dialog', { name: 'Paste' })
