@@ -84,7 +84,7 @@ async function findEtags(app: FastifyInstance) {
     if (state === undefined) return undefined
     const { newest, tables } = state
     // The rights as they are applied: they may have changed between the look at the user and that at the journal.
-    const rights = users.map((user) => rightsOf(name, user))
+    const rights = [...new Set(users)].map((user) => rightsOf(name, user))
     const content = digest([tables, files, rights, url])
     const [, since] = [...(ifNoneMatch ?? '').matchAll(TAG)].find(([, , known]) => known === content) ?? []
     if (since === undefined) return { tag: toETag(`${newest}-${content}`), isKnown: false }

@@ -6,7 +6,7 @@ import { isUnavailable, Refused, type Storage } from './storage/storage.ts'
 import { tableShape } from './tables/ddl.ts'
 
 /** How often a refused change is tried again: every 5 s, or 3 times as long as the last try took, if that is more. */
-const LOOK_AGAIN_MS = 5000
+const CHECK_AGAIN_MS = 5000
 const LOOK_SHARE = 3
 
 /** Tracks whether the served models match the models folder, the reasons if not, and when to check again. */
@@ -48,7 +48,7 @@ export class ModelsStatusTracker {
   retryLater(ms = 0): void {
     // A reload may have set a timer meanwhile.
     clearTimeout(this.#timer)
-    this.#timer = setTimeout(this.#checkAgain, Math.max(LOOK_AGAIN_MS, ms)).unref()
+    this.#timer = setTimeout(this.#checkAgain, Math.max(CHECK_AGAIN_MS, ms)).unref()
   }
 
   /** Also reports tables that another process, with other model files, has changed since. */

@@ -148,9 +148,9 @@ export function createChangeVisibility({ storage, models, access, modelsOf, jour
   const keyFor = (user: User, names: Iterable<string>): string =>
     JSON.stringify(
       [...names].map((name) => {
-        const { scope, sqlKey: shape, values } = reachOf(user, name)
+        const { scope, sqlKey, values } = reachOf(user, name)
         const fields = modelsOf(user).get(name)?.whole && fieldsKey(modelsOf(user).get(name) as Model)
-        return [scope === 'own' ? user.username : values, shape, fields]
+        return [scope === 'own' ? user.username : values, sqlKey, fields]
       }),
     )
 

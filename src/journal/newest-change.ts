@@ -12,15 +12,16 @@ const known = new WeakMap<Storage, { snapshot: number; state: Promise<State | un
 
 /**
  * Undefined if there is no change, or if a transaction in progress may still commit an earlier one. Nothing that is read
- * afterwards may be older, so it begins a snapshot. Requests of one turn of the event loop share it, unless this process
- * commits meanwhile: what another node had answered before they were sent was committed before the turn began.
+ * afterwards may be older, so it begins a snapshot, and finds within that one share it. Where other nodes write as well, only
+ * what runs in the same callback of the event loop does: all of that had arrived before this look was sent, so nothing that
+ * another node had answered to its clients is missing.
  */
 export function readState(storage: Storage): Promise<State | undefined> {
   const last = known.get(storage)
   if (last?.snapshot === storage.snapshotId()) return last.state
   const begun = { snapshot: storage.newSnapshotId(), state: readNewest(storage) }
   known.set(storage, begun)
-  setImmediate(() => known.delete(storage))
+  if (storage.dialect.tables.isShared) process.nextTick(() => known.delete(storage))
   return begun.state
 }
 

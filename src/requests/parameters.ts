@@ -149,8 +149,8 @@ interface Related {
 function parseFilters(given: GivenFilter[], context: Context, place = 'The query parameter '): Filter[] {
   const filters: Filter[] = []
   const related = new Map<string, Related>()
-  for (const { name, text, fullName: whole = name } of given) {
-    const where = `${place}"${whole}"`
+  for (const { name, text, fullName = name } of given) {
+    const where = `${place}"${fullName}"`
     refuseHabit(name, context.model)
     const { path, word } = parseName(where, name)
     const { steps } = resolvePath(where, path, context)
@@ -168,7 +168,7 @@ function parseFilters(given: GivenFilter[], context: Context, place = 'The query
       context: { ...context, model: target },
     }
     related.set(key, group)
-    group.rest.push({ name: name.slice(key.length + 1), text, fullName: whole })
+    group.rest.push({ name: name.slice(key.length + 1), text, fullName })
   }
   for (const { steps, rest, context: inner } of related.values())
     filters.push(throughSteps(steps, { all: parseFilters(rest, inner, place) }))

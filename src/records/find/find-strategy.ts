@@ -43,11 +43,10 @@ export interface FindStrategy {
 const LOOKUP_COST = 5
 
 /** Chooses how to get the page and the total of a find: by a bounded read if possible, otherwise by a search. */
-export function createStrategies(context: RecordsContext, model: Model) {
+export function createStrategies(context: RecordsContext, model: Model, counts: ReturnType<typeof createCounter>) {
   const { storage, models, access, totals, advise, findSeconds } = context
   const table = tableName(model)
   const considerIndex = indexAdvisor(storage, model, advise)
-  const counts = createCounter(storage, model)
   const plain = createPlainPages(storage, model, counts)
 
   return async function chooseStrategy(

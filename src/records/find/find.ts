@@ -32,7 +32,7 @@ export function createFinder(context: RecordsContext, model: Model) {
   const { storage, models, access, cursors, findSeconds } = context
   const decode = rowDecoder(model)
   const counts = createCounter(storage, model)
-  const chooseStrategy = createStrategies(context, model)
+  const chooseStrategy = createStrategies(context, model, counts)
 
   /** Finds a page. A search of several models passes what is left of its time and its answer's size. */
   return async function find(query: Query, caller: Caller, limits: FindLimits = newLimits(findSeconds)): Promise<Page> {

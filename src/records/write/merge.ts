@@ -30,7 +30,7 @@ interface Reached {
 export function mergeCheckQuery(
   model: Model,
   names: string[],
-  { reached, mayRead: isRead }: Reached,
+  { reached, mayRead }: Reached,
   { id, version, sent }: Holes,
   dialect: Dialect,
 ) {
@@ -41,7 +41,7 @@ export function mergeCheckQuery(
     const isChanged = is`${sql.lit(name)} IN (SELECT name FROM changed) OR ${sql.lit(JSON.stringify([name]))} IN (SELECT name FROM changed)`
     return writeOnly
       ? isChanged
-      : is`(${sql.ref(`${table}.${name}`)} IS DISTINCT FROM ${sent(name)} OR NOT ${isRead}) AND ${isChanged}`
+      : is`(${sql.ref(`${table}.${name}`)} IS DISTINCT FROM ${sent(name)} OR NOT ${mayRead}) AND ${isChanged}`
   })
   return sql`
     WITH since AS MATERIALIZED (

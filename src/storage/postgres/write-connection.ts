@@ -31,8 +31,8 @@ const GROUP_TRIES = 4
 const TRIES = 5
 
 /** Whether a unit can share a transaction with others: a single step, without the options that `#together` lacks. */
-export const isPlain = ({ steps, batch, maxBytes, mutex: alone, silent }: Unit) =>
-  steps.length === 1 && !(steps[0] as Step).must && !batch && !silent && maxBytes === undefined && alone === undefined
+export const isPlain = ({ steps, batch, maxBytes, mutex, silent }: Unit) =>
+  steps.length === 1 && !(steps[0] as Step).must && !batch && !silent && maxBytes === undefined && mutex === undefined
 
 /** A connection that writes. The units of a group are sent in one pipeline, and share a commit. */
 export class WriteConnection {
